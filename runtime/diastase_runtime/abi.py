@@ -1,0 +1,134 @@
+"""What compiled programs, the state-vector engine and the loader agree on.
+
+This is the one definition: code generation and the loader both read it, and it imports nothing
+of ours. Three libraries meet at run time: the compiled program, the engine (gates and
+measurements on a state vector) and Python (callbacks). A program reaches the other two only
+through its *import table*, a global array of pointers that the loader fills before the first
+call; it has no undefined symbol of ours, so nothing depends on the dynamic linker's search order.
+
+Inside MLIR and LLVM IR an imported function is a declaration whose name is made by
+`import_symbol`; code generation turns each into a stub that calls through the table.
+
+Errors: compiled code never aborts. A function that fails records an error in the `CallContext`
+of the call (the first error wins) and returns a harmless value; while an error is recorded,
+engine functions do nothing, and loops whose end depends on them stop. The loader raises after
+the call.
+"""
+
+import ctypes
+import enum
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+ABI_VERSION = 1
+"""Part of every cache key; raised by one with every change of this file's meaning."""
+
+ENTRY_FUNCTION = "diastase_entry"
+"""MLIR name of the program: `(CallContext*, arguments…) -> results`, all of them memrefs."""
+
+ENTRY_SYMBOL = f"_mlir_ciface_{ENTRY_FUNCTION}"
+"""C symbol: `void (results*, CallContext*, argument descriptor*…)`; no `results*` where none."""
+
+IMPORT_TABLE = "diastase_import_table"
+"""Global `[n x ptr]`, one entry for each of `Artifact.imports`, in that order."""
+
+ImportedLibrary = Literal["engine", "callback", "lapack", "blas"]
+
+
+def import_symbol(library: ImportedLibrary, name: str) -> str:
+    """Name under which IR declares an imported function: `diastase_import__engine__gate`."""
+    return f"diastase_import__{library}__{name}"
+
+
+@dataclass(frozen=True)
+class Import:
+    """One entry of the import table."""
+
+    library: ImportedLibrary
+    name: str
+
+
+@dataclass(frozen=True)
+class ArrayType:
+    """Element type (numpy name, `bfloat16` included) and rank; sizes travel in descriptors."""
+
+    dtype: str
+    rank: int
+
+
+@dataclass(frozen=True)
+class Site:
+    """A place in the user's program at which compiled code may fail."""
+
+    file: str
+    line: int
+    function: str
+    construct: str
+    """What stands there, in the user's words: `RX`, `for_loop`, `measure`."""
+
+
+@dataclass(frozen=True)
+class CallbackType:
+    """Types of one host callback: arguments in, results out (allocated by the program)."""
+
+    arguments: tuple[ArrayType, ...]
+    results: tuple[ArrayType, ...]
+
+
+@dataclass(frozen=True)
+class Artifact:
+    """A compiled program on disk: everything that is needed to load and call it."""
+
+    name: str
+    """The user's name for the program; for messages only, never a symbol."""
+    library: Path
+    arguments: tuple[ArrayType, ...]
+    results: tuple[ArrayType, ...]
+    imports: tuple[Import, ...] = ()
+    sites: tuple[Site, ...] = ()
+    callbacks: tuple[CallbackType, ...] = ()
+    """Callback `k` is imported as `Import("callback", str(k))`; the functions come from Python."""
+    engine: Path | None = None
+    """The engine library, for programs that import from it."""
+
+
+class ErrorCode(enum.IntEnum):
+    """Why a call failed; `CallContext.detail` holds the numbers named in brackets."""
+
+    NONE = 0
+    WIRE_OUT_OF_RANGE = 1
+    """[wire, number of wires]"""
+    OVERLAPPING_WIRES = 2
+    """[wire]"""
+    OUT_OF_MEMORY = 3
+    """[bytes asked for]"""
+    CALLBACK_RAISED = 4
+    """[callback index]; the exception itself is kept by the loader."""
+    ZERO_STEP = 5
+    """A `for_loop` with a traced step of 0."""
+    NEGATIVE_SIZE = 6
+    """[size, axis]"""
+    IMPOSSIBLE_POSTSELECTION = 7
+    """[wire, outcome]; the outcome has probability zero."""
+    TOO_MANY_QUBITS = 8
+    """[number asked for]"""
+    SIZE_MISMATCH = 9
+    """[size found, size expected]"""
+
+
+class CallContext(ctypes.Structure):
+    """State of one call: made by the loader, handed to the entry, shared with nothing else."""
+
+    _fields_ = (
+        ("code", ctypes.c_int64),
+        ("site", ctypes.c_int64),
+        ("detail", ctypes.c_int64 * 4),
+        # Key and position of the counter-based random generator (measurement outcomes).
+        ("seed", ctypes.c_uint64),
+        ("counter", ctypes.c_uint64),
+    )
+    code: int
+    site: int
+    seed: int
+    counter: int
