@@ -1,0 +1,62 @@
+# diastase: `make help` lists the targets. Python >= 3.11, make and a linker are assumed.
+
+PYTHON ?= python3
+VENV ?= .venv
+BIN := $(VENV)/bin
+# pyenv's shims name versions that they do not run, so the command is tried, not looked up.
+PYTHON_NEWEST ?= $(shell for p in python3.12 $$HOME/.pyenv/versions/3.12*/bin/python3.12; do \
+	$$p -c '' 2>/dev/null && echo $$p && break; done)
+WORKERS ?= 2
+
+.DEFAULT_GOAL := help
+.PHONY: help demo test test-newest check format lint types imports bench docs sizes clean
+
+help: ## list the targets
+	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 16
+
+# One stamp a set of extras; pyproject.toml is the only source of what is installed.
+$(BIN)/python:
+	$(PYTHON) -c 'import sys; assert sys.version_info >= (3, 11), "Python 3.11 or newer is needed"'
+	$(PYTHON) -m venv $(VENV)
+
+$(VENV)/.installed-%: pyproject.toml | $(BIN)/python
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[$*]'
+	@touch $@
+
+demo: $(VENV)/.installed-demo ## the ground-state energy of H2, compiled whole, with a plot
+	$(BIN)/python examples/h2_vqe.py
+
+test: $(VENV)/.installed-test ## all tests
+	$(BIN)/python -m pytest --numprocesses $(WORKERS) --quiet
+
+test-newest: ## all tests on Python 3.12 with the newest jax, where a python3.12 is found
+	@if [ -z "$(PYTHON_NEWEST)" ]; then echo "no python3.12 found: nothing to do"; else \
+	$(MAKE) test PYTHON=$(PYTHON_NEWEST) VENV=.venv-newest; fi
+
+check: format lint types imports test ## everything that must hold before a commit
+
+format: $(VENV)/.installed-check ## formatting, checked
+	$(BIN)/ruff format --check .
+
+lint: $(VENV)/.installed-check ## ruff
+	$(BIN)/ruff check .
+
+types: $(VENV)/.installed-check ## pyright
+	$(BIN)/pyright
+
+imports: $(VENV)/.installed-check ## the contracts between the layers
+	$(BIN)/lint-imports
+
+bench: $(VENV)/.installed-demo ## compile times and call overhead beside Catalyst and jax.jit
+	$(BIN)/python benchmarks/compile_time.py
+	$(BIN)/python benchmarks/call_overhead.py
+
+docs: $(VENV)/.installed-demo ## run the tour: one program through every stage
+	$(BIN)/python docs/tour.py
+
+sizes: ## lines of each source file, largest first
+	@find frontend mlir runtime -name '*.py' | xargs wc -l | sort -rn | head -40
+
+clean: ## remove what make made; the user's compile cache stays
+	rm -rf .venv .venv-newest build dist .pytest_cache .ruff_cache .hypothesis .import_linter_cache
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +
