@@ -1,0 +1,111 @@
+"""The MLIR bindings: the only module that imports `torch_mlir`.
+
+The `torch-mlir` wheel ships upstream MLIR's Python bindings, all dialects and passes, the
+translation to LLVM IR, and StableHLO; PyTorch is not involved. Other modules take `ir`, the
+dialect modules and the few functions below from here.
+
+`session` lends the process's one context. MLIR interns types, attributes and locations in a
+context for its whole life, so the context is replaced after some uses to bound memory; nothing
+that belongs to it may be kept after the session ends.
+"""
+
+import threading
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+
+from torch_mlir import ir, rewrite
+from torch_mlir._mlir_libs import _stablehlo, _torchMlir
+from torch_mlir._mlir_libs._mlirDialectsLLVM import translate_module_to_llvmir
+from torch_mlir.dialects import (
+    arith,
+    bufferization,
+    ext,
+    func,
+    irdl,
+    linalg,
+    llvm,
+    memref,
+    scf,
+    tensor,
+)
+from torch_mlir.passmanager import PassManager
+
+__all__ = [
+    "PassManager",
+    "arith",
+    "bufferization",
+    "ext",
+    "func",
+    "ir",
+    "irdl",
+    "linalg",
+    "llvm",
+    "memref",
+    "rewrite",
+    "scf",
+    "session",
+    "tensor",
+    "translate_module_to_llvmir",
+]
+
+USES_OF_A_CONTEXT = 64
+"""A new context costs 4 ms; one use leaves some 100 kB of interned objects behind."""
+
+_stablehlo.register_stablehlo_passes()
+
+
+@dataclass
+class _Shared:
+    """The context in use; bindings hold the GIL while they work, so one lock costs nothing."""
+
+    lock: threading.RLock = field(default_factory=threading.RLock)
+    context: ir.Context | None = None
+    dialects: tuple[type[ext.Dialect], ...] = ()
+    uses: int = 0
+    depth: int = 0
+
+
+_shared = _Shared()
+
+
+@contextmanager
+def session(dialects: Sequence[type[ext.Dialect]] = ()) -> Iterator[ir.Context]:
+    """Enter the MLIR context, with these dialects of ours loaded, for one thread at a time."""
+    with _shared.lock:
+        _renew(tuple(dialects))
+        assert _shared.context is not None
+        _shared.depth += 1
+        try:
+            with _shared.context:
+                yield _shared.context
+        finally:
+            _shared.depth -= 1
+
+
+def _renew(dialects: tuple[type[ext.Dialect], ...]) -> None:
+    """Make a fresh context where there is none, it is worn out, or it lacks a dialect."""
+    missing = not set(dialects) <= set(_shared.dialects)
+    worn = _shared.uses >= USES_OF_A_CONTEXT and _shared.depth == 0
+    _shared.uses += 1
+    if _shared.context is not None and not worn and not missing:
+        return
+    _shared.context = _new_context()
+    _shared.dialects, _shared.uses = dialects, 0
+    with _shared.context:
+        for dialect in dialects:
+            dialect.load()
+
+
+def _new_context() -> ir.Context:
+    """Make a context in which StableHLO, CHLO and every upstream dialect can be used."""
+    context = ir.Context()
+    context.enable_multithreading(False)  # our functions are small; threads would only cost
+    _stablehlo.register_dialect(context)
+    _torchMlir.register_dialect(context)
+    with context, ir.Location.unknown():
+        # CHLO has no register function of its own, but this pass depends on it and loads it.
+        module = ir.Module.parse("func.func private @load_chlo()")
+        load_chlo = "builtin.module(func.func(convert-torch-to-stablehlo))"
+        PassManager.parse(load_chlo).run(module.operation)
+    return context

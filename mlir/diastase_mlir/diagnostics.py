@@ -1,0 +1,82 @@
+"""Whose line is it: from stacks, JAX source info and MLIR locations to a `Span` of the user's.
+
+A frame belongs to the user unless its file lies in the standard library, in an installed package
+or in one of our own packages (which an editable install keeps outside of `site-packages`). Line
+numbers come from code objects alone, so nothing here needs JAX's private source-info module.
+"""
+
+import importlib.util
+import sys
+import sysconfig
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import cache
+from types import CodeType, FrameType
+from typing import Any
+
+from diastase_runtime.errors import DiastaseError, Span
+
+_OUR_PACKAGES = ("diastase", "diastase_mlir", "diastase_runtime")
+
+
+@cache
+def _internal_directories() -> tuple[str, ...]:
+    """Directories, each with a trailing separator, none of whose code is the user's."""
+    paths = [sysconfig.get_path(kind) for kind in ("stdlib", "platstdlib", "purelib", "platlib")]
+    # Found by name, not by import: this layer must not import the frontend.
+    for name in (*_OUR_PACKAGES, "jax", "jaxlib", "pennylane"):
+        spec = importlib.util.find_spec(name)
+        paths += list(spec.submodule_search_locations or ()) if spec is not None else []
+    return tuple({path.rstrip("/") + "/" for path in paths if path})
+
+
+@cache
+def is_user_file(file: str) -> bool:
+    """Whether code in this file is the user's (a notebook cell or `<string>` is)."""
+    return not file.startswith(("<frozen ", *_internal_directories()))
+
+
+def user_span(skip_internal: bool = True) -> Span | None:
+    """Find the innermost line on the current stack that is the user's.
+
+    With `skip_internal=False`: the line of the caller's caller, whoever wrote it.
+    """
+    frame: FrameType | None = sys._getframe(1)  # pyright: ignore[reportPrivateUsage]
+    if not skip_internal:
+        frame = frame.f_back
+    while frame is not None and skip_internal and not is_user_file(frame.f_code.co_filename):
+        frame = frame.f_back
+    if frame is None:
+        return None
+    return Span(frame.f_code.co_filename, frame.f_lineno, frame.f_code.co_qualname)
+
+
+def span_of(source_info: Any) -> Span | None:
+    """Find the user's line in the `source_info` of a jaxpr equation, if it has one."""
+    traceback = getattr(source_info, "traceback", None)
+    if traceback is None:
+        return None
+    for code, instruction in zip(*traceback.raw_frames(), strict=True):
+        if is_user_file(code.co_filename):
+            line = _line_of(code, instruction)
+            return Span(code.co_filename, line, code.co_qualname)
+    return None
+
+
+def _line_of(code: CodeType, instruction: int) -> int:
+    """Line of the instruction at this byte offset of a code object."""
+    for start, end, line in code.co_lines():
+        if start <= instruction < end and line is not None:
+            return line
+    return code.co_firstlineno
+
+
+@contextmanager
+def at(span: Span | None) -> Iterator[None]:
+    """Any error of ours raised inside and not yet placed is placed at `span`."""
+    try:
+        yield
+    except DiastaseError as error:
+        if error.span is None:
+            error.span = span
+        raise

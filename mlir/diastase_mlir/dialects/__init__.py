@@ -1,0 +1,5 @@
+"""Our MLIR dialects: one file each; `DIALECTS` is what a compilation loads into its context."""
+
+from diastase_mlir.bindings import ext
+
+DIALECTS: tuple[type[ext.Dialect], ...] = ()

@@ -1,0 +1,46 @@
+"""What lowering hands to the pipeline: a module as bytecode, and what the bytecode cannot hold.
+
+The module holds one public function, `abi.ENTRY_FUNCTION`, from the call context (`!llvm.ptr`)
+and argument tensors to result tensors, with `llvm.emit_c_interface`; every tensor argument has
+`bufferization.writable = false`, without which bufferization writes into the caller's arrays.
+Imported functions are private declarations named by `abi.import_symbol`. Locations are the
+user's lines.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from diastase_mlir.bindings import ir, session
+from diastase_mlir.dialects import DIALECTS
+from diastase_runtime.abi import ArrayType, CallbackType, Site
+
+
+@dataclass(frozen=True)
+class HostCallback:
+    """A Python function that compiled code calls, with the types it was traced for."""
+
+    type: CallbackType
+    function: Callable[..., Sequence[np.ndarray]]
+
+
+@dataclass(frozen=True)
+class LoweredModule:
+    """A program in MLIR, before any pass."""
+
+    name: str
+    bytecode: bytes
+    arguments: tuple[ArrayType, ...]
+    results: tuple[ArrayType, ...]
+    sites: tuple[Site, ...] = ()
+    """Index: the `site` operand of operations that may fail at run time."""
+    callbacks: tuple[HostCallback, ...] = ()
+    uses_engine: bool = False
+
+    @cached_property
+    def text(self) -> str:
+        """The module as MLIR text, without locations."""
+        with session(DIALECTS):
+            return str(ir.Module.parse(self.bytecode))
