@@ -17,7 +17,6 @@ from typing import Any, Protocol
 
 import numpy as np
 from jax._src import api_util, core, linear_util, source_info_util
-from jax._src.export import shape_poly
 from jax._src.interpreters import mlir as jax_mlir
 from jax._src.interpreters import partial_eval
 from jax._src.sharding_impls import ShardingContext
@@ -60,7 +59,7 @@ def evaluate_dimension(dimension: Any, sizes: Mapping[str, int]) -> int:
     return int(dimension._evaluate(sizes))
 
 
-# --- lowering: JAX's rules in our module -----------------------------------------------------------
+# --- lowering: JAX's rules in our module ---------------------------------------------------------
 # `jax.export` lowers whole functions for XLA; one equation into an open module has no public way.
 
 
@@ -223,7 +222,7 @@ jax_mlir.jaxpr_subcomp = _jaxpr_subcomp
 jax_mlir.eval_dynamic_shape = _eval_dynamic_shape
 jax_mlir.shape_tensor = _shape_tensor
 
-# --- lowering: PRNG keys -----------------------------------------------------------------------------
+# --- lowering: PRNG keys -------------------------------------------------------------------------
 
 
 def is_extended(dtype: Any) -> bool:

@@ -1,0 +1,251 @@
+"""What a lowering rule can ask for: types, values, sizes, nested jaxprs, error sites, the host.
+
+One `LoweringContext` serves one program. All of its methods emit at the current insertion point.
+What it keeps:
+
+- where each dimension symbol has its value (an `index`); `region()` forgets, on leaving a region
+  of the IR, the symbols defined inside it;
+- the sites at which compiled code may fail, the host callbacks, the functions imported;
+- `fallible`: how many operations emitted so far may record an error, by which a `while` loop
+  knows whether its condition has to watch for one.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+
+from diastase_mlir import jax_internals
+from diastase_mlir.diagnostics import span_of
+from diastase_mlir.errors import UnsupportedTypeError
+from diastase_mlir.jax_internals import HookedModuleContext, ir
+from diastase_mlir.lowered import HostCallback
+from diastase_mlir.lowering.dimensions import Dimensions
+from diastase_mlir.lowering.operations import (
+    compare_integers,
+    create,
+    integer_type,
+    scalar_constant,
+    to_type,
+)
+from diastase_mlir.lowering.registry import Equation, Value
+from diastase_mlir.program import DimensionBindings
+from diastase_runtime.abi import CallContext, ErrorCode, ImportedLibrary, Site, import_symbol
+
+EquationLowering = Callable[["LoweringContext", Equation, Sequence[Value]], Sequence[Value]]
+
+
+class LoweringContext:
+    """State of the lowering of one program, and the services rules use."""
+
+    def __init__(
+        self,
+        module_context: HookedModuleContext,
+        bindings: DimensionBindings,
+        lower_equation: EquationLowering,
+    ):
+        self.module_context = module_context
+        self.dimensions = Dimensions(bindings)
+        self.sites: list[Site] = []
+        self.callbacks: list[HostCallback] = []
+        self.uses_engine = False
+        self.fallible = 0
+        self._lower_equation = lower_equation
+        self._imported: set[str] = set()
+        self._call_context: ir.Value | None = None
+
+    # --- types and values ------------------------------------------------------------------------
+
+    def type_of(self, aval: Any) -> ir.Type:
+        """The MLIR type of an abstract value; those of ours name theirs in `mlir_type`."""
+        own = getattr(aval, "mlir_type", None)
+        if own is not None:
+            return ir.Type.parse(own, self.module_context.context)
+        try:
+            return jax_internals.type_of_aval(self.module_context, aval)
+        except TypeError as error:
+            raise UnsupportedTypeError(what=str(aval)) from error
+
+    def value(self, value: Value) -> ir.Value:
+        """The MLIR value of a value that may be lazy."""
+        return value if isinstance(value, ir.Value) else value.materialise()
+
+    def typed(self, value: ir.Value, aval: Any) -> ir.Value:
+        """The value under the exact type of an abstract value."""
+        return to_type(value, self.type_of(aval))
+
+    def constant(self, value: Any, aval: Any = None) -> ir.Value:
+        """A constant of any type that JAX can embed, as a tensor."""
+        return jax_internals.constant_value(value, aval)
+
+    # --- dimensions ------------------------------------------------------------------------------
+
+    def dimension(self, dimension: Any) -> ir.Value:
+        """The value of a dimension expression (or number) as an `index`; may be negative."""
+        return self.dimensions.value(dimension)
+
+    def size(self, dimension: Any) -> int | ir.Value:
+        """The same as a size: a number if known, else an `index` that is never negative."""
+        return self.dimensions.size(dimension)
+
+    @contextmanager
+    def region(self, block: ir.Block) -> Iterator[None]:
+        """Emit at the end of a block; dimension symbols defined inside stay inside."""
+        with ir.InsertionPoint(block), self.dimensions.scope():
+            yield
+
+    # --- jaxprs ----------------------------------------------------------------------------------
+
+    def lower_jaxpr(self, jaxpr: Any, operands: Sequence[Value]) -> list[Value]:
+        """Lower a ClosedJaxpr (or an open one without constants) in place."""
+        inner = getattr(jaxpr, "jaxpr", jaxpr)
+        constants: Sequence[Any] = getattr(jaxpr, "consts", ())
+        values = [
+            self.constant(constant, variable.aval)
+            for constant, variable in zip(constants, inner.constvars, strict=True)
+        ]
+        return self._lower_open(inner, values, operands)
+
+    def lower_inline(
+        self, jaxpr: Any, constants: Sequence[ir.Value], operands: Sequence[ir.Value]
+    ) -> list[ir.Value]:
+        """The same for JAX's rules (`jax_internals.Walker`), which deal in MLIR values only."""
+        return [self.value(result) for result in self._lower_open(jaxpr, constants, operands)]
+
+    def _lower_open(
+        self, jaxpr: Any, constants: Sequence[Value], operands: Sequence[Value]
+    ) -> list[Value]:
+        environment: dict[Any, Value] = {}
+
+        def read(atom: Any) -> Value:
+            if hasattr(atom, "val"):  # a literal
+                return self.constant(atom.val, atom.aval)
+            return environment[atom]
+
+        def write(variable: Any, value: Value) -> None:
+            if isinstance(value, ir.Value):
+                value = self.typed(value, variable.aval)
+            environment[variable] = value
+            self.dimensions.define(variable, value)
+
+        for variable, value in zip(jaxpr.constvars, constants, strict=True):
+            write(variable, value)
+        for variable, value in zip(jaxpr.invars, operands, strict=True):
+            write(variable, value)
+        for jax_equation in jaxpr.eqns:
+            equation = _equation(jax_equation)
+            inputs = [read(atom) for atom in jax_equation.invars]
+            with jax_internals.equation_manager(jax_equation):
+                results = self._lower_equation(self, equation, inputs)
+            for variable, result in zip(jax_equation.outvars, results, strict=True):
+                write(variable, result)
+        return [read(atom) for atom in jaxpr.outvars]
+
+    def dimension_tensor(self, dimension: Any) -> int | ir.Value:
+        """For JAX's rules (`jax_internals.Walker`)."""
+        return self.dimensions.tensor(dimension)
+
+    def shape_tensor(self, sizes: Sequence[int | ir.Value]) -> ir.Value:
+        """For JAX's rules (`jax_internals.Walker`)."""
+        return self.dimensions.shape_tensor(sizes)
+
+    # --- errors at run time ----------------------------------------------------------------------
+
+    @property
+    def call_context(self) -> ir.Value:
+        """The state of the call: the entry's first argument, a `!llvm.ptr`."""
+        assert self._call_context is not None, "no entry function yet"
+        return self._call_context
+
+    @call_context.setter
+    def call_context(self, value: ir.Value) -> None:
+        self._call_context = value
+
+    def site(self, construct: str, source_info: Any) -> ir.Value:
+        """An `i64` that names this place in the user's program; what follows may fail there."""
+        span = span_of(source_info)
+        file, line, function = (span.file, span.line, span.function) if span else ("", 0, "")
+        site = Site(file, line, function, construct)
+        if site not in self.sites:
+            self.sites.append(site)
+        self.fallible += 1
+        return scalar_constant(integer_type(64), self.sites.index(site))
+
+    def no_error(self) -> ir.Value:
+        """An `i1`: whether the call has recorded no error so far."""
+        code = create("llvm.load", [integer_type(64)], [self._field("code")]).result
+        return compare_integers("eq", code, scalar_constant(integer_type(64), ErrorCode.NONE))
+
+    def record_error(self, failed: ir.Value, code: ErrorCode, site: ir.Value) -> None:
+        """Record an error if `failed` (an `i1`) and none is recorded yet."""
+        guard = create("arith.andi", [integer_type(1)], [failed, self.no_error()]).result
+        operation = create("scf.if", [], [guard], regions=2)
+        with ir.InsertionPoint(operation.regions[0].blocks.append()):
+            number = scalar_constant(integer_type(64), code)
+            create("llvm.store", [], [number, self._field("code")])
+            create("llvm.store", [], [site, self._field("site")])
+            create("scf.yield", [], [])
+
+    def _field(self, name: str) -> ir.Value:
+        """Address of a field of the call context."""
+        offset = getattr(CallContext, name).offset
+        attributes = {
+            "rawConstantIndices": ir.Attribute.parse(f"array<i32: {offset}>"),
+            "elem_type": ir.TypeAttr.get(integer_type(8)),
+        }
+        pointer = self.call_context
+        return create("llvm.getelementptr", [pointer.type], [pointer], attributes).result
+
+    # --- functions outside of the module ---------------------------------------------------------
+
+    def import_function(
+        self,
+        library: ImportedLibrary,
+        name: str,
+        operands: Sequence[ir.Type],
+        results: Sequence[ir.Type] = (),
+        *,
+        c_interface: bool = False,
+    ) -> str:
+        """Declare an imported function, once, and return its symbol."""
+        symbol = import_symbol(library, name)
+        if symbol in self._imported:
+            return symbol
+        self._imported.add(symbol)
+        function_type = ir.FunctionType.get(list(operands), list(results))
+        attributes: dict[str, ir.Attribute] = {
+            "sym_name": ir.StringAttr.get(symbol),
+            "function_type": ir.TypeAttr.get(function_type),
+            "sym_visibility": ir.StringAttr.get("private"),
+        }
+        if c_interface:
+            attributes["llvm.emit_c_interface"] = ir.UnitAttr.get()
+        with ir.InsertionPoint.at_block_begin(self.module_context.module.body):
+            create("func.func", [], [], attributes, regions=1)
+        return symbol
+
+    def call(
+        self, symbol: str, operands: Sequence[ir.Value], results: Sequence[ir.Type] = ()
+    ) -> list[ir.Value]:
+        """Call a function of the module by its symbol."""
+        attributes = {"callee": ir.FlatSymbolRefAttr.get(symbol)}
+        return list(create("func.call", results, operands, attributes).results)
+
+
+def _equation(equation: Any) -> Equation:
+    """Our view of an equation of a jaxpr."""
+    return Equation(
+        primitive=equation.primitive,
+        avals_in=tuple(atom.aval for atom in equation.invars),
+        avals_out=tuple(variable.aval for variable in equation.outvars),
+        params=equation.params,
+        source_info=equation.source_info,
+        effects=equation.effects,
+        jaxpr_context=equation.ctx,
+    )
+
+
+def scalar_numpy(dtype: Any, number: Any) -> np.ndarray:
+    """A rank-0 numpy array, for `LoweringContext.constant`."""
+    return np.asarray(number, dtype)

@@ -1,0 +1,157 @@
+"""Where the dimension symbols of a program have their values, and what expressions over them are.
+
+A symbol is defined by a variable of the jaxpr (`DimensionBindings`): by its value, or by the size
+of one of its axes. `define` is called for every variable as soon as it is lowered; a symbol
+defined inside a region of the IR must not be used outside it, which `scope` takes care of.
+
+JAX takes every symbol to be at least 1 and simplifies accordingly, so an expression such as
+`n - 1` can come out negative where the symbol is 0: `size` never does, `value` may.
+"""
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+
+from diastase_mlir import jax_internals
+from diastase_mlir.jax_internals import ir
+from diastase_mlir.lowering.operations import (
+    create,
+    index_binary,
+    index_constant,
+    index_type,
+    integer_type,
+    to_signless,
+)
+from diastase_mlir.lowering.registry import Value
+from diastase_mlir.program import DimensionBindings
+from diastase_runtime.errors import InternalError
+
+_OPERATIONS = {"floordiv": "floordivsi", "max": "maxsi", "min": "minsi"}
+
+
+class Dimensions:
+    """Values of dimension symbols, and expressions over them, as `index` values."""
+
+    def __init__(self, bindings: DimensionBindings):
+        self._bindings = bindings
+        self._values: dict[str, ir.Value] = {}
+
+    @contextmanager
+    def scope(self) -> Iterator[None]:
+        """Forget, on leaving, the symbols defined inside."""
+        outer = dict(self._values)
+        try:
+            yield
+        finally:
+            self._values = outer
+
+    def define(self, variable: Any, value: Value) -> None:
+        """Note the symbols that this variable defines, now that it has a value."""
+        for symbol in self._bindings.values.get(variable, ()):
+            assert isinstance(value, ir.Value)
+            self._values[symbol] = to_index(value)
+        for symbol, axis in self._bindings.axes.get(variable, ()):
+            assert isinstance(value, ir.Value)
+            self._values[symbol] = size_of_axis(value, axis)
+
+    def symbol(self, name: str) -> ir.Value:
+        """The value of a symbol."""
+        if name not in self._values:
+            raise InternalError(what=f"the dimension {name} is used where it has no value")
+        return self._values[name]
+
+    def value(self, dimension: Any) -> ir.Value:
+        """An expression or number as an `index`."""
+        if not jax_internals.is_symbolic(dimension):
+            return index_constant(int(dimension))
+        terms = [self._term(*term) for term in jax_internals.dimension_terms(dimension)]
+        total = terms[0]
+        for term in terms[1:]:
+            total = index_binary("addi", total, term)
+        return total
+
+    def _term(self, factors: Sequence[tuple[Any, int]], coefficient: int) -> ir.Value:
+        """Coefficient times a product of powers."""
+        values = [self._factor(factor) for factor, power in factors for _ in range(power)]
+        if coefficient != 1 or not values:
+            values.append(index_constant(coefficient))
+        product = values[0]
+        for value in values[1:]:
+            product = index_binary("muli", product, value)
+        return product
+
+    def _factor(self, factor: Any) -> ir.Value:
+        """A symbol, or an operation on two expressions."""
+        name = jax_internals.factor_symbol(factor)
+        if name is not None:
+            return self.symbol(name)
+        operation, operands = jax_internals.factor_operation(factor)
+        left, right = (self.value(operand) for operand in operands)
+        if operation == "mod":  # Python's: the sign of the divisor
+            quotient = index_binary("floordivsi", left, right)
+            return index_binary("subi", left, index_binary("muli", quotient, right))
+        return index_binary(_OPERATIONS[operation], left, right)
+
+    def size(self, dimension: Any) -> int | ir.Value:
+        """A size: a number if known, else an `index` that is never negative."""
+        if not jax_internals.is_symbolic(dimension):
+            return int(dimension)
+        value = self.value(dimension)
+        if _cannot_be_negative(dimension):
+            return value
+        return index_binary("maxsi", value, index_constant(0))
+
+    def tensor(self, dimension: Any) -> int | ir.Value:
+        """A size as a number or a rank-0 `i64` tensor, as JAX's rules want it."""
+        if not jax_internals.is_symbolic(dimension):
+            return int(dimension)
+        number = create("arith.index_cast", [integer_type(64)], [self.value(dimension)]).result
+        tensor_type = ir.RankedTensorType.get([], integer_type(64))
+        return create("tensor.from_elements", [tensor_type], [number]).result
+
+    def shape_tensor(self, sizes: Sequence[int | ir.Value]) -> ir.Value:
+        """Sizes as one `tensor<k x index>`, which folds away where it is used."""
+        indices = [_size_index(size) for size in sizes]
+        tensor_type = ir.RankedTensorType.get([len(indices)], index_type())
+        return create("tensor.from_elements", [tensor_type], indices).result
+
+
+def _size_index(size: Any) -> ir.Value:
+    if isinstance(size, ir.Value):
+        return to_index(size)
+    return index_constant(int(np.asarray(size)))
+
+
+def _cannot_be_negative(dimension: Any) -> bool:
+    """Whether an expression is a sum of products of symbols without any subtraction."""
+    terms = jax_internals.dimension_terms(dimension)
+    return all(
+        coefficient >= 0 and all(jax_internals.factor_symbol(factor) for factor, _ in factors)
+        for factors, coefficient in terms
+    )
+
+
+def to_index(value: ir.Value) -> ir.Value:
+    """A rank-0 integer tensor, an integer or an `index`, as an `index`.
+
+    Unsigned numbers are taken as they are; those above 2**63 are no size or position anyway,
+    and come out negative.
+    """
+    if isinstance(value.type, ir.RankedTensorType):
+        unsigned = getattr(value.type.element_type, "is_unsigned", False)
+        value = to_signless(value)
+        element = ir.RankedTensorType(value.type).element_type
+        value = create("tensor.extract", [element], [value]).result
+    else:
+        unsigned = False
+    if isinstance(value.type, ir.IndexType):
+        return value
+    name = "arith.index_castui" if unsigned or value.type == integer_type(1) else "arith.index_cast"
+    return create(name, [index_type()], [value]).result
+
+
+def size_of_axis(value: ir.Value, axis: int) -> ir.Value:
+    """The size of a tensor along an axis."""
+    return create("tensor.dim", [index_type()], [value, index_constant(axis)]).result
