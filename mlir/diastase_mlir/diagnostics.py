@@ -6,6 +6,7 @@ numbers come from code objects alone, so nothing here needs JAX's private source
 """
 
 import importlib.util
+import re
 import sys
 import sysconfig
 from collections.abc import Iterator
@@ -16,6 +17,7 @@ from typing import Any
 
 from diastase_runtime.errors import DiastaseError, Span
 
+_PLACE = re.compile(r'(?:"(?P<function>[^"]*)"\()?"(?P<file>[^"]+)":(?P<line>\d+):\d+')
 _OUR_PACKAGES = ("diastase", "diastase_mlir", "diastase_runtime")
 
 
@@ -60,6 +62,14 @@ def span_of(source_info: Any) -> Span | None:
         if is_user_file(code.co_filename):
             line = _line_of(code, instruction)
             return Span(code.co_filename, line, code.co_qualname)
+    return None
+
+
+def span_at(location: str) -> Span | None:
+    """Find the user's line in the text of an MLIR location; callers stand after callees."""
+    for match in _PLACE.finditer(location):
+        if is_user_file(match["file"]):
+            return Span(match["file"], int(match["line"]), match["function"] or "")
     return None
 
 

@@ -1,6 +1,10 @@
-"""The compiler's errors: lowering, passes, code generation, linking."""
+"""The compiler's errors: lowering, passes, code generation, linking, the disk cache.
+
+The base class, and how an error shows the user's line, are in `diastase_runtime.errors`.
+"""
 
 from dataclasses import dataclass
+from pathlib import Path
 from typing import ClassVar
 
 from diastase_runtime.errors import DiastaseError
@@ -34,3 +38,76 @@ class UnsupportedTypeError(DiastaseError, TypeError):
     message: ClassVar[str] = "compiled programs cannot hold values of type {what}"
     help: ClassVar[str] = "convert to one of bool, int8…uint64, float16…float64, complex64/128"
     what: str
+
+
+@dataclass(eq=False, kw_only=True)
+class CompileError(DiastaseError, RuntimeError):
+    """A compiler pass failed on the program.
+
+    The program was understood but could not be turned into machine code: nearly always a
+    limitation of diastase. The message names the stage and the pass; the reproducer holds the
+    IR before that pass and says how to run it again. Please report it; rewriting the line shown
+    in other operations usually helps meanwhile.
+    """
+
+    title: ClassVar[str] = "Compilation failed"
+    message: ClassVar[str] = "{stage}: {pass_name}: {reason}"
+    label: ClassVar[str] = "while compiling this"
+    help: ClassVar[str] = "reproducer written to {reproducer}"
+    stage: str
+    pass_name: str
+    reason: str
+    reproducer: Path | None = None
+
+
+@dataclass(eq=False, kw_only=True)
+class LinkerNotFoundError(DiastaseError, RuntimeError):
+    """No program that can link a shared library was found.
+
+    diastase makes machine code by itself but leaves the last step to the system's linker: `ld`,
+    or one of the compiler drivers `cc`, `gcc` and `clang`. Install one of them (Debian, Ubuntu:
+    `apt install binutils`; Fedora: `dnf install binutils`; macOS: `xcode-select --install`), or
+    name one in the environment variable `DIASTASE_CC`.
+    """
+
+    title: ClassVar[str] = "No linker found"
+    message: ClassVar[str] = "none of {tried} is on the PATH"
+    help: ClassVar[str] = (
+        "install one (Debian, Ubuntu: apt install binutils; Fedora: dnf install binutils; "
+        "macOS: xcode-select --install) or set DIASTASE_CC to a C compiler driver"
+    )
+    tried: str
+
+
+@dataclass(eq=False, kw_only=True)
+class LinkError(DiastaseError, RuntimeError):
+    """The system's linker refused the object file, or could not be run.
+
+    The message quotes the command and what it printed. Usual causes: a full disk, or a
+    `DIASTASE_CC` that names something which is not a linker or a C compiler driver.
+    """
+
+    title: ClassVar[str] = "Linking failed"
+    message: ClassVar[str] = "{command}: {reason}"
+    command: str
+    reason: str
+
+
+@dataclass(eq=False, kw_only=True)
+class UnsafeCacheDirectoryError(DiastaseError, PermissionError):
+    """The cache directory is one in which others could plant a library.
+
+    Compiled programs are loaded from the cache and run with your rights, so its directory must
+    belong to you and be writable by nobody else: `chmod 700` it, or set `DIASTASE_CACHE_DIR` to
+    another directory.
+    """
+
+    title: ClassVar[str] = "Unsafe cache directory"
+    message: ClassVar[str] = "{directory} {reason}"
+    help: ClassVar[str] = "chmod 700 {directory}, or set DIASTASE_CACHE_DIR to another directory"
+    directory: Path
+    reason: str
+
+
+class CacheWarning(UserWarning):
+    """The disk cache could not be used, or held a broken entry; the program is compiled anew."""

@@ -17,9 +17,10 @@ the call.
 
 import ctypes
 import enum
-from dataclasses import dataclass
+import json
+from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 ABI_VERSION = 1
 """Part of every cache key; raised by one with every change of this file's meaning."""
@@ -91,6 +92,33 @@ class Artifact:
     """Callback `k` is imported as `Import("callback", str(k))`; the functions come from Python."""
     engine: Path | None = None
     """The engine library, for programs that import from it."""
+
+    def to_json(self) -> str:
+        """Write everything but the library itself; the cache keeps this beside it."""
+        return json.dumps(asdict(self), default=str, sort_keys=True)
+
+    @staticmethod
+    def from_json(text: str) -> "Artifact":
+        """Read what `to_json` wrote; raises ValueError, KeyError or TypeError on anything else."""
+        fields: dict[str, Any] = json.loads(text)
+        engine = fields["engine"]
+        return Artifact(
+            name=fields["name"],
+            library=Path(fields["library"]),
+            arguments=_array_types(fields["arguments"]),
+            results=_array_types(fields["results"]),
+            imports=tuple(Import(**entry) for entry in fields["imports"]),
+            sites=tuple(Site(**site) for site in fields["sites"]),
+            callbacks=tuple(
+                CallbackType(_array_types(entry["arguments"]), _array_types(entry["results"]))
+                for entry in fields["callbacks"]
+            ),
+            engine=None if engine is None else Path(engine),
+        )
+
+
+def _array_types(entries: list[dict[str, Any]]) -> tuple[ArrayType, ...]:
+    return tuple(ArrayType(**entry) for entry in entries)
 
 
 class ErrorCode(enum.IntEnum):

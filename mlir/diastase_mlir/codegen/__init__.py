@@ -1,0 +1,1 @@
+"""From a module in the `llvm` dialect to a shared library for this computer's processor."""

@@ -1,0 +1,66 @@
+"""The import table: how compiled code reaches the engine and Python without undefined symbols.
+
+In comes LLVM IR text in which imported functions are declarations named by `abi.import_symbol`
+(with `_mlir_ciface_` in front where they take memref descriptors by pointer); out goes text in
+which each is an internal function that loads its pointer from the table and calls it, and the
+table's entries in order. The loader fills the table before the first call and never changes it
+afterwards, hence `!invariant.load`: the optimiser may keep a pointer across calls.
+
+    declare ptr @diastase_import__engine__state_create(ptr, i64)
+    ->
+    define internal ptr @diastase_import__engine__state_create(ptr %0, i64 %1) alwaysinline {
+      %function = load ptr, ptr @diastase_import_table, !invariant.load !{}
+      %result = tail call ptr %function(ptr %0, i64 %1)
+      ret ptr %result
+    }
+"""
+
+import re
+from typing import NamedTuple, cast
+
+from diastase_runtime.abi import IMPORT_TABLE, Import, ImportedLibrary, import_symbol
+
+_PREFIX = import_symbol(cast("ImportedLibrary", "(?P<library>[a-z]+)"), "(?P<name>\\w+)")
+_DECLARATION = re.compile(
+    rf"^declare (?P<result>[^@\n]+?) @(?P<symbol>(?:_mlir_ciface_)?{_PREFIX})"
+    r"\((?P<arguments>[^()\n]*)\)[^\n]*$",
+    re.MULTILINE,
+)
+
+
+class LinkedText(NamedTuple):
+    """LLVM IR text without undefined symbols of ours, and what its import table holds."""
+
+    text: str
+    imports: tuple[Import, ...]
+
+
+def link_imports(text: str) -> LinkedText:
+    """Replace each declaration of an imported function by a stub that calls through the table."""
+    table: dict[Import, int] = {}
+
+    def stub(match: re.Match[str]) -> str:
+        entry = Import(cast("ImportedLibrary", match["library"]), match["name"])
+        return _stub(match, table.setdefault(entry, len(table)))
+
+    text = _DECLARATION.sub(stub, text)
+    if table:
+        text += f"\n@{IMPORT_TABLE} = global [{len(table)} x ptr] zeroinitializer, align 8\n"
+    return LinkedText(text, tuple(table))
+
+
+def _stub(declaration: re.Match[str], index: int) -> str:
+    """Write the function that stands in for one declaration."""
+    result = declaration["result"].removeprefix("noundef ")
+    types = [kind.split()[0] for kind in declaration["arguments"].split(",") if kind.strip()]
+    parameters = ", ".join(f"{kind} %{number}" for number, kind in enumerate(types))
+    value, returned = ("", "ret void") if result == "void" else ("%result = ", "")
+    returned = returned or f"ret {result} %result"
+    return (
+        f"define internal {result} @{declaration['symbol']}({parameters}) alwaysinline {{\n"
+        f"  %slot = getelementptr ptr, ptr @{IMPORT_TABLE}, i64 {index}\n"
+        f"  %function = load ptr, ptr %slot, align 8, !invariant.load !{{}}\n"
+        f"  {value}tail call {result} %function({parameters})\n"
+        f"  {returned}\n"
+        f"}}"
+    )

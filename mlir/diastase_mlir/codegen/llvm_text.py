@@ -1,0 +1,96 @@
+"""LLVM IR text as MLIR's LLVM prints it, rewritten for the older LLVM inside llvmlite.
+
+The two LLVMs differ in one thing that programs meet: the newer prints floating-point literals
+that decimals cannot express as `f0x…` (the bits in the literal's own type), `+inf`, `-qnan`,
+`+nan(0x…)` (quiet, with payload) and `+snan(0x…)`. The older wants a hexadecimal double for
+`float` and `double`, `0xH…` for `half` and `0xR…` for `bfloat`. A literal's type is the nearest
+type keyword before it on its line; quoted strings and identifiers are skipped, so a name that
+looks like a literal or a type is never touched.
+"""
+
+import re
+import struct
+from typing import NamedTuple
+
+
+class _Format(NamedTuple):
+    """Layout of a floating-point type."""
+
+    exponent_bits: int
+    mantissa_bits: int
+
+
+_FORMATS = {
+    "half": _Format(5, 10),
+    "bfloat": _Format(8, 7),
+    "float": _Format(8, 23),
+    "double": _Format(11, 52),
+}
+
+_TOKEN = re.compile(
+    r"""
+      "[^"]*" | [@%!\#$][-\w.$]+                                 # strings, identifiers: skipped
+    | \b(?P<type>half|bfloat|float|double)\b
+    | (?<![\w.])(?:
+          f0x(?P<bits>[0-9A-Fa-f]+)
+        | (?P<sign>[+-])(?P<special>inf|qnan|s?nan\(0x(?P<payload>[0-9A-Fa-f]+)\))
+      )(?!\w)
+    """,
+    re.VERBOSE,
+)
+
+_NEW_LITERAL = re.compile(r"f0x|[+-](?:inf|qnan|s?nan)")
+
+
+def for_llvmlite(text: str) -> str:
+    """Rewrite every literal that llvmlite's LLVM cannot read."""
+    if _NEW_LITERAL.search(text) is None:
+        return text
+    return "\n".join(
+        _rewrite_line(line) if _NEW_LITERAL.search(line) else line for line in text.split("\n")
+    )
+
+
+def _rewrite_line(line: str) -> str:
+    """Rewrite one line, from left to right, remembering the last type seen."""
+    current = "double"
+
+    def rewrite(match: re.Match[str]) -> str:
+        nonlocal current
+        if match["type"]:
+            current = match["type"]
+        if match["bits"]:
+            return _spelling(current, int(match["bits"], 16))
+        if match["special"]:
+            return _spelling(current, _special_bits(current, match))
+        return match[0]
+
+    return _TOKEN.sub(rewrite, line)
+
+
+def _special_bits(type_name: str, match: re.Match[str]) -> int:
+    """Bits of an infinity or a NaN in its own type."""
+    exponent_bits, mantissa_bits = _FORMATS[type_name]
+    sign = (match["sign"] == "-") << (exponent_bits + mantissa_bits)
+    exponent = ((1 << exponent_bits) - 1) << mantissa_bits
+    payload = int(match["payload"] or "0", 16)
+    quiet = match["special"].startswith(("qnan", "nan")) << (mantissa_bits - 1)
+    return sign | exponent | quiet | payload
+
+
+def _spelling(type_name: str, bits: int) -> str:
+    """Spell a literal of this type and these bits for the older LLVM."""
+    if type_name == "half":
+        return f"0xH{bits:04X}"
+    if type_name == "bfloat":
+        return f"0xR{bits:04X}"
+    return f"0x{_widened(bits) if type_name == 'float' else bits:016X}"
+
+
+def _widened(bits: int) -> int:
+    """Bits of the double that equals the float of these bits, NaN payloads kept."""
+    sign, exponent, mantissa = bits >> 31, (bits >> 23) & 0xFF, bits & 0x7FFFFF
+    if exponent == 0xFF:  # by hand: converting a signalling NaN would make it quiet
+        return sign << 63 | 0x7FF << 52 | mantissa << 29
+    (value,) = struct.unpack("<f", struct.pack("<I", bits))
+    return struct.unpack("<Q", struct.pack("<d", value))[0]

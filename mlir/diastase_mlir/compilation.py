@@ -1,0 +1,152 @@
+"""Compile a lowered module: pipeline, machine code, linker, cache; and print it on the way.
+
+Only MLIR's part runs under the session's lock; optimisation and linking of several programs may
+overlap. A failing pass is found by compiling once more, one pass at a time, which gives the exact
+pass and the IR before it for the reproducer without any cost to compilations that succeed.
+"""
+
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+from diastase_mlir.bindings import ir, session, translate_module_to_llvmir
+from diastase_mlir.cache import cache_key, program_cache, uncached_artifact
+from diastase_mlir.codegen.imports import LinkedText, link_imports
+from diastase_mlir.codegen.link import link
+from diastase_mlir.codegen.llvm_text import for_llvmlite
+from diastase_mlir.codegen.machine import InvalidLLVMError, emit_object, optimise
+from diastase_mlir.dialects import DIALECTS
+from diastase_mlir.dumps import Dumps
+from diastase_mlir.lowered import LoweredModule
+from diastase_mlir.options import CompileOptions
+from diastase_mlir.pipeline import PIPELINE
+from diastase_mlir.reproducer import write_llvm_reproducer, write_reproducer
+from diastase_mlir.stages import StageFailure, run_pipeline
+from diastase_runtime.abi import ENTRY_SYMBOL, IMPORT_TABLE, Artifact
+
+EXPORTED = (ENTRY_SYMBOL, IMPORT_TABLE)
+
+
+@dataclass(frozen=True)
+class Compilation:
+    """A program in machine code, and how it came about."""
+
+    artifact: Artifact
+    from_cache: bool
+    timings: Mapping[str, float]
+    """Seconds per named stage, in order."""
+
+
+@dataclass
+class _Clock:
+    """Seconds per named stage."""
+
+    timings: dict[str, float] = field(default_factory=dict)
+
+    @contextmanager
+    def stage(self, name: str) -> Iterator[None]:
+        start = time.perf_counter()
+        yield
+        self.timings[name] = time.perf_counter() - start
+
+
+def compile_module(lowered: LoweredModule, options: CompileOptions) -> Compilation:
+    """Compile to a shared library, or find it in the cache."""
+    clock = _Clock()
+    store = program_cache() if options.use_cache else None
+    key = ""
+    with session(DIALECTS):
+        with clock.stage("parse"):
+            module = ir.Module.parse(lowered.bytecode)
+        if store is not None:
+            with clock.stage("cache"):
+                key = cache_key(str(module), _interface(lowered))
+                wanted = options.keep_intermediate == "none"  # a hit would leave nothing to keep
+                found = store.find(key) if wanted else None
+            if found is not None:
+                return Compilation(_of_program(found, lowered), True, clock.timings)
+        linked = _to_llvm_ir(module, lowered, options, clock)
+
+    def build(library: Path) -> None:
+        _build_library(linked.text, library, lowered, options, clock)
+
+    artifact = replace(_of_program(_UNBUILT, lowered), imports=linked.imports)
+    if store is None:
+        artifact = uncached_artifact(artifact, build)
+    else:
+        artifact = _of_program(store.add(key, replace(artifact, sites=()), build), lowered)
+    return Compilation(artifact, False, clock.timings)
+
+
+def llvm_dialect_text(lowered: LoweredModule, options: CompileOptions) -> str:
+    """Return the module after the whole pipeline, in MLIR's `llvm` dialect."""
+    with session(DIALECTS):
+        module = ir.Module.parse(lowered.bytecode)
+        _run_passes(module, lowered, options, _Clock())
+        return str(module)
+
+
+def llvm_ir_text(lowered: LoweredModule, options: CompileOptions) -> str:
+    """Return the optimised LLVM IR that machine code is made from."""
+    clock = _Clock()
+    with session(DIALECTS):
+        module = ir.Module.parse(lowered.bytecode)
+        linked = _to_llvm_ir(module, lowered, options, clock)
+    return str(optimise(linked.text, EXPORTED))
+
+
+_UNBUILT = Artifact(name="", library=Path(), arguments=(), results=())
+
+
+def _of_program(artifact: Artifact, lowered: LoweredModule) -> Artifact:
+    """Fill in what is the program's own: equal machine code may serve different programs."""
+    return replace(
+        artifact,
+        name=lowered.name,
+        arguments=lowered.arguments,
+        results=lowered.results,
+        sites=lowered.sites,
+        callbacks=tuple(callback.type for callback in lowered.callbacks),
+    )
+
+
+def _interface(lowered: LoweredModule) -> str:
+    """Write what the library depends on besides the module."""
+    callbacks = [callback.type for callback in lowered.callbacks]
+    return repr((lowered.arguments, lowered.results, callbacks, lowered.uses_engine))
+
+
+def _to_llvm_ir(
+    module: ir.Module, lowered: LoweredModule, options: CompileOptions, clock: _Clock
+) -> LinkedText:
+    """Run all passes and translate to LLVM IR text for llvmlite."""
+    _run_passes(module, lowered, options, clock)
+    with clock.stage("translate"):
+        return link_imports(for_llvmlite(translate_module_to_llvmir(module.operation)))
+
+
+def _run_passes(
+    module: ir.Module, lowered: LoweredModule, options: CompileOptions, clock: _Clock
+) -> None:
+    dumps = Dumps(lowered.name, options)
+    try:
+        run_pipeline(PIPELINE, module, clock.timings, dumps.after_stage, dumps.after_pass)
+    except StageFailure as failure:
+        raise write_reproducer(lowered, options, failure) from None
+
+
+def _build_library(
+    text: str, library: Path, lowered: LoweredModule, options: CompileOptions, clock: _Clock
+) -> None:
+    """Turn LLVM IR text into a shared library."""
+    try:
+        with clock.stage("optimise"):
+            module = optimise(text, EXPORTED)
+    except InvalidLLVMError as error:
+        raise write_llvm_reproducer(text, str(error), lowered, options) from None
+    with clock.stage("emit"):
+        machine_code = emit_object(module)
+    with clock.stage("link"):
+        link(machine_code, library)

@@ -1,0 +1,34 @@
+"""Intermediate IR on disk, for `keep_intermediate`.
+
+After each stage `03_bufferize.mlir`, after each pass `03_bufferize/02_cse.mlir`; the numbers and names are those of the printed pipeline.
+"""
+
+from pathlib import Path
+
+from diastase_mlir.bindings import ir
+from diastase_mlir.options import CompileOptions
+from diastase_mlir.stages import Observer, Stage
+from diastase_mlir.workspace import file_name, workspace
+
+
+class Dumps:
+    """Observers of one run of the pipeline; None where nothing is to be written."""
+
+    def __init__(self, name: str, options: CompileOptions):
+        kept = options.keep_intermediate
+        self._directory = workspace(name, options) if kept != "none" else Path()
+        self._numbers: dict[str, int] = {}
+        self.after_stage: Observer | None = self._write_stage if kept != "none" else None
+        self.after_pass: Observer | None = self._write_pass if kept == "pass" else None
+
+    def _write_stage(self, stage: Stage, number: int, name: str, module: ir.Module) -> None:
+        (self._directory / f"{self._number(stage)}_{file_name(name)}.mlir").write_text(str(module))
+
+    def _write_pass(self, stage: Stage, number: int, name: str, module: ir.Module) -> None:
+        folder = self._directory / f"{self._number(stage)}_{file_name(stage.name)}"
+        folder.mkdir(exist_ok=True)
+        (folder / f"{number:02}_{file_name(name)}.mlir").write_text(str(module))
+
+    def _number(self, stage: Stage) -> str:
+        """Give stages numbers as they come."""
+        return f"{self._numbers.setdefault(stage.name, len(self._numbers)):02}"

@@ -1,0 +1,86 @@
+"""From a lowered module to machine code: the ordered stages, and the functions that run them.
+
+`print(PIPELINE)` shows the stages; intermediate IR and timings use the same names. The order
+inside `stablehlo-to-linalg` is not a matter of taste: `stablehlo-convert-to-signless` before the
+legalisation would silently turn every unsigned operation into a signed one.
+"""
+
+from diastase_mlir.passes.detensorize_scalars import detensorize_scalars
+from diastase_mlir.stages import Pipeline, Stage
+
+_CLEAN = ("canonicalize", "cse")
+_SCALARS = frozenset({"builtin", "func", "arith", "math", "complex", "index", "llvm", "ub"})
+_ARRAYS = _SCALARS | {"scf", "tensor", "linalg", "memref", "bufferization", "affine", "cf", "shape"}
+_BUFFERS = _SCALARS | {"scf", "linalg", "memref", "bufferization", "affine", "cf"}
+
+PIPELINE = Pipeline(
+    (
+        Stage(
+            "capture",
+            "what lowering built, verified before anything touches it",
+            (),
+            remain=_ARRAYS | {"stablehlo", "chlo", "quantum"},
+        ),
+        Stage(
+            "stablehlo-to-linalg",
+            "arrays become loops over elements; signless only afterwards (see above)",
+            (
+                "func.func(chlo-legalize-to-stablehlo)",
+                *_CLEAN,
+                "stablehlo-legalize-to-linalg",
+                "stablehlo-convert-to-signless",
+                "reconcile-unrealized-casts",
+                *_CLEAN,
+            ),
+            remain=_ARRAYS - {"shape"},
+        ),
+        Stage(
+            "scalars",
+            "before fusion and bufferization, which would give each scalar a buffer",
+            (detensorize_scalars, *_CLEAN),
+            remain=_ARRAYS - {"shape"},
+        ),
+        Stage(
+            "bufferize",
+            "fusion first, on values: fewer arrays to give memory to",
+            (
+                "func.func(linalg-fuse-elementwise-ops)",
+                *_CLEAN,
+                "one-shot-bufferize{bufferize-function-boundaries allow-return-allocs-from-loops "
+                "function-boundary-type-conversion=identity-layout-map}",
+                *_CLEAN,
+            ),
+            remain=_BUFFERS,
+        ),
+        Stage(
+            "deallocate",
+            "needs structured control flow, so before it is lowered; results stay the caller's",
+            ("buffer-deallocation-pipeline", "convert-bufferization-to-memref", *_CLEAN),
+            remain=_BUFFERS - {"bufferization"},
+        ),
+        Stage(
+            "to-llvm",
+            "loops to branches, then every dialect to LLVM's",
+            (
+                "func.func(refback-munge-memref-copy)",  # else an external `memrefCopy` is called
+                "func.func(convert-linalg-to-loops)",
+                "expand-strided-metadata",
+                "lower-affine",
+                "convert-scf-to-cf",
+                "convert-complex-to-standard",
+                "convert-math-to-llvm",
+                "convert-math-to-libm",
+                "convert-complex-to-llvm",
+                "convert-arith-to-llvm",
+                "convert-index-to-llvm",
+                "finalize-memref-to-llvm",
+                "convert-func-to-llvm",
+                "convert-cf-to-llvm",
+                "convert-ub-to-llvm",
+                "reconcile-unrealized-casts",
+                *_CLEAN,
+            ),
+            remain=frozenset({"builtin", "llvm"}),
+        ),
+    )
+)

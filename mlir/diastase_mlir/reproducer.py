@@ -1,0 +1,89 @@
+"""A failed pass leaves a file that runs it again: the IR before it, and the pass.
+
+    python -m diastase_mlir.reproducer ./circuit/reproducer.mlir
+
+To find the pass, the program is compiled once more, one pass at a time. The file names stage and
+pass in its first lines; passes in Python are found by their name in the pipeline.
+"""
+
+import re
+import sys
+from pathlib import Path
+
+from diastase_mlir.bindings import ir, session
+from diastase_mlir.dialects import DIALECTS
+from diastase_mlir.errors import CompileError
+from diastase_mlir.lowered import LoweredModule
+from diastase_mlir.options import CompileOptions
+from diastase_mlir.pipeline import PIPELINE
+from diastase_mlir.stages import Pass, Stage, StageFailure, check_legality, pass_name, run_pass
+from diastase_mlir.workspace import workspace
+
+
+def write_reproducer(
+    lowered: LoweredModule, options: CompileOptions, failure: StageFailure
+) -> CompileError:
+    """Find the failing pass, write the file, and make the error to raise."""
+    before, failure = _isolate(lowered, failure)
+    path = workspace(lowered.name, options) / "reproducer.mlir"
+    path.write_text(
+        f"// A pass of diastase failed: {' '.join(failure.reason.split())}\n"
+        f"// rerun: {sys.executable} -m diastase_mlir.reproducer {path}\n"
+        f"// stage: {failure.stage.name}\n"
+        f"// pass: {failure.pass_name}\n"
+        f"{before}\n"
+    )
+    return CompileError(
+        stage=failure.stage.name,
+        pass_name=failure.pass_name,
+        reason=failure.reason,
+        reproducer=path,
+        span=failure.span,
+    )
+
+
+def write_llvm_reproducer(
+    text: str, reason: str, lowered: LoweredModule, options: CompileOptions
+) -> CompileError:
+    """Keep LLVM IR that llvmlite refused, and make the error to raise."""
+    path = workspace(lowered.name, options) / "reproducer.ll"
+    path.write_text(f"; llvmlite cannot read this: {' '.join(reason.split())}\n{text}")
+    return CompileError(stage="optimise", pass_name="parse", reason=reason, reproducer=path)
+
+
+def _isolate(lowered: LoweredModule, failure: StageFailure) -> tuple[str, StageFailure]:
+    """Compile pass by pass until one fails; return the IR before it and its failure."""
+    module = ir.Module.parse(lowered.bytecode)
+    for stage in PIPELINE.stages:
+        for step in (*stage.passes, check_legality):
+            before = module.operation.get_asm(enable_debug_info=True)
+            try:
+                _run(stage, step, module)
+            except StageFailure as isolated:
+                return before, isolated
+    return lowered.text, failure  # it fails only in company: the whole program reproduces it
+
+
+def _run(stage: Stage, step: Pass, module: ir.Module) -> None:
+    if step is check_legality:
+        check_legality(stage, module)
+    else:
+        run_pass(stage, step, module)
+
+
+def main(file: str) -> None:
+    """Run the pass that a reproducer file names, and print what comes out."""
+    text = Path(file).read_text()
+    stage_name, name = (re.search(rf"^// {key}: (.*)$", text, re.M)[1] for key in ("stage", "pass"))
+    stage = next(stage for stage in PIPELINE.stages if stage.name == stage_name)
+    steps = [step for step in stage.passes if pass_name(step) == name]
+    with session(DIALECTS):
+        module = ir.Module.parse(text)
+        if steps:
+            run_pass(stage, steps[0], module)
+        check_legality(stage, module)
+        print(module)
+
+
+if __name__ == "__main__":
+    main(sys.argv[1])
