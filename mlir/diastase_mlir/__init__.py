@@ -12,8 +12,16 @@ from diastase_mlir.compilation import (
     llvm_ir_text,
 )
 from diastase_mlir.diagnostics import at, span_of, user_span
-from diastase_mlir.errors import CacheWarning, CompileError, LinkerNotFoundError, LinkError
+from diastase_mlir.errors import (
+    CacheWarning,
+    CompileError,
+    LinkerNotFoundError,
+    LinkError,
+    LoweringError,
+    UnsupportedTypeError,
+)
 from diastase_mlir.lowered import HostCallback, LoweredModule
+from diastase_mlir.lowering.module import lower
 from diastase_mlir.options import CompileOptions
 from diastase_mlir.pipeline import PIPELINE
 from diastase_mlir.program import DimensionBindings, Program
@@ -31,12 +39,15 @@ __all__ = [
     "LinkError",
     "LinkerNotFoundError",
     "LoweredModule",
+    "LoweringError",
     "Program",
+    "UnsupportedTypeError",
     "at",
     "cache_directory",
     "compile_module",
     "llvm_dialect_text",
     "llvm_ir_text",
+    "lower",
     "span_of",
     "user_span",
 ]

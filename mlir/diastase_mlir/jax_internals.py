@@ -10,16 +10,38 @@ jaxpr; for our modules both must go through our walker. The three functions of
 JAX's original. Plain JAX, in this thread or another, is therefore never disturbed.
 """
 
+import builtins
 import itertools
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import AbstractContextManager
-from typing import Any, Protocol
+import threading
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager
+from functools import cache
+from types import SimpleNamespace
+from typing import Any, Literal, Protocol
 
+import jax
 import numpy as np
-from jax._src import api_util, core, linear_util, source_info_util
+from jax._src import (
+    api_util,
+    array,
+    config,
+    core,
+    effects,
+    linear_util,
+    source_info_util,
+    tree_util,
+    xla_bridge,
+)
+from jax._src.export import shape_poly
+from jax._src.export.shape_poly_decision import _DecisionByElimination
+from jax._src.interpreters import ad, batching
 from jax._src.interpreters import mlir as jax_mlir
 from jax._src.interpreters import partial_eval
+from jax._src.lax.control_flow import conditionals, loops
+from jax._src.lib import xla_client
+from jax._src.numpy import array_creation, hijax, indexing, lax_numpy, ufuncs
 from jax._src.sharding_impls import ShardingContext
+from jax._src.state import discharge
 
 # jaxlib's MLIR bindings have no public name; StableHLO can only be built with them.
 from jaxlib.mlir import ir
@@ -234,6 +256,73 @@ def key_implementation(dtype: Any) -> Any:
     """The PRNG implementation of a key dtype; `jax.random.key_impl` wants an array."""
     return dtype._impl
 
+
+# --- lowering: mutable references -----------------------------------------------------------------
+
+
+def without_references(jaxpr: core.ClosedJaxpr) -> core.ClosedJaxpr:
+    """The same program with its internal mutable arrays (`jax.new_ref`) made plain values.
+
+    `jax.jit` does it on its way to XLA; nothing public does it alone.
+    """
+    if not any(isinstance(effect, core.InternalMutableArrayEffect) for effect in jaxpr.effects):
+        return jaxpr
+    return discharge.discharge_state(jaxpr)
+
+
+# --- lowering: host calls -------------------------------------------------------------------------
+
+
+def eager() -> AbstractContextManager[None]:
+    """Evaluate JAX primitives now, whatever is being traced in this thread.
+
+    The public `jax.ensure_compile_time_eval` refuses values that belong to no trace.
+    """
+    return core.eval_context()
+
+
+def jaxpr_shapes(jaxpr: Any) -> list[Any]:
+    """Shapes of all variables of a jaxpr and parameters of all its equations."""
+    inner = getattr(jaxpr, "jaxpr", jaxpr)
+    variables = [*inner.constvars, *inner.invars]
+    variables += [variable for equation in inner.eqns for variable in equation.outvars]
+    shapes = [tuple(getattr(variable.aval, "shape", ())) for variable in variables]
+    return [*shapes, *[dict(equation.params) for equation in inner.eqns]]
+
+
+def map_jaxpr(jaxpr: Any, change: Callable[[Any], Any]) -> Any:
+    """The jaxpr with `change` applied to every shape and every parameter.
+
+    There is no public way to rebuild a jaxpr over other shapes.
+    """
+    if isinstance(jaxpr, core.ClosedJaxpr):
+        return core.ClosedJaxpr(map_jaxpr(jaxpr.jaxpr, change), jaxpr.consts)
+    variables: dict[Any, Any] = {}
+
+    def renew(atom: Any) -> Any:
+        if isinstance(atom, core.Literal):
+            return atom
+        if atom not in variables:
+            shape = getattr(atom.aval, "shape", None)
+            aval = atom.aval if shape is None else atom.aval.update(shape=change(tuple(shape)))
+            variables[atom] = core.DropVar(aval) if isinstance(atom, core.DropVar) else core.Var(aval)
+        return variables[atom]
+
+    equations = [
+        equation.replace(
+            invars=[renew(atom) for atom in equation.invars],
+            outvars=[renew(atom) for atom in equation.outvars],
+            params=change(dict(equation.params)),
+        )
+        for equation in jaxpr.eqns
+    ]
+    return jaxpr.replace(
+        constvars=[renew(variable) for variable in jaxpr.constvars],
+        invars=[renew(variable) for variable in jaxpr.invars],
+        outvars=[renew(atom) for atom in jaxpr.outvars],
+        eqns=equations,
+    )
+
 # --- tracing: functions to jaxprs ----------------------------------------------------------------
 # `jax.make_jaxpr` caches by function, and takes no abstract values that are not arrays.
 
@@ -265,6 +354,22 @@ def current_trace() -> Any:
     return core.trace_ctx.trace
 
 
+def current_source_info() -> Any:
+    """Where in the user's program we are; later `source_context` records equations as from there.
+
+    JAX takes the line from the Python stack of the `bind`, which for a queued gate is elsewhere.
+    """
+    return source_info_util.current()
+
+
+def source_context(source_info: Any) -> AbstractContextManager[None]:
+    """Equations recorded inside get this source information."""
+    context: Any = source_info_util.user_context(
+        source_info.traceback, name_stack=source_info.name_stack
+    )
+    return context
+
+
 def drop_leading_register(closed: core.ClosedJaxpr, position: int) -> core.ClosedJaxpr:
     """Remove an unused input at `position` that is returned as the first output."""
     jaxpr = closed.jaxpr
@@ -284,3 +389,253 @@ def add_leading_register(closed: core.ClosedJaxpr, position: int, aval: Any) -> 
     return partial_eval.close_jaxpr(
         jaxpr.replace(invars=invars, outvars=[register, *jaxpr.outvars], debug_info=debug)
     )
+
+
+def unwrap_tracer(value: Any) -> Any:
+    """The tracer of the recording trace under those of `jvp`, `linearize` and `vmap`.
+
+    A value that `vmap` maps over is returned as it is: it has no single underlying value.
+    """
+    while True:
+        if isinstance(value, ad.JVPTracer | ad.LinearizeTracer):
+            value = value.primal
+        elif isinstance(value, batching.BatchTracer) and value.batch_dim is None:
+            value = value.val
+        elif isinstance(value, partial_eval.DynamicJaxprTracer):
+            lowered = value.full_lower()  # a closed-over value: the one of the enclosing trace
+            if lowered is value:
+                return value
+            value = lowered
+        else:
+            return value
+
+
+def is_recorded(value: Any) -> bool:
+    """Whether a value is a tracer whose variable will stand in a jaxpr."""
+    return isinstance(value, partial_eval.DynamicJaxprTracer)
+
+
+def is_recorded_variable(tracer: Any) -> bool:
+    """Whether a recorded tracer is a variable, not a literal."""
+    return isinstance(tracer.val, core.Var)
+
+
+def tracer_variable(tracer: Any) -> core.Var:
+    """The jaxpr variable that a recorded tracer is."""
+    return tracer.val
+
+
+def tracer_equation(tracer: Any) -> Any:
+    """The equation (`primitive`, `in_tracers`, `params`) that defines a tracer, None for inputs."""
+    return tracer.parent
+
+
+def tracer_trace(tracer: Any) -> Any:
+    """The trace that a tracer belongs to."""
+    return tracer._trace
+
+
+# --- tracing: symbolic dimensions ----------------------------------------------------------------
+# `jax.export.symbolic_shape` takes every symbol to be at least 1, and has no way to add to what is
+# known about a symbol while tracing goes on.
+
+
+class SizeScope(shape_poly.SymbolicScope):
+    """A scope whose symbols are any integers, except where a lower bound has become known."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._lower_bounds: dict[str, int] = {}
+
+    def symbol(self, name: str) -> Any:
+        """The expression that is this symbol alone."""
+        return shape_poly._DimExpr._from_var(name, self)
+
+    def lower_bound(self, name: str) -> int | None:
+        """The least value that a symbol is known to have."""
+        return self._lower_bounds.get(name)
+
+    def learn_lower_bound(self, name: str, bound: int) -> None:
+        """From now on, decisions may use `name >= bound`."""
+        known = self._lower_bounds.get(name)
+        if known is None or known < bound:
+            self._lower_bounds[name] = bound
+            self._bounds_cache.clear()
+
+
+_jax_implicit_constraints = _DecisionByElimination.add_implicit_constraints_term
+
+
+def _implicit_constraints(decision: Any, term: Any) -> None:
+    name = term.to_var() if isinstance(decision.scope, SizeScope) else None
+    if name is None:
+        _jax_implicit_constraints(decision, term)
+    elif term not in decision._processed_for_internal_constraints:
+        decision._processed_for_internal_constraints.add(term)
+        bound = decision.scope.lower_bound(name)
+        if bound is not None:
+            expression = shape_poly._DimExpr._from_term(term, 1, decision.scope)
+            decision.combine_and_add_constraint(shape_poly.Comparator.GEQ, expression, bound)
+
+
+_DecisionByElimination.add_implicit_constraints_term = _implicit_constraints
+
+
+def lower_bound(dimension: Any) -> float:
+    """The least value that an expression can be shown to have; minus infinity if unknown."""
+    return shape_poly._bounds_decision(dimension, shape_poly.BoundsPrecision.BEST)[0]
+
+
+
+
+# --- calls: arguments in, arrays out -------------------------------------------------------------
+# `jax.device_put` is public and takes 30 us for a scalar; what it ends in takes 3 us. The settings
+# under which JAX would trace anew, and the type of a value in one step, have no public name.
+
+ArrayImpl = array.ArrayImpl
+"""The concrete class of arrays: `type(x) is ArrayImpl` excludes tracers and key arrays."""
+
+trace_context = config.trace_context
+"""All settings of JAX that change what a function traces to, as a hashable tuple."""
+
+abstract_value = core.shaped_abstractify
+"""The type of a value as JAX sees it; of a `ShapeDtypeStruct`, too."""
+
+structure_differences = tree_util.equality_errors_pytreedef
+"""`(path, expected, given, explanation)` for each place in which two pytree structures differ."""
+
+make_array: Callable[..., Any] = xla_client.batched_device_put
+"""`(aval, sharding, [value], [device], committed) -> jax.Array`; aligned numpy arrays are not copied."""
+
+
+@cache
+def cpu_placement() -> tuple[Any, list[Any]]:
+    """Sharding and device of arrays that live in the host's memory."""
+    device = jax.devices("cpu")[0]
+    return jax.sharding.SingleDeviceSharding(device), [device]
+
+
+@cache
+def only_one_device() -> bool:
+    """Whether every array of this process lives in the host's memory, in one piece."""
+    backends = xla_bridge.backends()
+    return list(backends) == ["cpu"] and backends["cpu"].device_count() == 1
+
+
+class SizeCheckEffect(effects.Effect):
+    """Keeps a check of a size from being dropped, where nothing depends on its results."""
+
+    def __str__(self) -> str:
+        return "SizeCheck"
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, SizeCheckEffect)
+
+    def __hash__(self) -> int:
+        return hash(SizeCheckEffect)
+
+
+# Any order of checks is right, and so is their repetition: allowed wherever JAX asks.
+for _allowed in (
+    effects.lowerable_effects,
+    effects.control_flow_allowed_effects,
+    effects.remat_allowed_effects,
+    effects.custom_derivatives_allowed_effects,
+):
+    _allowed.add_type(SizeCheckEffect)
+
+
+# --- tracing: functions of JAX that ask for sizes ---------------------------------------------------
+# JAX has no way to say that an integer tracer may be a size.
+
+HookPoint = Literal[
+    "dimension",
+    "size_argument",
+    "number_argument",
+    "indices",
+    "slice",
+    "arange",
+    "linspace",
+    "floor_divide",
+    "remainder",
+    "squeeze",
+    "repeat",
+    "searchsorted",
+    "length",
+]
+
+_HOOK_POINTS: Mapping[HookPoint, Sequence[tuple[Any, str]]] = {
+    "dimension": [(core, "_canonicalize_dimension")],
+    "size_argument": [(core, "concrete_dim_or_error")],
+    "number_argument": [(core, "concrete_or_error")],
+    "indices": [(indexing, "_parse_indices")],
+    "slice": [(core, "canonicalize_slice")],
+    "arange": [(lax_numpy, "_arange")],
+    "linspace": [(array_creation, "_linspace")],
+    "floor_divide": [(ufuncs, "floor_divide")],
+    "remainder": [(ufuncs, "remainder"), (ufuncs, "mod")],
+    "squeeze": [(lax_numpy, "_squeeze")],
+    "repeat": [(lax_numpy, "_repeat")],
+    "searchsorted": [(hijax, "searchsorted_via_expand")],
+    # Not an attribute of the modules: a global that shadows the built-in inside them.
+    "length": [(lax_numpy, "len")],
+}
+
+
+def hook(point: HookPoint, replace: Callable[[Callable[..., Any]], Callable[..., Any]]) -> None:
+    """Replace a function inside JAX, for good, by `replace(original)`.
+
+    The replacement must do what the original does in every thread that is not tracing for us.
+    """
+    for module, attribute in _HOOK_POINTS[point]:
+        original = getattr(module, attribute, None) or getattr(builtins, attribute)
+        setattr(module, attribute, replace(original))
+
+
+class _StagedControlFlow:
+    """JAX's settings as its loops and conditionals see them: never unrolled in our tracing."""
+
+    def __getattr__(self, name: str) -> Any:
+        if name == "disable_jit" and _inlining.active:
+            return _NEVER
+        return getattr(config, name)
+
+
+class _Inlining(threading.local):
+    active = False
+
+
+_inlining = _Inlining()
+_NEVER = SimpleNamespace(value=False)
+loops.config = _StagedControlFlow()
+conditionals.config = _StagedControlFlow()
+
+
+@contextmanager
+def inline_jits() -> Iterator[None]:
+    """In this thread: functions under `jax.jit` are traced inline, loops and branches are not.
+
+    A jaxpr that JAX caches for an inner `jit` would carry the symbols of another trace.
+    """
+    outer, _inlining.active = _inlining.active, True
+    try:
+        with config.disable_jit(True):
+            yield
+    finally:
+        _inlining.active = outer
+
+
+def symbol_of(dimension: Any) -> str | None:
+    """The symbol that an expression is, None where it is anything else."""
+    return dimension._to_var()
+
+
+def substitute(dimension: Any, values: Mapping[str, Any]) -> Any:
+    """An expression with its symbols replaced by other expressions."""
+    return dimension._evaluate(values)
+
+
+def close_over(closed: core.ClosedJaxpr, values: Sequence[Any]) -> core.ClosedJaxpr:
+    """Make the leading inputs of a jaxpr its constants, with these values."""
+    jaxpr = partial_eval.convert_invars_to_constvars(closed.jaxpr, len(values))
+    return core.ClosedJaxpr(jaxpr, list(values))

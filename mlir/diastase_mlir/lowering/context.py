@@ -12,21 +12,21 @@ What it keeps:
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from typing import Any
-
-import numpy as np
 
 from diastase_mlir import jax_internals
 from diastase_mlir.diagnostics import span_of
-from diastase_mlir.errors import UnsupportedTypeError
 from diastase_mlir.jax_internals import HookedModuleContext, ir
 from diastase_mlir.lowered import HostCallback
+from diastase_mlir.lowering.array_types import array_type
 from diastase_mlir.lowering.dimensions import Dimensions
 from diastase_mlir.lowering.operations import (
     compare_integers,
     create,
     integer_type,
     scalar_constant,
+    signless_type,
     to_type,
 )
 from diastase_mlir.lowering.registry import Equation, Value
@@ -34,6 +34,16 @@ from diastase_mlir.program import DimensionBindings
 from diastase_runtime.abi import CallContext, ErrorCode, ImportedLibrary, Site, import_symbol
 
 EquationLowering = Callable[["LoweringContext", Equation, Sequence[Value]], Sequence[Value]]
+
+
+@dataclass(frozen=True)
+class Snapshot:
+    """Lengths and contents of a context's records at some moment."""
+
+    sites: int
+    callbacks: int
+    fallible: int
+    imported: frozenset[str]
 
 
 class LoweringContext:
@@ -48,11 +58,12 @@ class LoweringContext:
         self.module_context = module_context
         self.dimensions = Dimensions(bindings)
         self.sites: list[Site] = []
+        self._site_numbers: dict[Site, int] = {}
         self.callbacks: list[HostCallback] = []
         self.uses_engine = False
         self.fallible = 0
         self._lower_equation = lower_equation
-        self._imported: set[str] = set()
+        self._imported: dict[str, ir.Operation] = {}
         self._call_context: ir.Value | None = None
 
     # --- types and values ------------------------------------------------------------------------
@@ -62,10 +73,12 @@ class LoweringContext:
         own = getattr(aval, "mlir_type", None)
         if own is not None:
             return ir.Type.parse(own, self.module_context.context)
-        try:
-            return jax_internals.type_of_aval(self.module_context, aval)
-        except TypeError as error:
-            raise UnsupportedTypeError(what=str(aval)) from error
+        array_type(aval)  # refuses what programs cannot hold
+        return jax_internals.type_of_aval(self.module_context, aval)
+
+    def element_type_of(self, aval: Any) -> ir.Type:
+        """The signless element type of an array."""
+        return ir.RankedTensorType(signless_type(self.type_of(aval))).element_type
 
     def value(self, value: Value) -> ir.Value:
         """The MLIR value of a value that may be lazy."""
@@ -164,13 +177,19 @@ class LoweringContext:
 
     def site(self, construct: str, source_info: Any) -> ir.Value:
         """An `i64` that names this place in the user's program; what follows may fail there."""
+        return scalar_constant(integer_type(64), self.site_number(construct, source_info))
+
+    def site_number(self, construct: str, source_info: Any) -> int:
+        """The same as a number, for operations that hold it as an attribute."""
         span = span_of(source_info)
         file, line, function = (span.file, span.line, span.function) if span else ("", 0, "")
         site = Site(file, line, function, construct)
-        if site not in self.sites:
-            self.sites.append(site)
         self.fallible += 1
-        return scalar_constant(integer_type(64), self.sites.index(site))
+        number = self._site_numbers.get(site, len(self.sites))
+        if self.sites[number : number + 1] != [site]:  # new, or taken back by a rollback
+            number = self._site_numbers[site] = len(self.sites)
+            self.sites.append(site)
+        return number
 
     def no_error(self) -> ir.Value:
         """An `i1`: whether the call has recorded no error so far."""
@@ -197,6 +216,22 @@ class LoweringContext:
         pointer = self.call_context
         return create("llvm.getelementptr", [pointer.type], [pointer], attributes).result
 
+    # --- attempts --------------------------------------------------------------------------------
+
+    def snapshot(self) -> "Snapshot":
+        """What to go back to if what is emitted from here on is erased."""
+        return Snapshot(
+            len(self.sites), len(self.callbacks), self.fallible, frozenset(self._imported)
+        )
+
+    def restore(self, snapshot: "Snapshot") -> None:
+        """Forget everything since the snapshot; the operations are the caller's to erase."""
+        del self.sites[snapshot.sites :]
+        del self.callbacks[snapshot.callbacks :]
+        self.fallible = snapshot.fallible
+        for symbol in self._imported.keys() - snapshot.imported:
+            self._imported.pop(symbol).erase()
+
     # --- functions outside of the module ---------------------------------------------------------
 
     def import_function(
@@ -212,7 +247,6 @@ class LoweringContext:
         symbol = import_symbol(library, name)
         if symbol in self._imported:
             return symbol
-        self._imported.add(symbol)
         function_type = ir.FunctionType.get(list(operands), list(results))
         attributes: dict[str, ir.Attribute] = {
             "sym_name": ir.StringAttr.get(symbol),
@@ -222,7 +256,7 @@ class LoweringContext:
         if c_interface:
             attributes["llvm.emit_c_interface"] = ir.UnitAttr.get()
         with ir.InsertionPoint.at_block_begin(self.module_context.module.body):
-            create("func.func", [], [], attributes, regions=1)
+            self._imported[symbol] = create("func.func", [], [], attributes, regions=1)
         return symbol
 
     def call(
@@ -244,8 +278,3 @@ def _equation(equation: Any) -> Equation:
         effects=equation.effects,
         jaxpr_context=equation.ctx,
     )
-
-
-def scalar_numpy(dtype: Any, number: Any) -> np.ndarray:
-    """A rank-0 numpy array, for `LoweringContext.constant`."""
-    return np.asarray(number, dtype)

@@ -107,9 +107,7 @@ class Dimensions:
         """A size as a number or a rank-0 `i64` tensor, as JAX's rules want it."""
         if not jax_internals.is_symbolic(dimension):
             return int(dimension)
-        number = create("arith.index_cast", [integer_type(64)], [self.value(dimension)]).result
-        tensor_type = ir.RankedTensorType.get([], integer_type(64))
-        return create("tensor.from_elements", [tensor_type], [number]).result
+        return number_tensor(self.value(dimension))
 
     def shape_tensor(self, sizes: Sequence[int | ir.Value]) -> ir.Value:
         """Sizes as one `tensor<k x index>`, which folds away where it is used."""
@@ -131,6 +129,13 @@ def _cannot_be_negative(dimension: Any) -> bool:
         coefficient >= 0 and all(jax_internals.factor_symbol(factor) for factor, _ in factors)
         for factors, coefficient in terms
     )
+
+
+def number_tensor(index: ir.Value) -> ir.Value:
+    """An `index` as a rank-0 `i64` tensor."""
+    number = create("arith.index_cast", [integer_type(64)], [index]).result
+    tensor_type = ir.RankedTensorType.get([], integer_type(64))
+    return create("tensor.from_elements", [tensor_type], [number]).result
 
 
 def to_index(value: ir.Value) -> ir.Value:

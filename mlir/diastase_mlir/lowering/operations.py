@@ -12,8 +12,6 @@ from collections.abc import Mapping, Sequence
 from functools import reduce
 from typing import Any
 
-import numpy as np
-
 from diastase_mlir.jax_internals import ir
 
 INTEGER_PREDICATES = ("eq", "ne", "slt", "sle", "sgt", "sge", "ult", "ule", "ugt", "uge")
@@ -179,8 +177,3 @@ def to_type(value: ir.Value, wanted: ir.Type) -> ir.Value:
     if value.type == wanted:
         return value
     return create("tensor.cast", [wanted], [value]).result
-
-
-def is_unsigned(dtype: Any) -> bool:
-    """Whether order comparisons of this dtype are unsigned; `i1` true is -1 otherwise."""
-    return dtype == np.bool_ or np.issubdtype(dtype, np.unsignedinteger)

@@ -4,7 +4,8 @@ A rule is found by name, so this layer knows no primitive object and never impor
 The walker hands a rule its operands as MLIR values; a rule registered with `lazy=True` gets them
 as they lie in the environment instead, which may be a `Lazy` value (an extracted qubit, say) that
 becomes an MLIR value only where one is asked for (`LoweringContext.value`). Results may be lazy
-for any rule.
+for any rule. Equations on values of extended dtypes (PRNG keys, whose MLIR type has an axis more
+than their abstract value) go past our rules to JAX's, except to rules with `keys=True`.
 
 A rule that returns `NotImplemented` passes the equation on to JAX's own rule.
 """
@@ -52,19 +53,20 @@ class Entry:
 
     rule: Rule
     lazy: bool
+    keys: bool
 
 
 _rules: dict[str, Entry] = {}
 
 
-def lowers(*names: str, lazy: bool = False) -> Callable[[Rule], Rule]:
+def lowers(*names: str, lazy: bool = False, keys: bool = False) -> Callable[[Rule], Rule]:
     """Register the decorated function as the lowering rule of these primitives."""
 
     def register(rule: Rule) -> Rule:
         for name in names:
             if name in _rules:
                 raise ValueError(f"a second lowering rule for {name}")
-            _rules[name] = Entry(rule, lazy)
+            _rules[name] = Entry(rule, lazy, keys)
         return rule
 
     return register

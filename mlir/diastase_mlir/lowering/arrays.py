@@ -1,0 +1,224 @@
+"""Rules for making and rearranging arrays: fill, broadcast, reshape, slice, reverse, pad.
+
+Each serves known and unknown sizes alike. They move elements and never look at them, so elements
+may be of any type; unsigned ones travel as signless.
+"""
+
+from collections.abc import Sequence
+from typing import Any
+
+from diastase_mlir import jax_internals
+from diastase_mlir.jax_internals import ir
+from diastase_mlir.lowering.array_types import is_complex, is_floating
+from diastase_mlir.lowering.context import LoweringContext
+from diastase_mlir.lowering.dimensions import number_tensor, to_index
+from diastase_mlir.lowering.loops import if_else
+from diastase_mlir.lowering.operations import (
+    all_of,
+    clamp_index,
+    compare_integers,
+    create,
+    index_binary,
+    index_constant,
+    integer_type,
+    scalar_constant,
+    to_signless,
+)
+from diastase_mlir.lowering.registry import Equation, lowers
+from diastase_mlir.lowering.tensors import (
+    Size,
+    as_index,
+    element_type,
+    extract,
+    extract_slice,
+    generate,
+    insert_slice,
+    reshape,
+    unbox,
+)
+
+Position = list[ir.Value]
+
+
+@lowers("dim_as_value")
+def lower_dim_as_value(context: LoweringContext, equation: Equation) -> list[ir.Value]:
+    """A size as a number of the program."""
+    tensor = number_tensor(context.dimension(equation.params["dim"]))
+    element = context.element_type_of(equation.avals_out[0])
+    if element == integer_type(64):
+        return [tensor]
+    number = create("arith.trunci", [element], [unbox(tensor)]).result
+    return [generate([], element, lambda _: number)]
+
+
+@lowers("iota")
+def lower_iota(context: LoweringContext, equation: Equation, *_sizes: ir.Value) -> list[ir.Value]:
+    """Positions along an axis, as numbers of any type."""
+    aval, axis = equation.avals_out[0], equation.params["dimension"]
+    element = context.element_type_of(aval)
+    sizes = [context.size(size) for size in aval.shape]
+    return [generate(sizes, element, lambda p: _number(p[axis], element, aval.dtype))]
+
+
+def _number(index: ir.Value, element: ir.Type, dtype: Any) -> ir.Value:
+    """An `index` as a number of an element type."""
+    integer = element if not (is_floating(dtype) or is_complex(dtype)) else integer_type(64)
+    number = create("arith.index_cast", [integer], [index]).result
+    if is_floating(dtype):
+        return create("arith.sitofp", [element], [number]).result
+    if is_complex(dtype):
+        part = ir.ComplexType(element).element_type
+        real = create("arith.sitofp", [part], [number]).result
+        return create("complex.create", [element], [real, scalar_constant(part, 0)]).result
+    return number
+
+
+@lowers("broadcast_in_dim")
+def lower_broadcast_in_dim(
+    context: LoweringContext, equation: Equation, operand: ir.Value, *_sizes: ir.Value
+) -> list[ir.Value]:
+    """Repetition along new axes and along axes of size 1."""
+    operand = to_signless(operand)
+    shape = equation.avals_in[0].shape
+    axes = equation.params["broadcast_dimensions"]
+    sizes = [context.size(size) for size in equation.avals_out[0].shape]
+    if not shape:  # the element is known before the loop
+        scalar = unbox(operand)
+        return [generate(sizes, scalar.type, lambda _: scalar)]
+
+    def element(position: Position) -> ir.Value:
+        source = [
+            index_constant(0) if size == 1 else position[axis]
+            for size, axis in zip(shape, axes, strict=True)
+        ]
+        return extract(operand, source)
+
+    return [generate(sizes, element_type(operand), element)]
+
+
+@lowers("reshape", "squeeze", "expand_dims")
+def lower_reshape(
+    context: LoweringContext, equation: Equation, operand: ir.Value, *_sizes: ir.Value
+) -> list[ir.Value]:
+    """The same elements under another shape."""
+    if equation.params.get("dimensions") is not None and equation.primitive.name == "reshape":
+        return NotImplemented
+    source, shape = equation.avals_in[0].shape, equation.avals_out[0].shape
+    if tuple(source) == tuple(shape):
+        return [operand]
+    total: Any = 1
+    for size in shape:
+        total = total * size
+    sizes = [context.size(size) for size in shape]
+    return [reshape(to_signless(operand), sizes, context.size(total))]
+
+
+@lowers("slice")
+def lower_slice(context: LoweringContext, equation: Equation, operand: ir.Value) -> list[ir.Value]:
+    """A strided slice with bounds that are sizes."""
+    shape = equation.avals_out[0].shape
+    strides = equation.params["strides"] or [1] * len(shape)
+    offsets = [context.size(start) for start in equation.params["start_indices"]]
+    sizes = [context.size(size) for size in shape]
+    steps = [context.size(stride) for stride in strides]
+    return [extract_slice(to_signless(operand), offsets, sizes, steps)]
+
+
+@lowers("dynamic_slice")
+def lower_dynamic_slice(
+    context: LoweringContext, equation: Equation, operand: ir.Value, *starts: ir.Value
+) -> list[ir.Value]:
+    """A slice at a computed place, which is moved so that the slice lies inside the array."""
+    shape, wanted = equation.avals_in[0].shape, equation.avals_out[0].shape
+    starts = starts[: len(shape)]  # what follows are unknown sizes, which we know already
+    offsets = _clamped_starts(context, starts, shape, wanted)
+    sizes = [context.size(size) for size in wanted]
+    return [extract_slice(to_signless(operand), offsets, sizes, [1] * len(sizes))]
+
+
+@lowers("dynamic_update_slice")
+def lower_dynamic_update_slice(
+    context: LoweringContext,
+    equation: Equation,
+    operand: ir.Value,
+    update: ir.Value,
+    *starts: ir.Value,
+) -> list[ir.Value]:
+    """The array with a slice replaced, at a place that is moved likewise."""
+    shape, part = (aval.shape for aval in equation.avals_in[:2])
+    offsets = _clamped_starts(context, starts, shape, part)
+    sizes = [context.size(size) for size in part]
+    operand, update = to_signless(operand), to_signless(update)
+    return [insert_slice(update, operand, offsets, sizes, [1] * len(sizes))]
+
+
+def _clamped_starts(
+    context: LoweringContext, starts: Sequence[ir.Value], shape: Any, part: Any
+) -> list[Size]:
+    """Starts for which a part of these sizes lies inside an array of this shape."""
+    return [
+        clamp_index(to_index(start), context.dimension(size - taken))
+        for start, size, taken in zip(starts, shape, part, strict=True)
+    ]
+
+
+@lowers("rev")
+def lower_rev(context: LoweringContext, equation: Equation, operand: ir.Value) -> list[ir.Value]:
+    """The array with some axes reversed."""
+    operand, reversed_axes = to_signless(operand), equation.params["dimensions"]
+    sizes = [context.size(size) for size in equation.avals_out[0].shape]
+    lasts = [index_binary("subi", as_index(size), index_constant(1)) for size in sizes]
+
+    def element(position: Position) -> ir.Value:
+        source = [
+            index_binary("subi", last, index) if axis in reversed_axes else index
+            for axis, (last, index) in enumerate(zip(lasts, position, strict=True))
+        ]
+        return extract(operand, source)
+
+    return [generate(sizes, element_type(operand), element)]
+
+
+@lowers("pad")
+def lower_pad(
+    context: LoweringContext, equation: Equation, operand: ir.Value, filler: ir.Value
+) -> list[ir.Value]:
+    """Elements set apart and surrounded by a value; negative amounts cut off instead."""
+    operand, fill = to_signless(operand), unbox(filler)
+    sizes = [context.size(size) for size in equation.avals_out[0].shape]
+    configuration = list(
+        zip(equation.params["padding_config"], equation.avals_in[0].shape, strict=True)
+    )
+
+    def element(position: Position) -> ir.Value:
+        source: Position = []
+        inside: list[ir.Value] = []
+        for index, ((low, _, interior), size) in zip(position, configuration, strict=True):
+            distance = index_binary("subi", index, context.dimension(low))
+            inside.append(compare_integers("sge", distance, index_constant(0)))
+            if jax_internals.is_symbolic(interior) or interior:
+                step = index_binary("addi", context.dimension(interior), index_constant(1))
+                remainder = index_binary("remsi", distance, step)
+                inside.append(compare_integers("eq", remainder, index_constant(0)))
+                distance = index_binary("divsi", distance, step)
+            inside.append(compare_integers("slt", distance, context.dimension(size)))
+            source.append(distance)
+        if not inside:
+            return extract(operand, [])
+        return if_else(
+            context,
+            all_of(inside),
+            [fill.type],
+            lambda: [extract(operand, source)],
+            lambda: [fill],
+        )[0]
+
+    return [generate(sizes, element_type(operand), element)]
+
+
+@lowers("copy", "copy_p", "optimization_barrier", "stop_gradient", "sharding_constraint")
+def lower_identity(
+    context: LoweringContext, equation: Equation, *operands: ir.Value
+) -> list[ir.Value]:
+    """Primitives that give back their operands; copies are made where results need them."""
+    return list(operands)

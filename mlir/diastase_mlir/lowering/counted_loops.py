@@ -1,0 +1,85 @@
+"""Our `for_loop`: Python's `range`, with bounds and step that may be known only at run time.
+
+The number of iterations is computed first, so that any step, a negative one known only at run
+time included, becomes a loop that counts up from zero. A step of zero is an error of the call.
+"""
+
+import numpy as np
+
+from diastase_mlir.jax_internals import ir
+from diastase_mlir.lowering.array_types import is_unsigned
+from diastase_mlir.lowering.context import LoweringContext
+from diastase_mlir.lowering.loops import (
+    Values,
+    for_range,
+    region_of,
+    split,
+    typed_carry,
+    uncarried,
+)
+from diastase_mlir.lowering.operations import (
+    binary,
+    compare_integers,
+    create,
+    flag_constant,
+    index_type,
+    integer_type,
+    scalar_constant,
+    select,
+)
+from diastase_mlir.lowering.registry import Equation, lowers
+from diastase_mlir.lowering.tensors import unbox
+from diastase_runtime.abi import ErrorCode
+
+
+@lowers("for_loop", keys=True)
+def lower_for_loop(context: LoweringContext, equation: Equation, *operands: ir.Value) -> Values:
+    """A loop over a range, that carries values from one iteration to the next."""
+    jaxpr, count = equation.params["body_jaxpr"], equation.params["body_nconsts"]
+    constants, bounds, carry = split(operands, count, 3)
+    index_aval, *carry_avals = jaxpr.in_avals[count:]
+    carry = typed_carry(context, carry, carry_avals)
+    index_kind = context.type_of(index_aval)
+    if not _is_constant(bounds[2]):
+        _refuse_zero_step(context, equation, bounds[2])
+    lower, upper, step = (unbox(bound) for bound in bounds)
+    trips = _trip_count(lower, upper, step, index_aval.dtype)
+    body = region_of(context, jaxpr)
+
+    def iteration(trip: ir.Value, inner: Values) -> Values:
+        number = create("arith.index_cast", [lower.type], [trip]).result
+        index = binary("arith.addi", lower, binary("arith.muli", number, step))
+        return body(*constants, uncarried(index, index_kind), *inner)
+
+    return for_range(context, (0, trips, 1), carry, iteration)
+
+
+def _trip_count(lower: ir.Value, upper: ir.Value, step: ir.Value, dtype: np.dtype) -> ir.Value:
+    """`len(range(lower, upper, step))`, without overflow for any bounds; 0 for a step of 0."""
+    wide, unsigned = integer_type(64), is_unsigned(dtype)
+    if lower.type != wide:
+        name = "arith.extui" if unsigned else "arith.extsi"
+        lower, upper, step = (create(name, [wide], [v]).result for v in (lower, upper, step))
+    zero, one = scalar_constant(wide, 0), scalar_constant(wide, 1)
+    down = flag_constant(False) if unsigned else compare_integers("slt", step, zero)
+    first, last = select(down, upper, lower), select(down, lower, upper)
+    is_zero = compare_integers("eq", step, zero)
+    stride = select(is_zero, one, select(down, binary("arith.subi", zero, step), step))
+    # As an unsigned number the distance fits 64 bits, whatever the signs of the bounds.
+    distance = binary("arith.subi", binary("arith.subi", last, first), one)
+    trips = binary("arith.addi", binary("arith.divui", distance, stride), one)
+    proceeds = compare_integers("ult" if unsigned else "slt", first, last)
+    trips = select(is_zero, zero, select(proceeds, trips, zero))
+    return create("arith.index_cast", [index_type()], [trips]).result
+
+
+def _is_constant(value: ir.Value) -> bool:
+    """Whether a bound is written out in the program; tracing refuses a literal step of 0."""
+    return not isinstance(value.owner, ir.Block) and value.owner.name == "stablehlo.constant"
+
+
+def _refuse_zero_step(context: LoweringContext, equation: Equation, step: ir.Value) -> None:
+    number = unbox(step)
+    is_zero = compare_integers("eq", number, scalar_constant(number.type, 0))
+    site = context.site("for_loop", equation.source_info)
+    context.record_error(is_zero, ErrorCode.ZERO_STEP, site)

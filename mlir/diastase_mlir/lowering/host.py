@@ -1,0 +1,173 @@
+"""Calls from compiled code into Python, and JAX primitives run that way.
+
+A host call hands Python the buffers of its arguments and of its results, which the program
+allocates first. The universal fallback is a host call that evaluates one JAX primitive eagerly:
+whatever JAX runs on the CPU, compiled programs run too. Sizes that the primitive's parameters
+mention travel as extra arguments.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax.extend.core import ClosedJaxpr, Jaxpr
+
+from diastase_mlir import jax_internals
+from diastase_mlir.jax_internals import ir
+from diastase_mlir.lowered import HostCallback
+from diastase_mlir.lowering.array_types import array_type
+from diastase_mlir.lowering.context import LoweringContext
+from diastase_mlir.lowering.dimensions import number_tensor
+from diastase_mlir.lowering.operations import (
+    array_attribute,
+    create,
+    enumeration,
+    signless_type,
+    to_signless,
+)
+from diastase_mlir.lowering.registry import Equation
+from diastase_mlir.lowering.tensors import tensor_type
+from diastase_runtime.abi import CallbackType
+
+HostFunction = Callable[..., Sequence[np.ndarray]]
+
+ALIGNMENT = 64
+"""Of result buffers, in bytes; what bufferization itself uses."""
+
+
+def call_host(
+    context: LoweringContext,
+    equation: Equation,
+    function: HostFunction,
+    operands: Sequence[ir.Value],
+    avals_in: Sequence[Any],
+) -> list[ir.Value]:
+    """Call a Python function from numpy arrays to numpy arrays, at this point of the program."""
+    inputs = [
+        _buffer(context.typed(value, aval)) for value, aval in zip(operands, avals_in, strict=True)
+    ]
+    outputs = [_allocate(context, aval) for aval in equation.avals_out]
+    number = len(context.callbacks)
+    callback_type = CallbackType(
+        tuple(array_type(aval) for aval in avals_in),
+        tuple(array_type(aval) for aval in equation.avals_out),
+    )
+    context.callbacks.append(HostCallback(callback_type, function))
+    site = context.site(equation.primitive.name, equation.source_info)
+    arguments = [context.call_context, site, *inputs, *outputs]
+    symbol = context.import_function(
+        "callback", str(number), [value.type for value in arguments], c_interface=True
+    )
+    context.call(symbol, arguments)
+    return [_tensor(buffer) for buffer in outputs]
+
+
+def _buffer(tensor: ir.Value) -> ir.Value:
+    """A tensor's buffer, to be read only."""
+    tensor = to_signless(tensor)
+    shape = tensor_type(tensor)
+    memref = ir.MemRefType.get(shape.shape, shape.element_type)
+    attributes = {"read_only": ir.UnitAttr.get()}
+    return create("bufferization.to_buffer", [memref], [tensor], attributes).result
+
+
+def _allocate(context: LoweringContext, aval: Any) -> ir.Value:
+    """An uninitialised buffer for a result."""
+    aval = jax_internals.physical_aval(aval)
+    sizes = [context.size(size) for size in aval.shape]
+    unknown = [size for size in sizes if not isinstance(size, int)]
+    shape = ir.RankedTensorType(signless_type(context.type_of(aval)))
+    attributes = {
+        "operandSegmentSizes": array_attribute("i32", [len(unknown), 0]),
+        "alignment": enumeration(ALIGNMENT),
+    }
+    memref = ir.MemRefType.get(shape.shape, shape.element_type)
+    return create("memref.alloc", [memref], unknown, attributes).result
+
+
+def _tensor(buffer: ir.Value) -> ir.Value:
+    """The buffer of a result, which nothing else refers to, as a tensor."""
+    memref = ir.MemRefType(buffer.type)
+    shape = ir.RankedTensorType.get(memref.shape, memref.element_type)
+    attributes = {"restrict": ir.UnitAttr.get(), "writable": ir.UnitAttr.get()}
+    return create("bufferization.to_tensor", [shape], [buffer], attributes).result
+
+
+def run_on_host(
+    context: LoweringContext, equation: Equation, operands: Sequence[ir.Value]
+) -> list[ir.Value]:
+    """Evaluate the equation's primitive by eager JAX when the program runs."""
+    symbols = sorted(symbols_in(equation.params))
+    sizes = [number_tensor(context.dimensions.symbol(symbol)) for symbol in symbols]
+    size_aval = jax.core.ShapedArray((), np.dtype(np.int64))
+    avals_in = [*equation.avals_in, *[size_aval] * len(symbols)]
+    function = _eager(equation, symbols)
+    return call_host(context, equation, function, [*operands, *sizes], avals_in)
+
+
+def _eager(equation: Equation, symbols: Sequence[str]) -> HostFunction:
+    """The equation's primitive as a function of arrays, then the sizes of `symbols`."""
+    primitive, params = equation.primitive, equation.params
+    operand_avals, result_avals = equation.avals_in, equation.avals_out
+
+    def evaluate(*arrays: np.ndarray) -> list[np.ndarray]:
+        operands, sizes = arrays[: len(operand_avals)], arrays[len(operand_avals) :]
+        values = dict(zip(symbols, map(int, sizes), strict=True))
+        # The call may come in the middle of some other trace, in a thread with other settings;
+        # the dtypes are decided, so 64 bits must be allowed.
+        with jax_internals.eager(), jax.enable_x64(True):
+            inputs = [
+                to_jax(array, aval) for array, aval in zip(operands, operand_avals, strict=True)
+            ]
+            results = primitive.bind(*inputs, **evaluated(params, values))
+            results = results if primitive.multiple_results else [results]
+            return [
+                to_numpy(result, aval) for result, aval in zip(results, result_avals, strict=True)
+            ]
+
+    return evaluate
+
+
+def to_jax(array: np.ndarray, aval: Any) -> Any:
+    """An argument of a host call as the JAX value it represents."""
+    if jax_internals.is_extended(aval.dtype):
+        implementation = jax_internals.key_implementation(aval.dtype)
+        return jax.random.wrap_key_data(jnp.asarray(array), impl=implementation)
+    return jnp.asarray(array)
+
+
+def to_numpy(value: Any, aval: Any) -> np.ndarray:
+    """A JAX value as the array that represents it."""
+    if jax_internals.is_extended(aval.dtype):
+        return np.asarray(jax.random.key_data(value))
+    return np.asarray(value)
+
+
+def symbols_in(parameter: Any) -> set[str]:
+    """All dimension symbols in a primitive's parameters, nested jaxprs included."""
+    if jax_internals.is_symbolic(parameter):
+        return jax_internals.dimension_symbols(parameter)
+    if isinstance(parameter, Mapping):
+        parameter = tuple(parameter.values())
+    if isinstance(parameter, (tuple, list)):
+        return set().union(*map(symbols_in, parameter))
+    if isinstance(parameter, (Jaxpr, ClosedJaxpr)):
+        return symbols_in(jax_internals.jaxpr_shapes(parameter))
+    return set()
+
+
+def evaluated(parameter: Any, sizes: Mapping[str, int]) -> Any:
+    """A primitive's parameters with every dimension expression replaced by its number."""
+    if not sizes:
+        return parameter
+    if jax_internals.is_symbolic(parameter):
+        return jax_internals.evaluate_dimension(parameter, sizes)
+    if isinstance(parameter, Mapping):
+        return {name: evaluated(entry, sizes) for name, entry in parameter.items()}
+    if type(parameter) in (tuple, list):
+        return type(parameter)(evaluated(entry, sizes) for entry in parameter)
+    if isinstance(parameter, (Jaxpr, ClosedJaxpr)):
+        return jax_internals.map_jaxpr(parameter, lambda entry: evaluated(entry, sizes))
+    return parameter

@@ -1,0 +1,126 @@
+"""Lowering by JAX's own rules, kept only where everything they emit can be compiled further.
+
+A rule is tried inside a scratch operation. If it raises, or emits an operation that the pipeline
+could not convert (`CONVERTIBLE` is the list of those it can), the scratch operation is erased and
+with it all traces of the attempt; otherwise its contents move to where they belong.
+"""
+
+from collections.abc import Sequence
+
+from diastase_mlir import jax_internals
+from diastase_mlir.jax_internals import ir
+from diastase_mlir.lowering.context import LoweringContext
+from diastase_mlir.lowering.operations import array_attribute, create
+from diastase_mlir.lowering.registry import Equation
+from diastase_runtime.errors import DiastaseError
+
+_ELEMENTWISE = """
+    abs add and atan2 cbrt ceil clamp compare complex convert cosine count_leading_zeros
+    divide exponential exponential_minus_one floor imag is_finite log log_plus_one logistic map
+    maximum minimum multiply negate not or popcnt power real remainder round_nearest_afz
+    round_nearest_even rsqrt select shift_left shift_right_arithmetic shift_right_logical sign
+    sine sqrt subtract tan tanh xor
+""".split()
+
+_ANY_SHAPE = (
+    "broadcast_in_dim concatenate dot_general iota reduce transpose return constant".split()
+)
+
+_STATIC_SHAPE = "reshape reverse slice pad reduce_precision bitcast_convert convolution".split()
+
+_CHLO = """
+    acos acosh asin asinh atan atanh bessel_i1e broadcast_add broadcast_and broadcast_atan2
+    broadcast_compare broadcast_complex broadcast_divide broadcast_maximum broadcast_minimum
+    broadcast_multiply broadcast_power broadcast_select broadcast_subtract conj constant
+    constant_like cosh digamma erf erf_inv erfc is_inf is_neg_inf is_pos_inf lgamma next_after
+    polygamma sinh square tan zeta
+""".split()
+
+CONVERTIBLE = frozenset(
+    [f"stablehlo.{name}" for name in (*_ELEMENTWISE, *_ANY_SHAPE)]
+    + ["stablehlo.dynamic_broadcast_in_dim"]
+    + [f"chlo.{name}" for name in _CHLO]
+)
+"""Operations of StableHLO and CHLO that the pipeline converts, whatever their shapes."""
+
+CONVERTIBLE_STATIC = frozenset(f"stablehlo.{name}" for name in _STATIC_SHAPE)
+"""Those it converts where all shapes are known."""
+
+CHECKED_DIALECTS = ("stablehlo.", "chlo.", "mhlo.", "sdy.", "shape.")
+"""Operations of other dialects are emitted by our own rules only, and always convertible."""
+
+
+def lower_by_jax(
+    context: LoweringContext, equation: Equation, operands: Sequence[ir.Value]
+) -> Sequence[ir.Value] | None:
+    """The results by JAX's rule; None, and nothing emitted, where that leads nowhere."""
+    before = context.snapshot()
+    scratch = create("diastase.scratch", [], [], regions=1)
+    block = scratch.regions[0].blocks.append()
+    try:
+        with ir.InsertionPoint(block):
+            results = list(jax_internals.lower_with_jax(context.module_context, equation, operands))
+    except DiastaseError:
+        raise
+    except Exception:  # a rule may raise anything at all for what it cannot do
+        results = None
+    if results is None or not all(_is_convertible(operation) for operation in block):
+        scratch.erase()
+        context.restore(before)
+        return None
+    for operation in list(block.operations):
+        operation.move_before(scratch)
+    scratch.erase()
+    return results
+
+
+def _is_convertible(operation: ir.OpView) -> bool:
+    """Whether the pipeline can convert an operation and all inside it."""
+    unknown: list[str] = []
+
+    def visit(inner: ir.Operation) -> ir.WalkResult:
+        if not _is_known(inner):
+            unknown.append(inner.name)
+            return ir.WalkResult.INTERRUPT
+        return ir.WalkResult.ADVANCE
+
+    operation.operation.walk(visit)
+    return not unknown
+
+
+def _is_known(operation: ir.Operation) -> bool:
+    name = operation.name
+    if name == "stablehlo.dynamic_broadcast_in_dim":
+        _declare_expansion(operation)
+    if name in ("func.call", "stablehlo.custom_call"):
+        return False
+    if not name.startswith(CHECKED_DIALECTS) or name in CONVERTIBLE:
+        return True
+    return name in CONVERTIBLE_STATIC and _is_static(operation)
+
+
+def _is_static(operation: ir.Operation) -> bool:
+    values = (*operation.operands, *operation.results)
+    types = [ir.RankedTensorType(value.type) for value in values if _is_tensor(value)]
+    return all(tensor.has_static_shape for tensor in types)
+
+
+def _is_tensor(value: ir.Value) -> bool:
+    return isinstance(value.type, ir.RankedTensorType)
+
+
+def _declare_expansion(operation: ir.Operation) -> None:
+    """Say which axes expand, without which a dynamic broadcast is not converted.
+
+    JAX only ever expands axes of size 1 that are known to be of size 1.
+    """
+    operand = ir.RankedTensorType(operation.operands[0].type)
+    sizes = [
+        0 if operand.is_dynamic_dim(axis) else operand.get_dim_size(axis)
+        for axis in range(operand.rank)
+    ]
+    expanding = [axis for axis, size in enumerate(sizes) if size == 1]
+    others = [axis for axis, size in enumerate(sizes) if size != 1]
+    for name, axes in (("expanding", expanding), ("nonexpanding", others)):
+        if axes:
+            operation.attributes[f"known_{name}_dimensions"] = array_attribute("i64", axes)

@@ -1,0 +1,190 @@
+"""Structured control flow (`scf`) that lowering rules emit.
+
+Values enter a region as carries: a rank-0 tensor as a plain scalar (a tensor would cost an
+allocation per iteration), unsigned tensors as signless ones, anything else as it is. `carried`
+and `uncarried` go between a value and its carry. Symbols of dimensions defined in a region stay
+in it (`LoweringContext.region`).
+"""
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from diastase_mlir.jax_internals import ir
+from diastase_mlir.lowering.context import LoweringContext
+from diastase_mlir.lowering.operations import (
+    create,
+    index_type,
+    reinterpret,
+    signless_type,
+    to_type,
+)
+from diastase_mlir.lowering.tensors import Size, as_index, box, unbox
+
+Values = list[ir.Value]
+
+
+def carry_type(value_type: ir.Type) -> ir.Type:
+    """The type under which values of this type are carried."""
+    value_type = signless_type(value_type)
+    if isinstance(value_type, ir.RankedTensorType) and value_type.rank == 0:
+        return value_type.element_type
+    return value_type
+
+
+def carried(value: ir.Value, value_type: ir.Type) -> ir.Value:
+    """A value of (about) this type as a carry."""
+    signless = signless_type(value_type)
+    value = to_type(value, signless)
+    if isinstance(signless, ir.RankedTensorType) and signless.rank == 0:
+        return unbox(value)
+    return value
+
+
+def uncarried(carry: ir.Value, value_type: ir.Type) -> ir.Value:
+    """A carry as a value of exactly this type."""
+    if isinstance(value_type, ir.RankedTensorType) and value_type.rank == 0:
+        carry = box(carry)
+    return reinterpret(carry, value_type)
+
+
+def all_carried(values: Sequence[ir.Value], types: Sequence[ir.Type]) -> Values:
+    """`carried` for each."""
+    return [carried(value, kind) for value, kind in zip(values, types, strict=True)]
+
+
+def all_uncarried(carries: Sequence[ir.Value], types: Sequence[ir.Type]) -> Values:
+    """`uncarried` for each."""
+    return [uncarried(carry, kind) for carry, kind in zip(carries, types, strict=True)]
+
+
+def append_block(region: ir.Region, types: Sequence[ir.Type]) -> ir.Block:
+    """A block with arguments of these types."""
+    return region.blocks.append(*types, arg_locs=[ir.Location.current] * len(types))
+
+
+def region_of(context: LoweringContext, jaxpr: Any) -> Callable[..., Values]:
+    """A jaxpr as a function that emits it on values."""
+
+    def emit(*operands: ir.Value) -> Values:
+        return [context.value(result) for result in context.lower_jaxpr(jaxpr, operands)]
+
+    return emit
+
+
+def split(values: Sequence[Any], *counts: int) -> list[list[Any]]:
+    """The values in groups of these sizes; the last group is what remains."""
+    groups: list[list[Any]] = []
+    for count in counts:
+        groups.append(list(values[:count]))
+        values = values[count:]
+    return [*groups, list(values)]
+
+
+def typed_carry(
+    context: LoweringContext, carry: Sequence[ir.Value], avals: Sequence[Any]
+) -> Values:
+    """Initial values under the types that the loop carries."""
+    return [context.typed(value, aval) for value, aval in zip(carry, avals, strict=True)]
+
+
+def for_range(
+    context: LoweringContext,
+    bounds: tuple[Size, Size, Size],
+    initial: Sequence[ir.Value],
+    body: Callable[[ir.Value, Values], Sequence[ir.Value]],
+) -> Values:
+    """`for index in range(lower, upper, step)` with a positive step; carries are any values."""
+    types = [value.type for value in initial]
+    carries = all_carried(initial, types)
+    operands = [*map(as_index, bounds), *carries]
+    kinds = [carry.type for carry in carries]
+    operation = create("scf.for", kinds, operands, regions=1)
+    block = append_block(operation.regions[0], [index_type(), *kinds])
+    with context.region(block):
+        index, *inner = block.arguments
+        results = body(index, all_uncarried(inner, types))
+        create("scf.yield", [], all_carried(results, types))
+    return all_uncarried(operation.results, types)
+
+
+def for_each(
+    context: LoweringContext,
+    sizes: Sequence[Size],
+    initial: Sequence[ir.Value],
+    body: Callable[[Values, Values], Sequence[ir.Value]],
+) -> Values:
+    """A nest of loops over all positions of an array of these sizes, in row-major order."""
+
+    def nest(position: Values, carries: Values) -> Sequence[ir.Value]:
+        if len(position) == len(sizes):
+            return body(position, carries)
+        bounds = (0, sizes[len(position)], 1)
+        return for_range(
+            context, bounds, carries, lambda index, inner: nest([*position, index], inner)
+        )
+
+    return list(nest([], list(initial)))
+
+
+def if_else(
+    context: LoweringContext,
+    condition: ir.Value,
+    types: Sequence[ir.Type],
+    if_true: Callable[[], Sequence[ir.Value]],
+    if_false: Callable[[], Sequence[ir.Value]],
+) -> Values:
+    """One of two regions, by an `i1`."""
+    kinds = [carry_type(kind) for kind in types]
+    operation = create("scf.if", kinds, [condition], regions=2)
+    for region, branch in zip(operation.regions, (if_true, if_false), strict=True):
+        with context.region(append_block(region, [])):
+            create("scf.yield", [], all_carried(branch(), types))
+    return all_uncarried(operation.results, types)
+
+
+def index_switch(
+    context: LoweringContext,
+    index: ir.Value,
+    types: Sequence[ir.Type],
+    branches: Sequence[Callable[[], Sequence[ir.Value]]],
+) -> Values:
+    """One of several regions, by an `index`; the last one for any index that is out of range."""
+    if len(branches) == 1:
+        return list(branches[0]())
+    kinds = [carry_type(kind) for kind in types]
+    cases = ", ".join(str(case) for case in range(len(branches) - 1))
+    attributes = {"cases": ir.Attribute.parse(f"array<i64: {cases}>")}
+    operation = create("scf.index_switch", kinds, [index], attributes, regions=len(branches))
+    # The default region comes first in the operation.
+    ordered = [branches[-1], *branches[:-1]]
+    for region, branch in zip(operation.regions, ordered, strict=True):
+        with context.region(append_block(region, [])):
+            create("scf.yield", [], all_carried(branch(), types))
+    return all_uncarried(operation.results, types)
+
+
+def while_true(
+    context: LoweringContext,
+    initial: Sequence[ir.Value],
+    condition: Callable[[Values], ir.Value],
+    body: Callable[[Values], Sequence[ir.Value]],
+) -> Values:
+    """While the condition (an `i1` computed from the carries) holds.
+
+    Where the loop contains something that may record an error at run time, an error ends it:
+    after one, the values that would end the loop may never come.
+    """
+    types = [value.type for value in initial]
+    carries = all_carried(initial, types)
+    kinds = [carry.type for carry in carries]
+    operation = create("scf.while", kinds, carries, regions=2)
+    before, after = (append_block(region, kinds) for region in operation.regions)
+    fallible = context.fallible
+    with context.region(after):
+        create("scf.yield", [], all_carried(body(all_uncarried(after.arguments, types)), types))
+    with context.region(before):
+        proceed = condition(all_uncarried(before.arguments, types))
+        if context.fallible > fallible:
+            proceed = create("arith.andi", [proceed.type], [proceed, context.no_error()]).result
+        create("scf.condition", [], [proceed, *before.arguments])
+    return all_uncarried(operation.results, types)

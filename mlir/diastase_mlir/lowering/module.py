@@ -1,0 +1,77 @@
+"""From a traced program to an MLIR module: the entry of lowering.
+
+The module is built with jaxlib's bindings, where the dialects `linalg`, `bufferization` and
+`quantum` are unregistered, and leaves as bytecode: the bindings that run the passes share no
+memory with these. What the module looks like is written in `diastase_mlir.lowered`.
+"""
+
+import io
+
+from jax.extend.core import ClosedJaxpr
+
+from diastase_mlir import jax_internals
+from diastase_mlir.jax_internals import ir
+from diastase_mlir.lowered import LoweredModule
+from diastase_mlir.lowering.array_types import array_type
+from diastase_mlir.lowering.context import LoweringContext
+from diastase_mlir.lowering.operations import create, to_type
+from diastase_mlir.lowering.walk import lower_equation
+from diastase_mlir.program import Program
+from diastase_runtime.abi import ENTRY_FUNCTION
+
+
+def lower(program: Program) -> LoweredModule:
+    """Lower a traced program."""
+    ir_context = jax_internals.new_ir_context()
+    with ir_context, ir.Location.unknown(ir_context):
+        module_context = jax_internals.new_module_context(ir_context)
+        context = LoweringContext(module_context, program.dimensions, lower_equation)
+        module_context.walker = context
+        jaxpr = jax_internals.without_references(program.jaxpr)
+        _lower_entry(context, jaxpr)
+        bytecode = io.BytesIO()
+        module_context.module.operation.write_bytecode(bytecode)
+    return LoweredModule(
+        name=program.name,
+        bytecode=bytecode.getvalue(),
+        arguments=tuple(array_type(aval) for aval in jaxpr.in_avals),
+        results=tuple(array_type(aval) for aval in jaxpr.out_avals),
+        sites=tuple(context.sites),
+        callbacks=tuple(context.callbacks),
+        uses_engine=context.uses_engine,
+    )
+
+
+def _lower_entry(context: LoweringContext, jaxpr: ClosedJaxpr) -> None:
+    """Emit the one public function."""
+    argument_types = [context.type_of(aval) for aval in jaxpr.in_avals]
+    result_types = [context.type_of(aval) for aval in jaxpr.out_avals]
+    pointer = ir.Type.parse("!llvm.ptr")
+    block = _entry_block(context, [pointer, *argument_types], result_types)
+    with ir.InsertionPoint(block):
+        context.call_context, *arguments = block.arguments
+        results = context.lower_jaxpr(jaxpr, arguments)
+        values = [
+            to_type(context.value(value), wanted)
+            for value, wanted in zip(results, result_types, strict=True)
+        ]
+        create("func.return", [], values)
+
+
+def _entry_block(
+    context: LoweringContext, arguments: list[ir.Type], results: list[ir.Type]
+) -> ir.Block:
+    """The entry function's declaration and empty body."""
+    # Without this, bufferization may write into the caller's arrays.
+    read_only = ir.DictAttr.get({"bufferization.writable": ir.BoolAttr.get(False)})
+    tensors = len(arguments) - 1
+    attributes = {
+        "sym_name": ir.StringAttr.get(ENTRY_FUNCTION),
+        "function_type": ir.TypeAttr.get(ir.FunctionType.get(arguments, results)),
+        "llvm.emit_c_interface": ir.UnitAttr.get(),
+        "arg_attrs": ir.ArrayAttr.get([ir.DictAttr.get({}), *[read_only] * tensors]),
+    }
+    with ir.InsertionPoint(context.module_context.module.body):
+        function = create("func.func", [], [], attributes, regions=1)
+    locations = [ir.Location.unknown()] * len(arguments)
+    return function.regions[0].blocks.append(*arguments, arg_locs=locations)

@@ -1,0 +1,182 @@
+"""The tensor operations that lowering rules emit: elements, slices, and whole arrays by formula.
+
+Sizes, offsets and strides are numbers where known and `index` values where not; `Size` is either.
+All tensors here have signless elements (`operations.to_signless`).
+"""
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from diastase_mlir.jax_internals import ir
+from diastase_mlir.lowering.operations import (
+    array_attribute,
+    create,
+    enumeration,
+    index_constant,
+    index_type,
+    to_signless,
+)
+
+Size = int | ir.Value
+
+DYNAMIC: int = ir.ShapedType.get_dynamic_size()
+"""Stands for an unknown size in a type, and for an operand in a list of static sizes."""
+
+
+def tensor_type(value: ir.Value) -> Any:
+    """The type of a value known to be a tensor."""
+    return ir.RankedTensorType(value.type)
+
+
+def element_type(value: ir.Value) -> ir.Type:
+    """The element type of a tensor."""
+    return tensor_type(value).element_type
+
+
+def typed_shape(sizes: Sequence[Size], element: ir.Type) -> ir.Type:
+    """The tensor type of these sizes."""
+    static = [size if isinstance(size, int) else DYNAMIC for size in sizes]
+    return ir.RankedTensorType.get(static, element)
+
+
+def as_index(size: Size) -> ir.Value:
+    """A size as an `index` value."""
+    return index_constant(size) if isinstance(size, int) else size
+
+
+def sizes_of(value: ir.Value) -> list[Size]:
+    """All sizes of a tensor, as numbers where its type says them."""
+    shape = tensor_type(value)
+    return [
+        create("tensor.dim", [index_type()], [value, index_constant(axis)]).result
+        if shape.is_dynamic_dim(axis)
+        else shape.get_dim_size(axis)
+        for axis in range(shape.rank)
+    ]
+
+
+def unbox(tensor: ir.Value) -> ir.Value:
+    """The element of a rank-0 tensor."""
+    return extract(to_signless(tensor), [])
+
+
+def box(scalar: ir.Value) -> ir.Value:
+    """A rank-0 tensor that holds a scalar."""
+    return create("tensor.from_elements", [typed_shape([], scalar.type)], [scalar]).result
+
+
+def extract(tensor: ir.Value, position: Sequence[ir.Value]) -> ir.Value:
+    """One element."""
+    return create("tensor.extract", [element_type(tensor)], [tensor, *position]).result
+
+
+def insert(scalar: ir.Value, tensor: ir.Value, position: Sequence[ir.Value]) -> ir.Value:
+    """The tensor with one element replaced."""
+    return create("tensor.insert", [tensor.type], [scalar, tensor, *position]).result
+
+
+def empty(sizes: Sequence[Size], element: ir.Type) -> ir.Value:
+    """A tensor of undefined contents, to be filled."""
+    unknown = [size for size in sizes if not isinstance(size, int)]
+    return create("tensor.empty", [typed_shape(sizes, element)], unknown).result
+
+
+def _slice_attributes(
+    operands: int, offsets: Sequence[Size], sizes: Sequence[Size], strides: Sequence[Size]
+) -> tuple[dict[str, ir.Attribute], list[ir.Value]]:
+    """Attributes and dynamic operands common to `extract_slice` and `insert_slice`."""
+    attributes: dict[str, ir.Attribute] = {}
+    dynamic: list[ir.Value] = []
+    segments = [1] * operands
+    for name, entries in (("offsets", offsets), ("sizes", sizes), ("strides", strides)):
+        static = [entry if isinstance(entry, int) else DYNAMIC for entry in entries]
+        values = [entry for entry in entries if not isinstance(entry, int)]
+        attributes[f"static_{name}"] = array_attribute("i64", static)
+        segments.append(len(values))
+        dynamic += values
+    attributes["operandSegmentSizes"] = array_attribute("i32", segments)
+    return attributes, dynamic
+
+
+def extract_slice(
+    source: ir.Value,
+    offsets: Sequence[Size],
+    sizes: Sequence[Size],
+    strides: Sequence[Size],
+    dropped: frozenset[int] = frozenset(),
+) -> ir.Value:
+    """A strided slice; axes in `dropped` (of size 1) do not appear in the result."""
+    attributes, dynamic = _slice_attributes(1, offsets, sizes, strides)
+    kept = [size for axis, size in enumerate(sizes) if axis not in dropped]
+    result = typed_shape(kept, element_type(source))
+    return create("tensor.extract_slice", [result], [source, *dynamic], attributes).result
+
+
+def insert_slice(
+    source: ir.Value,
+    target: ir.Value,
+    offsets: Sequence[Size],
+    sizes: Sequence[Size],
+    strides: Sequence[Size],
+) -> ir.Value:
+    """The target with a strided slice replaced; the source may lack axes of size 1."""
+    attributes, dynamic = _slice_attributes(2, offsets, sizes, strides)
+    return create(
+        "tensor.insert_slice", [target.type], [source, target, *dynamic], attributes
+    ).result
+
+
+def generate(
+    sizes: Sequence[Size],
+    element: ir.Type,
+    formula: Callable[[list[ir.Value]], ir.Value],
+) -> ir.Value:
+    """The array whose element at each position is `formula(position)`, as a `linalg.generic`."""
+    if not sizes:
+        return box(formula([]))
+    target = empty(sizes, element)
+    rank = len(sizes)
+    parallel = ir.Attribute.parse("#linalg.iterator_type<parallel>")
+    attributes = {
+        "indexing_maps": ir.ArrayAttr.get([ir.AffineMapAttr.get(ir.AffineMap.get_identity(rank))]),
+        "iterator_types": ir.ArrayAttr.get([parallel] * rank),
+        "operandSegmentSizes": array_attribute("i32", [0, 1]),
+    }
+    operation = create("linalg.generic", [target.type], [target], attributes, regions=1)
+    block = operation.regions[0].blocks.append(element, arg_locs=[ir.Location.current])
+    with ir.InsertionPoint(block):
+        position = [
+            create("linalg.index", [index_type()], [], {"dim": enumeration(axis)}).result
+            for axis in range(rank)
+        ]
+        create("linalg.yield", [], [formula(position)])
+    return operation.results[0]
+
+
+def reshape(source: ir.Value, sizes: Sequence[Size], total: Size) -> ir.Value:
+    """The same elements, in row-major order, under other sizes; `total` is their product."""
+    element = element_type(source)
+    rank = tensor_type(source).rank
+    if not sizes:  # a rank-0 tensor is best seen as a scalar
+        return box(extract(source, [index_constant(0)] * rank))
+    if rank != 1:
+        flat = typed_shape([total], element)
+        attributes = {"reassociation": _one_group(rank)}
+        source = create("tensor.collapse_shape", [flat], [source], attributes).result
+    if len(sizes) == 1:
+        return source
+    result = typed_shape(sizes, element)
+    attributes = {
+        "reassociation": _one_group(len(sizes)),
+        "static_output_shape": array_attribute(
+            "i64", [size if isinstance(size, int) else DYNAMIC for size in sizes]
+        ),
+    }
+    unknown = [size for size in sizes if not isinstance(size, int)]
+    return create("tensor.expand_shape", [result], [source, *unknown], attributes).result
+
+
+def _one_group(rank: int) -> ir.Attribute:
+    """Reassociation of `rank` axes with a single one; none at all for rank 0."""
+    axes = ir.ArrayAttr.get([enumeration(axis) for axis in range(rank)])
+    return ir.ArrayAttr.get([axes] if rank else [])

@@ -1,0 +1,82 @@
+"""How one equation of a jaxpr is lowered: which of four ways, in this order.
+
+1. a rule of ours (`registry`);
+2. a primitive that merely calls a jaxpr is replaced by that jaxpr;
+3. JAX's own rule, if all that it emits can be compiled further (`jax_rules`);
+4. the primitive is evaluated by eager JAX when the program runs (`host`).
+
+The last way always works, so nothing that JAX runs on the CPU is refused.
+"""
+
+from collections.abc import Sequence
+
+from diastase_mlir import jax_internals
+from diastase_mlir.diagnostics import at, span_of
+from diastase_mlir.errors import LoweringError
+from diastase_mlir.jax_internals import ir
+
+# Imported for their rules, which register themselves.
+from diastase_mlir.lowering import arrays as _arrays  # noqa: F401
+from diastase_mlir.lowering import callbacks as _callbacks  # noqa: F401
+from diastase_mlir.lowering import control_flow as _control_flow  # noqa: F401
+from diastase_mlir.lowering import counted_loops as _counted_loops  # noqa: F401
+from diastase_mlir.lowering.context import LoweringContext
+from diastase_mlir.lowering.host import run_on_host
+from diastase_mlir.lowering.jax_rules import lower_by_jax
+from diastase_mlir.lowering.registry import Equation, Value, rule_of
+from diastase_runtime.errors import Span
+
+CALLS = {
+    "jit": "jaxpr",
+    "pjit": "jaxpr",
+    "closed_call": "call_jaxpr",
+    "core_call": "call_jaxpr",
+    "custom_jvp_call": "call_jaxpr",
+    "custom_vjp_call": "call_jaxpr",
+    "custom_vjp_call_jaxpr": "fun_jaxpr",
+    "checkpoint": "jaxpr",
+    "custom_lin": "call_jaxpr",
+}
+"""Primitives that call a jaxpr on their operands, and the parameter that holds it."""
+
+
+def lower_equation(
+    context: LoweringContext, equation: Equation, operands: Sequence[Value]
+) -> Sequence[Value]:
+    """Lower one equation at the current insertion point; the results in order."""
+    span = span_of(equation.source_info)
+    with at(span), _location(equation.primitive.name, span):
+        return _lower(context, equation, operands)
+
+
+def _lower(
+    context: LoweringContext, equation: Equation, operands: Sequence[Value]
+) -> Sequence[Value]:
+    name = equation.primitive.name
+    entry = rule_of(name)
+    if entry is not None and (entry.keys or not _has_keys(equation)):
+        arguments = operands if entry.lazy else [context.value(value) for value in operands]
+        results = entry.rule(context, equation, *arguments)
+        if results is not NotImplemented:
+            return results
+    values = [context.value(value) for value in operands]
+    if name in CALLS and CALLS[name] in equation.params:
+        return context.lower_jaxpr(equation.params[CALLS[name]], values)
+    emitted = lower_by_jax(context, equation, values)
+    if emitted is not None:
+        return emitted
+    if any(not hasattr(aval, "dtype") for aval in (*equation.avals_in, *equation.avals_out)):
+        raise LoweringError(primitive=name, reason="it works on values that are not arrays")
+    return run_on_host(context, equation, values)
+
+
+def _has_keys(equation: Equation) -> bool:
+    avals = (*equation.avals_in, *equation.avals_out)
+    return any(hasattr(a, "dtype") and jax_internals.is_extended(a.dtype) for a in avals)
+
+
+def _location(name: str, span: Span | None) -> ir.Location:
+    """The user's line, under the name of the primitive; the surrounding one where unknown."""
+    if span is None:
+        return ir.Location.current
+    return ir.Location.name(name, childLoc=ir.Location.file(span.file, span.line, 0))
