@@ -34,9 +34,8 @@ from jax._src import (
 )
 from jax._src.export import shape_poly
 from jax._src.export.shape_poly_decision import _DecisionByElimination
-from jax._src.interpreters import ad, batching
+from jax._src.interpreters import ad, batching, partial_eval
 from jax._src.interpreters import mlir as jax_mlir
-from jax._src.interpreters import partial_eval
 from jax._src.lax.control_flow import conditionals, loops
 from jax._src.lib import xla_client
 from jax._src.numpy import array_creation, hijax, indexing, lax_numpy, ufuncs

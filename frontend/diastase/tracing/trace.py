@@ -4,15 +4,29 @@ The caller (`api`) flattens pytrees: `function` takes and returns flat lists of 
 is JAX's, over symbolic dimensions, with every `jax.jit` inlined; nothing is ever cached here, so
 tracing the same function twice gives two programs whose symbols are unrelated.
 
+Abstract values of arguments may have symbolic dimensions (`jax.export.symbolic_shape`), each of
+which must be a plain name somewhere among the arguments; equal names mean equal sizes, which the
+caller of the compiled program has to check.
+
 The trap: the jaxpr's constants are the concrete arrays that the function closed over. They are
 values of the program, not arguments; a function that closes over a *tracer* is refused.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from diastase_mlir.program import DimensionBindings, Program
+import jax
+from jax.extend.core import Var
+
+from diastase.errors import LeakedTracerError
+from diastase.tracing import hooks as _hooks  # noqa: F401  (puts the hooks in place)
+from diastase.tracing.context import current_context, new_context
+from diastase.tracing.failures import jax_failures_as_ours
+from diastase.tracing.symbols import check_symbols, input_symbols
+from diastase_mlir.diagnostics import user_span
+from diastase_mlir.jax_internals import close_over, trace_to_jaxpr
+from diastase_mlir.program import Program
 
 
 @dataclass(frozen=True)
@@ -24,8 +38,8 @@ class TracedProgram:
     """Abstract values of the flat arguments, weak types included."""
     out_avals: tuple[Any, ...]
     """Abstract values of the flat results; sizes may be symbolic dimensions."""
-    sizes: Any
-    """Which variables hold the sizes that occur: for the explicit form (`explicit_jaxpr`)."""
+    sizes: Mapping[Var, Any]
+    """Integer variables and the expressions that they are: for the explicit form."""
 
 
 def trace(
@@ -42,9 +56,31 @@ def trace(
     Pytrees are the caller's: flatten before, and remember the tree of the results, e.g. by
     storing it from inside `function`.
     """
-    raise NotImplementedError
+    with new_context() as context, jax_failures_as_ours():
+        table = context.dimensions
+        avals, axes = input_symbols(table.scope, argument_avals)
+
+        def body(*arguments: Any) -> Sequence[Any]:
+            for position, pairs in axes.items():
+                table.name_axes(arguments[position], pairs)
+            return function(*arguments)
+
+        jaxpr, captured = trace_to_jaxpr(body, avals, name, argument_names)
+    _refuse_tracers(captured)
+    closed = close_over(jaxpr, captured)
+    program = Program(name, closed, table.bindings())
+    check_symbols(program)
+    out_avals = tuple(variable.aval for variable in closed.jaxpr.outvars)
+    return TracedProgram(program, tuple(avals), out_avals, dict(table.expressions))
 
 
 def is_tracing() -> bool:
     """Whether this thread is inside `trace`: a `qjit` function called now is traced inline."""
-    raise NotImplementedError
+    return current_context() is not None
+
+
+def _refuse_tracers(captured: Sequence[Any]) -> None:
+    for value in captured:
+        if isinstance(value, jax.core.Tracer):
+            what = f"a value of type {value.aval.str_short()} belongs to another trace"
+            raise LeakedTracerError(what=what, span=user_span())

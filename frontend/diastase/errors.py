@@ -1,0 +1,180 @@
+"""What the frontend refuses: errors of tracing, of control flow and of the public API.
+
+Wording lives here, raise sites pass data; a class's docstring is its help page. Errors that stand
+for one of JAX's also derive from JAX's class, so code that catches those goes on working.
+"""
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import jax
+from jax.core import InconclusiveDimensionOperation
+
+from diastase_runtime.errors import DiastaseError
+
+# --- tracing -------------------------------------------------------------------------------------
+
+
+@dataclass(eq=False, kw_only=True)
+class TracedConditionError(DiastaseError, jax.errors.TracerBoolConversionError):
+    """Python's `if`, `while`, `and`, `or`, `not` or `assert` on a value known only at run time.
+
+    While a function is being traced, `x > 0` is not True or False but a value of the compiled
+    program, so Python cannot branch on it. Branch in the program instead: `diastase.cond`,
+    `diastase.while_loop`, or `jnp.where(x > 0, a, b)` to choose between values. If the argument
+    is the same for whole runs, make it static (`static_argnums`).
+    """
+
+    title: ClassVar[str] = "Python cannot branch on a traced value"
+    message: ClassVar[str] = "a value of type {type_name} is known only when the program runs"
+    label: ClassVar[str] = "needs True or False while tracing"
+    help: ClassVar[str] = (
+        "use diastase.cond or diastase.while_loop, choose values with jnp.where, combine "
+        "conditions with & | ~, or make the argument static (static_argnums)"
+    )
+    type_name: str
+
+
+@dataclass(eq=False, kw_only=True)
+class TracedIndexError(DiastaseError, jax.errors.TracerIntegerConversionError):
+    """Python needs an integer that is known only at run time: `range(n)`, `[1, 2, 3][n]`.
+
+    Loop with `diastase.for_loop(0, n, 1)`, index a JAX array instead of a Python list
+    (`jnp.array([1, 2, 3])[n]`), or make the argument static (`static_argnums`). As the size of a
+    JAX array, `jnp.ones(n)`, a traced integer is fine.
+    """
+
+    title: ClassVar[str] = "Python needs an integer that is traced"
+    message: ClassVar[str] = "a value of type {type_name} is known only when the program runs"
+    label: ClassVar[str] = "needs a number while tracing"
+    help: ClassVar[str] = (
+        "use diastase.for_loop for range(n), index a jnp array instead of a list, "
+        "or make the argument static (static_argnums)"
+    )
+    type_name: str
+
+
+@dataclass(eq=False, kw_only=True)
+class TracedArrayError(DiastaseError, jax.errors.TracerArrayConversionError):
+    """A NumPy function was given a value known only at run time.
+
+    NumPy computes at once and needs numbers. Use the function of the same name in `jax.numpy`;
+    where there is none, call Python from the program with `jax.pure_callback`.
+    """
+
+    title: ClassVar[str] = "NumPy needs an array that is traced"
+    message: ClassVar[str] = "a value of type {type_name} is known only when the program runs"
+    label: ClassVar[str] = "converts to a NumPy array while tracing"
+    help: ClassVar[str] = "use jax.numpy, or jax.pure_callback for what jax.numpy does not have"
+    type_name: str
+
+
+@dataclass(eq=False, kw_only=True)
+class TracedValueError(DiastaseError, jax.errors.ConcretizationTypeError):
+    """Python needs the number behind a value known only at run time: `float(x)`, `x.item()`.
+
+    Compute with the traced value itself (`jnp.sqrt(x)` for `math.sqrt(x)`, `x.astype(float)` for
+    `float(x)`), or make the argument static (`static_argnums`).
+    """
+
+    title: ClassVar[str] = "Python needs a number that is traced"
+    message: ClassVar[str] = "{what} is known only when the program runs"
+    label: ClassVar[str] = "needs a number while tracing"
+    help: ClassVar[str] = (
+        "compute with jax.numpy (jnp.sqrt for math.sqrt, x.astype(float) for float(x)), "
+        "or make the argument static (static_argnums)"
+    )
+    what: str
+
+
+@dataclass(eq=False, kw_only=True)
+class TracedMaskError(DiastaseError, jax.errors.NonConcreteBooleanIndexError):
+    """Indexing with a traced boolean array, `a[a > 0]`: the result's size depends on the data.
+
+    Keep the size: `jnp.where(a > 0, a, 0)`, or give it: `jnp.nonzero(a > 0, size=k)`.
+    """
+
+    title: ClassVar[str] = "The size of this result depends on the data"
+    message: ClassVar[str] = "a boolean index that is traced selects an unknown number of elements"
+    label: ClassVar[str] = "has no size while tracing"
+    help: ClassVar[str] = "use jnp.where(mask, a, 0), or jnp.nonzero(mask, size=...)"
+
+
+@dataclass(eq=False, kw_only=True)
+class LeakedTracerError(DiastaseError, jax.errors.UnexpectedTracerError):
+    """A traced value outlived the function that it was traced in, or came in from another trace.
+
+    It was stored in a list, a global or an attribute, or belongs to a function that JAX is
+    tracing around this one. Return it from the function, or pass it as an argument.
+    """
+
+    title: ClassVar[str] = "A traced value was used outside of its function"
+    message: ClassVar[str] = "{what}"
+    label: ClassVar[str] = "used here"
+    help: ClassVar[str] = "return such values from the function, or pass them as arguments"
+    what: str
+
+
+@dataclass(eq=False, kw_only=True)
+class NotTransformableError(DiastaseError, NotImplementedError):
+    """A construct of diastase under a JAX transformation for which it has no rule (yet)."""
+
+    title: ClassVar[str] = "Not differentiable or batchable here"
+    message: ClassVar[str] = "{construct} has no {transformation} rule: {reason}"
+    label: ClassVar[str] = "transformed here"
+    construct: str
+    transformation: str
+    reason: str
+
+
+# --- sizes known only at run time ------------------------------------------------------------------
+
+
+@dataclass(eq=False, kw_only=True)
+class UndecidableDimensionError(DiastaseError, InconclusiveDimensionOperation):
+    """A comparison of sizes whose outcome depends on sizes that are known only at run time.
+
+    Python code (yours, or a library function's) asked, for example, whether `n >= 2` while
+    tracing, and either answer would be wrong for some `n`. Compare the values instead of the
+    sizes and branch in the program (`diastase.cond`), use an operation that needs no decision,
+    or make the size static (`static_argnums`).
+    """
+
+    title: ClassVar[str] = "Sizes cannot be compared while tracing"
+    message: ClassVar[str] = "{comparison}"
+    label: ClassVar[str] = "needs the answer while tracing"
+    help: ClassVar[str] = (
+        "sizes d0, d1, ... are known only when the program runs; make this one static "
+        "(static_argnums), or branch in the program (diastase.cond)"
+    )
+    comparison: str
+
+
+@dataclass(eq=False, kw_only=True)
+class SizeEscapesError(DiastaseError, TypeError):
+    """An array whose size is computed inside a loop or branch is used outside of it.
+
+    The size has no value out there: the body may run many times, or never. Compute the size
+    outside and use it inside, or return arrays whose sizes do not depend on the body.
+    """
+
+    title: ClassVar[str] = "A size does not exist outside of its loop or branch"
+    message: ClassVar[str] = "the type {type_name} has a size that is computed inside {construct}"
+    label: ClassVar[str] = "its result has this type"
+    help: ClassVar[str] = "compute the size before {construct} and use it inside"
+    type_name: str
+    construct: str
+
+
+@dataclass(eq=False, kw_only=True)
+class MappedSizeError(DiastaseError, TypeError):
+    """A size that differs between the elements of a `jax.vmap`.
+
+    The arrays of one batch must have one shape. Map over arrays of the largest size and mask, or
+    loop with `diastase.for_loop`.
+    """
+
+    title: ClassVar[str] = "A size differs between the elements of a vmap"
+    message: ClassVar[str] = "an argument that vmap maps over is used as a size"
+    label: ClassVar[str] = "one shape for the whole batch"
+    help: ClassVar[str] = "use the largest size and jnp.where, or diastase.for_loop"

@@ -1,0 +1,80 @@
+"""Primitives as records: everything that the frontend knows about one, in one call.
+
+`define_primitive` makes a JAX primitive from its abstract evaluation, its effects and either its
+differentiation and batching rules or the reason why it has none; a rule that is missing raises
+our error naming the construct and the user's line. Lowering is not here: rules in the compiler
+are keyed by the primitive's name. `PRIMITIVES` lists all of ours.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, NoReturn
+
+from jax.extend.core import Primitive
+from jax.interpreters import ad, batching
+
+from diastase.errors import NotTransformableError
+from diastase_mlir.diagnostics import user_span
+
+
+@dataclass(frozen=True)
+class PrimitiveRecord:
+    """One primitive of ours."""
+
+    primitive: Primitive
+    construct: str
+    """What it is in the user's words: `for_loop`, `cond or switch`."""
+    missing_rules: Mapping[str, str]
+    """Transformation (`jvp`, `transpose`, `vmap`) -> why there is no rule for it."""
+
+    @property
+    def name(self) -> str:
+        """The name that the compiler's lowering rule is keyed by."""
+        return self.primitive.name
+
+
+PRIMITIVES: dict[str, PrimitiveRecord] = {}
+"""All primitives defined by `define_primitive`, by name."""
+
+_RULE_TABLES: Mapping[str, dict[Any, Any]] = {
+    "jvp": ad.primitive_jvps,
+    "transpose": ad.primitive_transposes,
+    "vmap": batching.primitive_batchers,
+}
+
+
+def define_primitive(
+    name: str,
+    *,
+    construct: str,
+    abstract_eval: Callable[..., Any],
+    has_effects: bool = False,
+    multiple_results: bool = True,
+    rules: Mapping[str, Callable[..., Any]] | None = None,
+    missing_rules: Mapping[str, str] | None = None,
+) -> Primitive:
+    """Make a primitive; `abstract_eval` returns `(avals, effects)` if `has_effects`.
+
+    Every transformation in `jvp`, `transpose`, `vmap` must stand in `rules` or `missing_rules`.
+    """
+    rules, missing_rules = dict(rules or {}), dict(missing_rules or {})
+    assert set(rules) | set(missing_rules) == set(_RULE_TABLES), f"{name}: rules are incomplete"
+    primitive = Primitive(name)
+    primitive.multiple_results = multiple_results
+    define = primitive.def_effectful_abstract_eval if has_effects else primitive.def_abstract_eval
+    define(abstract_eval)
+    for transformation, rule in rules.items():
+        _RULE_TABLES[transformation][primitive] = rule
+    for transformation, reason in missing_rules.items():
+        _RULE_TABLES[transformation][primitive] = _refusal(construct, transformation, reason)
+    PRIMITIVES[name] = PrimitiveRecord(primitive, construct, missing_rules)
+    return primitive
+
+
+def _refusal(construct: str, transformation: str, reason: str) -> Callable[..., NoReturn]:
+    def refuse(*_: Any, **__: Any) -> NoReturn:
+        raise NotTransformableError(
+            construct=construct, transformation=transformation, reason=reason, span=user_span()
+        )
+
+    return refuse

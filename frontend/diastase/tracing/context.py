@@ -1,0 +1,51 @@
+"""The one thread-local state of tracing: which trace of ours, if any, this thread is inside.
+
+Every hook in JAX asks `current_context()` first and does what JAX does where it is None; so plain
+JAX is undisturbed outside of our tracing, and in other threads during it.
+"""
+
+import itertools
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+
+import jax
+
+from diastase.tracing.dimensions import DimensionTable
+from diastase_mlir.jax_internals import inline_jits
+
+
+@dataclass(frozen=True)
+class TracingContext:
+    """What belongs to one trace."""
+
+    dimensions: DimensionTable = field(default_factory=DimensionTable)
+
+
+class _Current(threading.local):
+    context: TracingContext | None = None
+
+
+_current = _Current()
+_numbers = itertools.count(1)
+
+# Part of the key of all of JAX's tracing caches: what JAX caches during a trace of ours (jaxprs
+# with our symbols in them) is found by no other trace, and nothing from outside is found in it.
+_trace_number = jax.make_user_context(None)
+
+
+def current_context() -> TracingContext | None:
+    """The trace that this thread is inside, None outside of our tracing."""
+    return _current.context
+
+
+@contextmanager
+def new_context() -> Iterator[TracingContext]:
+    """Start a trace of ours in this thread."""
+    outer, _current.context = _current.context, TracingContext()
+    try:
+        with _trace_number(next(_numbers)), inline_jits():
+            yield _current.context
+    finally:
+        _current.context = outer

@@ -1,0 +1,206 @@
+"""Sizes known only at run time: from integer tracers to symbolic dimensions.
+
+A `DimensionTable` belongs to one trace. `of(tracer)` gives the size that an integer tracer is:
+an expression over symbols that follows the tracer's defining equations through sums, products,
+minima, maxima, `//` and `%`, so that `jnp.ones(n + 1) + jnp.ones(1 + n)` is an addition of equal
+types; anything else becomes a symbol of its own, bound to the tracer's variable.
+
+What may be assumed about a symbol (rules that every decision of JAX over sizes goes by):
+
+    B1  Nothing, unless B2 or B3 applies: `n` may be negative, `n + 5` is no less than anything.
+    B2  The size of an axis of an argument is at least 0.
+    B3  A size in use has been checked: `assert_size` is recorded before, and raises at run time
+        if it is negative. If the check stands in the trace that defines the symbol, it precedes
+        all later uses, and `n - 3` in use teaches `n >= 3`.
+
+A comparison that these cannot decide raises `UndecidableDimensionError`; JAX's own assumption
+(every symbol is at least 1) would give wrong results for empty arrays.
+
+The trap: integers of fewer than 32 bits and unsigned ones wrap around where symbols do not, so
+their arithmetic is never followed.
+"""
+
+import operator
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+from jax.extend.core import Var
+
+from diastase.errors import MappedSizeError
+from diastase.primitives.sizes import assert_size
+from diastase_mlir.jax_internals import (
+    SizeScope,
+    current_trace,
+    dimension_terms,
+    factor_symbol,
+    is_recorded,
+    is_recorded_variable,
+    is_symbolic,
+    lower_bound,
+    tracer_equation,
+    tracer_trace,
+    tracer_variable,
+    unwrap_tracer,
+)
+from diastase_mlir.program import DimensionBindings
+
+Operator = Callable[[Any, Any], Any]
+
+_LONGEST_DERIVATION = 100
+"""Equations followed back from a size; beyond, a symbol (Python's recursion is limited)."""
+
+_ARITHMETIC: Mapping[str, Operator] = {
+    "add": operator.add,
+    "sub": operator.sub,
+    "mul": operator.mul,
+    "max": jax.core.max_dim,
+    "min": jax.core.min_dim,
+}
+"""Primitives of two operands through which a size is followed."""
+
+_UNCHANGED = frozenset({"convert_element_type", "copy", "copy_p", "stop_gradient"})
+"""Primitives that hand on their operand; a narrowing conversion is excluded by its type."""
+
+
+def is_size_like(value: Any) -> bool:
+    """Whether a value is an integer scalar that only a tracer knows."""
+    return isinstance(value, jax.core.Tracer) and _is_integer_scalar(value)
+
+
+def _is_integer_scalar(value: Any) -> bool:
+    dtype = getattr(value, "dtype", None)
+    if dtype is None or getattr(value, "shape", None) != ():
+        return False
+    return jnp.issubdtype(dtype, jnp.integer)
+
+
+def _does_not_wrap(value: Any) -> bool:
+    return jnp.issubdtype(value.dtype, jnp.signedinteger) and value.dtype.itemsize >= 4
+
+
+class DimensionTable:
+    """The symbols of one trace and what their expressions are."""
+
+    def __init__(self) -> None:
+        self.scope = SizeScope()
+        self.expressions: dict[Var, Any] = {}
+        """What is known of integer scalars: `n`, `n + 1`, a symbol."""
+        self._divisions: dict[Var, _Division] = {}
+        self._values: dict[Var, tuple[str, ...]] = {}
+        self._axes: dict[Var, list[tuple[str, int]]] = {}
+        self._defined_in: dict[str, Any] = {}
+        # A variable stands in the jaxpr only as long as its tracer lives.
+        self._alive: list[Any] = []
+
+    def bindings(self) -> DimensionBindings:
+        """Where the symbols are defined, for the compiler."""
+        axes = {variable: tuple(pairs) for variable, pairs in self._axes.items()}
+        return DimensionBindings(dict(self._values), axes)
+
+    def of(self, value: Any) -> Any:
+        """The number or the expression that an integer scalar is; nothing is checked (B1)."""
+        return self._of(value, _LONGEST_DERIVATION)
+
+    def size(self, value: Any) -> Any:
+        """The size that a value is, checked to be no less than 0 (B3)."""
+        size = self.of(value)
+        if is_symbolic(size) and lower_bound(size) < 0:
+            assert_size(size)
+            self._learn_not_negative(size)
+        return size
+
+    def note_division(self, result: Any, operator: Operator, left: Any, right: Any) -> None:
+        """Remember that `result` is `left // right` or `left % right`.
+
+        JAX records these as a dozen equations, from which they could not be recovered.
+        """
+        result = unwrap_tracer(result)
+        if is_recorded(result) and is_recorded_variable(result):
+            self._divisions.setdefault(tracer_variable(result), _Division(operator, left, right))
+            self._alive.append(result)
+
+    def name_axes(self, tracer: Any, axes: Sequence[tuple[str, int]]) -> None:
+        """The sizes of an argument's axes define these symbols (B2)."""
+        self._axes[tracer_variable(tracer)] = list(axes)
+        self._alive.append(tracer)
+        for name, _ in axes:
+            self._defined_in[name] = tracer_trace(tracer)
+            self.scope.learn_lower_bound(name, 0)
+
+    def _of(self, value: Any, depth: int) -> Any:
+        value = unwrap_tracer(value)
+        if not isinstance(value, jax.core.Tracer):
+            return value if is_symbolic(value) else operator.index(value)
+        if not is_recorded(value):
+            raise MappedSizeError()
+        if not is_recorded_variable(value):
+            return operator.index(tracer_variable(value).val)
+        variable = tracer_variable(value)
+        if variable not in self.expressions:
+            derived = self._derive(value, depth - 1) if depth and _does_not_wrap(value) else None
+            self.expressions[variable] = self._define(value) if derived is None else derived
+            self._alive.append(value)
+        return self.expressions[variable]
+
+    def _define(self, tracer: Any) -> Any:
+        """A new symbol, whose value the tracer's variable is."""
+        name = f"d{len(self._defined_in)}"
+        self._values[tracer_variable(tracer)] = (name,)
+        self._defined_in[name] = tracer_trace(tracer)
+        return self.scope.symbol(name)
+
+    def _derive(self, tracer: Any, depth: int) -> Any | None:
+        """The expression that a tracer's defining equation gives, if it is one that we follow."""
+        division = self._divisions.get(tracer_variable(tracer))
+        if division is not None:
+            return self._divide(division, depth)
+        equation = tracer_equation(tracer)
+        if equation is None:
+            return None
+        name, operands = equation.primitive.name, equation.in_tracers
+        if name == "dim_as_value":
+            return equation.params["dim"]
+        if not all(_is_integer_scalar(operand) and _does_not_wrap(operand) for operand in operands):
+            return None
+        if name in _UNCHANGED:
+            return self._of(operands[0], depth)
+        if name == "neg":
+            return -self._of(operands[0], depth)
+        if name not in _ARITHMETIC:
+            return None
+        left, right = (self._of(operand, depth) for operand in operands)
+        return _ARITHMETIC[name](left, right)
+
+    def _divide(self, division: "_Division", depth: int) -> Any | None:
+        """A quotient or remainder; a divisor that may be 0 would trap, and is not followed."""
+        left, right = self._of(division.left, depth), self._of(division.right, depth)
+        if (not is_symbolic(right) and right == 0) or (
+            is_symbolic(right) and lower_bound(right) <= 0
+        ):
+            return None
+        return division.operator(left, right)
+
+    def _learn_not_negative(self, size: Any) -> None:
+        """Rule B3 for `symbol + constant`, checked in the trace that defines the symbol."""
+        constant, symbols = 0, []
+        for factors, coefficient in dimension_terms(size):
+            if not factors:
+                constant = coefficient
+            elif coefficient == 1 and len(factors) == 1 and factors[0][1] == 1:
+                symbols.append(factor_symbol(factors[0][0]))
+            else:
+                return
+        if len(symbols) == 1 and self._defined_in.get(symbols[0]) is current_trace():
+            self.scope.learn_lower_bound(symbols[0], -constant)
+
+
+@dataclass(frozen=True)
+class _Division:
+    """Operands of a `//` or `%`, followed only if the result is used as a size."""
+
+    operator: Operator
+    left: Any
+    right: Any

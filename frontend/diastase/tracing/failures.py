@@ -1,0 +1,78 @@
+"""JAX's errors about tracers, turned into ours at the boundary of a trace.
+
+The user's line is the innermost frame of the traceback that is the user's. Errors of ours, and
+any others, pass unchanged.
+"""
+
+import re
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from types import TracebackType
+
+import jax
+from jax.core import InconclusiveDimensionOperation
+
+from diastase.errors import (
+    LeakedTracerError,
+    TracedArrayError,
+    TracedConditionError,
+    TracedIndexError,
+    TracedMaskError,
+    TracedValueError,
+    UndecidableDimensionError,
+)
+from diastase_mlir.diagnostics import is_user_file
+from diastase_runtime.errors import DiastaseError, Span
+
+_TYPE = re.compile(r"traced array with shape ([^\s.]+)")
+
+
+def _type_name(error: Exception) -> str:
+    """The type that JAX's message names: `bool[]`, `float64[3]`."""
+    found = _TYPE.search(str(error))
+    return found.group(1) if found else "a traced array"
+
+
+def _first_line(error: Exception) -> str:
+    return str(error).strip().splitlines()[0]
+
+
+# Subclasses before their bases: the first entry that fits is used.
+_FAILURES: Mapping[type[Exception], Callable[[Exception], DiastaseError]] = {
+    jax.errors.TracerBoolConversionError: lambda e: TracedConditionError(type_name=_type_name(e)),
+    jax.errors.TracerIntegerConversionError: lambda e: TracedIndexError(type_name=_type_name(e)),
+    jax.errors.TracerArrayConversionError: lambda e: TracedArrayError(type_name=_type_name(e)),
+    jax.errors.NonConcreteBooleanIndexError: lambda _: TracedMaskError(),
+    jax.errors.ConcretizationTypeError: lambda e: TracedValueError(
+        what=f"a value of type {_type_name(e)}"
+    ),
+    jax.errors.UnexpectedTracerError: lambda e: LeakedTracerError(what=_first_line(e)),
+    InconclusiveDimensionOperation: lambda e: UndecidableDimensionError(comparison=_first_line(e)),
+}
+
+
+@contextmanager
+def jax_failures_as_ours() -> Iterator[None]:
+    """Raise an error of ours for each of JAX's about tracers."""
+    try:
+        yield
+    except DiastaseError as error:
+        if error.span is None:
+            error.span = user_line(error.__traceback__)
+        raise
+    except tuple(_FAILURES) as error:
+        translate = next(make for kind, make in _FAILURES.items() if isinstance(error, kind))
+        ours = translate(error)
+        ours.span = user_line(error.__traceback__)
+        raise ours from error
+
+
+def user_line(traceback: TracebackType | None) -> Span | None:
+    """The innermost line of the user's in a traceback."""
+    span = None
+    while traceback is not None:
+        code = traceback.tb_frame.f_code
+        if is_user_file(code.co_filename):
+            span = Span(code.co_filename, traceback.tb_lineno, code.co_qualname)
+        traceback = traceback.tb_next
+    return span
