@@ -160,3 +160,4 @@ class CallContext(ctypes.Structure):
     site: int
     seed: int
     counter: int
+    detail: "ctypes.Array[ctypes.c_int64]"

@@ -8,6 +8,7 @@ the fix. Errors of ours also derive from the built-in exception that a Python us
 
 import linecache
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import ClassVar
 
 
@@ -44,7 +45,7 @@ class DiastaseError(Exception):
         lines = [f"{self.title.format(**fields)}: {self.message.format(**fields)}"]
         if self.span is not None:
             where = f" in {self.span.function}" if self.span.function else ""
-            lines.append(f'  --> {self.span.file}:{self.span.line}{where}')
+            lines.append(f"  --> {self.span.file}:{self.span.line}{where}")
             if self.span.text:
                 number = str(self.span.line)
                 lines.append(f"   {number} | {self.span.text}")
@@ -64,3 +65,164 @@ class InternalError(DiastaseError):
     message: ClassVar[str] = "{what}"
     help: ClassVar[str] = "please report this together with the program that caused it"
     what: str
+
+
+@dataclass(eq=False, kw_only=True)
+class ArgumentTypeError(DiastaseError, TypeError):
+    """A loaded program was called with other types than it was compiled for.
+
+    Programs called through `qjit` never raise this: there, arguments are converted or the
+    program is compiled anew. Pass numpy arrays of the dtypes and ranks that the message lists.
+    """
+
+    title: ClassVar[str] = "Wrong arguments"
+    message: ClassVar[str] = "{program} was compiled for ({wanted}) and called with ({given})"
+    program: str
+    wanted: str
+    given: str
+
+
+@dataclass(eq=False, kw_only=True)
+class LibraryLoadError(DiastaseError, OSError):
+    """The dynamic linker refused a compiled library.
+
+    It was made for another computer, or was removed meanwhile. Compile the program again; where
+    the library lies in the cache, `DIASTASE_CACHE=0` compiles without it.
+    """
+
+    title: ClassVar[str] = "Cannot load a compiled program"
+    message: ClassVar[str] = "{library}: {reason}"
+    library: Path
+    reason: str
+
+
+@dataclass(eq=False, kw_only=True)
+class WireOutOfRangeError(DiastaseError, IndexError):
+    """An operation acts on a wire that the device does not have.
+
+        @qml.qnode(qml.device("lightning.qubit", wires=2))
+        def circuit(wire):
+            qml.RX(0.1, wires=wire)  # fails for 2 and above, and for negative numbers
+
+    Wires are numbered from 0; give the device enough of them.
+    """
+
+    title: ClassVar[str] = "Wire out of range"
+    message: ClassVar[str] = "{construct} on wire {wire} of a device with {num_wires} wires"
+    label: ClassVar[str] = "there is no wire {wire}"
+    help: ClassVar[str] = "wires are numbered from 0; give the device more of them"
+    construct: str
+    wire: int
+    num_wires: int
+
+
+@dataclass(eq=False, kw_only=True)
+class OverlappingWiresError(DiastaseError, ValueError):
+    """An operation names the same wire twice.
+
+        qml.CNOT(wires=[i, j])  # fails where i and j have the same value
+
+    The wires of one operation must differ; guard the operation with `cond` where they may not.
+    """
+
+    title: ClassVar[str] = "Overlapping wires"
+    message: ClassVar[str] = "{construct} names wire {wire} more than once"
+    label: ClassVar[str] = "wire {wire} twice"
+    help: ClassVar[str] = "the wires of one operation must all be different"
+    construct: str
+    wire: int
+
+
+@dataclass(eq=False, kw_only=True)
+class OutOfMemoryError(DiastaseError, MemoryError):
+    """The program asked for more memory than there is.
+
+    Usually a size computed at run time is larger than meant; the message says how many bytes were
+    asked for at once.
+    """
+
+    title: ClassVar[str] = "Out of memory"
+    message: ClassVar[str] = "{construct} asked for {size} bytes"
+    construct: str
+    size: int
+
+
+@dataclass(eq=False, kw_only=True)
+class ZeroStepError(DiastaseError, ValueError):
+    """The step of a `for_loop`, computed at run time, is zero.
+
+        @for_loop(0, 10, step)  # fails where step is 0, as range(0, 10, 0) does
+        def body(i): ...
+
+    Make sure that the step is positive, to count up, or negative, to count down.
+    """
+
+    title: ClassVar[str] = "Step of zero"
+    message: ClassVar[str] = "the step of {construct} is 0"
+    label: ClassVar[str] = "this loop would never end"
+    construct: str
+
+
+@dataclass(eq=False, kw_only=True)
+class NegativeSizeError(DiastaseError, ValueError):
+    """An array's size, computed at run time, is negative.
+
+        jnp.ones(n - 3)  # fails for n = 2
+
+    Clamp it with `jnp.maximum(size, 0)` if an empty array is meant.
+    """
+
+    title: ClassVar[str] = "Negative size"
+    message: ClassVar[str] = "{construct} makes an array of size {size} along axis {axis}"
+    label: ClassVar[str] = "size {size}"
+    construct: str
+    size: int
+    axis: int
+
+
+@dataclass(eq=False, kw_only=True)
+class ImpossiblePostselectionError(DiastaseError, ValueError):
+    """A measurement is to be kept only with an outcome that has probability zero.
+
+        qml.measure(0, postselect=1)  # on a wire that is certainly in state 0
+
+    No state is left to continue with; choose another outcome or prepare another state.
+    """
+
+    title: ClassVar[str] = "Impossible postselection"
+    message: ClassVar[str] = "wire {wire} is never measured as {outcome}"
+    label: ClassVar[str] = "outcome {outcome} has probability zero"
+    construct: str
+    wire: int
+    outcome: int
+
+
+@dataclass(eq=False, kw_only=True)
+class TooManyQubitsError(DiastaseError, ValueError):
+    """A device was asked for more wires than can be simulated.
+
+    A state vector of n wires has 2**n complex numbers: 30 wires take 16 GiB.
+    """
+
+    title: ClassVar[str] = "Too many wires"
+    message: ClassVar[str] = "{construct}: a state vector of {number} wires cannot be made"
+    help: ClassVar[str] = "a state vector of n wires takes 16 * 2**n bytes"
+    construct: str
+    number: int
+
+
+@dataclass(eq=False, kw_only=True)
+class SizeMismatchError(DiastaseError, ValueError):
+    """Two sizes that must be equal, both known at run time only, are not.
+
+        jnp.ones(n) + jnp.ones(m)  # fails where n and m differ
+
+    Make one of them from the other, or check before calling.
+    """
+
+    title: ClassVar[str] = "Sizes do not match"
+    message: ClassVar[str] = "{construct}: size {found} where {expected} is needed"
+    label: ClassVar[str] = "{found} is not {expected}"
+    construct: str
+    found: int
+    expected: int

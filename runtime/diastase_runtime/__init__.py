@@ -1,0 +1,9 @@
+"""Load and run compiled programs; knows neither JAX nor MLIR nor PennyLane.
+
+`load(artifact)` gives an `Executable`, called with numpy arrays. What compiled code and this
+package agree on is in `abi`.
+"""
+
+from diastase_runtime.loader import Executable, load
+
+__all__ = ["Executable", "load"]

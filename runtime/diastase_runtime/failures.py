@@ -1,0 +1,51 @@
+"""From the error that compiled code recorded to the Python exception to raise."""
+
+from collections.abc import Callable, Sequence
+
+from diastase_runtime import errors
+from diastase_runtime.abi import CallContext, ErrorCode, Site
+from diastase_runtime.callbacks import CallbackErrors
+from diastase_runtime.errors import DiastaseError, InternalError, Span
+
+_EXCEPTIONS: dict[int, Callable[[str, Sequence[int]], DiastaseError]] = {
+    ErrorCode.WIRE_OUT_OF_RANGE: lambda construct, detail: errors.WireOutOfRangeError(
+        construct=construct, wire=detail[0], num_wires=detail[1]
+    ),
+    ErrorCode.OVERLAPPING_WIRES: lambda construct, detail: errors.OverlappingWiresError(
+        construct=construct, wire=detail[0]
+    ),
+    ErrorCode.OUT_OF_MEMORY: lambda construct, detail: errors.OutOfMemoryError(
+        construct=construct, size=detail[0]
+    ),
+    ErrorCode.ZERO_STEP: lambda construct, detail: errors.ZeroStepError(construct=construct),
+    ErrorCode.NEGATIVE_SIZE: lambda construct, detail: errors.NegativeSizeError(
+        construct=construct, size=detail[0], axis=detail[1]
+    ),
+    ErrorCode.IMPOSSIBLE_POSTSELECTION: lambda construct, detail: (
+        errors.ImpossiblePostselectionError(construct=construct, wire=detail[0], outcome=detail[1])
+    ),
+    ErrorCode.TOO_MANY_QUBITS: lambda construct, detail: errors.TooManyQubitsError(
+        construct=construct, number=detail[0]
+    ),
+    ErrorCode.SIZE_MISMATCH: lambda construct, detail: errors.SizeMismatchError(
+        construct=construct, found=detail[0], expected=detail[1]
+    ),
+}
+
+
+def exception_of(
+    context: CallContext, sites: Sequence[Site], callback_errors: CallbackErrors, address: int
+) -> BaseException:
+    """Make the exception for a failed call: a callback's own, or one of ours at the user's line."""
+    raised = callback_errors.pop(address, None)
+    if context.code == ErrorCode.CALLBACK_RAISED and raised is not None:
+        return raised
+    site = sites[context.site] if 0 <= context.site < len(sites) else None
+    span = None if site is None else Span(site.file, site.line, site.function)
+    construct = "the program" if site is None else site.construct
+    make = _EXCEPTIONS.get(context.code)
+    if make is None:
+        return InternalError(what=f"compiled code recorded error {context.code}", span=span)
+    error = make(construct, tuple(context.detail))
+    error.span = span
+    return error

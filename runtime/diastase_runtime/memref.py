@@ -1,0 +1,107 @@
+"""Arrays across the border: numpy arrays as memref descriptors, and memory of compiled code back.
+
+A memref descriptor of rank r is `3 + 2r` 64-bit words: allocated pointer, aligned pointer,
+offset, r sizes, r strides (in elements). Arguments are C-contiguous, results too, with offset 0.
+Results are malloc'ed by compiled code and belong to the caller: small ones are copied and freed
+at once, which is faster than keeping track of them; of large ones the numpy array owns the
+memory, and frees it when it and all its views are gone.
+"""
+
+import ctypes
+import importlib
+from collections.abc import Callable, Sequence
+from functools import cache, lru_cache
+from itertools import accumulate
+from operator import mul
+from typing import Any
+
+import numpy as np
+
+from diastase_runtime.abi import ArrayType
+
+LARGEST_COPIED_RESULT = 4096
+"""Bytes; below, copying takes less time than one more object to own the memory."""
+
+# PyDLL keeps the GIL: free is over before another thread could have taken it.
+free: Callable[[int], None] = ctypes.PyDLL(None).free
+free.argtypes = (ctypes.c_void_p,)  # pyright: ignore[reportFunctionMemberAccess]
+free.restype = None  # pyright: ignore[reportFunctionMemberAccess]
+
+_bytes_at: Callable[[int, int], bytes] = ctypes.string_at
+
+
+@cache
+def numpy_dtype(name: str) -> np.dtype[Any]:
+    """Look up an element type; `bfloat16` is not numpy's own but registered by `ml_dtypes`."""
+    try:
+        return np.dtype(name)
+    except TypeError:
+        # Imported here because few programs need it and a loaded artifact should need numpy alone.
+        return np.dtype(getattr(importlib.import_module("ml_dtypes"), name))
+
+
+def descriptor_words(rank: int) -> int:
+    """How many 64-bit words a descriptor takes."""
+    return 3 + 2 * rank
+
+
+@lru_cache(maxsize=4096)
+def sizes_and_strides(shape: tuple[int, ...]) -> tuple[int, ...]:
+    """Give the last words of the descriptor of a C-contiguous array."""
+    return (*shape, *tuple(accumulate((1, *shape[:0:-1]), mul))[::-1][: len(shape)])
+
+
+def array_at(pointer: int, shape: Sequence[int], dtype: np.dtype[Any]) -> np.ndarray:
+    """View memory that stays somebody else's, for as long as they keep it."""
+    count = int(np.prod(shape, dtype=np.int64)) * dtype.itemsize
+    memory = (ctypes.c_char * count).from_address(pointer) if count else b""
+    return np.ndarray(shape, dtype, memory)
+
+
+class OwnedMemory:
+    """Memory of compiled code that lives as long as this object: numpy keeps it as a base."""
+
+    __slots__ = ("__array_interface__", "_pointer")
+
+    def __init__(self, pointer: int, aligned: int, size: int):
+        self._pointer = pointer
+        self.__array_interface__ = {
+            "version": 3,
+            "shape": (size,),
+            "typestr": "|u1",
+            "data": (aligned, False),
+        }
+
+    def __del__(self, free: Callable[[int], None] = free) -> None:
+        free(self._pointer)
+
+
+class ResultReader:
+    """Turns one result descriptor into a numpy array that owns its memory."""
+
+    __slots__ = ("_dtype", "_first", "_item", "_last")
+
+    def __init__(self, kind: ArrayType, first_word: int):
+        self._dtype = numpy_dtype(kind.dtype)
+        self._item = self._dtype.itemsize
+        self._first = first_word
+        self._last = first_word + 3 + kind.rank
+
+    def pointer(self, words: Sequence[int]) -> int:
+        """Return the pointer that `free` takes."""
+        return words[self._first]
+
+    def take(self, words: Sequence[int], own: bool) -> np.ndarray:
+        """Make the array; with `own` false its memory is copied and not freed."""
+        first = self._first
+        shape = words[first + 3 : self._last]
+        size = self._item
+        for extent in shape:
+            size *= extent
+        if size <= LARGEST_COPIED_RESULT or not own:
+            array = np.ndarray(shape, self._dtype, bytearray(_bytes_at(words[first + 1], size)))
+            if own:
+                free(words[first])
+            return array
+        memory = np.asarray(OwnedMemory(words[first], words[first + 1], size))
+        return np.ndarray(shape, self._dtype, memory)
