@@ -173,7 +173,7 @@ class NegativeSizeError(DiastaseError, ValueError):
     """
 
     title: ClassVar[str] = "Negative size"
-    message: ClassVar[str] = "{construct} makes an array of size {size} along axis {axis}"
+    message: ClassVar[str] = "{construct} makes an array of size {size}"
     label: ClassVar[str] = "size {size}"
     construct: str
     size: int

@@ -196,19 +196,23 @@ class LoweringContext:
         code = create("llvm.load", [integer_type(64)], [self._field("code")]).result
         return compare_integers("eq", code, scalar_constant(integer_type(64), ErrorCode.NONE))
 
-    def record_error(self, failed: ir.Value, code: ErrorCode, site: ir.Value) -> None:
-        """Record an error if `failed` (an `i1`) and none is recorded yet."""
+    def record_error(
+        self, failed: ir.Value, code: ErrorCode, site: ir.Value, details: Sequence[ir.Value] = ()
+    ) -> None:
+        """Record an error if `failed` (an `i1`) and none is recorded yet; details are `i64`."""
         guard = create("arith.andi", [integer_type(1)], [failed, self.no_error()]).result
         operation = create("scf.if", [], [guard], regions=2)
         with ir.InsertionPoint(operation.regions[0].blocks.append()):
             number = scalar_constant(integer_type(64), code)
             create("llvm.store", [], [number, self._field("code")])
             create("llvm.store", [], [site, self._field("site")])
+            for position, detail in enumerate(details):
+                create("llvm.store", [], [detail, self._field("detail", position)])
             create("scf.yield", [], [])
 
-    def _field(self, name: str) -> ir.Value:
-        """Address of a field of the call context."""
-        offset = getattr(CallContext, name).offset
+    def _field(self, name: str, position: int = 0) -> ir.Value:
+        """Address of a field of the call context, or of one of its 64-bit elements."""
+        offset = getattr(CallContext, name).offset + 8 * position
         attributes = {
             "rawConstantIndices": ir.Attribute.parse(f"array<i32: {offset}>"),
             "elem_type": ir.TypeAttr.get(integer_type(8)),

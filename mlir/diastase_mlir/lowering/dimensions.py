@@ -99,9 +99,22 @@ class Dimensions:
         if not jax_internals.is_symbolic(dimension):
             return int(dimension)
         value = self.value(dimension)
-        if _cannot_be_negative(dimension):
+        if self._cannot_be_negative(dimension):
             return value
         return index_binary("maxsi", value, index_constant(0))
+
+    def _cannot_be_negative(self, dimension: Any) -> bool:
+        """Whether an expression is a sum of products of sizes of axes, without any subtraction.
+
+        A symbol that is the value of a variable can be any integer.
+        """
+        axes = {name for pairs in self._bindings.axes.values() for name, _ in pairs}
+        terms = jax_internals.dimension_terms(dimension)
+        return all(
+            coefficient >= 0
+            and all(jax_internals.factor_symbol(factor) in axes for factor, _ in factors)
+            for factors, coefficient in terms
+        )
 
     def tensor(self, dimension: Any) -> int | ir.Value:
         """A size as a number or a rank-0 `i64` tensor, as JAX's rules want it."""
@@ -120,22 +133,6 @@ def _size_index(size: Any) -> ir.Value:
     if isinstance(size, ir.Value):
         return to_index(size)
     return index_constant(int(np.asarray(size)))
-
-
-def _cannot_be_negative(dimension: Any) -> bool:
-    """Whether an expression is a sum of products of symbols without any subtraction."""
-    terms = jax_internals.dimension_terms(dimension)
-    return all(
-        coefficient >= 0 and all(jax_internals.factor_symbol(factor) for factor, _ in factors)
-        for factors, coefficient in terms
-    )
-
-
-def number_tensor(index: ir.Value) -> ir.Value:
-    """An `index` as a rank-0 `i64` tensor."""
-    number = create("arith.index_cast", [integer_type(64)], [index]).result
-    tensor_type = ir.RankedTensorType.get([], integer_type(64))
-    return create("tensor.from_elements", [tensor_type], [number]).result
 
 
 def to_index(value: ir.Value) -> ir.Value:
