@@ -44,3 +44,10 @@ class LoweredModule:
         """The module as MLIR text, without locations."""
         with session(DIALECTS):
             return str(ir.Module.parse(self.bytecode))
+
+    @cached_property
+    def text_with_locations(self) -> str:
+        """The module as MLIR text, with the user's line at every operation."""
+        with session(DIALECTS):
+            module = ir.Module.parse(self.bytecode)
+            return module.operation.get_asm(enable_debug_info=True, pretty_debug_info=False)

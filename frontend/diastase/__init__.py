@@ -1,0 +1,13 @@
+"""diastase: a quantum-classical just-in-time compiler for PennyLane and JAX programs.
+
+This is the whole public API. Importing it turns on 64-bit types in JAX, as the programs of
+PennyLane's users assume.
+"""
+
+import jax
+
+jax.config.update("jax_enable_x64", True)
+
+from diastase.api.qjit import QJIT, qjit  # noqa: E402
+
+__all__ = ["QJIT", "qjit"]

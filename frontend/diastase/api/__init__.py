@@ -1,0 +1,1 @@
+"""What users call: `qjit`, the stages, control flow, circuits."""

@@ -1,0 +1,127 @@
+"""Errors and warnings about compiling and about the stages."""
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from diastase_runtime.errors import DiastaseError
+
+
+class RecompilationWarning(UserWarning):
+    """A function compiled from its type hints was called with other types, and compiled again.
+
+        @qjit
+        def f(x: int): ...
+        f(1.5)                   # f was compiled for an integer
+
+    Remove the type hints to compile at the first call, silently, for each kind of arguments.
+    """
+
+
+@dataclass(eq=False, kw_only=True)
+class NotCompiledError(DiastaseError, AttributeError):
+    """`f.jaxpr`, `f.mlir`, … of a function that has not been compiled yet.
+
+    A function without type hints is compiled at its first call: call it, or use
+    `f.trace(*arguments)`.
+    """
+
+    title: ClassVar[str] = "Not compiled yet"
+    message: ClassVar[str] = "{function}.{attribute} exists once {function} is compiled"
+    help: ClassVar[str] = "call {function} first, or use {function}.trace(...)"
+    function: str
+    attribute: str
+
+
+@dataclass(eq=False, kw_only=True)
+class UnsupportedOptionError(DiastaseError, NotImplementedError):
+    """An option of `qjit` that this version does not know how to honour."""
+
+    title: ClassVar[str] = "Not supported yet"
+    message: ClassVar[str] = "qjit({option}={value}) comes in a later version"
+    help: ClassVar[str] = "leave {option} out"
+    option: str
+    value: str
+
+
+@dataclass(eq=False, kw_only=True)
+class InvalidOptionError(DiastaseError, ValueError):
+    """An option of `qjit` or of a stage with a value that it does not take."""
+
+    title: ClassVar[str] = "Invalid option"
+    message: ClassVar[str] = "{option} is {value}"
+    help: ClassVar[str] = "{option} takes {allowed}"
+    option: str
+    value: str
+    allowed: str
+
+
+@dataclass(eq=False, kw_only=True)
+class UnknownOptionError(DiastaseError, TypeError):
+    """A keyword argument that `qjit` does not have."""
+
+    title: ClassVar[str] = "Unknown option"
+    message: ClassVar[str] = "qjit() got an unexpected keyword argument {option}"
+    help: ClassVar[str] = "qjit takes {allowed}"
+    option: str
+    allowed: str
+
+
+@dataclass(eq=False, kw_only=True)
+class NotCallableError(DiastaseError, TypeError):
+    """`qjit` was applied to something that cannot be called."""
+
+    title: ClassVar[str] = "Nothing to compile"
+    message: ClassVar[str] = "qjit takes a function, not a {type}"
+    help: ClassVar[str] = "use @qjit above a function, or qjit(function)"
+    type: str
+
+
+@dataclass(eq=False, kw_only=True)
+class CompiledTransformError(DiastaseError, TypeError):
+    """A `Compiled` inside `jax.jit`, `jax.grad` or `jax.vmap`.
+
+    A compiled program is specialised to its argument types and can no longer be transformed;
+    transform the Python function, then compile.
+    """
+
+    title: ClassVar[str] = "Cannot transform a compiled program"
+    message: ClassVar[str] = (
+        "Cannot apply JAX transformations to a function lowered and compiled for a particular "
+        "signature. Detected argument of Tracer type {type}."
+    )
+    help: ClassVar[str] = "transform the Python function instead, then compile the result"
+    type: str
+
+
+@dataclass(eq=False, kw_only=True)
+class ArgumentMismatchError(DiastaseError, TypeError):
+    """A `Compiled` was called with other types than it was compiled for.
+
+        f.trace(1).lower().compile()(1.5)
+
+    Call the `qjit` function itself, which compiles for each kind of arguments.
+    """
+
+    title: ClassVar[str] = "Wrong arguments"
+    message: ClassVar[str] = (
+        "Argument types differ from the types for which this computation was compiled. "
+        "The mismatches are:\n{mismatches}"
+    )
+    mismatches: str
+
+
+@dataclass(eq=False, kw_only=True)
+class StructureMismatchError(DiastaseError, TypeError):
+    """A `Compiled` was called with another number or nesting of arguments.
+
+    Static arguments are part of the compiled program: they are not passed again.
+    """
+
+    title: ClassVar[str] = "Wrong arguments"
+    message: ClassVar[str] = (
+        "Function compiled with input pytree does not match the input pytree it was called with. "
+        "There are {count} mismatches, including:\n{mismatches}"
+    )
+    help: ClassVar[str] = "pass the arguments as they were traced, without the static ones"
+    count: int
+    mismatches: str

@@ -1,0 +1,84 @@
+"""Whether the arguments of a call are those that a program was compiled for, and if not, why.
+
+Raises the errors that `jax.stages.Compiled` raises, in its words. Weak types do not matter here: a
+Python number may stand for an array of its type, as in JAX.
+"""
+
+from collections.abc import Sequence
+from typing import Any, Protocol
+
+import jax
+from jax.core import ShapedArray
+
+from diastase.api.errors import (
+    ArgumentMismatchError,
+    CompiledTransformError,
+    StructureMismatchError,
+)
+from diastase.tracing.argument_errors import AbstractArgumentError, UnsupportedArgumentError
+from diastase_mlir.jax_internals import Tracer, abstract_value, structure_differences
+
+
+class Expected(Protocol):
+    """What of a program's interface matters here."""
+
+    @property
+    def fun_name(self) -> str: ...  # noqa: D102
+    @property
+    def in_tree(self) -> Any: ...  # noqa: D102
+    @property
+    def argument_names(self) -> tuple[str, ...]: ...  # noqa: D102
+
+
+def check_arguments(
+    expected: Expected, avals: Sequence[ShapedArray], leaves: Sequence[Any], tree: Any
+) -> None:
+    """Refuse tracers, another structure of arguments, and other types."""
+    for leaf in leaves:
+        if isinstance(leaf, Tracer):
+            raise CompiledTransformError(type=repr(type(leaf)))
+    if tree != expected.in_tree:
+        raise _structure_mismatch(expected.in_tree, tree)
+    given = [
+        type_of_leaf(leaf, expected.fun_name, name)
+        for leaf, name in zip(leaves, expected.argument_names, strict=True)
+    ]
+    different = [
+        f"Argument '{name}' compiled with {want.str_short()} and called with {have.str_short()}"
+        for name, want, have in zip(expected.argument_names, avals, given, strict=True)
+        if (want.shape, want.dtype) != (have.shape, have.dtype)
+    ]
+    if different:
+        raise ArgumentMismatchError(mismatches="\n".join(different))
+
+
+def type_of_leaf(leaf: Any, function: str, argument: str, *, may_be_type: bool = False) -> Any:
+    """The abstract value of an argument's leaf; refuses what is no array, naming it."""
+    try:
+        aval = abstract_value(leaf)
+    except TypeError:
+        aval = None
+    if not isinstance(aval, ShapedArray):
+        raise UnsupportedArgumentError(
+            function=function, argument=argument, type=type(leaf).__qualname__
+        )
+    if isinstance(leaf, jax.ShapeDtypeStruct | ShapedArray) and not may_be_type:
+        raise AbstractArgumentError(
+            function=function, argument=argument, type=type(leaf).__qualname__
+        )
+    return aval
+
+
+def _structure_mismatch(expected: Any, given: Any) -> StructureMismatchError:
+    lines = [
+        f"    * at {_place(path)}, seen {seen} but now given {now}, so {why}"
+        for path, seen, now, why in structure_differences(expected, given)
+    ]
+    return StructureMismatchError(count=len(lines), mismatches="\n".join(lines))
+
+
+def _place(path: tuple[Any, ...]) -> str:
+    """`args[0]['w']` for a path into `(args, kwargs)`."""
+    if not path:
+        return "(args, kwargs)"
+    return ("args", "kwargs")[path[0].idx] + jax.tree_util.keystr(path[1:])

@@ -1,0 +1,103 @@
+"""Options of `qjit`: read once, checked, and from then on a frozen value.
+
+The trap: an option that Catalyst has and this version does not know how to honour must be refused
+when it is given a value that would change anything, never ignored.
+"""
+
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal, TextIO
+
+from diastase.api.errors import InvalidOptionError, UnknownOptionError, UnsupportedOptionError
+from diastase_mlir import CompileOptions
+
+Target = Literal["jaxpr", "mlir", "llvmir", "binary"]
+_TARGETS = ("jaxpr", "mlir", "llvmir", "binary")
+
+_INTERMEDIATE: dict[Any, Literal["none", "stage", "pass"]] = {
+    None: "none", "none": "none", False: "none",  # also 0
+    True: "stage", "stage": "stage", "pipeline": "stage",  # also 1
+    2: "pass", "changed": "pass", 3: "pass", "pass": "pass",
+}  # fmt: skip
+_KEYWORDS = (
+    "keep_intermediate", "verbose", "logfile", "static_argnums", "static_argnames", "seed", "target",
+)  # fmt: skip
+_LATER: dict[str, Any] = {
+    "autograph": False,
+    "autograph_include": (),
+    "async_qnodes": False,
+    "use_nameloc": False,
+    "pipelines": None,
+    "abstracted_axes": None,
+    "disable_assertions": False,
+    "circuit_transform_pipeline": None,
+    "pass_plugins": None,
+    "dialect_plugins": None,
+    "capture": "global",
+    "skip_preprocess": False,
+    "collect_decomp_rules": True,
+}
+"""Catalyst's other options, with the values at which they change nothing."""
+
+
+@dataclass(frozen=True)
+class QjitOptions:
+    """What the user asked of `qjit`, apart from static arguments."""
+
+    compile: CompileOptions
+    target: Target = "binary"
+    seed: int | None = None
+    verbose: bool = False
+    logfile: TextIO | None = None
+
+    @property
+    def report(self) -> Callable[[str], None]:
+        """The function that takes a line about a step of the compilation."""
+        if not self.verbose:
+            return _silent
+        return lambda line: print(line, file=self.logfile or sys.stderr)
+
+
+def _silent(line: str) -> None:
+    """Without `verbose`, nothing is said."""
+
+
+def read_options(
+    name: str,
+    *,
+    keep_intermediate: bool | int | str | None,
+    verbose: bool,
+    logfile: TextIO | None,
+    seed: int | None,
+    target: str,
+    other: dict[str, Any],
+) -> QjitOptions:
+    """Check the options for a function of this name; `other` holds those named nowhere else."""
+    _refuse_others(other)
+    try:
+        kept = _INTERMEDIATE[keep_intermediate]
+    except (KeyError, TypeError):
+        raise InvalidOptionError(
+            option="keep_intermediate",
+            value=repr(keep_intermediate),
+            allowed="False, True, 'stage', 'changed' or 'pass'",
+        ) from None
+    if target not in _TARGETS:
+        raise InvalidOptionError(option="target", value=repr(target), allowed=", ".join(_TARGETS))
+    if seed is not None and not (isinstance(seed, int) and 0 <= seed < 2**32):
+        raise InvalidOptionError(
+            option="seed", value=repr(seed), allowed="None or an integer from 0 to 2**32 - 1"
+        )
+    workspace = Path.cwd() / name if kept != "none" else None
+    compile_options = CompileOptions(keep_intermediate=kept, workspace=workspace)
+    return QjitOptions(compile_options, target, seed, verbose, logfile)
+
+
+def _refuse_others(other: dict[str, Any]) -> None:
+    for option, value in other.items():
+        if option not in _LATER:
+            raise UnknownOptionError(option=option, allowed=", ".join((*_KEYWORDS, *_LATER)))
+        if value != _LATER[option]:
+            raise UnsupportedOptionError(option=option, value=repr(value))

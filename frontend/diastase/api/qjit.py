@@ -1,0 +1,342 @@
+"""`qjit`: a Python function becomes one that compiles itself for each kind of arguments.
+
+In: anything callable. Out: a `QJIT` object that is called like the function. It is a cache of
+specialisations (`specialisations.py`) over the stages (`stages.py`), and `__call__` is its fast path: it
+looks a call up by what is cheap to know of flat arguments, and leaves everything else (keywords,
+static values, pytrees, the first call) to `_call_in_general`.
+
+The trap: within tracing, a `QJIT` must behave as the plain function, so that the program that
+is being traced contains it; that is asked first, even when a compiled program is at hand.
+"""
+
+import functools
+import warnings
+import weakref
+from collections.abc import Callable, Hashable, Iterable
+from dataclasses import replace
+from pathlib import Path
+from types import MethodType
+from typing import Any, TextIO, overload
+
+import jax
+
+from diastase.api.calls import LEAF_KEYS, leaf_key
+from diastase.api.errors import NotCallableError, NotCompiledError, RecompilationWarning
+from diastase.api.options import QjitOptions, Target, read_options
+from diastase.api.specialisations import (
+    Arguments,
+    Specialisations,
+    read_arguments,
+    trace_call,
+)
+from diastase.api.stages import Compiled, Lowered, Traced
+from diastase.tracing.argument_errors import UnhashableStaticArgumentError
+from diastase.tracing.signatures import Call, Signature, function_name, signature_of
+from diastase.tracing.trace import is_tracing
+from diastase_mlir.jax_internals import trace_context
+
+_RECOMPILING = "Provided arguments did not match declared signature, recompiling..."
+_NAMED = ("__module__", "__name__", "__qualname__", "__doc__", "__annotations__")
+_LEAF = jax.tree_util.tree_structure(0)
+
+
+class QJIT:
+    """A compiled function; made by `qjit`."""
+
+    def __init__(
+        self, function: Callable[..., Any], signature: Signature, options: QjitOptions
+    ) -> None:
+        functools.update_wrapper(self, function, assigned=_NAMED, updated=())
+        self._function = function
+        self._signature = signature
+        self._options = options
+        self._specialisations = Specialisations()
+        self._plans = self._specialisations.plans
+        self._has_static = bool(signature.static_positions or signature.static_names)
+        self._declared: Hashable = None
+        self._methods: weakref.WeakKeyDictionary[Any, Specialisations] = weakref.WeakKeyDictionary()
+
+    # --- calls -----------------------------------------------------------------------------------
+
+    def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
+        """Call the function, compiling it first if it was not yet for arguments of these types."""
+        if is_tracing():
+            return self._function(*args, **kwargs)
+        if kwargs or self._has_static:
+            return self._call_in_general(args, kwargs)
+        try:
+            key = (trace_context(), *[LEAF_KEYS[type(leaf)](leaf) for leaf in args])
+        except KeyError:
+            return self._call_in_general(args, kwargs)
+        plan = self._plans.get(key)
+        return self._call_in_general(args, kwargs, key) if plan is None else plan(args)
+
+    def _call_in_general(
+        self, args: tuple[Any, ...], kwargs: dict[str, Any], flat_key: Hashable = None
+    ) -> Any:
+        """Find or make the program for any kind of arguments, and call it."""
+        if jax.config.jax_disable_jit:
+            return self._function(*args, **kwargs)
+        if self._declared is not None:
+            args, kwargs = self._as_declared(args, kwargs)
+        call = self._signature.split(args, kwargs)
+        leaves, tree = jax.tree_util.tree_flatten((call.args, call.kwargs))
+        key = self._key(call, leaves, tree)
+        plan = None if key is None else self._plans.get(key)
+        if plan is None:
+            plan = self._compile(read_arguments(self._signature, call)).prepared
+            self._plans[key] = plan
+            if flat_key is not None and tree.num_leaves == len(args) and not kwargs:
+                self._plans[flat_key] = plan
+        return plan(leaves)
+
+    def _key(self, call: Call, leaves: list[Any], tree: Any) -> Hashable:
+        """What the program of a call depends on; None where a leaf is no array."""
+        static = self._signature.static_key(call)
+        try:
+            return (trace_context(), tree, static, *map(leaf_key, leaves))
+        except (TypeError, ValueError):
+            return None
+
+    def _compile(self, arguments: Arguments) -> Compiled:
+        """The program for these types of arguments: kept, or compiled now."""
+        key = self._program_key(arguments)
+        if self._declared is not None and key not in self._specialisations:
+            self._warn_unless_declared(arguments)
+        return self._specialisations.program(
+            key, lambda: self._trace(arguments).lower().compile()
+        )
+
+    def _program_key(self, arguments: Arguments) -> Hashable:
+        static = self._signature.static_key(arguments.call)
+        return (trace_context(), arguments.tree, static, arguments.avals)
+
+    def _trace(self, arguments: Arguments) -> Traced:
+        return trace_call(self._function, self._signature, arguments, self._options)
+
+    # --- ahead of time ---------------------------------------------------------------------------
+
+    def compile_declared(self) -> None:
+        """Compile for the types that the hints declare, as far as `target` says; if they do."""
+        declared = self._signature.declared()
+        if declared is None or is_tracing() or jax.config.jax_disable_jit:
+            return
+        arguments = read_arguments(self._signature, Call(*declared), may_be_types=True)
+        self._declared = (arguments.tree, tuple(_strong(aval) for aval in arguments.avals))
+        match self._options.target:
+            case "binary":
+                self._compile(arguments)
+            case "jaxpr":
+                self._specialisations.latest = self._trace(arguments)
+            case _:
+                self._specialisations.latest = self._trace(arguments).lower()
+
+    def _as_declared(
+        self, args: tuple[Any, ...], kwargs: dict[str, Any]
+    ) -> tuple[tuple[Any, ...], dict[str, Any]]:
+        """Arguments in the places in which the declaration has them, defaults included."""
+        parameters = self._signature.parameters
+        assert parameters is not None
+        bound = parameters.bind(*args, **kwargs)
+        bound.apply_defaults()
+        for name in self._signature.bound_names - kwargs.keys():
+            bound.arguments.pop(name)
+        return bound.args, bound.kwargs
+
+    def _warn_unless_declared(self, arguments: Arguments) -> None:
+        """Warn of a recompilation; weak types alone are no reason to, nor are JAX's settings."""
+        given = (arguments.tree, tuple(_strong(aval) for aval in arguments.avals))
+        if given != self._declared:
+            warnings.warn(_RECOMPILING, RecompilationWarning, stacklevel=5)
+
+    # --- stages ----------------------------------------------------------------------------------
+
+    def trace(self, /, *args: Any, **kwargs: Any) -> Traced:
+        """Trace the function for these arguments, or for types (`jax.ShapeDtypeStruct`) of them."""
+        call = self._signature.split(args, kwargs)
+        self._signature.static_key(call)
+        return self._trace(read_arguments(self._signature, call, may_be_types=True))
+
+    def lower(self, /, *args: Any, **kwargs: Any) -> Lowered:
+        """Trace and lower in one step."""
+        return self.trace(*args, **kwargs).lower()
+
+    def eval_shape(self, /, *args: Any, **kwargs: Any) -> Any:
+        """Types of the results for these arguments, without compiling."""
+        return self.trace(*args, **kwargs).out_info
+
+    def clear_cache(self) -> None:
+        """Forget all compiled programs of this function, except those on disk."""
+        self._specialisations.clear()
+
+    @property
+    def jaxpr(self) -> Any:
+        """The jaxpr of the program compiled last."""
+        return self._latest("jaxpr").jaxpr
+
+    @property
+    def mlir(self) -> str:
+        """The MLIR of the program compiled last, before any pass."""
+        return self._lowered("mlir").as_text()
+
+    @property
+    def mlir_opt(self) -> str:
+        """The program compiled last in MLIR's LLVM dialect, after all passes."""
+        return self._lowered("mlir_opt").as_text("llvm_dialect")
+
+    @property
+    def llvm_ir(self) -> str:
+        """The LLVM IR of the program compiled last."""
+        return self._lowered("llvm_ir").as_text("llvm_ir")
+
+    llvmir = llvm_ir
+
+    def _latest(self, attribute: str) -> Traced | Lowered | Compiled:
+        latest = self._specialisations.latest
+        if latest is None:
+            raise NotCompiledError(function=self._signature.name, attribute=attribute)
+        return latest
+
+    def _lowered(self, attribute: str) -> Lowered:
+        latest = self._latest(attribute)
+        if isinstance(latest, Compiled):
+            return Lowered(latest.interface, latest.traced, latest.module)
+        return latest if isinstance(latest, Lowered) else latest.lower()
+
+    # --- what it was made from -------------------------------------------------------------------
+
+    @property
+    def original_function(self) -> Callable[..., Any]:
+        """The function that was compiled."""
+        return self._function
+
+    user_function = original_function
+
+    @property
+    def compile_options(self) -> QjitOptions:
+        """The options given to `qjit`."""
+        return self._options
+
+    @property
+    def workspace(self) -> Path:
+        """Where intermediate IR is written if `keep_intermediate` asks for it."""
+        return self._options.compile.workspace or Path.cwd() / self._signature.name
+
+    def __repr__(self) -> str:
+        return f"<qjit {getattr(self, '__qualname__', self._signature.name)}>"
+
+    # --- methods ---------------------------------------------------------------------------------
+
+    def __get__(self, instance: Any, owner: type | None = None) -> Any:
+        """Bind a method: `self` is static, by hash and ==; an instance that is a pytree is traced."""
+        if instance is None:
+            return self
+        if jax.tree_util.tree_structure(instance) != _LEAF:
+            return _TracedSelf(self, instance)
+        return self._bound(instance)
+
+    def _bound(self, instance: Any) -> "QJIT":
+        method = QJIT(MethodType(self._function, instance), _without_self(self._signature), self._options)
+        method._specialisations = self._of_instance(instance)
+        method._plans = method._specialisations.plans
+        return method
+
+    def _of_instance(self, instance: Any) -> Specialisations:
+        """The programs of one instance, which live as long as it does."""
+        try:
+            return self._methods.setdefault(instance, Specialisations())
+        except TypeError as error:
+            raise UnhashableStaticArgumentError(
+                function=self._signature.name,
+                argument="self",
+                type=type(instance).__name__,
+                reason=str(error),
+            ) from error
+
+
+class _TracedSelf(QJIT):
+    """A method of an instance that is a pytree: the instance is the first argument of each call."""
+
+    def __init__(self, method: QJIT, instance: Any) -> None:
+        vars(self).update(vars(method))
+        self._instance = instance
+
+    def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
+        return super().__call__(self._instance, *args, **kwargs)
+
+    def trace(self, /, *args: Any, **kwargs: Any) -> Traced:
+        return super().trace(self._instance, *args, **kwargs)
+
+
+def _without_self(signature: Signature) -> Signature:
+    """The signature of a bound method; static positions count from `self`, as they were given."""
+    parameters = signature.parameters
+    if parameters is not None:
+        parameters = parameters.replace(parameters=list(parameters.parameters.values())[1:])
+    positions = tuple(p if p < 0 else p - 1 for p in signature.static_positions if p != 0)
+    return replace(signature, parameters=parameters, static_positions=positions)
+
+
+def _strong(aval: Any) -> Any:
+    """The type without weakness."""
+    return aval.update(weak_type=False) if aval.weak_type else aval
+
+
+@overload
+def qjit(fn: Callable[..., Any], /, **options: Any) -> QJIT: ...
+@overload
+def qjit(fn: None = None, /, **options: Any) -> Callable[[Callable[..., Any]], QJIT]: ...
+def qjit(
+    fn: Callable[..., Any] | None = None,
+    /,
+    *,
+    keep_intermediate: bool | int | str | None = False,
+    verbose: bool = False,
+    logfile: TextIO | None = None,
+    static_argnums: int | Iterable[int] | None = None,
+    static_argnames: str | Iterable[str] | None = None,
+    seed: int | None = None,
+    target: Target = "binary",
+    **other: Any,
+) -> Any:
+    """Compile a function of arrays, circuits and control flow to native code.
+
+    Compiled at the first call for each kind of arguments, or at once if every parameter has a type
+    hint (`int`, `float`, `complex`, `bool`, a `jax.ShapeDtypeStruct` or a `jax.core.ShapedArray`).
+
+    >>> @qjit
+    ... def f(x: float):
+    ...     return x * 2
+    >>> f(1.5)
+    Array(3., dtype=float64, weak_type=True)
+
+    `static_argnums`, `static_argnames`: arguments whose values are part of the program; hashable.
+    `keep_intermediate`: write the IR after each stage (`True`) or pass (`"pass"`) to `f.workspace`.
+    `verbose`: report times and files to `logfile`, or to the standard error.
+    `seed`: makes measurement outcomes the same in every call.
+    `target`: how far to go at decoration: `jaxpr`, `mlir`, `llvmir` or `binary`.
+    """
+
+    def decorate(function: Callable[..., Any]) -> QJIT:
+        if not callable(function):
+            raise NotCallableError(type=type(function).__qualname__)
+        function = function._function if isinstance(function, QJIT) else function
+        options = read_options(
+            function_name(function),
+            keep_intermediate=keep_intermediate,
+            verbose=verbose,
+            logfile=logfile,
+            seed=seed,
+            target=target,
+            other=other,
+        )
+        compiled = QJIT(function, signature_of(function, static_argnums, static_argnames), options)
+        compiled.compile_declared()
+        return compiled
+
+    return decorate if fn is None else decorate(fn)
+
+
+def is_qjit(value: Any) -> bool:
+    """Whether a value is a compiled function."""
+    return isinstance(value, QJIT)

@@ -1,0 +1,166 @@
+"""One function, many compiled programs: which program serves a call, each compiled once.
+
+In: calls. Out: `PreparedCall`s. A program is kept under everything that it depends on: the types
+of the arguments (weak types included), their pytree, keyword names, static values, and the
+settings of JAX that change tracing. All stay alive until the function dies or `clear`.
+
+The trap: two threads that need the same program at once must compile it once; two that need
+different ones must not wait for each other, except for tracing, which PennyLane's queue of
+operations (one for the whole process) forces to be done one at a time.
+"""
+
+import dis
+import functools
+import threading
+from collections.abc import Callable, Hashable
+from concurrent.futures import Future
+from dataclasses import dataclass, field
+from typing import Any
+
+import jax
+from jax.core import ShapedArray
+
+from diastase.api.calls import PreparedCall
+from diastase.api.matching import type_of_leaf
+from diastase.api.options import QjitOptions
+from diastase.api.stages import Compiled, Interface, Lowered, Traced
+from diastase.tracing.argument_errors import TracerArgumentError, UnsupportedResultError
+from diastase.tracing.signatures import Call, Signature
+from diastase.tracing.trace import trace
+from diastase_mlir.jax_internals import Tracer, abstract_value
+from diastase_runtime.errors import Span
+
+_TRACING = threading.RLock()
+
+
+@dataclass
+class Specialisations:
+    """The programs of one function; for a method, those of one instance."""
+
+    plans: dict[Hashable, PreparedCall] = field(default_factory=dict)
+    """By what a call looks like, cheaply computed: several keys may lead to one program."""
+    latest: Traced | Lowered | Compiled | None = None
+    """What was made last: the one that `f.jaxpr`, `f.mlir`, … show."""
+    _programs: dict[Hashable, "Future[Compiled]"] = field(default_factory=dict)
+    _lock: threading.Lock = field(default_factory=threading.Lock)
+
+    def __contains__(self, key: Hashable) -> bool:
+        return key in self._programs
+
+    def program(self, key: Hashable, compile_program: Callable[[], Compiled]) -> Compiled:
+        """Return the program of this key, compiled by whoever asks first."""
+        with self._lock:
+            found = self._programs.get(key)
+            future: Future[Compiled] = found or self._programs.setdefault(key, Future())
+        if found is not None:
+            return future.result()
+        try:
+            compiled = compile_program()
+        except BaseException as error:
+            with self._lock:
+                self._programs.pop(key, None)
+            future.set_exception(error)
+            raise
+        self.latest = compiled
+        future.set_result(compiled)
+        return compiled
+
+    def clear(self) -> None:
+        """Forget all programs; results that callers hold stay valid."""
+        with self._lock:
+            self._programs.clear()
+            self.plans.clear()
+            self.latest = None
+
+
+@dataclass(frozen=True)
+class Arguments:
+    """The traced arguments of one call, flat, with their types and the user's names for them."""
+
+    call: Call
+    leaves: list[Any]
+    tree: Any
+    avals: tuple[ShapedArray, ...]
+    names: tuple[str, ...]
+
+
+def read_arguments(signature: Signature, call: Call, *, may_be_types: bool = False) -> Arguments:
+    """Flatten a call's arguments; refuses, by name, every leaf that is no array."""
+    with_paths, tree = jax.tree_util.tree_flatten_with_path((call.args, call.kwargs))
+    leaves = [leaf for _, leaf in with_paths]
+    names = tuple(signature.leaf_name(path, call) for path, _ in with_paths)
+    for leaf, name in zip(leaves, names, strict=True):
+        if isinstance(leaf, Tracer):
+            raise TracerArgumentError(
+                function=signature.name, argument=name, type=type(leaf).__name__
+            )
+    avals = tuple(
+        type_of_leaf(leaf, signature.name, name, may_be_type=may_be_types)
+        for leaf, name in zip(leaves, names, strict=True)
+    )
+    return Arguments(call, leaves, tree, avals, names)
+
+
+def trace_call(
+    function: Callable[..., Any], signature: Signature, arguments: Arguments, options: QjitOptions
+) -> Traced:
+    """Trace a function for these types of arguments and these static values."""
+    out_trees: list[Any] = []
+
+    @functools.wraps(function)  # so that JAX's messages name the user's function, not this one
+    def flat_function(*tracers: Any) -> list[Any]:
+        args, kwargs = arguments.call.merge(*arguments.tree.unflatten(tracers))
+        leaves, out_tree = flatten_results(function, signature.name, function(*args, **kwargs))
+        out_trees.append(out_tree)
+        return leaves
+
+    with _TRACING:
+        traced = trace(flat_function, arguments.avals, signature.name, arguments.names)
+    interface = Interface(
+        fun_name=signature.name,
+        in_tree=arguments.tree,
+        out_tree=out_trees[-1],
+        argument_names=arguments.names,
+        options=options.compile,
+        seed=options.seed,
+        report=options.report,
+    )
+    return Traced(interface, traced)
+
+
+def flatten_results(function: Callable[..., Any], name: str, results: Any) -> tuple[list[Any], Any]:
+    """Flatten what a function returned; refuses, by its place, every leaf that is no array."""
+    with_paths, tree = jax.tree_util.tree_flatten_with_path(results)
+    for path, leaf in with_paths:
+        if not _is_array(leaf):
+            raise UnsupportedResultError(
+                function=name,
+                output=f"result{jax.tree_util.keystr(path)}",
+                type=type(leaf).__qualname__,
+                span=return_span(function),
+            )
+    return [leaf for _, leaf in with_paths], tree
+
+
+def _is_array(leaf: Any) -> bool:
+    if isinstance(leaf, Tracer):
+        return True
+    try:
+        return isinstance(abstract_value(leaf), ShapedArray)
+    except (TypeError, ValueError):
+        return False
+
+
+def return_span(function: Callable[..., Any]) -> Span | None:
+    """The line of the last `return` of a function, where it is written in Python."""
+    while isinstance(function, functools.partial) or hasattr(function, "__wrapped__"):
+        function = getattr(function, "__wrapped__", None) or function.func  # type: ignore[attr-defined]
+    code = getattr(function, "__code__", None)
+    if code is None:
+        return None
+    line = code.co_firstlineno
+    for instruction in dis.get_instructions(code):
+        position = instruction.positions and instruction.positions.lineno
+        if instruction.opname.startswith("RETURN_") and position:
+            line = position
+    return Span(code.co_filename, line, code.co_qualname)

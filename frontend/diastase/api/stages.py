@@ -1,0 +1,209 @@
+"""The staged API, after `jax.stages`: `Traced -> Lowered -> Compiled`, one method from each to the next.
+
+In: what `qjit` knows of one specialisation of a function (types, pytrees; static values are inside
+the program already). Each stage is immutable and prints what it holds.
+
+The trap: a `Compiled` takes the traced arguments only (static ones are part of the program), checks
+them against the types it was compiled for, and never compiles again.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+import jax
+
+from diastase.api.calls import PreparedCall
+from diastase.api.costs import MemoryStatistics, bytes_of, cost_of
+from diastase.api.errors import InvalidOptionError
+from diastase.api.matching import check_arguments
+from diastase.tracing.trace import TracedProgram
+from diastase_mlir import (
+    Compilation,
+    CompileOptions,
+    LoweredModule,
+    compile_module,
+    llvm_dialect_text,
+    llvm_ir_text,
+    lower,
+)
+from diastase_runtime import load
+
+TextStage = Literal["stablehlo", "llvm_dialect", "llvm_ir"]
+
+
+@dataclass(frozen=True)
+class Interface:
+    """How Python calls a program: name, pytrees, and the words for its arguments."""
+
+    fun_name: str
+    in_tree: Any
+    """Structure of `(args, kwargs)` without the static ones."""
+    out_tree: Any
+    argument_names: tuple[str, ...]
+    """One for each leaf of the arguments: `x`, `params['w']`."""
+    options: CompileOptions
+    seed: int | None = None
+    report: Callable[[str], None] = field(default=lambda line: None, repr=False)
+    """Where a line about each step of the compilation goes (`verbose`)."""
+
+
+@dataclass(frozen=True)
+class Stage:
+    """What every stage knows: the types of the arguments and of the results."""
+
+    interface: Interface
+    traced: TracedProgram
+
+    @property
+    def fun_name(self) -> str:
+        """Name of the user's function."""
+        return self.interface.fun_name
+
+    @property
+    def jaxpr(self) -> Any:
+        """The program, with every dynamic dimension explicit."""
+        return self.traced.program.jaxpr
+
+    @property
+    def in_tree(self) -> Any:
+        """Structure of `(args, kwargs)`, without static arguments."""
+        return self.interface.in_tree
+
+    @property
+    def out_tree(self) -> Any:
+        """Structure of the results."""
+        return self.interface.out_tree
+
+    @property
+    def in_avals(self) -> Any:
+        """Types of the arguments, as `(args, kwargs)`."""
+        return self.in_tree.unflatten(self.traced.in_avals)
+
+    @property
+    def out_info(self) -> Any:
+        """Types of the results, in their structure; a size may be symbolic."""
+        return self.out_tree.unflatten(
+            jax.ShapeDtypeStruct(aval.shape, aval.dtype, weak_type=aval.weak_type)
+            for aval in self.traced.out_avals
+        )
+
+    def cost_analysis(self) -> dict[str, Any]:
+        """Estimate `flops` and `bytes accessed`, before any fusion; symbolic where sizes are."""
+        return cost_of(self.traced.program.jaxpr)
+
+    def _title(self) -> str:
+        return f"{type(self).__name__} {self.fun_name}{_types(self)}"
+
+    def __repr__(self) -> str:
+        return f"<{self._title()}>"
+
+
+@dataclass(frozen=True, repr=False)
+class Traced(Stage):
+    """A function traced for certain types: a jaxpr."""
+
+    def lower(self) -> "Lowered":
+        """Translate the jaxpr to MLIR: StableHLO, control flow, the quantum dialect."""
+        return Lowered(self.interface, self.traced, lower(self.traced.program))
+
+    def __str__(self) -> str:
+        return f"{self._title()}\n{self.jaxpr}"
+
+
+@dataclass(frozen=True, repr=False)
+class Lowered(Stage):
+    """A program in MLIR, before any pass."""
+
+    module: LoweredModule
+
+    def as_text(self, stage: TextStage | None = None, *, debug_info: bool = False) -> str:
+        """Print the program: as lowered, or as the pipeline leaves it.
+
+        `stage`: `stablehlo` (the default), `llvm_dialect` or `llvm_ir`. `debug_info` adds the
+        user's line to every operation of the lowered program.
+        """
+        options = self.interface.options
+        match stage:
+            case None | "stablehlo":
+                return self.module.text_with_locations if debug_info else self.module.text
+            case "llvm_dialect":
+                return llvm_dialect_text(self.module, options)
+            case "llvm_ir":
+                return llvm_ir_text(self.module, options)
+            case _:
+                raise InvalidOptionError(
+                    option="stage",
+                    value=repr(stage),
+                    allowed="'stablehlo', 'llvm_dialect' or 'llvm_ir'",
+                )
+
+    def compile(self) -> "Compiled":
+        """Compile to a shared library for this machine, and load it."""
+        compilation = compile_module(self.module, self.interface.options)
+        self._report(compilation)
+        executable = load(
+            compilation.artifact, [callback.function for callback in self.module.callbacks]
+        )
+        call = PreparedCall(
+            executable,
+            self.traced.in_avals,
+            self.traced.out_avals,
+            self.out_tree,
+            self.interface.seed,
+        )
+        return Compiled(self.interface, self.traced, self.module, compilation, call)
+
+    def _report(self, compilation: Compilation) -> None:
+        report = self.interface.report
+        if compilation.from_cache:
+            report(f"{self.fun_name}: found in the cache")
+        for name, seconds in compilation.timings.items():
+            report(f"{self.fun_name}: {name}: {seconds * 1000:.2f} ms")
+        report(f"{self.fun_name}: {compilation.artifact.library}")
+
+    def __str__(self) -> str:
+        return f"{self._title()}\n{self.as_text()}"
+
+
+@dataclass(frozen=True, repr=False)
+class Compiled(Stage):
+    """A loaded shared library; call it with the arguments that it was compiled for."""
+
+    module: LoweredModule
+    compilation: Compilation
+    prepared: PreparedCall
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """Run the program on traced arguments, without the static ones."""
+        leaves, tree = jax.tree_util.tree_flatten((args, kwargs))
+        check_arguments(self.interface, self.traced.in_avals, leaves, tree)
+        return self.prepared(leaves)
+
+    def as_text(self) -> str:
+        """The optimised program as LLVM IR."""
+        return llvm_ir_text(self.module, self.interface.options)
+
+    def memory_analysis(self) -> MemoryStatistics:
+        """Sizes of arguments, results and machine code."""
+        return MemoryStatistics(
+            argument_size_in_bytes=sum(bytes_of(aval) for aval in self.traced.in_avals),
+            output_size_in_bytes=sum(bytes_of(aval) for aval in self.traced.out_avals),
+            generated_code_size_in_bytes=self.compilation.artifact.library.stat().st_size,
+        )
+
+    def runtime_executable(self) -> PreparedCall:
+        """The loaded program itself."""
+        return self.prepared
+
+    def __str__(self) -> str:
+        return f"{self._title()}\n{self.compilation.artifact.library}"
+
+
+def _types(stage: Stage) -> str:
+    """`(x: float64[3]) -> float64[]`, with names as the user wrote them."""
+    arguments = zip(stage.interface.argument_names, stage.traced.in_avals, strict=True)
+    listed = ", ".join(f"{name}: {aval.str_short()}" for name, aval in arguments)
+    results = [aval.str_short() for aval in stage.traced.out_avals]
+    returned = results[0] if len(results) == 1 else f"({', '.join(results)})"
+    return f"({listed}) -> {returned}"

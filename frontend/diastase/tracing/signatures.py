@@ -1,0 +1,235 @@
+"""What is known of a user's function before it is traced: its parameters, what is static, what is declared.
+
+In: the function and the user's `static_argnums`, `static_argnames`. Out: a `Signature`, which
+splits the arguments of a call into static values and the rest, names every leaf of the arguments
+in the user's words (`x`, `params['w']`, `args[2]`), and reads type hints.
+
+The trap: a negative static position counts from the function's *last positional parameter*, so
+that it means the same in every call; only for functions with `*args` it counts from the end of
+the call's arguments.
+"""
+
+import functools
+import inspect
+from collections.abc import Callable, Hashable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import jax
+from jax.core import ShapedArray
+from jax.tree_util import keystr
+
+from diastase.tracing.argument_errors import (
+    StaticArgumentOutOfRangeError,
+    UnhashableStaticArgumentError,
+    UnknownStaticArgumentError,
+)
+
+_POSITIONAL = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
+_VARIADIC = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
+_SCALAR_HINTS: dict[type, Any] = {bool: False, int: 0, float: 0.0, complex: 0j}
+"""A hint stands for what this value traces as: a weakly typed scalar."""
+
+
+@dataclass(frozen=True)
+class Call:
+    """Arguments of one call: the traced ones as given, the static ones by position or name."""
+
+    args: tuple[Any, ...]
+    kwargs: dict[str, Any]
+    static: tuple[tuple[int | str, Any], ...] = ()
+
+    def merge(
+        self, args: Sequence[Any], kwargs: dict[str, Any]
+    ) -> tuple[list[Any], dict[str, Any]]:
+        """Put the static values back among traced ones, in the places they were taken from."""
+        merged, keywords = list(args), dict(kwargs)
+        for place, value in self.static:
+            if isinstance(place, int):
+                merged.insert(place, value)
+            else:
+                keywords[place] = value
+        return merged, keywords
+
+
+@dataclass(frozen=True)
+class Signature:
+    """Parameters of a function, and which of them are static."""
+
+    name: str
+    parameters: inspect.Signature | None
+    """None where Python knows none (some built-in functions)."""
+    static_positions: tuple[int, ...] = ()
+    static_names: frozenset[str] = frozenset()
+    bound_names: frozenset[str] = frozenset()
+    """Parameters to which a `functools.partial` gave a value by name: never declared ones."""
+
+    def split(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Call:
+        """Take the static values out of a call."""
+        if not self.static_positions and not self.static_names:
+            return Call(args, kwargs)
+        count = len(args)
+        wanted = {p + count if p < 0 else p for p in self.static_positions}
+        static: list[tuple[int | str, Any]] = [
+            (p, args[p]) for p in sorted(wanted) if 0 <= p < count
+        ]
+        dynamic = tuple(value for p, value in enumerate(args) if p not in wanted)
+        static += [(k, kwargs[k]) for k in sorted(self.static_names & kwargs.keys())]
+        keywords = {k: value for k, value in kwargs.items() if k not in self.static_names}
+        return Call(dynamic, keywords, tuple(static))
+
+    def static_key(self, call: Call) -> Hashable:
+        """Key of a call's static values: equal keys mean that one program serves both."""
+        return tuple((place, self._hashable(place, value)) for place, value in call.static)
+
+    def _hashable(self, place: int | str, value: Any) -> Hashable:
+        key = typed_key(value)
+        try:
+            hash(key)
+        except TypeError as error:
+            name = place if isinstance(place, str) else self.position_name(place)
+            raise UnhashableStaticArgumentError(
+                function=self.name, argument=name, type=type(value).__name__, reason=str(error)
+            ) from error
+        return key
+
+    def position_name(self, position: int) -> str:
+        """The user's name of the argument at a position of the call."""
+        positional = [p for p in self._parameter_list() if p.kind in _POSITIONAL]
+        if position < len(positional):
+            return positional[position].name
+        variadic = [p for p in self._parameter_list() if p.kind is inspect.Parameter.VAR_POSITIONAL]
+        name = variadic[0].name if variadic else "args"
+        return f"{name}[{position - len(positional)}]"
+
+    def leaf_name(self, path: Sequence[Any], call: Call) -> str:
+        """Name of a leaf of `(args, kwargs)`, both without static values: `params['w'][0]`."""
+        rest = keystr(tuple(path[2:]))
+        if path[0].idx == 1:
+            return f"{path[1].key}{rest}"
+        position = path[1].idx
+        for place, _ in call.static:
+            if isinstance(place, int) and place <= position:
+                position += 1
+        return f"{self.position_name(position)}{rest}"
+
+    def _parameter_list(self) -> list[inspect.Parameter]:
+        return [] if self.parameters is None else list(self.parameters.parameters.values())
+
+    def declared(self) -> tuple[tuple[Any, ...], dict[str, Any]] | None:
+        """Abstract arguments by the type hints, or None where they do not say them all."""
+        if self.parameters is None or self.static_positions or self.static_names:
+            return None
+        args: list[Any] = []
+        kwargs: dict[str, Any] = {}
+        for parameter in self._parameter_list():
+            if parameter.name in self.bound_names:
+                continue
+            hint = None if parameter.kind in _VARIADIC else declared_type(parameter.annotation)
+            if hint is None:
+                return None
+            if parameter.kind is inspect.Parameter.KEYWORD_ONLY:
+                kwargs[parameter.name] = hint
+            else:
+                args.append(hint)
+        return tuple(args), kwargs
+
+
+def declared_type(hint: Any) -> Any | None:
+    """The pytree of abstract values that a type hint stands for, or None for any other hint."""
+    if hint is inspect.Parameter.empty or hint is None:
+        return None
+    leaves, tree = jax.tree_util.tree_flatten(hint)
+    types = [_declared_leaf(leaf) for leaf in leaves]
+    if not types or any(leaf is None for leaf in types):
+        return None
+    return tree.unflatten(types)
+
+
+def _declared_leaf(hint: Any) -> Any | None:
+    if isinstance(hint, type):
+        return jax.typeof(_SCALAR_HINTS[hint]) if hint in _SCALAR_HINTS else None
+    if isinstance(hint, jax.ShapeDtypeStruct):
+        return jax.typeof(hint)
+    return hint if isinstance(hint, ShapedArray) else None
+
+
+def typed_key(value: Any) -> Hashable:
+    """A key under which `1`, `1.0` and `True` differ, as do `0.0` and `-0.0`, also within tuples."""
+    if type(value) is tuple:
+        return (tuple, *map(typed_key, value))
+    if isinstance(value, float | complex):
+        return (type(value), repr(value))
+    return (type(value), value)
+
+
+def signature_of(
+    function: Callable[..., Any],
+    static_argnums: int | Iterable[int] | None = None,
+    static_argnames: str | Iterable[str] | None = None,
+) -> Signature:
+    """Read a function's signature and check that the static arguments exist."""
+    name = function_name(function)
+    positions = _indices(static_argnums)
+    names = frozenset(_names(static_argnames))
+    bound = frozenset(function.keywords) if isinstance(function, functools.partial) else frozenset()
+    parameters = _parameters(function)
+    if parameters is None:
+        return Signature(name, None, positions, names, bound)
+    kinds = {p.name: p.kind for p in parameters.parameters.values()}
+    positional = [n for n, kind in kinds.items() if kind in _POSITIONAL]
+    if inspect.Parameter.VAR_POSITIONAL not in kinds.values():
+        positions = _counted_from_the_start(name, positions, len(positional))
+    if unknown := names - kinds.keys():
+        if inspect.Parameter.VAR_KEYWORD not in kinds.values():
+            raise UnknownStaticArgumentError(
+                function=name, names=tuple(sorted(unknown)), parameters=tuple(kinds)
+            )
+    by_keyword = {positional[p] for p in positions if 0 <= p < len(positional)}
+    by_position = {p for p, n in enumerate(positional) if n in names}
+    return Signature(
+        name, parameters, tuple(sorted({*positions, *by_position})), names | by_keyword, bound
+    )
+
+
+def function_name(function: Callable[..., Any]) -> str:
+    """The user's name for a function, of whatever kind of callable it is."""
+    while isinstance(function, functools.partial):
+        function = function.func
+    return getattr(function, "__name__", None) or type(function).__name__
+
+
+def _counted_from_the_start(name: str, positions: tuple[int, ...], count: int) -> tuple[int, ...]:
+    """Positions without negative numbers, all of them of parameters that exist."""
+    for position in positions:
+        if not -count <= position < count:
+            raise StaticArgumentOutOfRangeError(function=name, position=position, count=count)
+    return tuple(sorted({p % count for p in positions}))
+
+
+def _parameters(function: Callable[..., Any]) -> inspect.Signature | None:
+    """The signature with string annotations evaluated, where that is possible."""
+    try:
+        return inspect.signature(function, eval_str=True)
+    except (NameError, SyntaxError, AttributeError, TypeError):
+        # A hint names something that is not there (a TYPE_CHECKING import): no declaration.
+        pass
+    except ValueError:
+        return None
+    try:
+        return inspect.signature(function)
+    except (ValueError, TypeError):
+        return None
+
+
+def _indices(value: int | Iterable[int] | None) -> tuple[int, ...]:
+    if value is None:
+        return ()
+    items = (value,) if not isinstance(value, Iterable) else tuple(value)
+    return tuple(item.__index__() for item in items)
+
+
+def _names(value: str | Iterable[str] | None) -> tuple[str, ...]:
+    if value is None:
+        return ()
+    return (value,) if isinstance(value, str) else tuple(value)
