@@ -1,46 +1,41 @@
 """Load a compiled program and call it: ctypes and numpy only.
 
-`load` opens the library, fills its import table and returns an `Executable`. A call packs the
-call context and all argument descriptors into one buffer of 64-bit words, calls the entry with
-the GIL released, and makes arrays of the result descriptors in the same buffer. Buffers are kept
-for reuse in a list, whose `pop` and `append` are atomic, so calls may come from many threads and
-may nest (a host callback that calls the program again).
+`load` opens the library, fills its import table and returns an `Executable`. A call writes the
+call context and the argument descriptors into a `Frame`, calls the entry with the GIL released,
+and makes arrays of the result descriptors. Frames are kept for reuse in a list, whose `pop` and
+`append` are atomic, so calls may come from many threads and may nest (a host callback that calls
+the program again).
 """
 
 import ctypes
 import struct
 import weakref
-from _ctypes import dlclose  # pyright: ignore[reportPrivateUsage]
+from _ctypes import dlclose  # pyright: ignore[reportPrivateUsage, reportAttributeAccessIssue]
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple
+from itertools import accumulate
+from typing import Any
 
 import numpy as np
 
-from diastase_runtime.abi import ENTRY_SYMBOL, IMPORT_TABLE, Artifact, CallContext
+from diastase_runtime.abi import ENTRY_SYMBOL, IMPORT_TABLE, Artifact
 from diastase_runtime.callbacks import CallbackErrors, callback_thunk
 from diastase_runtime.errors import ArgumentTypeError
 from diastase_runtime.failures import exception_of
+from diastase_runtime.frames import Frame, FrameLayout
 from diastase_runtime.libraries import open_library, symbol_address
 from diastase_runtime.memref import (
-    ResultReader,
+    data_pointer,
     descriptor_words,
     free,
     numpy_dtype,
+    result_reader,
     sizes_and_strides,
 )
 
 HostFunction = Callable[..., Sequence[np.ndarray]]
 
-_CONTEXT_WORDS = ctypes.sizeof(CallContext) // 8
-
-
-class _Frame(NamedTuple):
-    """Memory of one call: context, argument descriptors and result descriptors, in this order."""
-
-    memory: ctypes.Array[ctypes.c_int64]
-    context: CallContext
-    pointers: tuple[ctypes.c_void_p, ...]
-    """What the entry is called with."""
+_pack_context = struct.Struct("=6qQq").pack_into
+_SEED_MASK = 2**64 - 1
 
 
 class Executable:
@@ -49,98 +44,83 @@ class Executable:
     def __init__(self, artifact: Artifact, callbacks: Sequence[HostFunction]):
         self.artifact = artifact
         library = open_library(artifact.library, unique=bool(artifact.callbacks))
+        # Not at exit: the process unloads everything anyway.
+        weakref.finalize(self, dlclose, library._handle).atexit = False
         self._errors: CallbackErrors = {}
         self._thunks = _fill_import_table(library, artifact, callbacks, self._errors)
         self._entry: Any = library[ENTRY_SYMBOL]
         self._entry.restype = None
-        # Not at exit: other objects may still be called then, and the process unloads anyway.
-        weakref.finalize(self, dlclose, library._handle).atexit = False
-        self._argument_types = [(numpy_dtype(kind.dtype), kind.rank) for kind in artifact.arguments]
-        words = [descriptor_words(kind.rank) for kind in artifact.arguments]
-        self._pack_into = struct.Struct(f"={_CONTEXT_WORDS + sum(words)}q").pack_into
-        self._argument_words = words
-        words = [descriptor_words(kind.rank) for kind in artifact.results]
-        self._result_words = words
-        self._unpack_from = struct.Struct(f"={sum(words)}q").unpack_from
-        self._result_offset = 8 * (_CONTEXT_WORDS + sum(self._argument_words))
-        self._readers = [
-            ResultReader(kind, sum(words[:number])) for number, kind in enumerate(artifact.results)
+        self._layout = FrameLayout(artifact.arguments, artifact.results)
+        self._arguments = [
+            (numpy_dtype(kind.dtype), kind.rank, offset, struct.Struct(f"={3 + 2 * kind.rank}q"))
+            for kind, offset in zip(artifact.arguments, self._layout.arguments, strict=True)
         ]
-        self._frames: list[_Frame] = []
+        words = (descriptor_words(kind.rank) for kind in artifact.results)
+        *self._first_words, _ = accumulate(words, initial=0)
+        self._readers = list(map(result_reader, artifact.results, self._first_words))
+        self._frames: list[Frame] = []
 
     def __call__(self, arguments: Sequence[np.ndarray], *, seed: int = 0) -> list[np.ndarray]:
         """Run the program on numpy arrays of exactly the compiled dtypes and ranks."""
-        if len(arguments) != len(self._argument_types):
+        frame = self._frames.pop() if self._frames else Frame(self._layout)
+        memory = frame.memory
+        _pack_context(memory, 0, 0, 0, 0, 0, 0, 0, seed & _SEED_MASK, 0)
+        kept = self._write_arguments(frame, arguments)
+        self._entry(*frame.pointers)
+        del kept
+        words = self._layout.unpack_results(memory, self._layout.results)
+        if frame.context.code:
+            raise self._failed(frame, words)
+        self._frames.append(frame)
+        readers = self._readers
+        return [readers[0].take(words, True)] if len(readers) == 1 else self._take_all(words)
+
+    def _write_arguments(
+        self, frame: Frame, arguments: Sequence[np.ndarray]
+    ) -> Sequence[np.ndarray]:
+        """Copy scalars, describe arrays; what is returned must live as long as the call."""
+        if len(arguments) != len(self._arguments):
             raise self._wrong_arguments(arguments)
-        arrays: list[np.ndarray] = []
-        for array, (dtype, rank) in zip(arguments, self._argument_types, strict=True):
+        kept: list[np.ndarray] = []
+        for array, (dtype, rank, offset, words), scalar in zip(
+            arguments, self._arguments, frame.scalars, strict=True
+        ):
             if array.dtype != dtype or array.ndim != rank:
                 raise self._wrong_arguments(arguments)
+            if rank == 0:
+                scalar[()] = array
+                continue
             flags = array.flags
             if not (flags.c_contiguous and flags.aligned):
                 array = np.require(array, requirements="CA")
-            arrays.append(array)
-        return self.call_pointers(
-            [array.__array_interface__["data"][0] for array in arrays],
-            [array.shape for array in arrays],
-            seed,
-        )
+                kept.append(array)
+            pointer = data_pointer(array)
+            words.pack_into(
+                frame.memory, offset, pointer, pointer, 0, *sizes_and_strides(array.shape)
+            )
+        return kept
 
-    def call_pointers(
-        self, pointers: Sequence[int], shapes: Sequence[tuple[int, ...]], seed: int = 0
-    ) -> list[np.ndarray]:
-        """Run the program on C-contiguous arrays at these addresses; nothing is checked."""
-        words = [0, 0, 0, 0, 0, 0, seed, 0]
-        for pointer, shape in zip(pointers, shapes, strict=True):
-            words += (pointer, pointer, 0, *sizes_and_strides(shape))
-        frames = self._frames
-        frame = frames.pop() if frames else self._new_frame()
-        self._pack_into(frame.memory, 0, *words)
-        self._entry(*frame.pointers)
-        results = self._unpack_from(frame.memory, self._result_offset)
-        if frame.context.code:
-            raise self._failed(frame, results)
-        frames.append(frame)
-        readers = self._readers
-        if len(readers) == 1:
-            return [readers[0].take(results, True)]
-        return self._take_all(results)
-
-    def _take_all(self, results: tuple[int, ...]) -> list[np.ndarray]:
+    def _take_all(self, words: Sequence[int]) -> list[np.ndarray]:
         """Make the arrays of several results, of which some may be the same memory."""
-        owner = {reader.pointer(results): number for number, reader in enumerate(self._readers)}
+        owners = {words[first]: reader for first, reader in zip(self._first_words, self._readers)}
+        if len(owners) == len(self._readers):
+            return [reader.take(words, True) for reader in self._readers]
         # The last result at a pointer owns (or frees) it: those before it have copied by then.
         return [
-            reader.take(results, owner[reader.pointer(results)] == number)
-            for number, reader in enumerate(self._readers)
+            reader.take(words, owners[words[first]] is reader)
+            for first, reader in zip(self._first_words, self._readers, strict=True)
         ]
 
-    def _failed(self, frame: _Frame, results: tuple[int, ...]) -> BaseException:
+    def _failed(self, frame: Frame, words: Sequence[int]) -> BaseException:
         """Free what the failed call left, and make the exception to raise."""
-        for pointer in {reader.pointer(results) for reader in self._readers}:
+        for pointer in {words[first] for first in self._first_words}:
             free(pointer)
-        error = exception_of(
-            frame.context, self.artifact.sites, self._errors, ctypes.addressof(frame.memory)
-        )
+        error = exception_of(frame.context, self.artifact.sites, self._errors, frame.address)
         self._frames.append(frame)
         return error
 
-    def _new_frame(self) -> _Frame:
-        """Allocate the memory of one call and note the addresses the entry wants."""
-        total = _CONTEXT_WORDS + sum(self._argument_words) + sum(self._result_words)
-        memory = (ctypes.c_int64 * total)()
-        base = ctypes.addressof(memory)
-        addresses = [base + self._result_offset] if self._readers else []
-        addresses.append(base)
-        offset = base + 8 * _CONTEXT_WORDS
-        for words in self._argument_words:
-            addresses.append(offset)
-            offset += 8 * words
-        pointers = tuple(ctypes.c_void_p(address) for address in addresses)
-        return _Frame(memory, CallContext.from_buffer(memory), pointers)
-
     def _wrong_arguments(self, arguments: Sequence[np.ndarray]) -> ArgumentTypeError:
-        wanted = ", ".join(f"{dtype}[rank {rank}]" for dtype, rank in self._argument_types)
+        wanted = ", ".join(f"{dtype}[rank {rank}]" for dtype, rank, *_ in self._arguments)
         given = ", ".join(f"{array.dtype}[rank {array.ndim}]" for array in arguments)
         return ArgumentTypeError(program=self.artifact.name, wanted=wanted, given=given)
 

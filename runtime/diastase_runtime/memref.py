@@ -12,6 +12,7 @@ import importlib
 from collections.abc import Callable, Sequence
 from functools import cache, lru_cache
 from itertools import accumulate
+from math import prod
 from operator import mul
 from typing import Any
 
@@ -27,7 +28,35 @@ free: Callable[[int], None] = ctypes.PyDLL(None).free
 free.argtypes = (ctypes.c_void_p,)  # pyright: ignore[reportFunctionMemberAccess]
 free.restype = None  # pyright: ignore[reportFunctionMemberAccess]
 
-_bytes_at: Callable[[int, int], bytes] = ctypes.string_at
+_bytes_at: Callable[[int, int], bytearray] = ctypes.PyDLL(None).PyByteArray_FromStringAndSize
+_bytes_at.argtypes = (ctypes.c_void_p, ctypes.c_ssize_t)  # pyright: ignore[reportFunctionMemberAccess]
+_bytes_at.restype = ctypes.py_object  # pyright: ignore[reportFunctionMemberAccess]
+
+_C_TYPES: dict[str, Any] = {
+    "bool": ctypes.c_bool,
+    "float32": ctypes.c_float,
+    "float64": ctypes.c_double,
+    **{
+        f"{sign}int{bits}": getattr(ctypes, f"c_{sign}int{bits}")
+        for sign in ("", "u")
+        for bits in (8, 16, 32, 64)
+    },
+}
+
+_capsule_pointer: Callable[[Any, None], int] = ctypes.PyDLL(None).PyCapsule_GetPointer
+_capsule_pointer.restype = ctypes.c_ssize_t  # pyright: ignore[reportFunctionMemberAccess]
+_capsule_pointer.argtypes = (ctypes.py_object, ctypes.c_void_p)  # pyright: ignore[reportFunctionMemberAccess]
+_DATA_IN_ARRAY_INTERFACE = 40
+_word_at = ctypes.c_ssize_t.from_address
+
+
+def data_pointer(array: np.ndarray) -> int:
+    """Return the address of an array's data: `array.ctypes.data` in a third of its time.
+
+    Reads the documented C structure behind `__array_struct__`: five ints (with padding 24 bytes),
+    then the pointers to shape, strides and data.
+    """
+    return _word_at(_capsule_pointer(array.__array_struct__, None) + _DATA_IN_ARRAY_INTERFACE).value
 
 
 @cache
@@ -79,29 +108,47 @@ class OwnedMemory:
 class ResultReader:
     """Turns one result descriptor into a numpy array that owns its memory."""
 
-    __slots__ = ("_dtype", "_first", "_item", "_last")
+    __slots__ = ("_dtype", "_first", "_last")
 
     def __init__(self, kind: ArrayType, first_word: int):
         self._dtype = numpy_dtype(kind.dtype)
-        self._item = self._dtype.itemsize
         self._first = first_word
         self._last = first_word + 3 + kind.rank
 
-    def pointer(self, words: Sequence[int]) -> int:
-        """Return the pointer that `free` takes."""
-        return words[self._first]
-
     def take(self, words: Sequence[int], own: bool) -> np.ndarray:
-        """Make the array; with `own` false its memory is copied and not freed."""
+        """Make the array; unless it is to own its memory, copy it and free nothing."""
         first = self._first
         shape = words[first + 3 : self._last]
-        size = self._item
-        for extent in shape:
-            size *= extent
-        if size <= LARGEST_COPIED_RESULT or not own:
-            array = np.ndarray(shape, self._dtype, bytearray(_bytes_at(words[first + 1], size)))
-            if own:
-                free(words[first])
-            return array
-        memory = np.asarray(OwnedMemory(words[first], words[first + 1], size))
-        return np.ndarray(shape, self._dtype, memory)
+        size = prod(shape) * self._dtype.itemsize
+        if own and size > LARGEST_COPIED_RESULT:
+            memory = np.asarray(OwnedMemory(words[first], words[first + 1], size))
+            return np.ndarray(shape, self._dtype, memory)
+        array = np.ndarray(shape, self._dtype, _bytes_at(words[first + 1], size))
+        if own:
+            free(words[first])
+        return array
+
+
+class ScalarReader:
+    """The same for rank 0 and an element type that ctypes knows: no copy of bytes."""
+
+    __slots__ = ("_at", "_dtype", "_first")
+
+    def __init__(self, kind: ArrayType, first_word: int):
+        self._dtype = numpy_dtype(kind.dtype)
+        self._at = _C_TYPES[kind.dtype].from_address
+        self._first = first_word
+
+    def take(self, words: Sequence[int], own: bool) -> np.ndarray:
+        """Make the array, with a copy of the scalar."""
+        first = self._first
+        array = np.array(self._at(words[first + 1]).value, self._dtype)
+        if own:
+            free(words[first])
+        return array
+
+
+def result_reader(kind: ArrayType, first_word: int) -> ResultReader | ScalarReader:
+    """Choose the reader of a result whose descriptor begins at this word."""
+    scalar = kind.rank == 0 and kind.dtype in _C_TYPES
+    return (ScalarReader if scalar else ResultReader)(kind, first_word)

@@ -1,0 +1,67 @@
+"""The memory of one call: context, argument descriptors, result descriptors, scalar arguments.
+
+All in one buffer of 64-bit words, in this order. Descriptors of scalar arguments never change:
+they point at the scalars in the same buffer, into which a call copies its values. What changes
+from call to call is written by prepared `struct` packers, two calls per array.
+"""
+
+import ctypes
+import struct
+from collections.abc import Sequence
+from itertools import accumulate
+from typing import Any
+
+import numpy as np
+
+from diastase_runtime.abi import ArrayType, CallContext
+from diastase_runtime.memref import descriptor_words, numpy_dtype
+
+_CONTEXT_WORDS = ctypes.sizeof(CallContext) // 8
+_SCALAR_WORDS = 2
+"""A complex128."""
+
+
+class FrameLayout:
+    """Where everything lies, for one program; offsets in bytes."""
+
+    def __init__(self, arguments: Sequence[ArrayType], results: Sequence[ArrayType]):
+        argument_words = [descriptor_words(kind.rank) for kind in arguments]
+        result_words = [descriptor_words(kind.rank) for kind in results]
+        words = [_CONTEXT_WORDS, *argument_words, sum(result_words)]
+        # `accumulate` gives where each part ends, which is where the next begins.
+        *self.arguments, self.results, scalars = (8 * end for end in accumulate(words))
+        self.ranks = [kind.rank for kind in arguments]
+        self.scalars = {
+            number: (scalars + 8 * _SCALAR_WORDS * number, numpy_dtype(kind.dtype))
+            for number, kind in enumerate(arguments)
+            if kind.rank == 0
+        }
+        self.size = scalars + 8 * _SCALAR_WORDS * len(arguments)
+        self.returns = bool(results)
+        self.unpack_results = struct.Struct(f"={sum(result_words)}q").unpack_from
+
+
+class Frame:
+    """One call's memory, ready to be used again and again, by one call at a time."""
+
+    __slots__ = ("context", "memory", "pointers", "scalars")
+
+    def __init__(self, layout: FrameLayout):
+        self.memory = (ctypes.c_char * layout.size)()
+        self.context = CallContext.from_buffer(self.memory)
+        base = ctypes.addressof(self.memory)
+        addresses = [base + layout.results] if layout.returns else []
+        addresses += [base, *(base + offset for offset in layout.arguments)]
+        self.pointers = tuple(ctypes.c_void_p(address) for address in addresses)
+        """What the entry is called with."""
+        self.scalars: list[Any] = [None] * len(layout.ranks)
+        """Views of the scalar arguments, None for arrays."""
+        for number, (offset, dtype) in layout.scalars.items():
+            self.scalars[number] = np.ndarray((), dtype, self.memory, offset)
+            pointer = base + offset
+            struct.pack_into("=3q", self.memory, layout.arguments[number], pointer, pointer, 0)
+
+    @property
+    def address(self) -> int:
+        """The address of the call context, by which callbacks know the call."""
+        return ctypes.addressof(self.memory)
