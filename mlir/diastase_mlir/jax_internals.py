@@ -39,6 +39,7 @@ from jax._src.interpreters import mlir as jax_mlir
 from jax._src.lax.control_flow import conditionals, loops
 from jax._src.lib import xla_client
 from jax._src.numpy import array_creation, hijax, indexing, lax_numpy, ufuncs
+from jax._src.random import threefry2x32 as _threefry
 from jax._src.sharding_impls import ShardingContext
 from jax._src.state import discharge
 
@@ -254,6 +255,11 @@ def is_extended(dtype: Any) -> bool:
 def key_implementation(dtype: Any) -> Any:
     """The PRNG implementation of a key dtype; `jax.random.key_impl` wants an array."""
     return dtype._impl
+
+
+def threefry2x32(*words: Any) -> Any:
+    """The generator of JAX's default keys, its rounds unrolled; public only rolled, in XLA's form."""
+    return tuple(_threefry._threefry2x32_lowering(*words, use_rolled_loops=False))
 
 
 # --- lowering: mutable references -----------------------------------------------------------------

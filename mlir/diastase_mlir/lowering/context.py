@@ -155,6 +155,15 @@ class LoweringContext:
                 write(variable, result)
         return [read(atom) for atom in jaxpr.outvars]
 
+    def lower_function(
+        self, function: Callable[..., Any], avals: Sequence[Any], operands: Sequence[ir.Value]
+    ) -> list[ir.Value]:
+        """Trace a JAX function (which returns a tuple) and lower it in place."""
+        results = jax_internals.lower_function_with_jax(
+            self.module_context, function, avals, operands
+        )
+        return list(results)
+
     def dimension_tensor(self, dimension: Any) -> int | ir.Value:
         """For JAX's rules (`jax_internals.Walker`)."""
         return self.dimensions.tensor(dimension)

@@ -36,6 +36,7 @@ class Dimensions:
 
     def __init__(self, bindings: DimensionBindings):
         self._bindings = bindings
+        self._axes = {name for pairs in bindings.axes.values() for name, _ in pairs}
         self._values: dict[str, ir.Value] = {}
 
     @contextmanager
@@ -108,11 +109,10 @@ class Dimensions:
 
         A symbol that is the value of a variable can be any integer.
         """
-        axes = {name for pairs in self._bindings.axes.values() for name, _ in pairs}
         terms = jax_internals.dimension_terms(dimension)
         return all(
             coefficient >= 0
-            and all(jax_internals.factor_symbol(factor) in axes for factor, _ in factors)
+            and all(jax_internals.factor_symbol(factor) in self._axes for factor, _ in factors)
             for factors, coefficient in terms
         )
 
@@ -133,6 +133,13 @@ def _size_index(size: Any) -> ir.Value:
     if isinstance(size, ir.Value):
         return to_index(size)
     return index_constant(int(np.asarray(size)))
+
+
+def number_tensor(index: ir.Value) -> ir.Value:
+    """An `index` as a rank-0 `i64` tensor."""
+    number = create("arith.index_cast", [integer_type(64)], [index]).result
+    tensor_type = ir.RankedTensorType.get([], integer_type(64))
+    return create("tensor.from_elements", [tensor_type], [number]).result
 
 
 def to_index(value: ir.Value) -> ir.Value:

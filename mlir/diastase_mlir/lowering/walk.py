@@ -20,7 +20,12 @@ from diastase_mlir.lowering import arrays as _arrays  # noqa: F401
 from diastase_mlir.lowering import callbacks as _callbacks  # noqa: F401
 from diastase_mlir.lowering import control_flow as _control_flow  # noqa: F401
 from diastase_mlir.lowering import counted_loops as _counted_loops  # noqa: F401
+from diastase_mlir.lowering import indexing as _indexing  # noqa: F401
+from diastase_mlir.lowering import linear_algebra as _linear_algebra  # noqa: F401
+from diastase_mlir.lowering import random as _random  # noqa: F401
+from diastase_mlir.lowering import reductions as _reductions  # noqa: F401
 from diastase_mlir.lowering import sizes as _sizes  # noqa: F401
+from diastase_mlir.lowering import sorting as _sorting  # noqa: F401
 from diastase_mlir.lowering.context import LoweringContext
 from diastase_mlir.lowering.host import run_on_host
 from diastase_mlir.lowering.jax_rules import lower_by_jax
