@@ -1,0 +1,61 @@
+"""The engine as a shared library: compiled once for each processor and version, then cached.
+
+In: nothing. Out: the path of a library whose functions are `diastase_engine_<name>` for every
+name of `state_vector.exports`. The cache key holds all that the machine code depends on and no
+more, so work elsewhere in the compiler does not rebuild the engine.
+"""
+
+import hashlib
+from functools import cache
+from importlib.metadata import version
+from pathlib import Path
+
+from diastase_mlir.cache import program_cache, uncached_artifact
+from diastase_mlir.codegen import link, machine
+from diastase_mlir.kernels.language import compile_kernels
+from diastase_mlir.kernels.state_vector.exports import EXPORTS
+from diastase_runtime import abi
+from diastase_runtime.abi import Artifact
+
+SYMBOL_PREFIX = "diastase_engine_"
+
+
+@cache
+def engine_library() -> Path:
+    """Path of the engine for this processor, built if it is not in the cache."""
+    return _engine().library
+
+
+@cache
+def _engine() -> Artifact:
+    """The engine as an artifact; kept, as an uncached library dies with its artifact."""
+    unbuilt = Artifact(name="engine", library=Path(), arguments=(), results=())
+    programs = program_cache()
+    if programs is None:
+        return uncached_artifact(unbuilt, build_engine)
+    key = _engine_key()
+    return programs.find(key) or programs.add(key, unbuilt, build_engine)
+
+
+def build_engine(library: Path) -> None:
+    """Compile and link the engine into a file."""
+    link.link(machine.emit_object(machine.optimise(engine_ir(), _symbols())), library)
+
+
+def engine_ir() -> str:
+    """LLVM IR of the engine, as the kernel language makes it."""
+    kernels = {SYMBOL_PREFIX + name: function for name, function in EXPORTS.items()}
+    return str(compile_kernels(kernels, machine.host_processor().triple))
+
+
+def _symbols() -> frozenset[str]:
+    return frozenset(SYMBOL_PREFIX + name for name in EXPORTS)
+
+
+def _engine_key() -> str:
+    digest = hashlib.sha256()
+    digest.update(f"{version('llvmlite')} {machine.host_processor()}".encode())
+    sources = [*Path(__file__).parent.rglob("*.py"), abi.__file__, machine.__file__, link.__file__]
+    for file in sorted(Path(source) for source in sources):
+        digest.update(file.read_bytes())
+    return f"engine-{digest.hexdigest()[:32]}"

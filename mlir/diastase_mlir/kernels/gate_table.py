@@ -1,0 +1,88 @@
+"""The one table of named gates: what the compiler may ask of the engine, by number.
+
+Lowering turns a PennyLane name into `code`; the engine's `gate_matrices` is generated from the
+same rows. Names, wire order and parameters are PennyLane's; `Adjoint(S)` and the like are rows of
+their own where the gate has no parameter to negate. The order of the rows is the numbering: it
+may change with any release, as the engine is rebuilt with the compiler (never stored apart).
+"""
+
+from dataclasses import dataclass
+from typing import Literal
+
+Entry = Literal["wires", "array"]
+
+
+@dataclass(frozen=True)
+class Gate:
+    """A row: PennyLane's name, the engine's code, numbers of wires (0: any) and parameters."""
+
+    name: str
+    code: int
+    wires: int
+    parameters: int
+
+    @property
+    def entry(self) -> Entry:
+        """The engine function: `gate`/`controlled_gate` up to two wires, else `gate_on_wires`."""
+        return "wires" if self.wires in (1, 2) else "array"
+
+
+_ROWS: tuple[tuple[str, int, int], ...] = (
+    ("Identity", 1, 0),
+    ("Hadamard", 1, 0),
+    ("PauliX", 1, 0),
+    ("PauliY", 1, 0),
+    ("PauliZ", 1, 0),
+    ("S", 1, 0),
+    ("Adjoint(S)", 1, 0),
+    ("T", 1, 0),
+    ("Adjoint(T)", 1, 0),
+    ("SX", 1, 0),
+    ("Adjoint(SX)", 1, 0),
+    ("RX", 1, 1),
+    ("RY", 1, 1),
+    ("RZ", 1, 1),
+    ("PhaseShift", 1, 1),
+    ("U1", 1, 1),
+    ("U2", 1, 2),
+    ("U3", 1, 3),
+    ("Rot", 1, 3),
+    ("CNOT", 2, 0),
+    ("CY", 2, 0),
+    ("CZ", 2, 0),
+    ("CH", 2, 0),
+    ("CRX", 2, 1),
+    ("CRY", 2, 1),
+    ("CRZ", 2, 1),
+    ("CRot", 2, 3),
+    ("ControlledPhaseShift", 2, 1),
+    ("CPhaseShift00", 2, 1),
+    ("CPhaseShift01", 2, 1),
+    ("CPhaseShift10", 2, 1),
+    ("IsingZZ", 2, 1),
+    ("IsingXX", 2, 1),
+    ("IsingYY", 2, 1),
+    ("IsingXY", 2, 1),
+    ("SingleExcitation", 2, 1),
+    ("SingleExcitationPlus", 2, 1),
+    ("SingleExcitationMinus", 2, 1),
+    ("FermionicSWAP", 2, 1),
+    ("SISWAP", 2, 0),
+    ("Adjoint(SISWAP)", 2, 0),
+    ("ECR", 2, 0),
+    ("SWAP", 2, 0),
+    ("ISWAP", 2, 0),
+    ("Adjoint(ISWAP)", 2, 0),
+    ("PSWAP", 2, 1),
+    ("DoubleExcitation", 4, 1),
+    ("DoubleExcitationPlus", 4, 1),
+    ("DoubleExcitationMinus", 4, 1),
+    ("OrbitalRotation", 4, 1),
+    ("MultiRZ", 0, 1),
+)
+
+GATES: dict[str, Gate] = {
+    name: Gate(name, code, wires, parameters)
+    for code, (name, wires, parameters) in enumerate(_ROWS)
+}
+"""Every named gate of the engine, by PennyLane's name."""

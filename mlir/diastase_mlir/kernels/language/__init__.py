@@ -1,0 +1,81 @@
+"""The kernel language: a subset of Python that is compiled to LLVM IR, nothing else.
+
+A kernel is a Python function with typed parameters, marked `@kernel`. Its body is read as a
+syntax tree, never run. Two kinds of values meet in it:
+
+* *static* values are known while the kernel is compiled: numbers, lists, tables, anything that
+  Python can hold. Arithmetic on them is done at once, `if` on them picks a branch, and
+  `for x in static(...)` is unrolled;
+* *dynamic* values (`i1`, `i64`, `f64`, `v8`, `m8`, pointers, references to records) become LLVM
+  instructions.
+
+A name that is first given a static value stays static; to change it under a run-time `if` or
+loop, declare it: `found: i64 = 0`. Names first assigned inside a run-time block end with it.
+`@inline` functions are expanded where they are called and may take and return lists.
+There is no implicit conversion between `i64` and `f64`, no exception, no allocation that is not
+written out; `and`, `or` and conditional expressions evaluate only what Python would.
+"""
+
+from diastase_mlir.kernels.language.compile import compile_kernels
+from diastase_mlir.kernels.language.errors import KernelLanguageError
+from diastase_mlir.kernels.language.functions import external, inline, kernel
+from diastase_mlir.kernels.language.intrinsics import (
+    address,
+    broadcast,
+    cast,
+    count_ones,
+    count_trailing_zeros,
+    horizontal_sum,
+    is_null,
+    lanes_match,
+    load_unaligned,
+    null,
+    registers,
+    select,
+    shift_right_logical,
+    shuffle,
+    square_root,
+    stack_array,
+    static,
+    store_unaligned,
+    to_float,
+    to_integer,
+)
+from diastase_mlir.kernels.language.types import Record, f64, i1, i32, i64, m8, ptr, size_of, v8
+
+__all__ = [
+    "KernelLanguageError",
+    "Record",
+    "address",
+    "broadcast",
+    "cast",
+    "compile_kernels",
+    "count_ones",
+    "count_trailing_zeros",
+    "external",
+    "f64",
+    "horizontal_sum",
+    "i1",
+    "i32",
+    "i64",
+    "inline",
+    "is_null",
+    "kernel",
+    "lanes_match",
+    "load_unaligned",
+    "m8",
+    "null",
+    "ptr",
+    "registers",
+    "select",
+    "shift_right_logical",
+    "shuffle",
+    "size_of",
+    "square_root",
+    "stack_array",
+    "static",
+    "store_unaligned",
+    "to_float",
+    "to_integer",
+    "v8",
+]

@@ -1,0 +1,118 @@
+"""Functions of the kernel language: `@kernel`, `@inline`, and `external` C functions.
+
+The decorators keep the Python function and read its source when it is first compiled. A decorated
+function cannot be called from Python; its type is kept only so that kernels type-check.
+"""
+
+import ast
+import functools
+import linecache
+from collections.abc import Callable
+from dataclasses import dataclass
+from types import FunctionType
+from typing import Any, Generic, NoReturn, ParamSpec, TypeVar, cast
+
+from diastase_mlir.kernels.language.types import Type, type_of_annotation
+from diastase_runtime.errors import Span
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+
+@dataclass(frozen=True)
+class Source:
+    """A function's syntax tree and where it stands."""
+
+    name: str
+    file: str
+    definition: ast.FunctionDef
+    globals: dict[str, Any]
+
+    def span(self, node: ast.AST) -> Span:
+        """The line of a node, for an error."""
+        return Span(self.file, getattr(node, "lineno", self.definition.lineno), self.name)
+
+    @property
+    def parameters(self) -> list[str]:
+        """Names of the positional parameters; there are no others in the language."""
+        return [argument.arg for argument in self.definition.args.args]
+
+
+class LanguageFunction(Generic[P, R]):
+    """A function of the language; what marks it decides how a call is compiled."""
+
+    def __init__(self, function: Callable[P, R]) -> None:
+        self._function = cast("FunctionType", function)
+        self.name = self._function.__name__
+
+    def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R:
+        """For type checkers only: kernels are compiled, never called from Python."""
+        del args, kwargs
+        self._refuse()
+
+    def _refuse(self) -> NoReturn:
+        raise TypeError(f"{self.name} is a kernel: compile it, it cannot run in Python")
+
+    @functools.cached_property
+    def source(self) -> Source:
+        """The syntax tree, found in the file by the line of the definition."""
+        code = self._function.__code__
+        for node in _definitions(code.co_filename):
+            first = min([node.lineno, *(d.lineno for d in node.decorator_list)])
+            if node.name == self.name and first == code.co_firstlineno:
+                return Source(self.name, code.co_filename, node, self._function.__globals__)
+        raise TypeError(f"no source of {self.name} in {code.co_filename}")
+
+
+class Kernel(LanguageFunction[P, R]):
+    """A function of its own in the compiled library."""
+
+    @functools.cached_property
+    def parameter_types(self) -> list[Type]:
+        """Types of the parameters, in order."""
+        hints = self._function.__annotations__
+        return [type_of_annotation(hints.get(name)) for name in self.source.parameters]
+
+    @functools.cached_property
+    def return_type(self) -> Type | None:
+        """Type of the result, `None` for a procedure."""
+        hint = self._function.__annotations__.get("return")
+        return None if hint is None else type_of_annotation(hint)
+
+
+class Inline(LanguageFunction[P, R]):
+    """Expanded where it is called, with static or dynamic arguments."""
+
+
+@dataclass(frozen=True)
+class External:
+    """A C function that the library imports."""
+
+    name: str
+    parameter_types: tuple[Type, ...]
+    return_type: Type | None
+
+
+def kernel(function: Callable[P, R]) -> Callable[P, R]:
+    """Mark a function that is compiled to one LLVM function."""
+    return Kernel(function)
+
+
+def inline(function: Callable[P, R]) -> Callable[P, R]:
+    """Mark a function that is expanded at each call; it may return lists of values."""
+    return Inline(function)
+
+
+def external(name: str, parameters: list[Any], result: Any = None) -> Callable[..., Any]:
+    """Declare a C function, such as `external("malloc", [i64], ptr[f64])`."""
+    types = tuple(type_of_annotation(parameter) for parameter in parameters)
+    return_type = None if result is None else type_of_annotation(result)
+    return cast("Callable[..., Any]", External(name, types, return_type))
+
+
+@functools.cache
+def _definitions(file: str) -> tuple[ast.FunctionDef, ...]:
+    """All function definitions of a source file."""
+    lines = linecache.getlines(file)
+    nodes = ast.walk(ast.parse("".join(lines), file))
+    return tuple(node for node in nodes if isinstance(node, ast.FunctionDef))

@@ -1,0 +1,54 @@
+"""Expectation values and variances of Hermitian observables, from their first two moments."""
+
+from diastase_mlir.kernels.language import f64, i64, kernel, ptr, stack_array
+from diastase_mlir.kernels.state_vector.dense import matrix_moments
+from diastase_mlir.kernels.state_vector.pauli import pauli_moments
+from diastase_mlir.kernels.state_vector.records import CallContext, State
+
+
+@kernel
+def expval_pauli(
+    context: CallContext, state: State, site: i64, n_terms: i64, coefficients: ptr[f64],
+    term_offsets: ptr[i64], pauli_codes: ptr[i64], wires: ptr[i64],
+) -> f64:
+    """Expectation value of a sum of Pauli words."""
+    moments = stack_array(f64, 2)
+    pauli_moments(
+        context, state, site, n_terms, coefficients, term_offsets, pauli_codes, wires, moments
+    )
+    return moments[0]
+
+
+@kernel
+def var_pauli(
+    context: CallContext, state: State, site: i64, n_terms: i64, coefficients: ptr[f64],
+    term_offsets: ptr[i64], pauli_codes: ptr[i64], wires: ptr[i64],
+) -> f64:
+    """Variance of a sum of Pauli words."""
+    moments = stack_array(f64, 2)
+    pauli_moments(
+        context, state, site, n_terms, coefficients, term_offsets, pauli_codes, wires, moments
+    )
+    return moments[1] - moments[0] * moments[0]
+
+
+@kernel
+def expval_matrix(
+    context: CallContext, state: State, site: i64, n_wires: i64, wires: ptr[i64],
+    matrix: ptr[f64],
+) -> f64:
+    """Expectation value of a Hermitian matrix on some wires."""
+    moments = stack_array(f64, 2)
+    matrix_moments(context, state, site, n_wires, wires, matrix, moments)
+    return moments[0]
+
+
+@kernel
+def var_matrix(
+    context: CallContext, state: State, site: i64, n_wires: i64, wires: ptr[i64],
+    matrix: ptr[f64],
+) -> f64:
+    """Variance of a Hermitian matrix on some wires."""
+    moments = stack_array(f64, 2)
+    matrix_moments(context, state, site, n_wires, wires, matrix, moments)
+    return moments[1] - moments[0] * moments[0]

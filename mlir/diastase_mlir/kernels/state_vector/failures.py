@@ -1,0 +1,33 @@
+"""Sticky errors: the first failure of a call is kept in its context, later ones are ignored.
+
+Every exported function first asks `cannot_run`: after a failure, and on the null state that a
+failed allocation left, nothing happens and the result is zero.
+"""
+
+from diastase_mlir.kernels.language import i1, i64, inline, is_null, kernel
+from diastase_mlir.kernels.state_vector.records import CallContext, State
+from diastase_runtime.abi import ErrorCode
+
+WIRE_OUT_OF_RANGE = int(ErrorCode.WIRE_OUT_OF_RANGE)
+OVERLAPPING_WIRES = int(ErrorCode.OVERLAPPING_WIRES)
+OUT_OF_MEMORY = int(ErrorCode.OUT_OF_MEMORY)
+NEGATIVE_SIZE = int(ErrorCode.NEGATIVE_SIZE)
+IMPOSSIBLE_POSTSELECTION = int(ErrorCode.IMPOSSIBLE_POSTSELECTION)
+TOO_MANY_QUBITS = int(ErrorCode.TOO_MANY_QUBITS)
+SIZE_MISMATCH = int(ErrorCode.SIZE_MISMATCH)
+
+
+@kernel
+def fail(context: CallContext, code: i64, site: i64, first: i64, second: i64) -> None:
+    """Record an error, unless there is one."""
+    if context.code == 0:
+        context.code = code
+        context.site = site
+        context.detail[0] = first
+        context.detail[1] = second
+
+
+@inline
+def cannot_run(context: CallContext, state: State) -> i1:
+    """Whether a function on `state` has to do nothing."""
+    return is_null(state) or context.code != 0

@@ -1,0 +1,90 @@
+"""States as vectors: sums and inner products, for observables that have no direct form.
+
+SWAP renames the wires of one state only, so two states may order their amplitudes differently;
+both are brought into the user's order before they meet.
+"""
+
+from diastase_mlir.kernels.language import (
+    broadcast,
+    cast,
+    f64,
+    horizontal_sum,
+    i1,
+    i64,
+    is_null,
+    kernel,
+    ptr,
+    v8,
+)
+from diastase_mlir.kernels.state_vector.failures import SIZE_MISMATCH, cannot_run, fail
+from diastase_mlir.kernels.state_vector.gates import exchange_names, push_flip
+from diastase_mlir.kernels.state_vector.memory import BLOCK_BYTES, memset
+from diastase_mlir.kernels.state_vector.queue import flush, forget_waiting
+from diastase_mlir.kernels.state_vector.records import CallContext, State
+
+NO_SITE = -1
+
+
+@kernel
+def restore_order(state: State) -> None:
+    """Apply all operations and move amplitudes so that wire 0 is the most significant bit."""
+    for wire in range(state.qubits):
+        bit, wanted = state.bit_of_wire[wire], state.qubits - 1 - wire
+        if bit != wanted:
+            push_flip(state, wanted, 1 << bit, 1 << bit)
+            push_flip(state, bit, 1 << wanted, 1 << wanted)
+            push_flip(state, wanted, 1 << bit, 1 << bit)
+            exchange_names(state, bit, wanted)
+    flush(state)
+
+
+@kernel
+def can_meet(context: CallContext, first: State, second: State) -> i1:
+    """Bring two states into the same order; false where they do not fit or after an error."""
+    if cannot_run(context, first) or is_null(second):
+        return False
+    if first.qubits != second.qubits:
+        fail(context, SIZE_MISMATCH, NO_SITE, second.qubits, first.qubits)
+        return False
+    restore_order(first)
+    restore_order(second)
+    return True
+
+
+@kernel
+def state_zero(context: CallContext, state: State) -> None:
+    """Set all amplitudes to zero."""
+    if cannot_run(context, state):
+        return
+    forget_waiting(state)
+    memset(cast(state.amplitudes, ptr[f64]), 0, state.blocks * BLOCK_BYTES)
+
+
+@kernel
+def state_scale_add(
+    context: CallContext, target: State, source: State, real: f64, imaginary: f64
+) -> None:
+    """`target += (real + i imaginary) source`."""
+    if not can_meet(context, target, source):
+        return
+    a, b = broadcast(real), broadcast(imaginary)
+    for block in range(target.blocks):
+        x, y = source.amplitudes[2 * block], source.amplitudes[2 * block + 1]
+        target.amplitudes[2 * block] = target.amplitudes[2 * block] + a * x - b * y
+        target.amplitudes[2 * block + 1] = target.amplitudes[2 * block + 1] + a * y + b * x
+
+
+@kernel
+def inner_product(context: CallContext, bra: State, ket: State, out: ptr[f64]) -> None:
+    """Write <bra|ket>, zero after an error."""
+    out[0], out[1] = 0.0, 0.0
+    if not can_meet(context, bra, ket):
+        return
+    real: v8 = 0.0
+    imaginary: v8 = 0.0
+    for block in range(bra.blocks):
+        x, y = bra.amplitudes[2 * block], bra.amplitudes[2 * block + 1]
+        u, w = ket.amplitudes[2 * block], ket.amplitudes[2 * block + 1]
+        real += x * u + y * w
+        imaginary += x * w - y * u
+    out[0], out[1] = horizontal_sum(real), horizontal_sum(imaginary)

@@ -1,0 +1,143 @@
+"""States made and released; scratch memory.
+
+Linux grants more memory than there is and kills the process when it is used, so a state that
+cannot fit into the machine's physical memory is refused by its size, before asking the system.
+Other programs' memory is not counted: what they could give up is not knowable from here.
+"""
+
+import os
+
+from diastase_mlir.kernels.language import (
+    cast,
+    external,
+    f64,
+    i32,
+    i64,
+    is_null,
+    kernel,
+    null,
+    ptr,
+    size_of,
+    v8,
+)
+from diastase_mlir.kernels.state_vector.failures import (
+    NEGATIVE_SIZE,
+    OUT_OF_MEMORY,
+    TOO_MANY_QUBITS,
+    cannot_run,
+    fail,
+)
+from diastase_mlir.kernels.state_vector.queue import flush, forget_waiting
+from diastase_mlir.kernels.state_vector.records import (
+    ALIGNMENT,
+    LANE_BITS,
+    MAX_QUBITS,
+    QUEUE_CAPACITY,
+    CallContext,
+    Operation,
+    State,
+)
+
+malloc = external("malloc", [i64], ptr[f64])
+aligned_alloc = external("aligned_alloc", [i64, i64], ptr[f64])
+free = external("free", [ptr[f64]])
+memset = external("memset", [ptr[f64], i32, i64], ptr[f64])
+memcpy = external("memcpy", [ptr[f64], ptr[f64], i64], ptr[f64])
+sysconf = external("sysconf", [i32], i64)
+
+_PAGES = os.sysconf_names["SC_PHYS_PAGES"]
+_PAGE_SIZE = os.sysconf_names["SC_PAGE_SIZE"]
+BLOCK_BYTES = 2 * size_of(v8)
+_HANDLE_BYTES = size_of(State)
+_QUEUE_BYTES = QUEUE_CAPACITY * size_of(Operation)
+
+
+@kernel
+def allocate(context: CallContext, site: i64, size: i64) -> ptr[f64]:
+    """Aligned memory (`size` is rounded up), or an error and null."""
+    rounded = (size + ALIGNMENT - 1) & ~(ALIGNMENT - 1)
+    physical = sysconf(_PAGES) * sysconf(_PAGE_SIZE)
+    if rounded < physical:
+        memory = aligned_alloc(ALIGNMENT, rounded)
+        if not is_null(memory):
+            return memory
+    fail(context, OUT_OF_MEMORY, site, rounded, 0)
+    return null(ptr[f64])
+
+
+@kernel
+def allocate_state(context: CallContext, site: i64, qubits: i64) -> State:
+    """A handle with its queue and unset amplitudes, or an error and null."""
+    blocks = 1 << (qubits - LANE_BITS) if qubits > LANE_BITS else 1
+    handle = malloc(_HANDLE_BYTES + _QUEUE_BYTES)
+    if is_null(handle):
+        fail(context, OUT_OF_MEMORY, site, _HANDLE_BYTES + _QUEUE_BYTES, 0)
+        return null(State)
+    amplitudes = allocate(context, site, blocks * BLOCK_BYTES)
+    if is_null(amplitudes):
+        free(handle)
+        return null(State)
+    state = cast(handle, State)
+    state.qubits = qubits
+    state.blocks = blocks
+    state.amplitudes = cast(amplitudes, ptr[v8])
+    state.operations = cast(handle + _HANDLE_BYTES // 8, ptr[Operation])
+    forget_waiting(state)
+    return state
+
+
+@kernel
+def state_create(context: CallContext, site: i64, qubits: i64) -> State:
+    """A state |0...0>, or an error and null."""
+    if context.code != 0:
+        return null(State)
+    if qubits < 0:
+        fail(context, NEGATIVE_SIZE, site, qubits, 0)
+        return null(State)
+    if qubits >= MAX_QUBITS:
+        fail(context, TOO_MANY_QUBITS, site, qubits, 0)
+        return null(State)
+    state = allocate_state(context, site, qubits)
+    if is_null(state):
+        return state
+    for wire in range(qubits):
+        state.bit_of_wire[wire] = qubits - 1 - wire
+    memset(cast(state.amplitudes, ptr[f64]), 0, state.blocks * BLOCK_BYTES)
+    cast(state.amplitudes, ptr[f64])[0] = 1.0
+    return state
+
+
+@kernel
+def state_release(context: CallContext, state: State) -> None:
+    """Give the memory back, also after an error: nothing may leak."""
+    if is_null(state):
+        return
+    free(cast(state.amplitudes, ptr[f64]))
+    free(cast(state, ptr[f64]))
+
+
+@kernel
+def state_copy(context: CallContext, state: State) -> State:
+    """A second state equal to the first, or null."""
+    if cannot_run(context, state):
+        return null(State)
+    flush(state)
+    copy = allocate_state(context, -1, state.qubits)
+    if is_null(copy):
+        return copy
+    for wire in range(state.qubits):
+        copy.bit_of_wire[wire] = state.bit_of_wire[wire]
+    memcpy(
+        cast(copy.amplitudes, ptr[f64]),
+        cast(state.amplitudes, ptr[f64]),
+        state.blocks * BLOCK_BYTES,
+    )
+    return copy
+
+
+@kernel
+def num_qubits(context: CallContext, state: State) -> i64:
+    """Number of wires of a state."""
+    if is_null(state):
+        return 0
+    return state.qubits

@@ -1,0 +1,177 @@
+"""Expectation and variance of a sum of Pauli words, in one sweep over the amplitudes.
+
+A word P with the masks x (X or Y stands there) and z (Z or Y) and with y letters Y acts as
+`(P psi)[i] = (-i)^y (-1)^parity(i & z) psi[i ^ x]`. For every block, (O psi) is summed over the
+terms, sorted by x: terms with equal x share the load of the partner block. Signs within a block
+are vectors made once for each term; between blocks they are the parity of the block bits.
+"""
+
+from diastase_mlir.kernels.language import (
+    Record,
+    cast,
+    count_ones,
+    f64,
+    horizontal_sum,
+    i1,
+    i64,
+    is_null,
+    kernel,
+    ptr,
+    shuffle,
+    size_of,
+    static,
+    to_float,
+    v8,
+)
+from diastase_mlir.kernels.state_vector.failures import OVERLAPPING_WIRES, cannot_run, fail
+from diastase_mlir.kernels.state_vector.memory import allocate, free
+from diastase_mlir.kernels.state_vector.queue import flush
+from diastase_mlir.kernels.state_vector.records import CallContext, State
+from diastase_mlir.kernels.state_vector.sweeps import LANE_MASK
+from diastase_mlir.kernels.state_vector.wires import bit_of
+
+PAULI_X, PAULI_Y, PAULI_Z = 1, 2, 3
+XORS = [[lane ^ mask for lane in range(8)] for mask in range(8)]
+
+
+class Term(Record):
+    """A word with its masks and its coefficient times (-i)^y."""
+
+    x: i64
+    z: i64
+    real: f64
+    imaginary: f64
+
+
+@kernel
+def read_term(
+    context: CallContext, state: State, site: i64, term: Term, coefficient: f64, count: i64,
+    codes: ptr[i64], wires: ptr[i64],
+) -> i1:
+    """Set a term from its letters; false after an error."""
+    x: i64 = 0
+    z: i64 = 0
+    for k in range(count):
+        bit = bit_of(context, state, site, wires[k])
+        if bit < 0:
+            return False
+        if ((x | z) >> bit) & 1 == 1:
+            fail(context, OVERLAPPING_WIRES, site, wires[k], 0)
+            return False
+        if codes[k] != PAULI_Z:
+            x |= 1 << bit
+        if codes[k] != PAULI_X:
+            z |= 1 << bit
+    quarter = count_ones(x & z) & 3
+    signed = coefficient if quarter == 0 or quarter == 3 else -coefficient
+    term.x, term.z = x, z
+    term.real = signed if quarter & 1 == 0 else 0.0
+    term.imaginary = signed if quarter & 1 == 1 else 0.0
+    return True
+
+
+@kernel
+def swap_terms(first: Term, second: Term) -> None:
+    """Exchange two terms."""
+    x, z, real, imaginary = first.x, first.z, first.real, first.imaginary
+    first.x, first.z = second.x, second.z
+    first.real, first.imaginary = second.real, second.imaginary
+    second.x, second.z, second.real, second.imaginary = x, z, real, imaginary
+
+
+@kernel
+def sift_down(terms: ptr[Term], start: i64, count: i64) -> None:
+    """Heapsort's step: let a term sink until no larger one is below it."""
+    root: i64 = start
+    while 2 * root + 1 < count:
+        child: i64 = 2 * root + 1
+        if child + 1 < count and terms[child].x < terms[child + 1].x:
+            child += 1
+        if terms[root].x >= terms[child].x:
+            return
+        swap_terms(terms[root], terms[child])
+        root = child
+
+
+@kernel
+def sort_terms(terms: ptr[Term], count: i64) -> None:
+    """Heapsort by `x`: no memory, and no bad case for Hamiltonians of many thousand terms."""
+    for k in range(count >> 1):
+        sift_down(terms, (count >> 1) - 1 - k, count)
+    for k in range(count - 1):
+        end = count - 1 - k
+        swap_terms(terms[0], terms[end])
+        sift_down(terms, 0, end)
+
+
+@kernel
+def fill_weights(terms: ptr[Term], count: i64, weights: ptr[f64]) -> None:
+    """For each term two vectors: its coefficient with the signs of the lanes."""
+    for k in range(count):
+        term = terms[k]
+        for lane in static(range(8)):
+            odd = count_ones(term.z & lane) & 1 == 1
+            weights[16 * k + lane] = -term.real if odd else term.real
+            weights[16 * k + 8 + lane] = -term.imaginary if odd else term.imaginary
+
+
+@kernel
+def sum_moments(
+    state: State, terms: ptr[Term], count: i64, weights: ptr[v8], moments: ptr[f64]
+) -> None:
+    """Write <O> and <O O>."""
+    amplitudes = state.amplitudes
+    mean: v8 = 0.0
+    square: v8 = 0.0
+    for block in range(state.blocks):
+        real: v8 = 0.0
+        imaginary: v8 = 0.0
+        k: i64 = 0
+        while k < count:
+            x = terms[k].x
+            a: v8 = 0.0
+            b: v8 = 0.0
+            while k < count and terms[k].x == x:
+                odd = count_ones(block & (terms[k].z >> 3)) & 1
+                sign = to_float(1 - 2 * odd)
+                a += weights[2 * k] * sign
+                b += weights[2 * k + 1] * sign
+                k += 1
+            partner = 2 * (block ^ (x >> 3))
+            u, w = amplitudes[partner], amplitudes[partner + 1]
+            for lanes in static(range(1, 8)):
+                if x & LANE_MASK == lanes:
+                    u, w = shuffle(u, XORS[lanes]), shuffle(w, XORS[lanes])
+            real += a * u - b * w
+            imaginary += a * w + b * u
+        mean += amplitudes[2 * block] * real + amplitudes[2 * block + 1] * imaginary
+        square += real * real + imaginary * imaginary
+    moments[0], moments[1] = horizontal_sum(mean), horizontal_sum(square)
+
+
+@kernel
+def pauli_moments(
+    context: CallContext, state: State, site: i64, count: i64, coefficients: ptr[f64],
+    offsets: ptr[i64], codes: ptr[i64], wires: ptr[i64], moments: ptr[f64],
+) -> None:
+    """Write <O> and <O O> of a sum of words, zeros after an error."""
+    moments[0], moments[1] = 0.0, 0.0
+    if cannot_run(context, state) or count < 1:
+        return
+    memory = allocate(context, site, count * (16 * 8 + size_of(Term)))
+    if is_null(memory):
+        return
+    terms = cast(memory + 16 * count, ptr[Term])
+    valid: i1 = True
+    for k in range(count):
+        start = offsets[k]
+        valid = valid and read_term(
+            context, state, site, terms[k], coefficients[k], offsets[k + 1] - start,
+            codes + start, wires + start,
+        )
+    if valid:
+        sort_terms(terms, count)
+        fill_weights(terms, count, memory)
+        flush(state)
+        sum_moments(state, terms, count, cast(memory, ptr[v8]), moments)
+    free(memory)

@@ -1,0 +1,67 @@
+"""Memory layout of a state and of the call context.
+
+*Amplitudes* are blocked: block `b` is two vectors, the real parts of amplitudes 8b..8b+7 and then
+their imaginary parts. The low three bits of an amplitude's index are its *lane*, the others its
+block. A state of fewer than three qubits still fills one block; the lanes beyond it stay zero.
+
+*Wires and bits*: wire 0 is the most significant bit at first, but SWAP only renames, so
+`bit_of_wire` is the truth and everything else speaks of bits.
+
+*Waiting operations*: gates are not applied at once but queued and fused; see `queue.py`.
+
+The trap: `CallContext` here must match `diastase_runtime.abi.CallContext`; a test compares them.
+"""
+
+from typing import Annotated
+
+from diastase_mlir.kernels.language import Record, f64, i64, ptr, v8
+
+LANE_BITS = 3
+MAX_QUBITS = 40
+"""More are refused before any size is computed: 2^40 amplitudes are 16 TiB."""
+QUEUE_CAPACITY = 512
+"""Waiting operations of a state; the queue is flushed when it is full."""
+ALIGNMENT = 64
+"""Of amplitudes and of vectors in scratch memory, in bytes."""
+
+
+class CallContext(Record):
+    """State of one call of a compiled program: errors, random numbers."""
+
+    code: i64
+    site: i64
+    detail: Annotated[ptr[i64], 4]
+    seed: i64
+    counter: i64
+
+
+class Operation(Record):
+    """`matched` on bit `target` where `index & mask == value`, `otherwise` elsewhere.
+
+    Matrices are 2x2, row-major, real and imaginary part alternating. An empty mask matches
+    everywhere. With more than one bit in the mask, `otherwise` is the identity.
+    """
+
+    target: i64
+    mask: i64
+    value: i64
+    is_live: i64
+    """0 for an operation that was merged into a later one."""
+    otherwise: Annotated[ptr[f64], 8]
+    matched: Annotated[ptr[f64], 8]
+
+
+class State(Record):
+    """A register of qubits."""
+
+    qubits: i64
+    blocks: i64
+    amplitudes: ptr[v8]
+    operations: ptr[Operation]
+    waiting: i64
+    """Number of queued operations, dead ones included."""
+    last_target: Annotated[ptr[i64], MAX_QUBITS]
+    """For each bit: index of the last waiting operation with that target, or -1."""
+    last_selector: Annotated[ptr[i64], MAX_QUBITS]
+    """For each bit: index of the last waiting operation with it in its mask, or -1."""
+    bit_of_wire: Annotated[ptr[i64], MAX_QUBITS]

@@ -1,0 +1,202 @@
+"""Apply one operation to all amplitudes: the engine's inner loops.
+
+A *pass* multiplies by one matrix wherever the block bits in `fixed` have their wanted value:
+the target (if a block bit) is among them with value 0, and so are selectors and controls. The
+free bits are counted through without any test: with `last` an index of a block that matches,
+`((last | fixed) + 1) & ~fixed` is the next.
+
+Selectors and controls on lane bits cost nothing: they are in the coefficient vectors, which hold
+`matched` in the lanes that match and `otherwise` in the others. A target on a lane bit
+multiplies by the diagonal of the matrix and adds the off-diagonal times the shuffled vector.
+
+Matrices without imaginary parts (RY, Hadamard, CNOT ...) take passes with half the arithmetic.
+"""
+
+from typing import Any
+
+from diastase_mlir.kernels.language import (
+    broadcast,
+    count_ones,
+    f64,
+    i1,
+    i64,
+    inline,
+    kernel,
+    lanes_match,
+    m8,
+    ptr,
+    select,
+    shuffle,
+    static,
+    v8,
+)
+from diastase_mlir.kernels.state_vector.records import LANE_BITS, Operation, State
+
+LANE_MASK = (1 << LANE_BITS) - 1
+PARTNERS = [[lane ^ (1 << bit) for lane in range(8)] for bit in range(LANE_BITS)]
+"""Shuffles that exchange the lanes that differ in one bit."""
+
+
+@inline
+def next_block(block: i64, fixed: i64) -> i64:
+    """The next block whose fixed bits are zero."""
+    return ((block | fixed) + 1) & ~fixed
+
+
+@inline
+def multiply_pair(a: list[v8], x: v8, y: v8, z: v8, w: v8) -> Any:
+    """A complex 2x2 matrix times the vectors (x + iy, z + iw)."""
+    return (
+        a[0] * x - a[1] * y + a[2] * z - a[3] * w,
+        a[0] * y + a[1] * x + a[2] * w + a[3] * z,
+        a[4] * x - a[5] * y + a[6] * z - a[7] * w,
+        a[4] * y + a[5] * x + a[6] * w + a[7] * z,
+    )
+
+
+@inline
+def multiply_pair_real(a: list[v8], x: v8, y: v8, z: v8, w: v8) -> Any:
+    """A real 2x2 matrix times the vectors (x + iy, z + iw)."""
+    return (
+        a[0] * x + a[2] * z,
+        a[0] * y + a[2] * w,
+        a[4] * x + a[6] * z,
+        a[4] * y + a[6] * w,
+    )
+
+
+@inline
+def multiply_lanes(a: list[v8], x: v8, y: v8, z: v8, w: v8) -> Any:
+    """The first row of a complex matrix times (x + iy, z + iw)."""
+    return (
+        a[0] * x - a[1] * y + a[2] * z - a[3] * w,
+        a[0] * y + a[1] * x + a[2] * w + a[3] * z,
+    )
+
+
+@inline
+def multiply_lanes_real(a: list[v8], x: v8, y: v8, z: v8, w: v8) -> Any:
+    """The first row of a real matrix times (x + iy, z + iw)."""
+    return a[0] * x + a[2] * z, a[0] * y + a[2] * w
+
+
+@inline
+def coefficient(operation: Operation, lanes: m8, index: i64) -> v8:
+    """One matrix element in all lanes: that of `matched` where the lanes match."""
+    matched, otherwise = operation.matched[index], operation.otherwise[index]
+    return select(lanes, broadcast(matched), broadcast(otherwise))
+
+
+@inline
+def block_coefficients(operation: Operation, lanes: m8) -> list[v8]:
+    """The eight numbers of the matrix, each in all lanes."""
+    return [
+        coefficient(operation, lanes, 0),
+        coefficient(operation, lanes, 1),
+        coefficient(operation, lanes, 2),
+        coefficient(operation, lanes, 3),
+        coefficient(operation, lanes, 4),
+        coefficient(operation, lanes, 5),
+        coefficient(operation, lanes, 6),
+        coefficient(operation, lanes, 7),
+    ]
+
+
+@inline
+def lane_coefficients(operation: Operation, lanes: m8, target: int) -> list[v8]:
+    """Diagonal and off-diagonal element of each lane's row, for a (static) lane target."""
+    second_row = lanes_match(1 << target, 1 << target)
+    a = block_coefficients(operation, lanes)
+    return [
+        select(second_row, a[6], a[0]),
+        select(second_row, a[7], a[1]),
+        select(second_row, a[4], a[2]),
+        select(second_row, a[5], a[3]),
+    ]
+
+
+@kernel
+def is_real(operation: Operation) -> i1:
+    """Whether all imaginary parts are exactly zero."""
+    for k in static(range(1, 8, 2)):
+        if operation.matched[k] != 0.0 or operation.otherwise[k] != 0.0:
+            return False
+    return True
+
+
+@inline
+def block_pass(state: State, operation: Operation, lanes: m8, fixed: i64, value: i64, rule: Any
+               ) -> None:
+    """A pass whose target is a block bit: pairs of blocks."""
+    a = block_coefficients(operation, lanes)
+    stride = 2 << (operation.target - LANE_BITS)
+    amplitudes = state.amplitudes
+    block: i64 = 0
+    for _ in range(state.blocks >> count_ones(fixed)):
+        p = 2 * (block | value)
+        q = p + stride
+        amplitudes[p], amplitudes[p + 1], amplitudes[q], amplitudes[q + 1] = rule(
+            a, amplitudes[p], amplitudes[p + 1], amplitudes[q], amplitudes[q + 1]
+        )
+        block = next_block(block, fixed)
+
+
+@inline
+def lane_pass(state: State, operation: Operation, lanes: m8, fixed: i64, value: i64, target: int,
+              rule: Any) -> None:
+    """A pass whose target is the (static) lane bit `target`: blocks by themselves."""
+    a = lane_coefficients(operation, lanes, target)
+    amplitudes = state.amplitudes
+    block: i64 = 0
+    for _ in range(state.blocks >> count_ones(fixed)):
+        p = 2 * (block | value)
+        x, y = amplitudes[p], amplitudes[p + 1]
+        z, w = shuffle(x, PARTNERS[target]), shuffle(y, PARTNERS[target])
+        amplitudes[p], amplitudes[p + 1] = rule(a, x, y, z, w)
+        block = next_block(block, fixed)
+
+
+@kernel
+def sweep(state: State, operation: Operation, fixed: i64, value: i64, lane_mask: i64,
+          lane_value: i64) -> None:
+    """One pass; `fixed` and `value` are block bits of selectors and controls."""
+    lanes_of_match = lane_value
+    real = is_real(operation)
+    target = operation.target
+    if target >= LANE_BITS:
+        lanes = lanes_match(lane_mask, lanes_of_match)
+        target_too = fixed | (1 << (target - LANE_BITS))
+        if real:
+            block_pass(state, operation, lanes, target_too, value, multiply_pair_real)
+        else:
+            block_pass(state, operation, lanes, target_too, value, multiply_pair)
+    for lane in static(range(LANE_BITS)):
+        if target == lane:
+            lanes = lanes_match(lane_mask, lanes_of_match)
+            if real:
+                lane_pass(state, operation, lanes, fixed, value, lane, multiply_lanes_real)
+            else:
+                lane_pass(state, operation, lanes, fixed, value, lane, multiply_lanes)
+
+
+@kernel
+def is_identity(matrix: ptr[f64]) -> i1:
+    """Whether a 2x2 matrix is exactly the identity."""
+    for k in static(range(8)):
+        if matrix[k] != (1.0 if k in (0, 6) else 0.0):
+            return False
+    return True
+
+
+@kernel
+def apply_operation(state: State, operation: Operation) -> None:
+    """Apply one operation to the amplitudes."""
+    mask = operation.mask >> LANE_BITS
+    value = operation.value >> LANE_BITS
+    lane_mask = operation.mask & LANE_MASK
+    lane_value = operation.value & LANE_MASK
+    if mask == 0 or not is_identity(operation.matched):
+        sweep(state, operation, mask, value, lane_mask, lane_value)
+    if mask != 0 and not is_identity(operation.otherwise):
+        # One selector, a block bit: no lane can match, so every lane takes `otherwise`.
+        sweep(state, operation, mask, value ^ mask, 0, 1)

@@ -1,0 +1,163 @@
+"""The engine through ctypes, without the compiler: `register(n)` makes a state, checked and freed."""
+
+import ctypes
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from diastase_mlir.kernels import GATES
+from diastase_mlir.kernels.engine import SYMBOL_PREFIX, build_engine
+from diastase_runtime.abi import CallContext
+
+I64, F64, POINTER = ctypes.c_int64, ctypes.c_double, ctypes.c_void_p
+SITE = 7
+
+
+class Register:
+    """A state of the engine with its own call context."""
+
+    def __init__(self, library: ctypes.CDLL, qubits: int, seed: int = 0) -> None:
+        self.library = library
+        self.context = CallContext()
+        self.context.seed = seed
+        self.state: int | None = None
+        self.state = self.call("state_create", I64(SITE), I64(qubits), state=False, result=POINTER)
+
+    def call(self, name: str, *arguments: object, state: bool = True, result: object = None):
+        function = getattr(self.library, SYMBOL_PREFIX + name)
+        function.restype = result
+        head = [POINTER(ctypes.addressof(self.context))]
+        if state:
+            head.append(POINTER(self.state))
+        return function(*head, *arguments)
+
+    def release(self) -> None:
+        self.call("state_release")
+        self.state = None
+
+    def gate(self, name: str, wires: Sequence[int], *parameters: float) -> None:
+        row = GATES[name]
+        if row.entry == "array":
+            self.call(
+                "gate_on_wires", I64(SITE), I64(row.code), *integers(wires), *floats(parameters)
+            )
+            return
+        self.call("gate", I64(SITE), I64(row.code), *_fixed(wires, parameters))
+
+    def controlled(
+        self,
+        name: str,
+        controls: Sequence[int],
+        values: Sequence[int],
+        wires: Sequence[int],
+        *parameters: float,
+    ) -> None:
+        row = GATES[name]
+        head = [I64(SITE), I64(row.code), *integers(controls), integers(values)[1]]
+        if row.entry == "array":
+            tail = [*integers(wires), *floats(parameters)]
+            self.call("controlled_gate_on_wires", *head, *tail)
+            return
+        self.call("controlled_gate", *head, *_fixed(wires, parameters))
+
+    def unitary(
+        self,
+        matrix: np.ndarray,
+        wires: Sequence[int],
+        controls: Sequence[int] = (),
+        values: Sequence[int] = (),
+    ) -> None:
+        arguments = [*integers(wires), *integers(controls), integers(values)[1]]
+        self.call("unitary", I64(SITE), *arguments, complexes(matrix))
+
+    def global_phase(self, phi: float) -> None:
+        self.call("global_phase", I64(SITE), F64(phi))
+
+    def prepare(self, vector: np.ndarray) -> None:
+        """Set the amplitudes, with a (not unitary) matrix on all wires."""
+        matrix = np.zeros((len(vector),) * 2, complex)
+        matrix[:, 0] = vector
+        self.unitary(matrix, range(self.qubits))
+
+    @property
+    def qubits(self) -> int:
+        return self.call("num_qubits", result=I64)
+
+    @property
+    def amplitudes(self) -> np.ndarray:
+        out = np.full(2**self.qubits, np.nan, complex)
+        self.call("amplitudes", POINTER(out.ctypes.data))
+        return out
+
+    def probabilities(self, wires: Sequence[int] = ()) -> np.ndarray:
+        out = np.full(2 ** (len(wires) or self.qubits), np.nan)
+        self.call("probabilities", I64(SITE), *integers(wires), POINTER(out.ctypes.data))
+        return out
+
+    def measure(self, wire: int, reset: bool = False, postselect: int = -1) -> int:
+        arguments = (I64(SITE), I64(wire), I64(reset), I64(postselect))
+        return self.call("measure", *arguments, result=I64)
+
+    def pauli(self, name: str, terms: Sequence[tuple[float, str, Sequence[int]]]) -> float:
+        offsets = np.cumsum([0, *(len(word) for _, word, _ in terms)])
+        codes = ["XYZ".index(letter) + 1 for _, word, _ in terms for letter in word]
+        wires = [wire for _, _, where in terms for wire in where]
+        return self.call(
+            name,
+            I64(SITE),
+            I64(len(terms)),
+            floats([coefficient for coefficient, _, _ in terms])[1],
+            integers(offsets)[1],
+            integers(codes)[1],
+            integers(wires)[1],
+            result=F64,
+        )
+
+    def matrix_moment(self, name: str, matrix: np.ndarray, wires: Sequence[int]) -> float:
+        return self.call(name, I64(SITE), *integers(wires), complexes(matrix), result=F64)
+
+    @property
+    def error(self) -> tuple[int, int, list[int]]:
+        return self.context.code, self.context.site, list(self.context.detail)
+
+
+def integers(values: Sequence[int]) -> tuple[I64, ctypes.Array[I64]]:
+    return I64(len(values)), (I64 * max(len(values), 1))(*map(int, values))
+
+
+def floats(values: Sequence[float]) -> tuple[I64, ctypes.Array[F64]]:
+    return I64(len(values)), (F64 * max(len(values), 1))(*values)
+
+
+def complexes(matrix: np.ndarray) -> ctypes.Array[F64]:
+    numbers = np.ascontiguousarray(matrix, complex).view(float).ravel()
+    return (F64 * len(numbers))(*numbers)
+
+
+def _fixed(wires: Sequence[int], parameters: Sequence[float]) -> list[object]:
+    """Wires and parameters filled up to the two and three of the C functions."""
+    first, second = (*wires, 0, 0)[:2] if len(wires) > 1 else (wires[0], -5)
+    return [I64(first), I64(second), *(F64(p) for p in (*parameters, 0.1, 0.2, 0.3)[:3])]
+
+
+@pytest.fixture(scope="session")
+def engine(tmp_path_factory: pytest.TempPathFactory) -> ctypes.CDLL:
+    path: Path = tmp_path_factory.mktemp("engine") / "engine.so"
+    build_engine(path)
+    return ctypes.CDLL(str(path))
+
+
+@pytest.fixture
+def register(engine: ctypes.CDLL) -> Iterator[Callable[..., Register]]:
+    """Make registers that are released at the end of the test."""
+    made: list[Register] = []
+
+    def make(qubits: int, seed: int = 0) -> Register:
+        made.append(Register(engine, qubits, seed))
+        return made[-1]
+
+    yield make
+    for each in made:
+        each.release()
