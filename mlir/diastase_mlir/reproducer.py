@@ -8,6 +8,7 @@ pass in its first lines; passes in Python are found by their name in the pipelin
 
 import re
 import sys
+import textwrap
 from pathlib import Path
 
 from diastase_mlir.bindings import ir, session
@@ -48,7 +49,8 @@ def write_llvm_reproducer(
     """Keep LLVM IR that llvmlite refused, and make the error to raise."""
     path = workspace(lowered.name, options) / "reproducer.ll"
     path.write_text(f"; llvmlite cannot read this: {' '.join(reason.split())}\n{text}")
-    return CompileError(stage="optimise", pass_name="parse", reason=reason, reproducer=path)
+    shown = textwrap.shorten(reason, 300)  # it quotes the whole line, which may be an array
+    return CompileError(stage="optimise", pass_name="parse", reason=shown, reproducer=path)
 
 
 def _isolate(lowered: LoweredModule, failure: StageFailure) -> tuple[str, StageFailure]:

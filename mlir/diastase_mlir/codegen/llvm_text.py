@@ -1,11 +1,13 @@
 """LLVM IR text as MLIR's LLVM prints it, rewritten for the older LLVM inside llvmlite.
 
-The two LLVMs differ in one thing that programs meet: the newer prints floating-point literals
-that decimals cannot express as `f0x…` (the bits in the literal's own type), `+inf`, `-qnan`,
-`+nan(0x…)` (quiet, with payload) and `+snan(0x…)`. The older wants a hexadecimal double for
-`float` and `double`, `0xH…` for `half` and `0xR…` for `bfloat`. A literal's type is the nearest
-type keyword before it on its line; quoted strings and identifiers are skipped, so a name that
-looks like a literal or a type is never touched.
+The two LLVMs differ in one thing that programs meet: floating-point literals. The newer prints a
+short decimal if that reads back as the same value *in the literal's own type*, else `f0x…` (the
+bits), `+inf`, `-qnan`, `+nan(0x…)` (quiet, with payload) or `+snan(0x…)`. The older takes a decimal
+only if it is exact, and else wants a hexadecimal double for `float` and `double`, `0xH…` for `half`
+and `0xR…` for `bfloat`. So everything but decimal doubles is written anew from its bits.
+
+A literal's type is the nearest type keyword before it on its line; quoted strings and identifiers
+are skipped, so a name that looks like a literal or a type is never touched.
 """
 
 import re
@@ -34,20 +36,19 @@ _TOKEN = re.compile(
     | (?<![\w.])(?:
           f0x(?P<bits>[0-9A-Fa-f]+)
         | (?P<sign>[+-])(?P<special>inf|qnan|s?nan\(0x(?P<payload>[0-9A-Fa-f]+)\))
+        | (?P<decimal>-?\d+\.\d+(?:e[+-]\d+)?)
       )(?!\w)
     """,
     re.VERBOSE,
 )
 
-_NEW_LITERAL = re.compile(r"f0x|[+-](?:inf|qnan|s?nan)")
+_CONCERNED = re.compile(r"f0x|[+-](?:inf|qnan|s?nan)|(?:half|float)\b.*\d\.\d")
 
 
 def for_llvmlite(text: str) -> str:
     """Rewrite every literal that llvmlite's LLVM cannot read."""
-    if _NEW_LITERAL.search(text) is None:
-        return text
     return "\n".join(
-        _rewrite_line(line) if _NEW_LITERAL.search(line) else line for line in text.split("\n")
+        _rewrite_line(line) if _CONCERNED.search(line) else line for line in text.split("\n")
     )
 
 
@@ -63,6 +64,8 @@ def _rewrite_line(line: str) -> str:
             return _spelling(current, int(match["bits"], 16))
         if match["special"]:
             return _spelling(current, _special_bits(current, match))
+        if match["decimal"] and current != "double":
+            return _spelling(current, _rounded_bits(current, float(match["decimal"])))
         return match[0]
 
     return _TOKEN.sub(rewrite, line)
@@ -76,6 +79,16 @@ def _special_bits(type_name: str, match: re.Match[str]) -> int:
     payload = int(match["payload"] or "0", 16)
     quiet = match["special"].startswith(("qnan", "nan")) << (mantissa_bits - 1)
     return sign | exponent | quiet | payload
+
+
+def _rounded_bits(type_name: str, value: float) -> int:
+    """Bits of the nearest value of a type narrower than double."""
+    if type_name == "half":
+        return struct.unpack("<H", struct.pack("<e", value))[0]
+    (bits,) = struct.unpack("<I", struct.pack("<f", value))
+    if type_name == "float":
+        return bits
+    return (bits + 0x7FFF + (bits >> 16 & 1)) >> 16  # to even, as the hardware rounds
 
 
 def _spelling(type_name: str, bits: int) -> str:

@@ -1,0 +1,84 @@
+"""What all tests share: a cache directory of their own, and golden files."""
+
+import os
+import re
+import tempfile
+from pathlib import Path
+
+import pytest
+
+from diastase_mlir import CompileOptions, LoweredModule, compile_module
+from diastase_runtime import Executable, load
+from diastase_runtime.abi import ENTRY_FUNCTION, ArrayType
+
+# Read whenever something is compiled: tests neither read nor fill the user's cache. The directory
+# is one for all workers, so that the engine is built once a test run.
+_CACHE = Path(tempfile.gettempdir()) / f"diastase-tests-{os.getuid()}"
+os.environ.setdefault("DIASTASE_CACHE_DIR", str(_CACHE))
+_CACHE.mkdir(mode=0o700, exist_ok=True)
+
+
+def pytest_addoption(parser):
+    parser.addoption(
+        "--update-golden", action="store_true", help="write golden files instead of comparing"
+    )
+
+
+@pytest.fixture
+def golden(request):
+    """`golden(path, text)` compares a text with a file under `tests/`, or writes the file."""
+
+    def compare(path: Path, text: str) -> None:
+        if request.config.getoption("--update-golden"):
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(text)
+            return
+        assert path.exists(), f"no {path}: run pytest with --update-golden and read what it wrote"
+        assert text == path.read_text()
+
+    return compare
+
+
+@pytest.fixture
+def mlir_program():
+    """`mlir_program(text, arguments, results, **fields)` makes a `LoweredModule` by hand.
+
+    Types are written `f64[2]`-like: dtype name and rank, `float64[2]`. The text is the entry's
+    signature after the call context and its body, `(%x: tensor<f64>) -> tensor<f64> { … }`,
+    optionally followed by further functions.
+    """
+
+    def array_types(text: str) -> tuple[ArrayType, ...]:
+        return tuple(
+            ArrayType(dtype, int(rank)) for dtype, rank in re.findall(r"(\w+)\[(\d+)\]", text)
+        )
+
+    def build(text: str, arguments: str, results: str, **fields) -> LoweredModule:
+        signature, body = text.strip().split("{", 1)
+        signature = re.sub(
+            r"(%\w+: tensor<[^>]*>+)", r"\1 {bufferization.writable = false}", signature
+        ).replace("(", "(%context: !llvm.ptr, " if "%" in signature else "(%context: !llvm.ptr", 1)
+        module = (
+            f"func.func @{ENTRY_FUNCTION}{signature} attributes {{llvm.emit_c_interface}} {{{body}"
+        )
+        fields.setdefault("name", "program")
+        return LoweredModule(
+            bytecode=module.encode(),
+            arguments=array_types(arguments),
+            results=array_types(results),
+            **fields,
+        )
+
+    return build
+
+
+@pytest.fixture
+def load_mlir(mlir_program):
+    """`load_mlir(text, arguments, results, **fields)` compiles such a program and loads it."""
+
+    def build(text: str, arguments: str, results: str, **fields) -> Executable:
+        lowered = mlir_program(text, arguments, results, **fields)
+        compilation = compile_module(lowered, CompileOptions(use_cache=False))
+        return load(compilation.artifact, [callback.function for callback in lowered.callbacks])
+
+    return build
