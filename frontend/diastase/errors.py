@@ -127,7 +127,7 @@ class NotTransformableError(DiastaseError, NotImplementedError):
     reason: str
 
 
-# --- sizes known only at run time ------------------------------------------------------------------
+# --- sizes known only at run time ----------------------------------------------------------------
 
 
 @dataclass(eq=False, kw_only=True)

@@ -27,6 +27,7 @@ from jax._src import (
     config,
     core,
     effects,
+    lax,
     linear_util,
     source_info_util,
     tree_util,
@@ -375,6 +376,14 @@ def source_context(source_info: Any) -> AbstractContextManager[None]:
     return context
 
 
+def add_input(closed: core.ClosedJaxpr, position: int, aval: Any) -> core.ClosedJaxpr:
+    """Add an input of type `aval` at `position`, which nothing uses."""
+    jaxpr = closed.jaxpr
+    debug = jaxpr.debug_info.with_unknown_names()
+    invars = [*jaxpr.invars[:position], core.Var(aval), *jaxpr.invars[position:]]
+    return partial_eval.close_jaxpr(jaxpr.replace(invars=invars, debug_info=debug))
+
+
 def drop_leading_register(closed: core.ClosedJaxpr, position: int) -> core.ClosedJaxpr:
     """Remove an unused input at `position` that is returned as the first output."""
     jaxpr = closed.jaxpr
@@ -387,12 +396,10 @@ def drop_leading_register(closed: core.ClosedJaxpr, position: int) -> core.Close
 
 def add_leading_register(closed: core.ClosedJaxpr, position: int, aval: Any) -> core.ClosedJaxpr:
     """Add an input of type `aval` at `position` that is returned as the first output."""
-    jaxpr = closed.jaxpr
-    register = core.Var(aval)
-    debug = jaxpr.debug_info.with_unknown_names()
-    invars = [*jaxpr.invars[:position], register, *jaxpr.invars[position:]]
+    jaxpr = add_input(closed, position, aval).jaxpr
+    outvars = [jaxpr.invars[position], *jaxpr.outvars]
     return partial_eval.close_jaxpr(
-        jaxpr.replace(invars=invars, outvars=[register, *jaxpr.outvars], debug_info=debug)
+        jaxpr.replace(outvars=outvars, debug_info=jaxpr.debug_info.with_unknown_names())
     )
 
 
@@ -550,7 +557,7 @@ for _allowed in (
     _allowed.add_type(SizeCheckEffect)
 
 
-# --- tracing: functions of JAX that ask for sizes ---------------------------------------------------
+# --- tracing: functions of JAX that ask for sizes ------------------------------------------------
 # JAX has no way to say that an integer tracer may be a size.
 
 HookPoint = Literal[
@@ -644,3 +651,35 @@ def close_over(closed: core.ClosedJaxpr, values: Sequence[Any]) -> core.ClosedJa
     """Make the leading inputs of a jaxpr its constants, with these values."""
     jaxpr = partial_eval.convert_invars_to_constvars(closed.jaxpr, len(values))
     return core.ClosedJaxpr(jaxpr, list(values))
+
+
+def convert_outputs(closed: core.ClosedJaxpr, avals: Sequence[Any]) -> core.ClosedJaxpr:
+    """The jaxpr with its outputs converted to these dtypes and weak types, where they differ.
+
+    Tracing it again would give it other variables, which define no symbols.
+    """
+    jaxpr = closed.jaxpr
+    equations, outputs = list(jaxpr.eqns), list(jaxpr.outvars)
+    for position, (output, aval) in enumerate(zip(jaxpr.outvars, avals, strict=True)):
+        if not isinstance(aval, core.ShapedArray) or output.aval == aval:
+            continue
+        converted = core.Var(aval)
+        params = {"new_dtype": aval.dtype, "weak_type": aval.weak_type, "sharding": None}
+        equations.append(
+            core.new_jaxpr_eqn(
+                [output], [converted], lax.convert_element_type_p, params, effects.no_effects
+            )
+        )
+        outputs[position] = converted
+    return partial_eval.close_jaxpr(jaxpr.replace(eqns=equations, outvars=outputs))
+
+
+def select_inputs(
+    closed: core.ClosedJaxpr, positions: Sequence[int], avals: Sequence[Any]
+) -> core.ClosedJaxpr:
+    """The jaxpr over more inputs, of these types, of which it uses those at `positions`."""
+    jaxpr = closed.jaxpr
+    used = dict(zip(positions, jaxpr.invars, strict=True))
+    invars = [used.get(position) or core.Var(aval) for position, aval in enumerate(avals)]
+    debug = jaxpr.debug_info.with_unknown_names()
+    return partial_eval.close_jaxpr(jaxpr.replace(invars=invars, debug_info=debug))

@@ -28,6 +28,7 @@ from typing import Any, Protocol
 from jax.extend.core import ClosedJaxpr
 
 from diastase_mlir.jax_internals import (
+    add_input,
     add_leading_register,
     drop_leading_register,
     trace_to_jaxpr,
@@ -107,6 +108,17 @@ class Region:
     captured: tuple[Any, ...]
     """Values of enclosing traces and concrete arrays, operands of the equation."""
     uses_register: bool = False
+
+    @property
+    def result_avals(self) -> list[Any]:
+        """Types of the function's own results, without the register."""
+        return list(self.jaxpr.out_avals[self.uses_register :])
+
+    def taking_register(self) -> "Region":
+        """The same region with the register among its inputs; it is not returned."""
+        scope = current_scope()
+        assert scope is not None, "a register is threaded only while a scope is active"
+        return replace(self, jaxpr=add_input(self.jaxpr, len(self.captured), scope.register.aval))
 
     def threaded(self) -> "Region":
         """The same region, passing the register through where it does not use it."""

@@ -1,0 +1,228 @@
+"""`for_loop`, `while_loop`, `cond` and `switch`.
+
+Inside a compiled function each becomes one construct of the program: bodies and branches are
+traced, not run. Anywhere else they are plain Python, without any constraint on types.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from diastase.tracing.branches import Branch, case_index, chain_index, trace_switch
+from diastase.tracing.loops import (
+    LoopOptions,
+    normalise_state,
+    single_or_tuple,
+    trace_for_loop,
+    trace_while_loop,
+)
+from diastase.tracing.trace import is_tracing
+
+Function = Callable[..., Any]
+
+
+def for_loop(
+    lower_bound: Any,
+    upper_bound: Any,
+    step: Any,
+    allow_array_resizing: bool = False,
+    *,
+    experimental_preserve_dimensions: bool = True,
+) -> Callable[[Function], Function]:
+    """Loop over `range(lower_bound, upper_bound, step)`, carrying values from one to the next.
+
+    The decorated body takes the index and the carried values, and returns the new values: the
+    value itself if there is one, a tuple if there are several, nothing if there are none. Calling
+    the result with the initial values runs the loop and returns the final ones. Bounds and step
+    may be traced; a negative step counts down.
+
+    >>> from diastase import for_loop, qjit
+    >>> @qjit
+    ... def power(x: float, n: int):
+    ...     @for_loop(0, n, 1)
+    ...     def loop(i, product):
+    ...         return product * x
+    ...     return loop(1.0)
+    >>> float(power(2.0, 10))
+    1024.0
+    """
+    options = LoopOptions(allow_array_resizing, experimental_preserve_dimensions)
+    bounds = (lower_bound, upper_bound, step)
+
+    def decorate(body: Function) -> Function:
+        def loop(*state: Any) -> Any:
+            if is_tracing():
+                return trace_for_loop(bounds, body, state, options)
+            return _python_for(bounds, body, state)
+
+        return loop
+
+    return decorate
+
+
+def _python_for(bounds: tuple[Any, Any, Any], body: Function, state: tuple[Any, ...]) -> Any:
+    for index in range(*bounds):
+        state = normalise_state(body(index, *state), len(state), "for_loop")
+    return single_or_tuple(state)
+
+
+def while_loop(
+    cond_fn: Function,
+    allow_array_resizing: bool = False,
+    *,
+    experimental_preserve_dimensions: bool = True,
+) -> Callable[[Function], Function]:
+    """Loop while `cond_fn(*values)` holds, carrying values as `for_loop` does.
+
+    >>> from diastase import qjit, while_loop
+    >>> @qjit
+    ... def halvings(x: float):
+    ...     @while_loop(lambda x, count: x > 1.0)
+    ...     def loop(x, count):
+    ...         return x / 2, count + 1
+    ...     return loop(x, 0)[1]
+    >>> int(halvings(10.0))
+    4
+    """
+    options = LoopOptions(allow_array_resizing, experimental_preserve_dimensions)
+
+    def decorate(body: Function) -> Function:
+        def loop(*state: Any) -> Any:
+            if is_tracing():
+                return trace_while_loop(cond_fn, body, state, options)
+            return _python_while(cond_fn, body, state)
+
+        return loop
+
+    return decorate
+
+
+def _python_while(cond_fn: Function, body: Function, state: tuple[Any, ...]) -> Any:
+    while cond_fn(*state):
+        state = normalise_state(body(*state), len(state), "while_loop")
+    return single_or_tuple(state)
+
+
+def cond(pred: Any) -> Callable[[Function], "Conditional"]:
+    """Run the decorated function if `pred` holds; see `else_if` and `otherwise` of the result.
+
+    All branches are traced and return the same structure and shapes; dtypes are promoted to a
+    common one. Without `otherwise` the branches return nothing.
+
+    >>> from diastase import cond, qjit
+    >>> @qjit
+    ... def sign(x: float):
+    ...     @cond(x > 0)
+    ...     def branch():
+    ...         return 1
+    ...     @branch.else_if(x < 0)
+    ...     def negative():
+    ...         return -1
+    ...     @branch.otherwise
+    ...     def zero():
+    ...         return 0
+    ...     return branch()
+    >>> int(sign(-2.5))
+    -1
+    """
+    return lambda function: Conditional([(pred, function)])
+
+
+@dataclass
+class Conditional:
+    """A chain of branches under construction; calling it runs the first whose predicate holds."""
+
+    branches: list[tuple[Any, Function]]
+    default: Function | None = None
+
+    def else_if(self, pred: Any) -> Callable[[Function], "Conditional"]:
+        """Add a branch for the case that no predicate before holds but this one does."""
+
+        def add(function: Function) -> Conditional:
+            self.branches.append((pred, function))
+            return self
+
+        return add
+
+    def otherwise(self, function: Function) -> "Conditional":
+        """Add the branch for the case that no predicate holds."""
+        self.default = function
+        return self
+
+    def __call__(self, *args: Any, **keywords: Any) -> Any:
+        """Run the branch that applies, with these arguments."""
+        if is_tracing():
+            return self._trace(args, keywords)
+        for predicate, function in self.branches:
+            if predicate:
+                return function(*args, **keywords)
+        return self.default(*args, **keywords) if self.default is not None else None
+
+    def _trace(self, args: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
+        names = ["the first branch"]
+        names += [f"else_if number {k}" for k in range(1, len(self.branches))]
+        branches = [
+            _branch(name, function, args, keywords)
+            for name, (_, function) in zip(names, self.branches, strict=True)
+        ]
+        branches.append(_branch("otherwise", self.default, args, keywords))
+        index = chain_index([predicate for predicate, _ in self.branches])
+        return trace_switch(index, branches, "cond")
+
+
+def switch(index: Any) -> Callable[[Function], "Switch"]:
+    """Choose by an integer: the decorated function is the default, `branch(case)` adds cases.
+
+    Cases are any integers; the default runs where `index` equals none of them.
+
+    >>> from diastase import qjit, switch
+    >>> @qjit
+    ... def scale(index: int, x: float):
+    ...     @switch(index)
+    ...     def choose():
+    ...         return x
+    ...     @choose.branch(2)
+    ...     def double():
+    ...         return 2 * x
+    ...     return choose()
+    >>> float(scale(2, 1.5)), float(scale(7, 1.5))
+    (3.0, 1.5)
+    """
+    return lambda function: Switch(index, function)
+
+
+class Switch:
+    """A choice under construction; calling it runs the case that applies."""
+
+    def __init__(self, index: Any, default: Function):
+        self.index = index
+        self.default = default
+        self.cases: dict[int, Function] = {}
+
+    def branch(self, case: int) -> Callable[[Function], "Switch"]:
+        """Add the function for one case."""
+
+        def add(function: Function) -> Switch:
+            self.cases[case] = function
+            return self
+
+        return add
+
+    def __call__(self, *args: Any, **keywords: Any) -> Any:
+        """Run the case that applies, with these arguments."""
+        if not is_tracing():
+            return self.cases.get(int(self.index), self.default)(*args, **keywords)
+        branches = [
+            _branch(f"the branch of case {case}", function, args, keywords)
+            for case, function in self.cases.items()
+        ]
+        branches.append(_branch("the default branch", self.default, args, keywords))
+        return trace_switch(case_index(self.index, list(self.cases)), branches, "switch")
+
+
+def _branch(
+    name: str, function: Function | None, args: tuple[Any, ...], keywords: dict[str, Any]
+) -> Branch:
+    if function is None:
+        return Branch(name, lambda: None, is_missing=True)
+    return Branch(name, lambda: function(*args, **keywords))

@@ -1,0 +1,82 @@
+"""Primitives of control flow: `for_loop`, `while_loop`, `switch` (of `cond` and `switch`).
+
+Regions are closed jaxprs without constants; what they close over are leading operands. Results
+have the types of the (first) region's results: tracing has made the types of carried values and
+of branches equal before. The names and parameters are the contract with the compiler:
+
+    for_loop    [*consts, lower, upper, step, *carry]   body: [*consts, index, *carry] -> carry
+    while_loop  [*cond_consts, *body_consts, *carry]    condition: [*cond_consts, *carry] -> bool
+                                                        body: [*body_consts, *carry] -> carry
+    switch      [index, *operands]                      branches: [*operands] -> results
+
+The index of `switch` is an i64 in the range of the branches. With quantum bodies the register is
+the first carried value or operand, and the first result.
+"""
+
+from collections.abc import Sequence
+from typing import Any
+
+from jax.extend.core import ClosedJaxpr, Primitive
+
+from diastase.primitives.define import define_primitive
+
+_LATER = "the derivatives of this construct are not implemented yet; use jax.lax meanwhile"
+_MISSING_RULES = {
+    "jvp": _LATER,
+    "transpose": _LATER,
+    "vmap": "batching of this construct is not implemented yet; use jax.lax meanwhile",
+}
+
+
+def _effects(*jaxprs: ClosedJaxpr) -> set[Any]:
+    return set[Any]().union(*(jaxpr.effects for jaxpr in jaxprs))
+
+
+def _for_loop_abstract_eval(
+    *_: Any,
+    body_jaxpr: ClosedJaxpr,
+    body_nconsts: int,
+    apply_reverse_transform: bool,
+    preserve_dimensions: bool,
+) -> tuple[Sequence[Any], set[Any]]:
+    return body_jaxpr.out_avals, _effects(body_jaxpr)
+
+
+def _while_loop_abstract_eval(
+    *_: Any,
+    cond_jaxpr: ClosedJaxpr,
+    body_jaxpr: ClosedJaxpr,
+    cond_nconsts: int,
+    body_nconsts: int,
+    preserve_dimensions: bool,
+) -> tuple[Sequence[Any], set[Any]]:
+    return body_jaxpr.out_avals, _effects(cond_jaxpr, body_jaxpr)
+
+
+def _switch_abstract_eval(
+    *_: Any, branch_jaxprs: tuple[ClosedJaxpr, ...]
+) -> tuple[Sequence[Any], set[Any]]:
+    return branch_jaxprs[0].out_avals, _effects(*branch_jaxprs)
+
+
+for_loop_p: Primitive = define_primitive(
+    "for_loop",
+    construct="for_loop",
+    abstract_eval=_for_loop_abstract_eval,
+    has_effects=True,
+    missing_rules=_MISSING_RULES,
+)
+while_loop_p: Primitive = define_primitive(
+    "while_loop",
+    construct="while_loop",
+    abstract_eval=_while_loop_abstract_eval,
+    has_effects=True,
+    missing_rules=_MISSING_RULES,
+)
+switch_p: Primitive = define_primitive(
+    "switch",
+    construct="cond or switch",
+    abstract_eval=_switch_abstract_eval,
+    has_effects=True,
+    missing_rules=_MISSING_RULES,
+)

@@ -1,0 +1,177 @@
+"""`cond` and `switch` inside compiled functions: all branches traced, one `switch` equation.
+
+Branches return the same structure and shapes; dtypes are promoted to a common one, by JAX's rules.
+What any branch closes over is an operand of all. A quantum register is threaded through all
+branches if one of them uses it.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+
+from diastase.primitives.control_flow import switch_p
+from diastase.tracing.control_flow_errors import (
+    BranchStructureError,
+    BranchTypeError,
+    MissingBranchError,
+    PredicateError,
+)
+from diastase.tracing.leaves import Leaves, flatten, type_name
+from diastase.tracing.regions import Region, current_scope, flush_scope, trace_region
+from diastase_mlir.diagnostics import user_span
+from diastase_mlir.jax_internals import convert_outputs, select_inputs
+
+
+@dataclass(frozen=True)
+class Branch:
+    """One branch: a function without arguments, and what messages call it."""
+
+    name: str
+    function: Callable[[], Any]
+    is_missing: bool = False
+    """Stands for an `otherwise` that was not given."""
+
+
+def trace_switch(index: Any, branches: Sequence[Branch], construct: str) -> Any:
+    """Record a choice; `index` counts the branches from 0 and is in range."""
+    flush_scope()
+    traced = [_trace_branch(branch, construct) for branch in branches]
+    tree = _common_structure(branches, [results for _, results in traced])
+    regions = [region for region, _ in traced]
+    if any(region.uses_register for region in regions):
+        regions = [region.threaded() for region in regions]
+    avals = _common_types(branches, regions, traced[0][1].names)
+    operands, regions = _share_captured(regions)
+    jaxprs = tuple(
+        convert_outputs(region.jaxpr, [*region.jaxpr.out_avals[: region.uses_register], *avals])
+        for region in regions
+    )
+    results = switch_p.bind(index, *operands, branch_jaxprs=jaxprs)
+    scope = current_scope()
+    if scope is not None and regions[0].uses_register:
+        register, *results = results
+        scope.replace_register(register)
+    return jax.tree.unflatten(tree, results)
+
+
+def chain_index(predicates: Sequence[Any]) -> Any:
+    """The position of the first predicate that holds; their number if none does."""
+    index = jnp.asarray(len(predicates), dtype=int)
+    for position, predicate in reversed(list(enumerate(predicates))):
+        index = jnp.where(_as_boolean(predicate), jnp.asarray(position, dtype=int), index)
+    return index
+
+
+def case_index(index: Any, cases: Sequence[int]) -> Any:
+    """The position of the case that `index` equals; their number if there is none."""
+    value = _scalar(index, "The index of a switch")
+    if not jnp.issubdtype(value.dtype, jnp.integer):
+        raise PredicateError(
+            what="The index of a switch",
+            found=f"{type_name(value.aval)}, not an integer",
+            span=user_span(),
+        )
+    position = jnp.asarray(len(cases), dtype=int)
+    for number, case in enumerate(cases):
+        # A case that the index's type cannot hold is never met.
+        if jnp.iinfo(value.dtype).min <= case <= jnp.iinfo(value.dtype).max:
+            position = jnp.where(value == case, jnp.asarray(number, dtype=int), position)
+    return position
+
+
+def _as_boolean(predicate: Any) -> Any:
+    value = _scalar(predicate, "The predicate of a cond")
+    return value if value.dtype == bool else value != 0
+
+
+def _scalar(value: Any, what: str) -> Any:
+    """A value with one element, as a rank-0 array."""
+    leaves = flatten(value, what, what)
+    if len(leaves.values) != 1 or leaves.values[0].size != 1:
+        found = ", ".join(type_name(aval) for aval in leaves.avals) or "nothing"
+        raise PredicateError(what=what, found=found, span=user_span())
+    (scalar,) = leaves.values
+    return scalar if scalar.shape == () else scalar.reshape(())
+
+
+def _trace_branch(branch: Branch, construct: str) -> tuple[Region, Leaves]:
+    returned: list[Leaves] = []
+
+    def flat_branch() -> Sequence[Any]:
+        leaves = flatten(branch.function(), construct, "result")
+        returned.append(leaves)
+        return leaves.values
+
+    region = trace_region(flat_branch, [], construct)
+    return region, replace(returned[-1], values=())
+
+
+def _common_structure(branches: Sequence[Branch], results: Sequence[Leaves]) -> Any:
+    first = results[0]
+    for branch, other in zip(branches, results, strict=True):
+        if other.tree == first.tree:
+            continue
+        if branch.is_missing:
+            raise MissingBranchError(
+                first=branches[0].name, structure=_describe(first.tree), span=user_span()
+            )
+        raise BranchStructureError(
+            first=branches[0].name,
+            first_structure=_describe(first.tree),
+            other=branch.name,
+            other_structure=_describe(other.tree),
+            span=user_span(),
+        )
+    return first.tree
+
+
+def _common_types(
+    branches: Sequence[Branch], regions: Sequence[Region], names: Sequence[str]
+) -> list[Any]:
+    """The type of each result: the shape of all branches, the dtype promoted over them."""
+    columns = zip(*(region.result_avals for region in regions), strict=True)
+    return [
+        _common_type(branches, column, name) for column, name in zip(columns, names, strict=True)
+    ]
+
+
+def _common_type(branches: Sequence[Branch], avals: Sequence[Any], name: str) -> Any:
+    first = avals[0]
+    for branch, aval in zip(branches, avals, strict=True):
+        extended = jnp.issubdtype(first.dtype, jax.dtypes.extended)
+        if aval.shape != first.shape or (extended and aval.dtype != first.dtype):
+            raise BranchTypeError(
+                leaf=name,
+                first=branches[0].name,
+                first_type=type_name(first),
+                other=branch.name,
+                other_type=type_name(aval),
+                span=user_span(),
+            )
+    if all(aval.dtype == first.dtype for aval in avals):
+        return first.update(weak_type=all(aval.weak_type for aval in avals))
+    return first.update(dtype=jnp.result_type(*avals), weak_type=False)
+
+
+def _share_captured(regions: Sequence[Region]) -> tuple[list[Any], list[Region]]:
+    """All captured values once, the register after them, as inputs of every region."""
+    captured = {id(value): value for region in regions for value in region.captured}
+    positions = {key: position for position, key in enumerate(captured)}
+    scope = current_scope()
+    uses_register = regions[0].uses_register
+    register = [scope.register] if scope is not None and uses_register else []
+    operands = [*captured.values(), *register]
+    avals = [jax.typeof(value) for value in captured.values()] + [r.aval for r in register]
+    shared: list[Region] = []
+    for region in regions:
+        order = [positions[id(value)] for value in region.captured]
+        order += [len(captured)] * uses_register
+        shared.append(replace(region, jaxpr=select_inputs(region.jaxpr, order, avals)))
+    return operands, shared
+
+
+def _describe(tree: Any) -> str:
+    return str(tree).removeprefix("PyTreeDef(").removesuffix(")")
