@@ -9,5 +9,6 @@ import jax
 jax.config.update("jax_enable_x64", True)
 
 from diastase.api.qjit import QJIT, qjit  # noqa: E402
+from diastase.api.quantum import measure  # noqa: E402
 
-__all__ = ["QJIT", "qjit"]
+__all__ = ["QJIT", "measure", "qjit"]

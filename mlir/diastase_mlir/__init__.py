@@ -20,6 +20,7 @@ from diastase_mlir.errors import (
     LoweringError,
     UnsupportedTypeError,
 )
+from diastase_mlir.kernels import GATES
 from diastase_mlir.lowered import HostCallback, LoweredModule
 from diastase_mlir.lowering.module import lower
 from diastase_mlir.options import CompileOptions
@@ -28,6 +29,7 @@ from diastase_mlir.program import DimensionBindings, Program
 from diastase_runtime.abi import Artifact
 
 __all__ = [
+    "GATES",
     "PIPELINE",
     "Artifact",
     "CacheWarning",

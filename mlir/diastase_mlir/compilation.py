@@ -19,6 +19,8 @@ from diastase_mlir.codegen.llvm_text import for_llvmlite
 from diastase_mlir.codegen.machine import InvalidLLVMError, emit_object, optimise
 from diastase_mlir.dialects import DIALECTS
 from diastase_mlir.dumps import Dumps
+from diastase_mlir.kernels import engine_library
+from diastase_mlir.kernels import engine_library
 from diastase_mlir.lowered import LoweredModule
 from diastase_mlir.options import CompileOptions
 from diastase_mlir.pipeline import PIPELINE
@@ -72,11 +74,11 @@ def compile_module(lowered: LoweredModule, options: CompileOptions) -> Compilati
     def build(library: Path) -> None:
         _build_library(linked.text, library, lowered, options, clock)
 
-    artifact = replace(_of_program(_UNBUILT, lowered), imports=linked.imports)
-    if store is None:
-        artifact = uncached_artifact(artifact, build)
+    unplaced = Artifact(name="", library=Path(), arguments=(), results=(), imports=linked.imports)
+    if store is not None:
+        artifact = _of_program(store.add(key, unplaced, build), lowered)
     else:
-        artifact = _of_program(store.add(key, replace(artifact, sites=()), build), lowered)
+        artifact = uncached_artifact(_of_program(unplaced, lowered), build)
     return Compilation(artifact, False, clock.timings)
 
 
@@ -97,11 +99,9 @@ def llvm_ir_text(lowered: LoweredModule, options: CompileOptions) -> str:
     return str(optimise(linked.text, EXPORTED))
 
 
-_UNBUILT = Artifact(name="", library=Path(), arguments=(), results=())
-
-
 def _of_program(artifact: Artifact, lowered: LoweredModule) -> Artifact:
     """Fill in what is the program's own: equal machine code may serve different programs."""
+    uses_engine = any(imported.library == "engine" for imported in artifact.imports)
     return replace(
         artifact,
         name=lowered.name,
@@ -109,6 +109,7 @@ def _of_program(artifact: Artifact, lowered: LoweredModule) -> Artifact:
         results=lowered.results,
         sites=lowered.sites,
         callbacks=tuple(callback.type for callback in lowered.callbacks),
+        engine=engine_library() if lowered.uses_engine else None,
     )
 
 

@@ -6,6 +6,7 @@ legalisation would silently turn every unsigned operation into a signed one.
 """
 
 from diastase_mlir.passes.detensorize_scalars import detensorize_scalars
+from diastase_mlir.passes.quantum_to_runtime import quantum_to_runtime
 from diastase_mlir.stages import Pipeline, Stage
 
 _CLEAN = ("canonicalize", "cse")
@@ -20,6 +21,12 @@ PIPELINE = Pipeline(
             "what lowering built, verified before anything touches it",
             (),
             remain=_ARRAYS | {"stablehlo", "chlo", "quantum"},
+        ),
+        Stage(
+            "quantum-to-runtime",
+            "while arrays are values: what the engine reads and writes is bufferized with the rest",
+            (quantum_to_runtime,),
+            remain=_ARRAYS | {"stablehlo", "chlo"},
         ),
         Stage(
             "stablehlo-to-linalg",

@@ -22,6 +22,8 @@ from diastase_mlir.lowering import control_flow as _control_flow  # noqa: F401
 from diastase_mlir.lowering import counted_loops as _counted_loops  # noqa: F401
 from diastase_mlir.lowering import indexing as _indexing  # noqa: F401
 from diastase_mlir.lowering import linear_algebra as _linear_algebra  # noqa: F401
+from diastase_mlir.lowering import measurement as _measurement  # noqa: F401
+from diastase_mlir.lowering import quantum as _quantum  # noqa: F401
 from diastase_mlir.lowering import random as _random  # noqa: F401
 from diastase_mlir.lowering import reductions as _reductions  # noqa: F401
 from diastase_mlir.lowering import sizes as _sizes  # noqa: F401

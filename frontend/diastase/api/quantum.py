@@ -1,0 +1,58 @@
+"""Quantum operations that PennyLane does not have, or not for compiled programs."""
+
+from typing import Any
+
+import jax
+
+from diastase.primitives.quantum import measure_p
+from diastase.tracing import qnode as _qnode  # noqa: F401  (takes over calls of QNodes)
+from diastase.tracing.quantum_errors import OutsideProgramError, ParameterTypeError
+from diastase.tracing.quantum_scope import CircuitScope
+from diastase.tracing.regions import current_scope
+from diastase.tracing.wires import split_positions
+from diastase_mlir import at, user_span
+
+
+def measure(wires: Any, reset: bool = False, postselect: int | None = None) -> jax.Array:
+    """Measure one wire in the middle of a circuit; the outcome is a traced boolean.
+
+    The state collapses, so everything after, the QNode's results included, is what it is *for the
+    outcome found in this run* (not an average over outcomes, as `qml.measure` gives). With
+    `reset=True` the qubit is put back to |0> afterwards; `postselect=0` or `1` forces the outcome.
+
+        >>> @qjit
+        ... @qml.qnode(device)
+        ... def circuit():
+        ...     qml.Hadamard(0)
+        ...     outcome = measure(0)
+        ...     cond(outcome, lambda: qml.X(1))()
+        ...     return outcome, qml.expval(qml.Z(1))
+    """
+    span = user_span()
+    scope = current_scope()
+    if not isinstance(scope, CircuitScope):
+        raise OutsideProgramError(construct="measure", span=span)
+    if postselect not in (None, 0, 1):
+        reason = f"postselect is 0, 1 or None, not {postselect!r}"
+        raise ParameterTypeError(operation="measure", reason=reason, span=span)
+    labels = _wire_labels(wires)
+    if len(labels) != 1:
+        reason = f"one wire at a time, not {len(labels)}"
+        raise ParameterTypeError(operation="measure", reason=reason, span=span)
+    scope.require_own_region("measure")
+    scope.flush()
+    with at(span):
+        known, operands = split_positions(scope.wires.positions(labels, "measure"))
+    scope.register, outcome = measure_p.bind(
+        scope.register, *operands, wires=known, reset=bool(reset), postselect=postselect
+    )
+    return outcome
+
+
+def _wire_labels(wires: Any) -> list[Any]:
+    """The wires given: one, or a collection."""
+    if isinstance(wires, str) or not hasattr(wires, "__len__"):
+        return [wires]
+    if getattr(wires, "ndim", 1) == 0:
+        return [wires]
+    return list(wires)

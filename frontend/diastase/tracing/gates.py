@@ -1,0 +1,231 @@
+"""From a PennyLane operator to gate equations.
+
+In this order: a gate of the gate table by its name (with any number of controls), a matrix gate,
+the operator's PennyLane decomposition, recursively; its matrix, where that is known now. Anything
+else is refused, with the operator's name.
+
+`controls` are pairs of a wire label and the value that activates the gate. The trap: a global
+phase under controls is a phase gate, so it can never be dropped.
+"""
+
+from collections.abc import Callable, Sequence
+from typing import Any, Protocol
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pennylane as qml
+from pennylane import ops
+
+from diastase.primitives.quantum import gate_p, global_phase_p, unitary_p
+from diastase.tracing.pennylane import describe
+from diastase.tracing.quantum_errors import (
+    BroadcastParameterError,
+    ParameterTypeError,
+    UnsupportedOperationError,
+)
+from diastase.tracing.wires import WireMap, split_positions
+from diastase_mlir import GATES
+
+Controls = tuple[tuple[Any, bool], ...]
+
+LARGEST_MATRIX = 8
+"""Wires up to which an operator with neither name nor decomposition is applied as a matrix."""
+
+_OBSERVABLES = (qml.Hermitian, qml.Projector, qml.SparseHamiltonian, ops.Sum, ops.SProd)
+"""Operators that PennyLane has a matrix for, but that are no gates."""
+
+_DATA_DEPENDENT = (
+    jax.errors.ConcretizationTypeError,
+    jax.errors.TracerArrayConversionError,
+    jax.errors.TracerIntegerConversionError,
+    jax.errors.NonConcreteBooleanIndexError,
+)
+
+
+class Recorder(Protocol):
+    """Where gate equations go."""
+
+    wires: WireMap
+
+    def advance(self, primitive: Any, *operands: Any, **params: Any) -> None:
+        """Apply a primitive `register, *operands -> register` to the current register."""
+        ...
+
+
+def record(operator: Any, recorder: Recorder, controls: Controls = ()) -> None:
+    """Record an operator, under these controls."""
+    _refuse_other_than_gates(operator)
+    rule = next((rule for kinds, rule in _RULES if isinstance(operator, kinds)), None)
+    if isinstance(operator, qml.Identity):
+        _record_nothing(operator, recorder, controls)
+    elif _is_named(operator, controls):
+        _record_named(operator, recorder, controls)
+    elif rule is not None:
+        rule(operator, recorder, controls)
+    elif operator.has_decomposition:
+        _record_decomposition(operator, recorder, controls)
+    else:
+        _record_matrix(operator, recorder, controls)
+
+
+def _is_named(operator: Any, controls: Controls) -> bool:
+    """Whether the engine has the gate by name; those on arrays of wires take no controls."""
+    gate = GATES.get(operator.name)
+    return gate is not None and not (controls and gate.entry == "array")
+
+
+def _refuse_other_than_gates(operator: Any) -> None:
+    if isinstance(operator, _OBSERVABLES):
+        raise _unsupported(operator, "is an observable, not a gate")
+    if isinstance(operator, qml.operation.Channel):
+        raise _unsupported(operator, "is noise, which a state vector cannot hold")
+    if isinstance(operator, ops.MidMeasure):
+        raise _unsupported(operator, "of PennyLane: use diastase.measure in compiled programs")
+    if isinstance(operator, ops.Conditional):
+        raise _unsupported(operator, "of PennyLane: use diastase.cond in compiled programs")
+
+
+def _record_named(operator: Any, recorder: Recorder, controls: Controls) -> None:
+    """A row of the gate table."""
+    parameters = [_real_scalar(parameter, operator) for parameter in operator.data]
+    targets, control_values = _wires(operator, operator.wires, recorder, controls)
+    recorder.advance(
+        gate_p, *parameters, *targets[1], name=operator.name, num_parameters=len(parameters),
+        wires=targets[0], control_values=control_values,
+    )  # fmt: skip
+
+
+def _record_controlled(operator: Any, recorder: Recorder, controls: Controls) -> None:
+    """Its controls come first; `CNOT`, `CRX`, … have rows of their own and never come here."""
+    own = zip(operator.control_wires, map(bool, operator.control_values), strict=True)
+    record(operator.base, recorder, (*controls, *own))
+
+
+def _record_adjoint(operator: Any, recorder: Recorder, controls: Controls) -> None:
+    """The adjoint of the base: known to PennyLane, or of its decomposition in reverse order."""
+    base = operator.base
+    if isinstance(base, ops.Adjoint):
+        return record(base.base, recorder, controls)
+    if isinstance(base, ops.Controlled):
+        own = zip(base.control_wires, map(bool, base.control_values), strict=True)
+        inner = _silently(operator, lambda: ops.Adjoint(base.base))
+        return record(inner, recorder, (*controls, *own))
+    if base.has_adjoint:
+        return record(_silently(operator, base.adjoint), recorder, controls)
+    if base.has_decomposition:
+        for inner in reversed(_silently(operator, base.decomposition)):
+            record(_silently(operator, lambda inner=inner: ops.Adjoint(inner)), recorder, controls)
+        return None
+    return _record_matrix(operator, recorder, controls)
+
+
+def _record_unitary(operator: Any, recorder: Recorder, controls: Controls) -> None:
+    """A gate given by its matrix, which may be traced."""
+    _record_matrix_gate(operator, operator.data[0], recorder, controls)
+
+
+def _record_global_phase(operator: Any, recorder: Recorder, controls: Controls) -> None:
+    """exp(-i phi); under controls, a phase gate on the last one of them."""
+    phi = _real_scalar(operator.data[0], operator)
+    if not controls:
+        return recorder.advance(global_phase_p, phi)
+    *others, (wire, value) = controls
+    flip = () if value else (_silently(operator, lambda: qml.PauliX(wire)),)
+    for gate in flip:
+        record(gate, recorder)
+    phase = _silently(operator, lambda: qml.PhaseShift(-phi, wire))
+    record(phase, recorder, tuple(others))
+    for gate in flip:
+        record(gate, recorder)
+    return None
+
+
+def _record_nothing(operator: Any, recorder: Recorder, controls: Controls) -> None:
+    """Check the wires only."""
+    _wires(operator, operator.wires, recorder, controls)
+
+
+def _record_decomposition(operator: Any, recorder: Recorder, controls: Controls) -> None:
+    for inner in _silently(operator, operator.decomposition):
+        record(inner, recorder, controls)
+
+
+def _record_matrix(operator: Any, recorder: Recorder, controls: Controls) -> None:
+    """The matrix of an operator, if it is known now and small."""
+    if not operator.has_matrix:
+        raise _unsupported(operator, "has neither a decomposition nor a matrix")
+    if len(operator.wires) > LARGEST_MATRIX:
+        raise _unsupported(operator, f"has no decomposition, and {len(operator.wires)} wires")
+    matrix = _silently(operator, lambda: operator.matrix(wire_order=operator.wires))
+    _record_matrix_gate(operator, matrix, recorder, controls)
+
+
+def _record_matrix_gate(operator: Any, matrix: Any, recorder: Recorder, controls: Controls) -> None:
+    size = 2 ** len(operator.wires)
+    shape = tuple(np.shape(matrix))
+    if len(shape) == 3:
+        raise BroadcastParameterError(operation=describe(operator), shape=shape)
+    if shape != (size, size):
+        reason = f"a matrix of shape {shape} on {len(operator.wires)} wires"
+        raise ParameterTypeError(operation=describe(operator), reason=reason)
+    targets, control_values = _wires(operator, operator.wires, recorder, controls)
+    recorder.advance(
+        unitary_p, complex_array(matrix), *targets[1], wires=targets[0],
+        control_values=control_values,
+    )  # fmt: skip
+
+
+def _wires(
+    operator: Any, targets: Sequence[Any], recorder: Recorder, controls: Controls
+) -> tuple[tuple[tuple[int | None, ...], list[Any]], tuple[bool, ...]]:
+    """Positions of targets, then controls, as primitives take them; and the control values."""
+    labels = [*targets, *(wire for wire, _ in controls)]
+    positions = recorder.wires.positions(labels, describe(operator))
+    return split_positions(positions), tuple(value for _, value in controls)
+
+
+def _real_scalar(parameter: Any, operator: Any) -> Any:
+    """A parameter as f64: a number known now, or a traced scalar."""
+    if isinstance(parameter, list | tuple):
+        parameter = jnp.asarray(parameter)
+    if np.ndim(parameter) != 0:
+        raise BroadcastParameterError(
+            operation=describe(operator), shape=tuple(np.shape(parameter))
+        )
+    if jnp.issubdtype(jnp.result_type(parameter), jnp.complexfloating):
+        raise ParameterTypeError(operation=describe(operator), reason="a parameter is complex")
+    if isinstance(parameter, jax.core.Tracer):
+        return parameter.astype(jnp.float64)
+    return np.float64(parameter)
+
+
+def complex_array(matrix: Any) -> Any:
+    """A matrix as complex128: an array known now, or a traced one."""
+    if isinstance(matrix, jax.core.Tracer):
+        return matrix.astype(jnp.complex128)
+    return np.asarray(matrix, dtype=np.complex128)
+
+
+def _silently(operator: Any, function: Callable[[], Any]) -> Any:
+    """Call PennyLane without recording what it makes; it may look at traced values: refused."""
+    with qml.QueuingManager.stop_recording():
+        try:
+            return function()
+        except _DATA_DEPENDENT as error:
+            reason = "is built by PennyLane in a way that depends on a traced value"
+            raise _unsupported(operator, reason) from error
+
+
+def _unsupported(operator: Any, reason: str) -> UnsupportedOperationError:
+    return UnsupportedOperationError(operation=describe(operator), reason=reason)
+
+
+_RULES: tuple[tuple[Any, Callable[[Any, Recorder, Controls], None]], ...] = (
+    (qml.GlobalPhase, _record_global_phase),
+    (ops.Adjoint, _record_adjoint),
+    (ops.ControlledQubitUnitary, _record_controlled),
+    (ops.Controlled, _record_controlled),
+    (qml.QubitUnitary, _record_unitary),
+)
+"""By class, for what is not in the gate table under its own name; the first that fits."""

@@ -1,0 +1,154 @@
+"""PennyLane's internals: the only module that reaches into them.
+
+Two hooks are set once, on import, and do nothing unless this thread is tracing one of our
+programs, so eager PennyLane is never disturbed, in this thread or another:
+
+- `QNode.__call__`: PennyLane offers compilers no way to take over a call of a QNode.
+- `QueuingManager.append`: an operator applied while nothing records leaves no trace in PennyLane.
+
+`CircuitQueue` is the queue in which we record: it knows for each operator where it was applied,
+and in which JAX trace, and it refuses to take back what has been applied for good.
+"""
+
+import dis
+import sys
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from types import FrameType
+from typing import Any
+
+import pennylane as qml
+from pennylane.queuing import AnnotatedQueue, QueuingManager, WrappedObj
+
+from diastase.tracing.quantum_errors import AlreadyAppliedError, OutsideQNodeError
+from diastase.tracing.regions import current_scope
+from diastase_mlir.diagnostics import is_user_file, user_span
+from diastase_mlir.jax_internals import current_source_info, current_trace
+
+QNodeHandler = Callable[[qml.QNode, tuple[Any, ...], dict[str, Any]], Any]
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where an operator was applied."""
+
+    source_info: Any
+    trace: Any
+
+
+class CircuitQueue(AnnotatedQueue):
+    """What one region of a circuit has applied since the last flush."""
+
+    def __init__(self, applied: dict[int, Any]):
+        super().__init__()
+        self._applied = applied
+        """Operators of the whole circuit applied for good, by identity (and kept alive)."""
+
+    def append(self, obj: Any, **kwargs: Any) -> None:
+        """Record an object, and where."""
+        super().append(obj, place=Place(current_source_info(), current_trace()), **kwargs)
+
+    def remove(self, obj: Any) -> None:
+        """Forget an object that becomes part of another; too late if it was applied for good."""
+        operator = obj.obj if isinstance(obj, WrappedObj) else obj
+        if id(operator) in self._applied:
+            raise AlreadyAppliedError(operation=describe(operator), span=user_span())
+        super().remove(obj)
+
+    def take(self) -> Iterator[tuple[Any, Place]]:
+        """Everything recorded, in order; the queue is empty afterwards."""
+        recorded = [(obj, information["place"]) for obj, information in self.items()]
+        self.clear()
+        for obj, place in recorded:
+            if isinstance(obj, qml.operation.Operator):
+                self._applied[id(obj)] = obj
+            yield obj, place
+
+    @property
+    def is_active(self) -> bool:
+        """Whether an operator applied now would be recorded here."""
+        return QueuingManager.active_context() is self
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether nothing has been recorded."""
+        return len(self) == 0
+
+
+def describe(operator: Any) -> str:
+    """An operator in a message: its name and its wires."""
+    wires = getattr(operator, "wires", ())
+    labels = ["<traced>" if hasattr(wire, "aval") else repr(wire) for wire in wires]
+    name = getattr(operator, "name", type(operator).__name__)
+    return f"{name}(wires=[{', '.join(labels)}])" if labels else str(name)
+
+
+def settings_refused(qnode: qml.QNode) -> Iterator[tuple[str, str]]:
+    """Settings of a QNode that change its meaning and are not honoured yet, each with a hint."""
+    if qnode.shots.total_shots is not None or qnode.device.shots.total_shots is not None:
+        yield "shots", "remove the shots; sampling comes with a later version"
+    for transform in qnode.compile_pipeline:
+        yield f"the transform {transform}", "apply it outside of compiled programs for now"
+    method = qnode.execute_kwargs.get("mcm_method")
+    if method not in (None, "single-branch-statistics"):
+        yield f"mcm_method={method!r}", "only single-branch-statistics is compiled"
+    if qnode.execute_kwargs.get("postselect_mode") is not None:
+        yield "a postselect_mode", "it has a meaning with shots only, which come later"
+
+
+def takes_shots(qnode: qml.QNode) -> bool:
+    """Whether the quantum function itself has a parameter called `shots`."""
+    return qnode._qfunc_uses_shots_arg
+
+
+def intercept_qnodes(is_tracing: Callable[[], bool], handler: QNodeHandler) -> None:
+    """Send each call of a QNode made while this thread is tracing to `handler`."""
+    original = qml.QNode.__call__
+
+    def call(self: qml.QNode, *args: Any, **kwargs: Any) -> Any:
+        if not is_tracing():
+            return original(self, *args, **kwargs)
+        return handler(self, args, kwargs)
+
+    call.__doc__ = original.__doc__
+    qml.QNode.__call__ = call
+
+
+def refuse_unrecorded(is_tracing: Callable[[], bool]) -> None:
+    """While this thread is tracing, refuse an operator applied while nothing records it."""
+    original = QueuingManager.append.__func__
+
+    def append(cls: type[QueuingManager], obj: Any, **kwargs: Any) -> None:
+        original(cls, obj, **kwargs)
+        if cls.recording() or current_scope() is not None or not is_tracing():
+            return
+        if isinstance(obj, qml.operation.Operator) and _is_statement(_user_frame()):
+            raise OutsideQNodeError(operation=describe(obj), span=user_span())
+
+    QueuingManager.append = classmethod(append)
+
+
+def _user_frame() -> FrameType | None:
+    """The user's innermost frame."""
+    frame: FrameType | None = sys._getframe(2)  # pyright: ignore[reportPrivateUsage]
+    while frame is not None and not is_user_file(frame.f_code.co_filename):
+        frame = frame.f_back
+    return frame
+
+
+def _is_statement(frame: FrameType | None) -> bool:
+    """Whether the call under way in a frame is a statement: its value is thrown away.
+
+    `qml.X(0)` as a statement can only be meant to be applied; as an expression (an observable,
+    say) it is data, which is allowed anywhere. PennyLane cannot tell, the bytecode can.
+    """
+    if frame is None:
+        return False
+    following = (
+        instruction.opname
+        for instruction in dis.get_instructions(frame.f_code)
+        if instruction.offset > frame.f_lasti and instruction.opname not in ("CACHE", "PRECALL")
+    )
+    # In 3.11 `f_lasti` may stand on the PRECALL of the call under way.
+    name = next(following, "")
+    return (next(following, "") if name == "CALL" else name) == "POP_TOP"

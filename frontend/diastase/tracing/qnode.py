@@ -1,0 +1,109 @@
+"""A QNode called while a program is being traced: one `qnode` equation.
+
+The quantum function runs once, with its arguments as they are (tracers, or plain Python values,
+which stay plain); what it closes over becomes the operands of the equation. The body allocates a
+register of its own, so every call starts from |0…0>.
+
+The trap: the size of the register may be known only at the end (a device without wires), so the
+`allocate_qubits` equation is completed after the body has been traced.
+"""
+
+from collections.abc import Sequence
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pennylane as qml
+from jax.extend.core import ClosedJaxpr
+
+from diastase.primitives.quantum import allocate_p, qnode_p, release_p
+from diastase.tracing.measurements import measure_process
+from diastase.tracing.pennylane import (
+    intercept_qnodes,
+    refuse_unrecorded,
+    settings_refused,
+    takes_shots,
+)
+from diastase.tracing.quantum_errors import (
+    UnsupportedDeviceError,
+    UnsupportedQNodeError,
+    UnsupportedReturnError,
+)
+from diastase.tracing.quantum_scope import Circuit, CircuitScope
+from diastase.tracing.trace import is_tracing
+from diastase.tracing.wires import WireMap
+from diastase_mlir import user_span
+from diastase_mlir.jax_internals import trace_to_jaxpr
+
+DEVICES = frozenset({"lightning.qubit", "default.qubit"})
+"""Devices that the state-vector engine stands for."""
+
+
+def call_qnode(qnode: qml.QNode, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """Trace the QNode's body and record its call; the results have the structure returned."""
+    name = getattr(qnode.func, "__name__", "qnode")
+    _refuse_unsupported(qnode, name, kwargs)
+    labels = None if qnode.device.wires is None else tuple(qnode.device.wires)
+    circuit = Circuit(name, WireMap(name, labels))
+    structure: list[Any] = []
+
+    def body() -> Sequence[Any]:
+        scope = CircuitScope(circuit, allocate_p.bind(num_wires=0))
+        with scope.recording():
+            returned = qnode.func(*args, **kwargs)
+            scope.flush()
+        leaves, tree = jax.tree_util.tree_flatten(returned, is_leaf=_is_quantum)
+        structure.append(tree)
+        results = [_result(leaf, scope) for leaf in leaves]
+        release_p.bind(scope.register)
+        return results
+
+    jaxpr, captured = trace_to_jaxpr(body, [], name)
+    number = circuit.wires.number
+    results = qnode_p.bind(
+        *captured, jaxpr=_with_size(jaxpr, number), name=name, num_wires=number,
+        device=qnode.device.name,
+    )  # fmt: skip
+    return jax.tree_util.tree_unflatten(structure[0], results)
+
+
+def _refuse_unsupported(qnode: qml.QNode, name: str, kwargs: dict[str, Any]) -> None:
+    if qnode.device.name not in DEVICES:
+        raise UnsupportedDeviceError(qnode=name, device=qnode.device.name, span=user_span())
+    for setting, hint in settings_refused(qnode):
+        raise UnsupportedQNodeError(qnode=name, setting=setting, hint=hint, span=user_span())
+    if "shots" in kwargs and not takes_shots(qnode):
+        hint = "remove the shots; sampling comes with a later version"
+        raise UnsupportedQNodeError(qnode=name, setting="shots", hint=hint, span=user_span())
+
+
+def _is_quantum(value: Any) -> bool:
+    """PennyLane's objects are pytrees themselves; here they are leaves."""
+    return isinstance(value, qml.measurements.MeasurementProcess | qml.operation.Operator)
+
+
+def _result(leaf: Any, scope: CircuitScope) -> Any:
+    """One result: a measurement of the final state, or a classical value."""
+    if isinstance(leaf, qml.measurements.MeasurementProcess):
+        return measure_process(leaf, scope)
+    if isinstance(leaf, jax.Array | np.ndarray | np.generic | bool | int | float | complex):
+        return jnp.asarray(leaf)
+    hint = "a QNode returns measurements, outcomes and arrays, in any pytree"
+    raise UnsupportedReturnError(
+        function=f"the QNode {scope.circuit.name}", value=repr(leaf), hint=hint
+    )
+
+
+def _with_size(jaxpr: ClosedJaxpr, num_wires: int) -> ClosedJaxpr:
+    """Give the body's own `allocate_qubits`, its first one, the size of its register."""
+    equations = list(jaxpr.jaxpr.eqns)
+    position = next(
+        index for index, equation in enumerate(equations) if equation.primitive is allocate_p
+    )
+    equations[position] = equations[position].replace(params={"num_wires": num_wires})
+    return jaxpr.replace(jaxpr=jaxpr.jaxpr.replace(eqns=equations))
+
+
+intercept_qnodes(is_tracing, call_qnode)
+refuse_unrecorded(is_tracing)

@@ -1,0 +1,234 @@
+"""Errors of the capture of quantum programs."""
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from diastase_runtime.errors import DiastaseError
+
+
+@dataclass(eq=False, kw_only=True)
+class OutsideQNodeError(DiastaseError, RuntimeError):
+    """A quantum operation outside of any QNode, in a function being compiled.
+
+        @qjit
+        def f():
+            qml.X(0)             # on which device?
+
+    Make the function that applies it a QNode, with `@qml.qnode(device)`, and call that.
+    """
+
+    title: ClassVar[str] = "Quantum operation outside of a QNode"
+    message: ClassVar[str] = "{operation} is applied on no device"
+    label: ClassVar[str] = "applied here"
+    help: ClassVar[str] = "decorate the function that applies it with @qml.qnode(device)"
+    operation: str
+
+
+@dataclass(eq=False, kw_only=True)
+class OutsideProgramError(DiastaseError, RuntimeError):
+    """`measure` called by plain Python; it works in QNodes compiled by `qjit` only.
+
+    In uncompiled PennyLane use `qml.measure`.
+    """
+
+    title: ClassVar[str] = "Outside of a compiled program"
+    message: ClassVar[str] = "{construct} works only inside a QNode that qjit compiles"
+    help: ClassVar[str] = "put @qjit above @qml.qnode, or use PennyLane's own qml.measure"
+    construct: str
+
+
+@dataclass(eq=False, kw_only=True)
+class UnsupportedDeviceError(DiastaseError, NotImplementedError):
+    """A QNode on a device that compiled programs cannot use.
+
+    `lightning.qubit` and `default.qubit` run on the state-vector engine of diastase.
+    """
+
+    title: ClassVar[str] = "Unsupported device"
+    message: ClassVar[str] = "the QNode {qnode} runs on {device}"
+    help: ClassVar[str] = "use lightning.qubit or default.qubit; other devices come later"
+    qnode: str
+    device: str
+
+
+@dataclass(eq=False, kw_only=True)
+class UnsupportedQNodeError(DiastaseError, NotImplementedError):
+    """A setting of a QNode that compiled programs do not honour yet, so it is refused."""
+
+    title: ClassVar[str] = "Not supported yet"
+    message: ClassVar[str] = "the QNode {qnode} has {setting}"
+    help: ClassVar[str] = "{hint}"
+    qnode: str
+    setting: str
+    hint: str
+
+
+@dataclass(eq=False, kw_only=True)
+class WireOutOfRangeError(DiastaseError, ValueError):
+    """An operation on a wire that the device does not have."""
+
+    title: ClassVar[str] = "Wire out of range"
+    message: ClassVar[str] = "{operation} acts on wire {wire!r}; the device has the wires {wires}"
+    label: ClassVar[str] = "applied here"
+    operation: str
+    wire: object
+    wires: object
+
+
+@dataclass(eq=False, kw_only=True)
+class OverlappingWiresError(DiastaseError, ValueError):
+    """An operation that uses a wire twice."""
+
+    title: ClassVar[str] = "Overlapping wires"
+    message: ClassVar[str] = "{operation} uses wire {wire!r} twice"
+    label: ClassVar[str] = "applied here"
+    operation: str
+    wire: object
+
+
+@dataclass(eq=False, kw_only=True)
+class WireTypeError(DiastaseError, TypeError):
+    """A wire that is traced but cannot number one: not an integer, or not a scalar.
+
+    Traced wires are positions, so they also need a device whose wires are 0, 1, 2, ….
+    """
+
+    title: ClassVar[str] = "Unusable traced wire"
+    message: ClassVar[str] = "{operation}: {reason}"
+    label: ClassVar[str] = "applied here"
+    operation: str
+    reason: str
+
+
+@dataclass(eq=False, kw_only=True)
+class UnknownWiresError(DiastaseError, ValueError):
+    """A device without wires, and a circuit that does not say how many it needs.
+
+        qml.device("lightning.qubit")        # no wires
+
+    The number of qubits must be known when the program is compiled: it is the number of the
+    wires 0, 1, 2, … that the circuit names, unless a wire is traced or the numbers have gaps.
+    """
+
+    title: ClassVar[str] = "Unknown number of wires"
+    message: ClassVar[str] = "the device of {qnode} has no wires, and {reason}"
+    help: ClassVar[str] = "give the device its wires: qml.device(name, wires=4)"
+    qnode: str
+    reason: str
+
+
+@dataclass(eq=False, kw_only=True)
+class UnsupportedOperationError(DiastaseError, NotImplementedError):
+    """A quantum operation that cannot be compiled.
+
+    Gates are compiled by name, by their PennyLane decomposition, or by their matrix, where it is
+    known at compile time. What has none of these, or a decomposition that looks at traced
+    values, is refused.
+    """
+
+    title: ClassVar[str] = "Unsupported operation"
+    message: ClassVar[str] = "{operation} {reason}"
+    label: ClassVar[str] = "applied here"
+    operation: str
+    reason: str
+
+
+@dataclass(eq=False, kw_only=True)
+class BroadcastParameterError(DiastaseError, TypeError):
+    """A gate parameter that is an array: parameter broadcasting.
+
+    qml.RX(jnp.array([0.1, 0.2]), wires=0)
+    """
+
+    title: ClassVar[str] = "Parameter broadcasting is not supported yet"
+    message: ClassVar[str] = "{operation} takes scalars, but got an array of shape {shape}"
+    label: ClassVar[str] = "applied here"
+    help: ClassVar[str] = "loop over the values, with one call of the QNode for each"
+    operation: str
+    shape: tuple[int, ...]
+
+
+@dataclass(eq=False, kw_only=True)
+class ParameterTypeError(DiastaseError, TypeError):
+    """A gate parameter that is no real number, or a matrix of the wrong shape."""
+
+    title: ClassVar[str] = "Bad parameter"
+    message: ClassVar[str] = "{operation}: {reason}"
+    label: ClassVar[str] = "applied here"
+    operation: str
+    reason: str
+
+
+@dataclass(eq=False, kw_only=True)
+class AlreadyAppliedError(DiastaseError, RuntimeError):
+    """An operator that was applied already is used as part of another.
+
+        op = qml.RX(x, 0)
+        m = measure(0)           # op has been applied before the measurement
+        qml.adjoint(op)          # too late to take it back
+
+    PennyLane un-applies an operator that becomes part of another one; after a measurement or
+    control flow that is impossible. Make a new operator instead.
+    """
+
+    title: ClassVar[str] = "Operator already applied"
+    message: ClassVar[str] = (
+        "{operation} was applied before a measurement or control flow and cannot become part of "
+        "another operator or of an observable"
+    )
+    label: ClassVar[str] = "used again here"
+    help: ClassVar[str] = "build a new operator here"
+    operation: str
+
+
+@dataclass(eq=False, kw_only=True)
+class ForeignRegionError(DiastaseError, NotImplementedError):
+    """A quantum operation inside a function that something else than diastase calls.
+
+    Inside `jax.lax` control flow, `jax.vmap`, `jax.grad`, …, and inside a quantum function given
+    to `qml.adjoint` or `qml.ctrl`, operations would be applied a wrong number of times or in a
+    wrong order, so they are refused. Use diastase's `for_loop`, `while_loop`, `cond` and `switch`.
+    """
+
+    title: ClassVar[str] = "Not supported yet"
+    message: ClassVar[str] = "{operation} inside {region}"
+    label: ClassVar[str] = "applied here"
+    help: ClassVar[str] = "use for_loop, while_loop, cond or switch of diastase"
+    operation: str
+    region: str
+
+
+@dataclass(eq=False, kw_only=True)
+class UnsupportedMeasurementError(DiastaseError, NotImplementedError):
+    """A measurement that cannot be compiled yet.
+
+    Compiled are `expval`, `var`, `probs` and `state`, without shots.
+    """
+
+    title: ClassVar[str] = "Unsupported measurement"
+    message: ClassVar[str] = "{measurement} {reason}"
+    help: ClassVar[str] = "expval, var, probs and state are compiled, without shots"
+    measurement: str
+    reason: str
+
+
+@dataclass(eq=False, kw_only=True)
+class UnsupportedObservableError(DiastaseError, NotImplementedError):
+    """An observable that cannot be compiled."""
+
+    title: ClassVar[str] = "Unsupported observable"
+    message: ClassVar[str] = "{observable} {reason}"
+    observable: str
+    reason: str
+
+
+@dataclass(eq=False, kw_only=True)
+class UnsupportedReturnError(DiastaseError, TypeError):
+    """A QNode, a loop or a branch that returns what it cannot."""
+
+    title: ClassVar[str] = "Unsupported return value"
+    message: ClassVar[str] = "{function} returned {value}"
+    help: ClassVar[str] = "{hint}"
+    function: str
+    value: str
+    hint: str

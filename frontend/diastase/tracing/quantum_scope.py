@@ -1,0 +1,121 @@
+"""The capture of quantum operations in one region of a circuit.
+
+A region is a QNode's body, a loop's body or a branch. Each has its own queue, into which PennyLane
+puts what the user applies, and its own register tracer; `flush` turns what is in the queue into
+equations on the register. `circuit` is what the regions of one QNode share.
+
+The rule that keeps results right: an operation counts only if it was recorded while the region's
+own JAX trace was the current one, and in the region's own queue. Inside `jax.lax` loops, `vmap`,
+`grad` (another trace), or a function given to `qml.adjoint` (another queue), it would be applied a
+wrong number of times or out of order: refused.
+"""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Any
+
+import pennylane as qml
+
+from diastase.tracing.gates import record
+from diastase.tracing.pennylane import CircuitQueue, Place, describe
+from diastase.tracing.quantum_errors import ForeignRegionError, UnsupportedReturnError
+from diastase.tracing.regions import quantum_scope
+from diastase.tracing.wires import WireMap
+from diastase_mlir import at, span_of, user_span
+from diastase_mlir.jax_internals import current_trace, source_context
+
+
+@dataclass
+class Circuit:
+    """What all regions of one QNode's circuit have in common."""
+
+    name: str
+    wires: WireMap
+    applied: dict[int, Any] = field(default_factory=dict)
+    """Operators that can no longer be taken back, by identity."""
+
+
+class CircuitScope:
+    """One region, while it is being traced; the `QuantumScope` that control flow sees."""
+
+    def __init__(self, circuit: Circuit, register: Any):
+        self.circuit = circuit
+        self.wires = circuit.wires
+        self.register = register
+        self.queue = CircuitQueue(circuit.applied)
+        self._trace = current_trace()
+        self._initial_register = register
+
+    @contextmanager
+    def recording(self) -> Iterator["CircuitScope"]:
+        """Record what is applied inside."""
+        with quantum_scope(self), self.queue:
+            yield self
+
+    # --- for whoever records equations ---------------------------------------------------------
+
+    def advance(self, primitive: Any, *operands: Any, **params: Any) -> None:
+        """Apply a primitive `register, *operands -> register`."""
+        self.register = primitive.bind(self.register, *operands, **params)
+
+    def require_own_region(self, operation: str) -> None:
+        """Refuse what happens now, unless it happens in this region and nothing inside it."""
+        region = self._foreign_region()
+        if region is not None:
+            raise ForeignRegionError(operation=operation, region=region, span=user_span())
+
+    def _foreign_region(self) -> str | None:
+        if current_trace() is not self._trace:
+            return "a function traced by JAX (jax.lax control flow, vmap, grad, …)"
+        if not self.queue.is_active:
+            return "a quantum function recorded by PennyLane (qml.adjoint, qml.ctrl, a tape, …)"
+        return None
+
+    # --- for control flow (`regions.QuantumScope`) ---------------------------------------------
+
+    def flush(self) -> None:
+        """Record everything pending; inside a foreign region nothing of ours can be pending."""
+        if self._foreign_region() is None:
+            self._record_pending()
+
+    def replace_register(self, register: Any) -> None:
+        """Go on with the result of a control-flow equation."""
+        self.require_own_region("control flow with quantum operations")
+        self.register = register
+
+    @contextmanager
+    def enter_region(self, register: Any) -> Iterator["CircuitScope"]:
+        """Record into the trace that is current now."""
+        with CircuitScope(self.circuit, register).recording() as inner:
+            yield inner
+
+    @property
+    def used(self) -> bool:
+        """Whether any quantum operation was recorded in the region."""
+        return not self.queue.is_empty or self.register is not self._initial_register
+
+    def final_register(self) -> Any:
+        """The register that the region returns; a measurement process has no meaning in it."""
+        for obj in self.queue.queue:
+            if isinstance(obj, qml.measurements.MeasurementProcess):
+                hint = "return measurement processes from the QNode itself, at its end"
+                value = f"the measurement {obj}"
+                raise UnsupportedReturnError(
+                    function="a loop body or branch", value=value, hint=hint, span=user_span()
+                )
+        self._record_pending()
+        return self.register
+
+    def _record_pending(self) -> None:
+        for obj, place in self.queue.take():
+            if isinstance(obj, qml.operation.Operator):
+                self._record(obj, place)
+
+    def _record(self, operator: Any, place: Place) -> None:
+        """Record an operator as from the line where it was applied."""
+        with at(span_of(place.source_info)), source_context(place.source_info):
+            if place.trace is not self._trace:
+                region = "a function traced by JAX (jax.lax control flow, vmap, grad, …)"
+                raise ForeignRegionError(operation=describe(operator), region=region)
+            record(operator, self)

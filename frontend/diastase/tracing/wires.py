@@ -1,0 +1,102 @@
+"""From PennyLane's wire labels to positions in the register.
+
+A position is a plain `int`, or a traced `i64` scalar. Labels of a device may be anything hashable;
+they are looked up here. A traced wire *is* a position, so it needs a device labelled 0, 1, 2, ….
+
+A device without wires gets as many as the circuit names: `WireMap.number` is known only after the
+whole circuit has been seen, and refuses what PennyLane would have to renumber.
+"""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from diastase.tracing.quantum_errors import (
+    OverlappingWiresError,
+    UnknownWiresError,
+    WireOutOfRangeError,
+    WireTypeError,
+)
+
+Position = int | jax.Array
+"""A number known now, or a traced `i64` scalar."""
+
+
+@dataclass
+class WireMap:
+    """The wires of one QNode."""
+
+    qnode: str
+    labels: tuple[Any, ...] | None
+    """Of the device, in order; None where it has none."""
+    _named: set[int] = field(default_factory=set)
+    _traced: str | None = None
+    """An operation with a traced wire, seen on a device without wires."""
+
+    def positions(self, labels: Iterable[Any], operation: str) -> tuple[Position, ...]:
+        """Where these wires are; refuses unknown ones and static overlaps."""
+        positions = tuple(self._position(label, operation) for label in labels)
+        known = [position for position in positions if isinstance(position, int)]
+        for index, position in enumerate(known):
+            if position in known[:index]:
+                raise OverlappingWiresError(operation=operation, wire=position)
+        return positions
+
+    @property
+    def number(self) -> int:
+        """How many qubits the register has; final once everything has been recorded."""
+        if self.labels is not None:
+            return len(self.labels)
+        if self._traced is not None:
+            raise UnknownWiresError(
+                qnode=self.qnode, reason=f"{self._traced} acts on a traced wire"
+            )
+        if not self._named:
+            raise UnknownWiresError(qnode=self.qnode, reason="the circuit names none")
+        number = len(self._named)
+        if self._named != set(range(number)):
+            named = ", ".join(map(str, sorted(self._named)))
+            raise UnknownWiresError(
+                qnode=self.qnode, reason=f"the wires named ({named}) are not 0, 1, 2, …"
+            )
+        return number
+
+    def _position(self, label: Any, operation: str) -> Position:
+        if isinstance(label, jax.core.Tracer):
+            return self._traced_position(label, operation)
+        if isinstance(label, jax.Array | np.generic | np.ndarray) and np.ndim(label) == 0:
+            label = np.asarray(label).item()
+        if self.labels is None:
+            return self._new_position(label, operation)
+        if label not in self.labels:
+            raise WireOutOfRangeError(operation=operation, wire=label, wires=list(self.labels))
+        return self.labels.index(label)
+
+    def _new_position(self, label: Any, operation: str) -> int:
+        """A wire of a device without wires: its number is its position."""
+        if not isinstance(label, int) or label < 0:
+            reason = f"{operation} acts on wire {label!r}, which is no position"
+            raise UnknownWiresError(qnode=self.qnode, reason=reason)
+        self._named.add(label)
+        return label
+
+    def _traced_position(self, label: Any, operation: str) -> jax.Array:
+        if label.ndim != 0 or not jnp.issubdtype(label.dtype, jnp.integer):
+            reason = f"a wire is an integer scalar, not {label.aval.str_short()}"
+            raise WireTypeError(operation=operation, reason=reason)
+        if self.labels is None:
+            self._traced = self._traced or operation
+        elif self.labels != tuple(range(len(self.labels))):
+            reason = f"a traced wire needs a device with the wires 0, 1, 2, …, not {self.labels}"
+            raise WireTypeError(operation=operation, reason=reason)
+        return label.astype(jnp.int64)
+
+
+def split_positions(positions: Sequence[Position]) -> tuple[tuple[int | None, ...], list[Any]]:
+    """As primitives take them: known ones with None for the others, and those others."""
+    known = tuple(wire if isinstance(wire, int) else None for wire in positions)
+    return known, [wire for wire in positions if not isinstance(wire, int)]

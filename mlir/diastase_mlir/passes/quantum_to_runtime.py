@@ -1,0 +1,234 @@
+"""Turn the `quantum` dialect into calls of the state-vector engine.
+
+    %1 = quantum.extract(%0, %wire)
+    %2 = quantum.gate(%x, %1) {gate_name = "RX", site = 3}
+    %3 = quantum.insert(%0, %wire, %2)
+    ->
+    func.call @diastase_import__engine__gate(%context, %0, %site, %code, %wire, %none, %x, …)
+
+A register becomes the engine's pointer, a bit the number of its wire; the engine changes the state
+in place, so the order of the calls, which is that of the operations, now carries the meaning.
+
+Tables (wires, controls, coefficients, matrices) are passed as pointers: constant ones are globals,
+integers found at run time go through one stack array per function (made in its entry block, never
+in a loop), other arrays are copied into a buffer of their own. The copy is not idle: a read-only
+view of a tensor may be merged by CSE with an earlier one, and bufferization, which sees only the
+first, may write between the two; `materialize_in_destination` is a read here and now.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from diastase_mlir.bindings import ir
+from diastase_mlir.kernels.gate_table import GATES
+from diastase_mlir.passes.runtime_calls import RuntimeCalls
+
+
+@dataclass(frozen=True)
+class Qubit:
+    """What a bit has become."""
+
+    register: ir.Value
+    wire: ir.Value
+
+
+@dataclass
+class Conversion:
+    """The state of converting one module."""
+
+    calls: RuntimeCalls
+    qubits: dict[ir.Value, Qubit]
+
+    def qubits_of(self, operation: Any) -> tuple[list[Qubit], list[Qubit]]:
+        """Targets and controls of a gate; its results become the same qubits."""
+        targets = [self.qubits[bit] for bit in operation.targets]
+        controls = [self.qubits[bit] for bit in operation.controls]
+        for result, qubit in zip(operation.results, [*targets, *controls], strict=True):
+            self.qubits[result] = qubit
+        return targets, controls
+
+
+def quantum_to_runtime(module: ir.Module) -> None:
+    """Convert every quantum operation and type of the module."""
+    operations: list[Any] = []
+
+    def visit(operation: ir.Operation) -> ir.WalkResult:
+        if operation.name.startswith("quantum."):
+            operations.append(operation.opview)
+        else:
+            _convert_types(operation)
+        return ir.WalkResult.ADVANCE
+
+    module.operation.walk(visit)
+    conversion = Conversion(RuntimeCalls(module), {})
+    for operation in operations:
+        conversion.calls.move_to(operation)
+        with ir.InsertionPoint(operation), operation.location:
+            _RULES[operation.OPERATION_NAME](operation, conversion)
+    for operation in reversed(operations):
+        operation.operation.erase()
+    conversion.calls.finish()
+
+
+def _convert_types(operation: ir.Operation) -> None:
+    """Registers that control flow carries become pointers."""
+    values: list[ir.Value] = list(operation.results)
+    for region in operation.regions:
+        for block in region.blocks:
+            values.extend(block.arguments)
+    for value in values:
+        if str(value.type) == "!quantum.register":
+            value.set_type(ir.Type.parse("!llvm.ptr"))
+
+
+def _convert_alloc(operation: Any, conversion: Conversion) -> None:
+    calls = conversion.calls
+    arguments = [calls.site(operation), operation.num_wires]
+    state = calls.call("state_create", arguments, ir.Type.parse("!llvm.ptr"))
+    operation.register.replace_all_uses_with(state)
+
+
+def _convert_release(operation: Any, conversion: Conversion) -> None:
+    conversion.calls.call("state_release", [operation.register])
+
+
+def _convert_extract(operation: Any, conversion: Conversion) -> None:
+    conversion.qubits[operation.bit] = Qubit(operation.register, operation.wire)
+
+
+def _convert_insert(operation: Any, conversion: Conversion) -> None:
+    operation.result.replace_all_uses_with(operation.register)
+
+
+def _convert_gate(operation: Any, conversion: Conversion) -> None:
+    calls = conversion.calls
+    gate = GATES[operation.gate_name.value]
+    targets, controls = conversion.qubits_of(operation)
+    head = [targets[0].register, calls.site(operation), calls.integer(gate.code)]
+    wires = [target.wire for target in targets]
+    parameters = list(operation.parameters)
+    if gate.entry == "array":
+        tables = [*calls.integer_table(wires), *calls.real_table(parameters)]
+        calls.call("gate_on_wires", [*head, *tables])
+        return
+    padded = [
+        *wires, *[calls.integer(0)] * (2 - len(wires)),
+        *parameters, *[calls.real(0.0)] * (3 - len(parameters)),
+    ]  # fmt: skip
+    if not controls:
+        calls.call("gate", [*head, *padded])
+        return
+    calls.call("controlled_gate", [*head, *_control_tables(operation, controls, calls), *padded])
+
+
+def _convert_unitary(operation: Any, conversion: Conversion) -> None:
+    calls = conversion.calls
+    targets, controls = conversion.qubits_of(operation)
+    head = [targets[0].register, calls.site(operation)]
+    wires = [qubit.wire for qubit in [*targets, *controls]]
+    _, table = calls.integer_table(wires)
+    control_table = calls.offset(table, len(targets))
+    values = calls.constant_integers(_control_values(operation))
+    matrix = calls.array(operation.matrix)
+    counts = calls.integer(len(targets)), calls.integer(len(controls))
+    calls.call("unitary", [*head, counts[0], table, counts[1], control_table, values, matrix])
+
+
+def _convert_global_phase(operation: Any, conversion: Conversion) -> None:
+    calls = conversion.calls
+    calls.call("global_phase", [operation.register, calls.site(operation), operation.phi])
+    operation.result.replace_all_uses_with(operation.register)
+
+
+def _convert_measure(operation: Any, conversion: Conversion) -> None:
+    calls = conversion.calls
+    qubit = conversion.qubits[operation.bit]
+    conversion.qubits[operation.result] = qubit
+    reset = calls.integer(int(ir.BoolAttr(operation.reset).value))
+    postselect = calls.integer(operation.postselect.value)
+    arguments = [qubit.register, calls.site(operation), qubit.wire, reset, postselect]
+    outcome = calls.call("measure", arguments, ir.IntegerType.get_signless(64))
+    operation.outcome.replace_all_uses_with(calls.to_flag(outcome))
+
+
+def _convert_pauli_statistic(operation: Any, conversion: Conversion) -> None:
+    calls = conversion.calls
+    offsets = list(ir.DenseI64ArrayAttr(operation.offsets))
+    paulis = list(ir.DenseI64ArrayAttr(operation.paulis))
+    arguments = [
+        operation.register,
+        calls.site(operation),
+        calls.integer(len(offsets) - 1),
+        calls.array(operation.coefficients),
+        calls.constant_integers(offsets),
+        calls.constant_integers(paulis),
+        calls.array(operation.wires),
+    ]
+    name = operation.OPERATION_NAME.removeprefix("quantum.")
+    operation.value.replace_all_uses_with(calls.call(name, arguments, ir.F64Type.get()))
+
+
+def _convert_matrix_statistic(operation: Any, conversion: Conversion) -> None:
+    calls = conversion.calls
+    number = ir.RankedTensorType(operation.wires.type).shape[0]
+    arguments = [
+        operation.register,
+        calls.site(operation),
+        calls.integer(number),
+        calls.array(operation.wires),
+        calls.array(operation.matrix),
+    ]
+    name = operation.OPERATION_NAME.removeprefix("quantum.")
+    operation.value.replace_all_uses_with(calls.call(name, arguments, ir.F64Type.get()))
+
+
+def _convert_probabilities(operation: Any, conversion: Conversion) -> None:
+    calls = conversion.calls
+    number = ir.RankedTensorType(operation.wires.type).shape[0]
+    head = [operation.register, calls.site(operation), calls.integer(number)]
+    wires = calls.array(operation.wires)
+    _fill_result(operation, "probabilities", [*head, wires], calls)
+
+
+def _convert_state(operation: Any, conversion: Conversion) -> None:
+    _fill_result(operation, "amplitudes", [operation.register], conversion.calls)
+
+
+def _fill_result(
+    operation: Any, function: str, arguments: Sequence[ir.Value], calls: RuntimeCalls
+) -> None:
+    """The engine writes into memory of ours, which then is the result."""
+    buffer, pointer = calls.buffer(operation.result.type)
+    calls.call(function, [*arguments, pointer])
+    operation.result.replace_all_uses_with(calls.as_tensor(buffer, operation.result.type))
+
+
+def _control_tables(
+    operation: Any, controls: Sequence[Qubit], calls: RuntimeCalls
+) -> list[ir.Value]:
+    """Number of controls, their wires, and the values that activate them."""
+    tables = calls.integer_table([control.wire for control in controls])
+    return [*tables, calls.constant_integers(_control_values(operation))]
+
+
+def _control_values(operation: Any) -> list[int]:
+    return [int(value) for value in ir.DenseBoolArrayAttr(operation.control_values)]
+
+
+_RULES: dict[str, Callable[[Any, Conversion], None]] = {
+    "quantum.alloc": _convert_alloc,
+    "quantum.release": _convert_release,
+    "quantum.extract": _convert_extract,
+    "quantum.insert": _convert_insert,
+    "quantum.gate": _convert_gate,
+    "quantum.unitary": _convert_unitary,
+    "quantum.global_phase": _convert_global_phase,
+    "quantum.measure": _convert_measure,
+    "quantum.expval_pauli": _convert_pauli_statistic,
+    "quantum.var_pauli": _convert_pauli_statistic,
+    "quantum.expval_matrix": _convert_matrix_statistic,
+    "quantum.var_matrix": _convert_matrix_statistic,
+    "quantum.probabilities": _convert_probabilities,
+    "quantum.state": _convert_state,
+}
