@@ -1,4 +1,4 @@
-"""The engine through ctypes, without the compiler: `register(n)` makes a state, checked and freed."""
+"""The engine through ctypes, without the compiler: `register(n)` makes a state and frees it."""
 
 import ctypes
 from collections.abc import Callable, Iterator, Sequence
@@ -117,6 +117,21 @@ class Register:
 
     def matrix_moment(self, name: str, matrix: np.ndarray, wires: Sequence[int]) -> float:
         return self.call(name, I64(SITE), *integers(wires), complexes(matrix), result=F64)
+
+    def copy(self) -> "Register":
+        """A copy in the same call context, to be released by the test."""
+        other = object.__new__(Register)
+        other.library, other.context = self.library, self.context
+        other.state = self.call("state_copy", result=POINTER)
+        return other
+
+    def scale_add(self, other: "Register", factor: complex) -> None:
+        self.call("state_scale_add", POINTER(other.state), F64(factor.real), F64(factor.imag))
+
+    def inner(self, other: "Register") -> complex:
+        out = (F64 * 2)(np.nan, np.nan)
+        self.call("inner_product", POINTER(other.state), out)
+        return complex(*out)
 
     @property
     def error(self) -> tuple[int, int, list[int]]:
