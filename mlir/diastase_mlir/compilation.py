@@ -20,7 +20,6 @@ from diastase_mlir.codegen.machine import InvalidLLVMError, emit_object, optimis
 from diastase_mlir.dialects import DIALECTS
 from diastase_mlir.dumps import Dumps
 from diastase_mlir.kernels import engine_library
-from diastase_mlir.kernels import engine_library
 from diastase_mlir.lowered import LoweredModule
 from diastase_mlir.options import CompileOptions
 from diastase_mlir.pipeline import PIPELINE
@@ -109,7 +108,7 @@ def _of_program(artifact: Artifact, lowered: LoweredModule) -> Artifact:
         results=lowered.results,
         sites=lowered.sites,
         callbacks=tuple(callback.type for callback in lowered.callbacks),
-        engine=engine_library() if lowered.uses_engine else None,
+        engine=engine_library() if uses_engine else None,
     )
 
 

@@ -34,8 +34,8 @@ def _internal_directories() -> tuple[str, ...]:
 
 @cache
 def is_user_file(file: str) -> bool:
-    """Whether code in this file is the user's (a notebook cell or `<string>` is)."""
-    return not file.startswith(("<frozen ", *_internal_directories()))
+    """Whether code in this file is the user's (a notebook cell or `<string>` is; `-` is MLIR's)."""
+    return file != "-" and not file.startswith(("<frozen ", *_internal_directories()))
 
 
 def user_span(skip_internal: bool = True) -> Span | None:

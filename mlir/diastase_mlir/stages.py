@@ -112,10 +112,11 @@ def check_legality(stage: Stage, module: ir.Module) -> None:
             illegal.setdefault(name, operation.location)
         return ir.WalkResult.ADVANCE
 
-    module.operation.walk(visit)
+    module.operation.walk(visit, ir.WalkOrder.PRE_ORDER)
     if illegal:
-        reason = f"no pass converts {', '.join(sorted(illegal))}"
-        location = next(iter(illegal.values()))
+        # Outer operations come first: what stands in their regions is only left over with them.
+        name, location = next(iter(illegal.items()))
+        reason = f"no pass converts {name}"
         raise StageFailure(stage, "legality check", reason, span_at(str(location)))
 
 
