@@ -71,9 +71,8 @@ def _equation_cost(equation: Any) -> Cost:
     if inner:
         return _nested_cost(equation, inner)
     name = equation.primitive.name
-    moved = sum(
-        bytes_of(x.aval) for x in (*equation.invars, *equation.outvars) if not isinstance(x, Literal)
-    )
+    operands = (*equation.invars, *equation.outvars)
+    moved = sum(bytes_of(x.aval) for x in operands if not isinstance(x, Literal))
     results = sum(_count(x.aval) for x in equation.outvars)
     transcendental = results if name in _TRANSCENDENTAL else 0
     if name in _TRANSCENDENTAL or name in _FREE:
@@ -140,8 +139,8 @@ def _operand_flops(equation: Any) -> Any:
 _FLOPS: dict[str, Callable[[Any], Any]] = {
     "dot_general": _dot_flops,
     **dict.fromkeys(
-        "reduce_sum reduce_prod reduce_max reduce_min reduce_and reduce_or reduce_xor argmax argmin "
-        "cumsum cumprod cummax cummin cumlogsumexp".split(),
+        "reduce_sum reduce_prod reduce_max reduce_min reduce_and reduce_or reduce_xor "
+        "argmax argmin cumsum cumprod cummax cummin cumlogsumexp".split(),
         _operand_flops,
     ),
 }

@@ -53,14 +53,15 @@ def check_arguments(
 
 
 def type_of_leaf(leaf: Any, function: str, argument: str, *, may_be_type: bool = False) -> Any:
-    """The abstract value of an argument's leaf; refuses what is no array, naming it."""
+    """Find the abstract value of an argument's leaf; refuses what is no array, naming it."""
     try:
         aval = abstract_value(leaf)
     except TypeError:
         aval = None
     if not isinstance(aval, ShapedArray):
+        dtype = f" of dtype {leaf.dtype}" if hasattr(leaf, "dtype") else ""
         raise UnsupportedArgumentError(
-            function=function, argument=argument, type=type(leaf).__qualname__
+            function=function, argument=argument, type=type(leaf).__qualname__ + dtype
         )
     if isinstance(leaf, jax.ShapeDtypeStruct | ShapedArray) and not may_be_type:
         raise AbstractArgumentError(

@@ -22,7 +22,8 @@ _INTERMEDIATE: dict[Any, Literal["none", "stage", "pass"]] = {
     2: "pass", "changed": "pass", 3: "pass", "pass": "pass",
 }  # fmt: skip
 _KEYWORDS = (
-    "keep_intermediate", "verbose", "logfile", "static_argnums", "static_argnames", "seed", "target",
+    "keep_intermediate", "verbose", "logfile", "static_argnums", "static_argnames", "seed",
+    "target",
 )  # fmt: skip
 _LATER: dict[str, Any] = {
     "autograph": False,

@@ -1,12 +1,13 @@
 """`qjit`: a Python function becomes one that compiles itself for each kind of arguments.
 
 In: anything callable. Out: a `QJIT` object that is called like the function. It is a cache of
-specialisations (`specialisations.py`) over the stages (`stages.py`), and `__call__` is its fast path: it
-looks a call up by what is cheap to know of flat arguments, and leaves everything else (keywords,
-static values, pytrees, the first call) to `_call_in_general`.
+specialisations over the stages, and `__call__` is its fast path: it looks a call up by what is
+cheap to know of flat arguments, and leaves everything else (keywords, static values, pytrees, the
+first call) to `_call_in_general`.
 
-The trap: within tracing, a `QJIT` must behave as the plain function, so that the program that
-is being traced contains it; that is asked first, even when a compiled program is at hand.
+The trap: within tracing, a `QJIT` must behave as the plain function, so that the program that is
+being traced contains it, even when a compiled one is at hand. The fast path need not ask: a trace
+of ours has settings of its own in `trace_context()`, so no key made within one is ever found.
 """
 
 import functools
@@ -60,8 +61,6 @@ class QJIT:
 
     def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
         """Call the function, compiling it first if it was not yet for arguments of these types."""
-        if is_tracing():
-            return self._function(*args, **kwargs)
         if kwargs or self._has_static:
             return self._call_in_general(args, kwargs)
         try:
@@ -75,7 +74,7 @@ class QJIT:
         self, args: tuple[Any, ...], kwargs: dict[str, Any], flat_key: Hashable = None
     ) -> Any:
         """Find or make the program for any kind of arguments, and call it."""
-        if jax.config.jax_disable_jit:
+        if is_tracing() or jax.config.jax_disable_jit:
             return self._function(*args, **kwargs)
         if self._declared is not None:
             args, kwargs = self._as_declared(args, kwargs)
@@ -91,7 +90,7 @@ class QJIT:
         return plan(leaves)
 
     def _key(self, call: Call, leaves: list[Any], tree: Any) -> Hashable:
-        """What the program of a call depends on; None where a leaf is no array."""
+        """Say what the program of a call depends on; None where a leaf is no array."""
         static = self._signature.static_key(call)
         try:
             return (trace_context(), tree, static, *map(leaf_key, leaves))
@@ -99,7 +98,7 @@ class QJIT:
             return None
 
     def _compile(self, arguments: Arguments) -> Compiled:
-        """The program for these types of arguments: kept, or compiled now."""
+        """Find the program for these types of arguments, or compile it."""
         key = self._program_key(arguments)
         if self._declared is not None and key not in self._specialisations:
             self._warn_unless_declared(arguments)
@@ -228,7 +227,7 @@ class QJIT:
     # --- methods ---------------------------------------------------------------------------------
 
     def __get__(self, instance: Any, owner: type | None = None) -> Any:
-        """Bind a method: `self` is static, by hash and ==; an instance that is a pytree is traced."""
+        """Bind a method: `self` is static, by hash and ==; if it is a pytree, it is traced."""
         if instance is None:
             return self
         if jax.tree_util.tree_structure(instance) != _LEAF:
@@ -236,13 +235,14 @@ class QJIT:
         return self._bound(instance)
 
     def _bound(self, instance: Any) -> "QJIT":
-        method = QJIT(MethodType(self._function, instance), _without_self(self._signature), self._options)
+        function = MethodType(self._function, instance)
+        method = QJIT(function, _without_self(self._signature), self._options)
         method._specialisations = self._of_instance(instance)
         method._plans = method._specialisations.plans
         return method
 
     def _of_instance(self, instance: Any) -> Specialisations:
-        """The programs of one instance, which live as long as it does."""
+        """Find the programs of one instance, which live as long as it does."""
         try:
             return self._methods.setdefault(instance, Specialisations())
         except TypeError as error:
@@ -269,7 +269,7 @@ class _TracedSelf(QJIT):
 
 
 def _without_self(signature: Signature) -> Signature:
-    """The signature of a bound method; static positions count from `self`, as they were given."""
+    """Make the signature of a bound method; static positions counted from `self`."""
     parameters = signature.parameters
     if parameters is not None:
         parameters = parameters.replace(parameters=list(parameters.parameters.values())[1:])
@@ -278,7 +278,7 @@ def _without_self(signature: Signature) -> Signature:
 
 
 def _strong(aval: Any) -> Any:
-    """The type without weakness."""
+    """Make a type strong."""
     return aval.update(weak_type=False) if aval.weak_type else aval
 
 

@@ -152,7 +152,7 @@ def _is_array(leaf: Any) -> bool:
 
 
 def return_span(function: Callable[..., Any]) -> Span | None:
-    """The line of the last `return` of a function, where it is written in Python."""
+    """Find the line of the last `return` of a function that is written in Python."""
     while isinstance(function, functools.partial) or hasattr(function, "__wrapped__"):
         function = getattr(function, "__wrapped__", None) or function.func  # type: ignore[attr-defined]
     code = getattr(function, "__code__", None)

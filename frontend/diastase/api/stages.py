@@ -1,4 +1,4 @@
-"""The staged API, after `jax.stages`: `Traced -> Lowered -> Compiled`, one method from each to the next.
+"""The staged API, after `jax.stages`: `Traced -> Lowered -> Compiled`, one method to the next.
 
 In: what `qjit` knows of one specialisation of a function (types, pytrees; static values are inside
 the program already). Each stage is immutable and prints what it holds.
@@ -181,7 +181,7 @@ class Compiled(Stage):
         return self.prepared(leaves)
 
     def as_text(self) -> str:
-        """The optimised program as LLVM IR."""
+        """Print the optimised program as LLVM IR."""
         return llvm_ir_text(self.module, self.interface.options)
 
     def memory_analysis(self) -> MemoryStatistics:
@@ -193,7 +193,7 @@ class Compiled(Stage):
         )
 
     def runtime_executable(self) -> PreparedCall:
-        """The loaded program itself."""
+        """Return the loaded program itself."""
         return self.prepared
 
     def __str__(self) -> str:

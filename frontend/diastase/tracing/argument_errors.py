@@ -21,14 +21,15 @@ class UnsupportedArgumentError(DiastaseError, TypeError):
     """
 
     title: ClassVar[str] = "Unsupported argument"
-    message: ClassVar[str] = "argument {argument} of {function} is a {type}, not an array{reason}"
+    message: ClassVar[str] = (
+        "argument {argument} of {function} is a {type}, which is not an array of JAX"
+    )
     help: ClassVar[str] = (
         "mark it static with static_argnums or static_argnames, or register its type as a pytree"
     )
     function: str
     argument: str
     type: str
-    reason: str = ""
 
 
 @dataclass(eq=False, kw_only=True)

@@ -1,4 +1,4 @@
-"""What is known of a user's function before it is traced: its parameters, what is static, what is declared.
+"""What is known of a function before it is traced: parameters, static ones, declared types.
 
 In: the function and the user's `static_argnums`, `static_argnames`. Out: a `Signature`, which
 splits the arguments of a call into static values and the rest, names every leaf of the arguments
@@ -94,7 +94,7 @@ class Signature:
         return key
 
     def position_name(self, position: int) -> str:
-        """The user's name of the argument at a position of the call."""
+        """Find the user's name of the argument at a position of the call."""
         positional = [p for p in self._parameter_list() if p.kind in _POSITIONAL]
         if position < len(positional):
             return positional[position].name
@@ -136,7 +136,7 @@ class Signature:
 
 
 def declared_type(hint: Any) -> Any | None:
-    """The pytree of abstract values that a type hint stands for, or None for any other hint."""
+    """Read a type hint as a pytree of abstract values; None for any hint that is none."""
     if hint is inspect.Parameter.empty or hint is None:
         return None
     leaves, tree = jax.tree_util.tree_flatten(hint)
@@ -155,7 +155,7 @@ def _declared_leaf(hint: Any) -> Any | None:
 
 
 def typed_key(value: Any) -> Hashable:
-    """A key under which `1`, `1.0` and `True` differ, as do `0.0` and `-0.0`, also within tuples."""
+    """Make a key under which `1`, `1.0` and `True` differ, and `0.0` and `-0.0`; in tuples, too."""
     if type(value) is tuple:
         return (tuple, *map(typed_key, value))
     if isinstance(value, float | complex):
@@ -193,7 +193,7 @@ def signature_of(
 
 
 def function_name(function: Callable[..., Any]) -> str:
-    """The user's name for a function, of whatever kind of callable it is."""
+    """Find the user's name for a function, of whatever kind of callable it is."""
     while isinstance(function, functools.partial):
         function = function.func
     return getattr(function, "__name__", None) or type(function).__name__
@@ -208,7 +208,7 @@ def _counted_from_the_start(name: str, positions: tuple[int, ...], count: int) -
 
 
 def _parameters(function: Callable[..., Any]) -> inspect.Signature | None:
-    """The signature with string annotations evaluated, where that is possible."""
+    """Read the signature, with string annotations evaluated where that is possible."""
     try:
         return inspect.signature(function, eval_str=True)
     except (NameError, SyntaxError, AttributeError, TypeError):
