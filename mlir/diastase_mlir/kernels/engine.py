@@ -28,7 +28,7 @@ def engine_library() -> Path:
 
 @cache
 def _engine() -> Artifact:
-    """The engine as an artifact; kept, as an uncached library dies with its artifact."""
+    """Return the engine as an artifact; kept, as an uncached library dies with its artifact."""
     unbuilt = Artifact(name="engine", library=Path(), arguments=(), results=())
     programs = program_cache()
     if programs is None:

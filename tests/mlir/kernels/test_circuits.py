@@ -34,8 +34,10 @@ def random_step(generator: np.random.Generator, qubits: int) -> Step:
     # Half of the gates from a few that fuse with each other in every way.
     few = [name for name in ("RY", "RZ", "CNOT", "CZ", "SWAP", "CRX") if name in names]
     name = str(generator.choice(names if generator.random() < 0.5 else few))
-    width = int(generator.integers(1, min(3, qubits) + 1)) if name == "unitary" else (
-        GATES[name].wires or int(generator.integers(1, qubits + 1))
+    width = (
+        int(generator.integers(1, min(3, qubits) + 1))
+        if name == "unitary"
+        else (GATES[name].wires or int(generator.integers(1, qubits + 1)))
     )
     room = qubits - width
     n_controls = int(generator.integers(0, min(room, 3) + 1)) if generator.random() < 0.3 else 0

@@ -62,9 +62,7 @@ def test_controlled_gate_is_pennylanes(register: Callable, name: str, qubits: in
             values = [int(value) for value in generator.integers(0, 2, n_controls)]
             state = register(qubits)
             state.prepare(vector)
-            state.controlled(
-                name, controls, values, wires, *PARAMETERS[: GATES[name].parameters]
-            )
+            state.controlled(name, controls, values, wires, *PARAMETERS[: GATES[name].parameters])
             gate = qml.ctrl(pennylane_gate(name, wires), controls, control_values=values)
             matrix = qml.matrix(gate, wire_order=range(qubits))
             np.testing.assert_allclose(state.amplitudes, matrix @ vector, atol=1e-13)

@@ -98,6 +98,6 @@ def test_impossible_postselection(register: Callable) -> None:
 def test_certain_outcomes(register: Callable) -> None:
     state = register(3)
     state.gate("PauliX", (1,))
-    assert [state.measure(wire) for wire in (0, 1, 2) for _ in range(50)] == [0] * 50 + [
-        1
-    ] * 50 + [0] * 50
+    assert [state.measure(wire) for wire in (0, 1, 2) for _ in range(50)] == [0] * 50 + [1] * 50 + [
+        0
+    ] * 50

@@ -56,7 +56,11 @@ INTEGER_INSTRUCTIONS: dict[type[ast.operator], str] = {
     ast.BitOr: "or_",
     ast.BitXor: "xor",
 }
-LOGIC_INSTRUCTIONS = {ast.BitAnd: "and_", ast.BitOr: "or_", ast.BitXor: "xor"}
+LOGIC_INSTRUCTIONS: dict[type[ast.operator], str] = {
+    ast.BitAnd: "and_",
+    ast.BitOr: "or_",
+    ast.BitXor: "xor",
+}
 FLOAT_INSTRUCTIONS: dict[type[ast.operator], str] = {
     ast.Add: "fadd",
     ast.Sub: "fsub",
@@ -73,12 +77,12 @@ COMPARISONS: dict[type[ast.cmpop], str] = {
 }
 
 
-class TypeMismatch(Exception):  # noqa: N818 - caught at once, becomes a KernelLanguageError
+class TypeMismatch(Exception):
     """Two types do not fit; the text says which."""
 
 
-def constant(kind: Type, number: float) -> Dynamic:
-    """A static number as a value of a type; `TypeMismatch` where it is not one of that type."""
+def constant(kind: Type, number: object) -> Dynamic:
+    """Make a constant; `TypeMismatch` where the number is not one of that type."""
     if kind.is_integer and isinstance(number, int) and (kind is not I1 or number in (0, 1)):
         return Dynamic(kind, ir.Constant(kind.llvm, int(number)))
     if kind is F64 and isinstance(number, int | float):
@@ -96,33 +100,33 @@ def natural_type(number: object) -> Type:
     raise TypeMismatch(f"{number!r} is not a value that a kernel can hold")
 
 
-def broadcast(builder: ir.IRBuilder, number: Dynamic) -> Dynamic:
-    """A vector with one number in all lanes."""
-    undefined = ir.Constant(V8.llvm, ir.Undefined)
+def splat(builder: Any, number: Dynamic) -> ir.Value:
+    """Build a vector with one number in all lanes."""
+    undefined = ir.Constant(ir.VectorType(number.type.llvm, LANES), ir.Undefined)
     first = builder.insert_element(undefined, number.value, ir.Constant(ir.IntType(32), 0))
     zeros = ir.Constant(ir.VectorType(ir.IntType(32), LANES), [0] * LANES)
-    return Dynamic(V8, builder.shuffle_vector(first, undefined, zeros))
+    return builder.shuffle_vector(first, undefined, zeros)
 
 
-def convert(builder: ir.IRBuilder, value: Any, kind: Type) -> Dynamic:
+def convert(builder: Any, value: Any, kind: Type) -> Dynamic:
     """`value` as `kind`: a static number, a value of that type, or a number for a vector."""
     if not isinstance(value, Dynamic):
         return constant(kind, value)
     if value.type == kind:
         return value
     if kind is V8 and value.type is F64:
-        return broadcast(builder, value)
+        return Dynamic(V8, splat(builder, value))
     raise TypeMismatch(f"a value of type {value.type.name} where {kind.name} is needed")
 
 
-def unify(builder: ir.IRBuilder, left: Any, right: Any) -> tuple[Dynamic, Dynamic]:
+def unify(builder: Any, left: Any, right: Any) -> tuple[Dynamic, Dynamic]:
     """Both operands in one type."""
     kinds = [value.type for value in (left, right) if isinstance(value, Dynamic)]
     kind = V8 if V8 in kinds else kinds[0]
     return convert(builder, left, kind), convert(builder, right, kind)
 
 
-def binary(builder: ir.IRBuilder, operation: ast.operator, left: Any, right: Any) -> Dynamic:
+def binary(builder: Any, operation: ast.operator, left: Any, right: Any) -> Dynamic:
     """One binary operation, at least one operand of which is dynamic."""
     if isinstance(left, Dynamic) and isinstance(left.type, PointerType):
         return _offset(builder, operation, left, right)
@@ -132,13 +136,13 @@ def binary(builder: ir.IRBuilder, operation: ast.operator, left: Any, right: Any
         raise TypeMismatch(f"no {type(operation).__name__} on {first.type.name}")
     flags = FAST_MATH if first.type.is_float else ()
     build = getattr(builder, instruction)
-    result = build(first.value, second.value, flags=flags) if flags else build(
-        first.value, second.value
+    result = (
+        build(first.value, second.value, flags=flags) if flags else build(first.value, second.value)
     )
     return Dynamic(first.type, result)
 
 
-def compare(builder: ir.IRBuilder, operation: ast.cmpop, left: Any, right: Any) -> Dynamic:
+def compare(builder: Any, operation: ast.cmpop, left: Any, right: Any) -> Dynamic:
     """One comparison; on floats it is false where an operand is NaN, except `!=`."""
     first, second = unify(builder, left, right)
     sign = COMPARISONS.get(type(operation))
@@ -156,7 +160,7 @@ def _instructions(kind: Type) -> dict[type[ast.operator], str]:
     return INTEGER_INSTRUCTIONS if kind.is_integer else FLOAT_INSTRUCTIONS
 
 
-def _offset(builder: ir.IRBuilder, operation: ast.operator, base: Dynamic, index: Any) -> Dynamic:
+def _offset(builder: Any, operation: ast.operator, base: Dynamic, index: Any) -> Dynamic:
     """Pointer arithmetic: `pointer + n` counts elements."""
     if not isinstance(operation, ast.Add) or not isinstance(base.type, PointerType):
         raise TypeMismatch(f"only + works on {base.type.name}")

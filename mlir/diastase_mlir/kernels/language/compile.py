@@ -11,7 +11,7 @@ from llvmlite import ir
 
 from diastase_mlir.kernels.language.errors import KernelLanguageError
 from diastase_mlir.kernels.language.functions import External, Kernel
-from diastase_mlir.kernels.language.intrinsics import Frame
+from diastase_mlir.kernels.language.instructions import Frame
 from diastase_mlir.kernels.language.scope import Scope
 from diastase_mlir.kernels.language.statements import Statements
 from diastase_mlir.kernels.language.values import Slot
@@ -38,7 +38,7 @@ class _Unit:
         self._waiting: list[Kernel[..., Any]] = []
 
     def declare(self, function: Kernel[..., Any] | External, export: str = "") -> ir.Function:
-        """The LLVM function of a kernel or C function, made on first sight."""
+        """Return the LLVM function of a kernel or C function, made on first sight."""
         if function in self._declared:
             return self._declared[function]
         result = ir.VoidType() if function.return_type is None else function.return_type.llvm
@@ -64,7 +64,7 @@ class _Unit:
 
     def _compile_body(self, function: Kernel[..., Any], compiled: ir.Function) -> None:
         source = function.source
-        builder = ir.IRBuilder(compiled.append_basic_block("entry"))
+        builder: Any = ir.IRBuilder(compiled.append_basic_block("entry"))
         start = builder.append_basic_block("start")
         scope = Scope(source, result_type=function.return_type)
         body = Statements(Frame(builder), scope, self.declare)
@@ -82,7 +82,7 @@ class _Unit:
             builder.branch(start)
 
 
-def _end(builder: ir.IRBuilder, function: Kernel[..., Any], scope: Scope) -> None:
+def _end(builder: Any, function: Kernel[..., Any], scope: Scope) -> None:
     """Close a body whose last statement does not return."""
     if function.return_type is None:
         builder.ret_void()

@@ -14,7 +14,8 @@ from diastase_mlir.kernels.language import arithmetic
 from diastase_mlir.kernels.language.arithmetic import TypeMismatch, convert, natural_type
 from diastase_mlir.kernels.language.errors import KernelLanguageError
 from diastase_mlir.kernels.language.functions import External, Inline, Kernel
-from diastase_mlir.kernels.language.intrinsics import Frame, Intrinsic
+from diastase_mlir.kernels.language.instructions import Frame
+from diastase_mlir.kernels.language.intrinsics import Intrinsic
 from diastase_mlir.kernels.language.scope import Scope
 from diastase_mlir.kernels.language.types import (
     I1,
@@ -44,8 +45,8 @@ class Expressions:
         self.declare = declare
 
     @property
-    def builder(self) -> ir.IRBuilder:
-        """Where instructions go."""
+    def builder(self) -> Any:
+        """Return the llvmlite builder: where instructions go."""
         return self.frame.builder
 
     def refuse(self, node: ast.AST, what: str, advice: str = "") -> NoReturn:
@@ -56,7 +57,7 @@ class Expressions:
         raise KernelLanguageError(what=what, span=span)
 
     def evaluate(self, node: ast.expr) -> Any:
-        """The value of an expression."""
+        """Evaluate an expression."""
         method = getattr(self, f"_{type(node).__name__.lower()}", None)
         if method is None:
             self.refuse(node, f"the expression {ast.unparse(node)!r}")
@@ -66,7 +67,7 @@ class Expressions:
             self.refuse(node, str(mismatch))
 
     def dynamic(self, node: ast.expr, kind: Type | None = None) -> Dynamic:
-        """The value of an expression as an LLVM value, of a given type if one is named."""
+        """Evaluate an expression as an LLVM value, of a given type if one is named."""
         value = self.evaluate(node)
         return self.as_dynamic(node, value, kind)
 
@@ -104,7 +105,7 @@ class Expressions:
             self.refuse(node, f"the name {node.id!r}, which is not bound here")
 
     def load_slot(self, slot: Slot) -> Dynamic:
-        """The current value of a variable."""
+        """Return the current value of a variable."""
         return Dynamic(slot.type, self.builder.load(slot.address, typ=slot.type.llvm))
 
     def _unaryop(self, node: ast.UnaryOp) -> Any:
@@ -127,7 +128,7 @@ class Expressions:
         return self.combine(node.op, self.evaluate(node.left), self.evaluate(node.right))
 
     def combine(self, operation: ast.operator, left: Any, right: Any) -> Any:
-        """A binary operation on two values, static where both are."""
+        """Build a binary operation on two values, static where both are."""
         if is_static(left) and is_static(right):
             return arithmetic.STATIC_OPERATORS[type(operation)](left, right)
         return arithmetic.binary(self.builder, operation, left, right)
@@ -241,7 +242,7 @@ class Expressions:
         return Dynamic(element, loaded)
 
     def _slice(self, node: ast.Slice) -> slice:
-        """A slice of a static list."""
+        """Evaluate a slice of a static list."""
         parts = (node.lower, node.upper, node.step)
         return slice(*(None if part is None else self.evaluate(part) for part in parts))
 
@@ -273,7 +274,7 @@ class Expressions:
                 self.refuse(node, f"a call of {ast.unparse(node.func)!r} with run-time values")
 
     def _arguments(self, node: ast.Call) -> list[Any]:
-        """Evaluated arguments, starred lists opened."""
+        """Evaluate arguments, starred lists opened."""
         arguments: list[Any] = []
         for argument in node.args:
             if isinstance(argument, ast.Starred):

@@ -29,7 +29,7 @@ class Source:
     globals: dict[str, Any]
 
     def span(self, node: ast.AST) -> Span:
-        """The line of a node, for an error."""
+        """Return the line of a node, for an error."""
         return Span(self.file, getattr(node, "lineno", self.definition.lineno), self.name)
 
     @property

@@ -5,7 +5,7 @@ block, for whether the block runs is not known; and names first bound in a block
 """
 
 import builtins
-from collections.abc import Iterator
+from collections.abc import Generator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
@@ -32,11 +32,11 @@ class Scope:
     """An inline function has returned: what follows is not compiled."""
 
     def lookup(self, name: str) -> Binding | None:
-        """The binding of a local name."""
+        """Return the binding of a local name."""
         return self.names.get(name)
 
     def global_value(self, name: str) -> Any:
-        """A name of the kernel's module, or a Python built-in; `NameError` where neither."""
+        """Return a name of the kernel's module, or a Python built-in; `NameError` where neither."""
         if name in self.source.globals:
             return self.source.globals[name]
         if hasattr(builtins, name):
@@ -52,8 +52,8 @@ class Scope:
         return True
 
     @contextmanager
-    def block(self) -> Iterator[None]:
-        """A run-time block: names first bound in it are forgotten at its end."""
+    def block(self) -> Generator[None]:
+        """Open a run-time block: names first bound in it are forgotten at its end."""
         outer = dict(self.names)
         self.depth += 1
         yield

@@ -107,9 +107,7 @@ class Statements(Expressions):
         if not isinstance(statement.target, ast.Name) or statement.value is None:
             self.refuse(statement, "a declaration without a name or a value")
         kind = type_of_annotation(self.evaluate(statement.annotation))
-        self._declare_variable(
-            statement.target.id, kind, self.dynamic(statement.value, kind).value
-        )
+        self._declare_variable(statement.target.id, kind, self.dynamic(statement.value, kind).value)
 
     def _declare_variable(self, name: str, kind: Type, value: ir.Value) -> Slot:
         slot = Slot(kind, self.frame.allocate(kind))
@@ -189,9 +187,7 @@ class Statements(Expressions):
             self.run(statements)
 
     def _run_while(self, statement: ast.While) -> None:
-        self._loop(
-            lambda: self.dynamic(statement.test, I1).value, statement.body, lambda: None
-        )
+        self._loop(lambda: self.dynamic(statement.test, I1).value, statement.body, lambda: None)
 
     def _run_for(self, statement: ast.For) -> None:
         call = statement.iter
@@ -262,4 +258,3 @@ class Statements(Expressions):
         if not self._loops:
             self.refuse(statement, "break or continue outside a run-time loop")
         return self._loops[-1]
-

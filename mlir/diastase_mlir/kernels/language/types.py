@@ -10,7 +10,6 @@ array of 16 numbers inside the record; reading the field gives its address.
 """
 
 import functools
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any, Generic, TypeVar, get_args, get_origin
 
@@ -82,7 +81,7 @@ if TYPE_CHECKING:
     i64 = int
     f64 = float
 
-    class v8:  # noqa: N801, D101
+    class v8:  # noqa: D101
         def __add__(self, other: "v8 | float") -> "v8": ...
         def __sub__(self, other: "v8 | float") -> "v8": ...
         def __mul__(self, other: "v8 | float") -> "v8": ...
@@ -91,11 +90,11 @@ if TYPE_CHECKING:
         def __rmul__(self, other: float) -> "v8": ...
         def __neg__(self) -> "v8": ...
 
-    class m8:  # noqa: N801, D101
+    class m8:  # noqa: D101
         def __and__(self, other: "m8") -> "m8": ...
         def __or__(self, other: "m8") -> "m8": ...
 
-    class ptr(Generic[T]):  # noqa: N801, D101
+    class ptr(Generic[T]):  # noqa: D101
         def __getitem__(self, index: int) -> T: ...
         def __setitem__(self, index: int, value: T) -> None: ...
         def __add__(self, offset: int) -> "ptr[T]": ...
@@ -131,7 +130,7 @@ def record_layout(record: type[Record]) -> RecordLayout:
 
 
 def _field(name: str, hint: Any) -> tuple[str, Type, int]:
-    """A field; `Annotated[ptr[T], n]` is an array of `n` elements inside the record."""
+    """Return a field; `Annotated[ptr[T], n]` is an array of `n` elements inside the record."""
     if get_origin(hint) is not Annotated:
         return name, type_of_annotation(hint), 0
     pointer, length = get_args(hint)
@@ -141,9 +140,9 @@ def _field(name: str, hint: Any) -> tuple[str, Type, int]:
 _SIZES = {I1: 1, I32: 4, I64: 8, F64: 8, V8: 64, M8: 1}
 
 
-def size_of(kind: Any) -> int:
+def size_of(kind: Type | type[Record] | Any) -> int:
     """Bytes of one element of a type, or of a record (whose fields must all be 8-byte words)."""
-    if isinstance(kind, type) and issubclass(kind, Record):
+    if isinstance(kind, type):
         return sum(_field_size(field) for field in record_layout(kind).fields)
     return 8 if isinstance(kind, PointerType) else _SIZES[kind]
 
@@ -153,10 +152,3 @@ def _field_size(field: tuple[str, Type, int]) -> int:
     if size_of(kind) != 8:
         raise TypeError(f"field {name!r}: records hold 8-byte fields only, so that none is padded")
     return 8 * max(length, 1)
-
-
-
-
-def common_names(kinds: Sequence[Type]) -> str:
-    """Type names for an error message."""
-    return " and ".join(kind.name for kind in kinds)

@@ -2,8 +2,8 @@
 
 Modules, lowest first: `records` (memory layout), `failures`, `wires`, `random_numbers`, `sweeps`
 (one operation over all amplitudes), `queue` (waiting operations, fused), `memory` (states made
-and released), `matrices` and `gates` (named gates), `dense` (any matrix), `pauli`, `outcomes`
-(probabilities, measurement) and `linear_algebra` (whole states).
+and released), `matrices`, `decompositions` and `gates` (named gates), `dense` (any matrix),
+`pauli`, `expectations`, `outcomes` (probabilities, measurement), `linear_algebra` (whole states).
 
 Everything a function needs is in its arguments: no global state, so calls on different states may
 run in parallel.

@@ -96,7 +96,7 @@ def fill_columns(dense: Dense, matrix: ptr[f64]) -> None:
 
 @kernel
 def fill_offsets(dense: Dense, state: State, n_targets: i64, targets: ptr[i64]) -> None:
-    """The first target wire is the most significant bit of the row."""
+    """Fill the offsets; the first target wire is the most significant bit of the row."""
     for row in range(dense.size):
         index: i64 = 0
         for k in range(n_targets):
@@ -117,8 +117,8 @@ def gather(dense: Dense, numbers: ptr[f64], base: i64) -> None:
 def multiply(dense: Dense) -> None:
     """`product = matrix @ gathered`."""
     for block in range(dense.row_blocks):
-        real: v8 = 0.0
-        imaginary: v8 = 0.0
+        real = broadcast(0.0)
+        imaginary = broadcast(0.0)
         for column in range(dense.size):
             a = broadcast(dense.gathered[2 * column])
             b = broadcast(dense.gathered[2 * column + 1])
@@ -168,8 +168,15 @@ def dense_moments(state: State, dense: Dense, moments: ptr[f64]) -> None:
 
 @kernel
 def unitary(
-    context: CallContext, state: State, site: i64, n_targets: i64, targets: ptr[i64],
-    n_controls: i64, controls: ptr[i64], control_values: ptr[i64], matrix: ptr[f64],
+    context: CallContext,
+    state: State,
+    site: i64,
+    n_targets: i64,
+    targets: ptr[i64],
+    n_controls: i64,
+    controls: ptr[i64],
+    control_values: ptr[i64],
+    matrix: ptr[f64],
 ) -> None:
     """Any matrix (unitary or not, row-major) on target wires, with controls."""
     if cannot_run(context, state):
@@ -196,8 +203,13 @@ def unitary(
 
 @kernel
 def matrix_moments(
-    context: CallContext, state: State, site: i64, n_wires: i64, wires: ptr[i64],
-    matrix: ptr[f64], moments: ptr[f64],
+    context: CallContext,
+    state: State,
+    site: i64,
+    n_wires: i64,
+    wires: ptr[i64],
+    matrix: ptr[f64],
+    moments: ptr[f64],
 ) -> None:
     """Write <O> and <O O>, zeros after an error."""
     moments[0], moments[1] = 0.0, 0.0

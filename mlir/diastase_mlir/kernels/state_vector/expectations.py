@@ -8,10 +8,16 @@ from diastase_mlir.kernels.state_vector.records import CallContext, State
 
 @kernel
 def expval_pauli(
-    context: CallContext, state: State, site: i64, n_terms: i64, coefficients: ptr[f64],
-    term_offsets: ptr[i64], pauli_codes: ptr[i64], wires: ptr[i64],
+    context: CallContext,
+    state: State,
+    site: i64,
+    n_terms: i64,
+    coefficients: ptr[f64],
+    term_offsets: ptr[i64],
+    pauli_codes: ptr[i64],
+    wires: ptr[i64],
 ) -> f64:
-    """Expectation value of a sum of Pauli words."""
+    """Return expectation value of a sum of Pauli words."""
     moments = stack_array(f64, 2)
     pauli_moments(
         context, state, site, n_terms, coefficients, term_offsets, pauli_codes, wires, moments
@@ -21,8 +27,14 @@ def expval_pauli(
 
 @kernel
 def var_pauli(
-    context: CallContext, state: State, site: i64, n_terms: i64, coefficients: ptr[f64],
-    term_offsets: ptr[i64], pauli_codes: ptr[i64], wires: ptr[i64],
+    context: CallContext,
+    state: State,
+    site: i64,
+    n_terms: i64,
+    coefficients: ptr[f64],
+    term_offsets: ptr[i64],
+    pauli_codes: ptr[i64],
+    wires: ptr[i64],
 ) -> f64:
     """Variance of a sum of Pauli words."""
     moments = stack_array(f64, 2)
@@ -34,10 +46,14 @@ def var_pauli(
 
 @kernel
 def expval_matrix(
-    context: CallContext, state: State, site: i64, n_wires: i64, wires: ptr[i64],
+    context: CallContext,
+    state: State,
+    site: i64,
+    n_wires: i64,
+    wires: ptr[i64],
     matrix: ptr[f64],
 ) -> f64:
-    """Expectation value of a Hermitian matrix on some wires."""
+    """Return expectation value of a Hermitian matrix on some wires."""
     moments = stack_array(f64, 2)
     matrix_moments(context, state, site, n_wires, wires, matrix, moments)
     return moments[0]
@@ -45,7 +61,11 @@ def expval_matrix(
 
 @kernel
 def var_matrix(
-    context: CallContext, state: State, site: i64, n_wires: i64, wires: ptr[i64],
+    context: CallContext,
+    state: State,
+    site: i64,
+    n_wires: i64,
+    wires: ptr[i64],
     matrix: ptr[f64],
 ) -> f64:
     """Variance of a Hermitian matrix on some wires."""

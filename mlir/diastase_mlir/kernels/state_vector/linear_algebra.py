@@ -10,14 +10,12 @@ from diastase_mlir.kernels.language import (
     f64,
     horizontal_sum,
     i1,
-    i64,
     is_null,
     kernel,
     ptr,
-    v8,
 )
+from diastase_mlir.kernels.state_vector.decompositions import exchange_names, push_flip
 from diastase_mlir.kernels.state_vector.failures import SIZE_MISMATCH, cannot_run, fail
-from diastase_mlir.kernels.state_vector.gates import exchange_names, push_flip
 from diastase_mlir.kernels.state_vector.memory import BLOCK_BYTES, memset
 from diastase_mlir.kernels.state_vector.queue import flush, forget_waiting
 from diastase_mlir.kernels.state_vector.records import CallContext, State
@@ -80,8 +78,8 @@ def inner_product(context: CallContext, bra: State, ket: State, out: ptr[f64]) -
     out[0], out[1] = 0.0, 0.0
     if not can_meet(context, bra, ket):
         return
-    real: v8 = 0.0
-    imaginary: v8 = 0.0
+    real = broadcast(0.0)
+    imaginary = broadcast(0.0)
     for block in range(bra.blocks):
         x, y = bra.amplitudes[2 * block], bra.amplitudes[2 * block + 1]
         u, w = ket.amplitudes[2 * block], ket.amplitudes[2 * block + 1]

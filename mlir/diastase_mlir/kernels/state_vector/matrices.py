@@ -14,8 +14,8 @@ from collections.abc import Callable
 from math import pi, sqrt
 from typing import Any
 
-from diastase_mlir.kernels.language import external, f64, i1, i64, inline, kernel, ptr, static
 from diastase_mlir.kernels.gate_table import GATES
+from diastase_mlir.kernels.language import external, f64, i1, i64, inline, kernel, ptr, static
 
 cos = external("cos", [f64], f64)
 sin = external("sin", [f64], f64)
@@ -46,19 +46,19 @@ SQUARE_ROOT_ISWAP_ADJOINT: Matrix = [
 
 @inline
 def phase_second(phi: f64) -> Matrix:
-    """The phase exp(i phi) on |1>."""
+    """Return the phase exp(i phi) on |1>."""
     return [1.0, 0.0, 0.0, 0.0, 0.0, 0.0, cos(phi), sin(phi)]
 
 
 @inline
 def phase_first(phi: f64) -> Matrix:
-    """The phase exp(i phi) on |0>."""
+    """Return the phase exp(i phi) on |0>."""
     return [cos(phi), sin(phi), 0.0, 0.0, 0.0, 0.0, 1.0, 0.0]
 
 
 @inline
 def scalar(phi: f64) -> Matrix:
-    """The phase exp(i phi) on both."""
+    """Return the phase exp(i phi) on both."""
     c, s = cos(phi), sin(phi)
     return [c, s, 0.0, 0.0, 0.0, 0.0, c, s]
 
@@ -124,19 +124,19 @@ def rotation_z_back(phi: f64) -> Matrix:
 
 @inline
 def half_phase(phi: f64) -> Matrix:
-    """The phase exp(i phi / 2) on both."""
+    """Return the phase exp(i phi / 2) on both."""
     return scalar(0.5 * phi)
 
 
 @inline
 def half_phase_back(phi: f64) -> Matrix:
-    """The phase exp(-i phi / 2) on both."""
+    """Return the phase exp(-i phi / 2) on both."""
     return scalar(-0.5 * phi)
 
 
 @inline
 def identity_of(phi: f64) -> Matrix:
-    """The identity, whatever the parameter."""
+    """Return the identity, whatever the parameter."""
     return IDENTITY
 
 
@@ -242,7 +242,7 @@ def single_matrix(code: i64, p0: f64, p1: f64, p2: f64, matrix: ptr[f64]) -> i1:
 
 @kernel
 def base_of_controlled(code: i64) -> i64:
-    """The gate on one wire of which `code` is the controlled form, or -1."""
+    """Return the gate on one wire of which `code` is the controlled form, or -1."""
     for name in static(CONTROLLED):
         if code == GATES[name].code:
             return GATES[CONTROLLED[name]].code

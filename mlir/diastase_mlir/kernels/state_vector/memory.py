@@ -67,7 +67,7 @@ def allocate(context: CallContext, site: i64, size: i64) -> ptr[f64]:
 
 @kernel
 def allocate_state(context: CallContext, site: i64, qubits: i64) -> State:
-    """A handle with its queue and unset amplitudes, or an error and null."""
+    """Allocate a handle with its queue and unset amplitudes, or an error and null."""
     blocks = 1 << (qubits - LANE_BITS) if qubits > LANE_BITS else 1
     handle = malloc(_HANDLE_BYTES + _QUEUE_BYTES)
     if is_null(handle):
@@ -88,7 +88,7 @@ def allocate_state(context: CallContext, site: i64, qubits: i64) -> State:
 
 @kernel
 def state_create(context: CallContext, site: i64, qubits: i64) -> State:
-    """A state |0...0>, or an error and null."""
+    """Make a state |0...0>, or an error and null."""
     if context.code != 0:
         return null(State)
     if qubits < 0:
@@ -118,7 +118,7 @@ def state_release(context: CallContext, state: State) -> None:
 
 @kernel
 def state_copy(context: CallContext, state: State) -> State:
-    """A second state equal to the first, or null."""
+    """Make a second state equal to the first, or null."""
     if cannot_run(context, state):
         return null(State)
     flush(state)
@@ -137,7 +137,7 @@ def state_copy(context: CallContext, state: State) -> State:
 
 @kernel
 def num_qubits(context: CallContext, state: State) -> i64:
-    """Number of wires of a state."""
+    """Return number of wires of a state."""
     if is_null(state):
         return 0
     return state.qubits

@@ -6,6 +6,7 @@ seed and the order of the measurements determine them.
 """
 
 from diastase_mlir.kernels.language import (
+    broadcast,
     cast,
     f64,
     horizontal_sum,
@@ -44,7 +45,7 @@ IMPOSSIBLE = 1e-26
 
 @kernel
 def place_of(index: i64, count: i64, bits: ptr[i64]) -> i64:
-    """The number made of some bits of an index, the first of them the most significant."""
+    """Return the number made of some bits of an index, the first of them the most significant."""
     place: i64 = 0
     for k in range(count):
         place = (place << 1) | ((index >> bits[k]) & 1)
@@ -124,8 +125,8 @@ def amplitudes(context: CallContext, state: State, out: ptr[f64]) -> None:
 @kernel
 def outcome_weights(state: State, bit: i64, weights: ptr[f64]) -> None:
     """Write the total weight of the amplitudes with a bit 0, and with it 1."""
-    zero: v8 = 0.0
-    one: v8 = 0.0
+    zero = broadcast(0.0)
+    one = broadcast(0.0)
     if bit < LANE_BITS:
         for block in range(state.blocks):
             zero += weight(state, block)
@@ -144,7 +145,7 @@ def outcome_weights(state: State, bit: i64, weights: ptr[f64]) -> None:
 
 @kernel
 def draw(context: CallContext, weights: ptr[f64]) -> i64:
-    """A random outcome; one of weight zero is never drawn."""
+    """Draw a random outcome; one of weight zero is never drawn."""
     uniform = next_uniform(context)
     if weights[0] == 0.0:
         return 1

@@ -8,6 +8,7 @@ are vectors made once for each term; between blocks they are the parity of the b
 
 from diastase_mlir.kernels.language import (
     Record,
+    broadcast,
     cast,
     count_ones,
     f64,
@@ -45,8 +46,14 @@ class Term(Record):
 
 @kernel
 def read_term(
-    context: CallContext, state: State, site: i64, term: Term, coefficient: f64, count: i64,
-    codes: ptr[i64], wires: ptr[i64],
+    context: CallContext,
+    state: State,
+    site: i64,
+    term: Term,
+    coefficient: f64,
+    count: i64,
+    codes: ptr[i64],
+    wires: ptr[i64],
 ) -> i1:
     """Set a term from its letters; false after an error."""
     x: i64 = 0
@@ -121,16 +128,16 @@ def sum_moments(
 ) -> None:
     """Write <O> and <O O>."""
     amplitudes = state.amplitudes
-    mean: v8 = 0.0
-    square: v8 = 0.0
+    mean = broadcast(0.0)
+    square = broadcast(0.0)
     for block in range(state.blocks):
-        real: v8 = 0.0
-        imaginary: v8 = 0.0
+        real = broadcast(0.0)
+        imaginary = broadcast(0.0)
         k: i64 = 0
         while k < count:
             x = terms[k].x
-            a: v8 = 0.0
-            b: v8 = 0.0
+            a = broadcast(0.0)
+            b = broadcast(0.0)
             while k < count and terms[k].x == x:
                 odd = count_ones(block & (terms[k].z >> 3)) & 1
                 sign = to_float(1 - 2 * odd)
@@ -151,8 +158,15 @@ def sum_moments(
 
 @kernel
 def pauli_moments(
-    context: CallContext, state: State, site: i64, count: i64, coefficients: ptr[f64],
-    offsets: ptr[i64], codes: ptr[i64], wires: ptr[i64], moments: ptr[f64],
+    context: CallContext,
+    state: State,
+    site: i64,
+    count: i64,
+    coefficients: ptr[f64],
+    offsets: ptr[i64],
+    codes: ptr[i64],
+    wires: ptr[i64],
+    moments: ptr[f64],
 ) -> None:
     """Write <O> and <O O> of a sum of words, zeros after an error."""
     moments[0], moments[1] = 0.0, 0.0
@@ -166,8 +180,14 @@ def pauli_moments(
     for k in range(count):
         start = offsets[k]
         valid = valid and read_term(
-            context, state, site, terms[k], coefficients[k], offsets[k + 1] - start,
-            codes + start, wires + start,
+            context,
+            state,
+            site,
+            terms[k],
+            coefficients[k],
+            offsets[k + 1] - start,
+            codes + start,
+            wires + start,
         )
     if valid:
         sort_terms(terms, count)

@@ -122,9 +122,7 @@ def append(
 
 
 @kernel
-def merge(
-    old: Operation, mask: i64, value: i64, otherwise: ptr[f64], matched: ptr[f64]
-) -> None:
+def merge(old: Operation, mask: i64, value: i64, otherwise: ptr[f64], matched: ptr[f64]) -> None:
     """Multiply an operation from the left by another that can share with it."""
     if old.mask == 0:
         copy_matrix(old.matched, old.otherwise)
@@ -174,8 +172,13 @@ def push_single(state: State, target: i64, mask: i64, value: i64, matrix: ptr[f6
 
 @kernel
 def push_selected(
-    state: State, target: i64, selector: i64, controls: i64, value: i64,
-    otherwise: ptr[f64], matched: ptr[f64],
+    state: State,
+    target: i64,
+    selector: i64,
+    controls: i64,
+    value: i64,
+    otherwise: ptr[f64],
+    matched: ptr[f64],
 ) -> None:
     """Queue `matched` where bit `selector` is one and `otherwise` where it is zero.
 

@@ -40,7 +40,7 @@ def philox(counter: ptr[i64], key_low: i64, key_high: i64) -> None:
 
 @kernel
 def next_uniform(context: CallContext) -> f64:
-    """The next number of the call in [0, 1), with 53 random bits."""
+    """Return the next number of the call in [0, 1), with 53 random bits."""
     words = stack_array(i64, 4)
     words[0] = context.counter & _WORD
     words[1] = shift_right_logical(context.counter, 32)

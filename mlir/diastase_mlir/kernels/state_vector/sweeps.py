@@ -39,13 +39,13 @@ PARTNERS = [[lane ^ (1 << bit) for lane in range(8)] for bit in range(LANE_BITS)
 
 @inline
 def next_block(block: i64, fixed: i64) -> i64:
-    """The next block whose fixed bits are zero."""
+    """Return the next block whose fixed bits are zero."""
     return ((block | fixed) + 1) & ~fixed
 
 
 @inline
 def multiply_pair(a: list[v8], x: v8, y: v8, z: v8, w: v8) -> Any:
-    """A complex 2x2 matrix times the vectors (x + iy, z + iw)."""
+    """Multiply a complex 2x2 matrix by the vectors (x + iy, z + iw)."""
     return (
         a[0] * x - a[1] * y + a[2] * z - a[3] * w,
         a[0] * y + a[1] * x + a[2] * w + a[3] * z,
@@ -56,7 +56,7 @@ def multiply_pair(a: list[v8], x: v8, y: v8, z: v8, w: v8) -> Any:
 
 @inline
 def multiply_pair_real(a: list[v8], x: v8, y: v8, z: v8, w: v8) -> Any:
-    """A real 2x2 matrix times the vectors (x + iy, z + iw)."""
+    """Multiply a real 2x2 matrix by the vectors (x + iy, z + iw)."""
     return (
         a[0] * x + a[2] * z,
         a[0] * y + a[2] * w,
@@ -67,7 +67,7 @@ def multiply_pair_real(a: list[v8], x: v8, y: v8, z: v8, w: v8) -> Any:
 
 @inline
 def multiply_lanes(a: list[v8], x: v8, y: v8, z: v8, w: v8) -> Any:
-    """The first row of a complex matrix times (x + iy, z + iw)."""
+    """Multiply the first row of a complex matrix by (x + iy, z + iw)."""
     return (
         a[0] * x - a[1] * y + a[2] * z - a[3] * w,
         a[0] * y + a[1] * x + a[2] * w + a[3] * z,
@@ -76,7 +76,7 @@ def multiply_lanes(a: list[v8], x: v8, y: v8, z: v8, w: v8) -> Any:
 
 @inline
 def multiply_lanes_real(a: list[v8], x: v8, y: v8, z: v8, w: v8) -> Any:
-    """The first row of a real matrix times (x + iy, z + iw)."""
+    """Multiply the first row of a real matrix by (x + iy, z + iw)."""
     return a[0] * x + a[2] * z, a[0] * y + a[2] * w
 
 
@@ -89,7 +89,7 @@ def coefficient(operation: Operation, lanes: m8, index: i64) -> v8:
 
 @inline
 def block_coefficients(operation: Operation, lanes: m8) -> list[v8]:
-    """The eight numbers of the matrix, each in all lanes."""
+    """Return the eight numbers of the matrix, each in all lanes."""
     return [
         coefficient(operation, lanes, 0),
         coefficient(operation, lanes, 1),
@@ -125,9 +125,10 @@ def is_real(operation: Operation) -> i1:
 
 
 @inline
-def block_pass(state: State, operation: Operation, lanes: m8, fixed: i64, value: i64, rule: Any
-               ) -> None:
-    """A pass whose target is a block bit: pairs of blocks."""
+def block_pass(
+    state: State, operation: Operation, lanes: m8, fixed: i64, value: i64, rule: Any
+) -> None:
+    """Make a pass whose target is a block bit: pairs of blocks."""
     a = block_coefficients(operation, lanes)
     stride = 2 << (operation.target - LANE_BITS)
     amplitudes = state.amplitudes
@@ -142,9 +143,10 @@ def block_pass(state: State, operation: Operation, lanes: m8, fixed: i64, value:
 
 
 @inline
-def lane_pass(state: State, operation: Operation, lanes: m8, fixed: i64, value: i64, target: int,
-              rule: Any) -> None:
-    """A pass whose target is the (static) lane bit `target`: blocks by themselves."""
+def lane_pass(
+    state: State, operation: Operation, lanes: m8, fixed: i64, value: i64, target: int, rule: Any
+) -> None:
+    """Make a pass whose target is the (static) lane bit `target`: blocks by themselves."""
     a = lane_coefficients(operation, lanes, target)
     amplitudes = state.amplitudes
     block: i64 = 0
@@ -157,8 +159,9 @@ def lane_pass(state: State, operation: Operation, lanes: m8, fixed: i64, value: 
 
 
 @kernel
-def sweep(state: State, operation: Operation, fixed: i64, value: i64, lane_mask: i64,
-          lane_value: i64) -> None:
+def sweep(
+    state: State, operation: Operation, fixed: i64, value: i64, lane_mask: i64, lane_value: i64
+) -> None:
     """One pass; `fixed` and `value` are block bits of selectors and controls."""
     lanes_of_match = lane_value
     real = is_real(operation)

@@ -15,7 +15,7 @@ from diastase_mlir.kernels.state_vector.records import CallContext, State
 
 @kernel
 def bit_of(context: CallContext, state: State, site: i64, wire: i64) -> i64:
-    """The bit of a wire, or -1."""
+    """Return the bit of a wire, or -1."""
     if 0 <= wire and wire < state.qubits:
         return state.bit_of_wire[wire]
     fail(context, WIRE_OUT_OF_RANGE, site, wire, state.qubits)
@@ -38,7 +38,7 @@ def add_to_mask(context: CallContext, state: State, site: i64, wire: i64, mask: 
 def mask_of(
     context: CallContext, state: State, site: i64, count: i64, wires: ptr[i64], start: i64
 ) -> i64:
-    """The bits of `count` wires added to the mask `start`, or -1 where a wire is bad."""
+    """Return the bits of `count` wires added to the mask `start`, or -1 where a wire is bad."""
     mask: i64 = start
     for k in range(count):
         mask = add_to_mask(context, state, site, wires[k], mask)
@@ -54,7 +54,7 @@ def bits_of(state: State, count: i64, wires: ptr[i64], bits: ptr[i64]) -> None:
 
 @kernel
 def control_value(state: State, count: i64, wires: ptr[i64], values: ptr[i64]) -> i64:
-    """The bits of those checked control wires that must be one."""
+    """Return the bits of those checked control wires that must be one."""
     value: i64 = 0
     for k in range(count):
         if values[k] != 0:

@@ -1,0 +1,190 @@
+"""LLVM instructions behind the intrinsics: the frame and evaluated arguments in, a value out.
+
+`intrinsics.py` declares what kernels see; each `<name>` here belongs to the declaration of
+that name. Arguments may be static; `convert` makes them constants.
+"""
+
+from typing import Any
+
+from llvmlite import ir
+
+from diastase_mlir.kernels.language import arithmetic
+from diastase_mlir.kernels.language.arithmetic import TypeMismatch, convert
+from diastase_mlir.kernels.language.types import (
+    F64,
+    I1,
+    I64,
+    LANES,
+    M8,
+    V8,
+    PointerType,
+    Type,
+    pointer_to,
+    type_of_annotation,
+)
+from diastase_mlir.kernels.language.values import Dynamic, Registers, Slot
+
+_I32 = ir.IntType(32)
+
+
+class Frame:
+    """The function under construction: its builder, and room for variables on its stack."""
+
+    def __init__(self, builder: ir.IRBuilder) -> None:
+        # Any: llvmlite is untyped, and what is inferred for its decorated methods is wrong.
+        self.builder: Any = builder
+        self._entry = self.builder.block
+
+    def allocate(self, kind: Type, count: int = 1) -> ir.Value:
+        """Room in the entry block, so that a loop does not grow the stack."""
+        with self.builder.goto_block(self._entry):
+            self.builder.position_at_start(self._entry)
+            size = None if count == 1 else ir.Constant(I64.llvm, count)
+            address = self.builder.alloca(kind.llvm, size)
+            address.align = kind.alignment
+            return address
+
+
+def static(_frame: Frame, iterable: Any) -> Any:
+    """Unrolling needs a list; everything in it is known now."""
+    return list(iterable)
+
+
+def broadcast(frame: Frame, number: Any) -> Dynamic:
+    """Build a splat, constant for a static number."""
+    return convert(frame.builder, number, V8)
+
+
+def shuffle(frame: Frame, vector: Dynamic, lanes: list[int]) -> Dynamic:
+    """`shufflevector` with a constant mask."""
+    mask = ir.Constant(ir.VectorType(_I32, LANES), lanes)
+    return Dynamic(V8, frame.builder.shuffle_vector(vector.value, vector.value, mask))
+
+
+def lanes_match(frame: Frame, mask: Any, value: Any) -> Dynamic:
+    """Compare the lane numbers, masked, with a value: one vector comparison."""
+    builder = frame.builder
+    wanted, bits = (
+        arithmetic.splat(builder, convert(builder, number, I64)) for number in (value, mask)
+    )
+    lanes = ir.Constant(ir.VectorType(I64.llvm, LANES), list(range(LANES)))
+    return Dynamic(M8, builder.icmp_signed("==", builder.and_(lanes, bits), wanted))
+
+
+def select(frame: Frame, condition: Any, chosen: Any, otherwise: Any) -> Any:
+    """`select`, of lanes where the condition is a mask."""
+    if not isinstance(condition, Dynamic):
+        return chosen if condition else otherwise
+    kinds = [value.type for value in (chosen, otherwise) if isinstance(value, Dynamic)]
+    if condition.type is M8:
+        kind = V8
+    else:
+        kind = kinds[0] if kinds else arithmetic.natural_type(chosen)
+    first, second = (convert(frame.builder, value, kind) for value in (chosen, otherwise))
+    return Dynamic(kind, frame.builder.select(condition.value, first.value, second.value))
+
+
+def horizontal_sum(frame: Frame, vector: Dynamic) -> Dynamic:
+    """Pairwise, so that rounding errors grow with the logarithm of the lanes."""
+    builder = frame.builder
+    parts = [builder.extract_element(vector.value, ir.Constant(_I32, k)) for k in range(LANES)]
+    while len(parts) > 1:
+        half = len(parts) // 2
+        parts = [builder.fadd(parts[k], parts[k + half]) for k in range(half)]
+    return Dynamic(F64, parts[0])
+
+
+def _call_intrinsic(frame: Frame, name: str, kind: Type, *arguments: ir.Value) -> Dynamic:
+    declared = frame.builder.module.declare_intrinsic(name, [kind.llvm])
+    return Dynamic(kind, frame.builder.call(declared, arguments))
+
+
+def count_ones(frame: Frame, bits: Any) -> Dynamic:
+    """`llvm.ctpop`."""
+    return _call_intrinsic(frame, "llvm.ctpop", I64, convert(frame.builder, bits, I64).value)
+
+
+def count_trailing_zeros(frame: Frame, bits: Any) -> Dynamic:
+    """`llvm.cttz`, defined for zero."""
+    function_type = ir.FunctionType(I64.llvm, [I64.llvm, I1.llvm])
+    declared = frame.builder.module.declare_intrinsic("llvm.cttz", [I64.llvm], function_type)
+    number = convert(frame.builder, bits, I64).value
+    return Dynamic(I64, frame.builder.call(declared, [number, ir.Constant(I1.llvm, 0)]))
+
+
+def square_root(frame: Frame, number: Any) -> Dynamic:
+    """`llvm.sqrt`."""
+    return _call_intrinsic(frame, "llvm.sqrt", F64, convert(frame.builder, number, F64).value)
+
+
+def shift_right_logical(frame: Frame, bits: Any, count: Any) -> Dynamic:
+    """`lshr`."""
+    number, amount = (convert(frame.builder, value, I64) for value in (bits, count))
+    return Dynamic(I64, frame.builder.lshr(number.value, amount.value))
+
+
+def to_float(frame: Frame, number: Any) -> Dynamic:
+    """`sitofp`."""
+    return Dynamic(F64, frame.builder.sitofp(convert(frame.builder, number, I64).value, F64.llvm))
+
+
+def to_integer(frame: Frame, number: Dynamic) -> Dynamic:
+    """`fptosi`, `zext` of a truth value, `sext` of a narrower integer."""
+    if number.type is F64:
+        return Dynamic(I64, frame.builder.fptosi(number.value, I64.llvm))
+    if number.type is I1:
+        return Dynamic(I64, frame.builder.zext(number.value, I64.llvm))
+    return Dynamic(I64, frame.builder.sext(number.value, I64.llvm))
+
+
+def cast(_frame: Frame, pointer: Dynamic, kind: Any) -> Dynamic:
+    """Nothing at all: pointers are opaque in LLVM."""
+    if not isinstance(pointer.type, PointerType):
+        raise TypeMismatch(f"cast takes a pointer, not {pointer.type.name}")
+    return Dynamic(type_of_annotation(kind), pointer.value)
+
+
+def address(frame: Frame, pointer: Dynamic) -> Dynamic:
+    """`ptrtoint`."""
+    return Dynamic(I64, frame.builder.ptrtoint(pointer.value, I64.llvm))
+
+
+def null(_frame: Frame, kind: Any) -> Dynamic:
+    """Make the null pointer."""
+    target = type_of_annotation(kind)
+    return Dynamic(target, ir.Constant(target.llvm, None))
+
+
+def is_null(frame: Frame, pointer: Dynamic) -> Dynamic:
+    """`icmp eq` with null."""
+    zero = ir.Constant(pointer.type.llvm, None)
+    return Dynamic(I1, frame.builder.icmp_unsigned("==", pointer.value, zero))
+
+
+def stack_array(frame: Frame, kind: Any, count: int) -> Dynamic:
+    """Build an `alloca` in the entry block."""
+    element = type_of_annotation(kind)
+    return Dynamic(pointer_to(element), frame.allocate(element, count))
+
+
+def registers(frame: Frame, kind: Any, count: int) -> Registers:
+    """One variable for each register: LLVM promotes them."""
+    element = type_of_annotation(kind)
+    return Registers(tuple(Slot(element, frame.allocate(element)) for _ in range(count)))
+
+
+def _unaligned(frame: Frame, pointer: Dynamic, index: Any) -> ir.Value:
+    step = convert(frame.builder, index, I64).value
+    return frame.builder.gep(pointer.value, [step], source_etype=F64.llvm)
+
+
+def load_unaligned(frame: Frame, pointer: Dynamic, index: Any) -> Dynamic:
+    """Build a vector load with the alignment of a number."""
+    address = _unaligned(frame, pointer, index)
+    return Dynamic(V8, frame.builder.load(address, typ=V8.llvm, align=F64.alignment))
+
+
+def store_unaligned(frame: Frame, pointer: Dynamic, index: Any, vector: Dynamic) -> None:
+    """Build a vector store with the alignment of a number."""
+    address = _unaligned(frame, pointer, index)
+    frame.builder.store(vector.value, address, align=F64.alignment)
