@@ -17,6 +17,7 @@ from diastase_mlir.codegen.imports import LinkedText, link_imports
 from diastase_mlir.codegen.link import link
 from diastase_mlir.codegen.llvm_text import for_llvmlite
 from diastase_mlir.codegen.machine import InvalidLLVMError, emit_object, optimise
+from diastase_mlir.codegen.memory import with_memory
 from diastase_mlir.dialects import DIALECTS
 from diastase_mlir.dumps import Dumps
 from diastase_mlir.kernels import engine_library
@@ -124,7 +125,8 @@ def _to_llvm_ir(
     """Run all passes and translate to LLVM IR text for llvmlite."""
     _run_passes(module, lowered, options, clock)
     with clock.stage("translate"):
-        return link_imports(for_llvmlite(translate_module_to_llvmir(module.operation)))
+        text = for_llvmlite(translate_module_to_llvmir(module.operation))
+        return link_imports(with_memory(text, returns=bool(lowered.results)))
 
 
 def _run_passes(

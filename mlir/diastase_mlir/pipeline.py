@@ -80,7 +80,7 @@ PIPELINE = Pipeline(
                 "convert-complex-to-llvm",
                 "convert-arith-to-llvm",
                 "convert-index-to-llvm",
-                "finalize-memref-to-llvm",
+                "finalize-memref-to-llvm{use-generic-functions=true}",  # codegen/memory.py
                 "convert-func-to-llvm",
                 "convert-cf-to-llvm",
                 "convert-ub-to-llvm",

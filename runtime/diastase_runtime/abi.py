@@ -130,7 +130,7 @@ class ErrorCode(enum.IntEnum):
     OVERLAPPING_WIRES = 2
     """[wire]"""
     OUT_OF_MEMORY = 3
-    """[bytes asked for]"""
+    """[bytes asked for]; where `detail[3]` is 1 the call was abandoned and left no results."""
     CALLBACK_RAISED = 4
     """[callback index]; the exception itself is kept by the loader."""
     ZERO_STEP = 5

@@ -102,7 +102,9 @@ class Executable:
 
     def _take_all(self, words: Sequence[int]) -> list[np.ndarray]:
         """Make the arrays of several results, of which some may be the same memory."""
-        owners = {words[first]: reader for first, reader in zip(self._first_words, self._readers)}
+        owners = dict(
+            zip([words[first] for first in self._first_words], self._readers, strict=True)
+        )
         if len(owners) == len(self._readers):
             return [reader.take(words, True) for reader in self._readers]
         # The last result at a pointer owns (or frees) it: those before it have copied by then.
@@ -113,7 +115,8 @@ class Executable:
 
     def _failed(self, frame: Frame, words: Sequence[int]) -> BaseException:
         """Free what the failed call left, and make the exception to raise."""
-        for pointer in {words[first] for first in self._first_words}:
+        abandoned = frame.context.detail[3]
+        for pointer in () if abandoned else {words[first] for first in self._first_words}:
             free(pointer)
         error = exception_of(frame.context, self.artifact.sites, self._errors, frame.address)
         self._frames.append(frame)

@@ -1,0 +1,108 @@
+"""Memory of compiled code: `malloc`, and a way out of the program where there is none.
+
+Nothing that is compiled checks for a null pointer, so an allocation that fails must not return.
+The entry notes where to escape to (`_setjmp`, in a frame on its stack, found through a
+thread-local pointer); a failing allocation records `OUT_OF_MEMORY` and jumps there. What the
+program had allocated by then is lost, and its results are not written: `detail[3]` says so.
+
+In: LLVM IR text in which `finalize-memref-to-llvm{use-generic-functions}` calls
+`_mlir_memref_to_llvm_alloc` and `…_free`, and the entry of `abi.ENTRY_SYMBOL`. Out: the same with
+these functions defined and the entry wrapped.
+"""
+
+import re
+
+from diastase_runtime.abi import ENTRY_SYMBOL, CallContext, ErrorCode
+
+_DECLARATIONS = re.compile(
+    r"^declare [^\n]*@(?:_mlir_memref_to_llvm_\w+|malloc|free)\([^\n]*\n", re.M
+)
+_ENTRY = re.compile(rf"^define void @{ENTRY_SYMBOL}\((?P<parameters>[^)]*)\)", re.M)
+_ABANDONED = CallContext.detail.offset + 3 * 8
+
+_DEFINITIONS = f"""
+declare noalias ptr @malloc(i64) #9999
+declare void @free(ptr allocptr) nounwind allockind("free") "alloc-family"="malloc"
+attributes #9999 = {{
+  nounwind allockind("alloc,uninitialized") allocsize(0) "alloc-family"="malloc"
+}}
+declare i32 @_setjmp(ptr) returns_twice nounwind
+declare void @longjmp(ptr, i32) noreturn nounwind
+
+@diastase_escape = internal thread_local global ptr null
+
+define internal noalias ptr @_mlir_memref_to_llvm_alloc(i64 %size) alwaysinline {{
+  %nonzero = call i64 @llvm.umax.i64(i64 %size, i64 1)
+  %memory = call ptr @malloc(i64 %nonzero)
+  %failed = icmp eq ptr %memory, null
+  br i1 %failed, label %escape, label %done, !prof !{{!"branch_weights", i32 1, i32 1000000}}
+escape:
+  call void @diastase_out_of_memory(i64 %size)
+  unreachable
+done:
+  ret ptr %memory
+}}
+
+define internal void @_mlir_memref_to_llvm_free(ptr %memory) alwaysinline {{
+  call void @free(ptr %memory)
+  ret void
+}}
+
+define internal void @diastase_out_of_memory(i64 %size) noinline noreturn cold {{
+  %frame = load ptr, ptr @diastase_escape
+  %context = load ptr, ptr %frame
+  %abandoned = getelementptr i8, ptr %context, i64 {_ABANDONED}
+  store i64 1, ptr %abandoned
+  %code = load i64, ptr %context
+  %first = icmp eq i64 %code, {ErrorCode.NONE:d}
+  br i1 %first, label %record, label %escape
+record:
+  store i64 {ErrorCode.OUT_OF_MEMORY:d}, ptr %context
+  %site = getelementptr i8, ptr %context, i64 {CallContext.site.offset}
+  store i64 -1, ptr %site
+  %detail = getelementptr i8, ptr %context, i64 {CallContext.detail.offset}
+  store i64 %size, ptr %detail
+  br label %escape
+escape:
+  %jump = getelementptr i8, ptr %frame, i64 16
+  call void @longjmp(ptr %jump, i32 1)
+  unreachable
+}}
+declare i64 @llvm.umax.i64(i64, i64)
+"""
+
+
+def with_memory(text: str, *, returns: bool) -> str:
+    """Define the allocation functions and wrap the entry; `returns`: it takes a results pointer."""
+    text = _DECLARATIONS.sub("", text)
+    entry = _ENTRY.search(text)
+    assert entry is not None, "the pipeline always leaves an entry"
+    count = entry["parameters"].count("ptr")
+    parameters = ", ".join(f"ptr %{number}" for number in range(count))
+    # ENTRY_SYMBOL occurs once: nothing inside the program calls its own C interface.
+    text = text.replace(f"@{ENTRY_SYMBOL}(", "@diastase_program(", 1)
+    return (
+        text
+        + _DEFINITIONS
+        + f"""
+define void @{ENTRY_SYMBOL}({parameters}) {{
+  %frame = alloca [528 x i8], align 16
+  %outer = load ptr, ptr @diastase_escape
+  store ptr %{int(returns)}, ptr %frame
+  %saved = getelementptr i8, ptr %frame, i64 8
+  store volatile ptr %outer, ptr %saved
+  store ptr %frame, ptr @diastase_escape
+  %jump = getelementptr i8, ptr %frame, i64 16
+  %jumped = call i32 @_setjmp(ptr %jump) returns_twice
+  %first = icmp eq i32 %jumped, 0
+  br i1 %first, label %run, label %done
+run:
+  call void @diastase_program({parameters}) noinline
+  br label %done
+done:
+  %restored = load volatile ptr, ptr %saved
+  store ptr %restored, ptr @diastase_escape
+  ret void
+}}
+"""
+    )
