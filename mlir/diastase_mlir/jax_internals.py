@@ -683,3 +683,68 @@ def select_inputs(
     invars = [used.get(position) or core.Var(aval) for position, aval in enumerate(avals)]
     debug = jaxpr.debug_info.with_unknown_names()
     return partial_eval.close_jaxpr(jaxpr.replace(invars=invars, debug_info=debug))
+
+
+# --- tracing: printing ---------------------------------------------------------------------------
+# JAX's printer of jaxprs, with its layout and its way to show parameters, is not public.
+
+
+class _PrintedType(core.AbstractValue):
+    """A type that is only printed."""
+
+    def __init__(self, text: Callable[[], str]):
+        self._text = text
+
+    def str_short(self, short_dtypes: bool = False, mesh_axis_types: bool = False) -> str:
+        return self._text()
+
+
+class JaxprPrinter:
+    """Builds a jaxpr out of JAX's classes that is good for printing, and prints it."""
+
+    def __init__(self) -> None:
+        self._context = core.JaxprPpContext()
+
+    def name(self, atom: Any) -> str:
+        """What a variable or literal is called in the text."""
+        return atom.pretty_print(self._context, print_dtype=False)
+
+    def variable(self, type_text: Callable[[], str], is_dropped: bool) -> Any:
+        """A variable, or `_`, whose type prints as this text."""
+        return (core.DropVar if is_dropped else core.Var)(_PrintedType(type_text))
+
+    def literal(self, value: Any, aval: Any) -> Any:
+        """A number written out."""
+        return core.Literal(value, aval)
+
+    def equation(
+        self,
+        primitive: str,
+        operands: Sequence[Any],
+        results: Sequence[Any],
+        params: Mapping[str, Any],
+        original: Any,
+    ) -> Any:
+        """An equation; JAX shows the parameters of an `original` in its own way."""
+        known = core.Primitive(primitive) if original is None else original.primitive
+        return core.new_jaxpr_eqn(operands, results, known, dict(params), effects.no_effects)
+
+    def jaxpr(
+        self,
+        constants: Sequence[Any],
+        inputs: Sequence[Any],
+        equations: Sequence[Any],
+        outputs: Sequence[Any],
+    ) -> Any:
+        """A jaxpr."""
+        debug = core.DebugInfo("explicit form", "unknown", None, None)
+        return core.Jaxpr(constants, inputs, outputs, equations, debug_info=debug)
+
+    def text(self, jaxpr: Any) -> str:
+        """The text of a jaxpr, nested ones in place."""
+        return core.pp_jaxpr(jaxpr, self._context, core.JaxprPpSettings()).format(use_color=False)
+
+
+def symbol_expression(dimension: Any, name: str) -> Any:
+    """The expression that is one of an expression's symbols alone."""
+    return shape_poly._DimExpr._from_var(name, dimension.scope)
