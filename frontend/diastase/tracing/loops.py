@@ -153,7 +153,7 @@ def _trace_body(loop: _Loop, leading: list[Any], carry: Leaves) -> Region:
             )
         return leaves.values
 
-    return trace_region(flat_body, [*leading, *carry.avals], loop.construct)
+    return trace_region(flat_body, [*leading, *carry.avals], loop.construct, len(leading))
 
 
 def _promote(carry: Leaves, returned: Sequence[Any]) -> Leaves:

@@ -8,7 +8,7 @@ value threaded through the program. Whoever emits a control-flow equation
 
     1. calls `flush_scope()`, so that everything pending is in the outer register,
     2. traces each region; a region that used a quantum operation has `uses_register`, takes the
-       register as the first input after the captured values, and returns it as first output,
+       register as the first carried input (after a loop's index), and returns it as first output,
     3. if any region of the equation uses it, makes all of them take it (`threaded`), passes the
        outer register as the first carried operand, and hands the equation's first result to
        `scope.replace_register`.
@@ -102,12 +102,14 @@ def flush_scope() -> None:
 
 @dataclass(frozen=True)
 class Region:
-    """A traced region: `jaxpr` takes `[*captured, (register,) *arguments]`."""
+    """A traced region: `jaxpr` takes `[*captured, *leading, (register,) *carried]`."""
 
     jaxpr: ClosedJaxpr
     captured: tuple[Any, ...]
     """Values of enclosing traces and concrete arrays, operands of the equation."""
     uses_register: bool = False
+    leading: int = 0
+    """How many arguments, such as a loop's index, stand before the register."""
 
     @property
     def result_avals(self) -> list[Any]:
@@ -118,7 +120,8 @@ class Region:
         """The same region with the register among its inputs; it is not returned."""
         scope = current_scope()
         assert scope is not None, "a register is threaded only while a scope is active"
-        return replace(self, jaxpr=add_input(self.jaxpr, len(self.captured), scope.register.aval))
+        position = len(self.captured) + self.leading
+        return replace(self, jaxpr=add_input(self.jaxpr, position, scope.register.aval))
 
     def threaded(self) -> "Region":
         """The same region, passing the register through where it does not use it."""
@@ -126,29 +129,35 @@ class Region:
             return self
         scope = current_scope()
         assert scope is not None, "a register is threaded only while a scope is active"
-        jaxpr = add_leading_register(self.jaxpr, len(self.captured), scope.register.aval)
+        position = len(self.captured) + self.leading
+        jaxpr = add_leading_register(self.jaxpr, position, scope.register.aval)
         return replace(self, jaxpr=jaxpr, uses_register=True)
 
 
 def trace_region(
-    function: Callable[..., Sequence[Any]], avals: Sequence[Any], purpose: str
+    function: Callable[..., Sequence[Any]], avals: Sequence[Any], purpose: str, leading: int = 0
 ) -> Region:
-    """Trace a flat function as a region of the current trace; `purpose` is for JAX's messages."""
+    """Trace a flat function as a region of the current trace; `purpose` is for JAX's messages.
+
+    `leading`: how many arguments are not carried; a register comes after them.
+    """
     scope = current_scope()
     if scope is None:
         jaxpr, captured = trace_to_jaxpr(function, avals, purpose)
-        return Region(jaxpr, tuple(captured))
+        return Region(jaxpr, tuple(captured), leading=leading)
 
     used = False
 
-    def with_register(register: Any, *arguments: Any) -> Sequence[Any]:
+    def with_register(*arguments: Any) -> Sequence[Any]:
         nonlocal used
+        register = arguments[leading]
         with scope.enter_region(register) as inner:
-            results = function(*arguments)
+            results = function(*arguments[:leading], *arguments[leading + 1 :])
             used = inner.used
             return [inner.final_register() if used else register, *results]
 
-    jaxpr, captured = trace_to_jaxpr(with_register, [scope.register.aval, *avals], purpose)
+    with_register_avals = [*avals[:leading], scope.register.aval, *avals[leading:]]
+    jaxpr, captured = trace_to_jaxpr(with_register, with_register_avals, purpose)
     if not used:
-        jaxpr = drop_leading_register(jaxpr, len(captured))
-    return Region(jaxpr, tuple(captured), used)
+        jaxpr = drop_leading_register(jaxpr, len(captured) + leading)
+    return Region(jaxpr, tuple(captured), used, leading)
