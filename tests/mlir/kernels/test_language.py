@@ -1,0 +1,394 @@
+"""The kernel language: what it computes, against Python on the same text; what it refuses."""
+
+import ctypes
+from collections.abc import Callable
+from pathlib import Path
+from typing import Annotated, Any
+
+import numpy as np
+import pytest
+
+from diastase_mlir.codegen import link, machine
+from diastase_mlir.kernels.language import (
+    KernelLanguageError,
+    Record,
+    address,
+    broadcast,
+    cast,
+    compile_kernels,
+    count_ones,
+    count_trailing_zeros,
+    external,
+    f64,
+    horizontal_sum,
+    i1,
+    i64,
+    inline,
+    kernel,
+    lanes_match,
+    load_unaligned,
+    ptr,
+    registers,
+    select,
+    shift_right_logical,
+    shuffle,
+    size_of,
+    square_root,
+    stack_array,
+    static,
+    store_unaligned,
+    to_float,
+    to_integer,
+    v8,
+)
+
+absolute = external("labs", [i64], i64)
+TABLE = {"first": 3, "second": 5}
+
+
+class Pair(Record):
+    count: i64
+    weights: Annotated[ptr[f64], 2]
+    total: f64
+
+
+@kernel
+def arithmetic(a: i64, b: i64) -> i64:
+    c = a * b - (a & b) | (a ^ 7)
+    c += a << 3
+    c -= b >> 1
+    return -c if a > b else ~c
+
+
+@kernel
+def collatz(start: i64) -> i64:
+    steps: i64 = 0
+    number = start
+    while number != 1:
+        number = 3 * number + 1 if number & 1 == 1 else number >> 1
+        steps += 1
+    return steps
+
+
+@kernel
+def first_divisor(number: i64) -> i64:
+    found: i64 = -1
+    for candidate in range(2, number, 1):
+        multiple: i64 = 0
+        while multiple < number:
+            multiple += candidate
+        if multiple != number:
+            continue
+        found = candidate
+        break
+    return found
+
+
+@kernel
+def even_sum(count: i64) -> i64:
+    total: i64 = 0
+    for k in range(0, count, 2):
+        total += k
+    return total
+
+
+@kernel
+def classify(number: i64) -> i64:
+    if number < 0:
+        return -1
+    elif 0 < number <= 10 and not (number == 5 or number == 7):
+        return 1
+    else:
+        return 2
+
+
+@kernel
+def guarded(values: ptr[i64], index: i64, count: i64) -> i1:
+    return index < count and values[index] > 0
+
+
+@kernel
+def unrolled(x: i64) -> i64:
+    total: i64 = 0
+    for name in static(TABLE):
+        if name == "first":
+            total += x * TABLE[name]
+        else:
+            total -= TABLE[name] ** 2
+    return total
+
+
+@inline
+def swapped(pair: list[Any]) -> Any:
+    return [pair[1], pair[0]]
+
+
+@inline
+def scaled(value: Any, factor: Any) -> Any:
+    result = value * factor
+    return result
+
+
+@kernel
+def through_inlines(a: f64, b: f64) -> f64:
+    first, second = swapped([scaled(a, 2.0), b])
+    first, second = second, first
+    return first - second
+
+
+@kernel
+def factorial(number: i64) -> i64:
+    return 1 if number <= 1 else number * factorial(number - 1)
+
+
+@kernel
+def fill_pair(pair: Pair, a: f64, b: f64) -> None:
+    pair.count = 2
+    pair.weights[0], pair.weights[1] = b, a
+    pair.total = 0.0
+    for k in static(range(2)):
+        pair.total += pair.weights[k]
+
+
+@kernel
+def sum_pairs(pairs: ptr[Pair], count: i64) -> f64:
+    total: f64 = 0.0
+    for k in range(count):
+        total += pairs[k].total
+    return total
+
+
+@kernel
+def lanes(numbers: ptr[f64], out: ptr[f64]) -> f64:
+    vector = load_unaligned(numbers, 1)
+    turned = shuffle(vector, [7, 6, 5, 4, 3, 2, 1, 0])
+    mixed = select(lanes_match(5, 1), vector * 2.0 - 1.0, -turned)
+    store_unaligned(out, 1, mixed)
+    row = registers(v8, 2)
+    row[0] = mixed
+    row[1] = broadcast(numbers[0])
+    row[0] = row[0] + row[1]
+    return horizontal_sum(row[0])
+
+
+@kernel
+def bits(number: i64) -> i64:
+    return (
+        count_ones(number)
+        + 100 * count_trailing_zeros(number)
+        + (shift_right_logical(number, 60) << 20)
+    )
+
+
+@kernel
+def conversions(number: i64, real: f64) -> f64:
+    room = stack_array(f64, 4)
+    room[3] = square_root(to_float(number))
+    same = cast(room, ptr[i64])
+    other = to_float(to_integer(real) + to_integer(number > 3) + (address(same) & 7))
+    return cast(same, ptr[f64])[3] + other + to_float(absolute(-number))
+
+
+def load(tmp_path: Path, **kernels: Callable[..., Any]) -> ctypes.CDLL:
+    text = str(compile_kernels(kernels, machine.host_processor().triple))
+    library = tmp_path / "kernels.so"
+    link.link(machine.emit_object(machine.optimise(text, set(kernels))), library)
+    return ctypes.CDLL(str(library))
+
+
+@pytest.fixture(scope="module")
+def library(tmp_path_factory: pytest.TempPathFactory) -> ctypes.CDLL:
+    kernels = (
+        arithmetic, collatz, first_divisor, even_sum, classify, guarded, unrolled,
+        through_inlines, factorial, fill_pair, sum_pairs, lanes, bits, conversions,
+    )  # fmt: skip
+    named = {each.name: each for each in kernels}  # type: ignore[attr-defined]
+    loaded = load(tmp_path_factory.mktemp("kernels"), **named)
+    for name in ("through_inlines", "sum_pairs", "lanes", "conversions"):
+        getattr(loaded, name).restype = ctypes.c_double
+    for name in ("arithmetic", "bits", "factorial"):
+        getattr(loaded, name).restype = ctypes.c_int64
+    loaded.guarded.restype = ctypes.c_bool
+    return loaded
+
+
+def python_of(function: Any) -> Callable[..., Any]:
+    """The plain Python function below the decorator."""
+    plain = function._function
+    globals_of = {**plain.__globals__, "collatz": None}
+    return type(plain)(plain.__code__, globals_of)
+
+
+@pytest.mark.parametrize("function", [arithmetic])
+def test_integers(library: ctypes.CDLL, function: Any) -> None:
+    for a, b in ((3, 5), (-7, 4), (100, -3), (0, 0)):
+        compiled = library.arithmetic(ctypes.c_int64(a), ctypes.c_int64(b))
+        assert compiled == python_of(function)(a, b)
+
+
+def test_loops(library: ctypes.CDLL) -> None:
+    for number in (1, 6, 27):
+        assert library.collatz(ctypes.c_int64(number)) == python_of(collatz)(number)
+    assert [library.first_divisor(ctypes.c_int64(n)) for n in (35, 13, 2, 0)] == [5, -1, -1, -1]
+    assert [library.even_sum(ctypes.c_int64(n)) for n in (0, 1, 7)] == [0, 0, 12]
+
+
+def test_branches(library: ctypes.CDLL) -> None:
+    for number in (-3, 0, 1, 5, 7, 10, 11):
+        assert library.classify(ctypes.c_int64(number)) == python_of(classify)(number)
+    assert library.factorial(ctypes.c_int64(10)) == 3628800
+
+
+def test_and_does_not_evaluate_too_much(library: ctypes.CDLL) -> None:
+    # A null pointer behind a false condition: it would crash if it were read.
+    null = ctypes.c_void_p(None)
+    assert not library.guarded(null, ctypes.c_int64(3), ctypes.c_int64(2))
+
+
+def test_static_values(library: ctypes.CDLL) -> None:
+    assert library.unrolled(ctypes.c_int64(4)) == 4 * 3 - 25
+    two, seven = ctypes.c_double(2.0), ctypes.c_double(7.0)
+    assert library.through_inlines(two, seven) == 2 * 2.0 - 7.0
+
+
+def test_records(library: ctypes.CDLL) -> None:
+    assert size_of(Pair) == 32
+    memory = np.zeros((3, 4))
+    for row in memory[1:]:
+        pointer = ctypes.c_void_p(row.ctypes.data)
+        library.fill_pair(pointer, ctypes.c_double(1.5), ctypes.c_double(-4.0))
+    assert memory[1].view(np.int64)[0] == 2
+    np.testing.assert_array_equal(memory[2, 1:], [-4.0, 1.5, -2.5])
+    assert library.sum_pairs(ctypes.c_void_p(memory.ctypes.data), ctypes.c_int64(3)) == -5.0
+
+
+def test_vectors(library: ctypes.CDLL) -> None:
+    numbers, out = np.arange(9.0) + 0.5, np.zeros(9)
+    vector = numbers[1:]
+    expected = np.where(np.arange(8) & 5 == 1, 2 * vector - 1, -vector[::-1])
+    pointers = [ctypes.c_void_p(array.ctypes.data) for array in (numbers, out)]
+    assert library.lanes(*pointers) == pytest.approx((expected + 0.5).sum())
+    np.testing.assert_array_equal(out[1:], expected)
+
+
+def test_bits_and_conversions(library: ctypes.CDLL) -> None:
+    assert library.bits(ctypes.c_int64(0b1011000)) == 3 + 300
+    assert library.bits(ctypes.c_int64(-1)) == 64 + (15 << 20)
+    assert library.conversions(ctypes.c_int64(16), ctypes.c_double(-2.7)) == 4 - 2 + 1 + 16
+
+
+@kernel
+def static_changes(flag: i64) -> i64:
+    found = 0
+    if flag == 1:
+        found = 1
+    return found
+
+
+@kernel
+def unbound(flag: i64) -> i64:
+    if flag == 1:
+        found: i64 = 1
+    return found
+
+
+@kernel
+def mixes_types(a: i64, b: f64) -> f64:
+    return a + b
+
+
+@kernel
+def rounds(a: i64) -> i64:
+    return a // 2
+
+
+@kernel
+def catches(a: i64) -> i64:
+    try:
+        return a
+    finally:
+        pass
+
+
+@kernel
+def comprehends(a: i64) -> i64:
+    return {a: 1}[a]
+
+
+@kernel
+def wrong_field(pair: Pair) -> i64:
+    return pair.size
+
+
+@kernel
+def wrong_count(a: i64) -> i64:
+    return factorial(a, a)
+
+
+@kernel
+def no_result(a: i64) -> i64:
+    a += 1
+
+
+@kernel
+def calls_python(a: i64) -> i64:
+    return abs(a)
+
+
+@kernel
+def loops_over_list(a: i64) -> i64:
+    for k in [1, 2]:
+        a += k
+    return a
+
+
+@inline
+def leaves_early(a: i64) -> i64:
+    if a > 0:
+        return a
+    return 0
+
+
+@kernel
+def returns_inside(a: i64) -> i64:
+    return leaves_early(a)
+
+
+@kernel
+def breaks_nothing(a: i64) -> i64:
+    break_here: i64 = a
+    for _ in static(range(2)):
+        break
+    return break_here
+
+
+@pytest.mark.parametrize(
+    ("function", "message", "line"),
+    [
+        (static_changes, "a run-time change of the static name 'found'", "found = 1"),
+        (unbound, "the name 'found', which is not bound here", "return found"),
+        (mixes_types, "f64 where i64 is needed", "return a + b"),
+        (rounds, "no FloorDiv on i64", "return a // 2"),
+        (catches, "a statement of kind Try", "try:"),
+        (comprehends, "the expression", "return {a: 1}[a]"),
+        (wrong_field, "the field 'size' of ptr[Pair]", "return pair.size"),
+        (wrong_count, "2 arguments for the 1 of factorial", "return factorial(a, a)"),
+        (no_result, "the end of no_result, reached without a result", "@kernel"),
+        (calls_python, "a call of 'abs' with run-time values", "return abs(a)"),
+        (loops_over_list, "a loop over anything but", "for k in [1, 2]:"),
+        (returns_inside, "return of an inline function in a run-time block", "return a"),
+        (breaks_nothing, "break or continue outside a run-time loop", "break"),
+    ],
+)
+def test_what_is_not_in_the_language(function: Any, message: str, line: str) -> None:
+    with pytest.raises(KernelLanguageError) as caught:
+        compile_kernels({"refused": function}, machine.host_processor().triple)
+    assert message in str(caught.value)
+    assert caught.value.span is not None
+    assert caught.value.span.file == __file__
+    assert caught.value.span.text in (line, f"def {function.name}(a: i64) -> i64:")
+
+
+def test_kernels_do_not_run_in_python() -> None:
+    with pytest.raises(TypeError, match="kernel"):
+        factorial(3)
