@@ -120,6 +120,10 @@ class LoweringContext:
         ]
         return self._lower_open(inner, values, operands)
 
+    def lower_equation(self, equation: Equation, operands: Sequence[Value]) -> Sequence[Value]:
+        """Lower a single equation, say one that a rule has made of another."""
+        return self._lower_equation(self, equation, operands)
+
     def lower_inline(
         self, jaxpr: Any, constants: Sequence[ir.Value], operands: Sequence[ir.Value]
     ) -> list[ir.Value]:

@@ -131,25 +131,50 @@ def generate(
     element: ir.Type,
     formula: Callable[[list[ir.Value]], ir.Value],
 ) -> ir.Value:
-    """The array whose element at each position is `formula(position)`, as a `linalg.generic`."""
+    """The array whose element at each position is `formula(position)`."""
     if not sizes:
         return box(formula([]))
-    target = empty(sizes, element)
-    rank = len(sizes)
+
+    def at_position() -> ir.Value:
+        return formula(
+            [
+                create("linalg.index", [index_type()], [], {"dim": enumeration(axis)}).result
+                for axis in range(len(sizes))
+            ]
+        )
+
+    return _parallel([], empty(sizes, element), lambda _: at_position())
+
+
+def elementwise(
+    element: ir.Type, function: Callable[..., ir.Value], *operands: ir.Value
+) -> ir.Value:
+    """A function of scalars, applied to arrays of equal shapes."""
+    if tensor_type(operands[0]).rank == 0:
+        return box(function(*map(unbox, operands)))
+    target = empty(sizes_of(operands[0]), element)
+    return _parallel(list(operands), target, lambda elements: function(*elements))
+
+
+def _parallel(
+    inputs: list[ir.Value], target: ir.Value, body: Callable[[list[ir.Value]], ir.Value]
+) -> ir.Value:
+    """A `linalg.generic` over the positions of `target`; the body gets the inputs' elements."""
+    rank = tensor_type(target).rank
     parallel = ir.Attribute.parse("#linalg.iterator_type<parallel>")
+    identity = ir.AffineMapAttr.get(ir.AffineMap.get_identity(rank))
     attributes = {
-        "indexing_maps": ir.ArrayAttr.get([ir.AffineMapAttr.get(ir.AffineMap.get_identity(rank))]),
+        "indexing_maps": ir.ArrayAttr.get([identity] * (len(inputs) + 1)),
         "iterator_types": ir.ArrayAttr.get([parallel] * rank),
-        "operandSegmentSizes": array_attribute("i32", [0, 1]),
+        "operandSegmentSizes": array_attribute("i32", [len(inputs), 1]),
     }
-    operation = create("linalg.generic", [target.type], [target], attributes, regions=1)
-    block = operation.regions[0].blocks.append(element, arg_locs=[ir.Location.current])
+    operands = [*inputs, target]
+    operation = create("linalg.generic", [target.type], operands, attributes, regions=1)
+    elements = [element_type(operand) for operand in operands]
+    locations = [ir.Location.current] * len(operands)
+    block = operation.regions[0].blocks.append(*elements, arg_locs=locations)
     with ir.InsertionPoint(block):
-        position = [
-            create("linalg.index", [index_type()], [], {"dim": enumeration(axis)}).result
-            for axis in range(rank)
-        ]
-        create("linalg.yield", [], [formula(position)])
+        create("linalg.yield", [], [body(list(block.arguments)[:-1])])
     return operation.results[0]
 
 

@@ -1,6 +1,6 @@
 """How one equation of a jaxpr is lowered: which of four ways, in this order.
 
-1. a rule of ours (`registry`);
+1. a rule of ours (`registry`), after a change to 32 bits for 16-bit floats (`arithmetic`);
 2. a primitive that merely calls a jaxpr is replaced by that jaxpr;
 3. JAX's own rule, if all that it emits can be compiled further (`jax_rules`);
 4. the primitive is evaluated by eager JAX when the program runs (`host`).
@@ -28,6 +28,7 @@ from diastase_mlir.lowering import random as _random  # noqa: F401
 from diastase_mlir.lowering import reductions as _reductions  # noqa: F401
 from diastase_mlir.lowering import sizes as _sizes  # noqa: F401
 from diastase_mlir.lowering import sorting as _sorting  # noqa: F401
+from diastase_mlir.lowering.arithmetic import has_half_floats, lower_widened
 from diastase_mlir.lowering.context import LoweringContext
 from diastase_mlir.lowering.host import run_on_host
 from diastase_mlir.lowering.jax_rules import lower_by_jax
@@ -61,6 +62,8 @@ def _lower(
     context: LoweringContext, equation: Equation, operands: Sequence[Value]
 ) -> Sequence[Value]:
     name = equation.primitive.name
+    if has_half_floats(equation):
+        return lower_widened(context, equation, [context.value(value) for value in operands])
     entry = rule_of(name)
     if entry is not None and (entry.keys or not _has_keys(equation)):
         arguments = operands if entry.lazy else [context.value(value) for value in operands]
