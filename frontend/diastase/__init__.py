@@ -8,7 +8,20 @@ import jax
 
 jax.config.update("jax_enable_x64", True)
 
+from diastase.api.control_flow import cond, for_loop, switch, while_loop  # noqa: E402
+from diastase.api.errors import RecompilationWarning  # noqa: E402
 from diastase.api.qjit import QJIT, qjit  # noqa: E402
 from diastase.api.quantum import measure  # noqa: E402
+from diastase_runtime.errors import DiastaseError  # noqa: E402
 
-__all__ = ["QJIT", "measure", "qjit"]
+__all__ = [
+    "QJIT",
+    "DiastaseError",
+    "RecompilationWarning",
+    "cond",
+    "for_loop",
+    "measure",
+    "qjit",
+    "switch",
+    "while_loop",
+]

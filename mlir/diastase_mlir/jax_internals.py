@@ -742,7 +742,8 @@ class JaxprPrinter:
 
     def text(self, jaxpr: Any) -> str:
         """The text of a jaxpr, nested ones in place."""
-        return core.pp_jaxpr(jaxpr, self._context, core.JaxprPpSettings()).format(use_color=False)
+        document = core.pp_jaxpr(jaxpr, self._context, core.JaxprPpSettings())
+        return document.format(width=100, use_color=False)  # types take more room than JAX's
 
 
 def symbol_expression(dimension: Any, name: str) -> Any:

@@ -17,6 +17,7 @@ from diastase.api.calls import PreparedCall
 from diastase.api.costs import MemoryStatistics, bytes_of, cost_of
 from diastase.api.errors import InvalidOptionError
 from diastase.api.matching import check_arguments
+from diastase.tracing.explicit import derive_explicit
 from diastase.tracing.trace import TracedProgram
 from diastase_mlir import (
     Compilation,
@@ -48,7 +49,7 @@ class Interface:
     """Where a line about each step of the compilation goes (`verbose`)."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False, eq=False)
 class Stage:
     """What every stage knows: the types of the arguments and of the results."""
 
@@ -63,7 +64,7 @@ class Stage:
     @property
     def jaxpr(self) -> Any:
         """The program, with every dynamic dimension explicit."""
-        return self.traced.program.jaxpr
+        return derive_explicit(self.traced)
 
     @property
     def in_tree(self) -> Any:
@@ -99,7 +100,7 @@ class Stage:
         return f"<{self._title()}>"
 
 
-@dataclass(frozen=True, repr=False)
+@dataclass(frozen=True, repr=False, eq=False)
 class Traced(Stage):
     """A function traced for certain types: a jaxpr."""
 
@@ -111,7 +112,7 @@ class Traced(Stage):
         return f"{self._title()}\n{self.jaxpr}"
 
 
-@dataclass(frozen=True, repr=False)
+@dataclass(frozen=True, repr=False, eq=False)
 class Lowered(Stage):
     """A program in MLIR, before any pass."""
 
@@ -166,7 +167,7 @@ class Lowered(Stage):
         return f"{self._title()}\n{self.as_text()}"
 
 
-@dataclass(frozen=True, repr=False)
+@dataclass(frozen=True, repr=False, eq=False)
 class Compiled(Stage):
     """A loaded shared library; call it with the arguments that it was compiled for."""
 
