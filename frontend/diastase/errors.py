@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 import jax
-from jax.core import InconclusiveDimensionOperation
+from jax.errors import InconclusiveDimensionOperation
 
 from diastase_runtime.errors import DiastaseError
 

@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from types import TracebackType
 
 import jax
-from jax.core import InconclusiveDimensionOperation
+from jax.errors import InconclusiveDimensionOperation
 
 from diastase.errors import (
     LeakedTracerError,
