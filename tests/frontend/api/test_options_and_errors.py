@@ -1,0 +1,180 @@
+"""Options of `qjit`, and what it says to bad input."""
+
+import functools
+import gc
+import io
+import weakref
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+import diastase
+from diastase import qjit
+
+
+def test_it_looks_like_the_function():
+    def function(x: int = 2):
+        """Say what it does."""
+
+    compiled = qjit(function)
+    assert compiled.__name__ == "function"
+    assert compiled.__doc__ == "Say what it does."
+    assert compiled.__wrapped__ is compiled.original_function is function
+    assert repr(compiled) == f"<qjit {function.__qualname__}>"
+    assert compiled.__module__ == __name__
+
+
+def test_ways_to_apply_it():
+    def function(x):
+        return x + 1
+
+    for compiled in (
+        qjit(function),
+        qjit()(function),
+        qjit(keep_intermediate=False)(function),
+        qjit(function, target="binary"),
+        functools.partial(qjit, static_argnums=())(function),
+        qjit(qjit(function)),
+    ):
+        assert compiled(1) == 2
+
+
+def test_x64_is_on():
+    assert jax.config.jax_enable_x64
+    assert set(diastase.__all__) <= set(dir(diastase))
+
+
+@pytest.mark.parametrize(
+    ("options", "error", "message"),
+    [
+        ({"autograph": True}, NotImplementedError, "autograph=True"),
+        ({"pipelines": []}, NotImplementedError, "pipelines"),
+        ({"statik_argnums": 1}, TypeError, "unexpected keyword argument statik_argnums"),
+        ({"target": "gpu"}, ValueError, "target is 'gpu'"),
+        ({"keep_intermediate": "all"}, ValueError, "keep_intermediate is 'all'"),
+        ({"seed": -1}, ValueError, "seed is -1"),
+        ({"seed": 2**32}, ValueError, "seed is"),
+        ({"seed": 1.5}, ValueError, "seed is 1.5"),
+    ],
+    ids=str,
+)
+def test_options_that_are_refused(options, error, message):
+    with pytest.raises(error, match=message) as caught:
+        qjit(lambda x: x, **options)
+    assert isinstance(caught.value, diastase.DiastaseError)
+
+
+def test_later_options_at_their_defaults():
+    assert qjit(lambda x: x, autograph=False, capture="global", pass_plugins=None)(1) == 1
+
+
+def test_not_a_function():
+    with pytest.raises(TypeError, match="takes a function, not a int"):
+        qjit(3)
+
+
+def test_verbose_reports_to_the_logfile(capsys):
+    log = io.StringIO()
+    qjit(lambda x: x * 3, verbose=True, logfile=log)(1.0)
+    assert "ms" in log.getvalue()
+    assert ".so" in log.getvalue() or ".dylib" in log.getvalue()
+    qjit(lambda x: x * 3, verbose=True)(1.0)
+    assert "ms" in capsys.readouterr().err
+
+
+def test_keep_intermediate(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+
+    @qjit(keep_intermediate=True)
+    def function(x):
+        return x + 1
+
+    function(1.0)
+    assert function.workspace == tmp_path / "function"
+    assert list(function.workspace.rglob("*.mlir"))
+
+
+UNSUPPORTED = {
+    "string": (("a",), {}, "argument x of function is a str"),
+    "object": ((object(),), {}, "argument x of function is a object"),
+    "inside a tree": (({"w": [1, "a"]},), {}, r"argument x\['w'\]\[1\] of function is a str"),
+    "keyword": ((1,), {"y": {"k": "a"}}, r"argument y\['k'\] of function is a str"),
+    "variadic": ((1, 2, 3, "a"), {}, r"argument rest\[1\] of function is a str"),
+    "arbitrary keyword": ((1,), {"z": "a"}, "argument z of function is a str"),
+    "objects of numpy": ((np.array([None]),), {}, "argument x of function is a ndarray of dtype"),
+    "big-endian": ((np.ones(1, ">f8"),), {}, "of dtype >f8"),
+    "a type": ((jax.ShapeDtypeStruct((), float),), {}, "of function is a ShapeDtypeStruct, which"),
+    "a function": ((lambda x: x,), {}, "argument x of function is a function"),
+}
+
+
+@pytest.mark.parametrize("case", UNSUPPORTED)
+def test_unsupported_arguments(case):
+    @qjit
+    def function(x, y=0, *rest, **others):
+        return 1
+
+    args, kwargs, message = UNSUPPORTED[case]
+    for _ in range(2):
+        with pytest.raises(TypeError, match=message) as caught:
+            function(*args, **kwargs)
+        assert isinstance(caught.value, diastase.DiastaseError)
+
+
+RESULTS = {
+    "string": (lambda x: "a", "returned a str at result,"),
+    "inside a tree": (lambda x: {"k": [x, object()]}, r"returned a object at result\['k'\]\[1\],"),
+    "function": (lambda x: (x, len), r"returned a builtin_function_or_method at result\[1\],"),
+}
+
+
+@pytest.mark.parametrize("case", RESULTS)
+def test_unsupported_results(case):
+    function, message = RESULTS[case]
+    with pytest.raises(TypeError, match=message) as caught:
+        qjit(function)(1.0)
+    assert caught.value.span.file == __file__
+
+
+def test_the_line_of_an_unsupported_result():
+    def function(x):
+        y = x + 1
+        return "text", y
+
+    with pytest.raises(TypeError) as caught:
+        qjit(function)(1.0)
+    assert caught.value.span.line == function.__code__.co_firstlineno + 2
+    assert 'return "text", y' in str(caught.value)
+
+
+TRANSFORMS = [
+    jax.jit,
+    jax.grad,
+    lambda f: jax.vmap(f, in_axes=0),
+    lambda f: jax.make_jaxpr(f),
+    lambda f: functools.partial(jax.eval_shape, f),
+]
+
+
+@pytest.mark.parametrize("number", range(len(TRANSFORMS)))
+def test_inside_transformations_of_jax(number):
+    compiled = qjit(lambda x: x * 2.0)
+    compiled(1.0)
+    argument = jnp.ones(3) if number == 2 else 1.0
+    with pytest.raises(TypeError, match="inside a transformation of JAX: argument x") as caught:
+        TRANSFORMS[number](compiled)(argument)
+    assert isinstance(caught.value, diastase.DiastaseError)
+
+
+def test_memory_of_calls_and_of_functions_is_given_back():
+    """No object of ours is left when a function dies."""
+    compiled = qjit(lambda x: x + 1)
+    compiled(1.0)
+    compiled(np.ones(3))
+    plans = [weakref.ref(plan._executable) for plan in set(compiled._plans.values())]
+    assert len(plans) == 2
+    del compiled
+    gc.collect()
+    assert all(plan() is None for plan in plans)
