@@ -109,7 +109,7 @@ def test_the_first_error_stays_and_stops_everything(register: Callable) -> None:
     [
         (-1, ErrorCode.NEGATIVE_SIZE),
         (-(2**63), ErrorCode.NEGATIVE_SIZE),
-        (37, ErrorCode.OUT_OF_MEMORY),
+        (38, ErrorCode.OUT_OF_MEMORY),
         (39, ErrorCode.OUT_OF_MEMORY),
         (40, ErrorCode.TOO_MANY_QUBITS),
         (61, ErrorCode.TOO_MANY_QUBITS),

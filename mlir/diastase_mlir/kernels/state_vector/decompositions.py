@@ -83,6 +83,15 @@ def exchange_names(state: State, first: i64, second: i64) -> None:
 
 
 @kernel
+def exchange_bits(state: State, first: i64, second: i64) -> None:
+    """Exchange two bits in memory and by name: no wire notices."""
+    push_flip(state, second, 1 << first, 1 << first)
+    push_flip(state, first, 1 << second, 1 << second)
+    push_flip(state, second, 1 << first, 1 << first)
+    exchange_names(state, first, second)
+
+
+@kernel
 def push_pair(
     state: State, code: i64, first: i64, second: i64, controls: i64, value: i64, parameter: f64
 ) -> i1:

@@ -14,7 +14,7 @@ from diastase_mlir.kernels.language import (
     kernel,
     ptr,
 )
-from diastase_mlir.kernels.state_vector.decompositions import exchange_names, push_flip
+from diastase_mlir.kernels.state_vector.decompositions import exchange_bits
 from diastase_mlir.kernels.state_vector.failures import SIZE_MISMATCH, cannot_run, fail
 from diastase_mlir.kernels.state_vector.memory import BLOCK_BYTES, memset
 from diastase_mlir.kernels.state_vector.queue import flush, forget_waiting
@@ -29,10 +29,7 @@ def restore_order(state: State) -> None:
     for wire in range(state.qubits):
         bit, wanted = state.bit_of_wire[wire], state.qubits - 1 - wire
         if bit != wanted:
-            push_flip(state, wanted, 1 << bit, 1 << bit)
-            push_flip(state, bit, 1 << wanted, 1 << wanted)
-            push_flip(state, wanted, 1 << bit, 1 << bit)
-            exchange_names(state, bit, wanted)
+            exchange_bits(state, bit, wanted)
     flush(state)
 
 
