@@ -181,7 +181,7 @@ def _wires(
 ) -> tuple[tuple[tuple[int | None, ...], list[Any]], tuple[bool, ...]]:
     """Positions of targets, then controls, as primitives take them; and the control values."""
     labels = [*targets, *(wire for wire, _ in controls)]
-    positions = recorder.wires.positions(labels, describe(operator))
+    positions = recorder.wires.positions(labels, operator.name)
     return split_positions(positions), tuple(value for _, value in controls)
 
 

@@ -85,9 +85,13 @@ def _state(process: Any, scope: CircuitScope) -> jax.Array:
     return primitives.state_p.bind(scope.register, num_wires=scope.wires.number)
 
 
+def process_name(process: Any) -> str:
+    """What a measurement process is called in a message: `expval`, or its class."""
+    return _NAMES.get(type(process), type(process).__name__)
+
+
 def _unsupported(process: Any, reason: str) -> UnsupportedMeasurementError:
-    name = getattr(process, "_shortname", None) or type(process).__name__
-    return UnsupportedMeasurementError(measurement=str(name), reason=reason)
+    return UnsupportedMeasurementError(measurement=process_name(process), reason=reason)
 
 
 _RULES: dict[type, Callable[[Any, CircuitScope], jax.Array]] = {
@@ -97,3 +101,13 @@ _RULES: dict[type, Callable[[Any, CircuitScope], jax.Array]] = {
     measurements.StateMP: _state,
 }
 """By exact class: a subclass (DensityMatrixMP is a StateMP) means something else."""
+
+_NAMES: dict[type, str] = {
+    measurements.ExpectationMP: "expval",
+    measurements.VarianceMP: "var",
+    measurements.ProbabilityMP: "probs",
+    measurements.StateMP: "state",
+    measurements.SampleMP: "sample",
+    measurements.CountsMP: "counts",
+    measurements.DensityMatrixMP: "density_matrix",
+}

@@ -82,7 +82,7 @@ def _matrix_form(observable: Any, matrix: Any, wires: WireMap) -> MatrixObservab
     size = 2 ** len(observable.wires)
     if tuple(np.shape(matrix)) != (size, size):
         raise _unsupported(observable, f"has a matrix of shape {np.shape(matrix)}")
-    positions = wires.positions(observable.wires, describe(observable))
+    positions = wires.positions(observable.wires, observable.name)
     return MatrixObservable(complex_array(matrix), positions)
 
 
@@ -132,7 +132,7 @@ def _terms(observable: Any, wires: WireMap) -> list[Term]:
 
 
 def _wire(observable: Any, wires: WireMap) -> Position:
-    return wires.positions(observable.wires, describe(observable))[0]
+    return wires.positions(observable.wires, observable.name)[0]
 
 
 def _scaled(factor: Any, terms: Sequence[Term]) -> list[Term]:
@@ -193,7 +193,7 @@ def _expansion(form: MatrixObservable, observable: Any) -> list[Term]:
 
 def _projector_terms(observable: Any, wires: WireMap) -> list[Term]:
     """A projector on a basis state is the product of (1 ± Z)/2."""
-    positions = wires.positions(observable.wires, describe(observable))
+    positions = wires.positions(observable.wires, observable.name)
     state = observable.data[0]
     if len(state) != len(positions):
         raise _unsupported(observable, "on a state vector is not compiled; use Hermitian")

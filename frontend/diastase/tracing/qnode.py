@@ -18,7 +18,7 @@ import pennylane as qml
 from jax.extend.core import ClosedJaxpr
 
 from diastase.primitives.quantum import allocate_p, qnode_p, release_p
-from diastase.tracing.measurements import measure_process
+from diastase.tracing.measurements import measure_process, process_name
 from diastase.tracing.pennylane import (
     intercept_qnodes,
     refuse_unrecorded,
@@ -55,6 +55,7 @@ def call_qnode(qnode: qml.QNode, args: tuple[Any, ...], kwargs: dict[str, Any]) 
             scope.flush()
         leaves, tree = jax.tree_util.tree_flatten(returned, is_leaf=_is_quantum)
         structure.append(tree)
+        _name_wires(leaves, scope)
         results = [_result(leaf, scope) for leaf in leaves]
         release_p.bind(scope.register)
         return results
@@ -83,10 +84,19 @@ def _is_quantum(value: Any) -> bool:
     return isinstance(value, qml.measurements.MeasurementProcess | qml.operation.Operator)
 
 
+def _name_wires(leaves: Sequence[Any], scope: CircuitScope) -> None:
+    """Let all measurements name their wires before any asks how many there are."""
+    for leaf in leaves:
+        if isinstance(leaf, qml.measurements.MeasurementProcess) and leaf.mv is None:
+            with scope.as_from(leaf):
+                scope.wires.positions(leaf.wires, process_name(leaf))
+
+
 def _result(leaf: Any, scope: CircuitScope) -> Any:
     """One result: a measurement of the final state, or a classical value."""
     if isinstance(leaf, qml.measurements.MeasurementProcess):
-        return measure_process(leaf, scope)
+        with scope.as_from(leaf):
+            return measure_process(leaf, scope)
     if isinstance(leaf, jax.Array | np.ndarray | np.generic | bool | int | float | complex):
         return jnp.asarray(leaf)
     hint = "a QNode returns measurements, outcomes and arrays, in any pytree"

@@ -64,26 +64,18 @@ class UnsupportedQNodeError(DiastaseError, NotImplementedError):
 
 
 @dataclass(eq=False, kw_only=True)
-class WireOutOfRangeError(DiastaseError, ValueError):
-    """An operation on a wire that the device does not have."""
+class UnknownWireError(DiastaseError, IndexError):
+    """An operation on a wire that the device, whose wires have labels, does not have.
 
-    title: ClassVar[str] = "Wire out of range"
-    message: ClassVar[str] = "{operation} acts on wire {wire!r}; the device has the wires {wires}"
-    label: ClassVar[str] = "applied here"
-    operation: str
+    Where the wires are simply numbered, the error is `WireOutOfRangeError`.
+    """
+
+    title: ClassVar[str] = "Unknown wire"
+    message: ClassVar[str] = "{construct} acts on wire {wire!r}; the device has the wires {wires}"
+    label: ClassVar[str] = "there is no wire {wire!r}"
+    construct: str
     wire: object
     wires: object
-
-
-@dataclass(eq=False, kw_only=True)
-class OverlappingWiresError(DiastaseError, ValueError):
-    """An operation that uses a wire twice."""
-
-    title: ClassVar[str] = "Overlapping wires"
-    message: ClassVar[str] = "{operation} uses wire {wire!r} twice"
-    label: ClassVar[str] = "applied here"
-    operation: str
-    wire: object
 
 
 @dataclass(eq=False, kw_only=True)

@@ -44,6 +44,7 @@ class CircuitScope:
         self.wires = circuit.wires
         self.register = register
         self.queue = CircuitQueue(circuit.applied)
+        self._places: dict[int, Place] = {}
         self._trace = current_trace()
         self._initial_register = register
 
@@ -107,10 +108,22 @@ class CircuitScope:
         self._record_pending()
         return self.register
 
+    @contextmanager
+    def as_from(self, process: Any) -> Iterator[None]:
+        """Record as from the line where a measurement process was made; errors name it."""
+        place = self._places.get(id(process))
+        if place is None:
+            yield
+            return
+        with at(span_of(place.source_info)), source_context(place.source_info):
+            yield
+
     def _record_pending(self) -> None:
         for obj, place in self.queue.take():
             if isinstance(obj, qml.operation.Operator):
                 self._record(obj, place)
+            else:
+                self._places[id(obj)] = place
 
     def _record(self, operator: Any, place: Place) -> None:
         """Record an operator as from the line where it was applied."""

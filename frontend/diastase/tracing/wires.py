@@ -15,12 +15,8 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from diastase.tracing.quantum_errors import (
-    OverlappingWiresError,
-    UnknownWiresError,
-    WireOutOfRangeError,
-    WireTypeError,
-)
+from diastase.tracing.quantum_errors import UnknownWireError, UnknownWiresError, WireTypeError
+from diastase_runtime.errors import InternalError, OverlappingWiresError, WireOutOfRangeError
 
 Position = int | jax.Array
 """A number known now, or a traced `i64` scalar."""
@@ -36,14 +32,15 @@ class WireMap:
     _named: set[int] = field(default_factory=set)
     _traced: str | None = None
     """An operation with a traced wire, seen on a device without wires."""
+    _fixed: bool = False
 
-    def positions(self, labels: Iterable[Any], operation: str) -> tuple[Position, ...]:
+    def positions(self, labels: Iterable[Any], construct: str) -> tuple[Position, ...]:
         """Where these wires are; refuses unknown ones and static overlaps."""
-        positions = tuple(self._position(label, operation) for label in labels)
+        positions = tuple(self._position(label, construct) for label in labels)
         known = [position for position in positions if isinstance(position, int)]
         for index, position in enumerate(known):
             if position in known[:index]:
-                raise OverlappingWiresError(operation=operation, wire=position)
+                raise OverlappingWiresError(construct=construct, wire=position)
         return positions
 
     @property
@@ -51,6 +48,7 @@ class WireMap:
         """How many qubits the register has; final once everything has been recorded."""
         if self.labels is not None:
             return len(self.labels)
+        self._fixed = True
         if self._traced is not None:
             raise UnknownWiresError(
                 qnode=self.qnode, reason=f"{self._traced} acts on a traced wire"
@@ -65,34 +63,47 @@ class WireMap:
             )
         return number
 
-    def _position(self, label: Any, operation: str) -> Position:
+    def _position(self, label: Any, construct: str) -> Position:
         if isinstance(label, jax.core.Tracer):
-            return self._traced_position(label, operation)
+            return self._traced_position(label, construct)
         if isinstance(label, jax.Array | np.generic | np.ndarray) and np.ndim(label) == 0:
             label = np.asarray(label).item()
         if self.labels is None:
-            return self._new_position(label, operation)
+            return self._new_position(label, construct)
         if label not in self.labels:
-            raise WireOutOfRangeError(operation=operation, wire=label, wires=list(self.labels))
+            raise self._unknown(label, construct)
         return self.labels.index(label)
 
-    def _new_position(self, label: Any, operation: str) -> int:
+    def _unknown(self, label: Any, construct: str) -> WireOutOfRangeError | UnknownWireError:
+        assert self.labels is not None
+        if self._numbered and isinstance(label, int):
+            return WireOutOfRangeError(construct=construct, wire=label, num_wires=len(self.labels))
+        return UnknownWireError(construct=construct, wire=label, wires=list(self.labels))
+
+    @property
+    def _numbered(self) -> bool:
+        """Whether the device's wires are 0, 1, 2, …."""
+        return self.labels is not None and self.labels == tuple(range(len(self.labels)))
+
+    def _new_position(self, label: Any, construct: str) -> int:
         """A wire of a device without wires: its number is its position."""
         if not isinstance(label, int) or label < 0:
-            reason = f"{operation} acts on wire {label!r}, which is no position"
+            reason = f"{construct} acts on wire {label!r}, which is no position"
             raise UnknownWiresError(qnode=self.qnode, reason=reason)
+        if self._fixed and label not in self._named:
+            raise InternalError(what=f"wire {label} named after the wires were counted")
         self._named.add(label)
         return label
 
-    def _traced_position(self, label: Any, operation: str) -> jax.Array:
+    def _traced_position(self, label: Any, construct: str) -> jax.Array:
         if label.ndim != 0 or not jnp.issubdtype(label.dtype, jnp.integer):
             reason = f"a wire is an integer scalar, not {label.aval.str_short()}"
-            raise WireTypeError(operation=operation, reason=reason)
+            raise WireTypeError(operation=construct, reason=reason)
         if self.labels is None:
-            self._traced = self._traced or operation
-        elif self.labels != tuple(range(len(self.labels))):
+            self._traced = self._traced or construct
+        elif not self._numbered:
             reason = f"a traced wire needs a device with the wires 0, 1, 2, …, not {self.labels}"
-            raise WireTypeError(operation=operation, reason=reason)
+            raise WireTypeError(operation=construct, reason=reason)
         return label.astype(jnp.int64)
 
 

@@ -1,0 +1,175 @@
+"""QNodes in programs: several, called several times, their devices and their settings."""
+
+import threading
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pennylane as qml
+import pytest
+
+from diastase import for_loop, qjit
+from diastase.tracing.quantum_errors import (
+    OutsideQNodeError,
+    UnknownWiresError,
+    UnsupportedDeviceError,
+    UnsupportedQNodeError,
+)
+
+
+def rotation(device):
+    @qml.qnode(device)
+    def circuit(x, wire=0):
+        qml.RX(x, wire)
+        return qml.expval(qml.Z(wire))
+
+    return circuit
+
+
+def test_several_qnodes_called_several_times(same_as_pennylane):
+    one = rotation(qml.device("default.qubit", wires=1))
+    other = rotation(qml.device("lightning.qubit", wires=3))
+
+    def program(x):
+        return one(x) + other(2 * x, wire=2) * one(other(x, 1)), other(x)
+
+    same_as_pennylane(program, 0.3)
+
+
+def test_qnode_called_in_a_loop_and_in_jax_control_flow(same_as_pennylane):
+    circuit = rotation(qml.device("default.qubit", wires=2))
+
+    def program(x):
+        @for_loop(0, 3, 1)
+        def body(i, total):
+            return total + circuit(x * i)
+
+        scanned = jax.lax.scan(lambda c, v: (c + circuit(v), c), 0.0, jnp.stack([x, 2 * x]))
+        return body(0.0), scanned[0]
+
+    found = qjit(program)(0.4)
+    np.testing.assert_allclose(found[0], sum(np.cos(0.4 * i) for i in range(3)))
+    np.testing.assert_allclose(found[1], np.cos(0.4) + np.cos(0.8))
+
+
+def test_qnode_called_by_another_ones_body():
+    inner = rotation(qml.device("default.qubit", wires=1))
+
+    @qml.qnode(qml.device("default.qubit", wires=1))
+    def outer(x):
+        qml.RX(x, 0)
+        qml.RX(inner(x), 0)
+        return qml.expval(qml.Z(0))
+
+    np.testing.assert_allclose(qjit(outer)(0.4), np.cos(0.4 + np.cos(0.4)))
+
+
+def test_plain_arguments_stay_plain(same_as_pennylane):
+    @qml.qnode(qml.device("default.qubit", wires=4))
+    def circuit(x, layers, kind="RX"):
+        for wire in range(layers):
+            getattr(qml, kind)(x, wires=wire)
+        return qml.probs()
+
+    same_as_pennylane(lambda x: (circuit(x, 3), circuit(x, layers=2, kind="RY")), 0.3)
+
+
+def test_eager_pennylane_is_untouched():
+    circuit = rotation(qml.device("default.qubit", wires=1))
+    assert circuit(0.3) == pytest.approx(np.cos(0.3))
+    qjit(circuit)(0.3)
+    assert isinstance(circuit(0.3), float)
+    qml.X(0)  # outside of any program: allowed, as PennyLane has it
+
+
+def test_two_threads():
+    results = {}
+
+    def work(number):
+        circuit = rotation(qml.device("default.qubit", wires=2))
+        results[number] = qjit(lambda x: circuit(x) * number)(0.3)
+
+    threads = [threading.Thread(target=work, args=(number,)) for number in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    for number in range(4):
+        np.testing.assert_allclose(results[number], np.cos(0.3) * number)
+
+
+@pytest.mark.parametrize(
+    ("make", "error", "message"),
+    [
+        (lambda f: qml.QNode(f, qml.device("default.mixed", wires=1)), UnsupportedDeviceError,
+         "default.mixed"),
+        (lambda f: qml.set_shots(qml.QNode(f, qml.device("default.qubit", wires=1)), 10),
+         UnsupportedQNodeError, "shots"),
+        (lambda f: qml.QNode(f, qml.device("default.qubit", wires=1), shots=5),
+         UnsupportedQNodeError, "shots"),
+        (lambda f: qml.transforms.cancel_inverses(
+            qml.QNode(f, qml.device("default.qubit", wires=1))),
+         UnsupportedQNodeError, "cancel_inverses"),
+        (lambda f: qml.QNode(f, qml.device("default.qubit", wires=1), mcm_method="deferred"),
+         UnsupportedQNodeError, "deferred"),
+    ],
+)  # fmt: skip
+def test_refused_settings(make, error, message):
+    def function():
+        qml.Hadamard(0)
+        return qml.expval(qml.X(0))
+
+    with pytest.raises(error, match=message):
+        qjit(make(function))()
+
+
+@pytest.mark.parametrize(
+    ("body", "message"),
+    [
+        (lambda w: qml.X(w), "traced wire"),
+        (lambda w: qml.X(3), "not 0, 1, 2"),
+        (lambda w: qml.X("a"), "no position"),
+        (lambda w: None, "names none"),
+    ],
+)
+def test_device_without_wires(body, message):
+    @qml.qnode(qml.device("lightning.qubit"))
+    def circuit(wire):
+        body(wire)
+        return qml.probs()
+
+    with pytest.raises(UnknownWiresError, match=message):
+        qjit(circuit)(1)
+
+
+def gates_without_device():
+    qml.Hadamard(0)
+    return 1.0
+
+
+def test_gate_outside_of_a_qnode():
+    with pytest.raises(OutsideQNodeError, match="Hadamard") as raised:
+        qjit(gates_without_device)()
+    assert "qml.Hadamard(0)" in str(raised.value)
+
+
+def test_operators_as_data_outside_of_a_qnode(same_as_pennylane):
+    @qml.qnode(qml.device("default.qubit", wires=2))
+    def circuit(observable):
+        qml.Hadamard(0)
+        return qml.expval(observable())
+
+    def program(x):
+        hamiltonian = qml.Hamiltonian([1.0, 0.5], [qml.Z(0), qml.X(0)])
+        matrix = qml.matrix(qml.RX(0.3, wires=0))
+        return circuit(lambda: hamiltonian) * x + np.abs(matrix[0, 0])
+
+    same_as_pennylane(program, 0.5)
+
+
+@pytest.mark.parametrize("transform", [jax.grad, lambda f: jax.vmap(f)])
+def test_jax_transformations_of_qnodes_are_refused(transform):
+    circuit = rotation(qml.device("default.qubit", wires=1))
+    argument = 0.3 if transform is jax.grad else jnp.ones(2)
+    with pytest.raises(NotImplementedError, match="circuit"):
+        qjit(transform(circuit))(argument)
