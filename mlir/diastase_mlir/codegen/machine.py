@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from functools import cache
 
 import llvmlite.binding as llvm
+from llvmlite.binding.newpassmanagers import NewPassManager
 
 
 @dataclass(frozen=True)
@@ -72,8 +73,12 @@ def optimise(text: str, exported: Collection[str]) -> llvm.ModuleRef:
     options.slp_vectorization = False
     options.loop_unrolling = False
     options.loop_interleaving = False
-    passes = llvm.create_pass_builder(target_machine(), options)
-    passes.getModulePassManager().run(module, passes)
+    builder = llvm.create_pass_builder(target_machine(), options)
+    passes = builder.getModulePassManager()
+    passes.run(module, builder)
+    # llvmlite 0.50 never frees a pass manager: the no-op `ObjectRef._dispose` hides this one.
+    NewPassManager._dispose(passes)
+    passes.detach()
     return module
 
 
