@@ -1,0 +1,135 @@
+"""The `quantum` dialect: what its verifier accepts and refuses, and that it survives bytecode."""
+
+import io
+
+import pytest
+
+from diastase_mlir.bindings import ir, session
+from diastase_mlir.dialects import DIALECTS
+
+GATE = """
+  %q = "quantum.extract"(%r, %w) : (!quantum.register, i64) -> !quantum.bit
+  %p = "quantum.gate"(%x, %q) {{gate_name = "{name}", control_values = array<i1{values}>,
+    site = 0 : i64, operandSegmentSizes = array<i32: 1, 1, 0>}}
+    : (f64, !quantum.bit) -> !quantum.bit
+  %s = "quantum.insert"(%r, %w, %p) : (!quantum.register, i64, !quantum.bit) -> !quantum.register
+"""
+
+
+def program(body):
+    return f"""func.func @f(%r: !quantum.register, %x: f64, %w: i64, %m: tensor<2x2xcomplex<f64>>,
+      %c: tensor<2xf64>, %v: tensor<1xi64>) {{ {body}
+      return }}"""
+
+
+def parse(body):
+    with session(DIALECTS):
+        return str(ir.Module.parse(program(body)))
+
+
+def refused(body, message):
+    with pytest.raises(ir.MLIRError) as raised:
+        parse(body)
+    assert message in str(raised.value)
+
+
+def test_a_gate_is_accepted():
+    assert "quantum.gate" in parse(GATE.format(name="RX", values=""))
+
+
+def test_registers_pass_through_structured_control_flow():
+    body = """
+      %0 = arith.constant 0 : index
+      %1 = arith.constant 1 : index
+      %o = scf.for %i = %0 to %1 step %1 iter_args(%a = %r) -> !quantum.register {
+        scf.yield %a : !quantum.register
+      }
+    """
+    assert "!quantum.register" in parse(body)
+
+
+def test_bytecode_keeps_types_and_operations():
+    with session(DIALECTS):
+        module = ir.Module.parse(program(GATE.format(name="RX", values="")))
+        file = io.BytesIO()
+        module.operation.write_bytecode(file)
+        assert str(ir.Module.parse(file.getvalue())) == str(module)
+
+
+@pytest.mark.parametrize(
+    ("name", "values", "message"),
+    [
+        ("Rx", "", "there is no gate named Rx"),
+        ("Hadamard", "", "Hadamard takes 0 parameters"),
+        ("Rot", "", "Rot takes 3 parameters"),
+        ("CRX", "", "CRX acts on 2 wires"),
+        ("RX", ": true", "0 controls need 0 control values"),
+    ],
+)
+def test_gates_are_compared_with_the_table(name, values, message):
+    refused(GATE.format(name=name, values=values), message)
+
+
+def test_a_gate_on_many_wires_takes_no_controls():
+    body = """
+      %q = "quantum.extract"(%r, %w) : (!quantum.register, i64) -> !quantum.bit
+      %p:2 = "quantum.gate"(%x, %q, %q) {gate_name = "MultiRZ", control_values = array<i1: true>,
+        site = 0 : i64, operandSegmentSizes = array<i32: 1, 1, 1>}
+        : (f64, !quantum.bit, !quantum.bit) -> (!quantum.bit, !quantum.bit)
+    """
+    refused(body, "MultiRZ takes no controls")
+
+
+def test_a_matrix_must_fit_its_wires():
+    body = """
+      %q = "quantum.extract"(%r, %w) : (!quantum.register, i64) -> !quantum.bit
+      %p:2 = "quantum.unitary"(%m, %q, %q) {control_values = array<i1>, site = 0 : i64,
+        operandSegmentSizes = array<i32: 1, 2, 0>} : (tensor<2x2xcomplex<f64>>, !quantum.bit,
+        !quantum.bit) -> (!quantum.bit, !quantum.bit)
+    """
+    refused(body, "a matrix on 2 wires cannot have the shape [2, 2]")
+
+
+def test_operand_types_are_checked():
+    refused('"quantum.release"(%x) : (f64) -> ()', "")
+    refused('%q = "quantum.extract"(%r, %x) : (!quantum.register, f64) -> !quantum.bit', "")
+
+
+def test_postselection_of_an_outcome_that_does_not_exist():
+    body = """
+      %q = "quantum.extract"(%r, %w) : (!quantum.register, i64) -> !quantum.bit
+      %p, %o = "quantum.measure"(%q) {reset = false, postselect = 2 : i64, site = 0 : i64}
+        : (!quantum.bit) -> (!quantum.bit, i1)
+    """
+    refused(body, "postselect must be 0, 1 or -1")
+
+
+@pytest.mark.parametrize(
+    ("offsets", "paulis", "message"),
+    [
+        ("0, 0, 1", "3", None),
+        ("0, 1", "3", "1 terms need tensor<1xf64>"),
+        ("0, 0, 2", "3", "offsets must run"),
+        ("0, 2, 1", "3", "offsets must not decrease"),
+        ("0, 0, 1", "4", "a Pauli factor is"),
+        ("0, 0, 2", "3, 3", "2 factors need tensor<2xi64>"),
+    ],
+)
+def test_tables_of_pauli_words(offsets, paulis, message):
+    body = f"""
+      %e = "quantum.expval_pauli"(%r, %c, %v) {{offsets = array<i64: {offsets}>,
+        paulis = array<i64: {paulis}>, site = 0 : i64}}
+        : (!quantum.register, tensor<2xf64>, tensor<1xi64>) -> f64
+    """
+    if message is None:
+        parse(body)
+    else:
+        refused(body, message)
+
+
+def test_probabilities_have_a_number_for_each_outcome():
+    body = """
+      %p = "quantum.probabilities"(%r, %v) {site = 0 : i64}
+        : (!quantum.register, tensor<1xi64>) -> tensor<4xf64>
+    """
+    refused(body, "1 wires have 2 outcomes, not 4")
