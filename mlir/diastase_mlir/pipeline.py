@@ -7,6 +7,7 @@ legalisation would silently turn every unsigned operation into a signed one.
 
 from diastase_mlir.passes.detensorize_scalars import detensorize_scalars
 from diastase_mlir.passes.quantum_to_runtime import quantum_to_runtime
+from diastase_mlir.passes.refuse_what_aborts import refuse_what_aborts
 from diastase_mlir.stages import Pipeline, Stage
 
 _CLEAN = ("canonicalize", "cse")
@@ -19,7 +20,7 @@ PIPELINE = Pipeline(
         Stage(
             "capture",
             "what lowering built, verified before anything touches it",
-            (),
+            (refuse_what_aborts,),
             remain=_ARRAYS | {"stablehlo", "chlo", "quantum"},
         ),
         Stage(

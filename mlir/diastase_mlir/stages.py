@@ -58,6 +58,14 @@ class StageFailure(Exception):
     span: Span | None
 
 
+@dataclass
+class PassError(Exception):
+    """What a pass in Python raises to refuse an operation."""
+
+    reason: str
+    location: ir.Location
+
+
 def pass_name(step: Pass) -> str:
     """Name a pass: MLIR's textual form, or the function's name."""
     return step if isinstance(step, str) else step.__name__
@@ -84,6 +92,9 @@ def run_pass(stage: Stage, step: Pass, module: ir.Module) -> None:
             step(module)
     except ir.MLIRError as error:
         raise _failure(stage, pass_name(step), error) from None
+    except PassError as error:
+        span = span_at(str(error.location))
+        raise StageFailure(stage, pass_name(step), error.reason, span) from None
 
 
 def run_pipeline(

@@ -48,6 +48,20 @@ def test_an_operation_that_no_pass_converts_is_named_with_the_users_line(mlir_pr
     assert (caught.value.span.file, caught.value.span.line) == ("/home/user/model.py", 7)
 
 
+def test_what_would_abort_the_process_is_refused(mlir_program, tmp_path):
+    program = mlir_program(
+        """(%x: tensor<?xf64>) -> tensor<?xf64> {
+            %y = stablehlo.reduce_precision %x, format = e5m10 : tensor<?xf64> loc("/u/f.py":3:1)
+            return %y : tensor<?xf64>
+        }""",
+        "float64[1]",
+        "float64[1]",
+    )
+    with pytest.raises(CompileError, match="unknown size") as caught:
+        compile_module(program, CompileOptions(use_cache=False, workspace=tmp_path))
+    assert caught.value.span.line == 3
+
+
 def test_a_failing_pass_leaves_a_file_that_fails_again(mlir_program, tmp_path):
     program = mlir_program(
         """(%x: tensor<4xf64>, %at: tensor<4x1xi64>) -> tensor<4xf64> {
