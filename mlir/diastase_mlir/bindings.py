@@ -16,6 +16,7 @@ from dataclasses import dataclass, field
 
 from torch_mlir import ir, rewrite
 from torch_mlir._mlir_libs import _stablehlo, _torchMlir
+from torch_mlir._mlir_libs._mlir import globals as _globals
 from torch_mlir._mlir_libs._mlirDialectsLLVM import translate_module_to_llvmir
 from torch_mlir.dialects import (
     arith,
@@ -53,6 +54,10 @@ USES_OF_A_CONTEXT = 64
 """A new context costs 4 ms; one use leaves some 100 kB of interned objects behind."""
 
 _stablehlo.register_stablehlo_passes()
+
+# Where the bindings look for the classes of our dialects. They look at every value they hand out,
+# and a search that fails is repeated for each of them: half of the time of a large circuit.
+_globals.append_dialect_search_prefix("diastase_mlir.dialects")
 
 
 @dataclass

@@ -24,7 +24,7 @@ from diastase.tracing.quantum_errors import (
     ParameterTypeError,
     UnsupportedOperationError,
 )
-from diastase.tracing.wires import WireMap, split_positions
+from diastase.tracing.wires import WireMap, as_dtype, split_positions
 from diastase_mlir import GATES
 
 Controls = tuple[tuple[Any, bool], ...]
@@ -196,14 +196,14 @@ def _real_scalar(parameter: Any, operator: Any) -> Any:
     if jnp.issubdtype(jnp.result_type(parameter), jnp.complexfloating):
         raise ParameterTypeError(operation=describe(operator), reason="a parameter is complex")
     if isinstance(parameter, jax.core.Tracer):
-        return parameter.astype(jnp.float64)
+        return as_dtype(parameter, jnp.float64)
     return np.float64(parameter)
 
 
 def complex_array(matrix: Any) -> Any:
     """A matrix as complex128: an array known now, or a traced one."""
     if isinstance(matrix, jax.core.Tracer):
-        return matrix.astype(jnp.complex128)
+        return as_dtype(matrix, jnp.complex128)
     return np.asarray(matrix, dtype=np.complex128)
 
 

@@ -23,7 +23,7 @@ from pennylane import ops
 from diastase.tracing.gates import complex_array
 from diastase.tracing.pennylane import describe
 from diastase.tracing.quantum_errors import UnsupportedObservableError
-from diastase.tracing.wires import Position, WireMap
+from diastase.tracing.wires import Position, WireMap, as_dtype
 
 LARGEST_EXPANSION = 5
 """Wires up to which a Hermitian inside a larger observable is written in Pauli words."""
@@ -99,7 +99,7 @@ def _linear_combination(observable: Any, wires: WireMap) -> PauliSum | None:
     factors = np.array([inner[0].coefficient for inner in terms])
     if np.any(factors.imag != 0) or jnp.issubdtype(coefficients.dtype, jnp.complexfloating):
         return None
-    vector = coefficients.astype(jnp.float64)
+    vector = as_dtype(coefficients, jnp.float64)
     scaled = vector if np.all(factors == 1) else vector * factors.real
     return PauliSum(scaled, tuple(inner[0].word for inner in terms))
 

@@ -104,7 +104,12 @@ class WireMap:
         elif not self._numbered:
             reason = f"a traced wire needs a device with the wires 0, 1, 2, …, not {self.labels}"
             raise WireTypeError(operation=construct, reason=reason)
-        return label.astype(jnp.int64)
+        return as_dtype(label, jnp.int64)
+
+
+def as_dtype(value: jax.Array, dtype: Any) -> jax.Array:
+    """A traced value of this dtype; `astype` would record an equation for a weak type, too."""
+    return value if value.dtype == dtype else value.astype(dtype)
 
 
 def split_positions(positions: Sequence[Position]) -> tuple[tuple[int | None, ...], list[Any]]:

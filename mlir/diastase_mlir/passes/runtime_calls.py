@@ -40,16 +40,15 @@ class FunctionConstants:
     def __init__(self, function: ir.Operation):
         self.block = function.regions[0].blocks[0]
         self.context = self.block.arguments[0]
-        self._constants: dict[str, ir.Value] = {}
+        self._constants: dict[ir.Attribute, ir.Value] = {}
         self._stack: dict[str, StackArray] = {}
 
     def constant(self, attribute: Any) -> ir.Value:
         """A constant, shared."""
-        key = str(attribute)
-        if key not in self._constants:
+        if attribute not in self._constants:
             with ir.InsertionPoint.at_block_begin(self.block), ir.Location.unknown():
-                self._constants[key] = _constant(attribute)
-        return self._constants[key]
+                self._constants[attribute] = _constant(attribute)
+        return self._constants[attribute]
 
     def stack_array(self, element: ir.Type) -> StackArray:
         """The stack array of an element type."""
