@@ -7,7 +7,7 @@ pass and the IR before it for the reproducer without any cost to compilations th
 
 import time
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -16,7 +16,7 @@ from diastase_mlir.cache import cache_key, program_cache, uncached_artifact
 from diastase_mlir.codegen.imports import LinkedText, link_imports
 from diastase_mlir.codegen.link import link
 from diastase_mlir.codegen.llvm_text import for_llvmlite
-from diastase_mlir.codegen.machine import InvalidLLVMError, emit_object, optimise
+from diastase_mlir.codegen.machine import InvalidLLVMError, emit_object, optimised
 from diastase_mlir.codegen.memory import with_memory
 from diastase_mlir.dialects import DIALECTS
 from diastase_mlir.dumps import Dumps
@@ -96,7 +96,8 @@ def llvm_ir_text(lowered: LoweredModule, options: CompileOptions) -> str:
     with session(DIALECTS):
         module = ir.Module.parse(lowered.bytecode)
         linked = _to_llvm_ir(module, lowered, options, clock)
-    return str(optimise(linked.text, EXPORTED))
+    with optimised(linked.text, EXPORTED) as optimised_module:
+        return str(optimised_module)
 
 
 def _of_program(artifact: Artifact, lowered: LoweredModule) -> Artifact:
@@ -143,12 +144,13 @@ def _build_library(
     text: str, library: Path, lowered: LoweredModule, options: CompileOptions, clock: _Clock
 ) -> None:
     """Turn LLVM IR text into a shared library."""
-    try:
-        with clock.stage("optimise"):
-            module = optimise(text, EXPORTED)
-    except InvalidLLVMError as error:
-        raise write_llvm_reproducer(text, str(error), lowered, options) from None
-    with clock.stage("emit"):
-        machine_code = emit_object(module)
+    with ExitStack() as module_lifetime:
+        try:
+            with clock.stage("optimise"):
+                module = module_lifetime.enter_context(optimised(text, EXPORTED))
+        except InvalidLLVMError as error:
+            raise write_llvm_reproducer(text, str(error), lowered, options) from None
+        with clock.stage("emit"):
+            machine_code = emit_object(module)
     with clock.stage("link"):
         link(machine_code, library)

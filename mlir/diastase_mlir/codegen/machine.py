@@ -6,7 +6,8 @@ has an LLVM context of its own: types and constants die with it.
 """
 
 import threading
-from collections.abc import Collection
+from collections.abc import Collection, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache
 
@@ -57,12 +58,24 @@ def target_machine() -> llvm.TargetMachine:
     return _machines.machine
 
 
-def optimise(text: str, exported: Collection[str]) -> llvm.ModuleRef:
-    """Parse LLVM IR text, hide what is not exported, and optimise the module."""
-    try:
-        module = llvm.parse_assembly(text, llvm.create_context())
-    except RuntimeError as error:
-        raise InvalidLLVMError(str(error)) from None
+@contextmanager
+def optimised(text: str, exported: Collection[str]) -> Iterator[llvm.ModuleRef]:
+    """Parse LLVM IR text, hide what is not exported, and optimise the module.
+
+    The module lives inside the `with` only. Left to the garbage collector, a context that is part
+    of a cycle (an error's traceback, say) can be freed before its module, which crashes.
+    """
+    with llvm.create_context() as context:
+        try:
+            module = llvm.parse_assembly(text, context)
+        except RuntimeError as error:
+            raise InvalidLLVMError(str(error)) from None
+        with module:
+            _optimise(module, exported)
+            yield module
+
+
+def _optimise(module: llvm.ModuleRef, exported: Collection[str]) -> None:
     for definition in (*module.functions, *module.global_variables):
         if not definition.is_declaration and definition.name not in exported:
             definition.linkage = "internal"
@@ -79,7 +92,6 @@ def optimise(text: str, exported: Collection[str]) -> llvm.ModuleRef:
     # llvmlite 0.50 never frees a pass manager: the no-op `ObjectRef._dispose` hides this one.
     NewPassManager._dispose(passes)
     passes.detach()
-    return module
 
 
 def emit_object(module: llvm.ModuleRef) -> bytes:

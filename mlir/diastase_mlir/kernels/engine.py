@@ -39,7 +39,8 @@ def _engine() -> Artifact:
 
 def build_engine(library: Path) -> None:
     """Compile and link the engine into a file."""
-    link.link(machine.emit_object(machine.optimise(engine_ir(), _symbols())), library)
+    with machine.optimised(engine_ir(), _symbols()) as module:
+        link.link(machine.emit_object(module), library)
 
 
 def engine_ir() -> str:

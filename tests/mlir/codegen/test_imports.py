@@ -1,7 +1,7 @@
 """Imported functions become stubs that call through the import table."""
 
 from diastase_mlir.codegen.imports import link_imports
-from diastase_mlir.codegen.machine import optimise
+from diastase_mlir.codegen.machine import optimised
 from diastase_runtime.abi import IMPORT_TABLE, Import
 
 TEXT = """
@@ -31,9 +31,9 @@ def test_table_lists_imports_in_order_of_declaration():
 
 
 def test_only_the_entry_and_the_table_are_visible():
-    module = optimise(link_imports(TEXT).text, ("run", IMPORT_TABLE))
-    external = {function.name for function in module.functions if function.is_declaration}
-    defined = {function.name for function in module.functions if not function.is_declaration}
+    with optimised(link_imports(TEXT).text, ("run", IMPORT_TABLE)) as module:
+        external = {function.name for function in module.functions if function.is_declaration}
+        defined = {function.name for function in module.functions if not function.is_declaration}
     assert external <= {"sin", "llvm.sin.f64"}
     assert defined == {"run"}
 

@@ -192,7 +192,8 @@ def conversions(number: i64, real: f64) -> f64:
 def load(tmp_path: Path, **kernels: Callable[..., Any]) -> ctypes.CDLL:
     text = str(compile_kernels(kernels, machine.host_processor().triple))
     library = tmp_path / "kernels.so"
-    link.link(machine.emit_object(machine.optimise(text, set(kernels))), library)
+    with machine.optimised(text, set(kernels)) as module:
+        link.link(machine.emit_object(module), library)
     return ctypes.CDLL(str(library))
 
 
