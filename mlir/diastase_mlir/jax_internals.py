@@ -27,7 +27,6 @@ from jax._src import (
     config,
     core,
     effects,
-    lax,
     linear_util,
     source_info_util,
     tree_util,
@@ -37,9 +36,10 @@ from jax._src.export import shape_poly
 from jax._src.export.shape_poly_decision import _DecisionByElimination
 from jax._src.interpreters import ad, batching, partial_eval
 from jax._src.interpreters import mlir as jax_mlir
+from jax._src.lax import lax, slicing
 from jax._src.lax.control_flow import conditionals, loops
 from jax._src.lib import xla_client
-from jax._src.numpy import array_creation, hijax, indexing, lax_numpy, ufuncs
+from jax._src.numpy import array_creation, hijax, indexing, lax_numpy, reductions, ufuncs
 from jax._src.random import threefry2x32 as _threefry
 from jax._src.sharding_impls import ShardingContext
 from jax._src.state import discharge
@@ -384,6 +384,20 @@ def add_input(closed: core.ClosedJaxpr, position: int, aval: Any) -> core.Closed
     return partial_eval.close_jaxpr(jaxpr.replace(invars=invars, debug_info=debug))
 
 
+def is_recording() -> bool:
+    """Whether operations are recorded now, not evaluated."""
+    return not isinstance(core.trace_ctx.trace, core.EvalTrace)
+
+
+def enclosing_traces(trace: Any) -> list[Any]:
+    """A trace and those around it, innermost first."""
+    traces: list[Any] = []
+    while trace is not None:
+        traces.append(trace)
+        trace = getattr(trace, "parent_trace", None)
+    return traces
+
+
 def drop_leading_register(closed: core.ClosedJaxpr, position: int) -> core.ClosedJaxpr:
     """Remove an unused input at `position` that is returned as the first output."""
     jaxpr = closed.jaxpr
@@ -453,44 +467,97 @@ def tracer_trace(tracer: Any) -> Any:
 
 
 class SizeScope(shape_poly.SymbolicScope):
-    """A scope whose symbols are any integers, except where a lower bound has become known."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self._lower_bounds: dict[str, int] = {}
+    """A scope whose symbols are any integers, except for what has become known of them."""
 
     def symbol(self, name: str) -> Any:
         """The expression that is this symbol alone."""
         return shape_poly._DimExpr._from_var(name, self)
 
-    def lower_bound(self, name: str) -> int | None:
-        """The least value that a symbol is known to have."""
-        return self._lower_bounds.get(name)
-
-    def learn_lower_bound(self, name: str, bound: int) -> None:
-        """From now on, decisions may use `name >= bound`."""
-        known = self._lower_bounds.get(name)
-        if known is None or known < bound:
-            self._lower_bounds[name] = bound
-            self._bounds_cache.clear()
+    def learn_not_negative(self, expression: Any) -> None:
+        """From now on, decisions may use `expression >= 0`."""
+        constraint = shape_poly._SymbolicConstraint(
+            cmp=shape_poly.Comparator.GEQ,
+            debug_str=f"{expression} >= 0",
+            e1=expression,
+            e2=0,
+            diff=expression,
+        )
+        self._explicit_constraints.append(constraint)
+        self._decision_initial_state = None
+        self._bounds_cache.clear()
 
 
 _jax_implicit_constraints = _DecisionByElimination.add_implicit_constraints_term
 
 
 def _implicit_constraints(decision: Any, term: Any) -> None:
-    name = term.to_var() if isinstance(decision.scope, SizeScope) else None
-    if name is None:
+    is_symbol = isinstance(decision.scope, SizeScope) and term.to_var() is not None
+    if not is_symbol:
         _jax_implicit_constraints(decision, term)
-    elif term not in decision._processed_for_internal_constraints:
-        decision._processed_for_internal_constraints.add(term)
-        bound = decision.scope.lower_bound(name)
-        if bound is not None:
-            expression = shape_poly._DimExpr._from_term(term, 1, decision.scope)
-            decision.combine_and_add_constraint(shape_poly.Comparator.GEQ, expression, bound)
 
 
 _DecisionByElimination.add_implicit_constraints_term = _implicit_constraints
+
+
+class _Undecided(threading.local):
+    decide: Callable[[Any, Any], bool] | None = None
+
+
+_undecided = _Undecided()
+_jax_geq_decision = shape_poly._geq_decision
+
+
+def _geq_decision(left: Any, right: Any, comparison: Callable[[], str]) -> bool:
+    try:
+        return _jax_geq_decision(left, right, comparison)
+    except shape_poly.InconclusiveDimensionOperation:
+        scope = getattr(left, "scope", None) or getattr(right, "scope", None)
+        if _undecided.decide is not None and isinstance(scope, SizeScope):
+            return _undecided.decide(left, right)
+        raise
+
+
+@contextmanager
+def deciding(decide: Callable[[Any, Any], bool]) -> Iterator[None]:
+    """In this thread: what cannot be decided of `left >= right` is what `decide` says."""
+    outer, _undecided.decide = _undecided.decide, decide
+    try:
+        yield
+    finally:
+        _undecided.decide = outer
+
+
+def _assume_that_it_fits(primitive: core.Primitive) -> None:
+    """In type rules of this primitive, what cannot be decided fits: parts into their wholes.
+
+    These rules compare in order to refuse, never to choose. The comparison is made again by the
+    compiled program (`lowering`), for equations whose sizes are symbolic.
+    """
+    abstract_eval = primitive.abstract_eval
+
+    def assume(*avals: Any, **params: Any) -> Any:
+        with deciding(lambda whole, part: True):
+            return abstract_eval(*avals, **params)
+
+    primitive.abstract_eval = assume
+
+
+shape_poly._geq_decision = _geq_decision
+for _primitive in (
+    slicing.gather_p,
+    slicing.dynamic_slice_p,
+    slicing.dynamic_update_slice_p,
+    slicing.slice_p,
+    slicing.scatter_p,
+    slicing.scatter_add_p,
+    slicing.scatter_sub_p,
+    slicing.scatter_mul_p,
+    slicing.scatter_min_p,
+    slicing.scatter_max_p,
+    lax.argmax_p,
+    lax.argmin_p,
+):
+    _assume_that_it_fits(_primitive)
 
 
 def lower_bound(dimension: Any) -> float:
@@ -564,6 +631,8 @@ HookPoint = Literal[
     "dimension",
     "size_argument",
     "number_argument",
+    "shape_check",
+    "tile",
     "indices",
     "slice",
     "arange",
@@ -571,6 +640,7 @@ HookPoint = Literal[
     "floor_divide",
     "remainder",
     "squeeze",
+    "reduction",
     "repeat",
     "searchsorted",
     "length",
@@ -580,6 +650,8 @@ _HOOK_POINTS: Mapping[HookPoint, Sequence[tuple[Any, str]]] = {
     "dimension": [(core, "_canonicalize_dimension")],
     "size_argument": [(core, "concrete_dim_or_error")],
     "number_argument": [(core, "concrete_or_error")],
+    "shape_check": [(lax, "_check_shapelike")],
+    "tile": [(lax, "tile")],
     "indices": [(indexing, "_parse_indices")],
     "slice": [(core, "canonicalize_slice")],
     "arange": [(lax_numpy, "_arange")],
@@ -587,6 +659,7 @@ _HOOK_POINTS: Mapping[HookPoint, Sequence[tuple[Any, str]]] = {
     "floor_divide": [(ufuncs, "floor_divide")],
     "remainder": [(ufuncs, "remainder"), (ufuncs, "mod")],
     "squeeze": [(lax_numpy, "_squeeze")],
+    "reduction": [(reductions, "_reduction")],
     "repeat": [(lax_numpy, "_repeat")],
     "searchsorted": [(hijax, "searchsorted_via_expand")],
     # Not an attribute of the modules: a global that shadows the built-in inside them.

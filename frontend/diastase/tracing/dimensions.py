@@ -10,8 +10,8 @@ What may be assumed about a symbol (rules that every decision of JAX over sizes 
     B1  Nothing, unless B2 or B3 applies: `n` may be negative, `n + 5` is no less than anything.
     B2  The size of an axis of an argument is at least 0.
     B3  A size in use has been checked: `assert_size` is recorded before, and raises at run time
-        if it is negative. If the check stands in the trace that defines the symbol, it precedes
-        all later uses, and `n - 3` in use teaches `n >= 3`.
+        if it is negative. If the check stands in the trace that defines all of the size's
+        symbols, it precedes whatever else they are used for: `n - 3` in use teaches `n >= 3`.
 
 A comparison that these cannot decide raises `UndecidableDimensionError`; JAX's own assumption
 (every symbol is at least 1) would give wrong results for empty arrays.
@@ -34,10 +34,11 @@ from diastase.primitives.sizes import assert_size
 from diastase_mlir.jax_internals import (
     SizeScope,
     current_trace,
-    dimension_terms,
-    factor_symbol,
+    dimension_symbols,
+    enclosing_traces,
     is_recorded,
     is_recorded_variable,
+    is_recording,
     is_symbolic,
     lower_bound,
     tracer_equation,
@@ -92,6 +93,8 @@ class DimensionTable:
         self._values: dict[Var, tuple[str, ...]] = {}
         self._axes: dict[Var, list[tuple[str, int]]] = {}
         self._defined_in: dict[str, Any] = {}
+        self._checked: set[tuple[Any, Any]] = set()
+        """Sizes, each with the trace in which its check stands."""
         # A variable stands in the jaxpr only as long as its tracer lives.
         self._alive: list[Any] = []
 
@@ -108,9 +111,23 @@ class DimensionTable:
         """The size that a value is, checked to be no less than 0 (B3)."""
         size = self.of(value)
         if is_symbolic(size) and lower_bound(size) < 0:
-            assert_size(size)
-            self._learn_not_negative(size)
+            self._check(size)
         return size
+
+    def demand(self, size: Any, at_least: Any) -> bool:
+        """Record the check that `size >= at_least`, and take it to be so."""
+        assert_size(size, at_least)
+        return True
+
+    def _check(self, size: Any) -> None:
+        traces = enclosing_traces(current_trace())
+        # While JAX evaluates something eagerly nothing can be recorded: checked at the next use.
+        if not is_recording() or any((size, trace) in self._checked for trace in traces):
+            return
+        assert_size(size)
+        self._checked.add((size, traces[0]))
+        if all(self._defined_in[name] is traces[0] for name in dimension_symbols(size)):
+            self.scope.learn_not_negative(size)
 
     def note_division(self, result: Any, operator: Operator, left: Any, right: Any) -> None:
         """Remember that `result` is `left // right` or `left % right`.
@@ -128,7 +145,7 @@ class DimensionTable:
         self._alive.append(tracer)
         for name, _ in axes:
             self._defined_in[name] = tracer_trace(tracer)
-            self.scope.learn_lower_bound(name, 0)
+            self.scope.learn_not_negative(self.scope.symbol(name))
 
     def _of(self, value: Any, depth: int) -> Any:
         value = unwrap_tracer(value)
@@ -182,19 +199,6 @@ class DimensionTable:
         ):
             return None
         return division.operator(left, right)
-
-    def _learn_not_negative(self, size: Any) -> None:
-        """Rule B3 for `symbol + constant`, checked in the trace that defines the symbol."""
-        constant, symbols = 0, []
-        for factors, coefficient in dimension_terms(size):
-            if not factors:
-                constant = coefficient
-            elif coefficient == 1 and len(factors) == 1 and factors[0][1] == 1:
-                symbols.append(factor_symbol(factors[0][0]))
-            else:
-                return
-        if len(symbols) == 1 and self._defined_in.get(symbols[0]) is current_trace():
-            self.scope.learn_lower_bound(symbols[0], -constant)
 
 
 @dataclass(frozen=True)

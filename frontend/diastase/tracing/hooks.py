@@ -20,18 +20,34 @@ from diastase.errors import UndecidableDimensionError
 from diastase.tracing.context import current_context
 from diastase.tracing.dimensions import DimensionTable, is_size_like
 from diastase_mlir.diagnostics import user_span
-from diastase_mlir.jax_internals import HookPoint, hook, is_symbolic, lower_bound
+from diastase_mlir.jax_internals import HookPoint, deciding, hook, is_symbolic, lower_bound
 
 Original = Callable[..., Any]
 Overlay = Callable[..., Any]
 
-_NUMBERS_THAT_ARE_SIZES = frozenset({"'n' argument of jnp.diag_indices()"})
+_NUMBERS_THAT_ARE_SIZES = frozenset(
+    {
+        "'n' argument of jnp.diag_indices()",
+        "'num' argument of jnp.logspace",
+        "'num' argument of jnp.geomspace",
+        "argument 'N' to jnp.vander()",
+    }
+)
 """Arguments for which JAX asks for a concrete integer, though a symbolic size would do."""
 
 
 def _dimension(table: DimensionTable, original: Original, dimension: Any) -> Any:
-    """An entry of any shape."""
-    return table.size(dimension) if is_size_like(dimension) else original(dimension)
+    """An entry of any shape, given by the user or by JAX."""
+    if is_size_like(dimension) or is_symbolic(dimension):
+        return table.size(dimension)
+    return original(dimension)
+
+
+def _shape_check(
+    _: DimensionTable, original: Original, function: str, argument: str, sizes: Any, *args: Any
+) -> Any:
+    """Sizes must not be negative: of the symbolic ones, that is checked at run time."""
+    return original(function, argument, [s for s in sizes if args or not is_symbolic(s)], *args)
 
 
 def _size_argument(
@@ -103,14 +119,30 @@ def _arange(
     dtype: Any = None,
     **keywords: Any,
 ) -> Any:
-    """`arange` with traced integers: of one argument, that is a size and must not be negative."""
+    """`arange` with traced numbers; of one integer, that is a size and must not be negative."""
     given = [value for value in (start, stop, step) if value is not None]
-    if not any(is_size_like(value) or is_symbolic(value) for value in given):
+    if not any(isinstance(value, jax.core.Tracer) or is_symbolic(value) for value in given):
         return original(start, stop=stop, step=step, dtype=dtype, **keywords)
     dtype = dtype or jnp.result_type(*(_as_value(value) for value in given))
+    if any(isinstance(value, jax.core.Tracer) and not is_size_like(value) for value in given):
+        return _arange_of_values(table, *_range(start, stop, step), dtype)
     convert = table.size if stop is None and step is None else table.of
     start, stop, step = (convert(v) if is_size_like(v) else v for v in (start, stop, step))
     return original(start, stop=stop, step=step, dtype=dtype, **keywords)
+
+
+def _range(start: Any, stop: Any, step: Any) -> tuple[Any, Any, Any]:
+    """The arguments of a range, none of them left out."""
+    start, stop = (0, start) if stop is None else (start, stop)
+    return start, stop, 1 if step is None else step
+
+
+def _arange_of_values(table: DimensionTable, start: Any, stop: Any, step: Any, dtype: Any) -> Any:
+    """`arange` with traced numbers that are not integers: its size is computed from them."""
+    start, stop, step = (jnp.asarray(value) for value in (start, stop, step))
+    count = jnp.maximum(jnp.ceil((stop - start) / step), 0).astype(int)
+    positions = jax.lax.iota(dtype, table.size(count))
+    return start.astype(dtype) + step.astype(dtype) * positions
 
 
 def _as_value(value: Any) -> Any:
@@ -182,12 +214,23 @@ def _squeeze(_: DimensionTable, original: Original, a: Any, axis: Any = None) ->
     return original(a, axis)
 
 
+def _reduction(table: DimensionTable, original: Original, *args: Any, **keywords: Any) -> Any:
+    """`max` and others without a neutral element want at least one element: checked at run time."""
+    with deciding(table.demand):
+        return original(*args, **keywords)
+
+
 def _repeat(
     table: DimensionTable, original: Original, repeats: Any, array: Any, **keywords: Any
 ) -> Any:
     """A traced number of repeats, the same for all elements, is a size."""
     repeats = table.size(repeats) if is_size_like(repeats) else repeats
     return original(repeats, array, **keywords)
+
+
+def _tile(table: DimensionTable, original: Original, operand: Any, repeats: Any) -> Any:
+    """Traced numbers of repeats are sizes."""
+    return original(operand, [table.size(r) if is_size_like(r) else r for r in repeats])
 
 
 def _searchsorted(
@@ -227,6 +270,8 @@ OVERLAYS: Mapping[HookPoint, Overlay] = {
     "dimension": _dimension,
     "size_argument": _size_argument,
     "number_argument": _number_argument,
+    "shape_check": _shape_check,
+    "tile": _tile,
     "indices": _indices,
     "slice": _slice,
     "arange": _arange,
@@ -234,6 +279,7 @@ OVERLAYS: Mapping[HookPoint, Overlay] = {
     "floor_divide": _division(operator.floordiv),
     "remainder": _division(operator.mod),
     "squeeze": _squeeze,
+    "reduction": _reduction,
     "repeat": _repeat,
     "searchsorted": _searchsorted,
     "length": _length,

@@ -30,6 +30,7 @@ from diastase_mlir.lowering import sizes as _sizes  # noqa: F401
 from diastase_mlir.lowering import sorting as _sorting  # noqa: F401
 from diastase_mlir.lowering.arithmetic import has_half_floats, lower_widened
 from diastase_mlir.lowering.context import LoweringContext
+from diastase_mlir.lowering.fitting import lower_if_it_fits, undecided
 from diastase_mlir.lowering.host import run_on_host
 from diastase_mlir.lowering.jax_rules import lower_by_jax
 from diastase_mlir.lowering.registry import Equation, Value, rule_of
@@ -55,7 +56,13 @@ def lower_equation(
     """Lower one equation at the current insertion point; the results in order."""
     span = span_of(equation.source_info)
     with at(span), _location(equation.primitive.name, span):
-        return _lower(context, equation, operands)
+        pairs = undecided(equation)
+        if not pairs or _has_keys(equation):
+            return _lower(context, equation, operands)
+        values = [context.value(operand) for operand in operands]
+        return lower_if_it_fits(
+            context, equation, values, pairs, lambda: _lower(context, equation, values)
+        )
 
 
 def _lower(

@@ -1,0 +1,132 @@
+"""Parts of arrays whose sizes are known only when the program runs: do they fit?
+
+JAX refuses while tracing to take an element of an empty array, or a slice of three from an array
+of two. Where the sizes are symbolic and this could not be decided, the program decides: a part
+that does not fit records an error, and the equation gives zeros instead of reading or writing
+outside of the array. A part of which nothing is taken (an empty result) always fits.
+"""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any
+
+from diastase_mlir.jax_internals import ir, is_symbolic, lower_bound
+from diastase_mlir.lowering.context import LoweringContext
+from diastase_mlir.lowering.loops import if_else
+from diastase_mlir.lowering.operations import (
+    all_of,
+    any_of,
+    compare_integers,
+    create,
+    index_constant,
+    integer_type,
+    negate,
+    scalar_constant,
+)
+from diastase_mlir.lowering.registry import Equation, Value
+from diastase_mlir.lowering.tensors import generate
+from diastase_runtime.abi import ErrorCode
+
+Pairs = Iterable[tuple[Any, Any]]
+"""Sizes of the axes of an array, each with the size of the part."""
+
+
+def _gather(equation: Equation) -> Pairs:
+    return zip(equation.avals_in[0].shape, equation.params["slice_sizes"], strict=True)
+
+
+def _update(equation: Equation) -> Pairs:
+    return zip(equation.avals_in[0].shape, equation.avals_in[1].shape, strict=True)
+
+
+def _scatter(equation: Equation) -> Pairs:
+    numbers = equation.params["dimension_numbers"]
+    operand, _, updates = equation.avals_in
+    single = {*numbers.inserted_window_dims, *numbers.operand_batching_dims}
+    windows = iter(updates.shape[axis] for axis in numbers.update_window_dims)
+    return [
+        (size, 1 if axis in single else next(windows)) for axis, size in enumerate(operand.shape)
+    ]
+
+
+def _slice(equation: Equation) -> Pairs:
+    limits = equation.params["limit_indices"]
+    yield from zip(equation.avals_in[0].shape, limits, strict=True)
+    yield from zip(limits, equation.params["start_indices"], strict=True)
+
+
+def _extreme(equation: Equation) -> Pairs:
+    return [(equation.avals_in[0].shape[axis], 1) for axis in equation.params["axes"]]
+
+
+_PARTS: Mapping[str, Callable[[Equation], Pairs]] = {
+    "gather": _gather,
+    "dynamic_slice": _gather,
+    "dynamic_update_slice": _update,
+    "slice": _slice,
+    "argmax": _extreme,
+    "argmin": _extreme,
+    **dict.fromkeys(
+        ("scatter", "scatter-add", "scatter_sub", "scatter-mul", "scatter-min", "scatter-max"),
+        _scatter,
+    ),
+}
+
+
+_UPDATED_BY = {"dynamic_update_slice": 1} | dict.fromkeys(
+    (name for name in _PARTS if name.startswith("scatter")), 2
+)
+"""Primitives that write a part into their first operand, and which operand the part is."""
+
+
+def undecided(equation: Equation) -> list[tuple[Any, Any]]:
+    """The pairs of sizes of which it is not known that the second fits into the first."""
+    if equation.primitive.name not in _PARTS:
+        return []
+    pairs = _PARTS[equation.primitive.name](equation)
+    symbolic = [pair for pair in pairs if is_symbolic(pair[0] - pair[1])]
+    return [pair for pair in symbolic if lower_bound(pair[0] - pair[1]) < 0]
+
+
+def lower_if_it_fits(
+    context: LoweringContext,
+    equation: Equation,
+    operands: Sequence[ir.Value],
+    pairs: Sequence[tuple[Any, Any]],
+    lower: Callable[[], Sequence[Value]],
+) -> Sequence[Value]:
+    """What `lower` emits, run only if all parts fit."""
+    (aval,) = equation.avals_out
+    updated_by = _UPDATED_BY.get(equation.primitive.name)
+    nothing = _is_empty(context, aval if updated_by is None else equation.avals_in[updated_by])
+    site = context.site("indexing", equation.source_info)
+    fits: list[ir.Value] = []
+    for whole, part in pairs:
+        sizes = [context.dimension(size) for size in (whole, part)]
+        fits.append(any_of([compare_integers("sge", *sizes), *nothing]))
+        context.record_error(negate(fits[-1]), ErrorCode.SIZE_MISMATCH, site, _numbers(sizes))
+
+    def otherwise() -> list[ir.Value]:
+        if updated_by is not None:
+            return [context.typed(operands[0], aval)]
+        return [context.typed(_zeros(context, aval), aval)]
+
+    def regular() -> list[ir.Value]:
+        return [context.typed(context.value(result), aval) for result in lower()]
+
+    return if_else(context, all_of(fits), [context.type_of(aval)], regular, otherwise)
+
+
+def _is_empty(context: LoweringContext, aval: Any) -> list[ir.Value]:
+    """For each size that may be 0 at run time, whether it is."""
+    sizes = [context.dimension(size) for size in aval.shape if is_symbolic(size)]
+    return [compare_integers("sle", size, index_constant(0)) for size in sizes]
+
+
+def _numbers(sizes: Sequence[ir.Value]) -> list[ir.Value]:
+    return [create("arith.index_cast", [integer_type(64)], [size]).result for size in sizes]
+
+
+def _zeros(context: LoweringContext, aval: Any) -> ir.Value:
+    element = context.element_type_of(aval)
+    sizes = [context.size(size) for size in aval.shape]
+    return generate(sizes, element, lambda _: scalar_constant(element, 0))
