@@ -10,14 +10,19 @@ that belongs to it may be kept after the session ends.
 """
 
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
-from torch_mlir import ir, rewrite
-from torch_mlir._mlir_libs import _stablehlo, _torchMlir
+# Compiled modules, of which the type checker sees nothing.
+from torch_mlir._mlir_libs import (
+    _stablehlo,  # pyright: ignore[reportAttributeAccessIssue]
+    _torchMlir,  # pyright: ignore[reportAttributeAccessIssue]
+)
 from torch_mlir._mlir_libs._mlir import globals as _globals
 from torch_mlir._mlir_libs._mlirDialectsLLVM import translate_module_to_llvmir
+from torch_mlir import rewrite
 from torch_mlir.dialects import (
     arith,
     bufferization,
@@ -30,7 +35,14 @@ from torch_mlir.dialects import (
     scf,
     tensor,
 )
-from torch_mlir.passmanager import PassManager
+
+if TYPE_CHECKING:
+    # The wheel has no type stubs; jaxlib has those of the same bindings, and serves the checker.
+    from jaxlib.mlir import ir  # noqa: TID251
+    from jaxlib.mlir.passmanager import PassManager  # noqa: TID251
+else:
+    from torch_mlir import ir
+    from torch_mlir.passmanager import PassManager
 
 __all__ = [
     "PassManager",
@@ -50,8 +62,8 @@ __all__ = [
     "translate_module_to_llvmir",
 ]
 
-USES_OF_A_CONTEXT = 64
-"""A new context costs 4 ms; one use leaves some 100 kB of interned objects behind."""
+USES_OF_A_CONTEXT = 200
+"""A new context costs 5 ms; one use leaves some 10 kB of interned objects behind."""
 
 _stablehlo.register_stablehlo_passes()
 
@@ -75,7 +87,7 @@ _shared = _Shared()
 
 
 @contextmanager
-def session(dialects: Sequence[type[ext.Dialect]] = ()) -> Iterator[ir.Context]:
+def session(dialects: Sequence[type[ext.Dialect]] = ()) -> Generator[ir.Context]:
     """Enter the MLIR context, with these dialects of ours loaded, for one thread at a time."""
     with _shared.lock:
         _renew(tuple(dialects))
@@ -95,9 +107,9 @@ def _renew(dialects: tuple[type[ext.Dialect], ...]) -> None:
     _shared.uses += 1
     if _shared.context is not None and not worn and not missing:
         return
-    _shared.context = _new_context()
+    _shared.context = context = _new_context()
     _shared.dialects, _shared.uses = dialects, 0
-    with _shared.context:
+    with context:
         for dialect in dialects:
             dialect.load()
 

@@ -9,7 +9,7 @@ import importlib.util
 import re
 import sys
 import sysconfig
-from collections.abc import Iterator
+from collections.abc import Generator
 from contextlib import contextmanager
 from functools import cache
 from types import CodeType, FrameType
@@ -82,7 +82,7 @@ def _line_of(code: CodeType, instruction: int) -> int:
 
 
 @contextmanager
-def at(span: Span | None) -> Iterator[None]:
+def at(span: Span | None) -> Generator[None]:
     """Any error of ours raised inside and not yet placed is placed at `span`."""
     try:
         yield

@@ -43,7 +43,7 @@ class LoweredModule:
     def text(self) -> str:
         """The module as MLIR text, without locations."""
         with session(DIALECTS):
-            return str(ir.Module.parse(self.bytecode))
+            return f"{ir.Module.parse(self.bytecode)}"
 
     @cached_property
     def text_with_locations(self) -> str:

@@ -57,8 +57,8 @@ def _isolate(lowered: LoweredModule, failure: StageFailure) -> tuple[str, StageF
     """Compile pass by pass until one fails; return the IR before it and its failure."""
     module = ir.Module.parse(lowered.bytecode)
     for stage in PIPELINE.stages:
-        for step in (*stage.passes, check_legality):
-            before = module.operation.get_asm(enable_debug_info=True)
+        for step in (*stage.passes, None):
+            before = str(module.operation.get_asm(enable_debug_info=True))
             try:
                 _run(stage, step, module)
             except StageFailure as isolated:
@@ -66,8 +66,9 @@ def _isolate(lowered: LoweredModule, failure: StageFailure) -> tuple[str, StageF
     return lowered.text, failure  # it fails only in company: the whole program reproduces it
 
 
-def _run(stage: Stage, step: Pass, module: ir.Module) -> None:
-    if step is check_legality:
+def _run(stage: Stage, step: Pass | None, module: ir.Module) -> None:
+    """Run one pass, or check what is left after the last."""
+    if step is None:
         check_legality(stage, module)
     else:
         run_pass(stage, step, module)
@@ -76,7 +77,9 @@ def _run(stage: Stage, step: Pass, module: ir.Module) -> None:
 def main(file: str) -> None:
     """Run the pass that a reproducer file names, and print what comes out."""
     text = Path(file).read_text()
-    stage_name, name = (re.search(rf"^// {key}: (.*)$", text, re.M)[1] for key in ("stage", "pass"))
+    stage_name, name = (
+        re.findall(rf"^// {key}: (.*)$", text, re.M)[0] for key in ("stage", "pass")
+    )
     stage = next(stage for stage in PIPELINE.stages if stage.name == stage_name)
     steps = [step for step in stage.passes if pass_name(step) == name]
     with session(DIALECTS):

@@ -57,7 +57,8 @@ class Frame:
         self.scalars: list[Any] = [None] * len(layout.ranks)
         """Views of the scalar arguments, None for arrays."""
         for number, (offset, dtype) in layout.scalars.items():
-            self.scalars[number] = np.ndarray((), dtype, self.memory, offset)
+            memory: Any = self.memory
+            self.scalars[number] = np.ndarray((), dtype, memory, offset)
             pointer = base + offset
             struct.pack_into("=3q", self.memory, layout.arguments[number], pointer, pointer, 0)
 

@@ -92,7 +92,7 @@ class Executable:
                 continue
             flags = array.flags
             if not (flags.c_contiguous and flags.aligned):
-                array = np.require(array, requirements="CA")
+                array = np.require(array, requirements=["C", "A"])
                 kept.append(array)
             pointer = data_pointer(array)
             words.pack_into(

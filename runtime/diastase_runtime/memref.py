@@ -83,7 +83,7 @@ def sizes_and_strides(shape: tuple[int, ...]) -> tuple[int, ...]:
 def array_at(pointer: int, shape: Sequence[int], dtype: np.dtype[Any]) -> np.ndarray:
     """View memory that stays somebody else's, for as long as they keep it."""
     count = int(np.prod(shape, dtype=np.int64)) * dtype.itemsize
-    memory = (ctypes.c_char * count).from_address(pointer) if count else bytearray()
+    memory: Any = (ctypes.c_char * count).from_address(pointer) if count else bytearray()
     return np.ndarray(shape, dtype, memory)
 
 

@@ -6,7 +6,7 @@ has an LLVM context of its own: types and constants die with it.
 """
 
 import threading
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Generator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache
@@ -59,7 +59,7 @@ def target_machine() -> llvm.TargetMachine:
 
 
 @contextmanager
-def optimised(text: str, exported: Collection[str]) -> Iterator[llvm.ModuleRef]:
+def optimised(text: str, exported: Collection[str]) -> Generator[llvm.ModuleRef]:
     """Parse LLVM IR text, hide what is not exported, and optimise the module.
 
     The module lives inside the `with` only. Left to the garbage collector, a context that is part
@@ -90,7 +90,7 @@ def _optimise(module: llvm.ModuleRef, exported: Collection[str]) -> None:
     passes = builder.getModulePassManager()
     passes.run(module, builder)
     # llvmlite 0.50 never frees a pass manager: the no-op `ObjectRef._dispose` hides this one.
-    NewPassManager._dispose(passes)
+    NewPassManager._dispose(passes)  # pyright: ignore[reportPrivateUsage]
     passes.detach()
 
 

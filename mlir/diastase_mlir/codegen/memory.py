@@ -18,7 +18,7 @@ _DECLARATIONS = re.compile(
     r"^declare [^\n]*@(?:_mlir_memref_to_llvm_\w+|malloc|free)\([^\n]*\n", re.M
 )
 _ENTRY = re.compile(rf"^define void @{ENTRY_SYMBOL}\((?P<parameters>[^)]*)\)", re.M)
-_ABANDONED = CallContext.detail.offset + 3 * 8
+_OFFSETS = {name: getattr(CallContext, name).offset for name in ("site", "detail")}
 
 _DEFINITIONS = f"""
 declare noalias ptr @malloc(i64) #9999
@@ -51,16 +51,16 @@ define internal void @_mlir_memref_to_llvm_free(ptr %memory) alwaysinline {{
 define internal void @diastase_out_of_memory(i64 %size) noinline noreturn cold {{
   %frame = load ptr, ptr @diastase_escape
   %context = load ptr, ptr %frame
-  %abandoned = getelementptr i8, ptr %context, i64 {_ABANDONED}
+  %abandoned = getelementptr i8, ptr %context, i64 {_OFFSETS["detail"] + 3 * 8}
   store i64 1, ptr %abandoned
   %code = load i64, ptr %context
   %first = icmp eq i64 %code, {ErrorCode.NONE:d}
   br i1 %first, label %record, label %escape
 record:
   store i64 {ErrorCode.OUT_OF_MEMORY:d}, ptr %context
-  %site = getelementptr i8, ptr %context, i64 {CallContext.site.offset}
+  %site = getelementptr i8, ptr %context, i64 {_OFFSETS["site"]}
   store i64 -1, ptr %site
-  %detail = getelementptr i8, ptr %context, i64 {CallContext.detail.offset}
+  %detail = getelementptr i8, ptr %context, i64 {_OFFSETS["detail"]}
   store i64 %size, ptr %detail
   br label %escape
 escape:

@@ -33,7 +33,7 @@ def detensorize_scalars(module: ir.Module) -> None:
 
 def _is_scalar(generic: ir.Operation) -> bool:
     """Whether it has no loops, and tensors of rank 0 for all operands."""
-    if len(generic.attributes["iterator_types"]) > 0:
+    if len(ir.ArrayAttr(generic.attributes["iterator_types"])) > 0:
         return False
     types = [operand.type for operand in generic.operands]
     return all(isinstance(kind, ir.RankedTensorType) and kind.rank == 0 for kind in types)
