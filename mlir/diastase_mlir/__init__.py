@@ -18,6 +18,7 @@ from diastase_mlir.errors import (
     LinkerNotFoundError,
     LinkError,
     LoweringError,
+    UnsafeCacheDirectoryError,
     UnsupportedTypeError,
 )
 from diastase_mlir.kernels import GATES
@@ -43,6 +44,7 @@ __all__ = [
     "LoweredModule",
     "LoweringError",
     "Program",
+    "UnsafeCacheDirectoryError",
     "UnsupportedTypeError",
     "at",
     "cache_directory",

@@ -15,6 +15,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from torch_mlir import rewrite
+
 # Compiled modules, of which the type checker sees nothing.
 from torch_mlir._mlir_libs import (
     _stablehlo,  # pyright: ignore[reportAttributeAccessIssue]
@@ -22,7 +24,6 @@ from torch_mlir._mlir_libs import (
 )
 from torch_mlir._mlir_libs._mlir import globals as _globals
 from torch_mlir._mlir_libs._mlirDialectsLLVM import translate_module_to_llvmir
-from torch_mlir import rewrite
 from torch_mlir.dialects import (
     arith,
     bufferization,

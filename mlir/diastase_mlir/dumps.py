@@ -1,6 +1,7 @@
 """Intermediate IR on disk, for `keep_intermediate`.
 
-After each stage `03_bufferize.mlir`, after each pass `03_bufferize/02_cse.mlir`; the numbers and names are those of the printed pipeline.
+After each stage `03_bufferize.mlir`, after each pass `03_bufferize/02_cse.mlir`; the numbers
+and names are those of the printed pipeline.
 """
 
 from pathlib import Path

@@ -77,11 +77,9 @@ def _run(stage: Stage, step: Pass | None, module: ir.Module) -> None:
 def main(file: str) -> None:
     """Run the pass that a reproducer file names, and print what comes out."""
     text = Path(file).read_text()
-    stage_name, name = (
-        re.findall(rf"^// {key}: (.*)$", text, re.M)[0] for key in ("stage", "pass")
-    )
-    stage = next(stage for stage in PIPELINE.stages if stage.name == stage_name)
-    steps = [step for step in stage.passes if pass_name(step) == name]
+    header = dict(re.findall(r"^// (stage|pass): (.*)$", text, re.M))
+    stage = next(stage for stage in PIPELINE.stages if stage.name == header["stage"])
+    steps = [step for step in stage.passes if pass_name(step) == header["pass"]]
     with session(DIALECTS):
         module = ir.Module.parse(text)
         if steps:
