@@ -46,6 +46,7 @@ from jax._src.state import discharge
 
 # jaxlib's MLIR bindings have no public name; StableHLO can only be built with them.
 from jaxlib.mlir import ir
+from jaxlib.mlir.dialects import llvm as _llvm  # noqa: F401  (else loaded at the first lowering)
 from jaxlib.mlir.dialects import stablehlo as _stablehlo  # noqa: F401  (registers op classes)
 
 # --- lowering: dimension expressions -------------------------------------------------------------
