@@ -41,7 +41,8 @@ def exception_of(
     if context.code == ErrorCode.CALLBACK_RAISED and raised is not None:
         return raised
     site = sites[context.site] if 0 <= context.site < len(sites) else None
-    span = None if site is None else Span(site.file, site.line, site.function)
+    # What no line of the user's stands for (a QNode that is the whole program) has no file.
+    span = Span(site.file, site.line, site.function) if site is not None and site.file else None
     construct = "the program" if site is None else site.construct
     make = _EXCEPTIONS.get(context.code)
     if make is None:

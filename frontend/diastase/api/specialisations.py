@@ -25,6 +25,7 @@ from diastase.api.matching import type_of_leaf
 from diastase.api.options import QjitOptions
 from diastase.api.stages import Compiled, Interface, Lowered, Traced
 from diastase.tracing.argument_errors import TracerArgumentError, UnsupportedResultError
+from diastase.tracing.pennylane import is_quantum_object
 from diastase.tracing.signatures import Call, Signature
 from diastase.tracing.trace import trace
 from diastase_mlir.jax_internals import Tracer, abstract_value
@@ -130,7 +131,7 @@ def trace_call(
 
 def flatten_results(function: Callable[..., Any], name: str, results: Any) -> tuple[list[Any], Any]:
     """Flatten what a function returned; refuses, by its place, every leaf that is no array."""
-    with_paths, tree = jax.tree_util.tree_flatten_with_path(results)
+    with_paths, tree = jax.tree_util.tree_flatten_with_path(results, is_leaf=is_quantum_object)
     for path, leaf in with_paths:
         if not _is_array(leaf):
             raise UnsupportedResultError(

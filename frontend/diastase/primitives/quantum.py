@@ -51,7 +51,7 @@ REGISTER = AbstractRegister()
 _OUTCOME = jax.core.ShapedArray((), np.dtype(np.bool_))
 
 allocate_p = Primitive("allocate_qubits")
-"""`num_wires -> register`, all qubits in |0>."""
+"""A new register, all qubits in |0>; `qnode` is the user's name of what it is for."""
 release_p = Primitive("release_qubits")
 """`register ->`: the end of its life."""
 release_p.multiple_results = True
@@ -70,7 +70,7 @@ qnode_p.multiple_results = True
 
 
 @allocate_p.def_abstract_eval
-def _allocate_abstract_eval(*, num_wires: int) -> AbstractRegister:
+def _allocate_abstract_eval(*, num_wires: int, qnode: str) -> AbstractRegister:
     return REGISTER
 
 

@@ -83,6 +83,11 @@ def describe(operator: Any) -> str:
     return f"{name}(wires=[{', '.join(labels)}])" if labels else str(name)
 
 
+def is_quantum_object(value: Any) -> bool:
+    """Whether a value is PennyLane's own; as PennyLane makes pytrees of them, ask before JAX does."""
+    return isinstance(value, qml.measurements.MeasurementProcess | qml.operation.Operator)
+
+
 def settings_refused(qnode: qml.QNode) -> Iterator[tuple[str, str]]:
     """Settings of a QNode that change its meaning and are not honoured yet, each with a hint."""
     if qnode.shots.total_shots is not None or qnode.device.shots.total_shots is not None:
@@ -122,7 +127,9 @@ def refuse_unrecorded(is_tracing: Callable[[], bool]) -> None:
         original(cls, obj, **kwargs)
         if cls.recording() or current_scope() is not None or not is_tracing():
             return
-        if isinstance(obj, qml.operation.Operator) and _is_statement(_user_frame()):
+        if not isinstance(obj, qml.operation.Operator):
+            raise OutsideQNodeError(operation=repr(obj), span=user_span())
+        if _is_statement(_user_frame()):
             raise OutsideQNodeError(operation=describe(obj), span=user_span())
 
     QueuingManager.append = classmethod(append)

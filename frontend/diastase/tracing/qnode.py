@@ -21,6 +21,7 @@ from diastase.primitives.quantum import allocate_p, qnode_p, release_p
 from diastase.tracing.measurements import measure_process, process_name
 from diastase.tracing.pennylane import (
     intercept_qnodes,
+    is_quantum_object,
     refuse_unrecorded,
     settings_refused,
     takes_shots,
@@ -34,7 +35,7 @@ from diastase.tracing.quantum_scope import Circuit, CircuitScope
 from diastase.tracing.trace import is_tracing
 from diastase.tracing.wires import WireMap
 from diastase_mlir import user_span
-from diastase_mlir.jax_internals import trace_to_jaxpr
+from diastase_mlir.jax_internals import current_source_info, source_context, trace_to_jaxpr
 
 DEVICES = frozenset({"lightning.qubit", "default.qubit"})
 """Devices that the state-vector engine stands for."""
@@ -47,17 +48,20 @@ def call_qnode(qnode: qml.QNode, args: tuple[Any, ...], kwargs: dict[str, Any]) 
     labels = None if qnode.device.wires is None else tuple(qnode.device.wires)
     circuit = Circuit(name, WireMap(name, labels))
     structure: list[Any] = []
+    call = current_source_info()
 
     def body() -> Sequence[Any]:
-        scope = CircuitScope(circuit, allocate_p.bind(num_wires=0))
+        with source_context(call):
+            scope = CircuitScope(circuit, allocate_p.bind(num_wires=0, qnode=name))
         with scope.recording():
             returned = qnode.func(*args, **kwargs)
             scope.flush()
-        leaves, tree = jax.tree_util.tree_flatten(returned, is_leaf=_is_quantum)
+        leaves, tree = jax.tree_util.tree_flatten(returned, is_leaf=is_quantum_object)
         structure.append(tree)
         _name_wires(leaves, scope)
         results = [_result(leaf, scope) for leaf in leaves]
-        release_p.bind(scope.register)
+        with source_context(call):
+            release_p.bind(scope.register)
         return results
 
     jaxpr, captured = trace_to_jaxpr(body, [], name)
@@ -77,11 +81,6 @@ def _refuse_unsupported(qnode: qml.QNode, name: str, kwargs: dict[str, Any]) -> 
     if "shots" in kwargs and not takes_shots(qnode):
         hint = "remove the shots; sampling comes with a later version"
         raise UnsupportedQNodeError(qnode=name, setting="shots", hint=hint, span=user_span())
-
-
-def _is_quantum(value: Any) -> bool:
-    """PennyLane's objects are pytrees themselves; here they are leaves."""
-    return isinstance(value, qml.measurements.MeasurementProcess | qml.operation.Operator)
 
 
 def _name_wires(leaves: Sequence[Any], scope: CircuitScope) -> None:
@@ -111,7 +110,8 @@ def _with_size(jaxpr: ClosedJaxpr, num_wires: int) -> ClosedJaxpr:
     position = next(
         index for index, equation in enumerate(equations) if equation.primitive is allocate_p
     )
-    equations[position] = equations[position].replace(params={"num_wires": num_wires})
+    allocate = equations[position]
+    equations[position] = allocate.replace(params={**allocate.params, "num_wires": num_wires})
     return jaxpr.replace(jaxpr=jaxpr.jaxpr.replace(eqns=equations))
 
 

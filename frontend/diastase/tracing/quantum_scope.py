@@ -19,7 +19,11 @@ import pennylane as qml
 
 from diastase.tracing.gates import record
 from diastase.tracing.pennylane import CircuitQueue, Place, describe
-from diastase.tracing.quantum_errors import ForeignRegionError, UnsupportedReturnError
+from diastase.tracing.quantum_errors import (
+    ForeignRegionError,
+    UnsupportedOperationError,
+    UnsupportedReturnError,
+)
 from diastase.tracing.regions import quantum_scope
 from diastase.tracing.wires import WireMap
 from diastase_mlir import at, span_of, user_span
@@ -122,8 +126,13 @@ class CircuitScope:
         for obj, place in self.queue.take():
             if isinstance(obj, qml.operation.Operator):
                 self._record(obj, place)
-            else:
+            elif isinstance(obj, qml.measurements.MeasurementProcess):
                 self._places[id(obj)] = place
+            else:
+                span, kind = span_of(place.source_info), type(obj).__name__
+                raise UnsupportedOperationError(
+                    operation=kind, reason="cannot be part of a compiled circuit", span=span
+                )
 
     def _record(self, operator: Any, place: Place) -> None:
         """Record an operator as from the line where it was applied."""

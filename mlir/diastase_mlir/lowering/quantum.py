@@ -126,7 +126,7 @@ def site_attribute(context: LoweringContext, construct: str, equation: Equation)
 def lower_allocate(context: LoweringContext, equation: Equation) -> Sequence[Value]:
     """A new register."""
     number = scalar_constant(integer_type(64), equation.params["num_wires"])
-    attributes = {"site": site_attribute(context, "QNode", equation)}
+    attributes = {"site": site_attribute(context, f"QNode {equation.params['qnode']}", equation)}
     return [Register(create("quantum.alloc", [register_type()], [number], attributes).result)]
 
 

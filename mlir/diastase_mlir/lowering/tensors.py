@@ -184,7 +184,10 @@ def reshape(source: ir.Value, sizes: Sequence[Size], total: Size) -> ir.Value:
     rank = tensor_type(source).rank
     if not sizes:  # a rank-0 tensor is best seen as a scalar
         return box(extract(source, [index_constant(0)] * rank))
-    if rank != 1:
+    if rank == 0:
+        one = typed_shape([1], element)
+        source = create("tensor.from_elements", [one], [extract(source, [])]).result
+    elif rank != 1:
         flat = typed_shape([total], element)
         attributes = {"reassociation": _one_group(rank)}
         source = create("tensor.collapse_shape", [flat], [source], attributes).result

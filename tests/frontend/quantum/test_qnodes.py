@@ -13,8 +13,10 @@ from diastase.tracing.quantum_errors import (
     OutsideQNodeError,
     UnknownWiresError,
     UnsupportedDeviceError,
+    UnsupportedOperationError,
     UnsupportedQNodeError,
 )
+from diastase_runtime.errors import DiastaseError
 
 
 def rotation(device):
@@ -151,6 +153,36 @@ def test_gate_outside_of_a_qnode():
     with pytest.raises(OutsideQNodeError, match="Hadamard") as raised:
         qjit(gates_without_device)()
     assert "qml.Hadamard(0)" in str(raised.value)
+
+
+def test_measurement_and_operator_outside_of_a_qnode():
+    with pytest.raises(OutsideQNodeError, match="expval"):
+        qjit(lambda: qml.expval(qml.Z(0)))()
+    with pytest.raises(DiastaseError, match="PauliX"):
+        qjit(lambda: qml.X(0))()
+
+
+def test_tape_in_a_circuit():
+    @qml.qnode(qml.device("default.qubit", wires=1))
+    def circuit():
+        with qml.tape.QuantumTape():
+            qml.X(0)
+        return qml.probs()
+
+    with pytest.raises(UnsupportedOperationError, match="QuantumTape"):
+        qjit(circuit)()
+
+
+def test_too_many_wires():
+    @qml.qnode(qml.device("default.qubit", wires=70))
+    def circuit(x):
+        return qml.probs(wires=0)
+
+    with pytest.raises(DiastaseError, match="QNode circuit") as raised:
+        qjit(lambda x: circuit(x))(1.0)
+    assert "test_qnodes.py" in str(raised.value)
+    with pytest.raises(DiastaseError, match="QNode circuit"):
+        qjit(circuit)(1.0)
 
 
 def test_operators_as_data_outside_of_a_qnode(same_as_pennylane):
