@@ -1,4 +1,4 @@
-"""The ground-state energy of H2: geometry in, energy out, the whole optimisation one compiled function.
+"""Ground-state energy of H2: geometry in, energy out, the whole optimisation one function.
 
 The Hamiltonian comes from the geometry (H-H 1.4010 bohr, STO-3G, 4 qubits). The ansatz is the
 Hartree-Fock state, then a double excitation and two single ones. The optimiser is Rotosolve
@@ -62,7 +62,7 @@ def trigonometric_minimum(energies):
         curvature -= (FREQUENCIES**2 * jnp.sin(phase)) @ sines
         return angle - jnp.where(curvature > 1e-12, slope / jnp.abs(curvature + 1e-300), 0.0)
 
-    # The nearest point of a fine grid lies in the basin of the minimum; Newton then squares the error.
+    # The best point of a fine grid lies in the basin of the minimum; Newton squares the error.
     grid = np.linspace(0, PERIOD, 128, endpoint=False)
     phases = FREQUENCIES[:, None] * grid
     on_grid = mean + cosines @ np.cos(phases) + sines @ np.sin(phases)

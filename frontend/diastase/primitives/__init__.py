@@ -1,0 +1,1 @@
+"""Our JAX primitives as records: what they take, what they give, and that JAX may not see inside."""

@@ -1,0 +1,1 @@
+"""Python functions, PennyLane circuits included, to jaxprs over symbolic dimensions."""
