@@ -17,7 +17,7 @@ from diastase_mlir.lowering.loops import (
     Values,
     for_each,
     for_range,
-    index_switch,
+    one_of,
     region_of,
     split,
     typed_carry,
@@ -191,4 +191,4 @@ def lower_switch(context: LoweringContext, equation: Equation, *operands: ir.Val
     def branch(jaxpr: Any) -> Callable[[], Values]:
         return lambda: typed_carry(context, region_of(context, jaxpr)(*inputs), equation.avals_out)
 
-    return index_switch(context, to_index(index), types, [branch(jaxpr) for jaxpr in branches])
+    return one_of(context, to_index(index), types, [branch(jaxpr) for jaxpr in branches])

@@ -12,7 +12,9 @@ from typing import Any
 from diastase_mlir.jax_internals import ir
 from diastase_mlir.lowering.context import LoweringContext
 from diastase_mlir.lowering.operations import (
+    compare_integers,
     create,
+    index_constant,
     index_type,
     reinterpret,
     signless_type,
@@ -142,25 +144,28 @@ def if_else(
     return all_uncarried(operation.results, types)
 
 
-def index_switch(
+def one_of(
     context: LoweringContext,
     index: ir.Value,
     types: Sequence[ir.Type],
     branches: Sequence[Callable[[], Sequence[ir.Value]]],
+    first: int = 0,
 ) -> Values:
-    """One of several regions, by an `index`; the last one for any index that is out of range."""
+    """One of several regions, by an `index`; the last one for any index that is out of range.
+
+    Nested `scf.if`: `one-shot-bufferize` (LLVM 23) overlooks that the result of an
+    `scf.index_switch` is one of the arrays that its branches yield, and overwrites it.
+    """
     if len(branches) == 1:
         return list(branches[0]())
-    kinds = [carry_type(kind) for kind in types]
-    cases = ", ".join(str(case) for case in range(len(branches) - 1))
-    attributes = {"cases": ir.Attribute.parse(f"array<i64: {cases}>")}
-    operation = create("scf.index_switch", kinds, [index], attributes, regions=len(branches))
-    # The default region comes first in the operation.
-    ordered = [branches[-1], *branches[:-1]]
-    for region, branch in zip(operation.regions, ordered, strict=True):
-        with context.region(append_block(region, [])):
-            create("scf.yield", [], all_carried(branch(), types))
-    return all_uncarried(operation.results, types)
+    is_first = compare_integers("eq", index, index_constant(first))
+    return if_else(
+        context,
+        is_first,
+        types,
+        branches[0],
+        lambda: one_of(context, index, types, branches[1:], first + 1),
+    )
 
 
 def while_true(
