@@ -24,7 +24,7 @@ from diastase_mlir.kernels import engine_library
 from diastase_mlir.lowered import LoweredModule
 from diastase_mlir.options import CompileOptions
 from diastase_mlir.pipeline import PIPELINE
-from diastase_mlir.reproducer import write_llvm_reproducer, write_reproducer
+from diastase_mlir.reproducer import write_input, write_llvm_reproducer, write_reproducer
 from diastase_mlir.stages import StageFailure, run_pipeline
 from diastase_runtime.abi import ENTRY_SYMBOL, IMPORT_TABLE, Artifact
 
@@ -61,7 +61,7 @@ def compile_module(lowered: LoweredModule, options: CompileOptions) -> Compilati
     key = ""
     with session(DIALECTS):
         with clock.stage("parse"):
-            module = ir.Module.parse(lowered.bytecode)
+            module = _parse(lowered, options)
         if store is not None:
             with clock.stage("cache"):
                 key = cache_key(str(module), _interface(lowered))
@@ -85,7 +85,7 @@ def compile_module(lowered: LoweredModule, options: CompileOptions) -> Compilati
 def llvm_dialect_text(lowered: LoweredModule, options: CompileOptions) -> str:
     """Return the module after the whole pipeline, in MLIR's `llvm` dialect."""
     with session(DIALECTS):
-        module = ir.Module.parse(lowered.bytecode)
+        module = _parse(lowered, options)
         _run_passes(module, lowered, options, _Clock())
         return str(module)
 
@@ -94,10 +94,18 @@ def llvm_ir_text(lowered: LoweredModule, options: CompileOptions) -> str:
     """Return the optimised LLVM IR that machine code is made from."""
     clock = _Clock()
     with session(DIALECTS):
-        module = ir.Module.parse(lowered.bytecode)
+        module = _parse(lowered, options)
         linked = _to_llvm_ir(module, lowered, options, clock)
     with optimised(linked.text, EXPORTED) as optimised_module:
         return str(optimised_module)
+
+
+def _parse(lowered: LoweredModule, options: CompileOptions) -> ir.Module:
+    """Read the module into this session; the dialects' verifiers run here for the first time."""
+    try:
+        return ir.Module.parse(lowered.bytecode)
+    except ir.MLIRError as error:
+        raise write_input(lowered, options, error) from None
 
 
 def _of_program(artifact: Artifact, lowered: LoweredModule) -> Artifact:

@@ -17,7 +17,15 @@ from diastase_mlir.errors import CompileError
 from diastase_mlir.lowered import LoweredModule
 from diastase_mlir.options import CompileOptions
 from diastase_mlir.pipeline import PIPELINE
-from diastase_mlir.stages import Pass, Stage, StageFailure, check_legality, pass_name, run_pass
+from diastase_mlir.stages import (
+    Pass,
+    Stage,
+    StageFailure,
+    check_legality,
+    pass_name,
+    reason_and_span,
+    run_pass,
+)
 from diastase_mlir.workspace import workspace
 
 
@@ -40,6 +48,18 @@ def write_reproducer(
         reason=failure.reason,
         reproducer=path,
         span=failure.span,
+    )
+
+
+def write_input(
+    lowered: LoweredModule, options: CompileOptions, error: ir.MLIRError
+) -> CompileError:
+    """Keep a module that MLIR's parser or verifier refused, and make the error to raise."""
+    path = workspace(lowered.name, options) / "reproducer.mlirbc"
+    path.write_bytes(lowered.bytecode)
+    reason, span = reason_and_span(error)
+    return CompileError(
+        stage="parse", pass_name="verifier", reason=reason, reproducer=path, span=span
     )
 
 

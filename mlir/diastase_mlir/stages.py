@@ -91,7 +91,7 @@ def run_pass(stage: Stage, step: Pass, module: ir.Module) -> None:
         else:
             step(module)
     except ir.MLIRError as error:
-        raise _failure(stage, pass_name(step), error) from None
+        raise StageFailure(stage, pass_name(step), *reason_and_span(error)) from None
     except PassError as error:
         span = span_at(str(error.location))
         raise StageFailure(stage, pass_name(step), error.reason, span) from None
@@ -140,9 +140,9 @@ def _grouped(stage: Stage) -> Iterator[Pass]:
             yield from steps
 
 
-def _failure(stage: Stage, step: str, error: ir.MLIRError) -> StageFailure:
-    """Read the first diagnostic that says where: MLIR puts the cause first."""
+def reason_and_span(error: ir.MLIRError) -> tuple[str, Span | None]:
+    """Read what MLIR's diagnostics say, and the first that says where: the cause comes first."""
     diagnostics = error.error_diagnostics
     reason = "; ".join(diagnostic.message for diagnostic in diagnostics) or str(error)
     spans = (span_at(str(diagnostic.location)) for diagnostic in diagnostics)
-    return StageFailure(stage, step, reason, next((span for span in spans if span), None))
+    return reason, next((span for span in spans if span), None)
