@@ -38,6 +38,8 @@ class LoweredModule:
     """Index: the `site` operand of operations that may fail at run time."""
     callbacks: tuple[HostCallback, ...] = ()
     uses_engine: bool = False
+    fingerprint: str = ""
+    """The same for modules that differ in locations only; empty where lowering did not say it."""
 
     @cached_property
     def text(self) -> str:
@@ -50,4 +52,4 @@ class LoweredModule:
         """The module as MLIR text, with the user's line at every operation."""
         with session(DIALECTS):
             module = ir.Module.parse(self.bytecode)
-            return module.operation.get_asm(enable_debug_info=True, pretty_debug_info=False)
+            return str(module.operation.get_asm(enable_debug_info=True, pretty_debug_info=False))
