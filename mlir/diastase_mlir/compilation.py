@@ -59,16 +59,17 @@ def compile_module(lowered: LoweredModule, options: CompileOptions) -> Compilati
     clock = _Clock()
     store = program_cache() if options.use_cache else None
     key = ""
+    if store is not None:
+        with clock.stage("cache"):
+            # Without locations: a program is found again when the lines around it have moved.
+            key = cache_key(lowered.fingerprint or lowered.text, _interface(lowered))
+            wanted = options.keep_intermediate == "none"  # a hit would leave nothing to keep
+            found = store.find(key) if wanted else None
+        if found is not None:
+            return Compilation(_of_program(found, lowered), True, clock.timings)
     with session(DIALECTS):
         with clock.stage("parse"):
             module = _parse(lowered, options)
-        if store is not None:
-            with clock.stage("cache"):
-                key = cache_key(str(module), _interface(lowered))
-                wanted = options.keep_intermediate == "none"  # a hit would leave nothing to keep
-                found = store.find(key) if wanted else None
-            if found is not None:
-                return Compilation(_of_program(found, lowered), True, clock.timings)
         linked = _to_llvm_ir(module, lowered, options, clock)
 
     def build(library: Path) -> None:

@@ -5,6 +5,7 @@ The module is built with jaxlib's bindings, where the dialects `linalg`, `buffer
 memory with these. What the module looks like is written in `diastase_mlir.lowered`.
 """
 
+import hashlib
 import io
 
 from jax.extend.core import ClosedJaxpr
@@ -31,6 +32,7 @@ def lower(program: Program) -> LoweredModule:
         _lower_entry(context, jaxpr)
         bytecode = io.BytesIO()
         module_context.module.operation.write_bytecode(bytecode)
+        printed = str(module_context.module)
     return LoweredModule(
         name=program.name,
         bytecode=bytecode.getvalue(),
@@ -39,6 +41,7 @@ def lower(program: Program) -> LoweredModule:
         sites=tuple(context.sites),
         callbacks=tuple(context.callbacks),
         uses_engine=context.uses_engine,
+        fingerprint=hashlib.sha256(printed.encode()).hexdigest(),
     )
 
 
