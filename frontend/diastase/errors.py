@@ -167,7 +167,7 @@ class SizeEscapesError(DiastaseError, TypeError):
 
 
 @dataclass(eq=False, kw_only=True)
-class MappedSizeError(DiastaseError, TypeError):
+class MappedSizeError(DiastaseError, ValueError):
     """A size that differs between the elements of a `jax.vmap`.
 
     The arrays of one batch must have one shape. Map over arrays of the largest size and mask, or

@@ -46,8 +46,9 @@ from jax._src.state import discharge
 
 # jaxlib's MLIR bindings have no public name; StableHLO can only be built with them.
 from jaxlib.mlir import ir
+from jaxlib.mlir.dialects import chlo as _chlo
 from jaxlib.mlir.dialects import llvm as _llvm  # noqa: F401  (else loaded at the first lowering)
-from jaxlib.mlir.dialects import stablehlo as _stablehlo  # noqa: F401  (registers op classes)
+from jaxlib.mlir.dialects import stablehlo as _stablehlo
 
 # --- lowering: dimension expressions -------------------------------------------------------------
 # `jax.export.symbolic_shape` makes dimension expressions; nothing public takes them apart.
@@ -132,8 +133,16 @@ def new_module_context(context: ir.Context) -> HookedModuleContext:
 
 
 def new_ir_context() -> ir.Context:
-    """An MLIR context with JAX's dialects; ours and `linalg` are unregistered in it."""
-    context = jax_mlir.make_ir_context()
+    """An MLIR context with JAX's dialects; ours and `linalg` are unregistered in it.
+
+    Not `make_ir_context`: that one loads dialects for sharding and for older XLA (13 ms of imports,
+    nothing that a rule for one CPU emits), and from jax 0.12 on hands out a shared context.
+    """
+    context = jax_mlir.JaxIrContext()
+    context.append_dialect_registry(jax_mlir.upstream_dialects)
+    context.load_all_available_dialects()
+    _chlo.register_dialect(context)
+    _stablehlo.register_dialect(context)
     context.allow_unregistered_dialects = True
     return context
 
@@ -492,9 +501,30 @@ _jax_implicit_constraints = _DecisionByElimination.add_implicit_constraints_term
 
 
 def _implicit_constraints(decision: Any, term: Any) -> None:
-    is_symbol = isinstance(decision.scope, SizeScope) and term.to_var() is not None
-    if not is_symbol:
+    if not isinstance(decision.scope, SizeScope):
         _jax_implicit_constraints(decision, term)
+    elif term.to_factor() is None:
+        _product_constraint(decision, term)
+    elif term.to_var() is None:
+        _jax_implicit_constraints(decision, term)
+
+
+def _product_constraint(decision: Any, term: Any) -> None:
+    """What is known of a product; JAX's own rule fails where nothing is known of a factor."""
+    if term in decision._processed_for_internal_constraints:
+        return
+    decision._processed_for_internal_constraints.add(term)
+    least = 1
+    for factor, power in term._factors:
+        single = shape_poly._DimTerm.from_factor(factor, 1)
+        decision.add_implicit_constraints_term(single)
+        expression = shape_poly._DimExpr._from_term(single, 1, decision.scope)
+        bound = decision.bounds(expression, shape_poly.BoundsPrecision.BEST)[0]
+        if bound < 0 and power % 2:
+            return
+        least *= max(int(bound), 0) ** power if bound >= 0 else 0
+    product = shape_poly._DimExpr._from_term(term, 1, decision.scope)
+    decision.combine_and_add_constraint(shape_poly.Comparator.GEQ, product, least)
 
 
 _DecisionByElimination.add_implicit_constraints_term = _implicit_constraints
@@ -645,6 +675,8 @@ HookPoint = Literal[
     "repeat",
     "searchsorted",
     "length",
+    "largest",
+    "smallest",
 ]
 
 _HOOK_POINTS: Mapping[HookPoint, Sequence[tuple[Any, str]]] = {
@@ -663,8 +695,10 @@ _HOOK_POINTS: Mapping[HookPoint, Sequence[tuple[Any, str]]] = {
     "reduction": [(reductions, "_reduction")],
     "repeat": [(lax_numpy, "_repeat")],
     "searchsorted": [(hijax, "searchsorted_via_expand")],
-    # Not an attribute of the modules: a global that shadows the built-in inside them.
+    # Not attributes of the module: globals that shadow the built-ins inside it.
     "length": [(lax_numpy, "len")],
+    "largest": [(lax_numpy, "max")],
+    "smallest": [(lax_numpy, "min")],
 }
 
 

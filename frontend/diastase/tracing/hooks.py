@@ -266,6 +266,17 @@ def _length(_: DimensionTable, original: Original, sequence: Any) -> Any:
     return shape[0] if shape and is_symbolic(shape[0]) else original(sequence)
 
 
+def _extreme(of_sizes: Callable[[Any, Any], Any]) -> Overlay:
+    """`max` and `min` of Python in JAX's own code, which would choose while tracing."""
+
+    def overlay(_: DimensionTable, original: Original, *args: Any, **keywords: Any) -> Any:
+        if len(args) > 1 and any(is_symbolic(arg) for arg in args):
+            return functools.reduce(of_sizes, args)
+        return original(*args, **keywords)
+
+    return overlay
+
+
 OVERLAYS: Mapping[HookPoint, Overlay] = {
     "dimension": _dimension,
     "size_argument": _size_argument,
@@ -283,6 +294,8 @@ OVERLAYS: Mapping[HookPoint, Overlay] = {
     "repeat": _repeat,
     "searchsorted": _searchsorted,
     "length": _length,
+    "largest": _extreme(jax.core.max_dim),
+    "smallest": _extreme(jax.core.min_dim),
 }
 """What replaces each function of JAX while we are tracing."""
 

@@ -1,0 +1,169 @@
+"""Sizes from traced integers: which are equal, what is known of them, what cannot be decided."""
+
+import jax
+import jax.numpy as jnp
+import pytest
+
+from diastase.errors import (
+    MappedSizeError,
+    SizeEscapesError,
+    UndecidableDimensionError,
+)
+from diastase.tracing.trace import trace
+
+
+def program_of(function, *arguments):
+    avals = [jax.typeof(argument) for argument in arguments]
+    return trace(lambda *xs: jax.tree.leaves(function(*xs)), avals, "f")
+
+
+def shapes(function, *arguments):
+    return [tuple(map(str, aval.shape)) for aval in program_of(function, *arguments).out_avals]
+
+
+def checks(function, *arguments):
+    eqns = program_of(function, *arguments).program.jaxpr.eqns
+    return [str(e.params["size"]) for e in eqns if e.primitive.name == "assert_size"]
+
+
+EQUAL = {
+    "sum": (lambda n: n + 1, lambda n: 1 + n),
+    "product": (lambda n: n * 2, lambda n: 2 * n),
+    "difference": (lambda n: 2 * n - 3, lambda n: n + n - 3),
+    "quotient": (lambda n: n // 2, lambda n: n // 2),
+    "remainder": (lambda n: n % 3, lambda n: n % 3),
+    "quotient of a product": (lambda n: (n * 4) // 4, lambda n: n),
+    "minimum": (lambda n: jnp.minimum(n, 5), lambda n: jnp.minimum(n, 5)),
+    "maximum": (lambda n: jnp.maximum(n, 5), lambda n: jnp.maximum(n, 5)),
+    "power": (lambda n: n * n, lambda n: n * n),
+    "size of an array": (lambda n: jnp.ones(n).shape[0], lambda n: n),
+    "value of a size": (lambda n: jnp.asarray(jnp.ones(n).shape[0]) + 1, lambda n: n + 1),
+    "conversion": (lambda n: n.astype(jnp.int32), lambda n: n.astype(jnp.int32)),
+    "size of a concatenation": (
+        lambda n: jnp.concatenate([jnp.ones(n), jnp.ones(2)]).shape[0],
+        lambda n: n + 2,
+    ),
+}
+
+
+@pytest.mark.parametrize("name", EQUAL)
+def test_sizes_that_are_equal_by_their_definition(name):
+    left, right = EQUAL[name]
+    program_of(lambda n: jnp.ones(left(n)) + jnp.ones(right(n)), 3)
+
+
+@pytest.mark.parametrize(
+    "other", [lambda n: n + 1, lambda n: n // 2, lambda n: jnp.maximum(n, 2), lambda n: 2 * n]
+)
+def test_sizes_that_may_differ_do_not_match(other):
+    with pytest.raises(TypeError, match="incompatible shapes"):
+        program_of(lambda n: jnp.ones(n) + jnp.ones(other(n)), 3)
+
+
+def test_arithmetic_that_wraps_around_is_not_followed():
+    def same(n):
+        return jnp.ones(n + 1) + jnp.ones(1 + n)
+
+    with pytest.raises(TypeError, match="incompatible shapes"):
+        program_of(same, jnp.int8(3))
+    with pytest.raises(TypeError, match="incompatible shapes"):
+        program_of(same, jnp.uint32(3))
+    program_of(same, jnp.int32(3))
+
+
+def test_a_divisor_that_may_be_zero_is_not_followed():
+    """The symbol is the value that the program computes, not a division that could trap."""
+    program = program_of(lambda n, m: jnp.ones(n // m), 3, 2).program
+    (size,) = program.jaxpr.out_avals[0].shape
+    assert (str(size),) in program.dimensions.values.values()
+
+
+def test_sizes_in_use_are_checked_once():
+    assert checks(lambda n: (jnp.ones(n), jnp.zeros(n), jnp.ones(n + 1)), 3) == ["d0"]
+    assert checks(lambda n: (jnp.ones(n - 1), jnp.ones(n), jnp.ones(n + 2)), 3) == ["d0 - 1"]
+    assert checks(lambda n: (jnp.ones(n), jnp.ones(n - 2)), 3) == ["d0", "d0 - 2"]
+
+
+def test_a_check_in_a_branch_teaches_nothing_outside():
+    def function(n):
+        jax.lax.cond(n > 0, lambda: jnp.ones(n).sum(), lambda: 0.0)
+        return jnp.ones(n + 5)[:5]
+
+    # Were n known to be at least 0, this would be five elements of an array of n + 5.
+    assert shapes(function, 3) == [("min(5, d0 + 5)",)]
+
+
+def test_slices_have_the_sizes_that_make_differences_possible():
+    assert shapes(lambda n: jnp.ones(n)[1:], 3) == shapes(lambda n: jnp.ones(n)[:-1], 3)
+    assert shapes(lambda n: jnp.ones(n + 1)[:n], 3) == [("min(d0 + 1, max(0, d1))",)]
+    assert shapes(lambda n: (jnp.ones(n), jnp.ones(n + 1)[:n])[1], 3) == [("d0",)]
+    assert shapes(lambda n: jnp.ones(n)[:], 3) == [("d0",)]
+
+
+def test_a_size_that_differs_within_a_vmap_is_refused():
+    with pytest.raises(MappedSizeError) as caught:
+        program_of(lambda ns: jax.vmap(lambda n: jnp.ones(n).sum())(ns), jnp.arange(3))
+    assert caught.value.span is not None
+    program_of(lambda n: jax.vmap(lambda x: x * jnp.ones(n))(jnp.arange(3.0)), 3)
+
+
+def test_a_size_under_a_derivative():
+    program_of(lambda n: jax.grad(lambda x: jnp.sum(x * jnp.ones(n)))(2.0), 3)
+
+
+def test_a_size_computed_inside_does_not_leave_a_loop():
+    with pytest.raises((SizeEscapesError, TypeError)):
+        program_of(lambda n: jax.lax.scan(lambda c, x: (c, jnp.ones(c)), n, jnp.ones(3))[1], 3)
+
+
+def test_comparisons_that_cannot_be_decided():
+    def function(n):
+        size = jnp.ones(n).shape[0]
+        return 1.0 if size >= 2 else 0.0
+
+    with pytest.raises(UndecidableDimensionError, match="'d0' >= '2'") as caught:
+        program_of(function, 3)
+    assert caught.value.span is not None
+    assert caught.value.span.text == "return 1.0 if size >= 2 else 0.0"
+    with pytest.raises(jax.errors.InconclusiveDimensionOperation):
+        program_of(function, 3)
+
+
+def test_squeeze_needs_an_axis():
+    with pytest.raises(UndecidableDimensionError, match="squeeze"):
+        program_of(lambda n: jnp.squeeze(jnp.ones((n, 1))), 3)
+    assert shapes(lambda n: jnp.squeeze(jnp.ones((n, 1)), 1), 3) == [("d0",)]
+
+
+def test_the_size_of_an_argument_with_a_symbolic_shape():
+    (n,) = jax.export.symbolic_shape("n")
+    aval = jax.core.ShapedArray((n, 3), jnp.float64.dtype)
+    traced = trace(lambda a: [a.sum(axis=1) * a.shape[0]], [aval], "f")
+    (pairs,) = traced.program.dimensions.axes.values()
+    assert pairs == (("n", 0),)
+    assert str(traced.out_avals[0].shape) == "(n,)"
+
+
+@pytest.mark.parametrize(
+    "function",
+    [
+        lambda n: jnp.arange(n),
+        lambda n: jnp.arange(1, n, 2),
+        lambda n: jnp.arange(n * 0.5),
+        lambda n: jnp.eye(n),
+        lambda n: jnp.linspace(0.0, 1.0, n),
+        lambda n: jnp.full((2, n), 3),
+        lambda n: jnp.broadcast_to(jnp.arange(3), (n, 3)),
+        lambda n: jnp.arange(n * 6).reshape(n, 2, -1),
+        lambda n: jnp.tile(jnp.arange(3), n),
+        lambda n: jnp.repeat(jnp.arange(3), n),
+        lambda n: jnp.searchsorted(jnp.arange(n), 2),
+        lambda n: jnp.diag_indices(n),
+        lambda n: jax.nn.one_hot(jnp.arange(3), n),
+        lambda n: jnp.ones(n).at[1].set(2),
+        lambda n: jax.random.normal(jax.random.key(0), (n,)),
+        lambda n: jax.random.split(jax.random.key(0), n),
+    ],
+)
+def test_functions_that_take_sizes(function):
+    program_of(function, 3)
