@@ -5,12 +5,14 @@ from typing import Any
 import jax
 
 from diastase.primitives.quantum import measure_p
-from diastase.tracing import qnode as _qnode  # noqa: F401  (takes over calls of QNodes)
+from diastase.tracing.qnode import take_over_qnodes
 from diastase.tracing.quantum_errors import OutsideProgramError, ParameterTypeError
 from diastase.tracing.quantum_scope import CircuitScope
 from diastase.tracing.regions import current_scope
 from diastase.tracing.wires import split_positions
 from diastase_mlir import at, user_span
+
+take_over_qnodes()
 
 
 def measure(wires: Any, reset: bool = False, postselect: int | None = None) -> jax.Array:

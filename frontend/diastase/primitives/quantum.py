@@ -14,18 +14,24 @@ here can check it.
 from collections.abc import Sequence
 from typing import Any
 
-import jax
 import numpy as np
-from jax.extend.core import ClosedJaxpr, Primitive
-from jax.interpreters import ad, batching
+from jax.core import AbstractValue, ShapedArray
+from jax.extend.core import ClosedJaxpr
 
-from diastase.primitives.quantum_errors import QuantumTransformError
+from diastase.primitives.define import define_primitive
 
 Wires = tuple[int | None, ...]
 """Known wires; `None` for one that is an operand."""
 
+INSIDE_A_QNODE: dict[str, str] = dict.fromkeys(
+    ("jvp", "transpose", "vmap"), "QNodes are transformed as a whole, never their operations"
+)
+"""Why nothing that takes a register has rules."""
 
-class AbstractRegister(jax.core.AbstractValue):  # pyright: ignore[reportUntypedBaseClass]
+_LATER = "derivatives and batches of QNodes come with a later version"
+
+
+class AbstractRegister(AbstractValue):
     """The type of a quantum register."""
 
     mlir_type = "!quantum.register"
@@ -40,46 +46,26 @@ class AbstractRegister(jax.core.AbstractValue):  # pyright: ignore[reportUntyped
         """How jaxprs print it."""
         return "register"
 
-    __repr__ = __str__ = str_short
+    def __repr__(self) -> str:
+        return "register"
 
-    def to_tangent_aval(self) -> Any:
-        """Registers are never differentiated: rules apply to whole QNodes."""
+    def to_tangent_aval(self) -> AbstractValue:
+        """Refuse: rules apply to whole QNodes."""
         raise TypeError("a quantum register has no derivative")
 
 
 REGISTER = AbstractRegister()
-_OUTCOME = jax.core.ShapedArray((), np.dtype(np.bool_))
-
-allocate_p = Primitive("allocate_qubits")
-"""A new register, all qubits in |0>; `qnode` is the user's name of what it is for."""
-release_p = Primitive("release_qubits")
-"""`register ->`: the end of its life."""
-release_p.multiple_results = True
-gate_p = Primitive("gate")
-"""A gate of the gate table, by name, with any number of controls."""
-unitary_p = Primitive("unitary")
-"""A gate given by its matrix, with any number of controls."""
-global_phase_p = Primitive("global_phase")
-"""`register, phi -> register`: multiply by exp(-i phi)."""
-measure_p = Primitive("measure")
-"""A measurement in the computational basis, with collapse: `-> register, outcome`."""
-measure_p.multiple_results = True
-qnode_p = Primitive("qnode")
-"""A QNode's body: classical operands and results; `jaxpr` allocates and releases its register."""
-qnode_p.multiple_results = True
+_OUTCOME = ShapedArray((), np.dtype(np.bool_))
 
 
-@allocate_p.def_abstract_eval
-def _allocate_abstract_eval(*, num_wires: int, qnode: str) -> AbstractRegister:
+def _allocate_abstract_eval(*, num_wires: int, qnode: str) -> AbstractValue:
     return REGISTER
 
 
-@release_p.def_abstract_eval
-def _release_abstract_eval(register: Any) -> Sequence[Any]:
+def _release_abstract_eval(register: Any) -> Sequence[AbstractValue]:
     return []
 
 
-@gate_p.def_abstract_eval
 def _gate_abstract_eval(
     register: Any,
     *operands: Any,
@@ -87,43 +73,89 @@ def _gate_abstract_eval(
     num_parameters: int,
     wires: Wires,
     control_values: tuple[bool, ...],
-) -> AbstractRegister:
+) -> AbstractValue:
     return REGISTER
 
 
-@unitary_p.def_abstract_eval
 def _unitary_abstract_eval(
     register: Any, matrix: Any, *wire_operands: Any, wires: Wires, control_values: tuple[bool, ...]
-) -> AbstractRegister:
+) -> AbstractValue:
     return REGISTER
 
 
-@global_phase_p.def_abstract_eval
-def _global_phase_abstract_eval(register: Any, phi: Any) -> AbstractRegister:
+def _global_phase_abstract_eval(register: Any, phi: Any) -> AbstractValue:
     return REGISTER
 
 
-@measure_p.def_abstract_eval
 def _measure_abstract_eval(
     register: Any, *wire_operands: Any, wires: Wires, reset: bool, postselect: int | None
-) -> Sequence[Any]:
+) -> Sequence[AbstractValue]:
     return [REGISTER, _OUTCOME]
 
 
-@qnode_p.def_abstract_eval
 def _qnode_abstract_eval(
     *operands: Any, jaxpr: ClosedJaxpr, name: str, num_wires: int, device: str
-) -> Sequence[Any]:
-    return jaxpr.out_avals
+) -> tuple[Sequence[AbstractValue], set[Any]]:
+    return jaxpr.out_avals, set(jaxpr.effects)
 
 
-def _no_batching(*_: Any, name: str, **__: Any) -> Any:
-    raise QuantumTransformError(name=name, transform="jax.vmap")
+allocate_p = define_primitive(
+    "allocate_qubits",
+    construct="QNode",
+    abstract_eval=_allocate_abstract_eval,
+    multiple_results=False,
+    missing_rules=INSIDE_A_QNODE,
+)
+"""A new register, all qubits in |0>; `qnode` is the user's name of what it is for."""
 
+release_p = define_primitive(
+    "release_qubits",
+    construct="QNode",
+    abstract_eval=_release_abstract_eval,
+    missing_rules=INSIDE_A_QNODE,
+)
+"""`register ->`: the end of its life."""
 
-def _no_differentiation(*_: Any, name: str, **__: Any) -> Any:
-    raise QuantumTransformError(name=name, transform="differentiation")
+gate_p = define_primitive(
+    "gate",
+    construct="a gate",
+    abstract_eval=_gate_abstract_eval,
+    multiple_results=False,
+    missing_rules=INSIDE_A_QNODE,
+)
+"""A gate of the gate table, by name, with any number of controls."""
 
+unitary_p = define_primitive(
+    "unitary",
+    construct="a gate",
+    abstract_eval=_unitary_abstract_eval,
+    multiple_results=False,
+    missing_rules=INSIDE_A_QNODE,
+)
+"""A gate given by its matrix, with any number of controls."""
 
-batching.primitive_batchers[qnode_p] = _no_batching
-ad.primitive_jvps[qnode_p] = _no_differentiation
+global_phase_p = define_primitive(
+    "global_phase",
+    construct="GlobalPhase",
+    abstract_eval=_global_phase_abstract_eval,
+    multiple_results=False,
+    missing_rules=INSIDE_A_QNODE,
+)
+"""`register, phi -> register`: multiply by exp(-i phi)."""
+
+measure_p = define_primitive(
+    "measure",
+    construct="measure",
+    abstract_eval=_measure_abstract_eval,
+    missing_rules=INSIDE_A_QNODE,
+)
+"""A measurement in the computational basis, with collapse: `-> register, outcome`."""
+
+qnode_p = define_primitive(
+    "qnode",
+    construct="QNode",
+    abstract_eval=_qnode_abstract_eval,
+    has_effects=True,
+    missing_rules={"jvp": _LATER, "transpose": _LATER, "vmap": _LATER},
+)
+"""A QNode's body: classical operands and results; `jaxpr` allocates and releases its register."""

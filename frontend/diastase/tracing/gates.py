@@ -15,6 +15,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pennylane as qml
+from jax.core import Tracer
 from pennylane import ops
 
 from diastase.primitives.quantum import gate_p, global_phase_p, unitary_p
@@ -195,14 +196,14 @@ def _real_scalar(parameter: Any, operator: Any) -> Any:
         )
     if jnp.issubdtype(jnp.result_type(parameter), jnp.complexfloating):
         raise ParameterTypeError(operation=describe(operator), reason="a parameter is complex")
-    if isinstance(parameter, jax.core.Tracer):
+    if isinstance(parameter, Tracer):
         return as_dtype(parameter, jnp.float64)
     return np.float64(parameter)
 
 
 def complex_array(matrix: Any) -> Any:
     """A matrix as complex128: an array known now, or a traced one."""
-    if isinstance(matrix, jax.core.Tracer):
+    if isinstance(matrix, Tracer):
         return as_dtype(matrix, jnp.complex128)
     return np.asarray(matrix, dtype=np.complex128)
 

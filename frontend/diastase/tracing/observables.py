@@ -14,10 +14,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import jax
 import jax.numpy as jnp
 import numpy as np
 import pennylane as qml
+from jax.core import Tracer
 from pennylane import ops
 
 from diastase.tracing.gates import complex_array
@@ -91,16 +91,18 @@ def _linear_combination(observable: Any, wires: WireMap) -> PauliSum | None:
     if not isinstance(observable, ops.LinearCombination):
         return None
     coefficients, operators = observable.coeffs, observable.ops
-    if not isinstance(coefficients, jax.core.Tracer) or coefficients.ndim != 1:
+    if not isinstance(coefficients, Tracer) or coefficients.ndim != 1:
         return None
     terms = [_terms(operator, wires) for operator in operators]
     if any(len(inner) != 1 or _is_traced(inner[0].coefficient) for inner in terms):
         return None
-    factors = np.array([inner[0].coefficient for inner in terms])
-    if np.any(factors.imag != 0) or jnp.issubdtype(coefficients.dtype, jnp.complexfloating):
+    factors = [complex(inner[0].coefficient) for inner in terms]
+    if any(factor.imag != 0 for factor in factors) or jnp.issubdtype(
+        coefficients.dtype, jnp.complexfloating
+    ):
         return None
     vector = as_dtype(coefficients, jnp.float64)
-    scaled = vector if np.all(factors == 1) else vector * factors.real
+    scaled = vector if set(factors) <= {1} else vector * np.array([f.real for f in factors])
     return PauliSum(scaled, tuple(inner[0].word for inner in terms))
 
 
@@ -206,10 +208,14 @@ def _projector_terms(observable: Any, wires: WireMap) -> list[Term]:
     )
 
 
+_Key = tuple[tuple[tuple[bool, int], str], ...]
+"""A word by the identity of its wires, in an order of their own."""
+
+
 def _collected(terms: Sequence[Term], observable: Any) -> PauliSum:
     """Equal words once, coefficients as a real vector."""
-    words: dict[tuple[tuple[str, Any], ...], Word] = {}
-    coefficients: dict[tuple[tuple[str, Any], ...], Any] = {}
+    words: dict[_Key, Word] = {}
+    coefficients: dict[_Key, Any] = {}
     for term in terms:
         key = tuple(sorted((_wire_key(wire), pauli) for pauli, wire in term.word))
         words.setdefault(key, term.word)
@@ -237,7 +243,7 @@ def _is_complex(coefficient: Any) -> bool:
 
 
 def _is_traced(value: Any) -> bool:
-    return isinstance(value, jax.core.Tracer)
+    return isinstance(value, Tracer)
 
 
 def _unsupported(observable: Any, reason: str) -> UnsupportedObservableError:

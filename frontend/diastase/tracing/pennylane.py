@@ -18,6 +18,7 @@ from types import FrameType
 from typing import Any
 
 import pennylane as qml
+from pennylane.measurements import MeasurementProcess
 from pennylane.queuing import AnnotatedQueue, QueuingManager, WrappedObj
 
 from diastase.tracing.quantum_errors import AlreadyAppliedError, OutsideQNodeError
@@ -84,13 +85,14 @@ def describe(operator: Any) -> str:
 
 
 def is_quantum_object(value: Any) -> bool:
-    """Whether a value is PennyLane's own; as PennyLane makes pytrees of them, ask before JAX does."""
-    return isinstance(value, qml.measurements.MeasurementProcess | qml.operation.Operator)
+    """Whether a value is PennyLane's own; PennyLane makes pytrees of them, so ask before JAX."""
+    return isinstance(value, MeasurementProcess | qml.operation.Operator)
 
 
 def settings_refused(qnode: qml.QNode) -> Iterator[tuple[str, str]]:
     """Settings of a QNode that change its meaning and are not honoured yet, each with a hint."""
-    if qnode.shots.total_shots is not None or qnode.device.shots.total_shots is not None:
+    shots: tuple[Any, Any] = qnode.shots.total_shots, qnode.device.shots.total_shots
+    if shots != (None, None):
         yield "shots", "remove the shots; sampling comes with a later version"
     for transform in qnode.compile_pipeline:
         yield f"the transform {transform}", "apply it outside of compiled programs for now"
@@ -103,7 +105,7 @@ def settings_refused(qnode: qml.QNode) -> Iterator[tuple[str, str]]:
 
 def takes_shots(qnode: qml.QNode) -> bool:
     """Whether the quantum function itself has a parameter called `shots`."""
-    return qnode._qfunc_uses_shots_arg
+    return qnode._qfunc_uses_shots_arg  # pyright: ignore[reportPrivateUsage]
 
 
 def intercept_qnodes(is_tracing: Callable[[], bool], handler: QNodeHandler) -> None:
@@ -132,7 +134,8 @@ def refuse_unrecorded(is_tracing: Callable[[], bool]) -> None:
         if _is_statement(_user_frame()):
             raise OutsideQNodeError(operation=describe(obj), span=user_span())
 
-    QueuingManager.append = classmethod(append)
+    manager: Any = QueuingManager
+    manager.append = classmethod(append)
 
 
 def _user_frame() -> FrameType | None:

@@ -16,6 +16,7 @@ import jax.numpy as jnp
 import numpy as np
 import pennylane as qml
 from jax.extend.core import ClosedJaxpr
+from pennylane.measurements import MeasurementProcess
 
 from diastase.primitives.quantum import allocate_p, qnode_p, release_p
 from diastase.tracing.measurements import measure_process, process_name
@@ -45,7 +46,8 @@ def call_qnode(qnode: qml.QNode, args: tuple[Any, ...], kwargs: dict[str, Any]) 
     """Trace the QNode's body and record its call; the results have the structure returned."""
     name = getattr(qnode.func, "__name__", "qnode")
     _refuse_unsupported(qnode, name, kwargs)
-    labels = None if qnode.device.wires is None else tuple(qnode.device.wires)
+    wires: Any = qnode.device.wires
+    labels = None if wires is None else tuple(wires)
     circuit = Circuit(name, WireMap(name, labels))
     structure: list[Any] = []
     call = current_source_info()
@@ -86,14 +88,14 @@ def _refuse_unsupported(qnode: qml.QNode, name: str, kwargs: dict[str, Any]) -> 
 def _name_wires(leaves: Sequence[Any], scope: CircuitScope) -> None:
     """Let all measurements name their wires before any asks how many there are."""
     for leaf in leaves:
-        if isinstance(leaf, qml.measurements.MeasurementProcess) and leaf.mv is None:
+        if isinstance(leaf, MeasurementProcess) and leaf.mv is None:
             with scope.as_from(leaf):
                 scope.wires.positions(leaf.wires, process_name(leaf))
 
 
 def _result(leaf: Any, scope: CircuitScope) -> Any:
     """One result: a measurement of the final state, or a classical value."""
-    if isinstance(leaf, qml.measurements.MeasurementProcess):
+    if isinstance(leaf, MeasurementProcess):
         with scope.as_from(leaf):
             return measure_process(leaf, scope)
     if isinstance(leaf, jax.Array | np.ndarray | np.generic | bool | int | float | complex):
@@ -115,5 +117,7 @@ def _with_size(jaxpr: ClosedJaxpr, num_wires: int) -> ClosedJaxpr:
     return jaxpr.replace(jaxpr=jaxpr.jaxpr.replace(eqns=equations))
 
 
-intercept_qnodes(is_tracing, call_qnode)
-refuse_unrecorded(is_tracing)
+def take_over_qnodes() -> None:
+    """From now on calls of QNodes come here, while this thread is tracing; called once."""
+    intercept_qnodes(is_tracing, call_qnode)
+    refuse_unrecorded(is_tracing)

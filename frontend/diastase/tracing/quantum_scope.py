@@ -10,12 +10,13 @@ own JAX trace was the current one, and in the region's own queue. Inside `jax.la
 wrong number of times or out of order: refused.
 """
 
-from collections.abc import Iterator
+from collections.abc import Generator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
 import pennylane as qml
+from pennylane.measurements import MeasurementProcess
 
 from diastase.tracing.gates import record
 from diastase.tracing.pennylane import CircuitQueue, Place, describe
@@ -53,7 +54,7 @@ class CircuitScope:
         self._initial_register = register
 
     @contextmanager
-    def recording(self) -> Iterator["CircuitScope"]:
+    def recording(self) -> Generator["CircuitScope"]:
         """Record what is applied inside."""
         with quantum_scope(self), self.queue:
             yield self
@@ -90,7 +91,7 @@ class CircuitScope:
         self.register = register
 
     @contextmanager
-    def enter_region(self, register: Any) -> Iterator["CircuitScope"]:
+    def enter_region(self, register: Any) -> Generator["CircuitScope"]:
         """Record into the trace that is current now."""
         with CircuitScope(self.circuit, register).recording() as inner:
             yield inner
@@ -103,7 +104,7 @@ class CircuitScope:
     def final_register(self) -> Any:
         """The register that the region returns; a measurement process has no meaning in it."""
         for obj in self.queue.queue:
-            if isinstance(obj, qml.measurements.MeasurementProcess):
+            if isinstance(obj, MeasurementProcess):
                 hint = "return measurement processes from the QNode itself, at its end"
                 value = f"the measurement {obj}"
                 raise UnsupportedReturnError(
@@ -113,7 +114,7 @@ class CircuitScope:
         return self.register
 
     @contextmanager
-    def as_from(self, process: Any) -> Iterator[None]:
+    def as_from(self, process: Any) -> Generator[None]:
         """Record as from the line where a measurement process was made; errors name it."""
         place = self._places.get(id(process))
         if place is None:
@@ -126,7 +127,7 @@ class CircuitScope:
         for obj, place in self.queue.take():
             if isinstance(obj, qml.operation.Operator):
                 self._record(obj, place)
-            elif isinstance(obj, qml.measurements.MeasurementProcess):
+            elif isinstance(obj, MeasurementProcess):
                 self._places[id(obj)] = place
             else:
                 span, kind = span_of(place.source_info), type(obj).__name__

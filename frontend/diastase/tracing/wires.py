@@ -14,6 +14,7 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 import numpy as np
+from jax.core import Tracer
 
 from diastase.tracing.quantum_errors import UnknownWireError, UnknownWiresError, WireTypeError
 from diastase_runtime.errors import InternalError, OverlappingWiresError, WireOutOfRangeError
@@ -64,7 +65,7 @@ class WireMap:
         return number
 
     def _position(self, label: Any, construct: str) -> Position:
-        if isinstance(label, jax.core.Tracer):
+        if isinstance(label, Tracer):
             return self._traced_position(label, construct)
         if isinstance(label, jax.Array | np.generic | np.ndarray) and np.ndim(label) == 0:
             label = np.asarray(label).item()

@@ -19,6 +19,9 @@ IRDL checks operand, result and attribute kinds; `verify_invariants` checks what
 the number of wires and parameters of a named gate, table lengths, matrix shapes.
 """
 
+# Annotations are the bindings' own language for constraints here, not types.
+# pyright: reportInvalidTypeForm=false, reportInvalidTypeArguments=false
+
 from collections.abc import Sequence
 from itertools import pairwise
 from typing import Any

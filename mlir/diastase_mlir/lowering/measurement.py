@@ -6,6 +6,7 @@ words and their wires are tables, coefficients a vector.
 
 from collections.abc import Sequence
 from itertools import accumulate
+from typing import Any
 
 import numpy as np
 
@@ -95,5 +96,5 @@ def wire_table(
         values = wire_values(wires, wire_operands, context)
         return create("tensor.from_elements", [table_type], values).result
     numbers = np.array([wire for wire in wires if wire is not None], dtype=np.int64)
-    table = ir.DenseElementsAttr.get(numbers, type=table_type)
+    table: Any = ir.DenseElementsAttr.get(numbers, type=table_type)  # pyright: ignore
     return create("arith.constant", [table_type], [], {"value": table}).result

@@ -31,7 +31,8 @@ class StackArray:
     def reserve(self, size: int) -> None:
         """Make room for so many elements."""
         self.size = max(self.size, size)
-        self._length.owner.attributes["value"] = _integer(self.size)
+        constant: Any = self._length.owner
+        constant.attributes["value"] = _integer(self.size)
 
 
 class FunctionConstants:
@@ -182,7 +183,7 @@ class RuntimeCalls:
             "global_type": ir.TypeAttr.parse(f"!llvm.array<{values.size} x {element}>"),
             "linkage": ir.Attribute.parse("#llvm.linkage<internal>"),
             "constant": ir.UnitAttr.get(),
-            "value": ir.DenseElementsAttr.get(values),
+            "value": ir.DenseElementsAttr.get(values),  # pyright: ignore
             "addr_space": ir.IntegerAttr.get(ir.IntegerType.get_signless(32), 0),
         }
         with ir.InsertionPoint.at_block_begin(self._module.body), ir.Location.unknown():
