@@ -1,4 +1,4 @@
-"""Parts of arrays whose sizes are known only when the program runs: do they fit?
+"""Parts of arrays whose sizes are known only when the program runs: whether they fit.
 
 JAX refuses while tracing to take an element of an empty array, or a slice of three from an array
 of two. Where the sizes are symbolic and this could not be decided, the program decides: a part

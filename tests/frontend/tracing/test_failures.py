@@ -1,0 +1,103 @@
+"""JAX's errors about tracers come out as ours: with the user's line and what to do."""
+
+import math
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from diastase.errors import (
+    LeakedTracerError,
+    TracedArrayError,
+    TracedConditionError,
+    TracedIndexError,
+    TracedMaskError,
+    TracedValueError,
+)
+from diastase.tracing.trace import trace
+from diastase_runtime.errors import DiastaseError
+
+
+def branches(x):
+    return x if x > 0 else -x
+
+
+def combines(x):
+    return x > 0 and x < 3
+
+
+def counts(n):
+    return sum(i for i in range(n))
+
+
+def indexes_a_list(n):
+    return [1, 2, 3][n]
+
+
+def converts(x):
+    return math.sqrt(x)
+
+
+def uses_numpy(x):
+    return np.sin(x)
+
+
+def selects(a):
+    return a[a > 0]
+
+
+FAILURES = {
+    branches: (1.0, TracedConditionError, jax.errors.TracerBoolConversionError),
+    combines: (1.0, TracedConditionError, jax.errors.TracerBoolConversionError),
+    counts: (3, TracedIndexError, jax.errors.TracerIntegerConversionError),
+    indexes_a_list: (1, TracedIndexError, jax.errors.TracerIntegerConversionError),
+    converts: (1.0, TracedValueError, jax.errors.ConcretizationTypeError),
+    uses_numpy: (1.0, TracedArrayError, jax.errors.TracerArrayConversionError),
+    selects: (jnp.ones(3), TracedMaskError, jax.errors.NonConcreteBooleanIndexError),
+}
+
+
+@pytest.mark.parametrize("function", FAILURES, ids=lambda function: function.__name__)
+def test_errors_about_tracers(function):
+    argument, ours, jaxs = FAILURES[function]
+    with pytest.raises(ours) as caught:
+        trace(lambda x: [function(x)], [jax.typeof(argument)], "f")
+    error = caught.value
+    assert isinstance(error, jaxs)
+    assert isinstance(error, DiastaseError)
+    assert error.span.file == __file__
+    assert error.span.function.startswith(function.__name__)
+    assert "help:" in str(error)
+
+
+def test_a_leaked_value_is_refused():
+    kept = []
+
+    def keep(x):
+        kept.append(x * 2)
+        return [x]
+
+    trace(keep, [jax.typeof(1.0)], "f")
+    with pytest.raises(LeakedTracerError):
+        trace(lambda x: [x + kept[0]], [jax.typeof(1.0)], "f")
+
+
+def test_errors_of_the_user_pass_unchanged():
+    def fail(x):
+        raise LookupError("mine")
+
+    with pytest.raises(LookupError, match="mine"):
+        trace(fail, [jax.typeof(1.0)], "f")
+
+
+def test_an_error_inside_a_region_names_its_line():
+    def function(n):
+        def body(i, v):
+            return v + float(i)
+
+        return [jax.lax.fori_loop(0, n, body, 0.0)]
+
+    with pytest.raises(TracedValueError) as caught:
+        trace(function, [jax.typeof(3)], "f")
+    assert caught.value.span.text == "return v + float(i)"
