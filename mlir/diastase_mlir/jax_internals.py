@@ -12,10 +12,11 @@ JAX's original. Plain JAX, in this thread or another, is therefore never disturb
 
 import builtins
 import itertools
+import sys
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
-from functools import cache
+from functools import cache, partial
 from types import SimpleNamespace
 from typing import Any, Literal, Protocol
 
@@ -43,6 +44,7 @@ from jax._src.numpy import array_creation, hijax, indexing, lax_numpy, reduction
 from jax._src.random import threefry2x32 as _threefry
 from jax._src.sharding_impls import ShardingContext
 from jax._src.state import discharge
+from jax.extend.core import ClosedJaxpr
 
 # jaxlib's MLIR bindings have no public name; StableHLO can only be built with them.
 from jaxlib.mlir import ir
@@ -135,8 +137,8 @@ def new_module_context(context: ir.Context) -> HookedModuleContext:
 def new_ir_context() -> ir.Context:
     """An MLIR context with JAX's dialects; ours and `linalg` are unregistered in it.
 
-    Not `make_ir_context`: that one loads dialects for sharding and for older XLA (13 ms of imports,
-    nothing that a rule for one CPU emits), and from jax 0.12 on hands out a shared context.
+    Not `make_ir_context`: that one loads dialects for sharding and for older XLA (13 ms of imports;
+    here `_load_rare_dialects` does, when needed), and from jax 0.12 on hands out a shared context.
     """
     context = jax_mlir.JaxIrContext()
     context.append_dialect_registry(jax_mlir.upstream_dialects)
@@ -145,6 +147,20 @@ def new_ir_context() -> ir.Context:
     _stablehlo.register_dialect(context)
     context.allow_unregistered_dialects = True
     return context
+
+
+def _load_rare_dialects(context: ir.Context, rule: Any) -> None:
+    """Load the dialects that a rule outside of JAX's main module may use.
+
+    Rules of factorisations and of custom partitioning make attributes of the sharding dialect,
+    and building one while the dialect is not loaded kills the process.
+    """
+    while isinstance(rule, partial):
+        rule = rule.func
+    if getattr(rule, "__module__", None) != "jax._src.lax.lax":
+        jax_mlir.dialects.sdy.register_dialect(context)
+        jax_mlir.dialects.mpmd.register_dialect(context)
+        jax_mlir.dialects.mhlo.register_mhlo_dialect(context)
 
 
 def type_of_aval(module_context: HookedModuleContext, aval: Any) -> ir.Type:
@@ -191,6 +207,7 @@ def lower_with_jax(
     platform_rules, default_rule, _ = jax_mlir._get_lowering_rules(
         module_context, equation.primitive, equation.jaxpr_context
     )
+    _load_rare_dialects(module_context.context, platform_rules.get("cpu", default_rule))
     results: Any = jax_mlir._uncached_lowering(
         equation.primitive,
         equation.jaxpr_context,
@@ -276,7 +293,7 @@ def threefry2x32(*words: Any) -> Any:
 # --- lowering: mutable references -----------------------------------------------------------------
 
 
-def without_references(jaxpr: core.ClosedJaxpr) -> core.ClosedJaxpr:
+def without_references(jaxpr: ClosedJaxpr) -> ClosedJaxpr:
     """The same program with its internal mutable arrays (`jax.new_ref`) made plain values.
 
     `jax.jit` does it on its way to XLA; nothing public does it alone.
@@ -311,8 +328,7 @@ def map_jaxpr(jaxpr: Any, change: Callable[[Any], Any]) -> Any:
 
     There is no public way to rebuild a jaxpr over other shapes.
     """
-    if isinstance(jaxpr, core.ClosedJaxpr):
-        return core.ClosedJaxpr(map_jaxpr(jaxpr.jaxpr, change), jaxpr.consts)
+    inner = getattr(jaxpr, "jaxpr", jaxpr)
     variables: dict[Any, Any] = {}
 
     def renew(atom: Any) -> Any:
@@ -330,14 +346,15 @@ def map_jaxpr(jaxpr: Any, change: Callable[[Any], Any]) -> Any:
             outvars=[renew(atom) for atom in equation.outvars],
             params=change(dict(equation.params)),
         )
-        for equation in jaxpr.eqns
+        for equation in inner.eqns
     ]
-    return jaxpr.replace(
-        constvars=[renew(variable) for variable in jaxpr.constvars],
-        invars=[renew(variable) for variable in jaxpr.invars],
-        outvars=[renew(atom) for atom in jaxpr.outvars],
+    renewed = inner.replace(
+        constvars=[renew(variable) for variable in inner.constvars],
+        invars=[renew(variable) for variable in inner.invars],
+        outvars=[renew(atom) for atom in inner.outvars],
         eqns=equations,
     )
+    return ClosedJaxpr(renewed, jaxpr.consts) if isinstance(jaxpr, ClosedJaxpr) else renewed
 
 # --- tracing: functions to jaxprs ----------------------------------------------------------------
 # `jax.make_jaxpr` caches by function, and takes no abstract values that are not arrays.
@@ -351,7 +368,7 @@ def trace_to_jaxpr(
     avals: Sequence[Any],
     purpose: str,
     argument_names: Sequence[str] | None = None,
-) -> tuple[core.ClosedJaxpr, list[Any]]:
+) -> tuple[ClosedJaxpr, list[Any]]:
     """Trace a flat function: a jaxpr whose leading inputs are the values it closes over, and these.
 
     Never cached. Values closed over are tracers of enclosing traces and concrete arrays.
@@ -386,7 +403,7 @@ def source_context(source_info: Any) -> AbstractContextManager[None]:
     return context
 
 
-def add_input(closed: core.ClosedJaxpr, position: int, aval: Any) -> core.ClosedJaxpr:
+def add_input(closed: ClosedJaxpr, position: int, aval: Any) -> ClosedJaxpr:
     """Add an input of type `aval` at `position`, which nothing uses."""
     jaxpr = closed.jaxpr
     debug = jaxpr.debug_info.with_unknown_names()
@@ -408,7 +425,7 @@ def enclosing_traces(trace: Any) -> list[Any]:
     return traces
 
 
-def drop_leading_register(closed: core.ClosedJaxpr, position: int) -> core.ClosedJaxpr:
+def drop_leading_register(closed: ClosedJaxpr, position: int) -> ClosedJaxpr:
     """Remove an unused input at `position` that is returned as the first output."""
     jaxpr = closed.jaxpr
     debug = jaxpr.debug_info.with_unknown_names()
@@ -418,7 +435,7 @@ def drop_leading_register(closed: core.ClosedJaxpr, position: int) -> core.Close
     )
 
 
-def add_leading_register(closed: core.ClosedJaxpr, position: int, aval: Any) -> core.ClosedJaxpr:
+def add_leading_register(closed: ClosedJaxpr, position: int, aval: Any) -> ClosedJaxpr:
     """Add an input of type `aval` at `position` that is returned as the first output."""
     jaxpr = add_input(closed, position, aval).jaxpr
     outvars = [jaxpr.invars[position], *jaxpr.outvars]
@@ -573,6 +590,47 @@ def _assume_that_it_fits(primitive: core.Primitive) -> None:
     primitive.abstract_eval = assume
 
 
+_jax_equals = shape_poly._DimExpr.__eq__
+
+
+def _refuse_to_guess(size: Any, other: Any, frame: Any) -> None:
+    """Raise if the user's own code asks whether sizes are equal that may or may not be.
+
+    JAX answers False, because hashing and its own code must be able to compare.
+    """
+    if not isinstance(size.scope, SizeScope) or not is_user_file(frame.f_code.co_filename):
+        return
+    if not core.is_constant_dim(other) and not core.is_symbolic_dim(other):
+        return
+    difference = size - other
+    if lower_bound(difference) > 0 or lower_bound(-difference) > 0:
+        return
+    message = f"Symbolic dimension comparison '{size}' == '{other}' is inconclusive."
+    raise shape_poly.InconclusiveDimensionOperation(message)
+
+
+def _size_equals(size: Any, other: Any) -> bool:
+    if _jax_equals(size, other):
+        return True
+    _refuse_to_guess(size, other, sys._getframe(1))
+    return False
+
+
+def _size_differs(size: Any, other: Any) -> bool:
+    if _jax_equals(size, other):
+        return False
+    _refuse_to_guess(size, other, sys._getframe(1))
+    return True
+
+
+def _size_is_not_zero(size: Any) -> bool:
+    _refuse_to_guess(size, 0, sys._getframe(1))
+    return True
+
+
+shape_poly._DimExpr.__eq__ = _size_equals
+shape_poly._DimExpr.__ne__ = _size_differs
+shape_poly._DimExpr.__bool__ = _size_is_not_zero
 shape_poly._geq_decision = _geq_decision
 for _primitive in (
     slicing.gather_p,
@@ -608,6 +666,12 @@ ArrayImpl = array.ArrayImpl
 trace_context = config.trace_context
 """All settings of JAX that change what a function traces to, as a hashable tuple."""
 
+
+def jit_is_disabled() -> bool:
+    """Whether `jax.disable_jit` is in force: the user wants to see the operations one by one."""
+    return config.disable_jit.value
+
+
 abstract_value = core.shaped_abstractify
 """The type of a value as JAX sees it; of a `ShapeDtypeStruct`, too."""
 
@@ -615,7 +679,7 @@ structure_differences = tree_util.equality_errors_pytreedef
 """`(path, expected, given, explanation)` for each place in which two pytree structures differ."""
 
 make_array: Callable[..., Any] = xla_client.batched_device_put
-"""`(aval, sharding, [value], [device], committed) -> jax.Array`; aligned numpy arrays are not copied."""
+"""`(aval, sharding, [value], [device], committed) -> jax.Array`, aligned ones uncopied."""
 
 
 @cache
@@ -755,13 +819,17 @@ def substitute(dimension: Any, values: Mapping[str, Any]) -> Any:
     return dimension._evaluate(values)
 
 
-def close_over(closed: core.ClosedJaxpr, values: Sequence[Any]) -> core.ClosedJaxpr:
+def close_over(closed: ClosedJaxpr, values: Sequence[Any]) -> ClosedJaxpr:
     """Make the leading inputs of a jaxpr its constants, with these values."""
-    jaxpr = partial_eval.convert_invars_to_constvars(closed.jaxpr, len(values))
-    return core.ClosedJaxpr(jaxpr, list(values))
+    jaxpr, count = closed.jaxpr, len(values)
+    names = jaxpr.debug_info.arg_names
+    debug = jaxpr.debug_info._replace(arg_names=names and names[count:])
+    constants, inputs = jaxpr.invars[:count], jaxpr.invars[count:]
+    opened = jaxpr.replace(constvars=constants, invars=inputs, debug_info=debug)
+    return ClosedJaxpr(opened, list(values))
 
 
-def convert_outputs(closed: core.ClosedJaxpr, avals: Sequence[Any]) -> core.ClosedJaxpr:
+def convert_outputs(closed: ClosedJaxpr, avals: Sequence[Any]) -> ClosedJaxpr:
     """The jaxpr with its outputs converted to these dtypes and weak types, where they differ.
 
     Tracing it again would give it other variables, which define no symbols.
@@ -783,8 +851,8 @@ def convert_outputs(closed: core.ClosedJaxpr, avals: Sequence[Any]) -> core.Clos
 
 
 def select_inputs(
-    closed: core.ClosedJaxpr, positions: Sequence[int], avals: Sequence[Any]
-) -> core.ClosedJaxpr:
+    closed: ClosedJaxpr, positions: Sequence[int], avals: Sequence[Any]
+) -> ClosedJaxpr:
     """The jaxpr over more inputs, of these types, of which it uses those at `positions`."""
     jaxpr = closed.jaxpr
     used = dict(zip(positions, jaxpr.invars, strict=True))

@@ -94,6 +94,8 @@ def _is_known(operation: ir.Operation) -> bool:
         _declare_expansion(operation)
     if name in ("func.call", "stablehlo.custom_call"):
         return False
+    if name == "stablehlo.reduce" and _is_empty(operation.operands[0]):
+        return False  # left over by the pipeline
     if not name.startswith(CHECKED_DIALECTS) or name in CONVERTIBLE:
         return True
     return name in CONVERTIBLE_STATIC and _is_static(operation)
@@ -103,6 +105,10 @@ def _is_static(operation: ir.Operation) -> bool:
     values = (*operation.operands, *operation.results)
     types = [ir.RankedTensorType(value.type) for value in values if _is_tensor(value)]
     return all(tensor.has_static_shape for tensor in types)
+
+
+def _is_empty(value: ir.Value) -> bool:
+    return 0 in ir.RankedTensorType(value.type).shape
 
 
 def _is_tensor(value: ir.Value) -> bool:

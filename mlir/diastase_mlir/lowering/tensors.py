@@ -106,6 +106,8 @@ def extract_slice(
     dropped: frozenset[int] = frozenset(),
 ) -> ir.Value:
     """A strided slice; axes in `dropped` (of size 1) do not appear in the result."""
+    if 0 in sizes:  # an offset at the end would count as out of bounds
+        return empty(sizes, element_type(source))
     attributes, dynamic = _slice_attributes(1, offsets, sizes, strides)
     kept = [size for axis, size in enumerate(sizes) if axis not in dropped]
     result = typed_shape(kept, element_type(source))
@@ -120,6 +122,8 @@ def insert_slice(
     strides: Sequence[Size],
 ) -> ir.Value:
     """The target with a strided slice replaced; the source may lack axes of size 1."""
+    if 0 in sizes:
+        return target
     attributes, dynamic = _slice_attributes(2, offsets, sizes, strides)
     return create(
         "tensor.insert_slice", [target.type], [source, target, *dynamic], attributes

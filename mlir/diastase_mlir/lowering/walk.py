@@ -49,6 +49,14 @@ CALLS = {
 }
 """Primitives that call a jaxpr on their operands, and the parameter that holds it."""
 
+LIBRARY_CALLS = frozenset(
+    """
+    cholesky eig eigh fft geqrf hessenberg householder_product lu lu_pivots_to_permutation ormqr
+    qr schur svd top_k triangular_solve tridiagonal tridiagonal_solve
+    """.split()
+)
+"""Primitives that JAX's rules hand to a library of XLA's; not worth the attempt."""
+
 
 def lower_equation(
     context: LoweringContext, equation: Equation, operands: Sequence[Value]
@@ -80,9 +88,10 @@ def _lower(
     values = [context.value(value) for value in operands]
     if name in CALLS and CALLS[name] in equation.params:
         return context.lower_jaxpr(equation.params[CALLS[name]], values)
-    emitted = lower_by_jax(context, equation, values)
-    if emitted is not None:
-        return emitted
+    if name not in LIBRARY_CALLS:
+        emitted = lower_by_jax(context, equation, values)
+        if emitted is not None:
+            return emitted
     if any(not hasattr(aval, "dtype") for aval in (*equation.avals_in, *equation.avals_out)):
         raise LoweringError(primitive=name, reason="it works on values that are not arrays")
     return run_on_host(context, equation, values)
