@@ -70,31 +70,37 @@ def programs(device):
     }
 
 
-def seconds_of(call):
-    """How long one call takes, until its result is there."""
+def seconds_until_result(compiler, program, argument):
+    """How long compiling and a first call take, until the result is there."""
     start = time.perf_counter()
-    jax.block_until_ready(call())
+    jax.block_until_ready(compiler(program)(argument))
     return time.perf_counter() - start
 
 
 def measure_calls(compiler, device):
-    """Seconds of one call of a compiled program: the least of the medians of several runs."""
+    """Seconds of one call of each compiled program, and the values for comparison."""
     times = {}
     for name, (make, argument) in programs(device).items():
         compiled = compiler(make(0))
-        value = float(compiled(argument))
-        number = max(10, int(0.05 / timeit.timeit(lambda: compiled(argument), number=5) * 5))
-        runs = timeit.repeat(lambda: compiled(argument), number=number, repeat=15)
-        times[name] = statistics.median(runs) / number
-        times[f"{name} value"] = value
+        times[f"{name} value"] = float(compiled(argument))
+        times[name] = seconds_per_call(compiled, argument)
     return times
+
+
+def seconds_per_call(compiled, argument):
+    """The median of several runs, each of some 50 ms."""
+
+    def call():
+        compiled(argument)
+
+    number = max(10, int(0.05 / (timeit.timeit(call, number=10) / 10)))
+    return statistics.median(timeit.repeat(call, number=number, repeat=15)) / number
 
 
 def measure_compilation(compiler, device, name):
     """Seconds until the first result: of the first program in this process, and of later ones."""
     make, argument = programs(device)[name]
-    first = seconds_of(lambda: compiler(make(0))(argument))
-    later = [seconds_of(lambda: compiler(make(n))(argument)) for n in range(1, LATER + 1)]
+    first, *later = (seconds_until_result(compiler, make(n), argument) for n in range(LATER + 1))
     return {"first": first, "later": statistics.median(later)}
 
 

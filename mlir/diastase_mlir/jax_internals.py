@@ -672,6 +672,12 @@ def jit_is_disabled() -> bool:
     return config.disable_jit.value
 
 
+
+def jit_is_disabled() -> bool:
+    """Whether `jax.disable_jit` is in force: the user wants to see the operations one by one."""
+    return config.disable_jit.value
+
+
 abstract_value = core.shaped_abstractify
 """The type of a value as JAX sees it; of a `ShapeDtypeStruct`, too."""
 

@@ -89,7 +89,9 @@ def _builder(aval: ShapedArray) -> Callable[[np.ndarray, bool], Any]:
     sharding, devices = cpu_placement()
     if is_extended(dtype):
         implementation = key_implementation(dtype)
-        return lambda value, committed: jax.random.wrap_key_data(value, impl=implementation)
+        return lambda value, committed: jax.random.wrap_key_data(
+            jax.device_put(value), impl=implementation
+        )
     if dtype == jax.dtypes.float0:
         return lambda value, committed: np.zeros(value.shape, dtype)
     if all(isinstance(size, int) for size in aval.shape):

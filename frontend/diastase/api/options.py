@@ -87,7 +87,7 @@ def read_options(
         ) from None
     if target not in _TARGETS:
         raise InvalidOptionError(option="target", value=repr(target), allowed=", ".join(_TARGETS))
-    if seed is not None and not (isinstance(seed, int) and 0 <= seed < 2**32):
+    if seed is not None and (type(seed) is not int or not 0 <= seed < 2**32):
         raise InvalidOptionError(
             option="seed", value=repr(seed), allowed="None or an integer from 0 to 2**32 - 1"
         )

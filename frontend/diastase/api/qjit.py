@@ -34,7 +34,7 @@ from diastase.api.stages import Compiled, Lowered, Traced
 from diastase.tracing.argument_errors import UnhashableStaticArgumentError
 from diastase.tracing.signatures import Call, Signature, function_name, signature_of
 from diastase.tracing.trace import is_tracing
-from diastase_mlir.jax_internals import trace_context
+from diastase_mlir.jax_internals import jit_is_disabled, trace_context
 
 _RECOMPILING = "Provided arguments did not match declared signature, recompiling..."
 _NAMED = ("__module__", "__name__", "__qualname__", "__doc__", "__annotations__")
@@ -74,7 +74,7 @@ class QJIT:
         self, args: tuple[Any, ...], kwargs: dict[str, Any], flat_key: Hashable = None
     ) -> Any:
         """Find or make the program for any kind of arguments, and call it."""
-        if is_tracing() or jax.config.jax_disable_jit:
+        if is_tracing() or jit_is_disabled():
             return self._function(*args, **kwargs)
         if self._declared is not None:
             args, kwargs = self._as_declared(args, kwargs)
@@ -118,7 +118,7 @@ class QJIT:
     def compile_declared(self) -> None:
         """Compile for the types that the hints declare, as far as `target` says; if they do."""
         declared = self._signature.declared()
-        if declared is None or is_tracing() or jax.config.jax_disable_jit:
+        if declared is None or is_tracing() or jit_is_disabled():
             return
         arguments = read_arguments(self._signature, Call(*declared), may_be_types=True)
         self._declared = (arguments.tree, tuple(_strong(aval) for aval in arguments.avals))
@@ -320,7 +320,7 @@ def qjit(
     def decorate(function: Callable[..., Any]) -> QJIT:
         if not callable(function):
             raise NotCallableError(type=type(function).__qualname__)
-        function = function._function if isinstance(function, QJIT) else function
+        function = function.original_function if isinstance(function, QJIT) else function
         options = read_options(
             function_name(function),
             keep_intermediate=keep_intermediate,
@@ -335,8 +335,3 @@ def qjit(
         return compiled
 
     return decorate if fn is None else decorate(fn)
-
-
-def is_qjit(value: Any) -> bool:
-    """Whether a value is a compiled function."""
-    return isinstance(value, QJIT)
