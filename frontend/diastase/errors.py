@@ -37,7 +37,7 @@ class TracedConditionError(DiastaseError, jax.errors.TracerBoolConversionError):
 
 @dataclass(eq=False, kw_only=True)
 class TracedIndexError(DiastaseError, jax.errors.TracerIntegerConversionError):
-    """Python needs an integer that is known only at run time: `range(n)`, `[1, 2, 3][n]`.
+    """Python needs an integer that is known only at run time: `range(n)`, `[1, 2, 3][n]`, `len(a)`.
 
     Loop with `diastase.for_loop(0, n, 1)`, index a JAX array instead of a Python list
     (`jnp.array([1, 2, 3])[n]`), or make the argument static (`static_argnums`). As the size of a
@@ -45,13 +45,13 @@ class TracedIndexError(DiastaseError, jax.errors.TracerIntegerConversionError):
     """
 
     title: ClassVar[str] = "Python needs an integer that is traced"
-    message: ClassVar[str] = "a value of type {type_name} is known only when the program runs"
+    message: ClassVar[str] = "{what} is known only when the program runs"
     label: ClassVar[str] = "needs a number while tracing"
     help: ClassVar[str] = (
-        "use diastase.for_loop for range(n), index a jnp array instead of a list, "
+        "use a.shape[0] for len(a), diastase.for_loop for range(n), index a jnp array instead of a list, "
         "or make the argument static (static_argnums)"
     )
-    type_name: str
+    what: str
 
 
 @dataclass(eq=False, kw_only=True)

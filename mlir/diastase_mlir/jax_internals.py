@@ -52,6 +52,8 @@ from jaxlib.mlir.dialects import chlo as _chlo
 from jaxlib.mlir.dialects import llvm as _llvm  # noqa: F401  (else loaded at the first lowering)
 from jaxlib.mlir.dialects import stablehlo as _stablehlo
 
+from diastase_mlir.diagnostics import is_user_file
+
 # --- lowering: dimension expressions -------------------------------------------------------------
 # `jax.export.symbolic_shape` makes dimension expressions; nothing public takes them apart.
 
@@ -672,12 +674,6 @@ def jit_is_disabled() -> bool:
     return config.disable_jit.value
 
 
-
-def jit_is_disabled() -> bool:
-    """Whether `jax.disable_jit` is in force: the user wants to see the operations one by one."""
-    return config.disable_jit.value
-
-
 abstract_value = core.shaped_abstractify
 """The type of a value as JAX sees it; of a `ShapeDtypeStruct`, too."""
 
@@ -764,7 +760,12 @@ _HOOK_POINTS: Mapping[HookPoint, Sequence[tuple[Any, str]]] = {
     "squeeze": [(lax_numpy, "_squeeze")],
     "reduction": [(reductions, "_reduction")],
     "repeat": [(lax_numpy, "_repeat")],
-    "searchsorted": [(hijax, "searchsorted_via_expand")],
+    # The first is what `jnp.searchsorted` calls before jax 0.12, where it is gone.
+    "searchsorted": [
+        (hijax, name)
+        for name in ("searchsorted_via_expand", "searchsorted")
+        if hasattr(hijax, name)
+    ],
     # Not attributes of the module: globals that shadow the built-ins inside it.
     "length": [(lax_numpy, "len")],
     "largest": [(lax_numpy, "max")],
@@ -920,7 +921,9 @@ class JaxprPrinter:
     ) -> Any:
         """A jaxpr."""
         debug = core.DebugInfo("explicit form", "unknown", None, None)
-        return core.Jaxpr(constants, inputs, outputs, equations, debug_info=debug)
+        jaxpr = core.Jaxpr(constants, inputs, outputs, equations, debug_info=debug)
+        # From jax 0.12 on, only constants that have values are printed as such.
+        return ClosedJaxpr(jaxpr, [None] * len(constants)).jaxpr
 
     def text(self, jaxpr: Any) -> str:
         """The text of a jaxpr, nested ones in place."""

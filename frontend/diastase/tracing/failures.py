@@ -38,9 +38,11 @@ def _first_line(error: Exception) -> str:
 
 
 # Subclasses before their bases: the first entry that fits is used.
-_FAILURES: Mapping[type[Exception], Callable[[Exception], DiastaseError]] = {
+_FAILURES: Mapping[type[Exception], Callable[[Exception], DiastaseError | None]] = {
     jax.errors.TracerBoolConversionError: lambda e: TracedConditionError(type_name=_type_name(e)),
-    jax.errors.TracerIntegerConversionError: lambda e: TracedIndexError(type_name=_type_name(e)),
+    jax.errors.TracerIntegerConversionError: lambda e: TracedIndexError(
+        what=f"a value of type {_type_name(e)}"
+    ),
     jax.errors.TracerArrayConversionError: lambda e: TracedArrayError(type_name=_type_name(e)),
     jax.errors.NonConcreteBooleanIndexError: lambda _: TracedMaskError(),
     jax.errors.ConcretizationTypeError: lambda e: TracedValueError(
@@ -48,6 +50,8 @@ _FAILURES: Mapping[type[Exception], Callable[[Exception], DiastaseError]] = {
     ),
     jax.errors.UnexpectedTracerError: lambda e: LeakedTracerError(what=_first_line(e)),
     InconclusiveDimensionOperation: lambda e: UndecidableDimensionError(comparison=_first_line(e)),
+    # `range(a.shape[0])`, `len(a)`, `float(a.shape[0])`: Python's own error for JAX's sizes.
+    TypeError: lambda e: TracedIndexError(what="a size") if "'_DimExpr'" in str(e) else None,
 }
 
 
@@ -63,6 +67,8 @@ def jax_failures_as_ours() -> Iterator[None]:
     except tuple(_FAILURES) as error:
         translate = next(make for kind, make in _FAILURES.items() if isinstance(error, kind))
         ours = translate(error)
+        if ours is None:
+            raise
         ours.span = user_line(error.__traceback__)
         raise ours from error
 

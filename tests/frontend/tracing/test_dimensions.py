@@ -7,6 +7,7 @@ import pytest
 from diastase.errors import (
     MappedSizeError,
     SizeEscapesError,
+    TracedIndexError,
     UndecidableDimensionError,
 )
 from diastase.tracing.trace import trace
@@ -167,3 +168,41 @@ def test_the_size_of_an_argument_with_a_symbolic_shape():
 )
 def test_functions_that_take_sizes(function):
     program_of(function, 3)
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        lambda size: size == 3,
+        lambda size: size != 3,
+        lambda size: (size, 2) == (3, 2),
+        lambda size: bool(size),
+        lambda size: size in (1, 2),
+    ],
+)
+def test_equality_of_sizes_is_not_guessed(question):
+    with pytest.raises(UndecidableDimensionError):
+        program_of(lambda n: 1.0 if question(jnp.ones(n).shape[0]) else 2.0, 3)
+
+
+def test_equality_of_sizes_that_is_decided():
+    def function(n):
+        a, b = jnp.ones(n + 1), jnp.ones(1 + n)
+        assert a.shape == b.shape
+        assert a.shape[0] != 0 or n is None
+        return a
+
+    def certain(n):
+        jnp.ones(n)
+        assert jnp.ones(n + 1).shape[0] != 0
+        return n
+
+    program_of(certain, 3)
+    with pytest.raises(UndecidableDimensionError):
+        program_of(function, 3)
+
+
+@pytest.mark.parametrize("use", [len, lambda a: range(a.shape[0]), lambda a: float(a.shape[0])])
+def test_python_numbers_of_sizes(use):
+    with pytest.raises(TracedIndexError, match="a size is known only"):
+        program_of(lambda n: use(jnp.ones(n)) and 1.0, 3)
