@@ -221,6 +221,10 @@ class QJIT:
         """Where intermediate IR is written if `keep_intermediate` asks for it."""
         return self._options.compile.workspace or Path.cwd() / self._signature.name
 
+    def __reduce__(self) -> str:
+        """Copy and pickle like a function: by name, never by content."""
+        return self.__qualname__
+
     def __repr__(self) -> str:
         return f"<qjit {getattr(self, '__qualname__', self._signature.name)}>"
 

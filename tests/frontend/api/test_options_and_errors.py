@@ -1,13 +1,16 @@
 """Options of `qjit`, and what it says to bad input."""
 
+import copy
 import functools
 import gc
 import io
+import pickle
 import weakref
 
 import jax
 import jax.numpy as jnp
 import numpy as np
+import pennylane as qml
 import pytest
 
 import diastase
@@ -24,6 +27,18 @@ def test_it_looks_like_the_function():
     assert compiled.__wrapped__ is compiled.original_function is function
     assert repr(compiled) == f"<qjit {function.__qualname__}>"
     assert compiled.__module__ == __name__
+
+
+@qjit
+def at_module_level(x):
+    return x + 1
+
+
+def test_copied_and_pickled_by_name():
+    assert pickle.loads(pickle.dumps(at_module_level)) is at_module_level
+    assert copy.deepcopy([at_module_level])[0] is at_module_level
+    with pytest.raises((AttributeError, pickle.PicklingError)):
+        pickle.dumps(qjit(lambda x: x))
 
 
 def test_ways_to_apply_it():
@@ -166,6 +181,24 @@ def test_inside_transformations_of_jax(number):
     with pytest.raises(TypeError, match="inside a transformation of JAX: argument x") as caught:
         TRANSFORMS[number](compiled)(argument)
     assert isinstance(caught.value, diastase.DiastaseError)
+
+
+def test_seeds():
+    def outcomes(**options):
+        @qjit(**options)
+        @qml.qnode(qml.device("lightning.qubit", wires=8))
+        def circuit():
+            for wire in range(8):
+                qml.Hadamard(wire)
+            for wire in range(8):
+                diastase.measure(wire)
+            return qml.probs()
+
+        return [int(np.argmax(circuit())) for _ in range(6)]
+
+    assert len(set(outcomes(seed=3))) == 1
+    assert outcomes(seed=3) == outcomes(seed=3)
+    assert len(set(outcomes())) > 1
 
 
 def test_memory_of_calls_and_of_functions_is_given_back():
