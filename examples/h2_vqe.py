@@ -159,17 +159,22 @@ def main():
     compiled_optimise = diastase.qjit(optimise)
 
     print("[2/6] trace: Python to jaxpr")
-    traced = compiled_optimise.trace(start)
+    traced, seconds = timed(compiled_optimise.trace, start, repeat=1)
+    print(f"    {'trace':<24} {seconds * 1e3:8.1f} ms")
     print(shortened(traced.jaxpr, 14))
 
     print("[3/6] lower: jaxpr to MLIR")
-    lowered = traced.lower()
-    print(shortened(lowered.as_text(), 14))
+    lowered, seconds = timed(traced.lower, repeat=1)
+    print(f"    {'lower':<24} {seconds * 1e3:8.1f} ms")
+    operations = [line for line in lowered.as_text().splitlines() if "constant" not in line]
+    print(shortened("\n".join(operations), 20))
 
     print("[4/6] compile: MLIR to a shared library")
     compiled = lowered.compile()
     for stage, seconds in compiled.timings.items():
         print(f"    {stage:<24} {seconds * 1e3:8.1f} ms")
+    if compiled.compilation.from_cache:
+        print("    found in the disk cache; DIASTASE_CACHE=0 make demo compiles it anew")
     print(f"    library: {compiled.library}")
 
     print("[5/6] run: the whole optimisation in one call")

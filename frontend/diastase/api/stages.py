@@ -7,8 +7,9 @@ The trap: a `Compiled` takes the traced arguments only (static ones are part of 
 them against the types it was compiled for, and never compiles again.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any, Literal
 
 import jax
@@ -185,12 +186,22 @@ class Compiled(Stage):
         """Print the optimised program as LLVM IR."""
         return llvm_ir_text(self.module, self.interface.options)
 
+    @property
+    def library(self) -> Path:
+        """Where the shared library lies."""
+        return self.compilation.artifact.library
+
+    @property
+    def timings(self) -> Mapping[str, float]:
+        """Seconds that each stage of the compilation took, in order; few where the cache helped."""
+        return self.compilation.timings
+
     def memory_analysis(self) -> MemoryStatistics:
         """Sizes of arguments, results and machine code."""
         return MemoryStatistics(
             argument_size_in_bytes=sum(bytes_of(aval) for aval in self.traced.in_avals),
             output_size_in_bytes=sum(bytes_of(aval) for aval in self.traced.out_avals),
-            generated_code_size_in_bytes=self.compilation.artifact.library.stat().st_size,
+            generated_code_size_in_bytes=self.library.stat().st_size,
         )
 
     def runtime_executable(self) -> PreparedCall:
@@ -198,7 +209,7 @@ class Compiled(Stage):
         return self.prepared
 
     def __str__(self) -> str:
-        return f"{self._title()}\n{self.compilation.artifact.library}"
+        return f"{self._title()}\n{self.library}"
 
 
 def _types(stage: Stage) -> str:
