@@ -48,8 +48,8 @@ class TracedIndexError(DiastaseError, jax.errors.TracerIntegerConversionError):
     message: ClassVar[str] = "{what} is known only when the program runs"
     label: ClassVar[str] = "needs a number while tracing"
     help: ClassVar[str] = (
-        "use a.shape[0] for len(a), diastase.for_loop for range(n), index a jnp array instead of a list, "
-        "or make the argument static (static_argnums)"
+        "use a.shape[0] for len(a), diastase.for_loop for range(n), index a jnp array instead of "
+        "a list, or make the argument static (static_argnums)"
     )
     what: str
 

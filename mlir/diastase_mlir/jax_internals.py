@@ -12,6 +12,7 @@ JAX's original. Plain JAX, in this thread or another, is therefore never disturb
 
 import builtins
 import itertools
+import operator
 import sys
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -473,6 +474,11 @@ def is_recorded(value: Any) -> bool:
 def is_recorded_variable(tracer: Any) -> bool:
     """Whether a recorded tracer is a variable, not a literal."""
     return isinstance(tracer.val, core.Var)
+
+
+def literal_value(tracer: Any) -> int:
+    """The integer that a recorded tracer which is a literal stands for."""
+    return operator.index(tracer.val.val)
 
 
 def tracer_variable(tracer: Any) -> core.Var:

@@ -36,7 +36,7 @@ class PrimitiveRecord:
 PRIMITIVES: dict[str, PrimitiveRecord] = {}
 """All primitives defined by `define_primitive`, by name."""
 
-_RULE_TABLES: Mapping[str, dict[Any, Any]] = {
+_RULE_TABLES: Mapping[str, Any] = {
     "jvp": ad.primitive_jvps,
     "transpose": ad.primitive_transposes,
     "vmap": batching.primitive_batchers,

@@ -6,7 +6,7 @@ JAX is undisturbed outside of our tracing, and in other threads during it.
 
 import itertools
 import threading
-from collections.abc import Iterator
+from collections.abc import Generator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
@@ -41,7 +41,7 @@ def current_context() -> TracingContext | None:
 
 
 @contextmanager
-def new_context() -> Iterator[TracingContext]:
+def new_context() -> Generator[TracingContext]:
     """Start a trace of ours in this thread."""
     outer, _current.context = _current.context, TracingContext()
     try:

@@ -25,8 +25,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import jax
 import jax.numpy as jnp
+from jax.core import Tracer, max_dim, min_dim
 from jax.extend.core import Var
 
 from diastase.errors import MappedSizeError
@@ -40,6 +40,7 @@ from diastase_mlir.jax_internals import (
     is_recorded_variable,
     is_recording,
     is_symbolic,
+    literal_value,
     lower_bound,
     tracer_equation,
     tracer_trace,
@@ -57,8 +58,8 @@ _ARITHMETIC: Mapping[str, Operator] = {
     "add": operator.add,
     "sub": operator.sub,
     "mul": operator.mul,
-    "max": jax.core.max_dim,
-    "min": jax.core.min_dim,
+    "max": max_dim,
+    "min": min_dim,
 }
 """Primitives of two operands through which a size is followed."""
 
@@ -68,7 +69,7 @@ _UNCHANGED = frozenset({"convert_element_type", "copy", "copy_p", "stop_gradient
 
 def is_size_like(value: Any) -> bool:
     """Whether a value is an integer scalar that only a tracer knows."""
-    return isinstance(value, jax.core.Tracer) and _is_integer_scalar(value)
+    return isinstance(value, Tracer) and _is_integer_scalar(value)
 
 
 def _is_integer_scalar(value: Any) -> bool:
@@ -149,12 +150,12 @@ class DimensionTable:
 
     def _of(self, value: Any, depth: int) -> Any:
         value = unwrap_tracer(value)
-        if not isinstance(value, jax.core.Tracer):
+        if not isinstance(value, Tracer):
             return value if is_symbolic(value) else operator.index(value)
         if not is_recorded(value):
             raise MappedSizeError()
         if not is_recorded_variable(value):
-            return operator.index(tracer_variable(value).val)
+            return literal_value(value)
         variable = tracer_variable(value)
         if variable not in self.expressions:
             derived = self._derive(value, depth - 1) if depth and _does_not_wrap(value) else None

@@ -5,7 +5,7 @@ any others, pass unchanged.
 """
 
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Generator, Mapping
 from contextlib import contextmanager
 from types import TracebackType
 
@@ -56,7 +56,7 @@ _FAILURES: Mapping[type[Exception], Callable[[Exception], DiastaseError | None]]
 
 
 @contextmanager
-def jax_failures_as_ours() -> Iterator[None]:
+def jax_failures_as_ours() -> Generator[None]:
     """Raise an error of ours for each of JAX's about tracers."""
     try:
         yield

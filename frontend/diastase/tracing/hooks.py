@@ -15,6 +15,7 @@ from typing import Any
 
 import jax
 import jax.numpy as jnp
+from jax.core import Tracer, max_dim, min_dim
 
 from diastase.errors import UndecidableDimensionError
 from diastase.tracing.context import current_context
@@ -88,9 +89,9 @@ def _slice(table: DimensionTable, original: Original, index: slice, size: Any) -
     if not symbolic or is_symbolic(step) or step <= 0:
         return original(index, size)
     start, stop = _bound(table, index.start, 0, size), _bound(table, index.stop, size, size)
-    length = jax.core.max_dim(0, stop - start)
+    length = max_dim(0, stop - start)
     # The start of an empty result must lie inside the array, too.
-    return jax.core.min_dim(start, size), step, (length + step - 1) // step
+    return min_dim(start, size), step, (length + step - 1) // step
 
 
 def _bound(table: DimensionTable, bound: Any, default: Any, size: Any) -> Any:
@@ -101,9 +102,9 @@ def _bound(table: DimensionTable, bound: Any, default: Any, size: Any) -> Any:
         bound = operator.index(bound)
     if lower_bound(bound) >= 0:
         unlimited = default == 0 and not is_symbolic(bound)
-        return bound if unlimited else jax.core.min_dim(bound, size)
+        return bound if unlimited else min_dim(bound, size)
     if lower_bound(-bound) > 0:
-        return jax.core.max_dim(0, size + bound)
+        return max_dim(0, size + bound)
     # The sign is not known, so Python's rule is computed at run time.
     value, length = jnp.asarray(bound), jnp.asarray(size)
     counted = jnp.clip(jnp.where(value < 0, value + length, value), 0, length)
@@ -121,10 +122,10 @@ def _arange(
 ) -> Any:
     """`arange` with traced numbers; of one integer, that is a size and must not be negative."""
     given = [value for value in (start, stop, step) if value is not None]
-    if not any(isinstance(value, jax.core.Tracer) or is_symbolic(value) for value in given):
+    if not any(isinstance(value, Tracer) or is_symbolic(value) for value in given):
         return original(start, stop=stop, step=step, dtype=dtype, **keywords)
     dtype = dtype or jnp.result_type(*(_as_value(value) for value in given))
-    if any(isinstance(value, jax.core.Tracer) and not is_size_like(value) for value in given):
+    if any(isinstance(value, Tracer) and not is_size_like(value) for value in given):
         return _arange_of_values(table, *_range(start, stop, step), dtype)
     convert = table.size if stop is None and step is None else table.of
     start, stop, step = (convert(v) if is_size_like(v) else v for v in (start, stop, step))
@@ -294,14 +295,14 @@ OVERLAYS: Mapping[HookPoint, Overlay] = {
     "repeat": _repeat,
     "searchsorted": _searchsorted,
     "length": _length,
-    "largest": _extreme(jax.core.max_dim),
-    "smallest": _extreme(jax.core.min_dim),
+    "largest": _extreme(max_dim),
+    "smallest": _extreme(min_dim),
 }
 """What replaces each function of JAX while we are tracing."""
 
 
-def install() -> None:
-    """Put the overlays in place; done once, when tracing is first imported."""
+def install_hooks() -> None:
+    """Put the overlays in place, for good; `trace` does it once."""
     for point, overlay in OVERLAYS.items():
         hook(point, functools.partial(_guarded, overlay))
 
@@ -317,6 +318,3 @@ def _guarded(overlay: Overlay, original: Original) -> Original:
         return overlay(context.dimensions, original, *args, **keywords)
 
     return guarded
-
-
-install()

@@ -30,7 +30,7 @@ class Leaves:
         return [jax.typeof(value) for value in self.values]
 
 
-def flatten(values: Any, construct: str, names: Sequence[str] | str) -> Leaves:
+def flatten(values: Any, construct: str, names: list[str] | tuple[str, ...] | str) -> Leaves:
     """Flatten a tuple of values with a name for each, or one value with one name."""
     pairs, tree = jax.tree_util.tree_flatten_with_path(values)
     paths = tuple(_name(path, names) for path, _ in pairs)
@@ -38,10 +38,11 @@ def flatten(values: Any, construct: str, names: Sequence[str] | str) -> Leaves:
     return Leaves(tuple(leaves), tree, paths)
 
 
-def _name(path: Sequence[Any], names: Sequence[str] | str) -> str:
+def _name(path: Sequence[Any], names: list[str] | tuple[str, ...] | str) -> str:
     if isinstance(names, str):
         return names + jax.tree_util.keystr(tuple(path))
-    return names[path[0].idx] + jax.tree_util.keystr(tuple(path[1:]))
+    name: str = names[path[0].idx]
+    return name + jax.tree_util.keystr(tuple(path[1:]))
 
 
 def as_value(leaf: Any, construct: str, name: str) -> Any:

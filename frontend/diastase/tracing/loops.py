@@ -246,11 +246,13 @@ def _integers(bounds: tuple[Any, Any, Any]) -> tuple[Any, Any, Any]:
         types = ", ".join(type_name(aval) for aval in leaves.avals)
         raise LoopBoundError(reason=f"no integer type holds all of {types}", span=user_span())
     if weak:
-        return tuple(leaves.values)
-    return tuple(
+        lower, upper, step = leaves.values
+        return lower, upper, step
+    lower, upper, step = (
         jax.lax.convert_element_type(given if isinstance(given, int) else value, dtype)
         for given, value in zip(bounds, leaves.values, strict=True)
     )
+    return lower, upper, step
 
 
 def _describe(value: Any) -> str:

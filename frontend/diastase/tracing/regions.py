@@ -20,7 +20,7 @@ trace in which it was entered and refuses.
 """
 
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Generator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, replace
 from typing import Any, Protocol
@@ -84,7 +84,7 @@ def current_scope() -> QuantumScope | None:
 
 
 @contextmanager
-def quantum_scope(scope: QuantumScope | None) -> Iterator[None]:
+def quantum_scope(scope: QuantumScope | None) -> Generator[None]:
     """Make `scope` the current one; None hides an outer one (a QNode called by a QNode's body)."""
     _scopes.stack.append(scope)
     try:

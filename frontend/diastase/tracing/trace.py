@@ -16,17 +16,19 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import jax
+from jax.core import Tracer
 from jax.extend.core import Var
 
 from diastase.errors import LeakedTracerError
-from diastase.tracing import hooks as _hooks  # noqa: F401  (puts the hooks in place)
 from diastase.tracing.context import current_context, new_context
 from diastase.tracing.failures import jax_failures_as_ours
+from diastase.tracing.hooks import install_hooks
 from diastase.tracing.symbols import check_symbols, input_symbols
 from diastase_mlir.diagnostics import user_span
 from diastase_mlir.jax_internals import close_over, trace_to_jaxpr
 from diastase_mlir.program import Program
+
+install_hooks()
 
 
 @dataclass(frozen=True)
@@ -81,6 +83,6 @@ def is_tracing() -> bool:
 
 def _refuse_tracers(captured: Sequence[Any]) -> None:
     for value in captured:
-        if isinstance(value, jax.core.Tracer):
+        if isinstance(value, Tracer):
             what = f"a value of type {value.aval.str_short()} belongs to another trace"
             raise LeakedTracerError(what=what, span=user_span())

@@ -4,8 +4,9 @@ A symbol is defined by a variable of the jaxpr (`DimensionBindings`): by its val
 of one of its axes. `define` is called for every variable as soon as it is lowered; a symbol
 defined inside a region of the IR must not be used outside it, which `scope` takes care of.
 
-JAX takes every symbol to be at least 1 and simplifies accordingly, so an expression such as
-`n - 1` can come out negative where the symbol is 0: `size` never does, `value` may.
+A symbol that is the value of a variable can be any integer, so `value` may be negative. `size`
+never is: a program whose sizes are negative has recorded an error (`assert_size`) before it uses
+them, and goes on with empty arrays.
 """
 
 from collections.abc import Iterator, Sequence

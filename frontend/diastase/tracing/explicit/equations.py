@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import jax
+from jax.core import ShapedArray
 from jax.extend.core import ClosedJaxpr, Jaxpr
 
 from diastase.tracing.explicit.model import (
@@ -85,7 +85,7 @@ def _broadcast(scope: Scope, operand: Atom, result: ExplicitType) -> Atom:
         "broadcast_dimensions": (),
         "shape": tuple(size if isinstance(size, int) else None for size in shape),
     }
-    aval = jax.core.ShapedArray((1,) * len(shape), operand.type.aval.dtype)
+    aval = ShapedArray((1,) * len(shape), operand.type.aval.dtype)
     wide = ExplicitVariable(ExplicitType(aval, shape))
     scope.equations.append(ExplicitEquation("broadcast_in_dim", (operand, *sizes), (wide,), params))
     return wide
@@ -113,7 +113,8 @@ class _NestedJaxpr:
 
 
 def _nested(outer: Scope, jaxpr: ClosedJaxpr | Jaxpr) -> _NestedJaxpr:
-    inner, scope = getattr(jaxpr, "jaxpr", jaxpr), outer.nest()
+    inner = jaxpr.jaxpr if isinstance(jaxpr, ClosedJaxpr) else jaxpr
+    scope = outer.nest()
     inputs = [scope.bind(variable) for variable in inner.invars]
     constants = [scope.bind(variable) for variable in inner.constvars]
     translate(scope, inner)
@@ -179,7 +180,7 @@ class _LoopBody:
 
     def _type(self, aval: Any, share: bool) -> ExplicitType:
         """A type over implicit arguments, one for each size, or for each occurrence of one."""
-        if not isinstance(aval, jax.core.ShapedArray):
+        if not isinstance(aval, ShapedArray):
             return ExplicitType(aval, None)
         return ExplicitType(aval, tuple(self._size(size, share) for size in aval.shape))
 

@@ -3,8 +3,8 @@
 from collections.abc import Mapping, Sequence
 from typing import Any, Union
 
-import jax
 import jax.numpy as jnp
+from jax.core import ShapedArray
 from jax.extend.core import Literal, Var
 
 from diastase.tracing.explicit.model import (
@@ -65,7 +65,7 @@ class Scope:
 
     def type_of(self, aval: Any) -> ExplicitType:
         """An abstract value's type, its sizes declared."""
-        if not isinstance(aval, jax.core.ShapedArray):
+        if not isinstance(aval, ShapedArray):
             return ExplicitType(aval, None)
         return ExplicitType(aval, tuple(self.size(size) for size in aval.shape))
 
@@ -153,7 +153,7 @@ class Scope:
 
 def size_type() -> ExplicitType:
     """The type of a variable that holds a size."""
-    return ExplicitType(jax.core.ShapedArray((), jnp.result_type(int)), ())
+    return ExplicitType(ShapedArray((), jnp.result_type(int)), ())
 
 
 def _number(value: int) -> ExplicitLiteral:
