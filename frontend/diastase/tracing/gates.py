@@ -44,6 +44,13 @@ _DATA_DEPENDENT = (
 )
 
 
+def is_no_gate(operator: Any) -> bool:
+    """Whether an operator can be an observable only."""
+    if isinstance(operator, ops.Prod):
+        return any(is_no_gate(factor) for factor in operator.operands)
+    return isinstance(operator, _OBSERVABLES)
+
+
 class Recorder(Protocol):
     """Where gate equations go."""
 

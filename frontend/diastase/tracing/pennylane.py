@@ -7,7 +7,7 @@ programs, so eager PennyLane is never disturbed, in this thread or another:
 - `QueuingManager.append`: an operator applied while nothing records leaves no trace in PennyLane.
 
 `CircuitQueue` is the queue in which we record: it knows for each operator where it was applied,
-and in which JAX trace, and it refuses to take back what has been applied for good.
+and in which JAX trace, and it tells when PennyLane takes an operator back.
 """
 
 import dis
@@ -21,7 +21,7 @@ import pennylane as qml
 from pennylane.measurements import MeasurementProcess
 from pennylane.queuing import AnnotatedQueue, QueuingManager, WrappedObj
 
-from diastase.tracing.quantum_errors import AlreadyAppliedError, OutsideQNodeError
+from diastase.tracing.quantum_errors import OutsideQNodeError
 from diastase.tracing.regions import current_scope
 from diastase_mlir.diagnostics import is_user_file, user_span
 from diastase_mlir.jax_internals import current_source_info, current_trace
@@ -40,30 +40,29 @@ class Place:
 class CircuitQueue(AnnotatedQueue):
     """What one region of a circuit has applied since the last flush."""
 
-    def __init__(self, applied: dict[int, Any]):
+    def __init__(self, on_remove: Callable[[Any], None]):
         super().__init__()
-        self._applied = applied
-        """Operators of the whole circuit applied for good, by identity (and kept alive)."""
+        self._on_remove = on_remove
+        """Called with each object that PennyLane wants out of the circuit, here or not."""
 
     def append(self, obj: Any, **kwargs: Any) -> None:
         """Record an object, and where."""
         super().append(obj, place=Place(current_source_info(), current_trace()), **kwargs)
 
     def remove(self, obj: Any) -> None:
-        """Forget an object that becomes part of another; too late if it was applied for good."""
-        operator = obj.obj if isinstance(obj, WrappedObj) else obj
-        if id(operator) in self._applied:
-            raise AlreadyAppliedError(operation=describe(operator), span=user_span())
+        """Forget an object that becomes part of another."""
+        self._on_remove(obj.obj if isinstance(obj, WrappedObj) else obj)
         super().remove(obj)
 
     def take(self) -> Iterator[tuple[Any, Place]]:
         """Everything recorded, in order; the queue is empty afterwards."""
         recorded = [(obj, information["place"]) for obj, information in self.items()]
         self.clear()
-        for obj, place in recorded:
-            if isinstance(obj, qml.operation.Operator):
-                self._applied[id(obj)] = obj
-            yield obj, place
+        yield from recorded
+
+    def put_back(self, obj: Any, place: Place) -> None:
+        """Keep an object for later that was taken."""
+        super().append(obj, place=place)
 
     @property
     def is_active(self) -> bool:

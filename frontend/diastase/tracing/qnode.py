@@ -33,10 +33,16 @@ from diastase.tracing.quantum_errors import (
     UnsupportedReturnError,
 )
 from diastase.tracing.quantum_scope import Circuit, CircuitScope
+from diastase.tracing.taken_back import without_taken_back
 from diastase.tracing.trace import is_tracing
 from diastase.tracing.wires import WireMap
 from diastase_mlir import user_span
-from diastase_mlir.jax_internals import current_source_info, source_context, trace_to_jaxpr
+from diastase_mlir.jax_internals import (
+    current_source_info,
+    source_context,
+    trace_to_jaxpr,
+    tracer_variable,
+)
 
 DEVICES = frozenset({"lightning.qubit", "default.qubit"})
 """Devices that the state-vector engine stands for."""
@@ -54,10 +60,10 @@ def call_qnode(qnode: qml.QNode, args: tuple[Any, ...], kwargs: dict[str, Any]) 
 
     def body() -> Sequence[Any]:
         with source_context(call):
-            scope = CircuitScope(circuit, allocate_p.bind(num_wires=0, qnode=name))
+            scope = CircuitScope(circuit, allocate_p.bind(num_wires=0, qnode=name), True)
         with scope.recording():
             returned = qnode.func(*args, **kwargs)
-            scope.flush()
+            scope.finish()
         leaves, tree = jax.tree_util.tree_flatten(returned, is_leaf=is_quantum_object)
         structure.append(tree)
         _name_wires(leaves, scope)
@@ -68,8 +74,12 @@ def call_qnode(qnode: qml.QNode, args: tuple[Any, ...], kwargs: dict[str, Any]) 
 
     jaxpr, captured = trace_to_jaxpr(body, [], name)
     number = circuit.wires.number
+    extents = [
+        (tracer_variable(before), tracer_variable(after)) for before, after in circuit.taken_back
+    ]
+    jaxpr = _with_size(without_taken_back(jaxpr, extents), number)
     results = qnode_p.bind(
-        *captured, jaxpr=_with_size(jaxpr, number), name=name, num_wires=number,
+        *captured, jaxpr=jaxpr, name=name, num_wires=number,
         device=qnode.device.name,
     )  # fmt: skip
     return jax.tree_util.tree_unflatten(structure[0], results)

@@ -156,20 +156,23 @@ class AlreadyAppliedError(DiastaseError, RuntimeError):
     """An operator that was applied already is used as part of another.
 
         op = qml.RX(x, 0)
-        m = measure(0)           # op has been applied before the measurement
-        qml.adjoint(op)          # too late to take it back
 
-    PennyLane un-applies an operator that becomes part of another one; after a measurement or
-    control flow that is impossible. Make a new operator instead.
+        @for_loop(0, 3, 1)
+        def body(i):
+            qml.adjoint(op)      # takes op back, outside of the loop
+
+    PennyLane un-applies an operator that becomes part of another one; a loop or branch cannot do
+    that to what is outside of it. Make a new operator there. To apply one object several times,
+    use `qml.apply`, which copies it.
     """
 
     title: ClassVar[str] = "Operator already applied"
     message: ClassVar[str] = (
-        "{operation} was applied before a measurement or control flow and cannot become part of "
-        "another operator or of an observable"
+        "{operation} was applied before, and can neither be applied again nor become part of "
+        "another operator or of an observable here"
     )
     label: ClassVar[str] = "used again here"
-    help: ClassVar[str] = "build a new operator here"
+    help: ClassVar[str] = "build a new operator here, or apply a copy with qml.apply"
     operation: str
 
 

@@ -18,9 +18,10 @@ from typing import Any
 import pennylane as qml
 from pennylane.measurements import MeasurementProcess
 
-from diastase.tracing.gates import record
+from diastase.tracing.gates import is_no_gate, record
 from diastase.tracing.pennylane import CircuitQueue, Place, describe
 from diastase.tracing.quantum_errors import (
+    AlreadyAppliedError,
     ForeignRegionError,
     UnsupportedOperationError,
     UnsupportedReturnError,
@@ -37,18 +38,32 @@ class Circuit:
 
     name: str
     wires: WireMap
-    applied: dict[int, Any] = field(default_factory=dict)
-    """Operators that can no longer be taken back, by identity."""
+    applied: dict[int, "Applied"] = field(default_factory=dict)
+    """Operators recorded so far, by identity."""
+    taken_back: list[tuple[Any, Any]] = field(default_factory=list)
+    """Registers before and after operators that must be deleted again (`taken_back.py`)."""
+
+
+@dataclass(frozen=True)
+class Applied:
+    """An operator that has been recorded."""
+
+    operator: Any
+    """Kept alive, so that its identity stays its own."""
+    scope: "CircuitScope"
+    before: Any
+    after: Any
 
 
 class CircuitScope:
     """One region, while it is being traced; the `QuantumScope` that control flow sees."""
 
-    def __init__(self, circuit: Circuit, register: Any):
+    def __init__(self, circuit: Circuit, register: Any, outermost: bool = False):
         self.circuit = circuit
+        self._outermost = outermost
         self.wires = circuit.wires
         self.register = register
-        self.queue = CircuitQueue(circuit.applied)
+        self.queue = CircuitQueue(self._take_back)
         self._places: dict[int, Place] = {}
         self._trace = current_trace()
         self._initial_register = register
@@ -83,7 +98,7 @@ class CircuitScope:
     def flush(self) -> None:
         """Record everything pending; inside a foreign region nothing of ours can be pending."""
         if self._foreign_region() is None:
-            self._record_pending()
+            self._record_pending(final=False)
 
     def replace_register(self, register: Any) -> None:
         """Go on with the result of a control-flow equation."""
@@ -110,7 +125,11 @@ class CircuitScope:
                 raise UnsupportedReturnError(
                     function="a loop body or branch", value=value, hint=hint, span=user_span()
                 )
-        self._record_pending()
+        return self.finish()
+
+    def finish(self) -> Any:
+        """Record everything: the register that the region ends with."""
+        self._record_pending(final=True)
         return self.register
 
     @contextmanager
@@ -123,9 +142,12 @@ class CircuitScope:
         with at(span_of(place.source_info)), source_context(place.source_info):
             yield
 
-    def _record_pending(self) -> None:
+    def _record_pending(self, final: bool) -> None:
+        """Record what is in the queue; an observable may yet become part of a measurement."""
         for obj, place in self.queue.take():
-            if isinstance(obj, qml.operation.Operator):
+            if not final and is_no_gate(obj):
+                self.queue.put_back(obj, place)
+            elif isinstance(obj, qml.operation.Operator):
                 self._record(obj, place)
             elif isinstance(obj, MeasurementProcess):
                 self._places[id(obj)] = place
@@ -141,4 +163,20 @@ class CircuitScope:
             if place.trace is not self._trace:
                 region = "a function traced by JAX (jax.lax control flow, vmap, grad, …)"
                 raise ForeignRegionError(operation=describe(operator), region=region)
+            if id(operator) in self.circuit.applied:
+                raise AlreadyAppliedError(operation=describe(operator))
+            before = self.register
             record(operator, self)
+        self.circuit.applied[id(operator)] = Applied(operator, self, before, self.register)
+
+    def _take_back(self, operator: Any) -> None:
+        """PennyLane takes an operator out of the circuit; it may have been recorded already."""
+        applied = self.circuit.applied.get(id(operator))
+        if applied is None:
+            return
+        reachable = applied.scope is self and self._outermost and self._foreign_region() is None
+        if not reachable:
+            raise AlreadyAppliedError(operation=describe(operator), span=user_span())
+        del self.circuit.applied[id(operator)]
+        if applied.after is not applied.before:
+            self.circuit.taken_back.append((applied.before, applied.after))

@@ -173,12 +173,57 @@ def test_bad_postselection():
         qjit(circuit)()
 
 
-def test_operator_taken_back_too_late():
+def test_operator_taken_back_after_a_measurement(same_as_pennylane):
+    """PennyLane un-applies what becomes part of another operator, or of an observable."""
+
+    def body(x, collapse):
+        operator = qml.S(0)
+        qml.Hadamard(0)
+        first, second = qml.RX(x, 0), qml.RY(x, 0)
+        observable = qml.Z(0) @ qml.X(1)
+        hermitian = qml.Hermitian(np.eye(2), 0) @ qml.Z(1)
+        collapse(2)
+        qml.adjoint(operator)
+        qml.T(0)
+        qml.ctrl(second, control=1)
+        qml.pow(first, 2)
+
+        @for_loop(0, 2, 1)
+        def layer(i):
+            qml.RZ(x, i)
+
+        layer()
+        return qml.expval(observable), qml.expval(hermitian), qml.state()
+
+    compiled = qjit(qml.QNode(lambda x: body(x, measure), device(3)))(0.4)
+    reference = qml.QNode(lambda x: body(x, lambda wire: None), qml.device("default.qubit", 3))(0.4)
+    for found, expected in zip(compiled, reference, strict=True):
+        np.testing.assert_allclose(found, expected, atol=1e-10)
+
+
+def test_copies_are_applied_as_often_as_asked():
+    def body(collapse):
+        qml.RX(0.3, 0)
+        operator = qml.S(0)
+        collapse(1)
+        qml.RY(0.4, 0)
+        qml.apply(operator)
+        collapse(1)
+        qml.RX(0.7, 0)
+        qml.adjoint(operator)
+        return qml.state()
+
+    found = qjit(qml.QNode(lambda: body(measure), device(2)))()
+    reference = qml.QNode(lambda: body(lambda wire: None), qml.device("default.qubit", 2))()
+    np.testing.assert_allclose(found, reference, atol=1e-12)
+
+
+def test_one_object_cannot_be_applied_twice():
     @qml.qnode(device(1))
     def circuit():
         operator = qml.S(0)
         measure(0)
-        qml.adjoint(operator)
+        operator.queue()
         return qml.probs()
 
     with pytest.raises(AlreadyAppliedError, match="S"):

@@ -9,6 +9,7 @@ import pytest
 from diastase import cond, for_loop, qjit, switch, while_loop
 from diastase.tracing.quantum_errors import (
     ForeignRegionError,
+    UnsupportedOperationError,
     UnsupportedReturnError,
 )
 from diastase_runtime.errors import DiastaseError, WireOutOfRangeError
@@ -191,6 +192,17 @@ def test_measurement_process_in_a_branch():
 
     with pytest.raises(UnsupportedReturnError, match="measurement"):
         qjit(circuit)(0.3)
+
+
+def test_observable_applied_as_a_gate_before_a_loop():
+    @qml.qnode(device())
+    def circuit():
+        qml.Hermitian(np.eye(2), 0)
+        for_loop(0, 2, 1)(lambda i: None)()
+        return qml.probs()
+
+    with pytest.raises(UnsupportedOperationError, match="observable"):
+        qjit(circuit)()
 
 
 def test_error_in_a_region_names_its_line():
