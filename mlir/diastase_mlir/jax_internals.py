@@ -365,6 +365,9 @@ def map_jaxpr(jaxpr: Any, change: Callable[[Any], Any]) -> Any:
 Tracer = core.Tracer
 """`jax.core.Tracer` is public; here so that the modules below name one place."""
 
+is_concrete = core.is_concrete
+"""Whether a value has a number now; `jax.core.is_concrete` is gone from jax 0.12."""
+
 
 def trace_to_jaxpr(
     function: Callable[..., Sequence[Any]],
@@ -415,8 +418,9 @@ def add_input(closed: ClosedJaxpr, position: int, aval: Any) -> ClosedJaxpr:
 
 
 def is_recording() -> bool:
-    """Whether operations are recorded now, not evaluated."""
-    return not isinstance(core.trace_ctx.trace, core.EvalTrace)
+    """Whether operations are recorded now, not evaluated; False while JAX records one."""
+    trace = core.trace_ctx.trace
+    return trace is not None and not isinstance(trace, core.EvalTrace)
 
 
 def enclosing_traces(trace: Any) -> list[Any]:

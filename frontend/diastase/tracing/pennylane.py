@@ -6,6 +6,9 @@ programs, so eager PennyLane is never disturbed, in this thread or another:
 - `QNode.__call__`: PennyLane offers compilers no way to take over a call of a QNode.
 - `QueuingManager.append`: an operator applied while nothing records leaves no trace in PennyLane.
 
+A name of JAX's is put back for PennyLane: `jax.core.is_concrete`, which PennyLane 0.45 still calls
+for every tracer and which JAX has dropped with 0.12.
+
 `CircuitQueue` is the queue in which we record: it knows for each operator where it was applied,
 and in which JAX trace, and it tells when PennyLane takes an operator back.
 """
@@ -17,6 +20,7 @@ from dataclasses import dataclass
 from types import FrameType
 from typing import Any
 
+import jax
 import pennylane as qml
 from pennylane.measurements import MeasurementProcess
 from pennylane.queuing import AnnotatedQueue, QueuingManager, WrappedObj
@@ -24,7 +28,9 @@ from pennylane.queuing import AnnotatedQueue, QueuingManager, WrappedObj
 from diastase.tracing.quantum_errors import OutsideQNodeError
 from diastase.tracing.regions import current_scope
 from diastase_mlir.diagnostics import is_user_file, user_span
-from diastase_mlir.jax_internals import current_source_info, current_trace
+from diastase_mlir.jax_internals import current_source_info, current_trace, is_concrete
+
+vars(jax.core).setdefault("is_concrete", is_concrete)
 
 QNodeHandler = Callable[[qml.QNode, tuple[Any, ...], dict[str, Any]], Any]
 

@@ -27,6 +27,7 @@ _INLINED = frozenset(
         "jit",
         "closed_call",
         "core_call",
+        "eval_jaxpr",
         "custom_jvp_call",
         "custom_vjp_call",
         "checkpoint",

@@ -20,6 +20,10 @@ from diastase_mlir.lowering.walk import lower_equation
 from diastase_mlir.program import Program
 from diastase_runtime.abi import ENTRY_FUNCTION
 
+_BYTECODE_VERSION = 4
+"""The last one that names the properties of operations. Later ones write them in the order of their
+declarations, which differs where jaxlib's MLIR is not that of the bindings that run the passes."""
+
 
 def lower(program: Program) -> LoweredModule:
     """Lower a traced program."""
@@ -31,7 +35,7 @@ def lower(program: Program) -> LoweredModule:
         jaxpr = jax_internals.without_references(program.jaxpr)
         _lower_entry(context, jaxpr)
         bytecode = io.BytesIO()
-        module_context.module.operation.write_bytecode(bytecode)
+        module_context.module.operation.write_bytecode(bytecode, _BYTECODE_VERSION)
         printed = str(module_context.module)
     return LoweredModule(
         name=program.name,
