@@ -32,7 +32,8 @@ declare void @longjmp(ptr, i32) noreturn nounwind
 @diastase_escape = internal thread_local global ptr null
 
 define internal noalias ptr @_mlir_memref_to_llvm_alloc(i64 %size) alwaysinline {{
-  %nonzero = call i64 @llvm.umax.i64(i64 %size, i64 1)
+  %empty = icmp eq i64 %size, 0
+  %nonzero = select i1 %empty, i64 1, i64 %size
   %memory = call ptr @malloc(i64 %nonzero)
   %failed = icmp eq ptr %memory, null
   br i1 %failed, label %escape, label %done, !prof !{{!"branch_weights", i32 1, i32 1000000}}
@@ -68,7 +69,6 @@ escape:
   call void @longjmp(ptr %jump, i32 1)
   unreachable
 }}
-declare i64 @llvm.umax.i64(i64, i64)
 """
 
 

@@ -10,7 +10,10 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
+import jax
+import jax.numpy as jnp
 import numpy as np
+from jax import lax
 
 from diastase_mlir.jax_internals import ir
 from diastase_mlir.lowering.array_types import element_name, is_complex, is_floating, is_unsigned
@@ -86,6 +89,25 @@ def _saturated(number: ir.Value, element: ir.Type, unsigned: bool) -> ir.Value:
     converted = bounded("ole", float(least), least, converted)
     is_nan = compare_floats("uno", number, number)
     return select(is_nan, scalar_constant(element, 0), converted)
+
+
+@lowers("log1p")
+def lower_log1p(context: LoweringContext, equation: Equation, operand: ir.Value) -> list[ir.Value]:
+    """For complex numbers; the pass that expands them loses half of the digits near zero."""
+    aval = equation.avals_in[0]
+    return (
+        context.lower_function(_log1p, [aval], [operand])
+        if is_complex(aval.dtype)
+        else NotImplemented
+    )
+
+
+def _log1p(number: jax.Array) -> tuple[jax.Array]:
+    """By `|1 + z|**2 - 1 = x (x + 2) + y**2`, unless that overflows."""
+    x, y = lax.real(number), lax.imag(number)
+    moderate = lax.mul(x.dtype.type(0.5), lax.log1p(x * (x + 2) + y * y))
+    size = jnp.where(lax.max(lax.abs(x), lax.abs(y)) < 1e9, moderate, lax.log(lax.abs(number)))
+    return (lax.complex(size, lax.atan2(y, x + 1)),)
 
 
 def has_half_floats(equation: Equation) -> bool:

@@ -32,6 +32,7 @@ from diastase_mlir.lowering.operations import (
 from diastase_mlir.lowering.registry import Equation, Value
 from diastase_mlir.program import DimensionBindings
 from diastase_runtime.abi import CallContext, ErrorCode, ImportedLibrary, Site, import_symbol
+from diastase_runtime.errors import Span
 
 EquationLowering = Callable[["LoweringContext", Equation, Sequence[Value]], Sequence[Value]]
 
@@ -62,6 +63,8 @@ class LoweringContext:
         self.callbacks: list[HostCallback] = []
         self.uses_engine = False
         self.fallible = 0
+        self.span: Span | None = None
+        """The user's line of the innermost equation being lowered that has one."""
         self._lower_equation = lower_equation
         self._imported: dict[str, ir.Operation] = {}
         self._call_context: ir.Value | None = None
@@ -119,6 +122,16 @@ class LoweringContext:
             for constant, variable in zip(constants, inner.constvars, strict=True)
         ]
         return self._lower_open(inner, values, operands)
+
+    @contextmanager
+    def at_line_of(self, equation: Equation) -> Iterator[Span | None]:
+        """Lower an equation; one without a line of the user's counts as on the enclosing one."""
+        outer = self.span
+        self.span = span_of(equation.source_info) or outer
+        try:
+            yield self.span
+        finally:
+            self.span = outer
 
     def lower_equation(self, equation: Equation, operands: Sequence[Value]) -> Sequence[Value]:
         """Lower a single equation, say one that a rule has made of another."""
@@ -194,7 +207,7 @@ class LoweringContext:
 
     def site_number(self, construct: str, source_info: Any) -> int:
         """The same as a number, for operations that hold it as an attribute."""
-        span = span_of(source_info)
+        span = span_of(source_info) or self.span
         file, line, function = (span.file, span.line, span.function) if span else ("", 0, "")
         site = Site(file, line, function, construct)
         self.fallible += 1

@@ -11,7 +11,7 @@ The last way always works, so nothing that JAX runs on the CPU is refused.
 from collections.abc import Sequence
 
 from diastase_mlir import jax_internals
-from diastase_mlir.diagnostics import at, span_of
+from diastase_mlir.diagnostics import at
 from diastase_mlir.errors import LoweringError
 from diastase_mlir.jax_internals import ir
 
@@ -41,6 +41,7 @@ CALLS = {
     "pjit": "jaxpr",
     "closed_call": "call_jaxpr",
     "core_call": "call_jaxpr",
+    "eval_jaxpr": "call_jaxpr",
     "custom_jvp_call": "call_jaxpr",
     "custom_vjp_call": "call_jaxpr",
     "custom_vjp_call_jaxpr": "fun_jaxpr",
@@ -62,8 +63,11 @@ def lower_equation(
     context: LoweringContext, equation: Equation, operands: Sequence[Value]
 ) -> Sequence[Value]:
     """Lower one equation at the current insertion point; the results in order."""
-    span = span_of(equation.source_info)
-    with at(span), _location(equation.primitive.name, span):
+    with (
+        context.at_line_of(equation) as span,
+        at(span),
+        _location(equation.primitive.name, span),
+    ):
         pairs = undecided(equation)
         if not pairs or _has_keys(equation):
             return _lower(context, equation, operands)

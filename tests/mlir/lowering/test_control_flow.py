@@ -1,0 +1,212 @@
+"""Loops and branches: JAX's, nested and vectorised, and our primitives made by hand."""
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from jax import lax
+from jax.extend.core import ClosedJaxpr, Primitive
+
+from diastase_mlir import Program
+from diastase_runtime.errors import DiastaseError
+
+V = np.array([2.0, -1.0, 5.0, 0.5])
+A = np.arange(6.0).reshape(2, 3)
+
+JAX_CASES = {
+    "while": (
+        lambda v: lax.while_loop(lambda c: c[0] < 5, lambda c: (c[0] + 1, c[1] * 2), (0, v)),
+        V,
+    ),
+    "while_never": (lambda v: lax.while_loop(lambda c: c[0] > 99, lambda c: c * 2, v), V),
+    "while_constants": (
+        lambda v: lax.while_loop(lambda c: c.sum() < v[2] * 9, lambda c: c + jnp.abs(v), v),
+        V,
+    ),
+    "while_batched": (
+        jax.vmap(lambda x: lax.while_loop(lambda c: c < 10, lambda c: c * 2 + 1, x)),
+        np.abs(V),
+    ),
+    "while_batched_arrays": (
+        jax.vmap(lambda r: lax.while_loop(lambda c: c.sum() < 30, lambda c: c * 2 + 1, r)),
+        A,
+    ),
+    "fori": (lambda v: lax.fori_loop(0, 4, lambda i, s: s + v[i] * i, 0.0), V),
+    "fori_traced": (lambda n: lax.fori_loop(0, n, lambda i, s: s * 2 + i, 1), np.int64(6)),
+    "fori_empty": (lambda n: lax.fori_loop(3, n, lambda i, s: s * 2, V), np.int64(1)),
+    "fori_in_place": (lambda v: lax.fori_loop(0, 4, lambda i, s: s.at[i].set(i * 1.0), v), V),
+    "fori_swap": (lambda v: lax.fori_loop(0, 3, lambda i, s: (s[1], s[0]), (v, v * 2)), V),
+    "fori_nested": (
+        lambda v: lax.fori_loop(
+            0, 3, lambda i, s: lax.fori_loop(0, i, lambda j, q: q.at[j].add(1.0 * i), s), v
+        ),
+        V,
+    ),
+    "fori_types": (
+        lambda v: lax.fori_loop(
+            0,
+            3,
+            lambda i, c: (~c[0], c[1] + 250, c[2] * 1j, c[3][::-1]),
+            (True, jnp.uint8(3), 1 + 2j, v.astype("uint32")),
+        ),
+        np.abs(V),
+    ),
+    "scan": (lambda a: lax.scan(lambda c, r: (c + r, c * r), a[0], a), A),
+    "scan_reverse": (lambda v: lax.scan(lambda c, x: (c * 0.5 + x, c), 0.0, v, reverse=True), V),
+    "scan_no_inputs": (lambda v: lax.scan(lambda c, _: (c * 2, c.sum()), v, length=3), V),
+    "scan_zero_steps": (lambda v: lax.scan(lambda c, x: (c + x, x), 1.0, v[:0]), V),
+    "scan_one_step": (lambda v: lax.scan(lambda c, x: (c + x, x), 1.0, v[:1]), V),
+    "scan_unsigned": (
+        lambda v: lax.scan(lambda c, x: (c + x, (c, x > 3)), jnp.uint8(0), v),
+        np.array([200, 3, 100], np.uint8),
+    ),
+    "scan_grad": (jax.grad(lambda v: lax.scan(lambda c, x: (c * x, c), 1.0, v)[0]), V),
+    "map": (lambda a: lax.map(lambda r: r / r.sum(), a + 1), A),
+    "associative_scan": (lambda v: lax.associative_scan(jnp.add, v), V),
+    "cond": (lambda v: lax.cond(v[0] > 0, lambda x: x * 2, lambda x: x, v), V),
+    "cond_other": (lambda v: lax.cond(v[1] > 0, lambda x: x * 2, lambda x: x, v), V),
+    "cond_nested": (
+        lambda v: lax.cond(
+            v[0] > 0, lambda x: lax.cond(v[1] > 0, jnp.sin, jnp.cos, x), lambda x: x, v
+        ),
+        V,
+    ),
+    "cond_carried": (
+        lambda v: lax.fori_loop(
+            0, 5, lambda i, x: lax.cond(i % 2 == 0, lambda y: y * y, lambda y: y, x), v
+        ),
+        V,
+    ),
+    "cond_no_operands": (lambda v: lax.cond(v[0] > 9, lambda: 1, lambda: 2), V),
+    "cond_batched": (jax.vmap(lambda x: lax.cond(x > 0, jnp.sqrt, jnp.negative, x)), V),
+    "cond_grad": (jax.grad(lambda v: lax.cond(v[0] > 0, jnp.sum, jnp.prod, v)), V),
+    "switch": (
+        lambda n: [
+            lax.switch(n + k, [lambda x: x, lambda x: x * 2, lambda x: x * 3], V)
+            for k in range(-2, 4)
+        ],
+        np.int64(0),
+    ),
+    "switch_single": (lambda v: lax.switch(3, [lambda x: x * 2], v), V),
+    "jit_inside": (lambda v: lax.fori_loop(0, 2, lambda i, x: jax.jit(jnp.sin)(x), v), V),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", JAX_CASES)
+def test_jax_control_flow(compare, name):
+    function, *arguments = JAX_CASES[name]
+    compare(function, *arguments)
+
+
+# --- our primitives, bound as tracing binds them ------------------------------------------------
+
+
+def primitive(name, results_of):
+    """A primitive of ours, known to this layer by its name only."""
+    made = Primitive(name)
+    made.multiple_results = True
+    made.def_abstract_eval(results_of)
+    return made
+
+
+for_loop_p = primitive(
+    "for_loop", lambda *avals, body_jaxpr, body_nconsts, **_: body_jaxpr.out_avals
+)
+while_loop_p = primitive("while_loop", lambda *avals, body_jaxpr, **_: body_jaxpr.out_avals)
+switch_p = primitive("switch", lambda *avals, branch_jaxprs: branch_jaxprs[0].out_avals)
+
+
+def traced(function, *examples) -> ClosedJaxpr:
+    return jax.make_jaxpr(function)(*examples)
+
+
+@pytest.mark.parametrize(
+    ("lower", "upper", "step"),
+    [
+        (0, 5, 1),
+        (0, 0, 1),
+        (3, 1, 1),
+        (1, 10, 3),
+        (10, 0, -3),
+        (0, 5, -1),
+        (-(2**63), 2**63 - 1, 2**62),
+        (2**63 - 1, -(2**63), -(2**63)),
+    ],
+)
+def test_for_loop_is_range(compile_program, lower, upper, step):
+    def body(factor, index, total, count):
+        return total * factor + index, count + 1
+
+    examples = [np.int64(3), *map(np.int64, (lower, upper, step)), np.int64(0), np.int64(0)]
+
+    def program(factor, *rest):
+        jaxpr = traced(body, factor, np.int64(0), *rest[3:])
+        return for_loop_p.bind(
+            factor, *rest, body_jaxpr=jaxpr, body_nconsts=1, preserve_dimensions=True
+        )
+
+    total, count = 0, 0
+    with np.errstate(over="ignore"):
+        for index in range(lower, upper, step):
+            total, count = np.int64(total) * np.int64(3) + np.int64(index), count + 1
+    compiled = compile_program(Program("loop", traced(program, *examples)))
+    found = compiled(*examples)
+    assert [int(value) for value in found] == [int(total), count]
+
+
+def counting(dtype, bounds):
+    """A loop over a range of this index type that sums up its indices."""
+    numbers = [np.dtype(dtype).type(bound) for bound in bounds]
+    jaxpr = traced(lambda index, total: [total + index.astype(float)], numbers[0], 0.0)
+
+    def program(*operands):
+        return for_loop_p.bind(
+            *operands, 0.0, body_jaxpr=jaxpr, body_nconsts=0, preserve_dimensions=True
+        )
+
+    return Program("counting", traced(program, *numbers)), numbers
+
+
+@pytest.mark.parametrize("dtype", ["int8", "int32", "uint8", "uint64"])
+def test_for_loop_index_types(compile_program, dtype):
+    limit = np.iinfo(dtype).max
+    program, numbers = counting(dtype, (limit - 100, limit, 7))
+    (total,) = compile_program(program)(*numbers)
+    assert total == sum(float(index) for index in range(limit - 100, limit, 7))
+
+
+def test_for_loop_step_of_zero_is_an_error(compile_program):
+    program, numbers = counting("int64", (0, 5, 0))
+    compiled = compile_program(program)
+    with pytest.raises(DiastaseError, match="step"):
+        compiled(*numbers)
+    assert compiled(*map(np.int64, (0, 5, 2)))[0] == 6.0
+
+
+def test_while_loop(compare):
+    condition = traced(lambda limit, value: value < limit, 0.0, 0.0)
+    body = traced(lambda factor, value: [value * factor], 0.0, 0.0)
+
+    def ours(limit, factor, value):
+        return while_loop_p.bind(
+            limit, factor, value, cond_jaxpr=condition, body_jaxpr=body,
+            cond_nconsts=1, body_nconsts=1, preserve_dimensions=True,
+        )  # fmt: skip
+
+    jaxpr = traced(ours, 0.0, 0.0, 0.0)
+    assert len(jaxpr.eqns) == 1
+    while_loop_p.def_impl(
+        lambda limit, factor, value, **_: [
+            lax.while_loop(lambda v: v < limit, lambda v: v * factor, value)
+        ]
+    )
+    compare(ours, 100.0, 3.0, 1.5)
+
+
+@pytest.mark.parametrize("index", [0, 1, 2])
+def test_switch(compile_program, index):
+    branches = tuple(traced(lambda v, k=k: [v + k, v[::-1]], V) for k in range(3))
+    jaxpr = traced(lambda i, v: switch_p.bind(i, v, branch_jaxprs=branches), np.int64(0), V)
+    shifted, reverse = compile_program(Program("switch", jaxpr))(np.int64(index), V)
+    np.testing.assert_array_equal(shifted, V + index)
+    np.testing.assert_array_equal(reverse, V[::-1])
