@@ -18,18 +18,20 @@ import numpy as np
 from diastase_mlir import jax_internals
 from diastase_mlir.jax_internals import ir
 from diastase_mlir.lowering.operations import (
+    compare_integers,
     create,
     index_binary,
     index_constant,
     index_type,
     integer_type,
+    select,
     to_signless,
 )
 from diastase_mlir.lowering.registry import Value
 from diastase_mlir.program import DimensionBindings
 from diastase_runtime.errors import InternalError
 
-_OPERATIONS = {"floordiv": "floordivsi", "max": "maxsi", "min": "minsi"}
+_OPERATIONS = {"max": "maxsi", "min": "minsi"}
 
 
 class Dimensions:
@@ -91,9 +93,11 @@ class Dimensions:
             return self.symbol(name)
         operation, operands = jax_internals.factor_operation(factor)
         left, right = (self.value(operand) for operand in operands)
+        if operation == "floordiv":
+            return _quotient(left, right)
         if operation == "mod":  # Python's: the sign of the divisor
-            quotient = index_binary("floordivsi", left, right)
-            return index_binary("subi", left, index_binary("muli", quotient, right))
+            product = index_binary("muli", _quotient(left, right), right)
+            return index_binary("subi", left, product)
         return index_binary(_OPERATIONS[operation], left, right)
 
     def size(self, dimension: Any) -> int | ir.Value:
@@ -128,6 +132,13 @@ class Dimensions:
         indices = [_size_index(size) for size in sizes]
         tensor_type = ir.RankedTensorType.get([len(indices)], index_type())
         return create("tensor.from_elements", [tensor_type], indices).result
+
+
+def _quotient(left: ir.Value, right: ir.Value) -> ir.Value:
+    """`left // right`; -1, which is no size, where `right` is 0: the processor would trap."""
+    zero = compare_integers("eq", right, index_constant(0))
+    divisor = select(zero, index_constant(1), right)
+    return select(zero, index_constant(-1), index_binary("floordivsi", left, divisor))
 
 
 def _size_index(size: Any) -> ir.Value:

@@ -1,11 +1,13 @@
-"""Parts of arrays whose sizes are known only when the program runs: whether they fit.
+"""Parts and forms of arrays whose sizes are known only when the program runs: whether they fit.
 
 JAX refuses while tracing to take an element of an empty array, or a slice of three from an array
-of two. Where the sizes are symbolic and this could not be decided, the program decides: a part
+of two, or to give an array a shape with another number of elements. Where the sizes are symbolic and this could not be decided, the program decides: a part
 that does not fit records an error, and the equation gives zeros instead of reading or writing
-outside of the array. A part of which nothing is taken (an empty result) always fits.
+outside of the array. A part of which nothing is taken (an empty result) always fits; a new shape
+fits only exactly.
 """
 
+import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
@@ -58,6 +60,13 @@ def _extreme(equation: Equation) -> Pairs:
     return [(equation.avals_in[0].shape[axis], 1) for axis in equation.params["axes"]]
 
 
+def _form(equation: Equation) -> Pairs:
+    source, result = (
+        math.prod(aval.shape) for aval in (equation.avals_in[0], equation.avals_out[0])
+    )
+    return [(source, result), (result, source)]
+
+
 _PARTS: Mapping[str, Callable[[Equation], Pairs]] = {
     "gather": _gather,
     "dynamic_slice": _gather,
@@ -65,6 +74,8 @@ _PARTS: Mapping[str, Callable[[Equation], Pairs]] = {
     "slice": _slice,
     "argmax": _extreme,
     "argmin": _extreme,
+    "reshape": _form,
+    "squeeze": _form,
     **dict.fromkeys(
         ("scatter", "scatter-add", "scatter_sub", "scatter-mul", "scatter-min", "scatter-max"),
         _scatter,
@@ -97,11 +108,13 @@ def lower_if_it_fits(
     """What `lower` emits, run only if all parts fit."""
     (aval,) = equation.avals_out
     updated_by = _UPDATED_BY.get(equation.primitive.name)
-    nothing = _is_empty(context, aval if updated_by is None else equation.avals_in[updated_by])
-    site = context.site("indexing", equation.source_info)
+    part = aval if updated_by is None else equation.avals_in[updated_by]
+    nothing = [] if _PARTS[equation.primitive.name] is _form else _is_empty(context, part)
+    construct = "reshape" if _PARTS[equation.primitive.name] is _form else "indexing"
+    site = context.site(construct, equation.source_info)
     fits: list[ir.Value] = []
-    for whole, part in pairs:
-        sizes = [context.dimension(size) for size in (whole, part)]
+    for pair in pairs:
+        sizes = [context.dimension(size) for size in pair]
         fits.append(any_of([compare_integers("sge", *sizes), *nothing]))
         context.record_error(negate(fits[-1]), ErrorCode.SIZE_MISMATCH, site, _numbers(sizes))
 
