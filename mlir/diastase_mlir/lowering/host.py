@@ -28,7 +28,6 @@ from diastase_mlir.lowering.operations import (
     to_signless,
 )
 from diastase_mlir.lowering.registry import Equation
-from diastase_mlir.lowering.tensors import tensor_type
 from diastase_runtime.abi import CallbackType
 
 HostFunction = Callable[..., Sequence[np.ndarray]]
@@ -46,7 +45,8 @@ def call_host(
 ) -> list[ir.Value]:
     """Call a Python function from numpy arrays to numpy arrays, at this point of the program."""
     inputs = [
-        _buffer(context.typed(value, aval)) for value, aval in zip(operands, avals_in, strict=True)
+        _buffer(context, context.typed(value, aval), aval)
+        for value, aval in zip(operands, avals_in, strict=True)
     ]
     outputs = [_allocate(context, aval) for aval in equation.avals_out]
     number = len(context.callbacks)
@@ -64,17 +64,22 @@ def call_host(
     return [_tensor(buffer) for buffer in outputs]
 
 
-def _buffer(tensor: ir.Value) -> ir.Value:
-    """A tensor's buffer, to be read only."""
-    tensor = to_signless(tensor)
-    shape = tensor_type(tensor)
-    memref = ir.MemRefType.get(shape.shape, shape.element_type)
-    attributes = {"read_only": ir.UnitAttr.get()}
-    return create("bufferization.to_buffer", [memref], [tensor], attributes).result
+def _buffer(context: LoweringContext, tensor: ir.Value, aval: Any) -> ir.Value:
+    """A buffer with a copy of an argument.
+
+    Never a view (`bufferization.to_buffer`): passes merge two views of a tensor into the first
+    one, and bufferization, which then sees no read after it, writes between the two.
+    """
+    buffer = _allocate(context, aval)
+    attributes = {"restrict": ir.UnitAttr.get(), "writable": ir.UnitAttr.get()}
+    create(
+        "bufferization.materialize_in_destination", [], [to_signless(tensor), buffer], attributes
+    )
+    return buffer
 
 
 def _allocate(context: LoweringContext, aval: Any) -> ir.Value:
-    """An uninitialised buffer for a result."""
+    """An uninitialised buffer for an array."""
     aval = jax_internals.physical_aval(aval)
     sizes = [context.size(size) for size in aval.shape]
     unknown = [size for size in sizes if not isinstance(size, int)]
