@@ -5,6 +5,7 @@ inside `stablehlo-to-linalg` is not a matter of taste: `stablehlo-convert-to-sig
 legalisation would silently turn every unsigned operation into a signed one.
 """
 
+from diastase_mlir.passes.accurate_math import accurate_math
 from diastase_mlir.passes.detensorize_scalars import detensorize_scalars
 from diastase_mlir.passes.quantum_to_runtime import quantum_to_runtime
 from diastase_mlir.passes.refuse_what_aborts import refuse_what_aborts
@@ -76,6 +77,7 @@ PIPELINE = Pipeline(
                 "lower-affine",
                 "convert-scf-to-cf",
                 "convert-complex-to-standard",
+                accurate_math,  # the next would be off for small arguments
                 "convert-math-to-llvm",
                 "convert-math-to-libm",
                 "convert-complex-to-llvm",

@@ -95,18 +95,17 @@ def _saturated(number: ir.Value, element: ir.Type, unsigned: bool) -> ir.Value:
 def lower_log1p(context: LoweringContext, equation: Equation, operand: ir.Value) -> list[ir.Value]:
     """For complex numbers; the pass that expands them loses half of the digits near zero."""
     aval = equation.avals_in[0]
-    return (
-        context.lower_function(_log1p, [aval], [operand])
-        if is_complex(aval.dtype)
-        else NotImplemented
-    )
+    if not is_complex(aval.dtype):
+        return NotImplemented
+    return context.lower_function(_log1p, [aval], [operand])
 
 
 def _log1p(number: jax.Array) -> tuple[jax.Array]:
-    """By `|1 + z|**2 - 1 = x (x + 2) + y**2`, unless that overflows."""
+    """By `|1 + z|**2 - 1 = x (x + 2) + y**2` where that is small and does not overflow."""
     x, y = lax.real(number), lax.imag(number)
-    moderate = lax.mul(x.dtype.type(0.5), lax.log1p(x * (x + 2) + y * y))
-    size = jnp.where(lax.max(lax.abs(x), lax.abs(y)) < 1e9, moderate, lax.log(lax.abs(number)))
+    excess = x * (x + 2) + y * y
+    near_one = 0.5 * lax.log1p(excess)
+    size = jnp.where(lax.abs(excess) < 0.5, near_one, lax.log(lax.abs(number + 1)))
     return (lax.complex(size, lax.atan2(y, x + 1)),)
 
 
