@@ -24,6 +24,7 @@ import jax
 from diastase.api.calls import LEAF_KEYS, leaf_key
 from diastase.api.errors import NotCallableError, NotCompiledError, RecompilationWarning
 from diastase.api.options import QjitOptions, Target, read_options
+from diastase.api.promotion import promoted
 from diastase.api.specialisations import (
     Arguments,
     Specialisations,
@@ -100,11 +101,18 @@ class QJIT:
     def _compile(self, arguments: Arguments) -> Compiled:
         """Find the program for these types of arguments, or compile it."""
         key = self._program_key(arguments)
-        if self._declared is not None and key not in self._specialisations:
+        return self._specialisations.program(key, lambda: self._build(arguments))
+
+    def _build(self, arguments: Arguments) -> Compiled:
+        """Trace for these types of arguments; compile unless a program that there is serves."""
+        traced = self._trace(arguments)
+        for compiled in self._specialisations.compiled():
+            serving = promoted(compiled, traced)
+            if serving is not None:
+                return serving
+        if self._declared is not None:
             self._warn_unless_declared(arguments)
-        return self._specialisations.program(
-            key, lambda: self._trace(arguments).lower().compile()
-        )
+        return traced.lower().compile()
 
     def _program_key(self, arguments: Arguments) -> Hashable:
         static = self._signature.static_key(arguments.call)
@@ -146,7 +154,7 @@ class QJIT:
         """Warn of a recompilation; weak types alone are no reason to, nor are JAX's settings."""
         given = (arguments.tree, tuple(_strong(aval) for aval in arguments.avals))
         if given != self._declared:
-            warnings.warn(_RECOMPILING, RecompilationWarning, stacklevel=5)
+            warnings.warn(_RECOMPILING, RecompilationWarning, stacklevel=8)
 
     # --- stages ----------------------------------------------------------------------------------
 

@@ -45,8 +45,11 @@ class Specialisations:
     _programs: dict[Hashable, "Future[Compiled]"] = field(default_factory=dict)
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
-    def __contains__(self, key: Hashable) -> bool:
-        return key in self._programs
+    def compiled(self) -> list[Compiled]:
+        """All programs that there are."""
+        with self._lock:
+            finished = [future for future in self._programs.values() if future.done()]
+        return [future.result() for future in finished if future.exception() is None]
 
     def program(self, key: Hashable, compile_program: Callable[[], Compiled]) -> Compiled:
         """Return the program of this key, compiled by whoever asks first."""

@@ -1,0 +1,70 @@
+"""A program compiled for floats serves ints where that is what JAX computes, and only there."""
+
+import warnings
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from diastase import RecompilationWarning, qjit
+
+
+def compiled_libraries(function):
+    return len({compiled.library for compiled in function._specialisations.compiled()})
+
+
+SHARED = {
+    "scaled": lambda x: x * 2.0,
+    "sine": lambda x: jnp.sin(x) * x,
+    "root": lambda x: jnp.sqrt(x) + jnp.exp(x),
+}
+NOT_SHARED = {
+    "doubled": lambda x: x * 2,
+    "floored": lambda x: x // 2 * 1.0,
+    "both": lambda x: (jnp.cos(x), x),
+    "typed": lambda x: jnp.float64(1.0) * (x.dtype == jnp.float64),
+}
+ARGUMENTS = {
+    "numbers": (2.5, 3),
+    "arrays": (jnp.array([0.5, 1.5]), jnp.array([3, -4])),
+    "32 bits": (jnp.array([0.5, 1.5]), jnp.array([3, -4], jnp.int32)),
+}
+
+
+def same(have, want):
+    have, want = jax.tree.leaves(have), jax.tree.leaves(want)
+    for left, right in zip(have, want, strict=True):
+        np.testing.assert_array_max_ulp(np.asarray(left), np.asarray(right), 2)
+        assert (left.dtype, left.weak_type) == (right.dtype, right.weak_type)
+
+
+@pytest.mark.parametrize("kind", ARGUMENTS)
+@pytest.mark.parametrize("name", [*SHARED, *NOT_SHARED])
+def test_promotion_is_what_jax_computes(name, kind):
+    program = {**SHARED, **NOT_SHARED}[name]
+    floats, integers = ARGUMENTS[kind]
+    function = qjit(program)
+    for given in (floats, integers, floats, integers):
+        same(function(given), jax.jit(program)(given))
+    if kind == "numbers":  # an integer array times 2.0 has a weak type, a float array has not
+        assert compiled_libraries(function) == (1 if name in SHARED else 2)
+
+
+def test_a_promoted_call_of_a_declared_function_does_not_warn():
+    sine = qjit(declared_sine)
+    doubled = qjit(declared_double)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert sine(1) == jnp.sin(1)
+    with pytest.warns(RecompilationWarning, match="recompiling") as caught:
+        assert doubled(1) == 2
+    assert caught[0].filename == __file__
+
+
+def declared_sine(x: float):
+    return jnp.sin(x)
+
+
+def declared_double(x: float):
+    return x + x
