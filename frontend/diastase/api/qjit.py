@@ -231,7 +231,7 @@ class QJIT:
 
     def __reduce__(self) -> str:
         """Copy and pickle like a function: by name, never by content."""
-        return self.__qualname__
+        return self.__dict__["__qualname__"]
 
     def __repr__(self) -> str:
         return f"<qjit {getattr(self, '__qualname__', self._signature.name)}>"
