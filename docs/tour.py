@@ -6,7 +6,7 @@ code, a loop around gates with a traced wire, a measurement.
 """
 
 import tempfile
-from pathlib import Path
+from contextlib import chdir
 
 import jax.numpy as jnp
 import numpy as np
@@ -51,10 +51,9 @@ def excerpt(text: str, lines: int = 40) -> None:
 
 def main() -> None:
     """Take the program through the stages one by one."""
-    with tempfile.TemporaryDirectory() as workspace:
-        compiled_program = qjit(
-            program, target="jaxpr", keep_intermediate="stage", workspace=workspace
-        )
+    # Intermediate IR is written to `compiled_program.workspace`, a folder below the current one.
+    with tempfile.TemporaryDirectory() as directory, chdir(directory):
+        compiled_program = qjit(program, target="jaxpr", keep_intermediate="stage")
 
         heading(1, "Traced", "frontend/diastase/tracing: Python run once on tracers")
         traced = compiled_program.trace(3, 0.5)
@@ -70,7 +69,7 @@ def main() -> None:
 
         heading(4, "After each stage", "the IR that keep_intermediate='stage' writes")
         compiled = lowered.compile()
-        for file in sorted(Path(workspace).rglob("*.mlir")):
+        for file in sorted(compiled_program.workspace.rglob("*.mlir")):
             print(f"\n--- {file.name}")
             excerpt(file.read_text(), 12)
 

@@ -1,0 +1,83 @@
+"""The table of all error classes in `errors.md`, made from the classes themselves.
+
+`python docs/error_table.py` writes it into the page; a test compares the two.
+"""
+
+import importlib
+import pkgutil
+from collections.abc import Iterator
+from pathlib import Path
+
+import diastase
+import diastase_mlir
+import diastase_runtime
+from diastase import DiastaseError
+
+PAGE = Path(__file__).with_name("errors.md")
+BEGIN, END = "<!-- table: begin (docs/error_table.py) -->\n", "<!-- table: end -->\n"
+
+MODULES = {
+    "diastase_runtime.errors": "While a program runs, or is loaded",
+    "diastase.errors": "While tracing: values and sizes known only at run time",
+    "diastase.tracing.argument_errors": "Arguments and results",
+    "diastase.tracing.control_flow_errors": "Control flow",
+    "diastase.tracing.quantum_errors": "Circuits",
+    "diastase.api.errors": "`qjit` and the stages",
+    "diastase_mlir.errors": "Compiling",
+    "diastase_mlir.kernels.language.errors": "Building the engine",
+}
+"""Modules that define errors, in the order of the page, with what they are about."""
+
+
+def subclasses(base: type) -> Iterator[type]:
+    """All classes derived from one, directly or not."""
+    for derived in base.__subclasses__():
+        yield derived
+        yield from subclasses(derived)
+
+
+def ours() -> list[type]:
+    """Every error and warning class that our packages define, base class included."""
+    for package in (diastase, diastase_mlir, diastase_runtime):
+        for module in pkgutil.walk_packages(package.__path__, f"{package.__name__}."):
+            importlib.import_module(module.name)
+    packages = ("diastase.", "diastase_mlir.", "diastase_runtime.")
+    warnings = [kind for kind in subclasses(UserWarning) if kind.__module__.startswith(packages)]
+    return sorted({*subclasses(DiastaseError), *warnings}, key=lambda kind: kind.__name__)
+
+
+def bases(kind: type) -> str:
+    """What else an error can be caught as: its bases other than `DiastaseError`."""
+    names = []
+    for base in kind.__bases__:
+        if base is not DiastaseError:
+            jax = base.__module__.startswith("jax")
+            names.append(f"`jax.errors.{base.__name__}`" if jax else f"`{base.__name__}`")
+    return ", ".join(names)
+
+
+def table() -> str:
+    """One section for each module, one row for each class."""
+    classes = ours()
+    assert {kind.__module__ for kind in classes} == MODULES.keys(), "add the new module to MODULES"
+    lines: list[str] = []
+    for module, title in MODULES.items():
+        lines += [f"### {title}", "", f"`{module}`", ""]
+        lines += ["| class | also a | when |", "|---|---|---|"]
+        for kind in classes:
+            if kind.__module__ == module:
+                when = (kind.__doc__ or "").splitlines()[0].replace("|", r"\|")
+                lines.append(f"| `{kind.__name__}` | {bases(kind)} | {when} |")
+        lines.append("")
+    return "\n".join(lines)
+
+
+def page() -> str:
+    """The page with a fresh table."""
+    before, rest = PAGE.read_text().split(BEGIN)
+    _, after = rest.split(END)
+    return f"{before}{BEGIN}\n{table()}\n{END}{after}"
+
+
+if __name__ == "__main__":
+    PAGE.write_text(page())

@@ -1,0 +1,98 @@
+"""Rules of the house about who imports what; `make imports` checks the layers themselves."""
+
+import ast
+import importlib
+import pkgutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+import diastase
+from diastase.primitives.define import PRIMITIVES
+from diastase_mlir.lowering.registry import lowered_primitives
+
+ROOT = Path(__file__).parents[1]
+LAYERS = {"frontend": "diastase", "mlir": "diastase_mlir", "runtime": "diastase_runtime"}
+SOURCES = {
+    str(file.relative_to(ROOT)): file for layer in LAYERS for file in (ROOT / layer).rglob("*.py")
+}
+
+# What only these may import, besides the standard library and the layers below.
+NEIGHBOURS = {
+    "jax._src": ["mlir/diastase_mlir/jax_internals.py"],
+    # bindings.py: for the type checker only, which finds no stubs in torch_mlir.
+    "jaxlib": ["mlir/diastase_mlir/jax_internals.py", "mlir/diastase_mlir/bindings.py"],
+    "torch_mlir": ["mlir/diastase_mlir/bindings.py"],
+    "pennylane": ["frontend/"],
+    "jax": ["frontend/", "mlir/"],
+    "llvmlite": ["mlir/"],
+}
+RUNTIME_MAY_IMPORT = sys.stdlib_module_names | {"numpy", "ml_dtypes", "diastase_runtime"}
+
+
+def imported_modules(source: Path) -> Iterator[str]:
+    """Every module that a file imports, by any name; `jax._src` as an attribute counts."""
+    for node in ast.walk(ast.parse(source.read_text())):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            assert node.module is not None, f"a relative import in {source}"
+            yield node.module
+            yield from (f"{node.module}.{alias.name}" for alias in node.names)
+        elif isinstance(node, ast.Attribute):
+            yield ast.unparse(node) if node.attr == "_src" else ""
+
+
+def is_within(module: str, package: str) -> bool:
+    return module == package or module.startswith(f"{package}.")
+
+
+@pytest.mark.parametrize("layer", LAYERS)
+def test_layers_are_no_packages(layer):
+    """`mlir/__init__.py` would hide the namespace package `mlir` of MLIR's own bindings."""
+    assert not (ROOT / layer / "__init__.py").exists()
+    assert (ROOT / layer / LAYERS[layer] / "__init__.py").exists()
+
+
+@pytest.mark.parametrize("neighbour", NEIGHBOURS)
+def test_a_dangerous_neighbour_has_one_door(neighbour):
+    allowed = tuple(NEIGHBOURS[neighbour])
+    importers = [
+        name
+        for name, source in SOURCES.items()
+        if any(is_within(module, neighbour) for module in imported_modules(source))
+    ]
+    assert importers, "nobody imports it: is the rule still needed?"
+    assert [name for name in importers if not name.startswith(allowed)] == []
+
+
+def test_the_runtime_needs_numpy_alone():
+    outside = {
+        (name, module)
+        for name, source in SOURCES.items()
+        if name.startswith("runtime/")
+        for module in imported_modules(source)
+        if module and module.partition(".")[0] not in RUNTIME_MAY_IMPORT
+    }
+    assert outside == set()
+
+
+def test_the_runtime_loads_no_compiler():
+    """Also not through what it imports."""
+    program = "import sys, diastase_runtime; print(*sys.modules)"
+    run = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=True
+    )
+    loaded = {module.partition(".")[0] for module in run.stdout.split()}
+    assert not loaded & {"jax", "jaxlib", "torch_mlir", "pennylane", "llvmlite", "scipy"}
+
+
+def test_every_primitive_of_ours_has_a_lowering_rule():
+    for module in pkgutil.walk_packages(diastase.__path__, "diastase."):
+        importlib.import_module(module.name)
+    assert PRIMITIVES
+    assert PRIMITIVES.keys() - lowered_primitives() == set()
+    assert all(name == record.primitive.name for name, record in PRIMITIVES.items())

@@ -1,0 +1,138 @@
+"""What the documentation says is so: its programs run, its links lead somewhere."""
+
+import re
+import runpy
+from pathlib import Path
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pennylane as qml
+import pytest
+
+from diastase import cond, for_loop, qjit
+
+ROOT = Path(__file__).parents[1]
+PAGES = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")])
+LINK = re.compile(r"\]\((?!https?://)([^)#]+)(?:#([^)]*))?\)")
+BLOCK = re.compile(r"^```python\n(.*?)^```", re.DOTALL | re.MULTILINE)
+PATH = re.compile(r"`((?:frontend|mlir|runtime|docs|tests|examples|benchmarks)/[\w./-]*)`")
+
+
+def page_name(page: Path) -> str:
+    return str(page.relative_to(ROOT))
+
+
+@pytest.mark.parametrize("page", PAGES, ids=page_name)
+def test_links_lead_somewhere(page):
+    targets = [page.parent / target for target, _ in LINK.findall(page.read_text())]
+    assert [str(target) for target in targets if not target.exists()] == []
+
+
+@pytest.mark.parametrize("page", sorted((ROOT / "docs").glob("*.md")), ids=page_name)
+def test_files_that_are_named_exist(page):
+    """Not in decisions, which are history; `<name>` marks what a reader is to fill in."""
+    named = PATH.findall(page.read_text())
+    assert [name for name in named if not (ROOT / name).exists()] == []
+
+
+def test_every_page_is_in_the_index():
+    index = (ROOT / "docs" / "index.md").read_text()
+    linked = {target for target, _ in LINK.findall(index)}
+    assert {page.name for page in (ROOT / "docs").glob("*.md")} - {"index.md"} <= linked
+
+
+def test_the_program_of_the_readme():
+    (source,) = BLOCK.findall((ROOT / "README.md").read_text())
+    names: dict = {}
+    exec(compile(source, "README.md", "exec"), names)
+    compiled = names["circuit"]
+    interpreted = qml.QNode(compiled.original_function.func, qml.device("default.qubit", wires=2))
+    for angles in (jnp.array([0.1, 0.2, 0.3]), jnp.array([1.5])):
+        jax.tree.map(
+            lambda a, b: np.testing.assert_allclose(a, b, atol=1e-12),
+            compiled(angles),
+            interpreted(angles),
+        )
+
+
+def test_the_tour(capsys):
+    """It compares its results with PennyLane's by itself."""
+    runpy.run_path(str(ROOT / "docs" / "tour.py"), run_name="__main__")
+    printed = capsys.readouterr().out
+    assert "as PennyLane says" in printed
+    assert "\n--- 00_capture.mlir" in printed
+
+
+@pytest.mark.parametrize("page", sorted((ROOT / "docs").glob("*.md")), ids=page_name)
+def test_programs_in_the_docs_run(page):
+    """Blocks marked `python` of one page share their names, as in one session."""
+    names: dict = {"__name__": page.stem}
+    for source in BLOCK.findall(page.read_text()):
+        exec(compile(source, page_name(page), "exec"), names)
+
+
+def resized(n, **options):
+    @for_loop(0, 2, 1, **options)
+    def grow(i, x):
+        return jnp.ones(x.shape[0] + 1)
+
+    return grow(jnp.ones(n))
+
+
+def branches(n, m):
+    @cond(n > 2)
+    def choice():
+        return jnp.ones(n)
+
+    @choice.otherwise
+    def other():
+        return jnp.ones(m)
+
+    return choice()
+
+
+REFUSED_SIZES = [
+    ("NegativeSizeError", lambda n: jnp.ones(n - 5), (3,)),
+    ("SizeMismatchError", lambda n: jnp.max(jnp.ones(n)), (0,)),
+    ("SizeMismatchError", lambda n: jnp.ones(n)[0], (0,)),
+    ("SizeMismatchError", lambda n: jnp.argmax(jnp.ones(n)), (0,)),
+    ("SizeMismatchError", lambda n: jax.lax.dynamic_slice(jnp.ones(n), (0,), (3,)), (2,)),
+    ("SizeMismatchError", lambda n, m: jnp.arange(n).reshape(m), (5, 2)),
+    ("SizeMismatchError", lambda a: jnp.nonzero(a)[0], (jnp.zeros(3),)),
+    ("OutOfMemoryError", lambda n: jnp.ones(n), (2**50,)),
+    ("UndecidableDimensionError", lambda n: 1 if jnp.ones(n).shape[0] >= 2 else 0, (3,)),
+    ("UndecidableDimensionError", lambda n: 1 if jnp.ones(n).shape[0] == 2 else 0, (3,)),
+    ("UndecidableDimensionError", lambda n: jnp.squeeze(jnp.ones((n, 1))), (3,)),
+    ("UndecidableDimensionError", lambda n: jnp.ones(n).reshape(2, -1), (4,)),
+    ("TracedIndexError", lambda n: [0 for _ in range(n)], (3,)),
+    ("TracedIndexError", lambda n: [0 for _ in range(jnp.ones(n).shape[0])], (3,)),
+    ("TracedIndexError", lambda n: len(jnp.ones(n)), (3,)),
+    ("TracedMaskError", lambda a: a[a > 0], (jnp.ones(3),)),
+    ("MappedSizeError", jax.vmap(lambda n: jnp.ones(n).sum()), (jnp.arange(3),)),
+    (
+        "SizeEscapesError",
+        lambda n: jax.lax.scan(lambda c, x: (c, jnp.ones(c)), n, jnp.ones(3))[1],
+        (2,),
+    ),
+    ("ResizingError", lambda n: resized(n), (2,)),
+    ("ResizingError", lambda n: resized(n, allow_array_resizing=True), (2,)),
+    ("ResizingError", lambda n: resized(n, experimental_preserve_dimensions=False), (2,)),
+    ("BranchTypeError", branches, (3, 4)),
+    ("TypeError", lambda n, m: jnp.ones(n) + jnp.ones(m), (3, 3)),
+    ("TypeError", lambda n: jnp.ones(n) + jnp.ones(3), (3,)),
+]
+"""The table of `dynamic-shapes.md`, row by row; `abstracted_axes` is no option of a call."""
+
+
+@pytest.mark.parametrize(("error", "function", "arguments"), REFUSED_SIZES)
+def test_what_the_page_on_sizes_says_raises(error, function, arguments):
+    assert f"`{error}`" in (ROOT / "docs" / "dynamic-shapes.md").read_text()
+    with pytest.raises(Exception) as caught:  # noqa: PT011
+        qjit(function)(*arguments)
+    assert type(caught.value).__name__ == error
+
+
+def test_the_table_of_errors():
+    made = runpy.run_path(str(ROOT / "docs" / "error_table.py"))
+    assert made["page"]() == made["PAGE"].read_text(), "run: python docs/error_table.py"
