@@ -42,6 +42,7 @@ from jax._src.lax import lax, slicing
 from jax._src.lax.control_flow import conditionals, loops
 from jax._src.lib import xla_client
 from jax._src.numpy import array_creation, hijax, indexing, lax_numpy, reductions, ufuncs
+from jax._src.random import prng
 from jax._src.random import threefry2x32 as _threefry
 from jax._src.sharding_impls import ShardingContext
 from jax._src.state import discharge
@@ -750,6 +751,7 @@ HookPoint = Literal[
     "reduction",
     "repeat",
     "searchsorted",
+    "split",
     "length",
     "largest",
     "smallest",
@@ -776,6 +778,7 @@ _HOOK_POINTS: Mapping[HookPoint, Sequence[tuple[Any, str]]] = {
         for name in ("searchsorted_via_expand", "searchsorted")
         if hasattr(hijax, name)
     ],
+    "split": [(prng, "random_split")],
     # Not attributes of the module: globals that shadow the built-ins inside it.
     "length": [(lax_numpy, "len")],
     "largest": [(lax_numpy, "max")],

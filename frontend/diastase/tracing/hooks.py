@@ -267,6 +267,11 @@ def _length(_: DimensionTable, original: Original, sequence: Any) -> Any:
     return shape[0] if shape and is_symbolic(shape[0]) else original(sequence)
 
 
+def _split(table: DimensionTable, original: Original, keys: Any, shape: Sequence[Any]) -> Any:
+    """`jax.random.split(key, n)`, which takes its shape unseen."""
+    return original(keys, shape=tuple(table.size(s) if is_size_like(s) else s for s in shape))
+
+
 def _extreme(of_sizes: Callable[[Any, Any], Any]) -> Overlay:
     """`max` and `min` of Python in JAX's own code, which would choose while tracing."""
 
@@ -294,6 +299,7 @@ OVERLAYS: Mapping[HookPoint, Overlay] = {
     "reduction": _reduction,
     "repeat": _repeat,
     "searchsorted": _searchsorted,
+    "split": _split,
     "length": _length,
     "largest": _extreme(max_dim),
     "smallest": _extreme(min_dim),
