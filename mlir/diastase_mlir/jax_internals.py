@@ -10,6 +10,9 @@ jaxpr; for our modules both must go through our walker. The three functions of
 JAX's original. Plain JAX, in this thread or another, is therefore never disturbed.
 """
 
+# Private names are what this module is for.
+# pyright: reportPrivateUsage=false, reportPrivateImportUsage=false
+
 import builtins
 import itertools
 import operator
@@ -305,6 +308,20 @@ def without_references(jaxpr: ClosedJaxpr) -> ClosedJaxpr:
     if not any(isinstance(effect, core.InternalMutableArrayEffect) for effect in jaxpr.effects):
         return jaxpr
     return discharge.discharge_state(jaxpr)
+
+
+# --- lowering: loops ------------------------------------------------------------------------------
+
+
+def scan_counts(params: Mapping[str, Any]) -> tuple[int, int]:
+    """How many operands of a `scan` are constants, and how many are carried, out of its parameters.
+
+    From jax 0.12 on, the parameter `ft_in` says which operands are which; no numbers are given.
+    """
+    if "ft_in" not in params:
+        return params["num_consts"], params["num_carry"]
+    constants, carry, _ = params["ft_in"].unpack()
+    return len(constants), len(carry)
 
 
 # --- lowering: host calls -------------------------------------------------------------------------

@@ -6,8 +6,8 @@ programs, so eager PennyLane is never disturbed, in this thread or another:
 - `QNode.__call__`: PennyLane offers compilers no way to take over a call of a QNode.
 - `QueuingManager.append`: an operator applied while nothing records leaves no trace in PennyLane.
 
-A name of JAX's is put back for PennyLane: `jax.core.is_concrete`, which PennyLane 0.45 still calls
-for every tracer and which JAX has dropped with 0.12.
+Names that JAX has dropped with 0.12 are put back into `jax.core`: PennyLane 0.45 still calls them,
+`is_concrete` for every tracer.
 
 `CircuitQueue` is the queue in which we record: it knows for each operator where it was applied,
 and in which JAX trace, and it tells when PennyLane takes an operator back.
@@ -22,6 +22,7 @@ from typing import Any
 
 import jax
 import pennylane as qml
+from jax.extend.core import concrete_or_error
 from pennylane.measurements import MeasurementProcess
 from pennylane.queuing import AnnotatedQueue, QueuingManager, WrappedObj
 
@@ -30,7 +31,8 @@ from diastase.tracing.regions import current_scope
 from diastase_mlir.diagnostics import is_user_file, user_span
 from diastase_mlir.jax_internals import current_source_info, current_trace, is_concrete
 
-vars(jax.core).setdefault("is_concrete", is_concrete)
+for _name, _function in (("is_concrete", is_concrete), ("concrete_or_error", concrete_or_error)):
+    vars(jax.core).setdefault(_name, _function)
 
 QNodeHandler = Callable[[qml.QNode, tuple[Any, ...], dict[str, Any]], Any]
 

@@ -128,8 +128,8 @@ def _choose(active: ir.Value, new: ir.Value, old: ir.Value, count: int) -> ir.Va
 def lower_scan(context: LoweringContext, equation: Equation, *operands: ir.Value) -> Values:
     """A loop over the leading axis of arrays, that stacks what each step gives."""
     params = equation.params
-    count = params["num_carry"]
-    constants, carry, stacked = split(operands, params["num_consts"], count)
+    constant_count, count = jax_internals.scan_counts(params)
+    constants, carry, stacked = split(operands, constant_count, count)
     jaxpr, length = params["jaxpr"], context.dimension(params["length"])
     carry = typed_carry(context, carry, equation.avals_out[:count])
     outputs = [_empty_array(context, aval) for aval in equation.avals_out[count:]]
