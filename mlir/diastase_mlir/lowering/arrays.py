@@ -124,6 +124,21 @@ def lower_slice(context: LoweringContext, equation: Equation, operand: ir.Value)
     return [extract_slice(to_signless(operand), offsets, sizes, steps)]
 
 
+@lowers("split")
+def lower_split(context: LoweringContext, equation: Equation, operand: ir.Value) -> list[ir.Value]:
+    """Consecutive parts along an axis."""
+    axis, operand = equation.params["axis"], to_signless(operand)
+    parts: list[ir.Value] = []
+    start: Any = 0
+    for extent, aval in zip(equation.params["sizes"], equation.avals_out, strict=True):
+        sizes = [context.size(size) for size in aval.shape]
+        offsets: list[Size] = [0] * len(sizes)
+        offsets[axis] = context.size(start)
+        parts.append(extract_slice(operand, offsets, sizes, [1] * len(sizes)))
+        start = start + extent
+    return parts
+
+
 @lowers("dynamic_slice")
 def lower_dynamic_slice(
     context: LoweringContext, equation: Equation, operand: ir.Value, *starts: ir.Value

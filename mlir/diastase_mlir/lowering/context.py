@@ -10,7 +10,7 @@ What it keeps:
   knows whether its condition has to watch for one.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
@@ -106,7 +106,7 @@ class LoweringContext:
         return self.dimensions.size(dimension)
 
     @contextmanager
-    def region(self, block: ir.Block) -> Iterator[None]:
+    def region(self, block: ir.Block) -> Generator[None]:
         """Emit at the end of a block; dimension symbols defined inside stay inside."""
         with ir.InsertionPoint(block), self.dimensions.scope():
             yield
@@ -124,7 +124,7 @@ class LoweringContext:
         return self._lower_open(inner, values, operands)
 
     @contextmanager
-    def at_line_of(self, equation: Equation) -> Iterator[Span | None]:
+    def at_line_of(self, equation: Equation) -> Generator[Span | None]:
         """Lower an equation; one without a line of the user's counts as on the enclosing one."""
         outer = self.span
         self.span = span_of(equation.source_info) or outer

@@ -9,7 +9,7 @@ never is: a program whose sizes are negative has recorded an error (`assert_size
 them, and goes on with empty arrays.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -43,7 +43,7 @@ class Dimensions:
         self._values: dict[str, ir.Value] = {}
 
     @contextmanager
-    def scope(self) -> Iterator[None]:
+    def scope(self) -> Generator[None]:
         """Forget, on leaving, the symbols defined inside."""
         outer = dict(self._values)
         try:

@@ -12,6 +12,7 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 import numpy as np
+from jax.core import ShapedArray
 from jax.extend.core import ClosedJaxpr, Jaxpr
 
 from diastase_mlir import jax_internals
@@ -106,7 +107,7 @@ def run_on_host(
     """Evaluate the equation's primitive by eager JAX when the program runs."""
     symbols = sorted(symbols_in(equation.params))
     sizes = [number_tensor(context.dimensions.symbol(symbol)) for symbol in symbols]
-    size_aval = jax.core.ShapedArray((), np.dtype(np.int64))
+    size_aval = ShapedArray((), np.dtype(np.int64))
     avals_in = [*equation.avals_in, *[size_aval] * len(symbols)]
     function = _eager(equation, symbols)
     return call_host(context, equation, function, [*operands, *sizes], avals_in)

@@ -136,12 +136,13 @@ def lower_gather(
         offset = [position[axis] for axis in numbers.offset_dims]
         placement = place(context, windows, indices, batch, unsigned, clip=fill is None)
 
-        def read() -> Values:
-            return [extract(operand, within(windows, placement.start, offset))]
+        def read() -> ir.Value:
+            return extract(operand, within(windows, placement.start, offset))
 
         if fill is None or not placement.inside:
-            return read()[0]
-        return if_else(context, all_of(placement.inside), [element], read, lambda: [fill])[0]
+            return read()
+        inside, otherwise = all_of(placement.inside), [fill]
+        return if_else(context, inside, [element], lambda: [read()], lambda: otherwise)[0]
 
     return [generate([context.size(size) for size in result_shape], element, formula)]
 

@@ -26,7 +26,9 @@ _ANY_SHAPE = (
     "broadcast_in_dim concatenate dot_general iota reduce transpose return constant".split()
 )
 
-_STATIC_SHAPE = "reshape reverse slice pad reduce_precision bitcast_convert convolution".split()
+_STATIC_SHAPE = """
+    bitcast_convert convolution pad reduce_precision reduce_window reshape reverse slice
+""".split()
 
 _CHLO = """
     acos acosh asin asinh atan atanh bessel_i1e broadcast_add broadcast_and broadcast_atan2
@@ -45,6 +47,9 @@ CONVERTIBLE = frozenset(
 
 CONVERTIBLE_STATIC = frozenset(f"stablehlo.{name}" for name in _STATIC_SHAPE)
 """Those it converts where all shapes are known."""
+
+NEEDS_ELEMENTS = CONVERTIBLE_STATIC | {"stablehlo.reduce"}
+"""Those that it leaves over or refuses where the operand is known to be empty."""
 
 CHECKED_DIALECTS = ("stablehlo.", "chlo.", "mhlo.", "sdy.", "shape.")
 """Operations of other dialects are emitted by our own rules only, and always convertible."""
@@ -94,8 +99,8 @@ def _is_known(operation: ir.Operation) -> bool:
         _declare_expansion(operation)
     if name in ("func.call", "stablehlo.custom_call"):
         return False
-    if name == "stablehlo.reduce" and _is_empty(operation.operands[0]):
-        return False  # left over by the pipeline
+    if name in NEEDS_ELEMENTS and _is_empty(operation.operands[0]):
+        return False
     if not name.startswith(CHECKED_DIALECTS) or name in CONVERTIBLE:
         return True
     return name in CONVERTIBLE_STATIC and _is_static(operation)

@@ -9,25 +9,26 @@ The last way always works, so nothing that JAX runs on the CPU is refused.
 """
 
 from collections.abc import Sequence
+from typing import Any
 
 from diastase_mlir import jax_internals
 from diastase_mlir.diagnostics import at
 from diastase_mlir.errors import LoweringError
 from diastase_mlir.jax_internals import ir
-
-# Imported for their rules, which register themselves.
-from diastase_mlir.lowering import arrays as _arrays  # noqa: F401
-from diastase_mlir.lowering import callbacks as _callbacks  # noqa: F401
-from diastase_mlir.lowering import control_flow as _control_flow  # noqa: F401
-from diastase_mlir.lowering import counted_loops as _counted_loops  # noqa: F401
-from diastase_mlir.lowering import indexing as _indexing  # noqa: F401
-from diastase_mlir.lowering import linear_algebra as _linear_algebra  # noqa: F401
-from diastase_mlir.lowering import measurement as _measurement  # noqa: F401
-from diastase_mlir.lowering import quantum as _quantum  # noqa: F401
-from diastase_mlir.lowering import random as _random  # noqa: F401
-from diastase_mlir.lowering import reductions as _reductions  # noqa: F401
-from diastase_mlir.lowering import sizes as _sizes  # noqa: F401
-from diastase_mlir.lowering import sorting as _sorting  # noqa: F401
+from diastase_mlir.lowering import (
+    arrays,
+    callbacks,
+    control_flow,
+    counted_loops,
+    indexing,
+    linear_algebra,
+    measurement,
+    quantum,
+    random,
+    reductions,
+    sizes,
+    sorting,
+)
 from diastase_mlir.lowering.arithmetic import has_half_floats, lower_widened
 from diastase_mlir.lowering.context import LoweringContext
 from diastase_mlir.lowering.fitting import lower_if_it_fits, undecided
@@ -35,6 +36,22 @@ from diastase_mlir.lowering.host import run_on_host
 from diastase_mlir.lowering.jax_rules import lower_by_jax
 from diastase_mlir.lowering.registry import Equation, Value, rule_of
 from diastase_runtime.errors import Span
+
+RULE_MODULES = (
+    arrays,
+    callbacks,
+    control_flow,
+    counted_loops,
+    indexing,
+    linear_algebra,
+    measurement,
+    quantum,
+    random,
+    reductions,
+    sizes,
+    sorting,
+)
+"""Imported so that their rules register themselves."""
 
 CALLS = {
     "jit": "jaxpr",
@@ -46,6 +63,8 @@ CALLS = {
     "custom_vjp_call": "call_jaxpr",
     "custom_vjp_call_jaxpr": "fun_jaxpr",
     "checkpoint": "jaxpr",
+    "remat2": "jaxpr",
+    "composite": "jaxpr",
     "custom_lin": "call_jaxpr",
 }
 """Primitives that call a jaxpr on their operands, and the parameter that holds it."""
@@ -109,5 +128,6 @@ def _has_keys(equation: Equation) -> bool:
 def _location(name: str, span: Span | None) -> ir.Location:
     """The user's line, under the name of the primitive; the surrounding one where unknown."""
     if span is None:
-        return ir.Location.current
+        surrounding: Any = ir.Location.current
+        return surrounding
     return ir.Location.name(name, childLoc=ir.Location.file(span.file, span.line, 0))

@@ -42,6 +42,8 @@ ARRAYS = {
     "dynamic_slice": (lambda v, i: lax.dynamic_slice(v, (i[2],), (2,)), V, I),
     "dynamic_update_slice": (lambda v, i: lax.dynamic_update_slice(v, v[:2], (i[2],)), V, I),
     "split": (lambda v: jnp.split(v, 2), V),
+    "split_uneven": (lambda a: lax.split(a, (1, 2), axis=1), A),
+    "empty_split": (lambda a: jnp.split(a, 3, axis=1), EMPTY),
     "where": (lambda a: jnp.where(a > 0, a, -a), A),
     "meshgrid": (lambda v: jnp.meshgrid(v, v[:2]), V),
     "tril": (lambda a: (jnp.tril(a), jnp.triu(a, 1)), SQUARE),
@@ -73,6 +75,14 @@ REDUCTIONS = {
     "cumulative_reversed": (lambda v: (lax.cummax(v, reverse=True), lax.cummin(v)), V),
     "cumlogsumexp": (lax.cumlogsumexp, V),
     "logsumexp": (jax.scipy.special.logsumexp, A),
+    "window_maximum": (
+        lambda a: lax.reduce_window(a, -jnp.inf, lax.max, (2, 2), (1, 2), "SAME"),
+        A,
+    ),
+    "window_derivative": (
+        jax.grad(lambda v: lax.reduce_window(v, -jnp.inf, lax.max, (2,), (1,), "SAME").sum()),
+        V,
+    ),
     "any_all": (lambda a: (jnp.any(a > 6), jnp.all(a > 6, axis=0)), A),
     "bits": (lambda a: lax.reduce_xor(a, axes=(0,)), I),
     "custom": (lambda a: lax.reduce(a, 0.0, lambda x, y: x + y * y, (1,)), A),
@@ -139,6 +149,24 @@ DERIVATIVES = {
     "custom_jvp": (jax.grad(lambda v: jax.nn.relu(v).sum()), V),
     "checkpoint": (jax.grad(jax.checkpoint(lambda v: jnp.sin(v).sum())), V),
     "softmax": (jax.nn.softmax, A),
+    "remat_policy": (
+        jax.grad(
+            jax.checkpoint(
+                lambda a: jnp.sin(a @ a).sum(), policy=jax.checkpoint_policies.dots_saveable
+            )
+        ),
+        SQUARE,
+    ),
+    "composite": (lambda v: lax.composite(lambda x: x * 2, name="a.b")(v), V),
+    "custom_root": (
+        lambda v: lax.custom_root(
+            lambda x: x**2 - v.sum(),
+            1.0,
+            lambda f, x: lax.fori_loop(0, 9, lambda i, y: y - f(y) / (2 * y), x),
+            lambda g, y: y / g(1.0),
+        ),
+        V,
+    ),
     "grad_through_solve": (jax.grad(lambda a: jnp.linalg.solve(a, a[0]).sum()), SQUARE),
 }
 
