@@ -15,8 +15,12 @@ from diastase.api.errors import (
     CompiledTransformError,
     StructureMismatchError,
 )
-from diastase.tracing.argument_errors import AbstractArgumentError, UnsupportedArgumentError
-from diastase_mlir.jax_internals import Tracer, abstract_value, structure_differences
+from diastase.tracing.argument_errors import (
+    AbstractArgumentError,
+    SymbolicArgumentError,
+    UnsupportedArgumentError,
+)
+from diastase_mlir.jax_internals import Tracer, abstract_value, is_symbolic, structure_differences
 
 
 class Expected(Protocol):
@@ -67,6 +71,8 @@ def type_of_leaf(leaf: Any, function: str, argument: str, *, may_be_type: bool =
         raise AbstractArgumentError(
             function=function, argument=argument, type=type(leaf).__qualname__
         )
+    if any(map(is_symbolic, aval.shape)):
+        raise SymbolicArgumentError(function=function, argument=argument, type=aval.str_short())
     return aval
 
 

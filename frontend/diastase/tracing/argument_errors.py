@@ -48,6 +48,22 @@ class AbstractArgumentError(DiastaseError, TypeError):
 
 
 @dataclass(eq=False, kw_only=True)
+class SymbolicArgumentError(DiastaseError, NotImplementedError):
+    """An argument whose type has a symbolic size: `f.trace(jax.ShapeDtypeStruct(shape, float))`.
+
+    Sizes that are computed in the program may be traced; those of its arguments are part of the
+    types that it is compiled for, until `abstracted_axes` comes.
+    """
+
+    title: ClassVar[str] = "Not supported yet"
+    message: ClassVar[str] = "argument {argument} of {function} has the symbolic type {type}"
+    help: ClassVar[str] = "give numbers for its sizes; a program is compiled for each set of sizes"
+    function: str
+    argument: str
+    type: str
+
+
+@dataclass(eq=False, kw_only=True)
 class TracerArgumentError(DiastaseError, TypeError):
     """A compiled function inside one of JAX's transformations.
 
