@@ -6,14 +6,14 @@ dialect modules and the few functions below from here.
 
 `session` lends the process's one context. MLIR interns types, attributes and locations in a
 context for its whole life, so the context is replaced after some uses to bound memory; nothing
-that belongs to it may be kept after the session ends.
+that belongs to it may be kept after the session ends, but for the pass managers kept here.
 """
 
 import threading
-from collections.abc import Generator, Sequence
+from collections.abc import Generator, Iterable
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 from torch_mlir import rewrite
 
@@ -46,7 +46,8 @@ else:
     from torch_mlir.passmanager import PassManager
 
 __all__ = [
-    "PassManager",
+    "CHLO",
+    "Loadable",
     "arith",
     "bufferization",
     "ext",
@@ -55,8 +56,10 @@ __all__ = [
     "irdl",
     "linalg",
     "llvm",
+    "load",
     "memref",
     "rewrite",
+    "run_passes",
     "scf",
     "session",
     "tensor",
@@ -64,7 +67,14 @@ __all__ = [
 ]
 
 USES_OF_A_CONTEXT = 200
-"""A new context costs 5 ms; one use leaves some 10 kB of interned objects behind."""
+"""A new context with its passes costs 10 ms; one use leaves some 10 kB behind."""
+
+_CREATED_FROM_PYTHON = (
+    "arith", "bufferization", "complex", "func", "irdl", "linalg", "llvm", "math", "memref", "scf",
+    "tensor",
+)  # fmt: skip
+"""Dialects whose operations our passes make. Parsers and MLIR's passes load what they need; a
+context with all of the wheel's dialects takes 7 ms, and each `canonicalize` in it 0.3 ms more."""
 
 _stablehlo.register_stablehlo_passes()
 
@@ -73,13 +83,39 @@ _stablehlo.register_stablehlo_passes()
 _globals.append_dialect_search_prefix("diastase_mlir.dialects")
 
 
+class Loadable(Protocol):
+    """A dialect that is loaded into a context when a module needs it."""
+
+    DIALECT_NAMESPACE: str
+
+    def load(self) -> None:
+        """Load it into the current context, in which it is not yet."""
+        ...
+
+
+class _Chlo:
+    """StableHLO's client dialect: has no register function, but is what a pass depends on."""
+
+    DIALECT_NAMESPACE = "chlo"
+
+    def load(self) -> None:
+        _torchMlir.register_dialect(ir.Context.current)
+        with ir.Location.unknown():
+            module = ir.Module.parse("func.func private @load_chlo()")
+        run_passes("func.func(convert-torch-to-stablehlo)", module)
+
+
+CHLO: Loadable = _Chlo()
+
+
 @dataclass
 class _Shared:
     """The context in use; bindings hold the GIL while they work, so one lock costs nothing."""
 
     lock: threading.RLock = field(default_factory=threading.RLock)
     context: ir.Context | None = None
-    dialects: tuple[type[ext.Dialect], ...] = ()
+    pass_managers: dict[tuple[str, bool], PassManager] = field(default_factory=dict)
+    """By passes, and whether they are verified; made once, as it takes longer than most runs."""
     uses: int = 0
     depth: int = 0
 
@@ -88,42 +124,51 @@ _shared = _Shared()
 
 
 @contextmanager
-def session(dialects: Sequence[type[ext.Dialect]] = ()) -> Generator[ir.Context]:
-    """Enter the MLIR context, with these dialects of ours loaded, for one thread at a time."""
+def session(dialects: Iterable[Loadable] = ()) -> Generator[ir.Context]:
+    """Enter the MLIR context, with at least these dialects loaded, for one thread at a time."""
     with _shared.lock:
-        _renew(tuple(dialects))
+        _renew()
         assert _shared.context is not None
         _shared.depth += 1
         try:
             with _shared.context:
+                load(dialects)
                 yield _shared.context
         finally:
             _shared.depth -= 1
 
 
-def _renew(dialects: tuple[type[ext.Dialect], ...]) -> None:
-    """Make a fresh context where there is none, it is worn out, or it lacks a dialect."""
-    missing = not set(dialects) <= set(_shared.dialects)
-    worn = _shared.uses >= USES_OF_A_CONTEXT and _shared.depth == 0
-    _shared.uses += 1
-    if _shared.context is not None and not worn and not missing:
-        return
-    _shared.context = context = _new_context()
-    _shared.dialects, _shared.uses = dialects, 0
-    with context:
-        for dialect in dialects:
+def load(dialects: Iterable[Loadable]) -> None:
+    """Load those of the dialects that this session's context does not have yet."""
+    for dialect in dialects:
+        if not ir.Context.current.is_dialect_loaded(dialect.DIALECT_NAMESPACE):
             dialect.load()
 
 
+def run_passes(passes: str, module: ir.Module, *, verified: bool = True) -> None:
+    """Run passes, given in textual form, in a session; with `verified`, check after each."""
+    manager = _shared.pass_managers.get((passes, verified))
+    if manager is None:
+        manager = PassManager.parse(f"builtin.module({passes})")
+        manager.enable_verifier(verified)
+        _shared.pass_managers[passes, verified] = manager
+    manager.run(module.operation)
+
+
+def _renew() -> None:
+    """Make a fresh context where there is none, or it is worn out and nobody uses it."""
+    worn = _shared.uses >= USES_OF_A_CONTEXT and _shared.depth == 0
+    _shared.uses += 1
+    if _shared.context is None or worn:
+        _shared.pass_managers.clear()
+        _shared.context, _shared.uses = _new_context(), 0
+
+
 def _new_context() -> ir.Context:
-    """Make a context in which StableHLO, CHLO and every upstream dialect can be used."""
-    context = ir.Context()
+    """Make a context in which StableHLO and every upstream dialect can be used."""
+    context = ir.Context(load_on_create_dialects=[])
     context.enable_multithreading(False)  # our functions are small; threads would only cost
+    for dialect in _CREATED_FROM_PYTHON:
+        context.get_dialect_descriptor(dialect)
     _stablehlo.register_dialect(context)
-    _torchMlir.register_dialect(context)
-    with context, ir.Location.unknown():
-        # CHLO has no register function of its own, but this pass depends on it and loads it.
-        module = ir.Module.parse("func.func private @load_chlo()")
-        load_chlo = "builtin.module(func.func(convert-torch-to-stablehlo))"
-        PassManager.parse(load_chlo).run(module.operation)
     return context

@@ -18,7 +18,7 @@ from diastase_mlir.codegen.link import link
 from diastase_mlir.codegen.llvm_text import for_llvmlite
 from diastase_mlir.codegen.machine import InvalidLLVMError, emit_object, optimised
 from diastase_mlir.codegen.memory import with_memory
-from diastase_mlir.dialects import DIALECTS
+from diastase_mlir.dialects import parse
 from diastase_mlir.dumps import Dumps
 from diastase_mlir.kernels import engine_library
 from diastase_mlir.lowered import LoweredModule
@@ -67,7 +67,7 @@ def compile_module(lowered: LoweredModule, options: CompileOptions) -> Compilati
             found = store.find(key) if wanted else None
         if found is not None:
             return Compilation(_of_program(found, lowered), True, clock.timings)
-    with session(DIALECTS):
+    with session():
         with clock.stage("parse"):
             module = _parse(lowered, options)
         linked = _to_llvm_ir(module, lowered, options, clock)
@@ -85,7 +85,7 @@ def compile_module(lowered: LoweredModule, options: CompileOptions) -> Compilati
 
 def llvm_dialect_text(lowered: LoweredModule, options: CompileOptions) -> str:
     """Return the module after the whole pipeline, in MLIR's `llvm` dialect."""
-    with session(DIALECTS):
+    with session():
         module = _parse(lowered, options)
         _run_passes(module, lowered, options, _Clock())
         return str(module)
@@ -94,7 +94,7 @@ def llvm_dialect_text(lowered: LoweredModule, options: CompileOptions) -> str:
 def llvm_ir_text(lowered: LoweredModule, options: CompileOptions) -> str:
     """Return the optimised LLVM IR that machine code is made from."""
     clock = _Clock()
-    with session(DIALECTS):
+    with session():
         module = _parse(lowered, options)
         linked = _to_llvm_ir(module, lowered, options, clock)
     with optimised(linked.text, EXPORTED) as optimised_module:
@@ -104,7 +104,7 @@ def llvm_ir_text(lowered: LoweredModule, options: CompileOptions) -> str:
 def _parse(lowered: LoweredModule, options: CompileOptions) -> ir.Module:
     """Read the module into this session; the dialects' verifiers run here for the first time."""
     try:
-        return ir.Module.parse(lowered.bytecode)
+        return parse(lowered.bytecode)
     except ir.MLIRError as error:
         raise write_input(lowered, options, error) from None
 

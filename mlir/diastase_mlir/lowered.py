@@ -13,8 +13,8 @@ from functools import cached_property
 
 import numpy as np
 
-from diastase_mlir.bindings import ir, session
-from diastase_mlir.dialects import DIALECTS
+from diastase_mlir.bindings import session
+from diastase_mlir.dialects import parse
 from diastase_runtime.abi import ArrayType, CallbackType, Site
 
 
@@ -44,12 +44,12 @@ class LoweredModule:
     @cached_property
     def text(self) -> str:
         """The module as MLIR text, without locations."""
-        with session(DIALECTS):
-            return f"{ir.Module.parse(self.bytecode)}"
+        with session():
+            return f"{parse(self.bytecode)}"
 
     @cached_property
     def text_with_locations(self) -> str:
         """The module as MLIR text, with the user's line at every operation."""
-        with session(DIALECTS):
-            module = ir.Module.parse(self.bytecode)
+        with session():
+            module = parse(self.bytecode)
             return str(module.operation.get_asm(enable_debug_info=True, pretty_debug_info=False))

@@ -12,7 +12,7 @@ import textwrap
 from pathlib import Path
 
 from diastase_mlir.bindings import ir, session
-from diastase_mlir.dialects import DIALECTS
+from diastase_mlir.dialects import parse
 from diastase_mlir.errors import CompileError
 from diastase_mlir.lowered import LoweredModule
 from diastase_mlir.options import CompileOptions
@@ -75,7 +75,7 @@ def write_llvm_reproducer(
 
 def _isolate(lowered: LoweredModule, failure: StageFailure) -> tuple[str, StageFailure]:
     """Compile pass by pass until one fails; return the IR before it and its failure."""
-    module = ir.Module.parse(lowered.bytecode)
+    module = parse(lowered.bytecode)
     for stage in PIPELINE.stages:
         for step in (*stage.passes, None):
             before = str(module.operation.get_asm(enable_debug_info=True))
@@ -100,8 +100,8 @@ def main(file: str) -> None:
     header = dict(re.findall(r"^// (stage|pass): (.*)$", text, re.M))
     stage = next(stage for stage in PIPELINE.stages if stage.name == header["stage"])
     steps = [step for step in stage.passes if pass_name(step) == header["pass"]]
-    with session(DIALECTS):
-        module = ir.Module.parse(text)
+    with session():
+        module = parse(text)
         if steps:
             run_pass(stage, steps[0], module)
         check_legality(stage, module)

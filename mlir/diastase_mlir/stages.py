@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from itertools import groupby
 
-from diastase_mlir.bindings import PassManager, ir
+from diastase_mlir.bindings import ir, run_passes
 from diastase_mlir.diagnostics import span_at
 from diastase_runtime.errors import Span
 
@@ -87,7 +87,7 @@ def run_pass(stage: Stage, step: Pass, module: ir.Module) -> None:
     """Run one pass, or several joined by commas, on a module, in place."""
     try:
         if isinstance(step, str):
-            PassManager.parse(f"builtin.module({step})").run(module.operation)
+            run_passes(step, module)
         else:
             step(module)
     except ir.MLIRError as error:

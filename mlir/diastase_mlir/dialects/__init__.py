@@ -1,6 +1,18 @@
-"""Our MLIR dialects: one file each; `DIALECTS` is what a compilation loads into its context."""
+"""Our MLIR dialects, one file each, and how modules in which they may occur are read.
 
-from diastase_mlir.bindings import ext
+A dialect takes some milliseconds to load, so each is loaded when the first module names it.
+"""
+
+from diastase_mlir.bindings import CHLO, Loadable, ir, load
 from diastase_mlir.dialects.quantum import Quantum
 
-DIALECTS: tuple[type[ext.Dialect], ...] = (Quantum,)
+DIALECTS: tuple[Loadable, ...] = (Quantum, CHLO)
+"""All that MLIR does not load by itself when it reads a module."""
+
+
+def parse(source: bytes | str) -> ir.Module:
+    """Read a module, given as bytecode or text, in a session, and verify it."""
+    data = source.encode() if isinstance(source, str) else source
+    # Both forms spell out the names of dialects; a name that stands for something else only costs.
+    load(dialect for dialect in DIALECTS if dialect.DIALECT_NAMESPACE.encode() in data)
+    return ir.Module.parse(source)
