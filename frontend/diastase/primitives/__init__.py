@@ -1,1 +1,1 @@
-"""Our JAX primitives as records: what they take, what they give, and that JAX may not see inside."""
+"""Our JAX primitives as records: what they take, what they give, what JAX may not do to them."""

@@ -20,8 +20,8 @@ from dataclasses import dataclass
 from types import FrameType
 from typing import Any
 
-import jax
 import pennylane as qml
+from jax import core
 from jax.extend.core import concrete_or_error
 from pennylane.measurements import MeasurementProcess
 from pennylane.queuing import AnnotatedQueue, QueuingManager, WrappedObj
@@ -32,7 +32,7 @@ from diastase_mlir.diagnostics import is_user_file, user_span
 from diastase_mlir.jax_internals import current_source_info, current_trace, is_concrete
 
 for _name, _function in (("is_concrete", is_concrete), ("concrete_or_error", concrete_or_error)):
-    vars(jax.core).setdefault(_name, _function)
+    vars(core).setdefault(_name, _function)
 
 QNodeHandler = Callable[[qml.QNode, tuple[Any, ...], dict[str, Any]], Any]
 
@@ -136,9 +136,9 @@ def refuse_unrecorded(is_tracing: Callable[[], bool]) -> None:
         original(cls, obj, **kwargs)
         if cls.recording() or current_scope() is not None or not is_tracing():
             return
-        if not isinstance(obj, qml.operation.Operator):
+        if isinstance(obj, MeasurementProcess):
             raise OutsideQNodeError(operation=repr(obj), span=user_span())
-        if _is_statement(_user_frame()):
+        if isinstance(obj, qml.operation.Operator) and _is_statement(_user_frame()):
             raise OutsideQNodeError(operation=describe(obj), span=user_span())
 
     manager: Any = QueuingManager

@@ -1,1 +1,1 @@
-"""Jaxprs to MLIR: our walker, a rule for each primitive, JAX's own rules, the host as last resort."""
+"""Jaxprs to MLIR: our walker, a rule for each primitive, JAX's rules, the host as last resort."""

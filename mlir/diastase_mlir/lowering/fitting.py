@@ -1,10 +1,10 @@
 """Parts and forms of arrays whose sizes are known only when the program runs: whether they fit.
 
 JAX refuses while tracing to take an element of an empty array, or a slice of three from an array
-of two, or to give an array a shape with another number of elements. Where the sizes are symbolic and this could not be decided, the program decides: a part
-that does not fit records an error, and the equation gives zeros instead of reading or writing
-outside of the array. A part of which nothing is taken (an empty result) always fits; a new shape
-fits only exactly.
+of two, or to give an array a shape with another number of elements. Where the sizes are symbolic
+and this could not be decided, the program decides: a part that does not fit records an error, and
+the equation gives zeros instead of reading or writing outside of the array. A part of which
+nothing is taken (an empty result) always fits; a new shape fits only exactly.
 """
 
 import math

@@ -377,7 +377,7 @@ REFUSED = {
     changes_dtype: (CarryTypeError, r"state\['a'\] of for_loop comes in as i64\[\], .* f64\[\]"),
     changes_shape: (CarryTypeError, r"v of while_loop comes in as f64\[2\], .* f64\[4\]"),
     changes_count: (CarryStructureError, "takes 2 values and returns"),
-    changes_structure: (CarryStructureError, r"takes \[\*, \*\] and returns \(\[\*, \*\], \[\*, \*\]\)"),
+    changes_structure: (CarryStructureError, r"\[\*, \*\] and returns \(\[\*, \*\], \[\*, \*\]\)"),
     returns_too_much: (CarryStructureError, "no value"),
     resizes: (ResizingError, "not possible yet"),
     floating_bound: (LoopBoundError, r"the upper bound is f64\[\]"),
