@@ -3,8 +3,9 @@
 The two LLVMs differ in one thing that programs meet: floating-point literals. The newer prints a
 short decimal if that reads back as the same value *in the literal's own type*, else `f0x…` (the
 bits), `+inf`, `-qnan`, `+nan(0x…)` (quiet, with payload) or `+snan(0x…)`. The older takes a decimal
-only if it is exact, and else wants a hexadecimal double for `float` and `double`, `0xH…` for `half`
-and `0xR…` for `bfloat`. So everything but decimal doubles is written anew from its bits.
+only if it is exact, and else wants a hexadecimal double for `float` and `double`, and `0xH…` for
+`half`. So everything but decimal doubles is written anew from its bits. `bfloat` becomes `i16`:
+nothing computes with it any more (`passes.bfloat16_as_bits` says why).
 
 A literal's type is the nearest type keyword before it on its line; quoted strings and identifiers
 are skipped, so a name that looks like a literal or a type is never touched.
@@ -42,11 +43,11 @@ _TOKEN = re.compile(
     re.VERBOSE,
 )
 
-_CONCERNED = re.compile(r"f0x|[+-](?:inf|qnan|s?nan)|(?:half|float)\b.*\d\.\d")
+_CONCERNED = re.compile(r"f0x|[+-](?:inf|qnan|s?nan)|(?:half|float)\b.*\d\.\d|bfloat")
 
 
 def for_llvmlite(text: str) -> str:
-    """Rewrite every literal that llvmlite's LLVM cannot read."""
+    """Rewrite every literal that llvmlite's LLVM cannot read, and the type `bfloat`."""
     return "\n".join(
         _rewrite_line(line) if _CONCERNED.search(line) else line for line in text.split("\n")
     )
@@ -60,6 +61,7 @@ def _rewrite_line(line: str) -> str:
         nonlocal current
         if match["type"]:
             current = match["type"]
+            return "i16" if current == "bfloat" else current
         if match["bits"]:
             return _spelling(current, int(match["bits"], 16))
         if match["special"]:
@@ -96,7 +98,7 @@ def _spelling(type_name: str, bits: int) -> str:
     if type_name == "half":
         return f"0xH{bits:04X}"
     if type_name == "bfloat":
-        return f"0xR{bits:04X}"
+        return str(bits)
     return f"0x{_widened(bits) if type_name == 'float' else bits:016X}"
 
 
