@@ -37,6 +37,7 @@ from jax._src import (
     tree_util,
     xla_bridge,
 )
+from jax._src import hijax as composites
 from jax._src.export import shape_poly
 from jax._src.export.shape_poly_decision import _DecisionByElimination
 from jax._src.interpreters import ad, batching, partial_eval
@@ -831,12 +832,27 @@ _NEVER = SimpleNamespace(value=False)
 loops.config = _StagedControlFlow()
 conditionals.config = _StagedControlFlow()
 
+_composite_p = composites.call_hi_primitive_p
+_jax_stage_composite = partial_eval.custom_staging_rules[_composite_p]
+
+
+def _stage_composite(trace: Any, source_info: Any, *operands: Any, **params: Any) -> Any:
+    if not _inlining.active:
+        return _jax_stage_composite(trace, source_info, *operands, **params)
+    with core.set_current_trace(trace):
+        return _composite_p.to_lojax(*operands, **params)
+
+
+partial_eval.custom_staging_rules[_composite_p] = _stage_composite
+
 
 @contextmanager
 def inline_jits() -> Iterator[None]:
     """In this thread: functions under `jax.jit` are traced inline, loops and branches are not.
 
-    A jaxpr that JAX caches for an inner `jit` would carry the symbols of another trace.
+    A jaxpr that JAX caches for an inner `jit` would carry the symbols of another trace. So would
+    the functions that JAX records as one equation, from 0.12 on `jnp.searchsorted` and others:
+    they are traced inline, too.
     """
     outer, _inlining.active = _inlining.active, True
     try:
