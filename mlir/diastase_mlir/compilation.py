@@ -98,7 +98,7 @@ def llvm_ir_text(lowered: LoweredModule, options: CompileOptions) -> str:
         module = _parse(lowered, options)
         linked = _to_llvm_ir(module, lowered, options, clock)
     with optimised(linked.text, EXPORTED) as optimised_module:
-        return str(optimised_module)
+        return str(optimised_module.module)
 
 
 def _parse(lowered: LoweredModule, options: CompileOptions) -> ir.Module:

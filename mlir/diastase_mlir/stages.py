@@ -72,10 +72,15 @@ def pass_name(step: Pass) -> str:
 
 
 def run_stage(stage: Stage, module: ir.Module, observe_pass: Observer | None = None) -> None:
-    """Run one stage on a module, in place; one pass at a time if somebody observes."""
+    """Run one stage on a module, in place; one pass at a time if somebody observes.
+
+    What the passes leave is verified once, as verifying takes longer than most passes. If it is
+    not valid, the reproducer finds the pass: it runs them one by one, each verified.
+    """
     if observe_pass is None:
         for step in _grouped(stage):
-            run_pass(stage, step, module)
+            run_pass(stage, step, module, verified=False)
+        _verify(stage, module)
     else:
         for number, step in enumerate(stage.passes):
             run_pass(stage, step, module)
@@ -83,13 +88,15 @@ def run_stage(stage: Stage, module: ir.Module, observe_pass: Observer | None = N
     check_legality(stage, module)
 
 
-def run_pass(stage: Stage, step: Pass, module: ir.Module) -> None:
+def run_pass(stage: Stage, step: Pass, module: ir.Module, *, verified: bool = True) -> None:
     """Run one pass, or several joined by commas, on a module, in place."""
     try:
         if isinstance(step, str):
-            run_passes(step, module)
+            run_passes(step, module, verified=verified)
         else:
             step(module)
+            if verified:
+                module.operation.verify()
     except ir.MLIRError as error:
         raise StageFailure(stage, pass_name(step), *reason_and_span(error)) from None
     except PassError as error:
@@ -113,6 +120,13 @@ def run_pipeline(
             observe_stage(stage, number, stage.name, module)
 
 
+def _verify(stage: Stage, module: ir.Module) -> None:
+    try:
+        module.operation.verify()
+    except ir.MLIRError as error:
+        raise StageFailure(stage, "verifier", *reason_and_span(error)) from None
+
+
 def check_legality(stage: Stage, module: ir.Module) -> None:
     """Refuse operations of dialects that must not remain after the stage."""
     illegal: dict[str, ir.Location] = {}
@@ -132,7 +146,7 @@ def check_legality(stage: Stage, module: ir.Module) -> None:
 
 
 def _grouped(stage: Stage) -> Iterator[Pass]:
-    """Join neighbouring MLIR passes into one pass manager: one verification fewer for each."""
+    """Join neighbouring MLIR passes into one pass manager."""
     for textual, steps in groupby(stage.passes, key=lambda step: isinstance(step, str)):
         if textual:
             yield ",".join(str(step) for step in steps)

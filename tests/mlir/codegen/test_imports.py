@@ -31,9 +31,10 @@ def test_table_lists_imports_in_order_of_declaration():
 
 
 def test_only_the_entry_and_the_table_are_visible():
-    with optimised(link_imports(TEXT).text, ("run", IMPORT_TABLE)) as module:
-        external = {function.name for function in module.functions if function.is_declaration}
-        defined = {function.name for function in module.functions if not function.is_declaration}
+    with optimised(link_imports(TEXT).text, ("run", IMPORT_TABLE)) as optimised_module:
+        functions = list(optimised_module.module.functions)
+        external = {function.name for function in functions if function.is_declaration}
+        defined = {function.name for function in functions if not function.is_declaration}
     assert external <= {"sin", "llvm.sin.f64"}
     assert defined == {"run"}
 
