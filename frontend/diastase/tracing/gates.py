@@ -64,6 +64,8 @@ class Recorder(Protocol):
 def record(operator: Any, recorder: Recorder, controls: Controls = ()) -> None:
     """Record an operator, under these controls."""
     _refuse_other_than_gates(operator)
+    if operator.has_matrix or isinstance(operator, qml.operation.StatePrepBase):
+        recorder.wires.take_note(operator.wires, operator.name)
     rule = next((rule for kinds, rule in _RULES if isinstance(operator, kinds)), None)
     if isinstance(operator, qml.Identity):
         _record_nothing(operator, recorder, controls)
@@ -71,7 +73,7 @@ def record(operator: Any, recorder: Recorder, controls: Controls = ()) -> None:
         _record_named(operator, recorder, controls)
     elif rule is not None:
         rule(operator, recorder, controls)
-    elif operator.has_decomposition:
+    elif _silently(operator, lambda: operator.has_decomposition):
         _record_decomposition(operator, recorder, controls)
     else:
         _record_matrix(operator, recorder, controls)
@@ -80,7 +82,15 @@ def record(operator: Any, recorder: Recorder, controls: Controls = ()) -> None:
 def _is_named(operator: Any, controls: Controls) -> bool:
     """Whether the engine has the gate by name; those on arrays of wires take no controls."""
     gate = GATES.get(operator.name)
-    return gate is not None and not (controls and gate.entry == "array")
+    if gate is None or not _is_pennylanes(operator):
+        return False
+    return not (controls and gate.entry == "array")
+
+
+def _is_pennylanes(operator: Any) -> bool:
+    """Whether a name means PennyLane's gate; a class of the user's may have the same one."""
+    base = operator.base if isinstance(operator, ops.Adjoint) else operator
+    return type(base) is getattr(qml, base.name, None)
 
 
 def _refuse_other_than_gates(operator: Any) -> None:
@@ -121,7 +131,7 @@ def _record_adjoint(operator: Any, recorder: Recorder, controls: Controls) -> No
         return record(inner, recorder, (*controls, *own))
     if base.has_adjoint:
         return record(_silently(operator, base.adjoint), recorder, controls)
-    if base.has_decomposition:
+    if _silently(operator, lambda: base.has_decomposition):
         for inner in reversed(_silently(operator, base.decomposition)):
             record(_silently(operator, lambda inner=inner: ops.Adjoint(inner)), recorder, controls)
         return None
@@ -201,8 +211,13 @@ def _real_scalar(parameter: Any, operator: Any) -> Any:
         raise BroadcastParameterError(
             operation=describe(operator), shape=tuple(np.shape(parameter))
         )
-    if jnp.issubdtype(jnp.result_type(parameter), jnp.complexfloating):
+    dtype = getattr(parameter, "dtype", None) or np.min_scalar_type(parameter)
+    if jnp.issubdtype(dtype, jnp.complexfloating):
         raise ParameterTypeError(operation=describe(operator), reason="a parameter is complex")
+    is_number = jnp.issubdtype(dtype, jnp.number) or jnp.issubdtype(dtype, jnp.bool_)
+    if not (is_number or isinstance(parameter, int)):  # an int may have more than 64 bits
+        reason = f"a parameter is no number: {parameter!r}"
+        raise ParameterTypeError(operation=describe(operator), reason=reason)
     if isinstance(parameter, Tracer):
         return as_dtype(parameter, jnp.float64)
     return np.float64(parameter)
@@ -235,5 +250,6 @@ _RULES: tuple[tuple[Any, Callable[[Any, Recorder, Controls], None]], ...] = (
     (ops.ControlledQubitUnitary, _record_controlled),
     (ops.Controlled, _record_controlled),
     (qml.QubitUnitary, _record_unitary),
+    (qml.SpecialUnitary, _record_matrix),  # its decomposition looks at the values of its angles
 )
 """By class, for what is not in the gate table under its own name; the first that fits."""

@@ -31,7 +31,8 @@ LARGEST_EXPANSION = 5
 Factor = tuple[str, Position]
 Word = tuple[Factor, ...]
 
-_PAULIS = {"PauliX": "X", "PauliY": "Y", "PauliZ": "Z"}
+_PAULIS: dict[type, str] = {qml.PauliX: "X", qml.PauliY: "Y", qml.PauliZ: "Z"}
+"""By exact class: a user's class may have the same name."""
 _MATRICES = {
     "I": np.eye(2, dtype=complex),
     "X": np.array([[0, 1], [1, 0]], dtype=complex),
@@ -108,12 +109,12 @@ def _linear_combination(observable: Any, wires: WireMap) -> PauliSum | None:
 
 def _terms(observable: Any, wires: WireMap) -> list[Term]:
     """An observable as Pauli words; a product multiplies out."""
-    name = observable.name
     if isinstance(observable, qml.Identity):
-        wires.positions(observable.wires, name)
+        wires.positions(observable.wires, observable.name)
         return [Term(1.0, ())]
-    if name in _PAULIS:
-        return [Term(1.0, ((_PAULIS[name], _wire(observable, wires)),))]
+    pauli = _PAULIS.get(type(observable))
+    if pauli is not None:
+        return [Term(1.0, ((pauli, _wire(observable, wires)),))]
     if isinstance(observable, qml.Hadamard):
         wire = _wire(observable, wires)
         return [Term(np.sqrt(0.5), ((pauli, wire),)) for pauli in "XZ"]

@@ -17,6 +17,7 @@ import numpy as np
 import pennylane as qml
 from jax.extend.core import ClosedJaxpr
 from pennylane.measurements import MeasurementProcess
+from pennylane.queuing import AnnotatedQueue
 
 from diastase.primitives.quantum import allocate_p, qnode_p, release_p
 from diastase.tracing.measurements import measure_process, process_name
@@ -43,9 +44,14 @@ from diastase_mlir.jax_internals import (
     trace_to_jaxpr,
     tracer_variable,
 )
+from diastase_runtime.errors import TooManyQubitsError
 
 DEVICES = frozenset({"lightning.qubit", "default.qubit"})
 """Devices that the state-vector engine stands for."""
+
+LARGEST_REGISTER = 59
+"""Wires beyond which the size of a state does not even fit into 64 bits; the engine refuses far
+fewer, when the program runs."""
 
 
 def call_qnode(qnode: qml.QNode, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
@@ -67,13 +73,17 @@ def call_qnode(qnode: qml.QNode, args: tuple[Any, ...], kwargs: dict[str, Any]) 
         leaves, tree = jax.tree_util.tree_flatten(returned, is_leaf=is_quantum_object)
         structure.append(tree)
         _name_wires(leaves, scope)
-        results = [_result(leaf, scope) for leaf in leaves]
+        # PennyLane's queue serves all threads: while it makes operators for us, no other records.
+        with AnnotatedQueue():
+            results = [_result(leaf, scope) for leaf in leaves]
         with source_context(call):
             release_p.bind(scope.register)
         return results
 
     jaxpr, captured = trace_to_jaxpr(body, [], name)
     number = circuit.wires.number
+    if number > LARGEST_REGISTER:
+        raise TooManyQubitsError(construct=f"QNode {name}", number=number, span=user_span())
     extents = [
         (tracer_variable(before), tracer_variable(after)) for before, after in circuit.taken_back
     ]

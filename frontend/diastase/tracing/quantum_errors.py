@@ -180,17 +180,33 @@ class AlreadyAppliedError(DiastaseError, RuntimeError):
 class ForeignRegionError(DiastaseError, NotImplementedError):
     """A quantum operation inside a function that something else than diastase calls.
 
-    Inside `jax.lax` control flow, `jax.vmap`, `jax.grad`, …, and inside a quantum function given
-    to `qml.adjoint` or `qml.ctrl`, operations would be applied a wrong number of times or in a
-    wrong order, so they are refused. Use diastase's `for_loop`, `while_loop`, `cond` and `switch`.
+    Inside `jax.lax` control flow, `jax.vmap`, `jax.grad`, …, operations would be applied a wrong
+    number of times, so they are refused: use diastase's `for_loop`, `while_loop`, `cond` and
+    `switch`. Inside a quantum function given to `qml.adjoint` or `qml.ctrl`, single operations
+    are fine, loops, branches and `measure` are not:
+
+        for_loop(0, n, 1)(lambda i: qml.adjoint(qml.RX)(x, i))()     # not qml.adjoint of the loop
     """
 
     title: ClassVar[str] = "Not supported yet"
     message: ClassVar[str] = "{operation} inside {region}"
     label: ClassVar[str] = "applied here"
-    help: ClassVar[str] = "use for_loop, while_loop, cond or switch of diastase"
+    help: ClassVar[str] = "{hint}"
     operation: str
     region: str
+    hint: str
+
+
+@dataclass(frozen=True)
+class ForeignRegion:
+    """A kind of function that something else than diastase calls, and what to do instead."""
+
+    description: str
+    hint: str
+
+    def refusal(self, operation: str) -> ForeignRegionError:
+        """The error for an operation in it."""
+        return ForeignRegionError(operation=operation, region=self.description, hint=self.hint)
 
 
 @dataclass(eq=False, kw_only=True)

@@ -22,7 +22,7 @@ from diastase.tracing.gates import is_no_gate, record
 from diastase.tracing.pennylane import CircuitQueue, Place, describe
 from diastase.tracing.quantum_errors import (
     AlreadyAppliedError,
-    ForeignRegionError,
+    ForeignRegion,
     UnsupportedOperationError,
     UnsupportedReturnError,
 )
@@ -30,6 +30,15 @@ from diastase.tracing.regions import quantum_scope
 from diastase.tracing.wires import WireMap
 from diastase_mlir import at, span_of, user_span
 from diastase_mlir.jax_internals import current_trace, source_context
+
+JAX_FUNCTION = ForeignRegion(
+    "a function traced by JAX (jax.lax control flow, vmap, grad, …)",
+    "use for_loop, while_loop, cond or switch of diastase",
+)
+RECORDED_FUNCTION = ForeignRegion(
+    "a quantum function recorded by PennyLane (qml.adjoint, qml.ctrl, a tape, …)",
+    "use qml.adjoint and qml.ctrl inside of loops and branches, and measure outside of them",
+)
 
 
 @dataclass
@@ -84,14 +93,13 @@ class CircuitScope:
         """Refuse what happens now, unless it happens in this region and nothing inside it."""
         region = self._foreign_region()
         if region is not None:
-            raise ForeignRegionError(operation=operation, region=region, span=user_span())
+            with at(user_span()):
+                raise region.refusal(operation)
 
-    def _foreign_region(self) -> str | None:
+    def _foreign_region(self) -> ForeignRegion | None:
         if current_trace() is not self._trace:
-            return "a function traced by JAX (jax.lax control flow, vmap, grad, …)"
-        if not self.queue.is_active:
-            return "a quantum function recorded by PennyLane (qml.adjoint, qml.ctrl, a tape, …)"
-        return None
+            return JAX_FUNCTION
+        return None if self.queue.is_active else RECORDED_FUNCTION
 
     # --- for control flow (`regions.QuantumScope`) ---------------------------------------------
 
@@ -161,8 +169,7 @@ class CircuitScope:
         """Record an operator as from the line where it was applied."""
         with at(span_of(place.source_info)), source_context(place.source_info):
             if place.trace is not self._trace:
-                region = "a function traced by JAX (jax.lax control flow, vmap, grad, …)"
-                raise ForeignRegionError(operation=describe(operator), region=region)
+                raise JAX_FUNCTION.refusal(describe(operator))
             if id(operator) in self.circuit.applied:
                 raise AlreadyAppliedError(operation=describe(operator))
             before = self.register

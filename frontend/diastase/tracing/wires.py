@@ -44,6 +44,13 @@ class WireMap:
                 raise OverlappingWiresError(construct=construct, wire=position)
         return positions
 
+    def take_note(self, labels: Iterable[Any], construct: str) -> None:
+        """These wires belong to the circuit, even if no gate acts on them.
+
+        `PauliRot(x, "XI", wires=[0, 1])` makes two qubits, as in PennyLane.
+        """
+        self.positions([label for label in labels if not isinstance(label, Tracer)], construct)
+
     @property
     def number(self) -> int:
         """How many qubits the register has; final once everything has been recorded."""

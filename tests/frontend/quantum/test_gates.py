@@ -160,6 +160,8 @@ def test_traced_matrix_that_is_overwritten_afterwards(same_as_pennylane):
         lambda x, w: qml.FermionicSingleExcitation(x, wires=[0, 1, 2]),
         lambda x, w: qml.GroverOperator(wires=[0, 1, 2]),
         lambda x, w: qml.PCPhase(x, dim=3, wires=[0, 1]),
+        lambda x, w: qml.SpecialUnitary(x * jnp.arange(15), wires=[w, 0]),
+        lambda x, w: qml.ctrl(qml.adjoint(qml.SpecialUnitary(x * jnp.ones(3), [w])), control=0),
     ],
     ids=lambda build: "",
 )
@@ -216,6 +218,50 @@ def test_device_without_wires(same_as_pennylane):
     same_as_pennylane(circuit, 0.4)
 
 
+@pytest.mark.parametrize(
+    "apply",
+    [
+        lambda x: qml.PauliRot(x, "XXI", wires=[0, 1, 2]),
+        lambda x: qml.PauliRot(x, "XIX", wires=[0, 1, 2]),
+        lambda x: qml.adjoint(qml.PauliRot(x, "XI", wires=[0, 1])),
+        lambda x: qml.BasisState(np.array([1, 0, 0]), wires=[0, 1, 2]),
+        lambda x: qml.GlobalPhase(x, wires=[0, 1]),
+        lambda x: (qml.RX(x, 0), qml.Barrier([0, 1, 2])),
+    ],
+)
+def test_wires_without_gates_on_a_device_without_wires(apply, same_as_pennylane):
+    @qml.qnode(qml.device("default.qubit"))
+    def circuit(x):
+        apply(x)
+        return qml.state()
+
+    same_as_pennylane(circuit, 0.4)
+
+
+# A gate of the user's that is called like another one of PennyLane's.
+Namesake = type(
+    "RX",
+    (qml.operation.Operation,),
+    {
+        "num_params": 1,
+        "num_wires": 1,
+        "compute_decomposition": staticmethod(lambda angle, wires: [qml.RY(angle, wires)]),
+        "compute_matrix": staticmethod(qml.RY.compute_matrix),
+    },
+)
+
+
+def test_gates_of_the_user_with_names_of_pennylanes(same_as_pennylane):
+    @qml.qnode(device(2))
+    def circuit(x):
+        Namesake(x, wires=0)
+        qml.ctrl(Namesake(x, wires=0), control=1, control_values=[0])
+        qml.adjoint(Namesake(2 * x, wires=1))
+        return qml.state()
+
+    same_as_pennylane(circuit, 0.4)
+
+
 class Branching(qml.operation.Operation):
     """Its decomposition looks at its parameter."""
 
@@ -254,6 +300,9 @@ def compiled(body, wires=3):
         (lambda x, w: qml.RX(jnp.array([1.0, 2.0]) * x, 0), BroadcastParameterError, "shape"),
         (lambda x, w: qml.U1(jnp.ones(3), 0), BroadcastParameterError, "shape"),
         (lambda x, w: qml.RX(x * 1j, 0), ParameterTypeError, "complex"),
+        (lambda x, w: qml.RX(None, 0), ParameterTypeError, "no number: None"),
+        (lambda x, w: qml.RX("0.3", 0), ParameterTypeError, "no number: '0.3'"),
+        (lambda x, w: qml.pow(qml.X(0), x), UnsupportedOperationError, "traced"),
         (lambda x, w: qml.RX(x, x), WireTypeError, "integer scalar"),
         (lambda x, w: qml.Hermitian(np.eye(2), 0), UnsupportedOperationError, "observable"),
         (lambda x, w: qml.BitFlip(0.1, 0), UnsupportedOperationError, "noise"),

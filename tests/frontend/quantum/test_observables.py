@@ -119,6 +119,17 @@ def test_classical_values_are_returned():
     np.testing.assert_allclose([value, double, three], [np.cos(0.4), 0.8, 3])
 
 
+def test_observable_of_the_user_with_a_name_of_pennylanes():
+    namesake = type("PauliZ", (qml.operation.Operator,), {"num_wires": 1, "num_params": 0})
+
+    @qml.qnode(qml.device("default.qubit", wires=1))
+    def circuit():
+        return qml.expval(namesake(wires=0))
+
+    with pytest.raises(UnsupportedObservableError, match="PauliZ"):
+        qjit(circuit)()
+
+
 def test_a_hamiltonian_is_one_call():
     """However many terms: one operation in the IR, with constant tables."""
     generator = np.random.default_rng(3)

@@ -16,7 +16,7 @@ from diastase.tracing.quantum_errors import (
     UnsupportedOperationError,
     UnsupportedQNodeError,
 )
-from diastase_runtime.errors import DiastaseError
+from diastase_runtime.errors import DiastaseError, TooManyQubitsError
 
 
 def rotation(device):
@@ -170,6 +170,27 @@ def test_tape_in_a_circuit():
         return qml.probs()
 
     with pytest.raises(UnsupportedOperationError, match="QuantumTape"):
+        qjit(circuit)()
+
+
+def test_tape_as_data_outside_of_a_qnode(same_as_pennylane):
+    def program(x):
+        with qml.tape.QuantumTape() as tape:
+            qml.RX(x, 0)
+            qml.CNOT([0, 1])
+        return qml.matrix(tape, wire_order=[0, 1])
+
+    same_as_pennylane(program, 0.5)
+
+
+@pytest.mark.parametrize("wires", [60, 64, 200])
+@pytest.mark.parametrize("measured", [qml.state, qml.probs])
+def test_size_beyond_64_bits(wires, measured):
+    @qml.qnode(qml.device("default.qubit", wires=wires))
+    def circuit():
+        return measured()
+
+    with pytest.raises(TooManyQubitsError, match=str(wires)):
         qjit(circuit)()
 
 

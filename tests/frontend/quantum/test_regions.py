@@ -134,6 +134,26 @@ def test_refused_in_foreign_regions(apply):
         qjit(circuit)(0.3)
 
 
+@pytest.mark.parametrize(
+    ("apply", "hint"),
+    [
+        (lambda x: jax.lax.cond(x > 0, lambda: (qml.X(0), x)[1], lambda: x), "help: use for_loop"),
+        (
+            lambda x: qml.adjoint(lambda: for_loop(0, 2, 1)(lambda i: (qml.S(0), None)[1])())(),
+            "help: use qml.adjoint and qml.ctrl inside",
+        ),
+    ],
+)
+def test_the_help_fits_the_region(apply, hint):
+    @qml.qnode(device())
+    def circuit(x):
+        apply(x)
+        return qml.probs()
+
+    with pytest.raises(ForeignRegionError, match=hint):
+        qjit(circuit)(0.3)
+
+
 def test_jit_inside_a_circuit(same_as_pennylane):
     """jax.jit is inlined: gates in it are applied in order."""
 
