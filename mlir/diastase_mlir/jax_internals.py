@@ -25,6 +25,7 @@ from types import SimpleNamespace
 from typing import Any, Literal, Protocol
 
 import jax
+import jax.numpy as jnp
 import numpy as np
 from jax._src import (
     api_util,
@@ -33,6 +34,7 @@ from jax._src import (
     core,
     effects,
     linear_util,
+    pjit,
     source_info_util,
     tree_util,
     xla_bridge,
@@ -43,7 +45,6 @@ from jax._src.export.shape_poly_decision import _DecisionByElimination
 from jax._src.interpreters import ad, batching, partial_eval
 from jax._src.interpreters import mlir as jax_mlir
 from jax._src.lax import lax, slicing
-from jax._src.lax.control_flow import conditionals, loops
 from jax._src.lib import xla_client
 from jax._src.numpy import array_creation, hijax, indexing, lax_numpy, reductions, ufuncs
 from jax._src.random import prng
@@ -814,23 +815,11 @@ def hook(point: HookPoint, replace: Callable[[Callable[..., Any]], Callable[...,
         setattr(module, attribute, replace(original))
 
 
-class _StagedControlFlow:
-    """JAX's settings as its loops and conditionals see them: never unrolled in our tracing."""
-
-    def __getattr__(self, name: str) -> Any:
-        if name == "disable_jit" and _inlining.active:
-            return _NEVER
-        return getattr(config, name)
-
-
 class _Inlining(threading.local):
     active = False
 
 
 _inlining = _Inlining()
-_NEVER = SimpleNamespace(value=False)
-loops.config = _StagedControlFlow()
-conditionals.config = _StagedControlFlow()
 
 _composite_p = composites.call_hi_primitive_p
 _jax_stage_composite = partial_eval.custom_staging_rules[_composite_p]
@@ -846,18 +835,53 @@ def _stage_composite(trace: Any, source_info: Any, *operands: Any, **params: Any
 partial_eval.custom_staging_rules[_composite_p] = _stage_composite
 
 
+_infer_params, _run_jit = pjit._infer_params, pjit._run_python_pjit
+_NOTHING_TRACED = SimpleNamespace(effects=(), consts=())
+
+
+def _infer_unless_inlined(function: Any, info: Any, args: Any, kwargs: Any) -> tuple[Any, Any]:
+    """What comes first when a jitted function is called, or asked for its shapes or stages."""
+    caller = sys._getframe(1).f_code.co_name
+    if _inlining.active and caller == "cache_miss":  # a call
+        return info, ()
+    return _infer_params(function, info, args, kwargs)
+
+
+def _run_or_inline(params: Any, flat: Any, function: Any, args: Any, kwargs: Any) -> Any:
+    """What comes second; the parameters are those of `jax.jit` itself if it is to be inlined."""
+    if not isinstance(params, pjit.PjitInfo):
+        return _run_jit(params, flat, function, args, kwargs)
+    positions = {p + len(args) if p < 0 else p for p in params.static_argnums}
+    args = [arg if p in positions else as_arrays(arg) for p, arg in enumerate(args)]
+    names = params.static_argnames
+    kwargs = {name: arg if name in names else as_arrays(arg) for name, arg in kwargs.items()}
+    return function(*args, **kwargs), (), None, (), _NOTHING_TRACED, None, None, ()
+
+
+pjit._infer_params, pjit._run_python_pjit = _infer_unless_inlined, _run_or_inline
+
+
+def as_arrays(tree: Any) -> Any:
+    """Numbers and NumPy arrays as arrays of JAX, which a function under `jax.jit` gets."""
+    return jax.tree.map(lambda leaf: jnp.asarray(leaf) if _is_number(leaf) else leaf, tree)
+
+
+def _is_number(leaf: Any) -> bool:
+    return type(leaf) in (bool, int, float, complex) or isinstance(leaf, (np.ndarray, np.generic))
+
+
 @contextmanager
 def inline_jits() -> Iterator[None]:
-    """In this thread: functions under `jax.jit` are traced inline, loops and branches are not.
+    """In this thread: functions under `jax.jit` are traced inline.
 
-    A jaxpr that JAX caches for an inner `jit` would carry the symbols of another trace. So would
-    the functions that JAX records as one equation, from 0.12 on `jnp.searchsorted` and others:
-    they are traced inline, too.
+    Symbols that are defined inside must be known outside, as sizes of the results. The functions
+    that JAX records as one equation, from 0.12 on `jnp.searchsorted` and others, are traced inline
+    for the same reason. `jax.disable_jit` will not do: numbers would stay Python's, which divide
+    and overflow in another way, and have no `astype`.
     """
     outer, _inlining.active = _inlining.active, True
     try:
-        with config.disable_jit(True):
-            yield
+        yield
     finally:
         _inlining.active = outer
 

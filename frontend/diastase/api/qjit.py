@@ -35,7 +35,7 @@ from diastase.api.stages import Compiled, Lowered, Traced
 from diastase.tracing.argument_errors import UnhashableStaticArgumentError
 from diastase.tracing.signatures import Call, Signature, function_name, signature_of
 from diastase.tracing.trace import is_tracing
-from diastase_mlir.jax_internals import jit_is_disabled, trace_context
+from diastase_mlir.jax_internals import as_arrays, jit_is_disabled, trace_context
 
 _RECOMPILING = "Provided arguments did not match declared signature, recompiling..."
 _NAMED = ("__module__", "__name__", "__qualname__", "__doc__", "__annotations__")
@@ -67,7 +67,7 @@ class QJIT:
         try:
             key = (trace_context(), *[LEAF_KEYS[type(leaf)](leaf) for leaf in args])
         except KeyError:
-            return self._call_in_general(args, kwargs)
+            key = None
         plan = self._plans.get(key)
         return self._call_in_general(args, kwargs, key) if plan is None else plan(args)
 
@@ -75,7 +75,9 @@ class QJIT:
         self, args: tuple[Any, ...], kwargs: dict[str, Any], flat_key: Hashable = None
     ) -> Any:
         """Find or make the program for any kind of arguments, and call it."""
-        if is_tracing() or jit_is_disabled():
+        if is_tracing():
+            return self._inline(args, kwargs)
+        if jit_is_disabled():
             return self._function(*args, **kwargs)
         if self._declared is not None:
             args, kwargs = self._as_declared(args, kwargs)
@@ -89,6 +91,12 @@ class QJIT:
             if flat_key is not None and tree.num_leaves == len(args) and not kwargs:
                 self._plans[flat_key] = plan
         return plan(leaves)
+
+    def _inline(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """Trace the function as part of the program that is being traced."""
+        call = self._signature.split(args, kwargs)
+        args, kwargs = call.merge(as_arrays(call.args), as_arrays(call.kwargs))
+        return self._function(*args, **kwargs)
 
     def _key(self, call: Call, leaves: list[Any], tree: Any) -> Hashable:
         """Say what the program of a call depends on; None where a leaf is no array."""
