@@ -19,11 +19,15 @@ import stat
 import tempfile
 import warnings
 import weakref
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from functools import cache
 from importlib.metadata import version
+from operator import attrgetter
 from pathlib import Path
+
+import jax
+import llvmlite
 
 from diastase_mlir.codegen.machine import host_processor
 from diastase_mlir.errors import CacheWarning, UnsafeCacheDirectoryError
@@ -70,15 +74,28 @@ def _checked(directory: Path) -> Path:
 @cache
 def compiler_versions() -> str:
     """Everything besides the program that its machine code depends on."""
-    packages = [f"{name} {version(name)}" for name in ("jax", "torch-mlir", "llvmlite")]
-    return "\n".join([*packages, f"ABI {ABI_VERSION}", str(host_processor()), _source_hash()])
+    # Attributes where there are any: `version` reads and parses a file, 1 ms the first time.
+    packages = [jax.__version__, llvmlite.__version__, version("torch-mlir")]
+    # While the compiler is being worked on, its version says nothing.
+    sources = hash_of_files([abi.__file__, *python_files(Path(__file__).parent)])
+    return "\n".join([*packages, f"ABI {ABI_VERSION}", str(host_processor()), sources])
 
 
-def _source_hash() -> str:
-    """Hash of the compiler's own sources: while it is being worked on, versions say nothing."""
-    digest = hashlib.sha256(Path(abi.__file__).read_bytes())
-    for file in sorted(Path(__file__).parent.rglob("*.py")):
-        digest.update(file.read_bytes())
+def python_files(directory: Path) -> Iterator[str]:
+    """Paths of all sources in a folder and its subfolders, in a fixed order."""
+    for entry in sorted(os.scandir(directory), key=attrgetter("name")):
+        if entry.is_dir():
+            yield from python_files(Path(entry.path))
+        elif entry.name.endswith(".py"):
+            yield entry.path
+
+
+def hash_of_files(paths: Iterable[str]) -> str:
+    """Hash of what is in these files."""
+    digest = hashlib.sha256()
+    for path in paths:
+        with open(path, "rb", buffering=0) as file:
+            digest.update(file.read())
     return digest.hexdigest()
 
 

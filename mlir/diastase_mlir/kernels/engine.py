@@ -7,10 +7,11 @@ more, so work elsewhere in the compiler does not rebuild the engine.
 
 import hashlib
 from functools import cache
-from importlib.metadata import version
 from pathlib import Path
 
-from diastase_mlir.cache import program_cache, uncached_artifact
+import llvmlite
+
+from diastase_mlir.cache import hash_of_files, program_cache, python_files, uncached_artifact
 from diastase_mlir.codegen import link, machine
 from diastase_mlir.kernels.language import compile_kernels
 from diastase_mlir.kernels.state_vector.exports import EXPORTS
@@ -54,9 +55,7 @@ def _symbols() -> frozenset[str]:
 
 
 def _engine_key() -> str:
-    digest = hashlib.sha256()
-    digest.update(f"{version('llvmlite')} {machine.host_processor()}".encode())
-    sources = [*Path(__file__).parent.rglob("*.py"), abi.__file__, machine.__file__, link.__file__]
-    for file in sorted(Path(source) for source in sources):
-        digest.update(file.read_bytes())
-    return f"engine-{digest.hexdigest()[:32]}"
+    tools = [abi.__file__, machine.__file__, link.__file__]
+    sources = hash_of_files([*tools, *python_files(Path(__file__).parent)])
+    parts = f"{llvmlite.__version__} {machine.host_processor()} {sources}"
+    return f"engine-{hashlib.sha256(parts.encode()).hexdigest()[:32]}"
