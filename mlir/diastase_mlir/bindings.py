@@ -15,8 +15,6 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Protocol
 
-from torch_mlir import rewrite
-
 # Compiled modules, of which the type checker sees nothing.
 from torch_mlir._mlir_libs import (
     _stablehlo,  # pyright: ignore[reportAttributeAccessIssue]
@@ -24,18 +22,9 @@ from torch_mlir._mlir_libs import (
 )
 from torch_mlir._mlir_libs._mlir import globals as _globals
 from torch_mlir._mlir_libs._mlirDialectsLLVM import translate_module_to_llvmir
-from torch_mlir.dialects import (
-    arith,
-    bufferization,
-    ext,
-    func,
-    irdl,
-    linalg,
-    llvm,
-    memref,
-    scf,
-    tensor,
-)
+from torch_mlir.dialects import arith, ext, func, tensor
+
+from diastase_mlir.operation_classes import do_without
 
 if TYPE_CHECKING:
     # The wheel has no type stubs; jaxlib has those of the same bindings, and serves the checker.
@@ -49,18 +38,11 @@ __all__ = [
     "CHLO",
     "Loadable",
     "arith",
-    "bufferization",
     "ext",
     "func",
     "ir",
-    "irdl",
-    "linalg",
-    "llvm",
     "load",
-    "memref",
-    "rewrite",
     "run_passes",
-    "scf",
     "session",
     "tensor",
     "translate_module_to_llvmir",
@@ -77,10 +59,7 @@ _CREATED_FROM_PYTHON = (
 context with all of the wheel's dialects takes 7 ms, and each `canonicalize` in it 0.3 ms more."""
 
 _stablehlo.register_stablehlo_passes()
-
-# Where the bindings look for the classes of our dialects. They look at every value they hand out,
-# and a search that fails is repeated for each of them: half of the time of a large circuit.
-_globals.append_dialect_search_prefix("diastase_mlir.dialects")
+do_without(_globals, "builtin")
 
 
 class Loadable(Protocol):

@@ -11,7 +11,7 @@ import sys
 import sysconfig
 from collections.abc import Generator
 from contextlib import contextmanager
-from functools import cache
+from functools import cache, lru_cache
 from types import CodeType, FrameType
 from typing import Any
 
@@ -73,6 +73,7 @@ def span_at(location: str) -> Span | None:
     return None
 
 
+@lru_cache(4096)
 def _line_of(code: CodeType, instruction: int) -> int:
     """Line of the instruction at this byte offset of a code object."""
     for start, end, line in code.co_lines():

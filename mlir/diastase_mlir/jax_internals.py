@@ -55,11 +55,15 @@ from jax.extend.core import ClosedJaxpr
 
 # jaxlib's MLIR bindings have no public name; StableHLO can only be built with them.
 from jaxlib.mlir import ir
+from jaxlib.mlir._mlir_libs._mlir import globals as _binding_globals
+from jaxlib.mlir.dialects import builtin as _builtin  # noqa: F401  (else at the first lowering)
 from jaxlib.mlir.dialects import chlo as _chlo
-from jaxlib.mlir.dialects import llvm as _llvm  # noqa: F401  (else loaded at the first lowering)
 from jaxlib.mlir.dialects import stablehlo as _stablehlo
 
 from diastase_mlir.diagnostics import is_user_file
+from diastase_mlir.operation_classes import do_without
+
+do_without(_binding_globals)
 
 # --- lowering: dimension expressions -------------------------------------------------------------
 # `jax.export.symbolic_shape` makes dimension expressions; nothing public takes them apart.
@@ -143,7 +147,34 @@ def new_module_context(context: ir.Context) -> HookedModuleContext:
     )
 
 
-def new_ir_context() -> ir.Context:
+_USES_OF_A_CONTEXT = 50
+"""A new context takes 2 ms; what one lowering leaves in it, constants included, is never freed."""
+
+
+class _Contexts(threading.local):
+    context: ir.Context | None = None
+    uses = 0
+
+
+_contexts = _Contexts()
+
+
+@contextmanager
+def ir_context() -> Iterator[ir.Context]:
+    """Enter this thread's MLIR context for one lowering; modules leave it as bytecode."""
+    if _contexts.context is None or _contexts.uses >= _USES_OF_A_CONTEXT:
+        _contexts.context, _contexts.uses = _new_ir_context(), 0
+    _contexts.uses += 1
+    with _contexts.context as context:
+        yield context
+
+
+def forget_ir_context() -> None:
+    """Use another context from now on: large constants went into this thread's."""
+    _contexts.context = None
+
+
+def _new_ir_context() -> ir.Context:
     """An MLIR context with JAX's dialects; ours and `linalg` are unregistered in it.
 
     Not `make_ir_context`: that one loads dialects for sharding and for older XLA (13 ms of imports;

@@ -1,5 +1,6 @@
 """Abstract values as the array types of the ABI, and the element types that programs can hold."""
 
+from functools import cache
 from typing import Any
 
 import jax
@@ -24,6 +25,7 @@ def array_type(aval: Any) -> ArrayType:
     return ArrayType(element_name(aval.dtype), len(aval.shape))
 
 
+@cache
 def element_name(dtype: Any) -> str:
     """Numpy name of the element type that represents a dtype."""
     if dtype == jax.dtypes.float0:  # the tangent type of integers; holds nothing

@@ -24,11 +24,13 @@ _BYTECODE_VERSION = 4
 """The last one that names the properties of operations. Later ones write them in the order of their
 declarations, which differs where jaxlib's MLIR is not that of the bindings that run the passes."""
 
+_LARGE = 1_000_000
+"""Characters of a module whose constants should not stay in memory."""
+
 
 def lower(program: Program) -> LoweredModule:
     """Lower a traced program."""
-    ir_context = jax_internals.new_ir_context()
-    with ir_context, ir.Location.unknown(ir_context):
+    with jax_internals.ir_context() as ir_context, ir.Location.unknown(ir_context):
         module_context = jax_internals.new_module_context(ir_context)
         context = LoweringContext(module_context, program.dimensions, lower_equation)
         module_context.walker = context
@@ -37,6 +39,8 @@ def lower(program: Program) -> LoweredModule:
         bytecode = io.BytesIO()
         module_context.module.operation.write_bytecode(bytecode, _BYTECODE_VERSION)
         printed = str(module_context.module)
+    if len(printed) > _LARGE:
+        jax_internals.forget_ir_context()
     return LoweredModule(
         name=program.name,
         bytecode=bytecode.getvalue(),
