@@ -155,9 +155,12 @@ class CallContext(ctypes.Structure):
         # Key and position of the counter-based random generator (measurement outcomes).
         ("seed", ctypes.c_uint64),
         ("counter", ctypes.c_uint64),
+        # The quantum states that are alive, a linked list: an abandoned call leaves them.
+        ("states", ctypes.c_void_p),
     )
     code: int
     site: int
     seed: int
     counter: int
+    states: int | None
     detail: "ctypes.Array[ctypes.c_int64]"

@@ -8,7 +8,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from diastase_runtime.abi import Artifact, Import
+from diastase_runtime.abi import Artifact, CallContext, Import
 from diastase_runtime.errors import InternalError, LibraryLoadError
 
 _CAPSULES = {"lapack": "scipy.linalg.cython_lapack", "blas": "scipy.linalg.cython_blas"}
@@ -44,6 +44,14 @@ def symbol_address(imported: Import, artifact: Artifact) -> int:
         return _engine_symbol(artifact.engine, imported.name)
     capsule = _capsules(_CAPSULES[imported.library])[imported.name]
     return _capsule_pointer(capsule, _capsule_name(capsule))
+
+
+def release_states(context: CallContext, artifact: Artifact) -> None:
+    """Release the quantum states that a call has left; the engine unlinks each one."""
+    address = symbol_address(Import("engine", "state_release"), artifact)
+    release = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p)(address)
+    while context.states:
+        release(ctypes.addressof(context), context.states)
 
 
 def _engine_symbol(library: Path, name: str) -> int:

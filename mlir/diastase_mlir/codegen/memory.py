@@ -4,6 +4,7 @@ Nothing that is compiled checks for a null pointer, so an allocation that fails 
 The entry notes where to escape to (`_setjmp`, in a frame on its stack, found through a
 thread-local pointer); a failing allocation records `OUT_OF_MEMORY` and jumps there. What the
 program had allocated by then is lost, and its results are not written: `detail[3]` says so.
+(Quantum states are not lost: the call context knows them, and the loader releases them.)
 
 In: LLVM IR text in which `finalize-memref-to-llvm{use-generic-functions}` calls
 `_mlir_memref_to_llvm_alloc` and `…_free`, and the entry of `abi.ENTRY_SYMBOL`. Out: the same with

@@ -1,6 +1,8 @@
 """QNodes in programs: several, called several times, their devices and their settings."""
 
+import os
 import threading
+from pathlib import Path
 
 import jax
 import jax.numpy as jnp
@@ -16,7 +18,7 @@ from diastase.tracing.quantum_errors import (
     UnsupportedOperationError,
     UnsupportedQNodeError,
 )
-from diastase_runtime.errors import DiastaseError, TooManyQubitsError
+from diastase_runtime.errors import DiastaseError, OutOfMemoryError, TooManyQubitsError
 
 
 def rotation(device):
@@ -192,6 +194,30 @@ def test_size_beyond_64_bits(wires, measured):
 
     with pytest.raises(TooManyQubitsError, match=str(wires)):
         qjit(circuit)()
+
+
+def test_a_call_without_memory_releases_its_state():
+    @qjit
+    @qml.qnode(qml.device("default.qubit", wires=18))
+    def circuit(size):
+        qml.Hadamard(0)
+        return jnp.ones(size), qml.expval(qml.X(0))
+
+    def fail():
+        with pytest.raises(OutOfMemoryError):
+            circuit(2**50)
+
+    fail()
+    before = resident_bytes()
+    for _ in range(50):
+        fail()
+    assert resident_bytes() - before < 20 * 2**22  # a state has 2**22 bytes
+    np.testing.assert_allclose(circuit(2)[1], 1.0)
+
+
+def resident_bytes():
+    pages = int(Path("/proc/self/statm").read_text().split()[1])
+    return pages * os.sysconf("SC_PAGE_SIZE")
 
 
 def test_too_many_wires():

@@ -54,3 +54,14 @@ def test_nothing_leaks(register: Callable, qubits: int) -> None:
         use_everything(register, qubits)
     # Python's own small objects come and go; one leaked state would be 16 KiB each time.
     assert abs(bytes_in_use() - before) < 100_000
+
+
+def test_the_context_knows_the_states_that_are_alive(register: Callable) -> None:
+    first = register(2)
+    second, third = first.copy(), first.copy()
+    assert first.context.states == third.state
+    for state, newest in ((second, third), (third, first)):
+        state.release()
+        assert first.context.states == newest.state
+    first.release()
+    assert first.context.states is None

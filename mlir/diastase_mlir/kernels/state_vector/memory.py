@@ -3,6 +3,9 @@
 Linux grants more memory than there is and kills the process when it is used, so a state that
 cannot fit into the machine's physical memory is refused by its size, before asking the system.
 Other programs' memory is not counted: what they could give up is not knowable from here.
+
+States that are alive are linked to their call's context. A call that is abandoned, as memory for
+something else ran out, cannot release them; the runtime then does.
 """
 
 import os
@@ -83,7 +86,29 @@ def allocate_state(context: CallContext, site: i64, qubits: i64) -> State:
     state.amplitudes = cast(amplitudes, ptr[v8])
     state.operations = cast(handle + _HANDLE_BYTES // 8, ptr[Operation])
     forget_waiting(state)
+    link(context, state)
     return state
+
+
+@kernel
+def link(context: CallContext, state: State) -> None:
+    """Put a state first among those that are alive."""
+    state.next = context.states
+    state.previous = null(ptr[f64])
+    if not is_null(state.next):
+        cast(state.next, State).previous = cast(state, ptr[f64])
+    context.states = cast(state, ptr[f64])
+
+
+@kernel
+def unlink(context: CallContext, state: State) -> None:
+    """Take a state out of those that are alive."""
+    if is_null(state.previous):
+        context.states = state.next
+    else:
+        cast(state.previous, State).next = state.next
+    if not is_null(state.next):
+        cast(state.next, State).previous = state.previous
 
 
 @kernel
@@ -112,6 +137,7 @@ def state_release(context: CallContext, state: State) -> None:
     """Give the memory back, also after an error: nothing may leak."""
     if is_null(state):
         return
+    unlink(context, state)
     free(cast(state.amplitudes, ptr[f64]))
     free(cast(state, ptr[f64]))
 

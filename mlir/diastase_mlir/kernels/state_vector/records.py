@@ -26,13 +26,15 @@ ALIGNMENT = 64
 
 
 class CallContext(Record):
-    """State of one call of a compiled program: errors, random numbers."""
+    """State of one call of a compiled program: errors, random numbers, quantum states."""
 
     code: i64
     site: i64
     detail: Annotated[ptr[i64], 4]
     seed: i64
     counter: i64
+    states: ptr[f64]
+    """The first of the `State`s that are alive, or null."""
 
 
 class Operation(Record):
@@ -65,3 +67,6 @@ class State(Record):
     last_selector: Annotated[ptr[i64], MAX_QUBITS]
     """For each bit: index of the last waiting operation with it in its mask, or -1."""
     bit_of_wire: Annotated[ptr[i64], MAX_QUBITS]
+    next: ptr[f64]
+    previous: ptr[f64]
+    """Neighbours in the list that begins in the call context, or null."""
