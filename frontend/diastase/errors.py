@@ -151,6 +151,40 @@ class UndecidableDimensionError(DiastaseError, InconclusiveDimensionOperation):
 
 
 @dataclass(eq=False, kw_only=True)
+class UnknownSizesDifferError(DiastaseError, TypeError, ValueError):
+    """Arrays that must have equal sizes, of which one is known only at run time.
+
+    `jnp.ones(n) + x` needs `x.shape == (n,)`, and while tracing `n` and 3 are different sizes, as
+    are `n` and `m`, even if they turn out to be equal when the program runs. Use one size for
+    both: `jnp.ones(x.shape[0]) + x`, or make the size static (`static_argnums`).
+    """
+
+    title: ClassVar[str] = "Sizes are not known to be equal"
+    message: ClassVar[str] = "{what}"
+    label: ClassVar[str] = "needs sizes that fit each other"
+    help: ClassVar[str] = (
+        "sizes d0, d1, ... are known only when the program runs; use the same one for both "
+        "(x.shape[0] in place of n), or make it static (static_argnums)"
+    )
+    what: str
+
+
+@dataclass(eq=False, kw_only=True)
+class UnknownSizeUnsupportedError(DiastaseError, NotImplementedError):
+    """An operation of JAX that works only on arrays whose sizes are known while tracing.
+
+    Make the size static (`static_argnums`), or compute with an array of a fixed size, of which a
+    mask says what counts.
+    """
+
+    title: ClassVar[str] = "A size must be known while tracing"
+    message: ClassVar[str] = "{what}"
+    label: ClassVar[str] = "needs a known size"
+    help: ClassVar[str] = "make the size static (static_argnums)"
+    what: str
+
+
+@dataclass(eq=False, kw_only=True)
 class SizeEscapesError(DiastaseError, TypeError):
     """An array whose size is computed inside a loop or branch is used outside of it.
 

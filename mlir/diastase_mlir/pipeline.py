@@ -7,6 +7,7 @@ legalisation would silently turn every unsigned operation into a signed one.
 
 from diastase_mlir.passes.accurate_math import accurate_math
 from diastase_mlir.passes.bfloat16_as_bits import bfloat16_as_bits
+from diastase_mlir.passes.bounded_allocations import bounded_allocations
 from diastase_mlir.passes.detensorize_scalars import detensorize_scalars
 from diastase_mlir.passes.quantum_to_runtime import quantum_to_runtime
 from diastase_mlir.passes.refuse_what_aborts import refuse_what_aborts
@@ -81,6 +82,7 @@ PIPELINE = Pipeline(
                 "func.func(math-extend-to-supported-types{extra-types=f16 target-type=f32})",
                 "arith-emulate-unsupported-floats{source-types=bf16 target-type=f32}",
                 bfloat16_as_bits,
+                bounded_allocations,
                 accurate_math,  # the next would be off for small arguments
                 "convert-math-to-llvm",
                 "convert-math-to-libm",

@@ -20,11 +20,14 @@ from diastase.errors import (
     TracedMaskError,
     TracedValueError,
     UndecidableDimensionError,
+    UnknownSizesDifferError,
+    UnknownSizeUnsupportedError,
 )
 from diastase_mlir.diagnostics import is_user_file
 from diastase_runtime.errors import DiastaseError, Span
 
 _TYPE = re.compile(r"traced array with shape ([^\s.]+)")
+_SYMBOLIC_SHAPE = re.compile(r"[(\[]([^()\[\]]*\W)?d\d+\b")
 
 
 def _type_name(error: Exception) -> str:
@@ -35,6 +38,29 @@ def _type_name(error: Exception) -> str:
 
 def _first_line(error: Exception) -> str:
     return str(error).strip().splitlines()[0]
+
+
+def _about_sizes(error: Exception) -> DiastaseError | None:
+    """What JAX says of symbolic sizes in errors of Python's own classes."""
+    if "'_DimExpr'" in str(error):  # `range(a.shape[0])`, `float(a.shape[0])`
+        return TracedIndexError(what="a size")
+    if _SYMBOLIC_SHAPE.search(str(error)) and not _raised_by_the_user(error):
+        return UnknownSizesDifferError(what=_first_line(error))
+    return None
+
+
+def _of_unknown_size(error: Exception) -> DiastaseError | None:
+    if "polymorphi" not in str(error) or _raised_by_the_user(error):
+        return None
+    return UnknownSizeUnsupportedError(what=_first_line(error))
+
+
+def _raised_by_the_user(error: Exception) -> bool:
+    """Whether the user's own code raised it."""
+    traceback = error.__traceback__
+    while traceback is not None and traceback.tb_next is not None:
+        traceback = traceback.tb_next
+    return traceback is not None and is_user_file(traceback.tb_frame.f_code.co_filename)
 
 
 # Subclasses before their bases: the first entry that fits is used.
@@ -50,8 +76,9 @@ _FAILURES: Mapping[type[Exception], Callable[[Exception], DiastaseError | None]]
     ),
     jax.errors.UnexpectedTracerError: lambda e: LeakedTracerError(what=_first_line(e)),
     InconclusiveDimensionOperation: lambda e: UndecidableDimensionError(comparison=_first_line(e)),
-    # `range(a.shape[0])`, `len(a)`, `float(a.shape[0])`: Python's own error for JAX's sizes.
-    TypeError: lambda e: TracedIndexError(what="a size") if "'_DimExpr'" in str(e) else None,
+    TypeError: _about_sizes,
+    ValueError: _about_sizes,
+    NotImplementedError: _of_unknown_size,
 }
 
 

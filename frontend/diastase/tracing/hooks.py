@@ -235,7 +235,7 @@ def _tile(table: DimensionTable, original: Original, operand: Any, repeats: Any)
 
 
 def _searchsorted(
-    _: DimensionTable,
+    table: DimensionTable,
     original: Original,
     a: Any,
     v: Any,
@@ -248,11 +248,14 @@ def _searchsorted(
     if not is_symbolic(a.shape[0]):
         return original(a, v, side=side, method=method, dtype=dtype)
     size = a.shape[0]
+    # For arrays of any size that is likely, JAX has positions in 32 bits.
+    dtype = jnp.int32
+    table.demand(jnp.iinfo(dtype).max, size)
     belongs_after = jnp.less if side == "left" else jnp.less_equal
 
     def halve(interval: tuple[Any, Any]) -> tuple[Any, Any]:
         low, high = interval
-        middle = (low + high) // 2
+        middle = low + (high - low) // 2
         open_interval = low < high
         after = belongs_after(a[jnp.clip(middle, 0, size - 1)], v) & open_interval
         return jnp.where(after, middle + 1, low), jnp.where(after | ~open_interval, high, middle)

@@ -96,7 +96,8 @@ class Dimensions:
         if operation == "floordiv":
             return _quotient(left, right)
         if operation == "mod":  # Python's: the sign of the divisor
-            product = index_binary("muli", _quotient(left, right), right)
+            divisor = _divisor(right)
+            product = index_binary("muli", index_binary("floordivsi", left, divisor), divisor)
             return index_binary("subi", left, product)
         return index_binary(_OPERATIONS[operation], left, right)
 
@@ -137,8 +138,13 @@ class Dimensions:
 def _quotient(left: ir.Value, right: ir.Value) -> ir.Value:
     """`left // right`; -1, which is no size, where `right` is 0: the processor would trap."""
     zero = compare_integers("eq", right, index_constant(0))
-    divisor = select(zero, index_constant(1), right)
-    return select(zero, index_constant(-1), index_binary("floordivsi", left, divisor))
+    return select(zero, index_constant(-1), index_binary("floordivsi", left, _divisor(right)))
+
+
+def _divisor(number: ir.Value) -> ir.Value:
+    """1 in place of 0; what is left of a division is 0 then, as in JAX for empty arrays."""
+    zero = compare_integers("eq", number, index_constant(0))
+    return select(zero, index_constant(1), number)
 
 
 def _size_index(size: Any) -> ir.Value:

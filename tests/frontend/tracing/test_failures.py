@@ -14,6 +14,8 @@ from diastase.errors import (
     TracedIndexError,
     TracedMaskError,
     TracedValueError,
+    UnknownSizesDifferError,
+    UnknownSizeUnsupportedError,
 )
 from diastase.tracing.trace import trace
 from diastase_runtime.errors import DiastaseError
@@ -101,3 +103,38 @@ def test_an_error_inside_a_region_names_its_line():
     with pytest.raises(TracedValueError) as caught:
         trace(function, [jax.typeof(3)], "f")
     assert caught.value.span.text == "return v + float(i)"
+
+
+UNKNOWN_SIZES = {
+    "sum": lambda n, x: jnp.ones(n) + x,
+    "two": lambda n, x: jnp.ones(n) + jnp.ones(n + 1),
+    "product": lambda n, x: jnp.ones((2, n)) @ x,
+    "broadcast": lambda n, x: jnp.broadcast_to(x, (n,)),
+    "branches": lambda n, x: jnp.where(x > 0, jnp.ones(n), x),
+}
+
+
+@pytest.mark.parametrize("name", UNKNOWN_SIZES)
+def test_sizes_not_known_to_be_equal(name):
+    function = UNKNOWN_SIZES[name]
+    with pytest.raises(UnknownSizesDifferError) as caught:
+        trace(lambda n, x: [function(n, x)], [jax.typeof(3), jax.typeof(jnp.ones(3))], "f")
+    assert isinstance(caught.value, TypeError)
+    assert caught.value.span.file == __file__
+    assert "d0" in caught.value.what
+
+
+def test_operations_for_known_sizes_only():
+    key = jax.random.key(0)
+    with pytest.raises(UnknownSizeUnsupportedError) as caught:
+        trace(lambda n: [jax.random.permutation(key, jnp.arange(n))], [jax.typeof(3)], "f")
+    assert caught.value.span.file == __file__
+
+
+def test_an_error_of_the_user_about_a_shape_passes_unchanged():
+    def fail(n):
+        raise ValueError(f"I do not like {jnp.ones(n).shape}")
+
+    with pytest.raises(ValueError, match="I do not like") as caught:
+        trace(fail, [jax.typeof(3)], "f")
+    assert not isinstance(caught.value, DiastaseError)
