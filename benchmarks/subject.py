@@ -15,6 +15,7 @@ import warnings
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 import pennylane as qml
 
 QUBITS, LAYERS = 4, 2
@@ -38,11 +39,19 @@ def system(name):
 
 def scalar_program(number):
     """One line of classical code; another program for each number."""
+    factor = 2.0 + number
+    return lambda x: x * factor + 1.0
 
-    def scalar(x):
-        return jnp.sin(x) * (2.0 + number)
 
-    return scalar
+def rotation_program(device, number):
+    """One gate on one qubit, and <Z>."""
+
+    @qml.qnode(qml.device(device, wires=1))
+    def rotation(x):
+        qml.RX(x + number, wires=0)
+        return qml.expval(qml.PauliZ(0))
+
+    return rotation
 
 
 def circuit_program(device, number):
@@ -63,9 +72,11 @@ def circuit_program(device, number):
 
 def programs(device):
     """By name: what makes the program of a number, and its argument."""
-    angles = jnp.linspace(0.1, 1.7, LAYERS * QUBITS * 2).reshape(LAYERS, QUBITS, 2)
+    # No array of JAX: making one would initialise JAX before the first program is compiled.
+    angles = np.linspace(0.1, 1.7, LAYERS * QUBITS * 2).reshape(LAYERS, QUBITS, 2)
     return {
         "scalar": (scalar_program, 1.5),
+        "rotation": (lambda number: rotation_program(device, number), 0.3),
         "circuit": (lambda number: circuit_program(device, number), angles),
     }
 
@@ -82,6 +93,7 @@ def measure_calls(compiler, device):
     times = {}
     for name, (make, argument) in programs(device).items():
         compiled = compiler(make(0))
+        argument = jnp.asarray(argument) if isinstance(argument, np.ndarray) else argument
         times[f"{name} value"] = float(compiled(argument))
         times[name] = seconds_per_call(compiled, argument)
     return times
