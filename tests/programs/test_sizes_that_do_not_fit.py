@@ -29,8 +29,7 @@ def test_a_new_shape_must_have_as_many_elements(program, fitting, others):
 def test_division_by_a_size_of_zero_does_not_end_the_process():
     roll = qjit(lambda n: jnp.roll(jnp.arange(n), 1))
     np.testing.assert_array_equal(roll(4), [3, 0, 1, 2])
-    with pytest.raises(DiastaseError):
-        roll(0)
+    assert roll(0).shape == (0,)
     thirds = qjit(lambda n, m: jnp.ones(n // m))
     assert thirds(7, 3).shape == (2,)
     with pytest.raises(DiastaseError):
