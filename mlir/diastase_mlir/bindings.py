@@ -46,10 +46,13 @@ __all__ = [
     "session",
     "tensor",
     "translate_module_to_llvmir",
+    "wear_out",
 ]
 
 USES_OF_A_CONTEXT = 200
 """A new context with its passes costs 10 ms; one use leaves some 10 kB behind."""
+
+_BYTES_OF_A_USE = 2**16
 
 _CREATED_FROM_PYTHON = (
     "arith", "bufferization", "complex", "func", "irdl", "linalg", "llvm", "math", "memref", "scf",
@@ -134,6 +137,11 @@ def run_passes(passes: str, module: ir.Module, *, verified: bool = True) -> None
     manager.run(module.operation)
 
 
+def wear_out(bytes_read: int) -> None:
+    """Count large modules as several uses: the constants in them stay in the context."""
+    _shared.uses += bytes_read // _BYTES_OF_A_USE
+
+
 def _renew() -> None:
     """Make a fresh context where there is none, or it is worn out and nobody uses it."""
     worn = _shared.uses >= USES_OF_A_CONTEXT and _shared.depth == 0
@@ -151,3 +159,6 @@ def _new_context() -> ir.Context:
         context.get_dialect_descriptor(dialect)
     _stablehlo.register_dialect(context)
     return context
+
+
+_shared.context = _new_context()  # on import, where its 2 ms are not felt

@@ -3,7 +3,7 @@
 A dialect takes some milliseconds to load, so each is loaded when the first module names it.
 """
 
-from diastase_mlir.bindings import CHLO, Loadable, ir, load
+from diastase_mlir.bindings import CHLO, Loadable, ir, load, wear_out
 from diastase_mlir.dialects.quantum import Quantum
 
 DIALECTS: tuple[Loadable, ...] = (Quantum, CHLO)
@@ -15,4 +15,5 @@ def parse(source: bytes | str) -> ir.Module:
     data = source.encode() if isinstance(source, str) else source
     # Both forms spell out the names of dialects; a name that stands for something else only costs.
     load(dialect for dialect in DIALECTS if dialect.DIALECT_NAMESPACE.encode() in data)
+    wear_out(len(data))
     return ir.Module.parse(source)
