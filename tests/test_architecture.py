@@ -22,9 +22,9 @@ SOURCES = {
 
 # What only these may import, besides the standard library and the layers below.
 NEIGHBOURS = {
-    "jax._src": ["mlir/diastase_mlir/jax_internals.py"],
+    "jax._src": ["mlir/diastase_mlir/jax_internals/"],
     # bindings.py: for the type checker only, which finds no stubs in torch_mlir.
-    "jaxlib": ["mlir/diastase_mlir/jax_internals.py", "mlir/diastase_mlir/bindings.py"],
+    "jaxlib": ["mlir/diastase_mlir/jax_internals/", "mlir/diastase_mlir/bindings.py"],
     "torch_mlir": ["mlir/diastase_mlir/bindings.py"],
     "pennylane": ["frontend/"],
     "jax": ["frontend/", "mlir/"],

@@ -1,0 +1,51 @@
+"""Calls: arguments in, arrays out.
+
+`jax.device_put` is public and takes 30 us for a scalar; what it ends in takes 3 us. The settings
+under which JAX would trace anew, and the type of a value in one step, have no public name.
+"""
+
+# Private names are what this package is for.
+# pyright: reportPrivateUsage=false, reportPrivateImportUsage=false
+
+from collections.abc import Callable
+from functools import cache
+from typing import Any
+
+import jax
+from jax._src import array, config, core, tree_util, xla_bridge
+from jax._src.lib import xla_client
+
+ArrayImpl = array.ArrayImpl
+"""The concrete class of arrays: `type(x) is ArrayImpl` excludes tracers and key arrays."""
+
+trace_context = config.trace_context
+"""All settings of JAX that change what a function traces to, as a hashable tuple."""
+
+
+def jit_is_disabled() -> bool:
+    """Whether `jax.disable_jit` is in force: the user wants to see the operations one by one."""
+    return config.disable_jit.value
+
+
+abstract_value = core.shaped_abstractify
+"""The type of a value as JAX sees it; of a `ShapeDtypeStruct`, too."""
+
+structure_differences = tree_util.equality_errors_pytreedef
+"""`(path, expected, given, explanation)` for each place in which two pytree structures differ."""
+
+make_array: Callable[..., Any] = xla_client.batched_device_put
+"""`(aval, sharding, [value], [device], committed) -> jax.Array`, aligned ones uncopied."""
+
+
+@cache
+def cpu_placement() -> tuple[Any, list[Any]]:
+    """Sharding and device of arrays that live in the host's memory."""
+    device = jax.devices("cpu")[0]
+    return jax.sharding.SingleDeviceSharding(device), [device]
+
+
+@cache
+def only_one_device() -> bool:
+    """Whether every array of this process lives in the host's memory, in one piece."""
+    backends = xla_bridge.backends()
+    return list(backends) == ["cpu"] and backends["cpu"].device_count() == 1

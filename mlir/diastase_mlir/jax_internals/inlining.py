@@ -1,0 +1,89 @@
+"""What is traced inline while we trace, and what is not; JAX decides it by global settings."""
+
+# Private names are what this package is for.
+# pyright: reportPrivateUsage=false, reportPrivateImportUsage=false
+
+import sys
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from types import SimpleNamespace
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax._src import core, pjit
+from jax._src import hijax as composites
+from jax._src.interpreters import partial_eval
+
+
+class _Inlining(threading.local):
+    active = False
+
+
+_inlining = _Inlining()
+
+_composite_p = composites.call_hi_primitive_p
+_jax_stage_composite = partial_eval.custom_staging_rules[_composite_p]
+
+
+def _stage_composite(trace: Any, source_info: Any, *operands: Any, **params: Any) -> Any:
+    if not _inlining.active:
+        return _jax_stage_composite(trace, source_info, *operands, **params)
+    with core.set_current_trace(trace):
+        return _composite_p.to_lojax(*operands, **params)
+
+
+partial_eval.custom_staging_rules[_composite_p] = _stage_composite
+
+
+_infer_params, _run_jit = pjit._infer_params, pjit._run_python_pjit
+_NOTHING_TRACED = SimpleNamespace(effects=(), consts=())
+
+
+def _infer_unless_inlined(function: Any, info: Any, args: Any, kwargs: Any) -> tuple[Any, Any]:
+    """What comes first when a jitted function is called, or asked for its shapes or stages."""
+    caller = sys._getframe(1).f_code.co_name
+    if _inlining.active and caller == "cache_miss":  # a call
+        return info, ()
+    return _infer_params(function, info, args, kwargs)
+
+
+def _run_or_inline(params: Any, flat: Any, function: Any, args: Any, kwargs: Any) -> Any:
+    """What comes second; the parameters are those of `jax.jit` itself if it is to be inlined."""
+    if not isinstance(params, pjit.PjitInfo):
+        return _run_jit(params, flat, function, args, kwargs)
+    positions = {p + len(args) if p < 0 else p for p in params.static_argnums}
+    args = [arg if p in positions else as_arrays(arg) for p, arg in enumerate(args)]
+    names = params.static_argnames
+    kwargs = {name: arg if name in names else as_arrays(arg) for name, arg in kwargs.items()}
+    return function(*args, **kwargs), (), None, (), _NOTHING_TRACED, None, None, ()
+
+
+pjit._infer_params, pjit._run_python_pjit = _infer_unless_inlined, _run_or_inline
+
+
+def as_arrays(tree: Any) -> Any:
+    """Numbers and NumPy arrays as arrays of JAX, which a function under `jax.jit` gets."""
+    return jax.tree.map(lambda leaf: jnp.asarray(leaf) if _is_number(leaf) else leaf, tree)
+
+
+def _is_number(leaf: Any) -> bool:
+    return type(leaf) in (bool, int, float, complex) or isinstance(leaf, (np.ndarray, np.generic))
+
+
+@contextmanager
+def inline_jits() -> Iterator[None]:
+    """In this thread: functions under `jax.jit` are traced inline.
+
+    Symbols that are defined inside must be known outside, as sizes of the results. The functions
+    that JAX records as one equation, from 0.12 on `jnp.searchsorted` and others, are traced inline
+    for the same reason. `jax.disable_jit` will not do: numbers would stay Python's, which divide
+    and overflow in another way, and have no `astype`.
+    """
+    outer, _inlining.active = _inlining.active, True
+    try:
+        yield
+    finally:
+        _inlining.active = outer

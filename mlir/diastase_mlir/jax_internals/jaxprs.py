@@ -1,0 +1,141 @@
+"""Jaxprs rebuilt: other inputs, outputs, constants or shapes. JAX has no public way to any of it.
+
+From jax 0.12 on, there is one class: `ClosedJaxpr` is another name of `Jaxpr`, `jaxpr.jaxpr` is the
+jaxpr itself, and its constant variables are those to which values are attached.
+"""
+
+# Private names are what this package is for.
+# pyright: reportPrivateUsage=false, reportPrivateImportUsage=false
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from jax._src import core, effects
+from jax._src.interpreters import partial_eval
+from jax._src.lax import lax
+from jax._src.state import discharge
+from jax.extend.core import ClosedJaxpr
+
+
+def without_references(jaxpr: ClosedJaxpr) -> ClosedJaxpr:
+    """The same program with its internal mutable arrays (`jax.new_ref`) made plain values.
+
+    `jax.jit` does it on its way to XLA; nothing public does it alone.
+    """
+    if not any(isinstance(effect, core.InternalMutableArrayEffect) for effect in jaxpr.effects):
+        return jaxpr
+    return discharge.discharge_state(jaxpr)
+
+
+def jaxpr_shapes(jaxpr: Any) -> list[Any]:
+    """Shapes of all variables of a jaxpr and parameters of all its equations."""
+    inner = getattr(jaxpr, "jaxpr", jaxpr)
+    variables = [*inner.constvars, *inner.invars]
+    variables += [variable for equation in inner.eqns for variable in equation.outvars]
+    shapes = [tuple(getattr(variable.aval, "shape", ())) for variable in variables]
+    return [*shapes, *[dict(equation.params) for equation in inner.eqns]]
+
+
+def map_jaxpr(jaxpr: Any, change: Callable[[Any], Any]) -> Any:
+    """The jaxpr with `change` applied to every shape and every parameter.
+
+    There is no public way to rebuild a jaxpr over other shapes.
+    """
+    inner = getattr(jaxpr, "jaxpr", jaxpr)
+    variables: dict[Any, Any] = {}
+
+    def renew(atom: Any) -> Any:
+        if isinstance(atom, core.Literal):
+            return atom
+        if atom not in variables:
+            shape = getattr(atom.aval, "shape", None)
+            aval = atom.aval if shape is None else atom.aval.update(shape=change(tuple(shape)))
+            variables[atom] = (
+                core.DropVar(aval) if isinstance(atom, core.DropVar) else core.Var(aval)
+            )
+        return variables[atom]
+
+    equations = [
+        equation.replace(
+            invars=[renew(atom) for atom in equation.invars],
+            outvars=[renew(atom) for atom in equation.outvars],
+            params=change(dict(equation.params)),
+        )
+        for equation in inner.eqns
+    ]
+    renewed = inner.replace(
+        constvars=[renew(variable) for variable in inner.constvars],
+        invars=[renew(variable) for variable in inner.invars],
+        outvars=[renew(atom) for atom in inner.outvars],
+        eqns=equations,
+    )
+    return ClosedJaxpr(renewed, jaxpr.consts) if isinstance(jaxpr, ClosedJaxpr) else renewed
+
+
+def add_input(closed: ClosedJaxpr, position: int, aval: Any) -> ClosedJaxpr:
+    """Add an input of type `aval` at `position`, which nothing uses."""
+    jaxpr = closed.jaxpr
+    debug = jaxpr.debug_info.with_unknown_names()
+    invars = [*jaxpr.invars[:position], core.Var(aval), *jaxpr.invars[position:]]
+    return partial_eval.close_jaxpr(jaxpr.replace(invars=invars, debug_info=debug))
+
+
+def drop_leading_register(closed: ClosedJaxpr, position: int) -> ClosedJaxpr:
+    """Remove an unused input at `position` that is returned as the first output."""
+    jaxpr = closed.jaxpr
+    debug = jaxpr.debug_info.with_unknown_names()
+    invars = [*jaxpr.invars[:position], *jaxpr.invars[position + 1 :]]
+    return partial_eval.close_jaxpr(
+        jaxpr.replace(invars=invars, outvars=jaxpr.outvars[1:], debug_info=debug)
+    )
+
+
+def add_leading_register(closed: ClosedJaxpr, position: int, aval: Any) -> ClosedJaxpr:
+    """Add an input of type `aval` at `position` that is returned as the first output."""
+    jaxpr = add_input(closed, position, aval).jaxpr
+    outvars = [jaxpr.invars[position], *jaxpr.outvars]
+    return partial_eval.close_jaxpr(
+        jaxpr.replace(outvars=outvars, debug_info=jaxpr.debug_info.with_unknown_names())
+    )
+
+
+def close_over(closed: ClosedJaxpr, values: Sequence[Any]) -> ClosedJaxpr:
+    """Make the leading inputs of a jaxpr its constants, with these values."""
+    jaxpr, count = closed.jaxpr, len(values)
+    names = jaxpr.debug_info.arg_names
+    debug = jaxpr.debug_info._replace(arg_names=names and names[count:])
+    constants, inputs = jaxpr.invars[:count], jaxpr.invars[count:]
+    opened = jaxpr.replace(constvars=constants, invars=inputs, debug_info=debug)
+    return ClosedJaxpr(opened, list(values))
+
+
+def convert_outputs(closed: ClosedJaxpr, avals: Sequence[Any]) -> ClosedJaxpr:
+    """The jaxpr with its outputs converted to these dtypes and weak types, where they differ.
+
+    Tracing it again would give it other variables, which define no symbols.
+    """
+    jaxpr = closed.jaxpr
+    equations, outputs = list(jaxpr.eqns), list(jaxpr.outvars)
+    for position, (output, aval) in enumerate(zip(jaxpr.outvars, avals, strict=True)):
+        if not isinstance(aval, core.ShapedArray) or output.aval == aval:
+            continue
+        converted = core.Var(aval)
+        params = {"new_dtype": aval.dtype, "weak_type": aval.weak_type, "sharding": None}
+        equations.append(
+            core.new_jaxpr_eqn(
+                [output], [converted], lax.convert_element_type_p, params, effects.no_effects
+            )
+        )
+        outputs[position] = converted
+    return partial_eval.close_jaxpr(jaxpr.replace(eqns=equations, outvars=outputs))
+
+
+def select_inputs(
+    closed: ClosedJaxpr, positions: Sequence[int], avals: Sequence[Any]
+) -> ClosedJaxpr:
+    """The jaxpr over more inputs, of these types, of which it uses those at `positions`."""
+    jaxpr = closed.jaxpr
+    used = dict(zip(positions, jaxpr.invars, strict=True))
+    invars = [used.get(position) or core.Var(aval) for position, aval in enumerate(avals)]
+    debug = jaxpr.debug_info.with_unknown_names()
+    return partial_eval.close_jaxpr(jaxpr.replace(invars=invars, debug_info=debug))

@@ -1,0 +1,69 @@
+"""JAX's printer of jaxprs, with its layout and its way to show parameters, which is not public."""
+
+# Private names are what this package is for.
+# pyright: reportPrivateUsage=false, reportPrivateImportUsage=false
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from jax._src import core, effects
+from jax.extend.core import ClosedJaxpr
+
+
+class _PrintedType(core.AbstractValue):
+    """A type that is only printed."""
+
+    def __init__(self, text: Callable[[], str]):
+        self._text = text
+
+    def str_short(self, short_dtypes: bool = False, mesh_axis_types: bool = False) -> str:
+        return self._text()
+
+
+class JaxprPrinter:
+    """Builds a jaxpr out of JAX's classes that is good for printing, and prints it."""
+
+    def __init__(self) -> None:
+        self._context = core.JaxprPpContext()
+
+    def name(self, atom: Any) -> str:
+        """What a variable or literal is called in the text."""
+        return atom.pretty_print(self._context, print_dtype=False)
+
+    def variable(self, type_text: Callable[[], str], is_dropped: bool) -> Any:
+        """A variable, or `_`, whose type prints as this text."""
+        return (core.DropVar if is_dropped else core.Var)(_PrintedType(type_text))
+
+    def literal(self, value: Any, aval: Any) -> Any:
+        """A number written out."""
+        return core.Literal(value, aval)
+
+    def equation(
+        self,
+        primitive: str,
+        operands: Sequence[Any],
+        results: Sequence[Any],
+        params: Mapping[str, Any],
+        original: Any,
+    ) -> Any:
+        """An equation; JAX shows the parameters of an `original` in its own way."""
+        known = core.Primitive(primitive) if original is None else original.primitive
+        return core.new_jaxpr_eqn(operands, results, known, dict(params), effects.no_effects)
+
+    def jaxpr(
+        self,
+        constants: Sequence[Any],
+        inputs: Sequence[Any],
+        equations: Sequence[Any],
+        outputs: Sequence[Any],
+    ) -> Any:
+        """A jaxpr."""
+        debug = core.DebugInfo("explicit form", "unknown", None, None)
+        jaxpr = core.Jaxpr(constants, inputs, outputs, equations, debug_info=debug)
+        # From jax 0.12 on, only constants that have values are printed as such.
+        return ClosedJaxpr(jaxpr, [None] * len(constants)).jaxpr
+
+    def text(self, jaxpr: Any) -> str:
+        """The text of a jaxpr, nested ones in place."""
+        document = core.pp_jaxpr(jaxpr, self._context, core.JaxprPpSettings())
+        return document.format(width=100, use_color=False)  # types take more room than JAX's

@@ -1,0 +1,149 @@
+"""Functions to jaxprs, and what a tracer is.
+
+`jax.make_jaxpr` caches by function, and takes no abstract values that are not arrays.
+"""
+
+# Private names are what this package is for.
+# pyright: reportPrivateUsage=false, reportPrivateImportUsage=false
+
+import operator
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
+from typing import Any
+
+from jax._src import api_util, core, effects, linear_util, source_info_util
+from jax._src.interpreters import ad, batching, partial_eval
+from jax.extend.core import ClosedJaxpr
+
+Tracer = core.Tracer
+"""`jax.core.Tracer` is public; here so that the modules below name one place."""
+
+is_concrete = core.is_concrete
+"""Whether a value has a number now; `jax.core.is_concrete` is gone from jax 0.12."""
+
+
+def trace_to_jaxpr(
+    function: Callable[..., Sequence[Any]],
+    avals: Sequence[Any],
+    purpose: str,
+    argument_names: Sequence[str] | None = None,
+) -> tuple[ClosedJaxpr, list[Any]]:
+    """Trace a flat function: a jaxpr whose leading inputs are the values it closes over, and these.
+
+    Never cached. Values closed over are tracers of enclosing traces and concrete arrays.
+    """
+    debug = api_util.debug_info(purpose, function, tuple(avals), {})
+    if argument_names is not None:
+        debug = debug._replace(arg_names=tuple(argument_names))
+    wrapped = linear_util.wrap_init(lambda *args: list(function(*args)), debug_info=debug)
+    jaxpr, _, captured = partial_eval.trace_to_jaxpr_dynamic(wrapped, list(avals))
+    closed = partial_eval.close_jaxpr(partial_eval.convert_constvars_jaxpr(jaxpr))
+    return closed, list(captured)
+
+
+def current_trace() -> Any:
+    """The trace that records operations now; compare by identity."""
+    return core.trace_ctx.trace
+
+
+def current_source_info() -> Any:
+    """Where in the user's program we are; later `source_context` records equations as from there.
+
+    JAX takes the line from the Python stack of the `bind`, which for a queued gate is elsewhere.
+    """
+    return source_info_util.current()
+
+
+def source_context(source_info: Any) -> AbstractContextManager[None]:
+    """Equations recorded inside get this source information."""
+    context: Any = source_info_util.user_context(
+        source_info.traceback, name_stack=source_info.name_stack
+    )
+    return context
+
+
+def is_recording() -> bool:
+    """Whether operations are recorded now, not evaluated; False while JAX records one."""
+    trace = core.trace_ctx.trace
+    return trace is not None and not isinstance(trace, core.EvalTrace)
+
+
+def enclosing_traces(trace: Any) -> list[Any]:
+    """A trace and those around it, innermost first."""
+    traces: list[Any] = []
+    while trace is not None:
+        traces.append(trace)
+        trace = getattr(trace, "parent_trace", None)
+    return traces
+
+
+def unwrap_tracer(value: Any) -> Any:
+    """The tracer of the recording trace under those of `jvp`, `linearize` and `vmap`.
+
+    A value that `vmap` maps over is returned as it is: it has no single underlying value.
+    """
+    while True:
+        if isinstance(value, ad.JVPTracer | ad.LinearizeTracer):
+            value = value.primal
+        elif isinstance(value, batching.BatchTracer) and value.batch_dim is None:
+            value = value.val
+        elif isinstance(value, partial_eval.DynamicJaxprTracer):
+            lowered = value.full_lower()  # a closed-over value: the one of the enclosing trace
+            if lowered is value:
+                return value
+            value = lowered
+        else:
+            return value
+
+
+def is_recorded(value: Any) -> bool:
+    """Whether a value is a tracer whose variable will stand in a jaxpr."""
+    return isinstance(value, partial_eval.DynamicJaxprTracer)
+
+
+def is_recorded_variable(tracer: Any) -> bool:
+    """Whether a recorded tracer is a variable, not a literal."""
+    return isinstance(tracer.val, core.Var)
+
+
+def literal_value(tracer: Any) -> int:
+    """The integer that a recorded tracer which is a literal stands for."""
+    return operator.index(tracer.val.val)
+
+
+def tracer_variable(tracer: Any) -> core.Var:
+    """The jaxpr variable that a recorded tracer is."""
+    return tracer.val
+
+
+def tracer_equation(tracer: Any) -> Any:
+    """The equation (`primitive`, `in_tracers`, `params`) that defines a tracer, None for inputs."""
+    return tracer.parent
+
+
+def tracer_trace(tracer: Any) -> Any:
+    """The trace that a tracer belongs to."""
+    return tracer._trace
+
+
+class SizeCheckEffect(effects.Effect):
+    """Keeps a check of a size from being dropped, where nothing depends on its results."""
+
+    def __str__(self) -> str:
+        return "SizeCheck"
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, SizeCheckEffect)
+
+    def __hash__(self) -> int:
+        return hash(SizeCheckEffect)
+
+
+# Any order of checks is right, and so is their repetition: allowed wherever JAX asks.
+for _allowed in (
+    effects.lowerable_effects,
+    effects.control_flow_allowed_effects,
+    effects.remat_allowed_effects,
+    effects.custom_derivatives_allowed_effects,
+):
+    _allowed.add_type(SizeCheckEffect)
