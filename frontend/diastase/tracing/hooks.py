@@ -45,10 +45,17 @@ def _dimension(table: DimensionTable, original: Original, dimension: Any) -> Any
 
 
 def _shape_check(
-    _: DimensionTable, original: Original, function: str, argument: str, sizes: Any, *args: Any
+    _: DimensionTable,
+    original: Original,
+    function: str,
+    argument: str,
+    sizes: Any,
+    non_zero_shape: bool = False,
 ) -> Any:
     """Sizes must not be negative: of the symbolic ones, that is checked at run time."""
-    return original(function, argument, [s for s in sizes if args or not is_symbolic(s)], *args)
+    if not non_zero_shape:
+        sizes = [size for size in sizes if not is_symbolic(size)]
+    return original(function, argument, sizes, non_zero_shape)
 
 
 def _size_argument(

@@ -3,14 +3,19 @@
 All of them become host calls, which run in program order; so an ordered callback needs no token.
 """
 
+from collections.abc import Sequence
+from typing import Any
+
 import jax
 import jax.numpy as jnp
 import numpy as np
 
+from diastase_mlir.errors import CallbackResultError
 from diastase_mlir.jax_internals import ir
 from diastase_mlir.lowering.context import LoweringContext
 from diastase_mlir.lowering.host import call_host
 from diastase_mlir.lowering.registry import Equation, lowers
+from diastase_runtime.errors import Span
 
 
 @lowers("pure_callback", "io_callback", "debug_callback")
@@ -19,13 +24,25 @@ def lower_callback(
 ) -> list[ir.Value]:
     """Call the user's function; results, if any, are checked against the declared shapes."""
     function = equation.params["callback"]
-    avals = equation.avals_out
+    avals, span = equation.avals_out, context.span
 
     def call(*arrays: np.ndarray) -> list[np.ndarray]:
         results = function(*map(jnp.asarray, arrays))
         if not avals:
             return []
-        flat = jax.tree.leaves(results)
-        return [np.asarray(value, aval.dtype) for value, aval in zip(flat, avals, strict=True)]
+        return _promised(jax.tree.leaves(results), avals, span)
 
     return call_host(context, equation, call, operands, equation.avals_in)
+
+
+def _promised(values: Sequence[Any], avals: Sequence[Any], span: Span | None) -> list[np.ndarray]:
+    """Results of the user's function as arrays, if they are what it was said to return."""
+    arrays = [np.asarray(value) for value in values]
+    found = [(array.shape, jax.dtypes.canonicalize_dtype(array.dtype)) for array in arrays]
+    if found != [(aval.shape, aval.dtype) for aval in avals]:
+        raise CallbackResultError(
+            found=", ".join(f"{dtype}{list(shape)}" for shape, dtype in found) or "nothing",
+            expected=", ".join(f"{aval.dtype}{list(aval.shape)}" for aval in avals),
+            span=span,
+        )
+    return [array.astype(aval.dtype) for array, aval in zip(arrays, avals, strict=True)]

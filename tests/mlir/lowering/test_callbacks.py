@@ -7,6 +7,8 @@ import pytest
 from jax import lax
 from jax.experimental import io_callback
 
+from diastase_mlir.errors import CallbackResultError
+
 V = np.array([2.0, -1.0, 5.0, 0.5])
 SHAPE = jax.ShapeDtypeStruct((4,), np.float64)
 
@@ -123,3 +125,11 @@ def test_keys_reach_primitives_run_on_the_host(compare):
     """RBG keys have no rule that converts."""
     key = jax.random.key(3, impl="rbg")
     compare(lambda k: jax.random.bits(k, (3,)), key)
+
+
+@pytest.mark.parametrize("returned", [np.zeros(5), np.zeros(4, np.int32), (V, V), [], 3.0], ids=str)
+def test_results_that_were_not_declared_are_refused(compile_function, returned):
+    compiled = compile_function(lambda v: jax.pure_callback(lambda x: returned, SHAPE, v), V)
+    with pytest.raises(CallbackResultError, match="declared was float64") as caught:
+        compiled(V)
+    assert caught.value.span.file == __file__
