@@ -13,7 +13,7 @@ import threading
 from collections.abc import Generator, Iterable
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 # Compiled modules, of which the type checker sees nothing.
 from torch_mlir._mlir_libs import (
@@ -78,7 +78,7 @@ class Loadable(Protocol):
 class _Chlo:
     """StableHLO's client dialect: has no register function, but is what a pass depends on."""
 
-    DIALECT_NAMESPACE = "chlo"
+    DIALECT_NAMESPACE: str = "chlo"
 
     def load(self) -> None:
         _torchMlir.register_dialect(ir.Context.current)
@@ -123,7 +123,8 @@ def session(dialects: Iterable[Loadable] = ()) -> Generator[ir.Context]:
 def load(dialects: Iterable[Loadable]) -> None:
     """Load those of the dialects that this session's context does not have yet."""
     for dialect in dialects:
-        if not ir.Context.current.is_dialect_loaded(dialect.DIALECT_NAMESPACE):
+        context: Any = ir.Context.current
+        if not context.is_dialect_loaded(dialect.DIALECT_NAMESPACE):
             dialect.load()
 
 
@@ -153,7 +154,7 @@ def _renew() -> None:
 
 def _new_context() -> ir.Context:
     """Make a context in which StableHLO and every upstream dialect can be used."""
-    context = ir.Context(load_on_create_dialects=[])
+    context = ir.Context(load_on_create_dialects=[])  # pyright: ignore[reportCallIssue]
     context.enable_multithreading(False)  # our functions are small; threads would only cost
     for dialect in _CREATED_FROM_PYTHON:
         context.get_dialect_descriptor(dialect)

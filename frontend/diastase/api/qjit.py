@@ -95,8 +95,8 @@ class QJIT:
     def _inline(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """Trace the function as part of the program that is being traced."""
         call = self._signature.split(args, kwargs)
-        args, kwargs = call.merge(as_arrays(call.args), as_arrays(call.kwargs))
-        return self._function(*args, **kwargs)
+        positional, named = call.merge(as_arrays(call.args), as_arrays(call.kwargs))
+        return self._function(*positional, **named)
 
     def _key(self, call: Call, leaves: list[Any], tree: Any) -> Hashable:
         """Say what the program of a call depends on; None where a leaf is no array."""

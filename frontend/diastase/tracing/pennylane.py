@@ -32,7 +32,7 @@ from diastase_mlir.diagnostics import is_user_file, user_span
 from diastase_mlir.jax_internals import current_source_info, current_trace, is_concrete
 
 for _name, _function in (("is_concrete", is_concrete), ("concrete_or_error", concrete_or_error)):
-    vars(core).setdefault(_name, _function)
+    core.__dict__.setdefault(_name, _function)  # `hasattr` would warn of names about to go
 
 QNodeHandler = Callable[[qml.QNode, tuple[Any, ...], dict[str, Any]], Any]
 

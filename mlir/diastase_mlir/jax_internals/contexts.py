@@ -7,7 +7,7 @@ jaxlib's MLIR bindings have no public name; StableHLO can only be built with the
 # pyright: reportPrivateUsage=false, reportPrivateImportUsage=false
 
 import threading
-from collections.abc import Iterator
+from collections.abc import Generator
 from contextlib import contextmanager
 from functools import partial
 from typing import Any
@@ -15,7 +15,11 @@ from typing import Any
 from jax._src.interpreters import mlir as jax_mlir
 from jaxlib.mlir import ir
 from jaxlib.mlir._mlir_libs._mlir import globals as _binding_globals
-from jaxlib.mlir.dialects import builtin as _builtin  # noqa: F401  (else at the first lowering)
+
+# Loaded here, or else at the first lowering.
+from jaxlib.mlir.dialects import (
+    builtin as _builtin,  # noqa: F401  # pyright: ignore[reportUnusedImport]
+)
 from jaxlib.mlir.dialects import chlo as _chlo
 from jaxlib.mlir.dialects import stablehlo as _stablehlo
 
@@ -37,7 +41,7 @@ _contexts = _Contexts()
 
 
 @contextmanager
-def ir_context() -> Iterator[ir.Context]:
+def ir_context() -> Generator[ir.Context]:
     """Enter this thread's MLIR context for one lowering; modules leave it as bytecode."""
     if _contexts.context is None or _contexts.uses >= _USES_OF_A_CONTEXT:
         _contexts.context, _contexts.uses = _new_ir_context(), 0

@@ -9,7 +9,7 @@ decides in this thread; comparisons of sizes that are none of ours are JAX's.
 
 import sys
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from typing import Any
 
@@ -40,7 +40,7 @@ def _geq_decision(left: Any, right: Any, comparison: Callable[[], str]) -> bool:
 
 
 @contextmanager
-def deciding(decide: Callable[[Any, Any], bool]) -> Iterator[None]:
+def deciding(decide: Callable[[Any, Any], bool]) -> Generator[None]:
     """In this thread: what cannot be decided of `left >= right` is what `decide` says."""
     outer, _undecided.decide = _undecided.decide, decide
     try:
@@ -102,9 +102,10 @@ def _size_is_not_zero(size: Any) -> bool:
     return True
 
 
-shape_poly._DimExpr.__eq__ = _size_equals
-shape_poly._DimExpr.__ne__ = _size_differs
-shape_poly._DimExpr.__bool__ = _size_is_not_zero
+_dimension_class: Any = shape_poly._DimExpr
+_dimension_class.__eq__ = _size_equals
+_dimension_class.__ne__ = _size_differs
+_dimension_class.__bool__ = _size_is_not_zero
 shape_poly._geq_decision = _geq_decision
 for _primitive in (
     slicing.gather_p,

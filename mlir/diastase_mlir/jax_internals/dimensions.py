@@ -97,7 +97,8 @@ def _product_constraint(decision: Any, term: Any) -> None:
     decision.combine_and_add_constraint(shape_poly.Comparator.GEQ, product, least)
 
 
-_DecisionByElimination.add_implicit_constraints_term = _implicit_constraints
+_decision_class: Any = _DecisionByElimination
+_decision_class.add_implicit_constraints_term = _implicit_constraints
 
 
 def lower_bound(dimension: Any) -> float:

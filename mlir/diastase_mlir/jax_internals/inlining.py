@@ -5,7 +5,7 @@
 
 import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Generator
 from contextlib import contextmanager
 from types import SimpleNamespace
 from typing import Any
@@ -74,7 +74,7 @@ def _is_number(leaf: Any) -> bool:
 
 
 @contextmanager
-def inline_jits() -> Iterator[None]:
+def inline_jits() -> Generator[None]:
     """In this thread: functions under `jax.jit` are traced inline.
 
     Symbols that are defined inside must be known outside, as sizes of the results. The functions

@@ -87,6 +87,5 @@ def test_names_and_strings_are_not_literals():
 def test_type_changes_along_a_line():
     text = "call void @f(float f0x3EAAAAAB, double -inf, half +qnan, bfloat -snan(0x1))"
     assert for_llvmlite(text) == (
-        "call void @f(float 0x3FD5555560000000, double 0xFFF0000000000000, "
-        "half 0xH7E00, i16 65409)"
+        "call void @f(float 0x3FD5555560000000, double 0xFFF0000000000000, half 0xH7E00, i16 65409)"
     )
