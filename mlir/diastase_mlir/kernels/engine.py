@@ -6,6 +6,7 @@ more, so work elsewhere in the compiler does not rebuild the engine.
 """
 
 import hashlib
+import importlib
 from functools import cache
 from pathlib import Path
 
@@ -13,12 +14,8 @@ import llvmlite
 
 from diastase_mlir.cache import hash_of_files, program_cache, python_files, uncached_artifact
 from diastase_mlir.codegen import link, machine
-from diastase_mlir.kernels.language import compile_kernels
-from diastase_mlir.kernels.state_vector.exports import EXPORTS
 from diastase_runtime import abi
 from diastase_runtime.abi import Artifact
-
-SYMBOL_PREFIX = "diastase_engine_"
 
 
 @cache
@@ -33,25 +30,14 @@ def _engine() -> Artifact:
     unbuilt = Artifact(name="engine", library=Path(), arguments=(), results=())
     programs = program_cache()
     if programs is None:
-        return uncached_artifact(unbuilt, build_engine)
+        return uncached_artifact(unbuilt, _build)
     key = _engine_key()
-    return programs.find(key) or programs.add(key, unbuilt, build_engine)
+    return programs.find(key) or programs.add(key, unbuilt, _build)
 
 
-def build_engine(library: Path) -> None:
-    """Compile and link the engine into a file."""
-    with machine.optimised(engine_ir(), _symbols()) as module:
-        link.link(machine.emit_object(module), library)
-
-
-def engine_ir() -> str:
-    """LLVM IR of the engine, as the kernel language makes it."""
-    kernels = {SYMBOL_PREFIX + name: function for name, function in EXPORTS.items()}
-    return str(compile_kernels(kernels, machine.host_processor().triple))
-
-
-def _symbols() -> frozenset[str]:
-    return frozenset(SYMBOL_PREFIX + name for name in EXPORTS)
+def _build(library: Path) -> None:
+    # Once per machine. Importing the kernels and their language is a fifth of importing diastase.
+    importlib.import_module("diastase_mlir.kernels.build").build_engine(library)
 
 
 def _engine_key() -> str:

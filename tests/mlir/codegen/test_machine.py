@@ -4,7 +4,7 @@ import pytest
 
 from diastase_mlir import CompileOptions, llvm_ir_text
 from diastase_mlir.codegen.machine import Level, level_for
-from diastase_mlir.kernels.engine import engine_ir
+from diastase_mlir.kernels.build import engine_ir
 
 CHOICE = """
 define i64 @f(i1 %choice) {

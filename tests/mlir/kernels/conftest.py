@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from diastase_mlir.kernels import GATES
-from diastase_mlir.kernels.engine import SYMBOL_PREFIX, build_engine
+from diastase_mlir.kernels.build import SYMBOL_PREFIX, build_engine
 from diastase_runtime.abi import CallContext
 
 I64, F64, POINTER = ctypes.c_int64, ctypes.c_double, ctypes.c_void_p
