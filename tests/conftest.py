@@ -18,6 +18,12 @@ os.environ.setdefault("DIASTASE_CACHE_DIR", str(_CACHE))
 _CACHE.mkdir(mode=0o700, exist_ok=True)
 
 
+@pytest.fixture(autouse=True)
+def in_a_directory_of_its_own(tmp_path, monkeypatch):
+    """A program that fails to compile leaves a reproducer in the current directory."""
+    monkeypatch.chdir(tmp_path)
+
+
 def pytest_addoption(parser):
     parser.addoption(
         "--update-golden", action="store_true", help="write golden files instead of comparing"
