@@ -11,7 +11,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from diastase_mlir.errors import CallbackResultError
-from diastase_mlir.jax_internals import ir
+from diastase_mlir.jax_internals import ir, is_symbolic
 from diastase_mlir.lowering.context import LoweringContext
 from diastase_mlir.lowering.host import call_host
 from diastase_mlir.lowering.registry import Equation, lowers
@@ -35,11 +35,21 @@ def lower_callback(
     return call_host(context, equation, call, operands, equation.avals_in)
 
 
+def _known_size(declared: Any, found: int) -> int:
+    return found if is_symbolic(declared) else declared
+
+
 def _promised(values: Sequence[Any], avals: Sequence[Any], span: Span | None) -> list[np.ndarray]:
     """Results of the user's function as arrays, if they are what it was said to return."""
     arrays = [np.asarray(value) for value in values]
     found = [(array.shape, jax.dtypes.canonicalize_dtype(array.dtype)) for array in arrays]
-    if found != [(aval.shape, aval.dtype) for aval in avals]:
+    # A size that only the call knows is compared when the result is copied into the program.
+    known = [
+        (tuple(map(_known_size, aval.shape, shape)), aval.dtype)
+        for aval, (shape, _) in zip(avals, found, strict=False)
+        if len(aval.shape) == len(shape)
+    ]
+    if found != known or len(found) != len(avals):
         raise CallbackResultError(
             found=", ".join(f"{dtype}{list(shape)}" for shape, dtype in found) or "nothing",
             expected=", ".join(f"{aval.dtype}{list(aval.shape)}" for aval in avals),
