@@ -66,6 +66,7 @@ from diastase_mlir.jax_internals.lowering import (
     type_of_aval,
 )
 from diastase_mlir.jax_internals.overlays import (
+    HOOK_POINTS,
     HookPoint,
     hook,
 )
@@ -100,6 +101,7 @@ from diastase_mlir.jax_internals.values import (
 )
 
 __all__ = [
+    "HOOK_POINTS",
     "ArrayImpl",
     "HookPoint",
     "HookedModuleContext",

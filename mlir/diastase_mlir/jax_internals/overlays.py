@@ -5,36 +5,17 @@
 
 import builtins
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Literal
+from typing import Any
 
 from jax._src import core
 from jax._src.lax import lax
 from jax._src.numpy import array_creation, hijax, indexing, lax_numpy, reductions, ufuncs
 from jax._src.random import prng
 
-HookPoint = Literal[
-    "dimension",
-    "size_argument",
-    "number_argument",
-    "shape_check",
-    "tile",
-    "indices",
-    "slice",
-    "arange",
-    "linspace",
-    "floor_divide",
-    "remainder",
-    "squeeze",
-    "reduction",
-    "repeat",
-    "searchsorted",
-    "split",
-    "length",
-    "largest",
-    "smallest",
-]
+HookPoint = str
+"""A key of `HOOK_POINTS`."""
 
-_HOOK_POINTS: Mapping[HookPoint, Sequence[tuple[Any, str]]] = {
+HOOK_POINTS: Mapping[HookPoint, Sequence[tuple[Any, str]]] = {
     "dimension": [(core, "_canonicalize_dimension")],
     "size_argument": [(core, "concrete_dim_or_error")],
     "number_argument": [(core, "concrete_or_error")],
@@ -61,6 +42,7 @@ _HOOK_POINTS: Mapping[HookPoint, Sequence[tuple[Any, str]]] = {
     "largest": [(lax_numpy, "max")],
     "smallest": [(lax_numpy, "min")],
 }
+"""Where each function is looked up by JAX's own code: modules, and the name in each."""
 
 
 def hook(point: HookPoint, replace: Callable[[Callable[..., Any]], Callable[..., Any]]) -> None:
@@ -68,6 +50,6 @@ def hook(point: HookPoint, replace: Callable[[Callable[..., Any]], Callable[...,
 
     The replacement must do what the original does in every thread that is not tracing for us.
     """
-    for module, attribute in _HOOK_POINTS[point]:
+    for module, attribute in HOOK_POINTS[point]:
         original = getattr(module, attribute, None) or getattr(builtins, attribute)
         setattr(module, attribute, replace(original))

@@ -1,0 +1,66 @@
+"""Where JAX asks for a size and would refuse a traced integer: our answers, as a table.
+
+Each overlay replaces one function inside JAX (`HookPoint` in `jax_internals`). It is called with
+the trace's dimension table, JAX's own function and the arguments, and only in a thread that is
+inside our tracing; everywhere else JAX's own function runs, unchanged.
+
+The trap: JAX compares sizes with `==`, which is False (not an error) where it cannot be decided.
+Functions that treat size 1 specially must therefore be overlaid, or refuse: `squeeze`, `linspace`.
+
+To add an overlay: a function and a line in the table `OVERLAYS` of its topic's module, a line in
+`HOOK_POINTS` (`diastase_mlir/jax_internals/overlays.py`); for a new topic, a module and a line in
+`_TOPICS`. Two topics must not replace the same function.
+"""
+
+import functools
+from collections.abc import Mapping
+from typing import Any
+
+from diastase.tracing.context import current_context
+from diastase.tracing.hooks import (
+    arithmetic,
+    creation,
+    indexing,
+    random,
+    reductions,
+    search,
+    shapes,
+    sizes,
+)
+from diastase.tracing.hooks.overlay import Original, Overlay
+from diastase_mlir.jax_internals import HookPoint, hook
+
+_TOPICS = (
+    arithmetic,
+    creation,
+    indexing,
+    random,
+    reductions,
+    search,
+    shapes,
+    sizes,
+)
+
+OVERLAYS: Mapping[HookPoint, Overlay] = {
+    point: overlay for topic in _TOPICS for point, overlay in topic.OVERLAYS.items()
+}
+"""What replaces each function of JAX while we are tracing."""
+
+
+def install_hooks() -> None:
+    """Put the overlays in place, for good; `trace` does it once."""
+    for point, overlay in OVERLAYS.items():
+        hook(point, functools.partial(_guarded, overlay))
+
+
+def _guarded(overlay: Overlay, original: Original) -> Original:
+    """JAX's function outside of our tracing, the overlay inside."""
+
+    @functools.wraps(original)
+    def guarded(*args: Any, **keywords: Any) -> Any:
+        context = current_context()
+        if context is None:
+            return original(*args, **keywords)
+        return overlay(context.dimensions, original, *args, **keywords)
+
+    return guarded

@@ -1,0 +1,46 @@
+"""Binary search in an array of any size."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+
+from diastase.tracing.dimensions import DimensionTable
+from diastase.tracing.hooks.overlay import Original, Overlay
+from diastase_mlir.jax_internals import HookPoint, is_symbolic
+
+
+def _searchsorted(
+    table: DimensionTable,
+    original: Original,
+    a: Any,
+    v: Any,
+    *,
+    side: str = "left",
+    method: str | None = None,
+    dtype: Any = None,
+) -> Any:
+    """Binary search; JAX's unrolls it, for a number of steps that depends on the size."""
+    if not is_symbolic(a.shape[0]):
+        return original(a, v, side=side, method=method, dtype=dtype)
+    size = a.shape[0]
+    # For arrays of any size that is likely, JAX has positions in 32 bits.
+    dtype = jnp.int32
+    table.demand(jnp.iinfo(dtype).max, size)
+    belongs_after = jnp.less if side == "left" else jnp.less_equal
+
+    def halve(interval: tuple[Any, Any]) -> tuple[Any, Any]:
+        low, high = interval
+        middle = low + (high - low) // 2
+        open_interval = low < high
+        after = belongs_after(a[jnp.clip(middle, 0, size - 1)], v) & open_interval
+        return jnp.where(after, middle + 1, low), jnp.where(after | ~open_interval, high, middle)
+
+    start = jnp.zeros(v.shape, dtype), jnp.full(v.shape, jnp.asarray(size, dtype))
+    return jax.lax.while_loop(lambda interval: jnp.any(interval[0] < interval[1]), halve, start)[0]
+
+
+OVERLAYS: Mapping[HookPoint, Overlay] = {
+    "searchsorted": _searchsorted,
+}

@@ -1,0 +1,63 @@
+"""Sizes as arguments: what JAX asks whether it is a number, a traced integer may be."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from diastase.tracing.dimensions import DimensionTable, is_size_like
+from diastase.tracing.hooks.overlay import Original, Overlay
+from diastase_mlir.jax_internals import HookPoint, is_symbolic
+
+_NUMBERS_THAT_ARE_SIZES = frozenset(
+    {
+        "'n' argument of jnp.diag_indices()",
+        "'num' argument of jnp.logspace",
+        "'num' argument of jnp.geomspace",
+        "argument 'N' to jnp.vander()",
+    }
+)
+"""Arguments for which JAX asks for a concrete integer, though a symbolic size would do."""
+
+
+def _dimension(table: DimensionTable, original: Original, dimension: Any) -> Any:
+    """An entry of any shape, given by the user or by JAX."""
+    if is_size_like(dimension) or is_symbolic(dimension):
+        return table.size(dimension)
+    return original(dimension)
+
+
+def _shape_check(
+    _: DimensionTable,
+    original: Original,
+    function: str,
+    argument: str,
+    sizes: Any,
+    non_zero_shape: bool = False,
+) -> Any:
+    """Sizes must not be negative: of the symbolic ones, that is checked at run time."""
+    if not non_zero_shape:
+        sizes = [size for size in sizes if not is_symbolic(size)]
+    return original(function, argument, sizes, non_zero_shape)
+
+
+def _size_argument(
+    table: DimensionTable, original: Original, value: Any, *args: Any, **keywords: Any
+) -> Any:
+    """`num`, `length`, `num_classes`, ... of many functions."""
+    return table.size(value) if is_size_like(value) else original(value, *args, **keywords)
+
+
+def _number_argument(
+    table: DimensionTable, original: Original, force: Any, value: Any, context: str = ""
+) -> Any:
+    """An argument that JAX wants as a concrete Python number."""
+    if context in _NUMBERS_THAT_ARE_SIZES and (is_size_like(value) or is_symbolic(value)):
+        return table.size(value)
+    return original(force, value, context)
+
+
+OVERLAYS: Mapping[HookPoint, Overlay] = {
+    "dimension": _dimension,
+    "size_argument": _size_argument,
+    "number_argument": _number_argument,
+    "shape_check": _shape_check,
+}
