@@ -10,7 +10,7 @@ import numpy as np
 import pennylane as qml
 import pytest
 
-from diastase import cond, for_loop, qjit
+from diastase import qjit
 
 ROOT = Path(__file__).parents[1]
 PAGES = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")])
@@ -72,26 +72,6 @@ def test_programs_in_the_docs_run(page):
         exec(compile(source, page_name(page), "exec"), names)
 
 
-def resized(n, **options):
-    @for_loop(0, 2, 1, **options)
-    def grow(i, x):
-        return jnp.ones(x.shape[0] + 1)
-
-    return grow(jnp.ones(n))
-
-
-def branches(n, m):
-    @cond(n > 2)
-    def choice():
-        return jnp.ones(n)
-
-    @choice.otherwise
-    def other():
-        return jnp.ones(m)
-
-    return choice()
-
-
 REFUSED_SIZES = [
     ("NegativeSizeError", lambda n: jnp.ones(n - 5), (3,)),
     ("SizeMismatchError", lambda n: jnp.max(jnp.ones(n)), (0,)),
@@ -115,10 +95,6 @@ REFUSED_SIZES = [
         lambda n: jax.lax.scan(lambda c, x: (c, jnp.ones(c)), n, jnp.ones(3))[1],
         (2,),
     ),
-    ("ResizingError", lambda n: resized(n), (2,)),
-    ("ResizingError", lambda n: resized(n, allow_array_resizing=True), (2,)),
-    ("ResizingError", lambda n: resized(n, experimental_preserve_dimensions=False), (2,)),
-    ("BranchTypeError", branches, (3, 4)),
     ("UnknownSizesDifferError", lambda n, m: jnp.ones(n) + jnp.ones(m), (3, 3)),
     ("UnknownSizesDifferError", lambda n: jnp.ones(n) + jnp.ones(3), (3,)),
 ]

@@ -9,14 +9,11 @@ from dataclasses import dataclass
 from typing import Any
 
 from diastase.tracing.branches import Branch, case_index, chain_index, trace_switch
-from diastase.tracing.loops import (
-    LoopOptions,
-    normalise_state,
-    single_or_tuple,
-    trace_for_loop,
-    trace_while_loop,
-)
+from diastase.tracing.carries import LoopOptions, normalise_state, single_or_tuple
+from diastase.tracing.control_flow_errors import ResizingOptionsError
+from diastase.tracing.loops import trace_for_loop, trace_while_loop
 from diastase.tracing.trace import is_tracing
+from diastase_mlir.diagnostics import user_span
 
 Function = Callable[..., Any]
 
@@ -25,9 +22,9 @@ def for_loop(
     lower_bound: Any,
     upper_bound: Any,
     step: Any,
-    allow_array_resizing: bool = False,
+    allow_array_resizing: bool | None = None,
     *,
-    experimental_preserve_dimensions: bool = True,
+    experimental_preserve_dimensions: bool | None = None,
 ) -> Callable[[Function], Function]:
     """Loop over `range(lower_bound, upper_bound, step)`, carrying values from one to the next.
 
@@ -35,6 +32,11 @@ def for_loop(
     value itself if there is one, a tuple if there are several, nothing if there are none. Calling
     the result with the initial values runs the loop and returns the final ones. Bounds and step
     may be traced; a negative step counts down.
+
+    Arrays may change their sizes from one iteration to the next. By default only sizes known at
+    run time may (others are compiled in), and arrays that come in with the same size keep a
+    common size. With `allow_array_resizing=True`, or `experimental_preserve_dimensions=False`,
+    which is the same, any size may change, each for itself.
 
     >>> from diastase import for_loop, qjit
     >>> @qjit
@@ -46,7 +48,7 @@ def for_loop(
     >>> float(power(2.0, 10))
     1024.0
     """
-    options = LoopOptions(allow_array_resizing, experimental_preserve_dimensions)
+    options = _loop_options(allow_array_resizing, experimental_preserve_dimensions)
     bounds = (lower_bound, upper_bound, step)
 
     def decorate(body: Function) -> Function:
@@ -60,6 +62,13 @@ def for_loop(
     return decorate
 
 
+def _loop_options(resizes: bool | None, preserves: bool | None) -> LoopOptions:
+    """The options of a loop from the two names that the one about sizes has."""
+    if resizes is not None and resizes == preserves:
+        raise ResizingOptionsError(flag=resizes, span=user_span())
+    return LoopOptions(resizes=bool(resizes) or preserves is False)
+
+
 def _python_for(bounds: tuple[Any, Any, Any], body: Function, state: tuple[Any, ...]) -> Any:
     for index in range(*bounds):
         state = normalise_state(body(index, *state), len(state), "for_loop")
@@ -68,11 +77,11 @@ def _python_for(bounds: tuple[Any, Any, Any], body: Function, state: tuple[Any, 
 
 def while_loop(
     cond_fn: Function,
-    allow_array_resizing: bool = False,
+    allow_array_resizing: bool | None = None,
     *,
-    experimental_preserve_dimensions: bool = True,
+    experimental_preserve_dimensions: bool | None = None,
 ) -> Callable[[Function], Function]:
-    """Loop while `cond_fn(*values)` holds, carrying values as `for_loop` does.
+    """Loop while `cond_fn(*values)` holds, carrying values, and changing sizes, as `for_loop` does.
 
     >>> from diastase import qjit, while_loop
     >>> @qjit
@@ -84,7 +93,7 @@ def while_loop(
     >>> int(halvings(10.0))
     4
     """
-    options = LoopOptions(allow_array_resizing, experimental_preserve_dimensions)
+    options = _loop_options(allow_array_resizing, experimental_preserve_dimensions)
 
     def decorate(body: Function) -> Function:
         def loop(*state: Any) -> Any:
@@ -106,8 +115,8 @@ def _python_while(cond_fn: Function, body: Function, state: tuple[Any, ...]) -> 
 def cond(pred: Any) -> Callable[[Function], "Conditional"]:
     """Run the decorated function if `pred` holds; see `else_if` and `otherwise` of the result.
 
-    All branches are traced and return the same structure and shapes; dtypes are promoted to a
-    common one. Without `otherwise` the branches return nothing.
+    All branches are traced and return the same structure; dtypes are promoted to a common one,
+    sizes may differ. Without `otherwise` the branches return nothing.
 
     >>> from diastase import cond, qjit
     >>> @qjit

@@ -1,8 +1,10 @@
 """Primitives of control flow: `for_loop`, `while_loop`, `switch` (of `cond` and `switch`).
 
-Regions are closed jaxprs without constants; what they close over are leading operands. Results
-have the types of the (first) region's results: tracing has made the types of carried values and
-of branches equal before. The names and parameters are the contract with the compiler:
+Regions are closed jaxprs without constants; what they close over are leading operands. Tracing has
+made the types of what a region takes and returns equal, but for sizes: where a loop changes a size,
+or branches differ in one, each side has a symbol of its own there, and `result_avals`, the types of
+all results, has a third. Shapes that differ in no symbol are equal. The names and parameters are
+the contract with the compiler:
 
     for_loop    [*consts, lower, upper, step, *carry]   body: [*consts, index, *carry] -> carry
     while_loop  [*cond_consts, *body_consts, *carry]    condition: [*cond_consts, *carry] -> bool
@@ -38,8 +40,9 @@ def _for_loop_abstract_eval(
     body_nconsts: int,
     apply_reverse_transform: bool,
     preserve_dimensions: bool,
+    result_avals: tuple[Any, ...],
 ) -> tuple[Sequence[Any], set[Any]]:
-    return body_jaxpr.out_avals, _effects(body_jaxpr)
+    return result_avals, _effects(body_jaxpr)
 
 
 def _while_loop_abstract_eval(
@@ -49,14 +52,15 @@ def _while_loop_abstract_eval(
     cond_nconsts: int,
     body_nconsts: int,
     preserve_dimensions: bool,
+    result_avals: tuple[Any, ...],
 ) -> tuple[Sequence[Any], set[Any]]:
-    return body_jaxpr.out_avals, _effects(cond_jaxpr, body_jaxpr)
+    return result_avals, _effects(cond_jaxpr, body_jaxpr)
 
 
 def _switch_abstract_eval(
-    *_: Any, branch_jaxprs: tuple[ClosedJaxpr, ...]
+    *_: Any, branch_jaxprs: tuple[ClosedJaxpr, ...], result_avals: tuple[Any, ...]
 ) -> tuple[Sequence[Any], set[Any]]:
-    return branch_jaxprs[0].out_avals, _effects(*branch_jaxprs)
+    return result_avals, _effects(*branch_jaxprs)
 
 
 for_loop_p: Primitive = define_primitive(

@@ -1,8 +1,10 @@
 """`cond` and `switch` inside compiled functions: all branches traced, one `switch` equation.
 
-Branches return the same structure and shapes; dtypes are promoted to a common one, by JAX's rules.
-What any branch closes over is an operand of all. A quantum register is threaded through all
-branches if one of them uses it.
+Branches return the same structure and ranks; dtypes are promoted to a common one, by JAX's rules.
+Where branches return different sizes, the result's size is a symbol of its own, known when the
+program runs; axes that have equal sizes in every branch share theirs in the results, too. What
+any branch closes over is an operand of all. A quantum register is threaded through all branches
+if one of them uses it.
 """
 
 from collections.abc import Callable, Sequence
@@ -21,8 +23,9 @@ from diastase.tracing.control_flow_errors import (
 )
 from diastase.tracing.leaves import Leaves, flatten, type_name
 from diastase.tracing.regions import Region, current_scope, flush_scope, trace_region
+from diastase.tracing.resizing import SizePattern, dimension_table, grouped, same_size
 from diastase_mlir.diagnostics import user_span
-from diastase_mlir.jax_internals import convert_outputs, select_inputs
+from diastase_mlir.jax_internals import convert_outputs, eager, select_inputs
 
 
 @dataclass(frozen=True)
@@ -44,16 +47,20 @@ def trace_switch(index: Any, branches: Sequence[Branch], construct: str) -> Any:
     if any(region.uses_register for region in regions):
         regions = [region.threaded() for region in regions]
     avals = _common_types(branches, regions, traced[0][1].names)
+    types = _differing_sizes(regions).fresh(avals)
     operands, regions = _share_captured(regions)
-    jaxprs = tuple(
-        convert_outputs(region.jaxpr, [*region.jaxpr.out_avals[: region.uses_register], *avals])
-        for region in regions
+    register_avals = regions[0].jaxpr.out_avals[: regions[0].uses_register]
+    results = switch_p.bind(
+        index,
+        *operands,
+        branch_jaxprs=tuple(_converted(region, avals) for region in regions),
+        result_avals=(*register_avals, *types.avals),
     )
-    results = switch_p.bind(index, *operands, branch_jaxprs=jaxprs)
     scope = current_scope()
     if scope is not None and regions[0].uses_register:
         register, *results = results
         scope.replace_register(register)
+    types.name(results)
     return jax.tree.unflatten(tree, results)
 
 
@@ -131,18 +138,20 @@ def _common_structure(branches: Sequence[Branch], results: Sequence[Leaves]) -> 
 def _common_types(
     branches: Sequence[Branch], regions: Sequence[Region], names: Sequence[str]
 ) -> list[Any]:
-    """The type of each result: the shape of all branches, the dtype promoted over them."""
+    """The type of each result: the first branch's, with the dtype promoted over all branches."""
     columns = zip(*(region.result_avals for region in regions), strict=True)
-    return [
-        _common_type(branches, column, name) for column, name in zip(columns, names, strict=True)
-    ]
+    with eager():  # sizes that are known only inside of a branch are not checked outside of it
+        return [
+            _common_type(branches, column, name)
+            for column, name in zip(columns, names, strict=True)
+        ]
 
 
 def _common_type(branches: Sequence[Branch], avals: Sequence[Any], name: str) -> Any:
     first = avals[0]
     for branch, aval in zip(branches, avals, strict=True):
         extended = jnp.issubdtype(first.dtype, jax.dtypes.extended)
-        if aval.shape != first.shape or (extended and aval.dtype != first.dtype):
+        if len(aval.shape) != len(first.shape) or (extended and aval.dtype != first.dtype):
             raise BranchTypeError(
                 leaf=name,
                 first=branches[0].name,
@@ -154,6 +163,34 @@ def _common_type(branches: Sequence[Branch], avals: Sequence[Any], name: str) ->
     if all(aval.dtype == first.dtype for aval in avals):
         return first.update(weak_type=all(aval.weak_type for aval in avals))
     return first.update(dtype=jnp.result_type(*avals), weak_type=False)
+
+
+def _differing_sizes(regions: Sequence[Region]) -> SizePattern:
+    """The axes of results that have different sizes in the branches.
+
+    A size that is known inside of a branch only counts as different, too.
+    """
+    branches = [region.result_avals for region in regions]
+    sizes = {
+        (position, axis): tuple(avals[position].shape[axis] for avals in branches)
+        for position, aval in enumerate(branches[0])
+        for axis in range(len(aval.shape))
+    }
+    is_visible = dimension_table().is_visible
+    return grouped(
+        {
+            axis: alternatives
+            for axis, alternatives in sizes.items()
+            if not is_visible(alternatives[0])
+            or not all(same_size(alternatives[0], other) for other in alternatives)
+        }
+    )
+
+
+def _converted(region: Region, avals: Sequence[Any]) -> Any:
+    """The region's jaxpr with results of these dtypes."""
+    register = region.jaxpr.out_avals[: region.uses_register]
+    return convert_outputs(region.jaxpr, [*register, *avals])
 
 
 def _share_captured(regions: Sequence[Region]) -> tuple[list[Any], list[Region]]:

@@ -31,15 +31,91 @@ class CarryTypeError(DiastaseError, TypeError):
 
 
 @dataclass(eq=False, kw_only=True)
-class ResizingError(CarryTypeError):
-    """A loop changes the shape of a carried array, as `allow_array_resizing=True` would allow.
+class CarrySizeError(CarryTypeError):
+    """A loop's body changes a size that is known while tracing.
 
-    Arrays that grow or shrink from one iteration to the next cannot be compiled yet. Carry an
-    array of the final size together with the number of elements in use.
+        @for_loop(0, 3, 1)
+        def loop(i, x):
+            return jnp.concatenate([x, x])
+
+        loop(jnp.ones(2))
+
+    By default a carried array keeps a size that is a plain number: that it does not change is
+    used to compile fast code, and is what `jax.lax` demands, too. `allow_array_resizing=True`
+    makes the sizes of all carried arrays changeable; a size computed at run time may always change.
     """
 
-    title: ClassVar[str] = "Resizing arrays in loops is not possible yet"
-    help: ClassVar[str] = "carry an array of the largest size and a count of the elements in use"
+    help: ClassVar[str] = (
+        "let the loop change sizes, with allow_array_resizing=True, or give {leaf} the same shape "
+        "before the loop and in its body"
+    )
+
+
+@dataclass(eq=False, kw_only=True)
+class ResizingError(DiastaseError, TypeError):
+    """A loop's body returns arrays of different sizes, where the ones that it takes share a size.
+
+        @for_loop(0, 3, 1)
+        def loop(i, x, y):          # both are of the size n
+            return jnp.concatenate([x, x]), y
+
+        a = jnp.ones(n)
+        loop(a, a)
+
+    Arrays that come in with one size may be used together in the body (`x + y`), in all
+    iterations; so the sizes may change, but only together. `allow_array_resizing=True` takes
+    the common size for a coincidence: each size that changes is then one by itself.
+    """
+
+    title: ClassVar[str] = "A loop's body must keep equal sizes equal"
+    message: ClassVar[str] = (
+        "{leaf} and {other} of {construct} come in with the same size {size_in}, the body returns "
+        "them with {size} and {other_size}"
+    )
+    label: ClassVar[str] = "sizes: {size_in}, {size_in} -> {size}, {other_size}"
+    help: ClassVar[str] = "with allow_array_resizing=True each size may change by itself"
+    construct: str
+    leaf: str
+    other: str
+    size_in: str
+    size: str
+    other_size: str
+
+
+@dataclass(eq=False, kw_only=True)
+class ResizingOptionsError(DiastaseError, ValueError):
+    """A loop's two options about sizes contradict each other.
+
+    `allow_array_resizing=True` and `experimental_preserve_dimensions=False` say the same: give
+    one of them.
+    """
+
+    title: ClassVar[str] = "Options of a loop contradict each other"
+    message: ClassVar[str] = (
+        "allow_array_resizing={flag} and experimental_preserve_dimensions={flag} say the opposite"
+    )
+    help: ClassVar[str] = "give one of the two"
+    flag: bool
+
+
+@dataclass(eq=False, kw_only=True)
+class LaxShapesError(DiastaseError, TypeError):
+    """A loop or branch of `jax.lax` would change the shape of an array.
+
+        jax.lax.fori_loop(0, 3, lambda i, x: jnp.concatenate([x, x]), jnp.ones(n))
+
+    JAX demands that a body returns the shapes it takes, and that branches return the same ones.
+    `diastase.for_loop` and `while_loop` may change sizes (those known while tracing with
+    `allow_array_resizing=True`); branches of `diastase.cond` and `switch` may return different
+    ones.
+    """
+
+    title: ClassVar[str] = "jax.lax cannot change the shape of an array"
+    message: ClassVar[str] = "{what}"
+    label: ClassVar[str] = "shapes differ"
+    help: ClassVar[str] = "{instead}"
+    what: str
+    instead: str
 
 
 @dataclass(eq=False, kw_only=True)
@@ -115,9 +191,10 @@ class BranchStructureError(DiastaseError, TypeError):
 
 @dataclass(eq=False, kw_only=True)
 class BranchTypeError(DiastaseError, TypeError):
-    """The branches of a `cond` or `switch` return arrays of different shapes.
+    """The branches of a `cond` or `switch` return arrays of different rank, or keys and numbers.
 
-    Different dtypes are promoted to a common one as in arithmetic; shapes must be equal.
+    Different dtypes are promoted to a common one as in arithmetic, sizes may differ; the number of
+    axes must be equal.
     """
 
     title: ClassVar[str] = "Control flow requires consistent return types in all branches"

@@ -140,13 +140,32 @@ class DimensionTable:
             self._divisions.setdefault(tracer_variable(result), _Division(operator, left, right))
             self._alive.append(result)
 
+    def new_symbol(self) -> Any:
+        """A symbol that nothing defines yet; `name_axes` will say which axis does (B2)."""
+        name = f"d{len(self._defined_in)}"
+        self._defined_in[name] = None
+        symbol = self.scope.symbol(name)
+        self.scope.learn_not_negative(symbol)
+        return symbol
+
+    def is_visible(self, size: Any) -> bool:
+        """Whether all symbols of a size are defined where we are now, or outside of it."""
+        if not is_symbolic(size):
+            return True
+        traces = enclosing_traces(current_trace())
+        return all(
+            any(self._defined_in[name] is trace for trace in traces)
+            for name in dimension_symbols(size)
+        )
+
     def name_axes(self, tracer: Any, axes: Sequence[tuple[str, int]]) -> None:
-        """The sizes of an argument's axes define these symbols (B2)."""
+        """The sizes of these axes, of an argument or of what a loop gives, define symbols (B2)."""
         self._axes[tracer_variable(tracer)] = list(axes)
         self._alive.append(tracer)
         for name, _ in axes:
+            if name not in self._defined_in:
+                self.scope.learn_not_negative(self.scope.symbol(name))
             self._defined_in[name] = tracer_trace(tracer)
-            self.scope.learn_not_negative(self.scope.symbol(name))
 
     def _of(self, value: Any, depth: int) -> Any:
         value = unwrap_tracer(value)

@@ -23,11 +23,19 @@ from diastase.errors import (
     UnknownSizesDifferError,
     UnknownSizeUnsupportedError,
 )
+from diastase.tracing.control_flow_errors import LaxShapesError
 from diastase_mlir.diagnostics import is_user_file
 from diastase_runtime.errors import DiastaseError, Span
 
 _TYPE = re.compile(r"traced array with shape ([^\s.]+)")
 _SYMBOLIC_SHAPE = re.compile(r"[(\[]([^()\[\]]*\W)?d\d+\b")
+
+_LAX_SHAPES = re.compile(r"The (input carry|output of) .* has type .*, so the shapes do not match")
+_LOOPS = (
+    "diastase.for_loop and diastase.while_loop may change sizes, with allow_array_resizing=True "
+    "also those known while tracing"
+)
+_BRANCHES = "branches of diastase.cond and diastase.switch may return different sizes"
 
 
 def _type_name(error: Exception) -> str:
@@ -44,6 +52,10 @@ def _about_sizes(error: Exception) -> DiastaseError | None:
     """What JAX says of symbolic sizes in errors of Python's own classes."""
     if "'_DimExpr'" in str(error):  # `range(a.shape[0])`, `float(a.shape[0])`
         return TracedIndexError(what="a size")
+    shapes = _LAX_SHAPES.search(str(error))
+    if shapes:
+        is_loop = "carry" in _first_line(error)
+        return LaxShapesError(what=shapes.group(0), instead=_LOOPS if is_loop else _BRANCHES)
     if _SYMBOLIC_SHAPE.search(str(error)) and not _raised_by_the_user(error):
         return UnknownSizesDifferError(what=_first_line(error))
     return None

@@ -32,8 +32,14 @@ def factor_symbol(factor: Any) -> str | None:
 
 
 def factor_operation(factor: Any) -> tuple[str, Sequence[Any]]:
-    """Operation (`floordiv`, `mod`, `max`, `min`) and operands (expressions) of a factor."""
-    return factor.operation, factor.operands
+    """Operation (`floordiv`, `mod`, `max`, `min`) and operands (sizes) of a factor."""
+    return factor.operation, [_plain(operand) for operand in factor.operands]
+
+
+def _plain(operand: Any) -> Any:
+    """An operand as a number, where it is a constant dressed up as an expression."""
+    constant = shape_poly._DimExpr._to_constant(operand)
+    return operand if constant is None else constant
 
 
 def dimension_symbols(dimension: Any) -> set[str]:

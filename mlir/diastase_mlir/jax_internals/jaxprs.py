@@ -110,17 +110,20 @@ def close_over(closed: ClosedJaxpr, values: Sequence[Any]) -> ClosedJaxpr:
 
 
 def convert_outputs(closed: ClosedJaxpr, avals: Sequence[Any]) -> ClosedJaxpr:
-    """The jaxpr with its outputs converted to these dtypes and weak types, where they differ.
+    """The jaxpr with its outputs converted to the dtypes and weak types of these, in own shapes.
 
     Tracing it again would give it other variables, which define no symbols.
     """
     jaxpr = closed.jaxpr
     equations, outputs = list(jaxpr.eqns), list(jaxpr.outvars)
     for position, (output, aval) in enumerate(zip(jaxpr.outvars, avals, strict=True)):
-        if not isinstance(aval, core.ShapedArray) or output.aval == aval:
+        if not isinstance(aval, core.ShapedArray):
             continue
-        converted = core.Var(aval)
         params = {"new_dtype": aval.dtype, "weak_type": aval.weak_type, "sharding": None}
+        if (output.aval.dtype, output.aval.weak_type) == (aval.dtype, aval.weak_type):
+            continue
+        with core.eval_context():  # sizes of the region are not known, nor checked, outside of it
+            converted = core.Var(output.aval.update(dtype=aval.dtype, weak_type=aval.weak_type))
         equations.append(
             core.new_jaxpr_eqn(
                 [output], [converted], lax.convert_element_type_p, params, effects.no_effects

@@ -19,6 +19,7 @@ from diastase_mlir.lowering.loops import (
     for_range,
     one_of,
     region_of,
+    resizable_carry,
     split,
     typed_carry,
     uncarried,
@@ -55,7 +56,9 @@ def lower_while(context: LoweringContext, equation: Equation, *operands: ir.Valu
     condition_constants, body_constants, carry = split(
         operands, params["cond_nconsts"], params["body_nconsts"]
     )
-    carry = typed_carry(context, carry, params["body_jaxpr"].in_avals[params["body_nconsts"] :])
+    carry_avals = params["body_jaxpr"].in_avals[params["body_nconsts"] :]
+    given = equation.avals_in[len(condition_constants) + len(body_constants) :]
+    carry = resizable_carry(context, carry, given, carry_avals)
     condition = region_of(context, params["cond_jaxpr"])
     body = region_of(context, params["body_jaxpr"])
     (predicate,) = params["cond_jaxpr"].out_avals

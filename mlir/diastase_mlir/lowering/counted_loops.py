@@ -13,8 +13,8 @@ from diastase_mlir.lowering.loops import (
     Values,
     for_range,
     region_of,
+    resizable_carry,
     split,
-    typed_carry,
     uncarried,
 )
 from diastase_mlir.lowering.operations import (
@@ -38,7 +38,7 @@ def lower_for_loop(context: LoweringContext, equation: Equation, *operands: ir.V
     jaxpr, count = equation.params["body_jaxpr"], equation.params["body_nconsts"]
     constants, bounds, carry = split(operands, count, 3)
     index_aval, *carry_avals = jaxpr.in_avals[count:]
-    carry = typed_carry(context, carry, carry_avals)
+    carry = resizable_carry(context, carry, equation.avals_in[count + 3 :], carry_avals)
     index_kind = context.type_of(index_aval)
     if not _is_constant(bounds[2]):
         _refuse_zero_step(context, equation, bounds[2])

@@ -14,15 +14,20 @@ from diastase_mlir.lowering.context import LoweringContext
 from diastase_mlir.lowering.operations import (
     compare_integers,
     create,
+    flag_constant,
     index_constant,
     index_type,
     reinterpret,
     signless_type,
+    to_signless,
     to_type,
 )
 from diastase_mlir.lowering.tensors import Size, as_index, box, unbox
 
 Values = list[ir.Value]
+
+HIDING = "builtin.unrealized_conversion_cast"
+"""From an array and a flag to the array: with two operands, no fold applies to it."""
 
 
 def carry_type(value_type: ir.Type) -> ir.Type:
@@ -85,8 +90,34 @@ def split(values: Sequence[Any], *counts: int) -> list[list[Any]]:
 def typed_carry(
     context: LoweringContext, carry: Sequence[ir.Value], avals: Sequence[Any]
 ) -> Values:
-    """Initial values under the types that the loop carries."""
+    """Values under the types that a loop carries, or a choice gives."""
     return [context.typed(value, aval) for value, aval in zip(carry, avals, strict=True)]
+
+
+def resizable_carry(
+    context: LoweringContext,
+    carry: Sequence[ir.Value],
+    given: Sequence[Any],
+    avals: Sequence[Any],
+) -> Values:
+    """Initial values under the types that a loop carries, where these may have other sizes.
+
+    `given`: the types of the values in the jaxpr. The sizes of those whose shapes differ must stay
+    unknown until arrays are memory: MLIR's canonicalisation would give the loop the type of the
+    initial value, as far as it can find that out, though the body changes it.
+    """
+    return [
+        value
+        if getattr(own, "shape", ()) == getattr(aval, "shape", ())
+        else _with_hidden_sizes(value)
+        for value, own, aval in zip(typed_carry(context, carry, avals), given, avals, strict=True)
+    ]
+
+
+def _with_hidden_sizes(value: ir.Value) -> ir.Value:
+    """The array itself, as the result of a cast that nothing looks through (`show_sizes`)."""
+    value = to_signless(value)
+    return create(HIDING, [value.type], [value, flag_constant(True)]).result
 
 
 def for_range(

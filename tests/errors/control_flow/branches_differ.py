@@ -12,7 +12,7 @@ def program():
 
         @branch.otherwise
         def other():
-            return jnp.ones(3)
+            return jnp.ones((2, 1))
 
         return branch()
 

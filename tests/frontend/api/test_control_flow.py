@@ -12,12 +12,14 @@ from diastase.tracing.control_flow_errors import (
     BranchTypeError,
     CarryStructureError,
     CarryTypeError,
+    LaxShapesError,
     LoopBoundError,
     LoopConditionError,
     MissingBranchError,
     NotAnArrayError,
     PredicateError,
     ResizingError,
+    ResizingOptionsError,
 )
 from diastase_runtime.errors import ZeroStepError
 
@@ -337,8 +339,25 @@ def returns_too_much(x):
     return for_loop(0, 3, 1)(lambda i: x)()
 
 
-def resizes(n):
-    return for_loop(0, 3, 1, allow_array_resizing=True)(lambda i, v: jnp.ones(n + 1))(jnp.ones(n))
+def breaks_sharing(n):
+    a = jnp.ones(n)
+    return for_loop(0, 3, 1)(lambda i, v, w: (jnp.ones(n + 1), w))(a, a)
+
+
+def breaks_sharing_of_axes(n):
+    return for_loop(0, 3, 1)(lambda i, v: v[1:])(jnp.eye(n))
+
+
+def resizes_in_lax(n):
+    return jax.lax.fori_loop(0, 3, lambda i, v: jnp.concatenate([v, v]), jnp.ones(n))
+
+
+def resizes_in_scan(n):
+    return jax.lax.scan(lambda v, _: (v[1:], n), jnp.ones(3), jnp.ones(n))
+
+
+def branches_differ_in_lax(n):
+    return jax.lax.cond(n > 2, lambda: jnp.ones(n), lambda: jnp.ones(2))
 
 
 def floating_bound(x):
@@ -349,8 +368,8 @@ def vector_condition(x):
     return while_loop(lambda v: v > 0)(lambda v: v - 1)(jnp.ones(3) * x)
 
 
-def different_shapes(x):
-    return cond(x > 0)(lambda: {"k": jnp.ones(2)}).otherwise(lambda: {"k": jnp.ones(3)})()
+def different_ranks(x):
+    return cond(x > 0)(lambda: {"k": jnp.ones(2)}).otherwise(lambda: {"k": jnp.ones((2, 1))})()
 
 
 def different_structures(x):
@@ -379,10 +398,14 @@ REFUSED = {
     changes_count: (CarryStructureError, "takes 2 values and returns"),
     changes_structure: (CarryStructureError, r"\[\*, \*\] and returns \(\[\*, \*\], \[\*, \*\]\)"),
     returns_too_much: (CarryStructureError, "no value"),
-    resizes: (ResizingError, "not possible yet"),
+    breaks_sharing: (ResizingError, r"v and w of for_loop .* size d0, .* with d0 \+ 1 and d2"),
+    breaks_sharing_of_axes: (ResizingError, "axis 0 of v and axis 1 of v"),
+    resizes_in_lax: (LaxShapesError, r"type float64\[d0\] but .* float64\[2\*d0\], so the shapes"),
+    resizes_in_scan: (LaxShapesError, "diastase.for_loop and diastase.while_loop may"),
+    branches_differ_in_lax: (LaxShapesError, "branches of diastase.cond and diastase.switch may"),
     floating_bound: (LoopBoundError, r"the upper bound is f64\[\]"),
     vector_condition: (LoopConditionError, r"bool\[3\]"),
-    different_shapes: (BranchTypeError, r"result\['k'\]: .* f64\[2\], otherwise .* f64\[3\]"),
+    different_ranks: (BranchTypeError, r"result\['k'\]: .* f64\[2\], otherwise .* f64\[2,1\]"),
     different_structures: (BranchStructureError, "consistent return structure"),
     no_otherwise: (MissingBranchError, "needs an otherwise"),
     vector_predicate: (PredicateError, r"f64\[2\]|bool\[2\]"),
@@ -399,6 +422,14 @@ def test_refusals(function):
     assert isinstance(caught.value, TypeError)
     assert caught.value.span.file == __file__
     assert caught.value.span.function == function.__name__
+
+
+def test_options_that_contradict_each_other():
+    for flag in (True, False):
+        with pytest.raises(ResizingOptionsError, match=f"resizing={flag} .* say the opposite"):
+            for_loop(0, 3, 1, flag, experimental_preserve_dimensions=flag)
+    agreeing = for_loop(0, 3, 1, True, experimental_preserve_dimensions=False)
+    assert agreeing(lambda i, v: v + i)(1) == 4
 
 
 def test_transformations_are_refused():

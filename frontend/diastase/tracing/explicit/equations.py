@@ -1,7 +1,7 @@
 """Equations of a symbolic jaxpr in explicit form; loops and everything with a jaxpr inside."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from jax.core import ShapedArray
@@ -14,8 +14,8 @@ from diastase.tracing.explicit.model import (
     ExplicitType,
     ExplicitVariable,
 )
-from diastase.tracing.explicit.scope import Scope, size_type
-from diastase_mlir.jax_internals import is_symbolic
+from diastase.tracing.explicit.scope import Scope, number, size_type
+from diastase_mlir.jax_internals import is_symbolic, symbol_of
 
 _ELEMENTWISE = frozenset(
     "add sub mul div rem max min pow atan2 nextafter and or xor eq ne lt le gt ge complex "
@@ -167,29 +167,34 @@ class _LoopBody:
         self.scope = outer.nest()
         self._constants = [self.scope.bind(variable) for variable in jaxpr.invars[:constants]]
         arguments = jaxpr.invars[constants:]
-        self.sizes: list[Any] = []
-        """The size that each implicit argument holds."""
+        self.axes: list[tuple[int, int]] = []
+        """For each implicit argument, an argument and an axis of it whose size it holds."""
         self._implicit: list[ExplicitVariable] = []
-        types = [self._type(variable.aval, share) for variable in arguments]
+        types = [
+            self._type(variable.aval, position, share)
+            for position, variable in enumerate(arguments)
+        ]
         self._arguments = [
             self.scope.bind(variable, type_)
             for variable, type_ in zip(arguments, types, strict=True)
         ]
         translate(self.scope, jaxpr)
         self._outputs = [self.scope.atom(output) for output in jaxpr.outvars]
+        self._leading = len(arguments) - len(jaxpr.outvars)
 
-    def _type(self, aval: Any, share: bool) -> ExplicitType:
+    def _type(self, aval: Any, position: int, share: bool) -> ExplicitType:
         """A type over implicit arguments, one for each size, or for each occurrence of one."""
         if not isinstance(aval, ShapedArray):
             return ExplicitType(aval, None)
-        return ExplicitType(aval, tuple(self._size(size, share) for size in aval.shape))
+        sizes = (self._size(size, (position, k), share) for k, size in enumerate(aval.shape))
+        return ExplicitType(aval, tuple(sizes))
 
-    def _size(self, size: Any, share: bool) -> Any:
+    def _size(self, size: Any, axis: tuple[int, int], share: bool) -> Any:
         if not is_symbolic(size):
             return size
         if share and self.scope.knows(size):
             return self.scope.held(size)
-        self.sizes.append(size)
+        self.axes.append(axis)
         self._implicit.append(self.scope.declare(size))
         return self._implicit[-1]
 
@@ -200,7 +205,7 @@ class _LoopBody:
     def jaxpr(self, returns_sizes: bool) -> ExplicitJaxpr:
         """`[*captured sizes, *constants, *implicit sizes, (index,) *carry]`."""
         captured = list(self.scope.captured.values())
-        sizes = self._implicit if returns_sizes else []
+        sizes = self._returned_sizes() if returns_sizes else []
         return ExplicitJaxpr(
             (),
             (*captured, *self._constants, *self._implicit, *self._arguments),
@@ -209,6 +214,24 @@ class _LoopBody:
             implicit_inputs=len(self._implicit),
             implicit_outputs=len(sizes),
         )
+
+    def sizes_in(self, avals: Sequence[Any]) -> list[Any]:
+        """The sizes that stand for the implicit arguments in the types of other carried values."""
+        return [avals[position - self._leading].shape[axis] for position, axis in self.axes]
+
+    def _returned_sizes(self) -> list[Atom]:
+        """What the implicit arguments are in the next iteration."""
+        types = [self._outputs[position - self._leading].type for position, _ in self.axes]
+        sizes = [
+            (type_.shape or ())[axis] for type_, (_, axis) in zip(types, self.axes, strict=True)
+        ]
+        return [number(size) if isinstance(size, int) else size for size in sizes]
+
+
+def _held(scope: Scope, size: Any) -> Atom:
+    """The atom that a size is, a number or not."""
+    held = scope.size(size)
+    return number(held) if isinstance(held, int) else held
 
 
 def _translate_for_loop(scope: Scope, equation: Any) -> None:
@@ -222,16 +245,17 @@ def _translate_for_loop(scope: Scope, equation: Any) -> None:
     )
     body = _LoopBody(scope, params["body_jaxpr"].jaxpr, count, params["preserve_dimensions"])
     captured = [scope.held(size) for size in body.captured()]
-    implicit = [scope.held(size) for size in body.sizes]
+    given = [operand.aval for operand in equation.invars[count + 3 :]]
+    implicit = [_held(scope, size) for size in body.sizes_in(given)]
     explicit_params = {
-        **params,
+        **_without_types(params),
         "body_jaxpr": body.jaxpr(returns_sizes=True),
         "body_nconsts": len(captured) + count,
         "nimplicit": len(implicit),
     }
     # The start of the index is an operand of its own, as in Catalyst's form.
     all_operands = (*captured, *constants, *implicit, lower, upper, step, lower, *carry)
-    _record_loop(scope, equation, all_operands, len(implicit), explicit_params)
+    _record_loop(scope, equation, all_operands, body, explicit_params)
 
 
 def _translate_while_loop(scope: Scope, equation: Any) -> None:
@@ -244,9 +268,10 @@ def _translate_while_loop(scope: Scope, equation: Any) -> None:
     body = _LoopBody(scope, params["body_jaxpr"].jaxpr, body_count, share)
     condition_sizes = [scope.held(size) for size in condition.captured()]
     body_sizes = [scope.held(size) for size in body.captured()]
-    implicit = [scope.held(size) for size in body.sizes]
+    given = [operand.aval for operand in equation.invars[constants:]]
+    implicit = [_held(scope, size) for size in body.sizes_in(given)]
     explicit_params = {
-        **params,
+        **_without_types(params),
         "cond_jaxpr": condition.jaxpr(returns_sizes=False),
         "body_jaxpr": body.jaxpr(returns_sizes=True),
         "cond_nconsts": len(condition_sizes) + condition_count,
@@ -261,14 +286,29 @@ def _translate_while_loop(scope: Scope, equation: Any) -> None:
         *implicit,
         *operands[constants:],
     )
-    _record_loop(scope, equation, all_operands, len(implicit), explicit_params)
+    _record_loop(scope, equation, all_operands, body, explicit_params)
+
+
+def _without_types(params: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Parameters without the types of the results, which the explicit form shows anyway."""
+    return {name: value for name, value in params.items() if name != "result_avals"}
 
 
 def _record_loop(
-    scope: Scope, equation: Any, operands: Sequence[Atom], sizes: int, params: Mapping[str, Any]
+    scope: Scope,
+    equation: Any,
+    operands: Sequence[Atom],
+    body: _LoopBody,
+    params: Mapping[str, Any],
 ) -> None:
     """The equation of a loop; its first results are the sizes of the others."""
-    implicit = [ExplicitVariable(size_type()) for _ in range(sizes)]
+    sizes = body.sizes_in([variable.aval for variable in equation.outvars])
+    implicit = [
+        ExplicitVariable(size_type())
+        if not is_symbolic(size) or scope.knows(size)
+        else scope.declare(size)
+        for size in sizes
+    ]
     results = [scope.bind(variable) for variable in equation.outvars]
     scope.equations.append(
         ExplicitEquation(
@@ -281,9 +321,45 @@ def _record_loop(
     )
 
 
+def _translate_switch(scope: Scope, equation: Any) -> None:
+    """As any equation; sizes that branches decide are results before the others."""
+    operands = [scope.atom(operand) for operand in equation.invars]
+    params = _Params(scope)
+    branches = params.explicit(equation.params["branch_jaxprs"])
+    captured = [scope.held(size) for size in params.captured()]
+    shapes = [getattr(variable.aval, "shape", ()) for variable in equation.outvars]
+    axes: dict[Any, tuple[int, int]] = {}
+    for position, shape in enumerate(shapes):
+        for axis, size in enumerate(shape):
+            if is_symbolic(size) and symbol_of(size) and not scope.holds(size):
+                axes.setdefault(size, (position, axis))
+    implicit = [scope.declare(size) for size in axes]
+    results = [scope.bind(variable) for variable in equation.outvars]
+    jaxprs = tuple(
+        _with_implicit_outputs(branch, list(axes.values())) for branch in params.finish(branches)
+    )
+    scope.equations.append(
+        ExplicitEquation(
+            equation.primitive.name,
+            (operands[0], *captured, *operands[1:]),
+            (*implicit, *results),
+            {"branch_jaxprs": jaxprs},
+            source_info=equation.source_info,
+        )
+    )
+
+
+def _with_implicit_outputs(branch: ExplicitJaxpr, axes: Sequence[tuple[int, int]]) -> ExplicitJaxpr:
+    """The branch with the sizes of these axes of its outputs before its other outputs."""
+    sizes = [(branch.outputs[position].type.shape or ())[axis] for position, axis in axes]
+    atoms = [number(size) if isinstance(size, int) else size for size in sizes]
+    return replace(branch, outputs=(*atoms, *branch.outputs), implicit_outputs=len(atoms))
+
+
 _RULES: Mapping[str, Callable[[Scope, Any], None]] = {
     "assert_size": _translate_check,
     "dim_as_value": _translate_dimension,
     "for_loop": _translate_for_loop,
+    "switch": _translate_switch,
     "while_loop": _translate_while_loop,
 }

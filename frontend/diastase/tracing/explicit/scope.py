@@ -121,7 +121,7 @@ class Scope:
             self._factor(expression, factor) for factor, power in factors for _ in range(power)
         ]
         if coefficient != 1 or not atoms:
-            atoms.append(_number(coefficient))
+            atoms.append(number(coefficient))
         product = atoms[0]
         for atom in atoms[1:]:
             product = self._emit("mul", product, atom)
@@ -137,7 +137,7 @@ class Scope:
 
     def _size_atom(self, size: Any) -> Atom:
         held = self.size(size)
-        return _number(held) if isinstance(held, int) else held
+        return number(held) if isinstance(held, int) else held
 
     def _emit(self, primitive: str, *operands: Atom) -> ExplicitVariable:
         result = ExplicitVariable(size_type())
@@ -156,5 +156,6 @@ def size_type() -> ExplicitType:
     return ExplicitType(ShapedArray((), jnp.result_type(int)), ())
 
 
-def _number(value: int) -> ExplicitLiteral:
+def number(value: int) -> ExplicitLiteral:
+    """A size written out."""
     return ExplicitLiteral(value, size_type())

@@ -1,0 +1,26 @@
+"""Remove the casts that hide the sizes of what a loop resizes; just before arrays become memory.
+
+A loop that changes the size of an array carries it under a type with an unknown size. MLIR's
+canonicalisation refines such a type to that of the initial value (`ForOpTensorCastFolder`), though
+the body does not keep it; so lowering passes the initial value through a cast that no fold applies
+to (`lowering.loops.resizable_carry`). Its second operand, a flag, is there for that alone.
+
+    %1 = builtin.unrealized_conversion_cast %0, %true : tensor<?xf64>, i1 to tensor<?xf64>   ->   %0
+"""
+
+from diastase_mlir.bindings import ir
+
+
+def show_sizes(module: ir.Module) -> None:
+    """Replace the result of each such cast by its first operand."""
+    found: list[ir.Operation] = []
+
+    def collect(operation: ir.Operation) -> ir.WalkResult:
+        if operation.name == "builtin.unrealized_conversion_cast" and len(operation.operands) == 2:
+            found.append(operation)
+        return ir.WalkResult.ADVANCE
+
+    module.operation.walk(collect)
+    for operation in found:
+        operation.results[0].replace_all_uses_with(operation.operands[0])
+        operation.erase()
