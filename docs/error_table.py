@@ -23,6 +23,7 @@ MODULES = {
     "diastase.tracing.control_flow_errors": "Control flow",
     "diastase.tracing.quantum_errors": "Circuits",
     "diastase.api.errors": "`qjit` and the stages",
+    "diastase.tracing.explicit.errors": "Explicit jaxprs",
     "diastase_mlir.errors": "Compiling",
     "diastase_mlir.kernels.language.errors": "Building the engine",
 }

@@ -7,6 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from diastase.tracing.explicit import explicit_jaxpr, typecheck_jaxpr
+from diastase.tracing.trace import TracedProgram
 from diastase_mlir import CompileOptions, LoweredModule, compile_module
 from diastase_runtime import Executable, load
 from diastase_runtime.abi import ENTRY_FUNCTION, ArrayType
@@ -22,6 +24,25 @@ _CACHE.mkdir(mode=0o700, exist_ok=True)
 def in_a_directory_of_its_own(tmp_path, monkeypatch):
     """A program that fails to compile leaves a reproducer in the current directory."""
     monkeypatch.chdir(tmp_path)
+
+
+@pytest.fixture(autouse=True)
+def every_traced_program_is_well_typed(monkeypatch):
+    """The explicit jaxpr of whatever a test traces is derived, printed and checked."""
+    failures = []
+    make = TracedProgram.__init__
+
+    def make_and_check(traced, *args, **kwargs):
+        make(traced, *args, **kwargs)
+        try:
+            typecheck_jaxpr(explicit_jaxpr(traced.program.jaxpr, traced.sizes))
+        except Exception as failure:
+            failures.append(failure)
+
+    monkeypatch.setattr(TracedProgram, "__init__", make_and_check)
+    yield
+    if failures:
+        raise failures[0]
 
 
 def pytest_addoption(parser):

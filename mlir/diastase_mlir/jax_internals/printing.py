@@ -56,14 +56,15 @@ class JaxprPrinter:
         inputs: Sequence[Any],
         equations: Sequence[Any],
         outputs: Sequence[Any],
+        name: str,
     ) -> Any:
-        """A jaxpr."""
-        debug = core.DebugInfo("explicit form", "unknown", None, None)
+        """A jaxpr; closed, as JAX's printers of some primitives want those inside them."""
+        debug = core.DebugInfo("explicit form", name, None, None)
         jaxpr = core.Jaxpr(constants, inputs, outputs, equations, debug_info=debug)
         # From jax 0.12 on, only constants that have values are printed as such.
-        return ClosedJaxpr(jaxpr, [None] * len(constants)).jaxpr
+        return ClosedJaxpr(jaxpr, [None] * len(constants))
 
     def text(self, jaxpr: Any) -> str:
         """The text of a jaxpr, nested ones in place."""
-        document = core.pp_jaxpr(jaxpr, self._context, core.JaxprPpSettings())
+        document = core.pp_jaxpr(jaxpr.jaxpr, self._context, core.JaxprPpSettings())
         return document.format(width=100, use_color=False)  # types take more room than JAX's

@@ -130,22 +130,6 @@ def test_sizes_of_captured_arrays_are_constants_of_a_loop():
     )
 
 
-def test_without_preserved_dimensions_each_size_is_separate():
-    def program(n):
-        a = jnp.ones(n)
-
-        @for_loop(0, 3, 1, experimental_preserve_dimensions=False)
-        def loop(i, x, y):
-            return y, x
-
-        return loop(a, a)[0]
-
-    body = next(e for e in explicit(program, 3).equations if e.primitive == "for_loop")
-    assert body.params["nimplicit"] == 2
-    sizes = [variable.type.shape for variable in body.params["body_jaxpr"].inputs[-2:]]
-    assert sizes[0] != sizes[1]
-
-
 def test_branches_take_the_sizes_they_need():
     def program(n):
         a = jnp.ones(n)
@@ -162,7 +146,7 @@ def test_branches_take_the_sizes_they_need():
 
     (switch,) = [e for e in explicit(program, 3).equations if e.primitive == "switch"]
     for branch in switch.params["branch_jaxprs"]:
-        assert branch.implicit_inputs == 1
+        assert branch.num_consts == 2
         assert len(branch.inputs) == 2
 
 
@@ -176,7 +160,7 @@ def test_the_object_model():
     assert equation.operands[-1] is size
     assert equation.results[0].type.shape == (size, 2)
     assert str(equation.results[0].type) == "f64[?,2]"
-    assert jaxpr.implicit_outputs == 0
+    assert jaxpr.num_implicit_outputs == 0
 
 
 def test_a_program_without_symbolic_sizes_is_jaxs_own_jaxpr():

@@ -5,50 +5,69 @@
 
 A size is the first variable that holds it (`n + 1` where the program computed it), else it is
 computed by equations put in before its use. A nested jaxpr sees no sizes from outside: those that
-it needs are *captured*, as further leading operands.
+it needs are *captured*, as further leading operands (`nested`, `loops`).
 
-Loops (`for_loop`, `while_loop`): sizes in the types of carried values are implicit arguments and
-results, one for each different size; captured sizes count among the constants. The results have
-the sizes of the initial values, which tracing has made sure of.
-
-The trap: JAX lets a scalar stand for an array operand of arithmetic; where the result's size is a
-variable, the explicit form says so with a `broadcast_in_dim`.
+The trap: JAX lets a scalar, or an axis of size 1, stand for an array operand of arithmetic; where
+the result's size is a variable, the explicit form says so with a `broadcast_in_dim`.
 """
 
-from jax.extend.core import ClosedJaxpr
+from collections.abc import Callable, Mapping
+from typing import Any
 
-from diastase.tracing.explicit.equations import translate
+from jax.extend.core import ClosedJaxpr, Jaxpr, Var
+
+from diastase.tracing.explicit.equations import (
+    translate_check,
+    translate_dimension,
+    translate_plain,
+)
+from diastase.tracing.explicit.expansion import collapse, expand_results
+from diastase.tracing.explicit.loops import translate_for_loop, translate_while_loop
 from diastase.tracing.explicit.model import ExplicitJaxpr
+from diastase.tracing.explicit.nested import NESTED_RULES, has_jaxprs, translate_nested
 from diastase.tracing.explicit.scope import Scope
 from diastase.tracing.trace import TracedProgram
 from diastase_mlir.jax_internals import is_symbolic
 
+_RULES: Mapping[str, Callable[[Scope, Any], None]] = {
+    "assert_size": translate_check,
+    "dim_as_value": translate_dimension,
+    "for_loop": translate_for_loop,
+    "while_loop": translate_while_loop,
+    **NESTED_RULES,
+}
+
 
 def derive_explicit(traced: TracedProgram) -> ExplicitJaxpr | ClosedJaxpr:
     """The explicit form; JAX's own jaxpr if no size is symbolic."""
-    closed = traced.program.jaxpr
     bindings = traced.program.dimensions
     if not bindings.values and not bindings.axes:
-        return closed
-    scope = Scope(traced.sizes)
-    named = {name for pairs in bindings.axes.values() for name, _ in pairs}
-    inputs = closed.jaxpr.invars
-    implicit = [
-        scope.declare(size)
-        for variable in inputs
-        for size in getattr(variable.aval, "shape", ())
-        if is_symbolic(size) and str(size) in named and not scope.knows(size)
-    ]
-    explicit = [scope.bind(variable) for variable in inputs]
-    constants = [scope.bind(variable) for variable in closed.jaxpr.constvars]
-    translate(scope, closed.jaxpr)
-    outputs = [scope.atom(output) for output in closed.jaxpr.outvars]
-    sizes = scope.sizes_in(outputs, known=[*implicit, *explicit])
+        return traced.program.jaxpr
+    return explicit_jaxpr(traced.program.jaxpr, traced.sizes)
+
+
+def explicit_jaxpr(closed: ClosedJaxpr, sizes: Mapping[Var, Any] | None = None) -> ExplicitJaxpr:
+    """The explicit form of a jaxpr; `sizes` says which expressions its integer variables are."""
+    scope = Scope(sizes or {}, _translate)
+    jaxpr = closed.jaxpr
+    shapes = [size for variable in jaxpr.invars for size in getattr(variable.aval, "shape", ())]
+    implicit = {size: scope.declare(size) for size in dict.fromkeys(filter(is_symbolic, shapes))}
+    inputs = [*implicit.values(), *(scope.bind_input(variable) for variable in jaxpr.invars)]
+    constants = [scope.bind_input(variable) for variable in jaxpr.constvars]
+    outputs = scope.translate(jaxpr)
+    expanded, type_ = expand_results(inputs, outputs)
     return ExplicitJaxpr(
         constants=tuple(zip(constants, closed.consts, strict=True)),
-        inputs=(*implicit, *explicit),
+        inputs=tuple(inputs),
         equations=tuple(scope.equations),
-        outputs=(*sizes, *outputs),
-        implicit_inputs=len(implicit),
-        implicit_outputs=len(sizes),
+        outputs=expanded,
+        num_implicit_inputs=len(implicit),
+        num_implicit_outputs=len(expanded) - len(collapse(expanded, type_)),
     )
+
+
+def _translate(scope: Scope, jaxpr: Jaxpr) -> None:
+    """Add the equations of a symbolic jaxpr to those of a scope."""
+    for equation in jaxpr.eqns:
+        rule = translate_nested if has_jaxprs(equation) else translate_plain
+        _RULES.get(equation.primitive.name, rule)(scope, equation)

@@ -1,28 +1,38 @@
-"""One level of nesting during the derivation of an explicit jaxpr: variables, sizes, equations."""
+"""One level of nesting during the derivation of an explicit jaxpr: variables, sizes, equations.
 
-from collections.abc import Mapping, Sequence
+A size is held by the first variable that is bound to it; in a nested jaxpr, sizes that are known
+outside are *captured*: they become inputs, whose order is that of `captured`. In the types of
+inputs every size is captured or declared, since nothing can be computed before an input.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Union
 
-import jax.numpy as jnp
 from jax.core import ShapedArray
-from jax.extend.core import Literal, Var
+from jax.extend.core import Jaxpr, Literal, Var
 
-from diastase.tracing.explicit.model import (
+from diastase.tracing.explicit.model import ExplicitEquation
+from diastase.tracing.explicit.types import (
     Atom,
-    ExplicitEquation,
     ExplicitLiteral,
     ExplicitType,
     ExplicitVariable,
     Size,
+    size_atom,
+    size_of,
+    size_type,
 )
 from diastase_mlir.jax_internals import (
+    dimension_symbols,
     dimension_terms,
     factor_operation,
     factor_symbol,
     is_symbolic,
     symbol_expression,
-    symbol_of,
 )
+from diastase_runtime.errors import InternalError
+
+Translate = Callable[["Scope", Jaxpr], None]
 
 _OPERATIONS = {"floordiv": "floor_divide", "mod": "remainder", "max": "max", "min": "min"}
 
@@ -30,30 +40,52 @@ _OPERATIONS = {"floordiv": "floor_divide", "mod": "remainder", "max": "max", "mi
 class Scope:
     """What is declared in one jaxpr, and its equations so far."""
 
-    def __init__(self, expressions: Mapping[Var, Any], parent: Union["Scope", None] = None):
+    def __init__(
+        self,
+        expressions: Mapping[Var, Any],
+        translate: Translate,
+        parent: Union["Scope", None] = None,
+    ):
         self.equations: list[ExplicitEquation] = []
         self.captured: dict[Any, ExplicitVariable] = {}
         """Sizes taken from outside, each with the variable that it is here."""
         self._expressions = expressions
+        self._translate = translate
         self._parent = parent
         self._atoms: dict[Var, Atom] = {}
         self._sizes: dict[Any, Atom] = {}
 
     def nest(self) -> "Scope":
         """A jaxpr inside this one: it sees no variables, and captures the sizes that it needs."""
-        return Scope(self._expressions, self)
+        return Scope(self._expressions, self._translate, self)
+
+    def translate(self, jaxpr: Jaxpr) -> list[Atom]:
+        """Add the equations of a symbolic jaxpr to those of this scope; its outputs."""
+        self._translate(self, jaxpr)
+        return [self.atom(output) for output in jaxpr.outvars]
 
     # --- variables -------------------------------------------------------------------------------
 
     def atom(self, atom: Var | Literal) -> Atom:
         """A variable or literal of the symbolic jaxpr."""
         if isinstance(atom, Literal):
-            return ExplicitLiteral(atom.val, ExplicitType(atom.aval, ()))
+            return ExplicitLiteral(atom.val, ExplicitType(atom.aval, tuple(atom.aval.shape)))
         return self._atoms[atom]
 
-    def bind(self, variable: Var, type_: ExplicitType | None = None) -> ExplicitVariable:
-        """A new variable for one of the symbolic jaxpr."""
-        result = ExplicitVariable(type_ or self.type_of(variable.aval))
+    def bind(self, variable: Var) -> ExplicitVariable:
+        """A new variable for the result of an equation."""
+        return self._bound(variable, self.type_of(variable.aval))
+
+    def bind_input(self, variable: Var) -> ExplicitVariable:
+        """A new variable for an input: sizes in its type are captured, if not declared."""
+        shape = getattr(variable.aval, "shape", None)
+        if shape is None:
+            return self._bound(variable, ExplicitType(variable.aval, None))
+        sizes = tuple(self._input_size(size) if is_symbolic(size) else int(size) for size in shape)
+        return self._bound(variable, ExplicitType(variable.aval, sizes))
+
+    def _bound(self, variable: Var, type_: ExplicitType) -> ExplicitVariable:
+        result = ExplicitVariable(type_)
         self.alias(variable, result)
         return result
 
@@ -65,47 +97,74 @@ class Scope:
 
     def type_of(self, aval: Any) -> ExplicitType:
         """An abstract value's type, its sizes declared."""
-        if not isinstance(aval, ShapedArray):
+        if getattr(aval, "shape", None) is None:
             return ExplicitType(aval, None)
         return ExplicitType(aval, tuple(self.size(size) for size in aval.shape))
 
     # --- sizes -----------------------------------------------------------------------------------
 
-    def knows(self, expression: Any) -> bool:
-        """Whether a variable of this jaxpr holds a size."""
-        return expression in self._sizes
-
     def declare(self, expression: Any) -> ExplicitVariable:
-        """A new variable that holds a size."""
-        variable = ExplicitVariable(size_type())
-        self._sizes.setdefault(expression, variable)
+        """A new variable that holds a size from now on."""
+        self._sizes[expression] = variable = ExplicitVariable(size_type())
         return variable
+
+    def share(self, expression: Any, variable: ExplicitVariable) -> None:
+        """Let a variable hold another size, too: one that is known to be equal."""
+        self._sizes[expression] = variable
 
     def size(self, size: Any) -> Size:
         """A number, or the variable that holds a size; computed or captured if need be."""
-        return self.held(size) if is_symbolic(size) else int(size)
+        return size_of(self.held(size)) if is_symbolic(size) else int(size)
 
     def held(self, expression: Any) -> Atom:
-        """The variable that holds a symbolic size."""
+        """The variable that holds a symbolic size, of the type that sizes have."""
         if expression not in self._sizes:
             if self._must_capture(expression):
-                self.captured[expression] = self.declare(expression)
-            else:
-                self._sizes[expression] = self._compute(expression)
+                return self.capture(expression)
+            self._sizes[expression] = self._compute(expression)
+        atom = self._sizes[expression]
+        if atom.type.aval.dtype != size_type().aval.dtype:
+            atom = self._sizes[expression] = self.converted(atom, size_type().aval)
+        return atom
+
+    def capture(self, expression: Any) -> Atom:
+        """The variable that holds a size here and is an input, unless one is known already."""
+        if expression not in self._sizes:
+            self.captured[expression] = self.declare(expression)
         return self._sizes[expression]
 
-    def _must_capture(self, expression: Any) -> bool:
-        if self._parent is None:
-            return False
-        return symbol_of(expression) is not None or self._parent.holds(expression)
+    def _input_size(self, expression: Any) -> Atom:
+        """The variable for a size in the type of an input."""
+        known = self._sizes.get(expression)
+        if known is None or known.type.aval.dtype != size_type().aval.dtype:
+            self.captured[expression] = known = self.declare(expression)
+        return known
+
+    def knows(self, expression: Any) -> bool:
+        """Whether a variable of this jaxpr holds a size."""
+        return expression in self._sizes
 
     def holds(self, expression: Any) -> bool:
         """Whether a variable here or further out holds a size."""
         outer = self._parent is not None and self._parent.holds(expression)
         return self.knows(expression) or outer
 
+    def can_hold(self, expression: Any) -> bool:
+        """Whether a size is held here or further out, or can be computed from what is."""
+        return self.holds(expression) or all(
+            self.holds(symbol_expression(expression, name))
+            for name in dimension_symbols(expression)
+        )
+
+    def _must_capture(self, expression: Any) -> bool:
+        if self._parent is None:
+            return False
+        return _is_symbol(expression) or self._parent.holds(expression)
+
     def _compute(self, expression: Any) -> Atom:
         """A sum of products, by equations."""
+        if _is_symbol(expression):
+            raise InternalError(what=f"no variable of the explicit jaxpr holds {expression}")
         total: Atom | None = None
         for factors, coefficient in dimension_terms(expression):
             subtract = total is not None and coefficient < 0
@@ -121,7 +180,7 @@ class Scope:
             self._factor(expression, factor) for factor, power in factors for _ in range(power)
         ]
         if coefficient != 1 or not atoms:
-            atoms.append(number(coefficient))
+            atoms.append(size_atom(coefficient))
         product = atoms[0]
         for atom in atoms[1:]:
             product = self._emit("mul", product, atom)
@@ -132,30 +191,22 @@ class Scope:
         if name is not None:
             return self.held(symbol_expression(expression, name))
         operation, operands = factor_operation(factor)
-        left, right = (self._size_atom(operand) for operand in operands)
+        left, right = (size_atom(self.size(operand)) for operand in operands)
         return self._emit(_OPERATIONS[operation], left, right)
-
-    def _size_atom(self, size: Any) -> Atom:
-        held = self.size(size)
-        return number(held) if isinstance(held, int) else held
 
     def _emit(self, primitive: str, *operands: Atom) -> ExplicitVariable:
         result = ExplicitVariable(size_type())
         self.equations.append(ExplicitEquation(primitive, operands, (result,)))
         return result
 
-    def sizes_in(self, atoms: Sequence[Atom], known: Sequence[Atom] = ()) -> list[Atom]:
-        """The sizes in the types of these, each once, without the known ones."""
-        sizes = [size for atom in atoms for size in atom.type.shape or ()]
-        symbolic = [size for size in sizes if not isinstance(size, int) and size not in known]
-        return list(dict.fromkeys(symbolic))
+    def converted(self, atom: Atom, aval: Any) -> ExplicitVariable:
+        """A scalar as one of another type."""
+        params = {"new_dtype": aval.dtype, "weak_type": False}
+        result = ExplicitVariable(ExplicitType(ShapedArray((), aval.dtype), ()))
+        self.equations.append(ExplicitEquation("convert_element_type", (atom,), (result,), params))
+        return result
 
 
-def size_type() -> ExplicitType:
-    """The type of a variable that holds a size."""
-    return ExplicitType(ShapedArray((), jnp.result_type(int)), ())
-
-
-def number(value: int) -> ExplicitLiteral:
-    """A size written out."""
-    return ExplicitLiteral(value, size_type())
+def _is_symbol(expression: Any) -> bool:
+    """Whether an expression, which may be a number, is a symbol alone."""
+    return dimension_symbols(expression) == {str(expression)}

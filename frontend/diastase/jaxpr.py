@@ -1,0 +1,62 @@
+"""Explicit jaxprs as data: what `f.jaxpr` is made of, its types, and how to check one.
+
+`f.jaxpr` of a program with sizes known only at run time is an `ExplicitJaxpr`; for any other it is
+JAX's own, which `explicit_jaxpr` turns into one. Everything is immutable; `dataclasses.replace`
+makes changed copies, which `typecheck_jaxpr` judges. See `docs/explicit-jaxpr.md`.
+"""
+
+from diastase.tracing.explicit.derive import explicit_jaxpr
+from diastase.tracing.explicit.errors import JaxprTypeError
+from diastase.tracing.explicit.expansion import (
+    Strategy,
+    collapse,
+    expand_arguments,
+    expand_results,
+    initialize_arguments,
+    initialize_results,
+)
+from diastase.tracing.explicit.model import ExplicitEquation, ExplicitJaxpr
+from diastase.tracing.explicit.regions import Region, regions
+from diastase.tracing.explicit.typecheck import typecheck_jaxpr
+from diastase.tracing.explicit.types import (
+    Atom,
+    DBIdx,
+    DShapedArray,
+    ExplicitLiteral,
+    ExplicitType,
+    ExplicitVariable,
+    InDBIdx,
+    InputType,
+    OutDBIdx,
+    OutputType,
+    Size,
+    array_type,
+)
+
+__all__ = [
+    "Atom",
+    "DBIdx",
+    "DShapedArray",
+    "ExplicitEquation",
+    "ExplicitJaxpr",
+    "ExplicitLiteral",
+    "ExplicitType",
+    "ExplicitVariable",
+    "InDBIdx",
+    "InputType",
+    "JaxprTypeError",
+    "OutDBIdx",
+    "OutputType",
+    "Region",
+    "Size",
+    "Strategy",
+    "array_type",
+    "collapse",
+    "expand_arguments",
+    "expand_results",
+    "explicit_jaxpr",
+    "initialize_arguments",
+    "initialize_results",
+    "regions",
+    "typecheck_jaxpr",
+]
