@@ -68,7 +68,7 @@ def _sizes_outside(region: Region) -> Sizes:
     sizes: dict[Any, list[Any]] = {}
     outputs = region.jaxpr.outputs
     for output, result in zip(outputs, region.results or (), strict=True):
-        sizes.setdefault(output, []).append(result)
+        sizes.setdefault(size_of(output), []).append(result)
     for position, variable in enumerate(region.jaxpr.inputs):
         operand = (region.operands or ())[position]
         next_value = outputs[region.carried[position]] if position in region.carried else variable
@@ -111,6 +111,8 @@ def _fits(inner: ExplicitType, outer: ExplicitType, sizes: Sizes, is_row: bool) 
     if inner.aval.dtype != outer.aval.dtype or len(shape) != len(inner.shape):
         return False
     return all(
-        size in ((known,) if isinstance(known, int) else sizes.get(known, ()))
+        size == known
+        if isinstance(known, int) and isinstance(size, int)
+        else size in sizes.get(known, ())
         for known, size in zip(inner.shape, shape, strict=True)
     )

@@ -69,7 +69,8 @@ class Scope:
     def atom(self, atom: Var | Literal) -> Atom:
         """A variable or literal of the symbolic jaxpr."""
         if isinstance(atom, Literal):
-            return ExplicitLiteral(atom.val, ExplicitType(atom.aval, tuple(atom.aval.shape)))
+            shape = tuple(getattr(atom.aval, "shape", ()))
+            return ExplicitLiteral(atom.val, ExplicitType(atom.aval, shape))
         return self._atoms[atom]
 
     def bind(self, variable: Var) -> ExplicitVariable:

@@ -69,8 +69,10 @@ def size_atom(size: Size) -> Atom:
 
 
 def size_of(atom: Atom) -> Size:
-    """An operand as a size: a literal becomes a number."""
-    return int(atom.value) if isinstance(atom, ExplicitLiteral) else atom
+    """An operand as a size: the literal of an integer becomes a number."""
+    if isinstance(atom, ExplicitLiteral) and jnp.issubdtype(atom.type.aval.dtype, jnp.integer):
+        return int(atom.value)
+    return atom
 
 
 def array_type(shape: tuple[Size, ...], dtype: Any, weak_type: bool = False) -> ExplicitType:
