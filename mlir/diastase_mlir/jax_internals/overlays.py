@@ -9,6 +9,7 @@ from typing import Any
 
 from jax._src import core
 from jax._src.lax import lax
+from jax._src.lax.control_flow import loops
 from jax._src.numpy import array_creation, hijax, indexing, lax_numpy, reductions, ufuncs
 from jax._src.random import prng
 
@@ -36,6 +37,7 @@ HOOK_POINTS: Mapping[HookPoint, Sequence[tuple[Any, str]]] = {
         for name in ("searchsorted_via_expand", "searchsorted")
         if hasattr(hijax, name)
     ],
+    "scan_length": [(loops, "_infer_scan_length")],
     "split": [(prng, "random_split")],
     # Not attributes of the module: globals that shadow the built-ins inside it.
     "length": [(lax_numpy, "len")],

@@ -19,6 +19,7 @@ from typing import Any
 from diastase.tracing.context import current_context
 from diastase.tracing.hooks import (
     arithmetic,
+    control_flow,
     creation,
     indexing,
     random,
@@ -32,6 +33,7 @@ from diastase_mlir.jax_internals import HookPoint, hook
 
 _TOPICS = (
     arithmetic,
+    control_flow,
     creation,
     indexing,
     random,

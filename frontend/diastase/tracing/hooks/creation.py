@@ -28,8 +28,9 @@ def _arange(
     dtype = dtype or jnp.result_type(*(_as_value(value) for value in given))
     if any(isinstance(value, Tracer) and not is_size_like(value) for value in given):
         return _arange_of_values(table, *_range(start, stop, step), dtype)
-    convert = table.size if stop is None and step is None else table.of
-    start, stop, step = (convert(v) if is_size_like(v) else v for v in (start, stop, step))
+    if stop is None and step is None and is_size_like(start):
+        return jax.lax.iota(dtype, table.size(start))
+    start, stop, step = (table.of(v) if is_size_like(v) else v for v in (start, stop, step))
     return original(start, stop=stop, step=step, dtype=dtype, **keywords)
 
 
