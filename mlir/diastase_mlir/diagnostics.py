@@ -19,23 +19,48 @@ from diastase_runtime.errors import DiastaseError, Span
 
 _PLACE = re.compile(r'(?:"(?P<function>[^"]*)"\()?"(?P<file>[^"]+)":(?P<line>\d+):\d+')
 _OUR_PACKAGES = ("diastase", "diastase_mlir", "diastase_runtime")
+_LIBRARIES = frozenset(
+    {"numpy", "scipy", "nn", "random", "image", "ops", "third_party", "example_libraries"}
+    | {"experimental"}
+)
+"""Folders of JAX in which functions are like a user's."""
 
 
 @cache
 def _internal_directories() -> tuple[str, ...]:
     """Directories, each with a trailing separator, none of whose code is the user's."""
     paths = [sysconfig.get_path(kind) for kind in ("stdlib", "platstdlib", "purelib", "platlib")]
-    # Found by name, not by import: this layer must not import the frontend.
-    for name in (*_OUR_PACKAGES, "jax", "jaxlib", "pennylane"):
-        spec = importlib.util.find_spec(name)
-        paths += list(spec.submodule_search_locations or ()) if spec is not None else []
-    return tuple({path.rstrip("/") + "/" for path in paths if path})
+    packages = _directories_of(*_OUR_PACKAGES, "jax", "jaxlib", "pennylane")
+    return tuple({path.rstrip("/") + "/" for path in paths if path} | set(packages))
+
+
+@cache
+def _directories_of(*packages: str) -> tuple[str, ...]:
+    """Directories of packages, found by name: this layer must not import the frontend."""
+    specs = [importlib.util.find_spec(name) for name in packages]
+    paths = [path for spec in specs if spec for path in spec.submodule_search_locations or ()]
+    return tuple(path.rstrip("/") + "/" for path in paths)
 
 
 @cache
 def is_user_file(file: str) -> bool:
     """Whether code in this file is the user's (a notebook cell or `<string>` is; `-` is MLIR's)."""
     return file != "-" and not file.startswith(("<frozen ", *_internal_directories()))
+
+
+@cache
+def is_machinery(file: str) -> bool:
+    """Whether code in this file is Python's, ours or JAX's, and takes sizes as they are.
+
+    Not so `jax.numpy` and the like, nor packages of others: they distinguish cases, as users do.
+    """
+    for directory in _directories_of("jax"):
+        if file.startswith(directory):
+            return _LIBRARIES.isdisjoint(file.removeprefix(directory).split("/"))
+    if file.startswith(("<frozen ", *_directories_of(*_OUR_PACKAGES))):
+        return True
+    installed = [sysconfig.get_path(kind) + "/" for kind in ("purelib", "platlib")]
+    return not is_user_file(file) and not file.startswith(tuple(installed))
 
 
 def user_span(skip_internal: bool = True) -> Span | None:

@@ -9,8 +9,13 @@ definition, and one defined inside a region is visible in that region only.
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import Any, Literal
 
 from jax.extend.core import ClosedJaxpr, Var
+
+from diastase_runtime.errors import Span
+
+Comparison = Literal[">=", "<", "==", "!="]
 
 
 @dataclass(frozen=True)
@@ -24,6 +29,25 @@ class DimensionBindings:
 
 
 @dataclass(frozen=True)
+class Assumption:
+    """`left comparison right` was taken to hold while tracing: the program must not run else."""
+
+    number: int
+    """Its place in `Program.assumptions`."""
+    left: Any
+    right: Any
+    """Dimension expressions or numbers."""
+    comparison: Comparison
+    text: str
+    """The same in the user's words: `n >= 2`, `x.shape[0] == n`."""
+    question: str
+    """What was asked, whatever the answer; the same in every trace of the same function."""
+    span: Span | None
+    at_start: bool
+    """Checked before anything else; if not, by an equation `assume` of the jaxpr."""
+
+
+@dataclass(frozen=True)
 class Program:
     """A traced program: `Traced` in the API holds one, `lower` takes one."""
 
@@ -31,3 +55,4 @@ class Program:
     """The user's name for it; for messages and printed IR, never a linker symbol."""
     jaxpr: ClosedJaxpr
     dimensions: DimensionBindings = field(default_factory=DimensionBindings)
+    assumptions: tuple[Assumption, ...] = ()

@@ -22,7 +22,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Literal
 
-ABI_VERSION = 1
+ABI_VERSION = 2
 """Part of every cache key; raised by one with every change of this file's meaning."""
 
 ENTRY_FUNCTION = "diastase_entry"
@@ -30,6 +30,9 @@ ENTRY_FUNCTION = "diastase_entry"
 
 ENTRY_SYMBOL = f"_mlir_ciface_{ENTRY_FUNCTION}"
 """C symbol: `void (results*, CallContext*, argument descriptor*…)`; no `results*` where none."""
+
+LEAVE_FUNCTION = "diastase_leave"
+"""`() -> ()`: abandons the call, which has recorded an error; defined with each program."""
 
 IMPORT_TABLE = "diastase_import_table"
 """Global `[n x ptr]`, one entry for each of `Artifact.imports`, in that order."""
@@ -143,6 +146,9 @@ class ErrorCode(enum.IntEnum):
     """[number asked for]"""
     SIZE_MISMATCH = 9
     """[size found, size expected]"""
+    ASSUMPTION_FAILED = 10
+    """[left, right, number of the assumption]; the site's construct is the assumption's text.
+    The call was abandoned, and left no results."""
 
 
 class CallContext(ctypes.Structure):

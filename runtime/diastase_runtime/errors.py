@@ -9,7 +9,7 @@ the fix. Errors of ours also derive from the built-in exception that a Python us
 import linecache
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import ClassVar
+from typing import Any, ClassVar
 
 
 @dataclass(frozen=True)
@@ -226,3 +226,34 @@ class SizeMismatchError(DiastaseError, ValueError):
     construct: str
     found: int
     expected: int
+
+
+@dataclass(eq=False, kw_only=True)
+class AssumptionError(DiastaseError, ValueError):
+    """A compiled program was called with sizes for which the function is another program.
+
+        @qjit
+        def last_two(x):
+            return x[-2:] if x.shape[0] >= 2 else x
+
+    Python's `if` is decided while tracing, so a program is compiled for `x.shape[0] >= 2` or for
+    the contrary. Called through `qjit`, the function is compiled again where that does not hold;
+    a program that was compiled ahead of time, or saved, raises this error.
+    """
+
+    title: ClassVar[str] = "Compiled for other sizes"
+    message: ClassVar[str] = (
+        "the program assumes {assumption}; in this call it is {left} and {right}"
+    )
+    label: ClassVar[str] = "asks while tracing"
+    help: ClassVar[str] = (
+        "call the function through qjit, which compiles it again for such sizes, or make the "
+        "argument static (static_argnums)"
+    )
+    assumption: str
+    left: int
+    right: int
+    number: int
+    """Which of the program's assumptions."""
+    raised_by: Any = field(default=None, repr=False)
+    """The executable whose assumption it is."""

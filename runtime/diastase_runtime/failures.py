@@ -30,6 +30,9 @@ _EXCEPTIONS: dict[int, Callable[[str, Sequence[int]], DiastaseError]] = {
     ErrorCode.SIZE_MISMATCH: lambda construct, detail: errors.SizeMismatchError(
         construct=construct, found=detail[0], expected=detail[1]
     ),
+    ErrorCode.ASSUMPTION_FAILED: lambda construct, detail: errors.AssumptionError(
+        assumption=construct, left=detail[0], right=detail[1], number=detail[2]
+    ),
 }
 
 

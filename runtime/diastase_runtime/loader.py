@@ -17,9 +17,9 @@ from typing import Any
 
 import numpy as np
 
-from diastase_runtime.abi import ENTRY_SYMBOL, IMPORT_TABLE, Artifact
+from diastase_runtime.abi import ENTRY_SYMBOL, IMPORT_TABLE, Artifact, ErrorCode
 from diastase_runtime.callbacks import CallbackErrors, callback_thunk
-from diastase_runtime.errors import ArgumentTypeError
+from diastase_runtime.errors import ArgumentTypeError, AssumptionError
 from diastase_runtime.failures import exception_of
 from diastase_runtime.frames import Frame, FrameLayout
 from diastase_runtime.libraries import open_library, release_states, symbol_address
@@ -121,6 +121,8 @@ class Executable:
         if frame.context.states:
             release_states(frame.context, self.artifact)
         error = exception_of(frame.context, self.artifact.sites, self._errors, frame.address)
+        if frame.context.code == ErrorCode.ASSUMPTION_FAILED and isinstance(error, AssumptionError):
+            error.raised_by = self
         self._frames.append(frame)
         return error
 

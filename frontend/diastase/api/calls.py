@@ -51,7 +51,7 @@ class PreparedCall:
         out_tree: Any,
         seed: int | None,
     ) -> None:
-        self._executable = executable
+        self.executable = executable
         self._converters = tuple(map(_converter, in_avals))
         self._builders = tuple(map(_builder, out_avals))
         self._unflatten = out_tree.unflatten
@@ -69,7 +69,7 @@ class PreparedCall:
                 leaf = convert(leaf)
             arguments.append(leaf)
         seed = random.getrandbits(63) if self._seed is None else self._seed
-        values = self._executable(arguments, seed=seed)
+        values = self.executable(arguments, seed=seed)
         return self._unflatten(
             [build(value, committed) for build, value in zip(self._builders, values, strict=True)]
         )

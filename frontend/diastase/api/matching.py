@@ -56,6 +56,11 @@ def check_arguments(
         raise ArgumentMismatchError(mismatches="\n".join(different))
 
 
+def is_type(leaf: Any) -> bool:
+    """Whether an argument is the type of one."""
+    return isinstance(leaf, jax.ShapeDtypeStruct | ShapedArray)
+
+
 def type_of_leaf(leaf: Any, function: str, argument: str, *, may_be_type: bool = False) -> Any:
     """Find the abstract value of an argument's leaf; refuses what is no array, naming it."""
     try:
@@ -67,7 +72,7 @@ def type_of_leaf(leaf: Any, function: str, argument: str, *, may_be_type: bool =
         raise UnsupportedArgumentError(
             function=function, argument=argument, type=type(leaf).__qualname__ + dtype
         )
-    if isinstance(leaf, jax.ShapeDtypeStruct | ShapedArray) and not may_be_type:
+    if is_type(leaf) and not may_be_type:
         raise AbstractArgumentError(
             function=function, argument=argument, type=type(leaf).__qualname__
         )

@@ -13,7 +13,7 @@ of ours has settings of its own in `trace_context()`, so no key made within one 
 import functools
 import warnings
 import weakref
-from collections.abc import Callable, Hashable, Iterable
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from types import MethodType
@@ -21,6 +21,7 @@ from typing import Any, TextIO, overload
 
 import jax
 
+from diastase.api.assumed import Answers, AssumedCall, Recompile
 from diastase.api.calls import LEAF_KEYS, leaf_key
 from diastase.api.errors import NotCallableError, NotCompiledError, RecompilationWarning
 from diastase.api.options import QjitOptions, Target, read_options
@@ -120,14 +121,29 @@ class QJIT:
                 return serving
         if self._declared is not None:
             self._warn_unless_declared(arguments)
-        return traced.lower().compile()
+        compiled = traced.lower().compile()
+        if not traced.traced.program.assumptions:
+            return compiled
+        call = AssumedCall.starting_with(compiled, self._compile_for_sizes(arguments))
+        return replace(compiled, prepared=call)
+
+    def _compile_for_sizes(self, arguments: Arguments) -> Recompile:
+        """How to compile for other arguments of the same types; keeps none of these alive."""
+        types = replace(arguments, leaves=[])
+
+        def recompile(leaves: Sequence[Any], answers: Answers) -> Compiled:
+            compiled = self._trace(replace(types, leaves=list(leaves)), answers).lower().compile()
+            self._specialisations.latest = compiled
+            return compiled
+
+        return recompile
 
     def _program_key(self, arguments: Arguments) -> Hashable:
         static = self._signature.static_key(arguments.call)
         return (trace_context(), arguments.tree, static, arguments.avals)
 
-    def _trace(self, arguments: Arguments) -> Traced:
-        return trace_call(self._function, self._signature, arguments, self._options)
+    def _trace(self, arguments: Arguments, answers: Answers | None = None) -> Traced:
+        return trace_call(self._function, self._signature, arguments, self._options, answers)
 
     # --- ahead of time ---------------------------------------------------------------------------
 

@@ -12,7 +12,7 @@ operations (one for the whole process) forces to be done one at a time.
 import dis
 import functools
 import threading
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Mapping
 from concurrent.futures import Future
 from dataclasses import dataclass, field
 from typing import Any
@@ -21,7 +21,7 @@ import jax
 from jax.core import ShapedArray
 
 from diastase.api.calls import PreparedCall
-from diastase.api.matching import type_of_leaf
+from diastase.api.matching import is_type, type_of_leaf
 from diastase.api.options import QjitOptions
 from diastase.api.stages import Compiled, Interface, Lowered, Traced
 from diastase.tracing.argument_errors import TracerArgumentError, UnsupportedResultError
@@ -106,9 +106,17 @@ def read_arguments(signature: Signature, call: Call, *, may_be_types: bool = Fal
 
 
 def trace_call(
-    function: Callable[..., Any], signature: Signature, arguments: Arguments, options: QjitOptions
+    function: Callable[..., Any],
+    signature: Signature,
+    arguments: Arguments,
+    options: QjitOptions,
+    answers: Mapping[str, bool] | None = None,
 ) -> Traced:
-    """Trace a function for these types of arguments and these static values."""
+    """Trace a function for these types of arguments and these static values.
+
+    Questions about sizes that types leave open are answered by `answers`, and else by the values
+    of the arguments, as far as they are values.
+    """
     out_trees: list[Any] = []
 
     @functools.wraps(function)  # so that JAX's messages name the user's function, not this one
@@ -119,7 +127,14 @@ def trace_call(
         return leaves
 
     with _TRACING:
-        traced = trace(flat_function, arguments.avals, signature.name, arguments.names)
+        traced = trace(
+            flat_function,
+            arguments.avals,
+            signature.name,
+            arguments.names,
+            [None if is_type(leaf) else leaf for leaf in arguments.leaves],
+            answers,
+        )
     interface = Interface(
         fun_name=signature.name,
         in_tree=arguments.tree,

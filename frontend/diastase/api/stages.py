@@ -105,6 +105,11 @@ class Stage:
 class Traced(Stage):
     """A function traced for certain types: a jaxpr."""
 
+    @property
+    def assumptions(self) -> tuple[str, ...]:
+        """What the program takes to be so: `n >= 2`; where it is not, another one is compiled."""
+        return tuple(assumption.text for assumption in self.traced.program.assumptions)
+
     def lower(self) -> "Lowered":
         """Translate the jaxpr to MLIR: StableHLO, control flow, the quantum dialect."""
         return Lowered(self.interface, self.traced, lower(self.traced.program))
@@ -174,7 +179,8 @@ class Compiled(Stage):
 
     module: LoweredModule
     compilation: Compilation
-    prepared: PreparedCall
+    prepared: Any
+    """A `PreparedCall`, or what chooses among several."""
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Run the program on traced arguments, without the static ones."""

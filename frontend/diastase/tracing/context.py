@@ -6,14 +6,14 @@ JAX is undisturbed outside of our tracing, and in other threads during it.
 
 import itertools
 import threading
-from collections.abc import Generator
+from collections.abc import Generator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
 import jax
 
 from diastase.tracing.dimensions import DimensionTable
-from diastase_mlir.jax_internals import inline_jits
+from diastase_mlir.jax_internals import answering, inline_jits
 
 
 @dataclass(frozen=True)
@@ -41,11 +41,16 @@ def current_context() -> TracingContext | None:
 
 
 @contextmanager
-def new_context() -> Generator[TracingContext]:
-    """Start a trace of ours in this thread."""
-    outer, _current.context = _current.context, TracingContext()
+def new_context(answers: Mapping[str, bool] | None = None) -> Generator[TracingContext]:
+    """Start a trace of ours in this thread; `answers` to questions about sizes (`Assumptions`)."""
+    context = TracingContext(DimensionTable(answers))
+    outer, _current.context = _current.context, context
     try:
-        with _trace_number(next(_numbers)), inline_jits():
+        with (
+            _trace_number(next(_numbers)),
+            inline_jits(),
+            answering(context.dimensions.assumptions),
+        ):
             yield _current.context
     finally:
         _current.context = outer

@@ -13,8 +13,9 @@ What may be assumed about a symbol (rules that every decision of JAX over sizes 
         if it is negative. If the check stands in the trace that defines all of the size's
         symbols, it precedes whatever else they are used for: `n - 3` in use teaches `n >= 3`.
 
-A comparison that these cannot decide raises `UndecidableDimensionError`; JAX's own assumption
-(every symbol is at least 1) would give wrong results for empty arrays.
+A comparison that these cannot decide becomes an assumption of the program
+(`diastase.tracing.assumptions`); JAX's own (every symbol is at least 1) would give wrong results
+for empty arrays.
 
 The trap: integers of fewer than 32 bits and unsigned ones wrap around where symbols do not, so
 their arithmetic is never followed.
@@ -26,11 +27,13 @@ from dataclasses import dataclass
 from typing import Any
 
 import jax.numpy as jnp
+import numpy as np
 from jax.core import Tracer, max_dim, min_dim
 from jax.extend.core import Var
 
 from diastase.errors import MappedSizeError
 from diastase.primitives.sizes import assert_size
+from diastase.tracing.assumptions import Assumptions, Symbol, innermost
 from diastase_mlir.jax_internals import (
     SizeScope,
     current_trace,
@@ -38,10 +41,11 @@ from diastase_mlir.jax_internals import (
     enclosing_traces,
     is_recorded,
     is_recorded_variable,
-    is_recording,
     is_symbolic,
     literal_value,
     lower_bound,
+    recorded_in,
+    recording_trace,
     tracer_equation,
     tracer_trace,
     tracer_variable,
@@ -86,14 +90,16 @@ def _does_not_wrap(value: Any) -> bool:
 class DimensionTable:
     """The symbols of one trace and what their expressions are."""
 
-    def __init__(self) -> None:
+    def __init__(self, answers: Mapping[str, bool] | None = None) -> None:
         self.scope = SizeScope()
+        self.symbols: dict[str, Symbol] = {}
+        self.assumptions = Assumptions(self.scope, self.symbols, answers or {})
         self.expressions: dict[Var, Any] = {}
         """What is known of integer scalars: `n`, `n + 1`, a symbol."""
         self._divisions: dict[Var, _Division] = {}
         self._values: dict[Var, tuple[str, ...]] = {}
         self._axes: dict[Var, list[tuple[str, int]]] = {}
-        self._defined_in: dict[str, Any] = {}
+        self._arguments: dict[Var, _Argument] = {}
         self._checked: set[tuple[Any, Any]] = set()
         """Sizes, each with the trace in which its check stands."""
         # A variable stands in the jaxpr only as long as its tracer lives.
@@ -117,17 +123,22 @@ class DimensionTable:
 
     def demand(self, size: Any, at_least: Any) -> bool:
         """Record the check that `size >= at_least`, and take it to be so."""
-        assert_size(size, at_least)
+        with recorded_in(recording_trace() or current_trace()):
+            assert_size(size, at_least)
         return True
 
     def _check(self, size: Any) -> None:
-        traces = enclosing_traces(current_trace())
-        # While JAX evaluates something eagerly nothing can be recorded: checked at the next use.
-        if not is_recording() or any((size, trace) in self._checked for trace in traces):
+        if not self.symbols.keys() >= dimension_symbols(size):
+            return  # an argument's, about to be defined (B2)
+        defining = innermost([self.symbols[name].trace for name in dimension_symbols(size)])
+        # Where JAX evaluates, not for an equation, the trace that defines the size has the check.
+        traces = enclosing_traces(recording_trace() or defining)
+        if not traces or any((size, trace) in self._checked for trace in traces):
             return
-        assert_size(size)
+        with recorded_in(traces[0]):
+            assert_size(size)
         self._checked.add((size, traces[0]))
-        if all(self._defined_in[name] is traces[0] for name in dimension_symbols(size)):
+        if defining is traces[0]:
             self.scope.learn_not_negative(size)
 
     def note_division(self, result: Any, operator: Operator, left: Any, right: Any) -> None:
@@ -142,8 +153,8 @@ class DimensionTable:
 
     def new_symbol(self) -> Any:
         """A symbol that nothing defines yet; `name_axes` will say which axis does (B2)."""
-        name = f"d{len(self._defined_in)}"
-        self._defined_in[name] = None
+        name = f"d{len(self.symbols)}"
+        self.symbols[name] = Symbol(None, name)
         symbol = self.scope.symbol(name)
         self.scope.learn_not_negative(symbol)
         return symbol
@@ -154,18 +165,26 @@ class DimensionTable:
             return True
         traces = enclosing_traces(current_trace())
         return all(
-            any(self._defined_in[name] is trace for trace in traces)
+            any(self.symbols[name].trace is trace for trace in traces)
             for name in dimension_symbols(size)
         )
 
+    def note_argument(self, tracer: Any, words: str, example: Any) -> None:
+        """An argument of the program: what the user calls it, its value in the call at hand."""
+        self._arguments[tracer_variable(tracer)] = _Argument(words, example)
+        self._alive.append(tracer)
+
     def name_axes(self, tracer: Any, axes: Sequence[tuple[str, int]]) -> None:
         """The sizes of these axes, of an argument or of what a loop gives, define symbols (B2)."""
-        self._axes[tracer_variable(tracer)] = list(axes)
+        variable = tracer_variable(tracer)
+        self._axes[variable] = list(axes)
         self._alive.append(tracer)
-        for name, _ in axes:
-            if name not in self._defined_in:
+        argument = self._arguments.get(variable)
+        for name, axis in axes:
+            if name not in self.symbols:
                 self.scope.learn_not_negative(self.scope.symbol(name))
-            self._defined_in[name] = tracer_trace(tracer)
+            trace = tracer_trace(tracer)
+            self.symbols[name] = argument.axis(trace, axis) if argument else Symbol(trace, name)
 
     def _of(self, value: Any, depth: int) -> Any:
         value = unwrap_tracer(value)
@@ -184,9 +203,11 @@ class DimensionTable:
 
     def _define(self, tracer: Any) -> Any:
         """A new symbol, whose value the tracer's variable is."""
-        name = f"d{len(self._defined_in)}"
-        self._values[tracer_variable(tracer)] = (name,)
-        self._defined_in[name] = tracer_trace(tracer)
+        name = f"d{len(self.symbols)}"
+        variable, trace = tracer_variable(tracer), tracer_trace(tracer)
+        self._values[variable] = (name,)
+        argument = self._arguments.get(variable)
+        self.symbols[name] = argument.value(trace) if argument else Symbol(trace, name)
         return self.scope.symbol(name)
 
     def _derive(self, tracer: Any, depth: int) -> Any | None:
@@ -219,6 +240,25 @@ class DimensionTable:
         ):
             return None
         return division.operator(left, right)
+
+
+@dataclass(frozen=True)
+class _Argument:
+    """An argument of the program."""
+
+    words: str
+    example: Any
+    """Its value in the call at hand, None where there is none."""
+
+    def value(self, trace: Any) -> Symbol:
+        """The symbol that an integer is."""
+        example = None if self.example is None else int(self.example)
+        return Symbol(trace, self.words, True, example)
+
+    def axis(self, trace: Any, axis: int) -> Symbol:
+        """The symbol that the size of an axis is."""
+        example = None if self.example is None else int(np.shape(self.example)[axis])
+        return Symbol(trace, f"{self.words}.shape[{axis}]", True, example)
 
 
 @dataclass(frozen=True)

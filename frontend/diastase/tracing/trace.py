@@ -49,20 +49,28 @@ def trace(
     argument_avals: Sequence[Any],
     name: str,
     argument_names: Sequence[str] | None = None,
+    example: Sequence[Any] | None = None,
+    answers: Mapping[str, bool] | None = None,
 ) -> TracedProgram:
     """Trace `function(*flat arguments) -> flat results` over these abstract values.
 
     `argument_avals`: `jax.core.ShapedArray`s (`jax.typeof(x)` or `shaped_abstractify(x)`; weak
     types and typed PRNG keys kept). `name`: the user's name for the program.
     `argument_names`: one for each flat argument, used in JAX's messages (`x`, `params['w']`).
+    `example`: concrete flat arguments, by whose sizes questions are answered that types leave open
+    (None for one that is not known); `answers`: to such questions (`Assumption.question`).
     Pytrees are the caller's: flatten before, and remember the tree of the results, e.g. by
     storing it from inside `function`.
     """
-    with new_context() as context, jax_failures_as_ours():
+    names = argument_names or [f"argument {number}" for number in range(len(argument_avals))]
+    examples = example or [None] * len(argument_avals)
+    with new_context(answers) as context, jax_failures_as_ours():
         table = context.dimensions
         avals, axes = input_symbols(table.scope, argument_avals)
 
         def body(*arguments: Any) -> Sequence[Any]:
+            for argument, words, known in zip(arguments, names, examples, strict=True):
+                table.note_argument(argument, words, known)
             for position, pairs in axes.items():
                 table.name_axes(arguments[position], pairs)
             return function(*arguments)
@@ -70,7 +78,7 @@ def trace(
         jaxpr, captured = trace_to_jaxpr(body, avals, name, argument_names)
     _refuse_tracers(captured)
     closed = close_over(jaxpr, captured)
-    program = Program(name, closed, table.bindings())
+    program = Program(name, closed, table.bindings(), tuple(table.assumptions.made))
     check_symbols(program)
     out_avals = tuple(variable.aval for variable in closed.jaxpr.outvars)
     return TracedProgram(program, tuple(avals), out_avals, dict(table.expressions))

@@ -1,8 +1,9 @@
-"""Memory of compiled code: `malloc`, and a way out of the program where there is none.
+"""Memory of compiled code: `malloc`, and a way out of the program where it cannot go on.
 
 Nothing that is compiled checks for a null pointer, so an allocation that fails must not return.
 The entry notes where to escape to (`_setjmp`, in a frame on its stack, found through a
-thread-local pointer); a failing allocation records `OUT_OF_MEMORY` and jumps there. What the
+thread-local pointer); a failing allocation records `OUT_OF_MEMORY` and jumps there, as does
+`abi.LEAVE_FUNCTION` with whatever error is recorded. What the
 program had allocated by then is lost, and its results are not written: `detail[3]` says so.
 (Quantum states are not lost: the call context knows them, and the loader releases them.)
 
@@ -13,10 +14,10 @@ these functions defined and the entry wrapped.
 
 import re
 
-from diastase_runtime.abi import ENTRY_SYMBOL, CallContext, ErrorCode
+from diastase_runtime.abi import ENTRY_SYMBOL, LEAVE_FUNCTION, CallContext, ErrorCode
 
 _DECLARATIONS = re.compile(
-    r"^declare [^\n]*@(?:_mlir_memref_to_llvm_\w+|malloc|free)\([^\n]*\n", re.M
+    rf"^declare [^\n]*@(?:_mlir_memref_to_llvm_\w+|malloc|free|{LEAVE_FUNCTION})\([^\n]*\n", re.M
 )
 _ENTRY = re.compile(rf"^define void @{ENTRY_SYMBOL}\((?P<parameters>[^)]*)\)", re.M)
 _OFFSETS = {name: getattr(CallContext, name).offset for name in ("site", "detail")}
@@ -53,8 +54,6 @@ define internal void @_mlir_memref_to_llvm_free(ptr %memory) alwaysinline {{
 define internal void @diastase_out_of_memory(i64 %size) noinline noreturn cold {{
   %frame = load ptr, ptr @diastase_escape
   %context = load ptr, ptr %frame
-  %abandoned = getelementptr i8, ptr %context, i64 {_OFFSETS["detail"] + 3 * 8}
-  store i64 1, ptr %abandoned
   %code = load i64, ptr %context
   %first = icmp eq i64 %code, {ErrorCode.NONE:d}
   br i1 %first, label %record, label %escape
@@ -66,6 +65,15 @@ record:
   store i64 %size, ptr %detail
   br label %escape
 escape:
+  call void @{LEAVE_FUNCTION}()
+  unreachable
+}}
+
+define internal void @{LEAVE_FUNCTION}() noinline noreturn cold {{
+  %frame = load ptr, ptr @diastase_escape
+  %context = load ptr, ptr %frame
+  %abandoned = getelementptr i8, ptr %context, i64 {_OFFSETS["detail"] + 3 * 8}
+  store i64 1, ptr %abandoned
   %jump = getelementptr i8, ptr %frame, i64 16
   call void @longjmp(ptr %jump, i32 1)
   unreachable

@@ -1,52 +1,105 @@
 """Comparisons of sizes that JAX cannot decide.
 
-JAX raises an error, or guesses; both can be had otherwise only inside of it. `deciding` says who
-decides in this thread; comparisons of sizes that are none of ours are JAX's.
+JAX raises an error for `>=`, and says False for `==`, because hashing and its own code must be
+able to compare. In a thread inside `answering`, a `Decider` is asked instead, where it matters:
+
+- `>=` and its kin: always;
+- `==`, `!=` and truth, asked by the user's code or by a library that distinguishes cases
+  (`jax.numpy` and the like): `equal`, since both answers lead somewhere;
+- asked by the type rule of a primitive, which compares in order to refuse: `must_be_equal`;
+- asked by JAX's machinery (caches, hashing, `definitely_equal`): nobody. False means there "not
+  known to be equal", and is right for every size.
+
+Comparisons of sizes that are none of ours are JAX's.
 """
 
 # Private names are what this package is for.
 # pyright: reportPrivateUsage=false, reportPrivateImportUsage=false
 
+import functools
 import sys
 import threading
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, Literal, Protocol
 
 from jax._src import core
 from jax._src.export import shape_poly
+from jax._src.interpreters import partial_eval
 from jax._src.lax import lax, slicing
 
-from diastase_mlir.diagnostics import is_user_file
+from diastase_mlir.diagnostics import is_machinery
 from diastase_mlir.jax_internals.dimensions import SizeScope, lower_bound
 
 
+class Decider(Protocol):
+    """Answers for one trace, and remembers what it has answered."""
+
+    def at_least(self, left: Any, right: Any) -> bool:
+        """Whether `left >= right`."""
+        ...
+
+    def equal(self, left: Any, right: Any) -> bool:
+        """Whether `left == right`, where either answer can be dealt with."""
+        ...
+
+    def must_be_equal(self, left: Any, right: Any) -> bool:
+        """The same where False leads to an error: only True is remembered."""
+        ...
+
+    def broadcast(self, sizes: Sequence[Any]) -> None:
+        """Sizes of one axis are about to be broadcast: equal, or 1."""
+        ...
+
+
 class _Undecided(threading.local):
-    decide: Callable[[Any, Any], bool] | None = None
+    decider: Decider | None = None
+    at_least: Callable[[Any, Any], bool] | None = None
+    in_type_rule = False
 
 
 _undecided = _Undecided()
+
+
+@contextmanager
+def answering(decider: Decider) -> Generator[None]:
+    """In this thread, this decider answers what cannot be decided."""
+    outer = _undecided.decider, _undecided.at_least, _undecided.in_type_rule
+    _undecided.decider, _undecided.at_least, _undecided.in_type_rule = decider, None, False
+    try:
+        yield
+    finally:
+        _undecided.decider, _undecided.at_least, _undecided.in_type_rule = outer
+
+
+@contextmanager
+def deciding(at_least: Callable[[Any, Any], bool]) -> Generator[None]:
+    """In this thread: what cannot be decided of `left >= right` is what this function says."""
+    outer, _undecided.at_least = _undecided.at_least, at_least
+    try:
+        yield
+    finally:
+        _undecided.at_least = outer
+
+
+# --- inequalities --------------------------------------------------------------------------------
+
 _jax_geq_decision = shape_poly._geq_decision
 
 
 def _geq_decision(left: Any, right: Any, comparison: Callable[[], str]) -> bool:
+    scope = getattr(left, "scope", None) or getattr(right, "scope", None)
+    ours = isinstance(scope, SizeScope)
+    if ours:
+        left, right = scope.normalised(left), scope.normalised(right)
     try:
         return _jax_geq_decision(left, right, comparison)
     except shape_poly.InconclusiveDimensionOperation:
-        scope = getattr(left, "scope", None) or getattr(right, "scope", None)
-        if _undecided.decide is not None and isinstance(scope, SizeScope):
-            return _undecided.decide(left, right)
+        if ours and _undecided.at_least is not None:
+            return _undecided.at_least(left, right)
+        if ours and _undecided.decider is not None:
+            return _undecided.decider.at_least(left, right)
         raise
-
-
-@contextmanager
-def deciding(decide: Callable[[Any, Any], bool]) -> Generator[None]:
-    """In this thread: what cannot be decided of `left >= right` is what `decide` says."""
-    outer, _undecided.decide = _undecided.decide, decide
-    try:
-        yield
-    finally:
-        _undecided.decide = outer
 
 
 def _assume_that_it_fits(primitive: core.Primitive) -> None:
@@ -64,42 +117,133 @@ def _assume_that_it_fits(primitive: core.Primitive) -> None:
     primitive.abstract_eval = assume
 
 
+# --- equality ------------------------------------------------------------------------------------
+
+Asker = Literal["library", "type rule", "machinery"]
+
+_PROBES = frozenset({"_try_broadcast_shapes", "definitely_equal_one_of_dim"})
+"""Functions in type rules that look for sizes of 1, which `broadcast` has found before."""
+
+_REQUIRING = frozenset({"dot", "matmul", "_matmul"})
+"""Functions outside of type rules that refuse sizes which `definitely_equal` does not equate."""
+
+_ABOUT_ONE = frozenset({"_compute_squeeze_shape", "definitely_equal_shape"})
+"""Askers in type rules that refuse a size which is not 1; others look for it as a special case."""
+
 _jax_equals = shape_poly._DimExpr.__eq__
 
 
-def _refuse_to_guess(size: Any, other: Any, frame: Any) -> None:
-    """Raise if the user's own code asks whether sizes are equal that may or may not be.
+def _asker(frame: Any, about: Any) -> Asker:
+    """Who asks whether a size is equal to another one, or to a number."""
+    names: list[str] = []
+    while frame.f_code.co_filename == core.__file__:  # `definitely_equal` and its kin
+        names.append(frame.f_code.co_name)
+        frame = frame.f_back
+    definitely = bool(names)
+    names.append(frame.f_code.co_name)
+    if not all(name.startswith(("definitely_equal", "<")) for name in names[:-1]):
+        return "machinery"
+    if not _PROBES.isdisjoint(names) or "sharding" in names[-1]:
+        return "machinery"
+    if _undecided.in_type_rule or (definitely and names[-1] in _REQUIRING):
+        special = not core.is_symbolic_dim(about) and about in (0, 1)
+        return "machinery" if special and _ABOUT_ONE.isdisjoint(names) else "type rule"
+    return "machinery" if definitely or is_machinery(frame.f_code.co_filename) else "library"
 
-    JAX answers False, because hashing and its own code must be able to compare.
-    """
-    if not isinstance(size.scope, SizeScope) or not is_user_file(frame.f_code.co_filename):
-        return
-    if not core.is_constant_dim(other) and not core.is_symbolic_dim(other):
-        return
-    difference = size - other
+
+def _are_equal(size: Any, other: Any, frame: Any) -> bool:
+    """Whether sizes are equal that are not the same expression."""
+    scope = size.scope
+    if not isinstance(scope, SizeScope):
+        return False
+    if not core.is_constant_dim(other) and getattr(other, "scope", None) is not scope:
+        return False
+    difference = scope.normalised(size - other)
+    if not core.is_symbolic_dim(difference):
+        return difference == 0
+    decider = _undecided.decider
+    asker = "machinery" if decider is None else _asker(frame, other)
+    if decider is None or asker == "machinery":
+        return False
     if lower_bound(difference) > 0 or lower_bound(-difference) > 0:
-        return
-    message = f"Symbolic dimension comparison '{size}' == '{other}' is inconclusive."
-    raise shape_poly.InconclusiveDimensionOperation(message)
+        return False
+    size, other = scope.normalised(size), scope.normalised(other)
+    return (decider.equal if asker == "library" else decider.must_be_equal)(size, other)
 
 
 def _size_equals(size: Any, other: Any) -> bool:
-    if _jax_equals(size, other):
-        return True
-    _refuse_to_guess(size, other, sys._getframe(1))
-    return False
+    return _jax_equals(size, other) or _are_equal(size, other, sys._getframe(1))
 
 
 def _size_differs(size: Any, other: Any) -> bool:
-    if _jax_equals(size, other):
-        return False
-    _refuse_to_guess(size, other, sys._getframe(1))
-    return True
+    return not (_jax_equals(size, other) or _are_equal(size, other, sys._getframe(1)))
 
 
 def _size_is_not_zero(size: Any) -> bool:
-    _refuse_to_guess(size, 0, sys._getframe(1))
-    return True
+    return not _are_equal(size, 0, sys._getframe(1))
+
+
+# --- places where JAX compares in order to refuse ------------------------------------------------
+
+_cached_abstract_eval = partial_eval._cached_abstract_eval
+_try_broadcast_shapes = lax._try_broadcast_shapes
+_definitely_equal_one_of_dim = core.definitely_equal_one_of_dim
+
+
+@functools.wraps(_cached_abstract_eval)
+def _abstract_eval(*args: Any, **params: Any) -> Any:
+    if _undecided.decider is None:
+        return _cached_abstract_eval(*args, **params)
+    outer, _undecided.in_type_rule = _undecided.in_type_rule, True
+    try:
+        if args[0].name in _OF_ONE_SHAPE:
+            args = (args[0], *_of_one_shape(args[1:], _undecided.decider))
+        return _cached_abstract_eval(*args, **params)
+    finally:
+        _undecided.in_type_rule = outer
+
+
+_OF_ONE_SHAPE = frozenset({"stack"})
+"""Primitives whose type rules compare shapes by hash."""
+
+
+def _of_one_shape(avals: Sequence[Any], decider: Decider) -> Sequence[Any]:
+    """The types with the first one's shape, as far as they have equal ones."""
+    first = avals[0].shape if avals else ()
+
+    def has_that_shape(aval: Any) -> bool:
+        return len(aval.shape) == len(first) and all(
+            size == wanted or (_are_symbolic(size, wanted) and decider.must_be_equal(size, wanted))
+            for size, wanted in zip(aval.shape, first, strict=True)
+        )
+
+    return [aval.update(shape=first) if has_that_shape(aval) else aval for aval in avals]
+
+
+def _are_symbolic(size: Any, other: Any) -> bool:
+    """Whether at least one of two sizes is a symbolic one of ours."""
+    scopes = [getattr(number, "scope", None) for number in (size, other)]
+    return any(isinstance(scope, SizeScope) for scope in scopes)
+
+
+def _broadcast(*shapes: Any, name: str) -> Any:
+    if _undecided.decider is not None and len({len(shape) for shape in shapes}) == 1:
+        for sizes in zip(*shapes, strict=True):
+            if any(_are_symbolic(size, sizes[0]) for size in sizes):
+                _undecided.decider.broadcast(sizes)
+    return _try_broadcast_shapes(*shapes, name=name)
+
+
+def _equal_to_one_of(size: Any, others: Any) -> bool:
+    """Whether `size` is 1 or the size that it is broadcast to: JAX asks for nothing else."""
+    if _definitely_equal_one_of_dim(size, others):
+        return True
+    if _undecided.decider is None:
+        return False
+    return any(
+        _are_symbolic(size, other) and _undecided.decider.must_be_equal(size, other)
+        for other in reversed(others)
+    )
 
 
 _dimension_class: Any = shape_poly._DimExpr
@@ -107,6 +251,9 @@ _dimension_class.__eq__ = _size_equals
 _dimension_class.__ne__ = _size_differs
 _dimension_class.__bool__ = _size_is_not_zero
 shape_poly._geq_decision = _geq_decision
+partial_eval._cached_abstract_eval = _abstract_eval
+lax._try_broadcast_shapes = _broadcast
+core.definitely_equal_one_of_dim = _equal_to_one_of
 for _primitive in (
     slicing.gather_p,
     slicing.dynamic_slice_p,

@@ -53,14 +53,44 @@ def evaluate_dimension(dimension: Any, sizes: Mapping[str, int]) -> int:
 
 
 class SizeScope(shape_poly.SymbolicScope):
-    """A scope whose symbols are any integers, except for what has become known of them."""
+    """A scope whose symbols are any integers, except for what has become known of them.
+
+    What is learnt changes what expressions mean: sizes that were different are equal from then
+    on (`==` says so, though their hashes differ: a cache misses, at worst).
+    """
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._equal_to: dict[str, Any] = {}
+        """Symbols, and the expressions without any of these symbols that they are equal to."""
+        self._zeros: list[Any] = []
+        """Differences that are 0, of which none is a symbol more or less."""
 
     def symbol(self, name: str) -> Any:
         """The expression that is this symbol alone."""
         return shape_poly._DimExpr._from_var(name, self)
 
+    def normalised(self, expression: Any) -> Any:
+        """An expression with what is equal replaced by one of its kind."""
+        if not self._equal_to and not self._zeros:
+            return expression
+        if not is_symbolic(expression):
+            return expression
+        names = dimension_symbols(expression)
+        if not names.isdisjoint(self._equal_to):
+            values = {name: self._equal_to.get(name, self.symbol(name)) for name in names}
+            expression = substitute(expression, values)
+        if is_symbolic(expression):
+            terms = expression._sorted_terms
+            if any(terms in (zero._sorted_terms, (-zero)._sorted_terms) for zero in self._zeros):
+                return 0
+        return expression
+
     def learn_not_negative(self, expression: Any) -> None:
-        """From now on, decisions may use `expression >= 0`."""
+        """From now on, decisions may use `expression >= 0`; ignored if it contradicts others."""
+        expression = self.normalised(expression)
+        if not is_symbolic(expression):
+            return
         constraint = shape_poly._SymbolicConstraint(
             cmp=shape_poly.Comparator.GEQ,
             debug_str=f"{expression} >= 0",
@@ -69,8 +99,55 @@ class SizeScope(shape_poly.SymbolicScope):
             diff=expression,
         )
         self._explicit_constraints.append(constraint)
+        self._forget_decisions()
+        try:
+            _DecisionByElimination.build(self)
+        except ValueError:  # unsatisfiable: the program raises before this matters
+            self._explicit_constraints.pop()
+            self._forget_decisions()
+
+    def learn_equal(self, left: Any, right: Any) -> None:
+        """From now on, these sizes are equal."""
+        difference = self.normalised(left - right)
+        if not is_symbolic(difference):
+            return
+        solution = _solve(difference)
+        if solution is None:
+            self._zeros.append(difference)
+            return
+        name, value = solution
+        self._equal_to = {
+            symbol: substitute_some(known, {name: value})
+            for symbol, known in self._equal_to.items()
+        } | {name: value}
+        self._zeros = [zero for zero in map(self.normalised, self._zeros) if is_symbolic(zero)]
+        constraints, self._explicit_constraints = self._explicit_constraints, []
+        self._forget_decisions()
+        for constraint in constraints:
+            self.learn_not_negative(constraint.diff)
+
+    def _forget_decisions(self) -> None:
         self._decision_initial_state = None
         self._bounds_cache.clear()
+
+
+def _solve(zero: Any) -> tuple[str, Any] | None:
+    """The symbol made last in an equation `zero == 0`, and its value, if that is unique.
+
+    Never another: what is defined in a loop must not stand for what is defined outside.
+    """
+    name = max(dimension_symbols(zero), key=_age)
+    symbol = symbol_expression(zero, name)
+    for coefficient in (1, -1):
+        rest = zero - coefficient * symbol
+        if not is_symbolic(rest) or name not in dimension_symbols(rest):
+            return name, -coefficient * rest
+    return None
+
+
+def _age(symbol: str) -> tuple[int, str]:
+    """Symbols of ours are numbered as they are made; those with names of the user's are older."""
+    return (int(symbol[1:]) if symbol[1:].isdigit() else -1, symbol)
 
 
 _jax_implicit_constraints = _DecisionByElimination.add_implicit_constraints_term
@@ -107,6 +184,12 @@ _decision_class: Any = _DecisionByElimination
 _decision_class.add_implicit_constraints_term = _implicit_constraints
 
 
+def normalised(dimension: Any) -> Any:
+    """A size with what its scope knows to be equal replaced by one of its kind."""
+    scope = getattr(dimension, "scope", None)
+    return scope.normalised(dimension) if isinstance(scope, SizeScope) else dimension
+
+
 def lower_bound(dimension: Any) -> float:
     """The least value that an expression can be shown to have; minus infinity if unknown."""
     return shape_poly._bounds_decision(dimension, shape_poly.BoundsPrecision.BEST)[0]
@@ -120,6 +203,14 @@ def symbol_of(dimension: Any) -> str | None:
 def substitute(dimension: Any, values: Mapping[str, Any]) -> Any:
     """An expression with its symbols replaced by other expressions."""
     return dimension._evaluate(values)
+
+
+def substitute_some(dimension: Any, values: Mapping[str, Any]) -> Any:
+    """The same with some of the symbols replaced, of an expression or a number."""
+    if not is_symbolic(dimension) or dimension_symbols(dimension).isdisjoint(values):
+        return dimension
+    others = {name: symbol_expression(dimension, name) for name in dimension_symbols(dimension)}
+    return substitute(dimension, others | values)
 
 
 def symbol_expression(dimension: Any, name: str) -> Any:

@@ -7,6 +7,7 @@
 # pyright: reportPrivateUsage=false, reportPrivateImportUsage=false
 
 import operator
+import threading
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
 from typing import Any
@@ -46,6 +47,12 @@ def current_trace() -> Any:
     return core.trace_ctx.trace
 
 
+def recorded_in(trace: Any) -> AbstractContextManager[None]:
+    """Operations inside are recorded in this trace, which may enclose the current one."""
+    context: Any = core.set_current_trace(trace)
+    return context
+
+
 def current_source_info() -> Any:
     """Where in the user's program we are; later `source_context` records equations as from there.
 
@@ -62,10 +69,33 @@ def source_context(source_info: Any) -> AbstractContextManager[None]:
     return context
 
 
-def is_recording() -> bool:
-    """Whether operations are recorded now, not evaluated; False while JAX records one."""
+class _Recording(threading.local):
+    trace: Any = None
+    """The trace that is recording an operation just now."""
+
+
+_recording = _Recording()
+_jax_process_primitive = partial_eval.DynamicJaxprTrace.process_primitive
+
+
+def _process_primitive(trace: Any, *args: Any, **keywords: Any) -> Any:
+    outer, _recording.trace = _recording.trace, trace
+    try:
+        return _jax_process_primitive(trace, *args, **keywords)
+    finally:
+        _recording.trace = outer
+
+
+partial_eval.DynamicJaxprTrace.process_primitive = _process_primitive
+
+
+def recording_trace() -> Any:
+    """The trace that records operations now; None if they are evaluated.
+
+    While JAX records one, and makes its type, the current trace is one that evaluates.
+    """
     trace = core.trace_ctx.trace
-    return trace is not None and not isinstance(trace, core.EvalTrace)
+    return _recording.trace if trace is None or isinstance(trace, core.EvalTrace) else trace
 
 
 def enclosing_traces(trace: Any) -> list[Any]:

@@ -31,7 +31,14 @@ from diastase_mlir.lowering.operations import (
 )
 from diastase_mlir.lowering.registry import Equation, Value
 from diastase_mlir.program import DimensionBindings
-from diastase_runtime.abi import CallContext, ErrorCode, ImportedLibrary, Site, import_symbol
+from diastase_runtime.abi import (
+    LEAVE_FUNCTION,
+    CallContext,
+    ErrorCode,
+    ImportedLibrary,
+    Site,
+    import_symbol,
+)
 from diastase_runtime.errors import Span
 
 EquationLowering = Callable[["LoweringContext", Equation, Sequence[Value]], Sequence[Value]]
@@ -205,9 +212,15 @@ class LoweringContext:
         """An `i64` that names this place in the user's program; what follows may fail there."""
         return scalar_constant(integer_type(64), self.site_number(construct, source_info))
 
+    def site_at(self, construct: str, span: Span | None) -> ir.Value:
+        """The same for a place that is known."""
+        return scalar_constant(integer_type(64), self._number_of_site(construct, span))
+
     def site_number(self, construct: str, source_info: Any) -> int:
         """The same as a number, for operations that hold it as an attribute."""
-        span = span_of(source_info) or self.span
+        return self._number_of_site(construct, span_of(source_info) or self.span)
+
+    def _number_of_site(self, construct: str, span: Span | None) -> int:
         file, line, function = (span.file, span.line, span.function) if span else ("", 0, "")
         site = Site(file, line, function, construct)
         self.fallible += 1
@@ -235,6 +248,11 @@ class LoweringContext:
             for position, detail in enumerate(details):
                 create("llvm.store", [], [detail, self._field("detail", position)])
             create("scf.yield", [], [])
+
+    def leave(self) -> None:
+        """Abandon the call at once; an error is recorded."""
+        self._declare(LEAVE_FUNCTION, [], [], {})
+        self.call(LEAVE_FUNCTION, [])
 
     def _field(self, name: str, position: int = 0) -> ir.Value:
         """Address of a field of the call context, or of one of its 64-bit elements."""
@@ -275,19 +293,28 @@ class LoweringContext:
     ) -> str:
         """Declare an imported function, once, and return its symbol."""
         symbol = import_symbol(library, name)
+        attributes = {"llvm.emit_c_interface": ir.UnitAttr.get()} if c_interface else {}
+        self._declare(symbol, operands, results, attributes)
+        return symbol
+
+    def _declare(
+        self,
+        symbol: str,
+        operands: Sequence[ir.Type],
+        results: Sequence[ir.Type],
+        attributes: dict[str, ir.Attribute],
+    ) -> None:
+        """Declare a function that is defined elsewhere, once."""
         if symbol in self._imported:
-            return symbol
+            return
         function_type = ir.FunctionType.get(list(operands), list(results))
-        attributes: dict[str, ir.Attribute] = {
+        attributes |= {
             "sym_name": ir.StringAttr.get(symbol),
             "function_type": ir.TypeAttr.get(function_type),
             "sym_visibility": ir.StringAttr.get("private"),
         }
-        if c_interface:
-            attributes["llvm.emit_c_interface"] = ir.UnitAttr.get()
         with ir.InsertionPoint.at_block_begin(self.module_context.module.body):
             self._imported[symbol] = create("func.func", [], [], attributes, regions=1)
-        return symbol
 
     def call(
         self, symbol: str, operands: Sequence[ir.Value], results: Sequence[ir.Type] = ()

@@ -6,6 +6,7 @@ with it all traces of the attempt; otherwise its contents move to where they bel
 """
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from diastase_mlir import jax_internals
 from diastase_mlir.jax_internals import ir
@@ -60,6 +61,7 @@ def lower_by_jax(
 ) -> Sequence[ir.Value] | None:
     """The results by JAX's rule; None, and nothing emitted, where that leads nowhere."""
     before = context.snapshot()
+    equation, operands = _with_ones(context, equation, operands)
     scratch = create("diastase.scratch", [], [], regions=1)
     block = scratch.regions[0].blocks.append()
     try:
@@ -77,6 +79,29 @@ def lower_by_jax(
         operation.move_before(scratch)
     scratch.erase()
     return results
+
+
+def _with_ones(
+    context: LoweringContext, equation: Equation, operands: Sequence[ir.Value]
+) -> tuple[Equation, Sequence[ir.Value]]:
+    """Operands that are broadcast along axes assumed to be of size 1, with 1 in their types.
+
+    Others keep their types: what does not need the assumption may run before it is checked.
+    """
+    result = equation.avals_out[0] if len(equation.avals_out) == 1 else None
+    shape = getattr(result, "shape", ())
+    avals, values = list(equation.avals_in), list(operands)
+    for position, aval in enumerate(avals):
+        own = getattr(aval, "shape", ())
+        if len(own) != len(shape) or not any(map(jax_internals.is_symbolic, own)):
+            continue
+        sizes = [
+            1 if size != wanted and jax_internals.normalised(size) == 1 else size
+            for size, wanted in zip(own, shape, strict=True)
+        ]
+        avals[position] = aval.update(shape=tuple(sizes))
+        values[position] = context.typed(values[position], avals[position])
+    return replace(equation, avals_in=tuple(avals)), values
 
 
 def _is_convertible(operation: ir.OpView) -> bool:
@@ -123,7 +148,7 @@ def _is_tensor(value: ir.Value) -> bool:
 def _declare_expansion(operation: ir.Operation) -> None:
     """Say which axes expand, without which a dynamic broadcast is not converted.
 
-    JAX only ever expands axes of size 1 that are known to be of size 1.
+    JAX only ever expands axes of size 1 that are known to be of size 1 (`_with_ones`).
     """
     operand = ir.RankedTensorType(operation.operands[0].type)
     sizes = [

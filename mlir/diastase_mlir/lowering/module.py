@@ -7,6 +7,7 @@ memory with these. What the module looks like is written in `diastase_mlir.lower
 
 import hashlib
 import io
+from collections.abc import Sequence
 
 from jax.extend.core import ClosedJaxpr
 
@@ -16,8 +17,9 @@ from diastase_mlir.lowered import LoweredModule
 from diastase_mlir.lowering.array_types import array_type
 from diastase_mlir.lowering.context import LoweringContext
 from diastase_mlir.lowering.operations import create, to_type
+from diastase_mlir.lowering.sizes import check_assumption
 from diastase_mlir.lowering.walk import lower_equation
-from diastase_mlir.program import Program
+from diastase_mlir.program import Assumption, Program
 from diastase_runtime.abi import ENTRY_FUNCTION
 
 _BYTECODE_VERSION = 4
@@ -35,7 +37,7 @@ def lower(program: Program) -> LoweredModule:
         context = LoweringContext(module_context, program.dimensions, lower_equation)
         module_context.walker = context
         jaxpr = jax_internals.without_references(program.jaxpr)
-        _lower_entry(context, jaxpr)
+        _lower_entry(context, jaxpr, program.assumptions)
         bytecode = io.BytesIO()
         module_context.module.operation.write_bytecode(bytecode, _BYTECODE_VERSION)
         printed = str(module_context.module)
@@ -53,7 +55,9 @@ def lower(program: Program) -> LoweredModule:
     )
 
 
-def _lower_entry(context: LoweringContext, jaxpr: ClosedJaxpr) -> None:
+def _lower_entry(
+    context: LoweringContext, jaxpr: ClosedJaxpr, assumptions: Sequence[Assumption]
+) -> None:
     """Emit the one public function."""
     argument_types = [context.type_of(aval) for aval in jaxpr.in_avals]
     result_types = [context.type_of(aval) for aval in jaxpr.out_avals]
@@ -61,6 +65,11 @@ def _lower_entry(context: LoweringContext, jaxpr: ClosedJaxpr) -> None:
     block = _entry_block(context, [pointer, *argument_types], result_types)
     with ir.InsertionPoint(block):
         context.call_context, *arguments = block.arguments
+        for variable, argument in zip(jaxpr.jaxpr.invars, arguments, strict=True):
+            context.dimensions.define(variable, argument)
+        for assumption in assumptions:
+            if assumption.at_start:
+                check_assumption(context, assumption)
         results = context.lower_jaxpr(jaxpr, arguments)
         values = [
             to_type(context.value(value), wanted)

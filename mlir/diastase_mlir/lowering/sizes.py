@@ -1,12 +1,17 @@
-"""`assert_size`: a size must be large enough; recorded by tracing before the use."""
+"""Checks of sizes: `assert_size`, recorded by tracing before a use, and `assume`."""
 
+from collections.abc import Mapping
+
+from diastase_mlir.jax_internals import ir
 from diastase_mlir.lowering.context import LoweringContext
 from diastase_mlir.lowering.operations import (
     compare_integers,
     create,
     integer_type,
+    scalar_constant,
 )
 from diastase_mlir.lowering.registry import Equation, Value, lowers
+from diastase_mlir.program import Assumption, Comparison
 from diastase_runtime.abi import ErrorCode
 
 
@@ -17,8 +22,36 @@ def lower_assert_size(context: LoweringContext, equation: Equation) -> list[Valu
     least = context.dimension(equation.params["at_least"])
     code = ErrorCode.SIZE_MISMATCH if equation.params["at_least"] != 0 else ErrorCode.NEGATIVE_SIZE
     site = context.site("the program", equation.source_info)
-    details = [
-        create("arith.index_cast", [integer_type(64)], [number]).result for number in (size, least)
-    ]
+    details = [_number(size), _number(least)]
     context.record_error(compare_integers("slt", size, least), code, site, details)
     return []
+
+
+_FAILED: Mapping[Comparison, str] = {">=": "slt", "<": "sge", "==": "ne", "!=": "eq"}
+"""By what an assumption says: the comparison that is true where it fails."""
+
+
+@lowers("assume")
+def lower_assume(context: LoweringContext, equation: Equation) -> list[Value]:
+    """Leave the program if an assumption fails that could not be checked at its start."""
+    check_assumption(context, equation.params["assumption"])
+    return []
+
+
+def check_assumption(context: LoweringContext, assumption: Assumption) -> None:
+    """Record an error and leave the program if an assumption fails."""
+    left, right = context.dimension(assumption.left), context.dimension(assumption.right)
+    failed = compare_integers(_FAILED[assumption.comparison], left, right)
+    site = context.site_at(assumption.text, assumption.span)
+    number = scalar_constant(integer_type(64), assumption.number)
+    details = [_number(left), _number(right), number]
+    guard = create("scf.if", [], [failed], regions=2)
+    with ir.InsertionPoint(guard.regions[0].blocks.append()):
+        context.record_error(failed, ErrorCode.ASSUMPTION_FAILED, site, details)
+        context.leave()
+        create("scf.yield", [], [])
+
+
+def _number(index: ir.Value) -> ir.Value:
+    """An `index` as an `i64`."""
+    return create("arith.index_cast", [integer_type(64)], [index]).result

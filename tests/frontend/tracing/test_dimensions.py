@@ -27,6 +27,10 @@ def checks(function, *arguments):
     return [str(e.params["size"]) for e in eqns if e.primitive.name == "assert_size"]
 
 
+def assumptions(function, *arguments):
+    return [made.text for made in program_of(function, *arguments).program.assumptions]
+
+
 EQUAL = {
     "sum": (lambda n: n + 1, lambda n: 1 + n),
     "product": (lambda n: n * 2, lambda n: 2 * n),
@@ -53,10 +57,8 @@ def test_sizes_that_are_equal_by_their_definition(name):
     program_of(lambda n: jnp.ones(left(n)) + jnp.ones(right(n)), 3)
 
 
-@pytest.mark.parametrize(
-    "other", [lambda n: n + 1, lambda n: n // 2, lambda n: jnp.maximum(n, 2), lambda n: 2 * n]
-)
-def test_sizes_that_may_differ_do_not_match(other):
+@pytest.mark.parametrize("other", [lambda n: n + 1, lambda n: n // 2, lambda n: 2 * n])
+def test_sizes_that_differ_for_most_values_do_not_match(other):
     with pytest.raises(TypeError, match="incompatible shapes"):
         program_of(lambda n: jnp.ones(n) + jnp.ones(other(n)), 3)
 
@@ -65,11 +67,9 @@ def test_arithmetic_that_wraps_around_is_not_followed():
     def same(n):
         return jnp.ones(n + 1) + jnp.ones(1 + n)
 
-    with pytest.raises(TypeError, match="incompatible shapes"):
-        program_of(same, jnp.int8(3))
-    with pytest.raises(TypeError, match="incompatible shapes"):
-        program_of(same, jnp.uint32(3))
-    program_of(same, jnp.int32(3))
+    assert assumptions(same, jnp.int8(3)) == ["d0 == d1"]
+    assert assumptions(same, jnp.uint32(3)) == ["d0 == d1"]
+    assert assumptions(same, jnp.int32(3)) == []
 
 
 def test_a_divisor_that_may_be_zero_is_not_followed():
@@ -117,19 +117,6 @@ def test_a_size_computed_inside_does_not_leave_a_loop():
         program_of(lambda n: jax.lax.scan(lambda c, x: (c, jnp.ones(c)), n, jnp.ones(3))[1], 3)
 
 
-def test_comparisons_that_cannot_be_decided():
-    def function(n):
-        size = jnp.ones(n).shape[0]
-        return 1.0 if size >= 2 else 0.0
-
-    with pytest.raises(UndecidableDimensionError, match="'d0' >= '2'") as caught:
-        program_of(function, 3)
-    assert caught.value.span is not None
-    assert caught.value.span.text == "return 1.0 if size >= 2 else 0.0"
-    with pytest.raises(jax.errors.InconclusiveDimensionOperation):
-        program_of(function, 3)
-
-
 def test_squeeze_needs_an_axis():
     with pytest.raises(UndecidableDimensionError, match="squeeze"):
         program_of(lambda n: jnp.squeeze(jnp.ones((n, 1))), 3)
@@ -170,21 +157,6 @@ def test_functions_that_take_sizes(function):
     program_of(function, 3)
 
 
-@pytest.mark.parametrize(
-    "question",
-    [
-        lambda size: size == 3,
-        lambda size: size != 3,
-        lambda size: (size, 2) == (3, 2),
-        lambda size: bool(size),
-        lambda size: size in (1, 2),
-    ],
-)
-def test_equality_of_sizes_is_not_guessed(question):
-    with pytest.raises(UndecidableDimensionError):
-        program_of(lambda n: 1.0 if question(jnp.ones(n).shape[0]) else 2.0, 3)
-
-
 def test_equality_of_sizes_that_is_decided():
     def function(n):
         a, b = jnp.ones(n + 1), jnp.ones(1 + n)
@@ -197,9 +169,8 @@ def test_equality_of_sizes_that_is_decided():
         assert jnp.ones(n + 1).shape[0] != 0
         return n
 
-    program_of(certain, 3)
-    with pytest.raises(UndecidableDimensionError):
-        program_of(function, 3)
+    assert assumptions(certain, 3) == []
+    assert assumptions(function, 3) == ["argument 0 + 1 != 0"]
 
 
 @pytest.mark.parametrize("use", [len, lambda a: range(a.shape[0]), lambda a: float(a.shape[0])])

@@ -107,7 +107,6 @@ def test_an_error_inside_a_region_names_its_line():
 
 UNKNOWN_SIZES = {
     "sum": lambda n, x: jnp.ones(n) + x,
-    "two": lambda n, x: jnp.ones(n) + jnp.ones(n + 1),
     "product": lambda n, x: jnp.ones((2, n)) @ x,
     "broadcast": lambda n, x: jnp.broadcast_to(x, (n,)),
     "branches": lambda n, x: jnp.where(x > 0, jnp.ones(n), x),
@@ -115,13 +114,22 @@ UNKNOWN_SIZES = {
 
 
 @pytest.mark.parametrize("name", UNKNOWN_SIZES)
-def test_sizes_not_known_to_be_equal(name):
+def test_sizes_that_differ_in_the_call_at_hand(name):
     function = UNKNOWN_SIZES[name]
+    x = jnp.ones(3)
+    types = [jax.typeof(2), jax.typeof(x)]
     with pytest.raises(UnknownSizesDifferError) as caught:
-        trace(lambda n, x: [function(n, x)], [jax.typeof(3), jax.typeof(jnp.ones(3))], "f")
+        trace(lambda n, x: [function(n, x)], types, "f", ["n", "x"], [2, x])
     assert isinstance(caught.value, TypeError)
     assert caught.value.span.file == __file__
     assert "d0" in caught.value.what
+    traced = trace(lambda n, x: [function(n, x)], types, "f", ["n", "x"], [3, x])
+    assert traced.program.assumptions[0].comparison == "=="
+
+
+def test_sizes_that_always_differ():
+    with pytest.raises(UnknownSizesDifferError):
+        trace(lambda n: [jnp.ones(n) + jnp.ones(n + 1)], [jax.typeof(3)], "f")
 
 
 def test_operations_for_known_sizes_only():

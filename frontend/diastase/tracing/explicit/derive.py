@@ -31,6 +31,7 @@ from diastase_mlir.jax_internals import is_symbolic
 
 _RULES: Mapping[str, Callable[[Scope, Any], None]] = {
     "assert_size": translate_check,
+    "assume": translate_check,
     "dim_as_value": translate_dimension,
     "for_loop": translate_for_loop,
     "while_loop": translate_while_loop,

@@ -24,7 +24,7 @@ _ELEMENTWISE = frozenset(
 
 
 def translate_check(_: Scope, __: Any) -> None:
-    """`assert_size` says what every use of a size implies."""
+    """Checks say what every use of a size implies, or what the types of the program imply."""
 
 
 def translate_dimension(scope: Scope, equation: Any) -> None:

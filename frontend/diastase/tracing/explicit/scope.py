@@ -28,6 +28,7 @@ from diastase_mlir.jax_internals import (
     factor_operation,
     factor_symbol,
     is_symbolic,
+    normalised,
     symbol_expression,
 )
 from diastase_runtime.errors import InternalError
@@ -82,7 +83,8 @@ class Scope:
         shape = getattr(variable.aval, "shape", None)
         if shape is None:
             return self._bound(variable, ExplicitType(variable.aval, None))
-        sizes = tuple(self._input_size(size) if is_symbolic(size) else int(size) for size in shape)
+        known = map(normalised, shape)
+        sizes = tuple(self._input_size(size) if is_symbolic(size) else int(size) for size in known)
         return self._bound(variable, ExplicitType(variable.aval, sizes))
 
     def _bound(self, variable: Var, type_: ExplicitType) -> ExplicitVariable:
@@ -94,7 +96,7 @@ class Scope:
         """Let a variable of the symbolic jaxpr be this atom, and hold the size that it holds."""
         self._atoms[variable] = atom
         if variable in self._expressions:
-            self._sizes.setdefault(self._expressions[variable], atom)
+            self._sizes.setdefault(normalised(self._expressions[variable]), atom)
 
     def type_of(self, aval: Any) -> ExplicitType:
         """An abstract value's type, its sizes declared."""
@@ -114,11 +116,18 @@ class Scope:
         self._sizes[expression] = variable
 
     def size(self, size: Any) -> Size:
-        """A number, or the variable that holds a size; computed or captured if need be."""
+        """A number, or the variable that holds a size; computed or captured if need be.
+
+        Sizes that the program assumes to be equal are one.
+        """
+        size = normalised(size)
         return size_of(self.held(size)) if is_symbolic(size) else int(size)
 
     def held(self, expression: Any) -> Atom:
         """The variable that holds a symbolic size, of the type that sizes have."""
+        expression = normalised(expression)
+        if not is_symbolic(expression):
+            return size_atom(int(expression))
         if expression not in self._sizes:
             if self._must_capture(expression):
                 return self.capture(expression)

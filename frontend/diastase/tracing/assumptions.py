@@ -1,0 +1,187 @@
+"""Assumptions: questions about sizes that only their values can answer.
+
+Python code, the user's or JAX's, asks while tracing whether `n >= 2` or `m == n`. The sizes of the
+call that made us trace give the answer (where there is no call, or none of its arguments gives
+the value, sizes are taken to be large, and such that must be equal to be so). The answer holds
+for these sizes only: it becomes an `Assumption` of the program.
+
+    A1  An assumption over sizes that the arguments give is checked when the program starts.
+    A2  Any other is checked by an equation `assume`, in the trace that defines the innermost of
+        its symbols, hence wherever these symbols have a value from there on.
+    A3  What is assumed is learnt: `n >= 2` decides `n >= 1`, and assuming `m == n` makes arrays of
+        these sizes have equal types.
+    A4  A question is asked once; `answers` has those that the values at hand do not give, found
+        when an earlier program for the same function ran into a check of A2.
+
+The trap: nothing is assumed that need not be. An operation that is right for every size beats an
+answer that is right for some, since each failed check is another compilation.
+"""
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from diastase.errors import UndecidableDimensionError
+from diastase.primitives.sizes import assume
+from diastase_mlir.diagnostics import user_span
+from diastase_mlir.jax_internals import (
+    SizeScope,
+    dimension_symbols,
+    enclosing_traces,
+    evaluate_dimension,
+    is_symbolic,
+    recorded_in,
+)
+from diastase_mlir.program import Assumption, Comparison
+
+_LARGE = 1_000_000
+"""What a size is taken to be whose value is not known; each symbol is another large number."""
+
+_NEGATED: Mapping[Comparison, Comparison] = {">=": "<", "<": ">=", "==": "!=", "!=": "=="}
+_MIRRORED: Mapping[Comparison, str] = {">=": "<=", "<": ">", "==": "==", "!=": "!="}
+_SYMBOL = re.compile(r"[A-Za-z_]\w*")
+
+
+@dataclass(frozen=True)
+class Symbol:
+    """What is known of a dimension symbol."""
+
+    trace: Any
+    """In which it is defined."""
+    words: str
+    """What the user calls it, if it is an argument or its size: `n`, `x.shape[0]`; or its name."""
+    is_argument: bool = False
+    example: int | None = None
+    """Its value in the call for which we trace."""
+
+
+@dataclass
+class Assumptions:
+    """The assumptions of one trace; the `Decider` of what JAX asks."""
+
+    scope: SizeScope
+    symbols: Mapping[str, Symbol]
+    answers: Mapping[str, bool] = field(default_factory=dict)
+    """By question: what to answer, whatever the example says."""
+    made: list[Assumption] = field(default_factory=list)
+    _answered: dict[str, bool] = field(default_factory=dict)
+
+    def at_least(self, left: Any, right: Any) -> bool:
+        """Whether `left >= right`, from now on."""
+        question = f"{left} >= {right}"
+        if question not in self._answered:
+            holds = self.answers.get(question, self._number(left) >= self._number(right))
+            self._assume(left, ">=" if holds else "<", right, question)
+            self.scope.learn_not_negative(left - right if holds else right - left - 1)
+            self._answered[question] = holds
+        return self._answered[question]
+
+    def equal(self, left: Any, right: Any) -> bool:
+        """Whether `left == right`, from now on."""
+        question = f"{left} == {right}"
+        if question not in self._answered:
+            holds = self.answers.get(question, self._number(left) == self._number(right))
+            self._assume(left, "==" if holds else "!=", right, question)
+            if holds:
+                self.scope.learn_equal(left, right)
+            self._answered[question] = holds
+        return self._answered[question]
+
+    def must_be_equal(self, left: Any, right: Any) -> bool:
+        """The same, where a different answer raises: assumed unless the sizes at hand differ."""
+        left, right = self.scope.normalised(left), self.scope.normalised(right)
+        if not is_symbolic(left - right):
+            return left - right == 0
+        holds = self._number(left) == self._number(right)
+        if not self._is_known(left - right):  # `n` and `m`, but not `n` and `2 * n`
+            holds = holds or _names(left) != _names(right)
+        return self.answers.get(f"{left} == {right}", holds) and self._take_as_equal(left, right)
+
+    def broadcast(self, sizes: Sequence[Any]) -> None:
+        """Assume what makes these sizes of one axis fit each other: equal sizes, or 1."""
+        sizes = [self.scope.normalised(size) for size in sizes]
+        different = [size for size in sizes if is_symbolic(size) or size != 1]
+        numbers = {str(size): self._number(size) for size in different if self._is_known(size)}
+        if len(set(numbers.values()) - {1}) == 1 and 1 in numbers.values():
+            for size in different:
+                if numbers.get(str(size)) == 1:
+                    self.must_be_equal(size, 1)
+            different = [size for size in different if numbers.get(str(size)) != 1]
+        for size in different[1:]:
+            self.must_be_equal(different[0], size)
+
+    def _take_as_equal(self, left: Any, right: Any) -> bool:
+        self._answered[f"{left} == {right}"] = True
+        self._assume(left, "==", right, f"{left} == {right}")
+        self.scope.learn_equal(left, right)
+        return True
+
+    # --- values at hand --------------------------------------------------------------------------
+
+    def _is_known(self, expression: Any) -> bool:
+        return all(self.symbols[name].example is not None for name in _names(expression))
+
+    def _number(self, expression: Any) -> int:
+        """What an expression is in the call at hand."""
+        if not is_symbolic(expression):
+            return int(expression)
+        values: dict[str, int] = {}
+        for name in _names(expression):
+            example = self.symbols[name].example
+            stand_in = _LARGE + 7919 * list(self.symbols).index(name)
+            values[name] = stand_in if example is None else example
+        try:
+            return evaluate_dimension(expression, values)
+        except ZeroDivisionError:
+            raise UndecidableDimensionError(
+                comparison=f"the size {self._words(expression)} is a division by zero",
+                span=user_span(),
+            ) from None
+
+    # --- records ---------------------------------------------------------------------------------
+
+    def _assume(self, left: Any, comparison: Comparison, right: Any, question: str) -> None:
+        if not is_symbolic(left):
+            text = f"{self._words(right)} {_MIRRORED[comparison]} {self._words(left)}"
+        else:
+            text = f"{self._words(left)} {comparison} {self._words(right)}"
+        known = [self.symbols[name] for name in {*_names(left), *_names(right)}]
+        assumption = Assumption(
+            number=len(self.made),
+            left=left,
+            right=right,
+            comparison=comparison,
+            text=text,
+            question=question,
+            span=user_span(),
+            at_start=all(symbol.is_argument for symbol in known),
+        )
+        if not assumption.at_start:
+            trace = innermost([symbol.trace for symbol in known])
+            if trace is None:
+                comparison = f"{text} is about sizes of different loops or branches"
+                raise UndecidableDimensionError(comparison=comparison, span=assumption.span)
+            with recorded_in(trace):
+                assume(assumption)
+        self.made.append(assumption)
+
+    def _words(self, expression: Any) -> str:
+        """An expression over what the user calls the arguments."""
+        return _SYMBOL.sub(
+            lambda match: self.symbols[match[0]].words if match[0] in self.symbols else match[0],
+            str(expression),
+        )
+
+
+def _names(expression: Any) -> set[str]:
+    return dimension_symbols(expression) if is_symbolic(expression) else set()
+
+
+def innermost(traces: Sequence[Any]) -> Any:
+    """The trace that all of these are, or enclose; None if they are apart."""
+    for trace in traces:
+        around = enclosing_traces(trace)
+        if all(any(other is outer for outer in around) for other in traces):
+            return trace
+    return None
