@@ -21,14 +21,14 @@ import sys
 import threading
 from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
-from typing import Any, Literal, Protocol
+from typing import Any, Protocol
 
 from jax._src import core
 from jax._src.export import shape_poly
 from jax._src.interpreters import partial_eval
 from jax._src.lax import lax, slicing
 
-from diastase_mlir.diagnostics import is_machinery
+from diastase_mlir.jax_internals.askers import asker_of
 from diastase_mlir.jax_internals.dimensions import SizeScope, lower_bound
 
 
@@ -119,36 +119,7 @@ def _assume_that_it_fits(primitive: core.Primitive) -> None:
 
 # --- equality ------------------------------------------------------------------------------------
 
-Asker = Literal["library", "type rule", "machinery"]
-
-_PROBES = frozenset({"_try_broadcast_shapes", "definitely_equal_one_of_dim"})
-"""Functions in type rules that look for sizes of 1, which `broadcast` has found before."""
-
-_REQUIRING = frozenset({"dot", "matmul", "_matmul"})
-"""Functions outside of type rules that refuse sizes which `definitely_equal` does not equate."""
-
-_ABOUT_ONE = frozenset({"_compute_squeeze_shape", "definitely_equal_shape"})
-"""Askers in type rules that refuse a size which is not 1; others look for it as a special case."""
-
 _jax_equals = shape_poly._DimExpr.__eq__
-
-
-def _asker(frame: Any, about: Any) -> Asker:
-    """Who asks whether a size is equal to another one, or to a number."""
-    names: list[str] = []
-    while frame.f_code.co_filename == core.__file__:  # `definitely_equal` and its kin
-        names.append(frame.f_code.co_name)
-        frame = frame.f_back
-    definitely = bool(names)
-    names.append(frame.f_code.co_name)
-    if not all(name.startswith(("definitely_equal", "<")) for name in names[:-1]):
-        return "machinery"
-    if not _PROBES.isdisjoint(names) or "sharding" in names[-1]:
-        return "machinery"
-    if _undecided.in_type_rule or (definitely and names[-1] in _REQUIRING):
-        special = not core.is_symbolic_dim(about) and about in (0, 1)
-        return "machinery" if special and _ABOUT_ONE.isdisjoint(names) else "type rule"
-    return "machinery" if definitely or is_machinery(frame.f_code.co_filename) else "library"
 
 
 def _are_equal(size: Any, other: Any, frame: Any) -> bool:
@@ -162,7 +133,11 @@ def _are_equal(size: Any, other: Any, frame: Any) -> bool:
     if not core.is_symbolic_dim(difference):
         return difference == 0
     decider = _undecided.decider
-    asker = "machinery" if decider is None else _asker(frame, other)
+    asker = (
+        "machinery"
+        if decider is None
+        else asker_of(frame, other, in_type_rule=_undecided.in_type_rule)
+    )
     if decider is None or asker == "machinery":
         return False
     if lower_bound(difference) > 0 or lower_bound(-difference) > 0:

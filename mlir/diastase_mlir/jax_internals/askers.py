@@ -1,0 +1,59 @@
+"""Who asks whether two sizes are equal, from the Python frame that asks.
+
+JAX compares sizes everywhere: to look a shape up in a cache, to refuse what does not fit, to save
+work for a size of 1, to treat an empty array as a case of its own. Only of the last kind is an
+answer that holds for some sizes wrong for others, and such code is where users' functions call
+it: in `jax.numpy` and the like. A function there that is right for every size without an answer
+belongs in `RIGHT_FOR_EVERY_SIZE`: each question that is answered may be another compilation.
+"""
+
+# Private names are what this package is for.
+# pyright: reportPrivateUsage=false, reportPrivateImportUsage=false
+
+from typing import Any, Literal
+
+from jax._src import core
+
+from diastase_mlir.diagnostics import is_machinery
+
+Asker = Literal["library", "type rule", "machinery"]
+
+RIGHT_FOR_EVERY_SIZE = frozenset(
+    {
+        ("numpy/lax_numpy.py", "_argmax"),  # refuse empty arrays, as the compiled program does
+        ("numpy/lax_numpy.py", "_argmin"),
+    }
+)
+"""Functions of JAX's libraries, by file and name, that ask for sizes of 0 or 1 and in which False
+is right for every size: what follows works for these, too, or is checked when the program runs."""
+
+_PROBES = frozenset({"_try_broadcast_shapes", "definitely_equal_one_of_dim"})
+"""Functions in type rules that look for sizes of 1, which `broadcast` has found before."""
+
+_REQUIRING = frozenset({"dot", "matmul", "_matmul"})
+"""Functions outside of type rules that refuse sizes which `definitely_equal` does not equate."""
+
+_ABOUT_ONE = frozenset({"_compute_squeeze_shape", "definitely_equal_shape"})
+"""Askers in type rules that refuse a size which is not 1; others look for it as a special case."""
+
+
+def asker_of(frame: Any, about: Any, *, in_type_rule: bool) -> Asker:
+    """Who asks whether a size is equal to another one, or to a number."""
+    names: list[str] = []
+    while frame.f_code.co_filename == core.__file__:  # `definitely_equal` and its kin
+        names.append(frame.f_code.co_name)
+        frame = frame.f_back
+    definitely = bool(names)
+    names.append(frame.f_code.co_name)
+    if not all(name.startswith(("definitely_equal", "<")) for name in names[:-1]):
+        return "machinery"
+    if not _PROBES.isdisjoint(names) or "sharding" in names[-1]:
+        return "machinery"
+    if in_type_rule or (definitely and names[-1] in _REQUIRING):
+        special = not core.is_symbolic_dim(about) and about in (0, 1)
+        return "machinery" if special and _ABOUT_ONE.isdisjoint(names) else "type rule"
+    file = frame.f_code.co_filename
+    if definitely or is_machinery(file):
+        return "machinery"
+    known = ("/".join(file.split("/")[-2:]), names[-1]) in RIGHT_FOR_EVERY_SIZE
+    return "machinery" if known else "library"
