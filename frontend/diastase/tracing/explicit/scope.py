@@ -108,12 +108,12 @@ class Scope:
 
     def declare(self, expression: Any) -> ExplicitVariable:
         """A new variable that holds a size from now on."""
-        self._sizes[expression] = variable = ExplicitVariable(size_type())
+        self._sizes[normalised(expression)] = variable = ExplicitVariable(size_type())
         return variable
 
     def share(self, expression: Any, variable: ExplicitVariable) -> None:
         """Let a variable hold another size, too: one that is known to be equal."""
-        self._sizes[expression] = variable
+        self._sizes[normalised(expression)] = variable
 
     def size(self, size: Any) -> Size:
         """A number, or the variable that holds a size; computed or captured if need be.
@@ -139,6 +139,7 @@ class Scope:
 
     def capture(self, expression: Any) -> Atom:
         """The variable that holds a size here and is an input, unless one is known already."""
+        expression = normalised(expression)
         if expression not in self._sizes:
             self.captured[expression] = self.declare(expression)
         return self._sizes[expression]
@@ -152,7 +153,7 @@ class Scope:
 
     def knows(self, expression: Any) -> bool:
         """Whether a variable of this jaxpr holds a size."""
-        return expression in self._sizes
+        return normalised(expression) in self._sizes
 
     def holds(self, expression: Any) -> bool:
         """Whether a variable here or further out holds a size."""
@@ -161,6 +162,9 @@ class Scope:
 
     def can_hold(self, expression: Any) -> bool:
         """Whether a size is held here or further out, or can be computed from what is."""
+        expression = normalised(expression)
+        if not is_symbolic(expression):
+            return True
         return self.holds(expression) or all(
             self.holds(symbol_expression(expression, name))
             for name in dimension_symbols(expression)
