@@ -88,19 +88,6 @@ class TracedValueError(DiastaseError, jax.errors.ConcretizationTypeError):
 
 
 @dataclass(eq=False, kw_only=True)
-class TracedMaskError(DiastaseError, jax.errors.NonConcreteBooleanIndexError):
-    """Indexing with a traced boolean array, `a[a > 0]`: the result's size depends on the data.
-
-    Keep the size: `jnp.where(a > 0, a, 0)`, or give it: `jnp.nonzero(a > 0, size=k)`.
-    """
-
-    title: ClassVar[str] = "The size of this result depends on the data"
-    message: ClassVar[str] = "a boolean index that is traced selects an unknown number of elements"
-    label: ClassVar[str] = "has no size while tracing"
-    help: ClassVar[str] = "use jnp.where(mask, a, 0), or jnp.nonzero(mask, size=...)"
-
-
-@dataclass(eq=False, kw_only=True)
 class LeakedTracerError(DiastaseError, jax.errors.UnexpectedTracerError):
     """A traced value outlived the function that it was traced in, or came in from another trace.
 

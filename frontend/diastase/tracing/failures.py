@@ -17,7 +17,6 @@ from diastase.errors import (
     TracedArrayError,
     TracedConditionError,
     TracedIndexError,
-    TracedMaskError,
     TracedValueError,
     UndecidableDimensionError,
     UnknownSizesDifferError,
@@ -82,7 +81,6 @@ _FAILURES: Mapping[type[Exception], Callable[[Exception], DiastaseError | None]]
         what=f"a value of type {_type_name(e)}"
     ),
     jax.errors.TracerArrayConversionError: lambda e: TracedArrayError(type_name=_type_name(e)),
-    jax.errors.NonConcreteBooleanIndexError: lambda _: TracedMaskError(),
     jax.errors.ConcretizationTypeError: lambda e: TracedValueError(
         what=f"a value of type {_type_name(e)}"
     ),

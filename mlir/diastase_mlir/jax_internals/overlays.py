@@ -4,17 +4,35 @@
 # pyright: reportPrivateUsage=false, reportPrivateImportUsage=false
 
 import builtins
+import sys
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+import jax.numpy  # noqa: F401  (holds the functions that `everywhere` looks for)
 from jax._src import core
 from jax._src.lax import lax
 from jax._src.lax.control_flow import loops
-from jax._src.numpy import array_creation, hijax, indexing, lax_numpy, reductions, ufuncs
+from jax._src.numpy import array_creation, hijax, indexing, lax_numpy, reductions, setops, ufuncs
+from jax._src.ops import scatter
 from jax._src.random import prng
 
 HookPoint = str
 """A key of `HOOK_POINTS`."""
+
+
+def everywhere(module: Any, name: str) -> Sequence[tuple[Any, str]]:
+    """Where JAX's modules hold a public function under its name, `jax.numpy` among them.
+
+    Also the method of arrays that it is. A name that the user's module has imported before ours
+    is not found: better hook a private function that the public one calls, if there is one.
+    """
+    function = getattr(module, name)
+    modules = [other for key, other in sys.modules.items() if key.partition(".")[0] == "jax"]
+    holders = [(other, name) for other in modules if vars(other).get(name) is function]
+    if getattr(getattr(core.ShapedArray, name, None), "fun", None) is function:
+        holders.append((core.ShapedArray, name))
+    return holders
+
 
 HOOK_POINTS: Mapping[HookPoint, Sequence[tuple[Any, str]]] = {
     "dimension": [(core, "_canonicalize_dimension")],
@@ -43,6 +61,25 @@ HOOK_POINTS: Mapping[HookPoint, Sequence[tuple[Any, str]]] = {
     "length": [(lax_numpy, "len")],
     "largest": [(lax_numpy, "max")],
     "smallest": [(lax_numpy, "min")],
+    "expand_masks": [(indexing.NDIndexer, "expand_bool_indices")],
+    "expand_flags": [(indexing.NDIndexer, "expand_scalar_bool_indices")],
+    "index_to_gather": [(indexing, "_index_to_gather")],
+    "scatter": [(scatter, "_scatter_impl")],
+    "nonzero": everywhere(lax_numpy, "nonzero"),
+    "compress": everywhere(lax_numpy, "compress"),
+    "unique": [(setops, "_unique")],
+    "in1d": [(setops, "_in1d")],
+    "setdiff1d": everywhere(setops, "setdiff1d"),
+    "setxor1d": everywhere(setops, "setxor1d"),
+    "intersect1d_size": [(setops, "_intersect1d_size")],
+    "bincount": everywhere(lax_numpy, "bincount"),
+    "delete": everywhere(lax_numpy, "delete"),
+    "trim_zeros": everywhere(lax_numpy, "trim_zeros"),
+    "split_array": [(lax_numpy, "_split")],
+    "tile_to_size": [(lax_numpy, "_tile_to_size")],
+    "triu_size": [(lax_numpy, "_triu_size")],
+    "ravel_multi_index": everywhere(lax_numpy, "ravel_multi_index"),
+    "choose": everywhere(lax_numpy, "choose"),
 }
 """Where each function is looked up by JAX's own code: modules, and the name in each."""
 
@@ -52,6 +89,9 @@ def hook(point: HookPoint, replace: Callable[[Callable[..., Any]], Callable[...,
 
     The replacement must do what the original does in every thread that is not tracing for us.
     """
-    for module, attribute in HOOK_POINTS[point]:
-        original = getattr(module, attribute, None) or getattr(builtins, attribute)
-        setattr(module, attribute, replace(original))
+    for holder, attribute in HOOK_POINTS[point]:
+        original = getattr(holder, attribute, None) or getattr(builtins, attribute)
+        if isinstance(original, core.aval_method):
+            setattr(holder, attribute, core.aval_method(replace(original.fun)))
+        else:
+            setattr(holder, attribute, replace(original))

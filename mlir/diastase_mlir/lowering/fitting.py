@@ -41,13 +41,12 @@ def _update(equation: Equation) -> Pairs:
 
 
 def _scatter(equation: Equation) -> Pairs:
+    """Axes along which windows extend; a single element that does not fit is not written."""
     numbers = equation.params["dimension_numbers"]
     operand, _, updates = equation.avals_in
     single = {*numbers.inserted_window_dims, *numbers.operand_batching_dims}
     windows = iter(updates.shape[axis] for axis in numbers.update_window_dims)
-    return [
-        (size, 1 if axis in single else next(windows)) for axis, size in enumerate(operand.shape)
-    ]
+    return [(size, next(windows)) for axis, size in enumerate(operand.shape) if axis not in single]
 
 
 def _slice(equation: Equation) -> Pairs:

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 from jax.lax import GatherScatterMode
 
-from diastase_mlir.jax_internals import ir
+from diastase_mlir.jax_internals import ir, is_symbolic, lower_bound
 from diastase_mlir.lowering.array_types import is_complex, is_floating, is_unsigned
 from diastase_mlir.lowering.context import LoweringContext
 from diastase_mlir.lowering.loops import Values, for_each, if_else
@@ -68,19 +68,25 @@ def place(
     unsigned: bool,
     clip: bool,
 ) -> Placement:
-    """Read the index vector at a batch position; with `clip`, the start is moved inside."""
+    """Read the index vector at a batch position; with `clip`, the start is moved inside.
+
+    Into an empty array nothing can be moved: then no position is inside.
+    """
     start = [index_constant(0)] * windows.rank
     inside: list[ir.Value] = []
     for component, (axis, last) in enumerate(zip(windows.indexed, windows.lasts, strict=True)):
         number = extract(indices, [*batch, index_constant(component)])
         position = _as_index(number, unsigned)
         limit = context.dimension(last)
-        inside.append(compare_integers("sge", position, index_constant(0)))
-        inside.append(compare_integers("sle", position, limit))
+        if not clip:
+            inside.append(compare_integers("sge", position, index_constant(0)))
+            inside.append(compare_integers("sle", position, limit))
+        elif is_symbolic(last) and lower_bound(last) < 0:
+            inside.append(compare_integers("sge", limit, index_constant(0)))
         start[axis] = clamp_index(position, limit) if clip else position
     for axis, batch_axis in windows.batched:
         start[axis] = batch[batch_axis]
-    return Placement(start, [] if clip else inside)
+    return Placement(start, inside)
 
 
 def _as_index(number: ir.Value, unsigned: bool) -> ir.Value:

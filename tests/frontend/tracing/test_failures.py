@@ -12,7 +12,6 @@ from diastase.errors import (
     TracedArrayError,
     TracedConditionError,
     TracedIndexError,
-    TracedMaskError,
     TracedValueError,
     UnknownSizesDifferError,
     UnknownSizeUnsupportedError,
@@ -45,10 +44,6 @@ def uses_numpy(x):
     return np.sin(x)
 
 
-def selects(a):
-    return a[a > 0]
-
-
 FAILURES = {
     branches: (1.0, TracedConditionError, jax.errors.TracerBoolConversionError),
     combines: (1.0, TracedConditionError, jax.errors.TracerBoolConversionError),
@@ -56,7 +51,6 @@ FAILURES = {
     indexes_a_list: (1, TracedIndexError, jax.errors.TracerIntegerConversionError),
     converts: (1.0, TracedValueError, jax.errors.ConcretizationTypeError),
     uses_numpy: (1.0, TracedArrayError, jax.errors.TracerArrayConversionError),
-    selects: (jnp.ones(3), TracedMaskError, jax.errors.NonConcreteBooleanIndexError),
 }
 
 

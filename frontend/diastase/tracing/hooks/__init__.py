@@ -20,13 +20,18 @@ from diastase.tracing.context import current_context
 from diastase.tracing.hooks import (
     arithmetic,
     control_flow,
+    counting,
     creation,
     indexing,
+    masks,
+    places,
     random,
     reductions,
     search,
+    sets,
     shapes,
     sizes,
+    uniques,
 )
 from diastase.tracing.hooks.overlay import Original, Overlay
 from diastase_mlir.jax_internals import HookPoint, hook
@@ -34,13 +39,18 @@ from diastase_mlir.jax_internals import HookPoint, hook
 _TOPICS = (
     arithmetic,
     control_flow,
+    counting,
     creation,
     indexing,
+    masks,
+    places,
     random,
     reductions,
     search,
+    sets,
     shapes,
     sizes,
+    uniques,
 )
 
 OVERLAYS: Mapping[HookPoint, Overlay] = {

@@ -1,15 +1,17 @@
-"""Index expressions `a[...]` with traced bounds."""
+"""Index expressions `a[...]` with traced bounds and steps, and writing at such places."""
 
 import operator
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import jax.numpy as jnp
 from jax.core import max_dim, min_dim
 
 from diastase.tracing.dimensions import DimensionTable, is_size_like
+from diastase.tracing.hooks.found import fit_axis, is_dynamic
 from diastase.tracing.hooks.overlay import Original, Overlay
-from diastase_mlir.jax_internals import HookPoint, is_symbolic, lower_bound
+from diastase_mlir.jax_internals import HookPoint, deciding, is_symbolic, lower_bound
 
 
 def _indices(table: DimensionTable, original: Original, indices: Sequence[Any], shape: Any) -> Any:
@@ -30,13 +32,22 @@ def _slice(table: DimensionTable, original: Original, index: slice, size: Any) -
     `a[k:]` and `a[:-k]` both have the size `max(0, n - k)`, so that they can be subtracted.
     """
     step = 1 if index.step is None else index.step
-    symbolic = any(is_symbolic(part) for part in (index.start, index.stop, size))
-    if not symbolic or is_symbolic(step) or step <= 0:
+    if not any(is_symbolic(part) for part in (index.start, index.stop, step, size)):
         return original(index, size)
-    start, stop = _bound(table, index.start, 0, size), _bound(table, index.stop, size, size)
-    length = max_dim(0, stop - start)
-    # The start of an empty result must lie inside the array, too.
-    return min_dim(start, size), step, (length + step - 1) // step
+    if is_symbolic(step):
+        return _slice_of_any_step(table, index, step, size)
+    if step == 0:
+        raise ValueError("slice step cannot be zero")
+    if step > 0:
+        start, stop = _bound(table, index.start, 0, size), _bound(table, index.stop, size, size)
+        length = max_dim(0, stop - start)
+        # The start of an empty result must lie inside the array, too.
+        return min_dim(start, size), step, (length + step - 1) // step
+    # Bounds count one more than the positions, from 0 (before the first) to the size.
+    start = size if index.start is None else _bound_backwards(table, index.start, size)
+    stop = 0 if index.stop is None else _bound_backwards(table, index.stop, size)
+    length = max_dim(0, start - stop)
+    return start - 1, step, (length - step - 1) // -step
 
 
 def _bound(table: DimensionTable, bound: Any, default: Any, size: Any) -> Any:
@@ -56,7 +67,91 @@ def _bound(table: DimensionTable, bound: Any, default: Any, size: Any) -> Any:
     return table.of(counted)
 
 
+def _bound_backwards(table: DimensionTable, bound: Any, size: Any) -> Any:
+    """A bound of a slice with a negative step, plus one: from 0 to `size`."""
+    if not is_symbolic(bound):
+        bound = operator.index(bound)
+    if lower_bound(bound) >= 0:
+        return min_dim(bound + 1, size)
+    if lower_bound(-bound) > 0:
+        return max_dim(0, size + bound + 1)
+    value, length = jnp.asarray(bound), jnp.asarray(size)
+    return table.of(jnp.clip(jnp.where(value < 0, value + length, value) + 1, 0, length))
+
+
+def _slice_of_any_step(table: DimensionTable, index: slice, step: Any, size: Any) -> Any:
+    """A step whose sign only the run knows: Python's rules, computed there."""
+    stride, length = jnp.asarray(step), jnp.asarray(size)
+    table.demand(table.of(jnp.abs(stride)), 1)
+    forwards = stride > 0
+
+    def bound(given: Any, first: Any, last: Any) -> Any:
+        if given is None:
+            return jnp.where(forwards, first, last)
+        value = jnp.asarray(given)
+        value = jnp.where(value < 0, value + length, value)
+        return jnp.where(forwards, jnp.clip(value, 0, length), jnp.clip(value, -1, length - 1))
+
+    start, stop = bound(index.start, 0, length - 1), bound(index.stop, length, -1)
+    distance = jnp.where(forwards, stop - start, start - stop)
+    pace = jnp.maximum(jnp.abs(stride), 1)
+    count = (jnp.maximum(distance, 0) + pace - 1) // pace
+    return table.of(start), step, table.size(count)
+
+
+def _index_to_gather(
+    _: DimensionTable, original: Original, indexer: Any, *args: Any, **keywords: Any
+) -> Any:
+    """Positions of a traced step are gathered as they come, whatever its sign."""
+    slices = [entry.index for entry in indexer.indices if isinstance(entry.index, slice)]
+    steps = [index.step for index in slices if is_symbolic(index.step)]
+    if not steps:
+        return original(indexer, *args, **keywords)
+    with deciding(lambda left, right: True):
+        gather = original(indexer, *args, **keywords)
+    return gather._replace(indices_are_sorted=False)
+
+
+@dataclass(frozen=True)
+class _Prepared:
+    """What `_scatter_impl` builds from its indices, built before: in the place of a tree."""
+
+    gather: Any
+
+    def unflatten(self, _: Any) -> "_Prepared":
+        return self
+
+    def to_gather(self, *_: Any, **__: Any) -> Any:
+        return self.gather
+
+
+def _scatter(
+    table: DimensionTable,
+    original: Original,
+    x: Any,
+    y: Any,
+    dynamic_idx: Any,
+    *,
+    treedef: Any,
+    normalize_indices: bool,
+    **keywords: Any,
+) -> Any:
+    """`a.at[...].set(y)`: that `y` has the size of the place is checked at run time."""
+    indexer = treedef.unflatten(dynamic_idx)
+    gather = indexer.to_gather(x.aval.sharding, normalize_indices=normalize_indices)
+    shape = tuple(gather.slice_shape)
+    if is_dynamic((*shape, *y.shape)) and y.ndim <= len(shape):
+        for axis in range(-y.ndim, 0):
+            y = fit_axis(table, y, axis, shape[axis])
+    return original(
+        x, y, dynamic_idx, treedef=_Prepared(gather), normalize_indices=normalize_indices,
+        **keywords,
+    )  # fmt: skip
+
+
 OVERLAYS: Mapping[HookPoint, Overlay] = {
     "indices": _indices,
     "slice": _slice,
+    "index_to_gather": _index_to_gather,
+    "scatter": _scatter,
 }

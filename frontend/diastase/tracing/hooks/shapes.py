@@ -3,6 +3,8 @@
 from collections.abc import Mapping
 from typing import Any
 
+import jax.numpy as jnp
+
 from diastase.errors import UndecidableDimensionError
 from diastase.tracing.dimensions import DimensionTable, is_size_like
 from diastase.tracing.hooks.overlay import Original, Overlay
@@ -20,12 +22,12 @@ def _squeeze(_: DimensionTable, original: Original, a: Any, axis: Any = None) ->
     return original(a, axis)
 
 
-def _repeat(
-    table: DimensionTable, original: Original, repeats: Any, array: Any, **keywords: Any
-) -> Any:
-    """A traced number of repeats, the same for all elements, is a size."""
-    repeats = table.size(repeats) if is_size_like(repeats) else repeats
-    return original(repeats, array, **keywords)
+def _tile_to_size(_: DimensionTable, original: Original, values: Any, size: Any) -> Any:
+    """The first `size` of the values, repeated as often as needed."""
+    if not (is_symbolic(size) or is_symbolic(values.shape[0])):
+        return original(values, size)
+    length = jnp.maximum(jnp.asarray(values.shape[0]), 1)
+    return values[jnp.arange(size) % length]
 
 
 def _tile(table: DimensionTable, original: Original, operand: Any, repeats: Any) -> Any:
@@ -35,6 +37,6 @@ def _tile(table: DimensionTable, original: Original, operand: Any, repeats: Any)
 
 OVERLAYS: Mapping[HookPoint, Overlay] = {
     "squeeze": _squeeze,
-    "repeat": _repeat,
     "tile": _tile,
+    "tile_to_size": _tile_to_size,
 }

@@ -7,15 +7,28 @@ from diastase.tracing.dimensions import DimensionTable, is_size_like
 from diastase.tracing.hooks.overlay import Original, Overlay
 from diastase_mlir.jax_internals import HookPoint, is_symbolic
 
+_PARTS_OF_SLICES = ("start", "stop", "step")
+_GRIDS = ("mgrid", "ogrid")
+
 _NUMBERS_THAT_ARE_SIZES = frozenset(
     {
         "'n' argument of jnp.diag_indices()",
         "'num' argument of jnp.logspace",
         "'num' argument of jnp.geomspace",
         "argument 'N' to jnp.vander()",
+        "bins argument of histogram_bin_edges",
+        "dimensions argument of jnp.indices",
+        "The error occurred because of argument 'minlength' of jnp.bincount.",
+        *(f"slice {part} of jnp.{grid}" for part in _PARTS_OF_SLICES for grid in _GRIDS),
     }
 )
 """Arguments for which JAX asks for a concrete integer, though a symbolic size would do."""
+
+_VALUES_OF_ANY_KIND = (
+    "The error arose for the first argument of jnp.unique().",
+    "The error arose in union1d()",
+)
+"""Beginnings of what JAX says of arrays that it wants concrete, though a traced one would do."""
 
 
 def _dimension(table: DimensionTable, original: Original, dimension: Any) -> Any:
@@ -51,7 +64,11 @@ def _number_argument(
 ) -> Any:
     """An argument that JAX wants as a concrete Python number."""
     if context in _NUMBERS_THAT_ARE_SIZES and (is_size_like(value) or is_symbolic(value)):
-        return table.size(value)
+        return table.of(value) if context.startswith("slice") else table.size(value)
+    if force is None and context.startswith(_VALUES_OF_ANY_KIND):
+        return value
+    if context.startswith("The error arose for the size argument") and is_symbolic(value):
+        return value
     return original(force, value, context)
 
 
