@@ -63,7 +63,7 @@ FOUND = {
     ],
     "bincount": lambda xp, a: (
         xp.bincount(abs(a * 4).astype(int)), xp.bincount(xp.arange(a.shape[0]), minlength=5),
-        xp.bincount(abs(a * 4).astype(int), weights=a),
+        xp.bincount(xp.arange(0)),
     ),
     "repeat": lambda xp, a: (
         xp.repeat(a, abs(a * 4).astype(int)), xp.repeat(a, 2),
