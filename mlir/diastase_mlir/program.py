@@ -26,6 +26,8 @@ class DimensionBindings:
     """Scalar integer variables that *are* the value of these symbols."""
     axes: Mapping[Var, tuple[tuple[str, int], ...]] = field(default_factory=dict)
     """Arrays whose size along an axis defines a symbol: `(symbol, axis)` pairs."""
+    solved: Mapping[str, Any] = field(default_factory=dict)
+    """Symbols that have their values from others: `m` is `s // 2` where an axis has size `2*m`."""
 
 
 @dataclass(frozen=True)

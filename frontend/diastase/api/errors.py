@@ -56,6 +56,54 @@ class InvalidOptionError(DiastaseError, ValueError):
 
 
 @dataclass(eq=False, kw_only=True)
+class AbstractedAxesError(DiastaseError, ValueError):
+    """`abstracted_axes` with something that is no specification, or does not fit the arguments.
+
+        @qjit(abstracted_axes=(("n",), {1: "n"}))
+        def f(x, matrix): ...
+
+    One specification for all arguments, or a tuple with one for each; or, for an argument that is a
+    pytree, a pytree of them. A specification names axes: `("m", None)` the first of two, `{1: "n"}`
+    the second, `()` or `{}` none. Axes of one name have the same size in every call.
+    """
+
+    title: ClassVar[str] = "Invalid abstracted_axes"
+    message: ClassVar[str] = "{place} {problem}"
+    help: ClassVar[str] = (
+        "name the axes of an argument in a tuple, ('m', 'n'), or by number, {{1: 'n'}}"
+    )
+    place: str
+    problem: str
+
+
+@dataclass(eq=False, kw_only=True)
+class AxisSizesDifferError(DiastaseError, ValueError):
+    """Two axes to which `abstracted_axes` gives one name have different sizes.
+
+        @qjit(abstracted_axes=("n",))
+        def f(x, y): ...
+        f(jnp.ones(3), jnp.ones(4))       # n is 3, and 4
+
+    Equal names promise equal sizes; give axes whose sizes may differ different names.
+    """
+
+    title: ClassVar[str] = "Sizes do not match"
+    message: ClassVar[str] = (
+        "{name} is {first_size} by axis {first_axis} of argument {first}, and {second_size} by "
+        "axis {second_axis} of argument {second} of {function}"
+    )
+    help: ClassVar[str] = "give the axes different names in abstracted_axes if their sizes differ"
+    function: str
+    name: str
+    first: str
+    first_axis: int
+    first_size: int
+    second: str
+    second_axis: int
+    second_size: int
+
+
+@dataclass(eq=False, kw_only=True)
 class UnknownOptionError(DiastaseError, TypeError):
     """A keyword argument that `qjit` does not have."""
 

@@ -15,11 +15,8 @@ from diastase.api.errors import (
     CompiledTransformError,
     StructureMismatchError,
 )
-from diastase.tracing.argument_errors import (
-    AbstractArgumentError,
-    SymbolicArgumentError,
-    UnsupportedArgumentError,
-)
+from diastase.api.size_patterns import SizePattern
+from diastase.tracing.argument_errors import AbstractArgumentError, UnsupportedArgumentError
 from diastase_mlir.jax_internals import Tracer, abstract_value, is_symbolic, structure_differences
 
 
@@ -35,7 +32,11 @@ class Expected(Protocol):
 
 
 def check_arguments(
-    expected: Expected, avals: Sequence[ShapedArray], leaves: Sequence[Any], tree: Any
+    expected: Expected,
+    pattern: SizePattern,
+    avals: Sequence[ShapedArray],
+    leaves: Sequence[Any],
+    tree: Any,
 ) -> None:
     """Refuse tracers, another structure of arguments, and other types."""
     for leaf in leaves:
@@ -47,13 +48,28 @@ def check_arguments(
         type_of_leaf(leaf, expected.fun_name, name)
         for leaf, name in zip(leaves, expected.argument_names, strict=True)
     ]
-    different = [
-        f"Argument '{name}' compiled with {want.str_short()} and called with {have.str_short()}"
-        for name, want, have in zip(expected.argument_names, avals, given, strict=True)
-        if (want.shape, want.dtype) != (have.shape, have.dtype)
+    different = [k for k, pair in enumerate(zip(avals, given, strict=True)) if not _alike(*pair)]
+    reason = ""
+    if not different:
+        shapes = [aval.shape for aval in given]
+        if pattern.fits(shapes):
+            return
+        position, reason = pattern.difference(shapes)
+        different, reason = [position], f", where {reason}"
+    lines = [
+        f"Argument '{expected.argument_names[k]}' compiled with {avals[k].str_short()} "
+        f"and called with {given[k].str_short()}{reason}"
+        for k in different
     ]
-    if different:
-        raise ArgumentMismatchError(mismatches="\n".join(different))
+    raise ArgumentMismatchError(mismatches="\n".join(lines))
+
+
+def _alike(want: ShapedArray, have: ShapedArray) -> bool:
+    """Whether types agree, symbolic sizes apart."""
+    if (want.ndim, want.dtype) != (have.ndim, have.dtype):
+        return False
+    sizes = zip(want.shape, have.shape, strict=True)
+    return all(is_symbolic(size) or size == given for size, given in sizes)
 
 
 def is_type(leaf: Any) -> bool:
@@ -76,8 +92,6 @@ def type_of_leaf(leaf: Any, function: str, argument: str, *, may_be_type: bool =
         raise AbstractArgumentError(
             function=function, argument=argument, type=type(leaf).__qualname__
         )
-    if any(map(is_symbolic, aval.shape)):
-        raise SymbolicArgumentError(function=function, argument=argument, type=aval.str_short())
     return aval
 
 

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal, TextIO
 
+from diastase.api.abstracted_axes import AbstractedAxes, read_abstracted_axes
 from diastase.api.errors import InvalidOptionError, UnknownOptionError, UnsupportedOptionError
 from diastase_mlir import CompileOptions
 
@@ -21,9 +22,10 @@ _INTERMEDIATE: dict[Any, Literal["none", "stage", "pass"]] = {
     True: "stage", "stage": "stage", "pipeline": "stage",  # also 1
     2: "pass", "changed": "pass", 3: "pass", "pass": "pass",
 }  # fmt: skip
+_DYNAMIC: dict[Any, bool] = {None: False, "none": False, "auto": True}
 _KEYWORDS = (
     "keep_intermediate", "verbose", "logfile", "static_argnums", "static_argnames", "seed",
-    "target",
+    "target", "abstracted_axes", "dynamic_dims",
 )  # fmt: skip
 _LATER: dict[str, Any] = {
     "autograph": False,
@@ -31,7 +33,6 @@ _LATER: dict[str, Any] = {
     "async_qnodes": False,
     "use_nameloc": False,
     "pipelines": None,
-    "abstracted_axes": None,
     "disable_assertions": False,
     "circuit_transform_pipeline": None,
     "pass_plugins": None,
@@ -52,6 +53,9 @@ class QjitOptions:
     seed: int | None = None
     verbose: bool = False
     logfile: TextIO | None = None
+    abstracted_axes: AbstractedAxes | None = None
+    learns_sizes: bool = False
+    """Whether a size that has changed is dynamic from then on (`dynamic_dims="auto"`)."""
 
     @property
     def report(self) -> Callable[[str], None]:
@@ -73,18 +77,19 @@ def read_options(
     logfile: TextIO | None,
     seed: int | None,
     target: str,
+    abstracted_axes: Any,
+    dynamic_dims: str | None,
     other: dict[str, Any],
 ) -> QjitOptions:
     """Check the options for a function of this name; `other` holds those named nowhere else."""
     _refuse_others(other)
-    try:
-        kept = _INTERMEDIATE[keep_intermediate]
-    except (KeyError, TypeError):
-        raise InvalidOptionError(
-            option="keep_intermediate",
-            value=repr(keep_intermediate),
-            allowed="False, True, 'stage', 'changed' or 'pass'",
-        ) from None
+    kept = _look_up(
+        _INTERMEDIATE,
+        "keep_intermediate",
+        keep_intermediate,
+        allowed="False, True, 'stage', 'changed' or 'pass'",
+    )
+    learns_sizes = _look_up(_DYNAMIC, "dynamic_dims", dynamic_dims, allowed="None or 'auto'")
     if target not in _TARGETS:
         raise InvalidOptionError(option="target", value=repr(target), allowed=", ".join(_TARGETS))
     if seed is not None and (type(seed) is not int or not 0 <= seed < 2**32):
@@ -93,7 +98,15 @@ def read_options(
         )
     workspace = Path.cwd() / name if kept != "none" else None
     compile_options = CompileOptions(keep_intermediate=kept, workspace=workspace)
-    return QjitOptions(compile_options, target, seed, verbose, logfile)
+    axes = read_abstracted_axes(abstracted_axes)
+    return QjitOptions(compile_options, target, seed, verbose, logfile, axes, learns_sizes)
+
+
+def _look_up(table: dict[Any, Any], option: str, value: Any, *, allowed: str) -> Any:
+    try:
+        return table[value]
+    except (KeyError, TypeError):
+        raise InvalidOptionError(option=option, value=repr(value), allowed=allowed) from None
 
 
 def _refuse_others(other: dict[str, Any]) -> None:

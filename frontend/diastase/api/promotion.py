@@ -22,10 +22,10 @@ from diastase.api.stages import Compiled, Traced
 
 def promoted(compiled: Compiled, traced: Traced) -> Compiled | None:
     """The compiled program for the arguments of `traced`, if it computes exactly that."""
-    if not _same_interface(compiled, traced):
-        return None
     program, wanted = traced.traced.program, compiled.traced.program
-    if program.dimensions.values or program.dimensions.axes:
+    if any(d.values or d.axes for d in (program.dimensions, wanted.dimensions)):
+        return None
+    if not _same_interface(compiled, traced):
         return None
     without = _without_conversions(program.jaxpr.jaxpr, wanted.jaxpr.in_avals)
     if without is None:

@@ -11,39 +11,43 @@ of ours has settings of its own in `trace_context()`, so no key made within one 
 """
 
 import functools
-import warnings
 import weakref
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from types import MethodType
-from typing import Any, TextIO, overload
+from typing import Any, Literal, TextIO, overload
 
 import jax
 
 from diastase.api.assumed import Answers, AssumedCall, Recompile
-from diastase.api.calls import LEAF_KEYS, leaf_key
-from diastase.api.errors import NotCallableError, NotCompiledError, RecompilationWarning
+from diastase.api.calls import LEAF_KEYS, PreparedCall, leaf_key
+from diastase.api.declared import Declaration, declared_types
+from diastase.api.dynamic_dims import Family
+from diastase.api.errors import NotCallableError
 from diastase.api.options import QjitOptions, Target, read_options
 from diastase.api.promotion import promoted
 from diastase.api.specialisations import (
     Arguments,
     Specialisations,
+    any_symbolic,
     read_arguments,
     trace_call,
+    types_key,
+    types_of,
 )
 from diastase.api.stages import Compiled, Lowered, Traced
+from diastase.api.texts import ProgramTexts
 from diastase.tracing.argument_errors import UnhashableStaticArgumentError
 from diastase.tracing.signatures import Call, Signature, function_name, signature_of
 from diastase.tracing.trace import is_tracing
 from diastase_mlir.jax_internals import as_arrays, jit_is_disabled, trace_context
 
-_RECOMPILING = "Provided arguments did not match declared signature, recompiling..."
 _NAMED = ("__module__", "__name__", "__qualname__", "__doc__", "__annotations__")
 _LEAF = jax.tree_util.tree_structure(0)
 
 
-class QJIT:
+class QJIT(ProgramTexts):
     """A compiled function; made by `qjit`."""
 
     def __init__(
@@ -56,7 +60,7 @@ class QJIT:
         self._specialisations = Specialisations()
         self._plans = self._specialisations.plans
         self._has_static = bool(signature.static_positions or signature.static_names)
-        self._declared: Hashable = None
+        self._declared: Declaration | None = None
         self._methods: weakref.WeakKeyDictionary[Any, Specialisations] = weakref.WeakKeyDictionary()
 
     # --- calls -----------------------------------------------------------------------------------
@@ -81,17 +85,26 @@ class QJIT:
         if jit_is_disabled():
             return self._function(*args, **kwargs)
         if self._declared is not None:
-            args, kwargs = self._as_declared(args, kwargs)
+            args, kwargs = self._declared.in_place(args, kwargs)
         call = self._signature.split(args, kwargs)
         leaves, tree = jax.tree_util.tree_flatten((call.args, call.kwargs))
         key = self._key(call, leaves, tree)
         plan = None if key is None else self._plans.get(key)
         if plan is None:
-            plan = self._compile(read_arguments(self._signature, call)).prepared
-            self._plans[key] = plan
-            if flat_key is not None and tree.num_leaves == len(args) and not kwargs:
-                self._plans[flat_key] = plan
+            plan = self._find_by_types(call, leaves, tree)
+            flat = flat_key is not None and tree.num_leaves == len(args) and not kwargs
+            self._specialisations.remember([key, flat_key] if flat else [key], plan)
         return plan(leaves)
+
+    def _find_by_types(self, call: Call, leaves: list[Any], tree: Any) -> PreparedCall:
+        """Find a program of dynamic sizes that serves, or compile one."""
+        if self._specialisations.families:
+            avals = types_of(leaves)
+            family = self._specialisations.families.get(self._family_key(call, tree, avals))
+            found = family and family.find([aval.shape for aval in avals])
+            if found is not None:
+                return found.prepared
+        return self._compile(read_arguments(self._signature, call)).prepared
 
     def _inline(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """Trace the function as part of the program that is being traced."""
@@ -108,9 +121,40 @@ class QJIT:
             return None
 
     def _compile(self, arguments: Arguments) -> Compiled:
-        """Find the program for these types of arguments, or compile it."""
+        """Find the program for arguments of these types, or compile it."""
+        given, arguments = arguments, self._abstracted(arguments)
+        learns = self._options.learns_sizes
+        if not learns and not any_symbolic(arguments.avals):
+            return self._program(arguments)
+        key = self._family_key(given.call, given.tree, given.avals)
+        family = self._specialisations.families.setdefault(key, Family())
+        with family.lock:
+            found = family.find([aval.shape for aval in given.avals])
+            if found is not None:
+                return found
+            compiled = (
+                family.learn(arguments.avals, self._program_for(arguments), self._options.report)
+                if learns
+                else self._program(arguments)
+            )
+            family.add(compiled)
+            return compiled
+
+    def _program_for(self, arguments: Arguments) -> Callable[[tuple[Any, ...]], Compiled]:
+        return lambda avals: self._program(replace(arguments, avals=avals))
+
+    def _program(self, arguments: Arguments) -> Compiled:
+        """The program for exactly these types of arguments."""
         key = self._program_key(arguments)
         return self._specialisations.program(key, lambda: self._build(arguments))
+
+    def _abstracted(self, arguments: Arguments) -> Arguments:
+        """Arguments with the symbols that `abstracted_axes` asks for in their types."""
+        axes = self._options.abstracted_axes
+        if axes is None:
+            return arguments
+        types = axes.types(self._signature, arguments.call, arguments.avals, arguments.names)
+        return replace(arguments, avals=types)
 
     def _build(self, arguments: Arguments) -> Compiled:
         """Trace for these types of arguments; compile unless a program that there is serves."""
@@ -120,7 +164,7 @@ class QJIT:
             if serving is not None:
                 return serving
         if self._declared is not None:
-            self._warn_unless_declared(arguments)
+            self._declared.warn_unless_met(arguments)
         compiled = traced.lower().compile()
         if not traced.traced.program.assumptions:
             return compiled
@@ -140,7 +184,13 @@ class QJIT:
 
     def _program_key(self, arguments: Arguments) -> Hashable:
         static = self._signature.static_key(arguments.call)
-        return (trace_context(), arguments.tree, static, arguments.avals)
+        return (trace_context(), arguments.tree, static, types_key(arguments.avals))
+
+    def _family_key(self, call: Call, tree: Any, avals: Sequence[Any]) -> Hashable:
+        """What of a call decides which program serves it, sizes apart."""
+        static = self._signature.static_key(call)
+        kinds = ((aval.ndim, aval.dtype, aval.weak_type) for aval in avals)
+        return (trace_context(), tree, static, *kinds)
 
     def _trace(self, arguments: Arguments, answers: Answers | None = None) -> Traced:
         return trace_call(self._function, self._signature, arguments, self._options, answers)
@@ -153,32 +203,16 @@ class QJIT:
         if declared is None or is_tracing() or jit_is_disabled():
             return
         arguments = read_arguments(self._signature, Call(*declared), may_be_types=True)
-        self._declared = (arguments.tree, tuple(_strong(aval) for aval in arguments.avals))
+        types = declared_types(self._abstracted(arguments))
+        assert self._signature.parameters is not None
+        self._declared = Declaration(self._signature.parameters, self._signature.bound_names, types)
         match self._options.target:
             case "binary":
                 self._compile(arguments)
             case "jaxpr":
-                self._specialisations.latest = self._trace(arguments)
+                self._specialisations.latest = self._trace(self._abstracted(arguments))
             case _:
-                self._specialisations.latest = self._trace(arguments).lower()
-
-    def _as_declared(
-        self, args: tuple[Any, ...], kwargs: dict[str, Any]
-    ) -> tuple[tuple[Any, ...], dict[str, Any]]:
-        """Arguments in the places in which the declaration has them, defaults included."""
-        parameters = self._signature.parameters
-        assert parameters is not None
-        bound = parameters.bind(*args, **kwargs)
-        bound.apply_defaults()
-        for name in self._signature.bound_names - kwargs.keys():
-            bound.arguments.pop(name)
-        return bound.args, bound.kwargs
-
-    def _warn_unless_declared(self, arguments: Arguments) -> None:
-        """Warn of a recompilation; weak types alone are no reason to, nor are JAX's settings."""
-        given = (arguments.tree, tuple(_strong(aval) for aval in arguments.avals))
-        if given != self._declared:
-            warnings.warn(_RECOMPILING, RecompilationWarning, stacklevel=8)
+                self._specialisations.latest = self._trace(self._abstracted(arguments)).lower()
 
     # --- stages ----------------------------------------------------------------------------------
 
@@ -186,7 +220,8 @@ class QJIT:
         """Trace the function for these arguments, or for types (`jax.ShapeDtypeStruct`) of them."""
         call = self._signature.split(args, kwargs)
         self._signature.static_key(call)
-        return self._trace(read_arguments(self._signature, call, may_be_types=True))
+        arguments = read_arguments(self._signature, call, may_be_types=True)
+        return self._trace(self._abstracted(arguments))
 
     def lower(self, /, *args: Any, **kwargs: Any) -> Lowered:
         """Trace and lower in one step."""
@@ -199,40 +234,6 @@ class QJIT:
     def clear_cache(self) -> None:
         """Forget all compiled programs of this function, except those on disk."""
         self._specialisations.clear()
-
-    @property
-    def jaxpr(self) -> Any:
-        """The jaxpr of the program compiled last."""
-        return self._latest("jaxpr").jaxpr
-
-    @property
-    def mlir(self) -> str:
-        """The MLIR of the program compiled last, before any pass."""
-        return self._lowered("mlir").as_text()
-
-    @property
-    def mlir_opt(self) -> str:
-        """The program compiled last in MLIR's LLVM dialect, after all passes."""
-        return self._lowered("mlir_opt").as_text("llvm_dialect")
-
-    @property
-    def llvm_ir(self) -> str:
-        """The LLVM IR of the program compiled last."""
-        return self._lowered("llvm_ir").as_text("llvm_ir")
-
-    llvmir = llvm_ir
-
-    def _latest(self, attribute: str) -> Traced | Lowered | Compiled:
-        latest = self._specialisations.latest
-        if latest is None:
-            raise NotCompiledError(function=self._signature.name, attribute=attribute)
-        return latest
-
-    def _lowered(self, attribute: str) -> Lowered:
-        latest = self._latest(attribute)
-        if isinstance(latest, Compiled):
-            return Lowered(latest.interface, latest.traced, latest.module)
-        return latest if isinstance(latest, Lowered) else latest.lower()
 
     # --- what it was made from -------------------------------------------------------------------
 
@@ -271,8 +272,11 @@ class QJIT:
         return self._bound(instance)
 
     def _bound(self, instance: Any) -> "QJIT":
-        function = MethodType(self._function, instance)
-        method = QJIT(function, _without_self(self._signature), self._options)
+        signature, options = self._signature.without_self(), self._options
+        if options.abstracted_axes is not None:
+            axes = options.abstracted_axes.for_method(signature)
+            options = replace(options, abstracted_axes=axes)
+        method = QJIT(MethodType(self._function, instance), signature, options)
         method._specialisations = self._of_instance(instance)
         method._plans = method._specialisations.plans
         return method
@@ -304,20 +308,6 @@ class _TracedSelf(QJIT):
         return super().trace(self._instance, *args, **kwargs)
 
 
-def _without_self(signature: Signature) -> Signature:
-    """Make the signature of a bound method; static positions counted from `self`."""
-    parameters = signature.parameters
-    if parameters is not None:
-        parameters = parameters.replace(parameters=list(parameters.parameters.values())[1:])
-    positions = tuple(p if p < 0 else p - 1 for p in signature.static_positions if p != 0)
-    return replace(signature, parameters=parameters, static_positions=positions)
-
-
-def _strong(aval: Any) -> Any:
-    """Make a type strong."""
-    return aval.update(weak_type=False) if aval.weak_type else aval
-
-
 @overload
 def qjit(fn: Callable[..., Any], /, **options: Any) -> QJIT: ...
 @overload
@@ -333,6 +323,8 @@ def qjit(
     static_argnames: str | Iterable[str] | None = None,
     seed: int | None = None,
     target: Target = "binary",
+    abstracted_axes: Any = None,
+    dynamic_dims: Literal["auto", "none"] | None = None,
     **other: Any,
 ) -> Any:
     """Compile a function of arrays, circuits and control flow to native code.
@@ -351,6 +343,10 @@ def qjit(
     `verbose`: report times and files to `logfile`, or to the standard error.
     `seed`: makes measurement outcomes the same in every call.
     `target`: how far to go at decoration: `jaxpr`, `mlir`, `llvmir` or `binary`.
+    `abstracted_axes`: names for axes of the arguments whose sizes are known at run time only: for
+    all arguments (`("m", "n")`, `{1: "n"}`), for each (`(("m",), {})`), for a pytree a pytree.
+    `dynamic_dims`: with `"auto"`, a size that changes between calls is known at run time only from
+    then on.
     """
 
     def decorate(function: Callable[..., Any]) -> QJIT:
@@ -364,6 +360,8 @@ def qjit(
             logfile=logfile,
             seed=seed,
             target=target,
+            abstracted_axes=abstracted_axes,
+            dynamic_dims=dynamic_dims,
             other=other,
         )
         compiled = QJIT(function, signature_of(function, static_argnums, static_argnames), options)

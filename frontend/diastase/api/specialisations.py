@@ -2,7 +2,8 @@
 
 In: calls. Out: `PreparedCall`s. A program is kept under everything that it depends on: the types
 of the arguments (weak types included), their pytree, keyword names, static values, and the
-settings of JAX that change tracing. All stay alive until the function dies or `clear`.
+settings of JAX that change tracing. All stay alive until the function dies or `clear`. Programs for
+arguments that differ in sizes only are a `Family`, if sizes are dynamic in any of them.
 
 The trap: two threads that need the same program at once must compile it once; two that need
 different ones must not wait for each other, except for tracing, which PennyLane's queue of
@@ -12,7 +13,7 @@ operations (one for the whole process) forces to be done one at a time.
 import dis
 import functools
 import threading
-from collections.abc import Callable, Hashable, Mapping
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass, field
 from typing import Any
@@ -21,6 +22,7 @@ import jax
 from jax.core import ShapedArray
 
 from diastase.api.calls import PreparedCall
+from diastase.api.dynamic_dims import Family
 from diastase.api.matching import is_type, type_of_leaf
 from diastase.api.options import QjitOptions
 from diastase.api.stages import Compiled, Interface, Lowered, Traced
@@ -28,10 +30,11 @@ from diastase.tracing.argument_errors import TracerArgumentError, UnsupportedRes
 from diastase.tracing.pennylane import is_quantum_object
 from diastase.tracing.signatures import Call, Signature
 from diastase.tracing.trace import trace
-from diastase_mlir.jax_internals import Tracer, abstract_value
+from diastase_mlir.jax_internals import Tracer, abstract_value, is_symbolic
 from diastase_runtime.errors import Span
 
 _TRACING = threading.RLock()
+_MOST_PLANS = 2000
 
 
 @dataclass
@@ -40,6 +43,8 @@ class Specialisations:
 
     plans: dict[Hashable, PreparedCall] = field(default_factory=dict)
     """By what a call looks like, cheaply computed: several keys may lead to one program."""
+    families: dict[Hashable, Family] = field(default_factory=dict)
+    """By what a call looks like, apart from sizes."""
     latest: Traced | Lowered | Compiled | None = None
     """What was made last: the one that `f.jaxpr`, `f.mlir`, … show."""
     _programs: dict[Hashable, "Future[Compiled]"] = field(default_factory=dict)
@@ -69,11 +74,23 @@ class Specialisations:
         future.set_result(compiled)
         return compiled
 
+    def remember(self, keys: Iterable[Hashable], plan: PreparedCall) -> None:
+        """Let calls that look like this find their program at once.
+
+        A program of dynamic sizes may be called with ever new ones: what is forgotten here is found
+        again, more slowly.
+        """
+        if len(self.plans) > _MOST_PLANS:
+            self.plans.clear()
+        for key in keys:
+            self.plans[key] = plan
+
     def clear(self) -> None:
         """Forget all programs; results that callers hold stay valid."""
         with self._lock:
             self._programs.clear()
             self.plans.clear()
+            self.families.clear()
             self.latest = None
 
 
@@ -86,6 +103,27 @@ class Arguments:
     tree: Any
     avals: tuple[ShapedArray, ...]
     names: tuple[str, ...]
+
+
+def any_symbolic(avals: Sequence[ShapedArray]) -> bool:
+    """Whether a size is symbolic."""
+    return any(is_symbolic(size) for aval in avals for size in aval.shape)
+
+
+def types_of(leaves: Sequence[Any]) -> list[ShapedArray]:
+    """Types of leaves; none at all if one of them is no array, which is refused elsewhere."""
+    try:
+        return [abstract_value(leaf) for leaf in leaves]
+    except (TypeError, ValueError):
+        return []
+
+
+def types_key(avals: Sequence[ShapedArray]) -> Hashable:
+    """What types are, by name of symbols: those of JAX are equal only within one scope."""
+    return tuple(
+        (str(aval.shape), aval.dtype, aval.weak_type) if any(map(is_symbolic, aval.shape)) else aval
+        for aval in avals
+    )
 
 
 def read_arguments(signature: Signature, call: Call, *, may_be_types: bool = False) -> Arguments:

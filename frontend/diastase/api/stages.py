@@ -9,6 +9,7 @@ them against the types it was compiled for, and never compiles again.
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 from typing import Any, Literal
 
@@ -18,6 +19,7 @@ from diastase.api.calls import PreparedCall
 from diastase.api.costs import MemoryStatistics, bytes_of, cost_of
 from diastase.api.errors import InvalidOptionError
 from diastase.api.matching import check_arguments
+from diastase.api.size_patterns import SizePattern
 from diastase.tracing.explicit import derive_explicit
 from diastase.tracing.trace import TracedProgram
 from diastase_mlir import (
@@ -185,8 +187,12 @@ class Compiled(Stage):
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Run the program on traced arguments, without the static ones."""
         leaves, tree = jax.tree_util.tree_flatten((args, kwargs))
-        check_arguments(self.interface, self.traced.in_avals, leaves, tree)
+        check_arguments(self.interface, self._sizes, self.traced.in_avals, leaves, tree)
         return self.prepared(leaves)
+
+    @cached_property
+    def _sizes(self) -> SizePattern:
+        return SizePattern(self.traced.in_avals)
 
     def as_text(self) -> str:
         """Print the optimised program as LLVM IR."""

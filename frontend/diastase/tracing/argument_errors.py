@@ -48,19 +48,24 @@ class AbstractArgumentError(DiastaseError, TypeError):
 
 
 @dataclass(eq=False, kw_only=True)
-class SymbolicArgumentError(DiastaseError, NotImplementedError):
-    """An argument whose type has a symbolic size: `f.trace(jax.ShapeDtypeStruct(shape, float))`.
+class UnsolvableSizeError(DiastaseError, ValueError):
+    """A symbolic size from which the values of its symbols cannot be found.
 
-    Sizes that are computed in the program may be traced; those of its arguments are part of the
-    types that it is compiled for, until `abstracted_axes` comes.
+        m, n = jax.export.symbolic_shape("m, n")
+        f.trace(jax.ShapeDtypeStruct((m * n,), float))    # 6 may be 2 * 3, or 6 * 1
+
+    The program learns `m` and `n` from the sizes of its arguments: each must be a size itself
+    somewhere, or be the one unknown of a sum (`2*m + 1`, or `m + n` where `n` is known).
     """
 
-    title: ClassVar[str] = "Not supported yet"
-    message: ClassVar[str] = "argument {argument} of {function} has the symbolic type {type}"
-    help: ClassVar[str] = "give numbers for its sizes; a program is compiled for each set of sizes"
-    function: str
+    title: ClassVar[str] = "Sizes cannot be found"
+    message: ClassVar[str] = "size {size} of argument {argument} does not determine {unknown}"
+    help: ClassVar[str] = (
+        "use each symbol as the size of an axis, or in a sum with no other unknown symbol"
+    )
     argument: str
-    type: str
+    size: str
+    unknown: str
 
 
 @dataclass(eq=False, kw_only=True)

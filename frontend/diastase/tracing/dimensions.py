@@ -21,6 +21,7 @@ The trap: integers of fewer than 32 bits and unsigned ones wrap around where sym
 their arithmetic is never followed.
 """
 
+import itertools
 import operator
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -39,6 +40,7 @@ from diastase_mlir.jax_internals import (
     current_trace,
     dimension_symbols,
     enclosing_traces,
+    evaluate_dimension,
     is_recorded,
     is_recorded_variable,
     is_symbolic,
@@ -100,6 +102,7 @@ class DimensionTable:
         self._values: dict[Var, tuple[str, ...]] = {}
         self._axes: dict[Var, list[tuple[str, int]]] = {}
         self._arguments: dict[Var, _Argument] = {}
+        self._solved: dict[str, Any] = {}
         self._checked: set[tuple[Any, Any]] = set()
         """Sizes, each with the trace in which its check stands."""
         # A variable stands in the jaxpr only as long as its tracer lives.
@@ -108,7 +111,7 @@ class DimensionTable:
     def bindings(self) -> DimensionBindings:
         """Where the symbols are defined, for the compiler."""
         axes = {variable: tuple(pairs) for variable, pairs in self._axes.items()}
-        return DimensionBindings(dict(self._values), axes)
+        return DimensionBindings(dict(self._values), axes, dict(self._solved))
 
     def of(self, value: Any) -> Any:
         """The number or the expression that an integer scalar is; nothing is checked (B1)."""
@@ -153,7 +156,7 @@ class DimensionTable:
 
     def new_symbol(self) -> Any:
         """A symbol that nothing defines yet; `name_axes` will say which axis does (B2)."""
-        name = f"d{len(self.symbols)}"
+        name = self._new_name()
         self.symbols[name] = Symbol(None, name)
         symbol = self.scope.symbol(name)
         self.scope.learn_not_negative(symbol)
@@ -186,6 +189,16 @@ class DimensionTable:
             trace = tracer_trace(tracer)
             self.symbols[name] = argument.axis(trace, axis) if argument else Symbol(trace, name)
 
+    def solve(self, name: str, expression: Any) -> None:
+        """Let a symbol be an expression over sizes of arguments; the caller made sure of >= 0."""
+        self._solved[name] = expression
+        examples = {known: self.symbols[known].example for known in dimension_symbols(expression)}
+        example = None
+        if None not in examples.values():
+            example = evaluate_dimension(expression, examples)
+        self.symbols[name] = Symbol(current_trace(), name, True, example)
+        self.scope.learn_not_negative(self.scope.symbol(name))
+
     def _of(self, value: Any, depth: int) -> Any:
         value = unwrap_tracer(value)
         if not isinstance(value, Tracer):
@@ -201,9 +214,13 @@ class DimensionTable:
             self._alive.append(value)
         return self.expressions[variable]
 
+    def _new_name(self) -> str:
+        names = map("d{}".format, itertools.count(len(self.symbols)))
+        return next(name for name in names if name not in self.symbols)
+
     def _define(self, tracer: Any) -> Any:
         """A new symbol, whose value the tracer's variable is."""
-        name = f"d{len(self.symbols)}"
+        name = self._new_name()
         variable, trace = tracer_variable(tracer), tracer_trace(tracer)
         self._values[variable] = (name,)
         argument = self._arguments.get(variable)

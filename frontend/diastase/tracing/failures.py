@@ -22,13 +22,12 @@ from diastase.errors import (
     UnknownSizesDifferError,
     UnknownSizeUnsupportedError,
 )
+from diastase.tracing.context import current_context
 from diastase.tracing.control_flow_errors import LaxShapesError
 from diastase_mlir.diagnostics import is_user_file
 from diastase_runtime.errors import DiastaseError, Span
 
 _TYPE = re.compile(r"traced array with shape ([^\s.]+)")
-_SYMBOLIC_SHAPE = re.compile(r"[(\[]([^()\[\]]*\W)?d\d+\b")
-
 _LAX_SHAPES = re.compile(r"The (input carry|output of) .* has type .*, so the shapes do not match")
 _LOOPS = (
     "diastase.for_loop and diastase.while_loop may change sizes, with allow_array_resizing=True "
@@ -55,9 +54,16 @@ def _about_sizes(error: Exception) -> DiastaseError | None:
     if shapes:
         is_loop = "carry" in _first_line(error)
         return LaxShapesError(what=shapes.group(0), instead=_LOOPS if is_loop else _BRANCHES)
-    if _SYMBOLIC_SHAPE.search(str(error)) and not _raised_by_the_user(error):
+    if _shows_a_symbol(str(error)) and not _raised_by_the_user(error):
         return UnknownSizesDifferError(what=_first_line(error))
     return None
+
+
+def _shows_a_symbol(message: str) -> bool:
+    """Whether there is a shape with a symbol of this trace: `(n, 3)`, `f64[2*n]`."""
+    context = current_context()
+    names = "|".join(map(re.escape, context.dimensions.symbols)) if context else ""
+    return bool(names) and bool(re.search(rf"[(\[]([^()\[\]]*\W)?({names})\b", message))
 
 
 def _of_unknown_size(error: Exception) -> DiastaseError | None:

@@ -12,7 +12,7 @@ the call's arguments.
 import functools
 import inspect
 from collections.abc import Callable, Hashable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import jax
@@ -38,6 +38,12 @@ class Call:
     args: tuple[Any, ...]
     kwargs: dict[str, Any]
     static: tuple[tuple[int | str, Any], ...] = ()
+
+    def positions(self) -> list[int]:
+        """Where the traced positional arguments stand among all of them."""
+        taken = {place for place, _ in self.static if isinstance(place, int)}
+        count = len(self.args) + len(taken)
+        return [position for position in range(count) if position not in taken]
 
     def merge(
         self, args: Sequence[Any], kwargs: dict[str, Any]
@@ -107,11 +113,28 @@ class Signature:
         rest = keystr(tuple(path[2:]))
         if path[0].idx == 1:
             return f"{path[1].key}{rest}"
-        position = path[1].idx
-        for place, _ in call.static:
-            if isinstance(place, int) and place <= position:
-                position += 1
-        return f"{self.position_name(position)}{rest}"
+        return f"{self.position_name(call.positions()[path[1].idx])}{rest}"
+
+    def positional_names(self) -> list[str] | None:
+        """The names of all positional parameters; None where there may be any number of them."""
+        kinds = [p.kind for p in self._parameter_list()]
+        if self.parameters is None or inspect.Parameter.VAR_POSITIONAL in kinds:
+            return None
+        return [p.name for p in self._parameter_list() if p.kind in _POSITIONAL]
+
+    def without_self(self) -> "Signature":
+        """Make the signature of a bound method; static positions counted from `self`."""
+        parameters = self.parameters
+        if parameters is not None:
+            parameters = parameters.replace(parameters=list(parameters.parameters.values())[1:])
+        positions = tuple(p if p < 0 else p - 1 for p in self.static_positions if p != 0)
+        return replace(self, parameters=parameters, static_positions=positions)
+
+    def takes(self, name: str) -> bool:
+        """Whether a parameter has this name, as far as Python knows."""
+        kinds = {p.name: p.kind for p in self._parameter_list()}
+        any_name = self.parameters is None or inspect.Parameter.VAR_KEYWORD in kinds.values()
+        return any_name or kinds.get(name, inspect.Parameter.VAR_POSITIONAL) not in _VARIADIC
 
     def _parameter_list(self) -> list[inspect.Parameter]:
         return [] if self.parameters is None else list(self.parameters.parameters.values())

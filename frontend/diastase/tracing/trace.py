@@ -4,9 +4,8 @@ The caller (`api`) flattens pytrees: `function` takes and returns flat lists of 
 is JAX's, over symbolic dimensions, with every `jax.jit` inlined; nothing is ever cached here, so
 tracing the same function twice gives two programs whose symbols are unrelated.
 
-Abstract values of arguments may have symbolic dimensions (`jax.export.symbolic_shape`), each of
-which must be a plain name somewhere among the arguments; equal names mean equal sizes, which the
-caller of the compiled program has to check.
+Abstract values of arguments may have symbolic dimensions (`jax.export.symbolic_shape`); equal names
+mean equal sizes, which the caller of the compiled program has to check (`axis_sizes`).
 
 The trap: the jaxpr's constants are the concrete arrays that the function closed over. They are
 values of the program, not arguments; a function that closes over a *tracer* is refused.
@@ -66,22 +65,24 @@ def trace(
     examples = example or [None] * len(argument_avals)
     with new_context(answers) as context, jax_failures_as_ours():
         table = context.dimensions
-        avals, axes = input_symbols(table.scope, argument_avals)
+        inputs = input_symbols(table.scope, argument_avals, argument_names)
 
         def body(*arguments: Any) -> Sequence[Any]:
             for argument, words, known in zip(arguments, names, examples, strict=True):
                 table.note_argument(argument, words, known)
-            for position, pairs in axes.items():
+            for position, pairs in inputs.axes.items():
                 table.name_axes(arguments[position], pairs)
+            for symbol, expression in inputs.solved.items():
+                table.solve(symbol, expression)
             return function(*arguments)
 
-        jaxpr, captured = trace_to_jaxpr(body, avals, name, argument_names)
+        jaxpr, captured = trace_to_jaxpr(body, inputs.avals, name, argument_names)
     _refuse_tracers(captured)
     closed = close_over(jaxpr, captured)
     program = Program(name, closed, table.bindings(), tuple(table.assumptions.made))
     check_symbols(program)
     out_avals = tuple(variable.aval for variable in closed.jaxpr.outvars)
-    return TracedProgram(program, tuple(avals), out_avals, dict(table.expressions))
+    return TracedProgram(program, tuple(inputs.avals), out_avals, dict(table.expressions))
 
 
 def is_tracing() -> bool:

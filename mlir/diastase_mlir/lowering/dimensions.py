@@ -40,6 +40,7 @@ class Dimensions:
     def __init__(self, bindings: DimensionBindings):
         self._bindings = bindings
         self._axes = {name for pairs in bindings.axes.values() for name, _ in pairs}
+        self._axes.update(bindings.solved)
         self._values: dict[str, ir.Value] = {}
 
     @contextmanager
@@ -62,6 +63,8 @@ class Dimensions:
 
     def symbol(self, name: str) -> ir.Value:
         """The value of a symbol."""
+        if name in self._bindings.solved:
+            return self.value(self._bindings.solved[name])
         if name not in self._values:
             raise InternalError(what=f"the dimension {name} is used where it has no value")
         return self._values[name]

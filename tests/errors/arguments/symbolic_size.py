@@ -10,4 +10,5 @@ def program():
     def total(x):
         return jnp.sum(x)
 
-    total.trace(jax.ShapeDtypeStruct(symbolic_shape("n, 3"), jnp.float64))
+    rows, columns = symbolic_shape("rows, columns")
+    total.trace(jax.ShapeDtypeStruct((rows * columns, 3), jnp.float64))

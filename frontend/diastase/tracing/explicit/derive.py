@@ -27,7 +27,8 @@ from diastase.tracing.explicit.model import ExplicitJaxpr
 from diastase.tracing.explicit.nested import NESTED_RULES, has_jaxprs, translate_nested
 from diastase.tracing.explicit.scope import Scope
 from diastase.tracing.trace import TracedProgram
-from diastase_mlir.jax_internals import is_symbolic
+from diastase_mlir.jax_internals import dimension_symbols, is_symbolic, symbol_expression
+from diastase_mlir.program import DimensionBindings
 
 _RULES: Mapping[str, Callable[[Scope, Any], None]] = {
     "assert_size": translate_check,
@@ -44,16 +45,22 @@ def derive_explicit(traced: TracedProgram) -> ExplicitJaxpr | ClosedJaxpr:
     bindings = traced.program.dimensions
     if not bindings.values and not bindings.axes:
         return traced.program.jaxpr
-    return explicit_jaxpr(traced.program.jaxpr, traced.sizes)
+    return explicit_jaxpr(traced.program.jaxpr, traced.sizes, bindings)
 
 
-def explicit_jaxpr(closed: ClosedJaxpr, sizes: Mapping[Var, Any] | None = None) -> ExplicitJaxpr:
+def explicit_jaxpr(
+    closed: ClosedJaxpr,
+    sizes: Mapping[Var, Any] | None = None,
+    bindings: DimensionBindings | None = None,
+) -> ExplicitJaxpr:
     """The explicit form of a jaxpr; `sizes` says which expressions its integer variables are."""
     scope = Scope(sizes or {}, _translate)
     jaxpr = closed.jaxpr
     shapes = [size for variable in jaxpr.invars for size in getattr(variable.aval, "shape", ())]
     implicit = {size: scope.declare(size) for size in dict.fromkeys(filter(is_symbolic, shapes))}
     inputs = [*implicit.values(), *(scope.bind_input(variable) for variable in jaxpr.invars)]
+    if bindings is not None:
+        _solve_sizes(scope, bindings)
     constants = [scope.bind_input(variable) for variable in jaxpr.constvars]
     outputs = scope.translate(jaxpr)
     expanded, type_ = expand_results(inputs, outputs)
@@ -65,6 +72,18 @@ def explicit_jaxpr(closed: ClosedJaxpr, sizes: Mapping[Var, Any] | None = None) 
         num_implicit_inputs=len(implicit),
         num_implicit_outputs=len(expanded) - len(collapse(expanded, type_)),
     )
+
+
+def _solve_sizes(scope: Scope, bindings: DimensionBindings) -> None:
+    """Symbols that no argument has as a size: `m`, where there is an axis of `2*m`."""
+    used = {name for size in bindings.solved.values() for name in dimension_symbols(size)}
+    for variable, pairs in bindings.axes.items():
+        for name, axis in pairs:
+            if name in used:
+                size = getattr(variable.aval, "shape", ())[axis]
+                scope.define(symbol_expression(size, name), size)
+    for name, expression in bindings.solved.items():
+        scope.define(symbol_expression(expression, name), expression)
 
 
 def _translate(scope: Scope, jaxpr: Jaxpr) -> None:

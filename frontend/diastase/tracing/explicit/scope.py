@@ -111,6 +111,11 @@ class Scope:
         self._sizes[normalised(expression)] = variable = ExplicitVariable(size_type())
         return variable
 
+    def define(self, symbol: Any, expression: Any) -> None:
+        """A symbol is held by what holds this expression, unless something does already."""
+        if symbol not in self._sizes:
+            self._sizes[symbol] = self.held(expression)
+
     def share(self, expression: Any, variable: ExplicitVariable) -> None:
         """Let a variable hold another size, too: one that is known to be equal."""
         self._sizes[normalised(expression)] = variable

@@ -1,0 +1,188 @@
+"""Calls that differ in sizes only, and the programs that serve them: a `Family`.
+
+With `dynamic_dims="auto"` a family learns which sizes change. The first call compiles for its own
+sizes. A call that no program fits gives symbols to the axes whose sizes have changed: axes that
+had the same size, and have again, share one. So each compilation makes sizes dynamic that were
+not, or separates some that were equal so far, and there are no more of them than axes.
+
+    f(x[3], y[3])    x: 3, y: 3
+    f(x[4], y[4])    x: d0, y: d0
+    f(x[4], y[9])    x: d0, y: d1
+
+Not every function can be traced for unknown sizes. Where that fails, further attempts know more of
+the sizes, up to all of them; what failed is remembered and not tried again.
+
+The trap: what a call compiles depends on the calls before it, so those of one family that compile
+do so one after the other.
+"""
+
+import itertools
+import threading
+from collections.abc import Callable, Hashable, Iterator, Sequence, Set
+from dataclasses import dataclass, field
+from typing import Any
+
+from jax.core import ShapedArray
+
+from diastase.api.size_patterns import SizePattern
+from diastase_mlir.jax_internals import SizeScope, is_symbolic
+from diastase_runtime.errors import InternalError
+
+Labels = tuple[tuple[int | str, ...], ...]
+"""For each axis of each argument its size, or what stands for it."""
+Axis = tuple[int, int]
+Avals = tuple[ShapedArray, ...]
+
+
+@dataclass
+class Family:
+    """The programs of one function for arguments that differ in sizes only."""
+
+    lock: threading.RLock = field(default_factory=threading.RLock)
+    _programs: list[tuple[SizePattern, Any]] = field(default_factory=list)
+    """Those of dynamic sizes, each with the sizes that it serves."""
+    _learnt: "_Learnt" = field(default_factory=lambda: _Learnt())
+
+    def find(self, shapes: Sequence[Sequence[int]]) -> Any | None:
+        """A program of dynamic sizes that serves these."""
+        for pattern, compiled in self._programs:
+            if pattern.fits(shapes):
+                return compiled
+        return None
+
+    def add(self, compiled: Any) -> None:
+        """Note a program, if it is one of dynamic sizes."""
+        avals = compiled.traced.in_avals
+        if any(is_symbolic(size) for aval in avals for size in aval.shape):
+            self._programs.append((SizePattern(avals), compiled))
+
+    def learn(
+        self,
+        avals: Avals,
+        compile_for: Callable[[Avals], Any],
+        report: Callable[[str], None],
+    ) -> Any:
+        """Compile for arguments of these types, which no program serves so far."""
+        given = _labels_of(avals)
+        learnt, attempts = self._learnt.with_call(given)
+        for attempt in attempts:
+            if attempt == given:
+                break
+            try:
+                compiled = compile_for(_with_symbols(avals, attempt))
+            except InternalError:
+                raise
+            except Exception as error:
+                learnt.failed.add(attempt)
+                report(f"sizes {attempt} cannot be dynamic: {error}")
+            else:
+                self._learnt = learnt
+                return compiled
+        compiled = compile_for(avals)
+        self._learnt = learnt  # not before: from a call that is wrong nothing is learnt
+        return compiled
+
+
+@dataclass
+class _Learnt:
+    """What the calls of a family so far have in common."""
+
+    labels: Labels | None = None
+    fixed: set[Axis] = field(default_factory=set)
+    """Axes that cannot be dynamic."""
+    failed: set[Hashable] = field(default_factory=set)
+    """What could not be traced."""
+
+    def with_call(self, given: Labels) -> tuple["_Learnt", Iterator[Labels]]:
+        """What one more call teaches; and what to compile it for, the best first."""
+        labels = given if self.labels is None else _merged(self.labels, given)
+        learnt = _Learnt(labels, set(self.fixed), set(self.failed))
+        changed = {
+            axis
+            for axis, before, now in _axes(self.labels or labels, labels)
+            if isinstance(before, int) and isinstance(now, str)
+        }
+        return learnt, learnt._attempts(given, changed)
+
+    def _attempts(self, given: Labels, changed: set[Axis]) -> Iterator[Labels]:
+        assert self.labels is not None
+        ones = {axis for axis, size, _ in _axes(given, given) if size == 1}
+        tried: set[Labels] = set()
+        for make in (
+            lambda: _known(self.labels, given, self.fixed),
+            lambda: _known(self.labels, given, self.fixed | ones),  # what is broadcast is static
+            lambda: _known(_shared(self.labels, given), given, self.fixed),
+            lambda: self._without(changed, given),
+        ):
+            labels = make()
+            if labels not in self.failed and labels not in tried:
+                tried.add(labels)
+                yield labels
+
+    def _without(self, changed: set[Axis], given: Labels) -> Labels:
+        self.fixed |= changed
+        return _known(self.labels, given, self.fixed)
+
+
+def _axes(left: Labels, right: Labels) -> Iterator[tuple[Axis, Any, Any]]:
+    for argument, (shape, other) in enumerate(zip(left, right, strict=True)):
+        for axis, (size, other_size) in enumerate(zip(shape, other, strict=True)):
+            yield (argument, axis), size, other_size
+
+
+def _map(function: Callable[[Axis, Any, Any], int | str], left: Labels, right: Labels) -> Labels:
+    new = {axis: function(axis, size, other) for axis, size, other in _axes(left, right)}
+    return tuple(
+        tuple(new[argument, axis] for axis in range(len(shape)))
+        for argument, shape in enumerate(left)
+    )
+
+
+def _merged(before: Labels, given: Labels) -> Labels:
+    """Sizes that are the same stay; others get a symbol for each pair of what was and what is."""
+    symbols: dict[tuple[int | str, int | str], str] = {}
+    used = {size for shape in (*before, *given) for size in shape if isinstance(size, str)}
+    fresh = (name for name in map("d{}".format, itertools.count()) if name not in used)
+
+    def label(_: Axis, was: int | str, is_: int | str) -> int | str:
+        if was == is_:
+            return was
+        if (was, is_) not in symbols:
+            taken = was in symbols.values() or isinstance(was, int)
+            symbols[was, is_] = next(fresh) if taken else str(was)
+        return symbols[was, is_]
+
+    return _map(label, before, given)
+
+
+def _known(labels: Labels, given: Labels, axes: Set[Axis]) -> Labels:
+    """The labels, with the sizes given for these axes."""
+    return _map(lambda axis, label, size: size if axis in axes else label, labels, given)
+
+
+def _shared(labels: Labels, given: Labels) -> Labels:
+    """One symbol for all axes of a size that is dynamic somewhere."""
+    symbols: dict[int | str, str] = {}
+    for _, label, size in _axes(labels, given):
+        if isinstance(label, str):
+            symbols.setdefault(size, label)
+    return _map(lambda _, label, size: symbols.get(size, label), labels, given)
+
+
+def _labels_of(avals: Avals) -> Labels:
+    return tuple(
+        tuple(str(size) if is_symbolic(size) else size for size in aval.shape) for aval in avals
+    )
+
+
+def _with_symbols(avals: Avals, labels: Labels) -> Avals:
+    """The types with symbols where the labels have names."""
+    scope = SizeScope()
+
+    def size(given: Any, label: int | str) -> Any:
+        return given if is_symbolic(given) or isinstance(label, int) else scope.symbol(label)
+
+    return tuple(
+        aval.update(shape=tuple(map(size, aval.shape, shape)))
+        for aval, shape in zip(avals, labels, strict=True)
+    )

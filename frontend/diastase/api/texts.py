@@ -1,0 +1,49 @@
+"""What a compiled function shows of the program that was made last: `f.jaxpr`, `f.mlir`, …."""
+
+from typing import Any
+
+from diastase.api.errors import NotCompiledError
+from diastase.api.specialisations import Specialisations
+from diastase.api.stages import Compiled, Lowered, Traced
+from diastase.tracing.signatures import Signature
+
+
+class ProgramTexts:
+    """Properties of a function that print its latest program."""
+
+    _signature: Signature
+    _specialisations: Specialisations
+
+    @property
+    def jaxpr(self) -> Any:
+        """The jaxpr of the program compiled last."""
+        return self._latest("jaxpr").jaxpr
+
+    @property
+    def mlir(self) -> str:
+        """The MLIR of the program compiled last, before any pass."""
+        return self._lowered("mlir").as_text()
+
+    @property
+    def mlir_opt(self) -> str:
+        """The program compiled last in MLIR's LLVM dialect, after all passes."""
+        return self._lowered("mlir_opt").as_text("llvm_dialect")
+
+    @property
+    def llvm_ir(self) -> str:
+        """The LLVM IR of the program compiled last."""
+        return self._lowered("llvm_ir").as_text("llvm_ir")
+
+    llvmir = llvm_ir
+
+    def _latest(self, attribute: str) -> Traced | Lowered | Compiled:
+        latest = self._specialisations.latest
+        if latest is None:
+            raise NotCompiledError(function=self._signature.name, attribute=attribute)
+        return latest
+
+    def _lowered(self, attribute: str) -> Lowered:
+        latest = self._latest(attribute)
+        if isinstance(latest, Compiled):
+            return Lowered(latest.interface, latest.traced, latest.module)
+        return latest if isinstance(latest, Lowered) else latest.lower()
