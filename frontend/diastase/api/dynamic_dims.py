@@ -18,7 +18,7 @@ do so one after the other.
 
 import itertools
 import threading
-from collections.abc import Callable, Hashable, Iterator, Sequence, Set
+from collections.abc import Callable, Iterator, Sequence, Set
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -41,7 +41,7 @@ class Family:
     lock: threading.RLock = field(default_factory=threading.RLock)
     _programs: list[tuple[SizePattern, Any]] = field(default_factory=list)
     """Those of dynamic sizes, each with the sizes that it serves."""
-    _learnt: "_Learnt" = field(default_factory=lambda: _Learnt())
+    _learnt: "_Learnt | None" = None
 
     def find(self, shapes: Sequence[Sequence[int]]) -> Any | None:
         """A program of dynamic sizes that serves these."""
@@ -64,10 +64,13 @@ class Family:
     ) -> Any:
         """Compile for arguments of these types, which no program serves so far."""
         given = _labels_of(avals)
-        learnt, attempts = self._learnt.with_call(given)
-        for attempt in attempts:
+        before = self._learnt or _Learnt(given)
+        learnt = before.with_call(given)
+        for attempt in learnt.attempts(given, before.labels):
             if attempt == given:
                 break
+            if attempt in learnt.failed:
+                continue
             try:
                 compiled = compile_for(_with_symbols(avals, attempt))
             except InternalError:
@@ -87,41 +90,30 @@ class Family:
 class _Learnt:
     """What the calls of a family so far have in common."""
 
-    labels: Labels | None = None
-    fixed: set[Axis] = field(default_factory=set)
+    labels: Labels
+    fixed: Set[Axis] = frozenset()
     """Axes that cannot be dynamic."""
-    failed: set[Hashable] = field(default_factory=set)
+    failed: set[Labels] = field(default_factory=set)
     """What could not be traced."""
 
-    def with_call(self, given: Labels) -> tuple["_Learnt", Iterator[Labels]]:
-        """What one more call teaches; and what to compile it for, the best first."""
-        labels = given if self.labels is None else _merged(self.labels, given)
-        learnt = _Learnt(labels, set(self.fixed), set(self.failed))
+    def with_call(self, given: Labels) -> "_Learnt":
+        """What is known after one more call."""
+        return _Learnt(_merged(self.labels, given), self.fixed, set(self.failed))
+
+    def attempts(self, given: Labels, before: Labels) -> Iterator[Labels]:
+        """What to compile a call for, the best first."""
+        ones = {axis for axis, size, _ in _axes(given, given) if size == 1}
         changed = {
             axis
-            for axis, before, now in _axes(self.labels or labels, labels)
-            if isinstance(before, int) and isinstance(now, str)
+            for axis, was, now in _axes(before, self.labels)
+            if isinstance(was, int) and isinstance(now, str)
         }
-        return learnt, learnt._attempts(given, changed)
-
-    def _attempts(self, given: Labels, changed: set[Axis]) -> Iterator[Labels]:
-        assert self.labels is not None
-        ones = {axis for axis, size, _ in _axes(given, given) if size == 1}
-        tried: set[Labels] = set()
-        for make in (
-            lambda: _known(self.labels, given, self.fixed),
-            lambda: _known(self.labels, given, self.fixed | ones),  # what is broadcast is static
-            lambda: _known(_shared(self.labels, given), given, self.fixed),
-            lambda: self._without(changed, given),
-        ):
-            labels = make()
-            if labels not in self.failed and labels not in tried:
-                tried.add(labels)
-                yield labels
-
-    def _without(self, changed: set[Axis], given: Labels) -> Labels:
-        self.fixed |= changed
-        return _known(self.labels, given, self.fixed)
+        yield _known(self.labels, given, self.fixed)
+        yield _known(self.labels, given, self.fixed | ones)  # JAX broadcasts what is known to be 1
+        yield _known(_shared(self.labels, given), given, self.fixed)
+        self.fixed = self.fixed | changed
+        yield _known(self.labels, given, self.fixed)
+        yield given
 
 
 def _axes(left: Labels, right: Labels) -> Iterator[tuple[Axis, Any, Any]]:
@@ -166,7 +158,11 @@ def _shared(labels: Labels, given: Labels) -> Labels:
     for _, label, size in _axes(labels, given):
         if isinstance(label, str):
             symbols.setdefault(size, label)
-    return _map(lambda _, label, size: symbols.get(size, label), labels, given)
+
+    def label(_: Axis, label: int | str, size: int | str) -> int | str:
+        return symbols.get(size, label)
+
+    return _map(label, labels, given)
 
 
 def _labels_of(avals: Avals) -> Labels:

@@ -51,11 +51,10 @@ def check_arguments(
     different = [k for k, pair in enumerate(zip(avals, given, strict=True)) if not _alike(*pair)]
     reason = ""
     if not different:
-        shapes = [aval.shape for aval in given]
-        if pattern.fits(shapes):
+        difference = pattern.difference([aval.shape for aval in given])
+        if difference is None:
             return
-        position, reason = pattern.difference(shapes)
-        different, reason = [position], f", where {reason}"
+        different, reason = [difference[0]], f", where {difference[1]}"
     lines = [
         f"Argument '{expected.argument_names[k]}' compiled with {avals[k].str_short()} "
         f"and called with {given[k].str_short()}{reason}"

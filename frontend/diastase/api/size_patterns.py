@@ -16,15 +16,17 @@ class SizePattern:
     """The sizes of all axes of a program's arguments."""
 
     def __init__(self, avals: Sequence[Any]) -> None:
-        axes = axis_sizes(avals)
-        simple = [axis for axis in axes if not is_symbolic(axis.size) or symbol_of(axis.size)]
-        self._numbers = [(a.argument, a.axis, a.size) for a in simple if not is_symbolic(a.size)]
-        self._symbols = [
-            (axis.argument, axis.axis, symbol_of(axis.size))
-            for axis in simple
-            if is_symbolic(axis.size)
-        ]
-        self._expressions = axes[len(simple) :]
+        self._numbers: list[tuple[int, int, int]] = []
+        self._symbols: list[tuple[int, int, str]] = []
+        self._expressions: list[AxisSize] = []
+        for axis in axis_sizes(avals):
+            name = symbol_of(axis.size) if is_symbolic(axis.size) else None
+            if name is not None:
+                self._symbols.append((axis.argument, axis.axis, name))
+            elif is_symbolic(axis.size):
+                self._expressions.append(axis)
+            else:
+                self._numbers.append((axis.argument, axis.axis, axis.size))
 
     def fits(self, shapes: Sequence[Sequence[int]]) -> bool:
         """Whether a program for this pattern serves arrays of these shapes."""

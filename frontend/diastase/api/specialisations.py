@@ -110,7 +110,7 @@ def any_symbolic(avals: Sequence[ShapedArray]) -> bool:
     return any(is_symbolic(size) for aval in avals for size in aval.shape)
 
 
-def types_of(leaves: Sequence[Any]) -> list[ShapedArray]:
+def types_of(leaves: Sequence[Any]) -> list[Any]:
     """Types of leaves; none at all if one of them is no array, which is refused elsewhere."""
     try:
         return [abstract_value(leaf) for leaf in leaves]

@@ -83,7 +83,11 @@ PROGRAMS = {
     "reshape": (lambda x: x.reshape(-1), ("m", "n"), lambda n: [(n, n + 1)]),
     "transpose": (lambda x: x.T, {1: "n"}, lambda n: [(2, n)]),
     "gradient": (jax.grad(lambda x: jnp.sum(jnp.sin(x) * x)), N, lambda n: [(n,)]),
-    "vmap": (jax.vmap(lambda row, x: row @ x, (0, None)), (("m", "n"), N), lambda n: [(9, n), (n,)]),
+    "vmap": (
+        jax.vmap(lambda row, x: row @ x, (0, None)),
+        (("m", "n"), N),
+        lambda n: [(2 * n, n), (n,)],
+    ),
     "size of an axis": (shape_as_value, N, lambda n: [(n,)]),
     "expressions": (
         lambda x, y: jnp.ones(x.shape[0] + y.shape[0]) + jnp.concatenate([y, x]),
