@@ -347,7 +347,7 @@ def test_the_explicit_jaxpr_has_implicit_sizes():
   in (f, d) }
 """
     assert str(traced.jaxpr) == printed.strip()
-    assert (traced.jaxpr.implicit_inputs, traced.jaxpr.implicit_outputs) == (2, 0)
+    assert (traced.jaxpr.num_implicit_inputs, traced.jaxpr.num_implicit_outputs) == (2, 0)
 
 
 def test_costs_and_memory_are_expressions():
