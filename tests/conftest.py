@@ -35,7 +35,8 @@ def every_traced_program_is_well_typed(monkeypatch):
     def make_and_check(traced, *args, **kwargs):
         make(traced, *args, **kwargs)
         try:
-            typecheck_jaxpr(explicit_jaxpr(traced.program.jaxpr, traced.sizes))
+            program = traced.program
+            typecheck_jaxpr(explicit_jaxpr(program.jaxpr, traced.sizes, program.dimensions))
         except Exception as failure:
             failures.append(failure)
 
