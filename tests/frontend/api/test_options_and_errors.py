@@ -206,7 +206,7 @@ def test_memory_of_calls_and_of_functions_is_given_back():
     compiled = qjit(lambda x: x + 1)
     compiled(1.0)
     compiled(np.ones(3))
-    plans = [weakref.ref(plan._executable) for plan in set(compiled._plans.values())]
+    plans = [weakref.ref(plan.executable) for plan in set(compiled._plans.values())]
     assert len(plans) == 2
     del compiled
     gc.collect()
