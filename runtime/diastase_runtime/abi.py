@@ -149,6 +149,8 @@ class ErrorCode(enum.IntEnum):
     ASSUMPTION_FAILED = 10
     """[left, right, number of the assumption]; the site's construct is the assumption's text.
     The call was abandoned, and left no results."""
+    SIZE_TOO_LARGE = 11
+    """[size, largest size possible]"""
 
 
 class CallContext(ctypes.Structure):

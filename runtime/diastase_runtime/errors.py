@@ -257,3 +257,21 @@ class AssumptionError(DiastaseError, ValueError):
     """Which of the program's assumptions."""
     raised_by: Any = field(default=None, repr=False)
     """The executable whose assumption it is."""
+
+
+@dataclass(eq=False, kw_only=True)
+class SizeTooLargeError(DiastaseError, ValueError):
+    """A matrix is too large for the numerical library that would work on it.
+
+    LAPACK counts rows, columns and the elements of its workspace with 32 bits. An
+    eigendecomposition of 40000 rows, say, wants a workspace of more than 2**31 numbers. Divide
+    the problem, or use another algorithm.
+    """
+
+    title: ClassVar[str] = "Size too large"
+    message: ClassVar[str] = "{construct} needs the size {size}, its library allows {largest}"
+    label: ClassVar[str] = "too large for its library"
+    help: ClassVar[str] = "the library counts rows, columns and workspace with 32 bits"
+    construct: str
+    size: int
+    largest: int

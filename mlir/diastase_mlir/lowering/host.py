@@ -19,22 +19,14 @@ from diastase_mlir import jax_internals
 from diastase_mlir.jax_internals import ir
 from diastase_mlir.lowered import HostCallback
 from diastase_mlir.lowering.array_types import array_type
+from diastase_mlir.lowering.buffers import allocate, as_tensor, filled
 from diastase_mlir.lowering.context import LoweringContext
 from diastase_mlir.lowering.dimensions import number_tensor
-from diastase_mlir.lowering.operations import (
-    array_attribute,
-    create,
-    enumeration,
-    signless_type,
-    to_signless,
-)
+from diastase_mlir.lowering.operations import to_signless
 from diastase_mlir.lowering.registry import Equation
 from diastase_runtime.abi import CallbackType
 
 HostFunction = Callable[..., Sequence[np.ndarray]]
-
-ALIGNMENT = 64
-"""Of result buffers, in bytes; what bufferization itself uses."""
 
 
 def call_host(
@@ -46,7 +38,7 @@ def call_host(
 ) -> list[ir.Value]:
     """Call a Python function from numpy arrays to numpy arrays, at this point of the program."""
     inputs = [
-        _buffer(context, context.typed(value, aval), aval)
+        filled(to_signless(context.typed(value, aval)))
         for value, aval in zip(operands, avals_in, strict=True)
     ]
     outputs = [_allocate(context, aval) for aval in equation.avals_out]
@@ -62,43 +54,14 @@ def call_host(
         "callback", str(number), [value.type for value in arguments], c_interface=True
     )
     context.call(symbol, arguments)
-    return [_tensor(buffer) for buffer in outputs]
-
-
-def _buffer(context: LoweringContext, tensor: ir.Value, aval: Any) -> ir.Value:
-    """A buffer with a copy of an argument.
-
-    Never a view (`bufferization.to_buffer`): passes merge two views of a tensor into the first
-    one, and bufferization, which then sees no read after it, writes between the two.
-    """
-    buffer = _allocate(context, aval)
-    attributes = {"restrict": ir.UnitAttr.get(), "writable": ir.UnitAttr.get()}
-    create(
-        "bufferization.materialize_in_destination", [], [to_signless(tensor), buffer], attributes
-    )
-    return buffer
+    return [as_tensor(buffer) for buffer in outputs]
 
 
 def _allocate(context: LoweringContext, aval: Any) -> ir.Value:
     """An uninitialised buffer for an array."""
     aval = jax_internals.physical_aval(aval)
     sizes = [context.size(size) for size in aval.shape]
-    unknown = [size for size in sizes if not isinstance(size, int)]
-    shape = ir.RankedTensorType(signless_type(context.type_of(aval)))
-    attributes = {
-        "operandSegmentSizes": array_attribute("i32", [len(unknown), 0]),
-        "alignment": enumeration(ALIGNMENT),
-    }
-    memref = ir.MemRefType.get(shape.shape, shape.element_type)
-    return create("memref.alloc", [memref], unknown, attributes).result
-
-
-def _tensor(buffer: ir.Value) -> ir.Value:
-    """The buffer of a result, which nothing else refers to, as a tensor."""
-    memref = ir.MemRefType(buffer.type)
-    shape = ir.RankedTensorType.get(memref.shape, memref.element_type)
-    attributes = {"restrict": ir.UnitAttr.get(), "writable": ir.UnitAttr.get()}
-    return create("bufferization.to_tensor", [shape], [buffer], attributes).result
+    return allocate(sizes, context.element_type_of(aval))
 
 
 def run_on_host(

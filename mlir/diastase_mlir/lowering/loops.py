@@ -175,6 +175,14 @@ def if_else(
     return all_uncarried(operation.results, types)
 
 
+def when(context: LoweringContext, condition: ir.Value, body: Callable[[], None]) -> None:
+    """A region that is run for its effects, if the condition (an `i1`) holds."""
+    operation = create("scf.if", [], [condition], regions=2)
+    with context.region(append_block(operation.regions[0], [])):
+        body()
+        create("scf.yield", [], [])
+
+
 def one_of(
     context: LoweringContext,
     index: ir.Value,
