@@ -45,6 +45,12 @@ PROGRAMS = {
     "sort": jnp.sort,
     "gather_scatter": lambda v: v.at[jnp.arange(9)].add(v[jnp.arange(9) * 2]),
     "host": lambda v: lax.fori_loop(0, 2, lambda i, c: lax.fft(c, "FFT", (500,)), v + 0j),
+    "decompositions_in_a_loop": lambda v: lax.fori_loop(
+        0,
+        3,
+        lambda i, a: lax.linalg.svd(lax.linalg.lu(a)[0] + lax.linalg.qr(a)[0])[0],
+        v[:50].reshape(2, 5, 5),
+    ),
     "random": lambda v: jax.random.normal(jax.random.key(1), (300,)) + v[:300],
 }
 
