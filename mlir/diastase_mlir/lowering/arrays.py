@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from diastase_mlir import jax_internals
-from diastase_mlir.jax_internals import ir, is_symbolic
+from diastase_mlir.jax_internals import ir
 from diastase_mlir.lowering.array_types import is_complex, is_floating
 from diastase_mlir.lowering.context import LoweringContext
 from diastase_mlir.lowering.dimensions import number_tensor, to_index
@@ -106,15 +106,7 @@ def lower_reshape(
     source, shape = equation.avals_in[0].shape, equation.avals_out[0].shape
     if tuple(source) == tuple(shape):
         return [operand]
-    total: Any = 1
-    for size in shape:
-        total = total * size
-    sizes = [context.size(size) for size in shape]
-    operand = to_signless(operand)
-    if not is_symbolic(total) and total == 0:  # an unknown size beside a 0 cannot be split off
-        element = element_type(operand)
-        return [generate(sizes, element, lambda _: scalar_constant(element, 0))]
-    return [reshape(operand, sizes, context.size(total))]
+    return [reshape(to_signless(operand), [context.size(size) for size in shape])]
 
 
 @lowers("slice")

@@ -4,6 +4,7 @@ Sizes, offsets and strides are numbers where known and `index` values where not;
 All tensors here have signless elements (`operations.to_signless`).
 """
 
+import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -15,6 +16,7 @@ from diastase_mlir.lowering.operations import (
     index_constant,
     index_type,
     to_signless,
+    to_type,
 )
 
 Size = int | ir.Value
@@ -182,30 +184,39 @@ def _parallel(
     return operation.results[0]
 
 
-def reshape(source: ir.Value, sizes: Sequence[Size], total: Size) -> ir.Value:
-    """The same elements, in row-major order, under other sizes; `total` is their product."""
+def reshape(source: ir.Value, sizes: Sequence[Size]) -> ir.Value:
+    """The same elements, in row-major order, under other sizes."""
     element = element_type(source)
-    rank = tensor_type(source).rank
+    source_shape = list(tensor_type(source).shape)
+    rank = len(source_shape)
     if not sizes:  # a rank-0 tensor is best seen as a scalar
         return box(extract(source, [index_constant(0)] * rank))
+    if 0 in sizes or 0 in source_shape:  # an unknown size beside a 0 cannot be split off
+        return empty(sizes, element)
     if rank == 0:
         one = typed_shape([1], element)
         source = create("tensor.from_elements", [one], [extract(source, [])]).result
     elif rank != 1:
-        flat = typed_shape([total], element)
+        flat = ir.RankedTensorType.get([_product(source_shape)], element)
         attributes = {"reassociation": _one_group(rank)}
         source = create("tensor.collapse_shape", [flat], [source], attributes).result
+    # Where one side has unknown sizes and the other has not, they have been checked to fit.
+    static = [size if isinstance(size, int) else DYNAMIC for size in sizes]
+    source = to_type(source, ir.RankedTensorType.get([_product(static)], element))
     if len(sizes) == 1:
         return source
-    result = typed_shape(sizes, element)
     attributes = {
         "reassociation": _one_group(len(sizes)),
-        "static_output_shape": array_attribute(
-            "i64", [size if isinstance(size, int) else DYNAMIC for size in sizes]
-        ),
+        "static_output_shape": array_attribute("i64", static),
     }
+    result = typed_shape(sizes, element)
     unknown = [size for size in sizes if not isinstance(size, int)]
     return create("tensor.expand_shape", [result], [source, *unknown], attributes).result
+
+
+def _product(shape: Sequence[int]) -> int:
+    """The number of elements, unknown if any size is."""
+    return DYNAMIC if DYNAMIC in shape else math.prod(shape)
 
 
 def _one_group(rank: int) -> ir.Attribute:

@@ -30,7 +30,7 @@ def _expect_shape(result: Atom, shape: Sequence[Size], why: str) -> None:
 def _expect_dtype(result: Atom, dtype: Any, why: str) -> None:
     if result.type.aval.dtype != dtype:
         short = np.dtype(dtype).name if isinstance(dtype, type) else str(dtype)
-        raise Defect(f"{{}} is {{}}, where {why} make it {short}", result, result.type)
+        raise Defect(f"{{}} is {{}}, where {why} make its dtype {short}", result, result.type)
 
 
 def _counted(equation: ExplicitEquation, operands: int) -> None:
