@@ -32,7 +32,10 @@ ENTRY_SYMBOL = f"_mlir_ciface_{ENTRY_FUNCTION}"
 """C symbol: `void (results*, CallContext*, argument descriptor*…)`; no `results*` where none."""
 
 LEAVE_FUNCTION = "diastase_leave"
-"""`() -> ()`: abandons the call, which has recorded an error; defined with each program."""
+"""`() -> ()`: abandons the call, which has recorded an error and has allocated nothing yet."""
+
+ABANDON_FUNCTION = "diastase_abandon"
+"""The same where something may be allocated, which is freed."""
 
 IMPORT_TABLE = "diastase_import_table"
 """Global `[n x ptr]`, one entry for each of `Artifact.imports`, in that order."""

@@ -1,6 +1,7 @@
 """Programs whose Python code asks about sizes: right for every size, compiled once per answer."""
 
 import threading
+from pathlib import Path
 
 import jax
 import jax.numpy as jnp
@@ -285,3 +286,74 @@ def test_threads_compile_each_program_once():
         thread.join()
     assert not wrong
     assert counted.traces == 2
+
+
+def resident_kilobytes():
+    status = Path("/proc/self/status").read_text()
+    return int(next(line for line in status.splitlines() if line.startswith("VmRSS")).split()[1])
+
+
+def test_a_program_that_is_left_frees_what_it_has_allocated():
+    """Each call that fails has allocated 320 kB by then."""
+
+    def program(x):
+        y = jnp.sort(x) * 2
+        size = jnp.arange(jnp.sum(x > 0)).shape[0]
+        return y if size >= 2 else y[:2] * 3
+
+    x = jnp.ones(20_000)
+    compiled = qjit(program).trace(x).lower().compile()
+    assert compiled(x).shape == (20_000,)
+    for _ in range(20):
+        with pytest.raises(AssumptionError):
+            compiled(-x)
+    before = resident_kilobytes()
+    for _ in range(200):
+        with pytest.raises(AssumptionError):
+            compiled(-x)
+    assert resident_kilobytes() - before < 10_000
+    np.testing.assert_array_equal(compiled(x), np.full(20_000, 2.0))
+
+
+def ramp(n):
+    return jnp.arange(n) * 1.5 + 1
+
+
+RIGHT_FOR_EVERY_SIZE = {
+    "take": lambda n: jnp.take(jnp.arange(5), jnp.arange(n)),
+    "take_along_axis": lambda n: jnp.take_along_axis(ramp(n), jnp.arange(n), 0),
+    "roll": lambda n: jnp.roll(ramp(n), 2),
+    "roll rows": lambda n: jnp.roll(jnp.ones((n, 2)), 1, axis=0),
+    "diagonal": lambda n: jnp.diagonal(jnp.arange(3 * n).reshape(n, 3)),
+    "ix_": lambda n: jnp.ix_(jnp.arange(n), jnp.arange(2)),
+    "pinv": lambda n: jnp.linalg.pinv(jnp.eye(n)),
+    "cond": lambda n: jnp.linalg.cond(jnp.eye(n) * 2),
+    "det": lambda n: jnp.linalg.det(jnp.eye(n) * 2),
+    "slogdet": lambda n: jnp.linalg.slogdet(jnp.eye(n) * 2),
+    "isin": lambda n: jnp.isin(ramp(n), jnp.array([1.0, 2.5])),
+    "isin the other way": lambda n: jnp.isin(jnp.array([1.0, 2.5]), ramp(n)),
+    "piecewise": lambda n: jnp.piecewise(ramp(n), [ramp(n) > 2], [1.0, 2.0]),
+    "vectorize": lambda n: jnp.vectorize(jnp.dot, signature="(k),(k)->()")(
+        jnp.ones((n, 3)), jnp.ones((n, 3))
+    ),
+}
+
+
+@pytest.mark.parametrize("name", RIGHT_FOR_EVERY_SIZE)
+def test_library_functions_that_need_no_answer(name):
+    """What `askers.RIGHT_FOR_EVERY_SIZE` says; an error only where JAX has one."""
+    function = RIGHT_FOR_EVERY_SIZE[name]
+    counted = Counted(function)
+    compiled = qjit(counted)
+    for n in (3, 0, 1, 2, 8, 100):
+        try:
+            expected = jax.tree.leaves(jax.jit(function, static_argnums=0)(np.int64(n)))
+        except ValueError:
+            with pytest.raises(ValueError, match=r"."):
+                compiled(n)
+            continue
+        found = jax.tree.leaves(compiled(n))
+        for wanted, value in zip(expected, found, strict=True):
+            assert wanted.shape == value.shape
+            np.testing.assert_allclose(value, wanted, atol=1e-12)
+    assert counted.traces <= (2 if name == "pinv" else 1)

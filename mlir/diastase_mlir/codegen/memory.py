@@ -3,9 +3,12 @@
 Nothing that is compiled checks for a null pointer, so an allocation that fails must not return.
 The entry notes where to escape to (`_setjmp`, in a frame on its stack, found through a
 thread-local pointer); a failing allocation records `OUT_OF_MEMORY` and jumps there, as does
-`abi.LEAVE_FUNCTION` with whatever error is recorded. What the
-program had allocated by then is lost, and its results are not written: `detail[3]` says so.
-(Quantum states are not lost: the call context knows them, and the loader releases them.)
+`abi.LEAVE_FUNCTION` with whatever error is recorded. Results are not written then: `detail[3]`
+says so. (Quantum states are not lost: the call context knows them, and the loader releases them.)
+
+What a program has allocated by then is lost, unless it can fail in this way in its course by
+`abi.ABANDON_FUNCTION`: such a program keeps a list of what it has allocated and not freed
+(`codegen.tracked_memory`), and frees that on its way out.
 
 In: LLVM IR text in which `finalize-memref-to-llvm{use-generic-functions}` calls
 `_mlir_memref_to_llvm_alloc` and `…_free`, and the entry of `abi.ENTRY_SYMBOL`. Out: the same with
@@ -14,10 +17,19 @@ these functions defined and the entry wrapped.
 
 import re
 
-from diastase_runtime.abi import ENTRY_SYMBOL, LEAVE_FUNCTION, CallContext, ErrorCode
+from diastase_mlir.codegen.tracked_memory import TRACKING
+from diastase_runtime.abi import (
+    ABANDON_FUNCTION,
+    ENTRY_SYMBOL,
+    LEAVE_FUNCTION,
+    CallContext,
+    ErrorCode,
+)
 
 _DECLARATIONS = re.compile(
-    rf"^declare [^\n]*@(?:_mlir_memref_to_llvm_\w+|malloc|free|{LEAVE_FUNCTION})\([^\n]*\n", re.M
+    rf"^declare [^\n]*@(?:_mlir_memref_to_llvm_\w+|malloc|free|{LEAVE_FUNCTION}|{ABANDON_FUNCTION})"
+    r"\([^\n]*\n",
+    re.M,
 )
 _ENTRY = re.compile(rf"^define void @{ENTRY_SYMBOL}\((?P<parameters>[^)]*)\)", re.M)
 _OFFSETS = {name: getattr(CallContext, name).offset for name in ("site", "detail")}
@@ -43,10 +55,12 @@ escape:
   call void @diastase_out_of_memory(i64 %size)
   unreachable
 done:
+  call void @diastase_track(ptr %memory)
   ret ptr %memory
 }}
 
 define internal void @_mlir_memref_to_llvm_free(ptr %memory) alwaysinline {{
+  call void @diastase_untrack(ptr %memory)
   call void @free(ptr %memory)
   ret void
 }}
@@ -65,7 +79,7 @@ record:
   store i64 %size, ptr %detail
   br label %escape
 escape:
-  call void @{LEAVE_FUNCTION}()
+  call void @{ABANDON_FUNCTION}()
   unreachable
 }}
 
@@ -81,8 +95,26 @@ define internal void @{LEAVE_FUNCTION}() noinline noreturn cold {{
 """
 
 
+_NOT_TRACKING = f"""
+define internal void @diastase_track(ptr %memory) alwaysinline {{
+  ret void
+}}
+define internal void @diastase_untrack(ptr %memory) alwaysinline {{
+  ret void
+}}
+define internal void @diastase_forget_tracked() alwaysinline {{
+  ret void
+}}
+define internal void @{ABANDON_FUNCTION}() noinline noreturn cold {{
+  call void @{LEAVE_FUNCTION}()
+  unreachable
+}}
+"""
+
+
 def with_memory(text: str, *, returns: bool) -> str:
     """Define the allocation functions and wrap the entry; `returns`: it takes a results pointer."""
+    tracking = TRACKING if f"call void @{ABANDON_FUNCTION}()" in text else _NOT_TRACKING
     text = _DECLARATIONS.sub("", text)
     entry = _ENTRY.search(text)
     assert entry is not None, "the pipeline always leaves an entry"
@@ -93,9 +125,12 @@ def with_memory(text: str, *, returns: bool) -> str:
     return (
         text
         + _DEFINITIONS
+        + tracking
         + f"""
 define void @{ENTRY_SYMBOL}({parameters}) {{
-  %frame = alloca [528 x i8], align 16
+  %frame = alloca [560 x i8], align 16
+  %tracked = getelementptr i8, ptr %frame, i64 528
+  store <3 x i64> zeroinitializer, ptr %tracked, align 16
   %outer = load ptr, ptr @diastase_escape
   store ptr %{int(returns)}, ptr %frame
   %saved = getelementptr i8, ptr %frame, i64 8
@@ -109,6 +144,7 @@ run:
   call void @diastase_program({parameters}) noinline
   br label %done
 done:
+  call void @diastase_forget_tracked()
   %restored = load volatile ptr, ptr %saved
   store ptr %restored, ptr @diastase_escape
   ret void

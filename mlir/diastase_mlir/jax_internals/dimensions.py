@@ -64,7 +64,7 @@ class SizeScope(shape_poly.SymbolicScope):
         self._equal_to: dict[str, Any] = {}
         """Symbols, and the expressions without any of these symbols that they are equal to."""
         self._zeros: list[Any] = []
-        """Differences that are 0, of which none is a symbol more or less."""
+        """Differences that are 0, and which no symbol can be replaced to make so."""
 
     def symbol(self, name: str) -> Any:
         """The expression that is this symbol alone."""
@@ -80,10 +80,8 @@ class SizeScope(shape_poly.SymbolicScope):
         if not names.isdisjoint(self._equal_to):
             values = {name: self._equal_to.get(name, self.symbol(name)) for name in names}
             expression = substitute(expression, values)
-        if is_symbolic(expression):
-            terms = expression._sorted_terms
-            if any(terms in (zero._sorted_terms, (-zero)._sorted_terms) for zero in self._zeros):
-                return 0
+        for zero in self._zeros:
+            expression = _without_pivot(expression, zero)
         return expression
 
     def learn_not_negative(self, expression: Any) -> None:
@@ -143,6 +141,23 @@ def _solve(zero: Any) -> tuple[str, Any] | None:
         if not is_symbolic(rest) or name not in dimension_symbols(rest):
             return name, -coefficient * rest
     return None
+
+
+def _without_pivot(expression: Any, zero: Any) -> Any:
+    """An expression plus the multiple of `zero` that takes the pivot of `zero` out of it.
+
+    The pivot is a term of `zero` which others can replace: `max(0, n - 1)` in
+    `max(0, n - 1) - n + 1`.
+    """
+    if not is_symbolic(expression):
+        return expression
+    coefficients = dict(expression._sorted_terms)
+    for term, coefficient in zero._sorted_terms:
+        if abs(coefficient) == 1 and not term.is_constant:
+            return expression - coefficients.get(term, 0) * coefficient * zero
+    return (
+        0 if expression._sorted_terms in (zero._sorted_terms, (-zero)._sorted_terms) else expression
+    )
 
 
 def _age(symbol: str) -> tuple[int, str]:

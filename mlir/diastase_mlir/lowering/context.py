@@ -32,6 +32,7 @@ from diastase_mlir.lowering.operations import (
 from diastase_mlir.lowering.registry import Equation, Value
 from diastase_mlir.program import DimensionBindings
 from diastase_runtime.abi import (
+    ABANDON_FUNCTION,
     LEAVE_FUNCTION,
     CallContext,
     ErrorCode,
@@ -249,10 +250,11 @@ class LoweringContext:
                 create("llvm.store", [], [detail, self._field("detail", position)])
             create("scf.yield", [], [])
 
-    def leave(self) -> None:
-        """Abandon the call at once; an error is recorded."""
-        self._declare(LEAVE_FUNCTION, [], [], {})
-        self.call(LEAVE_FUNCTION, [])
+    def leave(self, *, at_start: bool) -> None:
+        """Abandon the call at once; an error is recorded. `at_start`: nothing is allocated yet."""
+        function = LEAVE_FUNCTION if at_start else ABANDON_FUNCTION
+        self._declare(function, [], [], {})
+        self.call(function, [])
 
     def _field(self, name: str, position: int = 0) -> ir.Value:
         """Address of a field of the call context, or of one of its 64-bit elements."""

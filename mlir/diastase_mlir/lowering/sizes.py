@@ -48,7 +48,7 @@ def check_assumption(context: LoweringContext, assumption: Assumption) -> None:
     guard = create("scf.if", [], [failed], regions=2)
     with ir.InsertionPoint(guard.regions[0].blocks.append()):
         context.record_error(failed, ErrorCode.ASSUMPTION_FAILED, site, details)
-        context.leave()
+        context.leave(at_start=assumption.at_start)
         create("scf.yield", [], [])
 
 
