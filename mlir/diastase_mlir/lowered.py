@@ -16,6 +16,23 @@ import numpy as np
 from diastase_mlir.bindings import session
 from diastase_mlir.dialects import parse
 from diastase_runtime.abi import ArrayType, CallbackType, Site
+from diastase_runtime.errors import Span
+
+
+@dataclass(frozen=True)
+class HostEquation:
+    """An equation of the program that runs in Python, and why."""
+
+    primitive: str
+    reason: str
+    """Why it runs there, as a clause: `the user's own callback`."""
+    inputs: tuple[str, ...]
+    """Types of its operands, as JAX prints them: `float64[n,3]`."""
+    outputs: tuple[str, ...]
+    users_own: bool = False
+    """Whether the user wrote the Python function: `jax.pure_callback` and the like."""
+    span: Span | None = None
+    """The user's line."""
 
 
 @dataclass(frozen=True)
@@ -24,6 +41,8 @@ class HostCallback:
 
     type: CallbackType
     function: Callable[..., Sequence[np.ndarray]]
+    equation: HostEquation | None = None
+    """What it computes; unknown where no equation stands behind it."""
 
 
 @dataclass(frozen=True)
@@ -37,6 +56,8 @@ class LoweredModule:
     sites: tuple[Site, ...] = ()
     """Index: the `site` operand of operations that may fail at run time."""
     callbacks: tuple[HostCallback, ...] = ()
+    equations: int = 0
+    """How many equations the program has, those of nested jaxprs in place of the ones around."""
     uses_engine: bool = False
     fingerprint: str = ""
     """The same for modules that differ in locations only; empty where lowering did not say it."""

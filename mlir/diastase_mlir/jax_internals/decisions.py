@@ -242,5 +242,6 @@ for _primitive in (
     slicing.scatter_max_p,
     lax.argmax_p,
     lax.argmin_p,
+    lax.top_k_p,
 ):
     _assume_that_it_fits(_primitive)

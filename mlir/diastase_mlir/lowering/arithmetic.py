@@ -35,8 +35,8 @@ WIDENED = frozenset(
     acos acosh add asin asinh atan atan2 atanh bessel_i0e bessel_i1e cbrt cos cosh cumlogsumexp
     cumprod cumsum digamma div dot_general erf erf_inv erfc exp exp2 expm1 igamma igamma_grad_a
     igammac integer_pow lgamma log log1p logistic mul polygamma pow reduce_prod reduce_sum
-    regularized_incomplete_beta rem rsqrt sin sinh sqrt square sub tan tanh zeta
-    conv_general_dilated
+    reduce_window_sum regularized_incomplete_beta rem rsqrt select_and_scatter_add sin
+    sinh sqrt square sub tan tanh zeta conv_general_dilated
     """.split()
 )
 """Primitives whose 16-bit floats are computed in 32 bits."""

@@ -49,3 +49,8 @@ def is_complex(dtype: Any) -> bool:
 def is_unsigned(dtype: Any) -> bool:
     """Whether order comparisons are unsigned; as a signed number, the `i1` true is -1."""
     return element_name(dtype).startswith(("uint", "bool"))
+
+
+def is_known_empty(aval: Any) -> bool:
+    """Whether an array has a size that is known to be 0."""
+    return any(isinstance(size, int) and size == 0 for size in aval.shape)

@@ -5,7 +5,10 @@ may be of any type; unsigned ones travel as signless.
 """
 
 from collections.abc import Sequence
+from functools import partial
 from typing import Any
+
+from jax import lax
 
 from diastase_mlir import jax_internals
 from diastase_mlir.jax_internals import ir
@@ -101,8 +104,12 @@ def lower_reshape(
     context: LoweringContext, equation: Equation, operand: ir.Value, *_sizes: ir.Value
 ) -> list[ir.Value]:
     """The same elements under another shape."""
-    if equation.params.get("dimensions") is not None and equation.primitive.name == "reshape":
-        return NotImplemented
+    order = equation.params.get("dimensions") if equation.primitive.name == "reshape" else None
+    if order is not None:
+        plain = partial(lax.reshape, new_sizes=equation.avals_out[0].shape)
+        return context.lower_function(
+            lambda array: (plain(lax.transpose(array, order)),), equation.avals_in[:1], [operand]
+        )
     source, shape = equation.avals_in[0].shape, equation.avals_out[0].shape
     if tuple(source) == tuple(shape):
         return [operand]

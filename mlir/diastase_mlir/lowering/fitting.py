@@ -55,6 +55,11 @@ def _slice(equation: Equation) -> Pairs:
     yield from zip(limits, equation.params["start_indices"], strict=True)
 
 
+def _first(equation: Equation) -> Pairs:
+    axis = equation.params.get("axis", -1)
+    return [(equation.avals_in[0].shape[axis], equation.params["k"])]
+
+
 def _extreme(equation: Equation) -> Pairs:
     return [(equation.avals_in[0].shape[axis], 1) for axis in equation.params["axes"]]
 
@@ -73,6 +78,7 @@ _PARTS: Mapping[str, Callable[[Equation], Pairs]] = {
     "slice": _slice,
     "argmax": _extreme,
     "argmin": _extreme,
+    "top_k": _first,
     "reshape": _form,
     "squeeze": _form,
     **dict.fromkeys(
@@ -105,9 +111,9 @@ def lower_if_it_fits(
     lower: Callable[[], Sequence[Value]],
 ) -> Sequence[Value]:
     """What `lower` emits, run only if all parts fit."""
-    (aval,) = equation.avals_out
+    avals = equation.avals_out
     updated_by = _UPDATED_BY.get(equation.primitive.name)
-    part = aval if updated_by is None else equation.avals_in[updated_by]
+    part = avals[0] if updated_by is None else equation.avals_in[updated_by]
     nothing = [] if _PARTS[equation.primitive.name] is _form else _is_empty(context, part)
     construct = "reshape" if _PARTS[equation.primitive.name] is _form else "indexing"
     site = context.site(construct, equation.source_info)
@@ -119,13 +125,15 @@ def lower_if_it_fits(
 
     def otherwise() -> list[ir.Value]:
         if updated_by is not None:
-            return [context.typed(operands[0], aval)]
-        return [context.typed(_zeros(context, aval), aval)]
+            return [context.typed(operands[0], avals[0])]
+        return [context.typed(_zeros(context, aval), aval) for aval in avals]
 
     def regular() -> list[ir.Value]:
-        return [context.typed(context.value(result), aval) for result in lower()]
+        results = map(context.value, lower())
+        return [context.typed(value, aval) for value, aval in zip(results, avals, strict=True)]
 
-    return if_else(context, all_of(fits), [context.type_of(aval)], regular, otherwise)
+    types = [context.type_of(aval) for aval in avals]
+    return if_else(context, all_of(fits), types, regular, otherwise)
 
 
 def _is_empty(context: LoweringContext, aval: Any) -> list[ir.Value]:

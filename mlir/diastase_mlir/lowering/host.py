@@ -17,7 +17,7 @@ from jax.extend.core import ClosedJaxpr, Jaxpr
 
 from diastase_mlir import jax_internals
 from diastase_mlir.jax_internals import ir
-from diastase_mlir.lowered import HostCallback
+from diastase_mlir.lowered import HostCallback, HostEquation
 from diastase_mlir.lowering.array_types import array_type
 from diastase_mlir.lowering.buffers import allocate, as_tensor, filled
 from diastase_mlir.lowering.context import LoweringContext
@@ -35,8 +35,12 @@ def call_host(
     function: HostFunction,
     operands: Sequence[ir.Value],
     avals_in: Sequence[Any],
+    reason: str = "",
 ) -> list[ir.Value]:
-    """Call a Python function from numpy arrays to numpy arrays, at this point of the program."""
+    """Call a Python function from numpy arrays to numpy arrays, at this point of the program.
+
+    `reason` says why the equation runs in Python; without one the function is the user's own.
+    """
     inputs = [
         filled(to_signless(context.typed(value, aval)))
         for value, aval in zip(operands, avals_in, strict=True)
@@ -47,7 +51,15 @@ def call_host(
         tuple(array_type(aval) for aval in avals_in),
         tuple(array_type(aval) for aval in equation.avals_out),
     )
-    context.callbacks.append(HostCallback(callback_type, function))
+    described = HostEquation(
+        primitive=equation.primitive.name,
+        reason=reason or "the program's own callback",
+        inputs=tuple(aval.str_short() for aval in equation.avals_in),
+        outputs=tuple(aval.str_short() for aval in equation.avals_out),
+        users_own=not reason,
+        span=context.span,
+    )
+    context.callbacks.append(HostCallback(callback_type, function, described))
     site = context.site(equation.primitive.name, equation.source_info)
     arguments = [context.call_context, site, *inputs, *outputs]
     symbol = context.import_function(
@@ -65,7 +77,7 @@ def _allocate(context: LoweringContext, aval: Any) -> ir.Value:
 
 
 def run_on_host(
-    context: LoweringContext, equation: Equation, operands: Sequence[ir.Value]
+    context: LoweringContext, equation: Equation, operands: Sequence[ir.Value], reason: str
 ) -> list[ir.Value]:
     """Evaluate the equation's primitive by eager JAX when the program runs."""
     symbols = sorted(symbols_in(equation.params))
@@ -73,7 +85,7 @@ def run_on_host(
     size_aval = ShapedArray((), np.dtype(np.int64))
     avals_in = [*equation.avals_in, *[size_aval] * len(symbols)]
     function = _eager(equation, symbols)
-    return call_host(context, equation, function, [*operands, *sizes], avals_in)
+    return call_host(context, equation, function, [*operands, *sizes], avals_in, reason)
 
 
 def _eager(equation: Equation, symbols: Sequence[str]) -> HostFunction:

@@ -58,23 +58,25 @@ CHECKED_DIALECTS = ("stablehlo.", "chlo.", "mhlo.", "sdy.", "shape.")
 
 def lower_by_jax(
     context: LoweringContext, equation: Equation, operands: Sequence[ir.Value]
-) -> Sequence[ir.Value] | None:
-    """The results by JAX's rule; None, and nothing emitted, where that leads nowhere."""
+) -> Sequence[ir.Value] | str:
+    """The results by JAX's rule; a reason, and nothing emitted, where that leads nowhere."""
     before = context.snapshot()
     equation, operands = _with_ones(context, equation, operands)
     scratch = create("diastase.scratch", [], [], regions=1)
     block = scratch.regions[0].blocks.append()
+    results: list[ir.Value] = []
     try:
         with ir.InsertionPoint(block):
             results = list(jax_internals.lower_with_jax(context.module_context, equation, operands))
+        reason = _inconvertible(block)
     except DiastaseError:
         raise
-    except Exception:  # a rule may raise anything at all for what it cannot do
-        results = None
-    if results is None or not all(_is_convertible(operation) for operation in block):
+    except Exception as error:  # a rule may raise anything at all for what it cannot do
+        reason = f"JAX's rule for it raised {type(error).__name__}"
+    if reason:
         scratch.erase()
         context.restore(before)
-        return None
+        return reason
     for operation in list(block.operations):
         operation.move_before(scratch)
     scratch.erase()
@@ -104,8 +106,8 @@ def _with_ones(
     return replace(equation, avals_in=tuple(avals)), values
 
 
-def _is_convertible(operation: ir.OpView) -> bool:
-    """Whether the pipeline can convert an operation and all inside it."""
+def _inconvertible(block: ir.Block) -> str:
+    """Which operation in a block the pipeline cannot convert; empty if there is none."""
     unknown: list[str] = []
 
     def visit(inner: ir.Operation) -> ir.WalkResult:
@@ -114,8 +116,9 @@ def _is_convertible(operation: ir.OpView) -> bool:
             return ir.WalkResult.INTERRUPT
         return ir.WalkResult.ADVANCE
 
-    operation.operation.walk(visit)
-    return not unknown
+    for operation in block:
+        operation.operation.walk(visit)
+    return f"the compiler has no conversion for {unknown[0]}" if unknown else ""
 
 
 def _is_known(operation: ir.Operation) -> bool:

@@ -12,7 +12,7 @@ import jax.numpy as jnp
 from jax import lax
 
 from diastase_mlir.jax_internals import ir
-from diastase_mlir.lowering.array_types import is_complex, is_floating, is_unsigned
+from diastase_mlir.lowering.array_types import is_complex, is_floating, is_known_empty, is_unsigned
 from diastase_mlir.lowering.context import LoweringContext
 from diastase_mlir.lowering.loops import Values, for_each, for_range
 from diastase_mlir.lowering.operations import (
@@ -28,9 +28,9 @@ from diastase_mlir.lowering.operations import (
     to_signless,
 )
 from diastase_mlir.lowering.registry import Equation, lowers
+from diastase_mlir.lowering.scalar_functions import scalar_aval, scalar_function
 from diastase_mlir.lowering.tensors import (
     as_index,
-    box,
     element_type,
     empty,
     extract,
@@ -38,6 +38,7 @@ from diastase_mlir.lowering.tensors import (
     insert,
     unbox,
 )
+from diastase_mlir.lowering.windows import identity_of
 
 CUMULATIVE: dict[str, Callable[[Any, Any], Any]] = {
     "cumsum": lax.add,
@@ -56,8 +57,44 @@ CUMULATIVE: dict[str, Callable[[Any, Any], Any]] = {
 def lower_reduce(
     context: LoweringContext, equation: Equation, operand: ir.Value, *_rest: ir.Value
 ) -> list[ir.Value]:
-    """A reduction over no axes changes nothing; others are left to JAX's rule."""
-    return NotImplemented if len(equation.params["axes"]) else [operand]
+    """Over no axes, or of an array known to be empty; others are left to JAX's rule."""
+    if not len(equation.params["axes"]):
+        return [operand]
+    (aval,), (result,) = equation.avals_in[:1], equation.avals_out
+    name = equation.primitive.name
+    if not is_known_empty(aval) or (is_complex(aval.dtype) and name in _EXTREMES):
+        return NotImplemented
+    neutral = scalar_constant(context.element_type_of(result), _neutral(equation, result.dtype))
+    return [_filled(context, result, neutral)]
+
+
+_EXTREMES = ("reduce_max", "reduce_min")
+
+
+def _neutral(equation: Equation, dtype: Any) -> Any:
+    """What the reduction of nothing gives."""
+    kind = equation.primitive.name.removeprefix("reduce_")
+    if equation.primitive.name in _EXTREMES:
+        return identity_of(equation.primitive.name, dtype)
+    return {"prod": 1, "and": -1}.get(kind, 0)
+
+
+def _filled(context: LoweringContext, aval: Any, number: ir.Value) -> ir.Value:
+    return generate([context.size(size) for size in aval.shape], number.type, lambda _: number)
+
+
+@lowers("reduce")
+def lower_generic_reduce(
+    context: LoweringContext, equation: Equation, *operands: ir.Value
+) -> list[ir.Value]:
+    """Of arrays known to be empty: the initial values; others are left to JAX's rule."""
+    count = len(operands) // 2
+    if not is_known_empty(equation.avals_in[0]) or not equation.params["dimensions"]:
+        return NotImplemented
+    return [
+        _filled(context, aval, unbox(initial))
+        for aval, initial in zip(equation.avals_out, operands[count:], strict=True)
+    ]
 
 
 @lowers(*CUMULATIVE)
@@ -73,7 +110,7 @@ def lower_cumulative(
     others = [size for number, size in enumerate(sizes) if number != axis]
     last = index_binary("subi", as_index(sizes[axis]), index_constant(1))
     function = CUMULATIVE[equation.primitive.name]
-    combine = _traced(context, function, aval.update(shape=()))
+    combine = scalar_function(context, function, [scalar_aval(aval)] * 2)
 
     def along(position: Values, outer: Values) -> Values:
         def step(index: ir.Value, inner: Values) -> Values:
@@ -82,7 +119,7 @@ def lower_cumulative(
             where = _with_axis(position, axis, place)
             value = extract(operand, where)
             is_first = compare_integers("eq", index, index_constant(0))
-            total = select(is_first, value, combine(total, value))
+            total = select(is_first, value, *combine(total, value))
             return [total, insert(total, result, where)]
 
         initial = [scalar_constant(element, 0), *outer]
@@ -94,19 +131,6 @@ def lower_cumulative(
 def _with_axis(position: Sequence[ir.Value], axis: int, index: ir.Value) -> list[ir.Value]:
     """A position in all axes, from one in all axes but one."""
     return [*position[:axis], index, *position[axis:]]
-
-
-def _traced(
-    context: LoweringContext, function: Callable[[Any, Any], Any], scalar: Any
-) -> Callable[[ir.Value, ir.Value], ir.Value]:
-    """A binary JAX function as one on MLIR scalars."""
-
-    def apply(left: ir.Value, right: ir.Value) -> ir.Value:
-        operands = [context.typed(box(value), scalar) for value in (left, right)]
-        (result,) = context.lower_function(lambda *pair: (function(*pair),), [scalar] * 2, operands)
-        return unbox(result)
-
-    return apply
 
 
 @lowers("argmax", "argmin")

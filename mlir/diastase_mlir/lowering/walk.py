@@ -2,7 +2,8 @@
 
 1. a rule of ours (`registry`), after a change to 32 bits for 16-bit floats (`arithmetic`);
 2. a primitive that merely calls a jaxpr is replaced by that jaxpr;
-3. JAX's own rule, if all that it emits can be compiled further (`jax_rules`);
+3. JAX's own rule, if all that it emits can be compiled further (`jax_rules`); nothing is computed
+   where the results are known to be empty;
 4. the primitive is evaluated by eager JAX when the program runs (`host`).
 
 The last way always works, so nothing that JAX runs on the CPU is refused.
@@ -17,8 +18,10 @@ from diastase_mlir.errors import LoweringError
 from diastase_mlir.jax_internals import ir
 from diastase_mlir.lowering import (
     arrays,
+    bits,
     callbacks,
     control_flow,
+    convolution,
     counted_loops,
     indexing,
     linear_algebra,
@@ -26,21 +29,28 @@ from diastase_mlir.lowering import (
     quantum,
     random,
     reductions,
+    selection,
     sizes,
     sorting,
+    window_gradients,
+    windows,
 )
 from diastase_mlir.lowering.arithmetic import has_half_floats, lower_widened
+from diastase_mlir.lowering.array_types import is_known_empty
 from diastase_mlir.lowering.context import LoweringContext
 from diastase_mlir.lowering.fitting import lower_if_it_fits, undecided
 from diastase_mlir.lowering.host import run_on_host
 from diastase_mlir.lowering.jax_rules import lower_by_jax
 from diastase_mlir.lowering.registry import Equation, Value, rule_of
+from diastase_mlir.lowering.tensors import empty
 from diastase_runtime.errors import Span
 
 RULE_MODULES = (
     arrays,
+    bits,
     callbacks,
     control_flow,
+    convolution,
     counted_loops,
     indexing,
     linear_algebra,
@@ -48,8 +58,11 @@ RULE_MODULES = (
     quantum,
     random,
     reductions,
+    selection,
     sizes,
     sorting,
+    window_gradients,
+    windows,
 )
 """Imported so that their rules register themselves."""
 
@@ -69,7 +82,7 @@ CALLS = {
 }
 """Primitives that call a jaxpr on their operands, and the parameter that holds it."""
 
-LIBRARY_CALLS = frozenset({"fft", "top_k", "tridiagonal_solve"})
+LIBRARY_CALLS = frozenset({"fft", "tridiagonal_solve"})
 """Primitives that JAX's rules hand to a library of XLA's; not worth the attempt."""
 
 
@@ -106,13 +119,28 @@ def _lower(
     values = [context.value(value) for value in operands]
     if name in CALLS and CALLS[name] in equation.params:
         return context.lower_jaxpr(equation.params[CALLS[name]], values)
+    if not equation.effects and not _has_keys(equation) and _gives_nothing(equation):
+        return [_nothing(context, aval) for aval in equation.avals_out]
+    reason = "XLA has it in a library of its own"
     if name not in LIBRARY_CALLS:
         emitted = lower_by_jax(context, equation, values)
-        if emitted is not None:
+        if not isinstance(emitted, str):
             return emitted
+        reason = emitted
     if any(not hasattr(aval, "dtype") for aval in (*equation.avals_in, *equation.avals_out)):
         raise LoweringError(primitive=name, reason="it works on values that are not arrays")
-    return run_on_host(context, equation, values)
+    return run_on_host(context, equation, values, reason)
+
+
+def _gives_nothing(equation: Equation) -> bool:
+    """Whether all results are arrays that are known to be empty."""
+    avals = equation.avals_out
+    return bool(avals) and all(hasattr(a, "dtype") and is_known_empty(a) for a in avals)
+
+
+def _nothing(context: LoweringContext, aval: Any) -> ir.Value:
+    """An array without elements."""
+    return empty([context.size(size) for size in aval.shape], context.element_type_of(aval))
 
 
 def _has_keys(equation: Equation) -> bool:

@@ -1,0 +1,134 @@
+"""Rules about the bits of numbers: bitcasts, the upper half of a product, reduced precision."""
+
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax import lax
+
+from diastase_mlir.jax_internals import ir
+from diastase_mlir.lowering.array_types import is_complex, is_unsigned
+from diastase_mlir.lowering.context import LoweringContext
+from diastase_mlir.lowering.operations import (
+    binary,
+    create,
+    index_constant,
+    integer_type,
+    scalar_constant,
+    to_signless,
+)
+from diastase_mlir.lowering.registry import Equation, lowers
+from diastase_mlir.lowering.tensors import element_type, elementwise, extract, generate
+
+
+@lowers("bitcast_convert_type")
+def lower_bitcast_convert_type(
+    context: LoweringContext, equation: Equation, operand: ir.Value
+) -> list[ir.Value]:
+    """The same bits as numbers of another type; another width adds or takes the last axis."""
+    (source,), (result,) = equation.avals_in, equation.avals_out
+    operand, wanted = to_signless(operand), context.element_type_of(result)
+    if element_type(operand) == wanted:
+        return [operand]
+    if is_complex(source.dtype):
+        return NotImplemented
+    width, new_width = _bits(source.dtype), _bits(result.dtype)
+    if width == new_width:
+        return [elementwise(wanted, lambda number: _bitcast(number, wanted), operand)]
+    sizes = [context.size(size) for size in result.shape]
+    if width < new_width:
+        parts = new_width // width
+
+        def joined(position: list[ir.Value]) -> ir.Value:
+            pieces = [extract(operand, [*position, index_constant(n)]) for n in range(parts)]
+            return _bitcast(_joined(pieces, width, new_width), wanted)
+
+        return [generate(sizes, wanted, joined)]
+
+    def part(position: list[ir.Value]) -> ir.Value:
+        *outer, number = position
+        whole = _bitcast(extract(operand, outer), integer_type(width))
+        index = create("arith.index_cast", [whole.type], [number]).result
+        offset = binary("arith.muli", index, scalar_constant(whole.type, new_width))
+        shifted = binary("arith.shrui", whole, offset)
+        piece = create("arith.trunci", [integer_type(new_width)], [shifted]).result
+        return _bitcast(piece, wanted)
+
+    return [generate(sizes, wanted, part)]
+
+
+def _bits(dtype: Any) -> int:
+    return np.dtype(dtype).itemsize * 8
+
+
+def _bitcast(number: ir.Value, wanted: ir.Type) -> ir.Value:
+    """The same bits under another type of the same width."""
+    if number.type == wanted:
+        return number
+    return create("arith.bitcast", [wanted], [number]).result
+
+
+def _joined(pieces: list[ir.Value], width: int, new_width: int) -> ir.Value:
+    """Pieces as one integer, the first of them lowest (this is what memory looks like)."""
+    wide = integer_type(new_width)
+    total = scalar_constant(wide, 0)
+    for number, piece in enumerate(pieces):
+        bits = _bitcast(piece, integer_type(width))
+        extended = create("arith.extui", [wide], [bits]).result
+        offset = scalar_constant(wide, number * width)
+        total = binary("arith.ori", total, binary("arith.shli", extended, offset))
+    return total
+
+
+@lowers("mulhi")
+def lower_mulhi(
+    context: LoweringContext, equation: Equation, left: ir.Value, right: ir.Value
+) -> list[ir.Value]:
+    """The upper half of the product of two integers."""
+    aval = equation.avals_out[0]
+    element = context.element_type_of(aval)
+    name = "arith.mului_extended" if is_unsigned(aval.dtype) else "arith.mulsi_extended"
+
+    def upper(x: ir.Value, y: ir.Value) -> ir.Value:
+        return create(name, [element, element], [x, y]).results[1]
+
+    return [elementwise(element, upper, to_signless(left), to_signless(right))]
+
+
+@lowers("reduce_precision")
+def lower_reduce_precision(
+    context: LoweringContext, equation: Equation, operand: ir.Value
+) -> list[ir.Value]:
+    """Numbers rounded to fewer bits; StableHLO's operation would abort the passes."""
+    exponent, mantissa = (equation.params[f"{part}_bits"] for part in ("exponent", "mantissa"))
+
+    def reduce(number: jax.Array) -> tuple[jax.Array]:
+        return (_reduced(number, exponent, mantissa),)
+
+    return context.lower_function(reduce, equation.avals_in, [operand])
+
+
+def _reduced(number: jax.Array, exponent_bits: int, mantissa_bits: int) -> jax.Array:
+    """To the nearest, ties to even; too large becomes infinite, too small a zero; NaN stays."""
+    limits = jnp.finfo(number.dtype)
+    word = np.dtype(f"uint{limits.bits}").type
+    bits = lax.bitcast_convert_type(number, word)
+    dropped = limits.nmant - mantissa_bits
+    if dropped > 0:
+        last_kept = (bits >> word(dropped)) & word(1)
+        half = word((1 << (dropped - 1)) - 1)
+        bits = (bits + half + last_kept) & word(_mask(limits.bits) ^ _mask(dropped))
+    if exponent_bits < limits.nexp:
+        field = word(_mask(limits.nexp) << limits.nmant)
+        bias, new_bias = _mask(limits.nexp - 1), _mask(exponent_bits - 1)
+        exponent, sign = bits & field, bits & word(1 << (limits.bits - 1))
+        bits = jnp.where(exponent > word((bias + new_bias) << limits.nmant), sign | field, bits)
+        bits = jnp.where(exponent <= word((bias - new_bias) << limits.nmant), sign, bits)
+    rounded = lax.bitcast_convert_type(bits, number.dtype)
+    undefined = number if mantissa_bits > 0 else jnp.full_like(number, jnp.inf)
+    return jnp.where(jnp.isnan(number), undefined, rounded)
+
+
+def _mask(bits: int) -> int:
+    return (1 << bits) - 1
