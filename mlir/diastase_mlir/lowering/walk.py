@@ -18,6 +18,7 @@ from diastase_mlir.errors import LoweringError
 from diastase_mlir.jax_internals import ir
 from diastase_mlir.lowering import (
     arrays,
+    bit_generators,
     bits,
     callbacks,
     control_flow,
@@ -47,6 +48,7 @@ from diastase_runtime.errors import Span
 
 RULE_MODULES = (
     arrays,
+    bit_generators,
     bits,
     callbacks,
     control_flow,

@@ -106,6 +106,28 @@ def compare(compile_function):
 
 
 @pytest.fixture
+def compare_native(compare):
+    """`compare`, for what must not call Python when it runs."""
+
+    def check(function, *arguments):
+        compiled = compare(function, *arguments)
+        assert [one.equation for one in compiled.lowered.callbacks] == []
+
+    return check
+
+
+@pytest.fixture
+def compare_native_dynamic(compare_dynamic):
+    """`compare_dynamic`, for what must not call Python when it runs."""
+
+    def check(function, specs, argument_lists):
+        compiled = compare_dynamic(function, specs, argument_lists)
+        assert [one.equation for one in compiled.lowered.callbacks] == []
+
+    return check
+
+
+@pytest.fixture
 def compare_dynamic():
     """`compare_dynamic(function, specs, argument_lists)`: compiled once, run at several sizes.
 

@@ -1,0 +1,121 @@
+"""Convolutions of known, unknown and empty sizes, with all that `conv_general_dilated` takes."""
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from jax import lax
+
+FEW = settings(
+    max_examples=6, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck)
+)
+convolve = lax.conv_general_dilated
+
+
+def numbers(dtype, *shape):
+    random = np.random.default_rng(sum(shape))
+    values = random.integers(0, 5, shape)
+    if "complex" in dtype:
+        values = values + 1j * random.integers(-3, 3, shape)
+    return values.astype(jnp.dtype(dtype))
+
+
+axis = st.fixed_dictionaries(
+    {
+        "stride": st.integers(1, 3),
+        "padding": st.tuples(st.integers(-1, 3), st.integers(0, 2)),
+        "left": st.integers(1, 3),
+        "right": st.integers(1, 2),
+    }
+)
+layouts = st.sampled_from(
+    [("NCHW", "OIHW", "NCHW"), ("NHWC", "HWIO", "NHWC"), ("HNCW", "WOIH", "CHWN")]
+)
+groups = st.sampled_from([(1, 1), (2, 1), (1, 2)])
+
+
+@FEW
+@given(first=axis, second=axis, layout=layouts, groups=groups, unknown=st.sampled_from("NH"))
+def test_any_parameters(compare_native_dynamic, first, second, layout, groups, unknown):
+    feature_groups, batch_groups = groups
+    parameters = {
+        name: (first[key], second[key])
+        for name, key in (
+            ("window_strides", "stride"),
+            ("padding", "padding"),
+            ("lhs_dilation", "left"),
+            ("rhs_dilation", "right"),
+        )
+    }
+    # Batches in groups must be a multiple of them: then the unknown size is a spatial one.
+    unknown = "H" if batch_groups > 1 else unknown
+    extents = {"N": 2, "C": 4, "H": 5, "W": 4}
+    kernel = {"O": 4, "I": 4 // feature_groups, "H": 2, "W": 3}
+    shape = ", ".join("n" if name == unknown else str(extents[name]) for name in layout[0])
+
+    def function(x):
+        y = jnp.asarray(numbers("float64", *(kernel[name] for name in layout[1])))
+        return convolve(
+            x,
+            y,
+            **parameters,
+            dimension_numbers=layout,
+            feature_group_count=feature_groups,
+            batch_group_count=batch_groups,
+        )
+
+    arguments = [
+        [numbers("float64", *((extents | {unknown: size})[name] for name in layout[0]))]
+        for size in ((4, 5, 9) if unknown == "H" else (0, 1, 3))
+    ]
+    compare_native_dynamic(function, [("float64", shape)], arguments)
+
+
+@pytest.mark.parametrize(
+    "dtype", ["float16", "bfloat16", "float32", "complex64", "complex128", "int8", "uint16"]
+)
+def test_element_types(compare_native_dynamic, dtype):
+    def function(x, y):
+        same = convolve(x, y, (2,), "SAME")
+        if dtype in ("int8", "float16"):
+            wide = "int32" if dtype == "int8" else "float32"
+            return same, convolve(x, y, (1,), "SAME", preferred_element_type=wide)
+        return same
+
+    arguments = [[numbers(dtype, size, 2, 5), numbers(dtype, 3, 2, 2)] for size in (0, 1, 4)]
+    compare_native_dynamic(function, [(dtype, "n, 2, 5"), (dtype, "3, 2, 2")], arguments)
+
+
+def test_empty(compare_native):
+    kernel = np.ones((3, 2, 2))
+    padded = lambda x, y: convolve(x, y, (1,), ((1, 2),))  # noqa: E731
+    compare_native(padded, np.ones((0, 2, 4)), kernel)
+    compare_native(padded, np.ones((1, 2, 0)), kernel)
+    compare_native(padded, np.ones((1, 0, 4)), np.ones((3, 0, 2)))
+    compare_native(padded, np.ones((1, 2, 4)), np.ones((0, 2, 2)))
+
+
+def test_derivatives(compare_native_dynamic):
+    def function(x, y):
+        square = lambda x, y: (convolve(x, y, (2,), ((1, 1),)) ** 2).sum()  # noqa: E731
+        return jax.grad(square, (0, 1))(x, y)
+
+    arguments = [
+        [numbers("float64", size, 2, 7), numbers("float64", 3, 2, 3)] for size in (0, 1, 3)
+    ]
+    compare_native_dynamic(function, [("float64", "n, 2, 7"), ("float64", "3, 2, 3")], arguments)
+
+
+def test_transposed_and_patches(compare_native_dynamic):
+    def function(x, y):
+        layout = ("NWC", "WIO", "NWC")
+        return (
+            lax.conv_transpose(x, y, (2,), "SAME", dimension_numbers=layout),
+            lax.conv_general_dilated_patches(x, (2,), (1,), "SAME", dimension_numbers=layout),
+            jax.vmap(lambda row: jnp.convolve(row, y[:, 0, 0], "full"))(x[..., 0]),
+        )
+
+    arguments = [[numbers("float64", size, 6, 2), numbers("float64", 3, 2, 4)] for size in (1, 3)]
+    compare_native_dynamic(function, [("float64", "n, 6, 2"), ("float64", "3, 2, 4")], arguments)

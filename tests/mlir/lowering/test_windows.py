@@ -1,0 +1,149 @@
+"""Reductions over windows and their derivatives, of known, unknown and empty arrays."""
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from jax import lax
+
+FEW = settings(
+    max_examples=6, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck)
+)
+SIZES = (0, 1, 2, 3, 8)
+
+
+def numbers(dtype, *shape):
+    """Numbers with ties, and NaN where there are any."""
+    random = np.random.default_rng(sum(shape))
+    values = random.integers(0, 9, shape)
+    if jnp.issubdtype(dtype, jnp.floating):
+        values = np.where(values == 8, np.nan, values - 3.0)
+    return values.astype(jnp.dtype(dtype))
+
+
+axis = st.fixed_dictionaries(
+    {
+        "window": st.integers(1, 3),
+        "stride": st.integers(1, 3),
+        "padding": st.tuples(st.integers(-1, 3), st.integers(0, 3)),
+        "base": st.integers(1, 3),
+        "dilation": st.integers(1, 2),
+    }
+)
+
+
+def geometry(axes):
+    """What `reduce_window` takes, for axes after a first one that windows leave alone."""
+    columns = {name: tuple(one[name] for one in axes) for name in axes[0]}
+    return (
+        (1, *columns["window"]),
+        (1, *columns["stride"]),
+        ((0, 0), *columns["padding"]),
+        (1, *columns["base"]),
+        (1, *columns["dilation"]),
+    )
+
+
+def combined(a, b):
+    return (jnp.maximum(a[0], b[0]), a[1] + 2 * b[1])
+
+
+@FEW
+@given(axes=st.lists(axis, min_size=1, max_size=2))
+def test_any_geometry(compare_native_dynamic, axes):
+    shape = geometry(axes)
+
+    def function(a):
+        rows = a if len(axes) == 1 else a.reshape(a.shape[0], 3, 4)
+        return (
+            lax.reduce_window(rows, -jnp.inf, lax.max, *shape),
+            lax.reduce_window(rows, 0.0, lax.add, *shape),
+            lax.reduce_window(rows, 2.0, lambda x, y: x - 2 * y, *shape),
+            lax.reduce_window((rows, rows), (0.0, 1.0), combined, *shape),
+        )
+
+    columns = 4 if len(axes) == 1 else 12
+    arguments = [[numbers("float64", size, columns)] for size in SIZES]
+    compare_native_dynamic(function, [("float64", f"n, {columns}")], arguments)
+
+
+@pytest.mark.parametrize("padding", ["SAME", "VALID", ((2, 1),)])
+def test_window_along_an_unknown_size(compare_native_dynamic, padding):
+    def function(a):
+        return (
+            lax.reduce_window(a, -jnp.inf, lax.max, (3,), (2,), padding),
+            lax.reduce_window(a, jnp.inf, lax.min, (2,), (1,), padding),
+            lax.reduce_window(a, 0.0, lax.add, (3,), (1,), padding, None, (2,)),
+            lax.reduce_window(a, 1.0, lax.mul, (2,), (3,), padding),
+        )
+
+    arguments = [[numbers("float64", size)] for size in (3, 5, 6, 11)]
+    compare_native_dynamic(function, [("float64", "n")], arguments)
+
+
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16", "float32", "int8", "uint32", "bool"])
+def test_element_types(compare_native_dynamic, dtype):
+    def function(a):
+        least, most = (lax.reduce_min(a, (0, 1)), lax.reduce_max(a, (0, 1)))
+        extremes = [
+            lax.reduce_window(a, start, kind, (2, 2), (1, 1), "SAME")
+            for start, kind in ((least, lax.max), (most, lax.min))
+        ]
+        if dtype == "bool":
+            return (*extremes, lax.reduce_window(a, False, lax.bitwise_or, (2, 2), (1, 1), "SAME"))
+        zero = jnp.zeros((), dtype)
+        return (*extremes, lax.reduce_window(a, zero, lax.add, (2, 2), (1, 2), "SAME"))
+
+    arguments = [[numbers(dtype, size, 3)] for size in (1, 2, 5)]
+    compare_native_dynamic(function, [(dtype, "n, 3")], arguments)
+
+
+def test_complex_sums(compare_native_dynamic):
+    def function(a):
+        return lax.reduce_window(a, 0j, lax.add, (2,), (1,), ((1, 0),))
+
+    arguments = [[numbers("float64", size) * (1 + 2j)] for size in SIZES]
+    compare_native_dynamic(function, [("complex128", "n")], arguments)
+
+
+def pooled(kind, padding="SAME"):
+    start = -np.inf if kind is lax.max else np.inf
+    return lambda a: lax.reduce_window(a, start, kind, (1, 2, 3), (1, 2, 1), padding)
+
+
+@pytest.mark.parametrize("kind", [lax.max, lax.min])
+@pytest.mark.parametrize("padding", ["SAME", "VALID", ((0, 0), (1, 2), (0, 1))])
+def test_derivatives_of_extremes(compare_native_dynamic, kind, padding):
+    pool = pooled(kind, padding)
+
+    def function(a):
+        gradient = jax.grad(lambda x: (pool(x) ** 2).sum())
+        return (
+            gradient(jnp.where(jnp.isnan(a), -jnp.inf, a)),
+            # Which tangent a window with a NaN has depends on the order in which XLA goes.
+            jax.jvp(pool, (jnp.nan_to_num(a),), (jnp.cos(a),))[1],
+            jax.jvp(gradient, (jnp.nan_to_num(a),), (a + 1,))[1],
+        )
+
+    arguments = [[numbers("float64", size, 5, 4)] for size in (0, 1, 3)]
+    compare_native_dynamic(function, [("float64", "n, 5, 4")], arguments)
+
+
+def test_derivatives_of_extremes_of_known_sizes(compare_native):
+    pool = pooled(lax.max)
+    for dtype in ("bfloat16", "float32"):
+        a = numbers(dtype, 2, 5, 4)
+        compare_native(lambda x: jax.grad(lambda y: pool(y).sum())(x), a)
+    compare_native(lambda x: jax.grad(lambda y: pool(y).sum())(x), np.ones((0, 5, 4)))
+
+
+def test_derivative_along_an_unknown_size(compare_native_dynamic):
+    def function(a):
+        total = lambda x: lax.reduce_window(x, 0.0, lax.add, (3,), (2,), "SAME")  # noqa: E731
+        most = lambda x: lax.reduce_window(x, -jnp.inf, lax.max, (3,), (2,), "SAME")  # noqa: E731
+        return jax.grad(lambda x: (total(x) ** 2).sum() + most(x).sum())(a)
+
+    arguments = [[numbers("float64", size)] for size in (1, 2, 5, 8)]
+    compare_native_dynamic(function, [("float64", "n")], arguments)
