@@ -22,7 +22,7 @@ from diastase_mlir.errors import (
     UnsupportedTypeError,
 )
 from diastase_mlir.kernels import GATES
-from diastase_mlir.lowered import HostCallback, LoweredModule
+from diastase_mlir.lowered import HostCallback, HostEquation, LoweredModule
 from diastase_mlir.lowering.module import lower
 from diastase_mlir.options import CompileOptions
 from diastase_mlir.pipeline import PIPELINE
@@ -39,6 +39,7 @@ __all__ = [
     "CompileOptions",
     "DimensionBindings",
     "HostCallback",
+    "HostEquation",
     "LinkError",
     "LinkerNotFoundError",
     "LoweredModule",

@@ -58,6 +58,8 @@ class LoweredModule:
     callbacks: tuple[HostCallback, ...] = ()
     equations: int = 0
     """How many equations the program has, those of nested jaxprs in place of the ones around."""
+    native_equations: int = 0
+    """How many of them never call Python."""
     uses_engine: bool = False
     fingerprint: str = ""
     """The same for modules that differ in locations only; empty where lowering did not say it."""

@@ -27,6 +27,7 @@ from diastase.api.dynamic_dims import Family
 from diastase.api.errors import NotCallableError
 from diastase.api.options import QjitOptions, Target, read_options
 from diastase.api.promotion import promoted
+from diastase.api.report import Report
 from diastase.api.specialisations import (
     Arguments,
     Specialisations,
@@ -226,6 +227,13 @@ class QJIT(ProgramTexts):
     def lower(self, /, *args: Any, **kwargs: Any) -> Lowered:
         """Trace and lower in one step."""
         return self.trace(*args, **kwargs).lower()
+
+    def report(self) -> Report:
+        """Tell what became of the program compiled last: what runs on the host and why, times.
+
+        It prints as a short text; to iterate over it is to go through the equations on the host.
+        """
+        return self._latest("report").report()
 
     def eval_shape(self, /, *args: Any, **kwargs: Any) -> Any:
         """Types of the results for these arguments, without compiling."""

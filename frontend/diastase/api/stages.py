@@ -19,6 +19,7 @@ from diastase.api.calls import PreparedCall
 from diastase.api.costs import MemoryStatistics, bytes_of, cost_of
 from diastase.api.errors import InvalidOptionError
 from diastase.api.matching import check_arguments
+from diastase.api.report import Report, report_of
 from diastase.api.size_patterns import SizePattern
 from diastase.tracing.explicit import derive_explicit
 from diastase.tracing.trace import TracedProgram
@@ -112,6 +113,10 @@ class Traced(Stage):
         """What the program takes to be so: `n >= 2`; where it is not, another one is compiled."""
         return tuple(assumption.text for assumption in self.traced.program.assumptions)
 
+    def report(self) -> Report:
+        """Tell what becomes of the program in lowering: what is native, what runs on the host."""
+        return self.lower().report()
+
     def lower(self) -> "Lowered":
         """Translate the jaxpr to MLIR: StableHLO, control flow, the quantum dialect."""
         return Lowered(self.interface, self.traced, lower(self.traced.program))
@@ -146,6 +151,11 @@ class Lowered(Stage):
                     value=repr(stage),
                     allowed="'stablehlo', 'llvm_dialect' or 'llvm_ir'",
                 )
+
+    def report(self) -> Report:
+        """Tell what became of the program: what is native, what runs on the host, and why."""
+        names = self.interface.argument_names
+        return report_of(self._title(), self.traced, names, self.module)
 
     def compile(self) -> "Compiled":
         """Compile to a shared library for this machine, and load it."""
@@ -207,6 +217,11 @@ class Compiled(Stage):
     def timings(self) -> Mapping[str, float]:
         """Seconds that each stage of the compilation took, in order; few where the cache helped."""
         return self.compilation.timings
+
+    def report(self) -> Report:
+        """Tell what became of the program: what runs on the host and why, sizes, times."""
+        names = self.interface.argument_names
+        return report_of(self._title(), self.traced, names, self.module, self.compilation)
 
     def memory_analysis(self) -> MemoryStatistics:
         """Sizes of arguments, results and machine code."""

@@ -13,7 +13,7 @@ import numpy as np
 from diastase_mlir.errors import CallbackResultError
 from diastase_mlir.jax_internals import ir, is_symbolic
 from diastase_mlir.lowering.context import LoweringContext
-from diastase_mlir.lowering.host import call_host
+from diastase_mlir.lowering.host import call_host, run_on_host
 from diastase_mlir.lowering.registry import Equation, lowers
 from diastase_runtime.errors import Span
 
@@ -33,6 +33,14 @@ def lower_callback(
         return _promised(jax.tree.leaves(results), avals, span)
 
     return call_host(context, equation, call, operands, equation.avals_in)
+
+
+@lowers("debug_print")
+def lower_debug_print(
+    context: LoweringContext, equation: Equation, *operands: ir.Value
+) -> list[ir.Value]:
+    """The user's text, formatted and printed by JAX."""
+    return run_on_host(context, equation, operands)
 
 
 def _known_size(declared: Any, found: int) -> int:

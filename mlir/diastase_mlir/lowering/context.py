@@ -76,6 +76,10 @@ class LoweringContext:
         self._lower_equation = lower_equation
         self._imported: dict[str, ir.Operation] = {}
         self._call_context: ir.Value | None = None
+        self._of_the_program = True
+        self._has_inner = False
+        self._calls_python: dict[int, bool] = {}
+        """For each equation of the program (not those that rules make), whether it calls Python."""
 
     # --- types and values ------------------------------------------------------------------------
 
@@ -149,7 +153,11 @@ class LoweringContext:
         self, jaxpr: Any, constants: Sequence[ir.Value], operands: Sequence[ir.Value]
     ) -> list[ir.Value]:
         """The same for JAX's rules (`jax_internals.Walker`), which deal in MLIR values only."""
-        return [self.value(result) for result in self._lower_open(jaxpr, constants, operands)]
+        outer, self._of_the_program = self._of_the_program, False
+        try:
+            return [self.value(result) for result in self._lower_open(jaxpr, constants, operands)]
+        finally:
+            self._of_the_program = outer
 
     def _lower_open(
         self, jaxpr: Any, constants: Sequence[Value], operands: Sequence[Value]
@@ -174,11 +182,29 @@ class LoweringContext:
         for jax_equation in jaxpr.eqns:
             equation = _equation(jax_equation)
             inputs = [read(atom) for atom in jax_equation.invars]
-            with jax_internals.equation_manager(jax_equation):
+            with jax_internals.equation_manager(jax_equation), self._counting(jax_equation):
                 results = self._lower_equation(self, equation, inputs)
             for variable, result in zip(jax_equation.outvars, results, strict=True):
                 write(variable, result)
         return [read(atom) for atom in jaxpr.outvars]
+
+    @contextmanager
+    def _counting(self, equation: Any) -> Generator[None]:
+        """Note what is lowered inside as one equation, unless there are equations within it."""
+        if not self._of_the_program:
+            yield
+            return
+        before, self._has_inner = len(self.callbacks), False
+        yield
+        if not self._has_inner:
+            calls = len(self.callbacks) > before
+            self._calls_python[id(equation)] = self._calls_python.get(id(equation), False) or calls
+        self._has_inner = True
+
+    def equation_counts(self) -> tuple[int, int]:
+        """How many equations the program has, and how many of them never call Python."""
+        calls = self._calls_python.values()
+        return len(calls), len(calls) - sum(calls)
 
     def lower_function(
         self, function: Callable[..., Any], avals: Sequence[Any], operands: Sequence[ir.Value]

@@ -77,7 +77,7 @@ def _allocate(context: LoweringContext, aval: Any) -> ir.Value:
 
 
 def run_on_host(
-    context: LoweringContext, equation: Equation, operands: Sequence[ir.Value], reason: str
+    context: LoweringContext, equation: Equation, operands: Sequence[ir.Value], reason: str = ""
 ) -> list[ir.Value]:
     """Evaluate the equation's primitive by eager JAX when the program runs."""
     symbols = sorted(symbols_in(equation.params))
