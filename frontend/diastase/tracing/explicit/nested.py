@@ -24,7 +24,7 @@ from diastase.tracing.explicit.equations import (
 from diastase.tracing.explicit.model import ExplicitEquation, ExplicitJaxpr
 from diastase.tracing.explicit.scope import Scope
 from diastase.tracing.explicit.types import Atom, ExplicitVariable, size_atom, size_type
-from diastase_mlir.jax_internals import is_symbolic
+from diastase_mlir.jax_internals import is_symbolic, scan_counts
 
 
 @dataclass
@@ -78,7 +78,7 @@ def translate_nested(scope: Scope, equation: Any) -> None:
 
     operands = [scope.atom(operand) for operand in equation.invars]
     parameters = Parameters(scope, inside)
-    own = without_result_types(equation.params)
+    own = _with_counts(equation)
     params = {name: parameters.explicit(value) for name, value in own.items()}
     captured = list(dict.fromkeys(size for part in nested for size in part.scope.captured))
     sizes = [scope.held(size) for size in captured]
@@ -92,7 +92,7 @@ def translate_nested(scope: Scope, equation: Any) -> None:
     def finish(value: Any) -> Any:
         if not isinstance(value, Nested):
             return map_parts(finish, value)
-        count = constants.counted(equation.params)
+        count = constants.counted(own)
         return value.finish(captured, count, [_size_at(value.outputs, *at) for at in places])
 
     params = {name: finish(value) for name, value in params.items()}
@@ -100,6 +100,15 @@ def translate_nested(scope: Scope, equation: Any) -> None:
     _record(
         scope, equation, operands, constants.position, sizes, parameters.sizes, implicit, params
     )
+
+
+def _with_counts(equation: Any) -> dict[str, Any]:
+    """The parameters; of a scan, with its numbers of operands, which jax 0.12 keeps otherwise."""
+    params = without_result_types(equation.params)
+    if equation.primitive.name == "scan":
+        params = {name: value for name, value in params.items() if name not in ("ft_in", "ft_out")}
+        params["num_consts"], params["num_carry"] = scan_counts(equation.params)
+    return params
 
 
 def _record(
