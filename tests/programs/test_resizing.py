@@ -4,12 +4,17 @@ Outside of a compiled function our control flow is plain Python on eager arrays:
 its own reference. Each is compiled once and run at several sizes.
 """
 
+import resource
+from pathlib import Path
+
 import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
 
 from diastase import cond, for_loop, qjit, switch, while_loop
+from diastase.tracing.control_flow_errors import ResizingError
+from diastase_runtime.errors import AssumptionError
 
 SIZES = (0, 1, 2, 3, 8)
 """Small, as JAX compiles each operation anew for each size that a plain loop goes through."""
@@ -236,11 +241,59 @@ def the_condition_captures(n):
 
 
 def doubles_to_a_size(n):
-    @while_loop(lambda x: jnp.asarray(x.shape[0]) < 20, allow_array_resizing=True)
+    @while_loop(lambda x: x.shape[0] < 20, allow_array_resizing=True)
     def loop(x):
         return jnp.concatenate([x, x + 1])
 
     return loop(jnp.arange(3))[:n]
+
+
+def asks_for_a_size_in_a_branch(n):
+    @for_loop(0, n, 1)
+    def loop(i, x):
+        @cond(x.shape[0] >= 4)
+        def cut():
+            return x[:-2]
+
+        @cut.else_if((x.shape[0] == 2) & (i != 1))
+        def double():
+            return jnp.concatenate([x, x])
+
+        @cut.otherwise
+        def extend():
+            return jnp.concatenate([x, jnp.full(2, i)])
+
+        return cut()
+
+    return loop(jnp.arange(n))
+
+
+def sorts_what_grows(n):
+    @for_loop(0, n, 1)
+    def loop(i, x):
+        y = jnp.sort(jnp.concatenate([x, jnp.full(1, -i)]))
+        return jnp.cumsum(y)[jnp.argsort(-y)]
+
+    return loop(jnp.arange(n))
+
+
+def solves_what_grows(n):
+    @for_loop(0, 3, 1)
+    def loop(i, x):
+        m = jnp.eye(x.shape[0] + 1) * 2
+        return jnp.linalg.solve(m, jnp.concatenate([x, jnp.ones(1)]))
+
+    return loop(jnp.ones(n))
+
+
+def inside_loops_and_branches_of_jax(n):
+    def grown(x):
+        return for_loop(0, 3, 1)(lambda i, y: jnp.concatenate([y, y[:1]]))(x)
+
+    total = jax.lax.fori_loop(0, n, lambda i, c: c + grown(jnp.ones(n)).sum(), 0.0)
+    stacked = jax.lax.scan(lambda c, x: (c, grown(jnp.ones(n) * x).sum()), 0, jnp.arange(n))[1]
+    chosen = jax.lax.cond(n > 2, lambda: grown(jnp.ones(n)).sum(), lambda: 0.0)
+    return total, stacked, chosen, jax.jit(grown)(jnp.arange(n))
 
 
 # --- branches ------------------------------------------------------------------------------------
@@ -315,7 +368,8 @@ PROGRAMS = [
     counts_down, keeps_a_common_size, meets_a_captured_array, one_size_stays_and_one_changes, swaps,
     grows_a_square, carries_a_size, captures_from_outside, carries_a_tree, uses_the_results_size,
     keys, drops_from_the_end, the_condition_captures, doubles_to_a_size, branches, cases,
-    nested_branches, alternates, nests, rotates, only_a_default,
+    nested_branches, asks_for_a_size_in_a_branch, sorts_what_grows, solves_what_grows,
+    inside_loops_and_branches_of_jax, alternates, nests, rotates, only_a_default,
 ]  # fmt: skip
 
 
@@ -342,3 +396,129 @@ def test_branches_of_different_sizes_and_dtypes():
 def test_a_loop_over_the_index_gives_its_last_size():
     sizes = {n: qjit(becomes_the_index)(n).shape for n in (1, 2, 7)}
     assert sizes == {1: (0,), 2: (1,), 7: (6,)}
+
+
+# --- the programs of the specification that carry several arrays ---------------------------------
+
+
+def test_separate_dimensions_as_specified():
+    """`experimental_preserve_dimensions=False`: equal sizes are a coincidence."""
+
+    def program(sz, preserve, change):
+        @for_loop(0, 10, 1, experimental_preserve_dimensions=preserve)
+        def loop(i, a, b, b_):
+            return a, b, jnp.concatenate([b_, a]) if change else b_
+
+        a0, b0 = jnp.ones(sz), jnp.ones([sz + 1], dtype=float)
+        return loop(a0, b0, b0)
+
+    for sz in SIZES:
+        found = qjit(lambda n: program(n, False, True))(sz)
+        assert [array.shape for array in found] == [(sz,), (sz + 1,), (11 * sz + 1,)]
+        found = qjit(lambda n: program(n, False, False))(sz)
+        assert [array.shape for array in found] == [(sz,), (sz + 1,), (sz + 1,)]
+    with pytest.raises(ResizingError, match="b and b_ of for_loop come in with the same size"):
+        qjit(lambda n: program(n, True, True))(3)
+
+
+# --- what is assumed while a body is traced ------------------------------------------------------
+
+
+def test_a_question_about_a_size_that_turns_out_to_change_is_forgotten():
+    """The body is first traced with the size that comes in, about which nothing is assumed."""
+    traced = qjit(asks_for_a_size_in_a_branch).trace(3)
+    assert traced.assumptions == ()
+
+
+def test_a_question_of_python_about_a_size_that_changes():
+    """`if` can only be answered for one iteration; where it holds for all, it is right."""
+
+    @qjit
+    def program(n):
+        @for_loop(0, n, 1)
+        def loop(i, x):
+            y = jnp.concatenate([x, x])
+            return y[1:] if x.shape[0] > 1 else y
+
+        return loop(jnp.ones(n + 1))
+
+    assert [program(n).shape for n in (1, 2, 3)] == [(3,), (9,), (25,)]
+
+
+def test_a_question_of_python_with_different_answers():
+    @qjit
+    def program(n):
+        @for_loop(0, n, 1)
+        def loop(i, x):
+            return jnp.concatenate([x, x]) if x.shape[0] < 3 else x[1:]
+
+        return loop(jnp.ones(n))
+
+    with pytest.raises(AssumptionError, match="< 3"):
+        program(2)
+
+
+# --- memory --------------------------------------------------------------------------------------
+
+
+def resident():
+    """Bytes of memory that this process uses."""
+    pages = int(Path("/proc/self/statm").read_text().split()[1])
+    return pages * resource.getpagesize()
+
+
+@qjit
+def churn(count, length):
+    """Grow and shrink between nothing and `length` elements; how many there were in all."""
+
+    @for_loop(0, count, 1, allow_array_resizing=True)
+    def loop(i, x, total):
+        @cond(x.shape[0] < length)
+        def grow():
+            return jnp.concatenate([x, x, jnp.full(3, i * 1.0)])
+
+        @grow.otherwise
+        def shrink():
+            return x[: x.shape[0] // 7]
+
+        x = grow()
+        return x, total + x.shape[0]
+
+    return loop(jnp.zeros(0), 0)[1]
+
+
+@pytest.mark.skipif(not Path("/proc/self/statm").exists(), reason="needs /proc")
+def test_each_iteration_frees_its_memory():
+    sizes, total = 0, 0
+    for _ in range(1000):
+        sizes = 2 * sizes + 3 if sizes < 5000 else sizes // 7
+        total += sizes
+    assert churn(1000, 5000) == total
+    before = resident()
+    allocated = int(churn(100_000, 5000)) * 8
+    assert allocated > 1e9
+    assert resident() - before < 20e6
+
+
+@pytest.mark.skipif(not Path("/proc/self/statm").exists(), reason="needs /proc")
+def test_each_call_frees_its_memory():
+    churn(50, 20_000)
+    before = resident()
+    for _ in range(3000):
+        churn(50, 20_000)
+    assert resident() - before < 20e6
+
+
+def test_the_arrays_of_the_caller_are_not_written():
+    @qjit
+    def program(array, count):
+        @for_loop(0, count, 1, allow_array_resizing=True)
+        def loop(i, x):
+            return cond(i > 0)(lambda: x[1:]).otherwise(lambda: x)().at[0].set(9.0)
+
+        return loop(array)
+
+    given = np.arange(4.0)
+    results = [np.asarray(program(given, count)) for count in (0, 1, 2, 3)]
+    np.testing.assert_array_equal(given, np.arange(4.0))
+    assert [list(result) for result in results] == [[0, 1, 2, 3], [9, 1, 2, 3], [9, 2, 3], [9, 3]]

@@ -18,15 +18,17 @@ answer that is right for some, since each failed check is another compilation.
 """
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from diastase.errors import UndecidableDimensionError
 from diastase.primitives.sizes import assume
+from diastase.tracing.comparisons import SizeComparisons
 from diastase_mlir.diagnostics import user_span
 from diastase_mlir.jax_internals import (
     SizeScope,
+    current_trace,
     dimension_symbols,
     enclosing_traces,
     evaluate_dimension,
@@ -66,6 +68,40 @@ class Assumptions:
     """By question: what to answer, whatever the example says."""
     made: list[Assumption] = field(default_factory=list)
     _answered: dict[str, bool] = field(default_factory=dict)
+    _comparisons: SizeComparisons = field(default_factory=SizeComparisons)
+
+    def compared(self, left: Any, comparison: str, right: Any) -> Any | None:
+        """A comparison in the user's code as a value, unless the arguments answer it."""
+        if all(self.symbols[name].is_argument for name in {*_names(left), *_names(right)}):
+            return None
+        return self._comparisons.value(left, comparison, right)
+
+    def truth(self, value: Any) -> bool | None:
+        """The answer to the question that a traced boolean is, None if it is something else."""
+        return self._comparisons.truth(value, self)
+
+    def undo(self) -> Callable[[], None]:
+        """What forgets all that is assumed from here on, for a trace that is given up.
+
+        Where an assumption has been recorded in a trace that goes on, it does nothing.
+        """
+        made, answered, knowledge = len(self.made), dict(self._answered), self.scope.knowledge()
+
+        def forget() -> None:
+            if all(self._is_given_up(assumption) for assumption in self.made[made:]):
+                del self.made[made:]
+                self._answered = answered
+                self.scope.go_back_to(knowledge)
+
+        return forget
+
+    def _is_given_up(self, assumption: Assumption) -> bool:
+        """Whether no trace that goes on has a check of an assumption."""
+        if assumption.at_start:
+            return True
+        names = {*_names(assumption.left), *_names(assumption.right)}
+        recorded_in = innermost([self.symbols[name].trace for name in names])
+        return all(recorded_in is not trace for trace in enclosing_traces(current_trace()))
 
     def at_least(self, left: Any, right: Any) -> bool:
         """Whether `left >= right`, from now on."""

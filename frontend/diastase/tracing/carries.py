@@ -30,7 +30,14 @@ from diastase.tracing.control_flow_errors import (
 )
 from diastase.tracing.leaves import Leaves, flatten, type_name
 from diastase.tracing.regions import Region, trace_region
-from diastase.tracing.resizing import Axis, FreshSizes, SizePattern, grouped, same_size
+from diastase.tracing.resizing import (
+    Axis,
+    FreshSizes,
+    SizePattern,
+    dimension_table,
+    grouped,
+    same_size,
+)
 from diastase_mlir.diagnostics import user_span
 from diastase_mlir.jax_internals import convert_outputs, is_symbolic
 
@@ -70,6 +77,7 @@ def stable_body(loop: Loop, leading: list[Any], carry: Leaves) -> StableBody:
     """Trace the body, `leading` the types of arguments that are not carried."""
     changing: frozenset[Axis] = frozenset()
     while True:
+        forget_assumptions = dimension_table().assumptions.undo()
         pattern = _pattern(loop, carry.avals, changing)
         region = _trace_body(loop, leading, carry, pattern.fresh(carry.avals))
         returned = region.result_avals
@@ -78,6 +86,7 @@ def stable_body(loop: Loop, leading: list[Any], carry: Leaves) -> StableBody:
         if promoted is carry and changed == changing:
             break
         carry, changing = promoted, changed
+        forget_assumptions()
     _check_types(loop, carry, returned, pattern)
     if not loop.options.resizes:
         _check_sharing(loop, carry, returned, pattern)

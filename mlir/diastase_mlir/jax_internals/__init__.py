@@ -103,8 +103,12 @@ from diastase_mlir.jax_internals.values import (
     scan_counts,
     threefry2x32,
 )
+from diastase_mlir.jax_internals.values_of_comparisons import (
+    COMPARISONS,
+)
 
 __all__ = [
+    "COMPARISONS",
     "HOOK_POINTS",
     "ArrayImpl",
     "HookPoint",

@@ -10,7 +10,8 @@ able to compare. In a thread inside `answering`, a `Decider` is asked instead, w
 - asked by JAX's machinery (caches, hashing, `definitely_equal`): nobody. False means there "not
   known to be equal", and is right for every size.
 
-Comparisons of sizes that are none of ours are JAX's.
+A comparison in the user's code may become a value instead (`values_of_comparisons`). Comparisons
+of sizes that are none of ours are JAX's.
 """
 
 # Private names are what this package is for.
@@ -30,9 +31,14 @@ from jax._src.lax import lax, slicing
 
 from diastase_mlir.jax_internals.askers import asker_of
 from diastase_mlir.jax_internals.dimensions import SizeScope, lower_bound
+from diastase_mlir.jax_internals.values_of_comparisons import (
+    ORDERINGS,
+    Comparing,
+    value_of_comparison,
+)
 
 
-class Decider(Protocol):
+class Decider(Comparing, Protocol):
     """Answers for one trace, and remembers what it has answered."""
 
     def at_least(self, left: Any, right: Any) -> bool:
@@ -146,12 +152,39 @@ def _are_equal(size: Any, other: Any, frame: Any) -> bool:
     return (decider.equal if asker == "library" else decider.must_be_equal)(size, other)
 
 
-def _size_equals(size: Any, other: Any) -> bool:
-    return _jax_equals(size, other) or _are_equal(size, other, sys._getframe(1))
+def _size_equals(size: Any, other: Any) -> Any:
+    if _jax_equals(size, other):
+        return True
+    frame = sys._getframe(1)
+    value = value_of_comparison(_undecided.decider, size, "==", other, frame)
+    return _are_equal(size, other, frame) if value is None else value
 
 
-def _size_differs(size: Any, other: Any) -> bool:
-    return not (_jax_equals(size, other) or _are_equal(size, other, sys._getframe(1)))
+def _size_differs(size: Any, other: Any) -> Any:
+    if _jax_equals(size, other):
+        return False
+    frame = sys._getframe(1)
+    value = value_of_comparison(_undecided.decider, size, "!=", other, frame)
+    return not _are_equal(size, other, frame) if value is None else value
+
+
+def _ordering(comparison: str) -> Callable[[Any, Any], Any]:
+    original = getattr(shape_poly._DimExpr, f"__{ORDERINGS[comparison].__name__}__")
+
+    def compare(size: Any, other: Any) -> Any:
+        value = value_of_comparison(_undecided.decider, size, comparison, other, sys._getframe(1))
+        return original(size, other) if value is None else value
+
+    return compare
+
+
+_jax_truth: Any = core.ShapedArray._bool
+
+
+def _truth(aval: Any, tracer: Any) -> bool:
+    decider = _undecided.decider
+    answer = None if decider is None else decider.truth(tracer)
+    return _jax_truth(aval, tracer) if answer is None else answer
 
 
 def _size_is_not_zero(size: Any) -> bool:
@@ -225,6 +258,10 @@ _dimension_class: Any = shape_poly._DimExpr
 _dimension_class.__eq__ = _size_equals
 _dimension_class.__ne__ = _size_differs
 _dimension_class.__bool__ = _size_is_not_zero
+for _comparison, _function in ORDERINGS.items():
+    setattr(_dimension_class, f"__{_function.__name__}__", _ordering(_comparison))
+_array_class: Any = core.ShapedArray
+_array_class._bool = _truth
 shape_poly._geq_decision = _geq_decision
 partial_eval._cached_abstract_eval = _abstract_eval
 lax._try_broadcast_shapes = _broadcast

@@ -124,6 +124,15 @@ class SizeScope(shape_poly.SymbolicScope):
         for constraint in constraints:
             self.learn_not_negative(constraint.diff)
 
+    def knowledge(self) -> Any:
+        """All that has been learnt, for `go_back_to`."""
+        return list(self._explicit_constraints), dict(self._equal_to), list(self._zeros)
+
+    def go_back_to(self, knowledge: Any) -> None:
+        """Know what was known before."""
+        self._explicit_constraints, self._equal_to, self._zeros = knowledge
+        self._forget_decisions()
+
     def _forget_decisions(self) -> None:
         self._decision_initial_state = None
         self._bounds_cache.clear()
