@@ -10,6 +10,7 @@ from typing import Any
 
 from diastase.api.errors import RecompilationWarning
 from diastase.api.specialisations import Arguments, types_key
+from diastase.tracing.signatures import Signature
 from diastase_mlir.diagnostics import is_user_file
 
 _RECOMPILING = "Provided arguments did not match declared signature, recompiling..."
@@ -24,6 +25,12 @@ class Declaration:
     """Parameters to which a `functools.partial` gave a value by name."""
     types: Hashable
 
+    @staticmethod
+    def of(signature: Signature, arguments: Arguments) -> "Declaration":
+        """What is declared, of a function whose types all are."""
+        assert signature.parameters is not None
+        return Declaration(signature.parameters, signature.bound_names, _strong(arguments))
+
     def in_place(
         self, args: tuple[Any, ...], kwargs: dict[str, Any]
     ) -> tuple[tuple[Any, ...], dict[str, Any]]:
@@ -36,17 +43,14 @@ class Declaration:
 
     def warn_unless_met(self, arguments: Arguments) -> None:
         """Warn of a recompilation; weak types alone are no reason to, nor are JAX's settings."""
-        if declared_types(arguments) != self.types:
+        if _strong(arguments) != self.types:
             warnings.warn(_RECOMPILING, RecompilationWarning, stacklevel=_level_of_the_user())
 
 
-def declared_types(arguments: Arguments) -> Hashable:
-    """The types of arguments, all of them strong."""
-    return arguments.tree, types_key([_strong(aval) for aval in arguments.avals])
-
-
-def _strong(aval: Any) -> Any:
-    return aval.update(weak_type=False) if aval.weak_type else aval
+def _strong(arguments: Arguments) -> Hashable:
+    """The types of arguments, none of them weak."""
+    avals = [aval.update(weak_type=False) for aval in arguments.avals]
+    return arguments.tree, types_key(avals)
 
 
 def _level_of_the_user() -> int:

@@ -22,6 +22,7 @@ from collections.abc import Callable, Iterator, Sequence, Set
 from dataclasses import dataclass, field
 from typing import Any
 
+import numpy as np
 from jax.core import ShapedArray
 
 from diastase.api.size_patterns import SizePattern
@@ -84,6 +85,38 @@ class Family:
         compiled = compile_for(avals)
         self._learnt = learnt  # not before: from a call that is wrong nothing is learnt
         return compiled
+
+
+class NotForTheseSizes(Exception):
+    """A program of dynamic sizes cannot be made for the sizes at hand."""
+
+
+@dataclass
+class FallingBack:
+    """A call of programs of dynamic sizes; of static ones where there can be no other."""
+
+    dynamic: Callable[[Sequence[Any]], Any]
+    """Raises `NotForTheseSizes`."""
+    compile_static: Callable[[Sequence[Any]], Any]
+    _static: dict[Any, Any] = field(default_factory=dict)
+    """By shapes: what is compiled for them alone."""
+
+    def __call__(self, leaves: Sequence[Any]) -> Any:
+        """Run the program for these sizes."""
+        if self._static:
+            static = self._static.get(_shapes(leaves))
+            if static is not None:
+                return static(leaves)
+        try:
+            return self.dynamic(leaves)
+        except NotForTheseSizes:
+            pass
+        static = self._static.setdefault(_shapes(leaves), self.compile_static(leaves))
+        return static(leaves)
+
+
+def _shapes(leaves: Sequence[Any]) -> tuple[tuple[int, ...], ...]:
+    return tuple(np.shape(leaf) for leaf in leaves)
 
 
 @dataclass

@@ -12,7 +12,7 @@ of ours has settings of its own in `trace_context()`, so no key made within one 
 
 import functools
 import weakref
-from collections.abc import Callable, Hashable, Iterable, Sequence
+from collections.abc import Callable, Hashable, Iterable
 from dataclasses import replace
 from pathlib import Path
 from types import MethodType
@@ -20,24 +20,13 @@ from typing import Any, Literal, TextIO, overload
 
 import jax
 
-from diastase.api.assumed import Answers, AssumedCall, Recompile
-from diastase.api.calls import LEAF_KEYS, PreparedCall, leaf_key
-from diastase.api.declared import Declaration, declared_types
-from diastase.api.dynamic_dims import Family
+from diastase.api.calls import LEAF_KEYS, leaf_key
+from diastase.api.declared import Declaration
 from diastase.api.errors import NotCallableError
 from diastase.api.options import QjitOptions, Target, read_options
-from diastase.api.promotion import promoted
-from diastase.api.report import Report
-from diastase.api.specialisations import (
-    Arguments,
-    Specialisations,
-    any_symbolic,
-    read_arguments,
-    trace_call,
-    types_key,
-    types_of,
-)
-from diastase.api.stages import Compiled, Lowered, Traced
+from diastase.api.programs import Programs
+from diastase.api.specialisations import Specialisations, read_arguments
+from diastase.api.stages import Lowered, Traced
 from diastase.api.texts import ProgramTexts
 from diastase.tracing.argument_errors import UnhashableStaticArgumentError
 from diastase.tracing.signatures import Call, Signature, function_name, signature_of
@@ -52,16 +41,19 @@ class QJIT(ProgramTexts):
     """A compiled function; made by `qjit`."""
 
     def __init__(
-        self, function: Callable[..., Any], signature: Signature, options: QjitOptions
+        self,
+        function: Callable[..., Any],
+        signature: Signature,
+        options: QjitOptions,
+        made: Specialisations | None = None,
     ) -> None:
         functools.update_wrapper(self, function, assigned=_NAMED, updated=())
         self._function = function
         self._signature = signature
         self._options = options
-        self._specialisations = Specialisations()
-        self._plans = self._specialisations.plans
+        self._programs = Programs(function, signature, options, made or Specialisations())
+        self._plans = self._programs.made.plans
         self._has_static = bool(signature.static_positions or signature.static_names)
-        self._declared: Declaration | None = None
         self._methods: weakref.WeakKeyDictionary[Any, Specialisations] = weakref.WeakKeyDictionary()
 
     # --- calls -----------------------------------------------------------------------------------
@@ -85,27 +77,17 @@ class QJIT(ProgramTexts):
             return self._inline(args, kwargs)
         if jit_is_disabled():
             return self._function(*args, **kwargs)
-        if self._declared is not None:
-            args, kwargs = self._declared.in_place(args, kwargs)
+        if self._programs.declared is not None:
+            args, kwargs = self._programs.declared.in_place(args, kwargs)
         call = self._signature.split(args, kwargs)
         leaves, tree = jax.tree_util.tree_flatten((call.args, call.kwargs))
         key = self._key(call, leaves, tree)
         plan = None if key is None else self._plans.get(key)
         if plan is None:
-            plan = self._find_by_types(call, leaves, tree)
+            plan = self._programs.for_call(call, leaves, tree)
             flat = flat_key is not None and tree.num_leaves == len(args) and not kwargs
             self._specialisations.remember([key, flat_key] if flat else [key], plan)
         return plan(leaves)
-
-    def _find_by_types(self, call: Call, leaves: list[Any], tree: Any) -> PreparedCall:
-        """Find a program of dynamic sizes that serves, or compile one."""
-        if self._specialisations.families:
-            avals = types_of(leaves)
-            family = self._specialisations.families.get(self._family_key(call, tree, avals))
-            found = family and family.find([aval.shape for aval in avals])
-            if found is not None:
-                return found.prepared
-        return self._compile(read_arguments(self._signature, call)).prepared
 
     def _inline(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """Trace the function as part of the program that is being traced."""
@@ -121,81 +103,6 @@ class QJIT(ProgramTexts):
         except (TypeError, ValueError):
             return None
 
-    def _compile(self, arguments: Arguments) -> Compiled:
-        """Find the program for arguments of these types, or compile it."""
-        given, arguments = arguments, self._abstracted(arguments)
-        learns = self._options.learns_sizes
-        if not learns and not any_symbolic(arguments.avals):
-            return self._program(arguments)
-        key = self._family_key(given.call, given.tree, given.avals)
-        family = self._specialisations.families.setdefault(key, Family())
-        with family.lock:
-            found = family.find([aval.shape for aval in given.avals])
-            if found is not None:
-                return found
-            compiled = (
-                family.learn(arguments.avals, self._program_for(arguments), self._options.report)
-                if learns
-                else self._program(arguments)
-            )
-            family.add(compiled)
-            return compiled
-
-    def _program_for(self, arguments: Arguments) -> Callable[[tuple[Any, ...]], Compiled]:
-        return lambda avals: self._program(replace(arguments, avals=avals))
-
-    def _program(self, arguments: Arguments) -> Compiled:
-        """The program for exactly these types of arguments."""
-        key = self._program_key(arguments)
-        return self._specialisations.program(key, lambda: self._build(arguments))
-
-    def _abstracted(self, arguments: Arguments) -> Arguments:
-        """Arguments with the symbols that `abstracted_axes` asks for in their types."""
-        axes = self._options.abstracted_axes
-        if axes is None:
-            return arguments
-        types = axes.types(self._signature, arguments.call, arguments.avals, arguments.names)
-        return replace(arguments, avals=types)
-
-    def _build(self, arguments: Arguments) -> Compiled:
-        """Trace for these types of arguments; compile unless a program that there is serves."""
-        traced = self._trace(arguments)
-        for compiled in self._specialisations.compiled():
-            serving = promoted(compiled, traced)
-            if serving is not None:
-                return serving
-        if self._declared is not None:
-            self._declared.warn_unless_met(arguments)
-        compiled = traced.lower().compile()
-        if not traced.traced.program.assumptions:
-            return compiled
-        call = AssumedCall.starting_with(compiled, self._compile_for_sizes(arguments))
-        return replace(compiled, prepared=call)
-
-    def _compile_for_sizes(self, arguments: Arguments) -> Recompile:
-        """How to compile for other arguments of the same types; keeps none of these alive."""
-        types = replace(arguments, leaves=[])
-
-        def recompile(leaves: Sequence[Any], answers: Answers) -> Compiled:
-            compiled = self._trace(replace(types, leaves=list(leaves)), answers).lower().compile()
-            self._specialisations.latest = compiled
-            return compiled
-
-        return recompile
-
-    def _program_key(self, arguments: Arguments) -> Hashable:
-        static = self._signature.static_key(arguments.call)
-        return (trace_context(), arguments.tree, static, types_key(arguments.avals))
-
-    def _family_key(self, call: Call, tree: Any, avals: Sequence[Any]) -> Hashable:
-        """What of a call decides which program serves it, sizes apart."""
-        static = self._signature.static_key(call)
-        kinds = ((aval.ndim, aval.dtype, aval.weak_type) for aval in avals)
-        return (trace_context(), tree, static, *kinds)
-
-    def _trace(self, arguments: Arguments, answers: Answers | None = None) -> Traced:
-        return trace_call(self._function, self._signature, arguments, self._options, answers)
-
     # --- ahead of time ---------------------------------------------------------------------------
 
     def compile_declared(self) -> None:
@@ -204,16 +111,19 @@ class QJIT(ProgramTexts):
         if declared is None or is_tracing() or jit_is_disabled():
             return
         arguments = read_arguments(self._signature, Call(*declared), may_be_types=True)
-        types = declared_types(self._abstracted(arguments))
-        assert self._signature.parameters is not None
-        self._declared = Declaration(self._signature.parameters, self._signature.bound_names, types)
+        types = self._programs.abstracted(arguments)
+        self._programs.declared = Declaration.of(self._signature, types)
         match self._options.target:
             case "binary":
-                self._compile(arguments)
+                self._programs.compiled(arguments)
             case "jaxpr":
-                self._specialisations.latest = self._trace(self._abstracted(arguments))
+                self._specialisations.latest = self._programs.traced(types)
             case _:
-                self._specialisations.latest = self._trace(self._abstracted(arguments)).lower()
+                self._specialisations.latest = self._programs.traced(types).lower()
+
+    @property
+    def _specialisations(self) -> Specialisations:
+        return self._programs.made
 
     # --- stages ----------------------------------------------------------------------------------
 
@@ -222,18 +132,11 @@ class QJIT(ProgramTexts):
         call = self._signature.split(args, kwargs)
         self._signature.static_key(call)
         arguments = read_arguments(self._signature, call, may_be_types=True)
-        return self._trace(self._abstracted(arguments))
+        return self._programs.traced(self._programs.abstracted(arguments))
 
     def lower(self, /, *args: Any, **kwargs: Any) -> Lowered:
         """Trace and lower in one step."""
         return self.trace(*args, **kwargs).lower()
-
-    def report(self) -> Report:
-        """Tell what became of the program compiled last: what runs on the host and why, times.
-
-        It prints as a short text; to iterate over it is to go through the equations on the host.
-        """
-        return self._latest("report").report()
 
     def eval_shape(self, /, *args: Any, **kwargs: Any) -> Any:
         """Types of the results for these arguments, without compiling."""
@@ -284,10 +187,8 @@ class QJIT(ProgramTexts):
         if options.abstracted_axes is not None:
             axes = options.abstracted_axes.for_method(signature)
             options = replace(options, abstracted_axes=axes)
-        method = QJIT(MethodType(self._function, instance), signature, options)
-        method._specialisations = self._of_instance(instance)
-        method._plans = method._specialisations.plans
-        return method
+        made = self._of_instance(instance)
+        return QJIT(MethodType(self._function, instance), signature, options, made)
 
     def _of_instance(self, instance: Any) -> Specialisations:
         """Find the programs of one instance, which live as long as it does."""

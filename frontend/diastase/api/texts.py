@@ -3,6 +3,7 @@
 from typing import Any
 
 from diastase.api.errors import NotCompiledError
+from diastase.api.report import Report
 from diastase.api.specialisations import Specialisations
 from diastase.api.stages import Compiled, Lowered, Traced
 from diastase.tracing.signatures import Signature
@@ -12,7 +13,10 @@ class ProgramTexts:
     """Properties of a function that print its latest program."""
 
     _signature: Signature
-    _specialisations: Specialisations
+
+    @property
+    def _specialisations(self) -> Specialisations:
+        raise NotImplementedError
 
     @property
     def jaxpr(self) -> Any:
@@ -35,6 +39,13 @@ class ProgramTexts:
         return self._lowered("llvm_ir").as_text("llvm_ir")
 
     llvmir = llvm_ir
+
+    def report(self) -> Report:
+        """Tell what became of the program compiled last: what runs on the host and why, times.
+
+        It prints as a short text; to iterate over it is to go through the equations on the host.
+        """
+        return self._latest("report").report()
 
     def _latest(self, attribute: str) -> Traced | Lowered | Compiled:
         latest = self._specialisations.latest

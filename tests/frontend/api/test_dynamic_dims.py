@@ -154,6 +154,34 @@ def test_a_function_that_needs_the_size():
     assert learning.check(array(4)) == []
 
 
+def test_a_function_that_needs_small_sizes():
+    learning = Learning(lambda x: x.sum() if x.shape[0] >= 4 else unrolled(x) * 1.0)
+    assert learning.check(array(5)) == ["(5)"]
+    assert learning.check(array(6)) == ["(d0)"]
+    for size in (3, 2):
+        assert learning.check(array(size)) == ["(d0)", f"({size})"]
+    for size in (3, 2, 4, 5, 100):
+        assert learning.check(array(size)) == []
+
+
+def test_a_static_program_with_a_condition_on_a_value():
+    """It has nothing to fall back on."""
+    learning = Learning(lambda x, n: x.sum() + (jnp.ones(n)[:2].sum() if n >= 3 else n))
+    for n in (5, 2, 7, 1, 0):
+        assert learning.compiled(array(3), n) == 6 + (2 if n >= 3 else n)
+
+
+def test_the_error_of_a_call_that_no_program_serves():
+    compiled = qjit(lambda x, y: x + y, dynamic_dims="auto")
+    for sizes in ((3, 3), (4, 4), (1, 7), (7, 1)):
+        compiled(*map(array, sizes))
+    for _ in range(2):
+        with pytest.raises(
+            TypeError, match=r"incompatible shapes for broadcasting: \(4,\), \(5,\)"
+        ):
+            compiled(array(4), array(5))
+
+
 def test_only_the_axis_that_must_be_known_stays_static():
     learning = Learning(lambda x: sum(x[i] for i in range(x.shape[0])))
     assert learning.check(array(2, 3)) == ["(2, 3)"]
