@@ -42,6 +42,7 @@ from diastase_mlir.lowering.context import LoweringContext
 from diastase_mlir.lowering.fitting import lower_if_it_fits, undecided
 from diastase_mlir.lowering.host import run_on_host
 from diastase_mlir.lowering.jax_rules import lower_by_jax
+from diastase_mlir.lowering.keys import on_words
 from diastase_mlir.lowering.registry import Equation, Value, rule_of
 from diastase_mlir.lowering.tensors import empty
 from diastase_runtime.errors import Span
@@ -110,6 +111,9 @@ def _lower(
     context: LoweringContext, equation: Equation, operands: Sequence[Value]
 ) -> Sequence[Value]:
     name = equation.primitive.name
+    words = on_words(equation)
+    if words is not None:
+        return context.lower_equation(words, operands)
     if has_half_floats(equation):
         return lower_widened(context, equation, [context.value(value) for value in operands])
     entry = rule_of(name)

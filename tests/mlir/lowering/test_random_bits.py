@@ -82,3 +82,13 @@ def test_empty(compare_native):
 
 def test_permutation_of_known_size(compare_native):
     compare_native(lambda a: jax.random.permutation(jax.random.key(3), a), jnp.arange(7))
+
+
+def test_arrays_of_keys(compare_native_dynamic):
+    def function(a):
+        keys = jax.random.split(jax.random.key(1), 3 * a.shape[0])
+        rows = keys.reshape(-1, 3)
+        moved = rows[:, 1:], rows[::-1], jnp.concatenate([keys, keys]), rows[:, None, 0], rows.T
+        return [jax.random.key_data(one) for one in moved], jax.vmap(jax.random.bits)(keys)
+
+    compare_native_dynamic(function, [("float64", "n")], [[np.ones(size)] for size in SIZES])
