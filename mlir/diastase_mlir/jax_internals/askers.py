@@ -21,6 +21,7 @@ Asker = Literal["library", "type rule", "machinery"]
 RIGHT_FOR_EVERY_SIZE = frozenset(
     {
         ("numpy/indexing.py", "_take"),
+        ("numpy/indexing.py", "place"),
         ("numpy/indexing.py", "take_along_axis"),
         ("numpy/lax_numpy.py", "_argmax"),  # refuse empty arrays, as the compiled program does
         ("numpy/lax_numpy.py", "_argmin"),

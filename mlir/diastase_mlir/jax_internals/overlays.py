@@ -58,7 +58,7 @@ HOOK_POINTS: Mapping[HookPoint, Sequence[tuple[Any, str]]] = {
     "scan_length": [(loops, "_infer_scan_length")],
     "split": [(prng, "random_split")],
     # Not attributes of the module: globals that shadow the built-ins inside it.
-    "length": [(lax_numpy, "len")],
+    "length": [(lax_numpy, "len"), (indexing, "len"), (setops, "len")],
     "largest": [(lax_numpy, "max")],
     "smallest": [(lax_numpy, "min")],
     "expand_masks": [(indexing.NDIndexer, "expand_bool_indices")],
@@ -79,6 +79,10 @@ HOOK_POINTS: Mapping[HookPoint, Sequence[tuple[Any, str]]] = {
     "tile_to_size": [(lax_numpy, "_tile_to_size")],
     "triu_size": [(lax_numpy, "_triu_size")],
     "ravel_multi_index": everywhere(lax_numpy, "ravel_multi_index"),
+    "diagonal": everywhere(lax_numpy, "diagonal"),
+    "resize": everywhere(lax_numpy, "resize"),
+    "take": [(indexing, "_take")],
+    "put": everywhere(indexing, "put"),
     "choose": everywhere(lax_numpy, "choose"),
 }
 """Where each function is looked up by JAX's own code: modules, and the name in each."""

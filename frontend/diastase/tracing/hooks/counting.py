@@ -59,7 +59,7 @@ def _repeat(
     ends = jnp.cumsum(repeats)
     total = table.size(jnp.sum(repeats))
     starts = jnp.zeros(total, int).at[ends - repeats].add(1, mode="drop")
-    return jnp.take(array, jnp.cumsum(starts) - 1, axis=axis, mode="clip")
+    return array[(slice(None),) * axis + (jnp.cumsum(starts) - 1,)]
 
 
 def _delete(
@@ -94,7 +94,7 @@ def _delete(
         left = _all_but_one(table, indices, size)
     else:
         left = _all_but(table, indices.ravel(), size, assume_unique_indices)
-    return jnp.take(array, left, axis=axis, mode="clip")
+    return array[(slice(None),) * axis + (left,)]
 
 
 def _is_traced(obj: Any) -> bool:

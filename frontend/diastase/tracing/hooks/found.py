@@ -101,7 +101,8 @@ def fit_axis(table: DimensionTable, array: Any, axis: int, size: Any) -> Any:
         return lax.slice_in_dim(array, 0, size, axis=axis)
     length = jnp.asarray(own)
     require_equal(table, own, table.of(jnp.where(length == 1, length, jnp.asarray(size))))
-    return jnp.take(array, jnp.minimum(jnp.arange(size), own - 1), axis=axis, mode="clip")
+    positions = jnp.minimum(jnp.arange(size), length - 1)
+    return array[(slice(None),) * (axis % array.ndim) + (positions,)]
 
 
 def _surely_equal(size: Any, other: Any) -> bool:

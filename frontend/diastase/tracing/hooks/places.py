@@ -1,5 +1,6 @@
 """Positions in arrays of any size: triangles, flattened indices, choices."""
 
+import operator
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -7,6 +8,7 @@ import jax.numpy as jnp
 from jax.core import Tracer, max_dim, min_dim
 
 from diastase.tracing.dimensions import DimensionTable, is_size_like
+from diastase.tracing.hooks.found import is_dynamic, number_of
 from diastase.tracing.hooks.overlay import Original, Overlay
 from diastase_mlir.jax_internals import HookPoint, is_symbolic, lower_bound
 
@@ -21,6 +23,25 @@ def _triu_size(_: DimensionTable, original: Original, n: Any, m: Any, k: Any) ->
     if lower_bound(-k) > 0:
         return n * m - _triu_size(_, original, m, n, 1 - k)
     return None
+
+
+def _diagonal(
+    _: DimensionTable,
+    original: Original,
+    a: Any,
+    offset: Any = 0,
+    axis1: int = 0,
+    axis2: int = 1,
+) -> Any:
+    """A diagonal, without JAX's question whether the array is square."""
+    array = jnp.asarray(a)
+    if array.ndim < 2 or not is_dynamic(array.shape):
+        return original(a, offset, axis1, axis2)
+    down, right = max(0, -operator.index(offset)), max(0, operator.index(offset))
+    array = jnp.moveaxis(array, (axis1, axis2), (-2, -1))
+    size = max_dim(0, min_dim(array.shape[-2] - down, array.shape[-1] - right))
+    positions = jnp.arange(size)
+    return array[..., positions + down, positions + right]
 
 
 def _ravel_multi_index(
@@ -71,6 +92,53 @@ def _demand_inside(table: DimensionTable, index: Any, size: Any) -> None:
     table.demand(size, table.of(jnp.max(index, initial=-1)) + 1)
 
 
+def _take(
+    _: DimensionTable,
+    original: Original,
+    a: Any,
+    indices: Any,
+    axis: Any = None,
+    out: None = None,
+    mode: Any = None,
+    **keywords: Any,
+) -> Any:
+    """Positions that are wrapped around a size that only the run knows."""
+    array = jnp.asarray(a)
+    if mode == "wrap" and is_dynamic(array.shape):
+        size = number_of(array.shape) if axis is None else array.shape[axis]
+        indices, mode = jnp.asarray(indices) % jnp.asarray(size), "clip"
+    return original(a, indices, axis, out, mode, **keywords)
+
+
+def _put(
+    _: DimensionTable,
+    original: Original,
+    a: Any,
+    ind: Any,
+    v: Any,
+    mode: str | None = None,
+    *,
+    inplace: bool = True,
+) -> Any:
+    """Elements at positions of the flattened array, without JAX's questions what is empty."""
+    array, positions, values = (
+        jnp.asarray(a),
+        jnp.ravel(jnp.asarray(ind)),
+        jnp.ravel(jnp.asarray(v)),
+    )
+    known = not is_dynamic((*array.shape, *positions.shape, *values.shape))
+    if inplace or known or mode not in (None, "clip", "wrap") or 0 in values.shape:
+        return original(a, ind, v, mode, inplace=inplace)
+    flat = array.ravel()
+    if mode == "clip":
+        positions = jnp.clip(positions, 0, flat.shape[0] - 1)
+    elif mode == "wrap":
+        positions = positions % flat.shape[0]
+    repeated = values[jnp.arange(positions.shape[0]) % jnp.maximum(jnp.asarray(values.shape[0]), 1)]
+    places = jnp.unravel_index(positions, array.shape)  # which moves what is outside to the ends
+    return array.at[places].set(repeated, mode="drop")
+
+
 def _choose(
     table: DimensionTable,
     original: Original,
@@ -93,5 +161,8 @@ def _choose(
 OVERLAYS: Mapping[HookPoint, Overlay] = {
     "triu_size": _triu_size,
     "ravel_multi_index": _ravel_multi_index,
+    "diagonal": _diagonal,
     "choose": _choose,
+    "put": _put,
+    "take": _take,
 }

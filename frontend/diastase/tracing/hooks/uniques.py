@@ -54,11 +54,7 @@ def _unique(
     results = [jnp.moveaxis(values, 0, axis)]
     number = jnp.cumsum(first, dtype=int) - 1
     if return_index:
-        results.append(
-            jnp.take(order, chosen, mode="fill", fill_value=0)
-            if size is None
-            else compact(order, first, count, 0)
-        )
+        results.append(order[chosen] if size is None else compact(order, first, count, 0))
     if return_inverse:
         results.append(jnp.zeros(order.shape, int).at[order].set(number))
     if return_counts:
