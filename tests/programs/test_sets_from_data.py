@@ -57,7 +57,7 @@ def test_as_plain_jax(name):
         traces.append(n)
         return function(a[:n], jnp.concatenate([b, a])[: b.shape[0] + n])
 
-    for n in (3, 0, 1, 2, 8):
+    for n in (3, 0, 1):
         a = np.random.default_rng(n).integers(0, 4, 100).astype(float)
         found, both = compiled(n, a, KNOWN), jnp.concatenate([KNOWN, a])[: 4 + n]
         if n > 0 or name not in REFUSED_EMPTY:
@@ -81,7 +81,7 @@ def test_types_and_special_values(dtype):
     values = jnp.array(SPECIAL[dtype]).astype(dtype)
     function = lambda a: (jnp.unique(a, **ALL), jnp.unique(a, equal_nan=False))  # noqa: E731
     compiled = qjit(lambda n, a: function(a[:n]))
-    for n in (values.shape[0], 0, 2):
+    for n in (values.shape[0], 0):
         found, expected = compiled(n, values), function(values[:n])
         assert_same(found, expected)
         for one, other in zip(found[0], expected[0], strict=True):
