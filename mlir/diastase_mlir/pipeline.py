@@ -11,6 +11,7 @@ from diastase_mlir.passes.bounded_allocations import bounded_allocations
 from diastase_mlir.passes.detensorize_scalars import detensorize_scalars
 from diastase_mlir.passes.quantum_to_runtime import quantum_to_runtime
 from diastase_mlir.passes.refuse_what_aborts import refuse_what_aborts
+from diastase_mlir.passes.separate_empties import separate_empties
 from diastase_mlir.passes.show_sizes import show_sizes
 from diastase_mlir.stages import Pipeline, Stage
 
@@ -59,6 +60,7 @@ PIPELINE = Pipeline(
                 "func.func(linalg-fuse-elementwise-ops)",
                 *_CLEAN,
                 show_sizes,  # nothing may simplify arrays from here on
+                separate_empties,
                 "one-shot-bufferize{bufferize-function-boundaries allow-return-allocs-from-loops "
                 "function-boundary-type-conversion=identity-layout-map}",
                 *_CLEAN,

@@ -130,6 +130,17 @@ class DimensionTable:
             assert_size(size, at_least)
         return True
 
+    def is_equal(self, size: Any, other: Any) -> bool:
+        """Whether two sizes are equal: assumed where it depends on their values."""
+        if not (is_symbolic(size) or is_symbolic(other)):
+            return size == other
+        difference = self.scope.normalised(size - other)
+        if not is_symbolic(difference):
+            return difference == 0
+        if lower_bound(difference) > 0 or lower_bound(-difference) > 0:
+            return False
+        return self.assumptions.equal(self.scope.normalised(size), self.scope.normalised(other))
+
     def _check(self, size: Any) -> None:
         if not self.symbols.keys() >= dimension_symbols(size):
             return  # an argument's, about to be defined (B2)

@@ -10,9 +10,21 @@ from typing import Any
 
 import jax.numpy  # noqa: F401  (holds the functions that `everywhere` looks for)
 from jax._src import core
+from jax._src.interpreters import ad
 from jax._src.lax import lax
 from jax._src.lax.control_flow import loops
-from jax._src.numpy import array_creation, hijax, indexing, lax_numpy, reductions, setops, ufuncs
+from jax._src.numpy import (
+    array_creation,
+    hijax,
+    indexing,
+    lax_numpy,
+    polynomial,
+    reductions,
+    setops,
+    ufunc_api,
+    ufuncs,
+    window_functions,
+)
 from jax._src.ops import scatter
 from jax._src.random import prng
 
@@ -58,7 +70,7 @@ HOOK_POINTS: Mapping[HookPoint, Sequence[tuple[Any, str]]] = {
     "scan_length": [(loops, "_infer_scan_length")],
     "split": [(prng, "random_split")],
     # Not attributes of the module: globals that shadow the built-ins inside it.
-    "length": [(lax_numpy, "len"), (indexing, "len"), (setops, "len")],
+    "length": [(module, "len") for module in (lax_numpy, indexing, setops, polynomial)],
     "largest": [(lax_numpy, "max")],
     "smallest": [(lax_numpy, "min")],
     "expand_masks": [(indexing.NDIndexer, "expand_bool_indices")],
@@ -84,8 +96,33 @@ HOOK_POINTS: Mapping[HookPoint, Sequence[tuple[Any, str]]] = {
     "take": [(indexing, "_take")],
     "put": everywhere(indexing, "put"),
     "choose": everywhere(lax_numpy, "choose"),
+    "pad": everywhere(lax_numpy, "pad"),
+    "pad_edge": [(lax_numpy, "_pad_edge")],
+    "pad_wrap": [(lax_numpy, "_pad_wrap")],
+    "pad_mirrored": [(lax_numpy, "_pad_symmetric_or_reflect")],
+    "packbits": everywhere(lax_numpy, "packbits"),
+    "digitize": everywhere(lax_numpy, "digitize"),
+    "cov": everywhere(lax_numpy, "cov"),
+    "vander": everywhere(lax_numpy, "vander"),
+    "polyadd": everywhere(polynomial, "polyadd"),
+    "polymul": everywhere(polynomial, "polymul"),
+    "window": [
+        place
+        for name in ("bartlett", "blackman", "hamming", "hanning", "kaiser")
+        for place in everywhere(window_functions, name)
+    ],
+    "convolution": [(lax_numpy, "_conv")],
+    "derivative_of_product": [(lax, "_reduce_prod_jvp_rule")],
+    "accumulate": [(ufunc_api.ufunc, "_accumulate_via_scan")],
+    "associative_scan": everywhere(loops, "associative_scan"),
 }
 """Where each function is looked up by JAX's own code: modules, and the name in each."""
+
+
+# The table of derivatives holds the function itself; with this, one that has replaced it is found.
+ad.primitive_jvps[lax.reduce_prod_p] = lambda *args, **params: lax._reduce_prod_jvp_rule(
+    *args, **params
+)
 
 
 def hook(point: HookPoint, replace: Callable[[Callable[..., Any]], Callable[..., Any]]) -> None:

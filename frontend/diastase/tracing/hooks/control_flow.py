@@ -1,7 +1,10 @@
 """Loops of `jax.lax`: a traced number of iterations."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
+
+import jax
+import jax.numpy as jnp
 
 from diastase.errors import UnknownSizesDifferError
 from diastase.tracing.dimensions import DimensionTable, is_size_like
@@ -28,4 +31,41 @@ def _scan_length(
     return size
 
 
-OVERLAYS: Mapping[HookPoint, Overlay] = {"scan_length": _scan_length}
+def _associative_scan(
+    _: DimensionTable,
+    original: Original,
+    fn: Callable[[Any, Any], Any],
+    elems: Any,
+    reverse: bool = False,
+    axis: int = 0,
+) -> Any:
+    """One element after the other; JAX's recursion has a depth that depends on the size."""
+    leaves, tree = jax.tree.flatten(elems)
+    if not any(is_symbolic(leaf.shape[axis]) for leaf in leaves):
+        return original(fn, elems, reverse, axis)
+
+    def combined(left: Sequence[Any], right: Sequence[Any]) -> Sequence[Any]:
+        """`fn` works along the axis, so its operands have it, of size 1."""
+        pairs = (tree.unflatten([jnp.expand_dims(a, axis) for a in side]) for side in (left, right))
+        return [jnp.squeeze(a, axis) for a in jax.tree.leaves(fn(*pairs))]
+
+    def step(carry: tuple[Any, Any], here: Sequence[Any]) -> tuple[tuple[Any, Any], Any]:
+        is_first, so_far = carry
+        # The first is combined with itself and the result dropped: zeros might have no derivative.
+        left = [jnp.where(is_first, b, a) for a, b in zip(so_far, here, strict=True)]
+        results = [
+            jnp.where(is_first, b, a) for a, b in zip(combined(left, here), here, strict=True)
+        ]
+        return (jnp.zeros_like(is_first), results), results
+
+    axis = axis % leaves[0].ndim
+    rows = [jnp.moveaxis(leaf, axis, 0) for leaf in leaves]
+    start = jnp.array(True), [jnp.zeros(row.shape[1:], row.dtype) for row in rows]
+    _, results = jax.lax.scan(step, start, rows, reverse=reverse)
+    return tree.unflatten([jnp.moveaxis(result, 0, axis) for result in results])
+
+
+OVERLAYS: Mapping[HookPoint, Overlay] = {
+    "scan_length": _scan_length,
+    "associative_scan": _associative_scan,
+}

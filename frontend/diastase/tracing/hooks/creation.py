@@ -26,7 +26,7 @@ def _arange(
     if not any(isinstance(value, Tracer) or is_symbolic(value) for value in given):
         return original(start, stop=stop, step=step, dtype=dtype, **keywords)
     dtype = dtype or jnp.result_type(*(_as_value(value) for value in given))
-    if any(isinstance(value, Tracer) and not is_size_like(value) for value in given):
+    if not all(jnp.issubdtype(jnp.result_type(_as_value(value)), jnp.integer) for value in given):
         return _arange_of_values(table, *_range(start, stop, step), dtype)
     if stop is None and step is None and is_size_like(start):
         return jax.lax.iota(dtype, table.size(start))
@@ -41,8 +41,8 @@ def _range(start: Any, stop: Any, step: Any) -> tuple[Any, Any, Any]:
 
 
 def _arange_of_values(table: DimensionTable, start: Any, stop: Any, step: Any, dtype: Any) -> Any:
-    """`arange` with traced numbers that are not integers: its size is computed from them."""
-    start, stop, step = (jnp.asarray(value) for value in (start, stop, step))
+    """`arange` with numbers some of which are not integers: its size is computed from them."""
+    start, stop, step = (jnp.asarray(value).astype(float) for value in (start, stop, step))
     count = jnp.maximum(jnp.ceil((stop - start) / step), 0).astype(int)
     positions = jax.lax.iota(dtype, table.size(count))
     return start.astype(dtype) + step.astype(dtype) * positions

@@ -5,6 +5,7 @@ from typing import Any
 
 import jax
 import jax.numpy as jnp
+from jax.core import max_dim
 
 from diastase.tracing.dimensions import DimensionTable
 from diastase.tracing.hooks.overlay import Original, Overlay
@@ -41,6 +42,31 @@ def _searchsorted(
     return jax.lax.while_loop(lambda interval: jnp.any(interval[0] < interval[1]), halve, start)[0]
 
 
+def _digitize(
+    _: DimensionTable,
+    original: Original,
+    x: Any,
+    bins: Any,
+    right: bool = False,
+    *,
+    method: str | None = None,
+) -> Any:
+    """Bins may fall, or be none at all, where JAX looks at the first and the last one."""
+    x, bins = jnp.asarray(x), jnp.asarray(bins)
+    if bins.ndim != 1 or not is_symbolic(bins.shape[0]):
+        return original(x, bins, right, method=method)
+    size = bins.shape[0]
+    not_empty = jnp.concatenate([bins, jnp.zeros(1, bins.dtype)])
+    options = {"side": "left" if right else "right"}
+    options |= {} if method is None else {"method": method}
+    return jnp.where(
+        not_empty[max_dim(size - 1, 0)] >= not_empty[0],
+        jnp.searchsorted(bins, x, **options),
+        size - jnp.searchsorted(bins[::-1], x, **options),
+    )
+
+
 OVERLAYS: Mapping[HookPoint, Overlay] = {
     "searchsorted": _searchsorted,
+    "digitize": _digitize,
 }

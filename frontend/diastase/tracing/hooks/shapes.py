@@ -3,24 +3,35 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+import jax
 import jax.numpy as jnp
 
-from diastase.errors import UndecidableDimensionError
 from diastase.tracing.dimensions import DimensionTable, is_size_like
 from diastase.tracing.hooks.found import is_dynamic, number_of
 from diastase.tracing.hooks.overlay import Original, Overlay
-from diastase_mlir.diagnostics import user_span
 from diastase_mlir.jax_internals import HookPoint, is_symbolic
 
 
-def _squeeze(_: DimensionTable, original: Original, a: Any, axis: Any = None) -> Any:
-    """Without an axis the rank of the result would depend on which sizes are 1."""
+def _squeeze(table: DimensionTable, original: Original, a: Any, axis: Any = None) -> Any:
+    """Without an axis the rank of the result depends on which sizes are 1: assumed."""
     if axis is None and any(is_symbolic(size) for size in a.shape):
-        raise UndecidableDimensionError(
-            comparison=f"squeeze without an axis asks which of the sizes {a.shape} are 1",
-            span=user_span(),
-        )
+        axis = tuple(number for number, size in enumerate(a.shape) if table.is_equal(size, 1))
     return original(a, axis)
+
+
+def _packbits(
+    _: DimensionTable, original: Original, a: Any, axis: int | None = None, bitorder: str = "big"
+) -> Any:
+    """The last byte is filled up with zeros, for which JAX asks whether there is a rest."""
+    a = jnp.asarray(a)
+    a, axis = (a.ravel(), 0) if axis is None else (a, axis)
+    size = a.shape[axis]
+    if not is_symbolic(size):
+        return original(a, axis, bitorder)
+    a = jnp.moveaxis(a, axis, -1)
+    widths = [(0, 0, 0)] * (a.ndim - 1) + [(0, 8 * ((size + 7) // 8) - size, 0)]
+    a = jax.lax.pad(a, jnp.zeros((), a.dtype), widths)
+    return jnp.moveaxis(original(a, -1, bitorder), -1, axis)
 
 
 def _tile_to_size(_: DimensionTable, original: Original, values: Any, size: Any) -> Any:
@@ -51,6 +62,7 @@ def _tile(table: DimensionTable, original: Original, operand: Any, repeats: Any)
 OVERLAYS: Mapping[HookPoint, Overlay] = {
     "squeeze": _squeeze,
     "resize": _resize,
+    "packbits": _packbits,
     "tile": _tile,
     "tile_to_size": _tile_to_size,
 }

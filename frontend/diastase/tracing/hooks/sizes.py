@@ -18,6 +18,10 @@ _NUMBERS_THAT_ARE_SIZES = frozenset(
         "argument 'N' to jnp.vander()",
         "bins argument of histogram_bin_edges",
         "dimensions argument of jnp.indices",
+        *(
+            f"M argument of jnp.{window}"
+            for window in ("bartlett", "blackman", "hamming", "hanning", "kaiser")
+        ),
         "The error occurred because of argument 'minlength' of jnp.bincount.",
         *(f"slice {part} of jnp.{grid}" for part in _PARTS_OF_SLICES for grid in _GRIDS),
     }

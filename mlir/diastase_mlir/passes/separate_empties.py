@@ -1,0 +1,29 @@
+"""Give each use of an array of undefined contents an array of its own; before bufferization.
+
+    %0 = tensor.empty() : tensor<2xf64>       two loops that fill %0
+    ->
+    %0 = tensor.empty() : tensor<2xf64>       the first loop fills %0
+    %1 = tensor.empty() : tensor<2xf64>       the second fills %1
+
+Common subexpressions are merged before, arrays of undefined contents among them. Bufferization
+takes it that nobody can want what such an array held before, and gives all its uses one buffer: a
+loop inside of another then writes over what the outer one has gathered.
+"""
+
+from diastase_mlir.bindings import ir
+
+
+def separate_empties(module: ir.Module) -> None:
+    """Copy each `tensor.empty` for every use but the first."""
+    found: list[ir.Operation] = []
+
+    def collect(operation: ir.Operation) -> ir.WalkResult:
+        if operation.name == "tensor.empty":
+            found.append(operation)
+        return ir.WalkResult.ADVANCE
+
+    module.operation.walk(collect)
+    for operation in found:
+        uses = [(use.owner, use.operand_number) for use in operation.results[0].uses]
+        for owner, number in uses[1:]:
+            owner.operands[number] = operation.clone(ir.InsertionPoint(operation)).results[0]

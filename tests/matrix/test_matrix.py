@@ -1,0 +1,22 @@
+"""Every program of the matrix, at every size, compiled once a form, against plain JAX."""
+
+import pytest
+
+from matrix.programs import ALL
+from matrix.runner import check, plain_jax
+from matrix.waiting import WAITING
+
+
+@pytest.mark.parametrize("name", ALL)
+def test_as_plain_jax(name):
+    if name in WAITING:
+        pytest.skip(WAITING[name])
+    check(ALL[name], plain_jax(ALL[name]))
+
+
+def test_there_are_at_least_250_programs():
+    assert len(ALL.keys() - WAITING.keys()) >= 250
+
+
+def test_only_programs_of_the_matrix_wait():
+    assert WAITING.keys() <= ALL.keys()
