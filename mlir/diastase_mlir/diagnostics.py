@@ -9,7 +9,7 @@ import importlib.util
 import re
 import sys
 import sysconfig
-from collections.abc import Generator
+from collections.abc import Generator, Set
 from contextlib import contextmanager
 from functools import cache, lru_cache
 from types import CodeType, FrameType
@@ -76,6 +76,17 @@ def user_span(skip_internal: bool = True) -> Span | None:
     if frame is None:
         return None
     return Span(frame.f_code.co_filename, frame.f_lineno, frame.f_code.co_qualname)
+
+
+def called_function(names: Set[str]) -> str | None:
+    """Find which of the functions of these names the user has called, on the current stack."""
+    frame: FrameType | None = sys._getframe(1)  # pyright: ignore[reportPrivateUsage]
+    called = None
+    while frame is not None and not is_user_file(frame.f_code.co_filename):
+        name = frame.f_code.co_name.lstrip("_")  # a method `max` is a function `_max`
+        called = name if name in names else called
+        frame = frame.f_back
+    return called
 
 
 def span_of(source_info: Any) -> Span | None:

@@ -40,7 +40,11 @@ _EXCEPTIONS: dict[int, Callable[[str, Sequence[int]], DiastaseError]] = {
 
 
 def exception_of(
-    context: CallContext, sites: Sequence[Site], callback_errors: CallbackErrors, address: int
+    context: CallContext,
+    sites: Sequence[Site],
+    callback_errors: CallbackErrors,
+    address: int,
+    program: str = "the program",
 ) -> BaseException:
     """Make the exception for a failed call: a callback's own, or one of ours at the user's line."""
     raised = callback_errors.pop(address, None)
@@ -49,7 +53,7 @@ def exception_of(
     site = sites[context.site] if 0 <= context.site < len(sites) else None
     # What no line of the user's stands for (a QNode that is the whole program) has no file.
     span = Span(site.file, site.line, site.function) if site is not None and site.file else None
-    construct = "the program" if site is None else site.construct
+    construct = program if site is None else site.construct
     make = _EXCEPTIONS.get(context.code)
     if make is None:
         return InternalError(what=f"compiled code recorded error {context.code}", span=span)

@@ -120,7 +120,9 @@ class Executable:
             free(pointer)
         if frame.context.states:
             release_states(frame.context, self.artifact)
-        error = exception_of(frame.context, self.artifact.sites, self._errors, frame.address)
+        error = exception_of(
+            frame.context, self.artifact.sites, self._errors, frame.address, self.artifact.name
+        )
         if frame.context.code == ErrorCode.ASSUMPTION_FAILED and isinstance(error, AssumptionError):
             error.raised_by = self
         self._frames.append(frame)

@@ -21,7 +21,7 @@ def lower_assert_size(context: LoweringContext, equation: Equation) -> list[Valu
     size = context.dimension(equation.params["size"])
     least = context.dimension(equation.params["at_least"])
     code = ErrorCode.SIZE_MISMATCH if equation.params["at_least"] != 0 else ErrorCode.NEGATIVE_SIZE
-    site = context.site("the program", equation.source_info)
+    site = context.site(equation.params["construct"], equation.source_info)
     details = [_number(size), _number(least)]
     context.record_error(compare_integers("slt", size, least), code, site, details)
     return []
