@@ -71,6 +71,7 @@ def explicit_jaxpr(
         outputs=expanded,
         num_implicit_inputs=len(implicit),
         num_implicit_outputs=len(expanded) - len(collapse(expanded, type_)),
+        assumed_equal=tuple(scope.assumed_equal),
     )
 
 

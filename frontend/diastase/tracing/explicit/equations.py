@@ -14,7 +14,7 @@ from diastase.tracing.explicit.types import (
     ExplicitVariable,
     array_type,
 )
-from diastase_mlir.jax_internals import is_symbolic
+from diastase_mlir.jax_internals import is_symbolic, normalised
 
 _ELEMENTWISE = frozenset(
     "add sub mul div rem max min pow atan2 nextafter and or xor eq ne lt le gt ge complex "
@@ -44,7 +44,11 @@ def translate_plain(scope: Scope, equation: Any) -> None:
     implicit = declare_implicit(scope, equation.outvars)
     types = [scope.type_of(variable.aval) for variable in equation.outvars]
     if equation.primitive.name in _ELEMENTWISE:
-        operands = [_broadcast(scope, operand, types[0]) for operand in operands]
+        wanted = _normal_shape(equation.outvars[0])
+        operands = [
+            operand if _normal_shape(variable) == wanted else _broadcast(scope, operand, types[0])
+            for variable, operand in zip(equation.invars, operands, strict=True)
+        ]
     if params.sizes and equation.primitive.name == "broadcast_in_dim":
         explicit.pop("sharding")  # as JAX prints it: implied by the type of the result
     results = [scope.bind(variable) for variable in equation.outvars]
@@ -65,6 +69,11 @@ def declare_implicit(scope: Scope, results: Sequence[Any]) -> dict[Any, Explicit
     sizes = [size for variable in results for size in getattr(variable.aval, "shape", ())]
     unknown = [size for size in sizes if is_symbolic(size) and not scope.can_hold(size)]
     return {size: scope.declare(size) for size in dict.fromkeys(unknown)}
+
+
+def _normal_shape(variable: Any) -> list[Any]:
+    """Sizes, alike where they have been assumed to be equal."""
+    return list(map(normalised, variable.aval.shape))
 
 
 def without_result_types(params: Mapping[str, Any]) -> dict[str, Any]:
@@ -98,6 +107,8 @@ class Parameters:
 
     def explicit(self, value: Any) -> Any:
         """A parameter with None for each symbolic size, and `nested(jaxpr)` for each jaxpr."""
+        if is_symbolic(value) and not is_symbolic(normalised(value)):
+            return int(normalised(value))
         if is_symbolic(value):
             self.sizes.append(self._scope.held(value))
             return None

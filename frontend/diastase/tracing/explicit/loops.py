@@ -34,19 +34,23 @@ class _Body:
         arguments = jaxpr.invars[constants:]
         self._constants = [self._scope.bind_input(item) for item in jaxpr.invars[:constants]]
         self._implicit = [self._declare(arguments[indices:], at) for at in places]
-        self._arguments = [self._scope.bind_input(item) for item in arguments]
+        declared: dict[int, dict[int, Any]] = {}
+        for variable, at in zip(self._implicit, places, strict=True):
+            for item, axis in at:
+                declared.setdefault(indices + item, {})[axis] = variable
+        self._arguments = [
+            self._scope.bind_input(argument, declared.get(position))
+            for position, argument in enumerate(arguments)
+        ]
         self._outputs = self._scope.translate(jaxpr)
         self.captured = list(self._scope.captured)
         """Sizes from outside."""
 
     def _declare(self, carried: Sequence[Any], places: Sequence[tuple[int, int]]) -> Any:
         """One variable for the size that these axes share."""
-        expressions = dict.fromkeys(carried[item].aval.shape[axis] for item, axis in places)
-        first, *others = expressions
-        variable = self._scope.declare(first)
-        for expression in others:
-            self._scope.share(expression, variable)
-        return variable
+        return self._scope.declare_separately(
+            [carried[item].aval.shape[axis] for item, axis in places]
+        )
 
     def jaxpr(self, returned: Places) -> ExplicitJaxpr:
         """The jaxpr, which returns the sizes of its results at these places first."""
@@ -60,6 +64,7 @@ class _Body:
             num_consts=len(captured) + len(self._constants),
             num_implicit_inputs=len(self._implicit),
             num_implicit_outputs=len(sizes),
+            assumed_equal=tuple(self._scope.assumed_equal),
         )
 
 

@@ -20,7 +20,13 @@ from typing import Any
 
 from diastase.tracing.explicit.expansion import input_type, output_type
 from diastase.tracing.explicit.printing import jaxpr_text
-from diastase.tracing.explicit.types import Atom, ExplicitVariable, InputType, OutputType
+from diastase.tracing.explicit.types import (
+    Atom,
+    ExplicitVariable,
+    InputType,
+    OutputType,
+    Size,
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,6 +57,8 @@ class ExplicitJaxpr:
     """How many of the inputs after the captured ones are sizes only."""
     num_implicit_outputs: int = 0
     """How many of the first outputs are sizes only."""
+    assumed_equal: Sequence[Sequence[Size]] = ()
+    """Groups of sizes that are different variables, but were assumed to be equal."""
     name: str = ""
     """What the user's function is called."""
 

@@ -49,6 +49,7 @@ class Nested:
             (*implicit, *self.outputs),
             num_consts=len(sizes) + num_consts,
             num_implicit_outputs=len(implicit),
+            assumed_equal=tuple(self.scope.assumed_equal),
             name=self.name,
         )
 

@@ -50,6 +50,8 @@ class Scope:
         self.equations: list[ExplicitEquation] = []
         self.captured: dict[Any, ExplicitVariable] = {}
         """Sizes taken from outside, each with the variable that it is here."""
+        self.assumed_equal: list[tuple[Size, ...]] = []
+        """Different variables for sizes that were assumed to be equal."""
         self._expressions = expressions
         self._translate = translate
         self._parent = parent
@@ -78,14 +80,21 @@ class Scope:
         """A new variable for the result of an equation."""
         return self._bound(variable, self.type_of(variable.aval))
 
-    def bind_input(self, variable: Var) -> ExplicitVariable:
-        """A new variable for an input: sizes in its type are captured, if not declared."""
+    def bind_input(self, variable: Var, declared: Mapping[int, Atom] | None = None) -> Any:
+        """A new variable for an input: sizes in its type are captured, if not declared.
+
+        `declared` has those that these axes have, whatever holds the same size.
+        """
         shape = getattr(variable.aval, "shape", None)
         if shape is None:
             return self._bound(variable, ExplicitType(variable.aval, None))
-        known = map(normalised, shape)
-        sizes = tuple(self._input_size(size) if is_symbolic(size) else int(size) for size in known)
-        return self._bound(variable, ExplicitType(variable.aval, sizes))
+        sizes: list[Size] = []
+        for axis, known in enumerate(map(normalised, shape)):
+            if declared and axis in declared:
+                sizes.append(declared[axis])
+            else:
+                sizes.append(self._input_size(known) if is_symbolic(known) else int(known))
+        return self._bound(variable, ExplicitType(variable.aval, tuple(sizes)))
 
     def _bound(self, variable: Var, type_: ExplicitType) -> ExplicitVariable:
         result = ExplicitVariable(type_)
@@ -174,6 +183,17 @@ class Scope:
             self.holds(symbol_expression(expression, name))
             for name in dimension_symbols(expression)
         )
+
+    def declare_separately(self, expressions: Sequence[Any]) -> ExplicitVariable:
+        """A new variable that holds a size; if that is known here, both are assumed to be equal."""
+        variable = ExplicitVariable(size_type())
+        for normal in dict.fromkeys(map(normalised, expressions)):
+            known = self._sizes.setdefault(normal, variable) if is_symbolic(normal) else normal
+            if known is not variable:
+                self.assumed_equal.append(
+                    (size_of(known) if is_symbolic(normal) else known, variable)
+                )
+        return variable
 
     def _must_capture(self, expression: Any) -> bool:
         if self._parent is None:

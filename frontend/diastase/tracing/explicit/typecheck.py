@@ -14,8 +14,9 @@
     R3  What a loop's body returns has the type that its next iteration takes, sizes replaced.
     P   The operands and results of a primitive fit each other (`primitive_rules`).
 
-Sizes are equal if they are the same variable or the same number; the derivation names equal sizes
-alike. A violation raises `JaxprTypeError`, with names as in the printed jaxpr.
+Sizes are equal if they are the same variable or the same number, since the derivation names equal
+sizes alike, or if tracing assumed them to be (`assumed_equal`). A violation raises
+`JaxprTypeError`, with names as in the printed jaxpr.
 """
 
 from collections.abc import Iterator, Sequence
@@ -25,6 +26,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax.extend.core import ClosedJaxpr
 
+from diastase.tracing.explicit.assumed import Equalities
 from diastase.tracing.explicit.derive import explicit_jaxpr
 from diastase.tracing.explicit.errors import JaxprTypeError
 from diastase.tracing.explicit.model import ExplicitEquation, ExplicitJaxpr
@@ -46,10 +48,11 @@ def typecheck_jaxpr(jaxpr: ExplicitJaxpr | ClosedJaxpr) -> None:
     """Raise `JaxprTypeError` unless a jaxpr is well typed; one of JAX's is made explicit first."""
     explicit = jaxpr if isinstance(jaxpr, ExplicitJaxpr) else explicit_jaxpr(jaxpr)
     bound: set[ExplicitVariable] = set()
+    equalities = Equalities()
     try:
-        _Checker(explicit, bound, ()).check()
+        _Checker(explicit, bound, (), equalities).check()
     except Defect as defect:
-        raise _error(explicit, defect) from None
+        raise _error(explicit, defect, equalities) from None
 
 
 class _Checker:
@@ -60,17 +63,20 @@ class _Checker:
         jaxpr: ExplicitJaxpr,
         elsewhere: set[ExplicitVariable],
         path: tuple[str, ...],
+        equalities: Equalities,
     ):
         self._jaxpr = jaxpr
         self._elsewhere = elsewhere
         """All variables that any jaxpr has bound so far."""
         self._bound: set[Any] = set()
         self._path = path
+        self._equalities = equalities
         self._later: set[ExplicitVariable] | None = None
 
     def check(self) -> None:
         """Raise the first defect."""
         jaxpr = self._jaxpr
+        self._equalities.add(jaxpr)
         with self._at("inputs"):
             for variable, _ in jaxpr.constants:
                 self._bind(variable)
@@ -152,15 +158,15 @@ class _Checker:
             self._use(operand)
         for region in regions(equation):
             path = (*self._path, equation.primitive, region.name)
-            _Checker(region.jaxpr, self._elsewhere, path).check()
+            _Checker(region.jaxpr, self._elsewhere, path, self._equalities).check()
         for result in equation.results:
             self._bind(result)
         for region in regions(equation):
-            check_region(region)
+            check_region(self._equalities.region(region))
         _check_original(equation)
         rule = PRIMITIVE_RULES.get(equation.primitive)
         if rule is not None:
-            rule(equation)
+            rule(self._equalities.equation(equation))
 
 
 class _Place:
@@ -211,8 +217,9 @@ def _binders(jaxpr: ExplicitJaxpr) -> Iterator[ExplicitVariable]:
         yield from equation.results
 
 
-def _error(jaxpr: ExplicitJaxpr, defect: Defect) -> JaxprTypeError:
+def _error(jaxpr: ExplicitJaxpr, defect: Defect, equalities: Equalities) -> JaxprTypeError:
     names = Names(jaxpr)
+    defect.replace_items(equalities.originals)
     place, span = defect.place, None
     if isinstance(place, ExplicitEquation):
         where = names.equation(place)

@@ -8,7 +8,7 @@ output. Beside each type stands whether it is *explicit*: written in the user's 
 sense; the text that these words come from does so once, and the other way round elsewhere.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Union
 
@@ -34,9 +34,10 @@ class ExplicitType:
     def text(self, name: Callable[["Atom"], str]) -> str:
         """The type as printed, where `name(variable)` gives the name of a size."""
         short = self.aval.str_short(short_dtypes=True)
-        if self.shape is None or all(isinstance(size, int) for size in self.shape):
+        known = (*(self.shape or ()), *getattr(self.aval, "shape", ()))
+        if all(isinstance(size, int) for size in known):
             return short
-        sizes = (str(size) if isinstance(size, int) else name(size) for size in self.shape)
+        sizes = (str(size) if isinstance(size, int) else name(size) for size in self.shape or ())
         return f"{short[: short.index('[')]}[{','.join(sizes)}]"
 
 
@@ -140,6 +141,13 @@ class Defect(Exception):
         self._template, self._items = template, items
         self.place: Any = None
         self.path: tuple[str, ...] = ()
+
+    def replace_items(self, originals: Mapping[Any, Any]) -> None:
+        """Name these instead of what stands for them."""
+        self._items = tuple(
+            item if isinstance(item, ExplicitType) else originals.get(item, item)
+            for item in self._items
+        )
 
     def text(self, names: Any) -> str:
         """The defect in words, with names as in the printed jaxpr."""
