@@ -2,7 +2,10 @@
 
 In: a program with assumptions, and how to compile the function anew. Out: a call that always runs
 a program whose assumptions hold. It tries the one that served last, then the others, and then
-compiles for the sizes at hand; all programs stay alive.
+compiles for the sizes at hand; programs stay alive.
+
+A function that cannot be traced for any sizes is traced for those at hand (`trace(fixes_sizes=)`),
+each of which is an assumption then.
 
 A check at the start of a program costs nothing and leaves nothing behind. One further inside
 depends on what the program computes: it is answered by its opposite when the function is traced
@@ -17,6 +20,10 @@ from typing import Any
 from diastase.api.stages import Compiled
 from diastase_mlir.jax_internals import SizeCheckEffect
 from diastase_runtime.errors import AssumptionError
+
+_MOST_KEPT = 50
+"""Programs kept besides the newest, those that served last; a function that can be traced only for
+one size at a time has one for each."""
 
 Answers = Mapping[str, bool]
 Recompile = Callable[[Sequence[Any], Answers], Compiled]
@@ -82,7 +89,7 @@ class AssumedCall:
             if untried := [program for program in self._programs if program not in tried]:
                 return untried
             program = _Served(self.recompile(leaves, answers), answers)
-            self._programs = [*self._programs, program]
+            self._programs = [*self._programs[:_MOST_KEPT], program]
             return [program]
 
     def _put_first(self, program: _Served) -> None:

@@ -79,9 +79,24 @@ class Programs:
         types = axes.types(self.signature, arguments.call, arguments.avals, arguments.names)
         return replace(arguments, avals=types)
 
-    def traced(self, arguments: Arguments, answers: Answers | None = None) -> Traced:
-        """Trace for exactly these types; `answers` to questions about sizes."""
-        return trace_call(self.function, self.signature, arguments, self.options, answers)
+    def traced(self, arguments: Arguments) -> Traced:
+        """Trace for exactly these types."""
+        return trace_call(self.function, self.signature, arguments, self.options)
+
+    def _traced_for_call(self, arguments: Arguments, answers: Answers | None = None) -> Traced:
+        """Trace to run the program with these arguments, if need be for their sizes only."""
+        return trace_call(
+            self.function,
+            self.signature,
+            arguments,
+            self.options,
+            answers,
+            may_fix_sizes=not self._is_learning(arguments),
+        )
+
+    def _is_learning(self, arguments: Arguments) -> bool:
+        """Whether these types are an attempt of a `Family`, which has others."""
+        return self.options.learns_sizes and any_symbolic(arguments.avals)
 
     def _program(self, arguments: Arguments) -> Compiled:
         """Find or compile the program for exactly these types of arguments."""
@@ -97,7 +112,7 @@ class Programs:
 
     def _build(self, arguments: Arguments) -> Compiled:
         """Trace for these types of arguments; compile unless a program that there is serves."""
-        traced = self.traced(arguments)
+        traced = self._traced_for_call(arguments)
         for compiled in self.made.compiled():
             serving = promoted(compiled, traced)
             if serving is not None:
@@ -115,7 +130,8 @@ class Programs:
         types = replace(arguments, call=call, leaves=[])
 
         def recompile(leaves: Sequence[Any], answers: Answers) -> Compiled:
-            compiled = self.traced(replace(types, leaves=list(leaves)), answers).lower().compile()
+            call = replace(types, leaves=list(leaves))
+            compiled = self._traced_for_call(call, answers).lower().compile()
             self.made.latest = compiled
             return compiled
 
@@ -131,6 +147,6 @@ class Programs:
             avals = tuple(types_of(leaves))
             return self._program(replace(types, leaves=list(leaves), avals=avals)).prepared
 
-        if not self.options.learns_sizes or not any_symbolic(types.avals):
+        if not self._is_learning(types):
             return AssumedCall.starting_with(compiled, recompile)
         return FallingBack(AssumedCall.starting_with(compiled, recompile_or_fall_back), static)

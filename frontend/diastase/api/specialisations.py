@@ -15,6 +15,7 @@ import functools
 import threading
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from concurrent.futures import Future
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -29,7 +30,7 @@ from diastase.api.stages import Compiled, Interface, Lowered, Traced
 from diastase.tracing.argument_errors import TracerArgumentError, UnsupportedResultError
 from diastase.tracing.pennylane import is_quantum_object
 from diastase.tracing.signatures import Call, Signature
-from diastase.tracing.trace import trace
+from diastase.tracing.trace import TracedProgram, trace
 from diastase_mlir.jax_internals import Tracer, abstract_value, is_symbolic
 from diastase_runtime.errors import Span
 
@@ -149,11 +150,14 @@ def trace_call(
     arguments: Arguments,
     options: QjitOptions,
     answers: Mapping[str, bool] | None = None,
+    *,
+    may_fix_sizes: bool = False,
 ) -> Traced:
     """Trace a function for these types of arguments and these static values.
 
     Questions about sizes that types leave open are answered by `answers`, and else by the values
-    of the arguments, as far as they are values.
+    of the arguments, as far as they are values. `may_fix_sizes`: what cannot be traced for any
+    sizes is traced for those of the arguments, which the program checks.
     """
     out_trees: list[Any] = []
 
@@ -164,15 +168,19 @@ def trace_call(
         out_trees.append(out_tree)
         return leaves
 
-    with _TRACING:
-        traced = trace(
+    def tracing(fixes_sizes: bool) -> TracedProgram:
+        return trace(
             flat_function,
             arguments.avals,
             signature.name,
             arguments.names,
             [None if is_type(leaf) else leaf for leaf in arguments.leaves],
             answers,
+            fixes_sizes=fixes_sizes,
         )
+
+    with _TRACING:
+        traced = _traced(tracing, may_fix_sizes and any(map(_gives_a_size, arguments.avals)))
     interface = Interface(
         fun_name=signature.name,
         in_tree=arguments.tree,
@@ -183,6 +191,24 @@ def trace_call(
         report=options.report,
     )
     return Traced(interface, traced)
+
+
+def _traced(tracing: Callable[[bool], TracedProgram], may_fix_sizes: bool) -> TracedProgram:
+    """The program for all sizes, or for those at hand where there is none for all."""
+    try:
+        return tracing(False)
+    except Exception:
+        if may_fix_sizes:
+            with suppress(Exception):  # the first error is about what the user wrote
+                return tracing(True)
+        raise
+
+
+def _gives_a_size(aval: ShapedArray) -> bool:
+    """Whether arguments of this type may be sizes, or have sizes that are not known."""
+    if any(map(is_symbolic, aval.shape)):
+        return True
+    return aval.shape == () and jax.numpy.issubdtype(aval.dtype, jax.numpy.integer)
 
 
 def flatten_results(function: Callable[..., Any], name: str, results: Any) -> tuple[list[Any], Any]:

@@ -147,6 +147,12 @@ class Assumptions:
         for size in different[1:]:
             self.must_be_equal(different[0], size)
 
+    def fixed(self, size: Any) -> Any:
+        """The number that a size is in the call at hand, assumed from now on; itself if unknown."""
+        if self._is_known(size) and self.must_be_equal(size, self._number(size)):
+            return self._number(size)
+        return size
+
     def _take_as_equal(self, left: Any, right: Any) -> bool:
         self._answered[f"{left} == {right}"] = True
         self._assume(left, "==", right, f"{left} == {right}")

@@ -103,6 +103,7 @@ class DimensionTable:
         self._axes: dict[Var, list[tuple[str, int]]] = {}
         self._arguments: dict[Var, _Argument] = {}
         self._solved: dict[str, Any] = {}
+        self._fixes_sizes = False
         self._checked: set[tuple[Any, Any]] = set()
         """Sizes, each with the trace in which its check stands."""
         # A variable stands in the jaxpr only as long as its tracer lives.
@@ -200,6 +201,14 @@ class DimensionTable:
             trace = tracer_trace(tracer)
             self.symbols[name] = argument.axis(trace, axis) if argument else Symbol(trace, name)
 
+    def fix_sizes(self) -> None:
+        """From now on a size that an argument gives is the number that it is in the example."""
+        self._fixes_sizes = True
+
+    def fixed(self, size: Any) -> Any:
+        """A size as a number, which becomes an assumption, if the example gives it."""
+        return self.assumptions.fixed(size) if is_symbolic(size) else size
+
     def solve(self, name: str, expression: Any) -> None:
         """Let a symbol be an expression over sizes of arguments; the caller made sure of >= 0."""
         self._solved[name] = expression
@@ -236,7 +245,8 @@ class DimensionTable:
         self._values[variable] = (name,)
         argument = self._arguments.get(variable)
         self.symbols[name] = argument.value(trace) if argument else Symbol(trace, name)
-        return self.scope.symbol(name)
+        symbol = self.scope.symbol(name)
+        return self.fixed(symbol) if argument and self._fixes_sizes else symbol
 
     def _derive(self, tracer: Any, depth: int) -> Any | None:
         """The expression that a tracer's defining equation gives, if it is one that we follow."""

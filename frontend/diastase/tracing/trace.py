@@ -15,16 +15,18 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import jax
 from jax.core import Tracer
 from jax.extend.core import Var
 
 from diastase.errors import LeakedTracerError
 from diastase.tracing.context import current_context, new_context
+from diastase.tracing.dimensions import DimensionTable
 from diastase.tracing.failures import jax_failures_as_ours
 from diastase.tracing.hooks import install_hooks
 from diastase.tracing.symbols import check_symbols, input_symbols
 from diastase_mlir.diagnostics import user_span
-from diastase_mlir.jax_internals import close_over, trace_to_jaxpr
+from diastase_mlir.jax_internals import close_over, is_symbolic, trace_to_jaxpr
 from diastase_mlir.program import Program
 
 install_hooks()
@@ -50,6 +52,8 @@ def trace(
     argument_names: Sequence[str] | None = None,
     example: Sequence[Any] | None = None,
     answers: Mapping[str, bool] | None = None,
+    *,
+    fixes_sizes: bool = False,
 ) -> TracedProgram:
     """Trace `function(*flat arguments) -> flat results` over these abstract values.
 
@@ -58,6 +62,7 @@ def trace(
     `argument_names`: one for each flat argument, used in JAX's messages (`x`, `params['w']`).
     `example`: concrete flat arguments, by whose sizes questions are answered that types leave open
     (None for one that is not known); `answers`: to such questions (`Assumption.question`).
+    `fixes_sizes`: trace for the sizes of the example only, each of them an assumption.
     Pytrees are the caller's: flatten before, and remember the tree of the results, e.g. by
     storing it from inside `function`.
     """
@@ -74,6 +79,9 @@ def trace(
                 table.name_axes(arguments[position], pairs)
             for symbol, expression in inputs.solved.items():
                 table.solve(symbol, expression)
+            if fixes_sizes:
+                table.fix_sizes()
+                arguments = tuple(map(_of_fixed_sizes, [table] * len(arguments), arguments))
             return function(*arguments)
 
         jaxpr, captured = trace_to_jaxpr(body, inputs.avals, name, argument_names)
@@ -88,6 +96,15 @@ def trace(
 def is_tracing() -> bool:
     """Whether this thread is inside `trace`: a `qjit` function called now is traced inline."""
     return current_context() is not None
+
+
+def _of_fixed_sizes(table: DimensionTable, argument: Any) -> Any:
+    """An argument whose type has numbers for the sizes that the example gives."""
+    if not any(map(is_symbolic, argument.shape)):
+        return argument
+    sizes = tuple(table.fixed(size) for size in argument.shape)
+    # `jax.lax.reshape` would do nothing: the sizes are equal by now.
+    return jax.lax.reshape_p.bind(argument, new_sizes=sizes, dimensions=None, sharding=None)
 
 
 def _refuse_tracers(captured: Sequence[Any]) -> None:
