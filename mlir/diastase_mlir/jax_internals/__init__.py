@@ -71,7 +71,9 @@ from diastase_mlir.jax_internals.lowering import (
 from diastase_mlir.jax_internals.overlays import (
     HOOK_POINTS,
     HookPoint,
+    determinant_of_few_rows,
     hook,
+    log_determinant_of_few_rows,
 )
 from diastase_mlir.jax_internals.printing import (
     JaxprPrinter,
@@ -130,6 +132,7 @@ __all__ = [
     "current_source_info",
     "current_trace",
     "deciding",
+    "determinant_of_few_rows",
     "dimension_symbols",
     "dimension_terms",
     "drop_leading_register",
@@ -153,6 +156,7 @@ __all__ = [
     "jit_is_disabled",
     "key_implementation",
     "literal_value",
+    "log_determinant_of_few_rows",
     "lower_bound",
     "lower_function_with_jax",
     "lower_with_jax",

@@ -32,7 +32,7 @@ RIGHT_FOR_EVERY_SIZE = frozenset(
         ("numpy/lax_numpy.py", "trapezoid"),
         ("numpy/linalg.py", "_pinv"),
         ("numpy/linalg.py", "cond"),
-        ("numpy/linalg.py", "det"),
+        ("numpy/linalg.py", "det"),  # its formulas for small sizes are in overlays
         ("numpy/linalg.py", "slogdet"),
         ("numpy/setops.py", "_in1d"),
         ("numpy/setops.py", "_intersect1d_size"),

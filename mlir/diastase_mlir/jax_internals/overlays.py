@@ -12,12 +12,14 @@ import jax.numpy  # noqa: F401  (holds the functions that `everywhere` looks for
 from jax._src import core
 from jax._src.interpreters import ad
 from jax._src.lax import lax
+from jax._src.lax import linalg as lax_linalg
 from jax._src.lax.control_flow import loops
 from jax._src.numpy import (
     array_creation,
     hijax,
     indexing,
     lax_numpy,
+    linalg,
     polynomial,
     reductions,
     setops,
@@ -71,8 +73,8 @@ HOOK_POINTS: Mapping[HookPoint, Sequence[tuple[Any, str]]] = {
     "split": [(prng, "random_split")],
     # Not attributes of the module: globals that shadow the built-ins inside it.
     "length": [(module, "len") for module in (lax_numpy, indexing, setops, polynomial)],
-    "largest": [(lax_numpy, "max")],
-    "smallest": [(lax_numpy, "min")],
+    "largest": [(lax_numpy, "max"), (linalg, "max")],
+    "smallest": [(lax_numpy, "min"), (lax_linalg, "min")],
     "expand_masks": [(indexing.NDIndexer, "expand_bool_indices")],
     "expand_flags": [(indexing.NDIndexer, "expand_scalar_bool_indices")],
     "index_to_gather": [(indexing, "_index_to_gather")],
@@ -95,6 +97,9 @@ HOOK_POINTS: Mapping[HookPoint, Sequence[tuple[Any, str]]] = {
     "resize": everywhere(lax_numpy, "resize"),
     "take": [(indexing, "_take")],
     "put": everywhere(indexing, "put"),
+    "determinant": [(linalg, "_det")],
+    "log_determinant": [(linalg, "_slogdet_lu")],
+    "matrix_rank": everywhere(linalg, "matrix_rank"),
     "choose": everywhere(lax_numpy, "choose"),
     "pad": everywhere(lax_numpy, "pad"),
     "pad_edge": [(lax_numpy, "_pad_edge")],
@@ -136,3 +141,13 @@ def hook(point: HookPoint, replace: Callable[[Callable[..., Any]], Callable[...,
             setattr(holder, attribute, core.aval_method(replace(original.fun)))
         else:
             setattr(holder, attribute, replace(original))
+
+
+def determinant_of_few_rows(matrix: Any) -> Any:
+    """JAX's formula for two or three rows."""
+    return {2: linalg._det_2x2, 3: linalg._det_3x3}[matrix.shape[-1]](matrix)
+
+
+def log_determinant_of_few_rows(matrix: Any) -> Any:
+    """JAX's formula (sign and logarithm) for one or two rows."""
+    return linalg._slogdet_small(matrix)
