@@ -43,6 +43,10 @@ RIGHT_FOR_EVERY_SIZE = frozenset(
 follows works for these, too, or is checked when the program runs. Each was compiled for one size
 and compared with JAX at sizes 0, 1, 2, 3, 8, 100 (`tests/programs/test_assumptions.py`)."""
 
+_DISTINGUISHING = frozenset({"lax/fft.py"})
+"""Files of JAX's machinery that distinguish cases all the same: derivatives of a Fourier transform
+to real numbers ask whether their number is even."""
+
 _PROBES = frozenset({"_try_broadcast_shapes", "definitely_equal_one_of_dim"})
 """Functions in type rules that look for sizes of 1, which `broadcast` has found before."""
 
@@ -71,7 +75,8 @@ def asker_of(frame: Any, about: Any, *, in_type_rule: bool) -> Asker:
         special = not core.is_symbolic_dim(about) and about in (0, 1)
         return "machinery" if special and _ABOUT_ONE.isdisjoint(names) else "type rule"
     file = frame.f_code.co_filename
-    if definitely or is_machinery(file):
+    short = "/".join(file.split("/")[-2:])
+    if definitely or (is_machinery(file) and short not in _DISTINGUISHING):
         return "machinery"
-    known = ("/".join(file.split("/")[-2:]), names[-1]) in RIGHT_FOR_EVERY_SIZE
+    known = (short, names[-1]) in RIGHT_FOR_EVERY_SIZE
     return "machinery" if known else "library"

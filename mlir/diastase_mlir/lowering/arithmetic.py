@@ -109,6 +109,30 @@ def _log1p(number: jax.Array) -> tuple[jax.Array]:
     return (lax.complex(size, lax.atan2(y, x + 1)),)
 
 
+@lowers("sqrt")
+def lower_sqrt(context: LoweringContext, equation: Equation, operand: ir.Value) -> list[ir.Value]:
+    """For complex numbers: the pass that expands them has C's branch cut, JAX has its own."""
+    aval = equation.avals_in[0]
+    if not is_complex(aval.dtype):
+        return NotImplemented
+    return context.lower_function(_sqrt, [aval], [operand])
+
+
+def _sqrt(number: jax.Array) -> tuple[jax.Array]:
+    """An imaginary part of -0.0 counts as 0.0, so negative numbers have roots above the axis."""
+    x, y = lax.real(number), lax.imag(number)
+    larger = lax.sqrt(0.5 * lax.abs(x) + 0.5 * lax.abs(number))
+    smaller = jnp.where(larger == 0, 0, lax.abs(y) / (2 * larger))
+    real = jnp.where(x < 0, smaller, larger)
+    size = jnp.where(x < 0, larger, smaller)
+    imaginary = jnp.where(y < 0, -size, size)
+    undefined = jnp.isnan(x) | jnp.isnan(y)
+    infinite = jnp.isinf(y) & ~undefined
+    real = jnp.where(infinite, jnp.inf, jnp.where(undefined, jnp.nan, real))
+    imaginary = jnp.where(infinite, y, jnp.where(undefined, jnp.nan, imaginary))
+    return (lax.complex(real, imaginary),)
+
+
 def has_half_floats(equation: Equation) -> bool:
     """Whether the equation is arithmetic on 16-bit floats, to be done in 32 bits."""
     avals = (*equation.avals_in, *equation.avals_out)

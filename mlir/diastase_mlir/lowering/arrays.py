@@ -32,9 +32,11 @@ from diastase_mlir.lowering.tensors import (
     Size,
     as_index,
     element_type,
+    empty,
     extract,
     extract_slice,
     generate,
+    insert,
     insert_slice,
     reshape,
     unbox,
@@ -140,6 +142,60 @@ def lower_split(context: LoweringContext, equation: Equation, operand: ir.Value)
         parts.append(extract_slice(operand, offsets, sizes, [1] * len(sizes)))
         start = start + extent
     return parts
+
+
+@lowers("unstack")
+def lower_unstack(
+    context: LoweringContext, equation: Equation, operand: ir.Value
+) -> list[ir.Value]:
+    """The parts of size 1 along an axis, without it; a primitive from jax 0.12 on."""
+    axis, operand = equation.params["axis"], to_signless(operand)
+    sizes = [context.size(size) for size in equation.avals_in[0].shape]
+    sizes[axis] = 1
+    dropped, strides = frozenset([axis]), [1] * len(sizes)
+    return [
+        extract_slice(
+            operand,
+            [number if a == axis else 0 for a in range(len(sizes))],
+            sizes,
+            strides,
+            dropped,
+        )
+        for number in range(len(equation.avals_out))
+    ]
+
+
+@lowers("stack")
+def lower_stack(
+    context: LoweringContext, equation: Equation, *operands: ir.Value
+) -> list[ir.Value]:
+    """Arrays side by side along a new axis; a primitive from jax 0.12 on."""
+    axis, (result,) = equation.params["axis"], equation.avals_out
+    sizes = [context.size(size) for size in result.shape]
+    part: list[Size] = [1 if a == axis else size for a, size in enumerate(sizes)]
+    stacked = empty(sizes, context.element_type_of(result))
+    for number, operand in enumerate(operands):
+        offsets: list[Size] = [number if a == axis else 0 for a in range(len(sizes))]
+        value = to_signless(operand)
+        if len(sizes) == 1:
+            stacked = insert(unbox(value), stacked, [index_constant(number)])
+        else:
+            stacked = insert_slice(value, stacked, offsets, part, [1] * len(sizes))
+    return [stacked]
+
+
+@lowers("tile")
+def lower_tile(context: LoweringContext, equation: Equation, operand: ir.Value) -> list[ir.Value]:
+    """The array repeated along its axes."""
+    operand = to_signless(operand)
+    own = [as_index(context.size(size)) for size in equation.avals_in[0].shape]
+    sizes = [context.size(size) for size in equation.avals_out[0].shape]
+
+    def element(position: Position) -> ir.Value:
+        pairs = zip(position, own, strict=True)
+        return extract(operand, [index_binary("remsi", index, size) for index, size in pairs])
+
+    return [generate(sizes, element_type(operand), element)]
 
 
 @lowers("dynamic_slice")

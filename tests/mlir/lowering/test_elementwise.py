@@ -149,3 +149,18 @@ def test_conversion(check, target):
         return lax.convert_element_type(x, target)
 
     check(convert, [(values(dtype),) for dtype in ALL])
+
+
+@pytest.mark.parametrize("dtype", COMPLEX)
+def test_branch_cut_of_the_square_root(compare, compile_function, dtype):
+    """Signs of zeros included, where both parts are numbers."""
+    parts = [0.0, -0.0, 1, -1, -4, np.inf, -np.inf, np.nan, 1e-3, 1e30]
+    with np.errstate(invalid="ignore"):
+        numbers = np.array([complex(x, y) for x in parts for y in parts]).astype(dtype)
+    compare(lax.sqrt, numbers)
+    (found,) = compile_function(lax.sqrt, numbers)(numbers)
+    expected, known = np.asarray(lax.sqrt(numbers)), ~np.isnan(found)
+    for part in (np.real, np.imag):
+        np.testing.assert_array_equal(
+            np.signbit(part(found)[known]), np.signbit(part(expected)[known])
+        )

@@ -158,3 +158,15 @@ def test_reshaped_in_another_order(compare_native_dynamic):
 
     arguments = [[np.arange(3.0 * size).reshape(size, 3)] for size in SIZES]
     compare_native_dynamic(function, [("float64", "n, 3")], arguments)
+
+
+def test_stacks_and_tiles(compare_native_dynamic):
+    """Primitives of their own since jax 0.12 (`stack`, `unstack`) or before (`tile`)."""
+
+    def function(a):
+        columns = jnp.stack([a, a + 1, a * 2], axis=1)
+        stacks = jnp.stack([a, a]), columns, jnp.stack([a.sum(), a.prod()])
+        return *stacks, jnp.unstack(columns, axis=1), jnp.unstack(columns.T), jnp.tile(a, (2, 3))
+
+    arguments = [[np.arange(1.0, size + 1)] for size in SIZES]
+    compare_native_dynamic(function, [("float64", "n")], arguments)
