@@ -75,6 +75,8 @@ _MOVES: Mapping[str, Callable[[Equation, Words], Params]] = {
     "reshape": _reshape,
     "squeeze": _unchanged,
     "rev": _unchanged,
+    "stack": _unchanged,
+    "unstack": _unchanged,
     "concatenate": _unchanged,
 }
 """Which parameters change, and to what, by the sizes of the words' axes."""
