@@ -19,7 +19,7 @@ from diastase_runtime.errors import NegativeSizeError, SizeMismatchError
 SIZES = (0, 1, 2, 3, 8, 100)
 
 
-def compiled_once(function):
+def compiled_once(function, **options):
     """The compiled function; it fails when it is traced again."""
     traced = []
 
@@ -28,7 +28,7 @@ def compiled_once(function):
         traced.append(True)
         return function(*arguments)
 
-    return qjit(counted)
+    return qjit(counted, **options)
 
 
 def over_sizes(function, reference, sizes=SIZES):
@@ -320,3 +320,61 @@ def test_static_sizes_are_compiled_for_each_shape():
     for size in (2, 3, 2):
         np.testing.assert_allclose(total(jnp.ones(size)), size)
     assert compiled == [(2,), (3,)]
+
+
+# --- `abstracted_axes` ---------------------------------------------------------------------------
+
+
+def over_shapes(function, reference, shapes, axes):
+    """`function(*arrays)`, compiled once with these abstracted axes, for all these shapes."""
+    program = compiled_once(function, abstracted_axes=axes)
+    for shape in shapes:
+        array = np.arange(np.prod(shape), dtype=float).reshape(shape)
+        np.testing.assert_allclose(program(array), reference(array))
+
+
+def test_an_argument_of_any_size():
+    """Works there: the sum of an array with `abstracted_axes={0: "n"}`."""
+    over_shapes(jnp.sum, np.sum, [(n,) for n in SIZES], {0: "n"})
+
+
+def test_reshape_of_an_argument():
+    """There: its old shape comes back, or the process dies (#908)."""
+    axes = {0: "m", 1: "n"}
+    shapes = [(n, n + 1) for n in SIZES]
+    over_shapes(
+        lambda a: jnp.reshape(a, (a.shape[1], a.shape[0])),
+        lambda a: a.reshape(a.shape[1], a.shape[0]),
+        shapes,
+        axes,
+    )
+    over_shapes(
+        lambda a: jnp.reshape(a, (3, 5)),
+        lambda a: a.reshape(3, 5),
+        [(15, 1), (5, 3), (1, 15)],
+        axes,
+    )
+
+
+def test_a_captured_argument_in_a_loop_that_may_resize():
+    """There: "Incompatible shapes for broadcasting" with `allow_array_resizing=True`."""
+    for options in ({}, {"allow_array_resizing": True}):
+
+        def program(x, y, options=options):
+            @for_loop(0, 3, 1, **options)
+            def loop(_, a):
+                return a * x
+
+            return jnp.sum(loop(y))
+
+        compiled = compiled_once(program, abstracted_axes={1: "n"})
+        for size in SIZES:
+            twos = np.full((1, size), 2.0)
+            np.testing.assert_allclose(compiled(twos, twos), 16.0 * size)
+
+
+def test_two_axes_of_one_name_that_differ():
+    """An error there and here."""
+    program = qjit(abstracted_axes={0: "n"})(lambda x, y: x + y)
+    with pytest.raises(DiastaseError):
+        program(jnp.ones(3), jnp.ones(4))
