@@ -121,3 +121,22 @@ def test_a_mask_as_an_index(name):
 @pytest.mark.parametrize("name", FOUND)
 def test_what_is_found(name):
     assert_as_numpy(FOUND[name])
+
+
+@pytest.mark.parametrize("shape", [(0,), (0, 3), (3, 0)])
+def test_arrays_that_are_known_to_be_empty(shape):
+    functions = [
+        lambda x: x[x > 0],
+        lambda x: jnp.unique(x),
+        lambda x: jnp.nonzero(x),
+        lambda x: x.at[x > 0].set(1.0),
+        lambda x: x[(x > 0).any(axis=-1)],
+    ]
+    x = np.zeros(shape)
+    for function in functions:
+        found, expected = (
+            jax.tree.leaves(qjit(function)(x)),
+            jax.tree.leaves(function(jnp.array(x))),
+        )
+        for one, other in zip(found, expected, strict=True):
+            assert (one.shape, one.dtype) == (other.shape, other.dtype)

@@ -42,6 +42,8 @@ _found: WeakKeyDictionary[DimensionTable, _Found] = WeakKeyDictionary()
 
 def positions_of(table: DimensionTable, mask: Any) -> Any:
     """The positions of a one-dimensional mask that are True, in order."""
+    if not is_symbolic(mask.shape[0]) and mask.shape[0] == 0:
+        return jnp.arange(0)  # JAX must see that nothing can be found: it refuses to look
     mask = unwrap_tracer(mask)
     if not is_recorded(mask) or not is_recorded_variable(mask):
         return _find(table, mask)
