@@ -164,8 +164,14 @@ ANY_SHAPE = {
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("name", ANY_SHAPE)
 def test_matrices_of_any_shape(check, name, dtype):
-    calls = [[of_size(*shape, dtype)] for shape in SHAPES]
-    check(ANY_SHAPE[name], ["m, n"], [dtype], calls)
+    # Plain JAX dies (floating point exception) of `geqp3` on an empty matrix.
+    shapes = [shape for shape in SHAPES if name != "geqp3" or 0 not in shape]
+    calls = [[of_size(*shape, dtype)] for shape in shapes]
+    compiled = check(ANY_SHAPE[name], ["m, n"], [dtype], calls)
+    if name == "geqp3":
+        for shape in ((0, 3), (3, 0)):
+            found = compiled(*of_size(*shape, dtype))
+            assert [result.shape for result in found[:3]] == [shape, shape[1:], (0,)]
 
 
 @pytest.mark.parametrize("dtype", DTYPES)

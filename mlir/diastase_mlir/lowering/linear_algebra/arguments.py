@@ -108,8 +108,9 @@ def bytes_of(element: ir.Type) -> int:
     """The size of an element in memory."""
     if isinstance(element, ir.ComplexType):
         return 2 * bytes_of(element.element_type)
-    widths = {ir.F32Type: 4, ir.F64Type: 8}
-    return widths[type(element)] if type(element) in widths else ir.IntegerType(element).width // 8
+    if isinstance(element, (ir.F32Type, ir.F64Type)):
+        return 4 if isinstance(element, ir.F32Type) else 8
+    return ir.IntegerType(element).width // 8
 
 
 def pointer_type() -> ir.Type:
