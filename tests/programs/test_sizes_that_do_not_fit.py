@@ -1,11 +1,12 @@
 """Sizes that only the call knows and that do not fit: an error, never a wrong array or a crash."""
 
+import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
 
 from diastase import DiastaseError, qjit
-from diastase_runtime.errors import SizeMismatchError
+from diastase_runtime.errors import OutOfMemoryError, SizeMismatchError
 
 
 @pytest.mark.parametrize(
@@ -34,3 +35,27 @@ def test_division_by_a_size_of_zero_does_not_end_the_process():
     assert thirds(7, 3).shape == (2,)
     with pytest.raises(DiastaseError):
         thirds(7, 0)
+
+
+HUGE = 2**62
+
+
+@pytest.mark.parametrize(
+    "function",
+    [
+        lambda n: jnp.ones(n * 4).reshape(n, 4)[5, 0],
+        lambda n: jnp.ones((n, 4)).reshape(-1),
+        lambda n: jnp.ones(n * n * 3),
+        lambda n: jnp.arange(4 * n).reshape(4, n).T,
+    ],
+)
+def test_a_size_whose_multiple_would_wrap_around(function):
+    with pytest.raises(OutOfMemoryError):
+        jax.block_until_ready(qjit(function)(HUGE))
+
+
+def test_a_shape_whose_number_of_elements_would_wrap_around():
+    function = qjit(lambda n, m: jnp.ones(n).reshape(m, 4)[m - 1])
+    assert function(8, 2).tolist() == [1.0] * 4
+    with pytest.raises((SizeMismatchError, OutOfMemoryError)):
+        function(4, HUGE + 1)  # (2**62 + 1) * 4 is 4 in 64 bits

@@ -11,6 +11,7 @@ them, and goes on with empty arrays.
 
 from collections.abc import Generator, Sequence
 from contextlib import contextmanager
+from functools import reduce
 from typing import Any
 
 import numpy as np
@@ -18,18 +19,25 @@ import numpy as np
 from diastase_mlir import jax_internals
 from diastase_mlir.jax_internals import ir
 from diastase_mlir.lowering.operations import (
+    compare_floats,
     compare_integers,
     create,
     index_binary,
     index_constant,
     index_type,
     integer_type,
+    scalar_constant,
     select,
     to_signless,
 )
 from diastase_mlir.lowering.registry import Value
 from diastase_mlir.program import DimensionBindings
 from diastase_runtime.errors import InternalError
+
+_MOST_ELEMENTS = 2**58
+"""More than any memory holds. Larger products are taken to be this: allocating it fails, and it is
+equal to nothing that exists, whereas a product that wraps around would be the size of a small
+array under the shape of a large one."""
 
 _OPERATIONS = {"max": "maxsi", "min": "minsi"}
 
@@ -82,12 +90,14 @@ class Dimensions:
     def _term(self, factors: Sequence[tuple[Any, int]], coefficient: int) -> ir.Value:
         """Coefficient times a product of powers."""
         values = [self._factor(factor) for factor, power in factors for _ in range(power)]
-        if coefficient != 1 or not values:
-            values.append(index_constant(coefficient))
-        product = values[0]
-        for value in values[1:]:
-            product = index_binary("muli", product, value)
-        return product
+        if not values:
+            return index_constant(coefficient)
+        product = reduce(_product, values)
+        if coefficient == 1:
+            return product
+        scaled = index_binary("muli", product, index_constant(coefficient))
+        is_axis = len(values) == 1 and jax_internals.factor_symbol(factors[0][0]) in self._axes
+        return scaled if is_axis else _bounded_multiple(product, coefficient, scaled)
 
     def _factor(self, factor: Any) -> ir.Value:
         """A symbol, or an operation on two expressions."""
@@ -136,6 +146,35 @@ class Dimensions:
         indices = [_size_index(size) for size in sizes]
         tensor_type = ir.RankedTensorType.get([len(indices)], index_type())
         return create("tensor.from_elements", [tensor_type], indices).result
+
+
+def _product(left: ir.Value, right: ir.Value) -> ir.Value:
+    """A product that is not beyond `_MOST_ELEMENTS`, where it would wrap around."""
+    double = ir.F64Type.get()
+    operands = [
+        create(
+            "arith.sitofp", [double], [create("arith.index_cast", [integer_type(64)], [n]).result]
+        )
+        for n in (left, right)
+    ]
+    about = create("arith.mulf", [double], [operand.result for operand in operands]).result
+    most = float(_MOST_ELEMENTS)
+    too_large = compare_floats("oge", about, scalar_constant(double, most))
+    too_small = compare_floats("ole", about, scalar_constant(double, -most))
+    return _bounded(index_binary("muli", left, right), too_large, too_small)
+
+
+def _bounded_multiple(number: ir.Value, coefficient: int, multiple: ir.Value) -> ir.Value:
+    """A multiple of a number, bounded like a product."""
+    most = _MOST_ELEMENTS // abs(coefficient)
+    beyond = compare_integers("sgt", number, index_constant(most))
+    below = compare_integers("slt", number, index_constant(-most))
+    return _bounded(multiple, *((beyond, below) if coefficient > 0 else (below, beyond)))
+
+
+def _bounded(number: ir.Value, too_large: ir.Value, too_small: ir.Value) -> ir.Value:
+    at_least = select(too_small, index_constant(-_MOST_ELEMENTS), number)
+    return select(too_large, index_constant(_MOST_ELEMENTS), at_least)
 
 
 def _quotient(left: ir.Value, right: ir.Value) -> ir.Value:
