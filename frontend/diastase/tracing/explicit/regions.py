@@ -2,8 +2,8 @@
 
 `regions(equation)` gives one `Region` for each nested jaxpr: the operand that each input takes
 (None for what the primitive makes: the index of a loop), the result that each output becomes, and
-for a loop which output is the next iteration's input. A primitive without an entry in `_RULES`
-calls its only jaxpr on all operands, if the numbers fit; otherwise nothing is known of it.
+for a loop which output is the next iteration's input. Of a primitive without an entry in `_RULES`
+nothing is known: a reduction's function takes elements of its operands, for example.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -40,7 +40,7 @@ def regions(equation: ExplicitEquation) -> list[Region]:
         for name, value in equation.params.items()
         for label, jaxpr in _jaxprs(name, value)
     ]
-    rule = _RULES.get(equation.primitive, _called)
+    rule = _RULES.get(equation.primitive, _unknown)
     return rule(equation, found) if found else []
 
 
@@ -58,10 +58,7 @@ Found = Sequence[tuple[str, ExplicitJaxpr]]
 
 
 def _called(equation: ExplicitEquation, found: Found) -> list[Region]:
-    (name, jaxpr), *others = found
-    fits = len(jaxpr.inputs) == len(equation.operands) and not others
-    if equation.primitive not in _CALLS and not fits:
-        return _unknown(equation, found)
+    ((name, jaxpr),) = found
     return [Region(name, jaxpr, equation.operands, equation.results)]
 
 
@@ -114,9 +111,6 @@ def _scan(equation: ExplicitEquation, found: Found) -> list[Region]:
     ]
 
 
-_CALLS = frozenset({"custom_jvp_call", "custom_vjp_call", "checkpoint", "remat2", "qnode"})
-"""Primitives that call their jaxpr on their operands."""
-
 _RULES: Mapping[str, Callable[[ExplicitEquation, Found], list[Region]]] = {
     "for_loop": _for_loop,
     "while_loop": _while_loop,
@@ -124,4 +118,17 @@ _RULES: Mapping[str, Callable[[ExplicitEquation, Found], list[Region]]] = {
     "while": _while_loop,
     "cond": _branches,
     "scan": _scan,
+    **dict.fromkeys(
+        (
+            "custom_jvp_call",
+            "custom_vjp_call",
+            "checkpoint",
+            "remat2",
+            "closed_call",
+            "jit",
+            "qnode",
+            "adjoint",
+        ),
+        _called,
+    ),
 }

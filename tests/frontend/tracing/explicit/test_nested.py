@@ -65,6 +65,7 @@ PROGRAMS = {
     "custom_linear_solve": lambda n: jax.lax.custom_linear_solve(
         lambda v: 2 * v, jnp.ones(n), lambda _, b: b / 2, lambda _, b: b / 2
     ),
+    "reduce": lambda n: jax.lax.reduce(jnp.ones(n), 0.0, lambda p, q: p + q * 2, (0,)),
     "switch": chosen,
     "qnode": lambda n: circuit(jnp.ones(n)),
 }
