@@ -36,7 +36,8 @@ class Program:
     tolerance: float = 1e-12
     """Relative and absolute; less strict where the order of a sum is not JAX's."""
     lenient: frozenset[int] = frozenset()
-    """Sizes at which JAX raises an error and we need not: code of a loop that does not run."""
+    """Sizes at which JAX raises an error while tracing, and we return what nothing is wrong with:
+    a loop over an empty array does not run, a value set in one is dropped as in any other."""
     compilations: int = 1
     """More than one only where the program's result depends on its size by JAX's own rules."""
     eager: bool = False
@@ -105,7 +106,7 @@ def with_abstracted_axes(program: Program) -> Run:
     return lambda n: compiled(*(_numpy(name, n) for name in names))
 
 
-FORMS = {"traced size": with_traced_size}
+FORMS = {"traced size": with_traced_size, "abstracted axes": with_abstracted_axes}
 """What is compared with plain JAX."""
 
 
@@ -113,21 +114,34 @@ def _numpy(name: str, n: int) -> np.ndarray:
     return INPUTS[name].build(np, n)
 
 
-def check(program: Program, expected: Mapping[int, Any]) -> None:
-    """Compare every form with the results of plain JAX; each form compiles once."""
-    for form, make in FORMS.items():
-        run = make(program)
-        with _compilations() as compiled:
-            for n in SIZES:
-                if n in program.lenient:
-                    continue
-                try:
-                    _check_size(program, run, n, expected.get(n))
-                except Exception as failure:
-                    failure.add_note(f"{form}, size {n}")
-                    raise
-        assumed = [[a.text for a in stage.traced.program.assumptions] for stage in compiled]
-        assert len(compiled) == program.compilations, f"{form}: {len(compiled)} for {assumed}"
+def check(program: Program, expected: Mapping[int, Any]) -> Sequence[tuple[str, str]]:
+    """Compare every form with the results of plain JAX; each form compiles once.
+
+    Returns the equations that run on the host, as primitive and reason, the same in each form.
+    """
+    on_the_host = {form: _check_form(program, expected, form) for form in FORMS}
+    first, *others = on_the_host.values()
+    assert all(other == first for other in others), on_the_host
+    return first
+
+
+def _check_form(
+    program: Program, expected: Mapping[int, Any], form: str
+) -> Sequence[tuple[str, str]]:
+    run = FORMS[form](program)
+    with _compilations() as compiled:
+        for n in SIZES:
+            if n in program.lenient:
+                continue
+            try:
+                _check_size(program, run, n, expected.get(n))
+            except Exception as failure:
+                failure.add_note(f"{form}, size {n}")
+                raise
+    assumed = [[a.text for a in stage.traced.program.assumptions] for stage in compiled]
+    assert len(compiled) == program.compilations, f"{form}: {len(compiled)} for {assumed}"
+    equations = [callback.equation for callback in compiled[0].module.callbacks]
+    return sorted((one.primitive, one.reason) for one in equations if not one.users_own)
 
 
 @contextmanager

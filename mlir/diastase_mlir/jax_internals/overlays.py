@@ -8,14 +8,15 @@ import sys
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-import jax.numpy  # noqa: F401  (holds the functions that `everywhere` looks for)
+import jax.numpy  # it holds the functions that `everywhere` looks for
 from jax._src import core
 from jax._src.interpreters import ad
-from jax._src.lax import lax
+from jax._src.lax import convolution, lax
 from jax._src.lax import linalg as lax_linalg
 from jax._src.lax.control_flow import loops
 from jax._src.numpy import (
     array_creation,
+    fft,
     hijax,
     indexing,
     lax_numpy,
@@ -117,6 +118,12 @@ HOOK_POINTS: Mapping[HookPoint, Sequence[tuple[Any, str]]] = {
         for place in everywhere(window_functions, name)
     ],
     "convolution": [(lax_numpy, "_conv")],
+    "convolution_padding": everywhere(convolution, "conv_general_dilated"),
+    "rfftfreq": everywhere(fft, "rfftfreq"),
+    # As users call them; inside of JAX, sizes are none that it does not know.
+    "sizes_second": [(jax.lax, name) for name in ("broadcast", "broadcast_in_dim", "split")],
+    "lax_slice": [(jax.lax, "slice")],
+    "lax_pad": [(jax.lax, "pad")],
     "derivative_of_product": [(lax, "_reduce_prod_jvp_rule")],
     "accumulate": [(ufunc_api.ufunc, "_accumulate_via_scan")],
     "associative_scan": everywhere(loops, "associative_scan"),

@@ -40,7 +40,7 @@ PROGRAMS = {
     "scan carries a dynamic array": lambda t: lax.scan(lambda c, r: (c + r, c * r), t[0], t),
     "map": lambda x: lax.map(lambda e: jnp.sin(e) * 2, x),
     "map of rows": lambda a: lax.map(lambda r: (r.sum(), r * 2), a),
-    "cond": lambda x, n: lax.cond(n > 2, lambda v: v * 2, lambda v: v - 1, x),
+    "cond": lambda x, n: lax.cond(jnp.asarray(n) > 2, lambda v: v * 2, lambda v: v - 1, x),
     "cond by the data": lambda x: lax.cond(x.sum() > 0, lambda: x, lambda: -x),
     "switch": lambda x, n: lax.switch(n % 3, [lambda v: v, jnp.sin, lambda v: v[::-1]], x),
     "associative_scan": lambda x: lax.associative_scan(jnp.add, x),
@@ -57,7 +57,7 @@ PROGRAMS = {
         0, 4, lambda j, c: lax.cond(j % 2 == 0, lambda: c + 1, lambda: c * 2), x
     ),
     "loop in a cond": lambda x, n: lax.cond(
-        n > 1, lambda: lax.fori_loop(0, 3, lambda j, c: c + j, x), lambda: x
+        jnp.asarray(n) > 1, lambda: lax.fori_loop(0, 3, lambda j, c: c + j, x), lambda: x
     ),
     "scan in a scan": lambda s: lax.scan(
         lambda c, r: (lax.scan(lambda d, e: (d + e, d), c, r)[0], c), 0.0, s

@@ -37,7 +37,7 @@ PROGRAMS = {
         lambda v: lax.fori_loop(0, 3, lambda j, c: c * jnp.sin(c), v).sum()
     )(x),
     "grad through cond": lambda x, n: jax.grad(
-        lambda v: lax.cond(n > 2, jnp.sin, jnp.cos, v).sum()
+        lambda v: lax.cond(jnp.asarray(n) > 2, jnp.sin, jnp.cos, v).sum()
     )(x),
     "grad of norms": lambda y: jax.grad(lambda v: jnp.sqrt(1 + v @ v))(y),
     "grad of logsumexp": lambda x: jax.grad(jax.nn.logsumexp)(x),

@@ -44,7 +44,7 @@ PROGRAMS = {
     "get with a mode": Program(
         lambda x, c: (x.at[c].get(mode="fill", fill_value=-1), x.at[c].get(mode="clip"))
     ),
-    "set": Program(lambda x: (x.at[0].set(7), x.at[-1].set(2.5)), EMPTY),
+    "set": Program(lambda x: (x.at[0].set(7), x.at[-1].set(2.5)), lenient=frozenset({0})),
     "set slices": lambda x, a, n: (
         x.at[1:].set(0),
         x.at[: n // 2].set(1.5),

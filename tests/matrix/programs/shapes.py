@@ -154,6 +154,14 @@ PROGRAMS = {
         lax.broadcast(v, (2,)),
         lax.concatenate([v, v], 1),
     ),
+    "jax.lax by the size": lambda x, a, n: (
+        lax.broadcast(x, (n,)),
+        lax.pad(a, 0.0, [(n, 0, 0), (0, 0, n)]),
+        lax.split(jnp.concatenate([x, x, x]), [n, 2 * n]),
+        lax.slice(a, (n // 2, 0), (n, 2)),
+        lax.full((n,), 1.5),
+        lax.dynamic_slice(a, (0, 1), (n, 2)),
+    ),
     "lax.broadcast_in_dim": lambda x, n: (
         lax.broadcast_in_dim(x, (2, n), (1,)),
         lax.broadcasted_iota(int, (n, 2), 0),

@@ -15,11 +15,13 @@ from diastase_mlir.jax_internals import HookPoint, deciding, is_symbolic, lower_
 
 
 def _indices(table: DimensionTable, original: Original, indices: Sequence[Any], shape: Any) -> Any:
-    """The index expressions of `a[...]`: traced slice bounds become expressions over sizes."""
+    """The index expressions of `a[...]`: sizes are positions, traced slice bounds are sizes."""
     return original(tuple(_over_sizes(table, index) for index in indices), shape)
 
 
 def _over_sizes(table: DimensionTable, index: Any) -> Any:
+    if is_symbolic(index):
+        return jnp.asarray(index)
     if not isinstance(index, slice):
         return index
     parts = (index.start, index.stop, index.step)

@@ -60,7 +60,7 @@ def _digitize(
     options = {"side": "left" if right else "right"}
     options |= {} if method is None else {"method": method}
     return jnp.where(
-        not_empty[max_dim(size - 1, 0)] >= not_empty[0],
+        not_empty[jnp.asarray(max_dim(size - 1, 0))] >= not_empty[0],
         jnp.searchsorted(bins, x, **options),
         size - jnp.searchsorted(bins[::-1], x, **options),
     )

@@ -20,6 +20,22 @@ def _window(table: DimensionTable, original: Original, M: Any, *args: Any) -> An
     return jnp.where(jnp.asarray(size) < 2, 1.0, original(max_dim(size, 2), *args)[:size])
 
 
+def _rfftfreq(
+    table: DimensionTable,
+    original: Original,
+    n: Any,
+    d: Any = 1.0,
+    *,
+    dtype: Any = None,
+    device: Any = None,
+) -> Any:
+    """Frequencies up to half of a length, for which JAX asks whether it is even."""
+    if not (is_size_like(n) or is_symbolic(n)):
+        return original(n, d, dtype=dtype, device=device)
+    size, dtype = table.size(n), dtype or float
+    return jnp.arange(size // 2 + 1, dtype=dtype) / jnp.asarray(d * jnp.asarray(size), dtype)
+
+
 def _convolution(
     table: DimensionTable,
     original: Original,
@@ -65,5 +81,6 @@ def _convolution(
 
 OVERLAYS: Mapping[HookPoint, Overlay] = {
     "window": _window,
+    "rfftfreq": _rfftfreq,
     "convolution": _convolution,
 }

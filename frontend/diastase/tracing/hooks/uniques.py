@@ -54,7 +54,10 @@ def _unique(
     results = [jnp.moveaxis(values, 0, axis)]
     number = jnp.cumsum(first, dtype=int) - 1
     if return_index:
-        results.append(order[chosen] if size is None else compact(order, first, count, 0))
+        # Filled up with the place of the first value; of an empty array there is none.
+        results.append(
+            order[chosen] if size is None else compact(order, first, count, jnp.sum(order[:1]))
+        )
     if return_inverse:
         results.append(jnp.zeros(order.shape, int).at[order].set(number))
     if return_counts:
