@@ -17,6 +17,7 @@ import os
 import shutil
 import stat
 import tempfile
+import time
 import warnings
 import weakref
 from collections.abc import Callable, Iterable, Iterator
@@ -25,6 +26,7 @@ from functools import cache
 from importlib.metadata import version
 from operator import attrgetter
 from pathlib import Path
+from uuid import uuid4
 
 import jax
 import llvmlite
@@ -33,6 +35,10 @@ from diastase_mlir.codegen.machine import host_processor
 from diastase_mlir.errors import CacheWarning, UnsafeCacheDirectoryError
 from diastase_runtime import abi
 from diastase_runtime.abi import ABI_VERSION, Artifact
+
+
+_STARTED = time.time() - time.process_time()
+"""About when this process began to import the compiler."""
 
 
 def cache_directory() -> Path | None:
@@ -77,7 +83,10 @@ def compiler_versions() -> str:
     # Attributes where there are any: `version` reads and parses a file, 1 ms the first time.
     packages = [jax.__version__, llvmlite.__version__, version("torch-mlir")]
     # While the compiler is being worked on, its version says nothing.
-    sources = hash_of_files([abi.__file__, *python_files(Path(__file__).parent)])
+    files = [abi.__file__, *python_files(Path(__file__).parent)]
+    sources = hash_of_files(files)
+    if any(os.stat(file).st_ctime > _STARTED for file in files):
+        sources = uuid4().hex  # what this process has imported may not be what is there now
     return "\n".join([*packages, f"ABI {ABI_VERSION}", str(host_processor()), sources])
 
 

@@ -108,8 +108,9 @@ class Assumptions:
         question = f"{left} >= {right}"
         if question not in self._answered:
             holds = self.answers.get(question, self._number(left) >= self._number(right))
-            self._assume(left, ">=" if holds else "<", right, question)
-            self.scope.learn_not_negative(left - right if holds else right - left - 1)
+            at_start = self._assume(left, ">=" if holds else "<", right, question)
+            learnt = left - right if holds else right - left - 1
+            self.scope.learn_not_negative(learnt, everywhere=at_start)
             self._answered[question] = holds
         return self._answered[question]
 
@@ -118,9 +119,9 @@ class Assumptions:
         question = f"{left} == {right}"
         if question not in self._answered:
             holds = self.answers.get(question, self._number(left) == self._number(right))
-            self._assume(left, "==" if holds else "!=", right, question)
+            at_start = self._assume(left, "==" if holds else "!=", right, question)
             if holds:
-                self.scope.learn_equal(left, right)
+                self.scope.learn_equal(left, right, everywhere=at_start)
             self._answered[question] = holds
         return self._answered[question]
 
@@ -155,8 +156,8 @@ class Assumptions:
 
     def _take_as_equal(self, left: Any, right: Any) -> bool:
         self._answered[f"{left} == {right}"] = True
-        self._assume(left, "==", right, f"{left} == {right}")
-        self.scope.learn_equal(left, right)
+        at_start = self._assume(left, "==", right, f"{left} == {right}")
+        self.scope.learn_equal(left, right, everywhere=at_start)
         return True
 
     # --- values at hand --------------------------------------------------------------------------
@@ -183,7 +184,8 @@ class Assumptions:
 
     # --- records ---------------------------------------------------------------------------------
 
-    def _assume(self, left: Any, comparison: Comparison, right: Any, question: str) -> None:
+    def _assume(self, left: Any, comparison: Comparison, right: Any, question: str) -> bool:
+        """Record an assumption; whether it is checked at the start, hence holds everywhere."""
         if not is_symbolic(left):
             text = f"{self._words(right)} {_MIRRORED[comparison]} {self._words(left)}"
         else:
@@ -207,6 +209,7 @@ class Assumptions:
             with recorded_in(trace):
                 assume(assumption)
         self.made.append(assumption)
+        return assumption.at_start
 
     def _words(self, expression: Any) -> str:
         """An expression over what the user calls the arguments."""

@@ -22,6 +22,7 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 
+from diastase.tracing.context import new_caches
 from diastase.tracing.control_flow_errors import (
     CarrySizeError,
     CarryStructureError,
@@ -79,7 +80,8 @@ def stable_body(loop: Loop, leading: list[Any], carry: Leaves) -> StableBody:
     while True:
         forget_assumptions = dimension_table().assumptions.undo()
         pattern = _pattern(loop, carry.avals, changing)
-        region = _trace_body(loop, leading, carry, pattern.fresh(carry.avals))
+        with new_caches():
+            region = _trace_body(loop, leading, carry, pattern.fresh(carry.avals))
         returned = region.result_avals
         promoted = _promote(carry, returned)
         changed = changing.union(_resized(loop, carry, returned))

@@ -35,6 +35,16 @@ _numbers = itertools.count(1)
 _trace_number = jax.make_user_context(None)
 
 
+@contextmanager
+def new_caches() -> Generator[None]:
+    """What JAX caches inside is not found outside: for a part of a trace that may be given up.
+
+    Type rules make assumptions; one that JAX's caches answer makes none.
+    """
+    with _trace_number(next(_numbers)):
+        yield
+
+
 def current_context() -> TracingContext | None:
     """The trace that this thread is inside, None outside of our tracing."""
     return _current.context

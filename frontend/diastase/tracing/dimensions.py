@@ -171,7 +171,7 @@ class DimensionTable:
         name = self._new_name()
         self.symbols[name] = Symbol(None, name)
         symbol = self.scope.symbol(name)
-        self.scope.learn_not_negative(symbol)
+        self.scope.learn_not_negative(symbol, everywhere=True)
         return symbol
 
     def is_visible(self, size: Any) -> bool:
@@ -197,7 +197,7 @@ class DimensionTable:
         argument = self._arguments.get(variable)
         for name, axis in axes:
             if name not in self.symbols:
-                self.scope.learn_not_negative(self.scope.symbol(name))
+                self.scope.learn_not_negative(self.scope.symbol(name), everywhere=True)
             trace = tracer_trace(tracer)
             self.symbols[name] = argument.axis(trace, axis) if argument else Symbol(trace, name)
 
@@ -217,7 +217,7 @@ class DimensionTable:
         if None not in examples.values():
             example = evaluate_dimension(expression, examples)
         self.symbols[name] = Symbol(current_trace(), name, True, example)
-        self.scope.learn_not_negative(self.scope.symbol(name))
+        self.scope.learn_not_negative(self.scope.symbol(name), everywhere=True)
 
     def _of(self, value: Any, depth: int) -> Any:
         value = unwrap_tracer(value)

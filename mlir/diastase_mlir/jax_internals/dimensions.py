@@ -8,7 +8,8 @@ goes on: `SizeScope` has.
 # Private names are what this package is for.
 # pyright: reportPrivateUsage=false, reportPrivateImportUsage=false
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Generator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 from jax._src import core
@@ -65,6 +66,8 @@ class SizeScope(shape_poly.SymbolicScope):
         """Symbols, and the expressions without any of these symbols that they are equal to."""
         self._zeros: list[Any] = []
         """Differences that are 0, and which no symbol can be replaced to make so."""
+        self._everywhere: list[tuple[Any, bool]] = []
+        """Differences that are 0 (or, where False, at least 0) wherever they have a value."""
 
     def symbol(self, name: str) -> Any:
         """The expression that is this symbol alone."""
@@ -84,8 +87,13 @@ class SizeScope(shape_poly.SymbolicScope):
             expression = _without_pivot(expression, zero)
         return expression
 
-    def learn_not_negative(self, expression: Any) -> None:
-        """From now on, decisions may use `expression >= 0`; ignored if it contradicts others."""
+    def learn_not_negative(self, expression: Any, *, everywhere: bool = False) -> None:
+        """From now on, decisions may use `expression >= 0`; ignored if it contradicts others.
+
+        `everywhere`: also for what was recorded before, or runs after a check that has failed.
+        """
+        if everywhere:
+            self._everywhere.append((expression, False))
         expression = self.normalised(expression)
         if not is_symbolic(expression):
             return
@@ -104,8 +112,10 @@ class SizeScope(shape_poly.SymbolicScope):
             self._explicit_constraints.pop()
             self._forget_decisions()
 
-    def learn_equal(self, left: Any, right: Any) -> None:
-        """From now on, these sizes are equal."""
+    def learn_equal(self, left: Any, right: Any, *, everywhere: bool = False) -> None:
+        """From now on, these sizes are equal; `everywhere` as in `learn_not_negative`."""
+        if everywhere:
+            self._everywhere.append((left - right, True))
         difference = self.normalised(left - right)
         if not is_symbolic(difference):
             return
@@ -126,12 +136,34 @@ class SizeScope(shape_poly.SymbolicScope):
 
     def knowledge(self) -> Any:
         """All that has been learnt, for `go_back_to`."""
-        return list(self._explicit_constraints), dict(self._equal_to), list(self._zeros)
+        return (
+            list(self._explicit_constraints),
+            dict(self._equal_to),
+            list(self._zeros),
+            list(self._everywhere),
+        )
 
     def go_back_to(self, knowledge: Any) -> None:
         """Know what was known before."""
-        self._explicit_constraints, self._equal_to, self._zeros = knowledge
+        constraints, equal_to, zeros, everywhere = knowledge
+        self._explicit_constraints, self._equal_to = list(constraints), dict(equal_to)
+        self._zeros, self._everywhere = list(zeros), list(everywhere)
         self._forget_decisions()
+
+    @contextmanager
+    def what_holds_everywhere(self) -> Generator[None]:
+        """Know only what holds wherever the symbols have a value, whatever has failed before."""
+        knowledge, everywhere = self.knowledge(), self._everywhere
+        self.go_back_to(([], {}, [], []))
+        try:
+            for difference, is_zero in everywhere:
+                if is_zero:
+                    self.learn_equal(difference, 0)
+                else:
+                    self.learn_not_negative(difference)
+            yield
+        finally:
+            self.go_back_to(knowledge)
 
     def _forget_decisions(self) -> None:
         self._decision_initial_state = None
@@ -217,6 +249,20 @@ def normalised(dimension: Any) -> Any:
 def lower_bound(dimension: Any) -> float:
     """The least value that an expression can be shown to have; minus infinity if unknown."""
     return shape_poly._bounds_decision(dimension, shape_poly.BoundsPrecision.BEST)[0]
+
+
+def least_everywhere(dimension: Any) -> float:
+    """The same by what holds wherever its symbols have a value.
+
+    Compiled code that does not check what it writes into must go by this one: a check that has
+    failed is an error that is raised at the end, and an assumption may be made after the write.
+    """
+    scope = getattr(dimension, "scope", None)
+    if not isinstance(scope, SizeScope):
+        return lower_bound(dimension)
+    with scope.what_holds_everywhere():
+        least = scope.normalised(dimension)
+        return lower_bound(least) if is_symbolic(least) else least
 
 
 def symbol_of(dimension: Any) -> str | None:

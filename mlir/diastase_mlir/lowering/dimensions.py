@@ -5,8 +5,7 @@ of one of its axes. `define` is called for every variable as soon as it is lower
 defined inside a region of the IR must not be used outside it, which `scope` takes care of.
 
 A symbol that is the value of a variable can be any integer, so `value` may be negative. `size`
-never is: a program whose sizes are negative has recorded an error (`assert_size`) before it uses
-them, and goes on with empty arrays.
+never is: a program leaves where a size that it is about to use is negative (`assert_size`).
 """
 
 from collections.abc import Generator, Sequence

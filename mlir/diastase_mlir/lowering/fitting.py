@@ -11,7 +11,7 @@ import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
-from diastase_mlir.jax_internals import ir, is_symbolic, lower_bound
+from diastase_mlir.jax_internals import ir, is_symbolic, least_everywhere
 from diastase_mlir.lowering.context import LoweringContext
 from diastase_mlir.lowering.loops import if_else
 from diastase_mlir.lowering.operations import (
@@ -100,7 +100,7 @@ def undecided(equation: Equation) -> list[tuple[Any, Any]]:
         return []
     pairs = _PARTS[equation.primitive.name](equation)
     symbolic = [pair for pair in pairs if is_symbolic(pair[0] - pair[1])]
-    return [pair for pair in symbolic if lower_bound(pair[0] - pair[1]) < 0]
+    return [pair for pair in symbolic if least_everywhere(pair[0] - pair[1]) < 0]
 
 
 def lower_if_it_fits(

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 from jax.lax import GatherScatterMode
 
-from diastase_mlir.jax_internals import ir, is_symbolic, lower_bound
+from diastase_mlir.jax_internals import ir, is_symbolic, least_everywhere
 from diastase_mlir.lowering.array_types import is_complex, is_floating, is_unsigned
 from diastase_mlir.lowering.context import LoweringContext
 from diastase_mlir.lowering.loops import Values, for_each, if_else
@@ -81,7 +81,7 @@ def place(
         if not clip:
             inside.append(compare_integers("sge", position, index_constant(0)))
             inside.append(compare_integers("sle", position, limit))
-        elif is_symbolic(last) and lower_bound(last) < 0:
+        elif is_symbolic(last) and least_everywhere(last) < 0:
             inside.append(compare_integers("sge", limit, index_constant(0)))
         start[axis] = clamp_index(position, limit) if clip else position
     for axis, batch_axis in windows.batched:

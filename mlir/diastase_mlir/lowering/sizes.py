@@ -1,6 +1,6 @@
 """Checks of sizes: `assert_size`, recorded by tracing before a use, and `assume`."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from diastase_mlir.jax_internals import ir
 from diastase_mlir.lowering.context import LoweringContext
@@ -17,13 +17,16 @@ from diastase_runtime.abi import ErrorCode
 
 @lowers("assert_size")
 def lower_assert_size(context: LoweringContext, equation: Equation) -> list[Value]:
-    """Record an error if the size is too small; a negative one is used as 0 (`Dimensions.size`)."""
+    """Record an error and leave the program if the size is too small.
+
+    It must not go on: the product of two negative sizes would be a size.
+    """
     size = context.dimension(equation.params["size"])
     least = context.dimension(equation.params["at_least"])
     code = ErrorCode.SIZE_MISMATCH if equation.params["at_least"] != 0 else ErrorCode.NEGATIVE_SIZE
     site = context.site(equation.params["construct"], equation.source_info)
     details = [_number(size), _number(least)]
-    context.record_error(compare_integers("slt", size, least), code, site, details)
+    _leave_if(context, compare_integers("slt", size, least), code, site, details)
     return []
 
 
@@ -45,10 +48,23 @@ def check_assumption(context: LoweringContext, assumption: Assumption) -> None:
     site = context.site_at(assumption.text, assumption.span)
     number = scalar_constant(integer_type(64), assumption.number)
     details = [_number(left), _number(right), number]
+    code, at_start = ErrorCode.ASSUMPTION_FAILED, assumption.at_start
+    _leave_if(context, failed, code, site, details, at_start=at_start)
+
+
+def _leave_if(
+    context: LoweringContext,
+    failed: ir.Value,
+    code: ErrorCode,
+    site: ir.Value,
+    details: Sequence[ir.Value],
+    *,
+    at_start: bool = False,
+) -> None:
     guard = create("scf.if", [], [failed], regions=2)
     with ir.InsertionPoint(guard.regions[0].blocks.append()):
-        context.record_error(failed, ErrorCode.ASSUMPTION_FAILED, site, details)
-        context.leave(at_start=assumption.at_start)
+        context.record_error(failed, code, site, details)
+        context.leave(at_start=at_start)
         create("scf.yield", [], [])
 
 

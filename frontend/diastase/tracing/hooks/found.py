@@ -23,6 +23,7 @@ from diastase_mlir.jax_internals import (
     is_recorded,
     is_recorded_variable,
     is_symbolic,
+    least_everywhere,
     lower_bound,
     tracer_trace,
     unwrap_tracer,
@@ -61,8 +62,9 @@ def positions_of(table: DimensionTable, mask: Any) -> Any:
 def _find(table: DimensionTable, mask: Any) -> Any:
     size = table.of(jnp.sum(mask, dtype=int))
     if is_symbolic(size):
-        table.scope.learn_not_negative(size)
-        table.scope.learn_not_negative(mask.shape[0] - size)
+        is_size = least_everywhere(mask.shape[0]) >= 0
+        table.scope.learn_not_negative(size, everywhere=True)
+        table.scope.learn_not_negative(mask.shape[0] - size, everywhere=is_size)
     return compact(jnp.arange(mask.shape[0]), mask, size, 0)
 
 
