@@ -36,7 +36,6 @@ from diastase_mlir.errors import CacheWarning, UnsafeCacheDirectoryError
 from diastase_runtime import abi
 from diastase_runtime.abi import ABI_VERSION, Artifact
 
-
 _STARTED = time.time() - time.process_time()
 """About when this process began to import the compiler."""
 

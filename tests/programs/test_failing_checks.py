@@ -12,7 +12,7 @@ LARGE = 3000
 """Elements that do not fit into what surrounds a small array by chance."""
 
 
-@pytest.mark.parametrize("size", (LARGE - 1, 1, 0))
+@pytest.mark.parametrize("size", [LARGE - 1, 1, 0])
 def test_a_size_checked_later_says_nothing_about_an_earlier_update(size):
     def function(n):
         array = lax.dynamic_update_slice(jnp.zeros(n), jnp.ones(LARGE), (0,))
@@ -24,7 +24,7 @@ def test_a_size_checked_later_says_nothing_about_an_earlier_update(size):
         compiled(size)
 
 
-@pytest.mark.parametrize("count", (LARGE - 1, 1, 0))
+@pytest.mark.parametrize("count", [LARGE - 1, 1, 0])
 def test_an_assumption_made_later_says_nothing_about_an_earlier_update(count):
     def function(x):
         found = lax.dynamic_update_slice(x[x > 0], jnp.ones(LARGE), (0,))
