@@ -280,7 +280,7 @@ def substitute_some(dimension: Any, values: Mapping[str, Any]) -> Any:
     if not is_symbolic(dimension) or dimension_symbols(dimension).isdisjoint(values):
         return dimension
     others = {name: symbol_expression(dimension, name) for name in dimension_symbols(dimension)}
-    return substitute(dimension, others | values)
+    return substitute(dimension, {**others, **values})
 
 
 def symbol_expression(dimension: Any, name: str) -> Any:

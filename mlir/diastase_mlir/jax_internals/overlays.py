@@ -8,7 +8,7 @@ import sys
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-import jax.numpy  # it holds the functions that `everywhere` looks for
+import jax
 from jax._src import core
 from jax._src.interpreters import ad
 from jax._src.lax import convolution, lax
@@ -42,8 +42,10 @@ def everywhere(module: Any, name: str) -> Sequence[tuple[Any, str]]:
     is not found: better hook a private function that the public one calls, if there is one.
     """
     function = getattr(module, name)
-    modules = [other for key, other in sys.modules.items() if key.partition(".")[0] == "jax"]
-    holders = [(other, name) for other in modules if vars(other).get(name) is function]
+    modules = [other for key, other in sys.modules.items() if key.partition(".")[0] == jax.__name__]
+    holders: list[tuple[Any, str]] = [
+        (other, name) for other in modules if vars(other).get(name) is function
+    ]
     if getattr(getattr(core.ShapedArray, name, None), "fun", None) is function:
         holders.append((core.ShapedArray, name))
     return holders

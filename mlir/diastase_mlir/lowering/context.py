@@ -321,7 +321,9 @@ class LoweringContext:
     ) -> str:
         """Declare an imported function, once, and return its symbol."""
         symbol = import_symbol(library, name)
-        attributes = {"llvm.emit_c_interface": ir.UnitAttr.get()} if c_interface else {}
+        attributes: dict[str, ir.Attribute] = {}
+        if c_interface:
+            attributes["llvm.emit_c_interface"] = ir.UnitAttr.get()
         self._declare(symbol, operands, results, attributes)
         return symbol
 

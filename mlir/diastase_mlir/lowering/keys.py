@@ -85,8 +85,10 @@ _MOVES: Mapping[str, Callable[[Equation, Words], Params]] = {
 def on_words(equation: Equation) -> Equation | None:
     """The same for the words of the keys, or None for anything but a rearrangement of keys."""
     change = _MOVES.get(equation.primitive.name)
-    (result, *_), (operand, *_) = equation.avals_out or (None,), equation.avals_in or (None,)
-    if change is None or not hasattr(operand, "dtype"):
+    if change is None or not equation.avals_out or not equation.avals_in:
+        return None
+    result, operand = equation.avals_out[0], equation.avals_in[0]
+    if not hasattr(operand, "dtype"):
         return None
     if not (jax_internals.is_extended(operand.dtype) and jax_internals.is_extended(result.dtype)):
         return None

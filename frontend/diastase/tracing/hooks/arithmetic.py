@@ -39,7 +39,7 @@ def _extreme(of_sizes: Callable[[Any, Any], Any]) -> Overlay:
     """`max` and `min` of Python in JAX's own code, which would choose while tracing."""
 
     def overlay(_: DimensionTable, original: Original, *args: Any, **keywords: Any) -> Any:
-        sizes = args if len(args) > 1 else tuple(args[0])
+        sizes = args if len(args) > 1 else tuple(*args)
         if any(is_symbolic(size) for size in sizes):
             return functools.reduce(of_sizes, sizes)
         if len(args) == 1:  # perhaps an iterator, and used up

@@ -61,7 +61,7 @@ def _associative_scan(
     axis = axis % leaves[0].ndim
     rows = [jnp.moveaxis(leaf, axis, 0) for leaf in leaves]
     start = jnp.array(True), [jnp.zeros(row.shape[1:], row.dtype) for row in rows]
-    _, results = jax.lax.scan(step, start, rows, reverse=reverse)
+    results: Sequence[Any] = jax.lax.scan(step, start, rows, reverse=reverse)[1]
     return tree.unflatten([jnp.moveaxis(result, 0, axis) for result in results])
 
 

@@ -47,7 +47,7 @@ def _product_before(x: Any) -> Any:
 
 
 def _accumulate(
-    _: DimensionTable, original: Original, ufunc: Any, arr: Any, axis: int = 0, dtype: Any = None
+    _: DimensionTable, original: Original, ufunc: Any, arr: Any, axis: Any = 0, dtype: Any = None
 ) -> Any:
     """`ufunc.accumulate` as a scan over the elements, of which there may be none."""
     arr = jnp.asarray(arr)

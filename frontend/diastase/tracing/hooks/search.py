@@ -57,7 +57,7 @@ def _digitize(
         return original(x, bins, right, method=method)
     size = bins.shape[0]
     not_empty = jnp.concatenate([bins, jnp.zeros(1, bins.dtype)])
-    options = {"side": "left" if right else "right"}
+    options: dict[str, Any] = {"side": "left" if right else "right"}
     options |= {} if method is None else {"method": method}
     return jnp.where(
         not_empty[jnp.asarray(max_dim(size - 1, 0))] >= not_empty[0],
