@@ -204,8 +204,8 @@ class Assumptions:
         if not assumption.at_start:
             trace = innermost([symbol.trace for symbol in known])
             if trace is None:
-                comparison = f"{text} is about sizes of different loops or branches"
-                raise UndecidableDimensionError(comparison=comparison, span=assumption.span)
+                asked = f"{text} is about sizes of different loops or branches"
+                raise UndecidableDimensionError(comparison=asked, span=assumption.span)
             with recorded_in(trace):
                 assume(assumption)
         self.made.append(assumption)

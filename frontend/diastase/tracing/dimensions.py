@@ -212,10 +212,9 @@ class DimensionTable:
     def solve(self, name: str, expression: Any) -> None:
         """Let a symbol be an expression over sizes of arguments; the caller made sure of >= 0."""
         self._solved[name] = expression
-        examples = {known: self.symbols[known].example for known in dimension_symbols(expression)}
-        example = None
-        if None not in examples.values():
-            example = evaluate_dimension(expression, examples)
+        known = {name: self.symbols[name].example for name in dimension_symbols(expression)}
+        values = {name: value for name, value in known.items() if value is not None}
+        example = evaluate_dimension(expression, values) if len(values) == len(known) else None
         self.symbols[name] = Symbol(current_trace(), name, True, example)
         self.scope.learn_not_negative(self.scope.symbol(name), everywhere=True)
 
