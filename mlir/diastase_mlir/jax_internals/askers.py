@@ -20,6 +20,7 @@ Asker = Literal["library", "type rule", "machinery"]
 
 RIGHT_FOR_EVERY_SIZE = frozenset(
     {
+        ("random/core.py", "choice"),  # nothing is drawn by the way of all other numbers, too
         ("numpy/indexing.py", "_take"),
         ("numpy/indexing.py", "place"),
         ("numpy/indexing.py", "take_along_axis"),

@@ -29,6 +29,7 @@ from jax._src.numpy import (
     window_functions,
 )
 from jax._src.ops import scatter
+from jax._src.random import core as random_core
 from jax._src.random import prng
 
 HookPoint = str
@@ -74,6 +75,8 @@ HOOK_POINTS: Mapping[HookPoint, Sequence[tuple[Any, str]]] = {
     ],
     "scan_length": [(loops, "_infer_scan_length")],
     "split": [(prng, "random_split")],
+    "shuffle": [(random_core, "_shuffle")],
+    "choice": everywhere(random_core, "choice"),
     # Not attributes of the module: globals that shadow the built-ins inside it.
     "length": [(module, "len") for module in (lax_numpy, indexing, setops, polynomial)],
     "largest": [(lax_numpy, "max"), (linalg, "max")],

@@ -16,6 +16,8 @@ _NUMBERS_THAT_ARE_SIZES = frozenset(
         "'num' argument of jnp.logspace",
         "'num' argument of jnp.geomspace",
         "argument 'N' to jnp.vander()",
+        "argument x of jax.random.permutation()",
+        "The error occurred in jax.random.choice()",
         "bins argument of histogram_bin_edges",
         "dimensions argument of jnp.indices",
         *(
