@@ -117,6 +117,7 @@ HOOK_POINTS: Mapping[HookPoint, Sequence[tuple[Any, str]]] = {
     "vander": everywhere(lax_numpy, "vander"),
     "polyadd": everywhere(polynomial, "polyadd"),
     "polymul": everywhere(polynomial, "polymul"),
+    "polyval": everywhere(polynomial, "polyval"),
     "window": [
         place
         for name in ("bartlett", "blackman", "hamming", "hanning", "kaiser")

@@ -44,7 +44,7 @@ PROGRAMS = {
     "einsum with dots": lambda v, x: (jnp.einsum("...ij->...ji", v), jnp.einsum("bij,i->bj", v, x)),
     "trace": lambda s, a: (jnp.trace(s), jnp.trace(s, 1), jnp.trace(a)),
     "kron": lambda s, a: (jnp.kron(a, jnp.ones((2, 2))), jnp.kron(jnp.eye(2), s)),
-    "cross": lambda a: (jnp.cross(a, a[::-1]), jnp.cross(a[:, :2], a[:, 1:])),
+    "cross": lambda a: (jnp.cross(a, a[::-1]), jnp.cross(a.T, a.T, axis=0)),
     "multi_dot": lambda a, s: jnp.linalg.multi_dot([a.T, s, a]),
     "matrix_power": Program(lambda s: jnp.linalg.matrix_power(s / 100, 3), tolerance=1e-10),
     "convolve": Program(lambda x: jnp.convolve(x, jnp.array([1.0, -1.0, 0.5])), EMPTY),

@@ -78,7 +78,7 @@ PROGRAMS = {
     ),
     "median": Program(lambda x, a: (jnp.median(x), jnp.median(a, 1)), EMPTY),
     "median of columns": Program(lambda a: jnp.median(a, 0), EMPTY),
-    "nanmedian": Program(lambda x: jnp.nanmedian(x), EMPTY),
+    "nanmedian": lambda x: jnp.nanmedian(jnp.sqrt(jnp.append(x, 1.0))),
     "quantile": lambda a: jnp.quantile(a, 0.3, axis=1),
     "quantile of all": Program(lambda x: jnp.quantile(x, jnp.array([0.0, 0.3, 1.0])), EMPTY),
     "quantile, methods": Program(
@@ -88,14 +88,17 @@ PROGRAMS = {
     "percentile": Program(
         lambda x: (jnp.percentile(x, 25), jnp.percentile(x, jnp.array([10.0, 90.0]))), EMPTY
     ),
-    "nanquantile": Program(lambda x: (jnp.nanquantile(x, 0.5), jnp.nanpercentile(x, 70.0)), EMPTY),
+    "nanquantile": lambda x: (
+        jnp.nanquantile(jnp.append(x, jnp.nan), 0.5),
+        jnp.nanpercentile(jnp.sqrt(jnp.append(x, 1.0)), 70.0),
+    ),
     "cov": lambda t: jnp.cov(t),
     "cov of columns": lambda a: jnp.cov(a, rowvar=False),
     "cov of a vector": lambda x: (jnp.cov(x), jnp.cov(x, ddof=0)),
     "cov, sizes in the result": Program(lambda a: jnp.cov(a), compilations=3),  # of 1: a scalar
     "corrcoef": lambda t: jnp.corrcoef(t),
     "histogram": lambda x: jnp.histogram(x, bins=5, range=(-2.0, 2.0)),
-    "histogram with its range": Program(lambda x: jnp.histogram(x, bins=4), EMPTY),
+    "histogram with its range": lambda x: jnp.histogram(jnp.append(x, 0.5), bins=4),
     "histogram of edges": lambda x: jnp.histogram(
         x, bins=jnp.array([-2.0, 0.0, 0.5, 2.0]), density=True
     ),

@@ -79,7 +79,7 @@ PROGRAMS = {
     "multivariate_normal": lambda a: stats.multivariate_normal.logpdf(a, jnp.zeros(3), jnp.eye(3)),
     "sem": lambda x: stats.sem(x),
     "rankdata": lambda x: (stats.rankdata(x, method="min"), stats.rankdata(x)),
-    "mode": Program(lambda a: stats.mode(a, axis=1)),
+    "mode": Program(lambda a: stats.mode(jnp.concatenate([a, jnp.eye(3)]), axis=1)),
     "gaussian_kde": lambda x: stats.gaussian_kde(jnp.arange(5.0)).evaluate(x),
     "convolve": lambda x: signal.convolve(jnp.concatenate([x, jnp.ones(3)]), jnp.array([1.0, 2.0])),
     "correlate": lambda x: signal.correlate(

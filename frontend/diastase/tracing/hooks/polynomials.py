@@ -42,6 +42,18 @@ def _lengthened(coefficients: Any, size: Any) -> Any:
     return jax.lax.pad(coefficients, jnp.zeros((), coefficients.dtype), [(missing, 0, 0)])
 
 
+def _polyval(_: DimensionTable, original: Original, p: Any, x: Any, *, unroll: int = 16) -> Any:
+    """Coefficient by coefficient; from jax 0.12 on, JAX lists them while tracing."""
+    p, x = jnp.asarray(p), jnp.asarray(x)
+    if not p.ndim or not is_symbolic(p.shape[0]):
+        return original(p, x, unroll=unroll)
+    shape = jnp.broadcast_shapes(p.shape[1:], x.shape)
+    dtype = jnp.result_type(p, x)
+    x = x.astype(dtype)
+    start = jnp.zeros(shape, dtype)
+    return jax.lax.scan(lambda y, c: (y * x + c, None), start, p.astype(dtype), unroll=unroll)[0]
+
+
 def _vander(
     table: DimensionTable, original: Original, x: Any, N: Any = None, increasing: bool = False
 ) -> Any:
@@ -60,5 +72,6 @@ def _vander(
 OVERLAYS: Mapping[HookPoint, Overlay] = {
     "polyadd": _polyadd,
     "polymul": _polymul,
+    "polyval": _polyval,
     "vander": _vander,
 }
