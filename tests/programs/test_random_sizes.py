@@ -132,7 +132,7 @@ def start(n):
     return vector, jnp.sin(jnp.outer(jnp.arange(n + 1) * 1.0, vector + 1)), jnp.asarray(n)
 
 
-@settings(max_examples=60, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck))
+@settings(max_examples=25, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck))
 @given(program=st.lists(blocks, min_size=1, max_size=5))
 def test_random_program(program):
     compiled = qjit(lambda n: run(program, start(n)))
