@@ -50,6 +50,8 @@ def _about_sizes(error: Exception) -> DiastaseError | None:
     """What JAX says of symbolic sizes in errors of Python's own classes."""
     if "'_DimExpr'" in str(error):  # `range(a.shape[0])`, `float(a.shape[0])`
         return TracedIndexError(what="a size")
+    if (unsupported := _of_unknown_size(error)) is not None:
+        return unsupported
     shapes = _LAX_SHAPES.search(str(error))
     if shapes:
         is_loop = "carry" in _first_line(error)
