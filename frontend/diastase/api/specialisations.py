@@ -28,6 +28,7 @@ from diastase.api.matching import is_type, type_of_leaf
 from diastase.api.options import QjitOptions
 from diastase.api.stages import Compiled, Interface, Lowered, Traced
 from diastase.tracing.argument_errors import TracerArgumentError, UnsupportedResultError
+from diastase.tracing.dimensions import is_integer_scalar
 from diastase.tracing.pennylane import is_quantum_object
 from diastase.tracing.signatures import Call, Signature
 from diastase.tracing.trace import TracedProgram, trace
@@ -206,9 +207,7 @@ def _traced(tracing: Callable[[bool], TracedProgram], may_fix_sizes: bool) -> Tr
 
 def _gives_a_size(aval: ShapedArray) -> bool:
     """Whether arguments of this type may be sizes, or have sizes that are not known."""
-    if any(map(is_symbolic, aval.shape)):
-        return True
-    return aval.shape == () and jax.numpy.issubdtype(aval.dtype, jax.numpy.integer)
+    return any(map(is_symbolic, aval.shape)) or is_integer_scalar(aval)
 
 
 def flatten_results(function: Callable[..., Any], name: str, results: Any) -> tuple[list[Any], Any]:

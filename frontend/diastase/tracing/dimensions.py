@@ -75,10 +75,11 @@ _UNCHANGED = frozenset({"convert_element_type", "copy", "copy_p", "stop_gradient
 
 def is_size_like(value: Any) -> bool:
     """Whether a value is an integer scalar that only a tracer knows."""
-    return isinstance(value, Tracer) and _is_integer_scalar(value)
+    return isinstance(value, Tracer) and is_integer_scalar(value)
 
 
-def _is_integer_scalar(value: Any) -> bool:
+def is_integer_scalar(value: Any) -> bool:
+    """Whether a value, or a type, is an integer without axes."""
     dtype = getattr(value, "dtype", None)
     if dtype is None or getattr(value, "shape", None) != ():
         return False
@@ -258,7 +259,7 @@ class DimensionTable:
         name, operands = equation.primitive.name, equation.in_tracers
         if name == "dim_as_value":
             return equation.params["dim"]
-        if not all(_is_integer_scalar(operand) and _does_not_wrap(operand) for operand in operands):
+        if not all(is_integer_scalar(operand) and _does_not_wrap(operand) for operand in operands):
             return None
         if name in _UNCHANGED:
             return self._of(operands[0], depth)
