@@ -23,6 +23,8 @@ from surface.calls import (
     nn,
     numpy_arrays,
     numpy_elementwise,
+    random,
+    scipy_functions,
 )
 from surface.left_out import LEFT_OUT
 from surface.table import ARRAYS, Call, Table, with_arguments
@@ -36,6 +38,8 @@ TABLES: Mapping[str, Table] = {
         nn,
         numpy_arrays,
         numpy_elementwise,
+        random,
+        scipy_functions,
     )
     for name, table in vars(module).items()
     if name.isupper() and not name.startswith("_")
@@ -116,8 +120,10 @@ def _plain(array: Any) -> np.ndarray:
 
 
 _MODULES = (
-    "jax.numpy jax.numpy.linalg jax.numpy.fft jax.nn jax.nn.initializers jax.scipy.linalg"
-    " jax.scipy.sparse.linalg jax.scipy.fft jax.lax jax.lax.linalg"
+    "jax.numpy jax.numpy.linalg jax.numpy.fft jax.nn jax.nn.initializers jax.scipy.special"
+    " jax.scipy.stats jax.scipy.linalg jax.scipy.signal jax.scipy.ndimage jax.scipy.integrate"
+    " jax.scipy.interpolate jax.scipy.sparse.linalg jax.scipy.cluster.vq jax.scipy.fft"
+    " jax.scipy.spatial.transform jax.scipy.optimize jax.random jax.lax jax.lax.linalg"
 ).split()
 
 
@@ -137,7 +143,12 @@ def _is_tuple(value: Any) -> bool:
 
 
 def test_every_public_function_is_called_or_left_out_for_a_reason():
-    modules = map(importlib.import_module, _MODULES)
+    distributions = [
+        f"jax.scipy.stats.{name}"
+        for name, value in vars(importlib.import_module("jax.scipy.stats")).items()
+        if inspect.ismodule(value)
+    ]
+    modules = map(importlib.import_module, [*_MODULES, *distributions])
     public = {name for module in modules for name in _public(module)}
     called = {name.split(":")[0] for name in CALLS}
     assert not sorted(public - called - set(LEFT_OUT)), "neither called nor left out"
