@@ -11,6 +11,8 @@ from jax.numpy import linalg
 
 from diastase import qjit
 from diastase_mlir import lower
+from diastase_mlir.errors import LoweringError
+from diastase_runtime.errors import SizeTooLargeError
 
 SIZES = (3, 0, 1, 2, 9)
 
@@ -126,3 +128,43 @@ def test_decompositions_multiply_to_the_matrix(rows, columns, seed, scale):
     np.testing.assert_allclose(q.T @ q, np.eye(least), atol=1e-13)
     lower_part = np.tril(lu[:, :least], -1) + np.eye(rows, least)
     np.testing.assert_allclose(lower_part @ np.triu(lu[:least]), a[order], atol=size)
+
+
+def test_matrices_without_columns():
+    def factors(m):
+        tall = jnp.zeros((m, 0))
+        return linalg.qr(tall), linalg.qr(tall, mode="r"), linalg.qr(tall, mode="complete")
+
+    compiled = qjit(factors)
+    for m in SIZES:
+        expected = factors(m)
+        assert jax.tree.map(np.shape, compiled(m)) == jax.tree.map(np.shape, expected)
+        np.testing.assert_array_equal(compiled(m)[2][0], expected[2][0])
+
+
+def test_a_size_beyond_lapacks_integers_is_an_error():
+    compiled = qjit(lambda m: scipy_linalg.lu_factor(jnp.zeros((0, m, 2)))[0])
+    assert compiled(5).shape == (0, 5, 2)
+    with pytest.raises(SizeTooLargeError, match="lu needs the size 2147483648"):
+        compiled(2**31)
+
+
+@pytest.mark.parametrize("dtype", [np.int32, np.uint8, np.bool_])
+def test_integers_are_promoted_as_jax_does(dtype):
+    def results(a):
+        return linalg.inv(a), linalg.qr(a)[0], linalg.slogdet(a), linalg.pinv(a)
+
+    a = np.array([[3, 1, 0], [1, 0, 1], [0, 1, 5]]).astype(dtype)
+    for ours, expected in zip(
+        jax.tree.leaves(qjit(results)(a)), jax.tree.leaves(results(a)), strict=True
+    ):
+        assert ours.dtype == expected.dtype
+        np.testing.assert_allclose(ours, expected, rtol=2e-5, atol=2e-5)
+
+
+@pytest.mark.parametrize("dtype", [jnp.float16, jnp.bfloat16])
+def test_half_precision_is_refused_as_by_jax(dtype):
+    with pytest.raises(NotImplementedError):
+        linalg.inv(jnp.eye(3, dtype=dtype))
+    with pytest.raises(LoweringError, match=r"lu|float16"):
+        qjit(linalg.inv)(jnp.eye(3, dtype=dtype))

@@ -100,6 +100,11 @@ def _slice_attributes(
     return attributes, dynamic
 
 
+def _is_empty(tensor: ir.Value) -> bool:
+    """Whether a tensor is known to have no elements."""
+    return 0 in ir.RankedTensorType(tensor.type).shape
+
+
 def extract_slice(
     source: ir.Value,
     offsets: Sequence[Size],
@@ -108,10 +113,10 @@ def extract_slice(
     dropped: frozenset[int] = frozenset(),
 ) -> ir.Value:
     """A strided slice; axes in `dropped` (of size 1) do not appear in the result."""
-    if 0 in sizes:  # an offset at the end would count as out of bounds
-        return empty(sizes, element_type(source))
-    attributes, dynamic = _slice_attributes(1, offsets, sizes, strides)
     kept = [size for axis, size in enumerate(sizes) if axis not in dropped]
+    if 0 in sizes or _is_empty(source):  # every offset would count as out of bounds
+        return empty(kept, element_type(source))
+    attributes, dynamic = _slice_attributes(1, offsets, sizes, strides)
     result = typed_shape(kept, element_type(source))
     return create("tensor.extract_slice", [result], [source, *dynamic], attributes).result
 
@@ -124,7 +129,7 @@ def insert_slice(
     strides: Sequence[Size],
 ) -> ir.Value:
     """The target with a strided slice replaced; the source may lack axes of size 1."""
-    if 0 in sizes:
+    if 0 in sizes or _is_empty(target):
         return target
     attributes, dynamic = _slice_attributes(2, offsets, sizes, strides)
     return create(
