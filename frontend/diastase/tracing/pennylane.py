@@ -15,6 +15,7 @@ and in which JAX trace, and it tells when PennyLane takes an operator back.
 
 import dis
 import sys
+import warnings
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from types import FrameType
@@ -23,6 +24,7 @@ from typing import Any
 import pennylane as qml
 from jax import core
 from jax.extend.core import concrete_or_error
+from pennylane.exceptions import PennyLaneDeprecationWarning
 from pennylane.measurements import MeasurementProcess
 from pennylane.queuing import AnnotatedQueue, QueuingManager, WrappedObj
 
@@ -96,23 +98,12 @@ def is_quantum_object(value: Any) -> bool:
     return isinstance(value, MeasurementProcess | qml.operation.Operator)
 
 
-def settings_refused(qnode: qml.QNode) -> Iterator[tuple[str, str]]:
-    """Settings of a QNode that change its meaning and are not honoured yet, each with a hint."""
-    shots: tuple[Any, Any] = qnode.shots.total_shots, qnode.device.shots.total_shots
-    if shots != (None, None):
-        yield "shots", "remove the shots; sampling comes with a later version"
-    for transform in qnode.compile_pipeline:
-        yield f"the transform {transform}", "apply it outside of compiled programs for now"
-    method = qnode.execute_kwargs.get("mcm_method")
-    if method not in (None, "single-branch-statistics"):
-        yield f"mcm_method={method!r}", "only single-branch-statistics is compiled"
-    if qnode.execute_kwargs.get("postselect_mode") is not None:
-        yield "a postselect_mode", "it has a meaning with shots only, which come later"
-
-
-def takes_shots(qnode: qml.QNode) -> bool:
-    """Whether the quantum function itself has a parameter called `shots`."""
-    return qnode._qfunc_uses_shots_arg  # pyright: ignore[reportPrivateUsage]
+def shots_of_call(qnode: qml.QNode, kwargs: dict[str, Any]) -> Any:
+    """Shots of one call, by PennyLane's own precedence; `shots` is taken out of the keywords."""
+    with warnings.catch_warnings():
+        # That `shots=` of a call is deprecated is said by PennyLane where the program runs on it.
+        warnings.simplefilter("ignore", PennyLaneDeprecationWarning)
+        return qnode._get_shots(kwargs)  # pyright: ignore[reportPrivateUsage]
 
 
 def intercept_qnodes(is_tracing: Callable[[], bool], handler: QNodeHandler) -> None:

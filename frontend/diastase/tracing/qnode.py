@@ -21,13 +21,8 @@ from pennylane.queuing import AnnotatedQueue
 
 from diastase.primitives.quantum import allocate_p, qnode_p, release_p
 from diastase.tracing.measurements import measure_process, process_name
-from diastase.tracing.pennylane import (
-    intercept_qnodes,
-    is_quantum_object,
-    refuse_unrecorded,
-    settings_refused,
-    takes_shots,
-)
+from diastase.tracing.pennylane import intercept_qnodes, is_quantum_object, refuse_unrecorded
+from diastase.tracing.qnode_settings import QNodeSettings, resolve_settings
 from diastase.tracing.quantum_errors import (
     UnsupportedDeviceError,
     UnsupportedQNodeError,
@@ -56,8 +51,9 @@ fewer, when the program runs."""
 
 def call_qnode(qnode: qml.QNode, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """Trace the QNode's body and record its call; the results have the structure returned."""
-    name = getattr(qnode.func, "__name__", "qnode")
-    _refuse_unsupported(qnode, name, kwargs)
+    settings, kwargs = resolve_settings(qnode, kwargs)
+    name = settings.qnode
+    _refuse_unsupported(settings)
     wires: Any = qnode.device.wires
     labels = None if wires is None else tuple(wires)
     circuit = Circuit(name, WireMap(name, labels))
@@ -95,14 +91,22 @@ def call_qnode(qnode: qml.QNode, args: tuple[Any, ...], kwargs: dict[str, Any]) 
     return jax.tree_util.tree_unflatten(structure[0], results)
 
 
-def _refuse_unsupported(qnode: qml.QNode, name: str, kwargs: dict[str, Any]) -> None:
-    if qnode.device.name not in DEVICES:
-        raise UnsupportedDeviceError(qnode=name, device=qnode.device.name, span=user_span())
-    for setting, hint in settings_refused(qnode):
-        raise UnsupportedQNodeError(qnode=name, setting=setting, hint=hint, span=user_span())
-    if "shots" in kwargs and not takes_shots(qnode):
+def _refuse_unsupported(settings: QNodeSettings) -> None:
+    name, device = settings.qnode, settings.device.name
+    if device not in DEVICES:
+        raise UnsupportedDeviceError(qnode=name, device=device, span=user_span())
+    for transform in settings.transforms:
+        hint = "apply it outside of compiled programs for now"
+        raise UnsupportedQNodeError(
+            qnode=name, setting=f"the transform {transform}", hint=hint, span=user_span()
+        )
+    if not settings.is_analytic:
         hint = "remove the shots; sampling comes with a later version"
         raise UnsupportedQNodeError(qnode=name, setting="shots", hint=hint, span=user_span())
+    if settings.mcm_method != "single-branch-statistics":
+        setting = f"mcm_method={settings.mcm_method!r}"
+        hint = "only single-branch-statistics is compiled"
+        raise UnsupportedQNodeError(qnode=name, setting=setting, hint=hint, span=user_span())
 
 
 def _name_wires(leaves: Sequence[Any], scope: CircuitScope) -> None:

@@ -64,6 +64,25 @@ class UnsupportedQNodeError(DiastaseError, NotImplementedError):
 
 
 @dataclass(eq=False, kw_only=True)
+class InvalidSettingError(DiastaseError, ValueError):
+    """A setting of a QNode with a value that it cannot have.
+
+        @qml.qnode(device, mcm_method="one-shot")        # and no shots
+        def circuit(): ...
+
+    `shots` is a positive integer, a sequence of them, or a traced integer; `mcm_method` is one of
+    `one-shot` (with shots only), `single-branch-statistics`, `deferred` and `tree-traversal`;
+    `postselect_mode` is `hw-like` or `fill-shots`.
+    """
+
+    title: ClassVar[str] = "Invalid setting of a QNode"
+    message: ClassVar[str] = "the QNode {qnode} has {setting}: {reason}"
+    qnode: str
+    setting: str
+    reason: str
+
+
+@dataclass(eq=False, kw_only=True)
 class UnknownWireError(DiastaseError, IndexError):
     """An operation on a wire that the device, whose wires have labels, does not have.
 

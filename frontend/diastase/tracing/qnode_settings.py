@@ -1,0 +1,116 @@
+"""Everything that a QNode and its call say beside the quantum function, resolved in one place.
+
+In: a QNode and the keywords of one call. Out: `QNodeSettings`, by which `call_qnode` chooses how
+the function is run, and the keywords that are the function's own.
+
+Shots come from, in PennyLane's order: `qml.set_shots` or the QNode itself, `shots=` of the call
+(which PennyLane has deprecated and still honours), the device. Their number may be traced.
+
+The trap: a value that PennyLane would only refuse when it executes must be refused here; a compiled
+program never gets there.
+"""
+
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import jax.numpy as jnp
+import pennylane as qml
+from jax.core import Tracer
+from pennylane.measurements import Shots
+
+from diastase.tracing.pennylane import shots_of_call
+from diastase.tracing.quantum_errors import InvalidSettingError
+from diastase_mlir import user_span
+
+McmMethod = Literal["one-shot", "single-branch-statistics", "deferred", "tree-traversal"]
+PostselectMode = Literal["hw-like", "fill-shots"]
+
+MCM_METHODS: tuple[McmMethod, ...] = (
+    "one-shot", "single-branch-statistics", "deferred", "tree-traversal"
+)  # fmt: skip
+POSTSELECT_MODES: tuple[PostselectMode, ...] = ("hw-like", "fill-shots")
+
+
+@dataclass(frozen=True)
+class QNodeSettings:
+    """What was asked of one call of a QNode."""
+
+    qnode: str
+    """The name of the quantum function."""
+    device: Any
+    shots: Shots
+    """Numbers, or traced scalars."""
+    mcm_method: McmMethod
+    postselect_mode: PostselectMode
+    transforms: tuple[Any, ...]
+    """PennyLane's transforms of the tape, in the order in which they apply."""
+
+    @property
+    def is_analytic(self) -> bool:
+        """Whether results are exact: no shots were asked for."""
+        return self.shots.total_shots is None
+
+    @property
+    def total_shots(self) -> Any:
+        """How many shots all partitions have together; asked for only where there are any."""
+        assert not self.is_analytic
+        return self.shots.total_shots
+
+
+def resolve_settings(
+    qnode: qml.QNode, kwargs: dict[str, Any]
+) -> tuple[QNodeSettings, dict[str, Any]]:
+    """The settings of a call, and the keywords that the quantum function takes."""
+    name = getattr(qnode.func, "__name__", "qnode")
+    remaining = dict(kwargs)
+    shots = _shots(name, qnode, remaining)
+    settings = QNodeSettings(
+        qnode=name,
+        device=qnode.device,
+        shots=shots,
+        mcm_method=_mcm_method(name, qnode.execute_kwargs.get("mcm_method"), shots),
+        postselect_mode=_postselect_mode(name, qnode.execute_kwargs.get("postselect_mode")),
+        transforms=tuple(qnode.compile_pipeline),
+    )
+    return settings, remaining
+
+
+def _shots(name: str, qnode: qml.QNode, kwargs: dict[str, Any]) -> Shots:
+    given: Any = shots_of_call(qnode, kwargs)
+    try:
+        shots: Any = Shots(given)
+    except ValueError as error:
+        raise _invalid(name, f"shots={given!r}", str(error)) from error
+    for count in (copies.shots for copies in shots.shot_vector):
+        if isinstance(count, Tracer) and not jnp.issubdtype(count.dtype, jnp.integer):
+            reason = f"traced shots are an integer, not {count.aval.str_short()}"
+            raise _invalid(name, "shots", reason)
+    return shots
+
+
+def _mcm_method(name: str, given: Any, shots: Shots) -> McmMethod:
+    if given is None:
+        return "one-shot" if shots else "single-branch-statistics"
+    if given not in MCM_METHODS:
+        reason = f"the methods are {', '.join(MCM_METHODS)}"
+        raise _invalid(name, f"mcm_method={given!r}", reason)
+    if given == "one-shot" and not shots:
+        reason = "that method needs shots, and the QNode has none"
+        raise _invalid(name, f"mcm_method={given!r}", reason)
+    return given
+
+
+def _postselect_mode(name: str, given: Any) -> PostselectMode:
+    if given is None:
+        return "hw-like"
+    if given == "pad-invalid-samples":
+        reason = "results have their own sizes in compiled programs, so nothing is padded"
+        raise _invalid(name, f"postselect_mode={given!r}", f"{reason}: use hw-like")
+    if given not in POSTSELECT_MODES:
+        reason = f"the modes are {', '.join(POSTSELECT_MODES)}"
+        raise _invalid(name, f"postselect_mode={given!r}", reason)
+    return given
+
+
+def _invalid(name: str, setting: str, reason: str) -> InvalidSettingError:
+    return InvalidSettingError(qnode=name, setting=setting, reason=reason, span=user_span())
