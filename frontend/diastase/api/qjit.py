@@ -218,12 +218,11 @@ class _TracedSelf(QJIT):
 
 
 @overload
-def qjit(fn: Callable[..., Any], /, **options: Any) -> QJIT: ...
+def qjit(fn: Callable[..., Any], **options: Any) -> QJIT: ...
 @overload
-def qjit(fn: None = None, /, **options: Any) -> Callable[[Callable[..., Any]], QJIT]: ...
+def qjit(fn: None = None, **options: Any) -> Callable[[Callable[..., Any]], QJIT]: ...
 def qjit(
     fn: Callable[..., Any] | None = None,
-    /,
     *,
     keep_intermediate: bool | int | str | None = False,
     verbose: bool = False,

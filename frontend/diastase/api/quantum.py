@@ -5,6 +5,7 @@ from typing import Any
 import jax
 
 from diastase.primitives.quantum import measure_p
+from diastase.tracing.pennylane import native_adjoint, native_ctrl, register_compiler
 from diastase.tracing.qnode import take_over_qnodes
 from diastase.tracing.quantum_errors import OutsideProgramError, ParameterTypeError
 from diastase.tracing.quantum_scope import CircuitScope
@@ -13,6 +14,7 @@ from diastase.tracing.wires import split_positions
 from diastase_mlir import at, user_span
 
 take_over_qnodes()
+register_compiler()
 
 
 def measure(wires: Any, reset: bool = False, postselect: int | None = None) -> jax.Array:
@@ -49,6 +51,28 @@ def measure(wires: Any, reset: bool = False, postselect: int | None = None) -> j
         scope.register, *operands, wires=known, reset=bool(reset), postselect=postselect
     )
     return outcome
+
+
+def adjoint(f: Any, lazy: bool = True) -> Any:
+    """The adjoint of an operator, an operator class or a quantum function."""
+    return native_adjoint(f, lazy)
+
+
+def ctrl(
+    f: Any,
+    control: Any,
+    control_values: Any = None,
+    work_wires: Any = None,
+    work_wire_type: str = "borrowed",
+) -> Any:
+    """The controlled form of an operator, an operator class or a quantum function."""
+    return native_ctrl(
+        f,
+        control,
+        control_values=control_values,
+        work_wires=work_wires,
+        work_wire_type=work_wire_type,
+    )
 
 
 def _wire_labels(wires: Any) -> list[Any]:

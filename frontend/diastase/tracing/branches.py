@@ -22,6 +22,7 @@ from diastase.tracing.control_flow_errors import (
     PredicateError,
 )
 from diastase.tracing.leaves import Leaves, flatten, type_name
+from diastase.tracing.pennylane import without_operators
 from diastase.tracing.regions import Region, current_scope, flush_scope, trace_region
 from diastase.tracing.resizing import SizePattern, dimension_table, grouped, same_size
 from diastase_mlir.diagnostics import user_span
@@ -108,7 +109,7 @@ def _trace_branch(branch: Branch, construct: str) -> tuple[Region, Leaves]:
     returned: list[Leaves] = []
 
     def flat_branch() -> Sequence[Any]:
-        leaves = flatten(branch.function(), construct, "result")
+        leaves = flatten(without_operators(branch.function()), construct, "result")
         returned.append(leaves)
         return leaves.values
 

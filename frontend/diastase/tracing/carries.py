@@ -30,6 +30,7 @@ from diastase.tracing.control_flow_errors import (
     ResizingError,
 )
 from diastase.tracing.leaves import Leaves, flatten, type_name
+from diastase.tracing.pennylane import without_operators
 from diastase.tracing.regions import Region, trace_region
 from diastase.tracing.resizing import (
     Axis,
@@ -124,7 +125,8 @@ def _trace_body(loop: Loop, leading: list[Any], carry: Leaves, types: FreshSizes
         lead, values = arguments[: len(leading)], arguments[len(leading) :]
         types.name(values)
         state = jax.tree.unflatten(carry.tree, values)
-        returned = normalise_state(loop.body(*lead, *state), len(state), loop.construct)
+        body_returned = without_operators(loop.body(*lead, *state))
+        returned = normalise_state(body_returned, len(state), loop.construct)
         leaves = flatten(returned, loop.construct, [f"result {k}" for k in range(len(state))])
         if leaves.tree != carry.tree:
             raise CarryStructureError(

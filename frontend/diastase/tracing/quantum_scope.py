@@ -103,6 +103,11 @@ class CircuitScope:
 
     # --- for control flow (`regions.QuantumScope`) ---------------------------------------------
 
+    @property
+    def is_recording(self) -> bool:
+        """Whether the queue is the active one: nobody builds a tape, a decomposition, a matrix."""
+        return self.queue.is_active
+
     def flush(self) -> None:
         """Record everything pending; inside a foreign region nothing of ours can be pending."""
         if self._foreign_region() is None:

@@ -57,6 +57,11 @@ class QuantumScope(Protocol):
         """The current register: a tracer of the scope's current trace."""
         ...
 
+    @property
+    def is_recording(self) -> bool:
+        """Whether the scope records what is applied now; not while PennyLane builds something."""
+        ...
+
     def flush(self) -> None:
         """Record everything pending, so that `register` holds the whole state."""
         ...

@@ -1,42 +1,21 @@
-"""PennyLane's internals: the only module that reaches into them.
-
-Two hooks are set once, on import, and do nothing unless this thread is tracing one of our
-programs, so eager PennyLane is never disturbed, in this thread or another:
-
-- `QNode.__call__`: PennyLane offers compilers no way to take over a call of a QNode.
-- `QueuingManager.append`: an operator applied while nothing records leaves no trace in PennyLane.
-
-Names that JAX has dropped with 0.12 are put back into `jax.core`: PennyLane 0.45 still calls them,
-`is_concrete` for every tracer.
-
-`CircuitQueue` is the queue in which we record: it knows for each operator where it was applied,
-and in which JAX trace, and it tells when PennyLane takes an operator back.
-"""
+"""What a region of a circuit applies, in order, and operators that are applied nowhere."""
 
 import dis
 import sys
-import warnings
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from types import FrameType
 from typing import Any
 
 import pennylane as qml
-from jax import core
-from jax.extend.core import concrete_or_error
-from pennylane.exceptions import PennyLaneDeprecationWarning
 from pennylane.measurements import MeasurementProcess
 from pennylane.queuing import AnnotatedQueue, QueuingManager, WrappedObj
 
+from diastase.tracing.pennylane.operators import describe
 from diastase.tracing.quantum_errors import OutsideQNodeError
 from diastase.tracing.regions import current_scope
 from diastase_mlir.diagnostics import is_user_file, user_span
-from diastase_mlir.jax_internals import current_source_info, current_trace, is_concrete
-
-for _name, _function in (("is_concrete", is_concrete), ("concrete_or_error", concrete_or_error)):
-    core.__dict__.setdefault(_name, _function)  # `hasattr` would warn of names about to go
-
-QNodeHandler = Callable[[qml.QNode, tuple[Any, ...], dict[str, Any]], Any]
+from diastase_mlir.jax_internals import current_source_info, current_trace
 
 
 @dataclass(frozen=True)
@@ -85,42 +64,16 @@ class CircuitQueue(AnnotatedQueue):
         return len(self) == 0
 
 
-def describe(operator: Any) -> str:
-    """An operator in a message: its name and its wires."""
-    wires = getattr(operator, "wires", ())
-    labels = ["<traced>" if hasattr(wire, "aval") else repr(wire) for wire in wires]
-    name = getattr(operator, "name", type(operator).__name__)
-    return f"{name}(wires=[{', '.join(labels)}])" if labels else str(name)
-
-
-def is_quantum_object(value: Any) -> bool:
-    """Whether a value is PennyLane's own; PennyLane makes pytrees of them, so ask before JAX."""
-    return isinstance(value, MeasurementProcess | qml.operation.Operator)
-
-
-def shots_of_call(qnode: qml.QNode, kwargs: dict[str, Any]) -> Any:
-    """Shots of one call, by PennyLane's own precedence; `shots` is taken out of the keywords."""
-    with warnings.catch_warnings():
-        # That `shots=` of a call is deprecated is said by PennyLane where the program runs on it.
-        warnings.simplefilter("ignore", PennyLaneDeprecationWarning)
-        return qnode._get_shots(kwargs)  # pyright: ignore[reportPrivateUsage]
-
-
-def intercept_qnodes(is_tracing: Callable[[], bool], handler: QNodeHandler) -> None:
-    """Send each call of a QNode made while this thread is tracing to `handler`."""
-    original = qml.QNode.__call__
-
-    def call(self: qml.QNode, *args: Any, **kwargs: Any) -> Any:
-        if not is_tracing():
-            return original(self, *args, **kwargs)
-        return handler(self, args, kwargs)
-
-    call.__doc__ = original.__doc__
-    qml.QNode.__call__ = call
+def is_recording() -> bool:
+    """Whether PennyLane records operators now, here or in a queue of somebody else's."""
+    return QueuingManager.recording()
 
 
 def refuse_unrecorded(is_tracing: Callable[[], bool]) -> None:
-    """While this thread is tracing, refuse an operator applied while nothing records it."""
+    """While this thread is tracing, refuse an operator applied while nothing records it.
+
+    In PennyLane such an operator leaves no trace.
+    """
     original = QueuingManager.append.__func__
 
     def append(cls: type[QueuingManager], obj: Any, **kwargs: Any) -> None:

@@ -1,0 +1,57 @@
+"""PennyLane's internals: the only package that reaches into them.
+
+- `qnodes`: calls of QNodes are taken over; what a QNode has been told to do.
+- `queues`: `CircuitQueue`, in which we record: it knows for each operator where it was applied,
+  and in which JAX trace, and it tells when PennyLane takes an operator back.
+- `operators`: what PennyLane itself makes of `adjoint` and `ctrl`; operators in messages.
+- `arguments`: operators among arguments and results.
+- `compilers`: diastase as one of PennyLane's compilers.
+- `former_jax`: names that JAX has dropped, and PennyLane still uses.
+
+Hooks are set once, on import, and do nothing unless this thread is tracing one of our programs, so
+eager PennyLane is never disturbed, in this thread or another.
+"""
+
+from diastase.tracing.pennylane import former_jax
+from diastase.tracing.pennylane.arguments import withdraw_operators, without_operators
+from diastase.tracing.pennylane.compilers import register_compiler
+from diastase.tracing.pennylane.operators import (
+    describe,
+    is_operator,
+    is_operator_class,
+    is_quantum_object,
+    native_adjoint,
+    native_ctrl,
+)
+from diastase.tracing.pennylane.qnodes import (
+    QNodeHandler,
+    intercept_qnodes,
+    shots_of_call,
+)
+from diastase.tracing.pennylane.queues import (
+    CircuitQueue,
+    Place,
+    is_recording,
+    refuse_unrecorded,
+)
+
+__all__ = [
+    "CircuitQueue",
+    "Place",
+    "QNodeHandler",
+    "describe",
+    "intercept_qnodes",
+    "is_operator",
+    "is_operator_class",
+    "is_quantum_object",
+    "is_recording",
+    "native_adjoint",
+    "native_ctrl",
+    "refuse_unrecorded",
+    "register_compiler",
+    "shots_of_call",
+    "withdraw_operators",
+    "without_operators",
+]
+
+former_jax.restore()
