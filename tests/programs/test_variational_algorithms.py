@@ -1,4 +1,4 @@
-"""Programs with trained circuits, whole optimisations in one compiled program: against PennyLane."""
+"""Trained circuits, whole optimisations in one compiled program: against PennyLane."""
 
 import jax
 import jax.numpy as jnp

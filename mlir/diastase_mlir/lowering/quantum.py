@@ -205,7 +205,7 @@ def lower_measure(
     return [taken.give_back([bit]), box(outcome)]
 
 
-@lowers("qnode")
+@lowers("qnode", keys=True)
 def lower_qnode(context: LoweringContext, equation: Equation, *operands: Value) -> Sequence[Value]:
     """The body in place: it allocates and releases its own register."""
     return context.lower_jaxpr(equation.params["jaxpr"], operands)

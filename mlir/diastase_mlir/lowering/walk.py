@@ -135,8 +135,7 @@ def _lower(
         if not isinstance(emitted, str):
             return emitted
         reason = emitted
-    if any(not hasattr(aval, "dtype") for aval in (*equation.avals_in, *equation.avals_out)):
-        raise LoweringError(primitive=name, reason="it works on values that are not arrays")
+    _refuse_what_the_host_cannot_do(equation)
     return run_on_host(context, equation, values, reason)
 
 
@@ -149,6 +148,14 @@ def _gives_nothing(equation: Equation) -> bool:
 def _nothing(context: LoweringContext, aval: Any) -> ir.Value:
     """An array without elements."""
     return empty([context.size(size) for size in aval.shape], context.element_type_of(aval))
+
+
+def _refuse_what_the_host_cannot_do(equation: Equation) -> None:
+    name = equation.primitive.name
+    if any(not hasattr(aval, "dtype") for aval in (*equation.avals_in, *equation.avals_out)):
+        raise LoweringError(primitive=name, reason="it works on values that are not arrays")
+    if "impl" not in vars(equation.primitive):  # of ours, or of a library that only compiles
+        raise LoweringError(primitive=name, reason="it cannot be evaluated on the host either")
 
 
 def _has_keys(equation: Equation) -> bool:
