@@ -22,6 +22,7 @@ MODULES = {
     "diastase.tracing.argument_errors": "Arguments and results",
     "diastase.tracing.control_flow_errors": "Control flow",
     "diastase.tracing.quantum_errors": "Circuits",
+    "diastase.tracing.device_errors": "Devices that run in Python, and transforms of QNodes",
     "diastase.api.errors": "`qjit` and the stages",
     "diastase.tracing.explicit.errors": "Explicit jaxprs",
     "diastase_mlir.errors": "Compiling",

@@ -12,6 +12,7 @@ from diastase.tracing.branches import Branch, case_index, chain_index, trace_swi
 from diastase.tracing.carries import LoopOptions, normalise_state, single_or_tuple
 from diastase.tracing.control_flow_errors import ResizingOptionsError
 from diastase.tracing.loops import trace_for_loop, trace_while_loop
+from diastase.tracing.pennylane import is_native_outcome, native_cond
 from diastase.tracing.trace import is_tracing
 from diastase_mlir.diagnostics import user_span
 
@@ -160,6 +161,8 @@ class Conditional:
 
     def __call__(self, *args: Any, **keywords: Any) -> Any:
         """Run the branch that applies, with these arguments."""
+        if any(is_native_outcome(predicate) for predicate, _ in self.branches):
+            return native_cond(self.branches, self.default)(*args, **keywords)
         if is_tracing():
             return self._trace(args, keywords)
         for predicate, function in self.branches:

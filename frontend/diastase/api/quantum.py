@@ -2,10 +2,16 @@
 
 from typing import Any
 
-import jax
-
 from diastase.primitives.quantum import measure_p
-from diastase.tracing.pennylane import native_adjoint, native_ctrl, register_compiler
+from diastase.tracing.devices.capture import DeviceCircuit
+from diastase.tracing.devices.outcomes import measure_on_device
+from diastase.tracing.pennylane import (
+    is_recording,
+    native_adjoint,
+    native_ctrl,
+    native_measure,
+    register_compiler,
+)
 from diastase.tracing.qnode import take_over_qnodes
 from diastase.tracing.quantum_errors import OutsideProgramError, ParameterTypeError
 from diastase.tracing.quantum_scope import CircuitScope
@@ -17,12 +23,13 @@ take_over_qnodes()
 register_compiler()
 
 
-def measure(wires: Any, reset: bool = False, postselect: int | None = None) -> jax.Array:
+def measure(wires: Any, reset: bool = False, postselect: int | None = None) -> Any:
     """Measure one wire in the middle of a circuit; the outcome is a traced boolean.
 
     The state collapses, so everything after, the QNode's results included, is what it is *for the
     outcome found in this run* (not an average over outcomes, as `qml.measure` gives). With
     `reset=True` the qubit is put back to |0> afterwards; `postselect=0` or `1` forces the outcome.
+    In circuits that PennyLane runs (uncompiled, or on other devices) it is `qml.measure` itself.
 
         >>> @qjit
         ... @qml.qnode(device)
@@ -34,7 +41,7 @@ def measure(wires: Any, reset: bool = False, postselect: int | None = None) -> j
     """
     span = user_span()
     scope = current_scope()
-    if not isinstance(scope, CircuitScope):
+    if not isinstance(scope, CircuitScope) and not is_recording():
         raise OutsideProgramError(construct="measure", span=span)
     if postselect not in (None, 0, 1):
         reason = f"postselect is 0, 1 or None, not {postselect!r}"
@@ -43,7 +50,12 @@ def measure(wires: Any, reset: bool = False, postselect: int | None = None) -> j
     if len(labels) != 1:
         reason = f"one wire at a time, not {len(labels)}"
         raise ParameterTypeError(operation="measure", reason=reason, span=span)
+    if not isinstance(scope, CircuitScope):
+        return native_measure(labels[0], bool(reset), postselect)
     scope.require_own_region("measure")
+    if isinstance(scope.circuit, DeviceCircuit):
+        with at(span):
+            return measure_on_device(scope, labels[0], bool(reset), postselect)
     scope.flush()
     with at(span):
         known, operands = split_positions(scope.wires.positions(labels, "measure"))

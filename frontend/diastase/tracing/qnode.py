@@ -12,21 +12,25 @@ from collections.abc import Sequence
 from typing import Any
 
 import jax
-import jax.numpy as jnp
-import numpy as np
 import pennylane as qml
 from jax.extend.core import ClosedJaxpr
 from pennylane.measurements import MeasurementProcess
 from pennylane.queuing import AnnotatedQueue
 
 from diastase.primitives.quantum import allocate_p, qnode_p, release_p
+from diastase.tracing.devices.capture import call_on_device
+from diastase.tracing.devices.outcomes import refuse_number
 from diastase.tracing.measurements import measure_process, process_name
-from diastase.tracing.pennylane import intercept_qnodes, is_quantum_object, refuse_unrecorded
+from diastase.tracing.pennylane import (
+    intercept_qnodes,
+    is_quantum_object,
+    refuse_outcomes_as_numbers,
+    refuse_unrecorded,
+)
+from diastase.tracing.qnode_results import classical_result
 from diastase.tracing.qnode_settings import QNodeSettings, resolve_settings
 from diastase.tracing.quantum_errors import (
-    UnsupportedDeviceError,
     UnsupportedQNodeError,
-    UnsupportedReturnError,
 )
 from diastase.tracing.quantum_scope import Circuit, CircuitScope
 from diastase.tracing.taken_back import without_taken_back
@@ -53,6 +57,8 @@ def call_qnode(qnode: qml.QNode, args: tuple[Any, ...], kwargs: dict[str, Any]) 
     """Trace the QNode's body and record its call; the results have the structure returned."""
     settings, kwargs = resolve_settings(qnode, kwargs)
     name = settings.qnode
+    if settings.device.name not in DEVICES:
+        return call_on_device(qnode, settings, args, kwargs)
     _refuse_unsupported(settings)
     wires: Any = qnode.device.wires
     labels = None if wires is None else tuple(wires)
@@ -92,9 +98,7 @@ def call_qnode(qnode: qml.QNode, args: tuple[Any, ...], kwargs: dict[str, Any]) 
 
 
 def _refuse_unsupported(settings: QNodeSettings) -> None:
-    name, device = settings.qnode, settings.device.name
-    if device not in DEVICES:
-        raise UnsupportedDeviceError(qnode=name, device=device, span=user_span())
+    name = settings.qnode
     for transform in settings.transforms:
         hint = "apply it outside of compiled programs for now"
         raise UnsupportedQNodeError(
@@ -122,12 +126,7 @@ def _result(leaf: Any, scope: CircuitScope) -> Any:
     if isinstance(leaf, MeasurementProcess):
         with scope.as_from(leaf):
             return measure_process(leaf, scope)
-    if isinstance(leaf, jax.Array | np.ndarray | np.generic | bool | int | float | complex):
-        return jnp.asarray(leaf)
-    hint = "a QNode returns measurements, outcomes and arrays, in any pytree"
-    raise UnsupportedReturnError(
-        function=f"the QNode {scope.circuit.name}", value=repr(leaf), hint=hint
-    )
+    return classical_result(leaf, scope.circuit.name)
 
 
 def _with_size(jaxpr: ClosedJaxpr, num_wires: int) -> ClosedJaxpr:
@@ -145,3 +144,4 @@ def take_over_qnodes() -> None:
     """From now on calls of QNodes come here, while this thread is tracing; called once."""
     intercept_qnodes(is_tracing, call_qnode)
     refuse_unrecorded(is_tracing)
+    refuse_outcomes_as_numbers(is_tracing, refuse_number)

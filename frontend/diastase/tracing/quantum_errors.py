@@ -38,20 +38,6 @@ class OutsideProgramError(DiastaseError, RuntimeError):
 
 
 @dataclass(eq=False, kw_only=True)
-class UnsupportedDeviceError(DiastaseError, NotImplementedError):
-    """A QNode on a device that compiled programs cannot use.
-
-    `lightning.qubit` and `default.qubit` run on the state-vector engine of diastase.
-    """
-
-    title: ClassVar[str] = "Unsupported device"
-    message: ClassVar[str] = "the QNode {qnode} runs on {device}"
-    help: ClassVar[str] = "use lightning.qubit or default.qubit; other devices come later"
-    qnode: str
-    device: str
-
-
-@dataclass(eq=False, kw_only=True)
 class UnsupportedQNodeError(DiastaseError, NotImplementedError):
     """A setting of a QNode that compiled programs do not honour yet, so it is refused."""
 

@@ -10,7 +10,7 @@ own JAX trace was the current one, and in the region's own queue. Inside `jax.la
 wrong number of times or out of order: refused.
 """
 
-from collections.abc import Generator
+from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
@@ -51,6 +51,8 @@ class Circuit:
     """Operators recorded so far, by identity."""
     taken_back: list[tuple[Any, Any]] = field(default_factory=list)
     """Registers before and after operators that must be deleted again (`taken_back.py`)."""
+    record: Callable[..., None] = record
+    """Records an operator in a scope: as gates, or for a device that runs elsewhere."""
 
 
 @dataclass(frozen=True)
@@ -69,7 +71,7 @@ class CircuitScope:
 
     def __init__(self, circuit: Circuit, register: Any, outermost: bool = False):
         self.circuit = circuit
-        self._outermost = outermost
+        self.is_outermost = outermost
         self.wires = circuit.wires
         self.register = register
         self.queue = CircuitQueue(self._take_back)
@@ -178,7 +180,7 @@ class CircuitScope:
             if id(operator) in self.circuit.applied:
                 raise AlreadyAppliedError(operation=describe(operator))
             before = self.register
-            record(operator, self)
+            self.circuit.record(operator, self)
         self.circuit.applied[id(operator)] = Applied(operator, self, before, self.register)
 
     def _take_back(self, operator: Any) -> None:
@@ -186,7 +188,7 @@ class CircuitScope:
         applied = self.circuit.applied.get(id(operator))
         if applied is None:
             return
-        reachable = applied.scope is self and self._outermost and self._foreign_region() is None
+        reachable = applied.scope is self and self.is_outermost and self._foreign_region() is None
         if not reachable:
             raise AlreadyAppliedError(operation=describe(operator), span=user_span())
         del self.circuit.applied[id(operator)]

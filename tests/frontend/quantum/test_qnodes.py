@@ -14,7 +14,6 @@ from diastase import for_loop, qjit
 from diastase.tracing.quantum_errors import (
     OutsideQNodeError,
     UnknownWiresError,
-    UnsupportedDeviceError,
     UnsupportedOperationError,
     UnsupportedQNodeError,
 )
@@ -105,8 +104,6 @@ def test_two_threads():
 @pytest.mark.parametrize(
     ("make", "error", "message"),
     [
-        (lambda f: qml.QNode(f, qml.device("default.mixed", wires=1)), UnsupportedDeviceError,
-         "default.mixed"),
         (lambda f: qml.set_shots(qml.QNode(f, qml.device("default.qubit", wires=1)), 10),
          UnsupportedQNodeError, "shots"),
         (lambda f: qml.QNode(f, qml.device("default.qubit", wires=1), shots=5),

@@ -17,15 +17,22 @@ from diastase.tracing.pennylane.arguments import withdraw_operators, without_ope
 from diastase.tracing.pennylane.compilers import register_compiler
 from diastase.tracing.pennylane.operators import (
     describe,
+    flatten_object,
+    is_native_outcome,
     is_operator,
     is_operator_class,
     is_quantum_object,
     native_adjoint,
+    native_cond,
     native_ctrl,
+    native_measure,
+    refuse_outcomes_as_numbers,
+    unflatten_object,
 )
 from diastase.tracing.pennylane.qnodes import (
     QNodeHandler,
     intercept_qnodes,
+    run_as_qnode,
     shots_of_call,
 )
 from diastase.tracing.pennylane.queues import (
@@ -40,16 +47,23 @@ __all__ = [
     "Place",
     "QNodeHandler",
     "describe",
+    "flatten_object",
     "intercept_qnodes",
+    "is_native_outcome",
     "is_operator",
     "is_operator_class",
     "is_quantum_object",
     "is_recording",
     "native_adjoint",
+    "native_cond",
     "native_ctrl",
+    "native_measure",
+    "refuse_outcomes_as_numbers",
     "refuse_unrecorded",
     "register_compiler",
+    "run_as_qnode",
     "shots_of_call",
+    "unflatten_object",
     "withdraw_operators",
     "without_operators",
 ]

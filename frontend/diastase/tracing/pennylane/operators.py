@@ -1,11 +1,17 @@
 """Operators: as messages call them, and what PennyLane itself makes of `adjoint` and `ctrl`."""
 
+import uuid
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import pennylane as qml
 from pennylane.measurements import MeasurementProcess
+from pennylane.ops import Conditional, MidMeasure
+from pennylane.ops.mid_measure import MeasurementValue
 from pennylane.ops.op_math.adjoint import create_adjoint_op
 from pennylane.ops.op_math.controlled import create_controlled_op
+from pennylane.queuing import AnnotatedQueue, QueuingManager
+from pennylane.wires import Wires
 
 
 def describe(operator: Any) -> str:
@@ -39,3 +45,53 @@ def native_adjoint(operator: Any, lazy: bool) -> Any:
 def native_ctrl(operator: Any, control: Any, **options: Any) -> Any:
     """What `qml.ctrl` gives where no compiler is active."""
     return create_controlled_op(operator, control, **options)
+
+
+def flatten_object(obj: Any) -> tuple[Sequence[Any], Any]:
+    """An operator or measurement in PennyLane's own parts: leaves and metadata."""
+    if isinstance(obj, Conditional):  # what PennyLane gives here, it cannot make one of again
+        return (obj.base,), obj.meas_val
+    return obj._flatten()  # pyright: ignore[reportPrivateUsage]
+
+
+def unflatten_object(kind: Any, leaves: Sequence[Any], metadata: Any) -> Any:
+    """An operator or measurement of a class from such parts."""
+    if kind is Conditional:
+        return Conditional(metadata, *leaves)
+    return kind._unflatten(leaves, metadata)  # pyright: ignore[reportPrivateUsage]
+
+
+def is_native_outcome(value: Any) -> bool:
+    """Whether a value is what PennyLane's own `measure` gives: an outcome that nobody knows yet."""
+    return isinstance(value, MeasurementValue)
+
+
+def refuse_outcomes_as_numbers(is_tracing: Callable[[], bool], refuse: Callable[[], Any]) -> None:
+    """While this thread is tracing, an outcome that JAX is to compute with is refused as ours."""
+
+    def array(self: Any) -> Any:
+        if is_tracing():
+            return refuse()
+        raise TypeError(f"{self!r} is no number")
+
+    MeasurementValue.__jax_array__ = array  # pyright: ignore[reportAttributeAccessIssue]
+
+
+def native_measure(wire: Any, reset: bool, postselect: int | None) -> Any:
+    """What `qml.measure` gives where no compiler is active."""
+    identity = str(uuid.uuid4())
+    measured = MidMeasure(Wires([wire]), reset=reset, postselect=postselect, meas_uid=identity)
+    return MeasurementValue([measured])
+
+
+def native_cond(branches: Sequence[tuple[Any, Any]], default: Any) -> Any:
+    """What `qml.cond` gives where no compiler is active; operators are applied as they come out."""
+    (predicate, function), *others = branches
+
+    def conditional(*args: Any, **kwargs: Any) -> Any:
+        with AnnotatedQueue() as queue:
+            qml.cond(predicate, function, default, others)(*args, **kwargs)
+        for operator in queue.queue:
+            QueuingManager.append(operator)
+
+    return conditional

@@ -1,0 +1,17 @@
+"""What a QNode returns beside measurements: classical values, which go through as they are."""
+
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from diastase.tracing.quantum_errors import UnsupportedReturnError
+
+
+def classical_result(leaf: Any, qnode: str) -> jax.Array:
+    """A leaf of what a QNode returned that is no measurement process, as an array."""
+    if isinstance(leaf, jax.Array | np.ndarray | np.generic | bool | int | float | complex):
+        return jnp.asarray(leaf)
+    hint = "a QNode returns measurements, outcomes and arrays, in any pytree"
+    raise UnsupportedReturnError(function=f"the QNode {qnode}", value=repr(leaf), hint=hint)

@@ -1,0 +1,15 @@
+import jax.numpy as jnp
+import pennylane as qml
+
+from diastase import measure, qjit
+
+
+def program():
+    @qjit
+    @qml.qnode(qml.device("default.mixed", wires=1))
+    def circuit():
+        outcome = measure(0)
+        qml.RX(jnp.sin(outcome), wires=0)
+        return qml.expval(qml.Z(0))
+
+    circuit()
