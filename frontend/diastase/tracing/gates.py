@@ -1,8 +1,8 @@
 """From a PennyLane operator to gate equations.
 
 In this order: a gate of the gate table by its name (with any number of controls), a matrix gate,
-the operator's PennyLane decomposition, recursively; its matrix, where that is known now. Anything
-else is refused, with the operator's name.
+the operator's decomposition (`decompositions`), recursively; its matrix. Anything else is refused,
+with the operator's name.
 
 `controls` are pairs of a wire label and the value that activates the gate. The trap: a global
 phase under controls is a phase gate, so it can never be dropped.
@@ -11,7 +11,6 @@ phase under controls is a phase gate, so it can never be dropped.
 from collections.abc import Callable, Sequence
 from typing import Any, Protocol
 
-import jax
 import jax.numpy as jnp
 import numpy as np
 import pennylane as qml
@@ -19,6 +18,7 @@ from jax.core import Tracer
 from pennylane import ops
 
 from diastase.primitives.quantum import gate_p, global_phase_p, unitary_p
+from diastase.tracing.decompositions import DATA_DEPENDENT, decomposition_of
 from diastase.tracing.pennylane import describe
 from diastase.tracing.quantum_errors import (
     BroadcastParameterError,
@@ -33,15 +33,10 @@ Controls = tuple[tuple[Any, bool], ...]
 LARGEST_MATRIX = 8
 """Wires up to which an operator with neither name nor decomposition is applied as a matrix."""
 
+_LOOKS_AT_TRACED_VALUES = "is built by PennyLane in a way that depends on a traced value"
+
 _OBSERVABLES = (qml.Hermitian, qml.Projector, qml.SparseHamiltonian, ops.Sum, ops.SProd)
 """Operators that PennyLane has a matrix for, but that are no gates."""
-
-_DATA_DEPENDENT = (
-    jax.errors.ConcretizationTypeError,
-    jax.errors.TracerArrayConversionError,
-    jax.errors.TracerIntegerConversionError,
-    jax.errors.NonConcreteBooleanIndexError,
-)
 
 
 def is_no_gate(operator: Any) -> bool:
@@ -69,22 +64,17 @@ def record(operator: Any, recorder: Recorder, controls: Controls = ()) -> None:
     rule = next((rule for kinds, rule in _RULES if isinstance(operator, kinds)), None)
     if isinstance(operator, qml.Identity):
         _record_nothing(operator, recorder, controls)
-    elif _is_named(operator, controls):
+    elif _is_named(operator):
         _record_named(operator, recorder, controls)
     elif rule is not None:
         rule(operator, recorder, controls)
-    elif _silently(operator, lambda: operator.has_decomposition):
-        _record_decomposition(operator, recorder, controls)
     else:
-        _record_matrix(operator, recorder, controls)
+        _record_decomposition(operator, recorder, controls)
 
 
-def _is_named(operator: Any, controls: Controls) -> bool:
-    """Whether the engine has the gate by name; those on arrays of wires take no controls."""
-    gate = GATES.get(operator.name)
-    if gate is None or not _is_pennylanes(operator):
-        return False
-    return not (controls and gate.entry == "array")
+def _is_named(operator: Any) -> bool:
+    """Whether the engine has the gate by name."""
+    return operator.name in GATES and _is_pennylanes(operator)
 
 
 def _is_pennylanes(operator: Any) -> bool:
@@ -131,11 +121,12 @@ def _record_adjoint(operator: Any, recorder: Recorder, controls: Controls) -> No
         return record(inner, recorder, (*controls, *own))
     if base.has_adjoint:
         return record(_silently(operator, base.adjoint), recorder, controls)
-    if _silently(operator, lambda: base.has_decomposition):
-        for inner in reversed(_silently(operator, base.decomposition)):
-            record(_silently(operator, lambda inner=inner: ops.Adjoint(inner)), recorder, controls)
-        return None
-    return _record_matrix(operator, recorder, controls)
+    decomposition = decomposition_of(base)
+    if decomposition.factors is None:
+        return _record_matrix(operator, recorder, controls, decomposition.failure)
+    for factor in reversed(decomposition.factors):
+        record(_silently(operator, lambda factor=factor: ops.Adjoint(factor)), recorder, controls)
+    return None
 
 
 def _record_unitary(operator: Any, recorder: Recorder, controls: Controls) -> None:
@@ -165,12 +156,21 @@ def _record_nothing(operator: Any, recorder: Recorder, controls: Controls) -> No
 
 
 def _record_decomposition(operator: Any, recorder: Recorder, controls: Controls) -> None:
-    for inner in _silently(operator, operator.decomposition):
-        record(inner, recorder, controls)
+    """The factors of an operator; its matrix, where it has none."""
+    decomposition = decomposition_of(operator)
+    if decomposition.factors is None:
+        return _record_matrix(operator, recorder, controls, decomposition.failure)
+    for factor in decomposition.factors:
+        record(factor, recorder, controls)
+    return None
 
 
-def _record_matrix(operator: Any, recorder: Recorder, controls: Controls) -> None:
-    """The matrix of an operator, if it is known now and small."""
+def _record_matrix(
+    operator: Any, recorder: Recorder, controls: Controls, failure: Exception | None = None
+) -> None:
+    """The matrix of a small operator; `failure` is why it has no decomposition."""
+    if not operator.has_matrix and failure is not None:
+        raise _unsupported(operator, _LOOKS_AT_TRACED_VALUES) from failure
     if not operator.has_matrix:
         raise _unsupported(operator, "has neither a decomposition nor a matrix")
     if len(operator.wires) > LARGEST_MATRIX:
@@ -235,9 +235,8 @@ def _silently(operator: Any, function: Callable[[], Any]) -> Any:
     with qml.QueuingManager.stop_recording():
         try:
             return function()
-        except _DATA_DEPENDENT as error:
-            reason = "is built by PennyLane in a way that depends on a traced value"
-            raise _unsupported(operator, reason) from error
+        except DATA_DEPENDENT as error:
+            raise _unsupported(operator, _LOOKS_AT_TRACED_VALUES) from error
 
 
 def _unsupported(operator: Any, reason: str) -> UnsupportedOperationError:

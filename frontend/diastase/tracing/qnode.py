@@ -24,6 +24,7 @@ from diastase.tracing.measurements import measure_process, process_name
 from diastase.tracing.pennylane import (
     intercept_qnodes,
     is_quantum_object,
+    label_traced_wires,
     refuse_outcomes_as_numbers,
     refuse_unrecorded,
 )
@@ -145,3 +146,4 @@ def take_over_qnodes() -> None:
     intercept_qnodes(is_tracing, call_qnode)
     refuse_unrecorded(is_tracing)
     refuse_outcomes_as_numbers(is_tracing, refuse_number)
+    label_traced_wires(is_tracing)

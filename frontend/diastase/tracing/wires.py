@@ -16,6 +16,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax.core import Tracer
 
+from diastase.tracing.pennylane import is_traced_wire, unwrapped
 from diastase.tracing.quantum_errors import UnknownWireError, UnknownWiresError, WireTypeError
 from diastase_runtime.errors import InternalError, OverlappingWiresError, WireOutOfRangeError
 
@@ -49,7 +50,7 @@ class WireMap:
 
         `PauliRot(x, "XI", wires=[0, 1])` makes two qubits, as in PennyLane.
         """
-        self.positions([label for label in labels if not isinstance(label, Tracer)], construct)
+        self.positions([label for label in labels if not is_traced_wire(label)], construct)
 
     @property
     def number(self) -> int:
@@ -72,6 +73,7 @@ class WireMap:
         return number
 
     def _position(self, label: Any, construct: str) -> Position:
+        label = unwrapped(label)
         if isinstance(label, Tracer):
             return self._traced_position(label, construct)
         if isinstance(label, jax.Array | np.generic | np.ndarray) and np.ndim(label) == 0:

@@ -131,8 +131,6 @@ class GateOp(Quantum.Operation, name="gate"):
             return fail(operation, f"{name} takes {gate.parameters} parameters")
         if gate.wires and len(operation.targets) != gate.wires:
             return fail(operation, f"{name} acts on {gate.wires} wires")
-        if gate.entry == "array" and len(operation.controls) > 0:
-            return fail(operation, f"{name} takes no controls")
         reason = check_controls(operation)
         return fail(operation, reason) if reason else True
 

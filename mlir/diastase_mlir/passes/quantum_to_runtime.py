@@ -109,8 +109,7 @@ def _convert_gate(operation: Any, conversion: Conversion) -> None:
     wires = [target.wire for target in targets]
     parameters = list(operation.parameters)
     if gate.entry == "array":
-        tables = [*calls.integer_table(wires), *calls.real_table(parameters)]
-        calls.call("gate_on_wires", [*head, *tables])
+        _call_on_wires(operation, wires, controls, head, calls)
         return
     padded = [
         *wires, *[calls.integer(0)] * (2 - len(wires)),
@@ -120,6 +119,27 @@ def _convert_gate(operation: Any, conversion: Conversion) -> None:
         calls.call("gate", [*head, *padded])
         return
     calls.call("controlled_gate", [*head, *_control_tables(operation, controls, calls), *padded])
+
+
+def _call_on_wires(
+    operation: Any,
+    wires: Sequence[ir.Value],
+    controls: Sequence[Qubit],
+    head: Sequence[ir.Value],
+    calls: RuntimeCalls,
+) -> None:
+    """A gate on an array of wires; targets and controls are one table."""
+    numbers = [*wires, *(control.wire for control in controls)]
+    _, table = calls.integer_table(numbers)
+    targets = [calls.integer(len(wires)), table]
+    parameters = calls.real_table(list(operation.parameters))
+    if not controls:
+        calls.call("gate_on_wires", [*head, *targets, *parameters])
+        return
+    control_table = calls.offset(table, len(wires))
+    values = calls.constant_integers(_control_values(operation))
+    arguments = [calls.integer(len(controls)), control_table, values, *targets, *parameters]
+    calls.call("controlled_gate_on_wires", [*head, *arguments])
 
 
 def _convert_unitary(operation: Any, conversion: Conversion) -> None:

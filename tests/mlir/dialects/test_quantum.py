@@ -70,16 +70,6 @@ def test_gates_are_compared_with_the_table(name, values, message):
     refused(GATE.format(name=name, values=values), message)
 
 
-def test_a_gate_on_many_wires_takes_no_controls():
-    body = """
-      %q = "quantum.extract"(%r, %w) : (!quantum.register, i64) -> !quantum.bit
-      %p:2 = "quantum.gate"(%x, %q, %q) {gate_name = "MultiRZ", control_values = array<i1: true>,
-        site = 0 : i64, operandSegmentSizes = array<i32: 1, 1, 1>}
-        : (f64, !quantum.bit, !quantum.bit) -> (!quantum.bit, !quantum.bit)
-    """
-    refused(body, "MultiRZ takes no controls")
-
-
 def test_a_matrix_must_fit_its_wires():
     body = """
       %q = "quantum.extract"(%r, %w) : (!quantum.register, i64) -> !quantum.bit

@@ -122,15 +122,17 @@ class Register:
         """A copy in the same call context, to be released by the test."""
         other = object.__new__(Register)
         other.library, other.context = self.library, self.context
-        other.state = self.call("state_copy", result=POINTER)
+        other.state = self.call("state_copy", I64(SITE), result=POINTER)
         return other
 
     def scale_add(self, other: "Register", factor: complex) -> None:
-        self.call("state_scale_add", POINTER(other.state), F64(factor.real), F64(factor.imag))
+        self.call(
+            "state_scale_add", POINTER(other.state), I64(SITE), F64(factor.real), F64(factor.imag)
+        )
 
     def inner(self, other: "Register") -> complex:
         out = (F64 * 2)(np.nan, np.nan)
-        self.call("inner_product", POINTER(other.state), out)
+        self.call("inner_product", POINTER(other.state), I64(SITE), out)
         return complex(*out)
 
     @property

@@ -6,6 +6,7 @@
 - `operators`: what PennyLane itself makes of `adjoint` and `ctrl`; operators in messages.
 - `arguments`: operators among arguments and results.
 - `compilers`: diastase as one of PennyLane's compilers.
+- `wires`: traced wires as labels that PennyLane can handle.
 - `former_jax`: names that JAX has dropped, and PennyLane still uses.
 
 Hooks are set once, on import, and do nothing unless this thread is tracing one of our programs, so
@@ -41,6 +42,7 @@ from diastase.tracing.pennylane.queues import (
     is_recording,
     refuse_unrecorded,
 )
+from diastase.tracing.pennylane.wires import is_traced_wire, label_traced_wires, unwrapped
 
 __all__ = [
     "CircuitQueue",
@@ -54,6 +56,8 @@ __all__ = [
     "is_operator_class",
     "is_quantum_object",
     "is_recording",
+    "is_traced_wire",
+    "label_traced_wires",
     "native_adjoint",
     "native_cond",
     "native_ctrl",
@@ -64,6 +68,7 @@ __all__ = [
     "run_as_qnode",
     "shots_of_call",
     "unflatten_object",
+    "unwrapped",
     "withdraw_operators",
     "without_operators",
 ]

@@ -10,6 +10,7 @@ from diastase_mlir.kernels.language import (
     f64,
     horizontal_sum,
     i1,
+    i64,
     is_null,
     kernel,
     ptr,
@@ -19,8 +20,6 @@ from diastase_mlir.kernels.state_vector.failures import SIZE_MISMATCH, cannot_ru
 from diastase_mlir.kernels.state_vector.memory import BLOCK_BYTES, memset
 from diastase_mlir.kernels.state_vector.queue import flush, forget_waiting
 from diastase_mlir.kernels.state_vector.records import CallContext, State
-
-NO_SITE = -1
 
 
 @kernel
@@ -34,12 +33,12 @@ def restore_order(state: State) -> None:
 
 
 @kernel
-def can_meet(context: CallContext, first: State, second: State) -> i1:
+def can_meet(context: CallContext, first: State, second: State, site: i64) -> i1:
     """Bring two states into the same order; false where they do not fit or after an error."""
     if cannot_run(context, first) or is_null(second):
         return False
     if first.qubits != second.qubits:
-        fail(context, SIZE_MISMATCH, NO_SITE, second.qubits, first.qubits)
+        fail(context, SIZE_MISMATCH, site, second.qubits, first.qubits)
         return False
     restore_order(first)
     restore_order(second)
@@ -57,10 +56,10 @@ def state_zero(context: CallContext, state: State) -> None:
 
 @kernel
 def state_scale_add(
-    context: CallContext, target: State, source: State, real: f64, imaginary: f64
+    context: CallContext, target: State, source: State, site: i64, real: f64, imaginary: f64
 ) -> None:
     """`target += (real + i imaginary) source`."""
-    if not can_meet(context, target, source):
+    if not can_meet(context, target, source, site):
         return
     a, b = broadcast(real), broadcast(imaginary)
     for block in range(target.blocks):
@@ -70,10 +69,10 @@ def state_scale_add(
 
 
 @kernel
-def inner_product(context: CallContext, bra: State, ket: State, out: ptr[f64]) -> None:
+def inner_product(context: CallContext, bra: State, ket: State, site: i64, out: ptr[f64]) -> None:
     """Write <bra|ket>, zero after an error."""
     out[0], out[1] = 0.0, 0.0
-    if not can_meet(context, bra, ket):
+    if not can_meet(context, bra, ket, site):
         return
     real = broadcast(0.0)
     imaginary = broadcast(0.0)

@@ -143,12 +143,12 @@ def state_release(context: CallContext, state: State) -> None:
 
 
 @kernel
-def state_copy(context: CallContext, state: State) -> State:
+def state_copy(context: CallContext, state: State, site: i64) -> State:
     """Make a second state equal to the first, or null."""
     if cannot_run(context, state):
         return null(State)
     flush(state)
-    copy = allocate_state(context, -1, state.qubits)
+    copy = allocate_state(context, site, state.qubits)
     if is_null(copy):
         return copy
     for wire in range(state.qubits):

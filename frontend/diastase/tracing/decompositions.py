@@ -1,0 +1,171 @@
+"""An operator as a product of others: what replaces it where the engine has no gate for it.
+
+`decomposition_of` tries, in this order: rules of ours, for operators whose PennyLane decomposition
+looks at values that may be traced; PennyLane's `decomposition()`; the rules that PennyLane keeps
+for its graph (`qml.list_decomps`), which users add to by `qml.add_decomps`. None where there is
+none of them, or where all look at traced values (`failure` is the first time that one did).
+
+Everything here is built without being recorded; the caller records the factors, first one first.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pennylane as qml
+from jax.core import Tracer
+from pennylane import ops
+from pennylane.exceptions import OperatorPropertyUndefined
+from pennylane.queuing import AnnotatedQueue, QueuingManager
+
+Factors = Sequence[Any]
+
+DATA_DEPENDENT = (
+    jax.errors.ConcretizationTypeError,
+    jax.errors.TracerArrayConversionError,
+    jax.errors.TracerIntegerConversionError,
+    jax.errors.NonConcreteBooleanIndexError,
+)
+"""How a Python function fails that looks at a traced value."""
+
+
+@dataclass(frozen=True)
+class Decomposition:
+    """What is known about an operator's factors."""
+
+    factors: Factors | None
+    failure: Exception | None = None
+    """Why there are none: PennyLane looked at a traced value."""
+
+
+def decomposition_of(operator: Any) -> Decomposition:
+    """The factors of an operator, first one first."""
+    failure: Exception | None = None
+    with QueuingManager.stop_recording():
+        for attempt in (_by_ours, _by_pennylane, *_graph_rules(operator)):
+            try:
+                factors = attempt(operator)
+            except DATA_DEPENDENT as error:
+                failure = failure or error
+                continue
+            if factors is not None:
+                return Decomposition(factors)
+    return Decomposition(None, failure)
+
+
+def _by_ours(operator: Any) -> Factors | None:
+    rules = (rule for kinds, rule in _RULES if isinstance(operator, kinds))
+    return next((factors for rule in rules if (factors := rule(operator)) is not None), None)
+
+
+def _by_pennylane(operator: Any) -> Factors | None:
+    try:
+        return operator.decomposition() if operator.has_decomposition else None
+    except OperatorPropertyUndefined:
+        return None
+
+
+def _graph_rules(operator: Any) -> Iterator[Callable[[Any], Factors | None]]:
+    """Each of the rules that PennyLane's graph has for an operator, as an attempt."""
+    for rule in qml.list_decomps(type(operator)):
+
+        def attempt(operator: Any, rule: Any = rule) -> Factors | None:
+            if not rule.is_applicable(**operator.resource_params):
+                return None
+            with AnnotatedQueue() as queue:
+                rule(*operator.parameters, wires=operator.wires, **operator.hyperparameters)
+            return queue.queue
+
+        yield attempt
+
+
+# --- rules of ours -------------------------------------------------------------------------------
+
+
+def _basis_rotation(operator: Any) -> Factors | None:
+    """Givens rotations of a traced matrix; PennyLane's own divide by entries that may be zero.
+
+    Rotations of adjacent columns turn the matrix, row by row from the last, into a diagonal one.
+    Each of them, inverted, is a rotation and then a phase.
+    """
+    (matrix,) = operator.data
+    if not isinstance(matrix, Tracer):
+        return None
+    rest, rotations = _signed(matrix.astype(jnp.complex128)), []
+    for row in range(len(operator.wires) - 1, 0, -1):
+        for column in range(row):
+            left, right = rest[row, column], rest[row, column + 1]
+            theta = jnp.arctan2(jnp.abs(left), jnp.abs(right))
+            phi = jnp.angle(left) - jnp.angle(right)
+            c, s, phase = jnp.cos(theta), jnp.sin(theta), jnp.exp(-1j * phi)
+            rotation = jnp.array([[phase * c, phase * s], [-s, c]])
+            pair = slice(column, column + 2)
+            rest = rest.at[:, pair].set(rest[:, pair] @ rotation)
+            rotations.append((theta, phi, column))
+    wires = operator.wires
+    factors = [qml.PhaseShift(jnp.angle(rest[k, k]), wires=wire) for k, wire in enumerate(wires)]
+    for theta, phi, column in reversed(rotations):
+        factors.append(qml.SingleExcitation(2 * theta, wires=wires[column : column + 2]))
+        factors.append(qml.PhaseShift(phi, wires=wires[column]))
+    return factors
+
+
+def _signed(matrix: jax.Array) -> jax.Array:
+    """What to decompose so that a real matrix gives what PennyLane makes of it.
+
+    PennyLane turns real matrices by angles of the other sign than complex ones (0.45), which is as
+    if every other basis vector had changed its sign, and the first one by the determinant's.
+    """
+    signs = jnp.asarray((-1.0) ** np.arange(len(matrix)), jnp.complex128)
+    signs = signs.at[0].set(jnp.sign(jnp.linalg.det(matrix).real))
+    signs = jnp.where(jnp.all(jnp.abs(matrix.imag) < 1e-8), signs, 1.0)
+    return signs[:, None] * matrix * signs
+
+
+LARGEST_POWER = 5
+"""Wires up to which a power is computed as one of a matrix."""
+
+
+def _power(operator: Any) -> Factors | None:
+    """The principal power of a matrix, where the matrix or the exponent is traced.
+
+    Where PennyLane knows better, it is asked: `RX(x)**z` is `RX(x * z)`, for traced `z`, too.
+    """
+    base, exponent = operator.base, operator.z
+    if not any(isinstance(value, Tracer) for value in (*base.data, exponent)):
+        return None
+    if not isinstance(base, qml.QubitUnitary):
+        try:
+            return base.pow(exponent)
+        except (*DATA_DEPENDENT, OperatorPropertyUndefined):
+            pass
+    if isinstance(exponent, int) and exponent > 0:
+        return None
+    if not base.has_matrix or len(base.wires) > LARGEST_POWER:
+        return None
+    matrix = jnp.asarray(base.matrix(wire_order=base.wires), jnp.complex128)
+    return [qml.QubitUnitary(principal_power(matrix, exponent), wires=base.wires)]
+
+
+def principal_power(matrix: jax.Array, exponent: Any) -> jax.Array:
+    """A power of a unitary matrix, of the logarithm whose angles are in (-pi, pi].
+
+    Its eigenvectors are those of a combination of its Hermitian and its antihermitian part, which
+    tells its eigenvalues apart; those of the matrix itself need not come out orthogonal.
+    """
+    adjoint = matrix.conj().T
+    mixture = (matrix + adjoint) / 2 + np.sqrt(2) / 3 * (matrix - adjoint) / 2j
+    _, vectors = jnp.linalg.eigh(mixture)
+    values = jnp.einsum("ji,jk,ki->i", vectors.conj(), matrix, vectors)
+    powers = jnp.exp(1j * exponent * jnp.angle(values))
+    return (vectors * powers) @ vectors.conj().T
+
+
+_RULES: tuple[tuple[Any, Callable[[Any], Factors | None]], ...] = (
+    (qml.BasisRotation, _basis_rotation),
+    (ops.Pow, _power),
+)
+"""By class; a rule that has nothing to say gives None."""

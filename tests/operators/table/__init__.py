@@ -1,0 +1,1 @@
+"""The tables of examples, a module for each kind of operator."""
