@@ -40,6 +40,9 @@ ABANDON_FUNCTION = "diastase_abandon"
 IMPORT_TABLE = "diastase_import_table"
 """Global `[n x ptr]`, one entry for each of `Artifact.imports`, in that order."""
 
+MAX_SAMPLED_WIRES = 62
+"""Wires whose outcomes in one shot make one integer."""
+
 ImportedLibrary = Literal["engine", "callback", "lapack", "blas"]
 
 
@@ -154,6 +157,8 @@ class ErrorCode(enum.IntEnum):
     The call was abandoned, and left no results."""
     SIZE_TOO_LARGE = 11
     """[size, largest size possible]"""
+    INVALID_SHOTS = 12
+    """[number of shots]"""
 
 
 class CallContext(ctypes.Structure):

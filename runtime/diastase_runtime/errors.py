@@ -198,6 +198,25 @@ class ImpossiblePostselectionError(DiastaseError, ValueError):
 
 
 @dataclass(eq=False, kw_only=True)
+class InvalidShotsError(DiastaseError, ValueError):
+    """A traced number of shots that is zero or negative when the program runs.
+
+        @qjit
+        def f(n):
+            return qml.set_shots(circuit, n)()        # f(0)
+
+    A QNode has a positive number of shots, or none at all (`shots=None`).
+    """
+
+    title: ClassVar[str] = "Invalid number of shots"
+    message: ClassVar[str] = "{construct} was called with {shots} shots"
+    label: ClassVar[str] = "called here"
+    help: ClassVar[str] = "the number of shots is positive; shots=None gives exact results"
+    construct: str
+    shots: int
+
+
+@dataclass(eq=False, kw_only=True)
 class TooManyQubitsError(DiastaseError, ValueError):
     """A device was asked for more wires than can be simulated.
 

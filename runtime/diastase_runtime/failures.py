@@ -33,6 +33,9 @@ _EXCEPTIONS: dict[int, Callable[[str, Sequence[int]], DiastaseError]] = {
     ErrorCode.ASSUMPTION_FAILED: lambda construct, detail: errors.AssumptionError(
         assumption=construct, left=detail[0], right=detail[1], number=detail[2]
     ),
+    ErrorCode.INVALID_SHOTS: lambda construct, detail: errors.InvalidShotsError(
+        construct=construct, shots=detail[0]
+    ),
     ErrorCode.SIZE_TOO_LARGE: lambda construct, detail: errors.SizeTooLargeError(
         construct=construct, size=detail[0], largest=detail[1]
     ),

@@ -16,6 +16,8 @@ import jax
 import numpy as np
 from jax.core import ShapedArray
 
+from diastase.api.options import CountsForm
+from diastase.tracing.sampling.counts import Counts, is_counts
 from diastase_mlir.jax_internals import (
     ArrayImpl,
     abstract_value,
@@ -50,11 +52,12 @@ class PreparedCall:
         out_avals: Sequence[ShapedArray],
         out_tree: Any,
         seed: int | None,
+        counts: CountsForm = "dict",
     ) -> None:
         self.executable = executable
         self._converters = tuple(map(_converter, in_avals))
         self._builders = tuple(map(_builder, out_avals))
-        self._unflatten = out_tree.unflatten
+        self._unflatten = _rebuild(out_tree, counts)
         self._seed = seed
 
     def __call__(self, leaves: Sequence[Any]) -> Any:
@@ -73,6 +76,30 @@ class PreparedCall:
         return self._unflatten(
             [build(value, committed) for build, value in zip(self._builders, values, strict=True)]
         )
+
+
+def _rebuild(out_tree: Any, counts: CountsForm) -> Callable[[Sequence[Any]], Any]:
+    """Make the function from flat results to what the user gets; counts as they are wanted."""
+    if not _contains(out_tree, Counts):
+        return out_tree.unflatten
+    convert = Counts.to_dict if counts == "dict" else Counts.to_arrays
+
+    def rebuild(leaves: Sequence[Any]) -> Any:
+        return jax.tree_util.tree_map(
+            lambda leaf: convert(leaf) if is_counts(leaf) else leaf,
+            out_tree.unflatten(leaves),
+            is_leaf=is_counts,
+        )
+
+    return rebuild
+
+
+def _contains(tree: Any, kind: type) -> bool:
+    """Whether a pytree has a node of this class."""
+    data = tree.node_data()
+    return data is not None and (
+        data[0] is kind or any(_contains(child, kind) for child in tree.children())
+    )
 
 
 def _converter(aval: ShapedArray) -> Callable[[Any], np.ndarray]:

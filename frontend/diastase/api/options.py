@@ -15,6 +15,8 @@ from diastase.api.errors import InvalidOptionError, UnknownOptionError, Unsuppor
 from diastase_mlir import CompileOptions
 
 Target = Literal["jaxpr", "mlir", "llvmir", "binary"]
+CountsForm = Literal["dict", "arrays"]
+_COUNTS: dict[Any, CountsForm] = {"dict": "dict", "arrays": "arrays"}
 _TARGETS = ("jaxpr", "mlir", "llvmir", "binary")
 
 _INTERMEDIATE: dict[Any, Literal["none", "stage", "pass"]] = {
@@ -25,7 +27,7 @@ _INTERMEDIATE: dict[Any, Literal["none", "stage", "pass"]] = {
 _DYNAMIC: dict[Any, bool] = {None: False, "none": False, "auto": True}
 _KEYWORDS = (
     "keep_intermediate", "verbose", "logfile", "static_argnums", "static_argnames", "seed",
-    "target", "abstracted_axes", "dynamic_dims",
+    "target", "abstracted_axes", "dynamic_dims", "counts",
 )  # fmt: skip
 _LATER: dict[str, Any] = {
     "autograph": False,
@@ -56,6 +58,8 @@ class QjitOptions:
     abstracted_axes: AbstractedAxes | None = None
     learns_sizes: bool = False
     """Whether a size that has changed is dynamic from then on (`dynamic_dims="auto"`)."""
+    counts: CountsForm = "dict"
+    """What `qml.counts` gives: PennyLane's dictionary, or Catalyst's pair of arrays."""
 
     @property
     def report(self) -> Callable[[str], None]:
@@ -79,6 +83,7 @@ def read_options(
     target: str,
     abstracted_axes: Any,
     dynamic_dims: str | None,
+    counts: str,
     other: dict[str, Any],
 ) -> QjitOptions:
     """Check the options for a function of this name; `other` holds those named nowhere else."""
@@ -99,7 +104,8 @@ def read_options(
     workspace = Path.cwd() / name if kept != "none" else None
     compile_options = CompileOptions(keep_intermediate=kept, workspace=workspace)
     axes = read_abstracted_axes(abstracted_axes)
-    return QjitOptions(compile_options, target, seed, verbose, logfile, axes, learns_sizes)
+    form = _look_up(_COUNTS, "counts", counts, allowed="'dict' or 'arrays'")
+    return QjitOptions(compile_options, target, seed, verbose, logfile, axes, learns_sizes, form)
 
 
 def _look_up(table: dict[Any, Any], option: str, value: Any, *, allowed: str) -> Any:

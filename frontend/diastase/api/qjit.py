@@ -23,7 +23,7 @@ import jax
 from diastase.api.calls import LEAF_KEYS, leaf_key
 from diastase.api.declared import Declaration
 from diastase.api.errors import NotCallableError
-from diastase.api.options import QjitOptions, Target, read_options
+from diastase.api.options import CountsForm, QjitOptions, Target, read_options
 from diastase.api.programs import Programs
 from diastase.api.specialisations import Specialisations, read_arguments
 from diastase.api.stages import Lowered, Traced
@@ -233,6 +233,7 @@ def qjit(
     target: Target = "binary",
     abstracted_axes: Any = None,
     dynamic_dims: Literal["auto", "none"] | None = None,
+    counts: CountsForm = "dict",
     **other: Any,
 ) -> Any:
     """Compile a function of arrays, circuits and control flow to native code.
@@ -255,6 +256,8 @@ def qjit(
     all arguments (`("m", "n")`, `{1: "n"}`), for each (`(("m",), {})`), for a pytree a pytree.
     `dynamic_dims`: with `"auto"`, a size that changes between calls is known at run time only from
     then on.
+    `counts`: what `qml.counts` gives: `"dict"`, as in PennyLane, or `"arrays"`, all outcomes and
+    how often each was found, as in Catalyst.
     """
 
     def decorate(function: Callable[..., Any]) -> QJIT:
@@ -270,6 +273,7 @@ def qjit(
             target=target,
             abstracted_axes=abstracted_axes,
             dynamic_dims=dynamic_dims,
+            counts=counts,
             other=other,
         )
         compiled = QJIT(function, signature_of(function, static_argnums, static_argnames), options)

@@ -59,6 +59,8 @@ def measure(wires: Any, reset: bool = False, postselect: int | None = None) -> A
     scope.flush()
     with at(span):
         known, operands = split_positions(scope.wires.positions(labels, "measure"))
+    scope.circuit.measures = True
+    scope.circuit.postselects |= postselect is not None
     scope.register, outcome = measure_p.bind(
         scope.register, *operands, wires=known, reset=bool(reset), postselect=postselect
     )

@@ -189,6 +189,7 @@ def trace_call(
         argument_names=arguments.names,
         options=options.compile,
         seed=options.seed,
+        counts=options.counts,
         report=options.report,
     )
     return Traced(interface, traced)

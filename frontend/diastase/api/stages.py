@@ -19,6 +19,7 @@ from diastase.api.calls import PreparedCall
 from diastase.api.costs import MemoryStatistics, bytes_of, cost_of
 from diastase.api.errors import InvalidOptionError
 from diastase.api.matching import check_arguments
+from diastase.api.options import CountsForm
 from diastase.api.report import Report, report_of
 from diastase.api.size_patterns import SizePattern
 from diastase.tracing.explicit import derive_explicit
@@ -49,6 +50,7 @@ class Interface:
     """One for each leaf of the arguments: `x`, `params['w']`."""
     options: CompileOptions
     seed: int | None = None
+    counts: CountsForm = "dict"
     report: Callable[[str], None] = field(default=lambda line: None, repr=False)
     """Where a line about each step of the compilation goes (`verbose`)."""
 
@@ -170,6 +172,7 @@ class Lowered(Stage):
             self.traced.out_avals,
             self.out_tree,
             self.interface.seed,
+            self.interface.counts,
         )
         return Compiled(self.interface, self.traced, self.module, compilation, call)
 

@@ -53,6 +53,10 @@ class Circuit:
     """Registers before and after operators that must be deleted again (`taken_back.py`)."""
     record: Callable[..., None] = record
     """Records an operator in a scope: as gates, or for a device that runs elsewhere."""
+    measures: bool = False
+    """Whether a wire is measured in the middle of the circuit."""
+    postselects: bool = False
+    """Whether an outcome of such a measurement is asked for."""
 
 
 @dataclass(frozen=True)

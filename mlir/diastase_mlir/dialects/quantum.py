@@ -28,6 +28,7 @@ from typing import Any
 
 from diastase_mlir.bindings import ext, ir
 from diastase_mlir.kernels.gate_table import GATES
+from diastase_runtime.abi import MAX_SAMPLED_WIRES
 
 Integer = ir.IntegerType[64]
 Boolean = ir.IntegerType[1]
@@ -271,6 +272,27 @@ class ProbabilitiesOp(Quantum.Operation, name="probabilities"):
         size = ir.RankedTensorType(operation.result.type).shape[0]
         if wires and size != 2**wires:
             return fail(operation, f"{wires} wires have {2**wires} outcomes, not {size}")
+        return True
+
+
+class SampleOp(Quantum.Operation, name="sample"):
+    """Outcomes of shots on some wires, one integer each; no wires: all. The state stays."""
+
+    register: ext.Operand[RegisterType]
+    wires: ext.Operand[Tensor]
+    shots: ext.Operand[Integer]
+    site: ir.IntegerAttr
+    result: ext.Result[Tensor]
+
+    @staticmethod
+    def verify_invariants(operation: Any) -> bool:
+        """A vector of integers, each with room for all wires."""
+        wires = ir.RankedTensorType(operation.wires.type).shape[0]
+        result = ir.RankedTensorType(operation.result.type)
+        if wires > MAX_SAMPLED_WIRES:
+            return fail(operation, f"outcomes on {wires} wires do not fit into an integer")
+        if result.rank != 1 or str(result.element_type) != "i64":
+            return fail(operation, f"outcomes are a vector of i64, not {result}")
         return True
 
 

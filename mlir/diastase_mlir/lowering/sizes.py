@@ -26,7 +26,7 @@ def lower_assert_size(context: LoweringContext, equation: Equation) -> list[Valu
     code = ErrorCode.SIZE_MISMATCH if equation.params["at_least"] != 0 else ErrorCode.NEGATIVE_SIZE
     site = context.site(equation.params["construct"], equation.source_info)
     details = [_number(size), _number(least)]
-    _leave_if(context, compare_integers("slt", size, least), code, site, details)
+    leave_if(context, compare_integers("slt", size, least), code, site, details)
     return []
 
 
@@ -49,10 +49,10 @@ def check_assumption(context: LoweringContext, assumption: Assumption) -> None:
     number = scalar_constant(integer_type(64), assumption.number)
     details = [_number(left), _number(right), number]
     code, at_start = ErrorCode.ASSUMPTION_FAILED, assumption.at_start
-    _leave_if(context, failed, code, site, details, at_start=at_start)
+    leave_if(context, failed, code, site, details, at_start=at_start)
 
 
-def _leave_if(
+def leave_if(
     context: LoweringContext,
     failed: ir.Value,
     code: ErrorCode,
@@ -61,6 +61,7 @@ def _leave_if(
     *,
     at_start: bool = False,
 ) -> None:
+    """Record an error and leave the program, if something has failed."""
     guard = create("scf.if", [], [failed], regions=2)
     with ir.InsertionPoint(guard.regions[0].blocks.append()):
         context.record_error(failed, code, site, details)

@@ -211,15 +211,27 @@ def _convert_probabilities(operation: Any, conversion: Conversion) -> None:
     _fill_result(operation, "probabilities", [*head, wires], calls)
 
 
+def _convert_sample(operation: Any, conversion: Conversion) -> None:
+    calls = conversion.calls
+    number = ir.RankedTensorType(operation.wires.type).shape[0]
+    head = [operation.register, calls.site(operation), calls.integer(number)]
+    arguments = [*head, calls.array(operation.wires), operation.shots]
+    _fill_result(operation, "sample", arguments, calls, [operation.shots])
+
+
 def _convert_state(operation: Any, conversion: Conversion) -> None:
     _fill_result(operation, "amplitudes", [operation.register], conversion.calls)
 
 
 def _fill_result(
-    operation: Any, function: str, arguments: Sequence[ir.Value], calls: RuntimeCalls
+    operation: Any,
+    function: str,
+    arguments: Sequence[ir.Value],
+    calls: RuntimeCalls,
+    sizes: Sequence[ir.Value] = (),
 ) -> None:
     """The engine writes into memory of ours, which then is the result."""
-    buffer, pointer = calls.buffer(operation.result.type)
+    buffer, pointer = calls.buffer(operation.result.type, sizes)
     calls.call(function, [*arguments, pointer])
     operation.result.replace_all_uses_with(calls.as_tensor(buffer, operation.result.type))
 
@@ -250,5 +262,6 @@ _RULES: dict[str, Callable[[Any, Conversion], None]] = {
     "quantum.expval_matrix": _convert_matrix_statistic,
     "quantum.var_matrix": _convert_matrix_statistic,
     "quantum.probabilities": _convert_probabilities,
+    "quantum.sample": _convert_sample,
     "quantum.state": _convert_state,
 }

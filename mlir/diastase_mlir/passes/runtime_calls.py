@@ -191,11 +191,25 @@ class RuntimeCalls:
 
     # --- arrays in memory --------------------------------------------------------------------
 
-    def buffer(self, tensor_type: ir.Type) -> tuple[ir.Value, ir.Value]:
-        """New memory for a tensor of this (static) type, and the pointer to it."""
-        attributes = {"operandSegmentSizes": ir.DenseI32ArrayAttr.get([0, 0])}
-        buffer = _create("memref.alloc", [_memref_type(tensor_type)], [], attributes).result
+    def buffer(
+        self, tensor_type: ir.Type, sizes: Sequence[ir.Value] = ()
+    ) -> tuple[ir.Value, ir.Value]:
+        """New memory for a tensor of this type, and the pointer to it.
+
+        `sizes` are those (`i64`) of all axes, needed only where the type does not know them; what
+        is negative, which the engine refuses, is taken to be 0.
+        """
+        kind = ir.RankedTensorType(tensor_type)
+        unknown = [size for axis, size in enumerate(sizes) if kind.is_dynamic_dim(axis)]
+        operands = [self._extent(size) for size in unknown]
+        attributes = {"operandSegmentSizes": ir.DenseI32ArrayAttr.get([len(operands), 0])}
+        buffer = _create("memref.alloc", [_memref_type(tensor_type)], operands, attributes).result
         return buffer, _address(buffer)
+
+    def _extent(self, size: ir.Value) -> ir.Value:
+        """A size as an `index`."""
+        extent = _create("arith.maxsi", [size.type], [size, self.integer(0)]).result
+        return _create("arith.index_cast", [ir.IndexType.get()], [extent]).result
 
     def as_tensor(self, buffer: ir.Value, tensor_type: ir.Type) -> ir.Value:
         """The contents of a buffer of ours as a value; nobody else writes to it any more."""

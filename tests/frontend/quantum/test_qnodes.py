@@ -104,10 +104,6 @@ def test_two_threads():
 @pytest.mark.parametrize(
     ("make", "error", "message"),
     [
-        (lambda f: qml.set_shots(qml.QNode(f, qml.device("default.qubit", wires=1)), 10),
-         UnsupportedQNodeError, "shots"),
-        (lambda f: qml.QNode(f, qml.device("default.qubit", wires=1), shots=5),
-         UnsupportedQNodeError, "shots"),
         (lambda f: qml.transforms.cancel_inverses(
             qml.QNode(f, qml.device("default.qubit", wires=1))),
          UnsupportedQNodeError, "cancel_inverses"),

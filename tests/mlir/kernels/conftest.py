@@ -100,6 +100,12 @@ class Register:
         arguments = (I64(SITE), I64(wire), I64(reset), I64(postselect))
         return self.call("measure", *arguments, result=I64)
 
+    def sample(self, wires: Sequence[int], shots: int) -> np.ndarray:
+        out = np.full(max(shots, 1), -1, np.int64)
+        arguments = (I64(SITE), *integers(wires), I64(shots), POINTER(out.ctypes.data))
+        self.call("sample", *arguments)
+        return out
+
     def pauli(self, name: str, terms: Sequence[tuple[float, str, Sequence[int]]]) -> float:
         offsets = np.cumsum([0, *(len(word) for _, word, _ in terms)])
         codes = ["XYZ".index(letter) + 1 for _, word, _ in terms for letter in word]

@@ -10,6 +10,7 @@ from diastase_mlir.kernels.state_vector import (
     linear_algebra,
     memory,
     outcomes,
+    samples,
 )
 
 EXPORTS: dict[str, Callable[..., Any]] = {
@@ -24,6 +25,7 @@ EXPORTS: dict[str, Callable[..., Any]] = {
     "global_phase": gates.global_phase,
     "unitary": dense.unitary,
     "measure": outcomes.measure,
+    "sample": samples.sample,
     "probabilities": outcomes.probabilities,
     "amplitudes": outcomes.amplitudes,
     "expval_pauli": expectations.expval_pauli,

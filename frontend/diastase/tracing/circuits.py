@@ -1,0 +1,129 @@
+"""A QNode's body, traced: a jaxpr that allocates its register, runs the circuit and measures.
+
+The quantum function runs once, with its arguments as they are (tracers, or plain Python values,
+which stay plain); what it closes over becomes operands. The body allocates a register of its own,
+so every run starts from |0…0>. How often it is run, and what is made of the results, is up to who
+asked for it (`TracedCircuit.run`).
+
+The trap: the size of the register may be known only at the end (a device without wires), so the
+`allocate_qubits` equation is completed after the body has been traced.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import jax
+from jax.extend.core import ClosedJaxpr
+from pennylane.measurements import MeasurementProcess
+from pennylane.queuing import AnnotatedQueue
+
+from diastase.primitives.quantum import allocate_p, qnode_p, release_p
+from diastase.tracing.measurements import process_name
+from diastase.tracing.pennylane import is_quantum_object
+from diastase.tracing.qnode_settings import QNodeSettings
+from diastase.tracing.quantum_scope import Circuit, CircuitScope
+from diastase.tracing.regions import quantum_scope
+from diastase.tracing.taken_back import without_taken_back
+from diastase.tracing.wires import WireMap
+from diastase_mlir import user_span
+from diastase_mlir.jax_internals import (
+    current_source_info,
+    source_context,
+    trace_to_jaxpr,
+    tracer_variable,
+)
+from diastase_runtime.errors import TooManyQubitsError
+
+LARGEST_REGISTER = 59
+"""Wires beyond which the size of a state does not even fit into 64 bits; the engine refuses far
+fewer, when the program runs."""
+
+Finish = Callable[[Sequence[Any], CircuitScope], Sequence[Any]]
+"""From the leaves of what the quantum function returned, and its circuit, to the body's results."""
+
+
+@dataclass(frozen=True)
+class QNodeCall:
+    """One call of a QNode."""
+
+    function: Callable[..., Any]
+    settings: QNodeSettings
+    args: tuple[Any, ...]
+    kwargs: dict[str, Any]
+
+
+@dataclass(frozen=True)
+class TracedCircuit:
+    """The body of a QNode's call."""
+
+    settings: QNodeSettings
+    jaxpr: ClosedJaxpr
+    captured: tuple[Any, ...]
+    num_wires: int
+    tree: Any
+    """The structure of what the quantum function returned."""
+    circuit: Circuit
+
+    def run(self) -> list[Any]:
+        """Record one run; the body's results."""
+        return qnode_p.bind(
+            *self.captured, jaxpr=self.jaxpr, name=self.settings.qnode,
+            num_wires=self.num_wires, device=self.settings.device.name,
+        )  # fmt: skip
+
+
+def trace_circuit(call: QNodeCall, finish: Finish) -> TracedCircuit:
+    """Trace the body of a call; `finish` measures."""
+    name, labels = call.settings.qnode, call.settings.device.wires
+    circuit = Circuit(name, WireMap(name, None if labels is None else tuple(labels)))
+    trees: list[Any] = []
+    source = current_source_info()
+
+    def body() -> Sequence[Any]:
+        with source_context(source):
+            scope = CircuitScope(circuit, allocate_p.bind(num_wires=0, qnode=name), True)
+        with scope.recording():
+            returned = call.function(*call.args, **call.kwargs)
+            scope.finish()
+        leaves, tree = jax.tree_util.tree_flatten(returned, is_leaf=is_quantum_object)
+        trees.append(tree)
+        _name_wires(leaves, scope)
+        # PennyLane's queue serves all threads: while it makes operators for us, no other records.
+        with quantum_scope(scope), AnnotatedQueue():
+            results = finish(leaves, scope)
+        with source_context(source):
+            release_p.bind(scope.register)
+        return results
+
+    jaxpr, captured = trace_to_jaxpr(body, [], name)
+    number = circuit.wires.number
+    if number > LARGEST_REGISTER:
+        raise TooManyQubitsError(construct=f"QNode {name}", number=number, span=user_span())
+    jaxpr = _with_size(without_taken_back(jaxpr, _extents(circuit)), number)
+    return TracedCircuit(call.settings, jaxpr, tuple(captured), number, trees[0], circuit)
+
+
+def _extents(circuit: Circuit) -> list[tuple[Any, Any]]:
+    return [
+        (tracer_variable(before), tracer_variable(after)) for before, after in circuit.taken_back
+    ]
+
+
+def _name_wires(leaves: Sequence[Any], scope: CircuitScope) -> None:
+    """Let all measurements name their wires before any asks how many there are."""
+    for leaf in leaves:
+        if isinstance(leaf, MeasurementProcess) and leaf.mv is None:
+            with scope.as_from(leaf):
+                scope.wires.positions(leaf.wires, process_name(leaf))
+
+
+def _with_size(jaxpr: ClosedJaxpr, num_wires: int) -> ClosedJaxpr:
+    """Give the body's own `allocate_qubits`, its first one, the size of its register."""
+    equations = list(jaxpr.jaxpr.eqns)
+    position = next(
+        index for index, equation in enumerate(equations) if equation.primitive is allocate_p
+    )
+    allocate = equations[position]
+    equations[position] = allocate.replace(params={**allocate.params, "num_wires": num_wires})
+    return jaxpr.replace(jaxpr=jaxpr.jaxpr.replace(eqns=equations))

@@ -1,0 +1,90 @@
+"""`Counts`: what `qml.counts` gives inside of a compiled function.
+
+A pytree of two vectors, outcomes (as numbers) and how often each was found; an outcome may stand
+there more than once. `counts["01"]` or `counts[-1.0]` is a traced number. Where a compiled function
+returns it, the api makes of it PennyLane's dictionary, or Catalyst's pair of arrays.
+
+The trap: the number of different outcomes is not known while tracing, so inside of a compiled
+function there are no keys to go through.
+"""
+
+from dataclasses import dataclass
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+LARGEST_HISTOGRAM = 16
+"""Wires up to which all outcomes are counted; with more, the shots themselves are kept."""
+
+
+@dataclass(frozen=True)
+class Counts:
+    """How often each outcome was found."""
+
+    outcomes: Any
+    """Eigenvalues or values, or bit strings read as binary numbers."""
+    numbers: Any
+    width: int | None = None
+    """The length of the bit strings, None where outcomes are values."""
+    all_outcomes: bool = False
+    """Whether the dictionary also has those that were never found."""
+
+    def __getitem__(self, outcome: Any) -> Any:
+        """How often one outcome was found, a bit string such as "01" or a value."""
+        if self.width is not None:
+            outcome = _read(outcome, self.width)
+        return jnp.sum(jnp.where(self.outcomes == outcome, self.numbers, 0))
+
+    def to_dict(self) -> dict[Any, int]:
+        """PennyLane's dictionary, in ascending order of the outcomes."""
+        outcomes, numbers = np.asarray(self.outcomes), np.asarray(self.numbers)
+        found, positions = np.unique(outcomes, return_inverse=True)
+        totals = np.zeros(len(found), dtype=np.int64)
+        np.add.at(totals, positions.reshape(-1), numbers)
+        pairs = zip(found.tolist(), totals.tolist(), strict=True)
+        counted = {key: number for key, number in pairs if number or self.all_outcomes}
+        if self.width is None:
+            return counted
+        if self.all_outcomes:
+            counted = {key: counted.get(key, 0) for key in range(2**self.width)}
+        return {f"{key:0{self.width}b}": number for key, number in counted.items()}
+
+    def to_arrays(self) -> tuple[Any, Any]:
+        """Catalyst's pair: all outcomes (bit strings as integers), and how often each was found."""
+        outcomes, numbers = np.asarray(self.outcomes), np.asarray(self.numbers)
+        if self.width is not None:
+            outcomes_found, outcomes = outcomes, np.arange(2**self.width)
+            numbers = np.bincount(outcomes_found, numbers, len(outcomes)).astype(np.int64)
+        return jnp.asarray(outcomes), jnp.asarray(numbers)
+
+
+jax.tree_util.register_dataclass(
+    Counts, data_fields=["outcomes", "numbers"], meta_fields=["width", "all_outcomes"]
+)
+
+
+def _read(outcome: Any, width: int) -> int:
+    """A bit string as a number; KeyError if it is none of this length."""
+    if not isinstance(outcome, str) or len(outcome) != width or set(outcome) - {"0", "1"}:
+        raise KeyError(f"counts of {width} bits have no key {outcome!r}")
+    return int(outcome, 2) if outcome else 0
+
+
+def counted_bits(index: Any, width: int, all_outcomes: bool) -> Counts:
+    """Count packed outcomes."""
+    if width > LARGEST_HISTOGRAM:
+        return Counts(index, jnp.ones_like(index), width, all_outcomes)
+    outcomes = jnp.arange(2**width, dtype=jnp.int64)
+    return Counts(outcomes, histogram(index, width), width, all_outcomes)
+
+
+def histogram(index: Any, width: int) -> Any:
+    """How often each of `2**width` outcomes was found."""
+    return jnp.bincount(index, length=2**width)
+
+
+def is_counts(value: Any) -> bool:
+    """Whether a value is one of these; for pytree functions."""
+    return isinstance(value, Counts)

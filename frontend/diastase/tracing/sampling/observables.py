@@ -1,0 +1,190 @@
+"""From an observable to its value in each shot.
+
+Two forms. A sum of Pauli words (`Factors`): the value of a word is the parity of its wires'
+outcomes. An eigenbasis (`Eigenbasis`): the outcomes on all wires, after a rotation, number an
+eigenvalue. The rotation and the eigenvalues are PennyLane's where it knows them now, else those of
+the matrix, which is then diagonalised by the compiled program.
+
+An expectation value is a sum of those of the words, each from the shots of its own group; the
+value of a single shot (`sample`, `var`, `counts`) is one only where all words share their shots.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pennylane as qml
+
+from diastase.primitives.quantum import unitary_p
+from diastase.tracing.gates import complex_array, record
+from diastase.tracing.observables import PauliSum, measured_form
+from diastase.tracing.pennylane import describe
+from diastase.tracing.quantum_errors import UnsupportedObservableError
+from diastase.tracing.quantum_scope import CircuitScope
+from diastase.tracing.sampling.requests import Constant, Group, Outcomes, Requests, Rotation, Shots
+from diastase.tracing.wires import Position, split_positions
+
+LARGEST_EIGENBASIS = 12
+"""Wires up to which an observable that is no sum of words is diagonalised."""
+
+
+# --- sums of Pauli words -------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Factors:
+    """A sum of Pauli words: where the outcomes of each are, and its coefficient."""
+
+    coefficients: Constant
+    words: tuple[Outcomes, ...]
+
+    def mean(self, shots: Shots) -> Any:
+        """The sum of the words' means, each over the shots of its group."""
+        total: Any = jnp.zeros(())
+        coefficients = shots.constant(self.coefficients)
+        for group in dict.fromkeys(word.group for word in self.words):
+            numbers = [number for number, word in enumerate(self.words) if word.group == group]
+            places = [self.words[number].places for number in numbers]
+            means = shots.packed[group].mean_signs(places)
+            total = total + jnp.dot(coefficients[np.array(numbers)], means)
+        return total
+
+    def values(self, shots: Shots) -> Any:
+        """The value of the sum in each shot; the words share a group."""
+        group, coefficients = shots.packed[self.words[0].group], shots.constant(self.coefficients)
+        return group.sum_of_signs(coefficients, [word.places for word in self.words])
+
+
+def as_factors(observable: Any, requests: Requests, together: bool = False) -> Factors | None:
+    """An observable as a sum of words; None if it is none, or not one in shared shots."""
+    try:
+        form = measured_form(observable, requests.scope.wires)
+    except UnsupportedObservableError:
+        return None
+    if not isinstance(form, PauliSum):
+        return None
+    joint = _joint(form.words) if together else None
+    if together and joint is None:
+        return None
+    coefficients = requests.constant(form.coefficients, observable)
+    if joint is None:
+        words = [requests.word(*_letters_and_wires(word)) for word in form.words]
+        return Factors(coefficients, tuple(words))
+    outcomes = requests.word(
+        [joint.letters[place] for place in range(len(joint.wires))], joint.wires
+    )
+    found = [
+        Outcomes(outcomes.group, tuple(outcomes.places[place] for place in places))
+        for places in _places(joint, form.words)
+    ]
+    return Factors(coefficients, tuple(found))
+
+
+def _letters_and_wires(word: Any) -> tuple[list[str], list[Position]]:
+    return [letter for letter, _ in word], [wire for _, wire in word]
+
+
+def _joint(words: Sequence[Any]) -> Group | None:
+    """All words in one group, if they commute on every wire."""
+    group = Group()
+    for word in words:
+        letters, wires = _letters_and_wires(word)
+        if not group.takes(letters, wires):
+            return None
+        group.add(letters, wires)
+    return group
+
+
+def _places(group: Group, words: Sequence[Any]) -> list[tuple[int, ...]]:
+    """Where the wires of each word are in a group that has taken all of them in."""
+    fresh = Group()
+    return [fresh.add(*_letters_and_wires(word)) for word in words]
+
+
+# --- eigenbases ----------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Eigenbasis:
+    """Outcomes that number the eigenvalues."""
+
+    outcomes: Outcomes
+    eigenvalues: Constant
+
+    def values(self, shots: Shots) -> Any:
+        """The eigenvalue found in each shot."""
+        return jnp.asarray(shots.constant(self.eigenvalues))[shots.index(self.outcomes)]
+
+
+def diagonalised(observable: Any, requests: Requests) -> Callable[[Shots], Any]:
+    """The eigenvalue of an observable in each shot."""
+    return eigenbasis(observable, requests).values
+
+
+def eigenbasis(observable: Any, requests: Requests) -> Eigenbasis:
+    """Ask for the outcomes of an observable in its eigenbasis."""
+    if len(observable.wires) > LARGEST_EIGENBASIS:
+        reason = f"on {len(observable.wires)} wires is too large to be diagonalised"
+        raise UnsupportedObservableError(observable=describe(observable), reason=reason)
+    wires = requests.scope.wires.positions(observable.wires, observable.name)
+    known = _known_eigenbasis(observable)
+    if known is None:
+        return _eigenbasis_of_matrix(observable, wires, requests)
+    gates, eigenvalues = known
+    letters, constant = _pauli_letters(observable), Constant(eigenvalues)
+    if letters is not None:
+        return Eigenbasis(requests.word(letters, wires), constant)
+    return Eigenbasis(requests.rotated(_by_gates(gates), wires), constant)
+
+
+def _known_eigenbasis(observable: Any) -> tuple[list[Any], Any] | None:
+    """PennyLane's gates and eigenvalues; None where it cannot tell without values."""
+    try:
+        eigenvalues = np.real(np.asarray(observable.eigvals())).astype(np.float64)
+        return observable.diagonalizing_gates(), eigenvalues
+    except Exception:  # whatever PennyLane stumbles over: the matrix is asked instead
+        return None
+
+
+def _pauli_letters(observable: Any) -> str | None:
+    """One letter for each wire of a Pauli word without identities."""
+    names = {"PauliX": "X", "PauliY": "Y", "PauliZ": "Z"}
+    factors = observable.operands if isinstance(observable, qml.ops.Prod) else [observable]
+    letters = "".join(names.get(factor.name, "?") for factor in factors)
+    if "?" in letters or len(letters) != len(observable.wires):
+        return None
+    return letters
+
+
+def _by_gates(gates: Sequence[Any]) -> Rotation:
+    back = [qml.ops.Adjoint(gate) for gate in reversed(gates)]
+
+    def apply(operators: Sequence[Any], scope: CircuitScope) -> None:
+        for operator in operators:
+            record(operator, scope)
+
+    return Rotation(lambda scope: apply(gates, scope), lambda scope: apply(back, scope))
+
+
+def _eigenbasis_of_matrix(
+    observable: Any, wires: Sequence[Position], requests: Requests
+) -> Eigenbasis:
+    try:
+        matrix = complex_array(qml.matrix(observable, wire_order=observable.wires))
+    except Exception as error:
+        reason = "has neither known eigenvalues nor a matrix"
+        raise UnsupportedObservableError(observable=describe(observable), reason=reason) from error
+    eigenvalues, vectors = jnp.linalg.eigh(jnp.asarray(matrix))
+    known, operands = split_positions(wires)
+
+    def rotate(unitary: Any, scope: CircuitScope) -> None:
+        scope.advance(unitary_p, unitary, *operands, wires=known, control_values=())
+
+    rotation = Rotation(
+        lambda scope: rotate(jax.numpy.conj(vectors).T, scope),
+        lambda scope: rotate(vectors, scope),
+    )
+    return Eigenbasis(requests.rotated(rotation, wires), requests.constant(eigenvalues, observable))

@@ -1,0 +1,217 @@
+"""From a measurement process to what it needs of each shot, and to the statistic of the shots.
+
+`prepare` looks at one process: it asks for outcomes (`Requests`) and returns a function of the
+`Shots` that were then drawn. Shapes and dtypes are PennyLane's: `sample` of wires or of a list of
+outcomes has a row for each shot, everything else with an observable a number for each shot.
+"""
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import jax.numpy as jnp
+import numpy as np
+from pennylane import measurements
+from pennylane.measurements import MeasurementProcess
+
+from diastase.tracing.measurements import process_name
+from diastase.tracing.quantum_errors import UnsupportedMeasurementError
+from diastase.tracing.sampling.counts import Counts, counted_bits, histogram
+from diastase.tracing.sampling.observables import (
+    Eigenbasis,
+    as_factors,
+    diagonalised,
+    eigenbasis,
+)
+from diastase.tracing.sampling.requests import Outcomes, Requests, Shots
+
+Statistic = Callable[[Shots], Any]
+"""The result of a measurement: an array, or a pytree of arrays."""
+
+
+def prepare(process: MeasurementProcess, requests: Requests) -> Statistic:
+    """Ask for what a measurement process needs; its result as a function of the shots."""
+    rules = _OF_OUTCOMES if process.mv is not None else _RULES
+    rule = rules.get(type(process))
+    if rule is None:
+        raise _unsupported(process, "cannot be made with shots: it is a property of the state")
+    return rule(process, requests)
+
+
+# --- of wires and observables --------------------------------------------------------------------
+
+
+def _expectation(process: Any, requests: Requests) -> Statistic:
+    _require_observable(process)
+    factors = as_factors(process.obs, requests)
+    if factors is None:
+        values = diagonalised(process.obs, requests)
+        return lambda shots: jnp.mean(values(shots))
+    return lambda shots: factors.mean(shots)
+
+
+def _variance(process: Any, requests: Requests) -> Statistic:
+    _require_observable(process)
+    values = _values(process, requests)
+    return lambda shots: jnp.var(values(shots))
+
+
+def _sample(process: Any, requests: Requests) -> Statistic:
+    dtype = getattr(process, "_dtype", None)
+    if process.obs is None:
+        wires = _wires(process, requests)
+        return lambda shots: _as(shots.bits(wires), dtype)
+    values = _values(process, requests)
+    return lambda shots: _as(values(shots), dtype)
+
+
+def _probabilities(process: Any, requests: Requests) -> Statistic:
+    basis = eigenbasis(process.obs, requests) if process.obs is not None else None
+    wires = basis.outcomes if basis else _wires(process, requests)
+    return lambda shots: histogram(shots.index(wires), len(wires.places)) / shots.number
+
+
+def _counts(process: Any, requests: Requests) -> Statistic:
+    every = process.all_outcomes
+    if process.obs is None:
+        wires = _wires(process, requests)
+        return lambda shots: counted_bits(shots.index(wires), len(wires.places), every)
+    factors = as_factors(process.obs, requests, together=True)
+    if factors is not None and not every:
+        return lambda shots: _counted_values(factors.values(shots))
+    basis = eigenbasis(process.obs, requests)
+    return lambda shots: _counted_eigenvalues(basis, shots, every)
+
+
+def _counted_values(values: Any) -> Counts:
+    return Counts(values, jnp.ones(values.shape, jnp.int64))
+
+
+def _counted_eigenvalues(basis: Eigenbasis, shots: Shots, every: bool) -> Counts:
+    numbers = histogram(shots.index(basis.outcomes), len(basis.outcomes.places))
+    return Counts(jnp.asarray(shots.constant(basis.eigenvalues)), numbers, None, every)
+
+
+def _values(process: Any, requests: Requests) -> Callable[[Shots], Any]:
+    """The eigenvalue of an observable in each shot."""
+    factors = as_factors(process.obs, requests, together=True)
+    if factors is not None:
+        return factors.values
+    return diagonalised(process.obs, requests)
+
+
+def _wires(process: Any, requests: Requests) -> Outcomes:
+    """The wires that are measured; all where none are named."""
+    scope = requests.scope
+    if len(process.wires) == 0:
+        positions: Sequence[Any] = range(scope.wires.number)
+    else:
+        positions = scope.wires.positions(process.wires, process_name(process))
+    return requests.word("Z" * len(positions), tuple(positions))
+
+
+def _require_observable(process: Any) -> None:
+    if process.obs is None:
+        raise _unsupported(process, "has no observable")
+
+
+def _as(values: Any, dtype: Any) -> Any:
+    return values if dtype is None else values.astype(dtype)
+
+
+# --- of mid-circuit outcomes ---------------------------------------------------------------------
+
+
+def _outcome_expectation(process: Any, requests: Requests) -> Statistic:
+    number = requests.value(_one_value(process))
+    return lambda shots: jnp.mean(_real(shots.values[number]))
+
+
+def _outcome_variance(process: Any, requests: Requests) -> Statistic:
+    number = requests.value(_one_value(process))
+    return lambda shots: jnp.var(_real(shots.values[number]))
+
+
+def _outcome_sample(process: Any, requests: Requests) -> Statistic:
+    if isinstance(process.mv, list):
+        numbers = [requests.value(value) for value in process.mv]
+        return lambda shots: jnp.stack(
+            [_number(shots.values[number]) for number in numbers], axis=-1
+        )
+    number = requests.value(process.mv)
+    return lambda shots: _number(shots.values[number])
+
+
+def _outcome_probabilities(process: Any, requests: Requests) -> Statistic:
+    numbers = [requests.value(value) for value in _bits(process)]
+    return lambda shots: (
+        histogram(_packed(shots, numbers), len(numbers)) / shots.values[numbers[0]].shape[0]
+    )
+
+
+def _outcome_counts(process: Any, requests: Requests) -> Statistic:
+    every = process.all_outcomes
+    if isinstance(process.mv, list):
+        numbers = [requests.value(value) for value in _bits(process)]
+        return lambda shots: counted_bits(_packed(shots, numbers), len(numbers), every)
+    number = requests.value(process.mv)
+    if process.mv.dtype == bool:
+        outcomes = np.arange(2)
+        return lambda shots: Counts(
+            jnp.asarray(outcomes), histogram(_number(shots.values[number]), 1), None, every
+        )
+    if every:
+        reason = "of arithmetic on outcomes cannot list all outcomes: which there are is not known"
+        raise _unsupported(process, reason)
+    return lambda shots: _counted_values(shots.values[number])
+
+
+def _packed(shots: Shots, numbers: Sequence[int]) -> Any:
+    """Bits as one integer a shot."""
+    total = jnp.zeros_like(shots.values[numbers[0]], jnp.int64)
+    for number in numbers:
+        total = 2 * total + shots.values[number]
+    return total
+
+
+def _one_value(process: Any) -> Any:
+    if isinstance(process.mv, list):
+        raise _unsupported(process, "takes one outcome, not a list of them")
+    return process.mv
+
+
+def _bits(process: Any) -> list[Any]:
+    """The outcomes that are measured, each of them 0 or 1."""
+    values = process.mv if isinstance(process.mv, list) else [process.mv]
+    for value in values:
+        if value.dtype != bool:
+            reason = f"needs outcomes, or truth values made of them, not {value.aval.str_short()}"
+            raise _unsupported(process, reason)
+    return values
+
+
+def _real(values: Any) -> Any:
+    return values.astype(jnp.float64)
+
+
+def _number(values: Any) -> Any:
+    return values.astype(jnp.int64) if values.dtype == bool else values
+
+
+def _unsupported(process: Any, reason: str) -> UnsupportedMeasurementError:
+    return UnsupportedMeasurementError(measurement=process_name(process), reason=reason)
+
+
+_RULES: dict[type, Callable[[Any, Requests], Statistic]] = {
+    measurements.ExpectationMP: _expectation,
+    measurements.VarianceMP: _variance,
+    measurements.ProbabilityMP: _probabilities,
+    measurements.SampleMP: _sample,
+    measurements.CountsMP: _counts,
+}
+_OF_OUTCOMES: dict[type, Callable[[Any, Requests], Statistic]] = {
+    measurements.ExpectationMP: _outcome_expectation,
+    measurements.VarianceMP: _outcome_variance,
+    measurements.ProbabilityMP: _outcome_probabilities,
+    measurements.SampleMP: _outcome_sample,
+    measurements.CountsMP: _outcome_counts,
+}

@@ -1,0 +1,41 @@
+"""Lowering of what draws shots from a register."""
+
+from collections.abc import Sequence
+
+from diastase_mlir.lowering.context import LoweringContext
+from diastase_mlir.lowering.measurement import wire_table
+from diastase_mlir.lowering.operations import (
+    compare_integers,
+    create,
+    index_constant,
+    integer_type,
+)
+from diastase_mlir.lowering.quantum import as_register, site_attribute
+from diastase_mlir.lowering.registry import Equation, Value, lowers
+from diastase_mlir.lowering.sizes import leave_if
+from diastase_runtime.abi import ErrorCode
+
+
+@lowers("assert_shots")
+def lower_assert_shots(context: LoweringContext, equation: Equation) -> list[Value]:
+    """Leave the program if there are no shots, or fewer."""
+    shots = context.dimension(equation.params["shots"])
+    number = create("arith.index_cast", [integer_type(64)], [shots]).result
+    site = context.site(f"the QNode {equation.params['qnode']}", equation.source_info)
+    too_few = compare_integers("slt", shots, index_constant(1))
+    leave_if(context, too_few, ErrorCode.INVALID_SHOTS, site, [number])
+    return []
+
+
+@lowers("sample", lazy=True)
+def lower_sample(
+    context: LoweringContext, equation: Equation, register: Value, *wire_operands: Value
+) -> Sequence[Value]:
+    """Packed outcomes of all shots."""
+    wires = wire_table(equation.params["wires"], wire_operands, context)
+    shots = context.dimension(equation.params["shots"])
+    number = create("arith.index_cast", [integer_type(64)], [shots]).result
+    attributes = {"site": site_attribute(context, "the QNode", equation)}
+    operands = [as_register(register).materialise(), wires, number]
+    result = context.type_of(equation.avals_out[0])
+    return [create("quantum.sample", [result], operands, attributes).result]
