@@ -159,6 +159,8 @@ class ErrorCode(enum.IntEnum):
     """[size, largest size possible]"""
     INVALID_SHOTS = 12
     """[number of shots]"""
+    INVALID_VALUE = 13
+    """A value that a program checks is not what it must be; the site's construct says which."""
 
 
 class CallContext(ctypes.Structure):

@@ -279,6 +279,21 @@ class AssumptionError(DiastaseError, ValueError):
 
 
 @dataclass(eq=False, kw_only=True)
+class InvalidValueError(DiastaseError, ValueError):
+    """A value found when the program ran is not what an operation needs.
+
+        qml.AmplitudeEmbedding(features, wires=range(2))  # features of norm 2
+
+    Where values are known while the function is traced, PennyLane raises its own error.
+    """
+
+    title: ClassVar[str] = "Invalid value"
+    message: ClassVar[str] = "{what}"
+    label: ClassVar[str] = "checked here"
+    what: str
+
+
+@dataclass(eq=False, kw_only=True)
 class SizeTooLargeError(DiastaseError, ValueError):
     """A matrix is too large for the numerical library that would work on it.
 

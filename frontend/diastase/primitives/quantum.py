@@ -83,6 +83,12 @@ def _unitary_abstract_eval(
     return REGISTER
 
 
+def _prepare_abstract_eval(
+    register: Any, amplitudes: Any, *wire_operands: Any, wires: Wires
+) -> AbstractValue:
+    return REGISTER
+
+
 def _global_phase_abstract_eval(register: Any, phi: Any) -> AbstractValue:
     return REGISTER
 
@@ -133,6 +139,15 @@ unitary_p = define_primitive(
     missing_rules=INSIDE_A_QNODE,
 )
 """A gate given by its matrix, with any number of controls."""
+
+prepare_p = define_primitive(
+    "prepare",
+    construct="StatePrep",
+    abstract_eval=_prepare_abstract_eval,
+    multiple_results=False,
+    missing_rules=INSIDE_A_QNODE,
+)
+"""`register, amplitudes, *wires -> register`: give wires that are in |0...0> these amplitudes."""
 
 global_phase_p = define_primitive(
     "global_phase",

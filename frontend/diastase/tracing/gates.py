@@ -17,7 +17,7 @@ import pennylane as qml
 from jax.core import Tracer
 from pennylane import ops
 
-from diastase.primitives.quantum import gate_p, global_phase_p, unitary_p
+from diastase.primitives.quantum import gate_p, global_phase_p, prepare_p, unitary_p
 from diastase.tracing.decompositions import DATA_DEPENDENT, decomposition_of
 from diastase.tracing.pennylane import describe
 from diastase.tracing.quantum_errors import (
@@ -25,6 +25,7 @@ from diastase.tracing.quantum_errors import (
     ParameterTypeError,
     UnsupportedOperationError,
 )
+from diastase.tracing.state_preparation import amplitudes_of, check_norm
 from diastase.tracing.wires import WireMap, as_dtype, split_positions
 from diastase_mlir import GATES
 
@@ -50,6 +51,11 @@ class Recorder(Protocol):
     """Where gate equations go."""
 
     wires: WireMap
+
+    @property
+    def is_untouched(self) -> bool:
+        """Whether the register is known to be |0...0>."""
+        ...
 
     def advance(self, primitive: Any, *operands: Any, **params: Any) -> None:
         """Apply a primitive `register, *operands -> register` to the current register."""
@@ -132,6 +138,17 @@ def _record_adjoint(operator: Any, recorder: Recorder, controls: Controls) -> No
 def _record_unitary(operator: Any, recorder: Recorder, controls: Controls) -> None:
     """A gate given by its matrix, which may be traced."""
     _record_matrix_gate(operator, operator.data[0], recorder, controls)
+
+
+def _record_preparation(operator: Any, recorder: Recorder, controls: Controls) -> None:
+    """A state prepared first is written into the register; later, PennyLane's circuit makes it."""
+    first = recorder.is_untouched and not controls
+    check_norm(operator, first)
+    if not first or isinstance(operator, qml.BasisState):
+        return _record_decomposition(operator, recorder, controls)
+    targets, _ = _wires(operator, operator.wires, recorder, ())
+    vector = amplitudes_of(operator)
+    return recorder.advance(prepare_p, complex_array(vector), *targets[1], wires=targets[0])
 
 
 def _record_global_phase(operator: Any, recorder: Recorder, controls: Controls) -> None:
@@ -245,6 +262,7 @@ def _unsupported(operator: Any, reason: str) -> UnsupportedOperationError:
 
 _RULES: tuple[tuple[Any, Callable[[Any, Recorder, Controls], None]], ...] = (
     (qml.GlobalPhase, _record_global_phase),
+    (qml.operation.StatePrepBase, _record_preparation),
     (ops.Adjoint, _record_adjoint),
     (ops.ControlledQubitUnitary, _record_controlled),
     (ops.Controlled, _record_controlled),

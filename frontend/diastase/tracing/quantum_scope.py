@@ -95,6 +95,11 @@ class CircuitScope:
         """Apply a primitive `register, *operands -> register`."""
         self.register = primitive.bind(self.register, *operands, **params)
 
+    @property
+    def is_untouched(self) -> bool:
+        """Whether the register is |0...0>: nothing of the QNode has been recorded yet."""
+        return self.is_outermost and self.register is self._initial_register
+
     def require_own_region(self, operation: str) -> None:
         """Refuse what happens now, unless it happens in this region and nothing inside it."""
         region = self._foreign_region()

@@ -154,6 +154,26 @@ class UnitaryOp(Quantum.Operation, name="unitary"):
         return fail(operation, reason) if reason else True
 
 
+class PrepareOp(Quantum.Operation, name="prepare"):
+    """Give qubits that are in |0...0> these amplitudes; the first one is the most significant."""
+
+    amplitudes: ext.Operand[Tensor]
+    targets: Sequence[ext.Operand[BitType]]
+    site: ir.IntegerAttr
+    bits: Sequence[ext.Result[BitType]]
+
+    @staticmethod
+    def verify_invariants(operation: Any) -> bool:
+        """An amplitude for each basis state."""
+        wires = len(operation.targets)
+        if len(operation.operation.results) != wires:
+            return fail(operation, f"{wires} bits go in, as many must come out")
+        if str(operation.amplitudes.type) != f"tensor<{2**wires}xcomplex<f64>>":
+            found = operation.amplitudes.type
+            return fail(operation, f"{wires} wires need {2**wires} complex<f64>, not {found}")
+        return True
+
+
 class GlobalPhaseOp(Quantum.Operation, name="global_phase"):
     """Multiply the state by exp(-i phi)."""
 

@@ -176,6 +176,25 @@ def lower_unitary(
     return [taken.give_back(gate.results)]
 
 
+@lowers("prepare", lazy=True)
+def lower_prepare(
+    context: LoweringContext,
+    equation: Equation,
+    register: Value,
+    amplitudes: Value,
+    *wire_operands: Value,
+) -> Sequence[Value]:
+    """Amplitudes for wires in |0...0>."""
+    taken = take(register, equation.params["wires"], wire_operands, context)
+    attributes = {
+        "site": site_attribute(context, "StatePrep", equation),
+        "operandSegmentSizes": array_attribute("i32", [1, len(taken.bits)]),
+    }
+    operands = [context.value(amplitudes), *taken.bits]
+    result = create("quantum.prepare", [bit_type()] * len(taken.bits), operands, attributes)
+    return [taken.give_back(result.results)]
+
+
 @lowers("global_phase", lazy=True)
 def lower_global_phase(
     context: LoweringContext, equation: Equation, register: Value, phi: Value

@@ -155,6 +155,15 @@ def _convert_unitary(operation: Any, conversion: Conversion) -> None:
     calls.call("unitary", [*head, counts[0], table, counts[1], control_table, values, matrix])
 
 
+def _convert_prepare(operation: Any, conversion: Conversion) -> None:
+    calls = conversion.calls
+    targets = [conversion.qubits[bit] for bit in operation.targets]
+    conversion.qubits.update(zip(operation.results, targets, strict=True))
+    amplitudes = calls.array(operation.amplitudes)
+    wires = calls.integer_table([target.wire for target in targets])
+    calls.call("prepare", [targets[0].register, calls.site(operation), *wires, amplitudes])
+
+
 def _convert_global_phase(operation: Any, conversion: Conversion) -> None:
     calls = conversion.calls
     calls.call("global_phase", [operation.register, calls.site(operation), operation.phi])
@@ -255,6 +264,7 @@ _RULES: dict[str, Callable[[Any, Conversion], None]] = {
     "quantum.insert": _convert_insert,
     "quantum.gate": _convert_gate,
     "quantum.unitary": _convert_unitary,
+    "quantum.prepare": _convert_prepare,
     "quantum.global_phase": _convert_global_phase,
     "quantum.measure": _convert_measure,
     "quantum.expval_pauli": _convert_pauli_statistic,

@@ -81,6 +81,9 @@ class Register:
         matrix[:, 0] = vector
         self.unitary(matrix, range(self.qubits))
 
+    def prepare_wires(self, vector: np.ndarray, wires: Sequence[int]) -> None:
+        self.call("prepare", I64(SITE), *integers(wires), complexes(vector))
+
     @property
     def qubits(self) -> int:
         return self.call("num_qubits", result=I64)

@@ -11,6 +11,7 @@ from diastase_mlir.kernels.state_vector import (
     memory,
     outcomes,
     samples,
+    preparation,
 )
 
 EXPORTS: dict[str, Callable[..., Any]] = {
@@ -24,6 +25,7 @@ EXPORTS: dict[str, Callable[..., Any]] = {
     "controlled_gate_on_wires": gates.controlled_gate_on_wires,
     "global_phase": gates.global_phase,
     "unitary": dense.unitary,
+    "prepare": preparation.prepare,
     "measure": outcomes.measure,
     "sample": samples.sample,
     "probabilities": outcomes.probabilities,

@@ -1,0 +1,51 @@
+"""Amplitudes written into wires that are in |0...0>."""
+
+from diastase_mlir.kernels.language import cast, f64, i64, kernel, ptr
+from diastase_mlir.kernels.state_vector.failures import cannot_run
+from diastase_mlir.kernels.state_vector.queue import flush
+from diastase_mlir.kernels.state_vector.records import LANE_BITS, CallContext, State
+from diastase_mlir.kernels.state_vector.wires import mask_of
+
+LANES = 1 << LANE_BITS
+
+
+@kernel
+def place_of(state: State, n_wires: i64, wires: ptr[i64], index: i64, rest: i64) -> i64:
+    """Return `rest` with the bits of `index` on checked wires, the first one most significant."""
+    place: i64 = rest
+    for position in range(n_wires):
+        if (index >> (n_wires - 1 - position)) & 1 == 1:
+            place |= 1 << state.bit_of_wire[wires[position]]
+    return place
+
+
+@kernel
+def prepare(
+    context: CallContext,
+    state: State,
+    site: i64,
+    n_wires: i64,
+    wires: ptr[i64],
+    amplitudes: ptr[f64],
+) -> None:
+    """Multiply each amplitude whose wires are zero into those of all their values.
+
+    Amplitudes whose wires are not zero, of which there must be none, are overwritten.
+    """
+    if cannot_run(context, state):
+        return
+    mask = mask_of(context, state, site, n_wires, wires, 0)
+    if mask < 0:
+        return
+    flush(state)
+    numbers = cast(state.amplitudes, ptr[f64])
+    for rest in range(1 << state.qubits):
+        origin = 2 * LANES * (rest >> LANE_BITS) + (rest & (LANES - 1))
+        x, y = numbers[origin], numbers[origin + LANES]
+        if rest & mask == 0 and (x != 0.0 or y != 0.0):
+            for index in range(1 << n_wires):
+                place = place_of(state, n_wires, wires, index, rest)
+                target = 2 * LANES * (place >> LANE_BITS) + (place & (LANES - 1))
+                a, b = amplitudes[2 * index], amplitudes[2 * index + 1]
+                numbers[target] = x * a - y * b
+                numbers[target + LANES] = x * b + y * a
