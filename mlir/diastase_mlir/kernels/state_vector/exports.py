@@ -10,8 +10,8 @@ from diastase_mlir.kernels.state_vector import (
     linear_algebra,
     memory,
     outcomes,
-    samples,
     preparation,
+    samples,
 )
 
 EXPORTS: dict[str, Callable[..., Any]] = {
