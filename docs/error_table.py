@@ -26,6 +26,7 @@ MODULES = {
     "diastase.api.errors": "`qjit` and the stages",
     "diastase.tracing.explicit.errors": "Explicit jaxprs",
     "diastase_mlir.errors": "Compiling",
+    "diastase_mlir.passes.circuits.errors": "Passes on circuits",
     "diastase_mlir.kernels.language.errors": "Building the engine",
 }
 """Modules that define errors, in the order of the page, with what they are about."""

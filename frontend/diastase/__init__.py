@@ -8,6 +8,7 @@ import jax
 
 jax.config.update("jax_enable_x64", True)
 
+from diastase import passes  # noqa: E402
 from diastase.api.control_flow import cond, for_loop, switch, while_loop  # noqa: E402
 from diastase.api.errors import RecompilationWarning  # noqa: E402
 from diastase.api.qjit import QJIT, qjit  # noqa: E402
@@ -21,6 +22,7 @@ __all__ = [
     "cond",
     "for_loop",
     "measure",
+    "passes",
     "qjit",
     "switch",
     "while_loop",

@@ -23,9 +23,10 @@ from diastase_mlir.dumps import Dumps
 from diastase_mlir.kernels import engine_library
 from diastase_mlir.lowered import LoweredModule
 from diastase_mlir.options import CompileOptions
-from diastase_mlir.pipeline import PIPELINE
+from diastase_mlir.passes.circuits import are_built_in
+from diastase_mlir.pipeline import CIRCUITS, PIPELINE
 from diastase_mlir.reproducer import write_input, write_llvm_reproducer, write_reproducer
-from diastase_mlir.stages import StageFailure, run_pipeline
+from diastase_mlir.stages import Pipeline, StageFailure, run_pipeline
 from diastase_runtime.abi import ENTRY_SYMBOL, IMPORT_TABLE, Artifact
 
 EXPORTED = (ENTRY_SYMBOL, IMPORT_TABLE)
@@ -57,7 +58,9 @@ class _Clock:
 def compile_module(lowered: LoweredModule, options: CompileOptions) -> Compilation:
     """Compile to a shared library, or find it in the cache."""
     clock = _Clock()
-    store = program_cache() if options.use_cache else None
+    # What a pass of the user's own does, the key could not say.
+    known = are_built_in(lowered.circuit_passes)
+    store = program_cache() if options.use_cache and known else None
     key = ""
     if store is not None:
         with clock.stage("cache"):
@@ -81,6 +84,16 @@ def compile_module(lowered: LoweredModule, options: CompileOptions) -> Compilati
     else:
         artifact = uncached_artifact(_of_program(unplaced, lowered), build)
     return Compilation(artifact, False, clock.timings)
+
+
+def circuits_text(lowered: LoweredModule, options: CompileOptions) -> str:
+    """Return the module after the passes on circuits; as lowered where no circuit asks for any."""
+    if not lowered.circuit_passes:
+        return lowered.text
+    with session():
+        module = _parse(lowered, options)
+        _run_passes(module, lowered, options, _Clock(), CIRCUITS)
+        return str(module)
 
 
 def llvm_dialect_text(lowered: LoweredModule, options: CompileOptions) -> str:
@@ -140,11 +153,15 @@ def _to_llvm_ir(
 
 
 def _run_passes(
-    module: ir.Module, lowered: LoweredModule, options: CompileOptions, clock: _Clock
+    module: ir.Module,
+    lowered: LoweredModule,
+    options: CompileOptions,
+    clock: _Clock,
+    pipeline: Pipeline = PIPELINE,
 ) -> None:
     dumps = Dumps(lowered.name, options)
     try:
-        run_pipeline(PIPELINE, module, clock.timings, dumps.after_stage, dumps.after_pass)
+        run_pipeline(pipeline, module, clock.timings, dumps.after_stage, dumps.after_pass)
     except StageFailure as failure:
         raise write_reproducer(lowered, options, failure) from None
 

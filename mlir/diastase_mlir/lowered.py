@@ -61,6 +61,8 @@ class LoweredModule:
     native_equations: int = 0
     """How many of them never call Python."""
     uses_engine: bool = False
+    circuit_passes: tuple[str, ...] = ()
+    """Names of the passes that circuits of the module ask for."""
     fingerprint: str = ""
     """The same for modules that differ in locations only; empty where lowering did not say it."""
 

@@ -13,6 +13,7 @@ from diastase_mlir.passes.quantum_to_runtime import quantum_to_runtime
 from diastase_mlir.passes.refuse_what_aborts import refuse_what_aborts
 from diastase_mlir.passes.separate_empties import separate_empties
 from diastase_mlir.passes.show_sizes import show_sizes
+from diastase_mlir.passes.transform_circuits import transform_circuits
 from diastase_mlir.stages import Pipeline, Stage
 
 _CLEAN = ("canonicalize", "cse")
@@ -26,6 +27,12 @@ PIPELINE = Pipeline(
             "capture",
             "what lowering built, verified before anything touches it",
             (refuse_what_aborts,),
+            remain=_ARRAYS | {"stablehlo", "chlo", "quantum"},
+        ),
+        Stage(
+            "transform-circuits",
+            "while a gate is an operation on the qubits that it acts on; only where asked for",
+            (transform_circuits,),
             remain=_ARRAYS | {"stablehlo", "chlo", "quantum"},
         ),
         Stage(
@@ -104,3 +111,6 @@ PIPELINE = Pipeline(
         ),
     )
 )
+
+CIRCUITS = Pipeline(PIPELINE.stages[:2])
+"""As far as circuits are what the user sees of them."""

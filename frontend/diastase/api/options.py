@@ -5,14 +5,14 @@ when it is given a value that would change anything, never ignored.
 """
 
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal, TextIO
 
 from diastase.api.abstracted_axes import AbstractedAxes, read_abstracted_axes
 from diastase.api.errors import InvalidOptionError, UnknownOptionError, UnsupportedOptionError
-from diastase_mlir import CompileOptions
+from diastase_mlir import CompileOptions, PassCall, pass_calls
 
 Target = Literal["jaxpr", "mlir", "llvmir", "binary"]
 CountsForm = Literal["dict", "arrays"]
@@ -28,6 +28,7 @@ _DYNAMIC: dict[Any, bool] = {None: False, "none": False, "auto": True}
 _KEYWORDS = (
     "keep_intermediate", "verbose", "logfile", "static_argnums", "static_argnames", "seed",
     "target", "abstracted_axes", "dynamic_dims", "counts",
+    "circuit_transform_pipeline",
 )  # fmt: skip
 _LATER: dict[str, Any] = {
     "autograph": False,
@@ -36,7 +37,6 @@ _LATER: dict[str, Any] = {
     "use_nameloc": False,
     "pipelines": None,
     "disable_assertions": False,
-    "circuit_transform_pipeline": None,
     "pass_plugins": None,
     "dialect_plugins": None,
     "capture": "global",
@@ -56,6 +56,8 @@ class QjitOptions:
     verbose: bool = False
     logfile: TextIO | None = None
     abstracted_axes: AbstractedAxes | None = None
+    circuit_passes: tuple[PassCall, ...] = ()
+    """For QNodes that ask for none themselves (`circuit_transform_pipeline`)."""
     learns_sizes: bool = False
     """Whether a size that has changed is dynamic from then on (`dynamic_dims="auto"`)."""
     counts: CountsForm = "dict"
@@ -84,6 +86,7 @@ def read_options(
     abstracted_axes: Any,
     dynamic_dims: str | None,
     counts: str,
+    circuit_transform_pipeline: Mapping[str, Mapping[str, Any]] | None,
     other: dict[str, Any],
 ) -> QjitOptions:
     """Check the options for a function of this name; `other` holds those named nowhere else."""
@@ -105,7 +108,17 @@ def read_options(
     compile_options = CompileOptions(keep_intermediate=kept, workspace=workspace)
     axes = read_abstracted_axes(abstracted_axes)
     form = _look_up(_COUNTS, "counts", counts, allowed="'dict' or 'arrays'")
-    return QjitOptions(compile_options, target, seed, verbose, logfile, axes, learns_sizes, form)
+    return QjitOptions(
+        compile_options,
+        target,
+        seed,
+        verbose,
+        logfile,
+        axes,
+        pass_calls(circuit_transform_pipeline or {}),
+        learns_sizes,
+        form,
+    )
 
 
 def _look_up(table: dict[Any, Any], option: str, value: Any, *, allowed: str) -> Any:

@@ -12,7 +12,7 @@ of ours has settings of its own in `trace_context()`, so no key made within one 
 
 import functools
 import weakref
-from collections.abc import Callable, Hashable, Iterable
+from collections.abc import Callable, Hashable, Iterable, Mapping
 from dataclasses import replace
 from pathlib import Path
 from types import MethodType
@@ -29,6 +29,7 @@ from diastase.api.specialisations import Specialisations, read_arguments
 from diastase.api.stages import Lowered, Traced
 from diastase.api.texts import ProgramTexts
 from diastase.tracing.argument_errors import UnhashableStaticArgumentError
+from diastase.tracing.circuit_passes import default_passes
 from diastase.tracing.signatures import Call, Signature, function_name, signature_of
 from diastase.tracing.trace import is_tracing
 from diastase_mlir.jax_internals import as_arrays, jit_is_disabled, trace_context
@@ -93,7 +94,8 @@ class QJIT(ProgramTexts):
         """Trace the function as part of the program that is being traced."""
         call = self._signature.split(args, kwargs)
         positional, named = call.merge(as_arrays(call.args), as_arrays(call.kwargs))
-        return self._function(*positional, **named)
+        with default_passes(self._options.circuit_passes):
+            return self._function(*positional, **named)
 
     def _key(self, call: Call, leaves: list[Any], tree: Any) -> Hashable:
         """Say what the program of a call depends on; None where a leaf is no array."""
@@ -234,6 +236,7 @@ def qjit(
     abstracted_axes: Any = None,
     dynamic_dims: Literal["auto", "none"] | None = None,
     counts: CountsForm = "dict",
+    circuit_transform_pipeline: Mapping[str, Mapping[str, Any]] | None = None,
     **other: Any,
 ) -> Any:
     """Compile a function of arrays, circuits and control flow to native code.
@@ -258,6 +261,8 @@ def qjit(
     then on.
     `counts`: what `qml.counts` gives: `"dict"`, as in PennyLane, or `"arrays"`, all outcomes and
     how often each was found, as in Catalyst.
+    `circuit_transform_pipeline`: passes for the circuits of QNodes that ask for none themselves:
+    names with options, in order, `{"cancel_inverses": {}}` (`diastase.passes`).
     """
 
     def decorate(function: Callable[..., Any]) -> QJIT:
@@ -274,6 +279,7 @@ def qjit(
             abstracted_axes=abstracted_axes,
             dynamic_dims=dynamic_dims,
             counts=counts,
+            circuit_transform_pipeline=circuit_transform_pipeline,
             other=other,
         )
         compiled = QJIT(function, signature_of(function, static_argnums, static_argnames), options)

@@ -28,6 +28,7 @@ from diastase_mlir import (
     Compilation,
     CompileOptions,
     LoweredModule,
+    circuits_text,
     compile_module,
     llvm_dialect_text,
     llvm_ir_text,
@@ -35,7 +36,7 @@ from diastase_mlir import (
 )
 from diastase_runtime import load
 
-TextStage = Literal["stablehlo", "llvm_dialect", "llvm_ir"]
+TextStage = Literal["stablehlo", "circuits", "llvm_dialect", "llvm_ir"]
 
 
 @dataclass(frozen=True)
@@ -136,13 +137,16 @@ class Lowered(Stage):
     def as_text(self, stage: TextStage | None = None, *, debug_info: bool = False) -> str:
         """Print the program: as lowered, or as the pipeline leaves it.
 
-        `stage`: `stablehlo` (the default), `llvm_dialect` or `llvm_ir`. `debug_info` adds the
+        `stage`: `stablehlo` (the default), `circuits` (after the passes that QNodes ask for),
+        `llvm_dialect` or `llvm_ir`. `debug_info` adds the
         user's line to every operation of the lowered program.
         """
         options = self.interface.options
         match stage:
             case None | "stablehlo":
                 return self.module.text_with_locations if debug_info else self.module.text
+            case "circuits":
+                return circuits_text(self.module, options)
             case "llvm_dialect":
                 return llvm_dialect_text(self.module, options)
             case "llvm_ir":
@@ -151,7 +155,7 @@ class Lowered(Stage):
                 raise InvalidOptionError(
                     option="stage",
                     value=repr(stage),
-                    allowed="'stablehlo', 'llvm_dialect' or 'llvm_ir'",
+                    allowed="'stablehlo', 'circuits', 'llvm_dialect' or 'llvm_ir'",
                 )
 
     def report(self) -> Report:

@@ -25,8 +25,8 @@ class ProgramTexts:
 
     @property
     def mlir(self) -> str:
-        """The MLIR of the program compiled last, before any pass."""
-        return self._lowered("mlir").as_text()
+        """The MLIR of the program compiled last, as circuits' own passes leave it."""
+        return self._lowered("mlir").as_text("circuits")
 
     @property
     def mlir_opt(self) -> str:

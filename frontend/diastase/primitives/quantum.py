@@ -100,7 +100,12 @@ def _measure_abstract_eval(
 
 
 def _qnode_abstract_eval(
-    *operands: Any, jaxpr: ClosedJaxpr, name: str, num_wires: int, device: str
+    *operands: Any,
+    jaxpr: ClosedJaxpr,
+    name: str,
+    num_wires: int,
+    device: str,
+    passes: Sequence[Any] = (),
 ) -> tuple[Sequence[AbstractValue], set[Any]]:
     return jaxpr.out_avals, set(jaxpr.effects)
 
@@ -173,4 +178,5 @@ qnode_p = define_primitive(
     has_effects=True,
     missing_rules={"jvp": _LATER, "transpose": _LATER, "vmap": _LATER},
 )
-"""A QNode's body: classical operands and results; `jaxpr` allocates and releases its register."""
+"""A QNode's body: classical operands and results; `jaxpr` allocates and releases its register.
+`passes`, where there are any, are those that the compiler is to apply to the circuit."""

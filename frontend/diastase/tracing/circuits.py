@@ -19,6 +19,7 @@ from pennylane.measurements import MeasurementProcess
 from pennylane.queuing import AnnotatedQueue
 
 from diastase.primitives.quantum import allocate_p, qnode_p, release_p
+from diastase.tracing.circuit_passes import passes_parameter
 from diastase.tracing.measurements import process_name
 from diastase.tracing.pennylane import is_quantum_object
 from diastase.tracing.qnode_settings import QNodeSettings
@@ -70,6 +71,7 @@ class TracedCircuit:
         return qnode_p.bind(
             *self.captured, jaxpr=self.jaxpr, name=self.settings.qnode,
             num_wires=self.num_wires, device=self.settings.device.name,
+            **passes_parameter(self.settings.passes),
         )  # fmt: skip
 
 

@@ -18,9 +18,10 @@ import pennylane as qml
 from jax.core import Tracer
 from pennylane.measurements import Shots
 
+from diastase.tracing.circuit_passes import passes_of
 from diastase.tracing.pennylane import shots_of_call
 from diastase.tracing.quantum_errors import InvalidSettingError
-from diastase_mlir import user_span
+from diastase_mlir import PassCall, user_span
 
 McmMethod = Literal["one-shot", "single-branch-statistics", "deferred", "tree-traversal"]
 PostselectMode = Literal["hw-like", "fill-shots"]
@@ -44,6 +45,8 @@ class QNodeSettings:
     postselect_mode: PostselectMode
     transforms: tuple[Any, ...]
     """PennyLane's transforms of the tape, in the order in which they apply."""
+    passes: tuple[PassCall, ...] = ()
+    """Of the compiler on the circuit."""
 
     @property
     def is_analytic(self) -> bool:
@@ -71,6 +74,7 @@ def resolve_settings(
         mcm_method=_mcm_method(name, qnode.execute_kwargs.get("mcm_method"), shots),
         postselect_mode=_postselect_mode(name, qnode.execute_kwargs.get("postselect_mode")),
         transforms=tuple(qnode.compile_pipeline),
+        passes=passes_of(qnode),
     )
     return settings, remaining
 

@@ -12,6 +12,9 @@ taken a register or a bit, only its result may be used. Bits never cross a regio
     %energy = quantum.expval_pauli(%next, %coefficients, %wires) {offsets = [...], paulis = [...]}
     quantum.release(%next)
 
+A `quantum.alloc` may have an attribute `passes`: the passes that its circuit is to be given
+(`passes/transform_circuits.py`).
+
 `site` indexes the table of places in the user's program; the call context that fallible runtime
 functions need is the first argument of the enclosing function, so operations do not carry it.
 
@@ -181,6 +184,18 @@ class GlobalPhaseOp(Quantum.Operation, name="global_phase"):
     phi: ext.Operand[ir.F64Type]
     site: ir.IntegerAttr
     result: ext.Result[RegisterType]
+
+
+class CheckWiresOp(Quantum.Operation, name="check_wires"):
+    """Check that wires exist and differ, where a gate that would have checked it is gone.
+
+    It only asks how many qubits there are, so any register of the circuit will do, also one that
+    another operation takes.
+    """
+
+    register: ext.Operand[RegisterType]
+    wires: Sequence[ext.Operand[Integer]]
+    site: ir.IntegerAttr
 
 
 class MeasureOp(Quantum.Operation, name="measure"):

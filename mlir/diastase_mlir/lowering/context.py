@@ -70,6 +70,9 @@ class LoweringContext:
         self._site_numbers: dict[Site, int] = {}
         self.callbacks: list[HostCallback] = []
         self.uses_engine = False
+        self.circuit_passes: Sequence[Any] = ()
+        """What the circuit being lowered is to be given (`passes/transform_circuits.py`)."""
+        self.circuit_passes_seen: set[str] = set()
         self.fallible = 0
         self.span: Span | None = None
         """The user's line of the innermost equation being lowered that has one."""
@@ -122,6 +125,16 @@ class LoweringContext:
         """Emit at the end of a block; dimension symbols defined inside stay inside."""
         with ir.InsertionPoint(block), self.dimensions.scope():
             yield
+
+    @contextmanager
+    def marking_circuits(self, passes: Sequence[Any]) -> Generator[None]:
+        """Lower a circuit that is to be given these passes."""
+        outer, self.circuit_passes = self.circuit_passes, passes
+        self.circuit_passes_seen.update(call.name for call in passes)
+        try:
+            yield
+        finally:
+            self.circuit_passes = outer
 
     # --- jaxprs ----------------------------------------------------------------------------------
 

@@ -54,6 +54,7 @@ def lower(program: Program) -> LoweredModule:
         equations=equations,
         native_equations=native,
         uses_engine=context.uses_engine,
+        circuit_passes=tuple(sorted(context.circuit_passes_seen)),
         fingerprint=hashlib.sha256(printed.encode()).hexdigest(),
     )
 

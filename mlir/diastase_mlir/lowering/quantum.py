@@ -12,6 +12,7 @@ because registers are used linearly: nobody looks at the one before.
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 from diastase_mlir.jax_internals import ir
 from diastase_mlir.lowering.context import LoweringContext
@@ -124,10 +125,31 @@ def site_attribute(context: LoweringContext, construct: str, equation: Equation)
 
 @lowers("allocate_qubits", lazy=True)
 def lower_allocate(context: LoweringContext, equation: Equation) -> Sequence[Value]:
-    """A new register."""
+    """A new register; its circuit is marked with the passes that it is to be given."""
     number = scalar_constant(integer_type(64), equation.params["num_wires"])
     attributes = {"site": site_attribute(context, f"QNode {equation.params['qnode']}", equation)}
+    if context.circuit_passes:
+        attributes["passes"] = ir.ArrayAttr.get([_mark(call) for call in context.circuit_passes])
     return [Register(create("quantum.alloc", [register_type()], [number], attributes).result)]
+
+
+def _mark(call: Any) -> ir.Attribute:
+    """A pass with its options, as `transform_circuits` reads it."""
+    options = {name: _option(value) for name, value in call.options}
+    mark = {"name": ir.StringAttr.get(call.name), "options": ir.DictAttr.get(options)}
+    return ir.DictAttr.get(mark)
+
+
+def _option(value: bool | int | float | str) -> ir.Attribute:
+    match value:
+        case bool():
+            return ir.BoolAttr.get(value)
+        case int():
+            return ir.IntegerAttr.get(integer_type(64), value)
+        case float():
+            return ir.FloatAttr.get(ir.F64Type.get(), value)
+        case str():
+            return ir.StringAttr.get(value)
 
 
 @lowers("release_qubits", lazy=True)
@@ -227,7 +249,8 @@ def lower_measure(
 @lowers("qnode", keys=True)
 def lower_qnode(context: LoweringContext, equation: Equation, *operands: Value) -> Sequence[Value]:
     """The body in place: it allocates and releases its own register."""
-    return context.lower_jaxpr(equation.params["jaxpr"], operands)
+    with context.marking_circuits(equation.params.get("passes", ())):
+        return context.lower_jaxpr(equation.params["jaxpr"], operands)
 
 
 def scalar(value: ir.Value) -> ir.Value:

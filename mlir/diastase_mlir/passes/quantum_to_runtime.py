@@ -170,6 +170,12 @@ def _convert_global_phase(operation: Any, conversion: Conversion) -> None:
     operation.result.replace_all_uses_with(operation.register)
 
 
+def _convert_check_wires(operation: Any, conversion: Conversion) -> None:
+    calls = conversion.calls
+    register, *wires = operation.operation.operands
+    calls.call("check_wires", [register, calls.site(operation), *calls.integer_table(wires)])
+
+
 def _convert_measure(operation: Any, conversion: Conversion) -> None:
     calls = conversion.calls
     qubit = conversion.qubits[operation.bit]
@@ -266,6 +272,7 @@ _RULES: dict[str, Callable[[Any, Conversion], None]] = {
     "quantum.unitary": _convert_unitary,
     "quantum.prepare": _convert_prepare,
     "quantum.global_phase": _convert_global_phase,
+    "quantum.check_wires": _convert_check_wires,
     "quantum.measure": _convert_measure,
     "quantum.expval_pauli": _convert_pauli_statistic,
     "quantum.var_pauli": _convert_pauli_statistic,

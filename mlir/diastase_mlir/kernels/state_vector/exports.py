@@ -24,6 +24,7 @@ EXPORTS: dict[str, Callable[..., Any]] = {
     "gate_on_wires": gates.gate_on_wires,
     "controlled_gate_on_wires": gates.controlled_gate_on_wires,
     "global_phase": gates.global_phase,
+    "check_wires": gates.check_wires,
     "unitary": dense.unitary,
     "prepare": preparation.prepare,
     "measure": outcomes.measure,

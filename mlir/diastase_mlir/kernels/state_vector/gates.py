@@ -118,6 +118,14 @@ def global_phase(context: CallContext, state: State, site: i64, phi: f64) -> Non
 
 
 @kernel
+def check_wires(context: CallContext, state: State, site: i64, count: i64, wires: ptr[i64]) -> None:
+    """Record an error where these wires do not exist or are not all different."""
+    if cannot_run(context, state):
+        return
+    mask_of(context, state, site, count, wires, 0)
+
+
+@kernel
 def apply_on_wires(
     context: CallContext,
     state: State,

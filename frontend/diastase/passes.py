@@ -1,0 +1,33 @@
+"""Passes on circuits: decorators of QNodes, and what is needed to write a pass of one's own.
+
+`docs/adding-a-pass.md` shows how. `values` has arithmetic on angles, which may be known only when
+the program runs.
+"""
+
+from diastase.api.passes import (
+    apply_pass,
+    cancel_inverses,
+    combine_global_phases,
+    disentangle_cnot,
+    disentangle_swap,
+    merge_rotations,
+    pipeline,
+)
+from diastase_mlir import Circuit, Gate, New, gate_before, register_pass
+from diastase_mlir import circuit_values as values
+
+__all__ = [
+    "Circuit",
+    "Gate",
+    "New",
+    "apply_pass",
+    "cancel_inverses",
+    "combine_global_phases",
+    "disentangle_cnot",
+    "disentangle_swap",
+    "gate_before",
+    "merge_rotations",
+    "pipeline",
+    "register_pass",
+    "values",
+]

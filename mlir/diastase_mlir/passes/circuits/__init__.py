@@ -1,0 +1,47 @@
+"""Passes on circuits: what a user asks for of one QNode, or of all circuits of a program.
+
+They see gates with the qubits that they act on as data flow (`circuit.py`), and never change what a
+program computes. A pass is a file, registered by name (`registry.py`); `transform_circuits` runs
+those that each circuit is marked with.
+"""
+
+from diastase_mlir.passes.circuits import (
+    cancel_inverses as _cancel_inverses,  # noqa: F401
+)
+from diastase_mlir.passes.circuits import (
+    combine_global_phases as _combine_global_phases,  # noqa: F401
+)
+from diastase_mlir.passes.circuits import (
+    disentangle_cnot as _disentangle_cnot,  # noqa: F401
+)
+from diastase_mlir.passes.circuits import (
+    disentangle_swap as _disentangle_swap,  # noqa: F401
+)
+from diastase_mlir.passes.circuits import (
+    merge_rotations as _merge_rotations,  # noqa: F401
+)
+from diastase_mlir.passes.circuits.circuit import Circuit
+from diastase_mlir.passes.circuits.errors import NotAQNodeError
+from diastase_mlir.passes.circuits.gates import Gate, New, gate_before
+from diastase_mlir.passes.circuits.registry import (
+    PASSES,
+    PassCall,
+    are_built_in,
+    pass_call,
+    pass_calls,
+    register_pass,
+)
+
+__all__ = [
+    "PASSES",
+    "Circuit",
+    "Gate",
+    "New",
+    "NotAQNodeError",
+    "PassCall",
+    "are_built_in",
+    "gate_before",
+    "pass_call",
+    "pass_calls",
+    "register_pass",
+]

@@ -1,0 +1,90 @@
+"""Remove a gate and its inverse that follow each other on the same qubits.
+
+    %1 = quantum.gate(%0) {gate_name = "Hadamard"}
+    %2 = quantum.gate(%1) {gate_name = "Hadamard"}     ->     %2 is %0
+
+What counts as an inverse: the gate itself where it is its own, `S` and `Adjoint(S)` and the like,
+the same rotation by the opposite angle (a number, or the negative of the same value), and a matrix
+known now whose adjoint is the other one. Controls may be written in any order and form: `CNOT` and
+`ctrl(X)`. Nothing is commuted. Where a pair goes, the gates around it meet, so nests go from the
+inside out. After Nam et al., arXiv:1710.07345.
+"""
+
+import re
+
+import numpy as np
+
+from diastase_mlir.bindings import ir
+from diastase_mlir.passes.circuits.circuit import Circuit
+from diastase_mlir.passes.circuits.forms import NEGATED, Form, form, form_before, inverse_name
+from diastase_mlir.passes.circuits.gates import UNITARY, Gate
+from diastase_mlir.passes.circuits.registry import register_pass
+from diastase_mlir.passes.circuits.values import are_opposite, defining
+
+_RAW = re.compile(r'dense<"0x([0-9A-F]+)">')
+_ELEMENT = re.compile(r"\(([^(),]+),([^(),]+)\)")
+_ROUNDING = 1e-12
+"""How far from a unitary a matrix may be whose adjoint is taken for its inverse."""
+
+
+@register_pass("cancel_inverses", built_in=True)
+def cancel_inverses(circuit: Circuit) -> None:
+    """Remove neighbouring gates that undo each other."""
+    circuit.rewrite(_cancel)
+
+
+def _cancel(gate: Gate, circuit: Circuit) -> None:
+    before = gate.before
+    if before is not None and _are_inverse(before, gate):
+        circuit.erase([before, gate])
+
+
+def _are_inverse(first: Gate, second: Gate) -> bool:
+    one, other = form_before(first), form(second)
+    if one.controls != other.controls or one.targets != other.targets:
+        return False
+    if one.name == UNITARY or other.name == UNITARY:
+        return one.name == other.name and _are_adjoint(first.matrix, second.matrix)
+    if not first.parameters and not second.parameters:
+        return inverse_name(one.name) == other.name
+    return one.name == other.name and _are_opposite(one, first, second)
+
+
+def _are_opposite(one: Form, first: Gate, second: Gate) -> bool:
+    order = NEGATED.get(one.name)
+    if order is None or len(first.parameters) != len(second.parameters):
+        return False
+    opposite = [second.parameters[position] for position in order]
+    return all(map(are_opposite, first.parameters, opposite))
+
+
+def _are_adjoint(first: ir.Value, second: ir.Value) -> bool:
+    """Whether two matrices are known, exactly each other's adjoints, and unitary."""
+    left, right = _matrix(first), _matrix(second)
+    if left is None or right is None or not np.array_equal(left.conj().T, right):
+        return False
+    return np.allclose(left @ right, np.eye(len(left)), rtol=0, atol=_ROUNDING)
+
+
+def _matrix(value: ir.Value) -> np.ndarray | None:
+    """The elements of a constant matrix; the bindings show complex ones as text only."""
+    operation = defining(value)
+    if operation is None or operation.name not in ("stablehlo.constant", "arith.constant"):
+        return None
+    text, shape = str(operation), ir.RankedTensorType(value.type).shape
+    raw = _RAW.search(text)
+    if raw is not None:
+        return np.frombuffer(bytes.fromhex(raw.group(1)), np.complex128).reshape(shape)
+    elements = [_element(*pair) for pair in _ELEMENT.findall(text)]
+    if len(elements) == 1:  # all are equal
+        return np.full(shape, elements[0])
+    return np.array(elements).reshape(shape)
+
+
+def _element(real: str, imaginary: str) -> complex:
+    return complex(_number(real), _number(imaginary))
+
+
+def _number(text: str) -> float:
+    """A float; those that are no numbers are written as bits, and make no matrix unitary."""
+    return np.nan if "0x" in text else float(text)

@@ -1,0 +1,170 @@
+"""One circuit of a module, and how a pass changes it.
+
+A circuit is what happens to the register that one `quantum.alloc` makes: the operations that take
+it, in program order, in all loops and branches that it is carried through. Another QNode that is
+called in between has a circuit of its own.
+
+    circuit.gates()                    all gates, in program order, as they are now
+    gate.before, gate_before(bit)      what came before, along the qubits
+    circuit.replace(gate, [New(…)])    another sequence of gates in its place
+    circuit.replace([first, gate], …)  the same for gates that follow each other on the same qubits
+    circuit.erase(gate)                nothing in its place
+    with circuit.before(gate): …       compute angles there (`values.py`)
+
+A gate on wires that are computed at run time checks that they exist and differ. What takes it away
+leaves that check behind (`quantum.check_wires`), so a program that fails without passes fails with
+them, with the same message.
+"""
+
+from collections.abc import Callable, Generator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Any
+
+from diastase_mlir.bindings import ir
+from diastase_mlir.passes.circuits.gates import Gate, New
+from diastase_mlir.passes.circuits.values import as_value, constant_of
+
+REGISTER, BIT = "!quantum.register", "!quantum.bit"
+
+
+@dataclass(eq=False)
+class Block:
+    """The operations of one block that take the circuit's register or bits, in order."""
+
+    operations: list[Any]
+
+
+@dataclass(eq=False)
+class Circuit:
+    """The operations on one register."""
+
+    allocation: Any
+    """Its `quantum.alloc`."""
+    blocks: list[Block] = field(default_factory=list)
+    """Outer blocks before the ones inside them."""
+    wires: dict[ir.Value, tuple[ir.Value, ir.Value]] = field(default_factory=dict)
+    """For each bit the register that it was taken from, and its wire."""
+    members: set[Any] = field(default_factory=set)
+    """All of its operations."""
+
+    @staticmethod
+    def of(allocation: Any) -> "Circuit":
+        """Collect the circuit of an allocation."""
+        circuit = Circuit(allocation)
+        circuit.collect()
+        return circuit
+
+    def collect(self) -> None:
+        """Find all operations anew, after the module was changed by other means than these."""
+        self.blocks, self.wires, self.members = [], {}, set()
+        _collect(self, self.allocation.operation.block, {self.allocation.register})
+
+    # --- what there is ---------------------------------------------------------------------------
+
+    def gates(self) -> list[Gate]:
+        """All gates, in program order within a block, outer blocks first."""
+        self.collect()
+        named = ("quantum.gate", "quantum.unitary")
+        operations = (operation for block in self.blocks for operation in block.operations)
+        return [Gate(operation) for operation in operations if operation.operation.name in named]
+
+    def rewrite(self, pattern: Callable[[Gate, "Circuit"], Any]) -> None:
+        """Call a pattern with each gate once, in program order; it may replace it and those before.
+
+        A gate that the pattern makes is not given to it, but the ones after see it.
+        """
+        for gate in self.gates():
+            pattern(gate, self)
+
+    # --- changes ---------------------------------------------------------------------------------
+
+    @contextmanager
+    def before(self, gate: Gate) -> Generator[None]:
+        """Emit what is created inside just before a gate, as on its line."""
+        with ir.InsertionPoint(gate.operation), gate.operation.operation.location:
+            yield
+
+    def erase(self, gates: Gate | Sequence[Gate]) -> None:
+        """Take gates away, whose product is the identity."""
+        self.replace(gates, [])
+
+    def replace(self, gates: Gate | Sequence[Gate], by: Sequence[New]) -> None:
+        """Put new gates in the place of one, or of several that directly follow each other.
+
+        The new ones stand where the last one stood, and say that they come from the line of the
+        first one.
+        """
+        chain = [gates] if isinstance(gates, Gate) else list(gates)
+        first, last = chain[0], chain[-1]
+        site = first.operation.site
+        position = {bit: number for number, bit in enumerate(first.bits)}
+        for gate in chain:
+            for bit, result in zip(gate.bits, gate.results, strict=True):
+                position[result] = position[bit]
+        self._keep_check(first, by)
+        current = first.bits
+        with self.before(last):
+            for new in by:
+                parameters = [as_value(parameter) for parameter in new.parameters]
+                made = new.create(current, parameters, site)
+                for place, result in zip((*new.wires, *new.controls), made.results, strict=True):
+                    self.wires[result] = self.wires[current[place]]
+                    current[place] = result
+        for result in last.results:
+            result.replace_all_uses_with(current[position[result]])
+        for gate in reversed(chain):
+            gate.operation.operation.erase()
+
+    def _keep_check(self, gate: Gate, by: Sequence[New]) -> None:
+        """Check the wires of a gate that goes, unless they are known to exist and differ."""
+        bits = gate.bits
+        everything = set(range(len(bits)))
+        if any({*new.wires, *new.controls} == everything for new in by):
+            return
+        wires = [self.wires[bit][1] for bit in bits]
+        numbers = [constant_of(wire) for wire in wires]
+        size = constant_of(self.allocation.num_wires)
+        if size is not None and None not in numbers:
+            return
+        with self.before(gate):
+            ir.Operation.create(
+                "quantum.check_wires",
+                operands=[self.wires[bits[0]][0], *wires],
+                attributes={"site": gate.operation.site},
+            )
+
+
+def _collect(circuit: Circuit, block: ir.Block, mine: set[ir.Value]) -> bool:
+    """Collect what takes values of the circuit in a block and inside; whether there is anything."""
+    found = Block([])
+    circuit.blocks.append(found)
+    for operation in block.operations:
+        inner = operation.operation
+        takes = any(operand in mine for operand in inner.operands)
+        for region in inner.regions:
+            for nested in region.blocks:
+                if takes:
+                    mine.update(value for value in nested.arguments if str(value.type) == REGISTER)
+                takes |= _collect(circuit, nested, mine)
+        if takes or inner == circuit.allocation.operation:
+            found.operations.append(operation)
+            circuit.members.add(inner)
+            _note_results(circuit, operation, mine)
+    if not found.operations:
+        circuit.blocks.remove(found)
+    return bool(found.operations)
+
+
+def _note_results(circuit: Circuit, operation: Any, mine: set[ir.Value]) -> None:
+    """The registers and bits that an operation gives are the circuit's, too."""
+    inner = operation.operation
+    bits = [value for value in inner.operands if str(value.type) == BIT]
+    results = [value for value in inner.results if str(value.type) in (REGISTER, BIT)]
+    mine.update(results)
+    if inner.name == "quantum.extract":
+        circuit.wires[operation.bit] = (operation.register, operation.wire)
+        return
+    given = [value for value in results if str(value.type) == BIT]
+    for bit, result in zip(bits, given, strict=False):
+        circuit.wires[result] = circuit.wires[bit]

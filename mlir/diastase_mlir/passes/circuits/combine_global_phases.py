@@ -1,0 +1,73 @@
+"""Join the global phases of one block into one, the last.
+
+    %1 = quantum.global_phase(%0, %a)                  %c = arith.addf %a, %b
+    …                                          ->      …
+    %3 = quantum.global_phase(%2, %b)                  %3 = quantum.global_phase(%2, %c)
+
+A phase commutes with everything but an operation that reads the whole register in between, so what
+such an operation separates is joined apart. Loops and branches are blocks of their own: each keeps
+one. A sum known to be zero goes altogether.
+"""
+
+from typing import Any
+
+from diastase_mlir.bindings import ir
+from diastase_mlir.passes.circuits.circuit import REGISTER, Block, Circuit
+from diastase_mlir.passes.circuits.registry import register_pass
+from diastase_mlir.passes.circuits.values import add, as_value, is_zero
+
+_PHASE = "quantum.global_phase"
+_COMMUTING = frozenset({
+    "quantum.extract", "quantum.insert", "quantum.gate", "quantum.unitary", "quantum.measure",
+    "quantum.check_wires",
+})  # fmt: skip
+
+
+@register_pass("combine_global_phases", built_in=True)
+def combine_global_phases(circuit: Circuit) -> None:
+    """One global phase for each block."""
+    circuit.collect()
+    for block in circuit.blocks:
+        for phases in _joinable(block):
+            _join(phases)
+    circuit.collect()
+
+
+def _joinable(block: Block) -> list[list[Any]]:
+    groups: list[list[Any]] = [[]]
+    for operation in block.operations:
+        name = operation.operation.name
+        if name == _PHASE:
+            groups[-1].append(operation)
+        elif not _commutes(operation.operation):
+            groups.append([])
+    return [phases for phases in groups if phases]
+
+
+def _commutes(operation: Any) -> bool:
+    """Whether a phase after the operation, and all inside of it, is as good as one before."""
+    reads = False
+
+    def visit(inner: ir.Operation) -> ir.WalkResult:
+        nonlocal reads
+        if inner.name.startswith("quantum."):
+            reads |= inner.name not in _COMMUTING and inner.name != _PHASE
+        elif not inner.name.startswith("scf."):
+            reads |= any(str(value.type) == REGISTER for value in inner.operands)
+        return ir.WalkResult.ADVANCE
+
+    operation.walk(visit)
+    return not reads
+
+
+def _join(phases: list[Any]) -> None:
+    last = phases[-1]
+    with ir.InsertionPoint(last), last.operation.location:
+        total: Any = phases[0].phi
+        for phase in phases[1:]:
+            total = add(total, phase.phi)
+        if not is_zero(total):
+            last.operation.operands[1] = as_value(total)
+    for phase in phases if is_zero(total) else phases[:-1]:
+        phase.result.replace_all_uses_with(phase.register)
+        phase.operation.erase()

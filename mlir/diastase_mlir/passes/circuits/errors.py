@@ -1,0 +1,69 @@
+"""Errors about passes on circuits."""
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from diastase_runtime.errors import DiastaseError
+
+
+@dataclass(eq=False, kw_only=True)
+class UnknownPassError(DiastaseError, ValueError):
+    """A pass on circuits that there is not.
+
+        @diastase.passes.apply_pass("cancel_inverse")
+        @qml.qnode(device)
+        def circuit(): ...
+
+    A pass of your own must be registered (`diastase.passes.register_pass`) before it is asked for.
+    """
+
+    title: ClassVar[str] = "Unknown pass"
+    message: ClassVar[str] = "there is no pass named {name}"
+    help: ClassVar[str] = "did you mean one of: {suggestions}?"
+    name: str
+    suggestions: str
+
+
+@dataclass(eq=False, kw_only=True)
+class PassOptionError(DiastaseError, TypeError):
+    """An option that a pass on circuits does not have, or with a value that none can have."""
+
+    title: ClassVar[str] = "Unknown option of a pass"
+    message: ClassVar[str] = "the pass {name} has no option {option}"
+    help: ClassVar[str] = "it takes {allowed}"
+    name: str
+    option: str
+    allowed: str
+
+
+@dataclass(eq=False, kw_only=True)
+class InvalidPassError(DiastaseError, TypeError):
+    """Something that is no pass on circuits, or is not asked for as one.
+
+    A pipeline is a dictionary from names to dictionaries of options, in order; a pass of your own
+    is a function of a circuit, or a class of patterns, whose options are given by name.
+    """
+
+    title: ClassVar[str] = "Not a pass"
+    message: ClassVar[str] = "{name}: {reason}"
+    name: str
+    reason: str
+
+
+@dataclass(eq=False, kw_only=True)
+class NotAQNodeError(DiastaseError, TypeError):
+    """A pass was asked for of something that is no QNode.
+
+        @diastase.passes.cancel_inverses
+        @qml.qnode(device)              # the pass above the QNode, both below qjit
+        def circuit(): ...
+
+    Passes belong to one circuit each; for all circuits of a program there is
+    `qjit(circuit_transform_pipeline={"cancel_inverses": {}})`.
+    """
+
+    title: ClassVar[str] = "A pass needs a QNode"
+    message: ClassVar[str] = "{name} was applied to {type}"
+    help: ClassVar[str] = "put it above @qml.qnode and below @qjit"
+    name: str
+    type: str

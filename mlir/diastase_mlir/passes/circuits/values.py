@@ -1,0 +1,113 @@
+"""Classical values in a circuit: the angles of gates, the numbers of wires.
+
+Arithmetic is done here and now where its operands are known, and is emitted else, at the current
+insertion point. The trap: whether two values are equal is asked after CSE, so it is whether they
+are one value; what is equal only by mathematics is not seen.
+"""
+
+from typing import Any
+
+from diastase_mlir.bindings import ir
+
+Number = ir.Value | float
+
+
+def constant_of(value: ir.Value) -> Any:
+    """The number that a scalar is, None where it is known only when the program runs."""
+    operation = defining(value)
+    if operation is None or operation.name != "arith.constant":
+        return None
+    return getattr(operation.attributes["value"], "value", None)
+
+
+def defining(value: ir.Value) -> Any:
+    """The operation that makes a value, None for an argument of a block."""
+    owner = value.owner
+    return None if isinstance(owner, ir.Block) else owner
+
+
+def as_value(number: Number) -> ir.Value:
+    """A number as a value."""
+    if isinstance(number, ir.Value):
+        return number
+    attribute = ir.FloatAttr.get(ir.F64Type.get(), number)
+    return _create("arith.constant", [], {"value": attribute})
+
+
+def add(first: Number, second: Number) -> Number:
+    """The sum of two real numbers."""
+    left, right = _known(first), _known(second)
+    if left is not None and right is not None:
+        return left + right
+    return _create("arith.addf", [as_value(first), as_value(second)])
+
+
+def subtract(first: Number, second: Number) -> Number:
+    """The difference of two real numbers."""
+    return add(first, negate(second))
+
+
+def multiply(first: Number, second: Number) -> Number:
+    """The product of two real numbers."""
+    left, right = _known(first), _known(second)
+    if left is not None and right is not None:
+        return left * right
+    return _create("arith.mulf", [as_value(first), as_value(second)])
+
+
+def negate(number: Number) -> Number:
+    """The same number with the other sign."""
+    known = _known(number)
+    return -known if known is not None else _create("arith.negf", [as_value(number)])
+
+
+def apply(function: str, *numbers: Number) -> ir.Value:
+    """A function of MLIR's `math` dialect, of real numbers."""
+    return _create(f"math.{function}", [as_value(number) for number in numbers])
+
+
+def is_zero(number: Number) -> bool:
+    """Whether a number is known to be exactly zero."""
+    return _known(number) == 0.0
+
+
+def are_equal(first: ir.Value, second: ir.Value) -> bool:
+    """Whether two scalars are certainly equal."""
+    if first == second:
+        return True
+    known = constant_of(first)
+    return known is not None and known == constant_of(second)
+
+
+def are_opposite(first: ir.Value, second: ir.Value) -> bool:
+    """Whether one real number is certainly the other with the other sign."""
+    left, right = constant_of(first), constant_of(second)
+    if left is not None and right is not None:
+        return left == -right
+    return _is_negated(first, second) or _is_negated(second, first)
+
+
+def _is_negated(value: ir.Value, other: ir.Value) -> bool:
+    """Whether `value` is computed as `-other`, as a scalar or an array of rank 0."""
+    operation, origin = defining(value), defining(other)
+    if operation is None:
+        return False
+    if operation.name == "arith.negf":
+        return operation.operands[0] == other
+    if origin is None or {operation.name, origin.name} != {"tensor.extract"}:
+        return False
+    if list(operation.operands)[1:] != list(origin.operands)[1:]:
+        return False
+    array = defining(operation.operands[0])
+    negated = array is not None and array.name == "stablehlo.negate"
+    return negated and array.operands[0] == origin.operands[0]
+
+
+def _known(number: Number) -> float | None:
+    return constant_of(number) if isinstance(number, ir.Value) else number
+
+
+def _create(name: str, operands: list[ir.Value], attributes: Any = None) -> ir.Value:
+    return ir.Operation.create(
+        name, results=[ir.F64Type.get()], operands=operands, attributes=attributes or {}
+    ).result

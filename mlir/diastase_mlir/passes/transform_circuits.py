@@ -1,0 +1,64 @@
+"""Run the passes that circuits are marked with, each on its own circuit.
+
+    %0 = quantum.alloc(%n) {passes = [{name = "cancel_inverses", options = {}}], site = 0}
+
+The mark is an attribute of the circuit's allocation; it is gone afterwards. Equal angles and wires
+are made one value first (CSE, which at the end removes what is no longer used), and qubits are
+forwarded to their next gates, so that gates meet. A module without marks is left as it is.
+
+After each pass the circuit is checked: every bit is used once. A pass of the user's that breaks
+this is refused here, since nothing later could see it.
+"""
+
+from typing import Any
+
+from diastase_mlir.bindings import ir, run_passes
+from diastase_mlir.passes.circuits.circuit import BIT, Circuit
+from diastase_mlir.passes.circuits.forwarding import forward_qubits
+from diastase_mlir.passes.circuits.registry import PASSES
+from diastase_mlir.passes.circuits.tidying import tidy
+from diastase_mlir.stages import PassError
+
+MARK = "passes"
+
+
+def transform_circuits(module: ir.Module) -> None:
+    """Transform every circuit that asks for it."""
+    if not _marked(module):
+        return
+    run_passes("cse", module)
+    for allocation in _marked(module):
+        attributes = allocation.operation.attributes
+        passes = [(call["name"].value, call["options"]) for call in attributes[MARK]]
+        del attributes[MARK]
+        circuit = Circuit.of(allocation)
+        for name, options in passes:
+            _run(name, {option.name: option.attr.value for option in options}, circuit)
+        tidy(circuit)
+    run_passes("cse", module)
+
+
+def _marked(module: ir.Module) -> list[Any]:
+    found: list[Any] = []
+
+    def visit(operation: ir.Operation) -> ir.WalkResult:
+        if operation.name == "quantum.alloc" and MARK in operation.attributes:
+            found.append(operation.opview)
+        return ir.WalkResult.ADVANCE
+
+    module.operation.walk(visit)
+    return found
+
+
+def _run(name: str, options: dict[str, Any], circuit: Circuit) -> None:
+    place = circuit.allocation.operation.location
+    if name not in PASSES:  # in a reproducer, which knows nothing of the user's own
+        raise PassError(f"there is no pass named {name} in this process", place)
+    forward_qubits(circuit)
+    PASSES[name].run(circuit, options)
+    circuit.collect()
+    for operation in circuit.members:
+        for value in operation.results:
+            if str(value.type) == BIT and len(list(value.uses)) != 1:
+                reason = f"after the pass {name} a qubit is not used exactly once"
+                raise PassError(reason, operation.location)
