@@ -18,10 +18,10 @@ from jax.core import Tracer
 from pennylane import ops
 
 from diastase.primitives.quantum import gate_p, global_phase_p, prepare_p, unitary_p
+from diastase.tracing.broadcasting import element_of
 from diastase.tracing.decompositions import DATA_DEPENDENT, decomposition_of
 from diastase.tracing.pennylane import describe
 from diastase.tracing.quantum_errors import (
-    BroadcastParameterError,
     ParameterTypeError,
     UnsupportedOperationError,
 )
@@ -65,6 +65,7 @@ class Recorder(Protocol):
 def record(operator: Any, recorder: Recorder, controls: Controls = ()) -> None:
     """Record an operator, under these controls."""
     _refuse_other_than_gates(operator)
+    operator = element_of(operator)
     if operator.has_matrix or isinstance(operator, qml.operation.StatePrepBase):
         recorder.wires.take_note(operator.wires, operator.name)
     rule = next((rule for kinds, rule in _RULES if isinstance(operator, kinds)), None)
@@ -199,8 +200,6 @@ def _record_matrix(
 def _record_matrix_gate(operator: Any, matrix: Any, recorder: Recorder, controls: Controls) -> None:
     size = 2 ** len(operator.wires)
     shape = tuple(np.shape(matrix))
-    if len(shape) == 3:
-        raise BroadcastParameterError(operation=describe(operator), shape=shape)
     if shape != (size, size):
         reason = f"a matrix of shape {shape} on {len(operator.wires)} wires"
         raise ParameterTypeError(operation=describe(operator), reason=reason)
@@ -225,9 +224,8 @@ def _real_scalar(parameter: Any, operator: Any) -> Any:
     if isinstance(parameter, list | tuple):
         parameter = jnp.asarray(parameter)
     if np.ndim(parameter) != 0:
-        raise BroadcastParameterError(
-            operation=describe(operator), shape=tuple(np.shape(parameter))
-        )
+        reason = f"a parameter has the shape {tuple(np.shape(parameter))}, not ()"
+        raise ParameterTypeError(operation=describe(operator), reason=reason)
     dtype = getattr(parameter, "dtype", None) or np.min_scalar_type(parameter)
     if jnp.issubdtype(dtype, jnp.complexfloating):
         raise ParameterTypeError(operation=describe(operator), reason="a parameter is complex")

@@ -11,6 +11,7 @@ import jax
 import pennylane as qml
 from pennylane.measurements import MeasurementProcess
 
+from diastase.tracing.broadcasting import broadcast
 from diastase.tracing.circuits import QNodeCall, trace_circuit
 from diastase.tracing.devices.capture import call_on_device
 from diastase.tracing.devices.outcomes import refuse_number
@@ -40,7 +41,8 @@ def call_qnode(qnode: qml.QNode, args: tuple[Any, ...], kwargs: dict[str, Any]) 
         return call_on_device(qnode, settings, args, kwargs)
     _refuse_unsupported(settings)
     call = QNodeCall(qnode.func, settings, args, kwargs)
-    return _call_analytic(call) if settings.is_analytic else call_with_shots(call)
+    run = _call_analytic if settings.is_analytic else call_with_shots
+    return broadcast(lambda: run(call))
 
 
 def _refuse_unsupported(settings: QNodeSettings) -> None:

@@ -1,7 +1,7 @@
 """Errors of the capture of quantum programs."""
 
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from diastase_runtime.errors import DiastaseError
 
@@ -132,9 +132,11 @@ class UnsupportedOperationError(DiastaseError, NotImplementedError):
 
 @dataclass(eq=False, kw_only=True)
 class BroadcastParameterError(DiastaseError, TypeError):
-    """A gate parameter that is an array: parameter broadcasting.
+    """A gate parameter that is an array, on a device that is run through a host callback.
 
-    qml.RX(jnp.array([0.1, 0.2]), wires=0)
+        qml.RX(jnp.array([0.1, 0.2]), wires=0)
+
+    On lightning.qubit and default.qubit, the QNode is run for each element of the batch.
     """
 
     title: ClassVar[str] = "Parameter broadcasting is not supported yet"
@@ -143,6 +145,26 @@ class BroadcastParameterError(DiastaseError, TypeError):
     help: ClassVar[str] = "loop over the values, with one call of the QNode for each"
     operation: str
     shape: tuple[int, ...]
+
+
+@dataclass(eq=False, kw_only=True)
+class BatchSizeError(DiastaseError, ValueError):
+    """Operators of one circuit whose parameters have batches of different sizes.
+
+        qml.RX(jnp.zeros(3), wires=0)
+        qml.RY(jnp.zeros(2), wires=0)
+
+    A QNode is run once for each element of the batch, so there can be one size only.
+    """
+
+    title: ClassVar[str] = "Batch sizes differ"
+    message: ClassVar[str] = (
+        "{operation} has a batch of {size} parameters, another operator {others}"
+    )
+    label: ClassVar[str] = "applied here"
+    operation: str
+    size: Any
+    others: Any
 
 
 @dataclass(eq=False, kw_only=True)
