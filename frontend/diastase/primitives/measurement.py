@@ -1,5 +1,7 @@
 """Primitives that read a register without changing it: expectation, variance, probabilities, state.
 
+The length of what `probs` and `state` give is a parameter, as it may be a size known at run time.
+
 Observables come in two forms: a sum of Pauli words (`words[k]` with coefficient `k` of the vector
 operand), and a matrix on a few wires. Wires are given as in `quantum.py`: known ones as
 parameters, `None` for each that is an operand, in order of appearance.
@@ -31,12 +33,18 @@ def _matrix_abstract_eval(
     return ShapedArray((), np.dtype(np.float64))
 
 
-def _probs_abstract_eval(register: Any, *wire_operands: Any, wires: Wires) -> ShapedArray:
-    return ShapedArray((2 ** len(wires),), np.dtype(np.float64))
+def _probs_abstract_eval(
+    register: Any, *wire_operands: Any, wires: Wires, size: Any
+) -> ShapedArray:
+    return ShapedArray((size,), np.dtype(np.float64))
 
 
-def _state_abstract_eval(register: Any, *, num_wires: int) -> ShapedArray:
-    return ShapedArray((2**num_wires,), np.dtype(np.complex128))
+def _state_abstract_eval(register: Any, *, size: Any) -> ShapedArray:
+    return ShapedArray((size,), np.dtype(np.complex128))
+
+
+def _density_matrix_abstract_eval(register: Any, *wire_operands: Any, wires: Wires) -> ShapedArray:
+    return ShapedArray((2 ** len(wires),) * 2, np.dtype(np.complex128))
 
 
 def _define(name: str, construct: str, abstract_eval: Callable[..., ShapedArray]) -> Primitive:
@@ -58,6 +66,9 @@ expval_matrix_p = _define("expval_matrix", "expval", _matrix_abstract_eval)
 var_matrix_p = _define("var_matrix", "var", _matrix_abstract_eval)
 """Variance of a Hermitian matrix."""
 probs_p = _define("probs", "probs", _probs_abstract_eval)
-"""`register, *wires -> f64[2^k]`: probabilities of the outcomes on the wires, in their order."""
+"""`register, *wires -> f64[size]`: probabilities of the outcomes on the wires, in their order; of
+all wires where `wires` is empty."""
 state_p = _define("state", "state", _state_abstract_eval)
-"""`register -> c128[2^n]`: all amplitudes."""
+"""`register -> c128[size]`: all amplitudes."""
+density_matrix_p = _define("density_matrix", "density_matrix", _density_matrix_abstract_eval)
+"""`register, *wires -> c128[2^k, 2^k]`: the state of some wires, the others traced out."""

@@ -58,7 +58,7 @@ REGISTER = AbstractRegister()
 _OUTCOME = ShapedArray((), np.dtype(np.bool_))
 
 
-def _allocate_abstract_eval(*, num_wires: int, qnode: str) -> AbstractValue:
+def _allocate_abstract_eval(*number: Any, num_wires: int | None, qnode: str) -> AbstractValue:
     return REGISTER
 
 
@@ -103,7 +103,7 @@ def _qnode_abstract_eval(
     *operands: Any,
     jaxpr: ClosedJaxpr,
     name: str,
-    num_wires: int,
+    num_wires: int | None,
     device: str,
     passes: Sequence[Any] = (),
 ) -> tuple[Sequence[AbstractValue], set[Any]]:
@@ -117,7 +117,9 @@ allocate_p = define_primitive(
     multiple_results=False,
     missing_rules=INSIDE_A_QNODE,
 )
-"""A new register, all qubits in |0>; `qnode` is the user's name of what it is for."""
+"""A new register, all qubits in |0>; `qnode` is the user's name of what it is for.
+
+Where `num_wires` is None, the number is the operand."""
 
 release_p = define_primitive(
     "release_qubits",

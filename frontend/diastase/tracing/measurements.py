@@ -1,19 +1,19 @@
 """From the measurement processes that a QNode returns to equations on its final register."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import jax
-import pennylane as qml
 from pennylane import measurements
 
 from diastase.primitives import measurement as primitives
-from diastase.tracing.gates import record
-from diastase.tracing.observables import PauliSum, measured_form
-from diastase.tracing.pennylane import describe
+from diastase.tracing.eigenbases import rotate_to_eigenbasis
+from diastase.tracing.expectations import expectation, variance
+from diastase.tracing.factors import Scratch
 from diastase.tracing.quantum_errors import UnsupportedMeasurementError
 from diastase.tracing.quantum_scope import CircuitScope
-from diastase.tracing.wires import split_positions
+from diastase.tracing.reduced_states import density_matrix, entropy, purity
+from diastase.tracing.wires import Position, split_positions
 
 
 def measure_process(process: Any, scope: CircuitScope) -> jax.Array:
@@ -27,62 +27,71 @@ def measure_process(process: Any, scope: CircuitScope) -> jax.Array:
 
 
 def _expectation(process: Any, scope: CircuitScope) -> jax.Array:
-    pauli, matrix = primitives.expval_pauli_p, primitives.expval_matrix_p
-    return _statistic(process, scope, pauli, matrix)
+    return expectation(_observable(process), scope.wires, scope.register)
 
 
 def _variance(process: Any, scope: CircuitScope) -> jax.Array:
-    return _statistic(process, scope, primitives.var_pauli_p, primitives.var_matrix_p)
+    return variance(_observable(process), scope.wires, scope.register)
 
 
-def _statistic(process: Any, scope: CircuitScope, pauli: Any, matrix: Any) -> jax.Array:
+def _observable(process: Any) -> Any:
     if process.obs is None:
         raise _unsupported(process, "has no observable")
-    form = measured_form(process.obs, scope.wires)
-    if isinstance(form, PauliSum):
-        wires = [wire for word in form.words for _, wire in word]
-        known, operands = split_positions(wires)
-        remaining = iter(known)
-        words = tuple(tuple((name, next(remaining)) for name, _ in word) for word in form.words)
-        return pauli.bind(scope.register, form.coefficients, *operands, words=words)
-    known, operands = split_positions(form.wires)
-    return matrix.bind(scope.register, form.matrix, *operands, wires=known)
+    return process.obs
 
 
 def _probabilities(process: Any, scope: CircuitScope) -> jax.Array:
     if process.obs is not None:
         return _probabilities_of(process.obs, scope)
-    labels = process.wires if len(process.wires) > 0 else range(scope.wires.number)
     if len(process.wires) == 0:
-        positions: tuple[Any, ...] = tuple(labels)
-    else:
-        positions = scope.wires.positions(labels, "probs")
+        return primitives.probs_p.bind(scope.register, wires=(), size=scope.wires.states)
+    return _probabilities_on(_positions(process, scope), scope.register)
+
+
+def _probabilities_on(positions: Sequence[Position], register: Any) -> jax.Array:
     known, operands = split_positions(positions)
-    return primitives.probs_p.bind(scope.register, *operands, wires=known)
+    return primitives.probs_p.bind(register, *operands, wires=known, size=2 ** len(known))
 
 
 def _probabilities_of(observable: Any, scope: CircuitScope) -> jax.Array:
-    """Of an observable's eigenvalues: in its eigenbasis, on a register that nobody else sees."""
-    try:
-        with qml.QueuingManager.stop_recording():
-            gates = observable.diagonalizing_gates()
-            back = [qml.adjoint(gate) for gate in reversed(gates)]
-    except Exception as error:
-        reason = f"of {describe(observable)}: its eigenbasis is not known at compile time"
-        raise UnsupportedMeasurementError(measurement="probs", reason=reason) from error
-    for gate in gates:
-        record(gate, scope)
-    known, operands = split_positions(scope.wires.positions(observable.wires, "probs"))
-    result = primitives.probs_p.bind(scope.register, *operands, wires=known)
-    for gate in back:
-        record(gate, scope)
+    """Of an observable's eigenvalues: in its eigenbasis, on a copy of the register."""
+    scratch = Scratch(scope.wires, scope.register)
+    rotate_to_eigenbasis(observable, scratch)
+    positions = scope.wires.positions(observable.wires, "probs")
+    result = _probabilities_on(positions, scratch.register)
+    scratch.release()
     return result
 
 
 def _state(process: Any, scope: CircuitScope) -> jax.Array:
     if len(process.wires) > 0:
         raise _unsupported(process, "on some wires only is not compiled yet")
-    return primitives.state_p.bind(scope.register, num_wires=scope.wires.number)
+    return primitives.state_p.bind(scope.register, size=scope.wires.states)
+
+
+def _density_matrix(process: Any, scope: CircuitScope) -> jax.Array:
+    return density_matrix(_positions(process, scope), scope.register)
+
+
+def _purity(process: Any, scope: CircuitScope) -> jax.Array:
+    return purity(_positions(process, scope), scope.wires, scope.register)
+
+
+def _entropy(process: Any, scope: CircuitScope) -> jax.Array:
+    positions = _positions(process, scope)
+    return entropy(positions, process.log_base, scope.wires, scope.register)
+
+
+def _mutual_information(process: Any, scope: CircuitScope) -> jax.Array:
+    """Of two parts: the entropy of each, less that of both."""
+    parts = [scope.wires.positions(wires, "mutual_info") for wires in process.raw_wires]
+    base, register = process.log_base, scope.register
+    first, second = (entropy(part, base, scope.wires, register) for part in parts)
+    return first + second - entropy([*parts[0], *parts[1]], base, scope.wires, register)
+
+
+def _positions(process: Any, scope: CircuitScope) -> tuple[Position, ...]:
+    return scope.wires.positions(process.wires, process_name(process))
 
 
 def process_name(process: Any) -> str:
@@ -99,6 +108,10 @@ _RULES: dict[type, Callable[[Any, CircuitScope], jax.Array]] = {
     measurements.VarianceMP: _variance,
     measurements.ProbabilityMP: _probabilities,
     measurements.StateMP: _state,
+    measurements.DensityMatrixMP: _density_matrix,
+    measurements.PurityMP: _purity,
+    measurements.VnEntropyMP: _entropy,
+    measurements.MutualInfoMP: _mutual_information,
 }
 """By exact class: a subclass (DensityMatrixMP is a StateMP) means something else."""
 
@@ -110,4 +123,7 @@ _NAMES: dict[type, str] = {
     measurements.SampleMP: "sample",
     measurements.CountsMP: "counts",
     measurements.DensityMatrixMP: "density_matrix",
+    measurements.PurityMP: "purity",
+    measurements.VnEntropyMP: "vn_entropy",
+    measurements.MutualInfoMP: "mutual_info",
 }

@@ -1,90 +1,105 @@
-"""From a PennyLane observable to what the engine measures.
+"""From a PennyLane observable to a sum of terms, and to the form in which it is measured.
 
-`pauli_sum` writes an observable, however nested, as one sum of Pauli words with (possibly traced)
-coefficients: `Hadamard` is (X + Z)/sqrt 2, a `Hermitian` on k wires has up to 4^k words, a product
-multiplies out. So a whole Hamiltonian is one call of the engine. A `Hermitian` by itself stays a
-matrix (`matrix_form`).
+Every operator, however nested, becomes `Term`s: coefficients, possibly traced, and products of
+factors (`factors.py`). Terms of Pauli letters are collected into one `PauliSum`, so a whole
+Hamiltonian is one call of the engine; small matrices are written in letters, too. A matrix by
+itself stays one. The rest are applied to copies of the register.
 
-The trap: two factors on the same wire multiply as matrices (X Y = iZ). Static wires, and one and
-the same traced wire, are recognised; two traced wires that turn out equal are an error at run time.
+The trap: letters on the same wire multiply as matrices (X Y = iZ). Known wires, and one and the
+same traced wire, are recognised; of traced wires that turn out equal the engine takes the product,
+and refuses it where it is i times a word.
 """
 
-import itertools
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
+import jax
 import jax.numpy as jnp
+import jax.scipy.linalg
 import numpy as np
 import pennylane as qml
-from jax.core import Tracer
+import scipy.linalg
 from pennylane import ops
 
+from diastase.tracing.factors import (
+    Factor,
+    Gate,
+    Matrix,
+    Onto,
+    Pauli,
+    Sparse,
+    Sum,
+    Term,
+    are_hermitian,
+    dense,
+    distinct,
+    is_complex,
+    is_traced,
+)
 from diastase.tracing.gates import complex_array
+from diastase.tracing.pauli_words import PauliSum, collected, in_letters, word_of
 from diastase.tracing.pennylane import describe
 from diastase.tracing.quantum_errors import UnsupportedObservableError
-from diastase.tracing.wires import Position, WireMap, as_dtype
+from diastase.tracing.wires import WireMap, as_dtype
 
-LARGEST_EXPANSION = 5
-"""Wires up to which a Hermitian inside a larger observable is written in Pauli words."""
+LARGEST_DENSE = 10
+"""Wires up to which a function of an operator (an exponential, a root) is made of its matrix."""
 
-Factor = tuple[str, Position]
-Word = tuple[Factor, ...]
+MOST_TERMS = 4096
+"""Products of sums with more terms are not multiplied out."""
+
+LARGEST_POWER = 16
+"""Powers up to which an operator is multiplied with itself."""
 
 _PAULIS: dict[type, str] = {qml.PauliX: "X", qml.PauliY: "Y", qml.PauliZ: "Z"}
 """By exact class: a user's class may have the same name."""
-_MATRICES = {
-    "I": np.eye(2, dtype=complex),
-    "X": np.array([[0, 1], [1, 0]], dtype=complex),
-    "Y": np.array([[0, -1j], [1j, 0]]),
-    "Z": np.diag([1, -1]).astype(complex),
-}
-_PRODUCTS: dict[tuple[str, str], tuple[complex, str]] = {
-    ("X", "Y"): (1j, "Z"), ("Y", "Z"): (1j, "X"), ("Z", "X"): (1j, "Y"),
-    ("Y", "X"): (-1j, "Z"), ("Z", "Y"): (-1j, "X"), ("X", "Z"): (-1j, "Y"),
-}  # fmt: skip
+
+_HADAMARD = np.array([[1, 1], [1, -1]], dtype=complex) * np.sqrt(0.5)
+
+DATA_DEPENDENT = (jax.errors.JAXTypeError, jax.errors.JAXIndexError)
+"""What JAX raises where PennyLane looks at a traced value."""
 
 
 @dataclass(frozen=True)
-class Term:
-    """A coefficient, a number or traced, and a word with each wire once."""
+class Mixed:
+    """Pauli words, and terms that are applied to copies of the register."""
 
-    coefficient: Any
-    word: Word
-
-
-@dataclass(frozen=True)
-class PauliSum:
-    """Coefficients as one vector, and their words."""
-
-    coefficients: Any
-    words: tuple[Word, ...]
+    words: PauliSum
+    terms: tuple[Term, ...]
 
 
-@dataclass(frozen=True)
-class MatrixObservable:
-    """A Hermitian matrix, and where it acts."""
-
-    matrix: Any
-    wires: tuple[Position, ...]
-
-
-def measured_form(observable: Any, wires: WireMap) -> PauliSum | MatrixObservable:
-    """The form in which an observable is measured with one call of the engine."""
-    if isinstance(observable, qml.Hermitian):
-        return _matrix_form(observable, observable.data[0], wires)
+def measured_form(observable: Any, wires: WireMap) -> PauliSum | Matrix | Mixed:
+    """The form in which an observable is measured."""
     linear = _linear_combination(observable, wires)
     if linear is not None:
         return linear
-    return _collected(_terms(observable, wires), observable)
+    terms = terms_of(observable, wires)
+    matrix = _matrix_of(terms, observable)
+    if matrix is not None:
+        return matrix
+    words: list[Term] = []
+    others: list[Term] = []
+    for term in terms:
+        in_words = in_letters(term)
+        if in_words is None:
+            others.append(term)
+        else:
+            words.extend(in_words)
+    pauli = collected(words, describe(observable))
+    return Mixed(pauli, tuple(others)) if others else pauli
 
 
-def _matrix_form(observable: Any, matrix: Any, wires: WireMap) -> MatrixObservable:
-    size = 2 ** len(observable.wires)
-    if tuple(np.shape(matrix)) != (size, size):
-        raise _unsupported(observable, f"has a matrix of shape {np.shape(matrix)}")
-    positions = wires.positions(observable.wires, observable.name)
-    return MatrixObservable(complex_array(matrix), positions)
+def _matrix_of(terms: Sequence[Term], observable: Any) -> Matrix | None:
+    """The only matrix that an observable is."""
+    if len(terms) != 1 or len(terms[0].factors) != 1:
+        return None
+    (factor,) = terms[0].factors
+    if not isinstance(factor, Matrix) or is_traced(terms[0].coefficient) or terms[0].scale != 1:
+        return None
+    if not factor.is_hermitian:
+        raise unsupported(observable, "is not Hermitian, or not known to be")
+    return factor
 
 
 def _linear_combination(observable: Any, wires: WireMap) -> PauliSum | None:
@@ -92,160 +107,232 @@ def _linear_combination(observable: Any, wires: WireMap) -> PauliSum | None:
     if not isinstance(observable, ops.LinearCombination):
         return None
     coefficients, operators = observable.coeffs, observable.ops
-    if not isinstance(coefficients, Tracer) or coefficients.ndim != 1:
+    if not is_traced(coefficients) or coefficients.ndim != 1:
         return None
-    terms = [_terms(operator, wires) for operator in operators]
-    if any(len(inner) != 1 or _is_traced(inner[0].coefficient) for inner in terms):
+    if not jnp.issubdtype(coefficients.dtype, jnp.floating):
         return None
-    factors = [complex(inner[0].coefficient) for inner in terms]
-    if any(factor.imag != 0 for factor in factors) or jnp.issubdtype(
-        coefficients.dtype, jnp.complexfloating
-    ):
+    found = [terms_of(operator, wires) for operator in operators]
+    if any(len(terms) != 1 or not terms[0].is_word for terms in found):
         return None
+    words = [word_of(terms[0]) for terms in found]
+    if any(is_traced(word.coefficient) or is_complex(word.scale) for word in words):
+        return None
+    factors = np.array([complex(word.scale).real for word in words])
     vector = as_dtype(coefficients, jnp.float64)
-    scaled = vector if set(factors) <= {1} else vector * np.array([f.real for f in factors])
-    return PauliSum(scaled, tuple(inner[0].word for inner in terms))
+    scaled = vector if np.all(factors == 1) else vector * factors
+    return PauliSum(scaled, tuple(word.factors for word in words))
 
 
-def _terms(observable: Any, wires: WireMap) -> list[Term]:
-    """An observable as Pauli words; a product multiplies out."""
+def terms_of(observable: Any, wires: WireMap) -> list[Term]:
+    """An operator as terms; products multiply out."""
     if isinstance(observable, qml.Identity):
         wires.positions(observable.wires, observable.name)
-        return [Term(1.0, ())]
+        return [Term(1.0)]
     pauli = _PAULIS.get(type(observable))
     if pauli is not None:
-        return [Term(1.0, ((pauli, _wire(observable, wires)),))]
-    if isinstance(observable, qml.Hadamard):
-        wire = _wire(observable, wires)
-        return [Term(np.sqrt(0.5), ((pauli, wire),)) for pauli in "XZ"]
-    if isinstance(observable, qml.Hermitian):
-        return _expansion(_matrix_form(observable, observable.data[0], wires), observable)
-    if isinstance(observable, qml.Projector):
-        return _projector_terms(observable, wires)
-    if isinstance(observable, ops.LinearCombination):
-        pairs = zip(observable.coeffs, observable.ops, strict=True)
-        return [term for factor, inner in pairs for term in _scaled(factor, _terms(inner, wires))]
-    if isinstance(observable, ops.SProd):
-        return _scaled(observable.scalar, _terms(observable.base, wires))
-    if isinstance(observable, ops.Sum):
-        return [term for inner in observable.operands for term in _terms(inner, wires)]
-    if isinstance(observable, ops.Prod):
-        return _multiplied([_terms(inner, wires) for inner in observable.operands])
-    raise _unsupported(observable, "is not among the observables that are compiled")
+        (wire,) = wires.positions(observable.wires, observable.name)
+        return [Term(1.0, (Pauli(pauli, wire),))]
+    rule = next((rule for kind, rule in _RULES if isinstance(observable, kind)), _of_user)
+    return rule(observable, wires)
 
 
-def _wire(observable: Any, wires: WireMap) -> Position:
-    return wires.positions(observable.wires, observable.name)[0]
+def _of_hadamard(observable: Any, wires: WireMap) -> list[Term]:
+    return [Term(1.0, (Matrix(_HADAMARD, wires.positions(observable.wires, "Hadamard"), True),))]
+
+
+def _of_matrix(observable: Any, wires: WireMap) -> list[Term]:
+    """A Hermitian."""
+    matrix, size = observable.data[0], 2 ** len(observable.wires)
+    if tuple(np.shape(matrix)) != (size, size):
+        raise unsupported(observable, f"has a matrix of shape {np.shape(matrix)}")
+    positions = wires.positions(observable.wires, observable.name)
+    return [Term(1.0, (Matrix(complex_array(matrix), positions, True),))]
+
+
+def _of_sparse(observable: Any, wires: WireMap) -> list[Term]:
+    """A SparseHamiltonian, on its wires."""
+    positions = wires.positions(observable.wires, observable.name)
+    return [Term(1.0, (Sparse.of(observable.data[0].tocsr(), positions),))]
+
+
+def _of_projector(observable: Any, wires: WireMap) -> list[Term]:
+    """On a basis state, projectors on each wire; on a vector, one on all."""
+    positions = wires.positions(observable.wires, observable.name)
+    state = observable.data[0]
+    if len(state) != len(positions):
+        return [Term(1.0, (Onto(complex_array(state), positions),))]
+    library = jnp if is_traced(state) else np
+    bits = library.asarray(state)
+    factors = tuple(
+        Matrix(library.diag(library.stack([1 - bits[k], bits[k]])), (position,), True)
+        for k, position in enumerate(positions)
+    )
+    return [Term(1.0, factors)]
+
+
+def _of_linear_combination(observable: Any, wires: WireMap) -> list[Term]:
+    coefficients = observable.coeffs
+    pairs = zip(coefficients, observable.ops, strict=True)
+    return [term for factor, inner in pairs for term in _scaled(factor, terms_of(inner, wires))]
+
+
+def _of_scaled(observable: Any, wires: WireMap) -> list[Term]:
+    return _scaled(observable.scalar, terms_of(observable.base, wires))
+
+
+def _of_sum(observable: Any, wires: WireMap) -> list[Term]:
+    return [term for inner in observable.operands for term in terms_of(inner, wires)]
+
+
+def _of_product(observable: Any, wires: WireMap) -> list[Term]:
+    return _multiplied([terms_of(inner, wires) for inner in observable.operands])
+
+
+def _of_adjoint(observable: Any, wires: WireMap) -> list[Term]:
+    return [term.adjoint() for term in terms_of(observable.base, wires)]
+
+
+def _of_power(observable: Any, wires: WireMap) -> list[Term]:
+    """A small integer power is a product; any other is a function of the matrix."""
+    base, exponent = observable.base, observable.z
+    if not is_traced(exponent) and exponent == int(exponent) and 0 <= exponent <= LARGEST_POWER:
+        return _multiplied([terms_of(base, wires)] * int(exponent))
+    return _function(observable, lambda matrix: _matrix_power(matrix, observable), wires)
+
+
+def _matrix_power(matrix: Any, observable: Any) -> Any:
+    exponent = observable.z
+    if is_traced(exponent):
+        raise unsupported(observable, "has a traced exponent")
+    if exponent == int(exponent):
+        library = jnp if is_traced(matrix) else np
+        return library.linalg.matrix_power(matrix, int(exponent))
+    if is_traced(matrix):
+        raise unsupported(observable, "is a root of a traced matrix")
+    return scipy.linalg.fractional_matrix_power(matrix, exponent)
+
+
+def _of_exponential(observable: Any, wires: WireMap) -> list[Term]:
+    """Of one Pauli word P: cosh c + P sinh c; of anything else, of its matrix."""
+    scalar, terms = observable.scalar, terms_of(observable.base, wires)
+    if len(terms) == 1 and terms[0].is_word:
+        word = word_of(terms[0])
+        scale = scalar * word.scale
+        library = jnp if is_traced(scale) else np
+        return [Term(library.cosh(scale)), Term(library.sinh(scale), word.factors)]
+
+    def exponential(matrix: Any) -> Any:
+        scaled = scalar * matrix
+        return jax.scipy.linalg.expm(scaled) if is_traced(scaled) else scipy.linalg.expm(scaled)
+
+    return _function(observable, exponential, wires)
+
+
+def _function(observable: Any, function: Callable[[Any], Any], wires: WireMap) -> list[Term]:
+    """A function of the base, of which a matrix is made."""
+    terms = terms_of(observable.base, wires)
+    positions = distinct([wire for term in terms for wire in term.wires])
+    if len(positions) > LARGEST_DENSE:
+        raise unsupported(observable, f"on {len(positions)} wires would be too large a matrix")
+    matrix = function(dense(terms, positions))
+    if is_traced(matrix):
+        is_hermitian = are_hermitian(terms) and not is_complex(getattr(observable, "scalar", 1))
+    else:
+        is_hermitian = np.allclose(matrix, np.conj(matrix).T)
+    return [Term(1.0, (Matrix(matrix, positions, bool(is_hermitian)),))]
+
+
+def _of_user(observable: Any, wires: WireMap) -> list[Term]:
+    """Any other operator: by its eigenvalues, by its matrix, or as the gate that it is."""
+    if not isinstance(observable, qml.operation.Operator):
+        raise unsupported(observable, "is no operator of PennyLane")
+    positions = wires.positions(observable.wires, observable.name)
+    if observable.is_verified_hermitian and _is_gate(observable):
+        return [Term(1.0, (Gate(observable, positions),))]
+    if _has_own(observable, "compute_eigvals") and observable.has_diagonalizing_gates:
+        return _of_eigenvalues(observable, positions, wires)
+    if not observable.has_matrix:
+        reason = "has neither a matrix nor eigenvalues and diagonalizing gates"
+        raise unsupported(observable, reason)
+    matrix = silently(observable, observable.matrix)
+    known = not is_traced(matrix)
+    if known and not np.allclose(matrix, np.conj(matrix).T):
+        raise unsupported(observable, "is not Hermitian")
+    if not known and not (observable.is_verified_hermitian or observable.has_diagonalizing_gates):
+        raise unsupported(observable, "depends on traced values, and is not known to be Hermitian")
+    return [Term(1.0, (Matrix(complex_array(matrix), positions, True),))]
+
+
+def _is_gate(observable: Any) -> bool:
+    return isinstance(observable, qml.operation.Operation) and len(observable.wires) > 2
+
+
+def _has_own(observable: Any, method: str) -> bool:
+    return getattr(type(observable), method) is not getattr(qml.operation.Operator, method)
+
+
+def _of_eigenvalues(observable: Any, positions: Any, wires: WireMap) -> list[Term]:
+    """The gates that diagonalise it, its eigenvalues, and the gates back."""
+    gates = silently(observable, observable.diagonalizing_gates)
+    values = silently(observable, observable.eigvals)
+    there = [Gate(gate, wires.positions(gate.wires, gate.name)) for gate in gates]
+    back = [gate.adjoint() for gate in there]
+    diagonal = Sparse.diagonal(values, positions)
+    return [Term(1.0, (*back, diagonal, *reversed(there)))]
 
 
 def _scaled(factor: Any, terms: Sequence[Term]) -> list[Term]:
-    return [Term(factor * term.coefficient, term.word) for term in terms]
+    return [replace(term, coefficient=factor * term.coefficient) for term in terms]
 
 
-def _multiplied(factors: Sequence[Sequence[Term]]) -> list[Term]:
-    """The product of sums."""
-    product = [Term(1.0, ())]
-    for terms in factors:
+def _multiplied(sums: Sequence[Sequence[Term]]) -> list[Term]:
+    """The product of sums, multiplied out unless it gets too long."""
+    product = [Term(1.0)]
+    for terms in sums:
+        if len(product) * len(terms) > MOST_TERMS:
+            product = [Term(1.0, (_factor(product),))] if len(product) > 1 else product
+            terms = [Term(1.0, (_factor(terms),))] if len(terms) > 1 else terms
         product = [_product(left, right) for left in product for right in terms]
     return product
 
 
+def _factor(terms: Sequence[Term]) -> Factor:
+    return Sum(tuple(terms))
+
+
 def _product(left: Term, right: Term) -> Term:
-    """The product of two terms: factors on one wire become one."""
-    coefficient = left.coefficient * right.coefficient
-    word = list(left.word)
-    for pauli, wire in right.word:
-        same = [index for index, (_, other) in enumerate(word) if _same_wire(wire, other)]
-        if not same:
-            word.append((pauli, wire))
-            continue
-        before = word.pop(same[0])[0]
-        if before != pauli:
-            phase, result = _PRODUCTS[before, pauli]
-            coefficient = phase * coefficient
-            word.insert(same[0], (result, wire))
-    return Term(coefficient, tuple(word))
+    """The product of two terms; letters on one wire become one, where nothing is in between."""
+    coefficient, factors = left.coefficient * right.coefficient, (*left.factors, *right.factors)
+    product = Term(coefficient, factors, left.phase * right.phase)
+    return word_of(product) if product.is_word else product
 
 
-def _same_wire(left: Position, right: Position) -> bool:
-    """Whether two wires are known to be the same one."""
-    if isinstance(left, int) and isinstance(right, int):
-        return left == right
-    return left is right
+def silently(observable: Any, function: Callable[[], Any]) -> Any:
+    """Call PennyLane without recording what it makes; it may look at traced values: refused."""
+    with qml.QueuingManager.stop_recording():
+        try:
+            return function()
+        except DATA_DEPENDENT as error:
+            reason = "is built by PennyLane in a way that depends on a traced value"
+            raise unsupported(observable, reason) from error
 
 
-def _expansion(form: MatrixObservable, observable: Any) -> list[Term]:
-    """A matrix in Pauli words: the coefficient of P is the trace of P M, over the size."""
-    number = len(form.wires)
-    if number > LARGEST_EXPANSION:
-        reason = f"on {number} wires is too large to be part of another observable"
-        raise _unsupported(observable, reason)
-    terms: list[Term] = []
-    for paulis in itertools.product("IXYZ", repeat=number):
-        matrix = np.eye(1, dtype=complex)
-        for pauli in paulis:
-            matrix = np.kron(matrix, _MATRICES[pauli])
-        coefficient = (matrix.T * form.matrix).sum().real / 2**number
-        if not _is_traced(coefficient) and coefficient == 0:
-            continue
-        pairs = zip(paulis, form.wires, strict=True)
-        word = tuple((pauli, wire) for pauli, wire in pairs if pauli != "I")
-        terms.append(Term(coefficient, word))
-    return terms
-
-
-def _projector_terms(observable: Any, wires: WireMap) -> list[Term]:
-    """A projector on a basis state is the product of (1 ± Z)/2."""
-    positions = wires.positions(observable.wires, observable.name)
-    state = observable.data[0]
-    if len(state) != len(positions):
-        raise _unsupported(observable, "on a state vector is not compiled; use Hermitian")
-    signs = [1 - 2 * bit for bit in state]
-    return _multiplied(
-        [
-            [Term(0.5, ()), Term(0.5 * sign, (("Z", wire),))]
-            for sign, wire in zip(signs, positions, strict=True)
-        ]
-    )
-
-
-_Key = tuple[tuple[tuple[bool, int], str], ...]
-"""A word by the identity of its wires, in an order of their own."""
-
-
-def _collected(terms: Sequence[Term], observable: Any) -> PauliSum:
-    """Equal words once, coefficients as a real vector."""
-    words: dict[_Key, Word] = {}
-    coefficients: dict[_Key, Any] = {}
-    for term in terms:
-        key = tuple(sorted((_wire_key(wire), pauli) for pauli, wire in term.word))
-        words.setdefault(key, term.word)
-        coefficients[key] = coefficients.get(key, 0.0) + term.coefficient
-    vector = _real_vector(list(coefficients.values()), observable)
-    return PauliSum(vector, tuple(words.values()))
-
-
-def _wire_key(wire: Position) -> tuple[bool, int]:
-    return (False, wire) if isinstance(wire, int) else (True, id(wire))
-
-
-def _real_vector(coefficients: list[Any], observable: Any) -> Any:
-    if any(_is_complex(coefficient) for coefficient in coefficients):
-        raise _unsupported(observable, "is not Hermitian: a coefficient is complex")
-    if any(_is_traced(coefficient) for coefficient in coefficients):
-        return jnp.stack([jnp.asarray(c, jnp.float64).reshape(()) for c in coefficients])
-    return np.array([complex(c).real for c in coefficients], dtype=np.float64)
-
-
-def _is_complex(coefficient: Any) -> bool:
-    if _is_traced(coefficient):
-        return jnp.issubdtype(coefficient.dtype, jnp.complexfloating)
-    return complex(coefficient).imag != 0
-
-
-def _is_traced(value: Any) -> bool:
-    return isinstance(value, Tracer)
-
-
-def _unsupported(observable: Any, reason: str) -> UnsupportedObservableError:
+def unsupported(observable: Any, reason: str) -> UnsupportedObservableError:
+    """The refusal of an observable."""
     return UnsupportedObservableError(observable=describe(observable), reason=reason)
+
+
+_RULES: tuple[tuple[Any, Callable[[Any, WireMap], list[Term]]], ...] = (
+    (qml.Hadamard, _of_hadamard),
+    (qml.Hermitian, _of_matrix),
+    (qml.SparseHamiltonian, _of_sparse),
+    (qml.Projector, _of_projector),
+    (ops.LinearCombination, _of_linear_combination),
+    (ops.SProd, _of_scaled),
+    (ops.Sum, _of_sum),
+    (ops.Prod, _of_product),
+    (ops.Adjoint, _of_adjoint),
+    (ops.Pow, _of_power),
+    (ops.Exp, _of_exponential),
+)
+"""By class; the first that fits."""

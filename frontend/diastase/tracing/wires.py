@@ -72,6 +72,11 @@ class WireMap:
             )
         return number
 
+    @property
+    def states(self) -> Any:
+        """How many basis states the register has: the length of its state."""
+        return 2**self.number
+
     def _position(self, label: Any, construct: str) -> Position:
         label = unwrapped(label)
         if isinstance(label, Tracer):

@@ -292,11 +292,24 @@ class VarMatrixOp(Quantum.Operation, name="var_matrix"):
     verify_invariants = staticmethod(check_observable_matrix)
 
 
+def check_sizes(operation: Any) -> bool:
+    """Check that the sizes of a result that its type does not tell are given."""
+    shape = ir.RankedTensorType(operation.result.type)
+    unknown = sum(shape.is_dynamic_dim(axis) for axis in range(shape.rank))
+    if len(operation.sizes) != unknown:
+        return fail(operation, f"{unknown} sizes of the result are not known")
+    return True
+
+
 class ProbabilitiesOp(Quantum.Operation, name="probabilities"):
-    """Probabilities of the outcomes on some wires, in their order; no wires: on all."""
+    """Probabilities of the outcomes on some wires, in their order; no wires: on all.
+
+    `sizes` has the length of the result, where its type does not tell it.
+    """
 
     register: ext.Operand[RegisterType]
     wires: ext.Operand[Tensor]
+    sizes: Sequence[ext.Operand[Integer]]
     site: ir.IntegerAttr
     result: ext.Result[Tensor]
 
@@ -307,7 +320,7 @@ class ProbabilitiesOp(Quantum.Operation, name="probabilities"):
         size = ir.RankedTensorType(operation.result.type).shape[0]
         if wires and size != 2**wires:
             return fail(operation, f"{wires} wires have {2**wires} outcomes, not {size}")
-        return True
+        return check_sizes(operation)
 
 
 class SampleOp(Quantum.Operation, name="sample"):
@@ -335,4 +348,112 @@ class StateOp(Quantum.Operation, name="state"):
     """All amplitudes; wire 0 is the most significant bit of the index."""
 
     register: ext.Operand[RegisterType]
+    sizes: Sequence[ext.Operand[Integer]]
+    site: ir.IntegerAttr
     result: ext.Result[Tensor]
+
+    @staticmethod
+    def verify_invariants(operation: Any) -> bool:
+        """The length is known, or given."""
+        return check_sizes(operation)
+
+
+class DensityMatrixOp(Quantum.Operation, name="density_matrix"):
+    """The density matrix of some wires, the others traced out."""
+
+    register: ext.Operand[RegisterType]
+    wires: ext.Operand[Tensor]
+    site: ir.IntegerAttr
+    result: ext.Result[Tensor]
+
+    @staticmethod
+    def verify_invariants(operation: Any) -> bool:
+        """A row for each outcome."""
+        wires = ir.RankedTensorType(operation.wires.type).shape[0]
+        reason = check_square_matrix(operation.result, wires)
+        return fail(operation, reason) if reason else True
+
+
+class CopyOp(Quantum.Operation, name="copy"):
+    """A second register, with the same amplitudes or, if `blank`, with zeros."""
+
+    register: ext.Operand[RegisterType]
+    blank: ir.IntegerAttr
+    site: ir.IntegerAttr
+    result: ext.Result[RegisterType]
+
+
+class AddScaledOp(Quantum.Operation, name="add_scaled"):
+    """`target + factor source`; the source is only read."""
+
+    target: ext.Operand[RegisterType]
+    source: ext.Operand[RegisterType]
+    factor: ext.Operand[Tensor]
+    site: ir.IntegerAttr
+    result: ext.Result[RegisterType]
+
+
+class AddPauliSumOp(Quantum.Operation, name="add_pauli_sum"):
+    """`target + O source` for a sum of Pauli words, given like in `expval_pauli`."""
+
+    target: ext.Operand[RegisterType]
+    source: ext.Operand[RegisterType]
+    coefficients: ext.Operand[Tensor]
+    wires: ext.Operand[Tensor]
+    offsets: Any
+    paulis: Any
+    site: ir.IntegerAttr
+    result: ext.Result[RegisterType]
+    verify_invariants = staticmethod(check_pauli_words)
+
+
+class InnerProductOp(Quantum.Operation, name="inner_product"):
+    """<bra|ket>; both are only read."""
+
+    bra: ext.Operand[RegisterType]
+    ket: ext.Operand[RegisterType]
+    site: ir.IntegerAttr
+    value: ext.Result[Tensor]
+
+
+class ApplySparseOp(Quantum.Operation, name="apply_sparse"):
+    """A sparse matrix in CSR form, applied to some wires; its columns are in range."""
+
+    register: ext.Operand[RegisterType]
+    row_starts: ext.Operand[Tensor]
+    columns: ext.Operand[Tensor]
+    values: ext.Operand[Tensor]
+    wires: ext.Operand[Tensor]
+    site: ir.IntegerAttr
+    result: ext.Result[RegisterType]
+
+    @staticmethod
+    def verify_invariants(operation: Any) -> bool:
+        """A start for each row and one more, as many values as columns."""
+        wires = ir.RankedTensorType(operation.wires.type).shape[0]
+        entries = ir.RankedTensorType(operation.columns.type).shape[0]
+        if str(operation.row_starts.type) != f"tensor<{2**wires + 1}xi64>":
+            return fail(operation, f"{wires} wires need tensor<{2**wires + 1}xi64> as row starts")
+        if str(operation.columns.type) != f"tensor<{entries}xi64>":
+            return fail(operation, "columns are 64-bit integers")
+        if str(operation.values.type) != f"tensor<{entries}xcomplex<f64>>":
+            return fail(operation, f"{entries} columns need tensor<{entries}xcomplex<f64>>")
+        return True
+
+
+class ProjectOnOp(Quantum.Operation, name="project_on"):
+    """|v><v| for a vector of some wires."""
+
+    register: ext.Operand[RegisterType]
+    vector: ext.Operand[Tensor]
+    wires: ext.Operand[Tensor]
+    site: ir.IntegerAttr
+    result: ext.Result[RegisterType]
+
+    @staticmethod
+    def verify_invariants(operation: Any) -> bool:
+        """An amplitude for each value of the wires."""
+        wires = ir.RankedTensorType(operation.wires.type).shape[0]
+        if str(operation.vector.type) != f"tensor<{2**wires}xcomplex<f64>>":
+            return fail(operation, f"{wires} wires need tensor<{2**wires}xcomplex<f64>>")
+        return True

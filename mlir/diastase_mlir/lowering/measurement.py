@@ -21,6 +21,10 @@ _PAULI_CODES = {"X": 1, "Y": 2, "Z": 3}
 """As `PAULI_CODES` of the dialect, which cannot be imported on jaxlib's side of the hand-off."""
 
 
+_ARRAYS = {"probs": "probabilities", "state": "state", "density_matrix": "density_matrix"}
+"""Primitives whose result is an array, and their operations."""
+
+
 @lowers("expval_pauli", "var_pauli", lazy=True)
 def lower_pauli_statistic(
     context: LoweringContext,
@@ -30,13 +34,7 @@ def lower_pauli_statistic(
     *wire_operands: Value,
 ) -> Sequence[Value]:
     """A statistic of a sum of Pauli words."""
-    words = equation.params["words"]
-    factors = [factor for word in words for factor in word]
-    attributes = {
-        "offsets": array_attribute("i64", [0, *accumulate(len(word) for word in words)]),
-        "paulis": array_attribute("i64", [_PAULI_CODES[pauli] for pauli, _ in factors]),
-    }
-    wires = wire_table([wire for _, wire in factors], wire_operands, context)
+    wires, attributes = word_tables(equation, wire_operands, context)
     return _statistic(context, equation, register, [context.value(coefficients), wires], attributes)
 
 
@@ -53,23 +51,29 @@ def lower_matrix_statistic(
     return _statistic(context, equation, register, [context.value(matrix), wires], {})
 
 
-@lowers("probs", lazy=True)
-def lower_probs(
+@lowers("probs", "state", "density_matrix", lazy=True)
+def lower_array(
     context: LoweringContext, equation: Equation, register: Value, *wire_operands: Value
 ) -> Sequence[Value]:
-    """Probabilities of the outcomes on some wires."""
-    wires = wire_table(equation.params["wires"], wire_operands, context)
-    attributes = {"site": site_attribute(context, "probs", equation)}
-    operands = [as_register(register).materialise(), wires]
-    result = context.type_of(equation.avals_out[0])
-    return [create("quantum.probabilities", [result], operands, attributes).result]
-
-
-@lowers("state", lazy=True)
-def lower_state(context: LoweringContext, equation: Equation, register: Value) -> Sequence[Value]:
-    """All amplitudes."""
-    result = context.type_of(equation.avals_out[0])
-    return [create("quantum.state", [result], [as_register(register).materialise()]).result]
+    """An array that the engine fills; its sizes that are not known now are operands."""
+    name = equation.primitive.name
+    inputs = [as_register(register).materialise()]
+    if name != "state":
+        inputs.append(wire_table(equation.params["wires"], wire_operands, context))
+    aval = equation.avals_out[0]
+    known_or_not = [context.size(size) for size in aval.shape]
+    sizes = [
+        create("arith.index_cast", [integer_type(64)], [size]).result
+        for size in known_or_not
+        if not isinstance(size, int)
+    ]
+    attributes = {"site": site_attribute(context, name, equation)}
+    if name != "density_matrix":
+        segments = [*[1] * len(inputs), len(sizes)]
+        attributes["operandSegmentSizes"] = array_attribute("i32", segments)
+    result = context.type_of(aval)
+    operation = f"quantum.{_ARRAYS[name]}"
+    return [create(operation, [result], [*inputs, *sizes], attributes).result]
 
 
 def _statistic(
@@ -85,6 +89,19 @@ def _statistic(
     inputs = [as_register(register).materialise(), *operands]
     value = create(f"quantum.{name}", [ir.F64Type.get()], inputs, attributes).result
     return [box(value)]
+
+
+def word_tables(
+    equation: Equation, wire_operands: Sequence[Value], context: LoweringContext
+) -> tuple[ir.Value, dict[str, ir.Attribute]]:
+    """Pauli words: the vector of all wires, and where each word starts, and its letters."""
+    words = equation.params["words"]
+    factors = [factor for word in words for factor in word]
+    attributes = {
+        "offsets": array_attribute("i64", [0, *accumulate(len(word) for word in words)]),
+        "paulis": array_attribute("i64", [_PAULI_CODES[pauli] for pauli, _ in factors]),
+    }
+    return wire_table([wire for _, wire in factors], wire_operands, context), attributes
 
 
 def wire_table(

@@ -124,9 +124,15 @@ def site_attribute(context: LoweringContext, construct: str, equation: Equation)
 
 
 @lowers("allocate_qubits", lazy=True)
-def lower_allocate(context: LoweringContext, equation: Equation) -> Sequence[Value]:
-    """A new register; its circuit is marked with the passes that it is to be given."""
-    number = scalar_constant(integer_type(64), equation.params["num_wires"])
+def lower_allocate(
+    context: LoweringContext, equation: Equation, *operands: Value
+) -> Sequence[Value]:
+    """A new register, its number of qubits known or computed; marked with the circuit's passes."""
+    known = equation.params["num_wires"]
+    if known is None:
+        number = unbox(context.value(operands[0]))
+    else:
+        number = scalar_constant(integer_type(64), known)
     attributes = {"site": site_attribute(context, f"QNode {equation.params['qnode']}", equation)}
     if context.circuit_passes:
         attributes["passes"] = ir.ArrayAttr.get([_mark(call) for call in context.circuit_passes])

@@ -37,6 +37,7 @@ from diastase_mlir.lowering import (
     selection,
     sizes,
     sorting,
+    vectors,
     window_gradients,
     windows,
 )
@@ -72,6 +73,7 @@ RULE_MODULES = (
     selection,
     sizes,
     sorting,
+    vectors,
     window_gradients,
     windows,
 )

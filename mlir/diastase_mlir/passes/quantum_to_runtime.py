@@ -189,10 +189,16 @@ def _convert_measure(operation: Any, conversion: Conversion) -> None:
 
 def _convert_pauli_statistic(operation: Any, conversion: Conversion) -> None:
     calls = conversion.calls
+    arguments = [operation.register, *_pauli_tables(operation, calls)]
+    name = operation.OPERATION_NAME.removeprefix("quantum.")
+    operation.value.replace_all_uses_with(calls.call(name, arguments, ir.F64Type.get()))
+
+
+def _pauli_tables(operation: Any, calls: RuntimeCalls) -> list[ir.Value]:
+    """The site, the number of words, coefficients, offsets, letters and wires."""
     offsets = list(ir.DenseI64ArrayAttr(operation.offsets))
     paulis = list(ir.DenseI64ArrayAttr(operation.paulis))
-    arguments = [
-        operation.register,
+    return [
         calls.site(operation),
         calls.integer(len(offsets) - 1),
         calls.array(operation.coefficients),
@@ -200,42 +206,92 @@ def _convert_pauli_statistic(operation: Any, conversion: Conversion) -> None:
         calls.constant_integers(paulis),
         calls.array(operation.wires),
     ]
-    name = operation.OPERATION_NAME.removeprefix("quantum.")
-    operation.value.replace_all_uses_with(calls.call(name, arguments, ir.F64Type.get()))
 
 
 def _convert_matrix_statistic(operation: Any, conversion: Conversion) -> None:
     calls = conversion.calls
-    number = ir.RankedTensorType(operation.wires.type).shape[0]
-    arguments = [
-        operation.register,
-        calls.site(operation),
-        calls.integer(number),
-        calls.array(operation.wires),
-        calls.array(operation.matrix),
-    ]
+    arguments = [*_on_wires(operation, calls), calls.array(operation.matrix)]
     name = operation.OPERATION_NAME.removeprefix("quantum.")
     operation.value.replace_all_uses_with(calls.call(name, arguments, ir.F64Type.get()))
 
 
 def _convert_probabilities(operation: Any, conversion: Conversion) -> None:
     calls = conversion.calls
-    number = ir.RankedTensorType(operation.wires.type).shape[0]
-    head = [operation.register, calls.site(operation), calls.integer(number)]
-    wires = calls.array(operation.wires)
-    _fill_result(operation, "probabilities", [*head, wires], calls)
+    arguments = _on_wires(operation, calls)
+    _fill_result(operation, "probabilities", arguments, calls, list(operation.sizes))
 
 
 def _convert_sample(operation: Any, conversion: Conversion) -> None:
     calls = conversion.calls
-    number = ir.RankedTensorType(operation.wires.type).shape[0]
-    head = [operation.register, calls.site(operation), calls.integer(number)]
-    arguments = [*head, calls.array(operation.wires), operation.shots]
+    arguments = [*_on_wires(operation, calls), operation.shots]
     _fill_result(operation, "sample", arguments, calls, [operation.shots])
 
 
 def _convert_state(operation: Any, conversion: Conversion) -> None:
-    _fill_result(operation, "amplitudes", [operation.register], conversion.calls)
+    arguments, calls = [operation.register], conversion.calls
+    _fill_result(operation, "amplitudes", arguments, calls, list(operation.sizes))
+
+
+def _convert_density_matrix(operation: Any, conversion: Conversion) -> None:
+    calls = conversion.calls
+    _fill_result(operation, "density_matrix", _on_wires(operation, calls), calls)
+
+
+def _convert_copy(operation: Any, conversion: Conversion) -> None:
+    calls = conversion.calls
+    arguments = [operation.register, calls.site(operation)]
+    copy = calls.call("state_copy", arguments, ir.Type.parse("!llvm.ptr"))
+    if ir.BoolAttr(operation.blank).value:
+        calls.call("state_zero", [copy])
+    operation.result.replace_all_uses_with(copy)
+
+
+def _convert_add_scaled(operation: Any, conversion: Conversion) -> None:
+    calls = conversion.calls
+    arguments = [operation.target, operation.source, calls.site(operation)]
+    _change(operation, "state_scale_add", [*arguments, calls.array(operation.factor)], conversion)
+
+
+def _convert_add_pauli_sum(operation: Any, conversion: Conversion) -> None:
+    states = [operation.target, operation.source]
+    tables = _pauli_tables(operation, conversion.calls)
+    _change(operation, "add_pauli_sum", [*states, *tables], conversion)
+
+
+def _convert_inner_product(operation: Any, conversion: Conversion) -> None:
+    calls = conversion.calls
+    buffer, pointer = calls.buffer(operation.value.type)
+    site = calls.site(operation)
+    calls.call("inner_product", [operation.bra, operation.ket, site, pointer])
+    operation.value.replace_all_uses_with(calls.as_tensor(buffer, operation.value.type))
+
+
+def _convert_apply_sparse(operation: Any, conversion: Conversion) -> None:
+    calls = conversion.calls
+    tables = [operation.row_starts, operation.columns, operation.values]
+    arguments = [*_on_wires(operation, calls), *(calls.array(table) for table in tables)]
+    _change(operation, "apply_sparse", arguments, conversion)
+
+
+def _convert_project_on(operation: Any, conversion: Conversion) -> None:
+    calls = conversion.calls
+    arguments = [*_on_wires(operation, calls), calls.array(operation.vector)]
+    _change(operation, "project_on", arguments, conversion)
+
+
+def _on_wires(operation: Any, calls: RuntimeCalls) -> list[ir.Value]:
+    """The register, the site, the number of wires and their table."""
+    number = ir.RankedTensorType(operation.wires.type).shape[0]
+    head = [operation.register, calls.site(operation), calls.integer(number)]
+    return [*head, calls.array(operation.wires)]
+
+
+def _change(
+    operation: Any, function: str, arguments: Sequence[ir.Value], conversion: Conversion
+) -> None:
+    """A call that changes the first of its arguments, which the operation gives."""
+    conversion.calls.call(function, arguments)
+    operation.result.replace_all_uses_with(arguments[0])
 
 
 def _fill_result(
@@ -281,4 +337,11 @@ _RULES: dict[str, Callable[[Any, Conversion], None]] = {
     "quantum.probabilities": _convert_probabilities,
     "quantum.sample": _convert_sample,
     "quantum.state": _convert_state,
+    "quantum.density_matrix": _convert_density_matrix,
+    "quantum.copy": _convert_copy,
+    "quantum.add_scaled": _convert_add_scaled,
+    "quantum.add_pauli_sum": _convert_add_pauli_sum,
+    "quantum.inner_product": _convert_inner_product,
+    "quantum.apply_sparse": _convert_apply_sparse,
+    "quantum.project_on": _convert_project_on,
 }

@@ -153,11 +153,10 @@ def test_a_hamiltonian_is_one_call():
     ("process", "error", "message"),
     [
         (lambda: qml.expval(qml.prod(qml.X(0), qml.Y(0))), UnsupportedObservableError, "complex"),
-        (lambda: qml.expval(qml.exp(qml.X(0), 0.5)), UnsupportedObservableError, "Exp"),
+        (lambda: qml.expval(qml.exp(qml.X(0), 0.5j)), UnsupportedObservableError, "complex"),
+        (lambda: qml.expval(qml.S(0)), UnsupportedObservableError, "is not Hermitian"),
         (lambda: qml.sample(), UnsupportedMeasurementError, "not compiled yet"),
         (lambda: qml.counts(), UnsupportedMeasurementError, "not compiled yet"),
-        (lambda: qml.density_matrix([0]), UnsupportedMeasurementError, "not compiled yet"),
-        (lambda: qml.purity([0]), UnsupportedMeasurementError, "not compiled yet"),
         (lambda: qml.Z(0), UnsupportedReturnError, "Z"),
         (lambda: "text", UnsupportedReturnError, "text"),
     ],

@@ -119,7 +119,25 @@ def test_tables_of_pauli_words(offsets, paulis, message):
 
 def test_probabilities_have_a_number_for_each_outcome():
     body = """
-      %p = "quantum.probabilities"(%r, %v) {site = 0 : i64}
-        : (!quantum.register, tensor<1xi64>) -> tensor<4xf64>
+      %p = "quantum.probabilities"(%r, %v) {{site = 0 : i64,
+        operandSegmentSizes = array<i32: 1, 1, 0>}}
+        : (!quantum.register, tensor<1xi64>) -> tensor<{size}xf64>
     """
-    refused(body, "1 wires have 2 outcomes, not 4")
+    refused(body.format(size=4), "1 wires have 2 outcomes, not 4")
+    refused(body.format(size="?"), "1 sizes of the result are not known")
+
+
+def test_sparse_matrices_and_vectors_fit_their_wires():
+    sparse = """
+      %a = tensor.empty() : tensor<2xi64>
+      %z = tensor.empty() : tensor<2xcomplex<f64>>
+      %p = "quantum.apply_sparse"(%r, %a, %a, %z, %v) {site = 0 : i64} : (!quantum.register,
+        tensor<2xi64>, tensor<2xi64>, tensor<2xcomplex<f64>>, tensor<1xi64>) -> !quantum.register
+    """
+    refused(sparse, "1 wires need tensor<3xi64> as row starts")
+    vector = """
+      %z = tensor.empty() : tensor<4xcomplex<f64>>
+      %p = "quantum.project_on"(%r, %z, %v) {site = 0 : i64}
+        : (!quantum.register, tensor<4xcomplex<f64>>, tensor<1xi64>) -> !quantum.register
+    """
+    refused(vector, "1 wires need tensor<2xcomplex<f64>>")

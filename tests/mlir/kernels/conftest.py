@@ -6,6 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import scipy.sparse
 
 from diastase_mlir.kernels import GATES
 from diastase_mlir.kernels.build import SYMBOL_PREFIX, build_engine
@@ -13,6 +14,7 @@ from diastase_runtime.abi import CallContext
 
 I64, F64, POINTER = ctypes.c_int64, ctypes.c_double, ctypes.c_void_p
 SITE = 7
+Term = tuple[float, str, Sequence[int]]
 
 
 class Register:
@@ -109,20 +111,36 @@ class Register:
         self.call("sample", *arguments)
         return out
 
-    def pauli(self, name: str, terms: Sequence[tuple[float, str, Sequence[int]]]) -> float:
+    def pauli(self, name: str, terms: Sequence[Term]) -> float:
+        return self.call(name, I64(SITE), *self.pauli_tables(terms), result=F64)
+
+    def add_pauli_sum(self, source: "Register", terms: Sequence[Term]) -> None:
+        self.call("add_pauli_sum", POINTER(source.state), I64(SITE), *self.pauli_tables(terms))
+
+    def pauli_tables(self, terms: Sequence[Term]) -> list[object]:
         offsets = np.cumsum([0, *(len(word) for _, word, _ in terms)])
         codes = ["XYZ".index(letter) + 1 for _, word, _ in terms for letter in word]
         wires = [wire for _, _, where in terms for wire in where]
-        return self.call(
-            name,
-            I64(SITE),
+        return [
             I64(len(terms)),
             floats([coefficient for coefficient, _, _ in terms])[1],
             integers(offsets)[1],
             integers(codes)[1],
             integers(wires)[1],
-            result=F64,
-        )
+        ]
+
+    def apply_sparse(self, matrix: scipy.sparse.csr_matrix, wires: Sequence[int]) -> None:
+        starts, columns = integers(matrix.indptr)[1], integers(matrix.indices)[1]
+        arguments = [*integers(wires), starts, columns, complexes(matrix.data)]
+        self.call("apply_sparse", I64(SITE), *arguments)
+
+    def project_on(self, vector: np.ndarray, wires: Sequence[int]) -> None:
+        self.call("project_on", I64(SITE), *integers(wires), complexes(vector))
+
+    def density_matrix(self, wires: Sequence[int]) -> np.ndarray:
+        out = (F64 * (2 * 4 ** len(wires)))(*[np.nan] * (2 * 4 ** len(wires)))
+        self.call("density_matrix", I64(SITE), *integers(wires), out)
+        return np.array(out).view(complex).reshape((2 ** len(wires),) * 2)
 
     def matrix_moment(self, name: str, matrix: np.ndarray, wires: Sequence[int]) -> float:
         return self.call(name, I64(SITE), *integers(wires), complexes(matrix), result=F64)
@@ -136,7 +154,7 @@ class Register:
 
     def scale_add(self, other: "Register", factor: complex) -> None:
         self.call(
-            "state_scale_add", POINTER(other.state), I64(SITE), F64(factor.real), F64(factor.imag)
+            "state_scale_add", POINTER(other.state), I64(SITE), complexes(np.array([factor]))
         )
 
     def inner(self, other: "Register") -> complex:

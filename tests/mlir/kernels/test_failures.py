@@ -5,6 +5,7 @@ from collections.abc import Callable
 
 import numpy as np
 import pytest
+import scipy.sparse
 
 from diastase_mlir.kernels import GATES
 from diastase_runtime.abi import ErrorCode
@@ -68,6 +69,21 @@ BAD_CALLS = {
         lambda s: s.pauli("var_pauli", [(1.0, "XY", [2, 2])]),
         ErrorCode.OVERLAPPING_WIRES,
         [2],
+    ),
+    "sparse": (
+        lambda s: s.apply_sparse(scipy.sparse.eye(4, format="csr"), (2, 2)),
+        ErrorCode.OVERLAPPING_WIRES,
+        [2],
+    ),
+    "projector": (
+        lambda s: s.project_on(np.ones(4), (0, 3)),
+        ErrorCode.WIRE_OUT_OF_RANGE,
+        [3, 3],
+    ),
+    "density matrix": (
+        lambda s: s.density_matrix((0, -1)),
+        ErrorCode.WIRE_OUT_OF_RANGE,
+        [-1, 3],
     ),
     "hermitian": (
         lambda s: s.matrix_moment("expval_matrix", np.eye(4), (1, 9)),

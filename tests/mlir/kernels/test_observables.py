@@ -1,4 +1,4 @@
-"""Expectations, variances, probabilities and inner products against dense linear algebra."""
+"""What is measured, and operators that are no gates, against dense linear algebra."""
 
 import functools
 from collections.abc import Callable, Sequence
@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 import pennylane as qml
 import pytest
+import scipy.sparse
 
 PAULI = {
     "X": np.array([[0, 1], [1, 0]], complex),
@@ -134,3 +135,81 @@ def test_copies_sums_and_inner_products(register: Callable, qubits: int) -> None
     copy.call("state_zero")
     np.testing.assert_array_equal(copy.amplitudes, 0)
     copy.release()
+
+
+def widths(qubits: int, generator: np.random.Generator) -> list[list[int]]:
+    """Wires in any order, one list of each length."""
+    return [
+        [int(wire) for wire in generator.permutation(qubits)[:width]]
+        for width in range(1, qubits + 1)
+    ]
+
+
+def embedded(matrix: np.ndarray, wires: list[int], qubits: int) -> np.ndarray:
+    hermitian, other = matrix + matrix.conj().T, 1j * (matrix - matrix.conj().T)
+    full = [
+        qml.matrix(qml.Hermitian(part, wires=wires), wire_order=range(qubits))
+        for part in (hermitian, other)
+    ]
+    return (full[0] - 1j * full[1]) / 2
+
+
+@pytest.mark.parametrize("qubits", range(1, 7))
+def test_sparse_matrices(register: Callable, qubits: int) -> None:
+    generator = np.random.default_rng(qubits)
+    for wires in widths(qubits, generator):
+        state, vector = prepared(register, qubits)
+        shape = (2 ** len(wires),) * 2
+        matrix = generator.normal(size=shape) * (generator.random(shape) < 0.3) * (1 + 0.5j)
+        state.gate("RX", (0,), 0.4)  # waits
+        rotated = qml.matrix(qml.RX(0.4, 0), wire_order=range(qubits)) @ vector
+        state.apply_sparse(scipy.sparse.csr_matrix(matrix), wires)
+        expected = embedded(matrix, wires, qubits) @ rotated
+        np.testing.assert_allclose(state.amplitudes, expected, atol=1e-13)
+
+
+@pytest.mark.parametrize("qubits", range(1, 7))
+def test_projectors(register: Callable, qubits: int) -> None:
+    generator = np.random.default_rng(qubits)
+    for wires in widths(qubits, generator):
+        state, vector = prepared(register, qubits)
+        onto = generator.normal(size=2 ** len(wires)) + 1j * generator.normal(size=2 ** len(wires))
+        state.project_on(onto, wires)
+        expected = embedded(np.outer(onto, onto.conj()), wires, qubits) @ vector
+        np.testing.assert_allclose(state.amplitudes, expected, atol=1e-12)
+
+
+@pytest.mark.parametrize("qubits", range(1, 7))
+def test_density_matrices(register: Callable, qubits: int) -> None:
+    for wires in widths(qubits, np.random.default_rng(qubits)):
+        state, vector = prepared(register, qubits)
+        expected = qml.math.reduce_statevector(vector, indices=wires)
+        np.testing.assert_allclose(state.density_matrix(wires), expected, atol=1e-13)
+
+
+@pytest.mark.parametrize("qubits", range(1, 7))
+def test_sums_of_words_are_added(register: Callable, qubits: int) -> None:
+    target, start = prepared(register, qubits, seed=1)
+    source, vector = prepared(register, qubits, seed=2)
+    terms = random_terms(np.random.default_rng(qubits), qubits, 7)
+    target.add_pauli_sum(source, terms)
+    for coefficient, word, wires in terms:
+        start = start + coefficient * dense_word(word, wires, qubits) @ vector
+    np.testing.assert_allclose(target.amplitudes, start, atol=1e-12)
+    np.testing.assert_allclose(source.amplitudes, vector, atol=1e-15)
+
+
+@pytest.mark.parametrize("qubits", [1, 2, 4])
+def test_letters_on_one_wire_multiply(register: Callable, qubits: int) -> None:
+    """Every product of four letters on the last wire that is a letter again, up to a sign."""
+    state, vector = prepared(register, qubits)
+    last = qubits - 1
+    for letters in (a + b + c + d for a in "XYZ" for b in "XYZ" for c in "XYZ" for d in "XYZ"):
+        matrix = np.eye(2**qubits)
+        for letter in letters:
+            matrix = matrix @ dense_word(letter, [last], qubits)
+        if not np.allclose(matrix, matrix.conj().T):
+            continue
+        expected = np.vdot(vector, matrix @ vector).real
+        found = state.pauli("expval_pauli", [(1.0, letters, [last] * 4)])
+        assert found == pytest.approx(expected, abs=1e-12)

@@ -56,12 +56,12 @@ def state_zero(context: CallContext, state: State) -> None:
 
 @kernel
 def state_scale_add(
-    context: CallContext, target: State, source: State, site: i64, real: f64, imaginary: f64
+    context: CallContext, target: State, source: State, site: i64, factor: ptr[f64]
 ) -> None:
-    """`target += (real + i imaginary) source`."""
+    """`target += factor source`, the factor as real and imaginary part."""
     if not can_meet(context, target, source, site):
         return
-    a, b = broadcast(real), broadcast(imaginary)
+    a, b = broadcast(factor[0]), broadcast(factor[1])
     for block in range(target.blocks):
         x, y = source.amplitudes[2 * block], source.amplitudes[2 * block + 1]
         target.amplitudes[2 * block] = target.amplitudes[2 * block] + a * x - b * y

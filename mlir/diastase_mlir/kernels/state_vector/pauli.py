@@ -1,9 +1,12 @@
 """Expectation and variance of a sum of Pauli words, in one sweep over the amplitudes.
 
-A word P with the masks x (X or Y stands there) and z (Z or Y) and with y letters Y acts as
-`(P psi)[i] = (-i)^y (-1)^parity(i & z) psi[i ^ x]`. For every block, (O psi) is summed over the
-terms, sorted by x: terms with equal x share the load of the partner block. Signs within a block
-are vectors made once for each term; between blocks they are the parity of the block bits.
+A word P acts as `(P psi)[i] = i^q (-1)^parity(i & z) psi[i ^ x]`: each letter adds itself to the
+masks x (X and Y) and z (Z and Y) and changes the phase. A word may have a wire several times, as
+computed wires may turn out equal; one whose product is i times a word is refused.
+
+For every block, (O psi) is summed over the terms, sorted by x: terms with equal x share the load
+of the partner block. Signs within a block are vectors made once for each term; between blocks they
+are the parity of the block bits.
 """
 
 from diastase_mlir.kernels.language import (
@@ -15,16 +18,20 @@ from diastase_mlir.kernels.language import (
     horizontal_sum,
     i1,
     i64,
+    inline,
     is_null,
     kernel,
+    null,
     ptr,
     shuffle,
     size_of,
+    stack_array,
     static,
     to_float,
     v8,
 )
 from diastase_mlir.kernels.state_vector.failures import OVERLAPPING_WIRES, cannot_run, fail
+from diastase_mlir.kernels.state_vector.linear_algebra import can_meet
 from diastase_mlir.kernels.state_vector.memory import allocate, free
 from diastase_mlir.kernels.state_vector.queue import flush
 from diastase_mlir.kernels.state_vector.records import CallContext, State
@@ -36,7 +43,7 @@ XORS = [[lane ^ mask for lane in range(8)] for mask in range(8)]
 
 
 class Term(Record):
-    """A word with its masks and its coefficient times (-i)^y."""
+    """A word with its masks and its coefficient times i^q."""
 
     x: i64
     z: i64
@@ -58,23 +65,35 @@ def read_term(
     """Set a term from its letters; false after an error."""
     x: i64 = 0
     z: i64 = 0
+    quarter: i64 = 0
     for k in range(count):
         bit = bit_of(context, state, site, wires[k])
         if bit < 0:
             return False
-        if ((x | z) >> bit) & 1 == 1:
-            fail(context, OVERLAPPING_WIRES, site, wires[k], 0)
-            return False
-        if codes[k] != PAULI_Z:
-            x |= 1 << bit
-        if codes[k] != PAULI_X:
-            z |= 1 << bit
-    quarter = count_ones(x & z) & 3
-    signed = coefficient if quarter == 0 or quarter == 3 else -coefficient
+        letter_x = 0 if codes[k] == PAULI_Z else 1
+        letter_z = 0 if codes[k] == PAULI_X else 1
+        # Y is -i ZX; the Z of a letter changes sign when it passes an X to its left.
+        quarter += 3 * letter_x * letter_z + 2 * letter_z * ((x >> bit) & 1)
+        x ^= letter_x << bit
+        z ^= letter_z << bit
+    if (quarter + count_ones(x & z)) & 1 == 1:  # no product of letters, but i times one
+        fail(context, OVERLAPPING_WIRES, site, repeated(count, wires), 0)
+        return False
+    signed = coefficient if quarter & 2 == 0 else -coefficient
     term.x, term.z = x, z
     term.real = signed if quarter & 1 == 0 else 0.0
     term.imaginary = signed if quarter & 1 == 1 else 0.0
     return True
+
+
+@kernel
+def repeated(count: i64, wires: ptr[i64]) -> i64:
+    """Find a wire that occurs twice; there is one."""
+    for k in range(count):
+        for earlier in range(k):
+            if wires[earlier] == wires[k]:
+                return wires[k]
+    return -1
 
 
 @kernel
@@ -122,38 +141,76 @@ def fill_weights(terms: ptr[Term], count: i64, weights: ptr[f64]) -> None:
             weights[16 * k + 8 + lane] = -term.imaginary if odd else term.imaginary
 
 
+@inline
+def apply_terms(
+    state: State, terms: ptr[Term], count: i64, weights: ptr[v8], block: i64, out: ptr[v8]
+) -> None:
+    """Write a block of O psi."""
+    real = broadcast(0.0)
+    imaginary = broadcast(0.0)
+    k: i64 = 0
+    while k < count:
+        x = terms[k].x
+        a = broadcast(0.0)
+        b = broadcast(0.0)
+        while k < count and terms[k].x == x:
+            odd = count_ones(block & (terms[k].z >> 3)) & 1
+            sign = to_float(1 - 2 * odd)
+            a += weights[2 * k] * sign
+            b += weights[2 * k + 1] * sign
+            k += 1
+        partner = 2 * (block ^ (x >> 3))
+        u, w = state.amplitudes[partner], state.amplitudes[partner + 1]
+        for lanes in static(range(1, 8)):
+            if x & LANE_MASK == lanes:
+                u, w = shuffle(u, XORS[lanes]), shuffle(w, XORS[lanes])
+        real += a * u - b * w
+        imaginary += a * w + b * u
+    out[0], out[1] = real, imaginary
+
+
 @kernel
 def sum_moments(
     state: State, terms: ptr[Term], count: i64, weights: ptr[v8], moments: ptr[f64]
 ) -> None:
     """Write <O> and <O O>."""
-    amplitudes = state.amplitudes
     mean = broadcast(0.0)
     square = broadcast(0.0)
+    result = stack_array(v8, 2)
     for block in range(state.blocks):
-        real = broadcast(0.0)
-        imaginary = broadcast(0.0)
-        k: i64 = 0
-        while k < count:
-            x = terms[k].x
-            a = broadcast(0.0)
-            b = broadcast(0.0)
-            while k < count and terms[k].x == x:
-                odd = count_ones(block & (terms[k].z >> 3)) & 1
-                sign = to_float(1 - 2 * odd)
-                a += weights[2 * k] * sign
-                b += weights[2 * k + 1] * sign
-                k += 1
-            partner = 2 * (block ^ (x >> 3))
-            u, w = amplitudes[partner], amplitudes[partner + 1]
-            for lanes in static(range(1, 8)):
-                if x & LANE_MASK == lanes:
-                    u, w = shuffle(u, XORS[lanes]), shuffle(w, XORS[lanes])
-            real += a * u - b * w
-            imaginary += a * w + b * u
-        mean += amplitudes[2 * block] * real + amplitudes[2 * block + 1] * imaginary
+        apply_terms(state, terms, count, weights, block, result)
+        real, imaginary = result[0], result[1]
+        mean += state.amplitudes[2 * block] * real + state.amplitudes[2 * block + 1] * imaginary
         square += real * real + imaginary * imaginary
     moments[0], moments[1] = horizontal_sum(mean), horizontal_sum(square)
+
+
+@kernel
+def read_terms(
+    context: CallContext,
+    state: State,
+    site: i64,
+    count: i64,
+    coefficients: ptr[f64],
+    offsets: ptr[i64],
+    codes: ptr[i64],
+    wires: ptr[i64],
+) -> ptr[f64]:
+    """Memory that holds the weights and then the terms of a sum, or null after an error."""
+    memory = allocate(context, site, count * (16 * 8 + size_of(Term)))
+    if is_null(memory):
+        return memory
+    terms = cast(memory + 16 * count, ptr[Term])
+    for k in range(count):
+        start = offsets[k]
+        length = offsets[k + 1] - start
+        letters, places = codes + start, wires + start
+        if not read_term(context, state, site, terms[k], coefficients[k], length, letters, places):
+            free(memory)
+            return null(ptr[f64])
+    sort_terms(terms, count)
+    fill_weights(terms, count, memory)
+    return memory
 
 
 @kernel
@@ -172,26 +229,37 @@ def pauli_moments(
     moments[0], moments[1] = 0.0, 0.0
     if cannot_run(context, state) or count < 1:
         return
-    memory = allocate(context, site, count * (16 * 8 + size_of(Term)))
+    memory = read_terms(context, state, site, count, coefficients, offsets, codes, wires)
+    if is_null(memory):
+        return
+    flush(state)
+    terms = cast(memory + 16 * count, ptr[Term])
+    sum_moments(state, terms, count, cast(memory, ptr[v8]), moments)
+    free(memory)
+
+
+@kernel
+def add_pauli_sum(
+    context: CallContext,
+    target: State,
+    source: State,
+    site: i64,
+    count: i64,
+    coefficients: ptr[f64],
+    offsets: ptr[i64],
+    codes: ptr[i64],
+    wires: ptr[i64],
+) -> None:
+    """`target += O source` for a sum of words O."""
+    if not can_meet(context, target, source, site) or count < 1:
+        return
+    memory = read_terms(context, source, site, count, coefficients, offsets, codes, wires)
     if is_null(memory):
         return
     terms = cast(memory + 16 * count, ptr[Term])
-    valid: i1 = True
-    for k in range(count):
-        start = offsets[k]
-        valid = valid and read_term(
-            context,
-            state,
-            site,
-            terms[k],
-            coefficients[k],
-            offsets[k + 1] - start,
-            codes + start,
-            wires + start,
-        )
-    if valid:
-        sort_terms(terms, count)
-        fill_weights(terms, count, memory)
-        flush(state)
-        sum_moments(state, terms, count, cast(memory, ptr[v8]), moments)
+    result = stack_array(v8, 2)
+    for block in range(source.blocks):
+        apply_terms(source, terms, count, cast(memory, ptr[v8]), block, result)
+        target.amplitudes[2 * block] = target.amplitudes[2 * block] + result[0]
+        target.amplitudes[2 * block + 1] = target.amplitudes[2 * block + 1] + result[1]
     free(memory)

@@ -1,0 +1,48 @@
+"""Density matrices of some wires, and what is computed from them.
+
+The entropy of some wires of a pure state is that of the others, so it is taken of the smaller part
+where wires and their number are known.
+"""
+
+from collections.abc import Sequence
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+
+from diastase.primitives.measurement import density_matrix_p
+from diastase.tracing.wires import Position, WireMap, split_positions
+
+
+def density_matrix(positions: Sequence[Position], register: Any) -> jax.Array:
+    """The state of some wires, the others traced out."""
+    known, operands = split_positions(positions)
+    return density_matrix_p.bind(register, *operands, wires=known)
+
+
+def purity(positions: Sequence[Position], wires: WireMap, register: Any) -> jax.Array:
+    """The trace of the squared density matrix."""
+    matrix = density_matrix(_smaller(positions, wires), register)
+    return jnp.sum(matrix.real**2 + matrix.imag**2)
+
+
+def entropy(
+    positions: Sequence[Position], log_base: Any, wires: WireMap, register: Any
+) -> jax.Array:
+    """The entropy of some wires' state, in nats or in a base."""
+    part = _smaller(positions, wires)
+    if not part:
+        return jnp.zeros(())
+    weights = jnp.linalg.eigvalsh(density_matrix(part, register))
+    positive = jnp.where(weights > 0, weights, 1.0)
+    nats = -jnp.sum(positive * jnp.log(positive))
+    return nats if log_base is None else nats / jnp.log(log_base)
+
+
+def _smaller(positions: Sequence[Position], wires: WireMap) -> Sequence[Position]:
+    """These wires or all others, whichever are fewer."""
+    number: Any = wires.number
+    if not isinstance(number, int) or not all(isinstance(wire, int) for wire in positions):
+        return positions
+    others = [wire for wire in range(number) if wire not in positions]
+    return others if len(others) < len(positions) else positions
