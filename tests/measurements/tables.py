@@ -2,7 +2,7 @@
 
 An observable is `function(c, w) -> operator`: `c` is a vector of four real numbers, `w` four
 different wires of `WIRES`. Each is built with NumPy values, where it is static, and with tracers.
-`COEFFICIENTS` and `WIRES_TRACED` say for which of the two PennyLane itself cannot build it.
+`NO_EIGENBASIS` are those of which PennyLane gives no probabilities.
 """
 
 from collections.abc import Callable, Mapping
@@ -35,6 +35,12 @@ SPARSE_ALL = scipy.sparse.csr_matrix(ALL * (np.abs(ALL) > 2))
 VECTOR = np.array([0.5, 0.5j, -0.5, 0.5])
 
 
+def _matrix(rows: Any) -> Any:
+    """A matrix of numbers, some of which may be traced."""
+    library = np if all(isinstance(x, int | float | complex) for row in rows for x in row) else jnp
+    return library.stack([library.stack([library.asarray(x) for x in row]) for row in rows])
+
+
 class WithMatrix(qml.operation.Operator):
     """An observable of the user's, with a matrix."""
 
@@ -45,7 +51,7 @@ class WithMatrix(qml.operation.Operator):
     @staticmethod
     def compute_matrix(x: Any) -> Any:  # pyright: ignore
         """Diagonal, and a corner."""
-        return qml.math.stack([[x, 0, 0, 1j], [0, 2 * x, 0, 0], [0, 0, 3, 0], [-1j, 0, 0, 1]])
+        return _matrix([[x, 0, 0, 1j], [0, 2 * x, 0, 0], [0, 0, 3, 0], [-1j, 0, 0, 1]])
 
 
 class WithEigenvalues(qml.operation.Operator):
@@ -84,9 +90,7 @@ OBSERVABLES: Mapping[str, Observable] = {
     "Hermitian on three": lambda c, w: qml.Hermitian(THREE, [w[2], w[0], w[1]]),
     "Hermitian on all": lambda c, w: qml.Hermitian(ALL, [w[2], w[0], w[1], w[3]]),
     "traced Hermitian": lambda c, w: qml.Hermitian(c[0] * TWO, [w[1], w[3]]),
-    "real Hermitian": lambda c, w: qml.Hermitian(
-        qml.math.stack([[c[0], 1.0], [1.0, c[1]]]), w[3]
-    ),
+    "real Hermitian": lambda c, w: qml.Hermitian(_matrix([[c[0], 1.0], [1.0, c[1]]]), w[3]),
     "Projector on a basis state": lambda c, w: qml.Projector([0, 1, 0], [w[0], w[1], w[3]]),
     "Projector on a traced basis state": lambda c, w: qml.Projector(
         (c[:2] > 0).astype(int), [w[0], w[3]]
@@ -112,8 +116,8 @@ OBSERVABLES: Mapping[str, Observable] = {
     "quotient": lambda c, w: qml.X(w[0]) / c[1],
     "Sum": lambda c, w: qml.X(w[0]) + c[0] * qml.Y(w[0]) + qml.Z(w[1]),
     "difference": lambda c, w: qml.X(w[0]) - c[0] * qml.Z(w[1]),
-    "product of sums": lambda c, w: (qml.X(w[0]) + c[0] * qml.Y(w[0])) @ (
-        qml.Z(w[1]) - qml.X(w[2])
+    "product of sums": lambda c, w: (
+        (qml.X(w[0]) + c[0] * qml.Y(w[0])) @ (qml.Z(w[1]) - qml.X(w[2]))
     ),
     "sum of products": lambda c, w: qml.sum(
         qml.prod(qml.X(w[0]), qml.Hadamard(w[1])), c[3] * qml.prod(qml.Z(w[0]), qml.Y(w[3]))
@@ -129,34 +133,44 @@ OBSERVABLES: Mapping[str, Observable] = {
     "Hamiltonian of matrices": lambda c, w: qml.Hamiltonian(
         c[:2], [qml.Hermitian(TWO, [w[0], w[2]]), qml.Projector([1], w[1])]
     ),
-    "scaled Hamiltonian": lambda c, w: c[1]
-    * qml.Hamiltonian([1.0, 2.0], [qml.X(w[0]), qml.Z(w[1])]),
-    "sum of Hamiltonians": lambda c, w: qml.Hamiltonian([c[0]], [qml.X(w[0])])
-    + qml.Hamiltonian([1.0, c[1]], [qml.Z(w[1]), qml.Y(w[2])]),
+    "scaled Hamiltonian": lambda c, w: (
+        c[1] * qml.Hamiltonian([1.0, 2.0], [qml.X(w[0]), qml.Z(w[1])])
+    ),
+    "sum of Hamiltonians": lambda c, w: (
+        qml.Hamiltonian([c[0]], [qml.X(w[0])])
+        + qml.Hamiltonian([1.0, c[1]], [qml.Z(w[1]), qml.Y(w[2])])
+    ),
     "Hamiltonian minus": lambda c, w: qml.Hamiltonian([c[0]], [qml.X(w[0])]) - qml.Z(w[1]),
-    "product of Hamiltonians": lambda c, w: qml.Hamiltonian([c[0], 1], [qml.X(w[0]), qml.Z(w[0])])
-    @ qml.Hamiltonian([2.0, c[1]], [qml.Z(w[1]), qml.Y(w[2])]),
+    "product of Hamiltonians": lambda c, w: (
+        qml.Hamiltonian([c[0], 1], [qml.X(w[0]), qml.Z(w[0])])
+        @ qml.Hamiltonian([2.0, c[1]], [qml.Z(w[1]), qml.Y(w[2])])
+    ),
     "dot": lambda c, w: qml.dot(c[:3], [qml.X(w[0]), qml.Z(w[1]), qml.Hermitian(ONE, w[2])]),
     "dot of words": lambda c, w: qml.dot(
-        c[:2], [qml.X(w[0]), qml.Z(w[1])], pauli=True
+        c[:2], [PauliWord({w[0]: "X"}), PauliWord({w[1]: "Z"})], pauli=True
     ).operation(),
     "shifted": lambda c, w: qml.X(w[0]) + c[0],
     "Hermitian in a product": lambda c, w: qml.Hermitian(THREE, [w[0], w[1], w[2]]) @ qml.Z(w[3]),
-    "Hermitians in a sum": lambda c, w: qml.Hermitian(THREE, [w[0], w[1], w[2]])
-    + c[0] * qml.Hermitian(THREE, [w[3], w[1], w[2]]),
-    "sparse in a sum": lambda c, w: c[0] * qml.SparseHamiltonian(SPARSE, [w[1], w[2]])
-    + qml.X(w[1]),
+    "Hermitians in a sum": lambda c, w: (
+        qml.Hermitian(THREE, [w[0], w[1], w[2]]) + c[0] * qml.Hermitian(THREE, [w[3], w[1], w[2]])
+    ),
+    "sparse in a sum": lambda c, w: (
+        c[0] * qml.SparseHamiltonian(SPARSE, [w[1], w[2]]) + qml.X(w[1])
+    ),
     "sparse in a product": lambda c, w: qml.SparseHamiltonian(SPARSE, [w[1], w[2]]) @ qml.X(w[0]),
-    "projectors in a sum": lambda c, w: qml.Projector([0, 1], [w[1], w[2]])
-    + c[0] * qml.Projector(VECTOR, [w[0], w[2]]),
+    "projectors in a sum": lambda c, w: (
+        qml.Projector([0, 1], [w[1], w[2]]) + c[0] * qml.Projector(VECTOR, [w[0], w[2]])
+    ),
     "nested": lambda c, w: qml.sum(
         qml.s_prod(c[0], qml.prod(qml.sum(qml.X(w[0]), qml.Z(w[1])), qml.Hadamard(w[2]))),
         qml.Hamiltonian([1.0, c[1]], [qml.sum(qml.Y(w[3]), qml.Z(w[3])), qml.Identity(w[0])]),
         qml.prod(qml.X(w[1]), qml.s_prod(-0.5, qml.Projector([1, 0], [w[2], w[3]])), qml.Z(w[0])),
     ),
-    "rotated": lambda c, w: qml.adjoint(qml.exp(qml.Y(w[0]) + qml.X(w[1]), 0.3j))
-    @ qml.Z(w[0])
-    @ qml.exp(qml.Y(w[0]) + qml.X(w[1]), 0.3j),
+    "rotated": lambda c, w: (
+        qml.adjoint(qml.exp(qml.Y(w[0]) + qml.X(w[1]), 0.3j))
+        @ qml.Z(w[0])
+        @ qml.exp(qml.Y(w[0]) + qml.X(w[1]), 0.3j)
+    ),
     "CNOT": lambda c, w: qml.CNOT([w[0], w[1]]),
     "SWAP": lambda c, w: qml.SWAP([w[0], w[1]]),
     "Toffoli": lambda c, w: qml.Toffoli([w[0], w[1], w[3]]),
@@ -166,6 +180,35 @@ OBSERVABLES: Mapping[str, Observable] = {
         WithEigenvalues(wires=[w[0], w[2]]), c[0] * WithMatrix(c[1], wires=[w[0], w[3]])
     ),
 }
+
+NO_EIGENBASIS: Mapping[str, str] = {
+    **dict.fromkeys(
+        (
+            "Hamiltonian",
+            "Hamiltonian of a vector",
+            "Hamiltonian of matrices",
+            "scaled Hamiltonian",
+            "sum of Hamiltonians",
+            "Hamiltonian minus",
+            "product of Hamiltonians",
+        ),
+        "PennyLane has no probabilities of Hamiltonians",
+    ),
+    **dict.fromkeys(
+        (
+            "SparseHamiltonian",
+            "SparseHamiltonian on all",
+            "sparse in a sum",
+            "sparse in a product",
+            "SWAP",
+            "user's matrix",
+            "user's in a sum",
+        ),
+        "PennyLane has no diagonalizing gates",
+    ),
+    "rotated": "PennyLane does not know it to be Hermitian, and takes eigenvectors of no basis",
+}
+"""Why `probs(op=…)` of these is nothing to compare with."""
 
 ON_WIRES: Mapping[str, Measured] = {
     "probs of one wire": lambda c, w: qml.probs(wires=w[0]),
@@ -204,8 +247,3 @@ def prepare(angles: Any) -> None:
             qml.RZ(angles[2 * wire + 1] - layer, wire)
         for wire in range(WIRES):
             qml.CNOT([wire, (wire + 1) % WIRES])
-
-
-def traced(values: np.ndarray) -> Any:
-    """Values as JAX has them inside of a program."""
-    return jnp.asarray(values)

@@ -7,7 +7,7 @@ import jax
 from pennylane import measurements
 
 from diastase.primitives import measurement as primitives
-from diastase.tracing.eigenbases import rotate_to_eigenbasis
+from diastase.tracing.eigenbases import measured_wires, rotate_to_eigenbasis
 from diastase.tracing.expectations import expectation, variance
 from diastase.tracing.factors import Scratch
 from diastase.tracing.quantum_errors import UnsupportedMeasurementError
@@ -57,7 +57,7 @@ def _probabilities_of(observable: Any, scope: CircuitScope) -> jax.Array:
     """Of an observable's eigenvalues: in its eigenbasis, on a copy of the register."""
     scratch = Scratch(scope.wires, scope.register)
     rotate_to_eigenbasis(observable, scratch)
-    positions = scope.wires.positions(observable.wires, "probs")
+    positions = measured_wires(observable, scope.wires)
     result = _probabilities_on(positions, scratch.register)
     scratch.release()
     return result

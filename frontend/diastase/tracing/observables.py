@@ -57,8 +57,8 @@ _PAULIS: dict[type, str] = {qml.PauliX: "X", qml.PauliY: "Y", qml.PauliZ: "Z"}
 
 _HADAMARD = np.array([[1, 1], [1, -1]], dtype=complex) * np.sqrt(0.5)
 
-DATA_DEPENDENT = (jax.errors.JAXTypeError, jax.errors.JAXIndexError)
-"""What JAX raises where PennyLane looks at a traced value."""
+DATA_DEPENDENT = (jax.errors.JAXTypeError, jax.errors.JAXIndexError, ValueError)
+"""What JAX, or PennyLane by a `ValueError`, raises where PennyLane looks at a traced value."""
 
 
 @dataclass(frozen=True)

@@ -47,20 +47,34 @@ class PauliSum:
 
 
 def word_of(term: Term) -> Term:
-    """The same word with each wire once, as far as wires are known."""
+    """The same word with each wire once, as far as wires are known.
+
+    A letter passes those on other wires only; a traced wire may be any.
+    """
     phase = term.phase
     letters: list[Any] = []
     for factor in term.factors:
-        same = [k for k, other in enumerate(letters) if is_same_wire(other.wire, factor.wires[0])]
-        if not same:
+        place = _place_to_merge(letters, factor)
+        if place is None:
             letters.append(factor)
             continue
-        before = letters.pop(same[0])
+        before = letters.pop(place)
         if before != factor:
             turn, letter = _PRODUCTS[before.letter, factor.letter]
             phase = phase * turn
-            letters.insert(same[0], Pauli(letter, before.wire))
+            letters.insert(place, Pauli(letter, before.wire))
     return Term(term.coefficient, tuple(letters), phase)
+
+
+def _place_to_merge(letters: Sequence[Any], letter: Any) -> int | None:
+    """Where the last letter on the same wire stands, if all behind it are on other wires."""
+    for place in range(len(letters) - 1, -1, -1):
+        other = letters[place]
+        if is_same_wire(other.wire, letter.wire):
+            return place
+        if not (isinstance(other.wire, int) and isinstance(letter.wire, int)):
+            return None
+    return None
 
 
 def in_letters(term: Term) -> list[Term] | None:
@@ -118,11 +132,17 @@ def collected(terms: Sequence[Term], observable: str) -> PauliSum:
     words: dict[_Key, Term] = {}
     found: dict[_Key, list[Term]] = {}
     for term in terms:
-        key = tuple(sorted((_wire_key(factor.wires[0]), factor.letter) for factor in term.factors))
+        key = _key(term)
         words.setdefault(key, term)
         found.setdefault(key, []).append(term)
     sums = [_real_sum(equal, observable) for equal in found.values()]
     return PauliSum(_vector(sums), tuple(term.factors for term in words.values()))
+
+
+def _key(term: Term) -> _Key:
+    letters = [(_wire_key(factor.wires[0]), factor.letter) for factor in term.factors]
+    known = all(isinstance(factor.wires[0], int) for factor in term.factors)
+    return tuple(sorted(letters)) if known else tuple(letters)
 
 
 def _wire_key(wire: Position) -> tuple[bool, int]:

@@ -21,6 +21,7 @@ from diastase.tracing.pennylane import (
     label_traced_wires,
     refuse_outcomes_as_numbers,
     refuse_unrecorded,
+    take_traced_numbers,
 )
 from diastase.tracing.qnode_results import classical_result
 from diastase.tracing.qnode_settings import QNodeSettings, resolve_settings
@@ -82,3 +83,4 @@ def take_over_qnodes() -> None:
     refuse_unrecorded(is_tracing)
     refuse_outcomes_as_numbers(is_tracing, refuse_number)
     label_traced_wires(is_tracing)
+    take_traced_numbers()

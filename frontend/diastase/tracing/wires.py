@@ -18,6 +18,8 @@ from jax.core import Tracer
 
 from diastase.tracing.pennylane import is_traced_wire, unwrapped
 from diastase.tracing.quantum_errors import UnknownWireError, UnknownWiresError, WireTypeError
+from diastase.tracing.same_values import SameValues
+from diastase_mlir.jax_internals import is_recorded, is_recorded_variable
 from diastase_runtime.errors import InternalError, OverlappingWiresError, WireOutOfRangeError
 
 Position = int | jax.Array
@@ -35,6 +37,9 @@ class WireMap:
     _traced: str | None = None
     """An operation with a traced wire, seen on a device without wires."""
     _fixed: bool = False
+    _values: SameValues = field(default_factory=SameValues)
+    _tracers: dict[Any, jax.Array] = field(default_factory=dict)
+    """The first of the tracers that are known to be one value; by its variable."""
 
     def positions(self, labels: Iterable[Any], construct: str) -> tuple[Position, ...]:
         """Where these wires are; refuses unknown ones and static overlaps."""
@@ -119,7 +124,13 @@ class WireMap:
         elif not self._numbered:
             reason = f"a traced wire needs a device with the wires 0, 1, 2, …, not {self.labels}"
             raise WireTypeError(operation=construct, reason=reason)
-        return as_dtype(label, jnp.int64)
+        return as_dtype(self._first(label), jnp.int64)
+
+    def _first(self, label: Any) -> jax.Array:
+        """One tracer for wires computed alike: `w[0]`, written twice, is two tracers."""
+        if not is_recorded(label) or not is_recorded_variable(label):
+            return label
+        return self._tracers.setdefault(self._values.representative(label), label)
 
 
 def as_dtype(value: jax.Array, dtype: Any) -> jax.Array:

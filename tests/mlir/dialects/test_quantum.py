@@ -119,12 +119,19 @@ def test_tables_of_pauli_words(offsets, paulis, message):
 
 def test_probabilities_have_a_number_for_each_outcome():
     body = """
-      %p = "quantum.probabilities"(%r, %v) {{site = 0 : i64,
-        operandSegmentSizes = array<i32: 1, 1, 0>}}
-        : (!quantum.register, tensor<1xi64>) -> tensor<{size}xf64>
+      %p = "quantum.probabilities"(%r, %v) {site = 0 : i64,
+        operandSegmentSizes = array<i32: 1, 1, 0>}
+        : (!quantum.register, tensor<1xi64>) -> tensor<4xf64>
     """
-    refused(body.format(size=4), "1 wires have 2 outcomes, not 4")
-    refused(body.format(size="?"), "1 sizes of the result are not known")
+    refused(body, "1 wires have 2 outcomes, not 4")
+
+
+def test_unknown_sizes_are_operands():
+    body = """
+      %p = "quantum.state"(%r) {site = 0 : i64, operandSegmentSizes = array<i32: 1, 0>}
+        : (!quantum.register) -> tensor<?xcomplex<f64>>
+    """
+    refused(body, "1 sizes of the result are not known")
 
 
 def test_sparse_matrices_and_vectors_fit_their_wires():

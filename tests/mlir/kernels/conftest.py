@@ -153,9 +153,7 @@ class Register:
         return other
 
     def scale_add(self, other: "Register", factor: complex) -> None:
-        self.call(
-            "state_scale_add", POINTER(other.state), I64(SITE), complexes(np.array([factor]))
-        )
+        self.call("state_scale_add", POINTER(other.state), I64(SITE), complexes(np.array([factor])))
 
     def inner(self, other: "Register") -> complex:
         out = (F64 * 2)(np.nan, np.nan)

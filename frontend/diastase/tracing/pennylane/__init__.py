@@ -4,6 +4,7 @@
 - `queues`: `CircuitQueue`, in which we record: it knows for each operator where it was applied,
   and in which JAX trace, and it tells when PennyLane takes an operator back.
 - `operators`: what PennyLane itself makes of `adjoint` and `ctrl`; operators in messages.
+- `arithmetic`: observables times, and plus, traced numbers.
 - `arguments`: operators among arguments and results.
 - `compilers`: diastase as one of PennyLane's compilers.
 - `wires`: traced wires as labels that PennyLane can handle.
@@ -15,6 +16,7 @@ eager PennyLane is never disturbed, in this thread or another.
 
 from diastase.tracing.pennylane import former_jax
 from diastase.tracing.pennylane.arguments import withdraw_operators, without_operators
+from diastase.tracing.pennylane.arithmetic import take_traced_numbers
 from diastase.tracing.pennylane.compilers import register_compiler
 from diastase.tracing.pennylane.operators import (
     describe,
@@ -67,6 +69,7 @@ __all__ = [
     "register_compiler",
     "run_as_qnode",
     "shots_of_call",
+    "take_traced_numbers",
     "unflatten_object",
     "unwrapped",
     "withdraw_operators",

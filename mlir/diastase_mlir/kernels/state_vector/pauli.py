@@ -2,7 +2,7 @@
 
 A word P acts as `(P psi)[i] = i^q (-1)^parity(i & z) psi[i ^ x]`: each letter adds itself to the
 masks x (X and Y) and z (Z and Y) and changes the phase. A word may have a wire several times, as
-computed wires may turn out equal; one whose product is i times a word is refused.
+computed wires may turn out equal. Its product may be i times a word; the sum of these must vanish.
 
 For every block, (O psi) is summed over the terms, sorted by x: terms with equal x share the load
 of the partner block. Signs within a block are vectors made once for each term; between blocks they
@@ -39,6 +39,8 @@ from diastase_mlir.kernels.state_vector.sweeps import LANE_MASK
 from diastase_mlir.kernels.state_vector.wires import bit_of
 
 PAULI_X, PAULI_Y, PAULI_Z = 1, 2, 3
+ROUNDING = 1e-12
+"""Sums of numbers of magnitude 1 that are smaller than this are zero."""
 XORS = [[lane ^ mask for lane in range(8)] for mask in range(8)]
 
 
@@ -76,14 +78,35 @@ def read_term(
         quarter += 3 * letter_x * letter_z + 2 * letter_z * ((x >> bit) & 1)
         x ^= letter_x << bit
         z ^= letter_z << bit
-    if (quarter + count_ones(x & z)) & 1 == 1:  # no product of letters, but i times one
-        fail(context, OVERLAPPING_WIRES, site, repeated(count, wires), 0)
-        return False
     signed = coefficient if quarter & 2 == 0 else -coefficient
     term.x, term.z = x, z
     term.real = signed if quarter & 1 == 0 else 0.0
     term.imaginary = signed if quarter & 1 == 1 else 0.0
     return True
+
+
+@inline
+def is_turned(term: Term) -> i1:
+    """Whether a word is not Hermitian, but i times a Hermitian one."""
+    has_imaginary = 0 if term.imaginary == 0.0 else 1
+    return (has_imaginary + count_ones(term.x & term.z)) & 1 == 1 and (
+        term.real != 0.0 or term.imaginary != 0.0
+    )
+
+
+@kernel
+def is_hermitian_with(terms: ptr[Term], count: i64, k: i64) -> i1:
+    """Whether the words that are i times the letters of word `k` add up to nothing."""
+    total: f64 = 0.0
+    size: f64 = 0.0
+    for other in range(count):
+        same = terms[other].x == terms[k].x and terms[other].z == terms[k].z
+        if same and is_turned(terms[other]):
+            part = terms[other].real + terms[other].imaginary  # one of them is zero
+            total += part
+            size += part if part > 0.0 else -part
+    magnitude = total if total > 0.0 else -total
+    return magnitude <= ROUNDING * size
 
 
 @kernel
@@ -206,6 +229,13 @@ def read_terms(
         length = offsets[k + 1] - start
         letters, places = codes + start, wires + start
         if not read_term(context, state, site, terms[k], coefficients[k], length, letters, places):
+            free(memory)
+            return null(ptr[f64])
+    for k in range(count):
+        if is_turned(terms[k]) and not is_hermitian_with(terms, count, k):
+            start = offsets[k]
+            wire = repeated(offsets[k + 1] - start, wires + start)
+            fail(context, OVERLAPPING_WIRES, site, wire, 0)
             free(memory)
             return null(ptr[f64])
     sort_terms(terms, count)

@@ -1,0 +1,109 @@
+"""Arithmetic of observables with traced numbers, where PennyLane's own takes known ones only.
+
+`x * H`, `H + G`, `H - G` of Hamiltonians with traced coefficients, `x * SparseHamiltonian`,
+`observable + x`, and Hamiltonians with known and traced coefficients. Each hook asks first whether
+a number is traced; all else is PennyLane's.
+
+While a circuit is recorded, the operands leave it, as those of other sums and products do;
+PennyLane forgets a Hamiltonian that is multiplied by a number, or to which something is added.
+"""
+
+from collections.abc import Callable
+from functools import wraps
+from typing import Any
+
+import jax.numpy as jnp
+import pennylane as qml
+from jax.core import Tracer
+from pennylane import ops
+
+from diastase.tracing.regions import current_scope
+
+Method = Callable[[Any, Any], Any]
+
+
+def take_traced_numbers() -> None:
+    """Set the hooks; called once."""
+    combination: Any = ops.LinearCombination
+    _replace(combination, ("__mul__", "__rmul__"), _scaled_combination)
+    _replace(combination, ("__add__", "__radd__"), _sum)
+    _replace(combination, ("__matmul__",), _product)
+    _replace(qml.SparseHamiltonian, ("__mul__", "__rmul__"), _scaled)
+    _replace(qml.operation.Operator, ("__add__", "__radd__"), _shifted)
+    _take_mixed_coefficients(combination)
+
+
+def _replace(kind: Any, names: tuple[str, ...], rule: Method) -> None:
+    original = getattr(kind, names[0])
+
+    def method(self: Any, other: Any) -> Any:
+        result = rule(self, other)
+        if result is NotImplemented:
+            result = original(self, other)
+        if result is not NotImplemented and current_scope() is not None:
+            for operand in (self, other):
+                if isinstance(operand, qml.operation.Operator) and operand is not result:
+                    qml.QueuingManager.remove(operand)
+        return result
+
+    method.__doc__ = original.__doc__
+    for name in names:
+        setattr(kind, name, method)
+
+
+def _take_mixed_coefficients(combination: Any) -> None:
+    original = combination.__init__
+
+    @wraps(original)
+    def initialise(self: Any, coeffs: Any, *args: Any, **kwargs: Any) -> None:
+        is_list = isinstance(coeffs, list | tuple)
+        if is_list and any(isinstance(coefficient, Tracer) for coefficient in coeffs):
+            coeffs = jnp.stack([jnp.asarray(coefficient) for coefficient in coeffs])
+        original(self, coeffs, *args, **kwargs)
+
+    combination.__init__ = initialise
+
+
+def _scaled_combination(hamiltonian: Any, number: Any) -> Any:
+    if not _is_traced(number):
+        return NotImplemented
+    coefficients = jnp.stack([jnp.asarray(coefficient) for coefficient in hamiltonian.coeffs])
+    return ops.LinearCombination(number * coefficients, hamiltonian.ops)
+
+
+def _sum(hamiltonian: Any, other: Any) -> Any:
+    both = [each for each in (hamiltonian, other) if isinstance(each, ops.LinearCombination)]
+    if not isinstance(other, qml.operation.Operator) or not any(map(_has_traced, both)):
+        return NotImplemented
+    return qml.sum(hamiltonian, other)
+
+
+def _product(hamiltonian: Any, other: Any) -> Any:
+    """Also of Hamiltonians that share wires, which PennyLane does not multiply out."""
+    if not isinstance(other, ops.LinearCombination):
+        return NotImplemented
+    if not _has_traced(hamiltonian) and not _has_traced(other):
+        return NotImplemented
+    return qml.prod(hamiltonian, other)
+
+
+def _scaled(observable: Any, number: Any) -> Any:
+    return qml.s_prod(number, observable) if _is_traced(number) else NotImplemented
+
+
+def _shifted(observable: Any, number: Any) -> Any:
+    if not _is_traced(number):
+        return NotImplemented
+    identity = qml.Identity(observable.wires)
+    return qml.sum(observable, qml.s_prod(number, identity))
+
+
+def _has_traced(hamiltonian: Any) -> bool:
+    coefficients = hamiltonian.coeffs
+    if isinstance(coefficients, Tracer):
+        return True
+    return any(isinstance(coefficient, Tracer) for coefficient in coefficients)
+
+
+def _is_traced(number: Any) -> bool:
+    return isinstance(number, Tracer) and number.ndim == 0
