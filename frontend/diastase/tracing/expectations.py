@@ -68,10 +68,10 @@ def _words_statistic(words: PauliSum, register: Any, primitive: Any) -> jax.Arra
 
 def word_parameters(words: PauliSum) -> tuple[tuple[PauliWord, ...], Sequence[Any]]:
     """Words as primitives take them, and their traced wires."""
-    wires = [letter.wire for word in words.words for letter in word]
+    wires = [wire for word in words.words for _, wire in word]
     known, operands = split_positions(wires)
     remaining = iter(known)
     parameters = tuple(
-        tuple((letter.letter, next(remaining)) for letter in word) for word in words.words
+        tuple((letter, next(remaining)) for letter, _ in word) for word in words.words
     )
     return parameters, operands

@@ -120,7 +120,7 @@ def _linear_combination(observable: Any, wires: WireMap) -> PauliSum | None:
     factors = np.array([complex(word.scale).real for word in words])
     vector = as_dtype(coefficients, jnp.float64)
     scaled = vector if np.all(factors == 1) else vector * factors
-    return PauliSum(scaled, tuple(word.factors for word in words))
+    return PauliSum.of(scaled, words)
 
 
 def terms_of(observable: Any, wires: WireMap) -> list[Term]:

@@ -43,7 +43,16 @@ class PauliSum:
     """Coefficients as one vector, and their words."""
 
     coefficients: Any
-    words: tuple[tuple[Pauli, ...], ...]
+    words: tuple[tuple[tuple[str, Position], ...], ...]
+    """Letters with their wires."""
+
+    @staticmethod
+    def of(coefficients: Any, terms: Sequence[Term]) -> "PauliSum":
+        """Of the letters of these terms."""
+        words = [
+            [(factor.letter, factor.wire) for factor in word_of(term).factors] for term in terms
+        ]
+        return PauliSum(coefficients, tuple(map(tuple, words)))
 
 
 def word_of(term: Term) -> Term:
@@ -136,7 +145,7 @@ def collected(terms: Sequence[Term], observable: str) -> PauliSum:
         words.setdefault(key, term)
         found.setdefault(key, []).append(term)
     sums = [_real_sum(equal, observable) for equal in found.values()]
-    return PauliSum(_vector(sums), tuple(term.factors for term in words.values()))
+    return PauliSum.of(_vector(sums), list(words.values()))
 
 
 def _key(term: Term) -> _Key:

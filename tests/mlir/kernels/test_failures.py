@@ -169,4 +169,4 @@ def test_an_unknown_code_is_an_error(register: Callable) -> None:
 def test_states_of_different_size_do_not_meet(register: Callable) -> None:
     first, second = register(2), register(3)
     assert first.inner(second) == 0
-    assert first.error == (ErrorCode.SIZE_MISMATCH, -1, [3, 2, 0, 0])
+    assert first.error == (ErrorCode.SIZE_MISMATCH, 7, [3, 2, 0, 0])
