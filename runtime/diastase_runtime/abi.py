@@ -22,7 +22,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Literal
 
-ABI_VERSION = 2
+ABI_VERSION = 3
 """Part of every cache key; raised by one with every change of this file's meaning."""
 
 ENTRY_FUNCTION = "diastase_entry"
@@ -175,10 +175,13 @@ class CallContext(ctypes.Structure):
         ("counter", ctypes.c_uint64),
         # The quantum states that are alive, a linked list: an abandoned call leaves them.
         ("states", ctypes.c_void_p),
+        # The outcome scripts that are alive, another one.
+        ("scripts", ctypes.c_void_p),
     )
     code: int
     site: int
     seed: int
     counter: int
     states: int | None
+    scripts: int | None
     detail: "ctypes.Array[ctypes.c_int64]"

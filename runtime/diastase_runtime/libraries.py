@@ -4,6 +4,7 @@ import ctypes
 import importlib
 import shutil
 import tempfile
+from collections.abc import Callable
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -47,11 +48,16 @@ def symbol_address(imported: Import, artifact: Artifact) -> int:
 
 
 def release_states(context: CallContext, artifact: Artifact) -> None:
-    """Release the quantum states that a call has left; the engine unlinks each one."""
-    address = symbol_address(Import("engine", "state_release"), artifact)
-    release = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p)(address)
+    """Release the states and scripts that a call has left; the engine unlinks each one."""
     while context.states:
-        release(ctypes.addressof(context), context.states)
+        _releaser("state_release", artifact)(ctypes.addressof(context), context.states)
+    while context.scripts:
+        _releaser("script_end", artifact)(ctypes.addressof(context), context.scripts)
+
+
+def _releaser(name: str, artifact: Artifact) -> Callable[[int, int], None]:
+    address = symbol_address(Import("engine", name), artifact)
+    return ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p)(address)
 
 
 def _engine_symbol(library: Path, name: str) -> int:

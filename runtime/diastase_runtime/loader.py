@@ -34,7 +34,7 @@ from diastase_runtime.memref import (
 
 HostFunction = Callable[..., Sequence[np.ndarray]]
 
-_pack_context = struct.Struct("=6qQ2q").pack_into
+_pack_context = struct.Struct("=6qQ3q").pack_into
 _SEED_MASK = 2**64 - 1
 
 
@@ -64,7 +64,7 @@ class Executable:
         """Run the program on numpy arrays of exactly the compiled dtypes and ranks."""
         frame = self._frames.pop() if self._frames else Frame(self._layout)
         memory = frame.memory
-        _pack_context(memory, 0, 0, 0, 0, 0, 0, 0, seed & _SEED_MASK, 0, 0)
+        _pack_context(memory, 0, 0, 0, 0, 0, 0, 0, seed & _SEED_MASK, 0, 0, 0)
         kept = self._write_arguments(frame, arguments)
         self._entry(*frame.pointers)
         del kept
@@ -118,7 +118,7 @@ class Executable:
         abandoned = frame.context.detail[3]
         for pointer in () if abandoned else {words[first] for first in self._first_words}:
             free(pointer)
-        if frame.context.states:
+        if frame.context.states or frame.context.scripts:
             release_states(frame.context, self.artifact)
         error = exception_of(
             frame.context, self.artifact.sites, self._errors, frame.address, self.artifact.name

@@ -13,7 +13,7 @@ operand, so the order of equations is all that orders them.
 from typing import Any
 
 import numpy as np
-from jax.core import ShapedArray
+from jax.core import AbstractValue, ShapedArray
 
 from diastase.primitives.define import define_primitive
 from diastase.primitives.quantum import INSIDE_A_QNODE, Wires
@@ -47,3 +47,98 @@ sample_p = define_primitive(
     missing_rules=INSIDE_A_QNODE,
 )
 """`register, *wires -> i64[shots]`: packed outcomes; `shots` is a number or a dimension."""
+
+
+def _script_abstract_eval(*, mode: str) -> ShapedArray:
+    return _SCRIPT
+
+
+def _next_run_abstract_eval(script: Any) -> tuple[ShapedArray, set[Any]]:
+    return _FLAG, {SizeCheckEffect()}
+
+
+def _flag_abstract_eval(script: Any) -> ShapedArray:
+    return _FLAG
+
+
+def _weight_abstract_eval(script: Any) -> ShapedArray:
+    return ShapedArray((), np.dtype(np.float64))
+
+
+def _nothing_abstract_eval(*operands: Any) -> tuple[list[Any], set[Any]]:
+    return [], {SizeCheckEffect()}
+
+
+def _follow_abstract_eval(register: Any, script: Any) -> AbstractValue:
+    return register
+
+
+_SCRIPT = ShapedArray((), np.dtype(np.int64))
+_FLAG = ShapedArray((), np.dtype(np.bool_))
+_ONLY_OUTCOMES = dict.fromkeys(
+    ("jvp", "transpose", "vmap"), "it belongs to a QNode, which is transformed as a whole"
+)
+
+outcome_script_p = define_primitive(
+    "outcome_script",
+    construct="a mid-circuit measurement",
+    abstract_eval=_script_abstract_eval,
+    multiple_results=False,
+    missing_rules=_ONLY_OUTCOMES,
+)
+"""`-> script`: a new one. `mode` is `shots` or `tree`; see the engine's `outcome_scripts`."""
+
+next_run_p = define_primitive(
+    "next_run",
+    construct="a mid-circuit measurement",
+    abstract_eval=_next_run_abstract_eval,
+    has_effects=True,
+    multiple_results=False,
+    missing_rules=_ONLY_OUTCOMES,
+)
+"""`script -> whether there is one`: prepare the next run of the body."""
+
+run_weight_p = define_primitive(
+    "run_weight",
+    construct="a mid-circuit measurement",
+    abstract_eval=_weight_abstract_eval,
+    multiple_results=False,
+    missing_rules=_ONLY_OUTCOMES,
+)
+"""`script -> f64`: the probability of the outcomes of the last run."""
+
+run_is_valid_p = define_primitive(
+    "run_is_valid",
+    construct="a mid-circuit measurement",
+    abstract_eval=_flag_abstract_eval,
+    multiple_results=False,
+    missing_rules=_ONLY_OUTCOMES,
+)
+"""`script -> bool`: whether the last run found all outcomes that were postselected."""
+
+require_weight_p = define_primitive(
+    "require_weight",
+    construct="a mid-circuit measurement",
+    abstract_eval=_nothing_abstract_eval,
+    has_effects=True,
+    missing_rules=_ONLY_OUTCOMES,
+)
+"""`script, weight of all runs ->`: an error where it is zero."""
+
+end_script_p = define_primitive(
+    "end_script",
+    construct="a mid-circuit measurement",
+    abstract_eval=_nothing_abstract_eval,
+    has_effects=True,
+    missing_rules=_ONLY_OUTCOMES,
+)
+"""`script ->`: the end of its life."""
+
+follow_script_p = define_primitive(
+    "follow_script",
+    construct="a mid-circuit measurement",
+    abstract_eval=_follow_abstract_eval,
+    multiple_results=False,
+    missing_rules=INSIDE_A_QNODE,
+)
+"""`register, script -> register`: its measurements find their outcomes in the script."""

@@ -14,11 +14,13 @@ from dataclasses import dataclass
 from typing import Any
 
 import jax
+import numpy as np
 from jax.extend.core import ClosedJaxpr
 from pennylane.measurements import MeasurementProcess
 from pennylane.queuing import AnnotatedQueue
 
 from diastase.primitives.quantum import allocate_p, qnode_p, release_p
+from diastase.primitives.sampling import follow_script_p
 from diastase.tracing.circuit_passes import passes_parameter
 from diastase.tracing.measurements import process_name
 from diastase.tracing.pennylane import is_quantum_object
@@ -44,6 +46,10 @@ Finish = Callable[[Sequence[Any], CircuitScope], Sequence[Any]]
 """From the leaves of what the quantum function returned, and its circuit, to the body's results."""
 
 
+NO_SCRIPT = np.int64(0)
+_SCRIPT = jax.core.ShapedArray((), np.dtype(np.int64))
+
+
 @dataclass(frozen=True)
 class QNodeCall:
     """One call of a QNode."""
@@ -65,26 +71,37 @@ class TracedCircuit:
     tree: Any
     """The structure of what the quantum function returned."""
     circuit: Circuit
+    takes_script: bool
 
-    def run(self) -> list[Any]:
+    def run(self, script: Any = NO_SCRIPT) -> list[Any]:
         """Record one run; the body's results."""
+        operands = [script] if self.takes_script else []
         return qnode_p.bind(
-            *self.captured, jaxpr=self.jaxpr, name=self.settings.qnode,
+            *self.captured, *operands, jaxpr=self.jaxpr, name=self.settings.qnode,
             num_wires=self.num_wires, device=self.settings.device.name,
             **passes_parameter(self.settings.passes),
         )  # fmt: skip
 
 
-def trace_circuit(call: QNodeCall, finish: Finish) -> TracedCircuit:
-    """Trace the body of a call; `finish` measures."""
+def trace_circuit(call: QNodeCall, finish: Finish, takes_script: bool = False) -> TracedCircuit:
+    """Trace the body of a call; `finish` measures.
+
+    `takes_script`: measurements in the middle find their outcomes in a script, an operand of the
+    body (`primitives.sampling`).
+    """
     name, labels = call.settings.qnode, call.settings.device.wires
     circuit = Circuit(name, WireMap(name, None if labels is None else tuple(labels)))
     trees: list[Any] = []
+    followed: list[tuple[Any, Any]] = []
     source = current_source_info()
 
-    def body() -> Sequence[Any]:
+    def body(*operands: Any) -> Sequence[Any]:
         with source_context(source):
-            scope = CircuitScope(circuit, allocate_p.bind(num_wires=0, qnode=name), True)
+            register = allocate_p.bind(num_wires=0, qnode=name)
+            for script in operands:
+                followed.append((register, follow_script_p.bind(register, script)))
+                register = followed[-1][1]
+            scope = CircuitScope(circuit, register, True)
         with scope.recording():
             returned = call.function(*call.args, **call.kwargs)
             scope.finish()
@@ -98,18 +115,16 @@ def trace_circuit(call: QNodeCall, finish: Finish) -> TracedCircuit:
             release_p.bind(scope.register)
         return results
 
-    jaxpr, captured = trace_to_jaxpr(body, [], name)
+    jaxpr, captured = trace_to_jaxpr(body, [_SCRIPT] * takes_script, name)
     number = circuit.wires.number
     if number > LARGEST_REGISTER:
         raise TooManyQubitsError(construct=f"QNode {name}", number=number, span=user_span())
-    jaxpr = _with_size(without_taken_back(jaxpr, _extents(circuit)), number)
-    return TracedCircuit(call.settings, jaxpr, tuple(captured), number, trees[0], circuit)
-
-
-def _extents(circuit: Circuit) -> list[tuple[Any, Any]]:
-    return [
-        (tracer_variable(before), tracer_variable(after)) for before, after in circuit.taken_back
-    ]
+    deleted = [*([] if circuit.measures else followed), *circuit.taken_back]
+    extents = [(tracer_variable(before), tracer_variable(after)) for before, after in deleted]
+    jaxpr = _with_size(without_taken_back(jaxpr, extents), number)
+    return TracedCircuit(
+        call.settings, jaxpr, tuple(captured), number, trees[0], circuit, takes_script
+    )
 
 
 def _name_wires(leaves: Sequence[Any], scope: CircuitScope) -> None:

@@ -4,7 +4,7 @@ Each way gets a `QNodeCall`, traces the body (`circuits`), and gives results of 
 the quantum function returned.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import jax
@@ -27,6 +27,8 @@ from diastase.tracing.qnode_results import classical_result
 from diastase.tracing.qnode_settings import QNodeSettings, resolve_settings
 from diastase.tracing.quantum_errors import UnsupportedQNodeError
 from diastase.tracing.quantum_scope import CircuitScope
+from diastase.tracing.sampling.averages import call_averaged
+from diastase.tracing.sampling.outcomes import outcome_statistic
 from diastase.tracing.sampling.runs import call_with_shots
 from diastase.tracing.trace import is_tracing
 from diastase_mlir import user_span
@@ -42,8 +44,15 @@ def call_qnode(qnode: qml.QNode, args: tuple[Any, ...], kwargs: dict[str, Any]) 
         return call_on_device(qnode, settings, args, kwargs)
     _refuse_unsupported(settings)
     call = QNodeCall(qnode.func, settings, args, kwargs)
-    run = _call_analytic if settings.is_analytic else call_with_shots
-    return broadcast(lambda: run(call))
+    return broadcast(lambda: _way_to_run(settings)(call))
+
+
+def _way_to_run(settings: QNodeSettings) -> Callable[[QNodeCall], Any]:
+    if not settings.is_analytic:
+        return call_with_shots
+    if settings.mcm_method != "single-branch-statistics":
+        return call_averaged
+    return _call_analytic
 
 
 def _refuse_unsupported(settings: QNodeSettings) -> None:
@@ -53,10 +62,6 @@ def _refuse_unsupported(settings: QNodeSettings) -> None:
         raise UnsupportedQNodeError(
             qnode=name, setting=f"the transform {transform}", hint=hint, span=user_span()
         )
-    if settings.is_analytic and settings.mcm_method != "single-branch-statistics":
-        setting = f"mcm_method={settings.mcm_method!r}"
-        hint = "only single-branch-statistics is compiled"
-        raise UnsupportedQNodeError(qnode=name, setting=setting, hint=hint, span=user_span())
 
 
 def _call_analytic(call: QNodeCall) -> Any:
@@ -73,7 +78,7 @@ def _result(leaf: Any, scope: CircuitScope) -> Any:
     """One result: a measurement of the final state, or a classical value."""
     if isinstance(leaf, MeasurementProcess):
         with scope.as_from(leaf):
-            return measure_process(leaf, scope)
+            return outcome_statistic(leaf) if leaf.mv is not None else measure_process(leaf, scope)
     return classical_result(leaf, scope.circuit.name)
 
 

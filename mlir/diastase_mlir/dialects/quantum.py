@@ -198,6 +198,14 @@ class CheckWiresOp(Quantum.Operation, name="check_wires"):
     site: ir.IntegerAttr
 
 
+class FollowOp(Quantum.Operation, name="follow"):
+    """From here on measurements find their outcomes in a script, an address; 0 is none."""
+
+    register: ext.Operand[RegisterType]
+    script: ext.Operand[Integer]
+    result: ext.Result[RegisterType]
+
+
 class MeasureOp(Quantum.Operation, name="measure"):
     """Measure a qubit in the computational basis; the state collapses.
 

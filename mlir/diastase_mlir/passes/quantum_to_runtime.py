@@ -176,6 +176,12 @@ def _convert_check_wires(operation: Any, conversion: Conversion) -> None:
     calls.call("check_wires", [register, calls.site(operation), *calls.integer_table(wires)])
 
 
+def _convert_follow(operation: Any, conversion: Conversion) -> None:
+    calls = conversion.calls
+    calls.call("state_follow", [operation.register, calls.pointer(operation.script)])
+    operation.result.replace_all_uses_with(operation.register)
+
+
 def _convert_measure(operation: Any, conversion: Conversion) -> None:
     calls = conversion.calls
     qubit = conversion.qubits[operation.bit]
@@ -329,6 +335,7 @@ _RULES: dict[str, Callable[[Any, Conversion], None]] = {
     "quantum.prepare": _convert_prepare,
     "quantum.global_phase": _convert_global_phase,
     "quantum.check_wires": _convert_check_wires,
+    "quantum.follow": _convert_follow,
     "quantum.measure": _convert_measure,
     "quantum.expval_pauli": _convert_pauli_statistic,
     "quantum.var_pauli": _convert_pauli_statistic,

@@ -119,6 +119,10 @@ class RuntimeCalls:
         """0 or 1 as an `i1`."""
         return _create("arith.trunci", [ir.IntegerType.get_signless(1)], [number]).result
 
+    def pointer(self, address: ir.Value) -> ir.Value:
+        """An `i64` as the pointer that it is."""
+        return _create("llvm.inttoptr", [_pointer()], [address]).result
+
     # --- tables ------------------------------------------------------------------------------
 
     def integer_table(self, numbers: Sequence[ir.Value]) -> tuple[ir.Value, ir.Value]:

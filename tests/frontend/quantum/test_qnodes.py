@@ -107,8 +107,6 @@ def test_two_threads():
         (lambda f: qml.transforms.cancel_inverses(
             qml.QNode(f, qml.device("default.qubit", wires=1))),
          UnsupportedQNodeError, "cancel_inverses"),
-        (lambda f: qml.QNode(f, qml.device("default.qubit", wires=1), mcm_method="deferred"),
-         UnsupportedQNodeError, "deferred"),
     ],
 )  # fmt: skip
 def test_refused_settings(make, error, message):

@@ -13,40 +13,42 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import jax
-import jax.numpy as jnp
 from jax.core import Tracer
 from pennylane.measurements import MeasurementProcess
 
 from diastase.primitives.sampling import assert_shots_p
-from diastase.tracing.carries import LoopOptions
 from diastase.tracing.circuits import QNodeCall, TracedCircuit, trace_circuit
-from diastase.tracing.loops import trace_for_loop
+from diastase.tracing.pennylane import describe
 from diastase.tracing.qnode_results import classical_result
 from diastase.tracing.qnode_settings import QNodeSettings
-from diastase.tracing.quantum_errors import UnsupportedMeasurementError, UnsupportedQNodeError
+from diastase.tracing.quantum_errors import UnsupportedObservableError
 from diastase.tracing.quantum_scope import CircuitScope
 from diastase.tracing.resizing import dimension_table
 from diastase.tracing.sampling.dependence import differs
-from diastase.tracing.sampling.requests import Requests, Shots
+from diastase.tracing.sampling.requests import Requests
+from diastase.tracing.sampling.singly import run_for_each_shot
 from diastase.tracing.sampling.statistics import Statistic, prepare
-from diastase_mlir import user_span
+
+Choice = Callable[[Any], Any]
+"""From an array over all shots to some of its elements."""
 
 
 def call_with_shots(call: QNodeCall) -> Any:
     """Record the call of a QNode that has shots."""
-    number = checked_shots(call.settings)
-    measured = Measured(call.settings, number)
-    traced = trace_circuit(call, measured.finish)
-    if traced.circuit.postselects and measured.singly:
-        raise UnsupportedQNodeError(
-            qnode=call.settings.qnode,
-            setting="shots and postselection",
-            hint="postselection with shots comes with a later version",
-            span=user_span(),
+    settings = call.settings
+    measured = Measured(settings, checked_shots(settings))
+    with_outcomes = settings.mcm_method != "single-branch-statistics"
+    traced = trace_circuit(call, measured.finish, takes_script=with_outcomes)
+    measured.note_results(traced)
+    if measured.singly:
+        arrays, valid = run_for_each_shot(
+            traced, measured.num_drawn, measured.differing, measured.number
         )
-    arrays = _run_for_each_shot(traced, measured) if measured.singly else traced.run()
+    else:
+        arrays, valid = traced.run(), None
     partitions = [
-        jax.tree_util.tree_unflatten(traced.tree, results) for results in measured.results(arrays)
+        jax.tree_util.tree_unflatten(traced.tree, results)
+        for results in measured.results(arrays, valid)
     ]
     return tuple(partitions) if call.settings.shots.has_partitioned_shots else partitions[0]
 
@@ -73,6 +75,8 @@ class Measured:
         self.singly = False
         """Whether each shot takes a run of its own."""
         self.num_drawn = 0
+        self.differing: Sequence[bool] = ()
+        """Of the body's results, which have an element (or a row) for each shot."""
         self._requests: Requests
         self._leaves: list[Statistic | None] = []
         """How each leaf of the results is computed of the shots; None for a classical one."""
@@ -93,32 +97,44 @@ class Measured:
         ]
         return [*drawn, *self._requests.constants, *values]
 
-    def check(self, differing: Sequence[bool]) -> None:
-        """Refuse constants of observables that would differ from shot to shot."""
-        for differs_here, process in zip(
-            differing[self.num_drawn :], self._requests.constant_of, strict=False
-        ):
-            if differs_here:
-                raise UnsupportedMeasurementError(
-                    measurement=repr(process),
-                    reason="of an observable that depends on mid-circuit outcomes",
-                )
-
-    def results(self, arrays: Sequence[Any]) -> list[list[Any]]:
-        """For each partition of the shots, what each leaf of the results is."""
-        count = self.num_drawn + len(self._requests.constants)
-        shots = self._requests.shots(arrays[:count])
-        partitions = [shots]
-        if self.settings.shots.has_partitioned_shots:
-            bins = self.settings.shots.bins()
-            partitions = [shots.only(_slice(start, end)) for start, end in bins]
-        return [self._leaves_of(each, arrays[count:]) for each in partitions]
-
-    def _leaves_of(self, shots: Shots, values: Sequence[Any]) -> list[Any]:
-        remaining = iter(values)
-        return [
-            next(remaining) if statistic is None else statistic(shots) for statistic in self._leaves
+    def note_results(self, traced: TracedCircuit) -> None:
+        """See which results have an element for each shot; no observable's constant may."""
+        count = self.num_drawn
+        if not self.singly:
+            self.differing = [position < count for position in range(len(traced.jaxpr.out_avals))]
+            return
+        self.differing = [
+            position < count or differs_here
+            for position, differs_here in enumerate(differs(traced.jaxpr))
         ]
+        constants = zip(self.differing[count:], self._requests.constant_of, strict=False)
+        for observable in (observable for differs_here, observable in constants if differs_here):
+            reason = "depends on mid-circuit outcomes, so that each shot would measure another one"
+            raise UnsupportedObservableError(observable=describe(observable), reason=reason)
+
+    def results(self, arrays: Sequence[Any], valid: Any) -> list[list[Any]]:
+        """For each partition of the shots, what each leaf of the results is.
+
+        `valid`: for each shot whether it counts; None where all do.
+        """
+        if not self.settings.shots.has_partitioned_shots:
+            return [self._of(_chosen(valid), arrays)]
+        bins = self.settings.shots.bins()
+        return [self._of(_chosen(valid, slice(start, end)), arrays) for start, end in bins]
+
+    def _of(self, choose: Choice, arrays: Sequence[Any]) -> list[Any]:
+        """The leaves that some of the shots give."""
+        count = self.num_drawn + len(self._requests.constants)
+        shots = self._requests.shots(arrays[:count]).only(choose)
+        values = iter(zip(arrays[count:], self.differing[count:], strict=True))
+        results: list[Any] = []
+        for statistic in self._leaves:
+            if statistic is not None:
+                results.append(statistic(shots))
+                continue
+            value, has_shots = next(values)
+            results.append(choose(value) if has_shots else value)
+        return results
 
 
 def _prepared(leaf: Any, requests: Requests) -> Statistic | None:
@@ -128,39 +144,8 @@ def _prepared(leaf: Any, requests: Requests) -> Statistic | None:
         return prepare(leaf, requests)
 
 
-def _slice(start: Any, end: Any) -> Callable[[Any], Any]:
-    return lambda array: array[start:end]
-
-
-def _run_for_each_shot(traced: TracedCircuit, measured: Measured) -> list[Any]:
-    """Run the body in a loop: what is drawn, and differs, in arrays over the shots."""
-    differing = differs(traced.jaxpr)
-    measured.check(differing)
-    drawn = measured.num_drawn
-    number, total = measured.number, measured.settings.total_shots
-    avals = traced.jaxpr.out_avals
-    if not avals:
-        return []
-    initial = [
-        jnp.zeros((number, *aval.shape[position < drawn :]), aval.dtype)
-        if differs_here or position < drawn
-        else jnp.zeros(aval.shape, aval.dtype)
-        for position, (aval, differs_here) in enumerate(zip(avals, differing, strict=True))
-    ]
-
-    def run(shot: Any, *collected: Any) -> Any:
-        found = traced.run()
-        next_collected = [
-            _write(array, value[0] if position < drawn else value, shot)
-            if differing[position] or position < drawn
-            else value
-            for position, (array, value) in enumerate(zip(collected, found, strict=True))
-        ]
-        return tuple(next_collected) if len(next_collected) > 1 else next_collected[0]
-
-    results = trace_for_loop((0, total, 1), run, tuple(initial), LoopOptions())
-    return list(results) if len(initial) > 1 else [results]
-
-
-def _write(array: Any, value: Any, shot: Any) -> Any:
-    return jax.lax.dynamic_update_index_in_dim(array, value, shot, 0)
+def _chosen(valid: Any, part: slice = slice(None)) -> Choice:
+    """The function that picks, from an array over all shots, a partition's that count."""
+    if valid is None:
+        return lambda array: array[part]
+    return lambda array: array[part][valid[part]]

@@ -122,12 +122,12 @@ def _as(values: Any, dtype: Any) -> Any:
 
 
 def _outcome_expectation(process: Any, requests: Requests) -> Statistic:
-    number = requests.value(_one_value(process))
+    number = requests.value(one_value(process))
     return lambda shots: jnp.mean(_real(shots.values[number]))
 
 
 def _outcome_variance(process: Any, requests: Requests) -> Statistic:
-    number = requests.value(_one_value(process))
+    number = requests.value(one_value(process))
     return lambda shots: jnp.var(_real(shots.values[number]))
 
 
@@ -142,7 +142,7 @@ def _outcome_sample(process: Any, requests: Requests) -> Statistic:
 
 
 def _outcome_probabilities(process: Any, requests: Requests) -> Statistic:
-    numbers = [requests.value(value) for value in _bits(process)]
+    numbers = [requests.value(value) for value in outcome_bits(process)]
     return lambda shots: (
         histogram(_packed(shots, numbers), len(numbers)) / shots.values[numbers[0]].shape[0]
     )
@@ -151,7 +151,7 @@ def _outcome_probabilities(process: Any, requests: Requests) -> Statistic:
 def _outcome_counts(process: Any, requests: Requests) -> Statistic:
     every = process.all_outcomes
     if isinstance(process.mv, list):
-        numbers = [requests.value(value) for value in _bits(process)]
+        numbers = [requests.value(value) for value in outcome_bits(process)]
         return lambda shots: counted_bits(_packed(shots, numbers), len(numbers), every)
     number = requests.value(process.mv)
     if process.mv.dtype == bool:
@@ -173,13 +173,14 @@ def _packed(shots: Shots, numbers: Sequence[int]) -> Any:
     return total
 
 
-def _one_value(process: Any) -> Any:
+def one_value(process: Any) -> Any:
+    """The outcome, or arithmetic on outcomes, that is measured; not a list."""
     if isinstance(process.mv, list):
         raise _unsupported(process, "takes one outcome, not a list of them")
     return process.mv
 
 
-def _bits(process: Any) -> list[Any]:
+def outcome_bits(process: Any) -> list[Any]:
     """The outcomes that are measured, each of them 0 or 1."""
     values = process.mv if isinstance(process.mv, list) else [process.mv]
     for value in values:

@@ -85,6 +85,7 @@ def allocate_state(context: CallContext, site: i64, qubits: i64) -> State:
     state.blocks = blocks
     state.amplitudes = cast(amplitudes, ptr[v8])
     state.operations = cast(handle + _HANDLE_BYTES // 8, ptr[Operation])
+    state.script = null(ptr[f64])
     forget_waiting(state)
     link(context, state)
     return state

@@ -12,6 +12,7 @@ from diastase_mlir.kernels.language import (
     horizontal_sum,
     i64,
     inline,
+    is_null,
     kernel,
     lanes_match,
     ptr,
@@ -28,6 +29,7 @@ from diastase_mlir.kernels.state_vector.failures import (
     fail,
 )
 from diastase_mlir.kernels.state_vector.memory import memset
+from diastase_mlir.kernels.state_vector.outcome_scripts import IMPOSSIBLE, scripted_outcome
 from diastase_mlir.kernels.state_vector.queue import flush, push_single
 from diastase_mlir.kernels.state_vector.random_numbers import next_uniform
 from diastase_mlir.kernels.state_vector.records import (
@@ -38,9 +40,6 @@ from diastase_mlir.kernels.state_vector.records import (
 )
 from diastase_mlir.kernels.state_vector.sweeps import next_block
 from diastase_mlir.kernels.state_vector.wires import bit_of, bits_of, in_order, mask_of
-
-IMPOSSIBLE = 1e-26
-"""Outcomes less likely than this are rounding errors of an impossible one."""
 
 
 @kernel
@@ -178,10 +177,15 @@ def measure(
     flush(state)
     weights = stack_array(f64, 2)
     outcome_weights(state, bit, weights)
-    outcome = draw(context, weights) if postselect < 0 else postselect & 1
-    likely = weights[outcome] > IMPOSSIBLE * (weights[0] + weights[1])
-    if postselect >= 0 and not likely:
-        fail(context, IMPOSSIBLE_POSTSELECTION, site, wire, outcome)
-        return outcome
+    outcome: i64 = 0
+    if not is_null(state.script):
+        outcome = scripted_outcome(context, state, site, wire, weights, postselect)
+    elif postselect < 0:
+        outcome = draw(context, weights)
+    else:
+        outcome = postselect & 1
+        if not weights[outcome] > IMPOSSIBLE * (weights[0] + weights[1]):
+            fail(context, IMPOSSIBLE_POSTSELECTION, site, wire, outcome)
+            return outcome
     push_collapse(state, bit, outcome, reset, weights[outcome])
     return outcome

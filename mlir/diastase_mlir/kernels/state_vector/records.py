@@ -35,6 +35,8 @@ class CallContext(Record):
     counter: i64
     states: ptr[f64]
     """The first of the `State`s that are alive, or null."""
+    scripts: ptr[f64]
+    """The first of the `OutcomeScript`s that are alive, or null."""
 
 
 class Operation(Record):
@@ -67,6 +69,36 @@ class State(Record):
     last_selector: Annotated[ptr[i64], MAX_QUBITS]
     """For each bit: index of the last waiting operation with it in its mask, or -1."""
     bit_of_wire: Annotated[ptr[i64], MAX_QUBITS]
+    next: ptr[f64]
+    previous: ptr[f64]
+    """Neighbours in the list that begins in the call context, or null."""
+    script: ptr[f64]
+    """The `OutcomeScript` in which its measurements find their outcomes, or null."""
+
+
+class OutcomeScript(Record):
+    """The memory of a body that is run several times; see `outcome_scripts`."""
+
+    mode: i64
+    started: i64
+    """Whether there has been a run."""
+    position: i64
+    """How many outcomes of the script this run has used."""
+    length: i64
+    capacity: i64
+    drawing: i64
+    """Whether this run has become so unlikely that the rest of its outcomes is drawn."""
+    valid: i64
+    """Whether this run has found all postselected outcomes."""
+    rejected: i64
+    """How many runs before this one, without a gap, were not valid."""
+    site: i64
+    wire: i64
+    outcome: i64
+    """Of the last postselection that failed."""
+    weight: f64
+    """The probability of this run's outcomes so far."""
+    outcomes: ptr[i64]
     next: ptr[f64]
     previous: ptr[f64]
     """Neighbours in the list that begins in the call context, or null."""

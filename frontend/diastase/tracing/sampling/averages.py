@@ -1,0 +1,135 @@
+"""`deferred` and `tree-traversal` without shots: exact averages over all outcomes.
+
+The body is run for each string of outcomes that is possible, by an outcome script in `tree` mode,
+and what each run gives is averaged with its probability. What may be averaged are *moments*: an
+expectation value, probabilities, a density matrix; not a variance, nor a purity. So each
+measurement is measured as moments (`Averaged.moments`), and computed of their averages
+(`Averaged.result`).
+
+Postselection is conditional: runs count with the probability of the outcomes asked for.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import pennylane as qml
+from pennylane import measurements
+from pennylane.measurements import MeasurementProcess
+
+from diastase.primitives.sampling import (
+    end_script_p,
+    next_run_p,
+    outcome_script_p,
+    require_weight_p,
+    run_weight_p,
+)
+from diastase.tracing.carries import LoopOptions
+from diastase.tracing.circuits import QNodeCall, TracedCircuit, trace_circuit
+from diastase.tracing.loops import trace_while_loop
+from diastase.tracing.measurements import measure_process, process_name
+from diastase.tracing.qnode_results import classical_result
+from diastase.tracing.quantum_errors import UnsupportedMeasurementError, UnsupportedReturnError
+from diastase.tracing.quantum_scope import CircuitScope
+from diastase.tracing.sampling.dependence import differs
+from diastase.tracing.sampling.outcomes import outcome_moments
+
+
+@dataclass(frozen=True)
+class Averaged:
+    """One measurement: what is averaged, and what the result is of the averages."""
+
+    moments: list[Any]
+    result: Callable[[Sequence[Any]], Any]
+
+
+def call_averaged(call: QNodeCall) -> Any:
+    """Record the call of a QNode whose results are averages over outcomes."""
+    leaves: list[Averaged | None] = []
+
+    def finish(returned: Sequence[Any], scope: CircuitScope) -> Sequence[Any]:
+        leaves.extend(_averaged(leaf, scope) for leaf in returned)
+        moments = [moment for leaf in leaves if leaf is not None for moment in leaf.moments]
+        values = [
+            classical_result(value, call.settings.qnode)
+            for value, leaf in zip(returned, leaves, strict=True)
+            if leaf is None
+        ]
+        return [*moments, *values]
+
+    traced = trace_circuit(call, finish, takes_script=True)
+    count = sum(len(leaf.moments) for leaf in leaves if leaf is not None)
+    found = _runs(traced, count) if traced.circuit.measures else traced.run()
+    moments, values = iter(found[:count]), iter(found[count:])
+    results = [
+        next(values) if leaf is None else leaf.result([next(moments) for _ in leaf.moments])
+        for leaf in leaves
+    ]
+    return jax.tree_util.tree_unflatten(traced.tree, results)
+
+
+def _runs(traced: TracedCircuit, count: int) -> list[Any]:
+    """Record the loop over all outcomes: averages of the first results, and the others."""
+    _refuse_outcomes_as_values(traced, count)
+    avals = traced.jaxpr.out_avals
+    script = outcome_script_p.bind(mode="tree")
+
+    def run(_: Any, total: Any, *sums: Any) -> Any:
+        found = traced.run(script)
+        weight = run_weight_p.bind(script)
+        added = [old + weight * new for old, new in zip(sums[:count], found[:count], strict=True)]
+        return next_run_p.bind(script), total + weight, *added, *found[count:]
+
+    zeros = [jnp.zeros(aval.shape, aval.dtype) for aval in avals]
+    start = (next_run_p.bind(script), jnp.zeros((), jnp.float64), *zeros)
+    _, total, *results = trace_while_loop(lambda more, *_: more, run, start, LoopOptions())
+    require_weight_p.bind(script, total)
+    end_script_p.bind(script)
+    return [*(result / total for result in results[:count]), *results[count:]]
+
+
+def _refuse_outcomes_as_values(traced: TracedCircuit, count: int) -> None:
+    if any(differs(traced.jaxpr)[count:]):
+        settings = traced.settings
+        raise UnsupportedReturnError(
+            function=f"the QNode {settings.qnode}",
+            value="a value that depends on mid-circuit outcomes",
+            hint=f"with mcm_method={settings.mcm_method!r} and no shots there is none: "
+            "return qml.expval or qml.probs of it",
+        )
+
+
+def _averaged(leaf: Any, scope: CircuitScope) -> Averaged | None:
+    """What a leaf needs; None for a classical value."""
+    if not isinstance(leaf, MeasurementProcess):
+        return None
+    with scope.as_from(leaf):
+        if leaf.mv is not None:
+            return Averaged(*outcome_moments(leaf))
+        rule = _RULES.get(type(leaf))
+        if rule is None:
+            reason = "of an average over mid-circuit outcomes is not defined"
+            raise UnsupportedMeasurementError(measurement=process_name(leaf), reason=reason)
+        return rule(leaf, scope)
+
+
+def _linear(process: Any, scope: CircuitScope) -> Averaged:
+    return Averaged([measure_process(process, scope)], lambda moments: moments[0])
+
+
+def _variance(process: Any, scope: CircuitScope) -> Averaged:
+    """The variance of a mixture: of the runs' variances and means."""
+    variance = measure_process(process, scope)
+    mean = measure_process(qml.expval(process.obs), scope)
+    moments = [variance + mean**2, mean]
+    return Averaged(moments, lambda averages: averages[0] - averages[1] ** 2)
+
+
+_RULES: dict[type, Callable[[Any, CircuitScope], Averaged]] = {
+    measurements.ExpectationMP: _linear,
+    measurements.VarianceMP: _variance,
+    measurements.ProbabilityMP: _linear,
+    measurements.DensityMatrixMP: _linear,
+}
