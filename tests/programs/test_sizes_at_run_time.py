@@ -39,3 +39,18 @@ def test_as_plain_jax(name):
         for one, other in zip(found, expected, strict=True):
             assert (one.shape, one.dtype) == (other.shape, other.dtype)
             np.testing.assert_allclose(one, other, rtol=1e-12)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.complex128])
+@pytest.mark.parametrize("side", ["left", "right"])
+def test_searchsorted_has_the_order_of_sort(dtype, side):
+    """NaNs come last; NumPy, which orders them alike, is the reference."""
+    values = np.array([2, np.nan, -np.inf, 0, np.inf, -0.0, np.nan, 2]).astype(dtype)
+    if np.iscomplexobj(values):
+        values.imag = [1, 0, 2, -1, 0, -1, 3, -5]
+    compiled = qjit(
+        lambda x, v: jnp.searchsorted(jnp.sort(x), v, side=side), abstracted_axes=(("n",), ())
+    )
+    for size in (8, 1, 0, 5):
+        expected = np.searchsorted(np.sort(values[:size]), values, side=side)
+        np.testing.assert_array_equal(compiled(values[:size], values), expected)

@@ -178,9 +178,14 @@ def _declared_leaf(hint: Any) -> Any | None:
 
 
 def typed_key(value: Any) -> Hashable:
-    """Make a key under which `1`, `1.0` and `True` differ, and `0.0` and `-0.0`; in tuples, too."""
+    """Make a key under which `1`, `1.0` and `True` differ, also inside of tuples and frozensets.
+
+    So do `0.0` and `-0.0`.
+    """
     if type(value) is tuple:
         return (tuple, *map(typed_key, value))
+    if type(value) is frozenset:
+        return (frozenset, frozenset(map(typed_key, value)))
     if isinstance(value, float | complex):
         return (type(value), repr(value))
     return (type(value), value)

@@ -190,9 +190,10 @@ def identity_of(name: str, dtype: Any) -> Any:
 def lower_reduce_window(
     context: LoweringContext, equation: Equation, *operands: ir.Value
 ) -> list[ir.Value]:
-    """Windows of several arrays at once, combined by any function."""
-    if has_static_elements(*equation.avals_in, *equation.avals_out):
-        return NotImplemented
+    """Windows of several arrays at once, combined by any function, from any initial value.
+
+    Also where all sizes are known: the passes take the initial value for each tap in the padding.
+    """
     count = len(operands) // 2
     arrays, initial = split(operands, count)
     params, avals = equation.params, equation.avals_in[:count]

@@ -67,6 +67,7 @@ def test_keyword_only_and_arbitrary_keywords():
         (1, 1.0, True, np.int64(1)),
         (0.0, -0.0),
         ((1,), (1.0,), (True,)),
+        (frozenset({1}), frozenset({True}), frozenset({(1.0,)})),
         ("1", 1, b"1", None),
         (np.float32, np.float64, float),
     ],

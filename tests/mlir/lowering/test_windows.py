@@ -8,6 +8,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from jax import lax
 
+from diastase import qjit
+
 FEW = settings(
     max_examples=6, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck)
 )
@@ -67,6 +69,19 @@ def test_any_geometry(compare_native_dynamic, axes):
     columns = 4 if len(axes) == 1 else 12
     arguments = [[numbers("float64", size, columns)] for size in SIZES]
     compare_native_dynamic(function, [("float64", f"n, {columns}")], arguments)
+
+
+@pytest.mark.parametrize("base_dilation", [1, 2])
+def test_an_initial_value_counts_once_for_each_window(base_dilation):
+    function = qjit(
+        lambda a: lax.reduce_window(
+            a, 10.0, lax.add, (3,), (1,), ((2, 1),), base_dilation=(base_dilation,)
+        )
+    )
+    spread = np.zeros(3 * base_dilation - base_dilation + 1)
+    spread[::base_dilation] = [1, 2, 3]
+    expected = 10 + np.convolve(np.pad(spread, (2, 1)), np.ones(3), "valid")
+    np.testing.assert_array_equal(function(np.array([1.0, 2, 3])), expected)
 
 
 @pytest.mark.parametrize("padding", ["SAME", "VALID", ((2, 1),)])

@@ -29,17 +29,30 @@ def _searchsorted(
     # For arrays of any size that is likely, JAX has positions in 32 bits.
     dtype = jnp.int32
     table.demand(jnp.iinfo(dtype).max, size)
-    belongs_after = jnp.less if side == "left" else jnp.less_equal
+
+    def belongs_after(element: Any) -> Any:
+        return _sorts_before(element, v) if side == "left" else ~_sorts_before(v, element)
 
     def halve(interval: tuple[Any, Any]) -> tuple[Any, Any]:
         low, high = interval
         middle = low + (high - low) // 2
         open_interval = low < high
-        after = belongs_after(a[jnp.clip(middle, 0, size - 1)], v) & open_interval
+        after = belongs_after(a[jnp.clip(middle, 0, size - 1)]) & open_interval
         return jnp.where(after, middle + 1, low), jnp.where(after | ~open_interval, high, middle)
 
     start = jnp.zeros(v.shape, dtype), jnp.full(v.shape, jnp.asarray(size, dtype))
     return jax.lax.while_loop(lambda interval: jnp.any(interval[0] < interval[1]), halve, start)[0]
+
+
+def _sorts_before(left: Any, right: Any) -> Any:
+    """Whether `left` comes before `right` in the order of `jnp.sort`: NaNs are equal and last."""
+    if jnp.iscomplexobj(left):
+        less, greater = (
+            _sorts_before(jnp.real(one), jnp.real(other))
+            for one, other in ((left, right), (right, left))
+        )
+        return less | (~greater & _sorts_before(jnp.imag(left), jnp.imag(right)))
+    return (left < right) | (jnp.isnan(right) & ~jnp.isnan(left))
 
 
 def _digitize(
