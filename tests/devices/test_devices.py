@@ -207,6 +207,19 @@ def test_stabilizers():
             np.testing.assert_allclose(leaf, wanted)
 
 
+def test_traced_wires(same_uncompiled):
+    @qml.qnode(qml.device("default.mixed", wires=4))
+    def circuit(angle, wire):
+        qml.RX(angle, wire)
+        qml.IsingXY(angle, wires=[wire, 3])
+        qml.QFT(wires=[wire + 1, wire, 3])
+        qml.ctrl(qml.S(wire), wire + 1)
+        qml.BitFlip(0.1, wires=wire)
+        return qml.expval(qml.X(wire) @ qml.Z(wire + 1)), qml.probs(wires=[wire, 3])
+
+    same_uncompiled(circuit, 0.3, 1)
+
+
 def test_in_one_program_with_the_engine(same_uncompiled):
     engine, mixed = qml.device("lightning.qubit", wires=2), qml.device("default.mixed", wires=2)
 

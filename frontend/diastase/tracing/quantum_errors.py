@@ -131,23 +131,6 @@ class UnsupportedOperationError(DiastaseError, NotImplementedError):
 
 
 @dataclass(eq=False, kw_only=True)
-class BroadcastParameterError(DiastaseError, TypeError):
-    """A gate parameter that is an array, on a device that is run through a host callback.
-
-        qml.RX(jnp.array([0.1, 0.2]), wires=0)
-
-    On lightning.qubit and default.qubit, the QNode is run for each element of the batch.
-    """
-
-    title: ClassVar[str] = "Parameter broadcasting is not supported yet"
-    message: ClassVar[str] = "{operation} takes scalars, but got an array of shape {shape}"
-    label: ClassVar[str] = "applied here"
-    help: ClassVar[str] = "loop over the values, with one call of the QNode for each"
-    operation: str
-    shape: tuple[int, ...]
-
-
-@dataclass(eq=False, kw_only=True)
 class BatchSizeError(DiastaseError, ValueError):
     """Operators of one circuit whose parameters have batches of different sizes.
 

@@ -31,10 +31,10 @@ from diastase.tracing.devices.outcomes import refuse_outcomes
 from diastase.tracing.devices.results import as_promised, promised
 from diastase.tracing.gates import Controls
 from diastase.tracing.measurements import process_name
-from diastase.tracing.pennylane import describe, is_quantum_object, run_as_qnode
+from diastase.tracing.pennylane import describe, is_quantum_object, is_traced_wire, run_as_qnode
 from diastase.tracing.qnode_results import classical_result
 from diastase.tracing.qnode_settings import QNodeSettings
-from diastase.tracing.quantum_errors import BroadcastParameterError, UnknownWiresError
+from diastase.tracing.quantum_errors import BatchSizeError, UnknownWiresError
 from diastase.tracing.quantum_scope import Circuit, CircuitScope
 from diastase.tracing.resizing import dimension_table
 from diastase.tracing.wires import WireMap
@@ -68,13 +68,13 @@ class DeviceCircuit(Circuit):
     def note(self, obj: Any) -> None:
         """Take note of an operator's or measurement's wires, and of broadcasting."""
         for label in obj.wires:
-            if isinstance(label, Tracer):
+            if is_traced_wire(label):
                 self.traced_wire = self.traced_wire or describe(obj)
             else:
                 self.labels.add(label)
         size = getattr(obj, "batch_size", None)
         if size is not None and self.batch_size not in (None, size):
-            raise BroadcastParameterError(operation=describe(obj), shape=(size,))
+            raise BatchSizeError(operation=describe(obj), size=size, others=self.batch_size)
         self.batch_size = self.batch_size if size is None else size
 
     def number_of_wires(self) -> int:

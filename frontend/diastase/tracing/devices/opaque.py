@@ -20,7 +20,7 @@ from jax.core import Tracer
 from pennylane.measurements import MeasurementProcess
 from pennylane.wires import Wires
 
-from diastase.tracing.pennylane import flatten_object, unflatten_object
+from diastase.tracing.pennylane import TracedWire, flatten_object, unflatten_object, unwrapped
 
 Maker = Callable[[Sequence[Any]], Any]
 """From the values of all holes to (a part of) the object."""
@@ -38,6 +38,8 @@ def as_number(value: Any) -> Any:
 
 
 def _part(obj: Any, holes: list[Any]) -> Maker:
+    if isinstance(obj, TracedWire):
+        return _hole(obj.tracer, holes, int)
     if isinstance(obj, Tracer):
         return _hole(obj, holes, as_number)
     if isinstance(obj, jax.Array):
@@ -86,6 +88,7 @@ def _sequence(
 
 
 def _wire(label: Any, holes: list[Any]) -> Maker:
+    label = unwrapped(label)
     if isinstance(label, Tracer):
         return _hole(label, holes, int)
     if isinstance(label, jax.Array | np.ndarray | np.generic) and np.ndim(label) == 0:

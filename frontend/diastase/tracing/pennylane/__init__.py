@@ -44,12 +44,18 @@ from diastase.tracing.pennylane.queues import (
     is_recording,
     refuse_unrecorded,
 )
-from diastase.tracing.pennylane.wires import is_traced_wire, label_traced_wires, unwrapped
+from diastase.tracing.pennylane.wires import (
+    TracedWire,
+    is_traced_wire,
+    label_traced_wires,
+    unwrapped,
+)
 
 __all__ = [
     "CircuitQueue",
     "Place",
     "QNodeHandler",
+    "TracedWire",
     "describe",
     "flatten_object",
     "intercept_qnodes",
