@@ -7,8 +7,8 @@ import pennylane as qml
 import pytest
 from pennylane.operation import Operation, Operator
 
-from diastase import cond, for_loop, measure, qjit
-from diastase.tracing.quantum_errors import UnsupportedOperationError
+from diastase import for_loop, measure, qjit
+from diastase.tracing.quantum_errors import ForeignRegionError, UnsupportedOperationError
 from operators.examples import unitary
 
 
@@ -128,7 +128,7 @@ def test_operators_of_users():
 
 
 def _state_after(build, *arguments):
-    @qml.qnode(qml.device("default.qubit", wires=3))
+    @qml.qnode(qml.device("default.qubit", wires=4))
     def circuit(*traced):
         qml.RY(0.3, 0)
         build(*traced)
@@ -141,19 +141,6 @@ def test_rules_of_the_graph():
     found, _ = _state_after(lambda x, w: ByRule(x, wires=[w, 0]), 0.4, 1)
     _, expected = _state_after(lambda x, w: (qml.RY(x, w), qml.CZ([w, 0])), 0.4, 1)
     np.testing.assert_allclose(found, expected(0.4, 1), atol=1e-12)
-
-
-def test_a_template_that_has_rules_only():
-    @qjit
-    @qml.qnode(qml.device("default.qubit", wires=3))
-    def circuit(coefficients):
-        qml.SumOfSlatersPrep(coefficients, wires=[0, 1, 2], indices=(0, 3, 5))
-        return qml.state()
-
-    coefficients = np.sqrt([0.2, 0.3, 0.5])
-    expected = np.zeros(8)
-    expected[[0, 3, 5]] = coefficients
-    np.testing.assert_allclose(circuit(coefficients), expected, atol=1e-12)
 
 
 def test_a_generator_is_evolved():
@@ -175,7 +162,7 @@ class Looping(Operation):
         @for_loop(0, 2, 1)
         def rotate(k):
             qml.RX(x * (k + 1), wires=wires[1])
-            cond(x > 0.5, lambda: qml.CNOT(wires[1:]), lambda: qml.CZ(wires[1:]))()
+            qml.cond(x > 0.5, qml.CNOT, qml.CZ)(wires=wires[1:])
 
         rotate()
         qml.Hadamard(wires[2])
@@ -193,5 +180,79 @@ def test_decompositions_with_control_flow(x):
             (qml.CNOT if x > 0.5 else qml.CZ)([1, 2])
         qml.Hadamard(2)
 
-    _, expected = _state_after(plainly, 0.3) if False else (None, None)
-    np.testing.assert_allclose(np.linalg.norm(found), 1)
+    expected = _state_after(lambda: plainly(x))[0]
+    np.testing.assert_allclose(found, expected, atol=1e-12)
+
+
+class Measuring(Operation):
+    """Its decomposition measures, and returns what it applies as well as applying it."""
+
+    num_params = 0
+    num_wires = 2
+
+    @staticmethod
+    def compute_decomposition(wires):
+        first = qml.X(wires[0])
+        outcome = measure(wires[0])
+        return [first, *_on(outcome, wires)]
+
+
+def _on(outcome, wires):
+    qml.cond(outcome, qml.X)(wires=wires[1])
+    return []
+
+
+def test_decompositions_with_measurements():
+    found, _ = _state_after(lambda: (qml.RY(-0.3, 0), Measuring(wires=[0, 1])))
+    np.testing.assert_allclose(np.abs(found), np.eye(16)[12], atol=1e-12)
+
+
+@pytest.mark.parametrize("change", [lambda operator: qml.ctrl(operator, 3), qml.adjoint])
+def test_control_flow_in_an_operator_that_is_changed_is_refused(change):
+    with pytest.raises(ForeignRegionError) as raised:
+        _state_after(lambda x: change(Looping(x, wires=[0, 1, 2])), 0.3)
+    assert raised.value.span.file == __file__
+
+
+class Nothing(Operation):
+    num_wires = 1
+
+
+class LooksAtValues(Operation):
+    num_wires = 1
+    num_params = 1
+
+    @staticmethod
+    def compute_decomposition(x, wires):
+        return [qml.X(wires)] if x > 0 else [qml.Z(wires)]
+
+
+@pytest.mark.parametrize(
+    ("build", "message"),
+    [
+        (lambda x: Nothing(wires=0), "neither a decomposition nor a matrix"),
+        (lambda x: LooksAtValues(x, wires=0), "depends on a traced value"),
+        (lambda x: qml.adjoint(LooksAtValues(x, wires=0)), "depends on a traced value"),
+        (lambda x: qml.ctrl(LooksAtValues(x, wires=0), 1), "depends on a traced value"),
+    ],
+)
+def test_what_cannot_be_compiled_is_named(build, message):
+    with pytest.raises(UnsupportedOperationError, match=message) as raised:
+        _state_after(build, 0.3)
+    assert raised.value.span.file == __file__
+
+
+def test_a_class_that_looks_at_known_values_compiles():
+    found, _ = _state_after(lambda: LooksAtValues(0.3, wires=0))
+    expected, _ = _state_after(lambda: qml.X(0))
+    np.testing.assert_allclose(found, expected, atol=1e-12)
+
+
+def test_a_matrix_that_jax_makes():
+    found, circuit = _state_after(
+        lambda x: qml.QubitUnitary(jax.scipy.linalg.expm(1j * x * (_HERMITIAN)), [2, 0]), 0.3
+    )
+    np.testing.assert_allclose(found, circuit(0.3), atol=1e-10)
+
+
+_HERMITIAN = unitary(3, 2) + unitary(3, 2).conj().T

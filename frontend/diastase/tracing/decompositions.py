@@ -41,11 +41,22 @@ class Decomposition:
     """Why there are none: PennyLane looked at a traced value."""
 
 
-def decomposition_of(operator: Any) -> Decomposition:
-    """The factors of an operator, first one first."""
+Run = Callable[[Callable[[], Factors]], Factors]
+
+
+def decomposition_of(operator: Any, run: Run | None = None) -> Decomposition:
+    """The factors of an operator, first one first.
+
+    `run` calls a user's `decomposition()`; what that records itself is not among the factors.
+    """
     failure: Exception | None = None
+    if run is not None and _is_decomposed_by_user(operator):
+        try:
+            return Decomposition(run(operator.decomposition))
+        except DATA_DEPENDENT as error:
+            return Decomposition(None, error)
     with QueuingManager.stop_recording():
-        for attempt in (_by_ours, _by_pennylane, *_graph_rules(operator)):
+        for attempt in (_by_ours, _by_pennylane, *_graph_rules(operator), _by_generator):
             try:
                 factors = attempt(operator)
             except DATA_DEPENDENT as error:
@@ -54,6 +65,11 @@ def decomposition_of(operator: Any) -> Decomposition:
             if factors is not None:
                 return Decomposition(factors)
     return Decomposition(None, failure)
+
+
+def _is_decomposed_by_user(operator: Any) -> bool:
+    """Whether an operator's class is a user's, and says how it decomposes."""
+    return not type(operator).__module__.startswith("pennylane.") and operator.has_decomposition
 
 
 def _by_ours(operator: Any) -> Factors | None:
@@ -80,6 +96,13 @@ def _graph_rules(operator: Any) -> Iterator[Callable[[Any], Factors | None]]:
             return queue.queue
 
         yield attempt
+
+
+def _by_generator(operator: Any) -> Factors | None:
+    """exp(i x G), for an operator of which nothing but its generator G is known."""
+    if operator.has_matrix or not operator.has_generator or len(operator.data) != 1:
+        return None
+    return [ops.Exp(operator.generator(), 1j * operator.data[0])]
 
 
 # --- rules of ours -------------------------------------------------------------------------------

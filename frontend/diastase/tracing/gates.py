@@ -61,6 +61,10 @@ class Recorder(Protocol):
         """Apply a primitive `register, *operands -> register` to the current register."""
         ...
 
+    def run_decomposition(self, function: Callable[[], Sequence[Any]]) -> Sequence[Any]:
+        """The factors that a user's function gives, but those that it has recorded itself."""
+        ...
+
 
 def record(operator: Any, recorder: Recorder, controls: Controls = ()) -> None:
     """Record an operator, under these controls."""
@@ -175,7 +179,7 @@ def _record_nothing(operator: Any, recorder: Recorder, controls: Controls) -> No
 
 def _record_decomposition(operator: Any, recorder: Recorder, controls: Controls) -> None:
     """The factors of an operator; its matrix, where it has none."""
-    decomposition = decomposition_of(operator)
+    decomposition = decomposition_of(operator, recorder.run_decomposition if not controls else None)
     if decomposition.factors is None:
         return _record_matrix(operator, recorder, controls, decomposition.failure)
     for factor in decomposition.factors:

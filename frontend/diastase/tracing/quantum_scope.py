@@ -10,7 +10,7 @@ own JAX trace was the current one, and in the region's own queue. Inside `jax.la
 wrong number of times or out of order: refused.
 """
 
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
@@ -99,6 +99,27 @@ class CircuitScope:
     def is_untouched(self) -> bool:
         """Whether the register is |0...0>: nothing of the QNode has been recorded yet."""
         return self.is_outermost and self.register is self._initial_register
+
+    def run_decomposition(self, function: Callable[[], Sequence[Any]]) -> Sequence[Any]:
+        """Call a user's function that gives an operator's factors, and may have control flow in it.
+
+        Its loops and branches are recorded as it runs, with what it applied before and between;
+        then nothing is left for the caller. Without any, the result is the factors, unrecorded.
+        """
+        if self._foreign_region() is not None:
+            return function()
+        pending, before = list(self.queue.take()), self.register
+        try:
+            factors = function()
+            if self.register is not before:
+                self._record_pending(final=False)
+                factors = ()
+        finally:
+            for _ in self.queue.take():
+                pass
+            for obj, place in pending:
+                self.queue.put_back(obj, place)
+        return factors
 
     def require_own_region(self, operation: str) -> None:
         """Refuse what happens now, unless it happens in this region and nothing inside it."""
