@@ -41,6 +41,7 @@ LEFT_OUT = {
     "jax.lax.ConvGeneralDilatedDimensionNumbers": _TYPES,
     "jax.lax.DotDimensionNumbers": _TYPES,
     "jax.lax.PrecisionLike": _TYPES,
+    "jax.random.Key": _TYPES,
     "jax.lax.after_all": _TOKENS,
     "jax.lax.create_token": _TOKENS,
 }
