@@ -13,6 +13,7 @@ from diastase.tracing.carries import LoopOptions, normalise_state, single_or_tup
 from diastase.tracing.control_flow_errors import ResizingOptionsError
 from diastase.tracing.loops import trace_for_loop, trace_while_loop
 from diastase.tracing.pennylane import is_native_outcome, native_cond
+from diastase.tracing.tapes.control_flow import known, records_a_tape, traced_or_unrolled
 from diastase.tracing.trace import is_tracing
 from diastase_mlir.diagnostics import user_span
 
@@ -54,9 +55,17 @@ def for_loop(
 
     def decorate(body: Function) -> Function:
         def loop(*state: Any) -> Any:
-            if is_tracing():
+            def trace() -> Any:
                 return trace_for_loop(bounds, body, state, options)
-            return _python_for(bounds, body, state)
+
+            def unroll() -> Any:
+                return _python_for(bounds, body, state)
+
+            if not is_tracing():
+                return unroll()
+            if records_a_tape():
+                return traced_or_unrolled("for_loop", bounds, trace, unroll)
+            return trace()
 
         return loop
 
@@ -98,9 +107,17 @@ def while_loop(
 
     def decorate(body: Function) -> Function:
         def loop(*state: Any) -> Any:
-            if is_tracing():
+            def trace() -> Any:
                 return trace_while_loop(cond_fn, body, state, options)
-            return _python_while(cond_fn, body, state)
+
+            def unroll() -> Any:
+                return _python_while(cond_fn, body, state)
+
+            if not is_tracing():
+                return unroll()
+            if records_a_tape():
+                return traced_or_unrolled("while_loop", (), trace, unroll)
+            return trace()
 
         return loop
 
@@ -108,7 +125,7 @@ def while_loop(
 
 
 def _python_while(cond_fn: Function, body: Function, state: tuple[Any, ...]) -> Any:
-    while cond_fn(*state):
+    while known(cond_fn(*state), "while_loop"):
         state = normalise_state(body(*state), len(state), "while_loop")
     return single_or_tuple(state)
 
@@ -163,8 +180,18 @@ class Conditional:
         """Run the branch that applies, with these arguments."""
         if any(is_native_outcome(predicate) for predicate, _ in self.branches):
             return native_cond(self.branches, self.default)(*args, **keywords)
-        if is_tracing():
-            return self._trace(args, keywords)
+        if not is_tracing():
+            return self._choose(args, keywords)
+        if records_a_tape():
+            return traced_or_unrolled(
+                "cond",
+                [predicate for predicate, _ in self.branches],
+                lambda: self._trace(args, keywords),
+                lambda: self._choose(args, keywords),
+            )
+        return self._trace(args, keywords)
+
+    def _choose(self, args: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
         for predicate, function in self.branches:
             if predicate:
                 return function(*args, **keywords)
@@ -223,7 +250,20 @@ class Switch:
     def __call__(self, *args: Any, **keywords: Any) -> Any:
         """Run the case that applies, with these arguments."""
         if not is_tracing():
-            return self.cases.get(int(self.index), self.default)(*args, **keywords)
+            return self._choose(args, keywords)
+        if records_a_tape():
+            return traced_or_unrolled(
+                "switch",
+                [self.index],
+                lambda: self._trace(args, keywords),
+                lambda: self._choose(args, keywords),
+            )
+        return self._trace(args, keywords)
+
+    def _choose(self, args: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
+        return self.cases.get(int(self.index), self.default)(*args, **keywords)
+
+    def _trace(self, args: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
         branches = [
             _branch(f"the branch of case {case}", function, args, keywords)
             for case, function in self.cases.items()

@@ -76,3 +76,75 @@ class UnknownOutcomeError(DiastaseError, NotImplementedError):
         "an outcome may only decide about operators with cond, and be measured"
     )
     what: str
+
+
+@dataclass(eq=False, kw_only=True)
+class TapeRecordingError(DiastaseError, NotImplementedError):
+    """A QNode with PennyLane's transforms, whose circuit is not known while it is traced.
+
+        @qml.transforms.cancel_inverses
+        @qml.qnode(device)
+        def circuit(n):
+            for_loop(0, n, 1)(...)()      # n is traced: how many operators are there?
+
+    Transforms work on a flat list of operators. So there are no loops and branches around
+    operators that depend on traced values; the operators' parameters may. Loops over known
+    numbers are unrolled. Where the transform is one of the compiler's own passes
+    (`qjit(circuit_transform_pipeline=...)`), use that instead.
+    """
+
+    title: ClassVar[str] = "Transformed circuit not known"
+    message: ClassVar[str] = (
+        "{what}, in a circuit that is recorded as a list of operators, for PennyLane's transforms"
+    )
+    label: ClassVar[str] = "here"
+    help: ClassVar[str] = (
+        "let loops and branches around operators depend on known numbers only, or remove the "
+        "transforms from the QNode"
+    )
+    what: str
+    always: ClassVar[bool] = False
+    """Whether it would be refused with concrete values, too."""
+
+
+@dataclass(eq=False, kw_only=True)
+class UnmeasuredError(DiastaseError, ValueError):
+    """A QNode with transforms does not return each of its measurements.
+
+    Transforms of PennyLane's see all measurements of a circuit, and results of all of them.
+    """
+
+    title: ClassVar[str] = "Measurements not returned"
+    message: ClassVar[str] = (
+        "{qnode} has transforms, and does not return each of its measurements, or has none"
+    )
+    help: ClassVar[str] = "return all measurement processes that the quantum function makes"
+    qnode: str
+
+
+@dataclass(eq=False, kw_only=True)
+class UnsupportedTransformError(DiastaseError, NotImplementedError):
+    """A transform of PennyLane's that cannot be applied to a circuit of traced values.
+
+        @qjit
+        @qml.transforms.cancel_inverses
+        @qml.qnode(device)
+        def circuit(wire):
+            qml.X(wire)
+            qml.H(0)            # is 0 the same wire?
+            qml.X(wire)
+
+    A transform runs while the program is traced. It may change operators and compute with their
+    parameters, but not decide by them; nor may it compare wires that are traced.
+    """
+
+    title: ClassVar[str] = "Transform not possible"
+    message: ClassVar[str] = "the transform {transform} of {qnode} {reason}"
+    help: ClassVar[str] = (
+        "make these values static arguments of qjit, or apply the transform outside of qjit"
+    )
+    qnode: str
+    transform: str
+    reason: str
+    always: bool = False
+    """Whether it would be refused with concrete values, too."""

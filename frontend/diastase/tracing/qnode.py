@@ -13,6 +13,7 @@ from pennylane.measurements import MeasurementProcess
 
 from diastase.tracing.broadcasting import broadcast
 from diastase.tracing.circuits import QNodeCall, trace_circuit
+from diastase.tracing.device_errors import TapeRecordingError, UnsupportedTransformError
 from diastase.tracing.devices.capture import call_on_device
 from diastase.tracing.devices.outcomes import refuse_number
 from diastase.tracing.measurements import measure_process
@@ -25,13 +26,12 @@ from diastase.tracing.pennylane import (
 )
 from diastase.tracing.qnode_results import classical_result
 from diastase.tracing.qnode_settings import QNodeSettings, resolve_settings
-from diastase.tracing.quantum_errors import UnsupportedQNodeError
 from diastase.tracing.quantum_scope import CircuitScope
 from diastase.tracing.sampling.averages import call_averaged
 from diastase.tracing.sampling.outcomes import outcome_statistic
 from diastase.tracing.sampling.runs import call_with_shots
+from diastase.tracing.tapes.call import prepare
 from diastase.tracing.trace import is_tracing
-from diastase_mlir import user_span
 
 DEVICES = frozenset({"lightning.qubit", "default.qubit"})
 """Devices that the state-vector engine stands for."""
@@ -40,9 +40,10 @@ DEVICES = frozenset({"lightning.qubit", "default.qubit"})
 def call_qnode(qnode: qml.QNode, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """Record the call of a QNode."""
     settings, kwargs = resolve_settings(qnode, kwargs)
+    if settings.transforms:
+        return _call_transformed(qnode, settings, args, kwargs)
     if settings.device.name not in DEVICES:
         return call_on_device(qnode, settings, args, kwargs)
-    _refuse_unsupported(settings)
     call = QNodeCall(qnode.func, settings, args, kwargs)
     return broadcast(lambda: _way_to_run(settings)(call))
 
@@ -55,13 +56,18 @@ def _way_to_run(settings: QNodeSettings) -> Callable[[QNodeCall], Any]:
     return _call_analytic
 
 
-def _refuse_unsupported(settings: QNodeSettings) -> None:
-    name = settings.qnode
-    for transform in settings.transforms:
-        hint = "apply it outside of compiled programs for now"
-        raise UnsupportedQNodeError(
-            qnode=name, setting=f"the transform {transform}", hint=hint, span=user_span()
-        )
+def _call_transformed(
+    qnode: qml.QNode, settings: QNodeSettings, args: tuple[Any, ...], kwargs: dict[str, Any]
+) -> Any:
+    """Transforms are applied while tracing; a device in Python may need to do it when it runs."""
+    natively = settings.device.name not in DEVICES
+    try:
+        call = prepare(qnode, settings, args, kwargs)
+    except (TapeRecordingError, UnsupportedTransformError) as error:
+        if not natively or error.always:
+            raise
+        return call_on_device(qnode, settings, args, kwargs)
+    return call.run(lambda made: call_qnode(made, (), {}), natively)
 
 
 def _call_analytic(call: QNodeCall) -> Any:

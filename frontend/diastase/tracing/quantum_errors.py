@@ -38,18 +38,6 @@ class OutsideProgramError(DiastaseError, RuntimeError):
 
 
 @dataclass(eq=False, kw_only=True)
-class UnsupportedQNodeError(DiastaseError, NotImplementedError):
-    """A setting of a QNode that compiled programs do not honour yet, so it is refused."""
-
-    title: ClassVar[str] = "Not supported yet"
-    message: ClassVar[str] = "the QNode {qnode} has {setting}"
-    help: ClassVar[str] = "{hint}"
-    qnode: str
-    setting: str
-    hint: str
-
-
-@dataclass(eq=False, kw_only=True)
 class InvalidSettingError(DiastaseError, ValueError):
     """A setting of a QNode with a value that it cannot have.
 

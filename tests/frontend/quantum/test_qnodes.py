@@ -15,7 +15,6 @@ from diastase.tracing.quantum_errors import (
     OutsideQNodeError,
     UnknownWiresError,
     UnsupportedOperationError,
-    UnsupportedQNodeError,
 )
 from diastase_runtime.errors import DiastaseError, OutOfMemoryError, TooManyQubitsError
 
@@ -99,23 +98,6 @@ def test_two_threads():
         thread.join()
     for number in range(4):
         np.testing.assert_allclose(results[number], np.cos(0.3) * number)
-
-
-@pytest.mark.parametrize(
-    ("make", "error", "message"),
-    [
-        (lambda f: qml.transforms.cancel_inverses(
-            qml.QNode(f, qml.device("default.qubit", wires=1))),
-         UnsupportedQNodeError, "cancel_inverses"),
-    ],
-)  # fmt: skip
-def test_refused_settings(make, error, message):
-    def function():
-        qml.Hadamard(0)
-        return qml.expval(qml.X(0))
-
-    with pytest.raises(error, match=message):
-        qjit(make(function))()
 
 
 @pytest.mark.parametrize(

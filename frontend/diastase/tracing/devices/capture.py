@@ -21,17 +21,22 @@ import numpy as np
 import pennylane as qml
 from jax.core import ShapedArray, Tracer
 from pennylane.measurements import MeasurementProcess
-from pennylane.queuing import AnnotatedQueue, QueuingManager
+from pennylane.queuing import QueuingManager
 
 from diastase.primitives.devices import DeviceStep, device_step_p
 from diastase.tracing.device_errors import UnsupportedDeviceError
 from diastase.tracing.devices.lists import end_list, list_of, start_list
 from diastase.tracing.devices.opaque import opaque
 from diastase.tracing.devices.outcomes import refuse_outcomes
-from diastase.tracing.devices.results import as_promised, promised
+from diastase.tracing.devices.results import Promise, as_promised, promised
 from diastase.tracing.gates import Controls
-from diastase.tracing.measurements import process_name
-from diastase.tracing.pennylane import describe, is_quantum_object, is_traced_wire, run_as_qnode
+from diastase.tracing.pennylane import (
+    describe,
+    is_quantum_object,
+    is_traced_wire,
+    making_operators,
+    run_as_qnode,
+)
 from diastase.tracing.qnode_results import classical_result
 from diastase.tracing.qnode_settings import QNodeSettings
 from diastase.tracing.quantum_errors import BatchSizeError, UnknownWiresError
@@ -105,7 +110,7 @@ def call_on_device(
     for process in processes:
         if process.mv is None:
             circuit.note(process)
-    with AnnotatedQueue(), source_context(call):
+    with making_operators(), source_context(call):
         results = _run(qnode, settings, scope, processes)
     return _structured(results, leaves, tree, settings)
 
@@ -166,13 +171,12 @@ def _run(
     shots = list(settings.shots) if settings.shots else [None]
     sizes = [_size(count) for count in shots]
     wires = _wires_if_needed(circuit, processes)
-    avals: list[ShapedArray] = []
+    promises: list[Promise] = []
     for size, process in itertools.product(sizes, processes):
         with scope.as_from(process):
-            avals.append(promised(process, circuit.device, size, wires, circuit.batch_size))
+            promises.append(promised(process, circuit.device, size, wires, circuit.batch_size))
     make_all, values = opaque((shots, list(processes)))
     taken_back = frozenset(circuit.numbers[id(after)] for _, after in circuit.taken_back)
-    names = [process_name(process) for _ in sizes for process in processes]
     device, span = circuit.device.name, user_span()
 
     def run(register: np.ndarray, *values: np.ndarray) -> list[np.ndarray]:
@@ -182,10 +186,12 @@ def _run(
             counts, made = make_all(values)
             found = run_as_qnode(qnode, _as_given(counts), operators, made)
         with at(span):
-            return as_promised(found, avals, names, device)
+            return as_promised(found, promises, device)
 
     step = DeviceStep(f"{device} runs {circuit.name}", run)
-    return device_step_p.bind(scope.register, *values, step=step, result_avals=tuple(avals))
+    avals = tuple(aval for promise in promises for aval in promise.avals)
+    arrays = iter(device_step_p.bind(scope.register, *values, step=step, result_avals=avals))
+    return [promise.build([next(arrays) for _ in promise.avals]) for promise in promises]
 
 
 def _wires_if_needed(circuit: DeviceCircuit, processes: Sequence[Any]) -> int:
@@ -232,5 +238,5 @@ def _undisturbed() -> Generator[None]:
 
     Nor does a trace of JAX's that may be under way in this thread.
     """
-    with eager(), jax.enable_x64(True), AnnotatedQueue():
+    with eager(), jax.enable_x64(True), making_operators():
         yield

@@ -6,10 +6,8 @@ know. It may decide about operators and be measured; whoever wants a number is r
 
 from typing import Any, NoReturn
 
-from jax.core import Tracer
-
 from diastase.tracing.device_errors import UnknownOutcomeError
-from diastase.tracing.pennylane import is_native_outcome, native_measure
+from diastase.tracing.pennylane import is_native_outcome, is_traced_wire, native_measure
 from diastase.tracing.quantum_scope import CircuitScope
 from diastase_mlir import user_span
 
@@ -18,7 +16,7 @@ def measure_on_device(scope: CircuitScope, wire: Any, reset: bool, postselect: i
     """Measure one wire; `scope` is the one in which it happens."""
     if not scope.is_outermost:
         raise UnknownOutcomeError(what="measure inside a loop or branch")
-    if isinstance(wire, Tracer):
+    if is_traced_wire(wire):
         raise UnknownOutcomeError(what="measure of a traced wire")
     return native_measure(wire, reset, postselect)
 

@@ -1,13 +1,15 @@
 """What a device's results are: promised while tracing, checked when they come.
 
-`promised` gives the types of a measurement's results from PennyLane's `shape` and `numeric_type`;
-`as_promised` turns what the device returned into arrays of these types.
+`promised` gives a `Promise` from PennyLane's `shape` and `numeric_type` of a measurement;
+`as_promised` turns what the device returned into arrays of these types. Counts have room for all
+outcomes, as their number is not known.
 
 The trap: `shape` speaks of state vectors, whatever the device; `_STATES` has those that return
 something else for `qml.state()`.
 """
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import jax.numpy as jnp
@@ -18,42 +20,116 @@ from pennylane.exceptions import MeasurementShapeError
 
 from diastase.tracing.device_errors import DeviceResultError, UnknownResultError
 from diastase.tracing.measurements import process_name
+from diastase.tracing.pennylane import is_native_outcome
+from diastase.tracing.sampling.counts import LARGEST_HISTOGRAM, Counts
 
 _DTYPES: Mapping[Any, Any] = {
     int: np.int64, float: np.float64, complex: np.complex128, bool: np.bool_
 }  # fmt: skip
 
 
-def promised(process: Any, device: Any, shots: Any, wires: int, batch: int | None) -> ShapedArray:
-    """The type of one measurement's result, for one number of shots."""
+@dataclass(frozen=True)
+class Promise:
+    """The result of one measurement, for one number of shots."""
+
+    name: str
+    avals: tuple[ShapedArray, ...]
+    convert: Callable[[Any], Sequence[Any]]
+    """From what the device returns to as many arrays."""
+    build: Callable[[Sequence[Any]], Any]
+    """From traced arrays to the result."""
+
+
+def promised(process: Any, device: Any, shots: Any, wires: int, batch: int | None) -> Promise:
+    """What one measurement gives, for one number of shots."""
+    if isinstance(process, measurements.CountsMP):
+        return _counts(process, shots, wires, batch)
     name = process_name(process)
     try:
         shape, numeric_type = process.shape(shots, wires), process.numeric_type
     except (NotImplementedError, MeasurementShapeError) as error:
         if shots is None and isinstance(process, measurements.SampleMeasurement):
-            reason, hint = "needs shots, and the QNode has none", "set them with qml.set_shots"
-        else:
-            reason, hint = f"has no size that is known: {error}", "call the QNode without qjit"
+            raise _without_shots(name) from error
+        reason, hint = f"has no size that is known: {error}", "call the QNode without qjit"
         raise UnknownResultError(measurement=name, reason=reason, hint=hint) from error
     if type(process) is measurements.StateMP and device.name in _STATES:
         shape, numeric_type = _STATES[device.name](device, len(process.wires) or wires)
+    if isinstance(process, measurements.SampleMP) and is_native_outcome(process.mv):
+        shape, numeric_type = (shots,), _keys(process, wires)[1]
     if isinstance(process, measurements.ClassicalShadowMP):
         numeric_type = np.int8  # PennyLane says int, and its devices return this
     shape = tuple(shape) if batch is None else (batch, *shape)
-    return ShapedArray(shape, np.dtype(_DTYPES.get(numeric_type, numeric_type)))
+    aval = ShapedArray(shape, np.dtype(_DTYPES.get(numeric_type, numeric_type)))
+    return Promise(name, (aval,), lambda value: [value], lambda values: values[0])
+
+
+def _without_shots(name: str) -> UnknownResultError:
+    reason, hint = "needs shots, and the QNode has none", "set them with qml.set_shots"
+    return UnknownResultError(measurement=name, reason=reason, hint=hint)
+
+
+def _counts(process: Any, shots: Any, wires: int, batch: int | None) -> Promise:
+    """Outcomes and how often each was found, with room for all that there may be."""
+    if shots is None:
+        raise _without_shots("counts")
+    bits, dtype = _keys(process, wires)
+    room = 2**bits if bits <= LARGEST_HISTOGRAM else shots
+    if batch is not None or not isinstance(room, int):
+        what = "broadcast parameters" if batch is not None else "many wires and traced shots"
+        reason, hint = f"of {what} has no type", "call the QNode without qjit"
+        raise UnknownResultError(measurement="counts", reason=reason, hint=hint)
+    width = bits if dtype is None else None
+    avals = (
+        ShapedArray((room,), np.dtype(dtype or np.int64)),
+        ShapedArray((room,), np.dtype(np.int64)),
+    )
+
+    def convert(counted: Any) -> Sequence[Any]:
+        if width is not None and any(len(key) != width for key in counted):
+            raise ValueError(f"bit strings {list(counted)} where {width} bits are promised")
+        outcomes = [key if width is None else int(key or "0", 2) for key in counted]
+        # Room that is left repeats an outcome, as found no more often.
+        rest = room - len(outcomes)
+        padding = [outcomes[0] if outcomes else 0] * rest
+        return [*outcomes, *padding], [*counted.values(), *([0] * rest)]
+
+    def build(arrays: Sequence[Any]) -> Counts:
+        outcomes, numbers = arrays
+        return Counts(outcomes, numbers, width, process.all_outcomes)
+
+    return Promise("counts", avals, convert, build)
+
+
+def _keys(process: Any, wires: int) -> tuple[int, Any]:
+    """How many bits decide about an outcome, and the dtype of its value; None for bit strings."""
+    if process.obs is not None:
+        return len(process.obs.wires), np.float64
+    if process.mv is None:
+        return len(process.wires) or wires, None
+    if not is_native_outcome(process.mv):
+        return len(process.mv), None
+    values = np.asarray(list(process.mv.branches.values()))
+    dtype = np.float64 if values.dtype.kind == "f" else np.int64
+    return len(process.mv.measurements), dtype
 
 
 def as_promised(
-    values: Sequence[Any], avals: Sequence[ShapedArray], names: Sequence[str], device: str
+    values: Sequence[Any], promises: Sequence[Promise], device: str
 ) -> list[np.ndarray]:
     """Results of a device as arrays of the promised types; sizes that were unknown may be any."""
-    if len(values) != len(avals):
-        what = f"{len(values)} results where the QNode has {len(avals)}"
+    if len(values) != len(promises):
+        what = f"{len(values)} results where the QNode has {len(promises)}"
         raise DeviceResultError(device=device, what=what)
-    return [
-        _converted(value, aval, f"for {name}", device)
-        for value, aval, name in zip(values, avals, names, strict=True)
-    ]
+    arrays: list[np.ndarray] = []
+    for value, promise in zip(values, promises, strict=True):
+        what = f"for {promise.name}"
+        try:
+            parts = promise.convert(value)
+        except (TypeError, ValueError, AttributeError) as error:
+            raise DeviceResultError(device=device, what=f"{what} {error}") from error
+        for part, aval in zip(parts, promise.avals, strict=True):
+            arrays.append(_converted(part, aval, what, device))
+    return arrays
 
 
 def _converted(value: Any, aval: ShapedArray, what: str, device: str) -> np.ndarray:

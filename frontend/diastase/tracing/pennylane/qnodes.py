@@ -3,10 +3,19 @@
 import copy
 import warnings
 from collections.abc import Callable, Sequence
+from pathlib import Path
+from types import TracebackType
 from typing import Any
 
 import pennylane as qml
+from pennylane import CompilePipeline
 from pennylane.exceptions import PennyLaneDeprecationWarning
+from pennylane.queuing import AnnotatedQueue
+from pennylane.tape import QuantumScript
+
+from diastase_mlir.diagnostics import is_user_file
+
+_PENNYLANE = str(Path(str(qml.__file__)).parent)
 
 QNodeHandler = Callable[[qml.QNode, tuple[Any, ...], dict[str, Any]], Any]
 
@@ -40,6 +49,45 @@ def run_as_qnode(
     if replayed.shots.has_partitioned_shots:
         return [result for results in found for result in results]
     return list(found)
+
+
+def qnode_of_tape(qnode: qml.QNode, function: Callable[[], Any], shots: Any) -> qml.QNode:
+    """A QNode like another one, of this function, without transforms."""
+    made: Any = copy.copy(qnode)
+    function.__name__ = getattr(qnode.func, "__name__", "qnode")
+    made.func, made._compile_pipeline = function, CompilePipeline()
+    made._qfunc_uses_shots_arg = False
+    made._set_shots(shots)
+    return made
+
+
+def tape_of(queue: AnnotatedQueue, shots: Any) -> QuantumScript:
+    """What a queue has recorded."""
+    return QuantumScript.from_queue(queue, shots)
+
+
+def transform_name(transform: Any) -> str:
+    """What a transform is called."""
+    function = transform.tape_transform
+    return function.__name__ if function is not None else str(transform.pass_name)
+
+
+def apply_transform(transform: Any, tapes: Sequence[Any]) -> tuple[Sequence[Any], Any]:
+    """The tapes that one transform makes of several, and the function back for their results."""
+    return CompilePipeline([transform])(tuple(tapes))
+
+
+def is_inside_pennylane(traceback: TracebackType | None) -> str | None:
+    """The function of PennyLane's in which an error was raised, if JAX raised it for PennyLane."""
+    name = None
+    while traceback is not None:
+        file, code = traceback.tb_frame.f_code.co_filename, traceback.tb_frame.f_code
+        if file.startswith(_PENNYLANE):
+            name = name or code.co_qualname
+        elif is_user_file(file):
+            name = None
+        traceback = traceback.tb_next
+    return name
 
 
 def intercept_qnodes(is_tracing: Callable[[], bool], handler: QNodeHandler) -> None:

@@ -2,7 +2,9 @@
 
 import dis
 import sys
-from collections.abc import Callable, Iterator
+import threading
+from collections.abc import Callable, Generator, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from types import FrameType
 from typing import Any
@@ -43,9 +45,13 @@ class CircuitQueue(AnnotatedQueue):
         self._on_remove(obj.obj if isinstance(obj, WrappedObj) else obj)
         super().remove(obj)
 
+    def recorded(self) -> list[tuple[Any, Place]]:
+        """Everything recorded, in order."""
+        return [(obj, information["place"]) for obj, information in self.items()]
+
     def take(self) -> Iterator[tuple[Any, Place]]:
         """Everything recorded, in order; the queue is empty afterwards."""
-        recorded = [(obj, information["place"]) for obj, information in self.items()]
+        recorded = self.recorded()
         self.clear()
         yield from recorded
 
@@ -69,6 +75,39 @@ def is_recording() -> bool:
     return QueuingManager.recording()
 
 
+@contextmanager
+def withdraw_since() -> Generator[list[Any]]:
+    """Take out again what is applied inside; afterwards the list has it."""
+    queue: Any = QueuingManager.active_context()
+    before = {id(obj) for obj, _ in queue.items()}
+    applied: list[Any] = []
+    yield applied
+    applied += [obj for obj, _ in queue.items() if id(obj) not in before]
+    for obj in applied:
+        queue.remove(obj)
+
+
+class _Making(threading.local):
+    depth = 0
+
+
+_making = _Making()
+
+
+@contextmanager
+def making_operators() -> Generator[None]:
+    """PennyLane makes operators and measurements inside that nobody records, and none is missed.
+
+    Its queue serves all threads: so no other thread records what is made here, either.
+    """
+    _making.depth += 1
+    try:
+        with AnnotatedQueue():
+            yield
+    finally:
+        _making.depth -= 1
+
+
 def refuse_unrecorded(is_tracing: Callable[[], bool]) -> None:
     """While this thread is tracing, refuse an operator applied while nothing records it.
 
@@ -78,7 +117,7 @@ def refuse_unrecorded(is_tracing: Callable[[], bool]) -> None:
 
     def append(cls: type[QueuingManager], obj: Any, **kwargs: Any) -> None:
         original(cls, obj, **kwargs)
-        if cls.recording() or current_scope() is not None or not is_tracing():
+        if cls.recording() or current_scope() is not None or _making.depth or not is_tracing():
             return
         if isinstance(obj, MeasurementProcess):
             raise OutsideQNodeError(operation=repr(obj), span=user_span())

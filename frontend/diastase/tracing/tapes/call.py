@@ -1,0 +1,78 @@
+"""The call of a QNode that has transforms.
+
+In: the QNode, its settings, and `run`, which records the call of a QNode without transforms. The
+tapes that the transforms make are run as such QNodes: like the first one, but for the function and
+the shots.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import jax
+import pennylane as qml
+from pennylane.measurements import MeasurementProcess
+
+from diastase.tracing.pennylane import qnode_of_tape
+from diastase.tracing.qnode_results import classical_result
+from diastase.tracing.qnode_settings import QNodeSettings
+from diastase.tracing.tapes.pipeline import Transformed, transformed
+from diastase.tracing.tapes.recording import Recorded, record_tape
+from diastase.tracing.tapes.replay import replay
+
+
+@dataclass(frozen=True)
+class TransformedCall:
+    """A call of a QNode, whose tapes have been made, and not run yet."""
+
+    qnode: qml.QNode
+    settings: QNodeSettings
+    recorded: Recorded
+    transformed: Transformed
+
+    def run(self, run: Callable[[qml.QNode], Any], natively: bool) -> Any:
+        """Run the tapes; the result has the structure that the quantum function returned.
+
+        `natively`: on a device that runs in Python.
+        """
+        results = [run(self._qnode(tape, natively)) for tape in self.transformed.tapes]
+        return self._structured(self.transformed.postprocess(results))
+
+    def _qnode(self, tape: Any, natively: bool) -> qml.QNode:
+        return qnode_of_tape(self.qnode, replay(tape, natively), tape.shots)
+
+    def _structured(self, results: Any) -> Any:
+        if self.recorded.tape.shots.has_partitioned_shots:
+            return tuple(self._filled(part) for part in results)
+        return self._filled(results)
+
+    def _filled(self, results: Any) -> Any:
+        """Results in the places of their measurements; as they are, if a transform changed them."""
+        measured = self.recorded.tape.measurements
+        given = [results] if len(measured) == 1 else results
+        if not _are_results(given, len(measured)):
+            return results
+        of = {id(process): result for process, result in zip(measured, given, strict=True)}
+        filled = [
+            of[id(leaf)]
+            if isinstance(leaf, MeasurementProcess)
+            else classical_result(leaf, self.settings.qnode)
+            for leaf in self.recorded.returned
+        ]
+        return jax.tree_util.tree_unflatten(self.recorded.tree, filled)
+
+
+def prepare(
+    qnode: qml.QNode, settings: QNodeSettings, args: tuple[Any, ...], kwargs: dict[str, Any]
+) -> TransformedCall:
+    """Record the quantum function and apply the transforms: all that can fail by being traced."""
+    recorded = record_tape(qnode, settings, args, kwargs)
+    changed = transformed(settings.qnode, recorded.tape, settings.transforms)
+    return TransformedCall(qnode, settings, recorded, changed)
+
+
+def _are_results(given: Any, number: int) -> bool:
+    """Whether these are the results of so many measurements, not what a transform made of them."""
+    if not isinstance(given, Sequence) or len(given) != number:
+        return False
+    return not any(isinstance(result, Sequence) for result in given)

@@ -1,0 +1,14 @@
+import pennylane as qml
+
+from diastase import qjit
+
+
+def program():
+    @qjit
+    @qml.transforms.cancel_inverses
+    @qml.qnode(qml.device("lightning.qubit", wires=1))
+    def circuit():
+        qml.expval(qml.X(0))
+        return qml.expval(qml.Z(0))
+
+    circuit()
