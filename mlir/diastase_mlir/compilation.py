@@ -24,7 +24,7 @@ from diastase_mlir.kernels import engine_library
 from diastase_mlir.lowered import LoweredModule
 from diastase_mlir.options import CompileOptions
 from diastase_mlir.passes.circuits import are_built_in
-from diastase_mlir.pipeline import CIRCUITS, PIPELINE
+from diastase_mlir.pipeline import CIRCUITS, PIPELINE, UNMARKED
 from diastase_mlir.reproducer import write_input, write_llvm_reproducer, write_reproducer
 from diastase_mlir.stages import Pipeline, StageFailure, run_pipeline
 from diastase_runtime.abi import ENTRY_SYMBOL, IMPORT_TABLE, Artifact
@@ -157,9 +157,10 @@ def _run_passes(
     lowered: LoweredModule,
     options: CompileOptions,
     clock: _Clock,
-    pipeline: Pipeline = PIPELINE,
+    pipeline: Pipeline | None = None,
 ) -> None:
     dumps = Dumps(lowered.name, options)
+    pipeline = pipeline or (PIPELINE if lowered.circuit_passes else UNMARKED)
     try:
         run_pipeline(pipeline, module, clock.timings, dumps.after_stage, dumps.after_pass)
     except StageFailure as failure:

@@ -114,3 +114,6 @@ PIPELINE = Pipeline(
 
 CIRCUITS = Pipeline(PIPELINE.stages[:2])
 """As far as circuits are what the user sees of them."""
+
+UNMARKED = Pipeline(tuple(s for s in PIPELINE.stages if s.passes != (transform_circuits,)))
+"""For programs in which no circuit asks for passes: to look for marks takes as long as a pass."""

@@ -142,7 +142,10 @@ def lower_allocate(
 def _mark(call: Any) -> ir.Attribute:
     """A pass with its options, as `transform_circuits` reads it."""
     options = {name: _option(value) for name, value in call.options}
-    mark = {"name": ir.StringAttr.get(call.name), "options": ir.DictAttr.get(options)}
+    mark: dict[str, ir.Attribute] = {
+        "name": ir.StringAttr.get(call.name),
+        "options": ir.DictAttr.get(options),
+    }
     return ir.DictAttr.get(mark)
 
 

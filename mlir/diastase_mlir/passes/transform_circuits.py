@@ -6,8 +6,8 @@ The mark is an attribute of the circuit's allocation; it is gone afterwards. Equ
 are made one value first (CSE, which at the end removes what is no longer used), and qubits are
 forwarded to their next gates, so that gates meet. A module without marks is left as it is.
 
-After each pass the circuit is checked: every bit is used once. A pass of the user's that breaks
-this is refused here, since nothing later could see it.
+After a pass of the user's own the circuit is checked: every bit is used once. What breaks this is
+refused here, since nothing later could see it.
 """
 
 from typing import Any
@@ -56,7 +56,12 @@ def _run(name: str, options: dict[str, Any], circuit: Circuit) -> None:
         raise PassError(f"there is no pass named {name} in this process", place)
     forward_qubits(circuit)
     PASSES[name].run(circuit, options)
-    circuit.collect()
+    if not PASSES[name].built_in:
+        circuit.collect()
+        _check_that_bits_are_used_once(circuit, name)
+
+
+def _check_that_bits_are_used_once(circuit: Circuit, name: str) -> None:
     for operation in circuit.members:
         for value in operation.results:
             if str(value.type) == BIT and len(list(value.uses)) != 1:

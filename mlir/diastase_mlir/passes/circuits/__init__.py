@@ -6,19 +6,11 @@ those that each circuit is marked with.
 """
 
 from diastase_mlir.passes.circuits import (
-    cancel_inverses as _cancel_inverses,  # noqa: F401
-)
-from diastase_mlir.passes.circuits import (
-    combine_global_phases as _combine_global_phases,  # noqa: F401
-)
-from diastase_mlir.passes.circuits import (
-    disentangle_cnot as _disentangle_cnot,  # noqa: F401
-)
-from diastase_mlir.passes.circuits import (
-    disentangle_swap as _disentangle_swap,  # noqa: F401
-)
-from diastase_mlir.passes.circuits import (
-    merge_rotations as _merge_rotations,  # noqa: F401
+    cancel_inverses,
+    combine_global_phases,
+    disentangle_cnot,
+    disentangle_swap,
+    merge_rotations,
 )
 from diastase_mlir.passes.circuits.circuit import Circuit
 from diastase_mlir.passes.circuits.errors import NotAQNodeError
@@ -32,7 +24,13 @@ from diastase_mlir.passes.circuits.registry import (
     register_pass,
 )
 
+BUILT_IN = (
+    cancel_inverses, merge_rotations, combine_global_phases, disentangle_cnot, disentangle_swap,
+)  # fmt: skip
+"""Imported so that they register themselves."""
+
 __all__ = [
+    "BUILT_IN",
     "PASSES",
     "Circuit",
     "Gate",

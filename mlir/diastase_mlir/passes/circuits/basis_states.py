@@ -23,8 +23,8 @@ from diastase_mlir.passes.circuits.values import constant_of
 State = str | None
 """`0`, `1`, `+` or `-`; None where it is not known to be one of them."""
 
-_PHASE = {"0": "0", "1": "1"}
-_ABOUT_X = {"+": "+", "-": "-"}
+_PHASE: dict[State, State] = {"0": "0", "1": "1"}
+_ABOUT_X: dict[State, State] = {"+": "+", "-": "-"}
 GATES: dict[str, dict[State, State]] = {
     "Identity": {**_PHASE, **_ABOUT_X},
     "Hadamard": {"0": "+", "1": "-", "+": "0", "-": "1"},
@@ -87,7 +87,7 @@ def _common(first: State, second: State) -> State:
 
 def basis_states(circuit: Circuit) -> dict[ir.Value, State]:
     """For each bit of a circuit, the state that its qubit certainly has there."""
-    circuit.collect()
+    circuit.refresh()
     states: dict[ir.Value, State] = {}
     _Analysis(circuit, states).block(circuit.allocation.operation.block, Register("0"))
     return states
@@ -210,7 +210,7 @@ def _after(shape: Shape, before: list[State]) -> list[State]:
             after[position] = _kicked_back(before[position], factor, len(controls))
         return after
     if shape.name == "SWAP" and (not controls or _are_same(of_targets)):
-        first, second = shape.targets
+        first, second = list(shape.targets)
         after[first], after[second] = before[second], before[first]
         return after
     kept = ("0", "1") if shape.name in DIAGONAL else ()

@@ -47,6 +47,8 @@ class Circuit:
     """For each bit the register that it was taken from, and its wire."""
     members: set[Any] = field(default_factory=set)
     """All of its operations."""
+    stale: bool = False
+    """Whether operations have been changed since they were collected."""
 
     @staticmethod
     def of(allocation: Any) -> "Circuit":
@@ -56,15 +58,21 @@ class Circuit:
         return circuit
 
     def collect(self) -> None:
-        """Find all operations anew, after the module was changed by other means than these."""
+        """Find all operations anew: after they were changed by other means than these."""
+        self.stale = False
         self.blocks, self.wires, self.members = [], {}, set()
         _collect(self, self.allocation.operation.block, {self.allocation.register})
+
+    def refresh(self) -> None:
+        """Find all operations, if any have been changed."""
+        if self.stale:
+            self.collect()
 
     # --- what there is ---------------------------------------------------------------------------
 
     def gates(self) -> list[Gate]:
         """All gates, in program order within a block, outer blocks first."""
-        self.collect()
+        self.refresh()
         named = ("quantum.gate", "quantum.unitary")
         operations = (operation for block in self.blocks for operation in block.operations)
         return [Gate(operation) for operation in operations if operation.operation.name in named]
@@ -95,6 +103,7 @@ class Circuit:
         The new ones stand where the last one stood, and say that they come from the line of the
         first one.
         """
+        self.stale = True
         chain = [gates] if isinstance(gates, Gate) else list(gates)
         first, last = chain[0], chain[-1]
         site = first.operation.site
@@ -159,12 +168,21 @@ def _collect(circuit: Circuit, block: ir.Block, mine: set[ir.Value]) -> bool:
 def _note_results(circuit: Circuit, operation: Any, mine: set[ir.Value]) -> None:
     """The registers and bits that an operation gives are the circuit's, too."""
     inner = operation.operation
-    bits = [value for value in inner.operands if str(value.type) == BIT]
-    results = [value for value in inner.results if str(value.type) in (REGISTER, BIT)]
+    results, operands = list(inner.results), list(inner.operands)
+    match inner.name:
+        case "quantum.extract":
+            circuit.wires[results[0]] = (operands[0], operands[1])
+            before, after = [], []
+        case "quantum.gate" | "quantum.unitary":
+            before, after = operands[-len(results) :], results
+        case "quantum.measure":
+            before, after = operands, results[:1]
+        case "quantum.insert" | "quantum.global_phase":
+            before, after = [], []
+        case _:
+            before = [value for value in operands if str(value.type) == BIT]
+            after = [value for value in results if str(value.type) == BIT]
+            results = [value for value in results if str(value.type) in (REGISTER, BIT)]
     mine.update(results)
-    if inner.name == "quantum.extract":
-        circuit.wires[operation.bit] = (operation.register, operation.wire)
-        return
-    given = [value for value in results if str(value.type) == BIT]
-    for bit, result in zip(bits, given, strict=False):
+    for bit, result in zip(before, after, strict=False):
         circuit.wires[result] = circuit.wires[bit]

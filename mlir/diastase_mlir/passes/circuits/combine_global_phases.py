@@ -26,11 +26,11 @@ _COMMUTING = frozenset({
 @register_pass("combine_global_phases", built_in=True)
 def combine_global_phases(circuit: Circuit) -> None:
     """One global phase for each block."""
-    circuit.collect()
+    circuit.refresh()
     for block in circuit.blocks:
         for phases in _joinable(block):
             _join(phases)
-    circuit.collect()
+    circuit.stale = True
 
 
 def _joinable(block: Block) -> list[list[Any]]:

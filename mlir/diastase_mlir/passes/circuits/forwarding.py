@@ -50,10 +50,9 @@ class _Known:
 
 def forward_qubits(circuit: Circuit) -> None:
     """Join the ends of each qubit in all blocks of a circuit."""
-    circuit.collect()
+    circuit.refresh()
     for block in circuit.blocks:
         _forward(block, circuit)
-    circuit.collect()
 
 
 def _forward(block: Block, circuit: Circuit) -> None:
@@ -79,7 +78,7 @@ def _forward_extract(operation: Any, known: _Known, circuit: Circuit) -> None:
     if insert is None:
         known.forget_what_may_be(wire)
         return
-    circuit.wires[insert.bit] = circuit.wires.pop(operation.bit)
+    circuit.stale = True
     operation.bit.replace_all_uses_with(insert.bit)
     operation.operation.erase()
     insert.result.replace_all_uses_with(insert.register)

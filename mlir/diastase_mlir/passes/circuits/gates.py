@@ -113,7 +113,7 @@ class New:
     def create(self, bits: Sequence[ir.Value], parameters: Sequence[ir.Value], site: Any) -> Any:
         """Make it on these bits at the current insertion point."""
         values = list(self.control_values) or [True] * len(self.controls)
-        attributes = {
+        attributes: dict[str, ir.Attribute] = {
             "gate_name": ir.StringAttr.get(self.name),
             "site": site,
             "control_values": ir.DenseBoolArrayAttr.get(values),

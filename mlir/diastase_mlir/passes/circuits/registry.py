@@ -55,7 +55,8 @@ class CircuitPass:
     def run(self, circuit: Circuit, options: Mapping[str, Option]) -> None:
         """Apply it to a circuit."""
         if inspect.isclass(self.function):
-            circuit.rewrite(self.function(**options))
+            pattern: Any = self.function(**options)
+            circuit.rewrite(pattern)
         else:
             self.function(circuit, **options)
 

@@ -10,22 +10,23 @@ from diastase_mlir.passes.circuits.values import defining
 
 def tidy(circuit: Circuit) -> None:
     """Remove extractions that are put back unchanged, and checks of what is known to be so."""
-    circuit.collect()
+    circuit.refresh()
     for block in circuit.blocks:
         checked: set[frozenset[Wire]] = set()
         for operation in block.operations:
             name = operation.operation.name
             if name == "quantum.insert":
                 _remove_if_idle(operation)
+                circuit.stale = True
             elif name == "quantum.check_wires":
                 wires = frozenset(map(wire_key, list(operation.operation.operands)[1:]))
                 if any(wires <= others for others in checked):
                     operation.operation.erase()
+                    circuit.stale = True
                 checked.add(wires)
             elif name in ("quantum.gate", "quantum.unitary"):
                 bits = Gate(operation).bits
                 checked.add(frozenset(wire_key(circuit.wires[bit][1]) for bit in bits))
-    circuit.collect()
 
 
 def _remove_if_idle(insert: Any) -> None:

@@ -99,8 +99,9 @@ def _is_negated(value: ir.Value, other: ir.Value) -> bool:
     if list(operation.operands)[1:] != list(origin.operands)[1:]:
         return False
     array = defining(operation.operands[0])
-    negated = array is not None and array.name == "stablehlo.negate"
-    return negated and array.operands[0] == origin.operands[0]
+    if array is None or array.name != "stablehlo.negate":
+        return False
+    return array.operands[0] == origin.operands[0]
 
 
 def _known(number: Number) -> float | None:
