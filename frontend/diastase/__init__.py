@@ -12,7 +12,7 @@ from diastase import passes  # noqa: E402
 from diastase.api.control_flow import cond, for_loop, switch, while_loop  # noqa: E402
 from diastase.api.errors import RecompilationWarning  # noqa: E402
 from diastase.api.qjit import QJIT, qjit  # noqa: E402
-from diastase.api.quantum import measure  # noqa: E402
+from diastase.api.quantum import measure, pauli_measure  # noqa: E402
 from diastase_runtime.errors import DiastaseError  # noqa: E402
 
 __all__ = [
@@ -23,6 +23,7 @@ __all__ = [
     "for_loop",
     "measure",
     "passes",
+    "pauli_measure",
     "qjit",
     "switch",
     "while_loop",

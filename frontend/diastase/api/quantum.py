@@ -2,21 +2,23 @@
 
 from typing import Any
 
-from diastase.primitives.quantum import measure_p
 from diastase.tracing.devices.capture import DeviceCircuit
 from diastase.tracing.devices.outcomes import measure_on_device
+from diastase.tracing.pauli_measurements import measure_pauli, measure_position
 from diastase.tracing.pennylane import (
     is_recording,
     native_adjoint,
     native_ctrl,
     native_measure,
+    native_pauli_measure,
     register_compiler,
+    take_over_pauli_measure,
 )
 from diastase.tracing.qnode import take_over_qnodes
 from diastase.tracing.quantum_errors import OutsideProgramError, ParameterTypeError
 from diastase.tracing.quantum_scope import CircuitScope
 from diastase.tracing.regions import current_scope
-from diastase.tracing.wires import split_positions
+from diastase.tracing.trace import is_tracing
 from diastase_mlir import at, user_span
 
 take_over_qnodes()
@@ -26,9 +28,11 @@ register_compiler()
 def measure(wires: Any, reset: bool = False, postselect: int | None = None) -> Any:
     """Measure one wire in the middle of a circuit; the outcome is a traced boolean.
 
-    The state collapses, so everything after, the QNode's results included, is what it is *for the
-    outcome found in this run* (not an average over outcomes, as `qml.measure` gives). With
-    `reset=True` the qubit is put back to |0> afterwards; `postselect=0` or `1` forces the outcome.
+    The state collapses. What a QNode without shots then returns is what it is *for the outcome
+    found in this run*; with `mcm_method="deferred"` or `"tree-traversal"` it is the average over
+    all outcomes, and with shots each shot has outcomes of its own. `reset=True` puts the qubit back
+    to |0> afterwards; `postselect=0` or `1` keeps only runs with that outcome (in a single run, it
+    is forced).
     In circuits that PennyLane runs (uncompiled, or on other devices) it is `qml.measure` itself.
 
         >>> @qjit
@@ -58,13 +62,41 @@ def measure(wires: Any, reset: bool = False, postselect: int | None = None) -> A
             return measure_on_device(scope, labels[0], bool(reset), postselect)
     scope.flush()
     with at(span):
-        known, operands = split_positions(scope.wires.positions(labels, "measure"))
-    scope.circuit.measures = True
-    scope.circuit.postselects |= postselect is not None
-    scope.register, outcome = measure_p.bind(
-        scope.register, *operands, wires=known, reset=bool(reset), postselect=postselect
-    )
-    return outcome
+        (position,) = scope.wires.positions(labels, "measure")
+    return measure_position(scope, position, bool(reset), postselect)
+
+
+def pauli_measure(pauli_word: str, wires: Any, postselect: int | None = None) -> Any:
+    """Measure a product of Pauli matrices, as `qml.pauli_measure`; the outcome is a traced boolean.
+
+    It is False where the product has the eigenvalue 1, and True where it has -1. The state
+    collapses onto that eigenspace; nothing more is learnt of the wires.
+    """
+    span = user_span()
+    scope = current_scope()
+    if not isinstance(scope, CircuitScope):
+        if is_recording():
+            return native_pauli_measure(wires, pauli_word, postselect)
+        raise OutsideProgramError(construct="pauli_measure", span=span)
+    if isinstance(scope.circuit, DeviceCircuit):
+        return native_pauli_measure(wires, pauli_word, postselect)
+    labels = _wire_labels(wires)
+    if not pauli_word or set(pauli_word) - set("XYZ"):
+        reason = f"the Pauli word {pauli_word!r} is not made of the letters X, Y and Z"
+        raise ParameterTypeError(operation="pauli_measure", reason=reason, span=span)
+    if len(pauli_word) != len(labels):
+        reason = f"the Pauli word {pauli_word!r} is measured on {len(labels)} wires"
+        raise ParameterTypeError(operation="pauli_measure", reason=reason, span=span)
+    if postselect not in (None, 0, 1):
+        reason = f"postselect is 0, 1 or None, not {postselect!r}"
+        raise ParameterTypeError(operation="pauli_measure", reason=reason, span=span)
+    scope.require_own_region("pauli_measure")
+    scope.flush()
+    with at(span):
+        return measure_pauli(scope, pauli_word, labels, postselect)
+
+
+take_over_pauli_measure(is_tracing, pauli_measure)
 
 
 def adjoint(f: Any, lazy: bool = True) -> Any:

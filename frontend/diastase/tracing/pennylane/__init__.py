@@ -8,6 +8,7 @@
 - `arguments`: operators among arguments and results.
 - `compilers`: diastase as one of PennyLane's compilers.
 - `wires`: traced wires as labels that PennyLane can handle.
+- `pauli_measures`: `qml.pauli_measure`, which PennyLane dispatches to no compiler.
 - `former_jax`: names that JAX has dropped, and PennyLane still uses.
 
 Hooks are set once, on import, and do nothing unless this thread is tracing one of our programs, so
@@ -31,6 +32,10 @@ from diastase.tracing.pennylane.operators import (
     native_measure,
     refuse_outcomes_as_numbers,
     unflatten_object,
+)
+from diastase.tracing.pennylane.pauli_measures import (
+    native_pauli_measure,
+    take_over_pauli_measure,
 )
 from diastase.tracing.pennylane.qnodes import (
     QNodeHandler,
@@ -80,12 +85,14 @@ __all__ = [
     "native_cond",
     "native_ctrl",
     "native_measure",
+    "native_pauli_measure",
     "qnode_of_tape",
     "refuse_outcomes_as_numbers",
     "refuse_unrecorded",
     "register_compiler",
     "run_as_qnode",
     "shots_of_call",
+    "take_over_pauli_measure",
     "take_traced_numbers",
     "tape_of",
     "transform_name",

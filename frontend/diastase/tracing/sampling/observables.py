@@ -24,7 +24,8 @@ from diastase.tracing.observables import PauliSum, measured_form
 from diastase.tracing.pennylane import describe
 from diastase.tracing.quantum_errors import UnsupportedObservableError
 from diastase.tracing.quantum_scope import CircuitScope
-from diastase.tracing.sampling.requests import Constant, Group, Outcomes, Requests, Rotation, Shots
+from diastase.tracing.sampling.requests import Constant, Group, Outcomes, Requests, Shots
+from diastase.tracing.sampling.rotations import Rotation
 from diastase.tracing.wires import Position, split_positions
 
 LARGEST_EIGENBASIS = 12

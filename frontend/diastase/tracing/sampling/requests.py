@@ -21,22 +21,11 @@ import jax.numpy as jnp
 import numpy as np
 from jax.core import Tracer
 
-from diastase.primitives.quantum import gate_p
 from diastase.primitives.sampling import sample_p
 from diastase.tracing.quantum_scope import CircuitScope
+from diastase.tracing.sampling.rotations import Rotation, into_letters
 from diastase.tracing.wires import Position, split_positions
 from diastase_runtime.abi import MAX_SAMPLED_WIRES
-
-Action = Callable[[CircuitScope], None]
-"""Records something in a circuit."""
-
-
-@dataclass(frozen=True)
-class Rotation:
-    """Into the eigenbasis of an observable, and back."""
-
-    forth: Action
-    back: Action
 
 
 @dataclass(eq=False)
@@ -150,39 +139,13 @@ class Requests:
 
 
 def _drawn(group: Group, scope: CircuitScope, shots: Any) -> Any:
-    rotation = group.rotation or _into_letters(group)
+    letters = [group.letters[place] for place in range(len(group.wires))]
+    rotation = group.rotation or into_letters(letters, group.wires)
     rotation.forth(scope)
     known, operands = split_positions(group.wires)
     packed = sample_p.bind(scope.register, *operands, wires=known, shots=shots)
     rotation.back(scope)
     return packed
-
-
-def _into_letters(group: Group) -> Rotation:
-    """X is Z after a Hadamard gate, Y is Z after a quarter turn about X."""
-
-    def forth(scope: CircuitScope, sign: float = 1.0) -> None:
-        for place, letter in group.letters.items():
-            known, operands = split_positions([group.wires[place]])
-            if letter == "X":
-                _gate(scope, "Hadamard", [], operands, known)
-            elif letter == "Y":
-                _gate(scope, "RX", [np.float64(sign * np.pi / 2)], operands, known)
-
-    return Rotation(forth, lambda scope: forth(scope, -1.0))
-
-
-def _gate(
-    scope: CircuitScope,
-    name: str,
-    parameters: Sequence[Any],
-    operands: Sequence[Any],
-    wires: tuple[int | None, ...],
-) -> None:
-    scope.advance(
-        gate_p, *parameters, *operands, name=name, num_parameters=len(parameters), wires=wires,
-        control_values=(),
-    )  # fmt: skip
 
 
 @dataclass(frozen=True)
