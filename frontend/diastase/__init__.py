@@ -13,13 +13,16 @@ from diastase.api.control_flow import cond, for_loop, switch, while_loop  # noqa
 from diastase.api.errors import RecompilationWarning  # noqa: E402
 from diastase.api.qjit import QJIT, qjit  # noqa: E402
 from diastase.api.quantum import measure, pauli_measure  # noqa: E402
+from diastase.api.quantum_functions import adjoint, ctrl  # noqa: E402
 from diastase_runtime.errors import DiastaseError  # noqa: E402
 
 __all__ = [
     "QJIT",
     "DiastaseError",
     "RecompilationWarning",
+    "adjoint",
     "cond",
+    "ctrl",
     "for_loop",
     "measure",
     "passes",

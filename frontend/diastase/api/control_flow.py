@@ -12,7 +12,7 @@ from diastase.tracing.branches import Branch, case_index, chain_index, trace_swi
 from diastase.tracing.carries import LoopOptions, normalise_state, single_or_tuple
 from diastase.tracing.control_flow_errors import ResizingOptionsError
 from diastase.tracing.loops import trace_for_loop, trace_while_loop
-from diastase.tracing.pennylane import is_native_outcome, native_cond
+from diastase.tracing.pennylane import is_native_outcome, native_cond, withdraw_operators
 from diastase.tracing.tapes.control_flow import known, records_a_tape, traced_or_unrolled
 from diastase.tracing.trace import is_tracing
 from diastase_mlir.diagnostics import user_span
@@ -198,6 +198,7 @@ class Conditional:
         return self.default(*args, **keywords) if self.default is not None else None
 
     def _trace(self, args: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
+        withdraw_operators(args, keywords)
         names = ["the first branch"]
         names += [f"else_if number {k}" for k in range(1, len(self.branches))]
         branches = [
@@ -264,6 +265,7 @@ class Switch:
         return self.cases.get(int(self.index), self.default)(*args, **keywords)
 
     def _trace(self, args: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
+        withdraw_operators(args, keywords)
         branches = [
             _branch(f"the branch of case {case}", function, args, keywords)
             for case, function in self.cases.items()

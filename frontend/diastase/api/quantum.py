@@ -2,13 +2,12 @@
 
 from typing import Any
 
+from diastase.tracing.controls import as_list
 from diastase.tracing.devices.capture import DeviceCircuit
 from diastase.tracing.devices.outcomes import measure_on_device
 from diastase.tracing.pauli_measurements import measure_pauli, measure_position
 from diastase.tracing.pennylane import (
     is_recording,
-    native_adjoint,
-    native_ctrl,
     native_measure,
     native_pauli_measure,
     register_compiler,
@@ -50,12 +49,13 @@ def measure(wires: Any, reset: bool = False, postselect: int | None = None) -> A
     if postselect not in (None, 0, 1):
         reason = f"postselect is 0, 1 or None, not {postselect!r}"
         raise ParameterTypeError(operation="measure", reason=reason, span=span)
-    labels = _wire_labels(wires)
+    labels = as_list(wires)
     if len(labels) != 1:
         reason = f"one wire at a time, not {len(labels)}"
         raise ParameterTypeError(operation="measure", reason=reason, span=span)
     if not isinstance(scope, CircuitScope):
         return native_measure(labels[0], bool(reset), postselect)
+    scope.require_measurable("measure")
     scope.require_own_region("measure")
     if isinstance(scope.circuit, DeviceCircuit):
         with at(span):
@@ -78,9 +78,10 @@ def pauli_measure(pauli_word: str, wires: Any, postselect: int | None = None) ->
         if is_recording():
             return native_pauli_measure(wires, pauli_word, postselect)
         raise OutsideProgramError(construct="pauli_measure", span=span)
+    scope.require_measurable("pauli_measure")
     if isinstance(scope.circuit, DeviceCircuit):
         return native_pauli_measure(wires, pauli_word, postselect)
-    labels = _wire_labels(wires)
+    labels = as_list(wires)
     if not pauli_word or set(pauli_word) - set("XYZ"):
         reason = f"the Pauli word {pauli_word!r} is not made of the letters X, Y and Z"
         raise ParameterTypeError(operation="pauli_measure", reason=reason, span=span)
@@ -97,34 +98,3 @@ def pauli_measure(pauli_word: str, wires: Any, postselect: int | None = None) ->
 
 
 take_over_pauli_measure(is_tracing, pauli_measure)
-
-
-def adjoint(f: Any, lazy: bool = True) -> Any:
-    """The adjoint of an operator, an operator class or a quantum function."""
-    return native_adjoint(f, lazy)
-
-
-def ctrl(
-    f: Any,
-    control: Any,
-    control_values: Any = None,
-    work_wires: Any = None,
-    work_wire_type: str = "borrowed",
-) -> Any:
-    """The controlled form of an operator, an operator class or a quantum function."""
-    return native_ctrl(
-        f,
-        control,
-        control_values=control_values,
-        work_wires=work_wires,
-        work_wire_type=work_wire_type,
-    )
-
-
-def _wire_labels(wires: Any) -> list[Any]:
-    """The wires given: one, or a collection."""
-    if isinstance(wires, str) or not hasattr(wires, "__len__"):
-        return [wires]
-    if getattr(wires, "ndim", 1) == 0:
-        return [wires]
-    return list(wires)

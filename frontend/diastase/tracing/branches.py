@@ -49,7 +49,9 @@ def trace_switch(index: Any, branches: Sequence[Branch], construct: str) -> Any:
         regions = [region.threaded() for region in regions]
     avals = _common_types(branches, regions, traced[0][1].names)
     types = _differing_sizes(regions).fresh(avals)
-    operands, regions = _share_captured(regions)
+    scope = current_scope()
+    register = [scope.register] if scope is not None and regions[0].uses_register else []
+    operands, regions = share_captured(regions, register)
     register_avals = regions[0].jaxpr.out_avals[: regions[0].uses_register]
     results = switch_p.bind(
         index,
@@ -57,10 +59,9 @@ def trace_switch(index: Any, branches: Sequence[Branch], construct: str) -> Any:
         branch_jaxprs=tuple(_converted(region, avals) for region in regions),
         result_avals=(*register_avals, *types.avals),
     )
-    scope = current_scope()
-    if scope is not None and regions[0].uses_register:
-        register, *results = results
-        scope.replace_register(register)
+    if scope is not None and register:
+        outer, *results = results
+        scope.replace_register(outer)
     types.name(results)
     return jax.tree.unflatten(tree, results)
 
@@ -194,19 +195,18 @@ def _converted(region: Region, avals: Sequence[Any]) -> Any:
     return convert_outputs(region.jaxpr, [*register, *avals])
 
 
-def _share_captured(regions: Sequence[Region]) -> tuple[list[Any], list[Region]]:
-    """All captured values once, the register after them, as inputs of every region."""
+def share_captured(
+    regions: Sequence[Region], register: Sequence[Any]
+) -> tuple[list[Any], list[Region]]:
+    """All captured values once, the register (if any) after them, as inputs of every region."""
     captured = {id(value): value for region in regions for value in region.captured}
     positions = {key: position for position, key in enumerate(captured)}
-    scope = current_scope()
-    uses_register = regions[0].uses_register
-    register = [scope.register] if scope is not None and uses_register else []
     operands = [*captured.values(), *register]
     avals = [jax.typeof(value) for value in captured.values()] + [r.aval for r in register]
     shared: list[Region] = []
     for region in regions:
         order = [positions[id(value)] for value in region.captured]
-        order += [len(captured)] * uses_register
+        order += [len(captured)] * len(register)
         shared.append(replace(region, jaxpr=select_inputs(region.jaxpr, order, avals)))
     return operands, shared
 

@@ -100,7 +100,7 @@ def stable_body(loop: Loop, leading: list[Any], carry: Leaves) -> StableBody:
 
 def normalise_state(returned: Any, count: int, construct: str) -> tuple[Any, ...]:
     """What a body returned, as a tuple of as many values as the loop carries."""
-    if count == 0 and returned is None:
+    if count == 0 and not jax.tree.leaves(without_operators(returned)):
         return ()
     if count == 1:
         single = isinstance(returned, tuple) and len(returned) == 1

@@ -202,6 +202,10 @@ class DimensionTable:
             trace = tracer_trace(tracer)
             self.symbols[name] = argument.axis(trace, axis) if argument else Symbol(trace, name)
 
+    def named_axes(self, variable: Var) -> Sequence[tuple[str, int]]:
+        """The symbols that the sizes of a variable's axes define."""
+        return self._axes.get(variable, ())
+
     def fix_sizes(self) -> None:
         """From now on a size that an argument gives is the number that it is in the example."""
         self._fixes_sizes = True

@@ -6,8 +6,8 @@ equations on the register. `circuit` is what the regions of one QNode share.
 
 The rule that keeps results right: an operation counts only if it was recorded while the region's
 own JAX trace was the current one, and in the region's own queue. Inside `jax.lax` loops, `vmap`,
-`grad` (another trace), or a function given to `qml.adjoint` (another queue), it would be applied a
-wrong number of times or out of order: refused.
+`grad` (another trace), or a function that PennyLane records into a tape (another queue), it would
+be applied a wrong number of times or out of order: refused.
 """
 
 from collections.abc import Callable, Generator, Sequence
@@ -18,11 +18,12 @@ from typing import Any
 import pennylane as qml
 from pennylane.measurements import MeasurementProcess
 
-from diastase.tracing.gates import is_no_gate, record
+from diastase.tracing.gates import Controls, is_no_gate, record
 from diastase.tracing.pennylane import CircuitQueue, Place, describe
 from diastase.tracing.quantum_errors import (
     AlreadyAppliedError,
     ForeignRegion,
+    MeasurementInsideError,
     UnsupportedOperationError,
     UnsupportedReturnError,
 )
@@ -36,8 +37,8 @@ JAX_FUNCTION = ForeignRegion(
     "use for_loop, while_loop, cond or switch of diastase",
 )
 RECORDED_FUNCTION = ForeignRegion(
-    "a quantum function recorded by PennyLane (qml.adjoint, qml.ctrl, a tape, …)",
-    "use qml.adjoint and qml.ctrl inside of loops and branches, and measure outside of them",
+    "a quantum function recorded by PennyLane (qml.prod, qml.matrix, a tape, …)",
+    "apply it in the circuit itself; adjoint and ctrl take functions with loops and branches",
 )
 
 
@@ -58,6 +59,10 @@ class Circuit:
     postselects: bool = False
     """Whether an outcome of such a measurement is asked for."""
 
+    def check_wires(self, labels: Sequence[Any], construct: str) -> None:
+        """Refuse wires that there are not, or that are the same."""
+        self.wires.positions(labels, construct)
+
 
 @dataclass(frozen=True)
 class Applied:
@@ -73,9 +78,20 @@ class Applied:
 class CircuitScope:
     """One region, while it is being traced; the `QuantumScope` that control flow sees."""
 
-    def __init__(self, circuit: Circuit, register: Any, outermost: bool = False):
+    def __init__(
+        self,
+        circuit: Circuit,
+        register: Any,
+        outermost: bool = False,
+        controls: Controls = (),
+        unitary_in: str | None = None,
+    ):
         self.circuit = circuit
         self.is_outermost = outermost
+        self.controls = controls
+        """Of all operators recorded now: of the `ctrl`s that we are inside of."""
+        self.unitary_in = unitary_in
+        """`adjoint` or `ctrl`, where only what is unitary can be recorded."""
         self.wires = circuit.wires
         self.register = register
         self.queue = CircuitQueue(self._take_back)
@@ -133,6 +149,24 @@ class CircuitScope:
             return JAX_FUNCTION
         return None if self.queue.is_active else RECORDED_FUNCTION
 
+    @contextmanager
+    def unitary(self, construct: str, controls: Controls = ()) -> Generator[None]:
+        """Inside, nothing is measured, and all that is recorded has these controls, too."""
+        outer = self.controls, self.unitary_in
+        self.controls, self.unitary_in = (*self.controls, *controls), construct
+        try:
+            yield
+            self._record_pending(final=True)
+        finally:
+            self.controls, self.unitary_in = outer
+
+    def require_measurable(self, construct: str) -> None:
+        """Refuse a measurement of `construct` where all has to be unitary."""
+        if self.unitary_in is not None:
+            raise MeasurementInsideError(
+                construct=construct, outer=self.unitary_in, span=user_span()
+            )
+
     # --- for control flow (`regions.QuantumScope`) ---------------------------------------------
 
     @property
@@ -153,7 +187,10 @@ class CircuitScope:
     @contextmanager
     def enter_region(self, register: Any) -> Generator["CircuitScope"]:
         """Record into the trace that is current now."""
-        with CircuitScope(self.circuit, register).recording() as inner:
+        inner = CircuitScope(
+            self.circuit, register, controls=self.controls, unitary_in=self.unitary_in
+        )
+        with inner.recording():
             yield inner
 
     @property
@@ -210,7 +247,7 @@ class CircuitScope:
             if id(operator) in self.circuit.applied:
                 raise AlreadyAppliedError(operation=describe(operator))
             before = self.register
-            self.circuit.record(operator, self)
+            self.circuit.record(operator, self, self.controls)
         self.circuit.applied[id(operator)] = Applied(operator, self, before, self.register)
 
     def _take_back(self, operator: Any) -> None:

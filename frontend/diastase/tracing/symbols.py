@@ -43,6 +43,7 @@ _INLINED = frozenset(
         "remat",
         "remat2",
         "qnode",
+        "inlined",
     }
 )
 """Primitives whose jaxprs are lowered in place: symbols defined inside are known after."""

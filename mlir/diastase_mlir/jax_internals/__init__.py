@@ -56,6 +56,7 @@ from diastase_mlir.jax_internals.jaxprs import (
     drop_leading_register,
     jaxpr_shapes,
     map_jaxpr,
+    rebuilt,
     select_inputs,
     without_references,
 )
@@ -168,6 +169,7 @@ __all__ = [
     "normalised",
     "only_one_device",
     "physical_aval",
+    "rebuilt",
     "recorded_in",
     "recording_trace",
     "scan_counts",

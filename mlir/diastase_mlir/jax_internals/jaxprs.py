@@ -72,6 +72,25 @@ def map_jaxpr(jaxpr: Any, change: Callable[[Any], Any]) -> Any:
     return ClosedJaxpr(renewed, jaxpr.consts) if isinstance(jaxpr, ClosedJaxpr) else renewed
 
 
+def rebuilt(
+    closed: ClosedJaxpr, inputs: Sequence[Any], equations: Sequence[Any], outputs: Sequence[Any]
+) -> ClosedJaxpr:
+    """A jaxpr of other inputs, equations and outputs, without constants."""
+    found: set[Any] = set()
+    for equation in equations:
+        found |= equation.effects
+    jaxpr = closed.jaxpr
+    return partial_eval.close_jaxpr(
+        jaxpr.replace(
+            invars=list(inputs),
+            eqns=list(equations),
+            outvars=list(outputs),
+            effects=found,
+            debug_info=jaxpr.debug_info.with_unknown_names(),
+        )
+    )
+
+
 def add_input(closed: ClosedJaxpr, position: int, aval: Any) -> ClosedJaxpr:
     """Add an input of type `aval` at `position`, which nothing uses."""
     jaxpr = closed.jaxpr

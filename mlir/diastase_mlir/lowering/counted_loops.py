@@ -1,7 +1,8 @@
 """Our `for_loop`: Python's `range`, with bounds and step that may be known only at run time.
 
 The number of iterations is computed first, so that any step, a negative one known only at run
-time included, becomes a loop that counts up from zero. A step of zero is an error of the call.
+time included, becomes a loop that counts up from zero. A step of zero is an error of the call. With
+`apply_reverse_transform` the last index comes first (a loop of an adjoint).
 """
 
 import numpy as np
@@ -22,6 +23,8 @@ from diastase_mlir.lowering.operations import (
     compare_integers,
     create,
     flag_constant,
+    index_binary,
+    index_constant,
     index_type,
     integer_type,
     scalar_constant,
@@ -47,6 +50,9 @@ def lower_for_loop(context: LoweringContext, equation: Equation, *operands: ir.V
     body = region_of(context, jaxpr)
 
     def iteration(trip: ir.Value, inner: Values) -> Values:
+        if equation.params["apply_reverse_transform"]:
+            last = index_binary("subi", trips, index_constant(1))
+            trip = index_binary("subi", last, trip)
         number = create("arith.index_cast", [lower.type], [trip]).result
         index = binary("arith.addi", lower, binary("arith.muli", number, step))
         return body(*constants, uncarried(index, index_kind), *inner)

@@ -262,6 +262,14 @@ def lower_qnode(context: LoweringContext, equation: Equation, *operands: Value) 
         return context.lower_jaxpr(equation.params["jaxpr"], operands)
 
 
+@lowers("inlined", lazy=True, keys=True)
+def lower_inlined(
+    context: LoweringContext, equation: Equation, *operands: Value
+) -> Sequence[Value]:
+    """A jaxpr in place."""
+    return context.lower_jaxpr(equation.params["jaxpr"], operands)
+
+
 def scalar(value: ir.Value) -> ir.Value:
     """The element of a rank-0 tensor; a constant directly, as circuits are full of them."""
     owner = value.owner

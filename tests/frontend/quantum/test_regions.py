@@ -117,8 +117,8 @@ def test_classical_control_flow_of_jax_between_gates(same_as_pennylane):
         lambda x: jax.vmap(lambda v: (qml.RX(v, 0), v)[1])(jnp.stack([x, x])),
         lambda x: jax.grad(lambda v: (qml.RX(v, 0), v)[1])(x),
         lambda x: jax.lax.scan(lambda c, v: ((qml.adjoint(qml.S(0)), c)[1], v), x, jnp.ones(2)),
-        lambda x: qml.adjoint(lambda: for_loop(0, 2, 1)(lambda i: (qml.S(0), None)[1])())(),
-        lambda x: qml.ctrl(lambda: cond(x > 0)(lambda: (qml.S(0), None)[1])(), control=1)(),
+        lambda x: qml.prod(lambda: for_loop(0, 2, 1)(lambda i: (qml.S(0), None)[1])())(),
+        lambda x: qml.prod(lambda: cond(x > 0)(lambda: (qml.S(0), None)[1])())(),
         lambda x: jax.lax.fori_loop(
             0, 2, lambda i, v: (for_loop(0, 2, 1)(lambda j: (qml.S(0), None)[1])(), v)[1], x
         ),
@@ -139,8 +139,8 @@ def test_refused_in_foreign_regions(apply):
     [
         (lambda x: jax.lax.cond(x > 0, lambda: (qml.X(0), x)[1], lambda: x), "help: use for_loop"),
         (
-            lambda x: qml.adjoint(lambda: for_loop(0, 2, 1)(lambda i: (qml.S(0), None)[1])())(),
-            "help: use qml.adjoint and qml.ctrl inside",
+            lambda x: qml.prod(lambda: for_loop(0, 2, 1)(lambda i: (qml.S(0), None)[1])())(),
+            "help: apply it in the circuit itself",
         ),
     ],
 )

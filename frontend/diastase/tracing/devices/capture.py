@@ -11,7 +11,7 @@ recorded; the last step knows its number.
 """
 
 import itertools
-from collections.abc import Generator, Mapping, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
@@ -82,6 +82,9 @@ class DeviceCircuit(Circuit):
             raise BatchSizeError(operation=describe(obj), size=size, others=self.batch_size)
         self.batch_size = self.batch_size if size is None else size
 
+    def check_wires(self, labels: Sequence[Any], construct: str) -> None:
+        """The device will."""
+
     def number_of_wires(self) -> int:
         """How many wires a measurement without wires is about."""
         if self.device.wires is not None:
@@ -149,6 +152,30 @@ def record_step(operator: Any, scope: CircuitScope, controls: Controls = ()) -> 
         scope.register, *values, step=step, result_avals=(_NUMBER,)
     )
     circuit.numbers[id(scope.register)] = number
+
+
+def record_adjoint(scope: CircuitScope) -> Callable[[], None]:
+    """Record that what is appended from now on is to be undone, once the result is called."""
+    mark = next(_steps)
+
+    def begin(register: np.ndarray) -> list[np.ndarray]:
+        list_of(int(register)).append((mark, None))
+        return [register]
+
+    def end(register: np.ndarray) -> list[np.ndarray]:
+        entries = list_of(int(register))
+        first = max(place for place, entry in enumerate(entries) if entry == (mark, None))
+        undone = entries[first + 1 :]
+        with _undisturbed():
+            entries[first:] = [(number, qml.adjoint(entry)) for number, entry in reversed(undone)]
+        return [register]
+
+    def step(description: str, function: Callable[..., list[np.ndarray]]) -> None:
+        step = DeviceStep(description, function)
+        (scope.register,) = device_step_p.bind(scope.register, step=step, result_avals=(_NUMBER,))
+
+    step("adjoint of what follows", begin)
+    return lambda: step("end of adjoint", end)
 
 
 def _start(name: str) -> Any:

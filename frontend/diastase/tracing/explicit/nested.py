@@ -24,7 +24,7 @@ from diastase.tracing.explicit.equations import (
 from diastase.tracing.explicit.model import ExplicitEquation, ExplicitJaxpr
 from diastase.tracing.explicit.scope import Scope
 from diastase.tracing.explicit.types import Atom, ExplicitVariable, size_atom, size_type
-from diastase_mlir.jax_internals import is_symbolic, scan_counts
+from diastase_mlir.jax_internals import is_symbolic, scan_counts, symbol_of
 
 
 @dataclass
@@ -257,10 +257,26 @@ def translate_linear_solve(scope: Scope, equation: Any) -> None:
     _record(scope, equation, [*operands, *remaining], 0, [], [], (), params)
 
 
+def translate_inlined(scope: Scope, equation: Any) -> None:
+    """The equations themselves; sizes that the inputs define are those of the operands."""
+    jaxpr = equation.params["jaxpr"].jaxpr
+    for variable, operand in zip(jaxpr.invars, equation.invars, strict=True):
+        atom = scope.atom(operand)
+        scope.alias(variable, atom)
+        own, given = variable.aval.shape, operand.aval.shape
+        for axis, (size, known) in enumerate(zip(own, given, strict=True)):
+            if is_symbolic(size) and symbol_of(size) is not None and not size == known:
+                scope.share(size, size_atom((atom.type.shape or ())[axis]))
+    outputs = scope.translate(jaxpr)
+    for variable, atom in zip(equation.outvars, outputs, strict=True):
+        scope.alias(variable, atom)
+
+
 Rule = Callable[[Scope, Any], None]
 NESTED_RULES: Mapping[str, Rule] = {
     "while": translate_jax_while,
     "custom_linear_solve": translate_linear_solve,
+    "inlined": translate_inlined,
 }
 
 

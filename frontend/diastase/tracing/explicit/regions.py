@@ -127,7 +127,6 @@ _RULES: Mapping[str, Callable[[ExplicitEquation, Found], list[Region]]] = {
             "closed_call",
             "jit",
             "qnode",
-            "adjoint",
         ),
         _called,
     ),

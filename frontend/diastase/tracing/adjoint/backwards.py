@@ -1,0 +1,175 @@
+"""The equations on a register, from the last to the first, each as its adjoint.
+
+`apply_backwards` records them in the current trace. Each rule of `_RULES` takes an equation, the
+values of its classical operands in their order, and the register; it gives the next register.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import jax.numpy as jnp
+import numpy as np
+from jax.extend.core import ClosedJaxpr, Var
+
+from diastase.primitives.control_flow import switch_p
+from diastase.primitives.inlined import inlined_p
+from diastase.primitives.quantum import REGISTER, gate_p, global_phase_p, unitary_p
+from diastase.tracing.adjoint.classical import (
+    Equation,
+    classical_part,
+    is_quantum,
+    without_registers,
+)
+from diastase.tracing.adjoint.gates import ADJOINT_GATES
+from diastase.tracing.adjoint.history import Loop, loop_backwards, while_loop_as_counted
+from diastase.tracing.branches import share_captured
+from diastase.tracing.quantum_errors import NotInvertibleError
+from diastase.tracing.regions import Region
+from diastase_mlir import at, span_of
+from diastase_mlir.jax_internals import source_context, trace_to_jaxpr
+
+Rule = Callable[[Equation, Sequence[Any], Any], Any]
+
+
+def apply_backwards(
+    closed: ClosedJaxpr, operands: Sequence[Any], register: Any, *, repeated: bool
+) -> tuple[Any, Sequence[Any]]:
+    """Undo a region on its classical operands: the register after it, and its classical results.
+
+    `repeated`: whether the region's classical part has been evaluated before.
+    """
+    quantum = [equation for equation in closed.jaxpr.eqns if is_quantum(equation)]
+    needed = _variables_read(quantum)
+    part = classical_part(closed, needed, repeated=repeated)
+    values = evaluated(part, operands)
+    count = len(values) - len(needed)
+    environment = dict(zip(needed, values[count:], strict=True))
+
+    def read(atom: Any) -> Any:
+        return environment[atom] if isinstance(atom, Var) else _literal(atom)
+
+    for equation in reversed(quantum):
+        rule = _RULES.get(equation.primitive.name)
+        span = span_of(equation.source_info)
+        if rule is None:
+            raise NotInvertibleError(operation=equation.primitive.name, span=span)
+        with at(span), source_context(equation.source_info):
+            classical = [read(atom) for atom in without_registers(equation.invars)]
+            register = rule(equation, classical, register)
+    return register, values[:count]
+
+
+def evaluated(part: ClosedJaxpr, operands: Sequence[Any]) -> list[Any]:
+    """The results of a classical part on these operands."""
+    if part.jaxpr.eqns:
+        return inlined_p.bind(*operands, jaxpr=part)
+    given = dict(zip(part.jaxpr.invars, operands, strict=True))
+    return [given[atom] if isinstance(atom, Var) else _literal(atom) for atom in part.jaxpr.outvars]
+
+
+def _literal(atom: Any) -> Any:
+    """A number that is written out in the jaxpr, as one of its type."""
+    return np.asarray(atom.val, atom.aval.dtype)[()]
+
+
+def _variables_read(equations: Sequence[Equation]) -> list[Var]:
+    """The classical variables that these equations read, each once."""
+    atoms = [atom for equation in equations for atom in without_registers(equation.invars)]
+    return list(dict.fromkeys(atom for atom in atoms if isinstance(atom, Var)))
+
+
+# --- gates ---------------------------------------------------------------------------------------
+
+
+def _gate(equation: Equation, operands: Sequence[Any], register: Any) -> Any:
+    params = equation.params
+    count = params["num_parameters"]
+    name, parameters = ADJOINT_GATES[params["name"]](*operands[:count])
+    return gate_p.bind(register, *parameters, *operands[count:], **{**params, "name": name})
+
+
+def _unitary(equation: Equation, operands: Sequence[Any], register: Any) -> Any:
+    matrix, *wires = operands
+    return unitary_p.bind(register, jnp.conj(jnp.transpose(matrix)), *wires, **equation.params)
+
+
+def _global_phase(equation: Equation, operands: Sequence[Any], register: Any) -> Any:
+    (phi,) = operands
+    return global_phase_p.bind(register, jnp.negative(phi), **equation.params)
+
+
+# --- control flow --------------------------------------------------------------------------------
+
+
+def _for_loop(equation: Equation, operands: Sequence[Any], register: Any) -> Any:
+    count = equation.params["body_nconsts"]
+    constants, bounds, carry = operands[:count], operands[count : count + 3], operands[count + 3 :]
+    body = equation.params["body_jaxpr"]
+
+    def forwards(index: Any, carried: Sequence[Any]) -> Sequence[Any]:
+        part = classical_part(body, repeated=True)
+        return evaluated(part, [*constants, index, *carried])
+
+    def backwards(index: Any, carried: Sequence[Any], register: Any) -> Any:
+        operands = [*constants, index, *carried]
+        return apply_backwards(body, operands, register, repeated=True)[0]
+
+    results = without_registers(equation.outvars)
+    in_reverse = equation.params["apply_reverse_transform"]
+    lower, upper, step = bounds
+    loop = Loop((lower, upper, step), carry, results, forwards, backwards, in_reverse)
+    return loop_backwards(loop, register)
+
+
+def _while_loop(equation: Equation, operands: Sequence[Any], register: Any) -> Any:
+    params = equation.params
+    tested, count = params["cond_nconsts"], params["body_nconsts"]
+    tested_values, constants = operands[:tested], operands[tested : tested + count]
+    carry = operands[tested + count :]
+
+    def holds(carried: Sequence[Any]) -> Any:
+        part = classical_part(params["cond_jaxpr"], repeated=True)
+        return evaluated(part, [*tested_values, *carried])[0]
+
+    def forwards(_: Any, carried: Sequence[Any]) -> Sequence[Any]:
+        part = classical_part(params["body_jaxpr"], repeated=True)
+        return evaluated(part, [*constants, *carried])
+
+    def backwards(_: Any, carried: Sequence[Any], register: Any) -> Any:
+        operands = [*constants, *carried]
+        return apply_backwards(params["body_jaxpr"], operands, register, repeated=True)[0]
+
+    results = without_registers(equation.outvars)
+    loop = while_loop_as_counted(holds, carry, results, forwards, backwards)
+    return loop_backwards(loop, register)
+
+
+def _switch(equation: Equation, operands: Sequence[Any], register: Any) -> Any:
+    index, *values = operands
+
+    def branch(jaxpr: ClosedJaxpr) -> Region:
+        def backwards(register: Any) -> Sequence[Any]:
+            return [apply_backwards(jaxpr, values, register, repeated=True)[0]]
+
+        traced, captured = trace_to_jaxpr(backwards, [REGISTER], "adjoint")
+        return Region(traced, tuple(captured), uses_register=True)
+
+    regions = [branch(jaxpr) for jaxpr in equation.params["branch_jaxprs"]]
+    captured, regions = share_captured(regions, [register])
+    (register,) = switch_p.bind(
+        index,
+        *captured,
+        branch_jaxprs=tuple(region.jaxpr for region in regions),
+        result_avals=(REGISTER,),
+    )
+    return register
+
+
+_RULES: Mapping[str, Rule] = {
+    "gate": _gate,
+    "unitary": _unitary,
+    "global_phase": _global_phase,
+    "for_loop": _for_loop,
+    "while_loop": _while_loop,
+    "switch": _switch,
+}

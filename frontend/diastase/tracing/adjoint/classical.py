@@ -1,0 +1,117 @@
+"""The classical part of a region: its jaxpr without the register.
+
+    { lambda ; n r. let                         { lambda ; n. let
+        a = sin n                                   a = sin n
+        s = gate[name=RX] r a            ->
+        t b = for_loop[body=B] 0 n 1 s a            b = for_loop[body=B'] 0 n 1 a
+      in (t, b) }                                 in (b, a) }
+
+Equations on the register go; control flow that also carries classical values stays, with the
+classical parts of its bodies; what has neither results nor effects goes. The variables that the
+missing equations have read become results, too.
+
+Variables stay what they are, so the symbols of sizes that they define do. Where a classical part is
+evaluated once more (`repeated`), what is there for its effects only is left out: it has happened.
+"""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any
+
+from jax.extend.core import ClosedJaxpr, Var
+
+from diastase.primitives.quantum import AbstractRegister
+from diastase.tracing.quantum_errors import UnrepeatableError
+from diastase_mlir import span_of
+from diastase_mlir.jax_internals import SizeCheckEffect, rebuilt
+
+Equation = Any
+
+
+def is_register(atom: Any) -> bool:
+    """Whether a variable is a register."""
+    return isinstance(atom.aval, AbstractRegister)
+
+
+def without_registers(atoms: Iterable[Any]) -> list[Any]:
+    """The classical ones among these variables."""
+    return [atom for atom in atoms if not is_register(atom)]
+
+
+def is_quantum(equation: Equation) -> bool:
+    """Whether an equation acts on the register."""
+    return any(map(is_register, equation.invars))
+
+
+def classical_part(
+    closed: ClosedJaxpr, needed: Sequence[Var] = (), *, repeated: bool = False
+) -> ClosedJaxpr:
+    """The jaxpr without the register; it returns these variables after its own results."""
+    jaxpr = closed.jaxpr
+    kept = [_classical(equation, repeated) for equation in jaxpr.eqns]
+    return rebuilt(
+        closed,
+        inputs=without_registers(jaxpr.invars),
+        equations=[equation for equation in kept if equation is not None],
+        outputs=[*without_registers(jaxpr.outvars), *needed],
+    )
+
+
+def _classical(equation: Equation, repeated: bool) -> Equation | None:
+    """What remains of an equation."""
+    if repeated and equation.primitive.name == "qnode":
+        raise UnrepeatableError(construct="a QNode", span=span_of(equation.source_info))
+    if is_quantum(equation):
+        rule = _RULES.get(equation.primitive.name)
+        if rule is None:
+            return None
+        params = rule(equation, repeated)
+        equation = equation.replace(
+            invars=without_registers(equation.invars),
+            outvars=without_registers(equation.outvars),
+            params=params,
+            effects=_effects(params),
+        )
+    idle = not equation.outvars and not _lasting(equation.effects, repeated)
+    return None if idle and (repeated or not equation.effects) else equation
+
+
+def _lasting(effects: Iterable[Any], repeated: bool) -> bool:
+    """Whether there are effects that an equation is to be kept for."""
+    return any(not repeated or isinstance(effect, SizeCheckEffect) for effect in effects)
+
+
+def _effects(params: Mapping[str, Any]) -> set[Any]:
+    effects: set[Any] = set()
+    for value in params.values():
+        for part in value if isinstance(value, tuple) else (value,):
+            if isinstance(part, ClosedJaxpr):
+                effects |= set(part.effects)
+    return effects
+
+
+def _loop_params(equation: Equation, repeated: bool) -> dict[str, Any]:
+    params = dict(equation.params)
+    for name in ("cond_jaxpr", "body_jaxpr"):
+        if name in params:
+            params[name] = classical_part(params[name], repeated=repeated)
+    return params | {"result_avals": _classical_avals(params)}
+
+
+def _switch_params(equation: Equation, repeated: bool) -> dict[str, Any]:
+    branches = equation.params["branch_jaxprs"]
+    parts = tuple(classical_part(branch, repeated=repeated) for branch in branches)
+    return {**equation.params, "branch_jaxprs": parts} | {
+        "result_avals": _classical_avals(equation.params)
+    }
+
+
+def _classical_avals(params: Mapping[str, Any]) -> tuple[Any, ...]:
+    return tuple(aval for aval in params["result_avals"] if not isinstance(aval, AbstractRegister))
+
+
+_RULES: Mapping[str, Callable[[Equation, bool], dict[str, Any]]] = {
+    "for_loop": _loop_params,
+    "while_loop": _loop_params,
+    "switch": _switch_params,
+}
+"""Control flow; anything else on a register has no classical results."""
