@@ -222,3 +222,32 @@ def test_overlaps_that_only_the_running_program_knows():
                         (5, WireOutOfRangeError), (-1, WireOutOfRangeError)):  # fmt: skip
         with pytest.raises(error):
             circuit(wire)
+
+
+def test_on_a_device_that_python_runs():
+    """`ctrl` and `adjoint` of functions with loops, on default.mixed."""
+
+    def body(y, n):
+        @for_loop(0, n, 1)
+        def loop(i, z):
+            qml.RX(z, i % 3)
+            adjoint(lambda: [qml.S(0), qml.RY(z, 1)])()
+            qml.cond(z > 0.5, qml.T)(0)
+            return z * 1.5
+
+        loop(y)
+        qml.CNOT([0, 1])
+
+    @qml.qnode(qml.device("default.mixed", wires=4))
+    def circuit(x, n):
+        for wire in range(4):
+            qml.RX(x + wire, wire)
+        ctrl(body, 3)(x, n)
+        qml.adjoint(body)(2 * x, n)
+        qml.adjoint(qml.ctrl(adjoint(body), 3, [0]))(3 * x, n)
+        qml.BitFlip(0.1, 0)
+        return qml.probs()
+
+    compiled = qjit(circuit)
+    for n in (0, 3):
+        np.testing.assert_allclose(compiled(0.3, n), circuit(0.3, n), atol=1e-10)
