@@ -61,7 +61,9 @@ class Recorder(Protocol):
         """Apply a primitive `register, *operands -> register` to the current register."""
         ...
 
-    def run_decomposition(self, function: Callable[[], Sequence[Any]]) -> Sequence[Any]:
+    def run_decomposition(
+        self, function: Callable[[], Sequence[Any]], controls: Controls
+    ) -> Sequence[Any]:
         """The factors that a user's function gives, but those that it has recorded itself."""
         ...
 
@@ -179,7 +181,9 @@ def _record_nothing(operator: Any, recorder: Recorder, controls: Controls) -> No
 
 def _record_decomposition(operator: Any, recorder: Recorder, controls: Controls) -> None:
     """The factors of an operator; its matrix, where it has none."""
-    decomposition = decomposition_of(operator, recorder.run_decomposition if not controls else None)
+    decomposition = decomposition_of(
+        operator, lambda function: recorder.run_decomposition(function, controls)
+    )
     if decomposition.factors is None:
         return _record_matrix(operator, recorder, controls, decomposition.failure)
     for factor in decomposition.factors:

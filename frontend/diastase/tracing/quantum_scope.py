@@ -116,21 +116,26 @@ class CircuitScope:
         """Whether the register is |0...0>: nothing of the QNode has been recorded yet."""
         return self.is_outermost and self.register is self._initial_register
 
-    def run_decomposition(self, function: Callable[[], Sequence[Any]]) -> Sequence[Any]:
+    def run_decomposition(
+        self, function: Callable[[], Sequence[Any]], controls: Controls
+    ) -> Sequence[Any]:
         """Call a user's function that gives an operator's factors, and may have control flow in it.
 
-        Its loops and branches are recorded as it runs, with what it applied before and between;
-        then nothing is left for the caller. Without any, the result is the factors, unrecorded.
+        Its loops and branches are recorded as it runs, under these controls, with what it applied
+        before and between; then nothing is left for the caller. Without any, the result is the
+        factors, unrecorded.
         """
         if self._foreign_region() is not None:
             return function()
         pending, before = list(self.queue.take()), self.register
+        outer, self.controls = self.controls, controls
         try:
             factors = function()
             if self.register is not before:
                 self._record_pending(final=False)
                 factors = ()
         finally:
+            self.controls = outer
             for _ in self.queue.take():
                 pass
             for obj, place in pending:

@@ -131,6 +131,52 @@ def test_traced_wires_and_values():
         np.testing.assert_allclose(compiled(*arguments), expected(*arguments), atol=1e-10)
 
 
+class Ladder(qml.operation.Operation):
+    """A user's operator with a loop and a branch in its decomposition."""
+
+    num_wires = 3
+
+    def __init__(self, x, n, wires):
+        super().__init__(x, n, wires=wires)
+
+    @property
+    def ndim_params(self):
+        return (0, 0)
+
+    @staticmethod
+    def compute_decomposition(x, n, wires):
+        @qml.for_loop(0, n, 1)
+        def loop(i, y):
+            qml.RX(y, wires[0])
+            qml.CRY(y, wires[1:])
+            qml.cond(i > 0, qml.T)(wires[1])
+            return 2 * y
+
+        loop(x)
+        return []
+
+
+def test_decompositions_of_the_users():
+    def function(x, n):
+        qml.ctrl(lambda: [Ladder(x, n, [0, 1, 2]), qml.X(1)], [3, 4], [1, 0])()
+        adjoint(lambda: [qml.S(0), Ladder(x, n, [2, 1, 3])])()
+        qml.ctrl(Ladder(x, n, [1, 3, 4]), 0)
+
+    def reference(x, n):
+        def ladder(*arguments):
+            with qml.queuing.AnnotatedQueue() as queue:
+                Ladder.compute_decomposition(*arguments)
+            return list(map(qml.apply, queue.queue))
+
+        qml.ctrl(lambda: [ladder(x, n, [0, 1, 2]), qml.X(1)], [3, 4], [1, 0])()
+        qml.adjoint(lambda: [qml.S(0), ladder(x, n, [2, 1, 3])])()
+        qml.ctrl(ladder, 0)(x, n, [1, 3, 4])
+
+    compiled, expected = qjit(applied(function)), applied(reference)
+    for n in (0, 3):
+        np.testing.assert_allclose(compiled(0.3, n), expected(0.3, n), atol=1e-10)
+
+
 def test_arrays_of_any_size():
     def body(y, n):
         angles = jnp.linspace(0.0, y, n)

@@ -39,9 +39,9 @@ def test_the_active_compiler():
         num_wires = 1
 
         @staticmethod
-        def compute_decomposition(wires):
-            seen.append(("decomposition", qml.compiler.active_compiler()))
-            return [qml.X(wires)]
+        def compute_matrix():
+            seen.append(("matrix", qml.compiler.active_compiler()))
+            return np.array([[0, 1], [1, 0]])
 
     @qml.qnode(device())
     def circuit():
@@ -60,7 +60,7 @@ def test_the_active_compiler():
         "program": "diastase",
         "circuit": "diastase",
         "queue": None,
-        "decomposition": None,
+        "matrix": None,
     }
     seen.clear()
     program()
