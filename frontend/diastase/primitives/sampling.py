@@ -49,6 +49,20 @@ sample_p = define_primitive(
 """`register, *wires -> i64[shots]`: packed outcomes; `shots` is a number or a dimension."""
 
 
+def _uniform_abstract_eval() -> ShapedArray:
+    return ShapedArray((), np.dtype(np.float64))
+
+
+uniform_p = define_primitive(
+    "uniform",
+    construct="a classical shadow",
+    abstract_eval=_uniform_abstract_eval,
+    multiple_results=False,
+    missing_rules=dict.fromkeys(("jvp", "transpose", "vmap"), "it has no operands"),
+)
+"""`-> f64`: the next of the call's random numbers, from 0 to below 1."""
+
+
 def _script_abstract_eval(*, mode: str) -> ShapedArray:
     return _SCRIPT
 

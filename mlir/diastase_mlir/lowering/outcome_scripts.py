@@ -17,6 +17,13 @@ _MODES = {"shots": 0, "tree": 1}
 """As the engine numbers them, in `outcome_scripts`."""
 
 
+@lowers("uniform")
+def lower_uniform(context: LoweringContext, equation: Equation) -> Sequence[Value]:
+    """A random number of the call."""
+    (number,) = _call(context, "uniform", [], [ir.F64Type.get()])
+    return [box(number)]
+
+
 @lowers("outcome_script")
 def lower_outcome_script(context: LoweringContext, equation: Equation) -> Sequence[Value]:
     """A new script."""

@@ -27,6 +27,9 @@ from diastase.tracing.sampling.rotations import Rotation, into_letters
 from diastase.tracing.wires import Position, split_positions
 from diastase_runtime.abi import MAX_SAMPLED_WIRES
 
+Draw = Callable[[CircuitScope, Any, Any], Any]
+"""From a circuit and the number of shots, as a size and as a value, to an array over the shots."""
+
 
 @dataclass(eq=False)
 class Group:
@@ -109,8 +112,8 @@ class Requests:
         self.groups.append(group)
         return Outcomes(len(self.groups) - 1, group.add("Z" * len(wires), wires))
 
-    def value(self, value: Any) -> int:
-        """The number of a value of mid-circuit measurements among those asked for."""
+    def value(self, value: "Any | Draw") -> int:
+        """The number of a value of mid-circuit measurements, or of what `draw` is to draw."""
         self.values.append(value)
         return len(self.values) - 1
 
@@ -122,10 +125,18 @@ class Requests:
         self.constant_of.append(observable)
         return Constant(None, len(self.constants) - 1)
 
-    def draw(self, shots: Any) -> list[Any]:
-        """Record how all of it is found, for so many shots: a vector for each group and value."""
+    def draw(self, shots: Any, count: Any) -> list[Any]:
+        """Record how all of it is found, for so many shots: a vector for each group and value.
+
+        `shots` is their number as a size, `count` as a value.
+        """
         packed = [_drawn(group, self.scope, shots) for group in self.groups]
-        values = [jnp.broadcast_to(jnp.asarray(value), (shots,)) for value in self.values]
+        values = [
+            value(self.scope, shots, count)
+            if callable(value)
+            else jnp.broadcast_to(jnp.asarray(value), (shots,))
+            for value in self.values
+        ]
         return [*packed, *values]
 
     def shots(self, arrays: Sequence[Any]) -> "Shots":

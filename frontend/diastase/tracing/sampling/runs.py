@@ -88,7 +88,8 @@ class Measured:
         )
         self._requests = Requests(scope)
         self._leaves = [_prepared(leaf, self._requests) for leaf in leaves]
-        drawn = self._requests.draw(1 if self.singly else self.number)
+        shots = (1, 1) if self.singly else (self.number, self.settings.total_shots)
+        drawn = self._requests.draw(*shots)
         self.num_drawn = len(drawn)
         values = [
             classical_result(leaf, self.settings.qnode)

@@ -23,6 +23,7 @@ from diastase.tracing.sampling.observables import (
     eigenbasis,
 )
 from diastase.tracing.sampling.requests import Outcomes, Requests, Shots
+from diastase.tracing.sampling.shadows import classical_shadow, shadow_expectation
 
 Statistic = Callable[[Shots], Any]
 """The result of a measurement: an array, or a pytree of arrays."""
@@ -208,6 +209,8 @@ _RULES: dict[type, Callable[[Any, Requests], Statistic]] = {
     measurements.ProbabilityMP: _probabilities,
     measurements.SampleMP: _sample,
     measurements.CountsMP: _counts,
+    measurements.ClassicalShadowMP: classical_shadow,
+    measurements.ShadowExpvalMP: shadow_expectation,
 }
 _OF_OUTCOMES: dict[type, Callable[[Any, Requests], Statistic]] = {
     measurements.ExpectationMP: _outcome_expectation,

@@ -14,6 +14,7 @@ from diastase_mlir.kernels.state_vector import (
     outcomes,
     pauli,
     preparation,
+    random_numbers,
     samples,
 )
 
@@ -39,6 +40,7 @@ EXPORTS: dict[str, Callable[..., Any]] = {
     "script_require": outcome_scripts.script_require,
     "state_follow": outcome_scripts.state_follow,
     "sample": samples.sample,
+    "uniform": random_numbers.next_uniform,
     "probabilities": outcomes.probabilities,
     "amplitudes": outcomes.amplitudes,
     "expval_pauli": expectations.expval_pauli,
