@@ -8,6 +8,7 @@ import pytest
 from pennylane import transforms
 
 from diastase import cond, for_loop, measure, qjit, switch, while_loop
+from diastase.tracing.argument_errors import UnsupportedResultError
 from diastase.tracing.device_errors import (
     TapeRecordingError,
     UnknownOutcomeError,
@@ -201,7 +202,6 @@ def test_refused(name):
 @pytest.mark.parametrize(
     ("transform", "message"),
     [
-        (qml.transforms.commutation_dag, "gives information"),
         (qml.gradients.param_shift, "needs derivatives"),
         (qml.transforms.clifford_t_decomposition, "decides by values"),
     ],
@@ -216,3 +216,15 @@ def test_transforms_refused(transform, message):
     with pytest.raises(UnsupportedTransformError, match=message) as caught:
         qjit(circuit)(0.4)
     assert isinstance(caught.value, DiastaseError)
+
+
+def test_information_about_a_circuit():
+    @qml.transforms.commutation_dag
+    @qml.qnode(engine)
+    def circuit(x):
+        qml.RX(x, 0)
+        return qml.expval(qml.Z(0))
+
+    assert int(qjit(lambda x: circuit(x).size)(0.4)) == 1
+    with pytest.raises(UnsupportedResultError, match="CommutationDAG"):
+        qjit(circuit)(0.4)

@@ -30,6 +30,7 @@ from diastase.api.stages import Lowered, Traced
 from diastase.api.texts import ProgramTexts
 from diastase.tracing.argument_errors import UnhashableStaticArgumentError
 from diastase.tracing.circuit_passes import default_passes
+from diastase.tracing.pennylane import look_through
 from diastase.tracing.signatures import Call, Signature, function_name, signature_of
 from diastase.tracing.trace import is_tracing
 from diastase_mlir.jax_internals import as_arrays, jit_is_disabled, trace_context
@@ -167,6 +168,10 @@ class QJIT(ProgramTexts):
         """Where intermediate IR is written if `keep_intermediate` asks for it."""
         return self._options.compile.workspace or Path.cwd() / self._signature.name
 
+    def like(self, function: Callable[..., Any]) -> "QJIT":
+        """Compile another function, of the same arguments, with the same options."""
+        return QJIT(function, self._signature, self._options)
+
     def __reduce__(self) -> str:
         """Copy and pickle like a function: by name, never by content."""
         return self.__dict__["__qualname__"]
@@ -203,6 +208,9 @@ class QJIT(ProgramTexts):
                 type=type(instance).__name__,
                 reason=str(error),
             ) from error
+
+
+look_through(QJIT)
 
 
 class _TracedSelf(QJIT):

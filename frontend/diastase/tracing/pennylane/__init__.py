@@ -3,6 +3,7 @@
 - `qnodes`: calls of QNodes are taken over; what a QNode has been told to do.
 - `queues`: `CircuitQueue`, in which we record: it knows for each operator where it was applied,
   and in which JAX trace, and it tells when PennyLane takes an operator back.
+- `inspection`: functions of PennyLane's that look at a circuit, given a compiled one.
 - `operators`: what PennyLane itself makes of `adjoint` and `ctrl`; operators in messages.
 - `arithmetic`: observables times, and plus, traced numbers.
 - `arguments`: operators among arguments and results.
@@ -19,6 +20,11 @@ from diastase.tracing.pennylane import former_jax
 from diastase.tracing.pennylane.arguments import withdraw_operators, without_operators
 from diastase.tracing.pennylane.arithmetic import take_traced_numbers
 from diastase.tracing.pennylane.compilers import register_compiler
+from diastase.tracing.pennylane.inspection import (
+    debugger_of,
+    look_through,
+    splitting_at_snapshots,
+)
 from diastase.tracing.pennylane.operators import (
     describe,
     flatten_object,
@@ -69,6 +75,7 @@ __all__ = [
     "QNodeHandler",
     "TracedWire",
     "apply_transform",
+    "debugger_of",
     "describe",
     "flatten_object",
     "intercept_qnodes",
@@ -80,6 +87,7 @@ __all__ = [
     "is_recording",
     "is_traced_wire",
     "label_traced_wires",
+    "look_through",
     "making_operators",
     "native_adjoint",
     "native_cond",
@@ -92,6 +100,7 @@ __all__ = [
     "register_compiler",
     "run_as_qnode",
     "shots_of_call",
+    "splitting_at_snapshots",
     "take_over_pauli_measure",
     "take_traced_numbers",
     "tape_of",

@@ -13,12 +13,13 @@ import jax
 import pennylane as qml
 from pennylane.measurements import MeasurementProcess
 
-from diastase.tracing.pennylane import qnode_of_tape
+from diastase.tracing.pennylane import debugger_of, qnode_of_tape, splitting_at_snapshots
 from diastase.tracing.qnode_results import classical_result
 from diastase.tracing.qnode_settings import QNodeSettings
 from diastase.tracing.tapes.pipeline import Transformed, transformed
 from diastase.tracing.tapes.recording import Recorded, record_tape
 from diastase.tracing.tapes.replay import replay
+from diastase.tracing.tapes.snapshots import deliver, in_order, refuse_outcomes
 
 
 @dataclass(frozen=True)
@@ -29,14 +30,21 @@ class TransformedCall:
     settings: QNodeSettings
     recorded: Recorded
     transformed: Transformed
+    debugger: Any
+    """Where the results of snapshots go, if somebody looks at them."""
 
     def run(self, run: Callable[[qml.QNode], Any], natively: bool) -> Any:
         """Run the tapes; the result has the structure that the quantum function returned.
 
         `natively`: on a device that runs in Python.
         """
-        results = [run(self._qnode(tape, natively)) for tape in self.transformed.tapes]
-        return self._structured(self.transformed.postprocess(results))
+        tapes = self.transformed.tapes
+        if self.transformed.is_information:
+            return self.transformed.postprocess(tapes)
+        result = self.transformed.postprocess([run(self._qnode(tape, natively)) for tape in tapes])
+        if self.debugger is not None:
+            result = deliver(self.debugger, result)
+        return self._structured(in_order(result))
 
     def _qnode(self, tape: Any, natively: bool) -> qml.QNode:
         return qnode_of_tape(self.qnode, replay(tape, natively), tape.shots)
@@ -67,8 +75,12 @@ def prepare(
 ) -> TransformedCall:
     """Record the quantum function and apply the transforms: all that can fail by being traced."""
     recorded = record_tape(qnode, settings, args, kwargs)
-    changed = transformed(settings.qnode, recorded.tape, settings.transforms)
-    return TransformedCall(qnode, settings, recorded, changed)
+    transforms, debugger = settings.transforms, debugger_of(qnode.device)
+    if debugger is not None:
+        refuse_outcomes(settings.qnode, recorded)
+        transforms = splitting_at_snapshots(transforms)
+    changed = transformed(settings.qnode, recorded.tape, transforms)
+    return TransformedCall(qnode, settings, recorded, changed, debugger)
 
 
 def _are_results(given: Any, number: int) -> bool:

@@ -41,6 +41,8 @@ class Transformed:
 
     tapes: Sequence[QuantumScript]
     postprocess: PostProcessing
+    is_information: bool
+    """Whether the tapes are not run: what is asked for is made of them themselves."""
 
 
 def transformed(qnode: str, tape: Any, transforms: Sequence[Any]) -> Transformed:
@@ -60,7 +62,8 @@ def transformed(qnode: str, tape: Any, transforms: Sequence[Any]) -> Transformed
                 results = _named(qnode, name, lambda: step(tuple(results)))  # noqa: B023
         return results[0]
 
-    return Transformed(tapes, postprocess)
+    informs = any(transform.is_informative for transform in transforms)
+    return Transformed(tapes, postprocess, informs)
 
 
 def _named(qnode: str, name: str, function: Callable[[], Any]) -> Any:
@@ -76,8 +79,6 @@ def _refuse(qnode: str, name: str, transform: Any, tapes: Sequence[Any]) -> None
     reason, always = None, True
     if transform.tape_transform is None:
         reason = "is a pass of another compiler"
-    elif transform.is_informative:
-        reason = "gives information about a circuit instead of running it"
     elif transform.classical_cotransform is not None:
         reason = "needs derivatives of the classical code, which come with a later version"
     elif name not in LOCAL and any(map(_compares_traced_wires, tapes)):
