@@ -231,9 +231,16 @@ def _clamped_starts(
 ) -> list[Size]:
     """Starts for which a part of these sizes lies inside an array of this shape."""
     return [
-        clamp_index(to_index(start), context.dimension(size - taken))
+        clamp_index(to_index(start), context.dimension(size - taken), _is_unsigned(start))
         for start, size, taken in zip(starts, shape, part, strict=True)
     ]
+
+
+def _is_unsigned(value: ir.Value) -> bool:
+    """Whether a value, which may be an `index`, is an unsigned number as JAX's types say it."""
+    tensor = isinstance(value.type, ir.RankedTensorType)
+    element = ir.RankedTensorType(value.type).element_type if tensor else value.type
+    return getattr(element, "is_unsigned", False)
 
 
 @lowers("rev")

@@ -83,14 +83,14 @@ def place(
             inside.append(compare_integers("sle", position, limit))
         elif is_symbolic(last) and least_everywhere(last) < 0:
             inside.append(compare_integers("sge", limit, index_constant(0)))
-        start[axis] = clamp_index(position, limit) if clip else position
+        start[axis] = clamp_index(position, limit, unsigned) if clip else position
     for axis, batch_axis in windows.batched:
         start[axis] = batch[batch_axis]
     return Placement(start, inside)
 
 
 def _as_index(number: ir.Value, unsigned: bool) -> ir.Value:
-    """An index; an unsigned number of 2**63 or more comes out negative, hence out of bounds."""
+    """An index; an unsigned number of 2**63 or more comes out negative."""
     name = "arith.index_castui" if unsigned else "arith.index_cast"
     return create(name, [index_type()], [number]).result
 

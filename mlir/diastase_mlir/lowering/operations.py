@@ -139,8 +139,13 @@ def negate(condition: ir.Value) -> ir.Value:
     return binary("arith.xori", condition, flag_constant(True))
 
 
-def clamp_index(position: ir.Value, last: ir.Value) -> ir.Value:
-    """The position, moved into `0..last`; 0 where `last` is negative."""
+def clamp_index(position: ir.Value, last: ir.Value, unsigned: bool = False) -> ir.Value:
+    """The position, moved into `0..last`; 0 where `last` is negative.
+
+    `unsigned`: it is none that is negative, but one of 2**63 or more.
+    """
+    if unsigned:
+        return index_binary("minui", position, index_binary("maxsi", last, index_constant(0)))
     return index_binary("maxsi", index_binary("minsi", position, last), index_constant(0))
 
 

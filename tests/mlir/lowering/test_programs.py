@@ -122,6 +122,16 @@ INDEXING = {
     "gather_pairs": (lambda a, i: a[i % 2, i % 3], A, I),
     "gather_rows": (lambda a, i: a[i], A, I),
     "gather_unsigned": (lambda v, i: v[i], V, np.array([3, 200], np.uint8)),
+    "clip_large_unsigned": (
+        lambda v, i: (
+            jnp.take(v, i, mode="clip"),
+            v.at[i[:1]].set(9.0, mode="clip"),
+            lax.dynamic_slice(v, i[:1], (2,)),
+            lax.dynamic_update_slice(v, jnp.zeros(2), i[:1]),
+        ),
+        V,
+        np.array([2**63 + 1, 3, 2**64 - 1], np.uint64),
+    ),
     "gather_mask": (lambda v: v[np.array([True, False, True, True])], V),
     "take_along": (lambda a: jnp.take_along_axis(a, jnp.argsort(a, axis=1), axis=1), A),
     "scalar": (lambda a, i: (a[i[1], i[0]], a[1, -1]), A, I),
