@@ -1,8 +1,9 @@
 """Where JAX asks for a size and would refuse a traced integer: our answers, as a table.
 
 Each overlay replaces one function inside JAX (`HookPoint` in `jax_internals`). It is called with
-the trace's dimension table, JAX's own function and the arguments, and only in a thread that is
-inside our tracing; everywhere else JAX's own function runs, unchanged.
+the trace's dimension table, JAX's own function and the arguments (its parameters stand in JAX's
+order and may have other names), and only in a thread that is inside our tracing; everywhere else
+JAX's own function runs, unchanged.
 
 The trap: JAX compares sizes with `==`, which is False (not an error) where it cannot be decided.
 Functions that treat size 1 specially must therefore be overlaid, or refuse: `squeeze`, `linspace`.
@@ -13,7 +14,8 @@ To add an overlay: a function and a line in the table `OVERLAYS` of its topic's 
 """
 
 import functools
-from collections.abc import Mapping
+import inspect
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from diastase.tracing.context import current_context
@@ -79,12 +81,31 @@ def install_hooks() -> None:
 
 def _guarded(overlay: Overlay, original: Original) -> Original:
     """JAX's function outside of our tracing, the overlay inside."""
+    names = _own_names(overlay, original)
 
     @functools.wraps(original)
     def guarded(*args: Any, **keywords: Any) -> Any:
         context = current_context()
         if context is None:
             return original(*args, **keywords)
+        if keywords:
+            keywords = {names.get(name, name): value for name, value in keywords.items()}
         return overlay(context.dimensions, original, *args, **keywords)
 
     return guarded
+
+
+def _own_names(overlay: Overlay, original: Original) -> dict[str, str]:
+    """What the overlay calls JAX's parameters, which stand in the same order, where it differs."""
+    try:
+        theirs = _positional(original)
+    except ValueError:  # built-in functions like `max`, which are called by position only
+        return {}
+    return dict(zip(theirs, _positional(overlay)[2:], strict=False))
+
+
+def _positional(function: Callable[..., Any]) -> list[str]:
+    """The names of the parameters that may be given by position."""
+    parameters = inspect.signature(function).parameters.values()
+    kinds = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
+    return [parameter.name for parameter in parameters if parameter.kind in kinds]

@@ -59,19 +59,20 @@ def _convolution_padding(
     lhs_dilation: Any = None,
     rhs_dilation: Any = None,
     dimension_numbers: Any = None,
+    *others: Any,
     **options: Any,
 ) -> Any:
     """Padding of a width that only the call knows is put around the array beforehand."""
     dilated = lhs_dilation is not None and any(factor != 1 for factor in lhs_dilation)
     rest = (lhs_dilation, rhs_dilation, dimension_numbers)
     if isinstance(padding, str) or dilated or not any(is_symbolic(w) for p in padding for w in p):
-        return original(lhs, rhs, window_strides, padding, *rest, **options)
+        return original(lhs, rhs, window_strides, padding, *rest, *others, **options)
     axes = jax.lax.conv_dimension_numbers(lhs.shape, rhs.shape, dimension_numbers).lhs_spec[2:]
     widths = [(0, 0, 0)] * lhs.ndim
     for axis, (before, after) in zip(axes, padding, strict=True):
         widths[axis] = (before, after, 0)
     lhs = jax.lax.pad(lhs, jax.numpy.zeros((), lhs.dtype), widths)
-    return original(lhs, rhs, window_strides, [(0, 0)] * len(axes), *rest, **options)
+    return original(lhs, rhs, window_strides, [(0, 0)] * len(axes), *rest, *others, **options)
 
 
 OVERLAYS: Mapping[HookPoint, Overlay] = {
