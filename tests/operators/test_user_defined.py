@@ -143,6 +143,19 @@ def test_rules_of_the_graph():
     np.testing.assert_allclose(found, expected(0.4, 1), atol=1e-12)
 
 
+def test_a_template_that_has_rules_only():
+    @qjit
+    @qml.qnode(qml.device("default.qubit", wires=7))
+    def circuit(coefficients):
+        qml.SumOfSlatersPrep(coefficients, wires=[0, 1, 2], indices=(0, 3, 5))
+        return qml.state()
+
+    coefficients = np.sqrt([0.2, 0.3, 0.5])
+    expected = np.zeros((8, 16))
+    expected[[0, 3, 5], 0] = coefficients
+    np.testing.assert_allclose(circuit(coefficients), expected.reshape(-1), atol=1e-12)
+
+
 def test_a_generator_is_evolved():
     found, _ = _state_after(lambda x, w: GeneratorOnly(x, wires=[w, 2]), 0.4, 1)
     _, expected = _state_after(lambda x, w: (qml.RX(-x, w), qml.RZ(-x / 2, 2)), 0.4, 1)

@@ -22,6 +22,7 @@ from pennylane.queuing import AnnotatedQueue
 from diastase.primitives.quantum import allocate_p, qnode_p, release_p
 from diastase.primitives.sampling import follow_script_p
 from diastase.tracing.circuit_passes import passes_parameter
+from diastase.tracing.found_wires import traced_again
 from diastase.tracing.measurements import process_name
 from diastase.tracing.pennylane import is_quantum_object
 from diastase.tracing.qnode_settings import QNodeSettings
@@ -83,6 +84,7 @@ class TracedCircuit:
         )  # fmt: skip
 
 
+@traced_again
 def trace_circuit(call: QNodeCall, finish: Finish, takes_script: bool = False) -> TracedCircuit:
     """Trace the body of a call; `finish` measures.
 
@@ -107,6 +109,7 @@ def trace_circuit(call: QNodeCall, finish: Finish, takes_script: bool = False) -
             scope.finish()
         leaves, tree = jax.tree_util.tree_flatten(returned, is_leaf=is_quantum_object)
         trees.append(tree)
+        circuit.wires.end_of_operators()
         _name_wires(leaves, scope)
         # PennyLane's queue serves all threads: while it makes operators for us, no other records.
         with quantum_scope(scope), AnnotatedQueue():

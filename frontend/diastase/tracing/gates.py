@@ -16,6 +16,7 @@ import numpy as np
 import pennylane as qml
 from jax.core import Tracer
 from pennylane import ops
+from pennylane.allocation import Allocate, Deallocate
 
 from diastase.primitives.quantum import gate_p, global_phase_p, prepare_p, unitary_p
 from diastase.tracing.broadcasting import element_of
@@ -51,6 +52,11 @@ class Recorder(Protocol):
     """Where gate equations go."""
 
     wires: WireMap
+
+    @property
+    def is_outermost(self) -> bool:
+        """Whether this is the QNode's body itself, not a loop or branch in it."""
+        ...
 
     @property
     def is_untouched(self) -> bool:
@@ -128,6 +134,10 @@ def _record_adjoint(operator: Any, recorder: Recorder, controls: Controls) -> No
     base = operator.base
     if isinstance(base, ops.Adjoint):
         return record(base.base, recorder, controls)
+    if isinstance(base, Deallocate):  # of wires that are restored: they are in |0> before, too
+        return recorder.wires.pool.allocate(base.wires, "zero", True, not recorder.is_outermost)
+    if isinstance(base, Allocate):
+        return recorder.wires.pool.deallocate(base.wires)
     if isinstance(base, ops.Controlled):
         own = zip(base.control_wires, map(bool, base.control_values), strict=True)
         inner = _silently(operator, lambda: ops.Adjoint(base.base))
@@ -158,8 +168,19 @@ def _record_preparation(operator: Any, recorder: Recorder, controls: Controls) -
     return recorder.advance(prepare_p, complex_array(vector), *targets[1], wires=targets[0])
 
 
+def _record_allocation(operator: Any, recorder: Recorder, controls: Controls) -> None:
+    """Choose wires; nothing happens to them, under controls or not."""
+    in_region = not recorder.is_outermost
+    recorder.wires.pool.allocate(operator.wires, operator.state, operator.restored, in_region)
+
+
+def _record_deallocation(operator: Any, recorder: Recorder, controls: Controls) -> None:
+    recorder.wires.pool.deallocate(operator.wires)
+
+
 def _record_global_phase(operator: Any, recorder: Recorder, controls: Controls) -> None:
     """exp(-i phi); under controls, a phase gate on the last one of them."""
+    _record_nothing(operator, recorder, controls)
     phi = _real_scalar(operator.data[0], operator)
     if not controls:
         return recorder.advance(global_phase_p, phi)
@@ -175,12 +196,30 @@ def _record_global_phase(operator: Any, recorder: Recorder, controls: Controls) 
 
 
 def _record_nothing(operator: Any, recorder: Recorder, controls: Controls) -> None:
-    """Check the wires only."""
-    _wires(operator, operator.wires, recorder, controls)
+    """Check the wires only: traced ones by an identity that acts on them all."""
+    (known, traced), _ = _wires(operator, operator.wires, recorder, controls)
+    if traced:
+        recorder.advance(
+            gate_p, *traced, name="Identity", num_parameters=0, wires=known,
+            control_values=(True,) * (len(known) - 1),
+        )  # fmt: skip
+
+
+def _is_made_of_operators(operator: Any) -> bool:
+    """Whether its wires are those of other operators, of which two may be one wire."""
+    parts = [
+        part
+        for value in operator.hyperparameters.values()
+        for part in (value if isinstance(value, list | tuple) else [value])
+    ]
+    symbolic = isinstance(operator, ops.CompositeOp | ops.SymbolicOp)
+    return symbolic or any(isinstance(part, qml.operation.Operator) for part in parts)
 
 
 def _record_decomposition(operator: Any, recorder: Recorder, controls: Controls) -> None:
     """The factors of an operator; its matrix, where it has none."""
+    if recorder.wires.are_the_devices and not _is_made_of_operators(operator):
+        _record_nothing(operator, recorder, controls)
     decomposition = decomposition_of(
         operator, lambda function: recorder.run_decomposition(function, controls)
     )
@@ -267,6 +306,8 @@ def _unsupported(operator: Any, reason: str) -> UnsupportedOperationError:
 
 
 _RULES: tuple[tuple[Any, Callable[[Any, Recorder, Controls], None]], ...] = (
+    (Allocate, _record_allocation),
+    (Deallocate, _record_deallocation),
     (qml.GlobalPhase, _record_global_phase),
     (qml.operation.StatePrepBase, _record_preparation),
     (ops.Adjoint, _record_adjoint),

@@ -91,14 +91,31 @@ class UnknownWiresError(DiastaseError, ValueError):
 
         qml.device("lightning.qubit")        # no wires
 
-    The number of qubits must be known when the program is compiled: it is the number of the
-    wires 0, 1, 2, … that the circuit names, unless a wire is traced or the numbers have gaps.
+    The number of qubits must be known when the program is compiled: it is the number of wires
+    that the circuit names, unless a wire is traced.
     """
 
     title: ClassVar[str] = "Unknown number of wires"
     message: ClassVar[str] = "the device of {qnode} has no wires, and {reason}"
     help: ClassVar[str] = "give the device its wires: qml.device(name, wires=4)"
     qnode: str
+    reason: str
+
+
+@dataclass(eq=False, kw_only=True)
+class AllocationError(DiastaseError, RuntimeError):
+    """Wires allocated with `qml.allocate` that there are not, or that are used wrongly.
+
+        with qml.allocate(2, state="zero", restored=True) as wires:
+            ...
+
+    Allocated wires are those of the device that nothing else in the circuit names; on a device
+    without wires they are new ones.
+    """
+
+    title: ClassVar[str] = "Wires cannot be allocated"
+    message: ClassVar[str] = "{reason}"
+    label: ClassVar[str] = "applied here"
     reason: str
 
 

@@ -3,8 +3,9 @@
 A position is a plain `int`, or a traced `i64` scalar. Labels of a device may be anything hashable;
 they are looked up here. A traced wire *is* a position, so it needs a device labelled 0, 1, 2, ….
 
-A device without wires gets as many as the circuit names: `WireMap.number` is known only after the
-whole circuit has been seen, and refuses what PennyLane would have to renumber.
+A device without wires gets those that the circuit names, and wires can be allocated: what is known
+only after the whole circuit has been seen makes `WireMap.number` give up a first trace
+(`found_wires`), in which positions are stand-ins.
 """
 
 from collections.abc import Iterable, Sequence
@@ -15,7 +16,10 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from jax.core import Tracer
+from pennylane.wires import DynamicWire
 
+from diastase.tracing.allocation import MadeUp, Pool
+from diastase.tracing.found_wires import Found, WiresFound, found_wires
 from diastase.tracing.pennylane import is_traced_wire, unwrapped
 from diastase.tracing.quantum_errors import UnknownWireError, UnknownWiresError, WireTypeError
 from diastase.tracing.same_values import SameValues
@@ -25,6 +29,9 @@ from diastase_runtime.errors import InternalError, OverlappingWiresError, WireOu
 Position = int | jax.Array
 """A number known now, or a traced `i64` scalar."""
 
+_STAND_IN = 1_000_000
+"""From here on, positions stand for ones that only the second trace knows."""
+
 
 @dataclass
 class WireMap:
@@ -33,13 +40,29 @@ class WireMap:
     qnode: str
     labels: tuple[Any, ...] | None
     """Of the device, in order; None where it has none."""
-    _named: set[int] = field(default_factory=set)
+    pool: Pool = field(default_factory=lambda: Pool(None))
+    """Wires for `qml.allocate`."""
+    _named: dict[Any, int] = field(default_factory=dict)
+    """Labels that the circuit names, in this order, with their positions."""
+    _named_by_operators: int | None = None
+    """How many of them; measurements name the others."""
     _traced: str | None = None
-    """An operation with a traced wire, seen on a device without wires."""
+    """An operation with a traced wire."""
     _fixed: bool = False
     _values: SameValues = field(default_factory=SameValues)
     _tracers: dict[Any, jax.Array] = field(default_factory=dict)
     """The first of the tracers that are known to be one value; by its variable."""
+
+    def __post_init__(self) -> None:
+        self.are_the_devices = self.labels is not None
+        """Whether the device says which wires there are; else the circuit does."""
+        found = found_wires()
+        if found is not None:
+            self.labels, self.pool = found.labels, Pool(list(reversed(found.unused)))
+
+    def end_of_operators(self) -> None:
+        """From now on, measurements name wires."""
+        self._named_by_operators = len(self._named)
 
     def positions(self, labels: Iterable[Any], construct: str) -> tuple[Position, ...]:
         """Where these wires are; refuses unknown ones and static overlaps."""
@@ -60,22 +83,32 @@ class WireMap:
     @property
     def number(self) -> int:
         """How many qubits the register has; final once everything has been recorded."""
-        if self.labels is not None:
+        if self.labels is not None and (found_wires() or not self.pool.was_used):
             return len(self.labels)
         self._fixed = True
         if self._traced is not None:
             raise UnknownWiresError(
                 qnode=self.qnode, reason=f"{self._traced} acts on a traced wire"
             )
+        if self.labels is not None:
+            unused = tuple(label for label in self.labels if label not in self._named)
+            raise WiresFound(Found(self.labels, unused))
         if not self._named:
             raise UnknownWiresError(qnode=self.qnode, reason="the circuit names none")
-        number = len(self._named)
-        if self._named != set(range(number)):
-            named = ", ".join(map(str, sorted(self._named)))
-            raise UnknownWiresError(
-                qnode=self.qnode, reason=f"the wires named ({named}) are not 0, 1, 2, …"
-            )
-        return number
+        return self._counted()
+
+    def _counted(self) -> int:
+        """How many wires a circuit names, if they are 0, 1, 2, …, as PennyLane counts them."""
+        first = 1 + max((label for label in self._named if isinstance(label, int)), default=-1)
+        named = tuple(
+            first + label.number if isinstance(label, MadeUp) else label for label in self._named
+        )
+        own = len(named) if self._named_by_operators is None else self._named_by_operators
+        in_order = set(named[:own]) == set(range(own)) and set(named) == set(range(len(named)))
+        if in_order and not self.pool.was_used:
+            return len(named)
+        labels = tuple(range(len(named))) if in_order else named
+        raise WiresFound(Found(labels, tuple(range(first, first + self.pool.created))))
 
     @property
     def states(self) -> Any:
@@ -84,15 +117,17 @@ class WireMap:
 
     def _position(self, label: Any, construct: str) -> Position:
         label = unwrapped(label)
+        if isinstance(label, DynamicWire):
+            label = self.pool.wire(label)
         if isinstance(label, Tracer):
             return self._traced_position(label, construct)
         if isinstance(label, jax.Array | np.generic | np.ndarray) and np.ndim(label) == 0:
             label = np.asarray(label).item()
-        if self.labels is None:
-            return self._new_position(label, construct)
+        if self.labels is None or isinstance(label, MadeUp):
+            return self._new_position(label)
         if label not in self.labels:
             raise self._unknown(label, construct)
-        return self.labels.index(label)
+        return self._named.setdefault(label, self.labels.index(label))
 
     def _unknown(self, label: Any, construct: str) -> WireOutOfRangeError | UnknownWireError:
         assert self.labels is not None
@@ -105,23 +140,19 @@ class WireMap:
         """Whether the device's wires are 0, 1, 2, …."""
         return self.labels is not None and self.labels == tuple(range(len(self.labels)))
 
-    def _new_position(self, label: Any, construct: str) -> int:
-        """A wire of a device without wires: its number is its position."""
-        if not isinstance(label, int) or label < 0:
-            reason = f"{construct} acts on wire {label!r}, which is no position"
-            raise UnknownWiresError(qnode=self.qnode, reason=reason)
+    def _new_position(self, label: Any) -> int:
+        """A wire of a device without wires: its number is its position, if all are numbers."""
         if self._fixed and label not in self._named:
             raise InternalError(what=f"wire {label} named after the wires were counted")
-        self._named.add(label)
-        return label
+        is_number = isinstance(label, int) and label >= 0
+        return self._named.setdefault(label, label if is_number else _STAND_IN + len(self._named))
 
     def _traced_position(self, label: Any, construct: str) -> jax.Array:
         if label.ndim != 0 or not jnp.issubdtype(label.dtype, jnp.integer):
             reason = f"a wire is an integer scalar, not {label.aval.str_short()}"
             raise WireTypeError(operation=construct, reason=reason)
-        if self.labels is None:
-            self._traced = self._traced or construct
-        elif not self._numbered:
+        self._traced = self._traced or construct
+        if self.labels is not None and not self._numbered:
             reason = f"a traced wire needs a device with the wires 0, 1, 2, …, not {self.labels}"
             raise WireTypeError(operation=construct, reason=reason)
         return as_dtype(self._first(label), jnp.int64)

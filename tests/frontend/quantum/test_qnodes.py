@@ -104,8 +104,6 @@ def test_two_threads():
     ("body", "message"),
     [
         (lambda w: qml.X(w), "traced wire"),
-        (lambda w: qml.X(3), "not 0, 1, 2"),
-        (lambda w: qml.X("a"), "no position"),
         (lambda w: None, "names none"),
     ],
 )
