@@ -220,10 +220,26 @@ def test_decompositions_with_measurements():
     np.testing.assert_allclose(np.abs(found), np.eye(16)[12], atol=1e-12)
 
 
-@pytest.mark.parametrize("change", [lambda operator: qml.ctrl(operator, 3), qml.adjoint])
-def test_control_flow_in_an_operator_that_is_changed_is_refused(change):
+def test_a_decomposition_with_control_flow_under_a_control():
+    found, _ = _state_after(
+        lambda x: (qml.Hadamard(3), qml.ctrl(Looping(x, wires=[0, 1, 2]), 3)), 0.3
+    )
+
+    def plainly(x):
+        qml.Hadamard(3)
+        qml.CH([3, 0])
+        for k in range(2):
+            qml.CRX(x * (k + 1), [3, 1])
+            qml.CCZ([3, 1, 2])
+        qml.CH([3, 2])
+
+    expected, _ = _state_after(lambda: plainly(0.3))
+    np.testing.assert_allclose(found, expected, atol=1e-12)
+
+
+def test_control_flow_in_an_operator_that_is_inverted_is_refused():
     with pytest.raises(ForeignRegionError) as raised:
-        _state_after(lambda x: change(Looping(x, wires=[0, 1, 2])), 0.3)
+        _state_after(lambda x: qml.adjoint(Looping(x, wires=[0, 1, 2])), 0.3)
     assert raised.value.span.file == __file__
 
 
