@@ -37,6 +37,11 @@ def circuit(x, postselect=None, reset=False):
         qml.expval(qml.Hamiltonian([0.5, -1.0], [qml.Z(2) @ qml.X(1), qml.Y(0)])),
         qml.expval(first * third),
         qml.var(2 * first - second),
+        qml.density_matrix([2, 0]),
+        qml.purity([1]),
+        qml.vn_entropy([0, 1]),
+        qml.vn_entropy([2], log_base=2),
+        qml.mutual_info([0], [1, 2]),
     )
 
 

@@ -238,5 +238,5 @@ def test_properties_of_the_state_have_no_shots(kind):
         qml.Hadamard(0)
         return kind()
 
-    with pytest.raises(UnsupportedMeasurementError, match="property of the state"):
+    with pytest.raises(UnsupportedMeasurementError, match="property of the exact state"):
         qjit(circuit)()

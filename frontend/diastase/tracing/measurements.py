@@ -19,6 +19,8 @@ from diastase.tracing.wires import Position, split_positions
 def measure_process(process: Any, scope: CircuitScope) -> jax.Array:
     """The value of a measurement process on the scope's register."""
     rule = _RULES.get(type(process))
+    if type(process) in _NEED_SHOTS:
+        raise _unsupported(process, "needs shots, and the QNode has none")
     if rule is None:
         raise _unsupported(process, "is not compiled yet")
     if process.mv is not None:
@@ -115,6 +117,14 @@ _RULES: dict[type, Callable[[Any, CircuitScope], jax.Array]] = {
 }
 """By exact class: a subclass (DensityMatrixMP is a StateMP) means something else."""
 
+_NEED_SHOTS = (
+    measurements.SampleMP,
+    measurements.CountsMP,
+    measurements.ClassicalShadowMP,
+    measurements.ShadowExpvalMP,
+)
+"""What is made of shots; see `sampling`."""
+
 _NAMES: dict[type, str] = {
     measurements.ExpectationMP: "expval",
     measurements.VarianceMP: "var",
@@ -126,4 +136,6 @@ _NAMES: dict[type, str] = {
     measurements.PurityMP: "purity",
     measurements.VnEntropyMP: "vn_entropy",
     measurements.MutualInfoMP: "mutual_info",
+    measurements.ClassicalShadowMP: "classical_shadow",
+    measurements.ShadowExpvalMP: "shadow_expval",
 }

@@ -310,14 +310,18 @@ class ControlValuesError(DiastaseError, ValueError, TypeError):
 
 @dataclass(eq=False, kw_only=True)
 class UnsupportedMeasurementError(DiastaseError, NotImplementedError):
-    """A measurement that cannot be compiled yet.
+    """A measurement that cannot be made, as it is or with the shots that the QNode has.
 
-    Compiled are `expval`, `var`, `probs` and `state`, without shots.
+    `sample`, `counts`, `classical_shadow` and `shadow_expval` need shots; `state`,
+    `density_matrix`, `purity`, `vn_entropy` and `mutual_info` are properties of the exact state;
+    `expval`, `var` and `probs` are made with shots or without.
     """
 
     title: ClassVar[str] = "Unsupported measurement"
     message: ClassVar[str] = "{measurement} {reason}"
-    help: ClassVar[str] = "expval, var, probs and state are compiled, without shots"
+    help: ClassVar[str] = (
+        "samples, counts and shadows need shots; states, purities and entropies have none"
+    )
     measurement: str
     reason: str
 

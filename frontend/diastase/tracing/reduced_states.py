@@ -22,7 +22,11 @@ def density_matrix(positions: Sequence[Position], register: Any) -> jax.Array:
 
 def purity(positions: Sequence[Position], wires: WireMap, register: Any) -> jax.Array:
     """The trace of the squared density matrix."""
-    matrix = density_matrix(_smaller(positions, wires), register)
+    return purity_of(density_matrix(_smaller(positions, wires), register))
+
+
+def purity_of(matrix: jax.Array) -> jax.Array:
+    """The same of a density matrix."""
     return jnp.sum(matrix.real**2 + matrix.imag**2)
 
 
@@ -33,7 +37,12 @@ def entropy(
     part = _smaller(positions, wires)
     if not part:
         return jnp.zeros(())
-    weights = jnp.linalg.eigvalsh(density_matrix(part, register))
+    return entropy_of(density_matrix(part, register), log_base)
+
+
+def entropy_of(matrix: jax.Array, log_base: Any) -> jax.Array:
+    """The same of a density matrix."""
+    weights = jnp.linalg.eigvalsh(matrix)
     positive = jnp.where(weights > 0, weights, 1.0)
     nats = -jnp.sum(positive * jnp.log(positive))
     return nats if log_base is None else nats / jnp.log(log_base)

@@ -8,7 +8,7 @@ import pytest
 from diastase import cond, for_loop, measure, qjit, while_loop
 from diastase.tracing.quantum_errors import (
     AlreadyAppliedError,
-    ForeignRegionError,
+    MeasurementInsideError,
     OutsideProgramError,
     ParameterTypeError,
 )
@@ -252,5 +252,5 @@ def test_measure_inside_an_adjoint():
         qml.adjoint(lambda: measure(0))()
         return qml.probs()
 
-    with pytest.raises(ForeignRegionError, match="measure"):
+    with pytest.raises(MeasurementInsideError, match="measure"):
         qjit(circuit)()

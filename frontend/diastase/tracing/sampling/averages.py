@@ -33,8 +33,10 @@ from diastase.tracing.measurements import measure_process, process_name
 from diastase.tracing.qnode_results import classical_result
 from diastase.tracing.quantum_errors import UnsupportedMeasurementError, UnsupportedReturnError
 from diastase.tracing.quantum_scope import CircuitScope
+from diastase.tracing.reduced_states import density_matrix, entropy_of, purity_of
 from diastase.tracing.sampling.dependence import differs
 from diastase.tracing.sampling.outcomes import outcome_moments
+from diastase_mlir import user_span
 
 
 @dataclass(frozen=True)
@@ -98,6 +100,7 @@ def _refuse_outcomes_as_values(traced: TracedCircuit, count: int) -> None:
             value="a value that depends on mid-circuit outcomes",
             hint=f"with mcm_method={settings.mcm_method!r} and no shots there is none: "
             "return qml.expval or qml.probs of it",
+            span=user_span(),
         )
 
 
@@ -127,9 +130,39 @@ def _variance(process: Any, scope: CircuitScope) -> Averaged:
     return Averaged(moments, lambda averages: averages[0] - averages[1] ** 2)
 
 
+def _purity(process: Any, scope: CircuitScope) -> Averaged:
+    return Averaged([_reduced(process.wires, scope)], lambda states: purity_of(states[0]))
+
+
+def _entropy(process: Any, scope: CircuitScope) -> Averaged:
+    base = process.log_base
+    return Averaged([_reduced(process.wires, scope)], lambda states: entropy_of(states[0], base))
+
+
+def _mutual_information(process: Any, scope: CircuitScope) -> Averaged:
+    """Of two parts: what their entropies have more than that of both."""
+    first, second = process.raw_wires
+
+    def result(states: Sequence[Any]) -> Any:
+        one, other, both = (entropy_of(state, process.log_base) for state in states)
+        return one + other - both
+
+    parts = [first, second, [*first, *second]]
+    return Averaged([_reduced(part, scope) for part in parts], result)
+
+
+def _reduced(labels: Any, scope: CircuitScope) -> Any:
+    """The state of some wires."""
+    positions = scope.wires.positions(labels, "the density matrix")
+    return density_matrix(positions, scope.register)
+
+
 _RULES: dict[type, Callable[[Any, CircuitScope], Averaged]] = {
     measurements.ExpectationMP: _linear,
     measurements.VarianceMP: _variance,
     measurements.ProbabilityMP: _linear,
     measurements.DensityMatrixMP: _linear,
+    measurements.PurityMP: _purity,
+    measurements.VnEntropyMP: _entropy,
+    measurements.MutualInfoMP: _mutual_information,
 }

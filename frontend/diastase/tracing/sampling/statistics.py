@@ -34,7 +34,7 @@ def prepare(process: MeasurementProcess, requests: Requests) -> Statistic:
     rules = _OF_OUTCOMES if process.mv is not None else _RULES
     rule = rules.get(type(process))
     if rule is None:
-        raise _unsupported(process, "cannot be made with shots: it is a property of the state")
+        raise _unsupported(process, "is a property of the exact state, which shots do not give")
     return rule(process, requests)
 
 
