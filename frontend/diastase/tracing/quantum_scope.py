@@ -179,6 +179,21 @@ class CircuitScope:
         """Whether the queue is the active one: nobody builds a tape, a decomposition, a matrix."""
         return self.queue.is_active
 
+    @property
+    def records_here(self) -> bool:
+        """Whether what is applied now belongs to this region."""
+        return self._foreign_region() is None
+
+    @contextmanager
+    def trial(self) -> Generator[None]:
+        """Forget operators that were applied inside: they were not."""
+        circuit = self.circuit
+        applied, taken_back = dict(circuit.applied), list(circuit.taken_back)
+        try:
+            yield
+        finally:
+            circuit.applied, circuit.taken_back = applied, taken_back
+
     def flush(self) -> None:
         """Record everything pending; inside a foreign region nothing of ours can be pending."""
         if self._foreign_region() is None:

@@ -62,6 +62,15 @@ class QuantumScope(Protocol):
         """Whether the scope records what is applied now; not while PennyLane builds something."""
         ...
 
+    @property
+    def records_here(self) -> bool:
+        """Whether it records, and in the trace that is current now."""
+        ...
+
+    def trial(self) -> AbstractContextManager[None]:
+        """What is recorded inside, in regions of the scope, is given up."""
+        ...
+
     def flush(self) -> None:
         """Record everything pending, so that `register` holds the whole state."""
         ...

@@ -130,6 +130,12 @@ HOOK_POINTS: Mapping[HookPoint, Sequence[tuple[Any, str]]] = {
     "sizes_second": [(jax.lax, name) for name in ("broadcast", "broadcast_in_dim", "split")],
     "lax_slice": [(jax.lax, "slice")],
     "lax_pad": [(jax.lax, "pad")],
+    **{
+        f"lax_{name}": [(jax.lax, name)]
+        for name in ("cond", "switch", "while_loop", "fori_loop", "scan", "map")
+    },
+    "vmap": [(jax, "vmap")],
+    "checkpoint": [(jax, "checkpoint"), (jax, "remat")],
     "derivative_of_product": [(lax, "_reduce_prod_jvp_rule")],
     "accumulate": [(ufunc_api.ufunc, "_accumulate_via_scan")],
     "associative_scan": everywhere(loops, "associative_scan"),

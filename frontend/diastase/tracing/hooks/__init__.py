@@ -21,6 +21,7 @@ from typing import Any
 from diastase.tracing.context import current_context
 from diastase.tracing.hooks import (
     arithmetic,
+    circuits,
     control_flow,
     counting,
     creation,
@@ -46,6 +47,7 @@ from diastase_mlir.jax_internals import HookPoint, hook
 
 _TOPICS = (
     arithmetic,
+    circuits,
     control_flow,
     counting,
     creation,

@@ -8,6 +8,7 @@ import jax.numpy as jnp
 
 from diastase.errors import UnknownSizesDifferError
 from diastase.tracing.dimensions import DimensionTable, is_size_like
+from diastase.tracing.hooks.circuits import refuse_operators
 from diastase.tracing.hooks.overlay import Original, Overlay
 from diastase_mlir.jax_internals import HookPoint, is_symbolic
 
@@ -32,7 +33,7 @@ def _scan_length(
 
 
 def _associative_scan(
-    _: DimensionTable,
+    table: DimensionTable,
     original: Original,
     fn: Callable[[Any, Any], Any],
     elems: Any,
@@ -40,6 +41,7 @@ def _associative_scan(
     axis: int = 0,
 ) -> Any:
     """One element after the other; JAX's recursion has a depth that depends on the size."""
+    refuse_operators(table, fn, elems, elems)
     leaves, tree = jax.tree.flatten(elems)
     if not any(is_symbolic(leaf.shape[axis]) for leaf in leaves):
         return original(fn, elems, reverse, axis)
