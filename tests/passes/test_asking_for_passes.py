@@ -183,6 +183,17 @@ def test_a_pass_of_the_users_that_loses_a_qubit_is_refused():
         circuit(0.1)
 
 
+def test_gates_that_do_not_follow_each_other_cannot_be_replaced_together():
+    @passes.register_pass("join_anything")
+    def join_anything(circuit):
+        gates = circuit.gates()
+        circuit.replace([gates[0], gates[-1]], [])
+
+    circuit = qjit(passes.apply_pass("join_anything")(qml.QNode(body, DEVICE)))
+    with pytest.raises(DiastaseError, match="RX does not follow Hadamard on the same qubits"):
+        circuit(0.1)
+
+
 def test_an_exception_in_a_pass_is_the_users_own():
     @passes.register_pass("fail")
     def fail(circuit):
@@ -216,8 +227,10 @@ def test_an_option_must_be_a_plain_value():
     def with_an_option(circuit, *, value=1):
         pass
 
-    with pytest.raises(DiastaseError, match="a number, True, False or a string"):
-        passes.apply_pass("with_an_option", value=jnp.ones(3))
+    for value in (jnp.ones(3), 2**70, [1]):
+        with pytest.raises(DiastaseError, match="a number of 64 bits, True, False or a string"):
+            passes.apply_pass("with_an_option", value=value)
+    assert passes.apply_pass("with_an_option", value=np.int64(3)) is not None
 
 
 def test_the_public_names():

@@ -17,6 +17,7 @@ def ready():
 
 READY = ["RY", "RX"] * 3
 
+LARGE = qml.matrix(qml.QFT(range(4)))
 PAIRS = {
     "self-inverse": lambda x: (qml.H(0), qml.H(0)),
     "a nest": lambda x: (qml.H(0), qml.X(0), qml.Y(0), qml.Y(0), qml.X(0), qml.H(0)),
@@ -36,6 +37,12 @@ PAIRS = {
         qml.QubitUnitary(qml.matrix(qml.Rot(0.1, 0.2, 0.3, 0)), 0),
         qml.QubitUnitary(qml.matrix(qml.Rot(0.1, 0.2, 0.3, 0)).conj().T, 0),
     ],
+    "larger matrices": lambda x: [
+        qml.ctrl(qml.QubitUnitary(LARGE, range(4)), 4),
+        qml.ctrl(qml.QubitUnitary(LARGE.conj().T, range(4)), 4),
+        qml.QubitUnitary(np.eye(4), [0, 1]),
+        qml.QubitUnitary(np.eye(4), [0, 1]),
+    ],
     "other wires in between": lambda x: (qml.H(0), qml.RX(x, 1), qml.CNOT([1, 2]), qml.H(0)),
 }
 
@@ -47,7 +54,7 @@ def test_pairs_go(left_by, case):
         PAIRS[case](x)
         return qml.state()
 
-    left = left_by("cancel_inverses", circuit, jnp.asarray(0.8))
+    left = left_by("cancel_inverses", circuit, jnp.asarray(0.8), wires=5)
     between = ["RX", "CNOT"] if case == "other wires in between" else []
     assert left == READY + between
 

@@ -7,7 +7,8 @@ What counts as an inverse: the gate itself where it is its own, `S` and `Adjoint
 the same rotation by the opposite angle (a number, or the negative of the same value), and a matrix
 known now whose adjoint is the other one. Controls may be written in any order and form: `CNOT` and
 `ctrl(X)`. Nothing is commuted. Where a pair goes, the gates around it meet, so nests go from the
-inside out. After Nam et al., arXiv:1710.07345.
+inside out. Pairs at the two ends of a loop's body go, too, but for the first and the last of all
+(`loop_boundaries.py`).
 """
 
 import re
@@ -17,9 +18,15 @@ import numpy as np
 from diastase_mlir.bindings import ir
 from diastase_mlir.passes.circuits.circuit import Circuit
 from diastase_mlir.passes.circuits.forms import NEGATED, Form, form, form_before, inverse_name
-from diastase_mlir.passes.circuits.gates import UNITARY, Gate
+from diastase_mlir.passes.circuits.gates import UNITARY, Gate, New
+from diastase_mlir.passes.circuits.loop_boundaries import (
+    Boundary,
+    move_out,
+    outside,
+    repeat_with_loops,
+)
 from diastase_mlir.passes.circuits.registry import register_pass
-from diastase_mlir.passes.circuits.values import are_opposite, defining
+from diastase_mlir.passes.circuits.values import are_opposite, defining, negate
 
 _RAW = re.compile(r'dense<"0x([0-9A-F]+)">')
 _ELEMENT = re.compile(r"\(([^(),]+),([^(),]+)\)")
@@ -30,7 +37,7 @@ _ROUNDING = 1e-12
 @register_pass("cancel_inverses", built_in=True)
 def cancel_inverses(circuit: Circuit) -> None:
     """Remove neighbouring gates that undo each other."""
-    circuit.rewrite(_cancel)
+    repeat_with_loops(circuit, _cancel, _cancel_at_boundary)
 
 
 def _cancel(gate: Gate, circuit: Circuit) -> None:
@@ -39,8 +46,28 @@ def _cancel(gate: Gate, circuit: Circuit) -> None:
         circuit.erase([before, gate])
 
 
+def _cancel_at_boundary(found: Boundary, circuit: Circuit) -> bool:
+    """The last gate of an iteration and the first of the next one undo each other."""
+    first, last = found.first, found.last
+    if not _undo(last, first, *found.forms):
+        return False
+    before = outside(first.parameters, found.loop)
+    if before is None:
+        return False
+    order = NEGATED[found.forms[0].name] if before else ()
+    with ir.InsertionPoint(found.loop), first.operation.operation.location:
+        after = [negate(before[position]) for position in order]
+    move_out(circuit, found, New.like(first, before), New.like(last, after))
+    circuit.erase(first)
+    circuit.erase(last)
+    return True
+
+
 def _are_inverse(first: Gate, second: Gate) -> bool:
-    one, other = form_before(first), form(second)
+    return _undo(first, second, form_before(first), form(second))
+
+
+def _undo(first: Gate, second: Gate, one: Form, other: Form) -> bool:
     if one.controls != other.controls or one.targets != other.targets:
         return False
     if one.name == UNITARY or other.name == UNITARY:

@@ -22,6 +22,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from diastase_mlir.bindings import ir
+from diastase_mlir.passes.circuits.errors import InvalidPassError
 from diastase_mlir.passes.circuits.gates import Gate, New
 from diastase_mlir.passes.circuits.values import as_value, constant_of
 
@@ -109,6 +110,9 @@ class Circuit:
         site = first.operation.site
         position = {bit: number for number, bit in enumerate(first.bits)}
         for gate in chain:
+            if not position.keys() >= set(gate.bits):
+                reason = f"{gate.name} does not follow {first.name} on the same qubits"
+                raise InvalidPassError(name="replace", reason=reason)
             for bit, result in zip(gate.bits, gate.results, strict=True):
                 position[result] = position[bit]
         self._keep_check(first, by)

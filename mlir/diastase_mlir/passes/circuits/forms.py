@@ -8,8 +8,8 @@ on the bits that it gives, which are those that the gate after takes.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
-from diastase_mlir.bindings import ir
 from diastase_mlir.passes.circuits.gates import Gate
 
 CONTROLLED: dict[str, tuple[str, bool]] = {
@@ -68,8 +68,8 @@ class Form:
     """A gate by what it does; equal forms with equal parameters do the same."""
 
     name: str
-    targets: tuple[ir.Value, ...] | frozenset[ir.Value]
-    controls: frozenset[tuple[ir.Value, bool]]
+    targets: tuple[Any, ...] | frozenset[Any]
+    controls: frozenset[tuple[Any, bool]]
     """With the values at which the gate acts."""
 
 
@@ -97,7 +97,12 @@ def form_before(gate: Gate) -> Form:
     return _form(shape_of(gate), gate.results)
 
 
-def _form(shape: Shape, bits: Sequence[ir.Value]) -> Form:
+def form_on(gate: Gate, wires: Sequence[int]) -> Form:
+    """The form of a gate, on wires that stand for its bits."""
+    return _form(shape_of(gate), wires)
+
+
+def _form(shape: Shape, bits: Sequence[Any]) -> Form:
     targets = [bits[position] for position in shape.targets]
     controls = {(bits[position], value) for position, value in shape.controls}
     if shape.name in PHASES:

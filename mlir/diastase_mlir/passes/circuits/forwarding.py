@@ -15,6 +15,7 @@ they are different numbers or some operation has acted on both: it would have fa
 others may be the same.
 """
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -87,7 +88,7 @@ def _forward_extract(operation: Any, known: _Known, circuit: Circuit) -> None:
 
 def _forget_touched(operation: Any, known: _Known) -> None:
     """An operation with regions touches the wires that they touch; any other may touch all."""
-    touched = _touched(operation.operation) if len(operation.operation.regions) else None
+    touched = touched_wires([operation]) if len(operation.operation.regions) else None
     if touched is None:
         known.inserted.clear()
         return
@@ -95,8 +96,8 @@ def _forget_touched(operation: Any, known: _Known) -> None:
         known.forget_what_may_be(wire)
 
 
-def _touched(operation: Any) -> set[int] | None:
-    """The wires that an operation acts on, inside of it included; None if they are not known."""
+def touched_wires(operations: Iterable[Any]) -> set[int] | None:
+    """The wires that operations act on, inside of them included; None if they are not known."""
     touched: set[int] = set()
     unknown = False
 
@@ -112,7 +113,8 @@ def _touched(operation: Any) -> set[int] | None:
             unknown |= any(str(value.type) == REGISTER for value in inner.operands)
         return ir.WalkResult.ADVANCE
 
-    operation.walk(visit)
+    for operation in operations:
+        operation.operation.walk(visit)
     return None if unknown else touched
 
 

@@ -20,6 +20,8 @@ from dataclasses import dataclass
 from difflib import get_close_matches
 from typing import Any
 
+import numpy as np
+
 from diastase_mlir.diagnostics import user_span
 from diastase_mlir.passes.circuits.circuit import Circuit
 from diastase_mlir.passes.circuits.errors import (
@@ -93,13 +95,14 @@ def pass_call(name: Any, options: Mapping[str, Any]) -> PassCall:
     if found is None:
         close = get_close_matches(canonical, PASSES, 3) or sorted(PASSES)
         raise UnknownPassError(name=name, suggestions=", ".join(close), span=user_span())
-    known = {canonical_name(option): value for option, value in options.items()}
+    known = {canonical_name(option): _plain(value) for option, value in options.items()}
     for option, value in known.items():
         if option not in found.options:
             allowed = ", ".join(found.options) or "no options"
             raise PassOptionError(name=canonical, option=option, allowed=allowed, span=user_span())
-        if not isinstance(value, Option):
-            reason = "a number, True, False or a string"
+        fits = not isinstance(value, int) or -(2**63) <= value < 2**63
+        if not isinstance(value, Option) or not fits:
+            reason = "a number of 64 bits, True, False or a string"
             raise PassOptionError(
                 name=canonical, option=f"{option}={value!r}", allowed=reason, span=user_span()
             )
@@ -131,6 +134,11 @@ def are_built_in(calls: Sequence[str]) -> bool:
 def canonical_name(name: str) -> str:
     """Names with hyphens mean those with underscores."""
     return name.replace("-", "_")
+
+
+def _plain(value: Any) -> Any:
+    """A number of numpy's as Python's."""
+    return value.item() if isinstance(value, np.generic) else value
 
 
 def _options_of(name: str, function: Any) -> Mapping[str, inspect.Parameter]:
