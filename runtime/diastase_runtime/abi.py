@@ -161,6 +161,8 @@ class ErrorCode(enum.IntEnum):
     """[number of shots]"""
     INVALID_VALUE = 13
     """A value that a program checks is not what it must be; the site's construct says which."""
+    NEGATIVE_QUBITS = 14
+    """[number asked for]"""
 
 
 class CallContext(ctypes.Structure):

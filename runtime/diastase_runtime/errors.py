@@ -231,6 +231,19 @@ class TooManyQubitsError(DiastaseError, ValueError):
 
 
 @dataclass(eq=False, kw_only=True)
+class NegativeQubitsError(DiastaseError, ValueError):
+    """A device was asked for a negative number of wires, computed at run time.
+
+    qml.device("lightning.qubit", wires=n - 3)  # fails for n = 2
+    """
+
+    title: ClassVar[str] = "Negative number of wires"
+    message: ClassVar[str] = "{construct}: there is no state of {number} wires"
+    construct: str
+    number: int
+
+
+@dataclass(eq=False, kw_only=True)
 class SizeMismatchError(DiastaseError, ValueError):
     """Two sizes that must be equal, both known at run time only, are not.
 

@@ -27,6 +27,9 @@ _EXCEPTIONS: dict[int, Callable[[str, Sequence[int]], DiastaseError]] = {
     ErrorCode.TOO_MANY_QUBITS: lambda construct, detail: errors.TooManyQubitsError(
         construct=construct, number=detail[0]
     ),
+    ErrorCode.NEGATIVE_QUBITS: lambda construct, detail: errors.NegativeQubitsError(
+        construct=construct, number=detail[0]
+    ),
     ErrorCode.SIZE_MISMATCH: lambda construct, detail: errors.SizeMismatchError(
         construct=construct, found=detail[0], expected=detail[1]
     ),

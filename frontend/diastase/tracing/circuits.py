@@ -24,7 +24,7 @@ from diastase.primitives.sampling import follow_script_p
 from diastase.tracing.circuit_passes import passes_parameter
 from diastase.tracing.found_wires import traced_again
 from diastase.tracing.measurements import process_name
-from diastase.tracing.pennylane import is_quantum_object
+from diastase.tracing.pennylane import is_quantum_object, traced_number_of_wires
 from diastase.tracing.qnode_settings import QNodeSettings
 from diastase.tracing.quantum_scope import Circuit, CircuitScope
 from diastase.tracing.regions import quantum_scope
@@ -68,7 +68,8 @@ class TracedCircuit:
     settings: QNodeSettings
     jaxpr: ClosedJaxpr
     captured: tuple[Any, ...]
-    num_wires: int
+    num_wires: int | None
+    """None where the number is traced."""
     tree: Any
     """The structure of what the quantum function returned."""
     circuit: Circuit
@@ -92,14 +93,15 @@ def trace_circuit(call: QNodeCall, finish: Finish, takes_script: bool = False) -
     body (`primitives.sampling`).
     """
     name, labels = call.settings.qnode, call.settings.device.wires
-    circuit = Circuit(name, WireMap(name, None if labels is None else tuple(labels)))
+    traced = traced_number_of_wires(call.settings.device)
+    circuit = Circuit(name, WireMap(name, None if labels is None else tuple(labels), traced))
     trees: list[Any] = []
     followed: list[tuple[Any, Any]] = []
     source = current_source_info()
 
     def body(*operands: Any) -> Sequence[Any]:
         with source_context(source):
-            register = allocate_p.bind(num_wires=0, qnode=name)
+            register = _allocate(circuit)
             for script in operands:
                 followed.append((register, follow_script_p.bind(register, script)))
                 register = followed[-1][1]
@@ -119,15 +121,24 @@ def trace_circuit(call: QNodeCall, finish: Finish, takes_script: bool = False) -
         return results
 
     jaxpr, captured = trace_to_jaxpr(body, [_SCRIPT] * takes_script, name)
-    number = circuit.wires.number
-    if number > LARGEST_REGISTER:
-        raise TooManyQubitsError(construct=f"QNode {name}", number=number, span=user_span())
+    number = None if traced is not None else circuit.wires.number
     deleted = [*([] if circuit.measures else followed), *circuit.taken_back]
     extents = [(tracer_variable(before), tracer_variable(after)) for before, after in deleted]
-    jaxpr = _with_size(without_taken_back(jaxpr, extents), number)
+    jaxpr = without_taken_back(jaxpr, extents)
+    if number is not None:
+        if number > LARGEST_REGISTER:
+            raise TooManyQubitsError(construct=f"QNode {name}", number=number, span=user_span())
+        jaxpr = _with_size(jaxpr, number)
     return TracedCircuit(
         call.settings, jaxpr, tuple(captured), number, trees[0], circuit, takes_script
     )
+
+
+def _allocate(circuit: Circuit) -> Any:
+    """A register of a traced number of wires, or of one that is filled in at the end."""
+    if circuit.wires.traced is None:
+        return allocate_p.bind(num_wires=0, qnode=circuit.name)
+    return allocate_p.bind(circuit.wires.traced.number, num_wires=None, qnode=circuit.name)
 
 
 def _name_wires(leaves: Sequence[Any], scope: CircuitScope) -> None:

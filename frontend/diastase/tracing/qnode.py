@@ -23,6 +23,7 @@ from diastase.tracing.pennylane import (
     refuse_outcomes_as_numbers,
     refuse_unrecorded,
     take_traced_numbers,
+    take_traced_numbers_of_wires,
 )
 from diastase.tracing.qnode_results import classical_result
 from diastase.tracing.qnode_settings import QNodeSettings, resolve_settings
@@ -95,3 +96,4 @@ def take_over_qnodes() -> None:
     refuse_outcomes_as_numbers(is_tracing, refuse_number)
     label_traced_wires(is_tracing)
     take_traced_numbers()
+    take_traced_numbers_of_wires(is_tracing)

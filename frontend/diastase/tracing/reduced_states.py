@@ -50,8 +50,7 @@ def entropy_of(matrix: jax.Array, log_base: Any) -> jax.Array:
 
 def _smaller(positions: Sequence[Position], wires: WireMap) -> Sequence[Position]:
     """These wires or all others, whichever are fewer."""
-    number: Any = wires.number
-    if not isinstance(number, int) or not all(isinstance(wire, int) for wire in positions):
+    if wires.traced is not None or not all(isinstance(wire, int) for wire in positions):
         return positions
-    others = [wire for wire in range(number) if wire not in positions]
+    others = [wire for wire in range(wires.number) if wire not in positions]
     return others if len(others) < len(positions) else positions

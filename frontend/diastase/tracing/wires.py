@@ -19,8 +19,10 @@ from jax.core import Tracer
 from pennylane.wires import DynamicWire
 
 from diastase.tracing.allocation import MadeUp, Pool
+from diastase.tracing.context import current_context
+from diastase.tracing.dimensions import DimensionTable
 from diastase.tracing.found_wires import Found, WiresFound, found_wires
-from diastase.tracing.pennylane import is_traced_wire, unwrapped
+from diastase.tracing.pennylane import TracedNumber, is_traced_wire, unwrapped
 from diastase.tracing.quantum_errors import UnknownWireError, UnknownWiresError, WireTypeError
 from diastase.tracing.same_values import SameValues
 from diastase_mlir.jax_internals import is_recorded, is_recorded_variable
@@ -40,6 +42,8 @@ class WireMap:
     qnode: str
     labels: tuple[Any, ...] | None
     """Of the device, in order; None where it has none."""
+    traced: TracedNumber | None = None
+    """How many wires the device has, numbered 0, 1, 2, …, where only the program knows it."""
     pool: Pool = field(default_factory=lambda: Pool(None))
     """Wires for `qml.allocate`."""
     _named: dict[Any, int] = field(default_factory=dict)
@@ -85,6 +89,9 @@ class WireMap:
         """How many qubits the register has; final once everything has been recorded."""
         if self.labels is not None and (found_wires() or not self.pool.was_used):
             return len(self.labels)
+        if self.traced is not None:
+            reason = "the number of wires is traced, which this measurement does not take"
+            raise UnknownWiresError(qnode=self.qnode, reason=reason)
         self._fixed = True
         if self._traced is not None:
             raise UnknownWiresError(
@@ -113,7 +120,9 @@ class WireMap:
     @property
     def states(self) -> Any:
         """How many basis states the register has: the length of its state."""
-        return 2**self.number
+        if self.traced is None:
+            return 2**self.number
+        return current_dimensions().size(self.traced.states)
 
     def _position(self, label: Any, construct: str) -> Position:
         label = unwrapped(label)
@@ -123,6 +132,8 @@ class WireMap:
             return self._traced_position(label, construct)
         if isinstance(label, jax.Array | np.generic | np.ndarray) and np.ndim(label) == 0:
             label = np.asarray(label).item()
+        if self.traced is not None:
+            return self._known_position(label, construct)
         if self.labels is None or isinstance(label, MadeUp):
             return self._new_position(label)
         if label not in self.labels:
@@ -139,6 +150,13 @@ class WireMap:
     def _numbered(self) -> bool:
         """Whether the device's wires are 0, 1, 2, …."""
         return self.labels is not None and self.labels == tuple(range(len(self.labels)))
+
+    def _known_position(self, label: Any, construct: str) -> int:
+        """A wire of a device with a traced number of them; too large ones are found later."""
+        if isinstance(label, int) and label >= 0:
+            return label
+        reason = "the device's wires are 0, 1, 2, …, as their number is traced"
+        raise WireTypeError(operation=f"{construct} on wire {label!r}", reason=reason)
 
     def _new_position(self, label: Any) -> int:
         """A wire of a device without wires: its number is its position, if all are numbers."""
@@ -162,6 +180,13 @@ class WireMap:
         if not is_recorded(label) or not is_recorded_variable(label):
             return label
         return self._tracers.setdefault(self._values.representative(label), label)
+
+
+def current_dimensions() -> DimensionTable:
+    """The sizes of the program that is being traced."""
+    context = current_context()
+    assert context is not None, "circuits are traced as parts of programs"
+    return context.dimensions
 
 
 def as_dtype(value: jax.Array, dtype: Any) -> jax.Array:

@@ -18,13 +18,19 @@ from diastase_mlir.jax_internals import ir
 from diastase_mlir.lowering.context import LoweringContext
 from diastase_mlir.lowering.operations import (
     array_attribute,
+    compare_integers,
     create,
     enumeration,
     integer_type,
     scalar_constant,
 )
 from diastase_mlir.lowering.registry import Equation, Value, lowers
+from diastase_mlir.lowering.sizes import leave_if
 from diastase_mlir.lowering.tensors import box, unbox
+from diastase_runtime.abi import ErrorCode
+
+MAX_QUBITS = 40
+"""As the engine's; a test compares them."""
 
 
 def register_type() -> ir.Type:
@@ -131,6 +137,7 @@ def lower_allocate(
     known = equation.params["num_wires"]
     if known is None:
         number = unbox(context.value(operands[0]))
+        _check_number(context, equation, number)
     else:
         number = scalar_constant(integer_type(64), known)
     attributes = {"site": site_attribute(context, f"QNode {equation.params['qnode']}", equation)}
@@ -159,6 +166,16 @@ def _option(value: bool | int | float | str) -> ir.Attribute:
             return ir.FloatAttr.get(ir.F64Type.get(), value)
         case str():
             return ir.StringAttr.get(value)
+
+
+def _check_number(context: LoweringContext, equation: Equation, number: ir.Value) -> None:
+    """Leave the program if there is no state of so many qubits: loops over all of them follow."""
+    site = context.site(f"QNode {equation.params['qnode']}", equation.source_info)
+    least, most = (scalar_constant(integer_type(64), bound) for bound in (0, MAX_QUBITS))
+    negative = compare_integers("slt", number, least)
+    leave_if(context, negative, ErrorCode.NEGATIVE_QUBITS, site, [number])
+    too_many = compare_integers("sge", number, most)
+    leave_if(context, too_many, ErrorCode.TOO_MANY_QUBITS, site, [number])
 
 
 @lowers("release_qubits", lazy=True)

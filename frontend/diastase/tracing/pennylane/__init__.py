@@ -8,6 +8,7 @@
 - `arithmetic`: observables times, and plus, traced numbers.
 - `arguments`: operators among arguments and results.
 - `compilers`: diastase as one of PennyLane's compilers.
+- `devices`: devices with a traced number of wires.
 - `wires`: traced wires as labels that PennyLane can handle.
 - `pauli_measures`: `qml.pauli_measure`, which PennyLane dispatches to no compiler.
 - `former_jax`: names that JAX has dropped, and PennyLane still uses.
@@ -20,6 +21,11 @@ from diastase.tracing.pennylane import former_jax
 from diastase.tracing.pennylane.arguments import withdraw_operators, without_operators
 from diastase.tracing.pennylane.arithmetic import take_traced_numbers
 from diastase.tracing.pennylane.compilers import register_compiler
+from diastase.tracing.pennylane.devices import (
+    TracedNumber,
+    take_traced_numbers_of_wires,
+    traced_number_of_wires,
+)
 from diastase.tracing.pennylane.inspection import (
     debugger_of,
     look_through,
@@ -73,6 +79,7 @@ __all__ = [
     "CircuitQueue",
     "Place",
     "QNodeHandler",
+    "TracedNumber",
     "TracedWire",
     "apply_transform",
     "debugger_of",
@@ -103,7 +110,9 @@ __all__ = [
     "splitting_at_snapshots",
     "take_over_pauli_measure",
     "take_traced_numbers",
+    "take_traced_numbers_of_wires",
     "tape_of",
+    "traced_number_of_wires",
     "transform_name",
     "unflatten_object",
     "unwrapped",

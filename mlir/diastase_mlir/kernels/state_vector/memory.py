@@ -24,7 +24,7 @@ from diastase_mlir.kernels.language import (
     v8,
 )
 from diastase_mlir.kernels.state_vector.failures import (
-    NEGATIVE_SIZE,
+    NEGATIVE_QUBITS,
     OUT_OF_MEMORY,
     TOO_MANY_QUBITS,
     cannot_run,
@@ -118,7 +118,7 @@ def state_create(context: CallContext, site: i64, qubits: i64) -> State:
     if context.code != 0:
         return null(State)
     if qubits < 0:
-        fail(context, NEGATIVE_SIZE, site, qubits, 0)
+        fail(context, NEGATIVE_QUBITS, site, qubits, 0)
         return null(State)
     if qubits >= MAX_QUBITS:
         fail(context, TOO_MANY_QUBITS, site, qubits, 0)
