@@ -123,8 +123,8 @@ def test_the_first_error_stays_and_stops_everything(register: Callable) -> None:
 @pytest.mark.parametrize(
     ("qubits", "code"),
     [
-        (-1, ErrorCode.NEGATIVE_SIZE),
-        (-(2**63), ErrorCode.NEGATIVE_SIZE),
+        (-1, ErrorCode.NEGATIVE_QUBITS),
+        (-(2**63), ErrorCode.NEGATIVE_QUBITS),
         (38, ErrorCode.OUT_OF_MEMORY),
         (39, ErrorCode.OUT_OF_MEMORY),
         (40, ErrorCode.TOO_MANY_QUBITS),
