@@ -5,10 +5,12 @@ import jax.numpy as jnp
 import numpy as np
 import pennylane as qml
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from diastase import for_loop, qjit
 from diastase.tracing.quantum_errors import InvalidSettingError, UnsupportedMeasurementError
-from diastase_runtime.errors import InvalidShotsError
+from diastase_runtime.errors import InvalidShotsError, OutOfMemoryError
 
 
 def circuit_with(**settings):
@@ -158,6 +160,70 @@ def test_counts_inside_and_outside():
     assert isinstance(numbers, jax.Array)
     assert numbers.sum() == 300
     assert set(np.flatnonzero(numbers)) == {0, 6}
+
+
+def test_counts_of_a_batch():
+    @qml.qnode(qml.device("default.qubit", wires=2), shots=4)
+    def circuit(angles):
+        qml.RX(angles, 0)
+        return qml.sample(wires=[0, 1]), qml.counts(), qml.counts(qml.Z(0)), qml.expval(qml.Z(0))
+
+    angles = np.array([0.0, np.pi, 0.0])
+    found, wanted = qjit(circuit)(angles), circuit(angles)
+    np.testing.assert_array_equal(found[0], wanted[0])
+    assert found[1:3] == wanted[1:3]
+    np.testing.assert_array_equal(found[3], wanted[3])
+    outcomes, numbers = qjit(circuit, counts="arrays")(angles)[1]
+    assert outcomes.shape == numbers.shape == (3, 4)
+
+
+@given(
+    first=st.integers(1, 300),
+    second=st.integers(1, 40),
+    angle=st.floats(0, 3),
+    wire=st.integers(0, 2),
+)
+@settings(max_examples=60, deadline=None)
+def test_any_number_of_shots(first, second, angle, wire):
+    """Sizes are right, and all results are of the same shots; one program for all."""
+    for size, part in zip((first, second), _any_number(first, second, angle, wire), strict=True):
+        samples, counts, probs, mean, variance, values = part
+        assert samples.shape == (size, 3)
+        bits = np.asarray(samples)[:, wire]
+        assert sum(counts.values()) == size
+        np.testing.assert_array_equal(values, 1 - 2 * bits)
+        np.testing.assert_allclose(mean, np.mean(values), atol=1e-12)
+        np.testing.assert_allclose(variance, np.var(values), atol=1e-12)
+        np.testing.assert_allclose(probs, np.bincount(bits, minlength=2) / size)
+        strings, numbers = np.unique(samples @ np.array([4, 2, 1]), return_counts=True)
+        assert counts == {f"{s:03b}": n for s, n in zip(strings, numbers, strict=True)}
+
+
+@qjit
+def _any_number(first, second, angle, wire):
+    @qml.set_shots((first, second))
+    @qml.qnode(qml.device("lightning.qubit", wires=3))
+    def circuit():
+        qml.RX(angle, wire)
+        qml.CNOT([wire, (wire + 1) % 3])
+        z = qml.Z(wire)
+        return (
+            qml.sample(), qml.counts(), qml.probs(wires=wire), qml.expval(z), qml.var(z),
+            qml.sample(z),
+        )  # fmt: skip
+
+    return circuit()
+
+
+def test_memory_that_there_is_not():
+    @qml.qnode(qml.device("lightning.qubit", wires=1))
+    def circuit():
+        return qml.expval(qml.Z(0))
+
+    program = qjit(lambda n: qml.set_shots(circuit, n)())
+    with pytest.raises(OutOfMemoryError):
+        program(10**14)
+    assert program(3) == 1
 
 
 def test_counts_on_many_wires():

@@ -89,7 +89,7 @@ def _follow_abstract_eval(register: Any, script: Any) -> AbstractValue:
 
 _SCRIPT = ShapedArray((), np.dtype(np.int64))
 _FLAG = ShapedArray((), np.dtype(np.bool_))
-_ONLY_OUTCOMES = dict.fromkeys(
+_ONLY_OUTCOMES: dict[str, str] = dict.fromkeys(
     ("jvp", "transpose", "vmap"), "it belongs to a QNode, which is transformed as a whole"
 )
 

@@ -15,6 +15,7 @@ from typing import Any
 
 import jax
 import numpy as np
+from jax.core import ShapedArray
 from jax.extend.core import ClosedJaxpr
 from pennylane.measurements import MeasurementProcess
 from pennylane.queuing import AnnotatedQueue
@@ -48,7 +49,7 @@ Finish = Callable[[Sequence[Any], CircuitScope], Sequence[Any]]
 
 
 NO_SCRIPT = np.int64(0)
-_SCRIPT = jax.core.ShapedArray((), np.dtype(np.int64))
+_SCRIPT = ShapedArray((), np.dtype(np.int64))
 
 
 @dataclass(frozen=True)

@@ -51,7 +51,7 @@ class QNodeSettings:
     @property
     def is_analytic(self) -> bool:
         """Whether results are exact: no shots were asked for."""
-        return self.shots.total_shots is None
+        return not self.shots
 
     @property
     def total_shots(self) -> Any:

@@ -8,7 +8,8 @@ The trap: the number of different outcomes is not known while tracing, so inside
 function there are no keys to go through.
 """
 
-from dataclasses import dataclass
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
 from typing import Any
 
 import jax
@@ -37,9 +38,11 @@ class Counts:
             outcome = _read(outcome, self.width)
         return jnp.sum(jnp.where(self.outcomes == outcome, self.numbers, 0))
 
-    def to_dict(self) -> dict[Any, int]:
-        """PennyLane's dictionary, in ascending order of the outcomes."""
+    def to_dict(self) -> dict[Any, int] | list[Any]:
+        """PennyLane's dictionary, by ascending outcomes; of a batch, a list of them."""
         outcomes, numbers = np.asarray(self.outcomes), np.asarray(self.numbers)
+        if numbers.ndim > 1:
+            return [each.to_dict() for each in self._elements()]
         found, positions = np.unique(outcomes, return_inverse=True)
         totals = np.zeros(len(found), dtype=np.int64)
         np.add.at(totals, positions.reshape(-1), numbers)
@@ -54,10 +57,18 @@ class Counts:
     def to_arrays(self) -> tuple[Any, Any]:
         """Catalyst's pair: all outcomes (bit strings as integers), and how often each was found."""
         outcomes, numbers = np.asarray(self.outcomes), np.asarray(self.numbers)
+        if numbers.ndim > 1:
+            pairs = [each.to_arrays() for each in self._elements()]
+            return jnp.stack([pair[0] for pair in pairs]), jnp.stack([pair[1] for pair in pairs])
         if self.width is not None:
             outcomes_found, outcomes = outcomes, np.arange(2**self.width)
             numbers = np.bincount(outcomes_found, numbers, len(outcomes)).astype(np.int64)
         return jnp.asarray(outcomes), jnp.asarray(numbers)
+
+    def _elements(self) -> Iterator["Counts"]:
+        """The counts of each element of a batch."""
+        for outcomes, numbers in zip(self.outcomes, self.numbers, strict=True):
+            yield replace(self, outcomes=outcomes, numbers=numbers)
 
 
 jax.tree_util.register_dataclass(

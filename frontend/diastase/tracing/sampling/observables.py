@@ -17,6 +17,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pennylane as qml
+from pennylane import ops
 
 from diastase.primitives.quantum import unitary_p
 from diastase.tracing.gates import complex_array, record
@@ -52,6 +53,11 @@ class Factors:
             means = shots.packed[group].mean_signs(places)
             total = total + jnp.dot(coefficients[np.array(numbers)], means)
         return total
+
+    def is_odd(self, shots: Shots) -> Any:
+        """For each shot, of a single word: 1 where its eigenvalue is -1, else 0."""
+        (word,) = self.words
+        return shots.packed[word.group].parity(word.places)
 
     def values(self, shots: Shots) -> Any:
         """The value of the sum in each shot; the words share a group."""
@@ -153,7 +159,7 @@ def _known_eigenbasis(observable: Any) -> tuple[list[Any], Any] | None:
 def _pauli_letters(observable: Any) -> str | None:
     """One letter for each wire of a Pauli word without identities."""
     names = {"PauliX": "X", "PauliY": "Y", "PauliZ": "Z"}
-    factors = observable.operands if isinstance(observable, qml.ops.Prod) else [observable]
+    factors = observable.operands if isinstance(observable, ops.Prod) else [observable]
     letters = "".join(names.get(factor.name, "?") for factor in factors)
     if "?" in letters or len(letters) != len(observable.wires):
         return None
@@ -161,7 +167,7 @@ def _pauli_letters(observable: Any) -> str | None:
 
 
 def _by_gates(gates: Sequence[Any]) -> Rotation:
-    back = [qml.ops.Adjoint(gate) for gate in reversed(gates)]
+    back = [ops.Adjoint(gate) for gate in reversed(gates)]
 
     def apply(operators: Sequence[Any], scope: CircuitScope) -> None:
         for operator in operators:

@@ -183,6 +183,11 @@ class Packed:
         shifts = np.array([self.count - 1 - place for place in places], dtype=np.int64)
         return (self.outcomes[:, None] >> shifts[None, :]) & 1
 
+    def parity(self, places: Sequence[int]) -> Any:
+        """For each shot, whether an odd number of these bits is set: 1 or 0."""
+        (mask,) = self._masks([places])
+        return _parity(self.outcomes, mask)
+
     def mean_signs(self, words: Sequence[Sequence[int]]) -> Any:
         """The mean of the eigenvalue, 1 or -1, of each Pauli word."""
         masks = self._masks(words)
@@ -212,7 +217,11 @@ class Packed:
 
 def _signs(outcomes: Any, mask: Any) -> Any:
     """1.0 or -1.0: whether an even number of these bits is set."""
-    return 1.0 - 2.0 * (jnp.bitwise_count(outcomes & mask) & 1).astype(jnp.float64)
+    return 1.0 - 2.0 * _parity(outcomes, mask).astype(jnp.float64)
+
+
+def _parity(outcomes: Any, mask: Any) -> Any:
+    return jnp.bitwise_count(outcomes & mask).astype(jnp.int64) & 1
 
 
 def _runs(places: Sequence[int]) -> list[tuple[int, int, int]]:

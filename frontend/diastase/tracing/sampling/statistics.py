@@ -18,6 +18,7 @@ from diastase.tracing.quantum_errors import UnsupportedMeasurementError
 from diastase.tracing.sampling.counts import Counts, counted_bits, histogram
 from diastase.tracing.sampling.observables import (
     Eigenbasis,
+    Factors,
     as_factors,
     diagonalised,
     eigenbasis,
@@ -77,6 +78,8 @@ def _counts(process: Any, requests: Requests) -> Statistic:
         wires = _wires(process, requests)
         return lambda shots: counted_bits(shots.index(wires), len(wires.places), every)
     factors = as_factors(process.obs, requests, together=True)
+    if factors is not None and len(factors.words) == 1:
+        return lambda shots: _counted_word(factors, shots, every)
     if factors is not None and not every:
         return lambda shots: _counted_values(factors.values(shots))
     basis = eigenbasis(process.obs, requests)
@@ -85,6 +88,14 @@ def _counts(process: Any, requests: Requests) -> Statistic:
 
 def _counted_values(values: Any) -> Counts:
     return Counts(values, jnp.ones(values.shape, jnp.int64))
+
+
+def _counted_word(word: Factors, shots: Shots, every: bool) -> Counts:
+    """The two eigenvalues of a Pauli word; one of a word of identities."""
+    coefficient, odd = shots.constant(word.coefficients)[0], word.is_odd(shots)
+    outcomes = coefficient * np.array([1.0, -1.0] if word.words[0].places else [1.0])
+    numbers = histogram(odd, 1)[: len(outcomes)]
+    return Counts(jnp.asarray(outcomes), numbers, None, every)
 
 
 def _counted_eigenvalues(basis: Eigenbasis, shots: Shots, every: bool) -> Counts:
