@@ -1,7 +1,7 @@
 """Operators of random kinds and sizes: hypothesis against default.qubit.
 
-Shapes are static and values traced, so each shape is compiled once: hypothesis draws the shapes, and
-every program is called with several values.
+Shapes are static and values traced: hypothesis draws the shapes, and every program is called with
+several values.
 """
 
 import itertools

@@ -83,6 +83,16 @@ def _unitary_abstract_eval(
     return REGISTER
 
 
+def _diagonal_abstract_eval(
+    register: Any,
+    elements: Any,
+    *wire_operands: Any,
+    wires: Wires,
+    control_values: tuple[bool, ...],
+) -> AbstractValue:
+    return REGISTER
+
+
 def _prepare_abstract_eval(
     register: Any, amplitudes: Any, *wire_operands: Any, wires: Wires
 ) -> AbstractValue:
@@ -146,6 +156,15 @@ unitary_p = define_primitive(
     missing_rules=INSIDE_A_QNODE,
 )
 """A gate given by its matrix, with any number of controls."""
+
+diagonal_p = define_primitive(
+    "diagonal",
+    construct="DiagonalQubitUnitary",
+    abstract_eval=_diagonal_abstract_eval,
+    multiple_results=False,
+    missing_rules=INSIDE_A_QNODE,
+)
+"""A gate given by the diagonal of its matrix, with any number of controls."""
 
 prepare_p = define_primitive(
     "prepare",

@@ -18,7 +18,13 @@ from jax.core import Tracer
 from pennylane import ops
 from pennylane.allocation import Allocate, Deallocate
 
-from diastase.primitives.quantum import gate_p, global_phase_p, prepare_p, unitary_p
+from diastase.primitives.quantum import (
+    diagonal_p,
+    gate_p,
+    global_phase_p,
+    prepare_p,
+    unitary_p,
+)
 from diastase.tracing.broadcasting import element_of
 from diastase.tracing.decompositions import DATA_DEPENDENT, decomposition_of
 from diastase.tracing.pennylane import describe
@@ -150,6 +156,19 @@ def _record_adjoint(operator: Any, recorder: Recorder, controls: Controls) -> No
     for factor in reversed(decomposition.factors):
         record(_silently(operator, lambda factor=factor: ops.Adjoint(factor)), recorder, controls)
     return None
+
+
+def _record_diagonal(operator: Any, recorder: Recorder, controls: Controls) -> None:
+    """A gate given by its diagonal, which may be traced."""
+    elements, size = operator.data[0], 2 ** len(operator.wires)
+    if tuple(np.shape(elements)) != (size,):
+        reason = f"a diagonal of shape {tuple(np.shape(elements))} on {len(operator.wires)} wires"
+        raise ParameterTypeError(operation=describe(operator), reason=reason)
+    targets, control_values = _wires(operator, operator.wires, recorder, controls)
+    recorder.advance(
+        diagonal_p, complex_array(elements), *targets[1], wires=targets[0],
+        control_values=control_values,
+    )  # fmt: skip
 
 
 def _record_unitary(operator: Any, recorder: Recorder, controls: Controls) -> None:
@@ -314,6 +333,7 @@ _RULES: tuple[tuple[Any, Callable[[Any, Recorder, Controls], None]], ...] = (
     (ops.ControlledQubitUnitary, _record_controlled),
     (ops.Controlled, _record_controlled),
     (qml.QubitUnitary, _record_unitary),
+    (qml.DiagonalQubitUnitary, _record_diagonal),
     (qml.SpecialUnitary, _record_matrix),  # its decomposition looks at the values of its angles
 )
 """By class, for what is not in the gate table under its own name; the first that fits."""

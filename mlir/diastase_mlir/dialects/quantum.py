@@ -82,6 +82,13 @@ def check_square_matrix(matrix: ir.Value, wires: int) -> str | None:
     return None
 
 
+def check_vector(vector: ir.Value, wires: int) -> str | None:
+    """Whether a value has a complex number for each basis state of so many wires."""
+    if str(vector.type) == f"tensor<{2**wires}xcomplex<f64>>":
+        return None
+    return f"{wires} wires need {2**wires} complex<f64>, not {vector.type}"
+
+
 class AllocOp(Quantum.Operation, name="alloc"):
     """A new register with all qubits in |0>."""
 
@@ -157,6 +164,24 @@ class UnitaryOp(Quantum.Operation, name="unitary"):
         return fail(operation, reason) if reason else True
 
 
+class DiagonalOp(Quantum.Operation, name="diagonal"):
+    """A gate given by its diagonal, with controls; results: targets, then controls."""
+
+    elements: ext.Operand[Tensor]
+    targets: Sequence[ext.Operand[BitType]]
+    controls: Sequence[ext.Operand[BitType]]
+    control_values: Any
+    site: ir.IntegerAttr
+    bits: Sequence[ext.Result[BitType]]
+
+    @staticmethod
+    def verify_invariants(operation: Any) -> bool:
+        """An element for each basis state of the targets."""
+        reason = check_vector(operation.elements, len(operation.targets))
+        reason = reason or check_controls(operation)
+        return fail(operation, reason) if reason else True
+
+
 class PrepareOp(Quantum.Operation, name="prepare"):
     """Give qubits that are in |0...0> these amplitudes; the first one is the most significant."""
 
@@ -171,10 +196,8 @@ class PrepareOp(Quantum.Operation, name="prepare"):
         wires = len(operation.targets)
         if len(operation.operation.results) != wires:
             return fail(operation, f"{wires} bits go in, as many must come out")
-        if str(operation.amplitudes.type) != f"tensor<{2**wires}xcomplex<f64>>":
-            found = operation.amplitudes.type
-            return fail(operation, f"{wires} wires need {2**wires} complex<f64>, not {found}")
-        return True
+        reason = check_vector(operation.amplitudes, wires)
+        return fail(operation, reason) if reason else True
 
 
 class GlobalPhaseOp(Quantum.Operation, name="global_phase"):

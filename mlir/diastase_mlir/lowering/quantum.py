@@ -224,6 +224,26 @@ def lower_unitary(
     return [taken.give_back(gate.results)]
 
 
+@lowers("diagonal", lazy=True)
+def lower_diagonal(
+    context: LoweringContext,
+    equation: Equation,
+    register: Value,
+    elements: Value,
+    *wire_operands: Value,
+) -> Sequence[Value]:
+    """A gate by its diagonal."""
+    taken = take(register, equation.params["wires"], wire_operands, context)
+    controls = equation.params["control_values"]
+    attributes = {
+        "site": site_attribute(context, "DiagonalQubitUnitary", equation),
+        **_control_attributes(controls, [1, len(taken.bits) - len(controls)]),
+    }
+    operands = [context.value(elements), *taken.bits]
+    gate = create("quantum.diagonal", [bit_type()] * len(taken.bits), operands, attributes)
+    return [taken.give_back(gate.results)]
+
+
 @lowers("prepare", lazy=True)
 def lower_prepare(
     context: LoweringContext,

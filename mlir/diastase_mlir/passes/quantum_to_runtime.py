@@ -143,6 +143,15 @@ def _call_on_wires(
 
 
 def _convert_unitary(operation: Any, conversion: Conversion) -> None:
+    _call_with_array(operation, operation.matrix, "unitary", conversion)
+
+
+def _convert_diagonal(operation: Any, conversion: Conversion) -> None:
+    _call_with_array(operation, operation.elements, "diagonal", conversion)
+
+
+def _call_with_array(operation: Any, array: ir.Value, name: str, conversion: Conversion) -> None:
+    """A gate on any wires that is given by an array; targets and controls are one table."""
     calls = conversion.calls
     targets, controls = conversion.qubits_of(operation)
     head = [targets[0].register, calls.site(operation)]
@@ -150,9 +159,9 @@ def _convert_unitary(operation: Any, conversion: Conversion) -> None:
     _, table = calls.integer_table(wires)
     control_table = calls.offset(table, len(targets))
     values = calls.constant_integers(_control_values(operation))
-    matrix = calls.array(operation.matrix)
+    pointer = calls.array(array)
     counts = calls.integer(len(targets)), calls.integer(len(controls))
-    calls.call("unitary", [*head, counts[0], table, counts[1], control_table, values, matrix])
+    calls.call(name, [*head, counts[0], table, counts[1], control_table, values, pointer])
 
 
 def _convert_prepare(operation: Any, conversion: Conversion) -> None:
@@ -332,6 +341,7 @@ _RULES: dict[str, Callable[[Any, Conversion], None]] = {
     "quantum.insert": _convert_insert,
     "quantum.gate": _convert_gate,
     "quantum.unitary": _convert_unitary,
+    "quantum.diagonal": _convert_diagonal,
     "quantum.prepare": _convert_prepare,
     "quantum.global_phase": _convert_global_phase,
     "quantum.check_wires": _convert_check_wires,

@@ -83,6 +83,16 @@ class Register:
         matrix[:, 0] = vector
         self.unitary(matrix, range(self.qubits))
 
+    def diagonal(
+        self,
+        elements: np.ndarray,
+        wires: Sequence[int],
+        controls: Sequence[int] = (),
+        values: Sequence[int] = (),
+    ) -> None:
+        arguments = [*integers(wires), *integers(controls), integers(values)[1]]
+        self.call("diagonal", I64(SITE), *arguments, complexes(elements))
+
     def prepare_wires(self, vector: np.ndarray, wires: Sequence[int]) -> None:
         self.call("prepare", I64(SITE), *integers(wires), complexes(vector))
 

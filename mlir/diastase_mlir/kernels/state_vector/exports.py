@@ -5,6 +5,7 @@ from typing import Any
 
 from diastase_mlir.kernels.state_vector import (
     dense,
+    diagonal,
     expectations,
     gates,
     linear_algebra,
@@ -30,6 +31,7 @@ EXPORTS: dict[str, Callable[..., Any]] = {
     "global_phase": gates.global_phase,
     "check_wires": gates.check_wires,
     "unitary": dense.unitary,
+    "diagonal": diagonal.diagonal,
     "prepare": preparation.prepare,
     "measure": outcomes.measure,
     "script_begin": outcome_scripts.script_begin,
