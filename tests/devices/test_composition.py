@@ -149,13 +149,29 @@ def test_sizes_known_only_at_run_time(name):
 
 
 @pytest.mark.parametrize("name", DEVICES)
-def test_batches_and_derivatives_are_refused(name):
-    rotated = rotated_on(name)
-    for transformed in (jax.vmap(rotated), jax.vmap(lambda x: 2 * rotated(x))):
-        with pytest.raises(NotTransformableError, match="QNode has no vmap rule"):
-            qjit(transformed)(jnp.arange(4.0))
+def test_vmap_runs_a_qnode_for_each_element(name):
+    rotated, closing = rotated_on(name), closing_on(name)
+
+    @qjit
+    def program(xs, table, scale):
+        each = jax.vmap(lambda x: 2 * rotated(x, scale=scale) + x)(xs)
+        rows = jax.vmap(jax.vmap(rotated, out_axes=0), in_axes=1, out_axes=1)(table)
+        return each, rows, jax.vmap(closing)(jnp.arange(3))
+
+    xs, table = jnp.linspace(0.0, 1.0, 4), jnp.arange(6.0).reshape(2, 3)
+    each, rows, closed = program(xs, table, 0.5)
+    np.testing.assert_allclose(each, 2 * jnp.cos(xs * 0.5) + xs, atol=1e-10)
+    np.testing.assert_allclose(rows, jnp.cos(table), atol=1e-10)
+    for i in range(3):
+        expected = closing(i)
+        np.testing.assert_allclose(closed["z"][i], expected["z"], atol=1e-10)
+        np.testing.assert_allclose(closed["p"][0][i], expected["p"][0], atol=1e-10)
+
+
+@pytest.mark.parametrize("name", DEVICES)
+def test_derivatives_are_refused(name):
     with pytest.raises(NotTransformableError, match="QNode has no jvp rule"):
-        qjit(jax.grad(rotated))(0.3)
+        qjit(jax.grad(rotated_on(name)))(0.3)
 
 
 def test_threads_that_trace_and_run_on_devices_in_python():

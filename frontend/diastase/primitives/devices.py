@@ -13,8 +13,7 @@ from typing import Any
 from jax.core import ShapedArray
 
 from diastase.primitives.define import define_primitive
-
-_LATER = "derivatives and batches of QNodes come with a later version"
+from diastase.primitives.quantum import INSIDE_A_QNODE
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,6 +39,6 @@ device_step_p = define_primitive(
     "device_step",
     construct="QNode",
     abstract_eval=_device_step_abstract_eval,
-    missing_rules={"jvp": _LATER, "transpose": _LATER, "vmap": _LATER},
+    missing_rules=INSIDE_A_QNODE,
 )
 """`number of a circuit, *values -> results`; every step but the last gives the number again."""

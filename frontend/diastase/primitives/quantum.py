@@ -14,6 +14,8 @@ here can check it.
 from collections.abc import Sequence
 from typing import Any
 
+import jax
+import jax.numpy as jnp
 import numpy as np
 from jax.core import AbstractValue, ShapedArray
 from jax.extend.core import ClosedJaxpr
@@ -28,7 +30,7 @@ INSIDE_A_QNODE: dict[str, str] = dict.fromkeys(
 )
 """Why nothing that takes a register has rules."""
 
-_LATER = "derivatives and batches of QNodes come with a later version"
+_LATER = "derivatives of QNodes come with a later version"
 
 
 class AbstractRegister(AbstractValue):
@@ -192,12 +194,40 @@ measure_p = define_primitive(
 )
 """A measurement in the computational basis, with collapse: `-> register, outcome`."""
 
+
+def _qnode_for_each(
+    operands: Sequence[Any], axes: Sequence[Any], **params: Any
+) -> tuple[Sequence[Any], Sequence[int]]:
+    """`jax.vmap`: a run for each element of the batch, one after the other.
+
+    Runs that draw outcomes draw them anew for each.
+    """
+    mapped = [axis is not None for axis in axes]
+    batches = [
+        jnp.moveaxis(operand, axis, 0)
+        for operand, axis, is_mapped in zip(operands, axes, mapped, strict=True)
+        if is_mapped
+    ]
+
+    def run(elements: Sequence[Any]) -> Sequence[Any]:
+        remaining = iter(elements)
+        values = [
+            next(remaining) if is_mapped else operand
+            for operand, is_mapped in zip(operands, mapped, strict=True)
+        ]
+        return qnode_p.bind(*values, **params)
+
+    results = jax.lax.map(run, batches)
+    return results, [0] * len(results)
+
+
 qnode_p = define_primitive(
     "qnode",
     construct="QNode",
     abstract_eval=_qnode_abstract_eval,
     has_effects=True,
-    missing_rules={"jvp": _LATER, "transpose": _LATER, "vmap": _LATER},
+    rules={"vmap": _qnode_for_each},
+    missing_rules={"jvp": _LATER, "transpose": _LATER},
 )
 """A QNode's body: classical operands and results; `jaxpr` allocates and releases its register.
 `passes`, where there are any, are those that the compiler is to apply to the circuit."""

@@ -1,7 +1,7 @@
 """A QNode on a device that runs in Python: its circuit becomes steps of a list of operators.
 
-In: a QNode and its settings. The quantum function runs in a `CircuitScope` as on the engine, in the
-trace that is current, so its classical code and its control flow are compiled. The circuit's
+In: a QNode and its settings. The quantum function runs in a `CircuitScope` as on the engine, as the
+body of a `qnode` equation, so its classical code and its control flow are compiled. The circuit's
 register is the number of a list (`lists.py`), and the recorder makes a step of each operator,
 whatever it is: the device decides what it can run. The last step makes the measurements, and runs
 everything as a QNode of PennyLane on the device: with its preprocessing, its sampling, its errors.
@@ -24,6 +24,7 @@ from pennylane.measurements import MeasurementProcess
 from pennylane.queuing import QueuingManager
 
 from diastase.primitives.devices import DeviceStep, device_step_p
+from diastase.primitives.quantum import qnode_p
 from diastase.tracing.device_errors import UnsupportedDeviceError
 from diastase.tracing.devices.lists import end_list, list_of, start_list
 from diastase.tracing.devices.opaque import opaque
@@ -44,7 +45,7 @@ from diastase.tracing.quantum_scope import Circuit, CircuitScope
 from diastase.tracing.resizing import dimension_table
 from diastase.tracing.wires import WireMap
 from diastase_mlir import at, user_span
-from diastase_mlir.jax_internals import current_source_info, eager, source_context
+from diastase_mlir.jax_internals import current_source_info, eager, source_context, trace_to_jaxpr
 
 _NUMBER = ShapedArray((), np.dtype(np.int64))
 _QUTRITS = "whose wires have three levels: PennyLane gives sizes of results for qubits only"
@@ -100,13 +101,31 @@ def call_on_device(
 ) -> Any:
     """Record a QNode's call; the results have the structure that PennyLane gives them."""
     refuse_device(settings)
+    trees: list[Any] = []
+    call = current_source_info()
+
+    def body() -> Sequence[Any]:
+        results = _record(qnode, settings, call, lambda: qnode.func(*args, **kwargs))
+        leaves, tree = jax.tree_util.tree_flatten(results)
+        trees.append(tree)
+        return leaves
+
+    name, device = settings.qnode, settings.device.name
+    jaxpr, captured = trace_to_jaxpr(body, [], name)
+    results = qnode_p.bind(*captured, jaxpr=jaxpr, name=name, num_wires=0, device=device)
+    return jax.tree_util.tree_unflatten(trees[0], results)
+
+
+def _record(
+    qnode: qml.QNode, settings: QNodeSettings, call: Any, function: Callable[[], Any]
+) -> Any:
+    """Record the body; its results. `call`: the source information of the QNode's call."""
     wires, device = WireMap(settings.qnode, ()), settings.device
     circuit = DeviceCircuit(settings.qnode, wires, record=record_step, device=device)
-    call = current_source_info()
     with source_context(call):
         scope = CircuitScope(circuit, _start(settings.qnode), True)
     with scope.recording():
-        returned = qnode.func(*args, **kwargs)
+        returned = function()
         scope.finish()
     leaves, tree = jax.tree_util.tree_flatten(returned, is_leaf=is_quantum_object)
     processes = [leaf for leaf in leaves if isinstance(leaf, MeasurementProcess)]
