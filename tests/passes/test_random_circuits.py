@@ -61,6 +61,11 @@ def blocks_of(leaves):
         leaves,
         lambda inner: st.one_of(
             st.tuples(st.just("loop"), st.integers(0, 3), st.lists(inner, max_size=4)),
+            st.tuples(
+                st.just("around"),
+                gates,
+                st.tuples(st.sampled_from(["loop", "while"]), numbers, st.lists(inner, max_size=3)),
+            ),
             st.tuples(st.just("while"), st.integers(0, 2), st.lists(inner, max_size=4)),
             st.tuples(
                 st.just("branch"),
@@ -166,6 +171,16 @@ class Program:
             return n + 1
 
         body(0)
+
+    def around(self, gate, loop):
+        """A loop whose body begins and ends with gates that may meet."""
+        kind, count, inner = loop
+        name, angles, wires = gate
+        last = (name, angles, wires[::-1] if count == 1 else wires)
+        inside = [("gate", gate, "plain"), *inner, ("gate", last, "adjoint")]
+        if angles and count == 2:
+            inside[-1] = ("gate", last, "plain")
+        self.run([(kind, count, inside)])
 
     def branch(self, positive, sides):
         @cond((self.x > 0) == positive)
