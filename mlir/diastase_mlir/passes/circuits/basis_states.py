@@ -169,7 +169,9 @@ class _Analysis:
         return Register(None) if gives_register else register
 
 
-_UNCHANGED = frozenset({"quantum.alloc", "quantum.global_phase", "quantum.check_wires"})
+_UNCHANGED = frozenset({
+    "quantum.alloc", "quantum.global_phase", "quantum.check_wires", "quantum.follow",
+})  # fmt: skip
 
 
 def _measured(operation: Any, before: State) -> State:

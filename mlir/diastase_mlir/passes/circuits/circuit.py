@@ -2,7 +2,7 @@
 
 A circuit is what happens to the register that one `quantum.alloc` makes: the operations that take
 it, in program order, in all loops and branches that it is carried through. Another QNode that is
-called in between has a circuit of its own.
+called in between has a circuit of its own; what becomes of a copy of the register is none.
 
     circuit.gates()                    all gates, in program order, as they are now
     gate.before, gate_before(bit)      what came before, along the qubits
@@ -16,7 +16,7 @@ leaves that check behind (`quantum.check_wires`), so a program that fails withou
 them, with the same message.
 """
 
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Callable, Generator, Iterable, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
@@ -155,38 +155,74 @@ def _collect(circuit: Circuit, block: ir.Block, mine: set[ir.Value]) -> bool:
     for operation in block.operations:
         inner = operation.operation
         takes = any(operand in mine for operand in inner.operands)
-        for region in inner.regions:
-            for nested in region.blocks:
-                if takes:
-                    mine.update(value for value in nested.arguments if str(value.type) == REGISTER)
-                takes |= _collect(circuit, nested, mine)
+        if len(inner.regions):
+            takes = _collect_regions(circuit, inner, mine, takes)
+        elif takes:
+            _note_results(circuit, inner, mine)
         if takes or inner == circuit.allocation.operation:
             found.operations.append(operation)
             circuit.members.add(inner)
-            _note_results(circuit, operation, mine)
     if not found.operations:
         circuit.blocks.remove(found)
     return bool(found.operations)
 
 
-def _note_results(circuit: Circuit, operation: Any, mine: set[ir.Value]) -> None:
-    """The registers and bits that an operation gives are the circuit's, too."""
-    inner = operation.operation
+def _collect_regions(circuit: Circuit, inner: Any, mine: set[ir.Value], takes: bool) -> bool:
+    """Control flow: the register goes in, and what comes out is the circuit's if it went through.
+
+    Where two registers go in, which is which is not followed: nothing inside is the circuit's.
+    """
+    blocks = [block for region in inner.regions for block in region.blocks]
+    entering = [_registers(block.arguments) for block in blocks]
+    leaving = _registers(inner.results)
+    if any(len(registers) > 1 for registers in (*entering, leaving)):
+        return takes or _takes_inside(inner, mine)
+    for block, registers in zip(blocks, entering, strict=True):
+        if takes:
+            mine.update(registers)
+        takes |= _collect(circuit, block, mine)
+    ends = [_registers(list(block.operations)[-1].operation.operands) for block in blocks]
+    if all(value in mine for registers in ends for value in registers):
+        mine.update(leaving if takes else ())
+    return takes
+
+
+def _registers(values: Iterable[ir.Value]) -> list[ir.Value]:
+    return [value for value in values if str(value.type) == REGISTER]
+
+
+def _takes_inside(operation: Any, mine: set[ir.Value]) -> bool:
+    takes = False
+
+    def visit(inner: ir.Operation) -> ir.WalkResult:
+        nonlocal takes
+        takes |= any(operand in mine for operand in inner.operands)
+        return ir.WalkResult.ADVANCE
+
+    operation.walk(visit)
+    return takes
+
+
+def _note_results(circuit: Circuit, inner: Any, mine: set[ir.Value]) -> None:
+    """The bits that an operation gives are the circuit's, and a register that is the same one.
+
+    An operation that is not known here may give another register: a copy, say.
+    """
     results, operands = list(inner.results), list(inner.operands)
+    bits: list[ir.Value] = []
     match inner.name:
         case "quantum.extract":
             circuit.wires[results[0]] = (operands[0], operands[1])
-            before, after = [], []
         case "quantum.gate" | "quantum.unitary":
-            before, after = operands[-len(results) :], results
+            bits = operands[-len(results) :]
         case "quantum.measure":
-            before, after = operands, results[:1]
-        case "quantum.insert" | "quantum.global_phase":
-            before, after = [], []
+            bits, results = operands, results[:1]
+        case "quantum.insert" | "quantum.global_phase" | "quantum.follow":
+            pass
         case _:
-            before = [value for value in operands if str(value.type) == BIT]
-            after = [value for value in results if str(value.type) == BIT]
-            results = [value for value in results if str(value.type) in (REGISTER, BIT)]
+            bits = [value for value in operands if str(value.type) == BIT]
+            results = [value for value in results if str(value.type) == BIT]
     mine.update(results)
-    for bit, result in zip(before, after, strict=False):
-        circuit.wires[result] = circuit.wires[bit]
+    if bits:
+        for bit, result in zip(bits, results, strict=True):
+            circuit.wires[result] = circuit.wires[bit]
