@@ -35,6 +35,12 @@ def when(predicate: Any, yes: Callable[[], Any], no: Callable[[], Any] = lambda:
     branch()
 
 
+@pytest.fixture(name="operations")
+def operations_fixture() -> Any:
+    """The gates and the like of a module, as they stand in it."""
+    return operations
+
+
 @pytest.fixture(name="when")
 def when_fixture() -> Any:
     """A branch for its gates only."""
