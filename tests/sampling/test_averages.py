@@ -155,6 +155,22 @@ def test_without_measurements_in_the_middle(method):
     assert classical == 1.6
 
 
+@pytest.mark.parametrize("shots", [None, 50])
+def test_device_without_wires(shots):
+    """The wires that a circuit names may be known only when it is traced again."""
+
+    @qml.qnode(qml.device("default.qubit"), mcm_method="deferred", shots=shots)
+    def body(x):
+        qml.RX(x, "a")
+        outcome = measure("a")
+        qml.CNOT(["a", 7])
+        return qml.expval(outcome), qml.expval(qml.Z(7)), qml.probs(wires=[7, "a"])
+
+    mean, z, probs = qjit(body)(2.0)
+    np.testing.assert_allclose(z, 1 - 2 * mean, atol=1e-12)
+    np.testing.assert_allclose(probs, [1 - mean, 0, 0, mean], atol=1e-12)
+
+
 def test_in_a_loop_and_twice_in_a_program():
     @qml.qnode(qml.device("lightning.qubit", wires=1), mcm_method="deferred")
     def body(x):

@@ -52,7 +52,7 @@ def call_averaged(call: QNodeCall) -> Any:
     leaves: list[Averaged | None] = []
 
     def finish(returned: Sequence[Any], scope: CircuitScope) -> Sequence[Any]:
-        leaves.extend(_averaged(leaf, scope) for leaf in returned)
+        leaves[:] = [_averaged(leaf, scope) for leaf in returned]  # it may be called again
         moments = [moment for leaf in leaves if leaf is not None for moment in leaf.moments]
         values = [
             classical_result(value, call.settings.qnode)
