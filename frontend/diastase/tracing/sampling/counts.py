@@ -31,18 +31,26 @@ class Counts:
     """The length of the bit strings, None where outcomes are values."""
     all_outcomes: bool = False
     """Whether the dictionary also has those that were never found."""
+    traced_width: Any = None
+    """The length of the bit strings, where only the program knows it."""
 
     def __getitem__(self, outcome: Any) -> Any:
         """How often one outcome was found, a bit string such as "01" or a value."""
+        found: Any = self.outcomes == outcome
         if self.width is not None:
-            outcome = _read(outcome, self.width)
-        return jnp.sum(jnp.where(self.outcomes == outcome, self.numbers, 0))
+            found = self.outcomes == _read(outcome, self.width)
+        elif self.traced_width is not None:
+            fits = self.traced_width == len(outcome)
+            found = fits & (self.outcomes == _read(outcome, len(outcome)))
+        return jnp.sum(jnp.where(found, self.numbers, 0))
 
     def to_dict(self) -> dict[Any, int] | list[Any]:
         """PennyLane's dictionary, by ascending outcomes; of a batch, a list of them."""
         outcomes, numbers = np.asarray(self.outcomes), np.asarray(self.numbers)
         if numbers.ndim > 1:
             return [each.to_dict() for each in self._elements()]
+        if self.traced_width is not None:
+            return self._of_known_width().to_dict()
         found, positions = np.unique(outcomes, return_inverse=True)
         totals = np.zeros(len(found), dtype=np.int64)
         np.add.at(totals, positions.reshape(-1), numbers)
@@ -60,6 +68,8 @@ class Counts:
         if numbers.ndim > 1:
             pairs = [each.to_arrays() for each in self._elements()]
             return jnp.stack([pair[0] for pair in pairs]), jnp.stack([pair[1] for pair in pairs])
+        if self.traced_width is not None:
+            return self._of_known_width().to_arrays()
         if self.width is not None:
             outcomes_found, outcomes = outcomes, np.arange(2**self.width)
             numbers = np.bincount(outcomes_found, numbers, len(outcomes)).astype(np.int64)
@@ -67,12 +77,20 @@ class Counts:
 
     def _elements(self) -> Iterator["Counts"]:
         """The counts of each element of a batch."""
-        for outcomes, numbers in zip(self.outcomes, self.numbers, strict=True):
-            yield replace(self, outcomes=outcomes, numbers=numbers)
+        for position, (outcomes, numbers) in enumerate(
+            zip(self.outcomes, self.numbers, strict=True)
+        ):
+            width = None if self.traced_width is None else self.traced_width[position]
+            yield replace(self, outcomes=outcomes, numbers=numbers, traced_width=width)
+
+    def _of_known_width(self) -> "Counts":
+        return replace(self, width=int(self.traced_width), traced_width=None)
 
 
 jax.tree_util.register_dataclass(
-    Counts, data_fields=["outcomes", "numbers"], meta_fields=["width", "all_outcomes"]
+    Counts,
+    data_fields=["outcomes", "numbers", "traced_width"],
+    meta_fields=["width", "all_outcomes"],
 )
 
 
@@ -88,12 +106,18 @@ def counted_bits(index: Any, width: int, all_outcomes: bool) -> Counts:
     if width > LARGEST_HISTOGRAM:
         return Counts(index, jnp.ones_like(index), width, all_outcomes)
     outcomes = jnp.arange(2**width, dtype=jnp.int64)
-    return Counts(outcomes, histogram(index, width), width, all_outcomes)
+    return Counts(outcomes, histogram(index, 2**width), width, all_outcomes)
 
 
-def histogram(index: Any, width: int) -> Any:
-    """How often each of `2**width` outcomes was found."""
-    return jnp.bincount(index, length=2**width)
+def counted_wires(index: Any, width: Any, all_outcomes: bool) -> Counts:
+    """Count packed outcomes on a number of wires that only the program knows."""
+    ones = jnp.ones_like(index)
+    return Counts(index, ones, None, all_outcomes, jnp.asarray(width, jnp.int64))
+
+
+def histogram(index: Any, length: Any) -> Any:
+    """How often each outcome from 0 to below `length` was found."""
+    return jnp.bincount(index, length=length)
 
 
 def is_counts(value: Any) -> bool:

@@ -13,7 +13,7 @@ wires has one letter only.
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import jax
@@ -40,10 +40,14 @@ class Group:
     wires: list[Position] = field(default_factory=list)
     rotation: Rotation | None = None
     """Of a group of one measurement."""
+    whole: Any = None
+    """How many wires there are, of a group of all wires in their order, whose number is traced."""
 
     def takes(self, letters: Sequence[str], wires: Sequence[Position]) -> bool:
         """Whether a Pauli word can share these shots."""
-        if self.rotation is not None or len(self.wires) + len(wires) > MAX_SAMPLED_WIRES:
+        if self.rotation is not None or self.whole is not None:
+            return False
+        if len(self.wires) + len(wires) > MAX_SAMPLED_WIRES:
             return False
         if not self.wires:
             return True
@@ -75,6 +79,9 @@ class Outcomes:
 
     group: int
     places: tuple[int, ...]
+    """Of the wires among those of the group."""
+    whole: bool = False
+    """Whether these are all wires of a traced number of them; `places` is empty then."""
 
 
 @dataclass(frozen=True)
@@ -105,6 +112,19 @@ class Requests:
                 return Outcomes(number, group.add(letters, wires))
         self.groups.append(Group())
         return Outcomes(len(self.groups) - 1, self.groups[-1].add(letters, wires))
+
+    def everything(self) -> Outcomes:
+        """The outcomes on all wires of a register whose number of wires is traced.
+
+        Its shots are not those of other measurements: where a wire is among them is not known.
+        """
+        traced = self.scope.wires.traced
+        assert traced is not None
+        for number, group in enumerate(self.groups):
+            if group.whole is not None:
+                return Outcomes(number, (), whole=True)
+        self.groups.append(Group(whole=traced.number))
+        return Outcomes(len(self.groups) - 1, (), whole=True)
 
     def rotated(self, rotation: Rotation, wires: Sequence[Position]) -> Outcomes:
         """The outcomes on these wires in a basis that is shared with no other measurement."""
@@ -143,7 +163,7 @@ class Requests:
         """The arrays that `draw` gave, and the constants after them, by what was asked for."""
         count, values = len(self.groups), len(self.groups) + len(self.values)
         packed = [
-            Packed(array, len(group.wires))
+            Packed(array, len(group.wires), group.whole)
             for array, group in zip(arrays[:count], self.groups, strict=True)
         ]
         return Shots(packed, list(arrays[count:values]), list(arrays[values:]))
@@ -166,6 +186,8 @@ class Packed:
     outcomes: Any
     count: int
     """Number of wires."""
+    whole: Any = None
+    """The number of wires, of a group of all wires, where it is traced."""
 
     def index(self, places: Sequence[int]) -> Any:
         """One integer a shot, of the bits at these places only, in this order."""
@@ -177,6 +199,11 @@ class Packed:
         for part in parts[1:]:
             total = total | part
         return total
+
+    def bits_of_all(self) -> Any:
+        """A row of the bits of all wires, of a traced number, for each shot."""
+        shifts = self.whole - 1 - jnp.arange(self.whole)
+        return (self.outcomes[:, None] >> shifts[None, :]) & 1
 
     def bits(self, places: Sequence[int]) -> Any:
         """A row of bits for each shot."""
@@ -258,7 +285,7 @@ class Shots:
 
     def only(self, choose: Callable[[Any], Any]) -> "Shots":
         """Some of the shots: `choose` is applied to every array."""
-        packed = [Packed(choose(each.outcomes), each.count) for each in self.packed]
+        packed = [replace(each, outcomes=choose(each.outcomes)) for each in self.packed]
         return Shots(packed, [choose(value) for value in self.values], self.constants)
 
     def constant(self, constant: Constant) -> Any:
@@ -267,8 +294,14 @@ class Shots:
 
     def index(self, outcomes: Outcomes) -> Any:
         """One integer a shot."""
-        return self.packed[outcomes.group].index(outcomes.places)
+        group = self.packed[outcomes.group]
+        return group.outcomes if outcomes.whole else group.index(outcomes.places)
+
+    def count(self, outcomes: Outcomes) -> Any:
+        """How many wires there are, where the number is traced."""
+        return self.packed[outcomes.group].whole
 
     def bits(self, outcomes: Outcomes) -> Any:
         """A row of bits for each shot."""
-        return self.packed[outcomes.group].bits(outcomes.places)
+        group = self.packed[outcomes.group]
+        return group.bits_of_all() if outcomes.whole else group.bits(outcomes.places)

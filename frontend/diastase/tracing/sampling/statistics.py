@@ -15,7 +15,7 @@ from pennylane.measurements import MeasurementProcess
 
 from diastase.tracing.measurements import process_name
 from diastase.tracing.quantum_errors import UnsupportedMeasurementError
-from diastase.tracing.sampling.counts import Counts, counted_bits, histogram
+from diastase.tracing.sampling.counts import Counts, counted_bits, counted_wires, histogram
 from diastase.tracing.sampling.observables import (
     Eigenbasis,
     Factors,
@@ -69,14 +69,18 @@ def _sample(process: Any, requests: Requests) -> Statistic:
 def _probabilities(process: Any, requests: Requests) -> Statistic:
     basis = eigenbasis(process.obs, requests) if process.obs is not None else None
     wires = basis.outcomes if basis else _wires(process, requests)
-    return lambda shots: histogram(shots.index(wires), len(wires.places)) / shots.number
+    number = requests.scope.wires.states if wires.whole else 2 ** len(wires.places)
+    return lambda shots: histogram(shots.index(wires), number) / shots.number
 
 
 def _counts(process: Any, requests: Requests) -> Statistic:
     every = process.all_outcomes
     if process.obs is None:
         wires = _wires(process, requests)
-        return lambda shots: counted_bits(shots.index(wires), len(wires.places), every)
+        if wires.whole:
+            return lambda shots: counted_wires(shots.index(wires), shots.count(wires), every)
+        width = len(wires.places)
+        return lambda shots: counted_bits(shots.index(wires), width, every)
     factors = as_factors(process.obs, requests, together=True)
     if factors is not None and len(factors.words) == 1:
         return lambda shots: _counted_word(factors, shots, every)
@@ -94,12 +98,12 @@ def _counted_word(word: Factors, shots: Shots, every: bool) -> Counts:
     """The two eigenvalues of a Pauli word; one of a word of identities."""
     coefficient, odd = shots.constant(word.coefficients)[0], word.is_odd(shots)
     outcomes = coefficient * np.array([1.0, -1.0] if word.words[0].places else [1.0])
-    numbers = histogram(odd, 1)[: len(outcomes)]
+    numbers = histogram(odd, 2)[: len(outcomes)]
     return Counts(jnp.asarray(outcomes), numbers, None, every)
 
 
 def _counted_eigenvalues(basis: Eigenbasis, shots: Shots, every: bool) -> Counts:
-    numbers = histogram(shots.index(basis.outcomes), len(basis.outcomes.places))
+    numbers = histogram(shots.index(basis.outcomes), 2 ** len(basis.outcomes.places))
     return Counts(jnp.asarray(shots.constant(basis.eigenvalues)), numbers, None, every)
 
 
@@ -114,6 +118,8 @@ def _values(process: Any, requests: Requests) -> Callable[[Shots], Any]:
 def _wires(process: Any, requests: Requests) -> Outcomes:
     """The wires that are measured; all where none are named."""
     scope = requests.scope
+    if len(process.wires) == 0 and scope.wires.traced is not None:
+        return requests.everything()
     if len(process.wires) == 0:
         positions: Sequence[Any] = range(scope.wires.number)
     else:
@@ -156,7 +162,7 @@ def _outcome_sample(process: Any, requests: Requests) -> Statistic:
 def _outcome_probabilities(process: Any, requests: Requests) -> Statistic:
     numbers = [requests.value(value) for value in outcome_bits(process)]
     return lambda shots: (
-        histogram(_packed(shots, numbers), len(numbers)) / shots.values[numbers[0]].shape[0]
+        histogram(_packed(shots, numbers), 2 ** len(numbers)) / shots.values[numbers[0]].shape[0]
     )
 
 
@@ -169,7 +175,7 @@ def _outcome_counts(process: Any, requests: Requests) -> Statistic:
     if process.mv.dtype == bool:
         outcomes = np.arange(2)
         return lambda shots: Counts(
-            jnp.asarray(outcomes), histogram(_number(shots.values[number]), 1), None, every
+            jnp.asarray(outcomes), histogram(_number(shots.values[number]), 2), None, every
         )
     if every:
         reason = "of arithmetic on outcomes cannot list all outcomes: which there are is not known"
