@@ -112,6 +112,39 @@ def test_shots_and_other_settings_keep_passes(found):
     assert found(circuit) == ["RX", "RX"]
 
 
+def test_together_with_transforms_of_pennylane(found):
+    """PennyLane's transforms make tapes; passes act on the circuits of those."""
+    seen = []
+
+    @passes.register_pass("count_gates")
+    def count_gates(circuit):
+        seen.append(len(circuit.gates()))
+
+    @qjit
+    @passes.merge_rotations
+    @qml.transforms.cancel_inverses
+    @passes.apply_pass("count_gates")
+    @qml.qnode(DEVICE)
+    def circuit(x):
+        return body(x)
+
+    np.testing.assert_allclose(circuit(0.3), np.cos(0.6))
+    assert seen[0] == 2
+    assert found(circuit) == ["RX"]
+
+
+def test_the_compiler_by_its_name_in_pennylane(found):
+    circuit = passes.cancel_inverses(qml.QNode(body, DEVICE))
+    compiled = qml.qjit(circuit, compiler="diastase")
+    np.testing.assert_allclose(compiled(0.3), np.cos(0.6))
+    assert found(compiled) == ["RX", "RX"]
+    pipeline = {"merge_rotations": {"loops": False}}
+    plain = qml.QNode(body, DEVICE)
+    compiled = qml.qjit(plain, compiler="diastase", circuit_transform_pipeline=pipeline)
+    compiled(0.3)
+    assert found(compiled) == ["Hadamard", "Hadamard", "RX"]
+
+
 def test_a_pattern_with_options(found):
     """A class of patterns; its parameters are the options of the pass."""
 
