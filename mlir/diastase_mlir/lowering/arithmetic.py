@@ -10,10 +10,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-import jax
-import jax.numpy as jnp
 import numpy as np
-from jax import lax
 
 from diastase_mlir.jax_internals import ir
 from diastase_mlir.lowering.array_types import element_name, is_complex, is_floating, is_unsigned
@@ -89,48 +86,6 @@ def _saturated(number: ir.Value, element: ir.Type, unsigned: bool) -> ir.Value:
     converted = bounded("ole", float(least), least, converted)
     is_nan = compare_floats("uno", number, number)
     return select(is_nan, scalar_constant(element, 0), converted)
-
-
-@lowers("log1p")
-def lower_log1p(context: LoweringContext, equation: Equation, operand: ir.Value) -> list[ir.Value]:
-    """For complex numbers; the pass that expands them loses half of the digits near zero."""
-    aval = equation.avals_in[0]
-    if not is_complex(aval.dtype):
-        return NotImplemented
-    return context.lower_function(_log1p, [aval], [operand])
-
-
-def _log1p(number: jax.Array) -> tuple[jax.Array]:
-    """By `|1 + z|**2 - 1 = x (x + 2) + y**2` where that is small and does not overflow."""
-    x, y = lax.real(number), lax.imag(number)
-    excess = x * (x + 2) + y * y
-    near_one = 0.5 * lax.log1p(excess)
-    size = jnp.where(lax.abs(excess) < 0.5, near_one, lax.log(lax.abs(number + 1)))
-    return (lax.complex(size, lax.atan2(y, x + 1)),)
-
-
-@lowers("sqrt")
-def lower_sqrt(context: LoweringContext, equation: Equation, operand: ir.Value) -> list[ir.Value]:
-    """For complex numbers: the pass that expands them has C's branch cut, JAX has its own."""
-    aval = equation.avals_in[0]
-    if not is_complex(aval.dtype):
-        return NotImplemented
-    return context.lower_function(_sqrt, [aval], [operand])
-
-
-def _sqrt(number: jax.Array) -> tuple[jax.Array]:
-    """An imaginary part of -0.0 counts as 0.0, so negative numbers have roots above the axis."""
-    x, y = lax.real(number), lax.imag(number)
-    larger = lax.sqrt(0.5 * lax.abs(x) + 0.5 * lax.abs(number))
-    smaller = jnp.where(larger == 0, 0, lax.abs(y) / (2 * larger))
-    real = jnp.where(x < 0, smaller, larger)
-    size = jnp.where(x < 0, larger, smaller)
-    imaginary = jnp.where(y < 0, -size, size)
-    undefined = jnp.isnan(x) | jnp.isnan(y)
-    infinite = jnp.isinf(y) & ~undefined
-    real = jnp.where(infinite, jnp.inf, jnp.where(undefined, jnp.nan, real))
-    imaginary = jnp.where(infinite, y, jnp.where(undefined, jnp.nan, imaginary))
-    return (lax.complex(real, imaginary),)
 
 
 def has_half_floats(equation: Equation) -> bool:

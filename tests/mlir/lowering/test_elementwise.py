@@ -164,3 +164,36 @@ def test_branch_cut_of_the_square_root(compare, compile_function, dtype):
         np.testing.assert_array_equal(
             np.signbit(part(found)[known]), np.signbit(part(expected)[known])
         )
+
+
+def test_logarithms_of_complex_numbers_keep_their_digits(compile_function):
+    """Near a size of one, far from it, and at the edges; numpy computes with longer numbers."""
+    random = np.random.default_rng(0)
+    edges = [
+        0.0,
+        -0.0,
+        1.0,
+        -1.0,
+        np.inf,
+        -np.inf,
+        np.nan,
+        1e-10,
+        1 + 1e-10,
+        0.6,
+        0.8,
+        1e308,
+        1e-320,
+    ]
+    real, imaginary = (part.reshape(-1) for part in np.meshgrid(edges, edges))
+    angles = random.uniform(-np.pi, np.pi, 500)
+    near = np.exp(1j * angles) * (1 + random.normal(size=500) * 1e-6)
+    scales = 10.0 ** random.integers(-300, 300, (2, 500))
+    parts = random.normal(size=(2, 500)) * scales
+    numbers = np.concatenate([np.empty(len(real), complex), near, parts[0] + 1j * parts[1]])
+    numbers.real[: len(real)], numbers.imag[: len(real)] = real, imaginary
+    logarithm = compile_function(lax.log, numbers)
+    with np.errstate(all="ignore"):
+        expected = np.log(numbers.astype(np.clongdouble)).astype(complex)
+    (found,) = jax.tree.leaves(logarithm(numbers))
+    np.testing.assert_allclose(found.real, expected.real, rtol=3e-15, atol=0)
+    np.testing.assert_allclose(found.imag, expected.imag, rtol=3e-15, atol=0)
