@@ -7,7 +7,7 @@ import pennylane as qml
 import pytest
 from pennylane.operation import Operation, Operator
 
-from diastase import for_loop, measure, qjit
+from diastase import adjoint, for_loop, measure, qjit
 from diastase.tracing.quantum_errors import ForeignRegionError, UnsupportedOperationError
 from operators.examples import unitary
 
@@ -235,6 +235,20 @@ def test_a_decomposition_with_control_flow_under_a_control():
 
     expected, _ = _state_after(lambda: plainly(0.3))
     np.testing.assert_allclose(found, expected, atol=1e-12)
+
+
+def test_quantum_functions_with_diagonals_and_checks_run_backwards():
+    def body(x, w):
+        qml.DiagonalQubitUnitary(jnp.exp(1j * jnp.stack([x, 2 * x, -x, 0 * x])), wires=[w, 2])
+        qml.Barrier([w, 0])
+        qml.QFT([w, 0, 2])
+        for_loop(0, 2, 1)(lambda k: body_of_loop(x, k, w))()
+
+    def body_of_loop(x, k, w):
+        qml.DiagonalQubitUnitary(jnp.exp(1j * jnp.stack([x * k, -x])), wires=w)
+
+    found, _ = _state_after(lambda x, w: (body(x, w), adjoint(body)(x, w)), 0.4, 1)
+    np.testing.assert_allclose(found, _state_after(lambda: None)[0], atol=1e-12)
 
 
 def test_control_flow_in_an_operator_that_is_inverted_is_refused():

@@ -272,3 +272,35 @@ def test_a_traced_wire_is_a_number():
 def test_a_label_that_the_device_does_not_have():
     with pytest.raises(UnknownWireError, match="'c'"):
         _program(lambda x: (qml.RX(x, "c"), qml.probs())[1], wires=["a", "b"])(0.3)
+
+
+@pytest.mark.parametrize(
+    ("apply", "error", "message"),
+    [
+        (lambda x: qml.CNOT([0, 1, 2]), ValueError, "wrong number of wires"),
+        (lambda x: qml.RX(x, [0, 1]), ValueError, "wrong number of wires"),
+        (lambda x: qml.CNOT([1, 1]), qml.wires.WireError, "unique"),
+        (lambda x: qml.QFT([0, 1, 0]), qml.wires.WireError, "unique"),
+        (lambda x: qml.ctrl(qml.X(0), 0), ValueError, "different from the base"),
+        (lambda x: qml.QubitUnitary(jnp.eye(2) * x, [0, 1]), ValueError, "shape"),
+        (lambda x: qml.RX(jnp.ones((2, 2)) * x, 0), ValueError, "Broadcasting"),
+        (lambda x: qml.Rot(x, x, wires=0), TypeError, "missing"),
+    ],
+)
+def test_what_pennylane_refuses_stays_its_error(apply, error, message):
+    with pytest.raises(error, match=message):
+        _program(lambda x: (apply(x), qml.probs(wires=0))[1])(0.3)
+
+
+def test_values_that_pennylane_accepts():
+    @qml.qnode(qml.device("default.qubit", wires=2))
+    def circuit(x, matrix):
+        qml.Hadamard(0)
+        qml.QubitUnitary(matrix, [0, 1])
+        qml.RX(x, 1)
+        return qml.state()
+
+    matrix = np.arange(16.0).reshape(4, 4)
+    compiled = qjit(circuit)
+    np.testing.assert_allclose(compiled(0.3, matrix), circuit(0.3, matrix), rtol=1e-12)
+    assert np.isnan(compiled(np.nan, matrix)).all()

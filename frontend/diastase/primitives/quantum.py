@@ -85,6 +85,12 @@ def _unitary_abstract_eval(
     return REGISTER
 
 
+def _check_wires_abstract_eval(
+    register: Any, *wire_operands: Any, wires: Wires, construct: str
+) -> AbstractValue:
+    return REGISTER
+
+
 def _diagonal_abstract_eval(
     register: Any,
     elements: Any,
@@ -167,6 +173,15 @@ diagonal_p = define_primitive(
     missing_rules=INSIDE_A_QNODE,
 )
 """A gate given by the diagonal of its matrix, with any number of controls."""
+
+check_wires_p = define_primitive(
+    "check_wires",
+    construct="an operation",
+    abstract_eval=_check_wires_abstract_eval,
+    multiple_results=False,
+    missing_rules=INSIDE_A_QNODE,
+)
+"""`register, *wires -> register`: an error unless the register has these wires, each once."""
 
 prepare_p = define_primitive(
     "prepare",

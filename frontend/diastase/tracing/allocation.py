@@ -15,7 +15,6 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from diastase.tracing.quantum_errors import AllocationError
-from diastase_mlir import user_span
 
 
 @dataclass(frozen=True)
@@ -50,7 +49,7 @@ class Pool:
                 "in a loop or branch, allocate wires with restored=True, and restore them before "
                 "they are deallocated"
             )
-            raise AllocationError(reason=reason, span=user_span())
+            raise AllocationError(reason=reason)
         for wire in wires:
             if state == "any" and self.any_state:
                 self._loans[wire] = self.any_state.pop(), False
@@ -68,7 +67,7 @@ class Pool:
         """The wire that a dynamic wire is at the moment."""
         if dynamic not in self._loans:
             reason = "a wire is used that is not allocated, or not any more"
-            raise AllocationError(reason=reason, span=user_span())
+            raise AllocationError(reason=reason)
         return self._loans[dynamic][0]
 
     def _in_zero(self) -> Any:
@@ -81,4 +80,4 @@ class Pool:
             "no wire in |0> is left to allocate: give the device more wires, or restore wires and "
             "say so with restored=True"
         )
-        raise AllocationError(reason=reason, span=user_span())
+        raise AllocationError(reason=reason)

@@ -21,6 +21,8 @@ from pennylane import ops
 from pennylane.exceptions import OperatorPropertyUndefined
 from pennylane.queuing import AnnotatedQueue, QueuingManager
 
+from diastase.primitives.checks import require
+
 Factors = Sequence[Any]
 
 DATA_DEPENDENT = (
@@ -187,8 +189,33 @@ def principal_power(matrix: jax.Array, exponent: Any) -> jax.Array:
     return (vectors * powers) @ vectors.conj().T
 
 
+def _exponential(operator: Any) -> Factors | None:
+    """The exponential of a multiple of one Pauli word, where it is traced or not imaginary.
+
+    On few wires it is a matrix, cosh z + sinh z P, for any complex z; on more a rotation, for an
+    imaginary one, which is checked when the program runs. That of `Evolution` is known to be.
+    """
+    words = getattr(operator.base, "pauli_rep", None)
+    if words is None or len(words) != 1:
+        return None
+    ((word, weight),) = words.items()
+    exponent, wires = operator.coeff * weight, list(word)
+    is_rotation = not isinstance(exponent, Tracer) and np.real(exponent) == 0
+    if is_rotation or not wires:
+        return None
+    exponent = jnp.asarray(exponent, jnp.complex128)
+    if not isinstance(operator, ops.Evolution):
+        if len(wires) <= LARGEST_POWER:
+            matrix = jnp.cosh(exponent) * np.eye(2 ** len(wires))
+            matrix += jnp.sinh(exponent) * word.to_mat(wire_order=wires)
+            return [qml.QubitUnitary(matrix, wires=wires)]
+        require(exponent.real == 0, "Exp: the exponent of a Pauli word is not imaginary")
+    return [qml.PauliRot(-2 * exponent.imag, "".join(word.values()), wires=wires)]
+
+
 _RULES: tuple[tuple[Any, Callable[[Any], Factors | None]], ...] = (
     (qml.BasisRotation, _basis_rotation),
     (ops.Pow, _power),
+    (ops.Exp, _exponential),
 )
 """By class; a rule that has nothing to say gives None."""

@@ -19,6 +19,7 @@ from pennylane import ops
 from pennylane.allocation import Allocate, Deallocate
 
 from diastase.primitives.quantum import (
+    check_wires_p,
     diagonal_p,
     gate_p,
     global_phase_p,
@@ -215,13 +216,10 @@ def _record_global_phase(operator: Any, recorder: Recorder, controls: Controls) 
 
 
 def _record_nothing(operator: Any, recorder: Recorder, controls: Controls) -> None:
-    """Check the wires only: traced ones by an identity that acts on them all."""
+    """Check the wires only, traced ones when the program runs."""
     (known, traced), _ = _wires(operator, operator.wires, recorder, controls)
     if traced:
-        recorder.advance(
-            gate_p, *traced, name="Identity", num_parameters=0, wires=known,
-            control_values=(True,) * (len(known) - 1),
-        )  # fmt: skip
+        recorder.advance(check_wires_p, *traced, wires=known, construct=operator.name)
 
 
 def _is_made_of_operators(operator: Any) -> bool:

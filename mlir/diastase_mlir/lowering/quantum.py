@@ -244,6 +244,18 @@ def lower_diagonal(
     return [taken.give_back(gate.results)]
 
 
+@lowers("check_wires", lazy=True)
+def lower_check_wires(
+    context: LoweringContext, equation: Equation, register: Value, *wire_operands: Value
+) -> Sequence[Value]:
+    """A check of wires on which nothing acts."""
+    checked = Register(as_register(register).materialise())
+    wires = wire_values(equation.params["wires"], wire_operands, context)
+    attributes = {"site": site_attribute(context, equation.params["construct"], equation)}
+    create("quantum.check_wires", [], [checked.value, *wires], attributes)
+    return [checked]
+
+
 @lowers("prepare", lazy=True)
 def lower_prepare(
     context: LoweringContext,

@@ -60,6 +60,15 @@ SYMBOLIC: Table = {
     ),
     "Exp:Hadamard": example(lambda p, w: ops.Exp(qml.Hadamard(w[0]), 1j * p[0]), 1, 0.3),
     "Evolution": example(lambda p, w: ops.Evolution(qml.X(w[0]) @ qml.Z(w[1]), p[0]), 2, 0.3),
+    "Evolution:of a long word": example(
+        lambda p, w: ops.Evolution(p[1] * qml.prod(*map(qml.X, w[:3]), *map(qml.Z, w[3:])), p[0]),
+        6, 0.3, 0.7,
+    ),
+    "Exp:of a long word": example(
+        lambda p, w: ops.Exp(qml.prod(*map(qml.Y, w[:2]), *map(qml.Z, w[2:])), 1j * p[0]),
+        6, 0.3
+    ),
+    "Exp:not unitary": example(lambda p, w: ops.Exp(qml.X(w[0]) @ qml.Y(w[1]), p[0]), 2, 0.3),
     "Evolution:of a sum": example(
         lambda p, w: ops.Evolution(_hamiltonian(p[1:], w), p[0]), 2, 0.3, 0.4, 0.5, 0.6
     ),
@@ -72,7 +81,7 @@ SYMBOLIC: Table = {
     "Exp:of a linear combination": example(
         lambda p, w: ops.Exp(ops.LinearCombination([p[0]], [qml.X(w[0])]), 1j), 1, 0.3
     ),
-}
+}  # fmt: skip
 
 TIME: Table = {
     "ApproxTimeEvolution": example(

@@ -13,7 +13,14 @@ from jax.extend.core import ClosedJaxpr, Var
 
 from diastase.primitives.control_flow import switch_p
 from diastase.primitives.inlined import inlined_p
-from diastase.primitives.quantum import REGISTER, gate_p, global_phase_p, unitary_p
+from diastase.primitives.quantum import (
+    REGISTER,
+    check_wires_p,
+    diagonal_p,
+    gate_p,
+    global_phase_p,
+    unitary_p,
+)
 from diastase.tracing.adjoint.classical import (
     Equation,
     classical_part,
@@ -93,6 +100,15 @@ def _unitary(equation: Equation, operands: Sequence[Any], register: Any) -> Any:
     return unitary_p.bind(register, jnp.conj(jnp.transpose(matrix)), *wires, **equation.params)
 
 
+def _check_wires(equation: Equation, operands: Sequence[Any], register: Any) -> Any:
+    return check_wires_p.bind(register, *operands, **equation.params)
+
+
+def _diagonal(equation: Equation, operands: Sequence[Any], register: Any) -> Any:
+    elements, *wires = operands
+    return diagonal_p.bind(register, jnp.conj(elements), *wires, **equation.params)
+
+
 def _global_phase(equation: Equation, operands: Sequence[Any], register: Any) -> Any:
     (phi,) = operands
     return global_phase_p.bind(register, jnp.negative(phi), **equation.params)
@@ -168,6 +184,8 @@ def _switch(equation: Equation, operands: Sequence[Any], register: Any) -> Any:
 _RULES: Mapping[str, Rule] = {
     "gate": _gate,
     "unitary": _unitary,
+    "check_wires": _check_wires,
+    "diagonal": _diagonal,
     "global_phase": _global_phase,
     "for_loop": _for_loop,
     "while_loop": _while_loop,

@@ -119,7 +119,7 @@ def touched_wires(operations: Iterable[Any]) -> set[int] | None:
 
 
 _ON_BITS = frozenset({
-    "quantum.gate", "quantum.unitary", "quantum.prepare", "quantum.measure",
+    "quantum.gate", "quantum.unitary", "quantum.diagonal", "quantum.prepare", "quantum.measure",
 })  # fmt: skip
 _HARMLESS = frozenset({"quantum.global_phase", "quantum.check_wires", "quantum.follow"})
 """Operations on bits touch the wires that these were taken from, and no others."""
