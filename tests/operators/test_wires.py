@@ -275,21 +275,29 @@ def test_a_label_that_the_device_does_not_have():
 
 
 @pytest.mark.parametrize(
-    ("apply", "error", "message"),
+    "apply",
     [
-        (lambda x: qml.CNOT([0, 1, 2]), ValueError, "wrong number of wires"),
-        (lambda x: qml.RX(x, [0, 1]), ValueError, "wrong number of wires"),
-        (lambda x: qml.CNOT([1, 1]), qml.wires.WireError, "unique"),
-        (lambda x: qml.QFT([0, 1, 0]), qml.wires.WireError, "unique"),
-        (lambda x: qml.ctrl(qml.X(0), 0), ValueError, "different from the base"),
-        (lambda x: qml.QubitUnitary(jnp.eye(2) * x, [0, 1]), ValueError, "shape"),
-        (lambda x: qml.RX(jnp.ones((2, 2)) * x, 0), ValueError, "Broadcasting"),
-        (lambda x: qml.Rot(x, x, wires=0), TypeError, "missing"),
+        lambda x: qml.CNOT([0, 1, 2]),
+        lambda x: qml.RX(x, [0, 1]),
+        lambda x: qml.CNOT([1, 1]),
+        lambda x: qml.QFT([0, 1, 0]),
+        lambda x: qml.ctrl(qml.RX(x, 0), 0),
+        lambda x: qml.QubitUnitary(jnp.eye(2) * x, [0, 1]),
+        lambda x: qml.RX(jnp.ones((2, 2)) * x, 0),
+        lambda x: qml.Rot(x, x, wires=0),
     ],
 )
-def test_what_pennylane_refuses_stays_its_error(apply, error, message):
-    with pytest.raises(error, match=message):
-        _program(lambda x: (apply(x), qml.probs(wires=0))[1])(0.3)
+def test_what_pennylane_refuses_stays_its_error(apply):
+    @qml.qnode(qml.device("default.qubit", wires=3))
+    def circuit(x):
+        apply(x)
+        return qml.probs(wires=0)
+
+    with pytest.raises(Exception) as expected:  # noqa: PT011
+        circuit(0.3)
+    with pytest.raises(expected.type) as raised:
+        qjit(circuit)(0.3)
+    assert str(raised.value) == str(expected.value)
 
 
 def test_values_that_pennylane_accepts():
