@@ -136,6 +136,20 @@ def terms_of(observable: Any, wires: WireMap) -> list[Term]:
     return rule(observable, wires)
 
 
+def _of_word(observable: Any, wires: WireMap) -> list[Term]:
+    """A PauliWord, which is no operator of PennyLane; a dictionary of wires and letters."""
+    labels = list(observable.keys())
+    positions = wires.positions(labels, "PauliWord")
+    pairs = zip(labels, positions, strict=True)
+    return [Term(1.0, tuple(Pauli(observable[label], wire) for label, wire in pairs))]
+
+
+def _of_sentence(observable: Any, wires: WireMap) -> list[Term]:
+    """A PauliSentence: a dictionary of words and coefficients."""
+    pairs = observable.items()
+    return [term for word, factor in pairs for term in _scaled(factor, _of_word(word, wires))]
+
+
 def _of_hadamard(observable: Any, wires: WireMap) -> list[Term]:
     return [Term(1.0, (Matrix(_HADAMARD, wires.positions(observable.wires, "Hadamard"), True),))]
 
@@ -323,6 +337,8 @@ def unsupported(observable: Any, reason: str) -> UnsupportedObservableError:
 
 
 _RULES: tuple[tuple[Any, Callable[[Any, WireMap], list[Term]]], ...] = (
+    (qml.pauli.PauliWord, _of_word),
+    (qml.pauli.PauliSentence, _of_sentence),
     (qml.Hadamard, _of_hadamard),
     (qml.Hermitian, _of_matrix),
     (qml.SparseHamiltonian, _of_sparse),

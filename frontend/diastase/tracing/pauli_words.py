@@ -38,21 +38,30 @@ _PRODUCTS: dict[tuple[str, str], tuple[complex, str]] = {
 }  # fmt: skip
 
 
+Letters = tuple[tuple[str, Position], ...]
+"""Letters with their wires."""
+
+
 @dataclass(frozen=True)
 class PauliSum:
     """Coefficients as one vector, and their words."""
 
     coefficients: Any
-    words: tuple[tuple[tuple[str, Position], ...], ...]
-    """Letters with their wires."""
+    words: tuple[Letters, ...]
+    number_turned: int = 0
+    """How many words at the end are i times those whose letters they have without the last XYZ.
+
+    They are there to be checked: that they cancel is known when the program runs.
+    """
 
     @staticmethod
     def of(coefficients: Any, terms: Sequence[Term]) -> "PauliSum":
         """Of the letters of these terms."""
-        words = [
-            [(factor.letter, factor.wire) for factor in word_of(term).factors] for term in terms
-        ]
-        return PauliSum(coefficients, tuple(map(tuple, words)))
+        return PauliSum(coefficients, tuple(map(_letters, terms)))
+
+
+def _letters(term: Term) -> Letters:
+    return tuple((factor.letter, factor.wire) for factor in word_of(term).factors)  # pyright: ignore
 
 
 def word_of(term: Term) -> Term:
@@ -137,15 +146,67 @@ _Key = tuple[tuple[tuple[bool, int], str], ...]
 
 
 def collected(terms: Sequence[Term], observable: str) -> PauliSum:
-    """Equal words once, coefficients as a real vector."""
-    words: dict[_Key, Term] = {}
+    """Equal words once, coefficients as a real vector.
+
+    Imaginary parts must cancel, as they do in (aX + bY)^2. Where that depends on traced numbers, or
+    on which traced wires are equal, the engine checks it: XYZ, on any wire, is i.
+    """
     found: dict[_Key, list[Term]] = {}
     for term in terms:
-        key = _key(term)
-        words.setdefault(key, term)
-        found.setdefault(key, []).append(term)
-    sums = [_real_sum(equal, observable) for equal in found.values()]
-    return PauliSum.of(_vector(sums), list(words.values()))
+        found.setdefault(_key(term), []).append(term)
+    words: list[tuple[Any, Letters]] = []
+    turned: list[tuple[Any, Letters]] = []
+    for equal in found.values():
+        letters = _letters(equal[0])
+        words.append((_real_part(equal, observable), letters))
+        wire = letters[-1][1] if letters else 0
+        i = tuple((letter, wire) for letter in "XYZ")
+        turned += [(part, (*letters, *i)) for part in _imaginary_parts(equal, observable)]
+    everything = [*words, *turned]
+    coefficients = _vector([coefficient for coefficient, _ in everything])
+    return PauliSum(coefficients, tuple(word for _, word in everything), len(turned))
+
+
+def _real_part(terms: Sequence[Term], observable: str) -> Any:
+    traced = [term for term in terms if is_traced(term.coefficient)]
+    if any(is_complex(term.coefficient) for term in traced):
+        raise _not_hermitian(observable)
+    total: Any = _known_part(terms).real
+    for term in traced:
+        sign = complex(term.phase).real
+        if sign != 0:
+            total = total + (term.coefficient if sign == 1 else sign * term.coefficient)
+    return total
+
+
+def _imaginary_parts(terms: Sequence[Term], observable: str) -> list[Any]:
+    """What must cancel; refused where it is known not to."""
+    traced = [term for term in terms if is_traced(term.coefficient)]
+    parts: list[Any] = [
+        complex(term.phase).imag * term.coefficient
+        for term in traced
+        if complex(term.phase).imag != 0
+    ]
+    known = _known_part(terms)
+    if abs(known.imag) > ROUNDING * max(abs(known), _magnitude(terms)):
+        parts.append(known.imag)
+    if len(parts) == 1 and _is_one_word(terms[0]):
+        raise _not_hermitian(observable)
+    return parts
+
+
+def _known_part(terms: Sequence[Term]) -> complex:
+    return sum(complex(term.scale) for term in terms if not is_traced(term.coefficient))
+
+
+def _magnitude(terms: Sequence[Term]) -> float:
+    return max((abs(term.scale) for term in terms if not is_traced(term.coefficient)), default=0.0)
+
+
+def _is_one_word(term: Term) -> bool:
+    """Whether no other word can turn out to be the same."""
+    known = all(isinstance(wire, int) for wire in term.wires)
+    return known or len(term.factors) == 1
 
 
 def _key(term: Term) -> _Key:

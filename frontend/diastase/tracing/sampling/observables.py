@@ -71,7 +71,7 @@ def as_factors(observable: Any, requests: Requests, together: bool = False) -> F
         form = measured_form(observable, requests.scope.wires)
     except UnsupportedObservableError:
         return None
-    if not isinstance(form, PauliSum):
+    if not isinstance(form, PauliSum) or form.number_turned:
         return None
     joint = _joint(form.words) if together else None
     if together and joint is None:
