@@ -6,7 +6,7 @@ import numpy as np
 import pennylane as qml
 import pytest
 
-from diastase import cond, for_loop, measure, qjit
+from diastase import cond, for_loop, measure, passes, qjit
 from diastase.tracing.device_errors import (
     DeviceResultError,
     UnknownOutcomeError,
@@ -30,6 +30,56 @@ class Counting(qml.devices.Device):
             self.answer if self.answer is not None else float(len(circuit.operations))
             for circuit in circuits
         )
+
+
+class Legacy(qml.devices.QubitDevice):
+    """A plugin of PennyLane's former interface: a state vector by matrices."""
+
+    name, short_name, pennylane_requires = "A legacy plugin", "legacy.qubit", ">=0"
+    version, author = "1", "the tests"
+    operations = frozenset({"RX", "RY", "RZ", "Hadamard", "CNOT"})
+    observables = frozenset({"PauliX", "PauliY", "PauliZ", "Identity"})
+
+    @classmethod
+    def capabilities(cls):
+        return {**super().capabilities(), "model": "qubit", "returns_state": True}
+
+    def apply(self, operations, rotations=None, **_):
+        self._state = np.eye(2**self.num_wires, dtype=complex)[0]
+        for operator in [*operations, *(rotations or [])]:
+            self._state = qml.matrix(operator, wire_order=self.wires) @ self._state
+
+    def analytic_probability(self, wires=None):
+        return self.marginal_prob(np.abs(self._state) ** 2, wires)
+
+    def reset(self):
+        self._state = None
+
+
+def test_a_plugin_of_the_former_interface(same_uncompiled):
+    @qml.qnode(Legacy(wires=2))
+    def circuit(x):
+        qml.RX(x, 0)
+        for_loop(0, 2, 1)(lambda i: [qml.RY(x * i, i), None][1])()
+        qml.CRX(x, [0, 1])
+        return qml.expval(qml.Z(0)), qml.expval(qml.Y(1)), qml.probs(wires=[1]), qml.var(qml.Z(1))
+
+    same_uncompiled(circuit, 0.3)
+    with qml.Tracker(circuit.device) as tracker:
+        qjit(circuit)(0.4)
+    assert tracker.totals["batches"] == 1
+
+
+def test_tensor_networks(same_uncompiled):
+    pytest.importorskip("quimb")
+
+    @qml.qnode(qml.device("default.tensor", wires=4))
+    def circuit(x):
+        qml.RX(x, 0)
+        for_loop(0, 3, 1)(lambda i: [qml.CNOT([i, i + 1]), qml.RY(x * i, i + 1), None][2])()
+        return qml.expval(qml.Z(0) @ qml.X(3)), qml.state(), qml.var(qml.Z(1))
+
+    same_uncompiled(circuit, 0.3, tolerance=1e-9)
 
 
 def test_the_reference_device(same_uncompiled):
@@ -191,6 +241,16 @@ def test_qutrits_are_refused():
 
     with pytest.raises(UnsupportedDeviceError, match="three levels"):
         qjit(circuit)(0.1)
+
+
+def test_passes_of_the_compiler_are_refused():
+    @passes.cancel_inverses
+    @qml.qnode(qml.device("default.mixed", wires=1))
+    def circuit():
+        return qml.expval(qml.Z(0))
+
+    with pytest.raises(UnsupportedDeviceError, match="never see its circuits"):
+        qjit(circuit)()
 
 
 def test_stabilizers():

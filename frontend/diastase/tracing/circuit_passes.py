@@ -50,6 +50,11 @@ def passes_of(qnode: qml.QNode) -> tuple[PassCall, ...]:
     return getattr(qnode, _ATTRIBUTE, _default.passes)
 
 
+def has_own_passes(qnode: qml.QNode) -> bool:
+    """Whether passes were asked for this QNode itself."""
+    return bool(getattr(qnode, _ATTRIBUTE, ()))
+
+
 def passes_parameter(passes: tuple[PassCall, ...]) -> dict[str, Any]:
     """The parameter of a QNode's equation, if it has passes."""
     return {"passes": passes} if passes else {}

@@ -25,6 +25,7 @@ from pennylane.queuing import QueuingManager
 
 from diastase.primitives.devices import DeviceStep, device_step_p
 from diastase.primitives.quantum import qnode_p
+from diastase.tracing.circuit_passes import has_own_passes
 from diastase.tracing.device_errors import UnsupportedDeviceError
 from diastase.tracing.devices.lists import end_list, list_of, start_list
 from diastase.tracing.devices.opaque import opaque
@@ -100,7 +101,7 @@ def call_on_device(
     qnode: qml.QNode, settings: QNodeSettings, args: tuple[Any, ...], kwargs: dict[str, Any]
 ) -> Any:
     """Record a QNode's call; the results have the structure that PennyLane gives them."""
-    refuse_device(settings)
+    refuse_device(qnode, settings)
     trees: list[Any] = []
     call = current_source_info()
 
@@ -137,12 +138,14 @@ def _record(
     return _structured(results, leaves, tree, settings)
 
 
-def refuse_device(settings: QNodeSettings) -> None:
-    """Refuse devices that the sizes of results are not known of."""
+def refuse_device(qnode: qml.QNode, settings: QNodeSettings) -> None:
+    """Refuse devices that the sizes of results are not known of, and passes that see no gates."""
     name = settings.device.name
-    reason = _REFUSED.get(name)
+    reason, hint = _REFUSED.get(name), "call this QNode outside of qjit"
+    if reason is None and has_own_passes(qnode):
+        reason = "which runs in Python: the compiler's passes never see its circuits"
+        hint = "remove the passes, or use PennyLane's transforms of the same names"
     if reason is not None:
-        hint = "call this QNode outside of qjit"
         raise UnsupportedDeviceError(
             qnode=settings.qnode, device=name, reason=reason, hint=hint, span=user_span()
         )
