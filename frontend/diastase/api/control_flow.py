@@ -8,6 +8,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+
 from diastase.tracing.branches import Branch, case_index, chain_index, trace_switch
 from diastase.tracing.carries import LoopOptions, normalise_state, single_or_tuple
 from diastase.tracing.control_flow_errors import ResizingOptionsError
@@ -134,7 +136,8 @@ def cond(pred: Any) -> Callable[[Function], "Conditional"]:
     """Run the decorated function if `pred` holds; see `else_if` and `otherwise` of the result.
 
     All branches are traced and return the same structure; dtypes are promoted to a common one,
-    sizes may differ. Without `otherwise` the branches return nothing.
+    sizes may differ. Without `otherwise` the branches return nothing. Where `pred` is True or False
+    while the function is traced, the branch that is never run is not traced.
 
     >>> from diastase import cond, qjit
     >>> @qjit
@@ -201,13 +204,20 @@ class Conditional:
         withdraw_operators(args, keywords)
         names = ["the first branch"]
         names += [f"else_if number {k}" for k in range(1, len(self.branches))]
-        branches = [
-            _branch(name, function, args, keywords)
-            for name, (_, function) in zip(names, self.branches, strict=True)
-        ]
-        branches.append(_branch("otherwise", self.default, args, keywords))
-        index = chain_index([predicate for predicate, _ in self.branches])
-        return trace_switch(index, branches, "cond")
+        branches: list[tuple[str, Any, Function]] = []
+        default = self.default
+        for name, (predicate, function) in zip(names, self.branches, strict=True):
+            if not isinstance(predicate, bool | np.bool_):
+                branches.append((name, predicate, function))
+            elif predicate:  # what comes after is never run, and may have no end: a recursion
+                default = function
+                break
+        if not branches:
+            return default(*args, **keywords) if default is not None else None
+        traced = [_branch(name, function, args, keywords) for name, _, function in branches]
+        traced.append(_branch("otherwise", default, args, keywords))
+        index = chain_index([predicate for _, predicate, _ in branches])
+        return trace_switch(index, traced, "cond")
 
 
 def switch(index: Any) -> Callable[[Function], "Switch"]:

@@ -56,7 +56,7 @@ class ControlledBy:
         for wire, value in zip(self.wires, self.values, strict=True):
             if isinstance(value, Tracer):
                 on = value.astype(jnp.complex128)
-                matrix = jnp.stack([jnp.stack([on, 1 - on]), jnp.stack([1 - on, on])])
+                matrix: Any = jnp.stack([jnp.stack([on, 1 - on]), jnp.stack([1 - on, on])])
                 with qml.QueuingManager.stop_recording():
                     flip = qml.QubitUnitary(matrix, wires=wire)
                 scope.circuit.record(flip, scope)

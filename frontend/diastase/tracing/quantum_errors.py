@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from diastase_runtime.errors import DiastaseError
+from diastase_runtime.errors import DiastaseError, Span
 
 
 @dataclass(eq=False, kw_only=True)
@@ -195,11 +195,14 @@ class AlreadyAppliedError(DiastaseError, RuntimeError):
 class ForeignRegionError(DiastaseError, NotImplementedError):
     """A quantum operation inside a function that something else than diastase calls.
 
-    Inside `jax.lax` control flow, `jax.vmap`, `jax.grad`, …, operations would be applied a wrong
-    number of times, so they are refused: use diastase's `for_loop`, `while_loop`, `cond` and
-    `switch`. Inside a quantum function that PennyLane turns into an operator or a tape
-    (`qml.prod`, `qml.matrix`), loops, branches and `measure` of diastase have no place. `adjoint`
-    and `ctrl` take functions with loops and branches.
+    Inside `jax.grad`, `jax.jvp`, …, operations would be applied a wrong number of times, so they are
+    refused. `jax.lax.cond`, `switch`, `while_loop`, `fori_loop`, `scan`, `map` and `jax.vmap` may
+    contain operations if they are looked up where JAX has them: `jax.lax.scan(…)`, not
+    `from jax.lax import scan` before diastase is imported.
+
+    Inside a quantum function that PennyLane turns into an operator or a tape (`qml.prod`,
+    `qml.matrix`), loops, branches and `measure` of diastase have no place. `adjoint` and `ctrl`
+    take functions with loops and branches.
     """
 
     title: ClassVar[str] = "Not supported yet"
@@ -218,9 +221,11 @@ class ForeignRegion:
     description: str
     hint: str
 
-    def refusal(self, operation: str) -> ForeignRegionError:
+    def refusal(self, operation: str, span: Span | None = None) -> ForeignRegionError:
         """The error for an operation in it."""
-        return ForeignRegionError(operation=operation, region=self.description, hint=self.hint)
+        return ForeignRegionError(
+            operation=operation, region=self.description, hint=self.hint, span=span
+        )
 
 
 @dataclass(eq=False, kw_only=True)

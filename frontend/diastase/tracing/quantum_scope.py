@@ -5,8 +5,8 @@ puts what the user applies, and its own register tracer; `flush` turns what is i
 equations on the register. `circuit` is what the regions of one QNode share.
 
 The rule that keeps results right: an operation counts only if it was recorded while the region's
-own JAX trace was the current one, and in the region's own queue. Inside `jax.lax` loops, `vmap`,
-`grad` (another trace), or a function that PennyLane records into a tape (another queue), it would
+own JAX trace was the current one, and in the region's own queue. Inside `jax.grad` and the like
+(another trace; `hooks/circuits.py` is about control flow), or a function that PennyLane records into a tape (another queue), it would
 be applied a wrong number of times or out of order: refused.
 """
 
@@ -17,6 +17,7 @@ from typing import Any
 
 import pennylane as qml
 from pennylane.measurements import MeasurementProcess
+from pennylane.queuing import QueuingManager
 
 from diastase.tracing.gates import Controls, is_no_gate, record
 from diastase.tracing.pennylane import CircuitQueue, Place, describe
@@ -30,11 +31,12 @@ from diastase.tracing.quantum_errors import (
 from diastase.tracing.regions import quantum_scope
 from diastase.tracing.wires import WireMap
 from diastase_mlir import at, span_of, user_span
-from diastase_mlir.jax_internals import current_trace, source_context
+from diastase_mlir.jax_internals import current_trace, recording_trace, source_context
 
 JAX_FUNCTION = ForeignRegion(
-    "a function traced by JAX (jax.lax control flow, vmap, grad, …)",
-    "use for_loop, while_loop, cond or switch of diastase",
+    "a function that JAX traces (jax.grad, jax.jvp, jax.custom_root, …)",
+    "apply it outside of that function; loops and branches of jax.lax, and jax.vmap, may contain "
+    "operators where they are called as jax.lax.scan(…), not imported by their own names",
 )
 RECORDED_FUNCTION = ForeignRegion(
     "a quantum function recorded by PennyLane (qml.prod, qml.matrix, a tape, …)",
@@ -183,6 +185,13 @@ class CircuitScope:
     def records_here(self) -> bool:
         """Whether what is applied now belongs to this region."""
         return self._foreign_region() is None
+
+    def refuse_foreign_trace(self, obj: Any) -> None:
+        """Refuse an operator in a tape; one in a queue of ours is refused where it is recorded."""
+        tape = not isinstance(QueuingManager.active_context(), CircuitQueue)
+        if tape and isinstance(obj, qml.operation.Operator):
+            if recording_trace() not in (None, self._trace):
+                raise JAX_FUNCTION.refusal(describe(obj), user_span())
 
     @contextmanager
     def trial(self) -> Generator[None]:

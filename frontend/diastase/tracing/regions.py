@@ -67,6 +67,10 @@ class QuantumScope(Protocol):
         """Whether it records, and in the trace that is current now."""
         ...
 
+    def refuse_foreign_trace(self, obj: Any) -> None:
+        """Refuse an operator that is applied in a function that JAX traces, in a tape."""
+        ...
+
     def trial(self) -> AbstractContextManager[None]:
         """What is recorded inside, in regions of the scope, is given up."""
         ...

@@ -142,7 +142,10 @@ def test_refused_in_foreign_regions(apply):
 @pytest.mark.parametrize(
     ("apply", "hint"),
     [
-        (lambda x: jax.grad(lambda y: (qml.X(0), y)[1])(x), "help: use for_loop"),
+        (
+            lambda x: jax.grad(lambda y: (qml.X(0), y)[1])(x),
+            "help: apply it outside of that function",
+        ),
         (
             lambda x: qml.prod(lambda: for_loop(0, 2, 1)(lambda i: (qml.S(0), None)[1])())(),
             "help: apply it in the circuit itself",
@@ -243,3 +246,30 @@ def test_error_in_a_region_names_its_line():
     with pytest.raises(WireOutOfRangeError) as raised:
         qjit(circuit)(2)
     assert "qml.X(7)" in str(raised.value)
+
+
+def test_recursion_that_python_can_decide():
+    """Branches that a predicate known while tracing rules out are not traced."""
+
+    @qjit
+    @qml.qnode(device())
+    def circuit(x):
+        def ladder(wire):
+            qml.RX(x, wire)
+            cond(wire < 2)(lambda: ladder(wire + 1))()
+            qml.cond(wire > 5, lambda: ladder(wire), elifs=[(wire == 2, lambda: qml.X(0))])()
+
+        ladder(0)
+        return qml.expval(qml.Z(0)), qml.expval(qml.Z(2))
+
+    np.testing.assert_allclose(circuit(0.3), [-np.cos(0.3), np.cos(0.3)], atol=1e-12)
+
+
+def test_operators_in_a_tape_that_jax_would_run_several_times():
+    @qml.qnode(device())
+    def circuit(x):
+        qml.prod(lambda: (jax.lax.fori_loop(0, 3, lambda i, y: (qml.T(0), y)[1], x), qml.X(0)))()
+        return qml.probs()
+
+    with pytest.raises(ForeignRegionError):
+        qjit(circuit)(0.3)

@@ -125,9 +125,9 @@ class Scope:
         if symbol not in self._sizes:
             self._sizes[symbol] = self.held(expression)
 
-    def share(self, expression: Any, variable: ExplicitVariable) -> None:
-        """Let a variable hold another size, too: one that is known to be equal."""
-        self._sizes[normalised(expression)] = variable
+    def share(self, expression: Any, atom: Atom) -> None:
+        """Let a variable (or number) hold another size, too: one that is known to be equal."""
+        self._sizes[normalised(expression)] = atom
 
     def size(self, size: Any) -> Size:
         """A number, or the variable that holds a size; computed or captured if need be.

@@ -12,6 +12,7 @@ The trap: JAX's functions are hooked where users look them up (`jax.lax.scan`). 
 has imported by its name before diastase is JAX's own, and operators inside are refused.
 """
 
+import functools
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -263,6 +264,7 @@ def _vmap(
 ) -> Function:
     jax_vmap = original(fun, in_axes, out_axes, axis_name, axis_size, **keywords)
 
+    @functools.wraps(fun)
     def mapped(*args: Any, **named: Any) -> Any:
         scope = _recording_scope()
         if scope is None or axis_name is not None or not _is_plain(out_axes):
@@ -293,7 +295,6 @@ def _vmap(
         places = jax.tree.broadcast(out_axes, results)
         return jax.tree.map(lambda array, axis: jnp.moveaxis(array, 0, axis), results, places)
 
-    mapped.__wrapped__ = fun
     return mapped
 
 
@@ -318,12 +319,12 @@ def _checkpoint(_: DimensionTable, original: Original, *args: Any, **keywords: A
         return jax_checkpoint
     (function, *_rest) = args
 
+    @functools.wraps(function)
     def called(*values: Any, **named: Any) -> Any:
         if _recording_scope() is None:
             return jax_checkpoint(*values, **named)
         return function(*values, **named)  # what is kept for derivatives matters inside of them
 
-    called.__wrapped__ = function
     return called
 
 

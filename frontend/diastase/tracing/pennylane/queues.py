@@ -111,12 +111,16 @@ def making_operators() -> Generator[None]:
 def refuse_unrecorded(is_tracing: Callable[[], bool]) -> None:
     """While this thread is tracing, refuse an operator applied while nothing records it.
 
-    In PennyLane such an operator leaves no trace.
+    In PennyLane such an operator leaves no trace. One that goes into a tape of PennyLane's while
+    JAX traces the function that applies it would be there once, however often that runs.
     """
     original = QueuingManager.append.__func__
 
     def append(cls: type[QueuingManager], obj: Any, **kwargs: Any) -> None:
         original(cls, obj, **kwargs)
+        scope = current_scope()
+        if cls.recording() and scope is not None and not _making.depth and is_tracing():
+            scope.refuse_foreign_trace(obj)
         if cls.recording() or current_scope() is not None or _making.depth or not is_tracing():
             return
         if isinstance(obj, MeasurementProcess):
