@@ -195,9 +195,9 @@ class AlreadyAppliedError(DiastaseError, RuntimeError):
 class ForeignRegionError(DiastaseError, NotImplementedError):
     """A quantum operation inside a function that something else than diastase calls.
 
-    Inside `jax.grad`, `jax.jvp`, …, operations would be applied a wrong number of times, so they are
-    refused. `jax.lax.cond`, `switch`, `while_loop`, `fori_loop`, `scan`, `map` and `jax.vmap` may
-    contain operations if they are looked up where JAX has them: `jax.lax.scan(…)`, not
+    Inside `jax.grad`, `jax.jvp`, …, operations would be applied a wrong number of times, so they
+    are refused. `jax.lax.cond`, `switch`, `while_loop`, `fori_loop`, `scan`, `map` and `jax.vmap`
+    may contain operations if they are looked up where JAX has them: `jax.lax.scan(…)`, not
     `from jax.lax import scan` before diastase is imported.
 
     Inside a quantum function that PennyLane turns into an operator or a tape (`qml.prod`,
