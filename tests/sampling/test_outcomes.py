@@ -115,6 +115,36 @@ def test_fill_shots(method, frequencies):
             assert abs(found - expected) < 3 * SPREAD
 
 
+def test_traced_observables_shot_by_shot():
+    """Coefficients, matrices and classical values are the same for all shots, and come back."""
+
+    def body(coefficients, matrix):
+        scaled = coefficients * 2.0
+        qml.RX(1.2, 0)
+        qml.cond(qml.measure(0), qml.RY)(1.0, 1)
+        qml.CNOT([0, 1])
+        hamiltonian = qml.Hamiltonian(scaled, [qml.Z(1), qml.X(0) @ qml.Z(1)])
+        return (
+            qml.expval(hamiltonian),
+            qml.expval(qml.Hermitian(matrix + matrix.conj().T, 1)),
+            qml.probs(wires=[1, 0]),
+        )
+
+    coefficients = np.array([0.7, -0.2])
+    matrix = np.array([[0.5, 0.3j], [0.1, -1.0]])
+    device = qml.device("lightning.qubit", wires=2)
+
+    def program(coefficients, matrix):
+        shots = qml.QNode(lambda *args: (body(*args), args[0]), device, shots=SHOTS)
+        exact = qml.QNode(body, device, mcm_method="deferred")
+        return shots(coefficients, matrix), exact(coefficients, matrix)
+
+    (found, kept), wanted = qjit(program, seed=3)(coefficients, matrix)
+    np.testing.assert_array_equal(kept, coefficients)
+    for one, other, bound in zip(found, wanted, (1.8, 2.1, 0.5), strict=True):
+        np.testing.assert_allclose(one, other, atol=bound * SPREAD)
+
+
 def test_one_branch():
     """All shots have the outcomes of the one run."""
 

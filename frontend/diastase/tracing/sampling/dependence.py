@@ -13,7 +13,7 @@ from jax.extend.core import ClosedJaxpr, Jaxpr
 
 from diastase.primitives.quantum import AbstractRegister
 
-_SOURCES = frozenset({"measure", "sample", "uniform", "io_callback"})
+_SOURCES = frozenset({"measure", "sample", "uniform", "device_step", "io_callback"})
 """Primitives whose results differ from run to run."""
 
 
