@@ -5,7 +5,7 @@ import numpy as np
 import pennylane as qml
 import pytest
 
-from diastase import cond, for_loop, measure, qjit
+from diastase import DiastaseError, cond, for_loop, measure, qjit
 
 ALL = {
     name: {}
@@ -121,3 +121,33 @@ def test_several_circuits_at_once(operations):
     passed = qjit(qnode, circuit_transform_pipeline=ALL)
     np.testing.assert_allclose(passed(0.3), qjit(qnode)(0.3), atol=1e-12)
     assert operations(passed.mlir) == ["RY", "measure", "RX"]
+
+
+def test_a_number_of_wires_known_at_run_time_only(operations):
+    """Known wires may not exist either, so what goes leaves checks; nothing leaves a loop."""
+
+    def program(n, x):
+        @qml.qnode(qml.device("lightning.qubit", wires=n))
+        def circuit():
+            qml.CNOT([0, 2])
+            qml.H(1), qml.H(1)
+
+            @for_loop(0, n, 1)
+            def loop(i):
+                qml.S(1), qml.RX(x, i), qml.RX(x, i), qml.adjoint(qml.S(1))
+
+            loop()
+            return qml.expval(qml.Z(0)), qml.expval(qml.Y(1))
+
+        return circuit()
+
+    plain, passed = qjit(program), qjit(program, circuit_transform_pipeline=ALL)
+    for number in (3, 4):
+        np.testing.assert_allclose(passed(number, 0.3), plain(number, 0.3), atol=1e-12)
+    left = operations(passed.mlir)
+    assert left == ["check_wires", "check_wires", "S", "RX", "Adjoint(S)"]
+    with pytest.raises(DiastaseError) as expected:
+        plain(2, 0.3)
+    with pytest.raises(DiastaseError) as found:
+        passed(2, 0.3)
+    assert str(found.value) == str(expected.value)
