@@ -91,6 +91,7 @@ OBSERVABLES: Mapping[str, Observable] = {
     "Hermitian on all": lambda c, w: qml.Hermitian(ALL, [w[2], w[0], w[1], w[3]]),
     "traced Hermitian": lambda c, w: qml.Hermitian(c[0] * TWO, [w[1], w[3]]),
     "real Hermitian": lambda c, w: qml.Hermitian(_matrix([[c[0], 1.0], [1.0, c[1]]]), w[3]),
+    "Hermitian of a list": lambda c, w: qml.Hermitian([[c[0], 1.0], [1.0, c[1]]], w[3]),
     "Projector on a basis state": lambda c, w: qml.Projector([0, 1, 0], [w[0], w[1], w[3]]),
     "Projector on a traced basis state": lambda c, w: qml.Projector(
         (c[:2] > 0).astype(int), [w[0], w[3]]

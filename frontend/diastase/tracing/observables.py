@@ -217,12 +217,14 @@ def _of_power(observable: Any, wires: WireMap) -> list[Term]:
 def _matrix_power(matrix: Any, observable: Any) -> Any:
     exponent = observable.z
     if is_traced(exponent):
-        raise unsupported(observable, "has a traced exponent")
+        raise unsupported(observable, "has a traced exponent; only known ones are compiled")
     if exponent == int(exponent):
         library = jnp if is_traced(matrix) else np
         return library.linalg.matrix_power(matrix, int(exponent))
     if is_traced(matrix):
-        raise unsupported(observable, "is a root of a traced matrix")
+        raise unsupported(
+            observable, "is a root of a traced matrix; only those of known ones are compiled"
+        )
     return scipy.linalg.fractional_matrix_power(matrix, exponent)
 
 

@@ -249,5 +249,5 @@ def _vector(coefficients: Sequence[Any]) -> Any:
 
 
 def _not_hermitian(observable: str) -> UnsupportedObservableError:
-    reason = "is not Hermitian: a coefficient is complex"
+    reason = "is not Hermitian: a coefficient is complex (if its real part is meant, take that)"
     return UnsupportedObservableError(observable=observable, reason=reason)

@@ -7,6 +7,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from diastase.tracing.quantum_errors import UnsupportedReturnError
+from diastase_mlir import user_span
 
 
 def classical_result(leaf: Any, qnode: str) -> jax.Array:
@@ -14,4 +15,6 @@ def classical_result(leaf: Any, qnode: str) -> jax.Array:
     if isinstance(leaf, jax.Array | np.ndarray | np.generic | bool | int | float | complex):
         return jnp.asarray(leaf)
     hint = "a QNode returns measurements, outcomes and arrays, in any pytree"
-    raise UnsupportedReturnError(function=f"the QNode {qnode}", value=repr(leaf), hint=hint)
+    raise UnsupportedReturnError(
+        function=f"the QNode {qnode}", value=repr(leaf), hint=hint, span=user_span()
+    )

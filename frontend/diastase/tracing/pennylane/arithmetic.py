@@ -12,6 +12,7 @@ from collections.abc import Callable
 from functools import wraps
 from typing import Any
 
+import jax
 import jax.numpy as jnp
 import pennylane as qml
 from jax.core import Tracer
@@ -31,6 +32,7 @@ def take_traced_numbers() -> None:
     _replace(qml.SparseHamiltonian, ("__mul__", "__rmul__"), _scaled)
     _replace(qml.operation.Operator, ("__add__", "__radd__"), _shifted)
     _take_mixed_coefficients(combination)
+    _take_nested_lists(qml.Hermitian)
 
 
 def _replace(kind: Any, names: tuple[str, ...], rule: Method) -> None:
@@ -62,6 +64,20 @@ def _take_mixed_coefficients(combination: Any) -> None:
         original(self, coeffs, *args, **kwargs)
 
     combination.__init__ = initialise
+
+
+def _take_nested_lists(kind: Any) -> None:
+    """`Hermitian([[x, 1.0], [1.0, 0.0]], wires)`."""
+    original = kind.__init__
+
+    @wraps(original)
+    def initialise(self: Any, A: Any, *args: Any, **kwargs: Any) -> None:
+        is_list = isinstance(A, list | tuple)
+        if is_list and any(isinstance(entry, Tracer) for entry in jax.tree.leaves(A)):
+            A = jnp.array(A)
+        original(self, A, *args, **kwargs)
+
+    kind.__init__ = initialise
 
 
 def _scaled_combination(hamiltonian: Any, number: Any) -> Any:

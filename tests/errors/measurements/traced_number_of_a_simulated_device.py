@@ -1,0 +1,12 @@
+import pennylane as qml
+
+from diastase import qjit
+
+
+def program():
+    @qjit
+    def compiled(n):
+        device = qml.device("default.mixed", wires=n)
+        return qml.QNode(qml.probs, device)()
+
+    compiled(2)
