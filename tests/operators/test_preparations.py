@@ -89,6 +89,18 @@ def test_norms_are_checked_where_pennylane_does(prepare):
     assert raised.value.span.file == __file__
 
 
+def test_bits_of_a_basis_state_are_checked():
+    @qjit
+    @qml.qnode(qml.device("default.qubit", wires=3))
+    def circuit(bits):
+        qml.BasisState(bits, wires=[2, 0])
+        return qml.probs()
+
+    np.testing.assert_allclose(circuit(np.array([1, 0])), np.eye(8)[1], atol=1e-15)
+    with pytest.raises(InvalidValueError, match="zeros and ones"):
+        circuit(np.array([1, 2]))
+
+
 def test_wires_of_a_prepared_state_are_checked():
     @qjit
     @qml.qnode(qml.device("default.qubit", wires=3))

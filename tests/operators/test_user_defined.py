@@ -291,6 +291,23 @@ def test_a_class_that_looks_at_known_values_compiles():
     np.testing.assert_allclose(found, expected, atol=1e-12)
 
 
+@qml.templates.Subroutine
+def rotations(x, wires):
+    """A subroutine of PennyLane's."""
+    qml.RX(x, wires[0])
+    qml.CNOT(wires)
+
+
+def test_subroutines():
+    found, _ = _state_after(
+        lambda x, w: (rotations(x, [0, w]), rotations(2 * x, wires=[w, 2])), 0.4, 1
+    )
+    expected, _ = _state_after(
+        lambda x: (qml.RX(x, 0), qml.CNOT([0, 1]), qml.RX(2 * x, 1), qml.CNOT([1, 2])), 0.4
+    )
+    np.testing.assert_allclose(found, expected, atol=1e-12)
+
+
 def test_a_matrix_that_jax_makes():
     found, circuit = _state_after(
         lambda x: qml.QubitUnitary(jax.scipy.linalg.expm(1j * x * (_HERMITIAN)), [2, 0]), 0.3

@@ -131,7 +131,8 @@ def _basis_rotation(operator: Any) -> Factors | None:
             rest = rest.at[:, pair].set(rest[:, pair] @ rotation)
             rotations.append((theta, phi, column))
     wires = operator.wires
-    factors = [qml.PhaseShift(jnp.angle(rest[k, k]), wires=wire) for k, wire in enumerate(wires)]
+    phases: Any = jnp.angle(jnp.diagonal(rest))
+    factors: list[Any] = [qml.PhaseShift(phases[k], wires=wire) for k, wire in enumerate(wires)]
     for theta, phi, column in reversed(rotations):
         factors.append(qml.SingleExcitation(2 * theta, wires=wires[column : column + 2]))
         factors.append(qml.PhaseShift(phi, wires=wires[column]))
@@ -172,7 +173,8 @@ def _power(operator: Any) -> Factors | None:
     if not base.has_matrix or len(base.wires) > LARGEST_POWER:
         return None
     matrix = jnp.asarray(base.matrix(wire_order=base.wires), jnp.complex128)
-    return [qml.QubitUnitary(principal_power(matrix, exponent), wires=base.wires)]
+    power: Any = principal_power(matrix, exponent)
+    return [qml.QubitUnitary(power, wires=base.wires)]
 
 
 def principal_power(matrix: jax.Array, exponent: Any) -> jax.Array:
@@ -206,11 +208,12 @@ def _exponential(operator: Any) -> Factors | None:
     exponent = jnp.asarray(exponent, jnp.complex128)
     if not isinstance(operator, ops.Evolution):
         if len(wires) <= LARGEST_POWER:
-            matrix = jnp.cosh(exponent) * np.eye(2 ** len(wires))
+            matrix: Any = jnp.cosh(exponent) * np.eye(2 ** len(wires))
             matrix += jnp.sinh(exponent) * word.to_mat(wire_order=wires)
             return [qml.QubitUnitary(matrix, wires=wires)]
         require(exponent.real == 0, "Exp: the exponent of a Pauli word is not imaginary")
-    return [qml.PauliRot(-2 * exponent.imag, "".join(word.values()), wires=wires)]
+    angle: Any = -2 * exponent.imag
+    return [qml.PauliRot(angle, "".join(word.values()), wires=wires)]
 
 
 _RULES: tuple[tuple[Any, Callable[[Any], Factors | None]], ...] = (

@@ -33,7 +33,7 @@ from diastase.tracing.quantum_errors import (
     ParameterTypeError,
     UnsupportedOperationError,
 )
-from diastase.tracing.state_preparation import amplitudes_of, check_norm
+from diastase.tracing.state_preparation import amplitudes_of, check_state
 from diastase.tracing.wires import WireMap, as_dtype, split_positions
 from diastase_mlir import GATES
 
@@ -180,7 +180,7 @@ def _record_unitary(operator: Any, recorder: Recorder, controls: Controls) -> No
 def _record_preparation(operator: Any, recorder: Recorder, controls: Controls) -> None:
     """A state prepared first is written into the register; later, PennyLane's circuit makes it."""
     first = recorder.is_untouched and not controls
-    check_norm(operator, first)
+    check_state(operator, first)
     if not first or isinstance(operator, qml.BasisState):
         return _record_decomposition(operator, recorder, controls)
     targets, _ = _wires(operator, operator.wires, recorder, ())

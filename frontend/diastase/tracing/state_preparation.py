@@ -1,4 +1,4 @@
-"""What state preparations are given: amplitudes, and whether they have norm 1.
+"""What state preparations are given: amplitudes, and whether they are a state.
 
 PennyLane looks at the norm of known amplitudes when the operator is made, if it was told to
 (`validate_norm`), and again, less strictly, when a preparation in the middle of a circuit is
@@ -32,8 +32,16 @@ def amplitudes_of(operator: Any) -> Any:
     return np.asarray(vector).reshape(2 ** len(operator.wires))
 
 
-def check_norm(operator: Any, first: bool) -> None:
-    """Check the norm of traced amplitudes; `first`: they are not prepared by gates."""
+def check_state(operator: Any, first: bool) -> None:
+    """Check a state that is traced; `first`: it is not prepared by gates."""
+    if isinstance(operator, qml.BasisState) and isinstance(operator.data[0], Tracer):
+        bits = operator.data[0]
+        what = f"{describe(operator)}: a basis state consists of zeros and ones"
+        return require(jnp.all((bits == 0) | (bits == 1)), what)
+    return _check_norm(operator, first)
+
+
+def _check_norm(operator: Any, first: bool) -> None:
     if not isinstance(operator, qml.StatePrep) or not isinstance(operator.data[0], Tracer):
         return
     settings = operator.hyperparameters

@@ -108,5 +108,5 @@ def label_traced_wires(is_tracing: Callable[[], bool]) -> None:
             permutation, wires = with_labels(permutation), with_labels(wires)
         permute(self, permutation, wires, id=id)
 
-    vars(wires)["_process"] = labelling_process
+    wires.__dict__["_process"] = labelling_process
     qml.Permute.__init__ = labelling_permute
