@@ -70,6 +70,31 @@ def test_a_plugin_of_the_former_interface(same_uncompiled):
     assert tracker.totals["batches"] == 1
 
 
+class Doubled(qml.operation.Operation):
+    """An operator of the user's, which makes something of its arguments."""
+
+    num_params = 1
+
+    def __init__(self, angle, wire, name):
+        super().__init__(2 * angle, wires=[wire])
+        self.hyperparameters["axis"] = name
+
+    @staticmethod
+    def compute_decomposition(angle, wires, axis):
+        return [qml.RX(angle, wires) if axis == "x" else qml.RY(angle, wires)]
+
+
+def test_operators_of_the_users(same_uncompiled):
+    @qml.qnode(qml.device("default.mixed", wires=2))
+    def circuit(x, wire):
+        Doubled(x, 0, "x")
+        Doubled(x, wire, "y")
+        qml.adjoint(Doubled(x * x, wire, "x"))
+        return qml.state()
+
+    same_uncompiled(circuit, 0.3, 1)
+
+
 def test_tensor_networks(same_uncompiled):
     pytest.importorskip("quimb")
 

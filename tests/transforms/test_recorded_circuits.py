@@ -7,7 +7,7 @@ import pennylane as qml
 import pytest
 from pennylane import transforms
 
-from diastase import cond, for_loop, measure, qjit, switch, while_loop
+from diastase import adjoint, cond, ctrl, for_loop, measure, passes, qjit, switch, while_loop
 from diastase.tracing.argument_errors import UnsupportedResultError
 from diastase.tracing.device_errors import (
     TapeRecordingError,
@@ -63,6 +63,83 @@ def test_control_flow_of_traced_numbers_on_a_device_in_python(same_uncompiled):
     qnode = transforms.cancel_inverses(qml.QNode(looped, mixed))
     for count in (1, 2, 3):
         same_uncompiled(qnode, 0.4, count)
+
+
+@pytest.mark.parametrize("device", [engine, mixed])
+def test_functions_adjoint_and_controlled(same_uncompiled, device):
+    def function(x):
+        @for_loop(0, 2, 1)
+        def body(i):
+            qml.RX(x * (i + 1), i)
+            qml.CNOT([i, i + 1])
+
+        body()
+
+    def circuit(x):
+        qml.Hadamard(0)
+        adjoint(function)(x)
+        ctrl(function, control=3)(x)
+        qml.adjoint(function)(2 * x)
+        qml.ctrl(function, 3)(x)
+        adjoint(qml.RY)(x, 0)
+        ctrl(qml.RZ(x, 0), 1, control_values=[0])
+        return qml.expval(qml.Z(0)), qml.probs(wires=[0, 1, 3])
+
+    same_uncompiled(transforms.cancel_inverses(qml.QNode(circuit, device)), 0.3)
+
+
+@pytest.mark.parametrize("device", [engine, mixed])
+def test_broadcast_parameters(same_uncompiled, device):
+    def circuit(x):
+        qml.RX(x, 0)
+        qml.RX(x, 0)
+        qml.CNOT([0, 1])
+        return qml.expval(qml.Z(0)), qml.probs(wires=[1])
+
+    for transform in (transforms.merge_rotations, transforms.broadcast_expand):
+        same_uncompiled(transform(qml.QNode(circuit, device)), jnp.arange(3.0))
+
+
+@pytest.mark.parametrize("method", ["deferred", "tree-traversal"])
+def test_averages_over_outcomes(same_uncompiled, method):
+    def circuit(x):
+        qml.RX(x, 0)
+        qml.RX(x, 0)
+        outcome = measure(0)
+        cond(outcome)(qml.X)(1)
+        return qml.expval(qml.Z(1)), qml.probs(wires=[0, 1]), qml.expval(outcome)
+
+    qnode = qml.QNode(circuit, qml.device("default.qubit"), mcm_method=method)
+    same_uncompiled(transforms.merge_rotations(qnode), 0.4)
+
+
+def test_as_pennylanes_compiler():
+    def circuit(x):
+        qml.RX(x, 0)
+        qml.RX(x, 0)
+        return qml.expval(qml.Z(0))
+
+    for device in (engine, mixed):
+        compiled = qml.qjit(
+            transforms.merge_rotations(qml.QNode(circuit, device)), compiler="diastase"
+        )
+        assert float(compiled(0.3)) == pytest.approx(np.cos(0.6))
+
+
+def test_passes_of_the_compiler_after_transforms():
+    @passes.cancel_inverses
+    @transforms.merge_rotations
+    @qml.qnode(engine)
+    def circuit(x):
+        qml.RX(x, 0)
+        qml.RX(x, 0)
+        qml.Hadamard(1)
+        qml.Hadamard(1)
+        return qml.expval(qml.Z(0))
+
+    compiled = qjit(circuit)
+    assert float(compiled(0.3)) == pytest.approx(np.cos(0.6))
+    assert str(compiled.jaxpr).count("name=RX") == 1
 
 
 def test_classical_results_beside_measurements():

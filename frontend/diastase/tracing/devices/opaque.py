@@ -69,7 +69,7 @@ def _object(obj: Any, holes: list[Any]) -> Maker:
 
     def remake(values: Sequence[Any]) -> Any:
         filled_leaves, filled_metadata = make(values)
-        return unflatten_object(type(obj), filled_leaves, filled_metadata)
+        return unflatten_object(obj, filled_leaves, filled_metadata)
 
     return remake
 

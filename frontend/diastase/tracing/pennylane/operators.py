@@ -1,5 +1,6 @@
 """Operators: as messages call them, and what PennyLane itself makes of `adjoint` and `ctrl`."""
 
+import copy
 import uuid
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -54,11 +55,21 @@ def flatten_object(obj: Any) -> tuple[Sequence[Any], Any]:
     return obj._flatten()  # pyright: ignore[reportPrivateUsage]
 
 
-def unflatten_object(kind: Any, leaves: Sequence[Any], metadata: Any) -> Any:
-    """An operator or measurement of a class from such parts."""
+def unflatten_object(like: Any, leaves: Sequence[Any], metadata: Any) -> Any:
+    """An operator or measurement like another one, of such parts.
+
+    The class of a user's operator is not called: what it makes of its arguments is in the parts.
+    """
+    kind = type(like)
     if kind is Conditional:
         return Conditional(metadata, *leaves)
-    return kind._unflatten(leaves, metadata)  # pyright: ignore[reportPrivateUsage]
+    inherits = getattr(kind, "_flatten", None) is qml.operation.Operator._flatten  # pyright: ignore[reportPrivateUsage]
+    if not inherits or kind.__module__.startswith("pennylane"):
+        return kind._unflatten(leaves, metadata)  # pyright: ignore[reportPrivateUsage]
+    made = copy.copy(like)
+    made.data, (made._wires, hyperparameters) = tuple(leaves), metadata
+    made._hyperparameters = dict(hyperparameters)
+    return made
 
 
 def is_native_outcome(value: Any) -> bool:
