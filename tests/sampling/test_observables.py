@@ -5,7 +5,11 @@ import pennylane as qml
 import pytest
 
 from diastase import qjit
-from diastase.tracing.quantum_errors import UnsupportedMeasurementError
+from diastase.tracing.quantum_errors import (
+    UnsupportedMeasurementError,
+    UnsupportedObservableError,
+)
+from diastase_runtime.errors import OverlappingWiresError
 
 SHOTS = 20_000
 HERMITIAN = np.array([[1.0, 0.5 - 1j], [0.5 + 1j, -0.4]])
@@ -220,6 +224,54 @@ def test_large_hamiltonian():
     wanted = qml.QNode(body, device)()
     total = sum(abs(c) for c in hamiltonian.terms()[0])
     assert abs(found - wanted) < 4.9 * total / np.sqrt(50_000)
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda w: qml.probs(wires=[w, 1]),
+        lambda w: qml.sample(qml.X(w) @ qml.Z(1)),
+        lambda w: qml.expval(qml.Z(w) @ qml.Z(1)),
+        lambda w: qml.classical_shadow([1, w]),
+    ],
+)
+def test_traced_wires_that_are_one(make):
+    @qml.qnode(qml.device("default.qubit", wires=2), shots=5)
+    def circuit(wire):
+        return make(wire)
+
+    program = qjit(circuit)
+    program(0)
+    with pytest.raises(OverlappingWiresError, match="wire 1 more than once"):
+        program(1)
+
+
+def test_not_hermitian():
+    @qml.qnode(qml.device("default.qubit", wires=1), shots=5)
+    def circuit():
+        return qml.expval(1j * qml.X(0))
+
+    with pytest.raises(UnsupportedObservableError, match="not Hermitian"):
+        qjit(circuit)()
+
+
+def test_processes_with_eigenvalues():
+    """As PennyLane's transforms make them: eigenvalues of the outcomes on wires."""
+
+    @qml.qnode(qml.device("default.qubit", wires=2), shots=SHOTS)
+    def circuit():
+        qml.RY(1.0, 0)
+        given = {"eigvals": np.array([2.0, -1.0]), "wires": qml.wires.Wires([0])}
+        return (
+            qml.measurements.SampleMP(**given), qml.measurements.CountsMP(**given),
+            qml.measurements.ExpectationMP(**given), qml.measurements.VarianceMP(**given),
+        )  # fmt: skip
+
+    samples, counts, mean, variance = qjit(circuit, seed=1)()
+    assert counts == {value: int(np.sum(samples == value)) for value in (-1.0, 2.0)}
+    np.testing.assert_allclose(mean, np.mean(samples))
+    np.testing.assert_allclose(variance, np.var(samples))
+    assert abs(mean - (2 - 3 * np.sin(0.5) ** 2)) < 4.9 * 1.5 / np.sqrt(SHOTS)
 
 
 OF_THE_STATE = [

@@ -17,6 +17,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pennylane as qml
+from jax.core import Tracer
 from pennylane import ops
 
 from diastase.primitives.quantum import unitary_p
@@ -29,6 +30,7 @@ from diastase.tracing.sampling.requests import Constant, Group, Outcomes, Reques
 from diastase.tracing.sampling.rotations import Rotation
 from diastase.tracing.wires import Position, split_positions
 
+_ROUNDING = 1e-9
 LARGEST_EIGENBASIS = 12
 """Wires up to which an observable that is no sum of words is diagonalised."""
 
@@ -147,13 +149,23 @@ def eigenbasis(observable: Any, requests: Requests) -> Eigenbasis:
     return Eigenbasis(requests.rotated(_by_gates(gates), wires), constant)
 
 
+def real_vector(eigenvalues: Any) -> Any:
+    """Eigenvalues as real numbers: an array known now, or a traced one."""
+    if isinstance(eigenvalues, Tracer):
+        return jnp.real(eigenvalues).astype(jnp.float64)
+    return np.real(np.asarray(eigenvalues)).astype(np.float64)
+
+
 def _known_eigenbasis(observable: Any) -> tuple[list[Any], Any] | None:
     """PennyLane's gates and eigenvalues; None where it cannot tell without values."""
     try:
-        eigenvalues = np.real(np.asarray(observable.eigvals())).astype(np.float64)
-        return observable.diagonalizing_gates(), eigenvalues
+        eigenvalues, gates = np.asarray(observable.eigvals()), observable.diagonalizing_gates()
     except Exception:  # whatever PennyLane stumbles over: the matrix is asked instead
         return None
+    if np.abs(np.imag(eigenvalues)).max(initial=0) > _ROUNDING:
+        reason = "is not Hermitian: an eigenvalue is complex"
+        raise UnsupportedObservableError(observable=describe(observable), reason=reason)
+    return gates, np.real(eigenvalues).astype(np.float64)
 
 
 def _pauli_letters(observable: Any) -> str | None:
@@ -184,6 +196,9 @@ def _eigenbasis_of_matrix(
     except Exception as error:
         reason = "has neither known eigenvalues nor a matrix"
         raise UnsupportedObservableError(observable=describe(observable), reason=reason) from error
+    if isinstance(matrix, np.ndarray) and np.abs(matrix - matrix.conj().T).max() > _ROUNDING:
+        reason = "is not Hermitian"
+        raise UnsupportedObservableError(observable=describe(observable), reason=reason)
     eigenvalues, vectors = jnp.linalg.eigh(jnp.asarray(matrix))
     known, operands = split_positions(wires)
 

@@ -21,6 +21,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax.core import Tracer
 
+from diastase.primitives.quantum import check_wires_p
 from diastase.primitives.sampling import sample_p
 from diastase.tracing.quantum_scope import CircuitScope
 from diastase.tracing.sampling.rotations import Rotation, into_letters
@@ -105,13 +106,22 @@ class Requests:
         self.constant_of: list[Any] = []
         """The observable that each belongs to."""
 
-    def word(self, letters: Sequence[str], wires: Sequence[Position]) -> Outcomes:
-        """The outcomes of Pauli matrices, one on each wire."""
+    def word(
+        self, letters: Sequence[str], wires: Sequence[Position], construct: str = "an observable"
+    ) -> Outcomes:
+        """The outcomes of Pauli matrices, one on each wire; `construct` is for errors."""
+        self.check(wires, construct)
         for number, group in enumerate(self.groups):
             if group.takes(letters, wires):
                 return Outcomes(number, group.add(letters, wires))
         self.groups.append(Group())
         return Outcomes(len(self.groups) - 1, self.groups[-1].add(letters, wires))
+
+    def check(self, wires: Sequence[Position], construct: str) -> None:
+        """Check that wires differ, where that is not known: samples of a wire twice are fine."""
+        known, traced = split_positions(wires)
+        if traced and len(wires) > 1:
+            self.scope.advance(check_wires_p, *traced, wires=known, construct=construct)
 
     def everything(self) -> Outcomes:
         """The outcomes on all wires of a register whose number of wires is traced.

@@ -44,6 +44,7 @@ def classical_shadow(process: Any, requests: Requests) -> Callable[[Shots], Any]
     """Bits and recipes, `[2, shots, wires]`."""
     scope = requests.scope
     wires = scope.wires.positions(process.wires, "classical_shadow")
+    requests.check(wires, "classical_shadow")
     number = requests.value(_snapshots(wires))
     return lambda shots: jnp.moveaxis(shots.values[number], 1, 0)
 

@@ -22,6 +22,7 @@ from diastase.tracing.sampling.observables import (
     as_factors,
     diagonalised,
     eigenbasis,
+    real_vector,
 )
 from diastase.tracing.sampling.requests import Outcomes, Requests, Shots
 from diastase.tracing.sampling.shadows import classical_shadow, shadow_expectation
@@ -43,7 +44,9 @@ def prepare(process: MeasurementProcess, requests: Requests) -> Statistic:
 
 
 def _expectation(process: Any, requests: Requests) -> Statistic:
-    _require_observable(process)
+    if process.obs is None:
+        values = _values(process, requests)
+        return lambda shots: jnp.mean(values(shots))
     factors = as_factors(process.obs, requests)
     if factors is None:
         values = diagonalised(process.obs, requests)
@@ -52,14 +55,13 @@ def _expectation(process: Any, requests: Requests) -> Statistic:
 
 
 def _variance(process: Any, requests: Requests) -> Statistic:
-    _require_observable(process)
     values = _values(process, requests)
     return lambda shots: jnp.var(values(shots))
 
 
 def _sample(process: Any, requests: Requests) -> Statistic:
     dtype = getattr(process, "_dtype", None)
-    if process.obs is None:
+    if process.obs is None and process.eigvals() is None:
         wires = _wires(process, requests)
         return lambda shots: _as(shots.bits(wires), dtype)
     values = _values(process, requests)
@@ -75,6 +77,9 @@ def _probabilities(process: Any, requests: Requests) -> Statistic:
 
 def _counts(process: Any, requests: Requests) -> Statistic:
     every = process.all_outcomes
+    if process.obs is None and process.eigvals() is not None:
+        given = _given_eigenbasis(process, requests)
+        return lambda shots: _counted_eigenvalues(given, shots, every)
     if process.obs is None:
         wires = _wires(process, requests)
         if wires.whole:
@@ -109,6 +114,8 @@ def _counted_eigenvalues(basis: Eigenbasis, shots: Shots, every: bool) -> Counts
 
 def _values(process: Any, requests: Requests) -> Callable[[Shots], Any]:
     """The eigenvalue of an observable in each shot."""
+    if process.obs is None:
+        return _given_eigenbasis(process, requests).values
     factors = as_factors(process.obs, requests, together=True)
     if factors is not None:
         return factors.values
@@ -124,12 +131,16 @@ def _wires(process: Any, requests: Requests) -> Outcomes:
         positions: Sequence[Any] = range(scope.wires.number)
     else:
         positions = scope.wires.positions(process.wires, process_name(process))
-    return requests.word("Z" * len(positions), tuple(positions))
+    return requests.word("Z" * len(positions), tuple(positions), process_name(process))
 
 
-def _require_observable(process: Any) -> None:
-    if process.obs is None:
+def _given_eigenbasis(process: Any, requests: Requests) -> Eigenbasis:
+    """Eigenvalues that the process itself names, of wires: PennyLane's transforms make those."""
+    eigenvalues = process.eigvals()
+    if eigenvalues is None:
         raise _unsupported(process, "has no observable")
+    wires = _wires(process, requests)
+    return Eigenbasis(wires, requests.constant(real_vector(eigenvalues), process))
 
 
 def _as(values: Any, dtype: Any) -> Any:
