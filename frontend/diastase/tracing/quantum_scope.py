@@ -87,6 +87,7 @@ class CircuitScope:
         outermost: bool = False,
         controls: Controls = (),
         unitary_in: str | None = None,
+        applied_outside: frozenset[int] = frozenset(),
     ):
         self.circuit = circuit
         self.is_outermost = outermost
@@ -94,6 +95,9 @@ class CircuitScope:
         """Of all operators recorded now: of the `ctrl`s that we are inside of."""
         self.unitary_in = unitary_in
         """`adjoint` or `ctrl`, where only what is unitary can be recorded."""
+        self.applied_outside = applied_outside
+        """Operators, by identity, that were applied before the function given to these. Taken back
+        inside, PennyLane applies them or not, depending on what they become part of: refused."""
         self.wires = circuit.wires
         self.register = register
         self.queue = CircuitQueue(self._take_back)
@@ -159,13 +163,14 @@ class CircuitScope:
     @contextmanager
     def unitary(self, construct: str, controls: Controls = ()) -> Generator[None]:
         """Inside, nothing is measured, and all that is recorded has these controls, too."""
-        outer = self.controls, self.unitary_in
+        outer = self.controls, self.unitary_in, self.applied_outside
         self.controls, self.unitary_in = (*self.controls, *controls), construct
+        self.applied_outside = frozenset(self.circuit.applied)
         try:
             yield
             self._record_pending(final=True)
         finally:
-            self.controls, self.unitary_in = outer
+            self.controls, self.unitary_in, self.applied_outside = outer
 
     def require_measurable(self, construct: str) -> None:
         """Refuse a measurement of `construct` where all has to be unitary."""
@@ -217,7 +222,11 @@ class CircuitScope:
     def enter_region(self, register: Any) -> Generator["CircuitScope"]:
         """Record into the trace that is current now."""
         inner = CircuitScope(
-            self.circuit, register, controls=self.controls, unitary_in=self.unitary_in
+            self.circuit,
+            register,
+            controls=self.controls,
+            unitary_in=self.unitary_in,
+            applied_outside=self.applied_outside,
         )
         with inner.recording():
             yield inner
@@ -285,7 +294,7 @@ class CircuitScope:
         if applied is None:
             return
         reachable = applied.scope is self and self.is_outermost and self._foreign_region() is None
-        if not reachable:
+        if not reachable or id(operator) in self.applied_outside:
             raise AlreadyAppliedError(operation=describe(operator), span=user_span())
         del self.circuit.applied[id(operator)]
         if applied.after is not applied.before:

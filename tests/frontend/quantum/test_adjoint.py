@@ -5,10 +5,12 @@ import jax.numpy as jnp
 import numpy as np
 import pennylane as qml
 import pytest
+from jax.extend.core import Primitive
 
 from diastase import adjoint, cond, ctrl, for_loop, measure, qjit, switch, while_loop
 from diastase.api.dispatch import is_tracing
-from diastase.tracing.adjoint import ADJOINT_GATES
+from diastase.primitives import quantum
+from diastase.tracing.adjoint import ADJOINT_GATES, ADJOINT_RULES
 from diastase.tracing.quantum_errors import (
     MeasurementInsideError,
     NotAQuantumFunctionError,
@@ -77,6 +79,12 @@ def test_every_gate_has_its_adjoint(same_as_pennylane):
         return qml.state()
 
     np.testing.assert_allclose(qjit(compiled_circuit)(0.3), compiled_circuit(0.3), atol=1e-10)
+
+
+def test_every_operation_on_a_register_has_its_adjoint():
+    operations = {value.name for value in vars(quantum).values() if isinstance(value, Primitive)}
+    others = {"allocate_qubits", "release_qubits", "prepare", "measure", "qnode"}
+    assert operations - others <= ADJOINT_RULES.keys()
 
 
 def test_operators_and_classes(same_as_pennylane):

@@ -7,6 +7,7 @@ import pytest
 
 from diastase import adjoint, cond, ctrl, for_loop, measure, qjit, while_loop
 from diastase.tracing.quantum_errors import (
+    AlreadyAppliedError,
     ControlValuesError,
     MeasurementInsideError,
     NotAQuantumFunctionError,
@@ -102,6 +103,21 @@ def test_functions_with_control_flow():
         qml.Hadamard(3)
 
     compare(function, (0.3, 4), (0.2, 0), (0.5, 1))
+
+
+def test_operators_that_become_part_of_others_inside():
+    def function(x):
+        def inside():
+            operator = qml.S(0)
+            qml.RX(x, 0)
+            qml.for_loop(0, 2, 1)(lambda i: qml.RX(x, i) and None)()
+            qml.adjoint(operator)
+
+        qml.ctrl(inside, 2)()
+        qml.ctrl(lambda: qml.ctrl(qml.T(2), 0), 3)()
+        qml.adjoint(qml.PhaseShift(x, 4))
+
+    compare(function, (0.3,))
 
 
 def test_traced_wires_and_values():
@@ -235,6 +251,8 @@ def test_outside_of_programs_it_is_pennylanes():
         (lambda x: adjoint(ctrl(lambda: qml.measure(0), 1))(), MeasurementInsideError),
         (lambda x: ctrl([qml.X(0)], 1), NotAQuantumFunctionError),
         (lambda x: ctrl(None, 1), NotAQuantumFunctionError),
+        (lambda x: (lambda op: ctrl(lambda: qml.adjoint(op), 1)())(qml.S(0)), AlreadyAppliedError),
+        (lambda x: (lambda op: adjoint(lambda: qml.ctrl(op, 1))())(qml.S(0)), AlreadyAppliedError),
         (lambda x: ctrl(qml.X, [1, 2], [1])(0), ControlValuesError),
         (lambda x: ctrl(lambda: qml.X(0), [1, 2], [1, 0, 0])(), ControlValuesError),
         (lambda x: ctrl(lambda: qml.X(0), 1, 2)(), ControlValuesError),

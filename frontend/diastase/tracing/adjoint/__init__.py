@@ -8,7 +8,8 @@ values that they carried in each iteration (`history`), branches keep their pred
 recorded are equations of the usual kinds only.
 """
 
+from diastase.tracing.adjoint.backwards import ADJOINT_RULES
 from diastase.tracing.adjoint.gates import ADJOINT_GATES
 from diastase.tracing.adjoint.record import trace_adjoint
 
-__all__ = ["ADJOINT_GATES", "trace_adjoint"]
+__all__ = ["ADJOINT_GATES", "ADJOINT_RULES", "trace_adjoint"]

@@ -1,7 +1,7 @@
 """The equations on a register, from the last to the first, each as its adjoint.
 
-`apply_backwards` records them in the current trace. Each rule of `_RULES` takes an equation, the
-values of its classical operands in their order, and the register; it gives the next register.
+`apply_backwards` records them in the current trace. Each rule of `ADJOINT_RULES` takes an equation,
+the values of its classical operands in their order, and the register; it gives the next register.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -56,7 +56,7 @@ def apply_backwards(
         return environment[atom] if isinstance(atom, Var) else _literal(atom)
 
     for equation in reversed(quantum):
-        rule = _RULES.get(equation.primitive.name)
+        rule = ADJOINT_RULES.get(equation.primitive.name)
         span = span_of(equation.source_info)
         if rule is None:
             raise NotInvertibleError(operation=equation.primitive.name, span=span)
@@ -181,7 +181,7 @@ def _switch(equation: Equation, operands: Sequence[Any], register: Any) -> Any:
     return register
 
 
-_RULES: Mapping[str, Rule] = {
+ADJOINT_RULES: Mapping[str, Rule] = {
     "gate": _gate,
     "unitary": _unitary,
     "check_wires": _check_wires,
