@@ -16,7 +16,7 @@ from diastase import qjit
 from operators.examples import angles, unitary
 
 WIRES = 6
-_SETTINGS = settings(max_examples=25, deadline=None, derandomize=True, database=None)
+_SETTINGS = settings(max_examples=12, deadline=None, derandomize=True, database=None)
 
 
 def _check(apply, *values):
