@@ -16,10 +16,12 @@ import pennylane as qml
 from pennylane import ops
 
 from diastase.primitives.quantum import unitary_p
-from diastase.tracing.factors import Scratch, Term, dense, distinct, is_traced
+from diastase.tracing.dense_operators import dense
+from diastase.tracing.factors import Term, distinct, is_traced
 from diastase.tracing.gates import complex_array, record
 from diastase.tracing.observables import DATA_DEPENDENT, terms_of, unsupported
 from diastase.tracing.pennylane import is_traced_wire
+from diastase.tracing.scratch import Scratch
 from diastase.tracing.wires import Position, WireMap
 
 LARGEST_DENSE = 10
@@ -82,9 +84,7 @@ def _overlapping(operators: Sequence[Any], scratch: Scratch) -> list[list[Any]]:
     groups: list[tuple[list[Any], list[Position]]] = []
     for operator in operators:
         own = measured_wires(operator, scratch.wires)
-        near = [
-            group for group in groups if len(distinct([*group[1], *own])) < len(group[1]) + len(own)
-        ]
+        near = [group for group in groups if _share(group[1], own)]
         if not near:
             groups.append(([operator], list(own)))
             continue

@@ -1,8 +1,7 @@
 """Factors of an observable's terms, and how each acts on a copy of the register.
 
 An observable is a sum of `Term`s, products of factors. `Pauli` letters alone become words of one
-engine call; a term with any other factor is applied to a copy, the last factor first. `dense`
-gives the matrix of a sum of terms on a few wires, where only a matrix will do.
+engine call; a term with any other factor is applied to a copy, the last factor first.
 
 The trap: wires of different factors may be equal, known or computed; factors are applied one
 after the other, so that is a product of matrices.
@@ -20,40 +19,16 @@ from jax.core import Tracer
 from pennylane import ops
 
 from diastase.primitives import vectors
-from diastase.primitives.quantum import gate_p, release_p, unitary_p
+from diastase.primitives.quantum import gate_p, unitary_p
 from diastase.tracing.gates import complex_array, record
-from diastase.tracing.wires import Position, WireMap, split_positions
+from diastase.tracing.scratch import Scratch
+from diastase.tracing.wires import Position, WireMap
 
 PAULI_MATRICES = {
     "X": np.array([[0, 1], [1, 0]], dtype=complex),
     "Y": np.array([[0, -1j], [1j, 0]]),
     "Z": np.diag([1, -1]).astype(complex),
 }
-
-
-class Scratch:
-    """A register of our own, to which operators are applied; gates can be recorded into it."""
-
-    controls = ()
-
-    def __init__(self, wires: WireMap, source: Any, blank: bool = False):
-        self.wires = wires
-        self.register = vectors.copy_register_p.bind(source, blank=blank)
-
-    def advance(self, primitive: Any, *operands: Any, **params: Any) -> None:
-        """Apply a primitive `register, *operands -> register`."""
-        self.register = primitive.bind(self.register, *operands, **params)
-
-    def advance_on(
-        self, wires: Sequence[Position], primitive: Any, *operands: Any, **params: Any
-    ) -> None:
-        """Apply a primitive that takes wires."""
-        known, traced = split_positions(wires)
-        self.advance(primitive, *operands, *traced, wires=known, **params)
-
-    def release(self) -> None:
-        """The end of the register."""
-        release_p.bind(self.register)
 
 
 @dataclass(frozen=True)
@@ -286,30 +261,6 @@ def is_complex(number: Any) -> bool:
     return complex(number).imag != 0
 
 
-def dense(terms: Sequence[Term], wires: Sequence[Position]) -> Any:
-    """The matrix of a sum of terms on these wires, which are all of theirs."""
-    size = 2 ** len(wires)
-    total = np.zeros((size, size), complex)
-    for term in terms:
-        product = np.eye(size, dtype=complex)
-        for factor in reversed(term.factors):
-            inner = dense(factor.terms, factor.wires) if isinstance(factor, Sum) else factor.matrix
-            product = _multiplied(inner, [_index(wire, wires) for wire in factor.wires], product)
-        total = total + term.scale * product
-    return total
-
-
-def _multiplied(matrix: Any, targets: Sequence[int], product: Any) -> Any:
-    """A matrix on some wires times a matrix on all."""
-    number, count = int(product.shape[0]).bit_length() - 1, len(targets)
-    library = jnp if is_traced(matrix) or is_traced(product) else np
-    tensor = library.reshape(product, (2,) * number + (-1,))
-    inner = library.reshape(matrix, (2,) * (2 * count))
-    result = library.tensordot(inner, tensor, (tuple(range(count, 2 * count)), tuple(targets)))
-    result = library.moveaxis(result, tuple(range(count)), tuple(targets))
-    return library.reshape(result, product.shape)
-
-
 def distinct(wires: Sequence[Position]) -> tuple[Position, ...]:
     """Wires without those that are known to be another one."""
     found: list[Position] = []
@@ -324,7 +275,3 @@ def is_same_wire(left: Position, right: Position) -> bool:
     if isinstance(left, int) and isinstance(right, int):
         return left == right
     return left is right
-
-
-def _index(wire: Position, wires: Sequence[Position]) -> int:
-    return next(index for index, other in enumerate(wires) if is_same_wire(wire, other))

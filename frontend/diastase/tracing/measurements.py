@@ -9,10 +9,10 @@ from pennylane import measurements
 from diastase.primitives import measurement as primitives
 from diastase.tracing.eigenbases import measured_wires, rotate_to_eigenbasis
 from diastase.tracing.expectations import expectation, variance
-from diastase.tracing.factors import Scratch
 from diastase.tracing.quantum_errors import UnsupportedMeasurementError
 from diastase.tracing.quantum_scope import CircuitScope
 from diastase.tracing.reduced_states import density_matrix, entropy, purity
+from diastase.tracing.scratch import Scratch
 from diastase.tracing.wires import Position, split_positions
 
 

@@ -22,6 +22,7 @@ import pennylane as qml
 import scipy.linalg
 from pennylane import ops
 
+from diastase.tracing.dense_operators import dense
 from diastase.tracing.factors import (
     Factor,
     Gate,
@@ -32,7 +33,6 @@ from diastase.tracing.factors import (
     Sum,
     Term,
     are_hermitian,
-    dense,
     distinct,
     is_complex,
     is_traced,

@@ -61,7 +61,12 @@ class PauliSum:
 
 
 def _letters(term: Term) -> Letters:
-    return tuple((factor.letter, factor.wire) for factor in word_of(term).factors)  # pyright: ignore
+    return tuple((factor.letter, factor.wire) for factor in _pauli_factors(word_of(term)))
+
+
+def _pauli_factors(term: Term) -> list[Pauli]:
+    """The factors of a word."""
+    return [factor for factor in term.factors if isinstance(factor, Pauli)]
 
 
 def word_of(term: Term) -> Term:
@@ -71,7 +76,7 @@ def word_of(term: Term) -> Term:
     """
     phase = term.phase
     letters: list[Any] = []
-    for factor in term.factors:
+    for factor in _pauli_factors(term):
         place = _place_to_merge(letters, factor)
         if place is None:
             letters.append(factor)
@@ -210,36 +215,13 @@ def _is_one_word(term: Term) -> bool:
 
 
 def _key(term: Term) -> _Key:
-    letters = [(_wire_key(factor.wires[0]), factor.letter) for factor in term.factors]
-    known = all(isinstance(factor.wires[0], int) for factor in term.factors)
+    letters = [(_wire_key(factor.wire), factor.letter) for factor in _pauli_factors(term)]
+    known = all(isinstance(wire, int) for wire in term.wires)
     return tuple(sorted(letters)) if known else tuple(letters)
 
 
 def _wire_key(wire: Position) -> tuple[bool, int]:
     return (False, wire) if isinstance(wire, int) else (True, id(wire))
-
-
-def _real_sum(terms: Sequence[Term], observable: str) -> Any:
-    """The coefficient of a word, which must be real.
-
-    Of traced numbers nobody knows whether imaginary parts cancel, as they do in (aX + bY)^2, so
-    they are dropped if they may; PennyLane drops them anyway.
-    """
-    traced = [term for term in terms if is_traced(term.coefficient)]
-    if any(is_complex(term.coefficient) for term in traced):
-        raise _not_hermitian(observable)
-    known = sum(complex(term.scale) for term in terms if not is_traced(term.coefficient))
-    turned = [term for term in traced if complex(term.phase).imag != 0]
-    if not turned and abs(known.imag) > ROUNDING * abs(known):
-        raise _not_hermitian(observable)
-    if len(turned) == 1 and known.imag == 0:
-        raise _not_hermitian(observable)
-    total: Any = known.real
-    for term in traced:
-        sign = complex(term.phase).real
-        if sign != 0:
-            total = total + (term.coefficient if sign == 1 else sign * term.coefficient)
-    return total
 
 
 def _vector(coefficients: Sequence[Any]) -> Any:

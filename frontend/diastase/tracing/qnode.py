@@ -95,5 +95,5 @@ def take_over_qnodes() -> None:
     refuse_unrecorded(is_tracing)
     refuse_outcomes_as_numbers(is_tracing, refuse_number)
     label_traced_wires(is_tracing)
-    take_traced_numbers()
+    take_traced_numbers(is_tracing)
     take_traced_numbers_of_wires(is_tracing)

@@ -21,24 +21,27 @@ from pennylane import ops
 from diastase.tracing.regions import current_scope
 
 Method = Callable[[Any, Any], Any]
+IsTracing = Callable[[], bool]
 
 
-def take_traced_numbers() -> None:
+def take_traced_numbers(is_tracing: IsTracing) -> None:
     """Set the hooks; called once."""
     combination: Any = ops.LinearCombination
-    _replace(combination, ("__mul__", "__rmul__"), _scaled_combination)
-    _replace(combination, ("__add__", "__radd__"), _sum)
-    _replace(combination, ("__matmul__",), _product)
-    _replace(qml.SparseHamiltonian, ("__mul__", "__rmul__"), _scaled)
-    _replace(qml.operation.Operator, ("__add__", "__radd__"), _shifted)
-    _take_mixed_coefficients(combination)
-    _take_nested_lists(qml.Hermitian)
+    _replace(combination, ("__mul__", "__rmul__"), _scaled_combination, is_tracing)
+    _replace(combination, ("__add__", "__radd__"), _sum, is_tracing)
+    _replace(combination, ("__matmul__",), _product, is_tracing)
+    _replace(qml.SparseHamiltonian, ("__mul__", "__rmul__"), _scaled, is_tracing)
+    _replace(qml.operation.Operator, ("__add__", "__radd__"), _shifted, is_tracing)
+    _take_mixed_coefficients(combination, is_tracing)
+    _take_nested_lists(qml.Hermitian, is_tracing)
 
 
-def _replace(kind: Any, names: tuple[str, ...], rule: Method) -> None:
+def _replace(kind: Any, names: tuple[str, ...], rule: Method, is_tracing: IsTracing) -> None:
     original = getattr(kind, names[0])
 
     def method(self: Any, other: Any) -> Any:
+        if not is_tracing():
+            return original(self, other)
         result = rule(self, other)
         if result is NotImplemented:
             result = original(self, other)
@@ -53,12 +56,12 @@ def _replace(kind: Any, names: tuple[str, ...], rule: Method) -> None:
         setattr(kind, name, method)
 
 
-def _take_mixed_coefficients(combination: Any) -> None:
+def _take_mixed_coefficients(combination: Any, is_tracing: IsTracing) -> None:
     original = combination.__init__
 
     @wraps(original)
     def initialise(self: Any, coeffs: Any, *args: Any, **kwargs: Any) -> None:
-        is_list = isinstance(coeffs, list | tuple)
+        is_list = is_tracing() and isinstance(coeffs, list | tuple)
         if is_list and any(isinstance(coefficient, Tracer) for coefficient in coeffs):
             coeffs = jnp.stack([jnp.asarray(coefficient) for coefficient in coeffs])
         original(self, coeffs, *args, **kwargs)
@@ -66,18 +69,26 @@ def _take_mixed_coefficients(combination: Any) -> None:
     combination.__init__ = initialise
 
 
-def _take_nested_lists(kind: Any) -> None:
+def _take_nested_lists(kind: Any, is_tracing: IsTracing) -> None:
     """`Hermitian([[x, 1.0], [1.0, 0.0]], wires)`."""
     original = kind.__init__
 
     @wraps(original)
-    def initialise(self: Any, A: Any, *args: Any, **kwargs: Any) -> None:
-        is_list = isinstance(A, list | tuple)
-        if is_list and any(isinstance(entry, Tracer) for entry in jax.tree.leaves(A)):
-            A = jnp.array(A)
-        original(self, A, *args, **kwargs)
+    def initialise(self: Any, *args: Any, **kwargs: Any) -> None:
+        if not is_tracing():
+            return original(self, *args, **kwargs)
+        given = [_as_array(argument) for argument in args]
+        return original(self, *given, **{name: _as_array(value) for name, value in kwargs.items()})
 
     kind.__init__ = initialise
+
+
+def _as_array(value: Any) -> Any:
+    """A nested list with traced numbers as an array; anything else as it is."""
+    if not isinstance(value, list | tuple) or not any(isinstance(row, list) for row in value):
+        return value
+    traced = any(isinstance(entry, Tracer) for entry in jax.tree.leaves(value))
+    return jnp.array(value) if traced else value
 
 
 def _scaled_combination(hamiltonian: Any, number: Any) -> Any:

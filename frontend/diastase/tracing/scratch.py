@@ -1,0 +1,49 @@
+"""A copy of the circuit's register, to which the operators of an observable are applied."""
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from diastase.primitives import vectors
+from diastase.primitives.quantum import release_p
+from diastase.tracing.gates import Controls
+from diastase.tracing.quantum_errors import UnsupportedObservableError
+from diastase.tracing.regions import current_scope
+from diastase.tracing.wires import Position, WireMap, split_positions
+
+
+class Scratch:
+    """A register of our own, to which operators are applied; gates can be recorded into it."""
+
+    is_outermost = True
+    is_untouched = False
+
+    def __init__(self, wires: WireMap, source: Any, blank: bool = False):
+        self.wires = wires
+        self.register = vectors.copy_register_p.bind(source, blank=blank)
+
+    def advance(self, primitive: Any, *operands: Any, **params: Any) -> None:
+        """Apply a primitive `register, *operands -> register`."""
+        self.register = primitive.bind(self.register, *operands, **params)
+
+    def advance_on(
+        self, wires: Sequence[Position], primitive: Any, *operands: Any, **params: Any
+    ) -> None:
+        """Apply a primitive that takes wires."""
+        known, traced = split_positions(wires)
+        self.advance(primitive, *operands, *traced, wires=known, **params)
+
+    def release(self) -> None:
+        """The end of the register."""
+        release_p.bind(self.register)
+
+    def run_decomposition(
+        self, function: Callable[[], Sequence[Any]], controls: Controls
+    ) -> Sequence[Any]:
+        """The gates that a user's function gives; loops in it would act on the circuit itself."""
+        scope = current_scope()
+        before = None if scope is None else scope.register
+        gates = function()
+        if scope is not None and scope.register is not before:
+            reason = "has control flow in its decomposition, which observables cannot have"
+            raise UnsupportedObservableError(observable="an operator", reason=reason)
+        return gates
