@@ -8,8 +8,8 @@ import jax.numpy as jnp
 
 from diastase.errors import UnknownSizesDifferError
 from diastase.tracing.dimensions import DimensionTable, is_size_like
-from diastase.tracing.hooks.circuits import refuse_operators
 from diastase.tracing.hooks.overlay import Original, Overlay
+from diastase.tracing.hooks.trials import refuse_operators
 from diastase_mlir.jax_internals import HookPoint, is_symbolic
 
 
