@@ -141,6 +141,21 @@ def test_operators_inside_operators(same_uncompiled):
     same_uncompiled(circuit, 0.7, 2)
 
 
+def test_operators_that_pennylane_cannot_make_of_their_parts(same_uncompiled):
+    def block(weights, wires):
+        qml.RY(weights[0], wires[0])
+        qml.CRX(weights[1], wires)
+
+    @qml.qnode(mixed)
+    def circuit(x, wire):
+        qml.IQP(x * jnp.arange(1.0, 4.0), num_wires=3, pattern=[[[0]], [[1]], [[0, 2]]])
+        qml.MPS([0, wire, 2], 2, block, 2, x * jnp.ones((2, 2)))
+        qml.TTN([0, wire], 2, block, 2, x * jnp.ones((1, 2)))
+        return qml.probs(wires=[0, 1, 2])
+
+    same_uncompiled(circuit, 0.7, 1)
+
+
 def test_operator_taken_back(same_uncompiled):
     @qml.qnode(mixed)
     def circuit(x):

@@ -59,13 +59,20 @@ def unflatten_object(like: Any, leaves: Sequence[Any], metadata: Any) -> Any:
     """An operator or measurement like another one, of such parts.
 
     The class of a user's operator is not called: what it makes of its arguments is in the parts.
+    Nor are the few classes of PennyLane's that take other arguments than their parts, or (`TTN`,
+    `MERA`) forget some of them.
     """
-    kind = type(like)
+    kind: Any = type(like)
     if kind is Conditional:
         return Conditional(metadata, *leaves)
     inherits = getattr(kind, "_flatten", None) is qml.operation.Operator._flatten  # pyright: ignore[reportPrivateUsage]
-    if not inherits or kind.__module__.startswith("pennylane"):
-        return kind._unflatten(leaves, metadata)  # pyright: ignore[reportPrivateUsage]
+    forgets = issubclass(kind, qml.TTN | qml.MERA)
+    if not inherits or (kind.__module__.startswith("pennylane.") and not forgets):
+        try:
+            return kind._unflatten(leaves, metadata)
+        except (TypeError, IndexError):
+            if not inherits:
+                raise
     made = copy.copy(like)
     made.data, (made._wires, hyperparameters) = tuple(leaves), metadata
     made._hyperparameters = dict(hyperparameters)
