@@ -10,7 +10,7 @@ import pytest
 
 from diastase import cond, for_loop, measure, qjit
 from diastase.api.stages import Lowered
-from diastase.tracing.quantum_errors import UnknownWiresError, WireTypeError
+from diastase.tracing.quantum_errors import WireTypeError
 from diastase_mlir.kernels.state_vector import records
 from diastase_mlir.lowering import quantum
 from diastase_runtime.errors import (
@@ -253,13 +253,23 @@ def test_refused(device, process, error, message):
         qjit(program)(2)
 
 
-def test_samples_of_all_wires_need_a_known_number():
+def test_samples_of_all_wires():
     def program(n):
-        device = qml.device("default.qubit", wires=n)
-        return qml.set_shots(qml.QNode(lambda: qml.sample(), device), 5)()
+        @qml.set_shots(200)
+        @qml.qnode(qml.device("default.qubit", wires=n))
+        def circuit():
+            qml.X(0)
+            qml.Hadamard(n - 1)
+            return qml.sample()
 
-    with pytest.raises(UnknownWiresError, match="number of wires is traced"):
-        qjit(program)(2)
+        return circuit()
+
+    sizes = [2, 3, 6]
+    for n, found in zip(sizes, compiled_once(program, [(n,) for n in sizes]), strict=True):
+        assert found.shape == (200, n)
+        assert set(np.asarray(found[:, 0])) == {1}
+        assert not np.any(found[:, 1 : n - 1])
+        assert 40 < found[:, n - 1].sum() < 160  # beyond 8 standard deviations
 
 
 def test_the_largest_number_is_the_engines():
