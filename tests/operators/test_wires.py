@@ -258,6 +258,26 @@ def test_traced_wires_are_checked_when_the_program_runs(apply, valid, wire, erro
         circuit(wire)
 
 
+def test_wires_computed_alike_are_one():
+    @qml.qnode(qml.device("default.qubit", wires=3))
+    def circuit(w):
+        _prepare([0, 1, 2])
+        qml.exp(qml.X(w + 1) + qml.Z(w + 1), 0.3j)
+        qml.prod(qml.RX(0.3, w + 1), qml.CNOT([w, w + 1]))
+        return qml.state()
+
+    np.testing.assert_allclose(qjit(circuit)(1), circuit(1), atol=1e-12)
+
+    @qjit
+    @qml.qnode(qml.device("default.qubit", wires=3))
+    def overlapping(w):
+        qml.CNOT([w + 1, w + 1])
+        return qml.state()
+
+    with pytest.raises(Exception, match=r"unique|different"):
+        overlapping(1)
+
+
 def test_a_traced_wire_is_a_number():
     @qjit
     @qml.qnode(qml.device("default.qubit", wires=["a", "b"]))

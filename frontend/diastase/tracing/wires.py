@@ -173,9 +173,9 @@ class WireMap:
         if self.labels is not None and not self._numbered:
             reason = f"a traced wire needs a device with the wires 0, 1, 2, …, not {self.labels}"
             raise WireTypeError(operation=construct, reason=reason)
-        return as_dtype(self._first(label), jnp.int64)
+        return as_dtype(self.first(label), jnp.int64)
 
-    def _first(self, label: Any) -> jax.Array:
+    def first(self, label: Any) -> jax.Array:
         """One tracer for wires computed alike: `w[0]`, written twice, is two tracers."""
         if not is_recorded(label) or not is_recorded_variable(label):
             return label

@@ -5,8 +5,8 @@ up where a wire stands. A tracer can do none of this. So while a program is bein
 tracer that PennyLane takes for a wire is wrapped into a `TracedWire`, a label with an identity:
 that of its tracer. `WireMap.positions` unwraps it again.
 
-The trap: two labels may stand for one wire. PennyLane takes them for different ones; the engine
-finds out when the program runs, and reports an overlap.
+The trap: two labels may stand for one wire, where it is computed in different ways. PennyLane takes
+them for different ones; the engine finds out when the program runs, and reports an overlap.
 """
 
 from collections.abc import Callable, Iterable
@@ -15,6 +15,8 @@ from typing import Any
 import pennylane as qml
 from jax.core import Tracer
 from pennylane import wires
+
+from diastase.tracing.regions import current_scope
 
 
 class TracedWire:
@@ -83,13 +85,20 @@ def is_traced_wire(label: Any) -> bool:
 def with_labels(wires: Any) -> Any:
     """What PennyLane was given for wires, with labels instead of tracers."""
     if isinstance(wires, Tracer):
-        return TracedWire(wires) if wires.ndim == 0 else [TracedWire(wire) for wire in wires]
+        return _label(wires) if wires.ndim == 0 else [_label(wire) for wire in wires]
     if not isinstance(wires, Iterable) or isinstance(wires, str):
         return wires
     labels = list(wires)
     if not any(isinstance(label, Tracer) for label in labels):
         return wires if isinstance(wires, list | tuple) else labels
-    return [TracedWire(label) if isinstance(label, Tracer) else label for label in labels]
+    return [_label(label) if isinstance(label, Tracer) else label for label in labels]
+
+
+def _label(tracer: Any) -> TracedWire:
+    """One label for wires that the circuit computes alike: `w + 1`, written twice."""
+    circuit: Any = current_scope()
+    known = getattr(circuit, "wires", None)
+    return TracedWire(tracer if known is None else known.first(tracer))
 
 
 def label_traced_wires(is_tracing: Callable[[], bool]) -> None:
