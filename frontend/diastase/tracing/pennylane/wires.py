@@ -33,7 +33,9 @@ class TracedWire:
         return self.tracer.aval
 
     def __eq__(self, other: object) -> bool:
-        return (other.tracer if isinstance(other, TracedWire) else other) is self.tracer
+        if isinstance(other, Tracer):  # a wire as the user wrote it
+            other = _label(other)
+        return isinstance(other, TracedWire) and other.tracer is self.tracer
 
     def __hash__(self) -> int:
         return id(self.tracer)
