@@ -9,7 +9,7 @@ from jax import lax
 
 from diastase import adjoint, ctrl, for_loop, measure, qjit
 from diastase.tracing.control_flow_errors import CarryTypeError, LoopConditionError
-from diastase.tracing.quantum_errors import MeasurementInsideError
+from diastase.tracing.quantum_errors import ForeignRegionError, MeasurementInsideError
 from diastase_runtime.errors import DiastaseError, WireOutOfRangeError
 
 VALUES = np.array([0.1, 0.2, 0.4])
@@ -249,6 +249,16 @@ def test_measurements_inside():
         assert probabilities[int("".join(map(str, bits)), 2)] == pytest.approx(1)
 
 
+def test_functions_that_apply_nothing():
+    """`adjoint` and `ctrl` of them, in a loop that JAX traces itself as there are no gates."""
+
+    def function(x, n, values):
+        y = lax.fori_loop(0, n, lambda i, y: adjoint(lambda z: z + 1)(y), x)
+        return lax.scan(lambda c, a: (ctrl(lambda: c + a, 0)(), None), y, values)[0]
+
+    check(function, lambda x, n, values: x + n + values.sum())
+
+
 def test_without_gates_it_is_jaxs():
     """A loop of JAX can be differentiated, one of ours cannot."""
 
@@ -276,6 +286,8 @@ def test_without_gates_it_is_jaxs():
         (lambda x: lax.fori_loop(0, 3, lambda i, y: (qml.X(7), y)[1], x), WireOutOfRangeError),
         (lambda x: lax.scan(lambda c, y: (qml.X(0), c)[1], x, jnp.ones(3)), TypeError),
         (lambda x: jax.vmap(lambda y: qml.RX(y, 0))(x), ValueError),
+        (lambda x: jax.grad(lambda y: adjoint(lambda: (qml.X(0), y)[1])())(x), ForeignRegionError),
+        (lambda x: jax.grad(lambda y: ctrl(lambda: (qml.X(0), y)[1], 1)())(x), ForeignRegionError),
         (lambda x: jax.vmap(lambda y, z: qml.RX(y, 0))(jnp.ones(2), jnp.ones(3)), ValueError),
         (lambda x: adjoint(lambda: jax.vmap(measure)(jnp.arange(2)))(), MeasurementInsideError),
         (lambda x: lax.cond(x > 0, lambda: qml.expval(qml.Z(0)), lambda: None), DiastaseError),
