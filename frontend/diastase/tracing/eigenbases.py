@@ -18,7 +18,8 @@ from pennylane import ops
 from diastase.primitives.quantum import unitary_p
 from diastase.tracing.dense_operators import dense
 from diastase.tracing.factors import Term, distinct, is_traced
-from diastase.tracing.gates import complex_array, record
+from diastase.tracing.gate_operands import complex_array
+from diastase.tracing.gates import record
 from diastase.tracing.observables import DATA_DEPENDENT, terms_of, unsupported
 from diastase.tracing.pennylane import is_traced_wire
 from diastase.tracing.scratch import Scratch

@@ -20,7 +20,8 @@ from pennylane import ops
 
 from diastase.primitives import vectors
 from diastase.primitives.quantum import gate_p, unitary_p
-from diastase.tracing.gates import complex_array, record
+from diastase.tracing.gate_operands import complex_array
+from diastase.tracing.gates import record
 from diastase.tracing.scratch import Scratch
 from diastase.tracing.wires import Position, WireMap
 

@@ -8,41 +8,28 @@ with the operator's name.
 phase under controls is a phase gate, so it can never be dropped.
 """
 
-from collections.abc import Callable, Sequence
-from typing import Any, Protocol
+from collections.abc import Callable
+from typing import Any
 
-import jax.numpy as jnp
-import numpy as np
 import pennylane as qml
-from jax.core import Tracer
 from pennylane import ops
 from pennylane.allocation import Allocate, Deallocate
 
-from diastase.primitives.quantum import (
-    check_wires_p,
-    diagonal_p,
-    gate_p,
-    global_phase_p,
-    prepare_p,
-    unitary_p,
-)
+from diastase.primitives.quantum import check_wires_p, gate_p, global_phase_p, prepare_p
 from diastase.tracing.broadcasting import element_of
-from diastase.tracing.decompositions import DATA_DEPENDENT, decomposition_of
-from diastase.tracing.pennylane import describe
-from diastase.tracing.quantum_errors import (
-    ParameterTypeError,
-    UnsupportedOperationError,
+from diastase.tracing.decompositions import decomposition_of
+from diastase.tracing.gate_operands import (
+    Controls,
+    Recorder,
+    complex_array,
+    real_scalar,
+    silently,
+    unsupported,
+    wires_of,
 )
+from diastase.tracing.matrix_gates import record_diagonal, record_matrix, record_unitary
 from diastase.tracing.state_preparation import amplitudes_of, check_state
-from diastase.tracing.wires import WireMap, as_dtype, split_positions
 from diastase_mlir import GATES
-
-Controls = tuple[tuple[Any, bool], ...]
-
-LARGEST_MATRIX = 8
-"""Wires up to which an operator with neither name nor decomposition is applied as a matrix."""
-
-_LOOKS_AT_TRACED_VALUES = "is built by PennyLane in a way that depends on a traced value"
 
 _OBSERVABLES = (qml.Hermitian, qml.Projector, qml.SparseHamiltonian, ops.Sum, ops.SProd)
 """Operators that PennyLane has a matrix for, but that are no gates."""
@@ -53,32 +40,6 @@ def is_no_gate(operator: Any) -> bool:
     if isinstance(operator, ops.Prod):
         return any(is_no_gate(factor) for factor in operator.operands)
     return isinstance(operator, _OBSERVABLES)
-
-
-class Recorder(Protocol):
-    """Where gate equations go."""
-
-    wires: WireMap
-
-    @property
-    def is_outermost(self) -> bool:
-        """Whether this is the QNode's body itself, not a loop or branch in it."""
-        ...
-
-    @property
-    def is_untouched(self) -> bool:
-        """Whether the register is known to be |0...0>."""
-        ...
-
-    def advance(self, primitive: Any, *operands: Any, **params: Any) -> None:
-        """Apply a primitive `register, *operands -> register` to the current register."""
-        ...
-
-    def run_decomposition(
-        self, function: Callable[[], Sequence[Any]], controls: Controls
-    ) -> Sequence[Any]:
-        """The factors that a user's function gives, but those that it has recorded itself."""
-        ...
 
 
 def record(operator: Any, recorder: Recorder, controls: Controls = ()) -> None:
@@ -111,19 +72,19 @@ def _is_pennylanes(operator: Any) -> bool:
 
 def _refuse_other_than_gates(operator: Any) -> None:
     if isinstance(operator, _OBSERVABLES):
-        raise _unsupported(operator, "is an observable, not a gate")
+        raise unsupported(operator, "is an observable, not a gate")
     if isinstance(operator, qml.operation.Channel):
-        raise _unsupported(operator, "is noise, which a state vector cannot hold")
+        raise unsupported(operator, "is noise, which a state vector cannot hold")
     if isinstance(operator, ops.MidMeasure):
-        raise _unsupported(operator, "of PennyLane: use diastase.measure in compiled programs")
+        raise unsupported(operator, "of PennyLane: use diastase.measure in compiled programs")
     if isinstance(operator, ops.Conditional):
-        raise _unsupported(operator, "of PennyLane: use diastase.cond in compiled programs")
+        raise unsupported(operator, "of PennyLane: use diastase.cond in compiled programs")
 
 
 def _record_named(operator: Any, recorder: Recorder, controls: Controls) -> None:
     """A row of the gate table."""
-    parameters = [_real_scalar(parameter, operator) for parameter in operator.data]
-    targets, control_values = _wires(operator, operator.wires, recorder, controls)
+    parameters = [real_scalar(parameter, operator) for parameter in operator.data]
+    targets, control_values = wires_of(operator, operator.wires, recorder, controls)
     recorder.advance(
         gate_p, *parameters, *targets[1], name=operator.name, num_parameters=len(parameters),
         wires=targets[0], control_values=control_values,
@@ -147,34 +108,16 @@ def _record_adjoint(operator: Any, recorder: Recorder, controls: Controls) -> No
         return recorder.wires.pool.deallocate(base.wires)
     if isinstance(base, ops.Controlled):
         own = zip(base.control_wires, map(bool, base.control_values), strict=True)
-        inner = _silently(operator, lambda: ops.Adjoint(base.base))
+        inner = silently(operator, lambda: ops.Adjoint(base.base))
         return record(inner, recorder, (*controls, *own))
     if base.has_adjoint:
-        return record(_silently(operator, base.adjoint), recorder, controls)
+        return record(silently(operator, base.adjoint), recorder, controls)
     decomposition = decomposition_of(base)
     if decomposition.factors is None:
-        return _record_matrix(operator, recorder, controls, decomposition.failure)
+        return record_matrix(operator, recorder, controls, decomposition.failure)
     for factor in reversed(decomposition.factors):
-        record(_silently(operator, lambda factor=factor: ops.Adjoint(factor)), recorder, controls)
+        record(silently(operator, lambda factor=factor: ops.Adjoint(factor)), recorder, controls)
     return None
-
-
-def _record_diagonal(operator: Any, recorder: Recorder, controls: Controls) -> None:
-    """A gate given by its diagonal, which may be traced."""
-    elements, size = operator.data[0], 2 ** len(operator.wires)
-    if tuple(np.shape(elements)) != (size,):
-        reason = f"a diagonal of shape {tuple(np.shape(elements))} on {len(operator.wires)} wires"
-        raise ParameterTypeError(operation=describe(operator), reason=reason)
-    targets, control_values = _wires(operator, operator.wires, recorder, controls)
-    recorder.advance(
-        diagonal_p, complex_array(elements), *targets[1], wires=targets[0],
-        control_values=control_values,
-    )  # fmt: skip
-
-
-def _record_unitary(operator: Any, recorder: Recorder, controls: Controls) -> None:
-    """A gate given by its matrix, which may be traced."""
-    _record_matrix_gate(operator, operator.data[0], recorder, controls)
 
 
 def _record_preparation(operator: Any, recorder: Recorder, controls: Controls) -> None:
@@ -183,7 +126,7 @@ def _record_preparation(operator: Any, recorder: Recorder, controls: Controls) -
     check_state(operator, first)
     if not first or isinstance(operator, qml.BasisState):
         return _record_decomposition(operator, recorder, controls)
-    targets, _ = _wires(operator, operator.wires, recorder, ())
+    targets, _ = wires_of(operator, operator.wires, recorder, ())
     vector = amplitudes_of(operator)
     return recorder.advance(prepare_p, complex_array(vector), *targets[1], wires=targets[0])
 
@@ -201,14 +144,14 @@ def _record_deallocation(operator: Any, recorder: Recorder, controls: Controls) 
 def _record_global_phase(operator: Any, recorder: Recorder, controls: Controls) -> None:
     """exp(-i phi); under controls, a phase gate on the last one of them."""
     _record_nothing(operator, recorder, controls)
-    phi = _real_scalar(operator.data[0], operator)
+    phi = real_scalar(operator.data[0], operator)
     if not controls:
         return recorder.advance(global_phase_p, phi)
     *others, (wire, value) = controls
-    flip = () if value else (_silently(operator, lambda: qml.PauliX(wire)),)
+    flip = () if value else (silently(operator, lambda: qml.PauliX(wire)),)
     for gate in flip:
         record(gate, recorder)
-    phase = _silently(operator, lambda: qml.PhaseShift(-phi, wire))
+    phase = silently(operator, lambda: qml.PhaseShift(-phi, wire))
     record(phase, recorder, tuple(others))
     for gate in flip:
         record(gate, recorder)
@@ -217,7 +160,7 @@ def _record_global_phase(operator: Any, recorder: Recorder, controls: Controls) 
 
 def _record_nothing(operator: Any, recorder: Recorder, controls: Controls) -> None:
     """Check the wires only, traced ones when the program runs."""
-    (known, traced), _ = _wires(operator, operator.wires, recorder, controls)
+    (known, traced), _ = wires_of(operator, operator.wires, recorder, controls)
     if traced:
         recorder.advance(check_wires_p, *traced, wires=known, construct=operator.name)
 
@@ -241,85 +184,10 @@ def _record_decomposition(operator: Any, recorder: Recorder, controls: Controls)
         operator, lambda function: recorder.run_decomposition(function, controls)
     )
     if decomposition.factors is None:
-        return _record_matrix(operator, recorder, controls, decomposition.failure)
+        return record_matrix(operator, recorder, controls, decomposition.failure)
     for factor in decomposition.factors:
         record(factor, recorder, controls)
     return None
-
-
-def _record_matrix(
-    operator: Any, recorder: Recorder, controls: Controls, failure: Exception | None = None
-) -> None:
-    """The matrix of a small operator; `failure` is why it has no decomposition."""
-    if not operator.has_matrix and failure is not None:
-        raise _unsupported(operator, _LOOKS_AT_TRACED_VALUES) from failure
-    if not operator.has_matrix:
-        raise _unsupported(operator, "has neither a decomposition nor a matrix")
-    if len(operator.wires) > LARGEST_MATRIX:
-        raise _unsupported(operator, f"has no decomposition, and {len(operator.wires)} wires")
-    matrix = _silently(operator, lambda: operator.matrix(wire_order=operator.wires))
-    _record_matrix_gate(operator, matrix, recorder, controls)
-
-
-def _record_matrix_gate(operator: Any, matrix: Any, recorder: Recorder, controls: Controls) -> None:
-    size = 2 ** len(operator.wires)
-    shape = tuple(np.shape(matrix))
-    if shape != (size, size):
-        reason = f"a matrix of shape {shape} on {len(operator.wires)} wires"
-        raise ParameterTypeError(operation=describe(operator), reason=reason)
-    targets, control_values = _wires(operator, operator.wires, recorder, controls)
-    recorder.advance(
-        unitary_p, complex_array(matrix), *targets[1], wires=targets[0],
-        control_values=control_values,
-    )  # fmt: skip
-
-
-def _wires(
-    operator: Any, targets: Sequence[Any], recorder: Recorder, controls: Controls
-) -> tuple[tuple[tuple[int | None, ...], list[Any]], tuple[bool, ...]]:
-    """Positions of targets, then controls, as primitives take them; and the control values."""
-    labels = [*targets, *(wire for wire, _ in controls)]
-    positions = recorder.wires.positions(labels, operator.name)
-    return split_positions(positions), tuple(value for _, value in controls)
-
-
-def _real_scalar(parameter: Any, operator: Any) -> Any:
-    """A parameter as f64: a number known now, or a traced scalar."""
-    if isinstance(parameter, list | tuple):
-        parameter = jnp.asarray(parameter)
-    if np.ndim(parameter) != 0:
-        reason = f"a parameter has the shape {tuple(np.shape(parameter))}, not ()"
-        raise ParameterTypeError(operation=describe(operator), reason=reason)
-    dtype = getattr(parameter, "dtype", None) or np.min_scalar_type(parameter)
-    if jnp.issubdtype(dtype, jnp.complexfloating):
-        raise ParameterTypeError(operation=describe(operator), reason="a parameter is complex")
-    is_number = jnp.issubdtype(dtype, jnp.number) or jnp.issubdtype(dtype, jnp.bool_)
-    if not (is_number or isinstance(parameter, int)):  # an int may have more than 64 bits
-        reason = f"a parameter is no number: {parameter!r}"
-        raise ParameterTypeError(operation=describe(operator), reason=reason)
-    if isinstance(parameter, Tracer):
-        return as_dtype(parameter, jnp.float64)
-    return np.float64(parameter)
-
-
-def complex_array(matrix: Any) -> Any:
-    """A matrix as complex128: an array known now, or a traced one."""
-    if isinstance(matrix, Tracer):
-        return as_dtype(matrix, jnp.complex128)
-    return np.asarray(matrix, dtype=np.complex128)
-
-
-def _silently(operator: Any, function: Callable[[], Any]) -> Any:
-    """Call PennyLane without recording what it makes; it may look at traced values: refused."""
-    with qml.QueuingManager.stop_recording():
-        try:
-            return function()
-        except DATA_DEPENDENT as error:
-            raise _unsupported(operator, _LOOKS_AT_TRACED_VALUES) from error
-
-
-def _unsupported(operator: Any, reason: str) -> UnsupportedOperationError:
-    return UnsupportedOperationError(operation=describe(operator), reason=reason)
 
 
 _RULES: tuple[tuple[Any, Callable[[Any, Recorder, Controls], None]], ...] = (
@@ -330,8 +198,8 @@ _RULES: tuple[tuple[Any, Callable[[Any, Recorder, Controls], None]], ...] = (
     (ops.Adjoint, _record_adjoint),
     (ops.ControlledQubitUnitary, _record_controlled),
     (ops.Controlled, _record_controlled),
-    (qml.QubitUnitary, _record_unitary),
-    (qml.DiagonalQubitUnitary, _record_diagonal),
-    (qml.SpecialUnitary, _record_matrix),  # its decomposition looks at the values of its angles
+    (qml.QubitUnitary, record_unitary),
+    (qml.DiagonalQubitUnitary, record_diagonal),
+    (qml.SpecialUnitary, record_matrix),  # its decomposition looks at the values of its angles
 )
 """By class, for what is not in the gate table under its own name; the first that fits."""

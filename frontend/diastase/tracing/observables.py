@@ -37,7 +37,7 @@ from diastase.tracing.factors import (
     is_complex,
     is_traced,
 )
-from diastase.tracing.gates import complex_array
+from diastase.tracing.gate_operands import complex_array
 from diastase.tracing.pauli_words import PauliSum, collected, in_letters, word_of
 from diastase.tracing.pennylane import describe
 from diastase.tracing.quantum_errors import UnsupportedObservableError

@@ -5,7 +5,7 @@ from typing import Any
 
 from diastase.primitives import vectors
 from diastase.primitives.quantum import release_p
-from diastase.tracing.gates import Controls
+from diastase.tracing.gate_operands import Controls
 from diastase.tracing.quantum_errors import UnsupportedObservableError
 from diastase.tracing.regions import current_scope
 from diastase.tracing.wires import Position, WireMap, split_positions

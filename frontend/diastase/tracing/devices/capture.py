@@ -31,7 +31,7 @@ from diastase.tracing.devices.lists import end_list, list_of, start_list
 from diastase.tracing.devices.opaque import opaque
 from diastase.tracing.devices.outcomes import refuse_outcomes
 from diastase.tracing.devices.results import Promise, as_promised, promised
-from diastase.tracing.gates import Controls
+from diastase.tracing.gate_operands import Controls
 from diastase.tracing.pennylane import (
     describe,
     is_quantum_object,

@@ -21,7 +21,8 @@ from jax.core import Tracer
 from pennylane import ops
 
 from diastase.primitives.quantum import unitary_p
-from diastase.tracing.gates import complex_array, record
+from diastase.tracing.gate_operands import complex_array
+from diastase.tracing.gates import record
 from diastase.tracing.observables import PauliSum, measured_form
 from diastase.tracing.pennylane import describe
 from diastase.tracing.quantum_errors import UnsupportedObservableError
