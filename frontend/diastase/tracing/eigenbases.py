@@ -20,7 +20,8 @@ from diastase.tracing.dense_operators import dense
 from diastase.tracing.factors import Term, distinct, is_traced
 from diastase.tracing.gate_operands import complex_array
 from diastase.tracing.gates import record
-from diastase.tracing.observables import DATA_DEPENDENT, terms_of, unsupported
+from diastase.tracing.observable_refusals import DATA_DEPENDENT, unsupported
+from diastase.tracing.observables import terms_of
 from diastase.tracing.pennylane import is_traced_wire
 from diastase.tracing.scratch import Scratch
 from diastase.tracing.wires import Position, WireMap

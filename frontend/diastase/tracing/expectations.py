@@ -9,7 +9,7 @@ import jax.numpy as jnp
 from diastase.primitives import measurement, vectors
 from diastase.primitives.measurement import PauliWord
 from diastase.tracing.factors import Matrix, applied_sum
-from diastase.tracing.observables import Mixed, measured_form
+from diastase.tracing.measured_forms import Mixed, measured_form
 from diastase.tracing.pauli_words import PauliSum
 from diastase.tracing.scratch import Scratch
 from diastase.tracing.wires import WireMap, split_positions

@@ -22,7 +22,6 @@ from diastase.tracing.wires import WireMap, as_dtype, split_positions
 
 Controls = tuple[tuple[Any, bool], ...]
 
-
 LOOKS_AT_TRACED_VALUES = "is built by PennyLane in a way that depends on a traced value"
 
 

@@ -1,17 +1,16 @@
-"""From a PennyLane observable to a sum of terms, and to the form in which it is measured.
+"""From a PennyLane observable to a sum of terms: one rule for each class of operators.
 
 Every operator, however nested, becomes `Term`s: coefficients, possibly traced, and products of
-factors (`factors.py`). Terms of Pauli letters are collected into one `PauliSum`, so a whole
-Hamiltonian is one call of the engine; small matrices are written in letters, too. A matrix by
-itself stays one. The rest are applied to copies of the register.
+factors (`factors.py`). Sums and products of operators come back here for their parts; matrices,
+projectors and users' operators have none (`matrix_observables`). The form in which the terms are
+then measured is chosen by `measured_forms`.
 
 The trap: letters on the same wire multiply as matrices (X Y = iZ). Known wires, and one and the
 same traced wire, are recognised; of traced wires that turn out equal the engine takes the product,
 and refuses it where it is i times a word.
 """
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable
 from typing import Any
 
 import jax
@@ -24,103 +23,34 @@ from pennylane import ops
 
 from diastase.tracing.dense_operators import dense
 from diastase.tracing.factors import (
-    Factor,
-    Gate,
     Matrix,
-    Onto,
     Pauli,
-    Sparse,
-    Sum,
     Term,
     are_hermitian,
     distinct,
     is_complex,
     is_traced,
 )
-from diastase.tracing.gate_operands import complex_array
-from diastase.tracing.pauli_words import PauliSum, collected, in_letters, word_of
-from diastase.tracing.pennylane import describe
-from diastase.tracing.quantum_errors import UnsupportedObservableError
-from diastase.tracing.wires import WireMap, as_dtype
+from diastase.tracing.matrix_observables import (
+    of_hadamard,
+    of_matrix,
+    of_projector,
+    of_sparse,
+    of_user,
+)
+from diastase.tracing.observable_refusals import unsupported
+from diastase.tracing.pauli_words import word_of
+from diastase.tracing.term_products import multiplied_terms, scaled_terms
+from diastase.tracing.wires import WireMap
 
 LARGEST_DENSE = 10
 """Wires up to which a function of an operator (an exponential, a root) is made of its matrix."""
-
-MOST_TERMS = 4096
-"""Products of sums with more terms are not multiplied out."""
 
 LARGEST_POWER = 16
 """Powers up to which an operator is multiplied with itself."""
 
 _PAULIS: dict[type, str] = {qml.PauliX: "X", qml.PauliY: "Y", qml.PauliZ: "Z"}
 """By exact class: a user's class may have the same name."""
-
-_HADAMARD = np.array([[1, 1], [1, -1]], dtype=complex) * np.sqrt(0.5)
-
-DATA_DEPENDENT = (jax.errors.JAXTypeError, jax.errors.JAXIndexError, ValueError)
-"""What JAX, or PennyLane by a `ValueError`, raises where PennyLane looks at a traced value."""
-
-
-@dataclass(frozen=True)
-class Mixed:
-    """Pauli words, and terms that are applied to copies of the register."""
-
-    words: PauliSum
-    terms: tuple[Term, ...]
-
-
-def measured_form(observable: Any, wires: WireMap) -> PauliSum | Matrix | Mixed:
-    """The form in which an observable is measured."""
-    linear = _linear_combination(observable, wires)
-    if linear is not None:
-        return linear
-    terms = terms_of(observable, wires)
-    matrix = _matrix_of(terms, observable)
-    if matrix is not None:
-        return matrix
-    words: list[Term] = []
-    others: list[Term] = []
-    for term in terms:
-        in_words = in_letters(term)
-        if in_words is None:
-            others.append(term)
-        else:
-            words.extend(in_words)
-    pauli = collected(words, describe(observable))
-    return Mixed(pauli, tuple(others)) if others else pauli
-
-
-def _matrix_of(terms: Sequence[Term], observable: Any) -> Matrix | None:
-    """The only matrix that an observable is."""
-    if len(terms) != 1 or len(terms[0].factors) != 1:
-        return None
-    (factor,) = terms[0].factors
-    if not isinstance(factor, Matrix) or is_traced(terms[0].coefficient) or terms[0].scale != 1:
-        return None
-    if not factor.is_hermitian:
-        raise unsupported(observable, "is not Hermitian, or not known to be")
-    return factor
-
-
-def _linear_combination(observable: Any, wires: WireMap) -> PauliSum | None:
-    """A Hamiltonian whose coefficients are one traced vector: used as it is, never taken apart."""
-    if not isinstance(observable, ops.LinearCombination):
-        return None
-    coefficients, operators = observable.coeffs, observable.ops
-    if not is_traced(coefficients) or coefficients.ndim != 1:
-        return None
-    if not jnp.issubdtype(coefficients.dtype, jnp.floating):
-        return None
-    found = [terms_of(operator, wires) for operator in operators]
-    if any(len(terms) != 1 or not terms[0].is_word for terms in found):
-        return None
-    words = [word_of(terms[0]) for terms in found]
-    if any(is_traced(word.coefficient) or is_complex(word.scale) for word in words):
-        return None
-    factors = np.array([complex(word.scale).real for word in words])
-    vector = as_dtype(coefficients, jnp.float64)
-    scaled = vector if np.all(factors == 1) else vector * factors
-    return PauliSum.of(scaled, words)
 
 
 def terms_of(observable: Any, wires: WireMap) -> list[Term]:
@@ -132,7 +62,7 @@ def terms_of(observable: Any, wires: WireMap) -> list[Term]:
     if pauli is not None:
         (wire,) = wires.positions(observable.wires, observable.name)
         return [Term(1.0, (Pauli(pauli, wire),))]
-    rule = next((rule for kind, rule in _RULES if isinstance(observable, kind)), _of_user)
+    rule = next((rule for kind, rule in _RULES if isinstance(observable, kind)), of_user)
     return rule(observable, wires)
 
 
@@ -147,51 +77,19 @@ def _of_word(observable: Any, wires: WireMap) -> list[Term]:
 def _of_sentence(observable: Any, wires: WireMap) -> list[Term]:
     """A PauliSentence: a dictionary of words and coefficients."""
     pairs = observable.items()
-    return [term for word, factor in pairs for term in _scaled(factor, _of_word(word, wires))]
-
-
-def _of_hadamard(observable: Any, wires: WireMap) -> list[Term]:
-    return [Term(1.0, (Matrix(_HADAMARD, wires.positions(observable.wires, "Hadamard"), True),))]
-
-
-def _of_matrix(observable: Any, wires: WireMap) -> list[Term]:
-    """A Hermitian."""
-    matrix, size = observable.data[0], 2 ** len(observable.wires)
-    if tuple(np.shape(matrix)) != (size, size):
-        raise unsupported(observable, f"has a matrix of shape {np.shape(matrix)}")
-    positions = wires.positions(observable.wires, observable.name)
-    return [Term(1.0, (Matrix(complex_array(matrix), positions, True),))]
-
-
-def _of_sparse(observable: Any, wires: WireMap) -> list[Term]:
-    """A SparseHamiltonian, on its wires."""
-    positions = wires.positions(observable.wires, observable.name)
-    return [Term(1.0, (Sparse.of(observable.data[0].tocsr(), positions),))]
-
-
-def _of_projector(observable: Any, wires: WireMap) -> list[Term]:
-    """On a basis state, projectors on each wire; on a vector, one on all."""
-    positions = wires.positions(observable.wires, observable.name)
-    state = observable.data[0]
-    if len(state) != len(positions):
-        return [Term(1.0, (Onto(complex_array(state), positions),))]
-    library = jnp if is_traced(state) else np
-    bits = library.asarray(state)
-    factors = tuple(
-        Matrix(library.diag(library.stack([1 - bits[k], bits[k]])), (position,), True)
-        for k, position in enumerate(positions)
-    )
-    return [Term(1.0, factors)]
+    return [term for word, factor in pairs for term in scaled_terms(factor, _of_word(word, wires))]
 
 
 def _of_linear_combination(observable: Any, wires: WireMap) -> list[Term]:
     coefficients = observable.coeffs
     pairs = zip(coefficients, observable.ops, strict=True)
-    return [term for factor, inner in pairs for term in _scaled(factor, terms_of(inner, wires))]
+    return [
+        term for factor, inner in pairs for term in scaled_terms(factor, terms_of(inner, wires))
+    ]
 
 
 def _of_scaled(observable: Any, wires: WireMap) -> list[Term]:
-    return _scaled(observable.scalar, terms_of(observable.base, wires))
+    return scaled_terms(observable.scalar, terms_of(observable.base, wires))
 
 
 def _of_sum(observable: Any, wires: WireMap) -> list[Term]:
@@ -199,7 +97,7 @@ def _of_sum(observable: Any, wires: WireMap) -> list[Term]:
 
 
 def _of_product(observable: Any, wires: WireMap) -> list[Term]:
-    return _multiplied([terms_of(inner, wires) for inner in observable.operands])
+    return multiplied_terms([terms_of(inner, wires) for inner in observable.operands])
 
 
 def _of_adjoint(observable: Any, wires: WireMap) -> list[Term]:
@@ -210,7 +108,7 @@ def _of_power(observable: Any, wires: WireMap) -> list[Term]:
     """A small integer power is a product; any other is a function of the matrix."""
     base, exponent = observable.base, observable.z
     if not is_traced(exponent) and exponent == int(exponent) and 0 <= exponent <= LARGEST_POWER:
-        return _multiplied([terms_of(base, wires)] * int(exponent))
+        return multiplied_terms([terms_of(base, wires)] * int(exponent))
     return _function(observable, lambda matrix: _matrix_power(matrix, observable), wires)
 
 
@@ -258,93 +156,13 @@ def _function(observable: Any, function: Callable[[Any], Any], wires: WireMap) -
     return [Term(1.0, (Matrix(matrix, positions, bool(is_hermitian)),))]
 
 
-def _of_user(observable: Any, wires: WireMap) -> list[Term]:
-    """Any other operator: by its eigenvalues, by its matrix, or as the gate that it is."""
-    if not isinstance(observable, qml.operation.Operator):
-        raise unsupported(observable, "is no operator of PennyLane")
-    positions = wires.positions(observable.wires, observable.name)
-    if observable.is_verified_hermitian and _is_gate(observable):
-        return [Term(1.0, (Gate(observable, positions),))]
-    if _has_own(observable, "compute_eigvals") and observable.has_diagonalizing_gates:
-        return _of_eigenvalues(observable, positions, wires)
-    if not observable.has_matrix:
-        reason = "has neither a matrix nor eigenvalues and diagonalizing gates"
-        raise unsupported(observable, reason)
-    matrix = silently(observable, observable.matrix)
-    known = not is_traced(matrix)
-    if known and not np.allclose(matrix, np.conj(matrix).T):
-        raise unsupported(observable, "is not Hermitian")
-    if not known and not (observable.is_verified_hermitian or observable.has_diagonalizing_gates):
-        raise unsupported(observable, "depends on traced values, and is not known to be Hermitian")
-    return [Term(1.0, (Matrix(complex_array(matrix), positions, True),))]
-
-
-def _is_gate(observable: Any) -> bool:
-    return isinstance(observable, qml.operation.Operation) and len(observable.wires) > 2
-
-
-def _has_own(observable: Any, method: str) -> bool:
-    return getattr(type(observable), method) is not getattr(qml.operation.Operator, method)
-
-
-def _of_eigenvalues(observable: Any, positions: Any, wires: WireMap) -> list[Term]:
-    """The gates that diagonalise it, its eigenvalues, and the gates back."""
-    gates = silently(observable, observable.diagonalizing_gates)
-    values = silently(observable, observable.eigvals)
-    there = [Gate(gate, wires.positions(gate.wires, gate.name)) for gate in gates]
-    back = [gate.adjoint() for gate in there]
-    diagonal = Sparse.diagonal(values, positions)
-    return [Term(1.0, (*back, diagonal, *reversed(there)))]
-
-
-def _scaled(factor: Any, terms: Sequence[Term]) -> list[Term]:
-    return [replace(term, coefficient=factor * term.coefficient) for term in terms]
-
-
-def _multiplied(sums: Sequence[Sequence[Term]]) -> list[Term]:
-    """The product of sums, multiplied out unless it gets too long."""
-    product = [Term(1.0)]
-    for terms in sums:
-        if len(product) * len(terms) > MOST_TERMS:
-            product = [Term(1.0, (_factor(product),))] if len(product) > 1 else product
-            terms = [Term(1.0, (_factor(terms),))] if len(terms) > 1 else terms
-        product = [_product(left, right) for left in product for right in terms]
-    return product
-
-
-def _factor(terms: Sequence[Term]) -> Factor:
-    return Sum(tuple(terms))
-
-
-def _product(left: Term, right: Term) -> Term:
-    """The product of two terms; letters on one wire become one, where nothing is in between."""
-    coefficient, factors = left.coefficient * right.coefficient, (*left.factors, *right.factors)
-    product = Term(coefficient, factors, left.phase * right.phase)
-    return word_of(product) if product.is_word else product
-
-
-def silently(observable: Any, function: Callable[[], Any]) -> Any:
-    """Call PennyLane without recording what it makes; it may look at traced values: refused."""
-    with qml.QueuingManager.stop_recording():
-        try:
-            return function()
-        except DATA_DEPENDENT as error:
-            reason = "is built by PennyLane in a way that depends on a traced value"
-            raise unsupported(observable, reason) from error
-
-
-def unsupported(observable: Any, reason: str) -> UnsupportedObservableError:
-    """The refusal of an observable."""
-    return UnsupportedObservableError(observable=describe(observable), reason=reason)
-
-
 _RULES: tuple[tuple[Any, Callable[[Any, WireMap], list[Term]]], ...] = (
     (qml.pauli.PauliWord, _of_word),
     (qml.pauli.PauliSentence, _of_sentence),
-    (qml.Hadamard, _of_hadamard),
-    (qml.Hermitian, _of_matrix),
-    (qml.SparseHamiltonian, _of_sparse),
-    (qml.Projector, _of_projector),
+    (qml.Hadamard, of_hadamard),
+    (qml.Hermitian, of_matrix),
+    (qml.SparseHamiltonian, of_sparse),
+    (qml.Projector, of_projector),
     (ops.LinearCombination, _of_linear_combination),
     (ops.SProd, _of_scaled),
     (ops.Sum, _of_sum),

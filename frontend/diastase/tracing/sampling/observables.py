@@ -23,7 +23,8 @@ from pennylane import ops
 from diastase.primitives.quantum import unitary_p
 from diastase.tracing.gate_operands import complex_array
 from diastase.tracing.gates import record
-from diastase.tracing.observables import PauliSum, measured_form
+from diastase.tracing.measured_forms import measured_form
+from diastase.tracing.pauli_words import PauliSum
 from diastase.tracing.pennylane import describe
 from diastase.tracing.quantum_errors import UnsupportedObservableError
 from diastase.tracing.quantum_scope import CircuitScope

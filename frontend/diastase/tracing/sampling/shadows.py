@@ -21,7 +21,8 @@ from diastase.primitives.quantum import unitary_p
 from diastase.primitives.sampling import sample_p, uniform_p
 from diastase.tracing.carries import LoopOptions
 from diastase.tracing.loops import trace_for_loop
-from diastase.tracing.observables import PauliSum, measured_form
+from diastase.tracing.measured_forms import measured_form
+from diastase.tracing.pauli_words import PauliSum
 from diastase.tracing.pennylane import describe
 from diastase.tracing.quantum_errors import UnsupportedMeasurementError, UnsupportedObservableError
 from diastase.tracing.quantum_scope import CircuitScope
