@@ -1,0 +1,56 @@
+"""Errors of the capture of quantum programs, a module for each topic."""
+
+from diastase.tracing.quantum_errors.measurements import (
+    UnsupportedMeasurementError,
+    UnsupportedObservableError,
+)
+from diastase.tracing.quantum_errors.operations import (
+    AlreadyAppliedError,
+    BatchSizeError,
+    ParameterTypeError,
+    UnsupportedOperationError,
+)
+from diastase.tracing.quantum_errors.qnodes import (
+    InvalidSettingError,
+    OutsideProgramError,
+    OutsideQNodeError,
+    UnsupportedReturnError,
+)
+from diastase.tracing.quantum_errors.quantum_functions import (
+    ControlValuesError,
+    MeasurementInsideError,
+    NotAQuantumFunctionError,
+    NotInvertibleError,
+    UnrepeatableError,
+)
+from diastase.tracing.quantum_errors.regions import ForeignRegion, ForeignRegionError
+from diastase.tracing.quantum_errors.wires import (
+    AllocationError,
+    UnknownWireError,
+    UnknownWiresError,
+    WireTypeError,
+)
+
+__all__ = [
+    "AllocationError",
+    "AlreadyAppliedError",
+    "BatchSizeError",
+    "ControlValuesError",
+    "ForeignRegion",
+    "ForeignRegionError",
+    "InvalidSettingError",
+    "MeasurementInsideError",
+    "NotAQuantumFunctionError",
+    "NotInvertibleError",
+    "OutsideProgramError",
+    "OutsideQNodeError",
+    "ParameterTypeError",
+    "UnknownWireError",
+    "UnknownWiresError",
+    "UnrepeatableError",
+    "UnsupportedMeasurementError",
+    "UnsupportedObservableError",
+    "UnsupportedOperationError",
+    "UnsupportedReturnError",
+    "WireTypeError",
+]
