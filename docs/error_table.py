@@ -24,7 +24,7 @@ MODULES = {
     "diastase.tracing.quantum_errors.qnodes": "QNodes",
     "diastase.tracing.quantum_errors.wires": "Circuits: wires",
     "diastase.tracing.quantum_errors.operations": "Circuits: operations",
-    "diastase.tracing.quantum_errors.regions": "Circuits: operations in functions of JAX's and PennyLane's",
+    "diastase.tracing.quantum_errors.regions": "Circuits: operations in functions of JAX's",
     "diastase.tracing.quantum_errors.quantum_functions": "Circuits: `adjoint` and `ctrl`",
     "diastase.tracing.quantum_errors.measurements": "Circuits: measurements",
     "diastase.tracing.device_errors": "Devices that run in Python, and transforms of QNodes",
