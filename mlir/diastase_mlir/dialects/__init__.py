@@ -1,4 +1,4 @@
-"""Our MLIR dialects, one file each, and how modules in which they may occur are read.
+"""Our MLIR dialects, one module or package each, and how modules in which they may occur are read.
 
 A dialect takes some milliseconds to load, so each is loaded when the first module names it.
 """

@@ -1,0 +1,93 @@
+"""The `quantum` dialect: qubits as values, on top of registers.
+
+A *register* is a state vector; a *bit* is one of its qubits, taken out by `extract` and put back by
+`insert`. Gates and measurements consume bits and give new ones, so the data flow between two gates
+on a wire is a def-use edge. Every value of these types is used linearly: after an operation has
+taken a register or a bit, only its result may be used. Bits never cross a region boundary.
+
+    %register = quantum.alloc(%n) {site = 0}
+    %a = quantum.extract(%register, %zero)
+    %b = quantum.gate(%angle, %a) {gate_name = "RX", control_values = [], site = 1}
+    %next = quantum.insert(%register, %zero, %b)
+    %energy = quantum.expval_pauli(%next, %coefficients, %wires) {offsets = [...], paulis = [...]}
+    quantum.release(%next)
+
+A `quantum.alloc` may have an attribute `passes`: the passes that its circuit is to be given
+(`passes/transform_circuits.py`).
+
+`site` indexes the table of places in the user's program; the call context that fallible runtime
+functions need is the first argument of the enclosing function, so operations do not carry it.
+
+IRDL checks operand, result and attribute kinds; `verify_invariants` checks what depends on values:
+the number of wires and parameters of a named gate, table lengths, matrix shapes.
+"""
+
+from diastase_mlir.dialects.quantum.checks import PAULI_CODES
+from diastase_mlir.dialects.quantum.dialect import BitType, Quantum, RegisterType
+from diastase_mlir.dialects.quantum.gates import (
+    DiagonalOp,
+    GateOp,
+    GlobalPhaseOp,
+    MeasureOp,
+    PrepareOp,
+    UnitaryOp,
+)
+from diastase_mlir.dialects.quantum.measurements import (
+    DensityMatrixOp,
+    ExpvalMatrixOp,
+    ExpvalPauliOp,
+    ProbabilitiesOp,
+    SampleOp,
+    StateOp,
+    VarMatrixOp,
+    VarPauliOp,
+)
+from diastase_mlir.dialects.quantum.registers import (
+    AllocOp,
+    CheckWiresOp,
+    ExtractOp,
+    FollowOp,
+    InsertOp,
+    ReleaseOp,
+)
+from diastase_mlir.dialects.quantum.vectors import (
+    AddPauliSumOp,
+    AddScaledOp,
+    ApplySparseOp,
+    CopyOp,
+    InnerProductOp,
+    ProjectOnOp,
+)
+
+__all__ = (
+    "PAULI_CODES",
+    "AddPauliSumOp",
+    "AddScaledOp",
+    "AllocOp",
+    "ApplySparseOp",
+    "BitType",
+    "CheckWiresOp",
+    "CopyOp",
+    "DensityMatrixOp",
+    "DiagonalOp",
+    "ExpvalMatrixOp",
+    "ExpvalPauliOp",
+    "ExtractOp",
+    "FollowOp",
+    "GateOp",
+    "GlobalPhaseOp",
+    "InnerProductOp",
+    "InsertOp",
+    "MeasureOp",
+    "PrepareOp",
+    "ProbabilitiesOp",
+    "ProjectOnOp",
+    "Quantum",
+    "RegisterType",
+    "ReleaseOp",
+    "SampleOp",
+    "StateOp",
+    "UnitaryOp",
+    "VarMatrixOp",
+    "VarPauliOp",
+)

@@ -1,0 +1,32 @@
+"""The dialect itself, its types, and how an operation that is not valid is reported.
+
+Everything else of the dialect is defined on top of this, in modules that the package imports: an
+operation is registered when its class is made.
+"""
+
+# Annotations are the bindings' own language for constraints here, not types.
+# pyright: reportInvalidTypeForm=false, reportInvalidTypeArguments=false
+
+from diastase_mlir.bindings import ext, ir
+
+Integer = ir.IntegerType[64]
+Boolean = ir.IntegerType[1]
+Tensor = ir.RankedTensorType
+
+
+class Quantum(ext.Dialect, name="quantum"):
+    """Qubits, gates and measurements on state vectors."""
+
+
+class RegisterType(Quantum.Type, name="register"):
+    """A state vector."""
+
+
+class BitType(Quantum.Type, name="bit"):
+    """One qubit of a register, taken out of it."""
+
+
+def fail(operation: ir.Operation, reason: str) -> bool:
+    """Report why an operation is not valid; the verifier's answer."""
+    operation.location.emit_error(f"'{operation.name}': {reason}")
+    return False

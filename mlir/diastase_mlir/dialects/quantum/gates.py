@@ -1,0 +1,132 @@
+"""Gates, and what else changes qubits: prepared states, a global phase, measured qubits.
+
+Results are the qubits that went in, in the same order: targets, then controls.
+"""
+
+# Annotations are the bindings' own language for constraints here, not types.
+# pyright: reportInvalidTypeForm=false, reportInvalidTypeArguments=false
+
+from collections.abc import Sequence
+from typing import Any
+
+from diastase_mlir.bindings import ext, ir
+from diastase_mlir.dialects.quantum.checks import check_controls, check_square_matrix, check_vector
+from diastase_mlir.dialects.quantum.dialect import (
+    BitType,
+    Boolean,
+    Quantum,
+    RegisterType,
+    Tensor,
+    fail,
+)
+from diastase_mlir.kernels.gate_table import GATES
+
+
+class GateOp(Quantum.Operation, name="gate"):
+    """A gate of the gate table, with any number of controls; results: targets, then controls."""
+
+    parameters: Sequence[ext.Operand[ir.F64Type]]
+    targets: Sequence[ext.Operand[BitType]]
+    controls: Sequence[ext.Operand[BitType]]
+    gate_name: ir.StringAttr
+    control_values: Any
+    site: ir.IntegerAttr
+    bits: Sequence[ext.Result[BitType]]
+
+    @staticmethod
+    def verify_invariants(operation: Any) -> bool:
+        """Compare with the gate table."""
+        name = operation.gate_name.value
+        gate = GATES.get(name)
+        if gate is None:
+            return fail(operation, f"there is no gate named {name}")
+        if len(operation.parameters) != gate.parameters:
+            return fail(operation, f"{name} takes {gate.parameters} parameters")
+        if gate.wires and len(operation.targets) != gate.wires:
+            return fail(operation, f"{name} acts on {gate.wires} wires")
+        reason = check_controls(operation)
+        return fail(operation, reason) if reason else True
+
+
+class UnitaryOp(Quantum.Operation, name="unitary"):
+    """A gate given by its matrix, with any number of controls; results: targets, then controls."""
+
+    matrix: ext.Operand[Tensor]
+    targets: Sequence[ext.Operand[BitType]]
+    controls: Sequence[ext.Operand[BitType]]
+    control_values: Any
+    site: ir.IntegerAttr
+    bits: Sequence[ext.Result[BitType]]
+
+    @staticmethod
+    def verify_invariants(operation: Any) -> bool:
+        """Compare the matrix with the number of targets."""
+        reason = check_square_matrix(operation.matrix, len(operation.targets))
+        reason = reason or check_controls(operation)
+        return fail(operation, reason) if reason else True
+
+
+class DiagonalOp(Quantum.Operation, name="diagonal"):
+    """A gate given by its diagonal, with controls; results: targets, then controls."""
+
+    elements: ext.Operand[Tensor]
+    targets: Sequence[ext.Operand[BitType]]
+    controls: Sequence[ext.Operand[BitType]]
+    control_values: Any
+    site: ir.IntegerAttr
+    bits: Sequence[ext.Result[BitType]]
+
+    @staticmethod
+    def verify_invariants(operation: Any) -> bool:
+        """An element for each basis state of the targets."""
+        reason = check_vector(operation.elements, len(operation.targets))
+        reason = reason or check_controls(operation)
+        return fail(operation, reason) if reason else True
+
+
+class PrepareOp(Quantum.Operation, name="prepare"):
+    """Give qubits that are in |0...0> these amplitudes; the first one is the most significant."""
+
+    amplitudes: ext.Operand[Tensor]
+    targets: Sequence[ext.Operand[BitType]]
+    site: ir.IntegerAttr
+    bits: Sequence[ext.Result[BitType]]
+
+    @staticmethod
+    def verify_invariants(operation: Any) -> bool:
+        """An amplitude for each basis state."""
+        wires = len(operation.targets)
+        if len(operation.operation.results) != wires:
+            return fail(operation, f"{wires} bits go in, as many must come out")
+        reason = check_vector(operation.amplitudes, wires)
+        return fail(operation, reason) if reason else True
+
+
+class GlobalPhaseOp(Quantum.Operation, name="global_phase"):
+    """Multiply the state by exp(-i phi)."""
+
+    register: ext.Operand[RegisterType]
+    phi: ext.Operand[ir.F64Type]
+    site: ir.IntegerAttr
+    result: ext.Result[RegisterType]
+
+
+class MeasureOp(Quantum.Operation, name="measure"):
+    """Measure a qubit in the computational basis; the state collapses.
+
+    `postselect` is the outcome to force, or -1; `reset` puts the qubit back to |0>.
+    """
+
+    bit: ext.Operand[BitType]
+    reset: ir.IntegerAttr
+    postselect: ir.IntegerAttr
+    site: ir.IntegerAttr
+    result: ext.Result[BitType]
+    outcome: ext.Result[Boolean]
+
+    @staticmethod
+    def verify_invariants(operation: Any) -> bool:
+        """The outcome asked for is one that a measurement can have."""
+        if operation.postselect.value not in (-1, 0, 1):
+            return fail(operation, "postselect must be 0, 1 or -1 for none")
+        return True

@@ -1,0 +1,141 @@
+"""What is found out about a state, which stays as it is.
+
+`wires` is a tensor; where it is empty, all wires are meant in `probabilities` and `sample`.
+"""
+
+# Annotations are the bindings' own language for constraints here, not types.
+# pyright: reportInvalidTypeForm=false, reportInvalidTypeArguments=false
+
+from collections.abc import Sequence
+from typing import Any
+
+from diastase_mlir.bindings import ext, ir
+from diastase_mlir.dialects.quantum.checks import (
+    check_observable_matrix,
+    check_pauli_words,
+    check_sizes,
+    check_square_matrix,
+)
+from diastase_mlir.dialects.quantum.dialect import Integer, Quantum, RegisterType, Tensor, fail
+from diastase_runtime.abi import MAX_SAMPLED_WIRES
+
+
+class ExpvalPauliOp(Quantum.Operation, name="expval_pauli"):
+    """Expectation of a sum of Pauli words; term k has the factors `offsets[k]:offsets[k+1]`."""
+
+    register: ext.Operand[RegisterType]
+    coefficients: ext.Operand[Tensor]
+    wires: ext.Operand[Tensor]
+    offsets: Any
+    paulis: Any
+    site: ir.IntegerAttr
+    value: ext.Result[ir.F64Type]
+    verify_invariants = staticmethod(check_pauli_words)
+
+
+class VarPauliOp(Quantum.Operation, name="var_pauli"):
+    """Variance of a sum of Pauli words, given like in `expval_pauli`."""
+
+    register: ext.Operand[RegisterType]
+    coefficients: ext.Operand[Tensor]
+    wires: ext.Operand[Tensor]
+    offsets: Any
+    paulis: Any
+    site: ir.IntegerAttr
+    value: ext.Result[ir.F64Type]
+    verify_invariants = staticmethod(check_pauli_words)
+
+
+class ExpvalMatrixOp(Quantum.Operation, name="expval_matrix"):
+    """Expectation of a Hermitian matrix on some wires."""
+
+    register: ext.Operand[RegisterType]
+    matrix: ext.Operand[Tensor]
+    wires: ext.Operand[Tensor]
+    site: ir.IntegerAttr
+    value: ext.Result[ir.F64Type]
+    verify_invariants = staticmethod(check_observable_matrix)
+
+
+class VarMatrixOp(Quantum.Operation, name="var_matrix"):
+    """Variance of a Hermitian matrix on some wires."""
+
+    register: ext.Operand[RegisterType]
+    matrix: ext.Operand[Tensor]
+    wires: ext.Operand[Tensor]
+    site: ir.IntegerAttr
+    value: ext.Result[ir.F64Type]
+    verify_invariants = staticmethod(check_observable_matrix)
+
+
+class ProbabilitiesOp(Quantum.Operation, name="probabilities"):
+    """Probabilities of the outcomes on some wires, in their order; no wires: on all.
+
+    `sizes` has the length of the result, where its type does not tell it.
+    """
+
+    register: ext.Operand[RegisterType]
+    wires: ext.Operand[Tensor]
+    sizes: Sequence[ext.Operand[Integer]]
+    site: ir.IntegerAttr
+    result: ext.Result[Tensor]
+
+    @staticmethod
+    def verify_invariants(operation: Any) -> bool:
+        """A number for each outcome."""
+        wires = ir.RankedTensorType(operation.wires.type).shape[0]
+        size = ir.RankedTensorType(operation.result.type).shape[0]
+        if wires and size != 2**wires:
+            return fail(operation, f"{wires} wires have {2**wires} outcomes, not {size}")
+        return check_sizes(operation)
+
+
+class SampleOp(Quantum.Operation, name="sample"):
+    """Outcomes of shots on some wires, one integer each; no wires: all. The state stays."""
+
+    register: ext.Operand[RegisterType]
+    wires: ext.Operand[Tensor]
+    shots: ext.Operand[Integer]
+    site: ir.IntegerAttr
+    result: ext.Result[Tensor]
+
+    @staticmethod
+    def verify_invariants(operation: Any) -> bool:
+        """A vector of integers, each with room for all wires."""
+        wires = ir.RankedTensorType(operation.wires.type).shape[0]
+        result = ir.RankedTensorType(operation.result.type)
+        if wires > MAX_SAMPLED_WIRES:
+            return fail(operation, f"outcomes on {wires} wires do not fit into an integer")
+        if result.rank != 1 or str(result.element_type) != "i64":
+            return fail(operation, f"outcomes are a vector of i64, not {result}")
+        return True
+
+
+class StateOp(Quantum.Operation, name="state"):
+    """All amplitudes; wire 0 is the most significant bit of the index."""
+
+    register: ext.Operand[RegisterType]
+    sizes: Sequence[ext.Operand[Integer]]
+    site: ir.IntegerAttr
+    result: ext.Result[Tensor]
+
+    @staticmethod
+    def verify_invariants(operation: Any) -> bool:
+        """The length is known, or given."""
+        return check_sizes(operation)
+
+
+class DensityMatrixOp(Quantum.Operation, name="density_matrix"):
+    """The density matrix of some wires, the others traced out."""
+
+    register: ext.Operand[RegisterType]
+    wires: ext.Operand[Tensor]
+    site: ir.IntegerAttr
+    result: ext.Result[Tensor]
+
+    @staticmethod
+    def verify_invariants(operation: Any) -> bool:
+        """A row for each outcome."""
+        wires = ir.RankedTensorType(operation.wires.type).shape[0]
+        reason = check_square_matrix(operation.result, wires)
+        return fail(operation, reason) if reason else True
