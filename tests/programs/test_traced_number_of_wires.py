@@ -12,7 +12,7 @@ from diastase import cond, for_loop, measure, qjit
 from diastase.api.stages import Lowered
 from diastase.tracing.quantum_errors import WireTypeError
 from diastase_mlir.kernels.state_vector import records
-from diastase_mlir.lowering import quantum
+from diastase_mlir.lowering import circuits
 from diastase_runtime.errors import (
     NegativeQubitsError,
     TooManyQubitsError,
@@ -273,4 +273,4 @@ def test_samples_of_all_wires():
 
 
 def test_the_largest_number_is_the_engines():
-    assert quantum.MAX_QUBITS == records.MAX_QUBITS
+    assert circuits.MAX_QUBITS == records.MAX_QUBITS

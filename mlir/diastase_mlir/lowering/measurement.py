@@ -13,7 +13,7 @@ import numpy as np
 from diastase_mlir.jax_internals import ir
 from diastase_mlir.lowering.context import LoweringContext
 from diastase_mlir.lowering.operations import array_attribute, create, integer_type
-from diastase_mlir.lowering.quantum import as_register, site_attribute, wire_values
+from diastase_mlir.lowering.registers import as_register, site_attribute, wire_values
 from diastase_mlir.lowering.registry import Equation, Value, lowers
 from diastase_mlir.lowering.tensors import box
 

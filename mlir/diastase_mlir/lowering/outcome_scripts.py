@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from diastase_mlir.jax_internals import ir
 from diastase_mlir.lowering.context import LoweringContext
 from diastase_mlir.lowering.operations import create, integer_type, scalar_constant
-from diastase_mlir.lowering.quantum import Register, as_register, register_type
+from diastase_mlir.lowering.registers import Register, as_register, register_type
 from diastase_mlir.lowering.registry import Equation, Value, lowers
 from diastase_mlir.lowering.tensors import box, unbox
 

@@ -1,188 +1,27 @@
-"""Lowering of gates, mid-circuit measurements and QNodes into the `quantum` dialect.
+"""Lowering of gates and mid-circuit measurements into the `quantum` dialect.
 
-A jaxpr threads one register; the dialect has qubits. A `Register` is the register with some
-qubits taken out, by known wire: gates on known wires take the bit of the gate before, so the
-data flow per wire is explicit. Whoever needs the register as a value (control flow, a measurement
-of an observable, an operation on a traced wire, which could be any qubit) materialises it: all
-bits go back in.
-
-The trap: a `Register` is changed in place and handed on as the equation's result. That is sound
-because registers are used linearly: nobody looks at the one before.
+Each takes its qubits out of the register (`registers`), gives them to one operation of the
+dialect, and puts that operation's results in their places. The trap: the operands are targets,
+then controls, and the attribute `operandSegmentSizes` says how many of each.
 """
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
-from typing import Any
+from collections.abc import Sequence
 
 from diastase_mlir.jax_internals import ir
 from diastase_mlir.lowering.context import LoweringContext
-from diastase_mlir.lowering.operations import (
-    array_attribute,
-    compare_integers,
-    create,
-    enumeration,
-    integer_type,
-    scalar_constant,
+from diastase_mlir.lowering.operations import array_attribute, create, enumeration, integer_type
+from diastase_mlir.lowering.registers import (
+    Register,
+    as_register,
+    bit_type,
+    register_type,
+    scalar,
+    site_attribute,
+    take,
+    wire_values,
 )
 from diastase_mlir.lowering.registry import Equation, Value, lowers
-from diastase_mlir.lowering.sizes import leave_if
-from diastase_mlir.lowering.tensors import box, unbox
-from diastase_runtime.abi import ErrorCode
-
-MAX_QUBITS = 40
-"""As the engine's; a test compares them."""
-
-
-def register_type() -> ir.Type:
-    """`!quantum.register`."""
-    return ir.Type.parse("!quantum.register")
-
-
-def bit_type() -> ir.Type:
-    """`!quantum.bit`."""
-    return ir.Type.parse("!quantum.bit")
-
-
-@dataclass
-class Register:
-    """A register value, and the qubits that are out of it at the moment."""
-
-    value: ir.Value
-    bits: dict[int, ir.Value] = field(default_factory=dict)
-
-    def materialise(self) -> ir.Value:
-        """Put all qubits back."""
-        for wire, bit in self.bits.items():
-            self.insert(_wire_constant(wire), bit)
-        self.bits.clear()
-        return self.value
-
-    def extract(self, wire: ir.Value) -> ir.Value:
-        """Take out a qubit; the caller puts it back."""
-        return create("quantum.extract", [bit_type()], [self.value, wire]).result
-
-    def insert(self, wire: ir.Value, bit: ir.Value) -> None:
-        """Put a qubit back."""
-        operands = [self.value, wire, bit]
-        self.value = create("quantum.insert", [register_type()], operands).result
-
-    def bit(self, wire: int) -> ir.Value:
-        """The qubit of a known wire, taken out if need be."""
-        if wire not in self.bits:
-            self.bits[wire] = self.extract(_wire_constant(wire))
-        return self.bits[wire]
-
-
-@dataclass(frozen=True)
-class TakenBits:
-    """The qubits on which an operation acts, and where their successors go."""
-
-    register: Register
-    wires: tuple[int | ir.Value, ...]
-    bits: list[ir.Value]
-
-    def give_back(self, bits: Iterable[ir.Value]) -> Register:
-        """Continue with these qubits in their places."""
-        for wire, bit in zip(self.wires, bits, strict=True):
-            if isinstance(wire, int):
-                self.register.bits[wire] = bit
-            else:
-                self.register.insert(wire, bit)
-        return self.register
-
-
-def as_register(value: Value) -> Register:
-    """A register from wherever it comes: an operation, or a block argument."""
-    return Register(value) if isinstance(value, ir.Value) else _checked(value)
-
-
-def take(
-    register: Value,
-    wires: Sequence[int | None],
-    wire_operands: Sequence[Value],
-    context: LoweringContext,
-) -> TakenBits:
-    """Take the qubits on these wires out; `None` stands for the next operand."""
-    taken_from = as_register(register)
-    if None not in wires:
-        known = tuple(wire for wire in wires if wire is not None)
-        return TakenBits(taken_from, known, [taken_from.bit(wire) for wire in known])
-    taken_from.materialise()
-    values = wire_values(wires, wire_operands, context)
-    return TakenBits(taken_from, tuple(values), [taken_from.extract(wire) for wire in values])
-
-
-def wire_values(
-    wires: Sequence[int | None], wire_operands: Sequence[Value], context: LoweringContext
-) -> list[ir.Value]:
-    """All wires as `i64` values; `None` stands for the next operand."""
-    operands = iter(wire_operands)
-    return [
-        unbox(context.value(next(operands))) if wire is None else _wire_constant(wire)
-        for wire in wires
-    ]
-
-
-def site_attribute(context: LoweringContext, construct: str, equation: Equation) -> ir.Attribute:
-    """The number of this place in the user's program."""
-    context.uses_engine = True
-    return enumeration(context.site_number(construct, equation.source_info))
-
-
-@lowers("allocate_qubits", lazy=True)
-def lower_allocate(
-    context: LoweringContext, equation: Equation, *operands: Value
-) -> Sequence[Value]:
-    """A new register, its number of qubits known or computed; marked with the circuit's passes."""
-    known = equation.params["num_wires"]
-    if known is None:
-        number = unbox(context.value(operands[0]))
-        _check_number(context, equation, number)
-    else:
-        number = scalar_constant(integer_type(64), known)
-    attributes = {"site": site_attribute(context, f"QNode {equation.params['qnode']}", equation)}
-    if context.circuit_passes:
-        attributes["passes"] = ir.ArrayAttr.get([_mark(call) for call in context.circuit_passes])
-    return [Register(create("quantum.alloc", [register_type()], [number], attributes).result)]
-
-
-def _mark(call: Any) -> ir.Attribute:
-    """A pass with its options, as `transform_circuits` reads it."""
-    options = {name: _option(value) for name, value in call.options}
-    mark: dict[str, ir.Attribute] = {
-        "name": ir.StringAttr.get(call.name),
-        "options": ir.DictAttr.get(options),
-    }
-    return ir.DictAttr.get(mark)
-
-
-def _option(value: bool | int | float | str) -> ir.Attribute:
-    match value:
-        case bool():
-            return ir.BoolAttr.get(value)
-        case int():
-            return ir.IntegerAttr.get(integer_type(64), value)
-        case float():
-            return ir.FloatAttr.get(ir.F64Type.get(), value)
-        case str():
-            return ir.StringAttr.get(value)
-
-
-def _check_number(context: LoweringContext, equation: Equation, number: ir.Value) -> None:
-    """Leave the program if there is no state of so many qubits: loops over all of them follow."""
-    site = context.site(f"QNode {equation.params['qnode']}", equation.source_info)
-    least, most = (scalar_constant(integer_type(64), bound) for bound in (0, MAX_QUBITS))
-    negative = compare_integers("slt", number, least)
-    leave_if(context, negative, ErrorCode.NEGATIVE_QUBITS, site, [number])
-    too_many = compare_integers("sge", number, most)
-    leave_if(context, too_many, ErrorCode.TOO_MANY_QUBITS, site, [number])
-
-
-@lowers("release_qubits", lazy=True)
-def lower_release(context: LoweringContext, equation: Equation, register: Value) -> Sequence[Value]:
-    """The end of a register."""
-    create("quantum.release", [], [as_register(register).materialise()])
-    return []
+from diastase_mlir.lowering.tensors import box
 
 
 @lowers("gate", lazy=True)
@@ -304,30 +143,6 @@ def lower_measure(
     return [taken.give_back([bit]), box(outcome)]
 
 
-@lowers("qnode", keys=True)
-def lower_qnode(context: LoweringContext, equation: Equation, *operands: Value) -> Sequence[Value]:
-    """The body in place: it allocates and releases its own register."""
-    with context.marking_circuits(equation.params.get("passes", ())):
-        return context.lower_jaxpr(equation.params["jaxpr"], operands)
-
-
-@lowers("inlined", lazy=True, keys=True)
-def lower_inlined(
-    context: LoweringContext, equation: Equation, *operands: Value
-) -> Sequence[Value]:
-    """A jaxpr in place."""
-    return context.lower_jaxpr(equation.params["jaxpr"], operands)
-
-
-def scalar(value: ir.Value) -> ir.Value:
-    """The element of a rank-0 tensor; a constant directly, as circuits are full of them."""
-    owner = value.owner
-    if isinstance(owner, ir.Block) or owner.name != "stablehlo.constant":
-        return unbox(value)
-    number = ir.DenseElementsAttr(owner.attributes["value"]).get_splat_value()
-    return create("arith.constant", [number.type], [], {"value": number}).result
-
-
 def _control_attributes(
     controls: Sequence[bool], leading_segments: Sequence[int]
 ) -> dict[str, ir.Attribute]:
@@ -336,12 +151,3 @@ def _control_attributes(
         "control_values": ir.DenseBoolArrayAttr.get(list(controls)),
         "operandSegmentSizes": array_attribute("i32", [*leading_segments, len(controls)]),
     }
-
-
-def _wire_constant(wire: int) -> ir.Value:
-    return scalar_constant(integer_type(64), wire)
-
-
-def _checked(value: Value) -> Register:
-    assert isinstance(value, Register), f"not a register: {value!r}"
-    return value

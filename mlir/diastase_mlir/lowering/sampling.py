@@ -10,7 +10,7 @@ from diastase_mlir.lowering.operations import (
     index_constant,
     integer_type,
 )
-from diastase_mlir.lowering.quantum import as_register, site_attribute
+from diastase_mlir.lowering.registers import as_register, site_attribute
 from diastase_mlir.lowering.registry import Equation, Value, lowers
 from diastase_mlir.lowering.sizes import leave_if
 from diastase_runtime.abi import ErrorCode

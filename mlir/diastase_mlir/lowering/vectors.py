@@ -9,7 +9,7 @@ from diastase_mlir.jax_internals import ir
 from diastase_mlir.lowering.context import LoweringContext
 from diastase_mlir.lowering.measurement import wire_table, word_tables
 from diastase_mlir.lowering.operations import create
-from diastase_mlir.lowering.quantum import Register, as_register, register_type, site_attribute
+from diastase_mlir.lowering.registers import Register, as_register, register_type, site_attribute
 from diastase_mlir.lowering.registry import Equation, Value, lowers
 
 

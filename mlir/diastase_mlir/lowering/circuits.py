@@ -1,0 +1,96 @@
+"""Lowering of QNodes: a register of the right size, the body in place, the end of the register.
+
+The number of qubits may be computed; it is checked before anything is allocated. The passes that a
+circuit is to be given go with its `quantum.alloc`, as an attribute: transforms find circuits by it.
+"""
+
+from collections.abc import Sequence
+from typing import Any
+
+from diastase_mlir.jax_internals import ir
+from diastase_mlir.lowering.context import LoweringContext
+from diastase_mlir.lowering.operations import (
+    compare_integers,
+    create,
+    integer_type,
+    scalar_constant,
+)
+from diastase_mlir.lowering.registers import Register, as_register, register_type, site_attribute
+from diastase_mlir.lowering.registry import Equation, Value, lowers
+from diastase_mlir.lowering.sizes import leave_if
+from diastase_mlir.lowering.tensors import unbox
+from diastase_runtime.abi import ErrorCode
+
+MAX_QUBITS = 40
+"""As the engine's; a test compares them."""
+
+
+@lowers("allocate_qubits", lazy=True)
+def lower_allocate(
+    context: LoweringContext, equation: Equation, *operands: Value
+) -> Sequence[Value]:
+    """A new register, its number of qubits known or computed; marked with the circuit's passes."""
+    known = equation.params["num_wires"]
+    if known is None:
+        number = unbox(context.value(operands[0]))
+        _check_number(context, equation, number)
+    else:
+        number = scalar_constant(integer_type(64), known)
+    attributes = {"site": site_attribute(context, f"QNode {equation.params['qnode']}", equation)}
+    if context.circuit_passes:
+        attributes["passes"] = ir.ArrayAttr.get([_mark(call) for call in context.circuit_passes])
+    return [Register(create("quantum.alloc", [register_type()], [number], attributes).result)]
+
+
+def _mark(call: Any) -> ir.Attribute:
+    """A pass with its options, as `transform_circuits` reads it."""
+    options = {name: _option(value) for name, value in call.options}
+    mark: dict[str, ir.Attribute] = {
+        "name": ir.StringAttr.get(call.name),
+        "options": ir.DictAttr.get(options),
+    }
+    return ir.DictAttr.get(mark)
+
+
+def _option(value: bool | int | float | str) -> ir.Attribute:
+    match value:
+        case bool():
+            return ir.BoolAttr.get(value)
+        case int():
+            return ir.IntegerAttr.get(integer_type(64), value)
+        case float():
+            return ir.FloatAttr.get(ir.F64Type.get(), value)
+        case str():
+            return ir.StringAttr.get(value)
+
+
+def _check_number(context: LoweringContext, equation: Equation, number: ir.Value) -> None:
+    """Leave the program if there is no state of so many qubits: loops over all of them follow."""
+    site = context.site(f"QNode {equation.params['qnode']}", equation.source_info)
+    least, most = (scalar_constant(integer_type(64), bound) for bound in (0, MAX_QUBITS))
+    negative = compare_integers("slt", number, least)
+    leave_if(context, negative, ErrorCode.NEGATIVE_QUBITS, site, [number])
+    too_many = compare_integers("sge", number, most)
+    leave_if(context, too_many, ErrorCode.TOO_MANY_QUBITS, site, [number])
+
+
+@lowers("release_qubits", lazy=True)
+def lower_release(context: LoweringContext, equation: Equation, register: Value) -> Sequence[Value]:
+    """The end of a register."""
+    create("quantum.release", [], [as_register(register).materialise()])
+    return []
+
+
+@lowers("qnode", keys=True)
+def lower_qnode(context: LoweringContext, equation: Equation, *operands: Value) -> Sequence[Value]:
+    """The body in place: it allocates and releases its own register."""
+    with context.marking_circuits(equation.params.get("passes", ())):
+        return context.lower_jaxpr(equation.params["jaxpr"], operands)
+
+
+@lowers("inlined", lazy=True, keys=True)
+def lower_inlined(
+    context: LoweringContext, equation: Equation, *operands: Value
+) -> Sequence[Value]:
+    """A jaxpr in place."""
+    return context.lower_jaxpr(equation.params["jaxpr"], operands)
