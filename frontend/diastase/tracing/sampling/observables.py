@@ -28,8 +28,10 @@ from diastase.tracing.pauli_words import PauliSum
 from diastase.tracing.pennylane import describe
 from diastase.tracing.quantum_errors import UnsupportedObservableError
 from diastase.tracing.quantum_scope import CircuitScope
-from diastase.tracing.sampling.requests import Constant, Group, Outcomes, Requests, Shots
+from diastase.tracing.sampling.groups import Group
+from diastase.tracing.sampling.requests import Requests
 from diastase.tracing.sampling.rotations import Rotation
+from diastase.tracing.sampling.shots import Constant, Outcomes, Shots
 from diastase.tracing.wires import Position, split_positions
 
 _ROUNDING = 1e-9

@@ -27,7 +27,8 @@ from diastase.tracing.pennylane import describe
 from diastase.tracing.quantum_errors import UnsupportedMeasurementError, UnsupportedObservableError
 from diastase.tracing.quantum_scope import CircuitScope
 from diastase.tracing.regions import current_scope
-from diastase.tracing.sampling.requests import Constant, Requests, Shots
+from diastase.tracing.sampling.requests import Requests
+from diastase.tracing.sampling.shots import Constant, Shots
 from diastase.tracing.wires import Position, split_positions
 
 _ROOT = np.sqrt(0.5)

@@ -24,8 +24,9 @@ from diastase.tracing.sampling.observables import (
     eigenbasis,
     real_vector,
 )
-from diastase.tracing.sampling.requests import Outcomes, Requests, Shots
+from diastase.tracing.sampling.requests import Requests
 from diastase.tracing.sampling.shadows import classical_shadow, shadow_expectation
+from diastase.tracing.sampling.shots import Outcomes, Shots
 
 Statistic = Callable[[Shots], Any]
 """The result of a measurement: an array, or a pytree of arrays."""
