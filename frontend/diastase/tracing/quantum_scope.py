@@ -191,6 +191,11 @@ class CircuitScope:
         """Whether what is applied now belongs to this region."""
         return self._foreign_region() is None
 
+    @property
+    def has_measured(self) -> bool:
+        """Whether the circuit has measured a wire so far."""
+        return self.circuit.measures
+
     def refuse_foreign_trace(self, obj: Any) -> None:
         """Refuse an operator in a tape; one in a queue of ours is refused where it is recorded."""
         tape = not isinstance(QueuingManager.active_context(), CircuitQueue)

@@ -67,6 +67,11 @@ class QuantumScope(Protocol):
         """Whether it records, and in the trace that is current now."""
         ...
 
+    @property
+    def has_measured(self) -> bool:
+        """Whether the circuit has measured a wire so far: there may be outcomes."""
+        ...
+
     def refuse_foreign_trace(self, obj: Any) -> None:
         """Refuse an operator that is applied in a function that JAX traces, in a tape."""
         ...

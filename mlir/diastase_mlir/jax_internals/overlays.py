@@ -64,6 +64,11 @@ HOOK_POINTS: Mapping[HookPoint, Sequence[tuple[Any, str]]] = {
     "linspace": [(array_creation, "_linspace")],
     "floor_divide": [(ufuncs, "floor_divide")],
     "remainder": [(ufuncs, "remainder"), (ufuncs, "mod")],
+    # What `x + y` of tracers is.
+    **{
+        f"operator_{name}": [(core.ShapedArray, f"_{name}")]
+        for name in ("add", "radd", "sub", "rsub", "mul", "rmul")
+    },
     "squeeze": [(lax_numpy, "_squeeze")],
     "reduction": [(reductions, "_reduction")],
     "repeat": [(lax_numpy, "_repeat")],
@@ -158,6 +163,8 @@ def hook(point: HookPoint, replace: Callable[[Callable[..., Any]], Callable[...,
         original = getattr(holder, attribute, None) or getattr(builtins, attribute)
         if isinstance(original, core.aval_method):
             setattr(holder, attribute, core.aval_method(replace(original.fun)))
+        elif isinstance(vars(holder).get(attribute), staticmethod):
+            setattr(holder, attribute, staticmethod(replace(original)))
         else:
             setattr(holder, attribute, replace(original))
 

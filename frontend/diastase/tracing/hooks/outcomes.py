@@ -1,0 +1,52 @@
+"""Sums, differences and products of mid-circuit outcomes: those of 0 and 1, as PennyLane has them.
+
+An outcome is a traced boolean, and JAX takes the sum of two booleans as "or" and their product as
+"and", and has no difference of them: `m + n` would never be 2.
+
+So in a circuit that has measured, `+`, `-` and `*` between two scalar booleans, one of them traced,
+take them as integers, wherever they come from: an outcome that a loop has carried is no longer
+known as one. What `~ & | ^` give is a truth value, with PennyLane, too, which NumPy adds as JAX
+does: two of these are left to JAX, as are arrays of booleans, `jnp.add`, and functions that JAX
+traces for itself.
+"""
+
+from collections.abc import Mapping
+from typing import Any
+
+import jax.numpy as jnp
+import numpy as np
+from jax.core import Tracer
+
+from diastase.tracing.dimensions import DimensionTable
+from diastase.tracing.hooks.overlay import Original, Overlay
+from diastase.tracing.hooks.trials import recording_scope
+from diastase_mlir.jax_internals import HookPoint, is_recorded, tracer_equation
+
+_LOGIC = frozenset({"and", "not", "or", "xor"})
+
+
+def _of_numbers(_: DimensionTable, original: Original, left: Any, right: Any) -> Any:
+    if _is_flag(left) and _is_flag(right) and not (_is_truth(left) and _is_truth(right)):
+        scope = recording_scope()
+        if scope is not None and scope.has_measured:
+            left, right = jnp.asarray(left).astype(int), jnp.asarray(right).astype(int)
+    return original(left, right)
+
+
+def _is_flag(value: Any) -> bool:
+    if isinstance(value, bool):
+        return True
+    return getattr(value, "dtype", None) == np.bool_ and getattr(value, "shape", None) == ()
+
+
+def _is_truth(value: Any) -> bool:
+    """Whether a flag is the result of `~ & | ^`."""
+    if not isinstance(value, Tracer) or not is_recorded(value):
+        return False
+    equation = tracer_equation(value)
+    return equation is not None and equation.primitive.name in _LOGIC
+
+
+OVERLAYS: Mapping[HookPoint, Overlay] = {
+    f"operator_{name}": _of_numbers for name in ("add", "radd", "sub", "rsub", "mul", "rmul")
+}
