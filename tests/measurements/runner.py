@@ -52,11 +52,18 @@ class Case:
 
     def process(self, numbers: Any, places: Any) -> Any:
         """The measurement process, on traced values where the case says so."""
-        values = numbers if self.traced_numbers else NUMBERS
-        wires = places if self.traced_wires else [int(wire) for wire in PLACES]
         if self.observable is None:
-            return ON_WIRES[self.measurement](values, wires)
-        return OF_OBSERVABLES[self.measurement](OBSERVABLES[self.observable](values, wires))
+            return ON_WIRES[self.measurement](*self._given(numbers, places))
+        return OF_OBSERVABLES[self.measurement](self.observable_on(numbers, places))
+
+    def observable_on(self, numbers: Any, places: Any) -> Any:
+        """Its observable, likewise."""
+        assert self.observable is not None
+        return OBSERVABLES[self.observable](*self._given(numbers, places))
+
+    def _given(self, numbers: Any, places: Any) -> tuple[Any, Any]:
+        values = numbers if self.traced_numbers else NUMBERS
+        return values, places if self.traced_wires else [int(wire) for wire in PLACES]
 
     def known(self) -> Any:
         """The measurement process on values that are known."""
@@ -124,12 +131,14 @@ def references(measurement: str, observable: str | None) -> tuple[np.ndarray, ..
 def _by_pennylane(case: Case) -> np.ndarray | None:
     try:
         process = case.known()  # not inside: PennyLane would apply a Hamiltonian that is scaled
-        return np.asarray(_run(lambda: qml.apply(process)))
+        return np.asarray(run_eagerly(lambda: qml.apply(process)))
     except Exception:  # whatever: PennyLane refuses in many words
         return None
 
 
-def _run(process: Callable[[], Any]) -> Any:
+def run_eagerly(process: Callable[[], Any]) -> Any:
+    """A measurement of the prepared state, by PennyLane."""
+
     @qml.qnode(DEVICE)
     def circuit() -> Any:
         prepare(ANGLES)
@@ -142,21 +151,21 @@ def _by_its_matrix(case: Case) -> np.ndarray | None:
     if case.measurement not in ("expval", "var"):
         return None
     try:
-        matrix = _matrix(case.known().obs)
+        matrix = dense_matrix(case.known().obs)
     except Exception:  # as above
         return None
-    state = _run(qml.state)
+    state = run_eagerly(qml.state)
     product = matrix @ state
     mean = np.vdot(state, product).real
     return np.asarray(mean if case.measurement == "expval" else np.vdot(product, product) - mean**2)
 
 
-def _matrix(observable: Any) -> Any:
+def dense_matrix(observable: Any) -> Any:
     """The dense matrix of an observable on all wires."""
     if isinstance(observable, qml.ops.Sum):
-        return sum(_matrix(inner) for inner in observable.operands)
+        return sum(dense_matrix(inner) for inner in observable.operands)
     if isinstance(observable, qml.ops.SProd):
-        return observable.scalar * _matrix(observable.base)
+        return observable.scalar * dense_matrix(observable.base)
     if isinstance(observable, qml.SparseHamiltonian):
         return observable.sparse_matrix(wire_order=range(WIRES)).toarray()
     if observable.has_matrix:

@@ -45,9 +45,23 @@ def rotate_to_eigenbasis(observable: Any, scratch: Scratch) -> None:
         return _rotate_by_parts(observable, scratch)
     except qml.operation.DiagGatesUndefinedError as error:
         raise unsupported(observable, "has no diagonalizing gates") from error
+    if not all(map(is_unitary, gates)):
+        return _rotate_by_eigenvectors(terms_of(observable, scratch.wires), observable, scratch)
     for gate in gates:
         record(gate, scratch)
     return None
+
+
+def is_unitary(gate: Any) -> bool:
+    """Whether a diagonalizing gate is one.
+
+    Where PennyLane does not know an operator to be Hermitian, its eigenvectors need not be
+    orthogonal, and the matrix that it makes of them is no gate.
+    """
+    if not isinstance(gate, qml.QubitUnitary) or is_traced(gate.data[0]):
+        return True
+    matrix = np.asarray(gate.data[0])
+    return bool(np.allclose(matrix @ matrix.conj().T, np.eye(len(matrix)), atol=1e-8))
 
 
 def _rotate_by_parts(observable: Any, scratch: Scratch) -> None:

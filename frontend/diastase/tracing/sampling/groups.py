@@ -5,8 +5,9 @@ letter on every wire that they have in common (they commute qubit-wise), and mea
 are words of Z; so their results belong together, shot by shot. Any other observable has a group of
 its own, with a rotation into its eigenbasis.
 
-The trap: of two traced wires nobody knows whether they are the same one, so a group with traced
-wires has one letter only.
+The trap: of two traced wires nobody knows whether they are the same one. A wire that stands in a
+group twice would be rotated twice, so wires that may be equal share a group only where nothing is
+rotated, for the letter Z.
 """
 
 from collections.abc import Sequence
@@ -38,23 +39,28 @@ class Group:
             return False
         if not self.wires:
             return True
-        if any(not isinstance(wire, int) for wire in [*self.wires, *wires]):
-            return len({*letters, *self.letters.values()}) == 1
-        wanted = dict(zip(wires, letters, strict=True))
-        return all(
-            wanted.get(wire, self.letters[place]) == self.letters[place]
-            for place, wire in enumerate(self.wires)
-        )
+        own = dict(zip(map(_identity, self.wires), self.letters.values(), strict=True))
+        wanted = dict(zip(map(_identity, wires), letters, strict=True))
+        if any(own.get(wire, letter) != letter for wire, letter in wanted.items()):
+            return False
+        fresh = [wire for wire in wires if _identity(wire) not in own]
+        may_meet = any(not isinstance(wire, int) for wire in [*self.wires, *fresh])
+        return not fresh or not may_meet or {*own.values(), *letters} == {"Z"}
 
     def add(self, letters: Sequence[str], wires: Sequence[Position]) -> tuple[int, ...]:
         """Take a word in; the places of its wires."""
         places: list[int] = []
-        known = {wire: place for place, wire in enumerate(self.wires) if isinstance(wire, int)}
+        known = {_identity(wire): place for place, wire in enumerate(self.wires)}
         for letter, wire in zip(letters, wires, strict=True):
-            if isinstance(wire, int) and wire in known:
-                places.append(known[wire])
+            if _identity(wire) in known:
+                places.append(known[_identity(wire)])
                 continue
             places.append(len(self.wires))
             self.letters[len(self.wires)] = letter
             self.wires.append(wire)
         return tuple(places)
+
+
+def _identity(wire: Position) -> int | tuple[int]:
+    """What tells wires apart: numbers by value, traced ones by which value they are."""
+    return wire if isinstance(wire, int) else (id(wire),)

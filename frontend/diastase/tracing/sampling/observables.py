@@ -16,16 +16,19 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 import numpy as np
-import pennylane as qml
 from jax.core import Tracer
 from pennylane import ops
 
 from diastase.primitives.quantum import unitary_p
+from diastase.tracing.dense_operators import dense
+from diastase.tracing.eigenbases import is_unitary, measured_wires
+from diastase.tracing.factors import distinct
 from diastase.tracing.gate_operands import complex_array
 from diastase.tracing.gates import record
 from diastase.tracing.measured_forms import measured_form
+from diastase.tracing.observables import terms_of
 from diastase.tracing.pauli_words import PauliSum
-from diastase.tracing.pennylane import describe
+from diastase.tracing.pennylane import describe, is_traced_wire
 from diastase.tracing.quantum_errors import UnsupportedObservableError
 from diastase.tracing.quantum_scope import CircuitScope
 from diastase.tracing.sampling.groups import Group
@@ -79,6 +82,8 @@ def as_factors(observable: Any, requests: Requests, together: bool = False) -> F
         return None
     if not isinstance(form, PauliSum) or form.number_turned:
         return None
+    if any(len(distinct([wire for _, wire in word])) < len(word) for word in form.words):
+        return None  # two letters on a traced wire: a product of matrices, no word
     joint = _joint(form.words) if together else None
     if together and joint is None:
         return None
@@ -142,10 +147,10 @@ def eigenbasis(observable: Any, requests: Requests) -> Eigenbasis:
     if len(observable.wires) > LARGEST_EIGENBASIS:
         reason = f"on {len(observable.wires)} wires is too large to be diagonalised"
         raise UnsupportedObservableError(observable=describe(observable), reason=reason)
-    wires = requests.scope.wires.positions(observable.wires, observable.name)
     known = _known_eigenbasis(observable)
     if known is None:
-        return _eigenbasis_of_matrix(observable, wires, requests)
+        return _eigenbasis_of_matrix(observable, requests)
+    wires = requests.scope.wires.positions(observable.wires, observable.name)
     gates, eigenvalues = known
     letters, constant = _pauli_letters(observable), Constant(eigenvalues)
     if letters is not None:
@@ -161,7 +166,14 @@ def real_vector(eigenvalues: Any) -> Any:
 
 
 def _known_eigenbasis(observable: Any) -> tuple[list[Any], Any] | None:
-    """PennyLane's gates and eigenvalues; None where it cannot tell without values."""
+    """PennyLane's gates and eigenvalues; None where it cannot tell, or must not be believed.
+
+    In a composite operator it does not know which traced wires are equal. Where it does not know
+    that an operator is Hermitian, it takes eigenvectors that need not be orthogonal.
+    """
+    composite = isinstance(observable, ops.CompositeOp | ops.SymbolicOp)
+    if composite and any(map(is_traced_wire, observable.wires)):
+        return None
     try:
         eigenvalues, gates = np.asarray(observable.eigvals()), observable.diagonalizing_gates()
     except Exception:  # whatever PennyLane stumbles over: the matrix is asked instead
@@ -169,6 +181,8 @@ def _known_eigenbasis(observable: Any) -> tuple[list[Any], Any] | None:
     if np.abs(np.imag(eigenvalues)).max(initial=0) > _ROUNDING:
         reason = "is not Hermitian: an eigenvalue is complex"
         raise UnsupportedObservableError(observable=describe(observable), reason=reason)
+    if not all(map(is_unitary, gates)):
+        return None
     return gates, np.real(eigenvalues).astype(np.float64)
 
 
@@ -192,14 +206,10 @@ def _by_gates(gates: Sequence[Any]) -> Rotation:
     return Rotation(lambda scope: apply(gates, scope), lambda scope: apply(back, scope))
 
 
-def _eigenbasis_of_matrix(
-    observable: Any, wires: Sequence[Position], requests: Requests
-) -> Eigenbasis:
-    try:
-        matrix = complex_array(qml.matrix(observable, wire_order=observable.wires))
-    except Exception as error:
-        reason = "has neither known eigenvalues nor a matrix"
-        raise UnsupportedObservableError(observable=describe(observable), reason=reason) from error
+def _eigenbasis_of_matrix(observable: Any, requests: Requests) -> Eigenbasis:
+    scope = requests.scope
+    wires = measured_wires(observable, scope.wires)
+    matrix = complex_array(dense(terms_of(observable, scope.wires), wires))
     if isinstance(matrix, np.ndarray) and np.abs(matrix - matrix.conj().T).max() > _ROUNDING:
         reason = "is not Hermitian"
         raise UnsupportedObservableError(observable=describe(observable), reason=reason)
