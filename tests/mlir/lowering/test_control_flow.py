@@ -133,7 +133,8 @@ def traced(function, *examples) -> ClosedJaxpr:
         (2**63 - 1, -(2**63), -(2**63)),
     ],
 )
-def test_for_loop_is_range(compile_program, lower, upper, step):
+@pytest.mark.parametrize("is_reversed", [False, True])
+def test_for_loop_is_range(compile_program, lower, upper, step, is_reversed):
     def body(factor, index, total, count):
         return total * factor + index, count + 1
 
@@ -142,12 +143,14 @@ def test_for_loop_is_range(compile_program, lower, upper, step):
     def program(factor, *rest):
         jaxpr = traced(body, factor, np.int64(0), *rest[3:])
         return for_loop_p.bind(
-            factor, *rest, body_jaxpr=jaxpr, body_nconsts=1, preserve_dimensions=True
-        )
+            factor, *rest, body_jaxpr=jaxpr, body_nconsts=1, preserve_dimensions=True,
+            apply_reverse_transform=is_reversed,
+        )  # fmt: skip
 
     total, count = 0, 0
     with np.errstate(over="ignore"):
-        for index in range(lower, upper, step):
+        indices = range(lower, upper, step)
+        for index in reversed(indices) if is_reversed else indices:
             total, count = np.int64(total) * np.int64(3) + np.int64(index), count + 1
     compiled = compile_program(Program("loop", traced(program, *examples)))
     found = compiled(*examples)
@@ -161,8 +164,9 @@ def counting(dtype, bounds):
 
     def program(*operands):
         return for_loop_p.bind(
-            *operands, 0.0, body_jaxpr=jaxpr, body_nconsts=0, preserve_dimensions=True
-        )
+            *operands, 0.0, body_jaxpr=jaxpr, body_nconsts=0, preserve_dimensions=True,
+            apply_reverse_transform=False,
+        )  # fmt: skip
 
     return Program("counting", traced(program, *numbers)), numbers
 
