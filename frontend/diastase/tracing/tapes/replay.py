@@ -18,7 +18,7 @@ from pennylane.measurements import ProbabilityMP
 from diastase.tracing.pennylane import is_native_outcome
 
 Outcomes = Mapping[Any, Any]
-"""What was found by each mid-circuit measurement of a tape: traced booleans."""
+"""What was found by each mid-circuit measurement of a tape, by its identity: traced booleans."""
 
 
 def replay(tape: Any, natively: bool) -> Callable[[], Any]:
@@ -44,8 +44,12 @@ def replay(tape: Any, natively: bool) -> Callable[[], Any]:
 def _apply(operator: Any, outcomes: dict[Any, Any]) -> None:
     match operator:
         case ops.MidMeasure():
-            outcomes[operator] = qml.measure(
+            outcomes[_identity(operator)] = qml.measure(
                 operator.wires[0], reset=operator.reset, postselect=operator.postselect
+            )
+        case ops.PauliMeasure():
+            outcomes[_identity(operator)] = qml.pauli_measure(
+                operator.pauli_word, operator.wires, operator.postselect
             )
         case ops.Conditional():
             predicate = _value(operator.meas_val, outcomes).astype(bool)
@@ -68,7 +72,8 @@ def _measured(process: Any, outcomes: Outcomes) -> Any:
         return qml.apply(process)
     single = is_native_outcome(process.mv)
     values = [process.mv] if single else list(process.mv)
-    if not all(found in outcomes for value in values for found in value.measurements):
+    measurements = [measured for value in values for measured in value.measurements]
+    if not all(_identity(measured) in outcomes for measured in measurements):
         return _deferred(process, single)
     found = [_value(value, outcomes) for value in values]
     process = copy.copy(process)
@@ -85,9 +90,17 @@ def _deferred(process: Any, single: bool) -> Any:
     return type(process)(obs=values, **options)
 
 
+def _identity(measured: Any) -> Any:
+    """What names a measurement, whichever wire a transform has moved it to.
+
+    PennyLane's hash of it contains the wire; an expression of its outcome holds the one before.
+    """
+    return measured if measured.meas_uid is None else measured.meas_uid
+
+
 def _value(expression: Any, outcomes: Outcomes) -> Any:
     """What an expression of outcomes is: looked up among its values for all outcomes."""
-    found = [outcomes[measured] for measured in expression.measurements]
+    found = [outcomes[_identity(measured)] for measured in expression.measurements]
     if not expression.has_processing:
         return found[0]
     index = jnp.asarray(0)
