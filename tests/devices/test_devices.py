@@ -279,8 +279,6 @@ def test_passes_of_the_compiler_are_refused():
 
 
 def test_stabilizers():
-    pytest.importorskip("stim")
-
     @qml.qnode(qml.device("default.clifford", wires=2))
     def circuit(n):
         qml.Hadamard(0)
