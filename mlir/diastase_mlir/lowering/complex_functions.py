@@ -14,15 +14,6 @@ from diastase_mlir.lowering.context import LoweringContext
 from diastase_mlir.lowering.registry import Equation, lowers
 
 
-@lowers("log1p")
-def lower_log1p(context: LoweringContext, equation: Equation, operand: ir.Value) -> list[ir.Value]:
-    """For complex numbers; the pass that expands them loses half of the digits near zero."""
-    aval = equation.avals_in[0]
-    if not is_complex(aval.dtype):
-        return NotImplemented
-    return context.lower_function(_log1p, [aval], [operand])
-
-
 def _log1p(number: jax.Array) -> tuple[jax.Array]:
     """By `|1 + z|**2 - 1 = x (x + 2) + y**2` where that is small and does not overflow."""
     x, y = lax.real(number), lax.imag(number)
@@ -30,15 +21,6 @@ def _log1p(number: jax.Array) -> tuple[jax.Array]:
     near_one = 0.5 * lax.log1p(excess)
     size = jnp.where(lax.abs(excess) < 0.5, near_one, lax.log(lax.abs(number + 1)))
     return (lax.complex(size, lax.atan2(y, x + 1)),)
-
-
-@lowers("log")
-def lower_log(context: LoweringContext, equation: Equation, operand: ir.Value) -> list[ir.Value]:
-    """For complex numbers; the pass that expands them loses all digits near a size of one."""
-    aval = equation.avals_in[0]
-    if not is_complex(aval.dtype):
-        return NotImplemented
-    return context.lower_function(_log, [aval], [operand])
 
 
 def _log(number: jax.Array) -> tuple[jax.Array]:
@@ -78,15 +60,6 @@ def _square(number: jax.Array) -> tuple[jax.Array, jax.Array]:
     return square, ((high * high - square) + 2 * high * low) + low * low
 
 
-@lowers("sqrt")
-def lower_sqrt(context: LoweringContext, equation: Equation, operand: ir.Value) -> list[ir.Value]:
-    """For complex numbers: the pass that expands them has C's branch cut, JAX has its own."""
-    aval = equation.avals_in[0]
-    if not is_complex(aval.dtype):
-        return NotImplemented
-    return context.lower_function(_sqrt, [aval], [operand])
-
-
 def _sqrt(number: jax.Array) -> tuple[jax.Array]:
     """An imaginary part of -0.0 counts as 0.0, so negative numbers have roots above the axis."""
     x, y = lax.real(number), lax.imag(number)
@@ -100,3 +73,21 @@ def _sqrt(number: jax.Array) -> tuple[jax.Array]:
     real = jnp.where(infinite, jnp.inf, jnp.where(undefined, jnp.nan, real))
     imaginary = jnp.where(infinite, y, jnp.where(undefined, jnp.nan, imaginary))
     return (lax.complex(real, imaginary),)
+
+
+_FUNCTIONS = {
+    "log": _log,  # the pass loses all digits near a size of one
+    "log1p": _log1p,  # and here half of the digits near zero
+    "sqrt": _sqrt,  # the pass has C's branch cut, JAX has its own
+}
+
+
+@lowers(*_FUNCTIONS)
+def lower_complex(
+    context: LoweringContext, equation: Equation, operand: ir.Value
+) -> list[ir.Value]:
+    """A function of the table, where the operand is complex."""
+    aval = equation.avals_in[0]
+    if not is_complex(aval.dtype):
+        return NotImplemented
+    return context.lower_function(_FUNCTIONS[equation.primitive.name], [aval], [operand])

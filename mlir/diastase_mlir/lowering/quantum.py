@@ -43,43 +43,28 @@ def lower_gate(
     return [taken.give_back(gate.results)]
 
 
-@lowers("unitary", lazy=True)
-def lower_unitary(
+_GATES_BY_ARRAY = {"unitary": "QubitUnitary", "diagonal": "DiagonalQubitUnitary"}
+"""Gates given by a matrix or by its diagonal, and what errors call them."""
+
+
+@lowers(*_GATES_BY_ARRAY, lazy=True)
+def lower_gate_by_array(
     context: LoweringContext,
     equation: Equation,
     register: Value,
-    matrix: Value,
+    array: Value,
     *wire_operands: Value,
 ) -> Sequence[Value]:
-    """A gate by its matrix."""
+    """The operation of the dialect has the primitive's name."""
+    name = equation.primitive.name
     taken = take(register, equation.params["wires"], wire_operands, context)
     controls = equation.params["control_values"]
     attributes = {
-        "site": site_attribute(context, "QubitUnitary", equation),
+        "site": site_attribute(context, _GATES_BY_ARRAY[name], equation),
         **_control_attributes(controls, [1, len(taken.bits) - len(controls)]),
     }
-    operands = [context.value(matrix), *taken.bits]
-    gate = create("quantum.unitary", [bit_type()] * len(taken.bits), operands, attributes)
-    return [taken.give_back(gate.results)]
-
-
-@lowers("diagonal", lazy=True)
-def lower_diagonal(
-    context: LoweringContext,
-    equation: Equation,
-    register: Value,
-    elements: Value,
-    *wire_operands: Value,
-) -> Sequence[Value]:
-    """A gate by its diagonal."""
-    taken = take(register, equation.params["wires"], wire_operands, context)
-    controls = equation.params["control_values"]
-    attributes = {
-        "site": site_attribute(context, "DiagonalQubitUnitary", equation),
-        **_control_attributes(controls, [1, len(taken.bits) - len(controls)]),
-    }
-    operands = [context.value(elements), *taken.bits]
-    gate = create("quantum.diagonal", [bit_type()] * len(taken.bits), operands, attributes)
+    operands = [context.value(array), *taken.bits]
+    gate = create(f"quantum.{name}", [bit_type()] * len(taken.bits), operands, attributes)
     return [taken.give_back(gate.results)]
 
 

@@ -96,7 +96,7 @@ def as_factors(observable: Any, requests: Requests, together: bool = False) -> F
     )
     found = [
         Outcomes(outcomes.group, tuple(outcomes.places[place] for place in places))
-        for places in _places(joint, form.words)
+        for places in _places(form.words)
     ]
     return Factors(coefficients, tuple(found))
 
@@ -116,10 +116,10 @@ def _joint(words: Sequence[Any]) -> Group | None:
     return group
 
 
-def _places(group: Group, words: Sequence[Any]) -> list[tuple[int, ...]]:
-    """Where the wires of each word are in a group that has taken all of them in."""
-    fresh = Group()
-    return [fresh.add(*_letters_and_wires(word)) for word in words]
+def _places(words: Sequence[Any]) -> list[tuple[int, ...]]:
+    """Where the wires of each word are in a group that takes all of them in."""
+    group = Group()
+    return [group.add(*_letters_and_wires(word)) for word in words]
 
 
 # --- eigenbases ----------------------------------------------------------------------------------
