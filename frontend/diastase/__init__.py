@@ -8,13 +8,16 @@ import jax
 
 jax.config.update("jax_enable_x64", True)
 
-from diastase import passes  # noqa: E402
-from diastase.api.control_flow import cond, for_loop, switch, while_loop  # noqa: E402
-from diastase.api.errors import RecompilationWarning  # noqa: E402
-from diastase.api.qjit import QJIT, qjit  # noqa: E402
-from diastase.api.quantum import measure, pauli_measure  # noqa: E402
-from diastase.api.quantum_functions import adjoint, ctrl  # noqa: E402
-from diastase_runtime.errors import DiastaseError  # noqa: E402
+from diastase.garbage import fewer_collections  # noqa: E402
+
+with fewer_collections():
+    from diastase import passes
+    from diastase.api.control_flow import cond, for_loop, switch, while_loop
+    from diastase.api.errors import RecompilationWarning
+    from diastase.api.qjit import QJIT, qjit
+    from diastase.api.quantum import measure, pauli_measure
+    from diastase.api.quantum_functions import adjoint, ctrl
+    from diastase_runtime.errors import DiastaseError
 
 __all__ = [
     "QJIT",

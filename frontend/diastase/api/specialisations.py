@@ -27,6 +27,7 @@ from diastase.api.dynamic_dims import Family
 from diastase.api.matching import is_type, type_of_leaf
 from diastase.api.options import QjitOptions
 from diastase.api.stages import Compiled, Interface, Lowered, Traced
+from diastase.garbage import fewer_collections
 from diastase.tracing.argument_errors import TracerArgumentError, UnsupportedResultError
 from diastase.tracing.circuit_passes import default_passes
 from diastase.tracing.dimensions import is_integer_scalar
@@ -181,7 +182,7 @@ def trace_call(
             fixes_sizes=fixes_sizes,
         )
 
-    with _TRACING, default_passes(options.circuit_passes):
+    with _TRACING, fewer_collections(), default_passes(options.circuit_passes):
         traced = _traced(tracing, may_fix_sizes and any(map(_gives_a_size, arguments.avals)))
     interface = Interface(
         fun_name=signature.name,

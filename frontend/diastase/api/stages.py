@@ -22,6 +22,7 @@ from diastase.api.matching import check_arguments
 from diastase.api.options import CountsForm
 from diastase.api.report import Report, report_of
 from diastase.api.size_patterns import SizePattern
+from diastase.garbage import fewer_collections
 from diastase.tracing.explicit import derive_explicit
 from diastase.tracing.trace import TracedProgram
 from diastase_mlir import (
@@ -122,7 +123,8 @@ class Traced(Stage):
 
     def lower(self) -> "Lowered":
         """Translate the jaxpr to MLIR: StableHLO, control flow, the quantum dialect."""
-        return Lowered(self.interface, self.traced, lower(self.traced.program))
+        with fewer_collections():
+            return Lowered(self.interface, self.traced, lower(self.traced.program))
 
     def __str__(self) -> str:
         return f"{self._title()}\n{self.jaxpr}"
@@ -165,7 +167,8 @@ class Lowered(Stage):
 
     def compile(self) -> "Compiled":
         """Compile to a shared library for this machine, and load it."""
-        compilation = compile_module(self.module, self.interface.options)
+        with fewer_collections():
+            compilation = compile_module(self.module, self.interface.options)
         self._report(compilation)
         executable = load(
             compilation.artifact, [callback.function for callback in self.module.callbacks]
