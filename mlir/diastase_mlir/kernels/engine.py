@@ -14,6 +14,7 @@ import llvmlite
 
 from diastase_mlir.cache import hash_of_files, program_cache, python_files, uncached_artifact
 from diastase_mlir.codegen import link, machine
+from diastase_mlir.kernels.tuning import settings_for
 from diastase_runtime import abi
 from diastase_runtime.abi import Artifact
 
@@ -43,5 +44,6 @@ def _build(library: Path) -> None:
 def _engine_key() -> str:
     tools = [abi.__file__, machine.__file__, link.__file__]
     sources = hash_of_files([*tools, *python_files(Path(__file__).parent)])
-    parts = f"{llvmlite.__version__} {machine.host_processor()} {sources}"
+    host = machine.host_processor()
+    parts = f"{llvmlite.__version__} {host} {settings_for(host)} {sources}"
     return f"engine-{hashlib.sha256(parts.encode()).hexdigest()[:32]}"

@@ -10,11 +10,14 @@ import scipy.sparse
 
 from diastase_mlir.kernels import GATES
 from diastase_mlir.kernels.build import SYMBOL_PREFIX, build_engine
+from diastase_mlir.kernels.language.types import record_layout
+from diastase_mlir.kernels.state_vector.records import State
 from diastase_runtime.abi import CallContext
 
 I64, F64, POINTER = ctypes.c_int64, ctypes.c_double, ctypes.c_void_p
 SITE = 7
 Term = tuple[float, str, Sequence[int]]
+_CHUNK_BITS = list(State.__annotations__).index("chunk_bits")
 
 
 class Register:
@@ -34,6 +37,11 @@ class Register:
         if state:
             head.append(POINTER(self.state))
         return function(*head, *arguments)
+
+    def set_chunk_bits(self, bits: int) -> None:
+        """Let the state be planned with chunks of this size, whatever its own size."""
+        offset = sum(8 * max(n, 1) for _, _, n in record_layout(State).fields[:_CHUNK_BITS])
+        I64.from_address(self.state + offset).value = bits
 
     def release(self) -> None:
         self.call("state_release")
@@ -206,8 +214,8 @@ def register(engine: ctypes.CDLL) -> Iterator[Callable[..., Register]]:
     """Make registers that are released at the end of the test."""
     made: list[Register] = []
 
-    def make(qubits: int, seed: int = 0) -> Register:
-        made.append(Register(engine, qubits, seed))
+    def make(qubits: int, seed: int = 0, library: ctypes.CDLL = engine) -> Register:
+        made.append(Register(library, qubits, seed))
         return made[-1]
 
     yield make

@@ -18,7 +18,7 @@ written out; `and`, `or` and conditional expressions evaluate only what Python w
 
 from diastase_mlir.kernels.language.compile import compile_kernels
 from diastase_mlir.kernels.language.errors import KernelLanguageError
-from diastase_mlir.kernels.language.functions import external, inline, kernel
+from diastase_mlir.kernels.language.functions import external, inline, kernel, setting
 from diastase_mlir.kernels.language.intrinsics import (
     address,
     broadcast,
@@ -68,6 +68,7 @@ __all__ = [
     "ptr",
     "registers",
     "select",
+    "setting",
     "shift_right_logical",
     "shuffle",
     "size_of",

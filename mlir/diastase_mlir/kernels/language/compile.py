@@ -1,7 +1,8 @@
 """Compile kernels to one LLVM module: the exported ones and all that they call.
 
-In: kernels with the C names under which they are exported. Out: an llvmlite module whose other
-functions are internal, so that LLVM may inline, specialise or drop them.
+In: kernels with the C names under which they are exported, and the settings that they name. Out:
+an llvmlite module whose other functions are internal, so that LLVM may inline, specialise or drop
+them.
 """
 
 from collections.abc import Callable, Mapping
@@ -17,9 +18,13 @@ from diastase_mlir.kernels.language.statements import Statements
 from diastase_mlir.kernels.language.values import Slot
 
 
-def compile_kernels(exports: Mapping[str, Callable[..., Any]], triple: str) -> ir.Module:
+def compile_kernels(
+    exports: Mapping[str, Callable[..., Any]],
+    triple: str,
+    settings: Mapping[str, int] | None = None,
+) -> ir.Module:
     """One module with every kernel of `exports` (C name -> kernel) and those that they call."""
-    unit = _Unit(triple)
+    unit = _Unit(triple, settings or {})
     for name, function in exports.items():
         if not isinstance(function, Kernel):
             raise KernelLanguageError(what=f"an export that is no kernel: {name}")
@@ -31,7 +36,8 @@ def compile_kernels(exports: Mapping[str, Callable[..., Any]], triple: str) -> i
 class _Unit:
     """A module under construction and the kernels still to be compiled."""
 
-    def __init__(self, triple: str) -> None:
+    def __init__(self, triple: str, settings: Mapping[str, int]) -> None:
+        self._settings = settings
         self.module = ir.Module("kernels")
         self.module.triple = triple
         self._declared: dict[Kernel[..., Any] | External, ir.Function] = {}
@@ -67,7 +73,7 @@ class _Unit:
         builder: Any = ir.IRBuilder(compiled.append_basic_block("entry"))
         start = builder.append_basic_block("start")
         scope = Scope(source, result_type=function.return_type)
-        body = Statements(Frame(builder), scope, self.declare)
+        body = Statements(Frame(builder, self._settings), scope, self.declare)
         builder.position_at_end(start)
         for name, kind, value in zip(
             source.parameters, function.parameter_types, compiled.args, strict=True

@@ -13,7 +13,7 @@ from llvmlite import ir
 from diastase_mlir.kernels.language import arithmetic
 from diastase_mlir.kernels.language.arithmetic import TypeMismatch, convert, natural_type
 from diastase_mlir.kernels.language.errors import KernelLanguageError
-from diastase_mlir.kernels.language.functions import External, Inline, Kernel
+from diastase_mlir.kernels.language.functions import External, Inline, Kernel, Setting
 from diastase_mlir.kernels.language.instructions import Frame
 from diastase_mlir.kernels.language.intrinsics import Intrinsic
 from diastase_mlir.kernels.language.scope import Scope
@@ -100,9 +100,14 @@ class Expressions:
         if isinstance(binding, Slot):
             return self.load_slot(binding)
         try:
-            return self.scope.global_value(node.id)
+            value = self.scope.global_value(node.id)
         except NameError:
             self.refuse(node, f"the name {node.id!r}, which is not bound here")
+        if not isinstance(value, Setting):
+            return value
+        if value.name not in self.frame.settings:
+            self.refuse(node, f"the setting {value.name!r}, which has no value")
+        return self.frame.settings[value.name]
 
     def load_slot(self, slot: Slot) -> Dynamic:
         """Return the current value of a variable."""

@@ -85,6 +85,13 @@ class Inline(LanguageFunction[P, R]):
 
 
 @dataclass(frozen=True)
+class Setting:
+    """A static value that is chosen when kernels are compiled; `compile_kernels` takes it."""
+
+    name: str
+
+
+@dataclass(frozen=True)
 class External:
     """A C function that the library imports."""
 
@@ -101,6 +108,11 @@ def kernel(function: Callable[P, R]) -> Callable[P, R]:
 def inline(function: Callable[P, R]) -> Callable[P, R]:
     """Mark a function that is expanded at each call; it may return lists of values."""
     return Inline(function)
+
+
+def setting(name: str) -> int:
+    """Declare a number that `compile_kernels` is given, by its name there."""
+    return cast("int", Setting(name))
 
 
 def external(name: str, parameters: list[Any], result: Any = None) -> Callable[..., Any]:

@@ -4,6 +4,7 @@
 that name. Arguments may be static; `convert` makes them constants.
 """
 
+from collections.abc import Mapping
 from typing import Any
 
 from llvmlite import ir
@@ -28,9 +29,10 @@ _I32 = ir.IntType(32)
 
 
 class Frame:
-    """The function under construction: its builder, and room for variables on its stack."""
+    """The function under construction: its builder, room on its stack, the settings."""
 
-    def __init__(self, builder: ir.IRBuilder) -> None:
+    def __init__(self, builder: ir.IRBuilder, settings: Mapping[str, int]) -> None:
+        self.settings = settings
         # Any: llvmlite is untyped, and what is inferred for its decorated methods is wrong.
         self.builder: Any = builder
         self._entry = self.builder.block

@@ -5,6 +5,7 @@ whole blocks where the state has room to move its bits out of the lanes, else on
 """
 
 from diastase_mlir.kernels.language import cast, f64, i64, is_null, kernel, ptr
+from diastase_mlir.kernels.state_vector.c_functions import free
 from diastase_mlir.kernels.state_vector.dense_blocks import (
     apply_by_blocks,
     lift,
@@ -13,7 +14,6 @@ from diastase_mlir.kernels.state_vector.dense_blocks import (
 from diastase_mlir.kernels.state_vector.dense_lanes import apply_by_lanes, moments_by_lanes
 from diastase_mlir.kernels.state_vector.dense_plan import allocate_dense, fill_offsets
 from diastase_mlir.kernels.state_vector.failures import cannot_run
-from diastase_mlir.kernels.state_vector.memory import free
 from diastase_mlir.kernels.state_vector.queue import flush, push_single
 from diastase_mlir.kernels.state_vector.records import CallContext, State
 from diastase_mlir.kernels.state_vector.wires import control_value, mask_of

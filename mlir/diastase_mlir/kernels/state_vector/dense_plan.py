@@ -13,8 +13,9 @@ from diastase_mlir.kernels.language import (
     size_of,
     v8,
 )
+from diastase_mlir.kernels.state_vector.c_functions import memset
 from diastase_mlir.kernels.state_vector.failures import OUT_OF_MEMORY, fail
-from diastase_mlir.kernels.state_vector.memory import allocate, memset
+from diastase_mlir.kernels.state_vector.memory import allocate
 from diastase_mlir.kernels.state_vector.records import ALIGNMENT, CallContext, State
 
 MAX_TARGETS = 20

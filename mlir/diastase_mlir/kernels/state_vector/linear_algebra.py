@@ -15,9 +15,10 @@ from diastase_mlir.kernels.language import (
     kernel,
     ptr,
 )
+from diastase_mlir.kernels.state_vector.c_functions import memset
 from diastase_mlir.kernels.state_vector.decompositions import exchange_bits
 from diastase_mlir.kernels.state_vector.failures import SIZE_MISMATCH, cannot_run, fail
-from diastase_mlir.kernels.state_vector.memory import BLOCK_BYTES, memset
+from diastase_mlir.kernels.state_vector.memory import BLOCK_BYTES
 from diastase_mlir.kernels.state_vector.queue import flush, forget_waiting
 from diastase_mlir.kernels.state_vector.records import CallContext, State
 

@@ -23,6 +23,13 @@ from diastase_mlir.kernels.language import (
     size_of,
     v8,
 )
+from diastase_mlir.kernels.state_vector.c_functions import (
+    aligned_alloc,
+    free,
+    malloc,
+    memcpy,
+    memset,
+)
 from diastase_mlir.kernels.state_vector.failures import (
     NEGATIVE_QUBITS,
     OUT_OF_MEMORY,
@@ -41,11 +48,6 @@ from diastase_mlir.kernels.state_vector.records import (
     State,
 )
 
-malloc = external("malloc", [i64], ptr[f64])
-aligned_alloc = external("aligned_alloc", [i64, i64], ptr[f64])
-free = external("free", [ptr[f64]])
-memset = external("memset", [ptr[f64], i32, i64], ptr[f64])
-memcpy = external("memcpy", [ptr[f64], ptr[f64], i64], ptr[f64])
 sysconf = external("sysconf", [i32], i64)
 
 _PAGES = os.sysconf_names["SC_PHYS_PAGES"]
@@ -86,6 +88,11 @@ def allocate_state(context: CallContext, site: i64, qubits: i64) -> State:
     state.amplitudes = cast(amplitudes, ptr[v8])
     state.operations = cast(handle + _HANDLE_BYTES // 8, ptr[Operation])
     state.script = null(ptr[f64])
+    state.chunk_bits = 0
+    state.plan = null(ptr[f64])
+    state.plan_bytes = 0
+    state.buffer = null(ptr[f64])
+    state.buffer_bytes = 0
     forget_waiting(state)
     link(context, state)
     return state
@@ -139,6 +146,8 @@ def state_release(context: CallContext, state: State) -> None:
     if is_null(state):
         return
     unlink(context, state)
+    free(state.plan)
+    free(state.buffer)
     free(cast(state.amplitudes, ptr[f64]))
     free(cast(state, ptr[f64]))
 

@@ -5,9 +5,10 @@ others stand still. `offsets_of` gives the place of each value within a group.
 """
 
 from diastase_mlir.kernels.language import cast, f64, i64, inline, is_null, kernel, ptr
+from diastase_mlir.kernels.state_vector.c_functions import free, memset
 from diastase_mlir.kernels.state_vector.dense_plan import position
 from diastase_mlir.kernels.state_vector.failures import cannot_run
-from diastase_mlir.kernels.state_vector.memory import allocate, free, memset
+from diastase_mlir.kernels.state_vector.memory import allocate
 from diastase_mlir.kernels.state_vector.queue import flush
 from diastase_mlir.kernels.state_vector.records import CallContext, State
 from diastase_mlir.kernels.state_vector.wires import mask_of

@@ -22,12 +22,12 @@ and goes on with the other outcome, so that all numbers stay finite.
 """  # noqa: D205
 
 from diastase_mlir.kernels.language import cast, f64, i64, is_null, kernel, null, ptr, size_of
+from diastase_mlir.kernels.state_vector.c_functions import free, malloc, memcpy
 from diastase_mlir.kernels.state_vector.failures import (
     IMPOSSIBLE_POSTSELECTION,
     OUT_OF_MEMORY,
     fail,
 )
-from diastase_mlir.kernels.state_vector.memory import free, malloc, memcpy
 from diastase_mlir.kernels.state_vector.random_numbers import next_uniform
 from diastase_mlir.kernels.state_vector.records import CallContext, OutcomeScript, State
 

@@ -23,12 +23,12 @@ from diastase_mlir.kernels.language import (
     store_unaligned,
     v8,
 )
+from diastase_mlir.kernels.state_vector.c_functions import memset
 from diastase_mlir.kernels.state_vector.failures import (
     IMPOSSIBLE_POSTSELECTION,
     cannot_run,
     fail,
 )
-from diastase_mlir.kernels.state_vector.memory import memset
 from diastase_mlir.kernels.state_vector.outcome_scripts import IMPOSSIBLE, scripted_outcome
 from diastase_mlir.kernels.state_vector.queue import flush, push_single
 from diastase_mlir.kernels.state_vector.random_numbers import next_uniform

@@ -30,9 +30,10 @@ from diastase_mlir.kernels.language import (
     to_float,
     v8,
 )
+from diastase_mlir.kernels.state_vector.c_functions import free
 from diastase_mlir.kernels.state_vector.failures import OVERLAPPING_WIRES, cannot_run, fail
 from diastase_mlir.kernels.state_vector.linear_algebra import can_meet
-from diastase_mlir.kernels.state_vector.memory import allocate, free
+from diastase_mlir.kernels.state_vector.memory import allocate
 from diastase_mlir.kernels.state_vector.queue import flush
 from diastase_mlir.kernels.state_vector.records import CallContext, State
 from diastase_mlir.kernels.state_vector.sweeps import LANE_MASK

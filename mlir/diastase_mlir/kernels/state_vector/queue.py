@@ -25,6 +25,7 @@ from diastase_mlir.kernels.language import (
     stack_array,
     static,
 )
+from diastase_mlir.kernels.state_vector.plan import run_planned
 from diastase_mlir.kernels.state_vector.records import QUEUE_CAPACITY, Operation, State
 from diastase_mlir.kernels.state_vector.sweeps import apply_operation
 
@@ -66,9 +67,10 @@ def flush(state: State) -> None:
     """Apply all waiting operations to the amplitudes."""
     if state.waiting == 0:
         return
-    for k in range(state.waiting):
-        if state.operations[k].is_live != 0:
-            apply_operation(state, state.operations[k])
+    if not run_planned(state):
+        for k in range(state.waiting):
+            if state.operations[k].is_live != 0:
+                apply_operation(state, state.operations[k])
     forget_waiting(state)
 
 

@@ -69,6 +69,13 @@ class State(Record):
     last_selector: Annotated[ptr[i64], MAX_QUBITS]
     """For each bit: index of the last waiting operation with it in its mask, or -1."""
     bit_of_wire: Annotated[ptr[i64], MAX_QUBITS]
+    chunk_bits: i64
+    """0, or the chunk size that a test asks for; see `stages`."""
+    plan: ptr[f64]
+    plan_bytes: i64
+    buffer: ptr[f64]
+    buffer_bytes: i64
+    """Memory for plans and chunks, made when first needed and then kept."""
     next: ptr[f64]
     previous: ptr[f64]
     """Neighbours in the list that begins in the call context, or null."""

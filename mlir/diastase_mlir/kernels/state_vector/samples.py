@@ -25,8 +25,8 @@ from diastase_mlir.kernels.language import (
     to_integer,
     v8,
 )
+from diastase_mlir.kernels.state_vector.c_functions import memset
 from diastase_mlir.kernels.state_vector.failures import INVALID_SHOTS, cannot_run, fail
-from diastase_mlir.kernels.state_vector.memory import memset
 from diastase_mlir.kernels.state_vector.outcomes import lane_places, place_of, weight
 from diastase_mlir.kernels.state_vector.queue import flush
 from diastase_mlir.kernels.state_vector.random_numbers import next_uniform

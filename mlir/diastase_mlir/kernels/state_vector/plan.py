@@ -1,0 +1,191 @@
+"""Waiting operations to a plan, and its memory.
+
+In: a state with waiting operations. Out: whether they have been applied by a plan; where not (a
+small state, or no memory for the plan), nothing has happened, and the caller applies them one by
+one.
+
+Small states lie in the first-level cache, where a plan wins nothing. The memory of plans and of a
+chunk belongs to the state, is made when it is first needed and kept until the state is released.
+"""
+
+from diastase_mlir.kernels.language import (
+    cast,
+    count_ones,
+    count_trailing_zeros,
+    f64,
+    i1,
+    i64,
+    is_null,
+    kernel,
+    ptr,
+    size_of,
+    static,
+    v8,
+)
+from diastase_mlir.kernels.state_vector.c_functions import aligned_alloc, free
+from diastase_mlir.kernels.state_vector.plan_records import (
+    CHUNK_BITS,
+    SLOTS,
+    Plan,
+    Stage,
+    Tile,
+    TileOperation,
+)
+from diastase_mlir.kernels.state_vector.records import ALIGNMENT, LANE_BITS, State
+from diastase_mlir.kernels.state_vector.schedule import fill_up, list_waiting, pick, set_places
+from diastase_mlir.kernels.state_vector.stages import run_stages
+from diastase_mlir.kernels.state_vector.sweeps import LANE_MASK
+from diastase_mlir.kernels.state_vector.tile_operations import prepare_operation
+
+PLANNED_QUBITS = 12
+"""States of fewer qubits are swept: 2^11 amplitudes of 16 bytes fit the first-level cache."""
+PART_BITS = 10
+"""A stage of one tile is divided into parts of so many groups of blocks."""
+_PLAN_WORDS = (size_of(Plan) + ALIGNMENT - 1) // ALIGNMENT * ALIGNMENT // 8
+_WORDS_OF_ONE = (size_of(TileOperation) + size_of(Tile) + size_of(Stage)) // 8 + 5
+"""Of a waiting operation: at most one tile operation, tile and stage, and five list entries."""
+
+
+@kernel
+def room(memory: ptr[f64], had: i64, needed: i64) -> ptr[f64]:
+    """Memory of at least `needed` bytes, whatever was in it is lost; null where there is none."""
+    if needed <= had:
+        return memory
+    free(memory)
+    return aligned_alloc(ALIGNMENT, (needed + ALIGNMENT - 1) & ~(ALIGNMENT - 1))
+
+
+@kernel
+def room_for_plan(state: State) -> i1:
+    """Make room for a plan of all waiting operations; whether there is any."""
+    needed = 8 * (_PLAN_WORDS + state.waiting * _WORDS_OF_ONE)
+    state.plan = room(state.plan, state.plan_bytes, needed)
+    if is_null(state.plan):
+        state.plan_bytes = 0
+        return False
+    if needed > state.plan_bytes:
+        state.plan_bytes = needed
+    return True
+
+
+@kernel
+def room_for_chunk(state: State, chunk_bits: i64) -> i1:
+    """Make room for a chunk; whether there is any."""
+    needed = 16 << chunk_bits
+    state.buffer = room(state.buffer, state.buffer_bytes, needed)
+    if is_null(state.buffer):
+        state.buffer_bytes = 0
+        return False
+    if needed > state.buffer_bytes:
+        state.buffer_bytes = needed
+    return True
+
+
+@kernel
+def lay_out(state: State, chunk_bits: i64) -> Plan:
+    """Make an empty plan in the state's memory."""
+    plan = cast(state.plan, Plan)
+    count = state.waiting
+    operations = state.plan + _PLAN_WORDS
+    tiles = operations + count * (size_of(TileOperation) // 8)
+    stages = tiles + count * (size_of(Tile) // 8)
+    lists = stages + count * (size_of(Stage) // 8)
+    plan.operations = cast(operations, ptr[TileOperation])
+    plan.tiles = cast(tiles, ptr[Tile])
+    plan.stages = cast(stages, ptr[Stage])
+    plan.targets = cast(lists, ptr[i64])
+    plan.selectors = cast(lists + count, ptr[i64])
+    plan.pending = cast(lists + 2 * count, ptr[i64])
+    plan.of_stage = cast(lists + 3 * count, ptr[i64])
+    plan.of_tile = cast(lists + 4 * count, ptr[i64])
+    plan.operation_count = 0
+    plan.tile_count = 0
+    plan.stage_count = 0
+    plan.chunk_bits = chunk_bits
+    return plan
+
+
+@kernel
+def add_tile(state: State, plan: Plan, stage_bits: i64, bits: i64, count: i64) -> None:
+    """Add the tile of the `count` operations in `of_tile`, whose targets are `bits`."""
+    tile = plan.tiles[plan.tile_count]
+    plan.tile_count = plan.tile_count + 1
+    rest: i64 = fill_up(bits, LANE_BITS + SLOTS, stage_bits) >> LANE_BITS
+    tile.fixed = 0
+    for slot in static(range(SLOTS)):
+        place = plan.place[LANE_BITS + count_trailing_zeros(rest)] - LANE_BITS
+        tile.slots[slot] = place
+        tile.fixed = tile.fixed | (1 << place)
+        rest &= rest - 1
+    tile.first = plan.operation_count
+    for k in range(count):
+        index = plan.of_tile[k]
+        prepared = plan.operations[tile.first + k]
+        prepare_operation(plan, tile, state.operations[index], index, prepared)
+    plan.operation_count = tile.first + count
+    tile.end = plan.operation_count
+
+
+@kernel
+def add_stage(state: State, plan: Plan, count: i64) -> None:
+    """Add the stage of the `count` operations in `of_stage`, whose targets are `plan.bits`."""
+    stage = plan.stages[plan.stage_count]
+    plan.stage_count = plan.stage_count + 1
+    everything = (1 << state.qubits) - 1
+    stage.bits = fill_up(plan.bits, plan.chunk_bits, everything)
+    stage.single = plan.of_stage[0] if count == 1 else -1
+    taken: i64 = pick(plan, plan.of_stage, count, LANE_BITS + SLOTS, LANE_MASK, plan.of_tile)
+    if plan.left == 0:
+        # One tile goes through the state once, as copying the chunks would.
+        stage.bits = everything
+    set_places(state, plan, stage.bits)
+    stage.in_place = 1 if stage.bits == everything else 0
+    stage.parts = 1 << (state.qubits - count_ones(stage.bits))
+    stage.first = plan.tile_count
+    while taken > 0:
+        add_tile(state, plan, stage.bits, plan.bits, taken)
+        taken = pick(plan, plan.of_stage, plan.left, LANE_BITS + SLOTS, LANE_MASK, plan.of_tile)
+    stage.end = plan.tile_count
+    if stage.end == stage.first + 1:
+        groups = state.qubits - LANE_BITS - SLOTS
+        stage.parts = 1 << (groups - PART_BITS) if groups > PART_BITS else 1
+
+
+@kernel
+def make_plan(state: State, chunk_bits: i64) -> Plan:
+    """Plan all waiting operations; the state has room for that."""
+    plan = lay_out(state, chunk_bits)
+    plan.left = list_waiting(state, plan)
+    remaining: i64 = plan.left
+    while remaining > 0:
+        count = pick(plan, plan.pending, remaining, chunk_bits, LANE_MASK, plan.of_stage)
+        remaining = plan.left
+        add_stage(state, plan, count)
+    return plan
+
+
+@kernel
+def chunk_bits_of(state: State) -> i64:
+    """Return the size of chunks, or 0 where the waiting operations are to be swept."""
+    if state.qubits < LANE_BITS + SLOTS:
+        return 0
+    wanted: i64 = state.chunk_bits
+    if wanted == 0:
+        if state.qubits < PLANNED_QUBITS:
+            return 0
+        wanted = CHUNK_BITS
+    if wanted < LANE_BITS + SLOTS:
+        wanted = LANE_BITS + SLOTS
+    return wanted if wanted < state.qubits else state.qubits
+
+
+@kernel
+def run_planned(state: State) -> i1:
+    """Apply the waiting operations by a plan; false where that was not possible."""
+    chunk_bits = chunk_bits_of(state)
+    if chunk_bits == 0 or not room_for_plan(state):
+        return False
+    if chunk_bits < state.qubits and not room_for_chunk(state, chunk_bits):
+        return False
+    run_stages(state, make_plan(state, chunk_bits), cast(state.buffer, ptr[v8]))
+    return True

@@ -1,0 +1,122 @@
+"""Stages run: chunks fetched, tiles run over them, chunks put back.
+
+The parts of a stage do not depend on each other: `run_parts` may run on any of them in any order,
+at the same time in several threads, each with a buffer of its own; it changes nothing but the
+amplitudes of its parts and its buffer.
+"""
+
+from diastase_mlir.kernels.language import (
+    count_ones,
+    count_trailing_zeros,
+    i64,
+    kernel,
+    ptr,
+    shift_right_logical,
+    v8,
+)
+from diastase_mlir.kernels.state_vector.plan_records import SLOTS, Plan, Stage
+from diastase_mlir.kernels.state_vector.records import LANE_BITS, State
+from diastase_mlir.kernels.state_vector.sweeps import apply_operation, next_block
+from diastase_mlir.kernels.state_vector.tiles import run_tile
+
+
+@kernel
+def spread(number: i64, mask: i64) -> i64:
+    """Put the bits of a number where the mask has ones, the lowest first."""
+    result: i64 = 0
+    rest: i64 = mask
+    bits: i64 = number
+    while bits != 0:
+        if bits & 1 == 1:
+            result |= rest & -rest
+        rest &= rest - 1
+        bits >>= 1
+    return result
+
+
+@kernel
+def run_length(bits: i64) -> i64:
+    """How many blocks lie next to each other in a chunk of these block bits."""
+    return (bits + 1) & ~bits
+
+
+@kernel
+def fetch(amplitudes: ptr[v8], bits: i64, buffer: ptr[v8]) -> None:
+    """Copy a chunk, whose blocks differ in the block bits `bits`, to the buffer."""
+    run = run_length(bits)
+    far = bits & ~(run - 1)
+    offset: i64 = 0
+    place: i64 = 0
+    for _ in range(1 << count_ones(far)):
+        source = amplitudes + 2 * offset
+        target = buffer + 2 * place
+        for k in range(2 * run):
+            target[k] = source[k]
+        place += run
+        offset = (offset - far) & far
+
+
+@kernel
+def put_back(amplitudes: ptr[v8], bits: i64, buffer: ptr[v8]) -> None:
+    """Copy the buffer to a chunk; see `fetch`."""
+    run = run_length(bits)
+    far = bits & ~(run - 1)
+    offset: i64 = 0
+    place: i64 = 0
+    for _ in range(1 << count_ones(far)):
+        source = buffer + 2 * place
+        target = amplitudes + 2 * offset
+        for k in range(2 * run):
+            target[k] = source[k]
+        place += run
+        offset = (offset - far) & far
+
+
+@kernel
+def run_chunks(
+    state: State, plan: Plan, stage: Stage, first: i64, last: i64, buffer: ptr[v8]
+) -> None:
+    """Run all tiles of a stage on some of its chunks."""
+    bits = stage.bits >> LANE_BITS
+    blocks = 1 << count_ones(bits)
+    start: i64 = spread(first, ~bits)
+    for chunk in range(first, last):
+        amplitudes = state.amplitudes + 2 * start
+        fetch(amplitudes, bits, buffer)
+        for k in range(stage.first, stage.end):
+            tile = plan.tiles[k]
+            run_tile(buffer, chunk * blocks, 0, blocks >> SLOTS, tile, plan.operations)
+        put_back(amplitudes, bits, buffer)
+        start = next_block(start, bits)
+
+
+@kernel
+def run_in_place(state: State, plan: Plan, stage: Stage, first: i64, last: i64) -> None:
+    """Run all tiles of a stage on some parts of the state itself."""
+    count = shift_right_logical(state.blocks >> SLOTS, count_trailing_zeros(stage.parts))
+    for k in range(stage.first, stage.end):
+        tile = plan.tiles[k]
+        start = spread(first * count, ~tile.fixed)
+        run_tile(state.amplitudes, 0, start, (last - first) * count, tile, plan.operations)
+
+
+@kernel
+def run_parts(
+    state: State, plan: Plan, stage: Stage, first: i64, last: i64, buffer: ptr[v8]
+) -> None:
+    """Run a stage on its parts `first` to `last`, with room for one chunk in the buffer."""
+    if stage.in_place != 0:
+        run_in_place(state, plan, stage, first, last)
+    else:
+        run_chunks(state, plan, stage, first, last, buffer)
+
+
+@kernel
+def run_stages(state: State, plan: Plan, buffer: ptr[v8]) -> None:
+    """Run a whole plan."""
+    for k in range(plan.stage_count):
+        stage = plan.stages[k]
+        if stage.single >= 0:
+            apply_operation(state, state.operations[stage.single])
+        else:
+            run_parts(state, plan, stage, 0, stage.parts, buffer)

@@ -1,0 +1,203 @@
+"""Tiles: several operations on amplitudes that stay in registers. The engine's hottest loop.
+
+A tile is loaded (2^SLOTS blocks of two vectors), goes through all its operations and is stored.
+Each operation is one of the cases that `CASES` lists: what kind of matrix, where its target is,
+and whether selectors on slots give each block its own coefficients. All cases are one function,
+specialised when it is compiled; at run time there is one jump for each operation and tile.
+"""
+
+from typing import Any
+
+from diastase_mlir.kernels.language import (
+    cast,
+    i64,
+    inline,
+    kernel,
+    ptr,
+    registers,
+    shuffle,
+    static,
+    to_integer,
+    v8,
+)
+from diastase_mlir.kernels.state_vector.plan_records import (
+    MAX_SLOTS,
+    SET_VECTORS,
+    SLOTS,
+    Tile,
+    TileOperation,
+)
+from diastase_mlir.kernels.state_vector.records import LANE_BITS
+from diastase_mlir.kernels.state_vector.sweeps import (
+    PARTNERS,
+    multiply_lanes,
+    multiply_lanes_real,
+    multiply_pair,
+    multiply_pair_real,
+    next_block,
+)
+
+_TARGETS = LANE_BITS + MAX_SLOTS
+GENERAL_CODE, SELECTED_CODE, REAL_CODE, DIAGONAL_CODE = 0, _TARGETS, 2 * _TARGETS, 4 * _TARGETS
+"""A code is the place of the target, plus these; the two diagonal ones have no target."""
+ALL_BLOCKS = 255
+
+
+def mixing_cases(slots: int) -> list[tuple[int, int, bool, bool]]:
+    """List code, target, whether selected by slots, and whether real."""
+    return [
+        (target + selected * SELECTED_CODE + real * REAL_CODE, target, selected, real)
+        for real in (False, True)
+        for selected in (False, True)
+        for target in range(LANE_BITS + slots)
+    ]
+
+
+@inline
+def load_eight(vectors: ptr[v8]) -> list[v8]:
+    """Return the coefficients of one set."""
+    return [
+        vectors[0],
+        vectors[1],
+        vectors[2],
+        vectors[3],
+        vectors[4],
+        vectors[5],
+        vectors[6],
+        vectors[7],
+    ]
+
+
+@inline
+def of_block(vectors: ptr[v8], bits: i64, block: int, step: int) -> ptr[v8]:
+    """Coefficients, or those `step` further, as the bit of a block says."""
+    return vectors + ((bits >> block) & 1) * step
+
+
+@inline
+def mix_slot(
+    x: list[v8], first: ptr[v8], chosen: ptr[v8], match: i64, slot: int, selected: bool, rule: Any
+) -> None:
+    """Apply an operation whose target is a slot to pairs of blocks."""
+    uniform = [] if selected else load_eight(chosen)
+    for low in static(range(1 << SLOTS)):
+        if (low >> slot) & 1 == 0:
+            high = low | (1 << slot)
+            a = load_eight(of_block(first, match, low, SET_VECTORS)) if selected else uniform
+            x[2 * low], x[2 * low + 1], x[2 * high], x[2 * high + 1] = rule(
+                a, x[2 * low], x[2 * low + 1], x[2 * high], x[2 * high + 1]
+            )
+
+
+@inline
+def mix_lanes(
+    x: list[v8], first: ptr[v8], chosen: ptr[v8], match: i64, lane: int, selected: bool, rule: Any
+) -> None:
+    """Apply an operation whose target is a lane bit to blocks by themselves."""
+    uniform = [] if selected else load_eight(chosen)
+    for block in static(range(1 << SLOTS)):
+        a = load_eight(of_block(first, match, block, SET_VECTORS)) if selected else uniform
+        real, imaginary = x[2 * block], x[2 * block + 1]
+        x[2 * block], x[2 * block + 1] = rule(
+            a,
+            real,
+            imaginary,
+            shuffle(real, PARTNERS[lane]),
+            shuffle(imaginary, PARTNERS[lane]),
+        )
+
+
+@inline
+def scale(x: list[v8], block: int, a: v8, b: v8) -> None:
+    """Multiply a block by a complex number in each lane."""
+    real, imaginary = x[2 * block], x[2 * block + 1]
+    x[2 * block], x[2 * block + 1] = a * real - b * imaginary, a * imaginary + b * real
+
+
+@inline
+def scale_alike(x: list[v8], chosen: ptr[v8]) -> None:
+    """Apply a diagonal operation that is the same for all blocks."""
+    a, b = chosen[0], chosen[1]
+    for block in static(range(1 << SLOTS)):
+        scale(x, block, a, b)
+
+
+@inline
+def scale_by_block(x: list[v8], first: ptr[v8], match: i64, row: i64) -> None:
+    """Apply a diagonal operation that slots select."""
+    for block in static(range(1 << SLOTS)):
+        own = of_block(of_block(first, match, block, SET_VECTORS), row, block, 2)
+        scale(x, block, own[0], own[1])
+
+
+@inline
+def apply_to_tile(x: list[v8], prepared: TileOperation, index: i64) -> None:
+    """Apply one operation to the tile in registers; `index` is that of its first block."""
+    matches = to_integer(index & prepared.outer_mask == prepared.outer_value)
+    row = to_integer(index & prepared.row_mask != 0)
+    if (prepared.skips >> (2 * matches + row)) & 1 == 0:
+        code = prepared.code
+        first = cast(prepared, ptr[v8])
+        chosen = first + (SET_VECTORS * matches + 2 * row)
+        match = prepared.slot_match & (0 - matches)
+        for case in static(mixing_cases(SLOTS)):
+            if code == case[0]:
+                _, target, selected, real = case
+                if target >= LANE_BITS:
+                    rule = multiply_pair_real if real else multiply_pair
+                    mix_slot(x, first, chosen, match, target - LANE_BITS, selected, rule)
+                else:
+                    rule = multiply_lanes_real if real else multiply_lanes
+                    mix_lanes(x, first, chosen, match, target, selected, rule)
+        if code == DIAGONAL_CODE:
+            scale_alike(x, chosen)
+        if code == DIAGONAL_CODE + 1:
+            scale_by_block(x, first, match, prepared.slot_row | (0 - row))
+
+
+@inline
+def slot_strides(tile: Tile) -> list[i64]:
+    """Return how far apart, in vectors, the two blocks of each slot are."""
+    if SLOTS == 1:
+        return [2 << tile.slots[0]]
+    if SLOTS == 2:
+        return [2 << tile.slots[0], 2 << tile.slots[1]]
+    return [2 << tile.slots[0], 2 << tile.slots[1], 2 << tile.slots[2]]
+
+
+@inline
+def place_of_block(strides: list[i64], block: int) -> i64:
+    """Return the place, in vectors, of a block of the tile from its first one."""
+    place: i64 = 0
+    for slot in static(range(SLOTS)):
+        place += strides[slot] if (block >> slot) & 1 else 0
+    return place
+
+
+@kernel
+def run_tile(
+    amplitudes: ptr[v8],
+    base: i64,
+    start: i64,
+    count: i64,
+    tile: Tile,
+    operations: ptr[TileOperation],
+) -> None:
+    """Run a tile on `count` groups of blocks from block `start` on.
+
+    `base` is what the block indices have in places beyond the amplitudes given.
+    """
+    strides = slot_strides(tile)
+    x = registers(v8, 2 << SLOTS)
+    block: i64 = start
+    for _ in range(count):
+        group = amplitudes + 2 * block
+        for k in static(range(1 << SLOTS)):
+            pair = group + place_of_block(strides, k)
+            x[2 * k], x[2 * k + 1] = pair[0], pair[1]
+        for k in range(tile.first, tile.end):
+            apply_to_tile(x, operations[k], base | block)
+        for k in static(range(1 << SLOTS)):
+            pair = group + place_of_block(strides, k)
+            pair[0], pair[1] = x[2 * k], x[2 * k + 1]
+        block = next_block(block, tile.fixed)

@@ -1,0 +1,39 @@
+"""Numbers that fit the engine to a processor: parameters of its generation.
+
+In: LLVM's description of the processor. Out: the settings of the kernels. They decide about
+speed only; a test runs the engine with others.
+
+* `slots`: a tile holds 2^slots blocks of 16 numbers in registers. AVX-512 has room for eight
+  blocks, the coefficients and what is being computed; AVX2 and NEON for two (four or eight were
+  measured to be slower, as registers are spilled).
+* `chunk_bits`: 2^chunk_bits amplitudes of 16 bytes are half of the second-level cache; the other
+  half is for the plan, and for the part of the state from which a chunk is fetched.
+"""
+
+import os
+
+from diastase_mlir.codegen.machine import HostProcessor
+
+_DEFAULT_CACHE_BYTES = 1 << 20
+"""Where the system does not say: what most processors have at least."""
+_SMALLEST_CHUNK, _LARGEST_CHUNK = 12, 17
+_AMPLITUDE_BYTES = 16
+
+
+def settings_for(host: HostProcessor) -> dict[str, int]:
+    """Return the settings of the kernels for a processor, with this machine's caches."""
+    wide_registers = "+avx512f" in host.features.split(",")
+    chunk_bits = (_cache_bytes() // 2 // _AMPLITUDE_BYTES).bit_length() - 1
+    return {
+        "slots": 3 if wide_registers else 1,
+        "chunk_bits": min(max(chunk_bits, _SMALLEST_CHUNK), _LARGEST_CHUNK),
+    }
+
+
+def _cache_bytes() -> int:
+    """Size of the second-level cache, which the system does not know on every processor."""
+    try:
+        known = os.sysconf("SC_LEVEL2_CACHE_SIZE")
+    except (ValueError, OSError):
+        known = 0
+    return known if known > 0 else _DEFAULT_CACHE_BYTES

@@ -1,0 +1,110 @@
+"""Stages, chunks and tiles: random circuits of every kind of operation against single sweeps."""
+
+import ctypes
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import pytest
+
+from diastase_mlir.kernels.build import build_engine
+
+NAMED = ("CNOT", "CZ", "CRX", "CRY", "CRZ", "ControlledPhaseShift", "IsingZZ", "IsingXX", "SWAP")
+FLIP, HADAMARD = np.array([[0, 1], [1, 0]]), np.array([[1, 1], [1, -1]]) / np.sqrt(2)
+
+
+@dataclass(frozen=True)
+class Step:
+    """A matrix on one wire with controls, or a named gate on two wires."""
+
+    wires: tuple[int, ...]
+    controls: tuple[int, ...] = ()
+    values: tuple[int, ...] = ()
+    matrix: np.ndarray | None = None
+    name: str = ""
+    angle: float = 0.0
+
+
+def random_matrix(generator: np.random.Generator) -> np.ndarray:
+    """General, real, a flip, Hadamard, diagonal, a phase on one row, the identity."""
+    a, b, c = generator.uniform(-3, 3, 3)
+    real = np.array([[np.cos(a), -np.sin(a)], [np.sin(a), np.cos(a)]])
+    diagonal = np.diag(np.exp([1j * b, 1j * c]))
+    kinds = [
+        diagonal @ real @ np.diag([1, np.exp(0.3j)]),
+        real, FLIP, HADAMARD, diagonal, np.diag([1, np.exp(1j * b)]), np.diag([np.exp(1j * c), 1]),
+        np.eye(2),
+    ]  # fmt: skip
+    return kinds[generator.integers(len(kinds))]
+
+
+def random_step(generator: np.random.Generator, qubits: int) -> Step:
+    order = tuple(int(wire) for wire in generator.permutation(qubits))
+    if qubits > 1 and generator.random() < 0.4:
+        return Step(order[:2], name=str(generator.choice(NAMED)), angle=generator.uniform(-3, 3))
+    n_controls = int(generator.choice([0, 0, 0, 1, 2, 3, 4]))
+    controls = order[1 : 1 + n_controls]
+    values = tuple(int(value) for value in generator.integers(0, 2, len(controls)))
+    return Step(order[:1], controls, values, random_matrix(generator))
+
+
+def apply(state, step: Step) -> None:
+    if step.matrix is not None:
+        state.unitary(step.matrix, step.wires, step.controls, step.values)
+    else:
+        state.gate(step.name, step.wires, step.angle)
+
+
+def run(state, steps: Sequence[Step]) -> np.ndarray:
+    for wire in range(state.qubits):
+        state.gate("RY", [wire], 0.4 + wire)
+        state.gate("RZ", [wire], 0.9 - wire)
+    for step in steps:
+        apply(state, step)
+    assert state.error[0] == 0
+    return state.amplitudes
+
+
+def run_singly(state, steps: Sequence[Step]) -> np.ndarray:
+    """Apply every operation before the next one is queued: no fusion, and no plan of several."""
+    for wire in range(state.qubits):
+        for name, angle in (("RY", 0.4 + wire), ("RZ", 0.9 - wire)):
+            state.gate(name, [wire], angle)
+            state.probabilities([0])
+    for step in steps:
+        apply(state, step)
+        state.probabilities([0])
+    return state.amplitudes
+
+
+@pytest.fixture(scope="session", params=[1, 2, 3])
+def tiled(request, tmp_path_factory) -> ctypes.CDLL:
+    """The engine with tiles of two, four or eight blocks."""
+    path = tmp_path_factory.mktemp("tiled") / f"engine{request.param}.so"
+    build_engine(path, {"slots": request.param, "chunk_bits": 9})
+    return ctypes.CDLL(str(path))
+
+
+@pytest.mark.parametrize("qubits", range(1, 13))
+def test_every_chunk_size(register: Callable, tiled: ctypes.CDLL, qubits: int) -> None:
+    for seed in range(3):
+        generator = np.random.default_rng([qubits, seed])
+        steps = [random_step(generator, qubits) for _ in range(30 if seed else 150)]
+        expected = run_singly(register(qubits, library=tiled), steps)
+        for chunk_bits in range(1, qubits + 2):
+            state = register(qubits, library=tiled)
+            state.set_chunk_bits(chunk_bits)
+            np.testing.assert_allclose(run(state, steps), expected, rtol=0, atol=1e-12)
+            state.release()
+
+
+@pytest.mark.parametrize("qubits", [15, 17])
+def test_larger_states(register: Callable, tiled: ctypes.CDLL, qubits: int) -> None:
+    generator = np.random.default_rng(qubits)
+    steps = [random_step(generator, qubits) for _ in range(100)]
+    expected = run_singly(register(qubits, library=tiled), steps)
+    for chunk_bits in (0, 6, 11, 14, 16):
+        state = register(qubits, library=tiled)
+        state.set_chunk_bits(chunk_bits)
+        np.testing.assert_allclose(run(state, steps), expected, rtol=0, atol=1e-12)
+        state.release()
