@@ -22,7 +22,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Literal
 
-ABI_VERSION = 3
+ABI_VERSION = 4
 """Part of every cache key; raised by one with every change of this file's meaning."""
 
 ENTRY_FUNCTION = "diastase_entry"
@@ -43,12 +43,17 @@ IMPORT_TABLE = "diastase_import_table"
 MAX_SAMPLED_WIRES = 62
 """Wires whose outcomes in one shot make one integer."""
 
-ImportedLibrary = Literal["engine", "callback", "lapack", "blas"]
+ImportedLibrary = Literal["engine", "threads", "callback", "lapack", "blas"]
 
 
 def import_symbol(library: ImportedLibrary, name: str) -> str:
     """Name under which IR declares an imported function: `diastase_import__engine__gate`."""
     return f"diastase_import__{library}__{name}"
+
+
+def library_symbol(library: ImportedLibrary, name: str) -> str:
+    """C symbol of a function of the engine or of the thread pool: `diastase_engine_gate`."""
+    return f"diastase_{library}_{name}"
 
 
 @dataclass(frozen=True)
@@ -101,6 +106,8 @@ class Artifact:
     """Callback `k` is imported as `Import("callback", str(k))`; the functions come from Python."""
     engine: Path | None = None
     """The engine library, for programs that import from it."""
+    threads: Path | None = None
+    """The library of the thread pool, for programs that import from it or from the engine."""
 
     def to_json(self) -> str:
         """Write everything but the library itself; the cache keeps this beside it."""
@@ -110,7 +117,7 @@ class Artifact:
     def from_json(text: str) -> "Artifact":
         """Read what `to_json` wrote; raises ValueError, KeyError or TypeError on anything else."""
         fields: dict[str, Any] = json.loads(text)
-        engine = fields["engine"]
+        engine, threads = fields["engine"], fields["threads"]
         return Artifact(
             name=fields["name"],
             library=Path(fields["library"]),
@@ -123,6 +130,7 @@ class Artifact:
                 for entry in fields["callbacks"]
             ),
             engine=None if engine is None else Path(engine),
+            threads=None if threads is None else Path(threads),
         )
 
 

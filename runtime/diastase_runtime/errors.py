@@ -322,3 +322,20 @@ class SizeTooLargeError(DiastaseError, ValueError):
     construct: str
     size: int
     largest: int
+
+
+@dataclass(eq=False, kw_only=True)
+class InvalidThreadsError(DiastaseError, ValueError):
+    """The environment variable for the number of threads holds something else.
+
+        DIASTASE_NUM_THREADS=all python program.py
+
+    Unset it to use all processors that the process may run on, or give a number.
+    """
+
+    title: ClassVar[str] = "Invalid number of threads"
+    message: ClassVar[str] = "{variable} is {value!r}, which is no number from 1 to {most}"
+    help: ClassVar[str] = "unset it to use all processors that this process may run on"
+    variable: str
+    value: str
+    most: int

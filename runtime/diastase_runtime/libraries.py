@@ -1,7 +1,12 @@
-"""Where the entries of an import table come from: the engine, and SciPy's LAPACK and BLAS."""
+"""Where an import table's entries come from: the engine, the thread pool, SciPy's LAPACK and BLAS.
+
+The engine and the thread pool are loaded once and stay: threads run in the pool's code as long as
+the process lives.
+"""
 
 import ctypes
 import importlib
+import os
 import shutil
 import tempfile
 from collections.abc import Callable
@@ -9,8 +14,9 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from diastase_runtime.abi import Artifact, CallContext, Import
+from diastase_runtime.abi import Artifact, CallContext, Import, ImportedLibrary, library_symbol
 from diastase_runtime.errors import InternalError, LibraryLoadError
+from diastase_runtime.threads import number_of_threads
 
 _CAPSULES = {"lapack": "scipy.linalg.cython_lapack", "blas": "scipy.linalg.cython_blas"}
 
@@ -40,9 +46,9 @@ def open_library(path: Path, *, unique: bool) -> ctypes.CDLL:
 def symbol_address(imported: Import, artifact: Artifact) -> int:
     """Find the address of an imported function."""
     if imported.library == "engine":
-        if artifact.engine is None:
-            raise InternalError(what=f"{artifact.name} imports {imported} but names no engine")
-        return _engine_symbol(artifact.engine, imported.name)
+        return _symbol(_engine(*_paths(imported, artifact)), "engine", imported.name)
+    if imported.library == "threads":
+        return _symbol(_threads(_paths(imported, artifact)[1]), "threads", imported.name)
     capsule = _capsules(_CAPSULES[imported.library])[imported.name]
     return _capsule_pointer(capsule, _capsule_name(capsule))
 
@@ -60,20 +66,43 @@ def _releaser(name: str, artifact: Artifact) -> Callable[[int, int], None]:
     return ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p)(address)
 
 
-def _engine_symbol(library: Path, name: str) -> int:
+def _paths(imported: Import, artifact: Artifact) -> tuple[Path, Path]:
+    """Return the paths of engine and thread pool; the engine runs its loops on the pool."""
+    path = artifact.engine if imported.library == "engine" else artifact.threads
+    if path is None or artifact.threads is None:
+        raise InternalError(what=f"{artifact.name} imports {imported} but names no library of it")
+    return path, artifact.threads
+
+
+def _symbol(library: ctypes.CDLL, kind: ImportedLibrary, name: str) -> int:
     try:
-        function = _engine(library)[f"diastase_engine_{name}"]
+        function = library[library_symbol(kind, name)]
     except AttributeError:
-        raise InternalError(what=f"the engine {library} has no function {name}") from None
+        raise InternalError(what=f"{library._name} has no function {name}") from None
     address = ctypes.cast(function, ctypes.c_void_p).value
     assert address is not None
     return address
 
 
 @cache
-def _engine(library: Path) -> ctypes.CDLL:
-    """Load an engine once; it stays: programs come and go, and its buffers may be kept."""
-    return open_library(library, unique=False)
+def _engine(library: Path, threads: Path) -> ctypes.CDLL:
+    """Load an engine, and tell it where the thread pool is."""
+    engine = open_library(library, unique=False)
+    pool = _threads(threads)
+    addresses = (_symbol(pool, "threads", name) for name in ("parallel_for", "thread_count"))
+    engine[library_symbol("engine", "use_threads")](*map(ctypes.c_void_p, addresses))
+    return engine
+
+
+@cache
+def _threads(library: Path) -> ctypes.CDLL:
+    """Load a thread pool, and say how many threads it may have."""
+    threads = number_of_threads()
+    pool = open_library(library, unique=False)
+    pool[library_symbol("threads", "configure")](ctypes.c_int64(threads))
+    # Beside the pool's own check of the process's number, which another process may have had.
+    os.register_at_fork(after_in_child=pool[library_symbol("threads", "forget")])
+    return pool
 
 
 @cache

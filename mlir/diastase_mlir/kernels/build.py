@@ -1,24 +1,32 @@
-"""Build the engine: the kernels, compiled and linked into a shared library.
+"""Build the libraries that are written in the kernel language: the engine and the thread pool.
 
-In: nothing. Out: a library whose functions are `diastase_engine_<name>` for every name of
-`state_vector.exports`. Imported by `engine` only where there is none yet, and by nobody else.
+In: nothing. Out: a library whose functions are the names of its `EXPORTS` after its prefix.
+Imported by `engine` only where there is none yet, and by nobody else.
 """
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from pathlib import Path
 
 from diastase_mlir.codegen import link, machine
 from diastase_mlir.kernels.language import compile_kernels
 from diastase_mlir.kernels.state_vector.exports import EXPORTS
+from diastase_mlir.kernels.threads.parallel_for import EXPORTS as POOL
 from diastase_mlir.kernels.tuning import settings_for
+from diastase_runtime.abi import library_symbol
 
-SYMBOL_PREFIX = "diastase_engine_"
+SYMBOL_PREFIX = library_symbol("engine", "")
 
 
 def build_engine(library: Path, settings: Mapping[str, int] | None = None) -> None:
     """Compile and link the engine into a file."""
-    with machine.optimised(engine_ir(settings), _symbols()) as module:
-        link.link(machine.emit_object(module), library)
+    _build(engine_ir(settings), [SYMBOL_PREFIX + name for name in EXPORTS], library)
+
+
+def build_threads(library: Path) -> None:
+    """Compile and link the thread pool into a file."""
+    kernels = {library_symbol("threads", name): function for name, function in POOL.items()}
+    text = str(compile_kernels(kernels, machine.host_processor().triple))
+    _build(text, kernels, library)
 
 
 def engine_ir(settings: Mapping[str, int] | None = None) -> str:
@@ -28,5 +36,6 @@ def engine_ir(settings: Mapping[str, int] | None = None) -> str:
     return str(compile_kernels(kernels, host.triple, settings or settings_for(host)))
 
 
-def _symbols() -> frozenset[str]:
-    return frozenset(SYMBOL_PREFIX + name for name in EXPORTS)
+def _build(text: str, symbols: Collection[str], library: Path) -> None:
+    with machine.optimised(text, symbols) as module:
+        link.link(machine.emit_object(module), library)

@@ -1,8 +1,9 @@
-"""The engine as a shared library: compiled once for each processor and version, then cached.
+"""The engine and the thread pool as shared libraries, compiled once for each processor and version.
 
-In: nothing. Out: the path of a library whose functions are `diastase_engine_<name>` for every
-name of `state_vector.exports`. The cache key holds all that the machine code depends on and no
-more, so work elsewhere in the compiler does not rebuild the engine.
+In: nothing. Out: the path of a library whose functions are `abi.library_symbol(library, name)` for
+every name of its `EXPORTS` (`state_vector.exports`, `threads.parallel_for`). The cache key holds
+all that the machine code depends on and no more, so work elsewhere in the compiler does not
+rebuild them.
 """
 
 import hashlib
@@ -26,24 +27,43 @@ def engine_library() -> Path:
 
 
 @cache
+def threads_library() -> Path:
+    """Path of the thread pool, likewise."""
+    return _threads().library
+
+
+@cache
 def _engine() -> Artifact:
     """Return the engine as an artifact; kept, as an uncached library dies with its artifact."""
-    unbuilt = Artifact(name="engine", library=Path(), arguments=(), results=())
+    return _library("engine", "state_vector")
+
+
+@cache
+def _threads() -> Artifact:
+    return _library("threads", "threads")
+
+
+def _library(name: str, folder: str) -> Artifact:
+    """Find or build a library that is written in the kernel language, in this folder."""
+    unbuilt = Artifact(name=name, library=Path(), arguments=(), results=())
+
+    def build(library: Path) -> None:
+        # Once per machine. Importing the kernels and their language is a fifth of our import.
+        builders = importlib.import_module("diastase_mlir.kernels.build")
+        getattr(builders, f"build_{name}")(library)
+
     programs = program_cache()
     if programs is None:
-        return uncached_artifact(unbuilt, _build)
-    key = _engine_key()
-    return programs.find(key) or programs.add(key, unbuilt, _build)
+        return uncached_artifact(unbuilt, build)
+    key = f"{name}-{_key(folder)}"
+    return programs.find(key) or programs.add(key, unbuilt, build)
 
 
-def _build(library: Path) -> None:
-    # Once per machine. Importing the kernels and their language is a fifth of importing diastase.
-    importlib.import_module("diastase_mlir.kernels.build").build_engine(library)
-
-
-def _engine_key() -> str:
-    tools = [abi.__file__, machine.__file__, link.__file__]
-    sources = hash_of_files([*tools, *python_files(Path(__file__).parent)])
-    host = machine.host_processor()
+def _key(folder: str) -> str:
+    kernels, host = Path(__file__).parent, machine.host_processor()
+    tools = [abi.__file__, machine.__file__, link.__file__, *map(str, kernels.glob("*.py"))]
+    folders = {"language", "threads", folder}  # the engine knows how the pool calls it
+    written = [file for name in sorted(folders) for file in python_files(kernels / name)]
+    sources = hash_of_files([*sorted(tools), *written])
     parts = f"{llvmlite.__version__} {host} {settings_for(host)} {sources}"
-    return f"engine-{hashlib.sha256(parts.encode()).hexdigest()[:32]}"
+    return hashlib.sha256(parts.encode()).hexdigest()[:32]

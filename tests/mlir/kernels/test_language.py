@@ -1,6 +1,7 @@
 """The kernel language: what it computes, against Python on the same text; what it refuses."""
 
 import ctypes
+import threading
 from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated, Any
@@ -13,8 +14,14 @@ from diastase_mlir.kernels.language import (
     KernelLanguageError,
     Record,
     address,
+    atomic_add,
+    atomic_compare_exchange,
+    atomic_load,
+    atomic_store,
     broadcast,
+    call_through,
     cast,
+    code_of,
     compile_kernels,
     count_ones,
     count_trailing_zeros,
@@ -27,11 +34,14 @@ from diastase_mlir.kernels.language import (
     kernel,
     lanes_match,
     load_unaligned,
+    pause,
     ptr,
     registers,
     select,
+    shared,
     shift_right_logical,
     shuffle,
+    signature,
     size_of,
     square_root,
     stack_array,
@@ -189,6 +199,35 @@ def conversions(number: i64, real: f64) -> f64:
     return cast(same, ptr[f64])[3] + other + to_float(absolute(-number))
 
 
+class Counters(Record):
+    calls: i64
+    total: Annotated[ptr[i64], 1]
+
+
+COUNTERS = shared(Counters)
+ADDER = signature([i64, i64], i64)
+
+
+@kernel
+def add_to_total(change: i64, calls: i64) -> i64:
+    COUNTERS.calls += calls
+    return atomic_add(COUNTERS.total, change)
+
+
+@kernel
+def shared_total(change: i64) -> i64:
+    return call_through(code_of(add_to_total), ADDER, change, 1)
+
+
+@kernel
+def swap_total(expected: i64, value: i64) -> i64:
+    found = atomic_compare_exchange(COUNTERS.total, expected, value)
+    pause()
+    if found == expected:
+        atomic_store(COUNTERS.total, value + 1)
+    return 1000 * found + 10 * atomic_load(COUNTERS.total) + COUNTERS.calls
+
+
 def load(tmp_path: Path, **kernels: Callable[..., Any]) -> ctypes.CDLL:
     text = str(compile_kernels(kernels, machine.host_processor().triple))
     library = tmp_path / "kernels.so"
@@ -202,6 +241,7 @@ def library(tmp_path_factory: pytest.TempPathFactory) -> ctypes.CDLL:
     kernels = (
         arithmetic, collatz, first_divisor, even_sum, classify, guarded, unrolled,
         through_inlines, factorial, fill_pair, sum_pairs, lanes, bits, conversions,
+        shared_total, swap_total,
     )  # fmt: skip
     named = {each.name: each for each in kernels}  # type: ignore[attr-defined]
     loaded = load(tmp_path_factory.mktemp("kernels"), **named)
@@ -261,6 +301,27 @@ def test_records(library: ctypes.CDLL) -> None:
     assert memory[1].view(np.int64)[0] == 2
     np.testing.assert_array_equal(memory[2, 1:], [-4.0, 1.5, -2.5])
     assert library.sum_pairs(ctypes.c_void_p(memory.ctypes.data), ctypes.c_int64(3)) == -5.0
+
+
+def test_shared_records_and_addresses_of_functions(library: ctypes.CDLL) -> None:
+    assert [library.shared_total(ctypes.c_int64(k)) for k in (5, 7, 1)] == [0, 5, 12]
+    assert library.swap_total(ctypes.c_int64(12), ctypes.c_int64(50)) == 13_000 + 130 + 3
+    assert library.swap_total(ctypes.c_int64(13), ctypes.c_int64(50)) == 13_000 + 510 + 3
+
+
+def test_threads_add_to_one_number(library: ctypes.CDLL) -> None:
+    before = library.shared_total(ctypes.c_int64(0))
+
+    def add() -> None:
+        for _ in range(2000):
+            library.shared_total(ctypes.c_int64(1))
+
+    threads = [threading.Thread(target=add) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert library.shared_total(ctypes.c_int64(0)) == before + 8000
 
 
 def test_vectors(library: ctypes.CDLL) -> None:
@@ -327,6 +388,11 @@ def wrong_count(a: i64) -> i64:
 
 
 @kernel
+def atomic_float(number: ptr[f64]) -> i64:
+    return atomic_load(number)
+
+
+@kernel
 def no_result(a: i64) -> i64:
     a += 1
 
@@ -374,6 +440,7 @@ def breaks_nothing(a: i64) -> i64:
         (comprehends, "the expression", "return {a: 1}[a]"),
         (wrong_field, "the field 'size' of ptr[Pair]", "return pair.size"),
         (wrong_count, "2 arguments for the 1 of factorial", "return factorial(a, a)"),
+        (atomic_float, "ptr[i64], not ptr[f64]", "return atomic_load(number)"),
         (no_result, "the end of no_result, reached without a result", "@kernel"),
         (calls_python, "a call of 'abs' with run-time values", "return abs(a)"),
         (loops_over_list, "a loop over anything but", "for k in [1, 2]:"),

@@ -12,17 +12,32 @@ syntax tree, never run. Two kinds of values meet in it:
 A name that is first given a static value stays static; to change it under a run-time `if` or
 loop, declare it: `found: i64 = 0`. Names first assigned inside a run-time block end with it.
 `@inline` functions are expanded where they are called and may take and return lists.
+`shared(Record)` is a record of the library that all threads see; atomic operations, `code_of` and
+`call_through` are what a thread pool is made of.
 There is no implicit conversion between `i64` and `f64`, no exception, no allocation that is not
 written out; `and`, `or` and conditional expressions evaluate only what Python would.
 """
 
 from diastase_mlir.kernels.language.compile import compile_kernels
 from diastase_mlir.kernels.language.errors import KernelLanguageError
-from diastase_mlir.kernels.language.functions import external, inline, kernel, setting
+from diastase_mlir.kernels.language.functions import (
+    external,
+    inline,
+    kernel,
+    setting,
+    shared,
+    signature,
+)
 from diastase_mlir.kernels.language.intrinsics import (
     address,
+    atomic_add,
+    atomic_compare_exchange,
+    atomic_load,
+    atomic_store,
     broadcast,
+    call_through,
     cast,
+    code_of,
     count_ones,
     count_trailing_zeros,
     horizontal_sum,
@@ -30,6 +45,7 @@ from diastase_mlir.kernels.language.intrinsics import (
     lanes_match,
     load_unaligned,
     null,
+    pause,
     registers,
     select,
     shift_right_logical,
@@ -41,14 +57,32 @@ from diastase_mlir.kernels.language.intrinsics import (
     to_float,
     to_integer,
 )
-from diastase_mlir.kernels.language.types import Record, f64, i1, i32, i64, m8, ptr, size_of, v8
+from diastase_mlir.kernels.language.types import (
+    Record,
+    code,
+    f64,
+    i1,
+    i32,
+    i64,
+    m8,
+    ptr,
+    size_of,
+    v8,
+)
 
 __all__ = [
     "KernelLanguageError",
     "Record",
     "address",
+    "atomic_add",
+    "atomic_compare_exchange",
+    "atomic_load",
+    "atomic_store",
     "broadcast",
+    "call_through",
     "cast",
+    "code",
+    "code_of",
     "compile_kernels",
     "count_ones",
     "count_trailing_zeros",
@@ -65,12 +99,15 @@ __all__ = [
     "load_unaligned",
     "m8",
     "null",
+    "pause",
     "ptr",
     "registers",
     "select",
     "setting",
+    "shared",
     "shift_right_logical",
     "shuffle",
+    "signature",
     "size_of",
     "square_root",
     "stack_array",

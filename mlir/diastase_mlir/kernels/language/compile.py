@@ -73,7 +73,7 @@ class _Unit:
         builder: Any = ir.IRBuilder(compiled.append_basic_block("entry"))
         start = builder.append_basic_block("start")
         scope = Scope(source, result_type=function.return_type)
-        body = Statements(Frame(builder, self._settings), scope, self.declare)
+        body = Statements(Frame(builder, self.declare, self._settings), scope)
         builder.position_at_end(start)
         for name, kind, value in zip(
             source.parameters, function.parameter_types, compiled.args, strict=True

@@ -12,8 +12,15 @@ from llvmlite import ir
 
 from diastase_mlir.kernels.language import arithmetic
 from diastase_mlir.kernels.language.arithmetic import TypeMismatch, convert, natural_type
+from diastase_mlir.kernels.language.concurrency import shared_record
 from diastase_mlir.kernels.language.errors import KernelLanguageError
-from diastase_mlir.kernels.language.functions import External, Inline, Kernel, Setting
+from diastase_mlir.kernels.language.functions import (
+    External,
+    Inline,
+    Kernel,
+    Setting,
+    Shared,
+)
 from diastase_mlir.kernels.language.instructions import Frame
 from diastase_mlir.kernels.language.intrinsics import Intrinsic
 from diastase_mlir.kernels.language.scope import Scope
@@ -33,16 +40,13 @@ from diastase_mlir.kernels.language.values import (
     is_static,
 )
 
-Declare = Callable[[Kernel[..., Any] | External], ir.Function]
-
 
 class Expressions:
     """Evaluates expressions of one function under construction."""
 
-    def __init__(self, frame: Frame, scope: Scope, declare: Declare) -> None:
+    def __init__(self, frame: Frame, scope: Scope) -> None:
         self.frame = frame
         self.scope = scope
-        self.declare = declare
 
     @property
     def builder(self) -> Any:
@@ -103,6 +107,8 @@ class Expressions:
             value = self.scope.global_value(node.id)
         except NameError:
             self.refuse(node, f"the name {node.id!r}, which is not bound here")
+        if isinstance(value, Shared):
+            return shared_record(self.frame, value)
         if not isinstance(value, Setting):
             return value
         if value.name not in self.frame.settings:
@@ -299,7 +305,7 @@ class Expressions:
             self.as_dynamic(node, argument, kind).value
             for argument, kind in zip(arguments, kinds, strict=True)
         ]
-        result = self.builder.call(self.declare(function), values)
+        result = self.builder.call(self.frame.declare(function), values)
         return None if function.return_type is None else Dynamic(function.return_type, result)
 
 

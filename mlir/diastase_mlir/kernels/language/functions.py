@@ -1,4 +1,4 @@
-"""Functions of the kernel language: `@kernel`, `@inline`, and `external` C functions.
+"""Functions and global records of the kernel language: `@kernel`, `@inline`, `external`, `shared`.
 
 The decorators keep the Python function and read its source when it is first compiled. A decorated
 function cannot be called from Python; its type is kept only so that kernels type-check.
@@ -12,11 +12,14 @@ from dataclasses import dataclass
 from types import FunctionType
 from typing import Any, Generic, NoReturn, ParamSpec, TypeVar, cast
 
-from diastase_mlir.kernels.language.types import Type, type_of_annotation
+from llvmlite import ir
+
+from diastase_mlir.kernels.language.types import Record, Type, type_of_annotation
 from diastase_runtime.errors import Span
 
 P = ParamSpec("P")
 R = TypeVar("R")
+T = TypeVar("T")
 
 
 @dataclass(frozen=True)
@@ -100,6 +103,27 @@ class External:
     return_type: Type | None
 
 
+@dataclass(frozen=True)
+class Signature:
+    """The type of functions that are called through a pointer (`call_through`)."""
+
+    parameter_types: tuple[Type, ...]
+    return_type: Type | None
+
+    @property
+    def llvm(self) -> ir.FunctionType:
+        """LLVM's type of such functions."""
+        result = ir.VoidType() if self.return_type is None else self.return_type.llvm
+        return ir.FunctionType(result, [kind.llvm for kind in self.parameter_types])
+
+
+@dataclass(frozen=True, eq=False)
+class Shared:
+    """The one record of its class in the whole library, zero at first; all threads see it."""
+
+    record: type[Record]
+
+
 def kernel(function: Callable[P, R]) -> Callable[P, R]:
     """Mark a function that is compiled to one LLVM function."""
     return Kernel(function)
@@ -120,6 +144,17 @@ def external(name: str, parameters: list[Any], result: Any = None) -> Callable[.
     types = tuple(type_of_annotation(parameter) for parameter in parameters)
     return_type = None if result is None else type_of_annotation(result)
     return cast("Callable[..., Any]", External(name, types, return_type))
+
+
+def signature(parameters: list[Any], result: Any = None) -> Signature:
+    """Type of a function that is known by its address only, as `external` gives it."""
+    types = tuple(type_of_annotation(parameter) for parameter in parameters)
+    return Signature(types, None if result is None else type_of_annotation(result))
+
+
+def shared(record: type[T]) -> T:
+    """Declare the record that the library keeps of a class."""
+    return cast("T", Shared(cast("type[Record]", record)))
 
 
 @functools.cache

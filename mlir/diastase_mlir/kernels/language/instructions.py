@@ -4,13 +4,14 @@
 that name. Arguments may be static; `convert` makes them constants.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from llvmlite import ir
 
 from diastase_mlir.kernels.language import arithmetic
 from diastase_mlir.kernels.language.arithmetic import TypeMismatch, convert
+from diastase_mlir.kernels.language.functions import External, Kernel
 from diastase_mlir.kernels.language.types import (
     F64,
     I1,
@@ -28,13 +29,19 @@ from diastase_mlir.kernels.language.values import Dynamic, Registers, Slot
 _I32 = ir.IntType(32)
 
 
+Declare = Callable[[Kernel[..., Any] | External], ir.Function]
+
+
 class Frame:
     """The function under construction: its builder, room on its stack, the settings."""
 
-    def __init__(self, builder: ir.IRBuilder, settings: Mapping[str, int]) -> None:
+    def __init__(
+        self, builder: ir.IRBuilder, declare: Declare, settings: Mapping[str, int]
+    ) -> None:
         self.settings = settings
         # Any: llvmlite is untyped, and what is inferred for its decorated methods is wrong.
         self.builder: Any = builder
+        self.declare = declare
         self._entry = self.builder.block
 
     def allocate(self, kind: Type, count: int = 1) -> ir.Value:

@@ -1,7 +1,8 @@
 """What a kernel can do beyond operators: vectors, bits, memory, conversions.
 
 Each name is declared with the signature that kernels see, and built by the function of
-`instructions.py` that its decorator names. The bodies of the declarations never run.
+`instructions.py` or `concurrency.py` that its decorator names. The bodies of the declarations
+never run.
 """
 
 from collections.abc import Callable, Iterable
@@ -9,8 +10,9 @@ from dataclasses import dataclass
 from typing import Any, ParamSpec, TypeVar
 from typing import cast as typing_cast
 
-from diastase_mlir.kernels.language import instructions
-from diastase_mlir.kernels.language.types import f64, m8, ptr, v8
+from diastase_mlir.kernels.language import concurrency, instructions
+from diastase_mlir.kernels.language.functions import Signature
+from diastase_mlir.kernels.language.types import code, f64, i64, m8, ptr, v8
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -151,4 +153,46 @@ def load_unaligned(pointer: ptr[f64], index: int) -> v8:
 @intrinsic(instructions.store_unaligned)
 def store_unaligned(pointer: ptr[f64], index: int, vector: v8) -> None:
     """Write eight numbers to `pointer + index`, which need not be aligned."""
+    raise NotImplementedError
+
+
+@intrinsic(concurrency.atomic_add)
+def atomic_add(pointer: ptr[i64], change: int) -> int:
+    """Add to a number that threads share; returns what it was before."""
+    raise NotImplementedError
+
+
+@intrinsic(concurrency.atomic_load)
+def atomic_load(pointer: ptr[i64]) -> int:
+    """Return a number that threads share."""
+    raise NotImplementedError
+
+
+@intrinsic(concurrency.atomic_store)
+def atomic_store(pointer: ptr[i64], value: int) -> None:
+    """Set a number that threads share."""
+    raise NotImplementedError
+
+
+@intrinsic(concurrency.atomic_compare_exchange)
+def atomic_compare_exchange(pointer: ptr[i64], expected: int, value: int) -> int:
+    """Set a number that threads share if it is `expected`; returns what it was before."""
+    raise NotImplementedError
+
+
+@intrinsic(concurrency.pause)
+def pause() -> None:
+    """Tell the processor that this loop waits for another thread."""
+    raise NotImplementedError
+
+
+@intrinsic(concurrency.code_of)
+def code_of(function: Callable[..., Any]) -> code:
+    """Address of a kernel."""
+    raise NotImplementedError
+
+
+@intrinsic(concurrency.call_through)
+def call_through(function: code, signature: Signature, *arguments: Any) -> Any:
+    """Call a function by its address."""
     raise NotImplementedError

@@ -6,7 +6,8 @@ objects that the compiler reads.
 
 A `Record` subclass is a C struct. As the type of a parameter, variable or pointer element it means
 a *reference*: `state.qubits` loads and stores through it. A field `Annotated[ptr[f64], 16]` is an
-array of 16 numbers inside the record; reading the field gives its address.
+array of 16 numbers inside the record; reading the field gives its address. `code` is the address
+of a function.
 """
 
 import functools
@@ -61,6 +62,7 @@ I64 = Type("i64", ir.IntType(64), 8)
 F64 = Type("f64", ir.DoubleType(), 8)
 V8 = Type("v8", ir.VectorType(ir.DoubleType(), LANES), 64)
 M8 = Type("m8", ir.VectorType(ir.IntType(1), LANES), 8)
+CODE = Type("code", ir.PointerType(), 8)
 
 
 def pointer_to(element: "Type | RecordLayout") -> PointerType:
@@ -94,13 +96,16 @@ if TYPE_CHECKING:
         def __and__(self, other: "m8") -> "m8": ...
         def __or__(self, other: "m8") -> "m8": ...
 
+    class code:  # noqa: D101
+        pass
+
     class ptr(Generic[T]):  # noqa: D101
         def __getitem__(self, index: int) -> T: ...
         def __setitem__(self, index: int, value: T) -> None: ...
         def __add__(self, offset: int) -> "ptr[T]": ...
 
 else:
-    i1, i32, i64, f64, v8, m8 = I1, I32, I64, F64, V8, M8
+    i1, i32, i64, f64, v8, m8, code = I1, I32, I64, F64, V8, M8, CODE
 
     class ptr:
         """`ptr[T]`: address of elements of type `T`."""
@@ -137,7 +142,7 @@ def _field(name: str, hint: Any) -> tuple[str, Type, int]:
     return name, pointer.element, length
 
 
-_SIZES = {I1: 1, I32: 4, I64: 8, F64: 8, V8: 64, M8: 1}
+_SIZES = {I1: 1, I32: 4, I64: 8, F64: 8, V8: 64, M8: 1, CODE: 8}
 
 
 def size_of(kind: Type | type[Record] | Any) -> int:

@@ -13,6 +13,7 @@ from diastase_mlir.kernels.state_vector import (
     operators,
     outcome_scripts,
     outcomes,
+    parallel,
     pauli,
     preparation,
     random_numbers,
@@ -55,5 +56,6 @@ EXPORTS: dict[str, Callable[..., Any]] = {
     "project_on": operators.project_on,
     "state_zero": linear_algebra.state_zero,
     "state_scale_add": linear_algebra.state_scale_add,
+    "use_threads": parallel.use_threads,
     "inner_product": linear_algebra.inner_product,
 }

@@ -1,0 +1,63 @@
+"""Loops of the engine on the thread pool.
+
+The pool is another library, whose functions the runtime hands over when it loads the engine
+(`use_threads`). Where it has not, as in tests of the engine alone, every loop runs on one thread.
+
+A body is a kernel `(argument, first, last, worker)`; see `kernels.threads.records.BODY`. Whatever
+a body adds up must not depend on the number of threads: partial results belong to fixed parts of
+the iterations, never to workers, and are summed in their order.
+"""
+
+from diastase_mlir.kernels.language import (
+    Record,
+    call_through,
+    code,
+    f64,
+    i64,
+    is_null,
+    kernel,
+    ptr,
+    shared,
+    signature,
+)
+from diastase_mlir.kernels.threads.records import BODY
+
+_PARALLEL_FOR = signature([code, ptr[f64], i64, i64])
+_THREAD_COUNT = signature([], i64)
+
+
+class Threads(Record):
+    """The pool's functions, or null."""
+
+    parallel_for: code
+    thread_count: code
+
+
+_THREADS = shared(Threads)
+
+
+@kernel
+def use_threads(parallel_for: code, thread_count: code) -> None:
+    """Say where the pool is, before any state is made."""
+    threads = _THREADS
+    threads.parallel_for = parallel_for
+    threads.thread_count = thread_count
+
+
+@kernel
+def run_parallel(body: code, argument: ptr[f64], count: i64, grain: i64) -> None:
+    """Run all of 0..count-1, in chunks of `grain`, on the threads that are free."""
+    threads = _THREADS
+    if is_null(threads.parallel_for):
+        call_through(body, BODY, argument, 0, count, 0)
+        return
+    call_through(threads.parallel_for, _PARALLEL_FOR, body, argument, count, grain)
+
+
+@kernel
+def thread_count() -> i64:
+    """How many threads may work: numbers of workers are below."""
+    threads = _THREADS
+    if is_null(threads.thread_count):
+        return 1
+    return call_through(threads.thread_count, _THREAD_COUNT)
