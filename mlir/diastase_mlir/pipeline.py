@@ -9,8 +9,10 @@ from diastase_mlir.passes.accurate_math import accurate_math
 from diastase_mlir.passes.bfloat16_as_bits import bfloat16_as_bits
 from diastase_mlir.passes.bounded_allocations import bounded_allocations
 from diastase_mlir.passes.detensorize_scalars import detensorize_scalars
+from diastase_mlir.passes.order_loops import order_loops
 from diastase_mlir.passes.quantum_to_runtime import quantum_to_runtime
 from diastase_mlir.passes.refuse_what_aborts import refuse_what_aborts
+from diastase_mlir.passes.reuse_arrays import reuse_arrays
 from diastase_mlir.passes.separate_empties import separate_empties
 from diastase_mlir.passes.show_sizes import show_sizes
 from diastase_mlir.passes.transform_circuits import transform_circuits
@@ -64,9 +66,10 @@ PIPELINE = Pipeline(
             "bufferize",
             "fusion first, on values: fewer arrays to give memory to",
             (
-                "func.func(linalg-fuse-elementwise-ops)",
+                "func.func(linalg-fuse-elementwise-ops,linalg-inline-scalar-operands)",
                 *_CLEAN,
                 show_sizes,  # nothing may simplify arrays from here on
+                reuse_arrays,
                 separate_empties,
                 "one-shot-bufferize{bufferize-function-boundaries allow-return-allocs-from-loops "
                 "function-boundary-type-conversion=identity-layout-map}",
@@ -85,7 +88,8 @@ PIPELINE = Pipeline(
             "loops to branches, then every dialect to LLVM's",
             (
                 "func.func(refback-munge-memref-copy)",  # else an external `memrefCopy` is called
-                "func.func(convert-linalg-to-loops)",
+                order_loops,
+                "func.func(convert-linalg-to-parallel-loops)",
                 "expand-strided-metadata",
                 "lower-affine",
                 "convert-scf-to-cf",
@@ -100,7 +104,8 @@ PIPELINE = Pipeline(
                 "convert-complex-to-llvm",
                 "convert-arith-to-llvm",
                 "convert-index-to-llvm",
-                "finalize-memref-to-llvm{use-generic-functions=true}",  # codegen/memory.py
+                # codegen/memory.py has the functions; the address of an array says where it is from
+                "finalize-memref-to-llvm{use-generic-functions=true use-aligned-alloc=true}",
                 "convert-func-to-llvm",
                 "convert-cf-to-llvm",
                 "convert-ub-to-llvm",

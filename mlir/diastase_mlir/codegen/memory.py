@@ -1,4 +1,9 @@
-"""Memory of compiled code: `malloc`, and a way out of the program where it cannot go on.
+"""Memory of compiled code: aligned memory, and a way out of the program where it cannot go on.
+
+Loops over arrays are vectorised only where it is known that what they write is not what they read.
+So allocations are calls whose result is the array itself (no address is computed from it, which
+would hide where it comes from), and the arrays among the entry's arguments are `noalias`: nothing
+writes to them, and what the program allocates is apart from them.
 
 Nothing that is compiled checks for a null pointer, so an allocation that fails must not return.
 The entry notes where to escape to (`_setjmp`, in a frame on its stack, found through a
@@ -10,9 +15,9 @@ What a program has allocated by then is lost, unless it can fail in this way in 
 `abi.ABANDON_FUNCTION`: such a program keeps a list of what it has allocated and not freed
 (`codegen.tracked_memory`), and frees that on its way out.
 
-In: LLVM IR text in which `finalize-memref-to-llvm{use-generic-functions}` calls
-`_mlir_memref_to_llvm_alloc` and `…_free`, and the entry of `abi.ENTRY_SYMBOL`. Out: the same with
-these functions defined and the entry wrapped.
+In: LLVM IR text in which `finalize-memref-to-llvm{use-generic-functions use-aligned-alloc}` calls
+`_mlir_memref_to_llvm_aligned_alloc` (with the size a multiple of the alignment) and `…_free`, and
+the entry of `abi.ENTRY_SYMBOL`. Out: the same with these functions defined and the entry wrapped.
 """
 
 import re
@@ -27,28 +32,31 @@ from diastase_runtime.abi import (
 )
 
 _DECLARATIONS = re.compile(
-    rf"^declare [^\n]*@(?:_mlir_memref_to_llvm_\w+|malloc|free|{LEAVE_FUNCTION}|{ABANDON_FUNCTION})"
+    rf"^declare [^\n]*@(?:_mlir_memref_to_llvm_\w+|free|{LEAVE_FUNCTION}|{ABANDON_FUNCTION})"
     r"\([^\n]*\n",
     re.M,
 )
+_PROGRAM = re.compile(r"^define [^\n@]*@diastase_entry\([^)]*\)", re.M)
 _ENTRY = re.compile(rf"^define void @{ENTRY_SYMBOL}\((?P<parameters>[^)]*)\)", re.M)
 _OFFSETS = {name: getattr(CallContext, name).offset for name in ("site", "detail")}
 
 _DEFINITIONS = f"""
-declare noalias ptr @malloc(i64) #9999
+declare noalias ptr @aligned_alloc(i64 allocalign, i64) #9999
 declare void @free(ptr allocptr) nounwind allockind("free") "alloc-family"="malloc"
 attributes #9999 = {{
-  nounwind allockind("alloc,uninitialized") allocsize(0) "alloc-family"="malloc"
+  nounwind allockind("alloc,uninitialized,aligned") allocsize(1) "alloc-family"="malloc"
 }}
 declare i32 @_setjmp(ptr) returns_twice nounwind
 declare void @longjmp(ptr, i32) noreturn nounwind
 
 @diastase_escape = internal thread_local global ptr null
 
-define internal noalias ptr @_mlir_memref_to_llvm_alloc(i64 %size) alwaysinline {{
+define internal noalias ptr @_mlir_memref_to_llvm_aligned_alloc(
+  i64 %alignment, i64 %size
+) alwaysinline {{
   %empty = icmp eq i64 %size, 0
-  %nonzero = select i1 %empty, i64 1, i64 %size
-  %memory = call ptr @malloc(i64 %nonzero)
+  %nonzero = select i1 %empty, i64 %alignment, i64 %size
+  %memory = call ptr @aligned_alloc(i64 %alignment, i64 %nonzero)
   %failed = icmp eq ptr %memory, null
   br i1 %failed, label %escape, label %done, !prof !{{!"branch_weights", i32 1, i32 1000000}}
 escape:
@@ -115,7 +123,7 @@ define internal void @{ABANDON_FUNCTION}() noinline noreturn cold {{
 def with_memory(text: str, *, returns: bool) -> str:
     """Define the allocation functions and wrap the entry; `returns`: it takes a results pointer."""
     tracking = TRACKING if f"call void @{ABANDON_FUNCTION}()" in text else _NOT_TRACKING
-    text = _DECLARATIONS.sub("", text)
+    text = _PROGRAM.sub(_with_noalias, _DECLARATIONS.sub("", text), count=1)
     entry = _ENTRY.search(text)
     assert entry is not None, "the pipeline always leaves an entry"
     count = entry["parameters"].count("ptr")
@@ -151,3 +159,9 @@ done:
 }}
 """
     )
+
+
+def _with_noalias(program: re.Match[str]) -> str:
+    """Mark what the arrays among the arguments point to; the first pointer is the call context."""
+    head, context, arrays = program[0].partition("(ptr %0")
+    return head + context + re.sub(r"\bptr (?=%)", "ptr noalias ", arrays)

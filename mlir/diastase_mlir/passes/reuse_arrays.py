@@ -1,0 +1,79 @@
+"""Write where an operand was that nobody reads again; in loops above all. Before bufferization.
+
+    %1 = tensor.empty() : tensor<9xf64>
+    %2 = linalg.generic ins(%0 : tensor<9xf64>) outs(%1 : tensor<9xf64>)      // only use of %0
+    ->
+    %2 = linalg.generic ins(%0 : tensor<9xf64>) outs(%0 : tensor<9xf64>)
+
+A proposal, not a decision: bufferization follows it only where nothing else sees the difference,
+and otherwise allocates as before, without a copy, as the old contents of a result are not read.
+A loop that carries an array so updates it in place. Where that cannot be, and the result is what
+the loop carries on, the array of undefined contents moves into the loop: defined outside of it, it
+would be the same memory in each iteration, and be copied to new memory in each.
+
+Only the loops over all elements that read an operand and write a result at the same place are
+concerned: others may read an element after it was overwritten.
+"""
+
+from diastase_mlir.bindings import ir
+
+_PARALLEL = "#linalg.iterator_type<parallel>"
+
+
+def reuse_arrays(module: ir.Module) -> None:
+    """Propose operands as destinations, and move arrays that are carried on into their loops."""
+    found: list[ir.Operation] = []
+
+    def collect(operation: ir.Operation) -> ir.WalkResult:
+        if operation.name == "linalg.generic":
+            found.append(operation)
+        return ir.WalkResult.ADVANCE
+
+    module.operation.walk(collect)
+    for generic in found:
+        _propose(generic)
+
+
+def _propose(generic: ir.Operation) -> None:
+    """Give each result of one operation a destination."""
+    kinds = ir.ArrayAttr(generic.attributes["iterator_types"])
+    maps = list(ir.ArrayAttr(generic.attributes["indexing_maps"]))
+    first = len(generic.operands) - len(generic.results)
+    arguments = generic.regions[0].blocks[0].arguments
+    elementwise = all(str(kind) == _PARALLEL for kind in kinds)
+    for number in range(first, len(generic.operands)):
+        if not _is_undefined(generic.operands[number]):
+            continue
+        candidates = range(first) if elementwise and not list(arguments[number].uses) else ()
+        for candidate in candidates:
+            operand = generic.operands[candidate]
+            fits = operand.type == generic.operands[number].type
+            if fits and maps[candidate] == maps[number] and _is_last_use(operand, generic):
+                generic.operands[number] = operand
+                break
+        else:
+            if _is_carried_on(generic.results[number - first]):
+                empty = generic.operands[number].owner
+                clone = empty.clone(ir.InsertionPoint(generic))
+                generic.operands[number] = clone.results[0]
+
+
+def _is_undefined(value: ir.Value) -> bool:
+    owner = value.owner
+    return not isinstance(owner, ir.Block) and owner.name == "tensor.empty"
+
+
+def _is_last_use(value: ir.Value, user: ir.Operation) -> bool:
+    """Whether nothing but this operation uses a value, which it got in the same block."""
+    owner = value.owner
+    block = owner if isinstance(owner, ir.Block) else owner.operation.block
+    return block == user.block and all(use.owner.operation == user for use in value.uses)
+
+
+def _is_carried_on(result: ir.Value) -> bool:
+    """Whether a loop carries it to its next iteration."""
+    for use in result.uses:
+        parent = use.owner.operation.parent
+        if use.owner.operation.name == "scf.yield" and parent is not None:
+            return parent.operation.name in ("scf.for", "scf.while")
+    return False
