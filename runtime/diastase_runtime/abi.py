@@ -187,6 +187,11 @@ class CallContext(ctypes.Structure):
         ("states", ctypes.c_void_p),
         # The outcome scripts that are alive, another one.
         ("scripts", ctypes.c_void_p),
+        # What the states that were released have done: operations asked for, operations
+        # after fusion, walks over the amplitudes.
+        ("gates", ctypes.c_int64),
+        ("operations", ctypes.c_int64),
+        ("stages", ctypes.c_int64),
     )
     code: int
     site: int
@@ -194,4 +199,7 @@ class CallContext(ctypes.Structure):
     counter: int
     states: int | None
     scripts: int | None
+    gates: int
+    operations: int
+    stages: int
     detail: "ctypes.Array[ctypes.c_int64]"

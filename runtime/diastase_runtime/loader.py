@@ -34,7 +34,7 @@ from diastase_runtime.memref import (
 
 HostFunction = Callable[..., Sequence[np.ndarray]]
 
-_pack_context = struct.Struct("=6qQ3q").pack_into
+_pack_context = struct.Struct("=6qQ6q").pack_into
 _SEED_MASK = 2**64 - 1
 
 
@@ -64,7 +64,7 @@ class Executable:
         """Run the program on numpy arrays of exactly the compiled dtypes and ranks."""
         frame = self._frames.pop() if self._frames else Frame(self._layout)
         memory = frame.memory
-        _pack_context(memory, 0, 0, 0, 0, 0, 0, 0, seed & _SEED_MASK, 0, 0, 0)
+        _pack_context(memory, 0, 0, 0, 0, 0, 0, 0, seed & _SEED_MASK, 0, 0, 0, 0, 0, 0)
         kept = self._write_arguments(frame, arguments)
         self._entry(*frame.pointers)
         del kept

@@ -109,6 +109,13 @@ class Register:
         return self.call("num_qubits", result=I64)
 
     @property
+    def work_done(self) -> list[int]:
+        """Operations pushed, operations applied, walks over the amplitudes."""
+        done = (I64 * 3)()
+        self.call("work_done", done)
+        return list(done)
+
+    @property
     def amplitudes(self) -> np.ndarray:
         out = np.full(2**self.qubits, np.nan, complex)
         self.call("amplitudes", POINTER(out.ctypes.data))

@@ -1,7 +1,8 @@
 """Any matrix on a few wires, with controls: applied, or measured as a Hermitian observable.
 
-A matrix on one wire is an ordinary operation of the queue. A larger one is applied at once: by
-whole blocks where the state has room to move its bits out of the lanes, else one by one.
+A matrix on one wire is an ordinary operation of the queue, a unitary on two wires becomes a few
+(`two_wires`). Any other is applied at once: by whole blocks where the state has room to move its
+bits out of the lanes, else one by one.
 """
 
 from diastase_mlir.kernels.language import cast, f64, i64, is_null, kernel, ptr
@@ -16,6 +17,7 @@ from diastase_mlir.kernels.state_vector.dense_plan import allocate_dense, fill_o
 from diastase_mlir.kernels.state_vector.failures import cannot_run
 from diastase_mlir.kernels.state_vector.queue import flush, push_single
 from diastase_mlir.kernels.state_vector.records import CallContext, State
+from diastase_mlir.kernels.state_vector.two_wires import push_matrix
 from diastase_mlir.kernels.state_vector.wires import control_value, mask_of
 
 
@@ -38,10 +40,14 @@ def unitary(
     fixed = mask_of(context, state, site, n_targets, targets, mask)
     if fixed < 0:
         return
+    value = control_value(state, n_controls, controls, control_values)
     if n_targets == 1:
-        value = control_value(state, n_controls, controls, control_values)
         push_single(state, state.bit_of_wire[targets[0]], mask, value, matrix)
         return
+    if n_targets == 2:
+        first, second = state.bit_of_wire[targets[0]], state.bit_of_wire[targets[1]]
+        if push_matrix(state, matrix, first, second, mask, value):
+            return
     dense = allocate_dense(context, site, n_targets, matrix)
     if is_null(dense):
         return

@@ -25,6 +25,7 @@ EXPORTS: dict[str, Callable[..., Any]] = {
     "state_release": memory.state_release,
     "state_copy": memory.state_copy,
     "num_qubits": memory.num_qubits,
+    "work_done": memory.work_done,
     "gate": gates.gate,
     "controlled_gate": gates.controlled_gate,
     "gate_on_wires": gates.gate_on_wires,

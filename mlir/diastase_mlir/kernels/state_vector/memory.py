@@ -93,6 +93,7 @@ def allocate_state(context: CallContext, site: i64, qubits: i64) -> State:
     state.plan_bytes = 0
     state.buffer = null(ptr[f64])
     state.buffer_bytes = 0
+    state.gates, state.applied, state.stages = 0, 0, 0
     forget_waiting(state)
     link(context, state)
     return state
@@ -148,6 +149,9 @@ def state_release(context: CallContext, state: State) -> None:
     unlink(context, state)
     free(state.plan)
     free(state.buffer)
+    context.gates += state.gates
+    context.operations += state.applied
+    context.stages += state.stages
     free(cast(state.amplitudes, ptr[f64]))
     free(cast(state, ptr[f64]))
 
@@ -177,3 +181,12 @@ def num_qubits(context: CallContext, state: State) -> i64:
     if is_null(state):
         return 0
     return state.qubits
+
+
+@kernel
+def work_done(context: CallContext, state: State, done: ptr[i64]) -> None:
+    """Write how many operations were pushed and, all being applied, how many were left; walks."""
+    if cannot_run(context, state):
+        return
+    flush(state)
+    done[0], done[1], done[2] = state.gates, state.applied, state.stages

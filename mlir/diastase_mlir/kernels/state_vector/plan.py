@@ -187,5 +187,8 @@ def run_planned(state: State) -> i1:
         return False
     if chunk_bits < state.qubits and not room_for_chunk(state, chunk_bits):
         return False
-    run_stages(state, make_plan(state, chunk_bits), cast(state.buffer, ptr[v8]))
+    plan = make_plan(state, chunk_bits)
+    state.applied += plan.operation_count
+    state.stages += plan.stage_count
+    run_stages(state, plan, cast(state.buffer, ptr[v8]))
     return True

@@ -37,6 +37,10 @@ class CallContext(Record):
     """The first of the `State`s that are alive, or null."""
     scripts: ptr[f64]
     """The first of the `OutcomeScript`s that are alive, or null."""
+    gates: i64
+    operations: i64
+    stages: i64
+    """The sums of what the states that were released have counted."""
 
 
 class Operation(Record):
@@ -50,7 +54,11 @@ class Operation(Record):
     mask: i64
     value: i64
     is_live: i64
-    """0 for an operation that was merged into a later one."""
+    """0 for an operation that was merged into a later one, or turned out to be the identity."""
+    changes: i64
+    """The target as a mask, 0 where the matrices are diagonal; see `fusion`."""
+    reads: i64
+    """The other bits that it uses."""
     otherwise: Annotated[ptr[f64], 8]
     matched: Annotated[ptr[f64], 8]
 
@@ -64,10 +72,10 @@ class State(Record):
     operations: ptr[Operation]
     waiting: i64
     """Number of queued operations, dead ones included."""
-    last_target: Annotated[ptr[i64], MAX_QUBITS]
-    """For each bit: index of the last waiting operation with that target, or -1."""
-    last_selector: Annotated[ptr[i64], MAX_QUBITS]
-    """For each bit: index of the last waiting operation with it in its mask, or -1."""
+    last_change: Annotated[ptr[i64], MAX_QUBITS]
+    """For each bit: index of the last waiting operation that changes it, or -1; see `fusion`."""
+    last_read: Annotated[ptr[i64], MAX_QUBITS]
+    """For each bit: index of the last waiting operation that reads it, or -1."""
     bit_of_wire: Annotated[ptr[i64], MAX_QUBITS]
     chunk_bits: i64
     """0, or the chunk size that a test asks for; see `stages`."""
@@ -81,6 +89,12 @@ class State(Record):
     """Neighbours in the list that begins in the call context, or null."""
     script: ptr[f64]
     """The `OutcomeScript` in which its measurements find their outcomes, or null."""
+    gates: i64
+    """How many operations were pushed."""
+    applied: i64
+    """How many were applied, after fusion."""
+    stages: i64
+    """In how many walks over the amplitudes."""
 
 
 class OutcomeScript(Record):

@@ -7,23 +7,9 @@ takes each one that commutes with all that it left behind and whose target is am
 allowed, or can be added to them. Selectors may be any bits.
 """
 
-from diastase_mlir.kernels.language import count_ones, f64, i1, i64, kernel, ptr
+from diastase_mlir.kernels.language import count_ones, i64, kernel, ptr
 from diastase_mlir.kernels.state_vector.plan_records import Plan
-from diastase_mlir.kernels.state_vector.records import Operation, State
-
-
-@kernel
-def is_diagonal_matrix(matrix: ptr[f64]) -> i1:
-    """Whether the off-diagonal elements are exactly zero."""
-    return matrix[2] == 0.0 and matrix[3] == 0.0 and matrix[4] == 0.0 and matrix[5] == 0.0
-
-
-@kernel
-def is_diagonal(operation: Operation) -> i1:
-    """Whether an operation mixes nothing."""
-    if operation.mask != 0 and not is_diagonal_matrix(operation.otherwise):
-        return False
-    return is_diagonal_matrix(operation.matched)
+from diastase_mlir.kernels.state_vector.records import State
 
 
 @kernel
@@ -33,13 +19,8 @@ def list_waiting(state: State, plan: Plan) -> i64:
     for k in range(state.waiting):
         operation = state.operations[k]
         if operation.is_live != 0:
-            target = 1 << operation.target
-            if is_diagonal(operation):
-                plan.targets[k] = 0
-                plan.selectors[k] = operation.mask | target
-            else:
-                plan.targets[k] = target
-                plan.selectors[k] = operation.mask
+            plan.targets[k] = operation.changes
+            plan.selectors[k] = operation.reads
             plan.pending[count] = k
             count += 1
     return count
