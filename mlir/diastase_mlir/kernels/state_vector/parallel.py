@@ -20,8 +20,11 @@ from diastase_mlir.kernels.language import (
     shared,
     signature,
 )
+from diastase_mlir.kernels.state_vector.records import State
 from diastase_mlir.kernels.threads.records import BODY
 
+PARALLEL_QUBITS = 14
+"""A loop over all amplitudes of fewer takes less time than waking a thread."""
 _PARALLEL_FOR = signature([code, ptr[f64], i64, i64])
 _THREAD_COUNT = signature([], i64)
 
@@ -61,3 +64,12 @@ def thread_count() -> i64:
     if is_null(threads.thread_count):
         return 1
     return call_through(threads.thread_count, _THREAD_COUNT)
+
+
+@kernel
+def workers_on(state: State, parts: i64) -> i64:
+    """How many workers a loop over so many parts of a state can have."""
+    if state.qubits < PARALLEL_QUBITS:
+        return 1
+    threads = thread_count()
+    return threads if threads < parts else parts

@@ -23,6 +23,7 @@ from diastase_mlir.kernels.language import (
     v8,
 )
 from diastase_mlir.kernels.state_vector.c_functions import aligned_alloc, free
+from diastase_mlir.kernels.state_vector.parallel import workers_on
 from diastase_mlir.kernels.state_vector.plan_records import (
     CHUNK_BITS,
     SLOTS,
@@ -39,6 +40,8 @@ from diastase_mlir.kernels.state_vector.tile_operations import prepare_operation
 
 PLANNED_QUBITS = 12
 """States of fewer qubits are swept: 2^11 amplitudes of 16 bytes fit the first-level cache."""
+SMALLEST_SHARED_CHUNK = 12
+"""Smaller chunks would make more stages, which costs more than one thread's waiting."""
 PART_BITS = 10
 """A stage of one tile is divided into parts of so many groups of blocks."""
 _PLAN_WORDS = (size_of(Plan) + ALIGNMENT - 1) // ALIGNMENT * ALIGNMENT // 8
@@ -69,9 +72,9 @@ def room_for_plan(state: State) -> i1:
 
 
 @kernel
-def room_for_chunk(state: State, chunk_bits: i64) -> i1:
-    """Make room for a chunk; whether there is any."""
-    needed = 16 << chunk_bits
+def room_for_chunks(state: State, chunk_bits: i64) -> i1:
+    """Make room for a chunk for each thread that can have one; whether there is any."""
+    needed = (16 << chunk_bits) * workers_on(state, 1 << (state.qubits - chunk_bits))
     state.buffer = room(state.buffer, state.buffer_bytes, needed)
     if is_null(state.buffer):
         state.buffer_bytes = 0
@@ -165,6 +168,16 @@ def make_plan(state: State, chunk_bits: i64) -> Plan:
 
 
 @kernel
+def shared_chunk_bits(state: State) -> i64:
+    """Return the usual size of chunks, or a smaller one that makes two chunks for each thread."""
+    bits: i64 = CHUNK_BITS if CHUNK_BITS < state.qubits else state.qubits
+    wanted = 2 * workers_on(state, 1 << state.qubits)
+    while bits > SMALLEST_SHARED_CHUNK and (1 << (state.qubits - bits)) < wanted:
+        bits -= 1
+    return bits
+
+
+@kernel
 def chunk_bits_of(state: State) -> i64:
     """Return the size of chunks, or 0 where the waiting operations are to be swept."""
     if state.qubits < LANE_BITS + SLOTS:
@@ -173,7 +186,7 @@ def chunk_bits_of(state: State) -> i64:
     if wanted == 0:
         if state.qubits < PLANNED_QUBITS:
             return 0
-        wanted = CHUNK_BITS
+        wanted = shared_chunk_bits(state)
     if wanted < LANE_BITS + SLOTS:
         wanted = LANE_BITS + SLOTS
     return wanted if wanted < state.qubits else state.qubits
@@ -185,7 +198,7 @@ def run_planned(state: State) -> i1:
     chunk_bits = chunk_bits_of(state)
     if chunk_bits == 0 or not room_for_plan(state):
         return False
-    if chunk_bits < state.qubits and not room_for_chunk(state, chunk_bits):
+    if chunk_bits < state.qubits and not room_for_chunks(state, chunk_bits):
         return False
     plan = make_plan(state, chunk_bits)
     state.applied += plan.operation_count

@@ -6,14 +6,21 @@ amplitudes of its parts and its buffer.
 """
 
 from diastase_mlir.kernels.language import (
+    Record,
+    cast,
+    code_of,
     count_ones,
     count_trailing_zeros,
+    f64,
     i64,
     kernel,
     ptr,
     shift_right_logical,
+    size_of,
+    stack_array,
     v8,
 )
+from diastase_mlir.kernels.state_vector.parallel import PARALLEL_QUBITS, run_parallel
 from diastase_mlir.kernels.state_vector.plan_records import SLOTS, Plan, Stage
 from diastase_mlir.kernels.state_vector.records import LANE_BITS, State
 from diastase_mlir.kernels.state_vector.sweeps import apply_operation, next_block
@@ -111,12 +118,38 @@ def run_parts(
         run_chunks(state, plan, stage, first, last, buffer)
 
 
+class StageRun(Record):
+    """A stage that is being run: what its parts need."""
+
+    state: State
+    plan: Plan
+    stage: Stage
+    buffers: ptr[v8]
+    """Room for a chunk for each worker."""
+
+
 @kernel
-def run_stages(state: State, plan: Plan, buffer: ptr[v8]) -> None:
-    """Run a whole plan."""
+def run_parts_of(argument: ptr[f64], first: i64, last: i64, worker: i64) -> None:
+    """`run_parts` as threads call it; `argument` is a `StageRun`."""
+    run = cast(argument, StageRun)
+    buffer = run.buffers + (worker << (run.plan.chunk_bits - LANE_BITS + 1))
+    run_parts(run.state, run.plan, run.stage, first, last, buffer)
+
+
+@kernel
+def run_stages(state: State, plan: Plan, buffers: ptr[v8]) -> None:
+    """Run a whole plan, with room for a chunk for each thread that may work."""
+    memory = stack_array(i64, size_of(StageRun) // 8)
+    run = cast(memory, StageRun)
+    run.state = state
+    run.plan = plan
+    run.buffers = buffers
     for k in range(plan.stage_count):
         stage = plan.stages[k]
+        run.stage = stage
         if stage.single >= 0:
             apply_operation(state, state.operations[stage.single])
+        elif state.qubits < PARALLEL_QUBITS:
+            run_parts(state, plan, stage, 0, stage.parts, buffers)
         else:
-            run_parts(state, plan, stage, 0, stage.parts, buffer)
+            run_parallel(code_of(run_parts_of), cast(memory, ptr[f64]), stage.parts, 1)

@@ -79,7 +79,7 @@ def make_pool() -> None:
     make_condition(pool.done, null(ptr[i64]))
     pool.workers = 0
     pool.sleepers = 0
-    pool.is_open = 0
+    pool.places = 0
     atomic_store(pool.joined, 0)
     atomic_store(pool.generation, 0)
     atomic_store(pool.busy, 0)
@@ -87,24 +87,25 @@ def make_pool() -> None:
 
 @kernel
 def open_job(function: code, argument: ptr[f64], count: i64, grain: i64) -> None:
-    """Let workers join, and wake as many as there can be chunks for."""
+    """Let workers join, as many as there can be chunks for beside this thread's first."""
     pool = POOL
+    places: i64 = 0
+    covered: i64 = grain
+    while covered < count and places < atomic_load(pool.threads) - 1:
+        places += 1
+        covered += grain
     lock(pool.mutex)
     pool.function = function
     pool.argument = argument
     pool.count = count
     pool.grain = grain
+    pool.places = places
     atomic_store(pool.next, 0)
-    pool.is_open = 1
     atomic_add(pool.generation, 1)
-    sleepers = pool.sleepers
+    asleep = places if places < pool.sleepers else pool.sleepers
     unlock(pool.mutex)
-    covered: i64 = grain  # by this thread
-    for _ in range(sleepers):
-        if covered >= count:
-            break
+    for _ in range(asleep):
         wake_one(pool.wake)
-        covered += grain
 
 
 @kernel
@@ -112,7 +113,7 @@ def close_job() -> None:
     """Let nobody join any more, and wait for those that have."""
     pool = POOL
     lock(pool.mutex)
-    pool.is_open = 0
+    pool.places = 0
     unlock(pool.mutex)
     for _ in range(SPINS):
         if atomic_load(pool.joined) == 0:

@@ -5,7 +5,9 @@ iterations in chunks of `grain`, handed out by the counter `next`. A worker *joi
 until no chunk is left, and *leaves*; the thread that has called works, too. It then closes the job
 and waits for those that have joined, so nobody ever waits for a worker that did not come.
 
-Under the mutex: `is_open`, `sleepers`, changes of `generation` and `joined`, and the job.
+There are as many places for workers as there is work for, numbered; who joins takes the last one.
+
+Under the mutex: `places`, `sleepers`, changes of `generation` and `joined`, and the job.
 """
 
 from typing import Annotated
@@ -16,8 +18,8 @@ Line = Annotated[ptr[i64], 8]
 """A cache line, of which the first number is used; large enough for a mutex or a condition."""
 
 BODY = signature([ptr[f64], i64, i64, i64])
-"""`body(argument, first, last, worker)`: iterations first..last-1; `worker` is 0..threads-1, and no
-two calls at the same time have the same."""
+"""`body(argument, first, last, worker)`: iterations first..last-1. No two calls at the same time
+have the same `worker`, which is below the number of threads and the number of chunks."""
 
 
 class Pool(Record):
@@ -40,9 +42,10 @@ class Pool(Record):
     done: Line
     """Condition: the last worker has left."""
     workers: i64
-    """How many there are; they are numbered from 1."""
+    """How many there are."""
     sleepers: i64
-    is_open: i64
+    places: i64
+    """How many workers may still join the job, 0 where there is none: the next one's number."""
     function: code
     argument: ptr[f64]
     count: i64

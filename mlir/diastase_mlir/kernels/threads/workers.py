@@ -1,7 +1,6 @@
 """What workers do all their life: wait, first awake and then asleep, join a job, leave it."""
 
 from diastase_mlir.kernels.language import (
-    address,
     atomic_add,
     atomic_load,
     atomic_store,
@@ -49,38 +48,27 @@ def work(worker: i64) -> None:
 
 @kernel
 def run_worker(argument: ptr[f64]) -> ptr[f64]:
-    """Return never; `argument` is the worker's number, as `make_workers` writes it."""
+    """Return never."""
     pool = POOL
-    number = address(argument) >> 3
     seen: i64 = 0
     while True:
         for _ in range(SPINS):
             if atomic_load(pool.generation) != seen:
                 break
             pause()
-        seen = join(number, seen)
+        lock(pool.mutex)
+        while pool.places == 0 or atomic_load(pool.generation) == seen:
+            pool.sleepers += 1
+            wait_for(pool.wake, pool.mutex)
+            pool.sleepers -= 1
+        seen = atomic_load(pool.generation)
+        number = pool.places
+        pool.places = number - 1
+        atomic_add(pool.joined, 1)
+        unlock(pool.mutex)
         work(number)
         leave()
     return null(ptr[f64])
-
-
-@kernel
-def join(number: i64, seen: i64) -> i64:
-    """Sleep until there is a job that this worker has not seen, join it, and return its number."""
-    pool = POOL
-    lock(pool.mutex)
-    while (
-        pool.is_open == 0
-        or atomic_load(pool.generation) == seen
-        or number >= atomic_load(pool.threads)
-    ):
-        pool.sleepers += 1
-        wait_for(pool.wake, pool.mutex)
-        pool.sleepers -= 1
-    generation = atomic_load(pool.generation)
-    atomic_add(pool.joined, 1)
-    unlock(pool.mutex)
-    return generation
 
 
 @kernel
@@ -107,11 +95,9 @@ def make_workers() -> None:
     mask_signals(SET_MASK, signals, before)
     wanted = atomic_load(pool.threads) - 1
     while pool.workers < wanted:
-        number = pool.workers + 1
-        argument = null(ptr[f64]) + number  # so many elements from null: 8 bytes each
-        if create_thread(handle, null(ptr[i64]), code_of(run_worker), argument) != 0:
-            atomic_store(pool.threads, number)
+        if create_thread(handle, null(ptr[i64]), code_of(run_worker), null(ptr[f64])) != 0:
+            atomic_store(pool.threads, pool.workers + 1)
             break
         detach_thread(handle[0])
-        pool.workers = number
+        pool.workers += 1
     mask_signals(SET_MASK, before, null(ptr[i64]))

@@ -1,0 +1,103 @@
+"""The engine on several threads: the same results as on one, whatever their number."""
+
+import ctypes
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from diastase_mlir.kernels import threads_library
+from diastase_mlir.kernels.build import build_engine
+from diastase_runtime.abi import library_symbol
+
+QUBITS = 15
+Configure = Callable[[int], None]
+
+
+@pytest.fixture(scope="module")
+def pool() -> ctypes.CDLL:
+    return ctypes.CDLL(str(threads_library()))
+
+
+@pytest.fixture(scope="module")
+def parallel(pool: ctypes.CDLL, tmp_path_factory: pytest.TempPathFactory) -> ctypes.CDLL:
+    """An engine that knows the pool."""
+    path: Path = tmp_path_factory.mktemp("parallel") / "engine.so"
+    build_engine(path)
+    library = ctypes.CDLL(str(path))
+    names = ("parallel_for", "thread_count")
+    addresses = [
+        ctypes.cast(pool[library_symbol("threads", name)], ctypes.c_void_p) for name in names
+    ]
+    library[library_symbol("engine", "use_threads")](*addresses)
+    return library
+
+
+@pytest.fixture
+def configure(pool: ctypes.CDLL) -> Iterator[Configure]:
+    def threads(number: int) -> None:
+        pool[library_symbol("threads", "configure")](ctypes.c_int64(number))
+
+    yield threads
+    threads(1)
+
+
+def circuit(state, layers: int) -> None:
+    generator = np.random.default_rng(3)
+    for _ in range(layers):
+        for wire in range(state.qubits):
+            state.gate("RY", [wire], generator.uniform(-3, 3))
+            state.gate("RZ", [wire], generator.uniform(-3, 3))
+        for wire in range(state.qubits - 1):
+            state.gate("CNOT", [wire, wire + 1])
+        first, second = (int(wire) for wire in generator.permutation(state.qubits)[:2])
+        state.gate("IsingXX", [first, second], generator.uniform(-3, 3))
+
+
+def results(register: Callable, library: ctypes.CDLL) -> dict[str, np.ndarray]:
+    """All that can be asked for of one state."""
+    state = register(QUBITS, seed=5, library=library)
+    circuit(state, 3)
+    terms = [(0.5, "ZZ", (0, QUBITS - 1)), (1.5, "XY", (1, 9)), (-0.2, "Z", (3,))]
+    found = {
+        "amplitudes": state.amplitudes,
+        "expval": state.pauli("expval_pauli", terms),
+        "var": state.pauli("var_pauli", terms),
+        "probabilities": state.probabilities(),
+        "marginal": state.probabilities([2, 11, 0]),
+        "samples": state.sample([0, 4, QUBITS - 1], 200),
+        "outcome": state.measure(5),
+    }
+    state.gate("RX", [2], 0.3)  # swept alone
+    found["swept"] = state.amplitudes
+    copy = state.copy()
+    found["copied"] = copy.amplitudes
+    found["inner"] = copy.inner(state)
+    copy.release()
+    assert state.error[0] == 0
+    return {name: np.asarray(value) for name, value in found.items()}
+
+
+def test_results_do_not_depend_on_the_number_of_threads(
+    register: Callable, parallel: ctypes.CDLL, configure: Configure
+) -> None:
+    alone = results(register, parallel)
+    for threads in (2, 3, 8, 8, 2):
+        configure(threads)
+        for name, value in results(register, parallel).items():
+            np.testing.assert_allclose(value, alone[name], rtol=0, atol=1e-12, err_msg=name)
+
+
+def test_every_chunk_size(register: Callable, parallel: ctypes.CDLL, configure: Configure) -> None:
+    state = register(QUBITS, library=parallel)
+    circuit(state, 2)
+    expected = state.amplitudes
+    for threads in (2, 8):
+        configure(threads)
+        for chunk_bits in (6, 9, 12, 14, 15):
+            state = register(QUBITS, library=parallel)
+            state.set_chunk_bits(chunk_bits)
+            circuit(state, 2)
+            np.testing.assert_allclose(state.amplitudes, expected, rtol=0, atol=1e-12)
+            state.release()
