@@ -6,6 +6,7 @@ their own where the gate has no parameter to negate. The order of the rows is th
 may change with any release, as the engine is rebuilt with the compiler (never stored apart).
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -86,3 +87,20 @@ GATES: dict[str, Gate] = {
     for code, (name, wires, parameters) in enumerate(_ROWS)
 }
 """Every named gate of the engine, by PennyLane's name."""
+
+FIELD_BITS = 16
+"""Of each number in the first word of a row of `gate_run`."""
+
+
+def run_row(
+    gate: Gate,
+    site: int,
+    wires: Sequence[int],
+    controls: Sequence[tuple[int, bool]],
+    parameters: Sequence[int],
+) -> list[int]:
+    """The row of a gate, as `state_vector.gate_runs` reads it."""
+    fields = (gate.code, len(wires), len(controls), len(parameters))
+    head = sum(number << FIELD_BITS * place for place, number in enumerate(fields))
+    row = [head, site, *wires, *(wire for wire, _ in controls)]
+    return [*row, *(int(value) for _, value in controls), *parameters]

@@ -13,6 +13,7 @@ What it keeps:
 from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from diastase_mlir import jax_internals
@@ -29,7 +30,7 @@ from diastase_mlir.lowering.operations import (
     signless_type,
     to_type,
 )
-from diastase_mlir.lowering.registry import Equation, Value
+from diastase_mlir.lowering.registry import Equation, RuleForSeveral, Value, rules_for_several
 from diastase_mlir.program import DimensionBindings
 from diastase_runtime.abi import (
     ABANDON_FUNCTION,
@@ -43,6 +44,10 @@ from diastase_runtime.abi import (
 from diastase_runtime.errors import Span
 
 EquationLowering = Callable[["LoweringContext", Equation, Sequence[Value]], Sequence[Value]]
+Read = Callable[[Any], Value]
+"""From an atom of a jaxpr to its value."""
+Step = Callable[[Any, Read], Sequence[Value]]
+"""Lowers an equation of a jaxpr, perhaps with some before it."""
 
 
 @dataclass(frozen=True)
@@ -192,14 +197,41 @@ class LoweringContext:
             write(variable, value)
         for variable, value in zip(jaxpr.invars, operands, strict=True):
             write(variable, value)
-        for jax_equation in jaxpr.eqns:
-            equation = _equation(jax_equation)
-            inputs = [read(atom) for atom in jax_equation.invars]
-            with jax_internals.equation_manager(jax_equation), self._counting(jax_equation):
-                results = self._lower_equation(self, equation, inputs)
-            for variable, result in zip(jax_equation.outvars, results, strict=True):
-                write(variable, result)
+        together = self._lowered_together(jaxpr.eqns)
+        for position, equation in enumerate(jaxpr.eqns):
+            step = together.get(position, self._lower_one)
+            if step is not None:
+                results = step(equation, read)
+                for variable, result in zip(equation.outvars, results, strict=True):
+                    write(variable, result)
         return [read(atom) for atom in jaxpr.outvars]
+
+    def _lower_one(self, jax_equation: Any, read: Read) -> Sequence[Value]:
+        equation = _equation(jax_equation)
+        inputs = [read(atom) for atom in jax_equation.invars]
+        with jax_internals.equation_manager(jax_equation), self._counting(jax_equation):
+            return self._lower_equation(self, equation, inputs)
+
+    def _lowered_together(self, equations: Sequence[Any]) -> dict[int, Step | None]:
+        """Equations that are lowered several at once, by position: by the last one's step.
+
+        None of the results of the others is read by an equation that is not among them.
+        """
+        steps: dict[int, Step | None] = {}
+        for find, rule in rules_for_several():
+            for positions in find(self, equations):
+                several = [equations[position] for position in positions]
+                steps.update(dict.fromkeys(positions))
+                steps[positions[-1]] = partial(self._lower_several, rule, several)
+        return steps
+
+    def _lower_several(
+        self, rule: RuleForSeveral, equations: Sequence[Any], last: Any, read: Read
+    ) -> Sequence[Value]:
+        if self._of_the_program:
+            self._calls_python.update({id(equation): False for equation in equations})
+            self._has_inner = True
+        return rule(self, equations, read)
 
     @contextmanager
     def _counting(self, equation: Any) -> Generator[None]:

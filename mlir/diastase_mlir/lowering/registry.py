@@ -8,11 +8,14 @@ for any rule. Equations on values of extended dtypes (PRNG keys, whose MLIR type
 than their abstract value) go past our rules to JAX's, except to rules with `keys=True`.
 
 A rule that returns `NotImplemented` passes the equation on to JAX's own rule.
+
+A rule made by `lowers_together` lowers several equations of a jaxpr as one, where the last of them
+stands: its `find` says which.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol, runtime_checkable
 
@@ -56,7 +59,14 @@ class Entry:
     keys: bool
 
 
+Find = Callable[..., Iterable[Sequence[int]]]
+"""`(LoweringContext, jaxpr's equations) -> positions of equations that are lowered together`."""
+RuleForSeveral = Callable[..., Sequence[Value]]
+"""`(LoweringContext, jaxpr's equations, read) -> results of the last of them`."""
+
+
 _rules: dict[str, Entry] = {}
+_rules_for_several: list[tuple[Find, RuleForSeveral]] = []
 
 
 def lowers(*names: str, lazy: bool = False, keys: bool = False) -> Callable[[Rule], Rule]:
@@ -75,6 +85,21 @@ def lowers(*names: str, lazy: bool = False, keys: bool = False) -> Callable[[Rul
 def rule_of(name: str) -> Entry | None:
     """The rule of a primitive, if it has one of ours."""
     return _rules.get(name)
+
+
+def lowers_together(find: Find) -> Callable[[RuleForSeveral], RuleForSeveral]:
+    """Register the decorated function as the rule for those equations that `find` finds."""
+
+    def register(rule: RuleForSeveral) -> RuleForSeveral:
+        _rules_for_several.append((find, rule))
+        return rule
+
+    return register
+
+
+def rules_for_several() -> Sequence[tuple[Find, RuleForSeveral]]:
+    """All rules for several equations."""
+    return _rules_for_several
 
 
 def lowered_primitives() -> frozenset[str]:

@@ -137,6 +137,10 @@ class RuntimeCalls:
         """Pointer to integers known now."""
         return self._global(np.array(numbers, dtype=np.int64))
 
+    def constant_reals(self, data: bytes) -> ir.Value:
+        """Pointer to real numbers known now, given by their bits."""
+        return self._global(np.frombuffer(data, dtype=np.float64))
+
     def offset(self, pointer: ir.Value, elements: int) -> ir.Value:
         """Pointer to a later `i64` (or `f64`) of a table."""
         if elements == 0:

@@ -148,3 +148,25 @@ def test_sparse_matrices_and_vectors_fit_their_wires():
         : (!quantum.register, tensor<4xcomplex<f64>>, tensor<1xi64>) -> !quantum.register
     """
     refused(vector, "1 wires need tensor<2xcomplex<f64>>")
+
+
+RUN = """
+  %next = "quantum.run"(%r, %x) {{gates = [{gates}], sites = array<i64: 0, 1>}}
+    : (!quantum.register, f64) -> !quantum.register
+"""
+
+
+def test_a_run_of_gates_is_accepted():
+    assert "quantum.run" in parse(RUN.format(gates='"RX 0 : %0", "CNOT 0 1"'))
+
+
+@pytest.mark.parametrize(
+    ("gates", "message"),
+    [
+        ('"RX 0 : %0"', "1 gates need 1 sites"),
+        ('"RX 0 : %1", "CNOT 0 1"', "there is no operand %1"),
+        ('"RX 0 : %0", "CNOT 0"', "CNOT acts on 2 wires"),
+    ],
+)
+def test_the_gates_of_a_run_are_checked(gates, message):
+    refused(RUN.format(gates=gates), message)

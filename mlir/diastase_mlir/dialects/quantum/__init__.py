@@ -12,6 +12,10 @@ taken a register or a bit, only its result may be used. Bits never cross a regio
     %energy = quantum.expval_pauli(%next, %coefficients, %wires) {offsets = [...], paulis = [...]}
     quantum.release(%next)
 
+Many gates on known wires, written out one after the other, are one operation on the register:
+
+    %next = quantum.run(%register, %angle) {gates = ["RX 0 : %0", "CNOT 0 1", ...], sites = [...]}
+
 A `quantum.alloc` may have an attribute `passes`: the passes that its circuit is to be given
 (`passes/transform_circuits.py`).
 
@@ -30,6 +34,7 @@ from diastase_mlir.dialects.quantum.gates import (
     GlobalPhaseOp,
     MeasureOp,
     PrepareOp,
+    RunOp,
     UnitaryOp,
 )
 from diastase_mlir.dialects.quantum.measurements import (
@@ -85,6 +90,7 @@ __all__ = (
     "Quantum",
     "RegisterType",
     "ReleaseOp",
+    "RunOp",
     "SampleOp",
     "StateOp",
     "UnitaryOp",

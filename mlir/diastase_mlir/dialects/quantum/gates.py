@@ -19,6 +19,7 @@ from diastase_mlir.dialects.quantum.dialect import (
     Tensor,
     fail,
 )
+from diastase_mlir.gate_runs import read_gate
 from diastase_mlir.kernels.gate_table import GATES
 
 
@@ -46,6 +47,36 @@ class GateOp(Quantum.Operation, name="gate"):
             return fail(operation, f"{name} acts on {gate.wires} wires")
         reason = check_controls(operation)
         return fail(operation, reason) if reason else True
+
+
+class RunOp(Quantum.Operation, name="run"):
+    """Gates on known wires, in order, each a line of text (`gate_runs`), with a site of its own.
+
+    A line may refer to the operand of a number, `%4`.
+    """
+
+    register: ext.Operand[RegisterType]
+    parameters: Sequence[ext.Operand[ir.F64Type]]
+    gates: ir.ArrayAttr
+    sites: Any
+    result: ext.Result[RegisterType]
+
+    @staticmethod
+    def verify_invariants(operation: Any) -> bool:
+        """Compare each gate with the gate table, and its operands with those that there are."""
+        gates, sites = operation.gates, ir.DenseI64ArrayAttr(operation.sites)
+        if len(gates) != len(sites):
+            return fail(operation, f"{len(gates)} gates need {len(gates)} sites")
+        operands = len(operation.operation.operands) - 1
+        references = {f"%{number}" for number in range(operands)}
+        try:
+            for text in gates:
+                for number in read_gate(text.value).parameters:
+                    if isinstance(number, str) and number not in references:
+                        return fail(operation, f"there is no operand {number}")
+        except ValueError as error:
+            return fail(operation, str(error))
+        return True
 
 
 class UnitaryOp(Quantum.Operation, name="unitary"):

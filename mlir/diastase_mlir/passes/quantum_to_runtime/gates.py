@@ -1,15 +1,18 @@
 """Rules for gates, and for what else changes qubits.
 
-The engine has several functions for a gate of the table: with its wires as arguments, with a table
+Many gates that are one operation are one call, with a table of them. Else the engine has several
+functions for a gate of the table: with its wires as arguments, with a table
 of them, and each of these with controls. The trap: targets and controls share one table of wires,
 targets first.
 """
 
+import struct
 from collections.abc import Sequence
 from typing import Any
 
 from diastase_mlir.bindings import ir
-from diastase_mlir.kernels.gate_table import GATES
+from diastase_mlir.gate_runs import read_gate
+from diastase_mlir.kernels.gate_table import GATES, run_row
 from diastase_mlir.passes.quantum_to_runtime.conversion import Conversion, Qubit, Rule
 from diastase_mlir.passes.runtime_calls import RuntimeCalls
 
@@ -53,6 +56,31 @@ def _call_on_wires(
     values = calls.constant_integers(_control_values(operation))
     arguments = [calls.integer(len(controls)), control_table, values, *targets, *parameters]
     calls.call("controlled_gate_on_wires", [*head, *arguments])
+
+
+def _convert_run(operation: Any, conversion: Conversion) -> None:
+    """A table of the gates, their constants, and the parameters that the program computes."""
+    calls = conversion.calls
+    sites = ir.DenseI64ArrayAttr(operation.sites)
+    table: list[int] = []
+    constants: dict[bytes, int] = {}
+    for text, site in zip(operation.gates, sites, strict=True):
+        gate = read_gate(text.value)
+        references = [_reference(number, constants) for number in gate.parameters]
+        table += run_row(GATES[gate.name], site, gate.wires, gate.controls, references)
+    register, *computed = operation.operation.operands
+    _, parameters = calls.real_table(computed)
+    arguments = [calls.integer(len(sites)), calls.constant_integers(table)]
+    arguments += [calls.constant_reals(b"".join(constants)), parameters]
+    calls.call("gate_run", [register, *arguments])
+    operation.result.replace_all_uses_with(register)
+
+
+def _reference(number: float | str, constants: dict[bytes, int]) -> int:
+    """How a table names a parameter: a constant, by its bits, or one found at run time."""
+    if isinstance(number, str):
+        return -1 - int(number[1:])
+    return constants.setdefault(struct.pack("=d", number), len(constants))
 
 
 def _convert_unitary(operation: Any, conversion: Conversion) -> None:
@@ -117,6 +145,7 @@ def _control_values(operation: Any) -> list[int]:
 
 RULES: dict[str, Rule] = {
     "quantum.gate": _convert_gate,
+    "quantum.run": _convert_run,
     "quantum.unitary": _convert_unitary,
     "quantum.diagonal": _convert_diagonal,
     "quantum.prepare": _convert_prepare,
