@@ -9,7 +9,7 @@ PYTHON_NEWEST ?= $(shell for p in python3.12 $$HOME/.pyenv/versions/3.12*/bin/py
 WORKERS ?= 2
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-newest check format lint types imports bench docs sizes clean
+.PHONY: help demo test test-newest check format lint types imports bench bench-compare docs sizes clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 16
@@ -47,9 +47,11 @@ types: $(VENV)/.installed-check ## pyright
 imports: $(VENV)/.installed-check ## the contracts between the layers
 	$(BIN)/lint-imports
 
-bench: $(VENV)/.installed-demo ## compile times and call overhead beside Catalyst and jax.jit
-	$(BIN)/python benchmarks/compile_time.py
-	$(BIN)/python benchmarks/call_overhead.py
+bench: $(VENV)/.installed-demo ## speed beside its peers; CASES="hea-20 qft" for a part
+	$(BIN)/python benchmarks $(CASES)
+
+bench-compare: $(VENV)/.installed-demo ## what got slower between the last two runs of make bench
+	$(BIN)/python benchmarks --regressions
 
 docs: $(VENV)/.installed-demo ## run the tour: one program through every stage
 	$(BIN)/python docs/tour.py

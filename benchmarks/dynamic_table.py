@@ -2,16 +2,19 @@
 
     python benchmarks/dynamic_table.py
 
-Catalyst runs in an environment of its own (`systems.catalyst_python`).
+Catalyst runs in an environment of its own (`measuring/environments.py`).
 """
 
 import inspect
 import json
 import subprocess
 import sys
+from pathlib import Path
 
 from dynamic_programs import PROGRAMS
-from systems import HERE, catalyst_python
+from measuring.environments import Missing, interpreter
+
+HERE = Path(__file__).parent
 
 PAGE = HERE.parent / "docs" / "catalyst-comparison.md"
 INTRODUCTION = """\
@@ -51,9 +54,10 @@ def cell(verdict):
 
 def main():
     """Run both systems and write the page."""
-    python = catalyst_python()
-    if python is None:
-        sys.exit("the table needs Catalyst")
+    try:
+        python = interpreter("catalyst")
+    except Missing as reason:
+        sys.exit(f"the table needs Catalyst, which {reason}")
     theirs, ours = verdicts("catalyst", python), verdicts("diastase", sys.executable)
     counts = [
         f"{sum(kind == wanted for kind, _ in found.values())} {wanted}"

@@ -25,9 +25,9 @@ SECONDS = 120
 def system(name):
     """What a program may use of a system."""
     if name == "diastase":
-        import diastase as module  # noqa: PLC0415
+        import diastase as module
     else:
-        import catalyst as module  # noqa: PLC0415
+        import catalyst as module
     names = ("qjit", "for_loop", "while_loop", "cond", "switch")
     return SimpleNamespace(device="lightning.qubit", **{key: getattr(module, key) for key in names})
 
@@ -84,7 +84,7 @@ def judge_apart(system_name, program_name):
 
 def main(system_name, *names):
     """Judge one program here, or each of several in a process of its own."""
-    from dynamic_programs import PROGRAMS  # noqa: PLC0415
+    from dynamic_programs import PROGRAMS
 
     jax.config.update("jax_enable_x64", True)
     if len(names) == 1:

@@ -1,0 +1,121 @@
+"""All rows of the results, with their targets: one line or a few for each."""
+
+from classical_programs import PROGRAMS
+from measuring.cases import AtMost, Case, Faster
+
+SIMULATORS = ("qulacs", "qsim", "qiskit-aer")
+ALL = ("diastase", "catalyst", *SIMULATORS, "pennylane")
+COMPILERS = ("diastase", "catalyst")
+JAX = ("diastase", "jax.jit")
+NOT_SLOWER_THAN_QSIM = Faster("qsim", 1)
+FIVE_TIMES = (Faster("catalyst", 5), NOT_SLOWER_THAN_QSIM)
+
+
+def _hea(qubits, layers, *targets):
+    """The circuit with its layers as a loop, and written out."""
+    size = {"qubits": qubits, "layers": layers}
+    title = f"HEA n={qubits} L={layers}"
+    yield Case(f"hea-{qubits}", title, "hea", size, ALL, targets=targets, group="hea")
+    yield Case(
+        f"hea-{qubits}-written-out",
+        f"{title}, written out",
+        "hea",
+        size | {"written_out": True},
+        COMPILERS,
+        threads=(1,),
+        targets=tuple(t for t in targets if t.threads != 2 and t is not NOT_SLOWER_THAN_QSIM),
+        group="hea",
+    )
+
+
+def _compiling(name, title, program, arguments, *targets, **more):
+    common = {"threads": (1,), "targets": targets, "group": "compiling"}
+    return Case(name, title, program, arguments, **(common | more))
+
+
+def _classical(name):
+    """A program of the suite: none is to take more than twice the time of `jax.jit`."""
+    product = name == "matmul and sin"
+    return Case(
+        f"classical-{name.lower().replace(' ', '-')}",
+        name,
+        "classical",
+        {"name": name},
+        ("diastase", "jax.jit", "catalyst") if product else ("diastase", "jax.jit"),
+        targets=(Faster("jax.jit", 1 / 1.2 if product else 1 / 2),),
+        tolerance=1e-5,
+        group="classical",
+    )
+
+
+CIRCUIT = {"qubits": 4, "layers": 2, "written_out": True}
+
+CASES = (
+    *_hea(20, 10, Faster("catalyst", 6, 1), Faster("catalyst", 8, 2), NOT_SLOWER_THAN_QSIM),
+    *_hea(16, 10, Faster("catalyst", 3.5, 1)),
+    *_hea(22, 4, Faster("catalyst", 6, 1)),
+    *_hea(10, 10, Faster("catalyst", 8)),
+    *_hea(4, 2, Faster("catalyst", 8), AtMost(20e-6)),
+    Case("qft-20", "QFT n=20", "qft", {"qubits": 20}, ALL, targets=FIVE_TIMES),
+    Case("qaoa-20", "QAOA n=20 p=4", "qaoa", {"qubits": 20, "layers": 4}, ALL, targets=FIVE_TIMES),
+    Case(
+        "brickwork-20", "random brickwork n=20 depth 20", "brickwork", {"qubits": 20, "depth": 20},
+        ALL, targets=FIVE_TIMES,
+    ),
+    Case(
+        "trotter-18", "Trotter n=18, 10 steps", "trotter", {"qubits": 18, "steps": 10},
+        ALL, targets=FIVE_TIMES,
+    ),
+    Case(
+        "shots-20", "10 000 shots n=20", "shots", {"qubits": 20, "shots": 10_000},
+        ALL, targets=(Faster("catalyst", 5),), tolerance=0.05,
+    ),
+    Case(
+        "pauli-16", "⟨H⟩ with 200 Pauli terms n=16", "pauli_terms", {"qubits": 16, "count": 200},
+        ALL, targets=(Faster("catalyst", 5),),
+    ),
+    Case(
+        "mid-circuit-10", "1000 measure-and-correct rounds n=10", "mid_circuit",
+        {"qubits": 10, "rounds": 1000}, ("diastase", "catalyst", "qulacs"),
+        targets=(Faster("catalyst", 5),),
+    ),
+    Case(
+        "scalar-call", "call overhead, scalar → scalar", "scalar", {},
+        ("diastase", "jax.jit", "catalyst"), threads=(1,), targets=(AtMost(10e-6),),
+        group="calling",
+    ),
+    _compiling(
+        "first-compile", "first compile in a process (22 gates)", "hea", CIRCUIT,
+        Faster("catalyst", 4), subjects=COMPILERS, kind="first",
+    ),
+    _compiling(
+        "second-process", "the same program in a second process", "hea", CIRCUIT,
+        AtMost(20e-3), subjects=COMPILERS, kind="again",
+    ),
+    _compiling("import", "import beyond JAX and PennyLane", "scalar", {}, AtMost(0.15),
+        subjects=COMPILERS, kind="import",
+    ),
+    _compiling(
+        "later-compile", "later compile (22 gates)", "hea", CIRCUIT,
+        Faster("catalyst", 2), subjects=COMPILERS, kind="compile",
+    ),
+    _compiling(
+        "scalar-compile", "later compile, scalar → scalar", "scalar", {},
+        subjects=("diastase", "jax.jit", "catalyst"), kind="compile",
+    ),
+    _compiling(
+        "compile-1000", "compile 1000 unrolled gates", "hea",
+        {"qubits": 10, "layers": 34, "written_out": True},
+        Faster("catalyst", 4), subjects=COMPILERS, kind="compile",
+    ),
+    _compiling(
+        "compile-10000", "compile 10 000 unrolled gates", "hea",
+        {"qubits": 10, "layers": 345, "written_out": True},
+        AtMost(3), subjects=COMPILERS, kind="compile", patience=45.0,
+    ),
+    _compiling(
+        "compile-calls", "compile 2000 QNode calls", "many_calls", {"calls": 2000},
+        AtMost(3), subjects=COMPILERS, kind="compile", patience=45.0,
+    ),
+    *map(_classical, PROGRAMS),
+)  # fmt: skip

@@ -1,0 +1,7 @@
+"""One file for each system that is measured; imported only in that system's environment.
+
+A subject has `prepare(program, case)`, which returns a function: it runs once, waits until the
+result is there, and gives the result, anything that `numpy` makes an array of. `versions()` names
+what was measured. Cases of kind `compile` call `compiler(program, case)` instead, which returns
+a function from a number to the result of a new program, compiled and called once.
+"""

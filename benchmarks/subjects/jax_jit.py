@@ -1,0 +1,23 @@
+"""`jax.jit`, for classical programs."""
+
+import jax
+
+jax.config.update("jax_enable_x64", True)
+
+
+def prepare(program, arguments):
+    function, values = program.classical(**arguments)
+    compiled = jax.jit(function)
+    return lambda: jax.block_until_ready(compiled(*values))
+
+
+def compiler(program, arguments):
+    def compile_and_call(number):
+        function, values = program.classical(**arguments, number=number)
+        return jax.block_until_ready(jax.jit(function)(*values))
+
+    return compile_and_call
+
+
+def versions():
+    return {"jax": jax.__version__}

@@ -1,0 +1,88 @@
+"""The benchmark runs, compares and notes; with diastase and `jax.jit`: no network is needed."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+BENCHMARKS = Path(__file__).parents[1] / "benchmarks"
+
+
+def run(*arguments):
+    command = [sys.executable, str(BENCHMARKS), *map(str, arguments)]
+    return subprocess.run(command, capture_output=True, text=True, check=False)
+
+
+@pytest.fixture(scope="module")
+def measured(tmp_path_factory):
+    """The results of two small cases, each subject in a process of its own."""
+    folder = tmp_path_factory.mktemp("results")
+    done = run(
+        "hea-4", "scalar-call", "--subjects", "diastase", "jax.jit", "--threads", 1,
+        "--rounds", 2, "--seconds", 0.001, "--results", folder,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    return folder
+
+
+def test_every_case_has_figures_of_its_subjects(measured):
+    found = json.loads((measured / "partial" / "results.json").read_text())
+    figures = {(f["case"], f["subject"]): f for f in found["figures"]}
+    assert set(figures) == {
+        ("hea-4", "diastase"),
+        ("hea-4-written-out", "diastase"),
+        ("scalar-call", "diastase"),
+        ("scalar-call", "jax.jit"),
+    }
+    for figure in figures.values():
+        assert len(figure["seconds"]) == 2
+        assert min(figure["seconds"]) > 0
+        assert (figure["problem"], figure["threads"]) == ("", 1)
+    assert figures["hea-4", "diastase"]["value"] == pytest.approx(
+        figures["hea-4-written-out", "diastase"]["value"]
+    )
+    assert figures["scalar-call", "jax.jit"]["value"] == [4.0]
+    assert set(found["versions"]) == {"diastase", "jax.jit"}
+    assert found["machine"]["cores"] >= 1
+
+
+def test_the_table_has_ratios_and_targets(measured):
+    table = (measured / "partial" / "results.md").read_text()
+    (line,) = [line for line in table.splitlines() if line.startswith("| call overhead")]
+    cells = [cell.strip() for cell in line.strip("|").split("|")]
+    assert cells[1] == "1"
+    assert cells[2].count("/") == 2
+    assert cells[3].endswith("×)")
+    assert cells[4] == "≤ 10 µs"
+    assert cells[5] == "yes" or cells[5].startswith("no (")
+    assert (measured / "partial" / "targets.png").exists()
+
+
+def test_the_history_has_a_line_for_the_run(measured):
+    (line,) = (measured / "history.jsonl").read_text().splitlines()
+    assert set(json.loads(line)["seconds"]) == {
+        "hea-4/1",
+        "hea-4-written-out/1",
+        "scalar-call/1",
+    }
+
+
+def test_what_got_slower_is_named(tmp_path):
+    runs = [
+        {"commit": "a", "seconds": {"hea-4/1": 1.0, "qft-20/1": 1.0, "shots-20/1": 1.0}},
+        {"commit": "b", "seconds": {"qft-20/1": 1.0}},
+        {"commit": "c", "seconds": {"hea-4/1": 1.5, "qft-20/1": 1.1, "matmul/1": 9.0}},
+    ]
+    (tmp_path / "history.jsonl").write_text("".join(json.dumps(r) + "\n" for r in runs))
+    done = run("--regressions", "--results", tmp_path)
+    assert done.returncode == 1
+    assert done.stdout.splitlines() == ["hea-4/1: 1 s (a) → 1.5 s (c), 1.50×"]
+
+
+def test_an_unknown_case_is_refused(tmp_path):
+    done = run("no-such-case", "--results", tmp_path)
+    assert done.returncode == 1
+    assert "no case is named no-such-case" in done.stderr
+    assert "hea-20" in done.stderr
