@@ -10,10 +10,11 @@ speed only; a test runs the engine with others.
   half is for the plan, and for the part of the state from which a chunk is fetched.
 """
 
-import os
+from pathlib import Path
 
 from diastase_mlir.codegen.machine import HostProcessor
 
+_CACHE_SIZE = Path("/sys/devices/system/cpu/cpu0/cache/index2/size")
 _DEFAULT_CACHE_BYTES = 1 << 20
 """Where the system does not say: what most processors have at least."""
 _SMALLEST_CHUNK, _LARGEST_CHUNK = 12, 17
@@ -31,9 +32,11 @@ def settings_for(host: HostProcessor) -> dict[str, int]:
 
 
 def _cache_bytes() -> int:
-    """Size of the second-level cache, which the system does not know on every processor."""
+    """Size of the second-level cache, where Linux says so."""
     try:
-        known = os.sysconf("SC_LEVEL2_CACHE_SIZE")
-    except (ValueError, OSError):
-        known = 0
-    return known if known > 0 else _DEFAULT_CACHE_BYTES
+        text = _CACHE_SIZE.read_text().strip()
+    except OSError:
+        return _DEFAULT_CACHE_BYTES
+    return (
+        int(text[:-1]) << 10 if text[:-1].isdigit() and text.endswith("K") else _DEFAULT_CACHE_BYTES
+    )

@@ -83,17 +83,21 @@ def put_back(amplitudes: ptr[v8], bits: i64, buffer: ptr[v8]) -> None:
 def run_chunks(
     state: State, plan: Plan, stage: Stage, first: i64, last: i64, buffer: ptr[v8]
 ) -> None:
-    """Run all tiles of a stage on some of its chunks."""
+    """Run all tiles of a stage on some of its chunks; one that is contiguous is not copied."""
     bits = stage.bits >> LANE_BITS
     blocks = 1 << count_ones(bits)
     start: i64 = spread(first, ~bits)
+    is_copied = run_length(bits) < blocks
     for chunk in range(first, last):
         amplitudes = state.amplitudes + 2 * start
-        fetch(amplitudes, bits, buffer)
+        if is_copied:
+            fetch(amplitudes, bits, buffer)
+        place = buffer if is_copied else amplitudes
         for k in range(stage.first, stage.end):
             tile = plan.tiles[k]
-            run_tile(buffer, chunk * blocks, 0, blocks >> SLOTS, tile, plan.operations)
-        put_back(amplitudes, bits, buffer)
+            run_tile(place, chunk * blocks, 0, blocks >> SLOTS, tile, plan.operations)
+        if is_copied:
+            put_back(amplitudes, bits, buffer)
         start = next_block(start, bits)
 
 

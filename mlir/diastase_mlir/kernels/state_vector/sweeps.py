@@ -66,12 +66,29 @@ def multiply_pair_real(a: list[v8], x: v8, y: v8, z: v8, w: v8) -> Any:
 
 
 @inline
+def multiply_pair_half(a: list[v8], x: v8, y: v8, z: v8, w: v8) -> Any:
+    """Multiply a complex 2x2 matrix with a real diagonal by the vectors (x + iy, z + iw)."""
+    return (
+        a[0] * x + a[2] * z - a[3] * w,
+        a[0] * y + a[2] * w + a[3] * z,
+        a[4] * x - a[5] * y + a[6] * z,
+        a[4] * y + a[5] * x + a[6] * w,
+    )
+
+
+@inline
 def multiply_lanes(a: list[v8], x: v8, y: v8, z: v8, w: v8) -> Any:
     """Multiply the first row of a complex matrix by (x + iy, z + iw)."""
     return (
         a[0] * x - a[1] * y + a[2] * z - a[3] * w,
         a[0] * y + a[1] * x + a[2] * w + a[3] * z,
     )
+
+
+@inline
+def multiply_lanes_half(a: list[v8], x: v8, y: v8, z: v8, w: v8) -> Any:
+    """Multiply the first row of a matrix with a real diagonal by (x + iy, z + iw)."""
+    return (a[0] * x + a[2] * z - a[3] * w, a[0] * y + a[2] * w + a[3] * z)
 
 
 @inline
@@ -119,6 +136,15 @@ def lane_coefficients(operation: Operation, lanes: m8, target: int) -> list[v8]:
 def is_real(operation: Operation) -> i1:
     """Whether all imaginary parts are exactly zero."""
     for k in static(range(1, 8, 2)):
+        if operation.matched[k] != 0.0 or operation.otherwise[k] != 0.0:
+            return False
+    return True
+
+
+@kernel
+def has_real_diagonal(operation: Operation) -> i1:
+    """Whether the imaginary parts of all diagonal elements are exactly zero."""
+    for k in static((1, 7)):
         if operation.matched[k] != 0.0 or operation.otherwise[k] != 0.0:
             return False
     return True

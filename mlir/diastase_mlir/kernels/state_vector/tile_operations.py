@@ -35,6 +35,7 @@ from diastase_mlir.kernels.state_vector.records import LANE_BITS, Operation
 from diastase_mlir.kernels.state_vector.sweeps import (
     LANE_MASK,
     coefficient,
+    has_real_diagonal,
     is_identity,
     is_real,
 )
@@ -42,6 +43,7 @@ from diastase_mlir.kernels.state_vector.tiles import (
     ALL_BLOCKS,
     DIAGONAL_CODE,
     GENERAL_CODE,
+    HALF_CODE,
     REAL_CODE,
     SELECTED_CODE,
 )
@@ -179,7 +181,12 @@ def prepare_mixing(plan: Plan, tile: Tile, operation: Operation, prepared: TileO
     code: i64 = operation.target
     if code >= LANE_BITS:
         code = LANE_BITS + slot_of(tile, plan.place[operation.target] - LANE_BITS)
-    code += REAL_CODE if is_real(operation) else GENERAL_CODE
+    if is_real(operation):
+        code += REAL_CODE
+    elif has_real_diagonal(operation):
+        code += HALF_CODE
+    else:
+        code += GENERAL_CODE
     if prepared.slot_match != ALL_BLOCKS:
         code += SELECTED_CODE
     prepared.code = code

@@ -31,23 +31,32 @@ from diastase_mlir.kernels.state_vector.records import LANE_BITS
 from diastase_mlir.kernels.state_vector.sweeps import (
     PARTNERS,
     multiply_lanes,
+    multiply_lanes_half,
     multiply_lanes_real,
     multiply_pair,
+    multiply_pair_half,
     multiply_pair_real,
     next_block,
 )
 
 _TARGETS = LANE_BITS + MAX_SLOTS
-GENERAL_CODE, SELECTED_CODE, REAL_CODE, DIAGONAL_CODE = 0, _TARGETS, 2 * _TARGETS, 4 * _TARGETS
-"""A code is the place of the target, plus these; the two diagonal ones have no target."""
+SELECTED_CODE = _TARGETS
+GENERAL_CODE, HALF_CODE, REAL_CODE, DIAGONAL_CODE = (2 * _TARGETS * kind for kind in range(4))
+"""A code is the place of the target, plus these; the two diagonal ones have no target. *Half*
+matrices are real on their diagonal."""
+RULES = {
+    GENERAL_CODE: (multiply_pair, multiply_lanes),
+    HALF_CODE: (multiply_pair_half, multiply_lanes_half),
+    REAL_CODE: (multiply_pair_real, multiply_lanes_real),
+}
 ALL_BLOCKS = 255
 
 
-def mixing_cases(slots: int) -> list[tuple[int, int, bool, bool]]:
-    """List code, target, whether selected by slots, and whether real."""
+def mixing_cases(slots: int) -> list[tuple[int, int, bool, int]]:
+    """List code, target, whether selected by slots, and the kind of matrix."""
     return [
-        (target + selected * SELECTED_CODE + real * REAL_CODE, target, selected, real)
-        for real in (False, True)
+        (target + selected * SELECTED_CODE + kind, target, selected, kind)
+        for kind in RULES
         for selected in (False, True)
         for target in range(LANE_BITS + slots)
     ]
@@ -142,13 +151,11 @@ def apply_to_tile(x: list[v8], prepared: TileOperation, index: i64) -> None:
         match = prepared.slot_match & (0 - matches)
         for case in static(mixing_cases(SLOTS)):
             if code == case[0]:
-                _, target, selected, real = case
+                _, target, selected, kind = case
                 if target >= LANE_BITS:
-                    rule = multiply_pair_real if real else multiply_pair
-                    mix_slot(x, first, chosen, match, target - LANE_BITS, selected, rule)
+                    mix_slot(x, first, chosen, match, target - LANE_BITS, selected, RULES[kind][0])
                 else:
-                    rule = multiply_lanes_real if real else multiply_lanes
-                    mix_lanes(x, first, chosen, match, target, selected, rule)
+                    mix_lanes(x, first, chosen, match, target, selected, RULES[kind][1])
         if code == DIAGONAL_CODE:
             scale_alike(x, chosen)
         if code == DIAGONAL_CODE + 1:
