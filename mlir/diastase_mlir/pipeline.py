@@ -10,6 +10,7 @@ from diastase_mlir.passes.bfloat16_as_bits import bfloat16_as_bits
 from diastase_mlir.passes.bounded_allocations import bounded_allocations
 from diastase_mlir.passes.detensorize_scalars import detensorize_scalars
 from diastase_mlir.passes.order_loops import order_loops
+from diastase_mlir.passes.products_to_blas import products_to_blas
 from diastase_mlir.passes.quantum_to_runtime import quantum_to_runtime
 from diastase_mlir.passes.refuse_what_aborts import refuse_what_aborts
 from diastase_mlir.passes.reuse_arrays import reuse_arrays
@@ -87,6 +88,7 @@ PIPELINE = Pipeline(
             "to-llvm",
             "loops to branches, then every dialect to LLVM's",
             (
+                products_to_blas,  # on buffers, whose strides BLAS understands
                 "func.func(refback-munge-memref-copy)",  # else an external `memrefCopy` is called
                 order_loops,
                 "func.func(convert-linalg-to-parallel-loops)",

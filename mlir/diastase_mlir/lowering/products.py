@@ -1,26 +1,94 @@
-"""Products of two arrays that sum over nothing: outer ones and batches of numbers.
+"""Rule for `dot_general`: products of two arrays, summed over the axes that are contracted.
 
-JAX's rule gives a contraction that adds each product to an array of zeros. A loop that reads what
-it writes must run once for each element, but MLIR's fusion takes it for elementwise arithmetic and
-repeats it wherever the result is broadcast: `einsum("i,j,k->ijk", …)` would add up too often.
+Those with sums are matrix products (`contractions`). Those without are elementwise products of
+arrays that are broadcast; JAX's rule gives a contraction that adds each product to an array of
+zeros, which MLIR's fusion takes for elementwise arithmetic and repeats wherever the result is
+broadcast: `einsum("i,j,k->ijk", …)` would add up too often.
+
+Products are taken in the type of the result, or in that of the operands where it holds more.
 """
 
+from collections.abc import Sequence
+from typing import Any
+
 import jax
+import jax.numpy as jnp
 from jax import lax
 
 from diastase_mlir.jax_internals import ir
 from diastase_mlir.lowering.context import LoweringContext
+from diastase_mlir.lowering.contractions import contract
+from diastase_mlir.lowering.matrix_products import Labels, Operand
+from diastase_mlir.lowering.operations import to_signless
 from diastase_mlir.lowering.registry import Equation, lowers
+from diastase_mlir.lowering.tensors import Size
 
 
 @lowers("dot_general")
-def lower_product(
+def lower_dot_general(
     context: LoweringContext, equation: Equation, left: ir.Value, right: ir.Value
 ) -> list[ir.Value]:
-    """An elementwise product where no axis is contracted; others are left to JAX's rule."""
-    (contracted, _), (left_batch, right_batch) = equation.params["dimension_numbers"]
-    if contracted:
+    """Matrix products; elementwise ones where no axis is contracted."""
+    (contracted, _), _ = equation.params["dimension_numbers"]
+    if not _is_ordinary(equation.params["precision"]):
         return NotImplemented
+    if not contracted:
+        return _without_sums(context, equation, left, right)
+    (result,) = equation.avals_out
+    avals = equation.avals_in
+    wide = result.update(dtype=jnp.promote_types(jnp.promote_types(*_dtypes(avals)), result.dtype))
+    *own_labels, result_labels = _labels(equation)
+    operands: list[Operand] = []
+    sizes: dict[str, Size] = {}
+    for value, aval, labels in zip((left, right), avals, own_labels, strict=True):
+        operands.append(Operand(to_signless(_converted(context, value, aval, wide)), labels))
+        sizes |= dict(zip(labels, map(context.size, aval.shape), strict=True))
+    product = contract(context, *operands, result_labels, sizes)
+    return [_converted(context, context.typed(product, wide), wide, result)]
+
+
+def _is_ordinary(precision: Any) -> bool:
+    """Whether the element types alone say how to compute; on the CPU every precision is full."""
+    choices = precision if isinstance(precision, tuple) else (precision,)
+    return all(choice is None or isinstance(choice, lax.Precision) for choice in choices)
+
+
+def _dtypes(avals: Sequence[Any]) -> list[Any]:
+    return [aval.dtype for aval in avals]
+
+
+def _converted(context: LoweringContext, value: ir.Value, aval: Any, wanted: Any) -> ir.Value:
+    """An array with elements of the type of another one."""
+    if aval.dtype == wanted.dtype:
+        return value
+
+    def convert(operand: jax.Array) -> tuple[jax.Array]:
+        return (lax.convert_element_type(operand, wanted.dtype),)
+
+    return context.lower_function(convert, [aval], [value])[0]
+
+
+def _labels(equation: Equation) -> tuple[Labels, Labels, Labels]:
+    """Labels of the axes of operands and result; those that two axes share are contracted."""
+    summed, batch = equation.params["dimension_numbers"]
+    ranks = [aval.ndim for aval in equation.avals_in]
+    labels = [
+        [f"{side}{axis}" for axis in range(rank)] for side, rank in zip("lr", ranks, strict=True)
+    ]
+    for kind, pairs in (("k", summed), ("b", batch)):
+        for number, axes in enumerate(zip(*pairs, strict=True)):
+            for own, axis in zip(labels, axes, strict=True):
+                own[axis] = f"{kind}{number}"
+    free = [label for own in labels for label in own if label[0] in "lr"]
+    left, right = map(tuple, labels)
+    return left, right, (*(f"b{number}" for number in range(len(batch[0]))), *free)
+
+
+def _without_sums(
+    context: LoweringContext, equation: Equation, left: ir.Value, right: ir.Value
+) -> list[ir.Value]:
+    """Both operands broadcast to the result's shape, and multiplied."""
+    _, (left_batch, right_batch) = equation.params["dimension_numbers"]
     result = equation.avals_out[0]
     left_axes = _axes_in_result(equation.avals_in[0].ndim, left_batch, len(left_batch))
     taken = equation.avals_in[0].ndim

@@ -8,22 +8,28 @@
 Common subexpressions are merged before, arrays of undefined contents among them. Bufferization
 takes it that nobody can want what such an array held before, and gives all its uses one buffer: a
 loop inside of another then writes over what the outer one has gathered.
+
+Arrays that are filled with one number are separated, too: all but one of the products that begin
+with the same zeros would get a copy of them, where `products_to_blas` looks for the fill itself.
 """
 
 from diastase_mlir.bindings import ir
 
 
 def separate_empties(module: ir.Module) -> None:
-    """Copy each `tensor.empty` for every use but the first."""
+    """Copy each `tensor.empty` for every use but the first, and before that each `linalg.fill`."""
+    fills: list[ir.Operation] = []
     found: list[ir.Operation] = []
 
     def collect(operation: ir.Operation) -> ir.WalkResult:
         if operation.name == "tensor.empty":
             found.append(operation)
+        if operation.name == "linalg.fill":
+            fills.append(operation)
         return ir.WalkResult.ADVANCE
 
     module.operation.walk(collect)
-    for operation in found:
+    for operation in (*fills, *found):
         uses = [(use.owner, use.operand_number) for use in operation.results[0].uses]
         for owner, number in uses[1:]:
             owner.operands[number] = operation.clone(ir.InsertionPoint(operation)).results[0]

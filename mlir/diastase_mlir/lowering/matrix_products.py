@@ -1,0 +1,111 @@
+"""The operation `linalg.contract`: a batch of matrix products, as loops or for BLAS.
+
+    result[batch…, i, j] = sum over k of left[batch…, i, k] * right[batch…, k, j]
+
+Axes are named; those of an operand may stand in any order, and `i` or `j` may be missing. The loops
+run over the batch, then `i`, `k`, `j`: the innermost one reads and writes neighbours. A product
+that is worth a call carries the attribute `FOR_BLAS`; the pass `products_to_blas` finds it.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from diastase_mlir.jax_internals import ir
+from diastase_mlir.lowering.context import LoweringContext
+from diastase_mlir.lowering.operations import array_attribute, binary, create, scalar_constant
+from diastase_mlir.lowering.tensors import Size, element_type, empty
+
+FOR_BLAS = "diastase.for_blas"
+"""Attribute of the products that become calls of BLAS."""
+
+TINY = 64
+"""Multiplications in a product of known sizes up to which loops are faster than a call."""
+
+Labels = tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Operand:
+    """An array of signless elements, and names of its axes."""
+
+    value: ir.Value
+    labels: Labels
+
+
+def multiply_matrices(
+    context: LoweringContext,
+    left: Operand,
+    right: Operand,
+    result: Labels,
+    loops: Labels,
+    sizes: dict[str, Size],
+) -> ir.Value:
+    """The products; `loops` names all axes, from the outermost loop to the innermost."""
+    element = element_type(left.value)
+    zeros = fill(scalar_constant(element, 0), [sizes[label] for label in result])
+    operands = [left.value, right.value, zeros]
+    maps = [
+        ir.AffineMap.get(
+            len(loops), 0, [ir.AffineExpr.get_dim(loops.index(label)) for label in own]
+        )
+        for own in (left.labels, right.labels, result)
+    ]
+    attributes: dict[str, ir.Attribute] = {
+        "indexing_maps": ir.ArrayAttr.get([ir.AffineMapAttr.get(own) for own in maps]),
+        "operandSegmentSizes": array_attribute("i32", [2, 1]),
+    }
+    names = (left.labels, right.labels, result)
+    own = [label for label in loops if not all(label in labels for labels in names)]
+    if _is_for_blas(element, [sizes[label] for label in own]):
+        attributes[FOR_BLAS] = ir.UnitAttr.get()
+        _declare_blas(context, element, is_of_vector=len(own) < 3)
+    operation = create("linalg.contract", [zeros.type], operands, attributes, regions=1)
+    block = operation.regions[0].blocks.append(*[element] * 3, arg_locs=[ir.Location.current] * 3)
+    with ir.InsertionPoint(block):
+        create("linalg.yield", [], [_add_product(element, *block.arguments)])
+    return operation.results[0]
+
+
+def _declare_blas(context: LoweringContext, element: ir.Type, is_of_vector: bool) -> None:
+    """Declare the routine that the pass will call."""
+    prefix = {"f32": "s", "f64": "d", "complex<f32>": "c", "complex<f64>": "z"}[str(element)]
+    name, count = ("gemv", 11) if is_of_vector else ("gemm", 13)
+    context.import_function("blas", prefix + name, [ir.Type.parse("!llvm.ptr")] * count)
+
+
+def fill(scalar: ir.Value, sizes: Sequence[Size]) -> ir.Value:
+    """An array of equal elements, written where it is needed: never merged into what reads it."""
+    target = empty(sizes, scalar.type)
+    attributes = {"operandSegmentSizes": array_attribute("i32", [1, 1])}
+    operation = create("linalg.fill", [target.type], [scalar, target], attributes, regions=1)
+    block = operation.regions[0].blocks.append(
+        scalar.type, scalar.type, arg_locs=[ir.Location.current] * 2
+    )
+    with ir.InsertionPoint(block):
+        create("linalg.yield", [], [block.arguments[0]])
+    return operation.results[0]
+
+
+def _is_for_blas(element: ir.Type, sizes: Sequence[Size]) -> bool:
+    """Whether BLAS has the type, and the product is not known to be tiny."""
+    if isinstance(element, ir.ComplexType):
+        return True  # a product in a loop has branches for infinities
+    if not isinstance(element, (ir.F32Type, ir.F64Type)):
+        return False
+    count = 1
+    for size in sizes:
+        if not isinstance(size, int):
+            return True
+        count *= size
+    return count > TINY
+
+
+def _add_product(element: ir.Type, x: ir.Value, y: ir.Value, total: ir.Value) -> ir.Value:
+    """`total + x * y`; of booleans whether any pair is true."""
+    if isinstance(element, ir.ComplexType):
+        return binary("complex.add", total, binary("complex.mul", x, y))
+    if isinstance(element, ir.IntegerType):
+        is_flag = element.width == 1
+        times, plus = ("arith.andi", "arith.ori") if is_flag else ("arith.muli", "arith.addi")
+        return binary(plus, total, binary(times, x, y))
+    return binary("arith.addf", total, binary("arith.mulf", x, y))

@@ -1,0 +1,40 @@
+"""Turn the matrix products that lowering has marked into calls of BLAS; on buffers.
+
+    linalg.fill ins(%zero) outs(%c)
+    linalg.contract … {diastase.for_blas} ins(%a, %b) outs(%c)
+    ->
+    func.call @diastase_dgemm(…sizes, strides and addresses of %a, %b, %c…)
+
+BLAS thinks in columns, our arrays are stored by rows: it is asked for the transposed result of the
+transposed operands in reverse order, which moves nothing. Whatever is a matrix in steps (no axis
+with neighbours in memory) is copied first. The fill goes where BLAS overwrites the result.
+
+Known sizes fit BLAS's 32-bit integers, or the product stays a loop; others are compared when the
+program runs, and the loops stand in the other branch.
+"""
+
+from diastase_mlir.bindings import ir
+from diastase_mlir.passes.products_to_blas.replacement import replace_product
+from diastase_mlir.passes.products_to_blas.routines import IMPORT_PREFIX
+
+__all__ = ["products_to_blas"]
+
+MARK = "diastase.for_blas"
+"""As `lowering/matrix_products.py` writes it."""
+
+
+def products_to_blas(module: ir.Module) -> None:
+    """Replace all marked products; a module that imports nothing of BLAS has none."""
+    declared = (operation.attributes["sym_name"] for operation in module.body.operations)
+    if not any(ir.StringAttr(name).value.startswith(IMPORT_PREFIX) for name in declared):
+        return
+    found: list[ir.Operation] = []
+
+    def collect(operation: ir.Operation) -> ir.WalkResult:
+        if operation.name == "linalg.contract" and MARK in operation.attributes:
+            found.append(operation)
+        return ir.WalkResult.ADVANCE
+
+    module.operation.walk(collect)
+    for product in found:
+        replace_product(module, product)
