@@ -78,12 +78,14 @@ def contract(
 def _as_it_was(operand: Operand) -> Operand:
     """The array before it was transposed, if it was."""
     owner = operand.value.owner
-    if not isinstance(owner, ir.Operation) or owner.name != "stablehlo.transpose":
+    if not isinstance(owner, (ir.Operation, ir.OpView)):
         return operand
-    order = list(ir.DenseI64ArrayAttr(owner.attributes["permutation"]))
+    if owner.operation.name != "stablehlo.transpose":
+        return operand
+    order = list(ir.DenseI64ArrayAttr(owner.operation.attributes["permutation"]))
     names = dict(zip(order, operand.labels, strict=True))
     labels = tuple(names[axis] for axis in range(len(order)))
-    return _as_it_was(Operand(owner.operands[0], labels))
+    return _as_it_was(Operand(owner.operation.operands[0], labels))
 
 
 def _arranged(left: Operand, right: Operand, result: Labels) -> tuple[Operand, Operand]:

@@ -107,15 +107,13 @@ def resizable_carry(
     initial value, as far as it can find that out, though the body changes it.
     """
     return [
-        value
-        if getattr(own, "shape", ()) == getattr(aval, "shape", ())
-        else _with_hidden_sizes(value)
+        value if getattr(own, "shape", ()) == getattr(aval, "shape", ()) else hidden(value)
         for value, own, aval in zip(typed_carry(context, carry, avals), given, avals, strict=True)
     ]
 
 
-def _with_hidden_sizes(value: ir.Value) -> ir.Value:
-    """The array itself, as the result of a cast that nothing looks through (`show_sizes`)."""
+def hidden(value: ir.Value) -> ir.Value:
+    """The array itself, as the result of a cast that no pass looks through before `show_sizes`."""
     value = to_signless(value)
     return create(HIDING, [value.type], [value, flag_constant(True)]).result
 

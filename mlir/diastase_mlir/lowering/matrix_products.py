@@ -4,7 +4,9 @@
 
 Axes are named; those of an operand may stand in any order, and `i` or `j` may be missing. The loops
 run over the batch, then `i`, `k`, `j`: the innermost one reads and writes neighbours. A product
-that is worth a call carries the attribute `FOR_BLAS`; the pass `products_to_blas` finds it.
+that is worth a call carries the attribute `FOR_BLAS`; the pass `products_to_blas` finds it. Its operands
+and its result are hidden until arrays are memory: MLIR would merge it with a reshape beside it, and
+what comes out would carry no attribute.
 """
 
 from collections.abc import Sequence
@@ -12,6 +14,7 @@ from dataclasses import dataclass
 
 from diastase_mlir.jax_internals import ir
 from diastase_mlir.lowering.context import LoweringContext
+from diastase_mlir.lowering.loops import hidden
 from diastase_mlir.lowering.operations import array_attribute, binary, create, scalar_constant
 from diastase_mlir.lowering.tensors import Size, element_type, empty
 
@@ -43,7 +46,7 @@ def multiply_matrices(
     """The products; `loops` names all axes, from the outermost loop to the innermost."""
     element = element_type(left.value)
     zeros = fill(scalar_constant(element, 0), [sizes[label] for label in result])
-    operands = [left.value, right.value, zeros]
+    operands = [hidden(left.value), hidden(right.value), zeros]
     maps = [
         ir.AffineMap.get(
             len(loops), 0, [ir.AffineExpr.get_dim(loops.index(label)) for label in own]
@@ -63,7 +66,7 @@ def multiply_matrices(
     block = operation.regions[0].blocks.append(*[element] * 3, arg_locs=[ir.Location.current] * 3)
     with ir.InsertionPoint(block):
         create("linalg.yield", [], [_add_product(element, *block.arguments)])
-    return operation.results[0]
+    return hidden(operation.results[0])
 
 
 def _declare_blas(context: LoweringContext, element: ir.Type, is_of_vector: bool) -> None:
