@@ -4,9 +4,9 @@
 
 Axes are named; those of an operand may stand in any order, and `i` or `j` may be missing. The loops
 run over the batch, then `i`, `k`, `j`: the innermost one reads and writes neighbours. A product
-that is worth a call carries the attribute `FOR_BLAS`; the pass `products_to_blas` finds it. Its operands
-and its result are hidden until arrays are memory: MLIR would merge it with a reshape beside it, and
-what comes out would carry no attribute.
+that is worth a call carries the attribute `FOR_BLAS`; the pass `products_to_blas` finds it.
+Operands and result are hidden until arrays are memory: MLIR would merge the product with a reshape
+beside it, and what comes out would carry no attribute.
 """
 
 from collections.abc import Sequence
