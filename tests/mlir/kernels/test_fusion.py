@@ -153,3 +153,9 @@ def test_gates_that_merge_and_cancel(register: Callable, seed: int) -> None:
             circuit.append((name, order[:2], angle))
     circuit = list(chain(*([gate] * int(generator.integers(1, 4)) for gate in circuit)))
     operations(register, qubits, circuit)
+
+
+@pytest.mark.parametrize("width", range(1, 8))
+def test_phase_of_a_parity(register: Callable, width: int) -> None:
+    most = 1 if width < 3 else 2 * width - 3
+    assert operations(register, 7, [("MultiRZ", list(range(width)), 0.3)]) == most

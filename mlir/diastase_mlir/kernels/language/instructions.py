@@ -64,6 +64,19 @@ def broadcast(frame: Frame, number: Any) -> Dynamic:
     return convert(frame.builder, number, V8)
 
 
+def pack(frame: Frame, numbers: Any) -> Dynamic:
+    """Build a chain of `insertelement`, which starts with all that are static."""
+    known = [0.0 if isinstance(number, Dynamic) else float(number) for number in numbers]
+    vector = ir.Constant(V8.llvm, known)
+    for lane, number in enumerate(numbers):
+        if isinstance(number, Dynamic):
+            place = ir.Constant(_I32, lane)
+            vector = frame.builder.insert_element(
+                vector, convert(frame.builder, number, F64).value, place
+            )
+    return Dynamic(V8, vector)
+
+
 def shuffle(frame: Frame, vector: Dynamic, lanes: list[int]) -> Dynamic:
     """`shufflevector` with a constant mask."""
     mask = ir.Constant(ir.VectorType(_I32, LANES), lanes)

@@ -48,6 +48,12 @@ def broadcast(number: float) -> v8:
     raise NotImplementedError
 
 
+@intrinsic(instructions.pack)
+def pack(numbers: Any) -> v8:
+    """Return a vector of a static list of eight numbers."""
+    raise NotImplementedError
+
+
 @intrinsic(instructions.shuffle)
 def shuffle(vector: v8, lanes: list[int]) -> v8:
     """Lane `k` of the result is lane `lanes[k]`; `lanes` is static."""

@@ -126,8 +126,8 @@ def multi_rz(
     matrix = stack_array(f64, 8)
     write(rotation_z(theta), matrix)
     push_single(state, last, controls, value, matrix)
-    for k in range(count - 1):
-        bit = state.bit_of_wire[wires[k]]
+    for k in range(count - 1):  # backwards, so that the last CNOTs become one with the rotation
+        bit = state.bit_of_wire[wires[count - 2 - k]]
         push_flip(state, last, 1 << bit, 1 << bit)
 
 

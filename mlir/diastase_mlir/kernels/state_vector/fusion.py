@@ -155,15 +155,12 @@ def note_again(state: State, bits: i64) -> None:
 @kernel
 def multiply_into(target: Operation, left: Operation, right: Operation) -> None:
     """`target = left @ right`; target is one of them, and they can share."""
-    matched, otherwise = stack_array(f64, 8), stack_array(f64, 8)
-    multiply(left.matched, right.matched, matched)
     mask = left.mask | right.mask
     if mask != 0:
         left_otherwise = left.matched if left.mask == 0 else left.otherwise
         right_otherwise = right.matched if right.mask == 0 else right.otherwise
-        multiply(left_otherwise, right_otherwise, otherwise)
-        copy_matrix(otherwise, target.otherwise)
-    copy_matrix(matched, target.matched)
+        multiply(left_otherwise, right_otherwise, target.otherwise)
+    multiply(left.matched, right.matched, target.matched)
     target.mask, target.value = mask, left.value | right.value
     classify(target)
 

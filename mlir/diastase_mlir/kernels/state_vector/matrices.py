@@ -16,6 +16,7 @@ from typing import Any
 
 from diastase_mlir.kernels.gate_table import GATES
 from diastase_mlir.kernels.language import external, f64, i1, i64, inline, kernel, ptr, static
+from diastase_mlir.kernels.state_vector.small_matrices import IDENTITY, write
 
 cos = external("cos", [f64], f64)
 sin = external("sin", [f64], f64)
@@ -25,7 +26,6 @@ SELECTED, PARITY, SELECTED_THEN_FLIP, SELECTED_THEN_SWAP = range(4)
 Matrix = list[Any]
 ROOT_HALF = sqrt(0.5)
 
-IDENTITY: Matrix = [1.0, 0.0, 0.0, 0.0, 0.0, 0.0, 1.0, 0.0]
 PAULI_X: Matrix = [0.0, 0.0, 1.0, 0.0, 1.0, 0.0, 0.0, 0.0]
 PAULI_Y: Matrix = [0.0, 0.0, 0.0, -1.0, 0.0, 1.0, 0.0, 0.0]
 PAULI_Z: Matrix = [1.0, 0.0, 0.0, 0.0, 0.0, 0.0, -1.0, 0.0]
@@ -216,13 +216,6 @@ PARAMETRIC_PAIRS: dict[str, tuple[int, Callable[..., Matrix], Callable[..., Matr
     "PSWAP": (SELECTED_THEN_SWAP, phase_second, phase_first),
 }
 """Two-wire gates with one parameter that are no controlled gate (SWAP needs no matrix)."""
-
-
-@inline
-def write(matrix: Matrix, target: ptr[f64]) -> None:
-    """Store the eight numbers of a matrix."""
-    for k in static(range(8)):
-        target[k] = matrix[k]
 
 
 @kernel

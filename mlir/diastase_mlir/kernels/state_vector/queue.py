@@ -12,12 +12,11 @@ from diastase_mlir.kernels.language import (
     kernel,
     ptr,
     stack_array,
-    static,
 )
 from diastase_mlir.kernels.state_vector.fusion import settle
 from diastase_mlir.kernels.state_vector.plan import run_planned
 from diastase_mlir.kernels.state_vector.records import QUEUE_CAPACITY, State
-from diastase_mlir.kernels.state_vector.small_matrices import copy_matrix
+from diastase_mlir.kernels.state_vector.small_matrices import IDENTITY, copy_matrix, write
 from diastase_mlir.kernels.state_vector.sweeps import apply_operation
 
 
@@ -64,7 +63,8 @@ def push(
         copy_matrix(otherwise, operation.matched)
     else:
         operation.value = value
-        copy_matrix(otherwise, operation.otherwise)
+        if mask != 0:
+            copy_matrix(otherwise, operation.otherwise)
         copy_matrix(matched, operation.matched)
     state.gates += 1
     settle(state)
@@ -73,9 +73,11 @@ def push(
 @kernel
 def push_single(state: State, target: i64, mask: i64, value: i64, matrix: ptr[f64]) -> None:
     """Queue a controlled matrix: the identity where the mask does not match."""
+    if mask == 0:
+        push(state, target, 0, 0, matrix, matrix)
+        return
     identity = stack_array(f64, 8)
-    for k in static(range(8)):
-        identity[k] = 1.0 if k in (0, 6) else 0.0
+    write(IDENTITY, identity)
     push(state, target, mask, value, identity, matrix)
 
 

@@ -1,16 +1,38 @@
 """Complex 2x2 matrices of a kernel: eight numbers, row-major, real and imaginary parts.
 
-Results go to memory of their own, never to that of an operand.
+They lie in memory and are read and written as one vector.
 """
 
-from diastase_mlir.kernels.language import f64, i1, inline, kernel, ptr, square_root, static
+from typing import Any
+
+from diastase_mlir.kernels.language import (
+    f64,
+    i1,
+    inline,
+    kernel,
+    load_unaligned,
+    pack,
+    ptr,
+    shuffle,
+    square_root,
+    static,
+    store_unaligned,
+    v8,
+)
+
+IDENTITY = [1.0, 0.0, 0.0, 0.0, 0.0, 0.0, 1.0, 0.0]
 
 
 @inline
 def copy_matrix(source: ptr[f64], target: ptr[f64]) -> None:
     """Copy a matrix."""
-    for k in static(range(8)):
-        target[k] = source[k]
+    store_unaligned(target, 0, load_unaligned(source, 0))
+
+
+@inline
+def write(matrix: list[Any], target: ptr[f64]) -> None:
+    """Store eight numbers as one vector, as which they are soon read again."""
+    store_unaligned(target, 0, pack(matrix))
 
 
 @kernel
@@ -40,25 +62,26 @@ def is_equal(left: ptr[f64], right: ptr[f64]) -> i1:
     return True
 
 
+@inline
+def times_row(left: v8, right: v8, k: int) -> v8:
+    """Column `k` of the left matrix times row `k` of the right one."""
+    real = shuffle(left, [2 * k] * 4 + [2 * k + 4] * 4)
+    imaginary = shuffle(left, [2 * k + 1] * 4 + [2 * k + 5] * 4) * pack([-1.0, 1.0] * 4)
+    row = [4 * k, 4 * k + 1, 4 * k + 2, 4 * k + 3]
+    turned = [4 * k + 1, 4 * k, 4 * k + 3, 4 * k + 2]
+    return real * shuffle(right, row * 2) + imaginary * shuffle(right, turned * 2)
+
+
 @kernel
 def multiply(left: ptr[f64], right: ptr[f64], product: ptr[f64]) -> None:
-    """`product = left @ right`."""
-    for row in static(range(2)):
-        for column in static(range(2)):
-            real: f64 = 0.0
-            imaginary: f64 = 0.0
-            for k in static(range(2)):
-                a, b = left[4 * row + 2 * k], left[4 * row + 2 * k + 1]
-                x, y = right[4 * k + 2 * column], right[4 * k + 2 * column + 1]
-                real += a * x - b * y
-                imaginary += a * y + b * x
-            product[4 * row + 2 * column] = real
-            product[4 * row + 2 * column + 1] = imaginary
+    """`product = left @ right`; product may be one of them."""
+    a, b = load_unaligned(left, 0), load_unaligned(right, 0)
+    store_unaligned(product, 0, times_row(a, b, 0) + times_row(a, b, 1))
 
 
 @kernel
 def multiply_adjoint(left: ptr[f64], right: ptr[f64], product: ptr[f64]) -> None:
-    """`product = adjoint(left) @ right`."""
+    """`product = adjoint(left) @ right`, in memory of its own."""
     turned = [0, 4, 2, 6]
     for row in static(range(2)):
         for column in static(range(2)):
