@@ -213,3 +213,47 @@ def test_letters_on_one_wire_multiply(register: Callable, qubits: int) -> None:
         expected = np.vdot(vector, matrix @ vector).real
         found = state.pauli("expval_pauli", [(1.0, letters, [last] * 4)])
         assert found == pytest.approx(expected, abs=1e-12)
+
+
+def word_mean(vector: np.ndarray, word: str, wires: Sequence[int]) -> float:
+    """<P> by index arithmetic, for states that are too large for matrices."""
+    qubits = len(vector).bit_length() - 1
+    index = np.arange(len(vector))
+    product = vector.copy()
+    for letter, wire in zip(word, wires, strict=True):
+        bit = qubits - 1 - wire
+        sign = 1 - 2.0 * ((index >> bit) & 1)
+        if letter != "Z":
+            product = product[index ^ (1 << bit)]
+        if letter != "X":
+            product = product * (sign if letter == "Z" else -1j * sign)
+    return np.vdot(vector, product).real
+
+
+@pytest.mark.parametrize("qubits", [9, 10, 12, 15, 16, 17])
+def test_sums_in_groups_and_chunks(register: Callable, qubits: int) -> None:
+    """Few and many words with one x, which lies in lanes, in a group, in a chunk or above."""
+    generator = np.random.default_rng(qubits)
+    state = register(qubits)
+    for wire in range(qubits):
+        state.gate("RY", [wire], generator.normal())
+        state.gate("RZ", [wire], generator.normal())
+    for wire in range(qubits - 1):
+        state.gate("CRX", [wire, wire + 1], generator.normal())
+    vector = state.amplitudes
+    flipped: list[list[int]] = [[], [qubits - 1], [0], [0, 1, qubits - 2], [3, 4, qubits - 6]]
+    terms: list[Term] = random_terms(generator, qubits, 12)
+    for flips in flipped:
+        for count in (1, 3, 11):
+            for _ in range(count):
+                letters = generator.choice(list("IZ"), qubits)
+                letters[flips] = generator.choice(list("XY"), len(flips))
+                wires = [wire for wire in range(qubits) if letters[wire] != "I"]
+                word = "".join(letters[wires])
+                terms.append((float(generator.normal()), word, wires))
+                each = word_mean(vector, word, wires)
+                assert state.pauli("expval_pauli", [(1.0, word, wires)]) == pytest.approx(
+                    each, abs=1e-13
+                )
+    expected = sum(number * word_mean(vector, word, wires) for number, word, wires in terms)
+    assert state.pauli("expval_pauli", terms) == pytest.approx(expected, abs=1e-11)

@@ -1,8 +1,12 @@
 """Expectation values and variances of Hermitian observables, from their first two moments."""
 
-from diastase_mlir.kernels.language import f64, i64, kernel, ptr, stack_array
+from diastase_mlir.kernels.language import cast, f64, i64, is_null, kernel, ptr, stack_array
 from diastase_mlir.kernels.state_vector.dense import matrix_moments
-from diastase_mlir.kernels.state_vector.pauli import pauli_moments
+from diastase_mlir.kernels.state_vector.failures import cannot_run
+from diastase_mlir.kernels.state_vector.memory import free
+from diastase_mlir.kernels.state_vector.pauli import pauli_moments, read_terms, terms_of
+from diastase_mlir.kernels.state_vector.pauli_expectation import Word, expectation_of_terms
+from diastase_mlir.kernels.state_vector.queue import flush
 from diastase_mlir.kernels.state_vector.records import CallContext, State
 
 
@@ -18,11 +22,19 @@ def expval_pauli(
     wires: ptr[i64],
 ) -> f64:
     """Return expectation value of a sum of Pauli words."""
-    moments = stack_array(f64, 2)
-    pauli_moments(
-        context, state, site, n_terms, coefficients, term_offsets, pauli_codes, wires, moments
+    if cannot_run(context, state) or n_terms < 1:
+        return 0.0
+    memory = read_terms(
+        context, state, site, n_terms, coefficients, term_offsets, pauli_codes, wires
     )
-    return moments[0]
+    if is_null(memory):
+        return 0.0
+    flush(state)
+    # The weights that lie before the terms are for sums that are applied.
+    words = cast(memory, ptr[Word])
+    result = expectation_of_terms(state, terms_of(memory, n_terms), n_terms, words)
+    free(memory)
+    return result
 
 
 @kernel

@@ -209,6 +209,12 @@ def sum_moments(
     moments[0], moments[1] = horizontal_sum(mean), horizontal_sum(square)
 
 
+@inline
+def terms_of(memory: ptr[f64], count: i64) -> ptr[Term]:
+    """Return the terms in the memory that `read_terms` made."""
+    return cast(memory + 16 * count, ptr[Term])
+
+
 @kernel
 def read_terms(
     context: CallContext,
@@ -224,7 +230,7 @@ def read_terms(
     memory = allocate(context, site, count * (16 * 8 + size_of(Term)))
     if is_null(memory):
         return memory
-    terms = cast(memory + 16 * count, ptr[Term])
+    terms = terms_of(memory, count)
     for k in range(count):
         start = offsets[k]
         length = offsets[k + 1] - start
@@ -264,7 +270,7 @@ def pauli_moments(
     if is_null(memory):
         return
     flush(state)
-    terms = cast(memory + 16 * count, ptr[Term])
+    terms = terms_of(memory, count)
     sum_moments(state, terms, count, cast(memory, ptr[v8]), moments)
     free(memory)
 
@@ -287,7 +293,7 @@ def add_pauli_sum(
     memory = read_terms(context, source, site, count, coefficients, offsets, codes, wires)
     if is_null(memory):
         return
-    terms = cast(memory + 16 * count, ptr[Term])
+    terms = terms_of(memory, count)
     result = stack_array(v8, 2)
     for block in range(source.blocks):
         apply_terms(source, terms, count, cast(memory, ptr[v8]), block, result)
