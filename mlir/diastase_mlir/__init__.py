@@ -23,6 +23,7 @@ from diastase_mlir.errors import (
     UnsupportedTypeError,
 )
 from diastase_mlir.kernels import GATES
+from diastase_mlir.known_programs import CompiledProgram, compile_program
 from diastase_mlir.lowered import HostCallback, HostEquation, LoweredModule
 from diastase_mlir.lowering.module import lower
 from diastase_mlir.options import CompileOptions
@@ -51,6 +52,7 @@ __all__ = [
     "Compilation",
     "CompileError",
     "CompileOptions",
+    "CompiledProgram",
     "DimensionBindings",
     "Gate",
     "HostCallback",
@@ -70,6 +72,7 @@ __all__ = [
     "circuit_values",
     "circuits_text",
     "compile_module",
+    "compile_program",
     "gate_before",
     "llvm_dialect_text",
     "llvm_ir_text",

@@ -156,6 +156,20 @@ class ProgramCache:
             record.replace(self.directory / f"{key}.json")
         return replace(artifact, library=library)
 
+    def link(self, key: str, artifact: Artifact) -> None:
+        """Let another key lead to a library that is in the cache; not to one that is elsewhere."""
+        if artifact.library.parent != self.directory:
+            return
+        stored = replace(artifact, library=Path(artifact.library.name)).to_json()
+        try:
+            entry = {"artifact": stored, "checksum": _checksum(stored.encode(), artifact.library)}
+        except OSError:  # somebody has emptied the cache meanwhile
+            return
+        with tempfile.TemporaryDirectory(dir=self.directory, prefix=".building-") as scratch:
+            record = Path(scratch, "program.json")
+            record.write_text(json.dumps(entry))
+            record.replace(self.directory / f"{key}.json")
+
 
 def program_cache() -> ProgramCache | None:
     """Return the cache of compiled programs, or None where the cache is off."""

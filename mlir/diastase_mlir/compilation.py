@@ -20,7 +20,7 @@ from diastase_mlir.codegen.machine import InvalidLLVMError, emit_object, optimis
 from diastase_mlir.codegen.memory import with_memory
 from diastase_mlir.dialects import parse
 from diastase_mlir.dumps import Dumps
-from diastase_mlir.kernels import engine_library, threads_library
+from diastase_mlir.kernels.engine import with_libraries
 from diastase_mlir.lowered import LoweredModule
 from diastase_mlir.options import CompileOptions
 from diastase_mlir.passes.circuits import are_built_in
@@ -124,17 +124,15 @@ def _parse(lowered: LoweredModule, options: CompileOptions) -> ir.Module:
 
 def _of_program(artifact: Artifact, lowered: LoweredModule) -> Artifact:
     """Fill in what is the program's own: equal machine code may serve different programs."""
-    libraries = {imported.library for imported in artifact.imports}
-    return replace(
+    own = replace(
         artifact,
         name=lowered.name,
         arguments=lowered.arguments,
         results=lowered.results,
         sites=lowered.sites,
         callbacks=tuple(callback.type for callback in lowered.callbacks),
-        engine=engine_library() if "engine" in libraries else None,
-        threads=threads_library() if libraries & {"engine", "threads"} else None,
     )
+    return with_libraries(own)
 
 
 def _interface(lowered: LoweredModule) -> str:

@@ -119,7 +119,7 @@ class Programs:
                 return serving
         if self.declared is not None:
             self.declared.warn_unless_met(arguments)
-        compiled = traced.lower().compile()
+        compiled = traced.compile()
         if not traced.traced.program.assumptions:
             return compiled
         return replace(compiled, prepared=self._assumed(compiled, arguments))
@@ -131,7 +131,7 @@ class Programs:
 
         def recompile(leaves: Sequence[Any], answers: Answers) -> Compiled:
             call = replace(types, leaves=list(leaves))
-            compiled = self._traced_for_call(call, answers).lower().compile()
+            compiled = self._traced_for_call(call, answers).compile()
             self.made.latest = compiled
             return compiled
 

@@ -31,6 +31,7 @@ from diastase_mlir import (
     LoweredModule,
     circuits_text,
     compile_module,
+    compile_program,
     llvm_dialect_text,
     llvm_ir_text,
     lower,
@@ -101,6 +102,29 @@ class Stage:
         """Estimate `flops` and `bytes accessed`, before any fusion; symbolic where sizes are."""
         return cost_of(self.traced.program.jaxpr)
 
+    def _compiled(self, compilation: Compilation, module: LoweredModule | None) -> "Compiled":
+        """Load what was compiled; a program found without its module calls no Python."""
+        self._report(compilation)
+        callbacks = () if module is None else module.callbacks
+        executable = load(compilation.artifact, [callback.function for callback in callbacks])
+        call = PreparedCall(
+            executable,
+            self.traced.in_avals,
+            self.traced.out_avals,
+            self.out_tree,
+            self.interface.seed,
+            self.interface.counts,
+        )
+        return Compiled(self.interface, self.traced, module, compilation, call)
+
+    def _report(self, compilation: Compilation) -> None:
+        report = self.interface.report
+        if compilation.from_cache:
+            report(f"{self.fun_name}: found in the cache")
+        for name, seconds in compilation.timings.items():
+            report(f"{self.fun_name}: {name}: {seconds * 1000:.2f} ms")
+        report(f"{self.fun_name}: {compilation.artifact.library}")
+
     def _title(self) -> str:
         return f"{type(self).__name__} {self.fun_name}{_types(self)}"
 
@@ -125,6 +149,12 @@ class Traced(Stage):
         """Translate the jaxpr to MLIR: StableHLO, control flow, the quantum dialect."""
         with fewer_collections():
             return Lowered(self.interface, self.traced, lower(self.traced.program))
+
+    def compile(self) -> "Compiled":
+        """Lower and compile, or find in the cache what that has given before, and load it."""
+        with fewer_collections():
+            made = compile_program(self.traced.program, self.interface.options)
+        return self._compiled(made.compilation, made.module)
 
     def __str__(self) -> str:
         return f"{self._title()}\n{self.jaxpr}"
@@ -169,27 +199,7 @@ class Lowered(Stage):
         """Compile to a shared library for this machine, and load it."""
         with fewer_collections():
             compilation = compile_module(self.module, self.interface.options)
-        self._report(compilation)
-        executable = load(
-            compilation.artifact, [callback.function for callback in self.module.callbacks]
-        )
-        call = PreparedCall(
-            executable,
-            self.traced.in_avals,
-            self.traced.out_avals,
-            self.out_tree,
-            self.interface.seed,
-            self.interface.counts,
-        )
-        return Compiled(self.interface, self.traced, self.module, compilation, call)
-
-    def _report(self, compilation: Compilation) -> None:
-        report = self.interface.report
-        if compilation.from_cache:
-            report(f"{self.fun_name}: found in the cache")
-        for name, seconds in compilation.timings.items():
-            report(f"{self.fun_name}: {name}: {seconds * 1000:.2f} ms")
-        report(f"{self.fun_name}: {compilation.artifact.library}")
+        return self._compiled(compilation, self.module)
 
     def __str__(self) -> str:
         return f"{self._title()}\n{self.as_text()}"
@@ -199,7 +209,8 @@ class Lowered(Stage):
 class Compiled(Stage):
     """A loaded shared library; call it with the arguments that it was compiled for."""
 
-    module: LoweredModule
+    found_module: LoweredModule | None
+    """None where the program was found in the cache as it was traced."""
     compilation: Compilation
     prepared: Any
     """A `PreparedCall`, or what chooses among several."""
@@ -209,6 +220,11 @@ class Compiled(Stage):
         leaves, tree = jax.tree_util.tree_flatten((args, kwargs))
         check_arguments(self.interface, self._sizes, self.traced.in_avals, leaves, tree)
         return self.prepared(leaves)
+
+    @cached_property
+    def module(self) -> LoweredModule:
+        """The program in MLIR; lowered now if it was found in the cache before that."""
+        return self.found_module or lower(self.traced.program)
 
     @cached_property
     def _sizes(self) -> SizePattern:

@@ -27,6 +27,11 @@ def without_references(jaxpr: ClosedJaxpr) -> ClosedJaxpr:
     return discharge.discharge_state(jaxpr)
 
 
+def is_jaxpr(value: Any) -> bool:
+    """Whether a value is a jaxpr, closed or open."""
+    return isinstance(value, core.Jaxpr | core.ClosedJaxpr)
+
+
 def jaxpr_shapes(jaxpr: Any) -> list[Any]:
     """Shapes of all variables of a jaxpr and parameters of all its equations."""
     inner = getattr(jaxpr, "jaxpr", jaxpr)

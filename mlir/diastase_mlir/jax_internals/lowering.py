@@ -11,13 +11,15 @@ other to JAX's original.
 # Private names are what this package is for.
 # pyright: reportPrivateUsage=false, reportPrivateImportUsage=false
 
+import functools
 import itertools
 from collections.abc import Sequence
 from contextlib import AbstractContextManager
 from typing import Any, Protocol
 
-from jax._src import source_info_util
+from jax._src import config, core, source_info_util
 from jax._src.interpreters import mlir as jax_mlir
+from jax._src.mesh import AbstractMesh
 from jax._src.sharding_impls import ShardingContext
 from jaxlib.mlir import ir
 
@@ -119,6 +121,32 @@ def lower_with_jax(
         **equation.params,
     )
     return results
+
+
+def has_foreign_rule(primitive: Any) -> bool:
+    """Whether somebody but JAX has registered how this primitive is lowered."""
+    rules = [jax_mlir._lowerings.get(primitive)]
+    rules += [table.get(primitive) for table in jax_mlir._platform_specific_lowerings.values()]
+    return any(rule is not None and not _is_jaxs(rule.rule) for rule in rules)
+
+
+def _is_jaxs(rule: Any) -> bool:
+    while isinstance(rule, functools.partial):
+        rule = rule.func
+    return getattr(rule, "__module__", "").startswith("jax.")
+
+
+def lowering_settings() -> tuple[Any, ...]:
+    """JAX's settings, all that may change how an equation is lowered; meshes only if empty."""
+    empty = [core.AxisEnv, AbstractMesh]
+    settings = [core.trace_ctx.axis_env, *config.trace_context()]
+    return tuple(_empty(value) if type(value) in empty else value for value in settings)
+
+
+def _empty(setting: Any) -> Any:
+    """A name for a mesh without axes; another one is kept as it is."""
+    is_empty = setting.empty if hasattr(setting, "empty") else not setting.axis_sizes
+    return type(setting).__name__ if is_empty else setting
 
 
 def lower_function_with_jax(

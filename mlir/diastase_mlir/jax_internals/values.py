@@ -9,7 +9,11 @@ from typing import Any
 
 import numpy as np
 from jax._src import core
+from jax._src.random import prng
 from jax._src.random import threefry2x32 as _threefry
+
+_GENERATORS = tuple(prng.prngs.values())
+"""JAX's own, as they are when it has been imported; users may add others."""
 
 
 def physical_aval(aval: Any) -> Any:
@@ -25,6 +29,13 @@ def is_extended(dtype: Any) -> bool:
 def key_implementation(dtype: Any) -> Any:
     """The PRNG implementation of a key dtype; `jax.random.key_impl` wants an array."""
     return dtype._impl
+
+
+def name_of_generator(value: Any) -> str | None:
+    """The name of one of JAX's own PRNG implementations; None for anything else."""
+    if not isinstance(value, prng.PRNGImpl):
+        return None
+    return value.name if value in _GENERATORS else None
 
 
 def threefry2x32(*words: Any) -> Any:

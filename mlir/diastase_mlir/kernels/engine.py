@@ -8,6 +8,7 @@ rebuild them.
 
 import hashlib
 import importlib
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 
@@ -30,6 +31,16 @@ def engine_library() -> Path:
 def threads_library() -> Path:
     """Path of the thread pool, likewise."""
     return _threads().library
+
+
+def with_libraries(artifact: Artifact) -> Artifact:
+    """Say where the libraries are that a program imports from."""
+    libraries = {imported.library for imported in artifact.imports}
+    return replace(
+        artifact,
+        engine=engine_library() if "engine" in libraries else None,
+        threads=threads_library() if libraries & {"engine", "threads"} else None,
+    )
 
 
 @cache

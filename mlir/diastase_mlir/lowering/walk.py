@@ -47,6 +47,7 @@ from diastase_mlir.lowering import (
 )
 from diastase_mlir.lowering.arithmetic import has_half_floats, lower_widened
 from diastase_mlir.lowering.array_types import is_known_empty
+from diastase_mlir.lowering.calls import CALLS
 from diastase_mlir.lowering.context import LoweringContext
 from diastase_mlir.lowering.fitting import lower_if_it_fits, undecided
 from diastase_mlir.lowering.host import run_on_host
@@ -86,22 +87,6 @@ RULE_MODULES = (
     windows,
 )
 """Imported so that their rules register themselves."""
-
-CALLS = {
-    "jit": "jaxpr",
-    "pjit": "jaxpr",
-    "closed_call": "call_jaxpr",
-    "core_call": "call_jaxpr",
-    "eval_jaxpr": "call_jaxpr",
-    "custom_jvp_call": "call_jaxpr",
-    "custom_vjp_call": "call_jaxpr",
-    "custom_vjp_call_jaxpr": "fun_jaxpr",
-    "checkpoint": "jaxpr",
-    "remat2": "jaxpr",
-    "composite": "jaxpr",
-    "custom_lin": "call_jaxpr",
-}
-"""Primitives that call a jaxpr on their operands, and the parameter that holds it."""
 
 LIBRARY_CALLS = frozenset({"fft", "tridiagonal_solve"})
 """Primitives that JAX's rules hand to a library of XLA's; not worth the attempt."""

@@ -1,0 +1,54 @@
+"""Compile a traced program, or find what it was compiled to before without lowering it.
+
+The cache knows a program by two keys: by what was traced (`program_keys`), which is all that a hit
+needs; and by its module, for programs that have no such key, or whose lines have moved. Under the
+first one it keeps the whole artifact, with the program's own name and error sites.
+
+A program that calls Python is never known by what was traced: its functions are made by lowering.
+"""
+
+import time
+from dataclasses import dataclass, replace
+
+from diastase_mlir.cache import ProgramCache, cache_key, program_cache
+from diastase_mlir.compilation import Compilation, compile_module
+from diastase_mlir.kernels.engine import with_libraries
+from diastase_mlir.lowered import LoweredModule
+from diastase_mlir.lowering.module import lower
+from diastase_mlir.options import CompileOptions
+from diastase_mlir.program import Program
+from diastase_mlir.program_keys import program_key
+
+
+@dataclass(frozen=True)
+class CompiledProgram:
+    """A compilation, and the module that it was made from, if it had to be made."""
+
+    compilation: Compilation
+    module: LoweredModule | None
+
+
+def compile_program(program: Program, options: CompileOptions) -> CompiledProgram:
+    """Find the machine code of a program, or lower and compile it."""
+    start = time.perf_counter()
+    store, key = _store_and_key(program, options)
+    found = None if store is None else store.find(key)
+    known = time.perf_counter() - start
+    if found is not None:
+        return CompiledProgram(Compilation(with_libraries(found), True, {"cache": known}), None)
+    lowered = lower(program)
+    lowering = time.perf_counter() - start - known
+    compilation = compile_module(lowered, options)
+    if store is not None and not lowered.callbacks:
+        store.link(key, replace(compilation.artifact, engine=None, threads=None))
+    timings = {"key": known, "lower": lowering, **compilation.timings}
+    return CompiledProgram(replace(compilation, timings=timings), lowered)
+
+
+def _store_and_key(program: Program, options: CompileOptions) -> tuple[ProgramCache | None, str]:
+    """The cache, and the program's key in it; None where it can have none."""
+    if not options.use_cache or options.keep_intermediate != "none":
+        return None, ""
+    key = program_key(program)
+    store = None if key is None else program_cache()
+    return store, "" if store is None else cache_key("traced", str(key))
