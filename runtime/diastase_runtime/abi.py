@@ -43,7 +43,7 @@ IMPORT_TABLE = "diastase_import_table"
 MAX_SAMPLED_WIRES = 62
 """Wires whose outcomes in one shot make one integer."""
 
-ImportedLibrary = Literal["engine", "threads", "callback", "lapack", "blas"]
+ImportedLibrary = Literal["engine", "threads", "elementary", "callback", "lapack", "blas"]
 
 
 def import_symbol(library: ImportedLibrary, name: str) -> str:
@@ -52,7 +52,7 @@ def import_symbol(library: ImportedLibrary, name: str) -> str:
 
 
 def library_symbol(library: ImportedLibrary, name: str) -> str:
-    """C symbol of a function of the engine or of the thread pool: `diastase_engine_gate`."""
+    """C symbol of a function of one of our own libraries: `diastase_engine_gate`."""
     return f"diastase_{library}_{name}"
 
 
@@ -108,6 +108,8 @@ class Artifact:
     """The engine library, for programs that import from it."""
     threads: Path | None = None
     """The library of the thread pool, for programs that import from it or from the engine."""
+    elementary: Path | None = None
+    """The library of elementary functions, for programs that import from it."""
 
     def to_json(self) -> str:
         """Write everything but the library itself; the cache keeps this beside it."""
@@ -117,7 +119,7 @@ class Artifact:
     def from_json(text: str) -> "Artifact":
         """Read what `to_json` wrote; raises ValueError, KeyError or TypeError on anything else."""
         fields: dict[str, Any] = json.loads(text)
-        engine, threads = fields["engine"], fields["threads"]
+        engine, threads, elementary = fields["engine"], fields["threads"], fields["elementary"]
         return Artifact(
             name=fields["name"],
             library=Path(fields["library"]),
@@ -131,6 +133,7 @@ class Artifact:
             ),
             engine=None if engine is None else Path(engine),
             threads=None if threads is None else Path(threads),
+            elementary=None if elementary is None else Path(elementary),
         )
 
 

@@ -49,6 +49,10 @@ def symbol_address(imported: Import, artifact: Artifact) -> int:
         return _symbol(_engine(*_paths(imported, artifact)), "engine", imported.name)
     if imported.library == "threads":
         return _symbol(_threads(_paths(imported, artifact)[1]), "threads", imported.name)
+    if imported.library == "elementary":
+        if artifact.elementary is None:
+            raise InternalError(what=f"{artifact.name} imports {imported} but names no library")
+        return _symbol(_elementary(artifact.elementary), "elementary", imported.name)
     capsule = _capsules(_CAPSULES[imported.library])[imported.name]
     return _capsule_pointer(capsule, _capsule_name(capsule))
 
@@ -103,6 +107,12 @@ def _threads(library: Path) -> ctypes.CDLL:
     # Beside the pool's own check of the process's number, which another process may have had.
     os.register_at_fork(after_in_child=pool[library_symbol("threads", "forget")])
     return pool
+
+
+@cache
+def _elementary(library: Path) -> ctypes.CDLL:
+    """Load the elementary functions."""
+    return open_library(library, unique=False)
 
 
 @cache

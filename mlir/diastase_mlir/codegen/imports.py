@@ -13,11 +13,14 @@ afterwards, hence `!invariant.load`: the optimiser may keep a pointer across cal
       %result = tail call ptr %function(ptr %0, i64 %1)
       ret ptr %result
     }
+
+Elementary functions are not inlined, and come with forms for vectors (`codegen.vector_forms`).
 """
 
 import re
 from typing import NamedTuple, cast
 
+from diastase_mlir.codegen.vector_forms import kept, vector_forms
 from diastase_runtime.abi import IMPORT_TABLE, Import, ImportedLibrary, import_symbol
 
 _PREFIX = import_symbol(cast("ImportedLibrary", "(?P<library>[a-z]+)"), "(?P<name>\\w+)")
@@ -38,12 +41,21 @@ class LinkedText(NamedTuple):
 def link_imports(text: str) -> LinkedText:
     """Replace each declaration of an imported function by a stub that calls through the table."""
     table: dict[Import, int] = {}
+    forms: list[str] = []
+
+    def slot(entry: Import) -> int:
+        return table.setdefault(entry, len(table))
 
     def stub(match: re.Match[str]) -> str:
         entry = Import(cast("ImportedLibrary", match["library"]), match["name"])
-        return _stub(match, table.setdefault(entry, len(table)))
+        if entry.library != "elementary":
+            return _stub(match, slot(entry))
+        before = len(table)
+        definitions = vector_forms(entry, len(match["arguments"].split(",")), slot)
+        forms.extend(import_symbol(form.library, form.name) for form in [*table][before + 1 :])
+        return "\n".join(definitions)
 
-    text = _DECLARATION.sub(stub, text)
+    text = _DECLARATION.sub(stub, text) + kept(forms)
     if table:
         text += f"\n@{IMPORT_TABLE} = global [{len(table)} x ptr] zeroinitializer, align 8\n"
     return LinkedText(text, tuple(table))

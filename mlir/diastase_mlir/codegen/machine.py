@@ -122,7 +122,8 @@ def optimised(text: str, exported: Collection[str]) -> Generator[OptimisedModule
 
 def _hide(module: llvm.ModuleRef, exported: Collection[str]) -> None:
     for definition in (*module.functions, *module.global_variables):
-        if not definition.is_declaration and definition.name not in exported:
+        ours = not definition.is_declaration and not definition.name.startswith("llvm.")
+        if ours and definition.name not in exported:
             definition.linkage = "internal"
 
 

@@ -8,6 +8,7 @@ from collections.abc import Collection, Mapping
 from pathlib import Path
 
 from diastase_mlir.codegen import link, machine
+from diastase_mlir.kernels.elementary.functions import elementary_ir, symbols
 from diastase_mlir.kernels.language import compile_kernels
 from diastase_mlir.kernels.state_vector.exports import EXPORTS
 from diastase_mlir.kernels.threads.parallel_for import EXPORTS as POOL
@@ -27,6 +28,11 @@ def build_threads(library: Path) -> None:
     kernels = {library_symbol("threads", name): function for name, function in POOL.items()}
     text = str(compile_kernels(kernels, machine.host_processor().triple))
     _build(text, kernels, library)
+
+
+def build_elementary(library: Path) -> None:
+    """Compile and link the elementary functions into a file."""
+    _build(elementary_ir(machine.host_processor().triple), symbols(), library)
 
 
 def engine_ir(settings: Mapping[str, int] | None = None) -> str:

@@ -40,7 +40,19 @@ def with_libraries(artifact: Artifact) -> Artifact:
         artifact,
         engine=engine_library() if "engine" in libraries else None,
         threads=threads_library() if libraries & {"engine", "threads"} else None,
+        elementary=elementary_library() if "elementary" in libraries else None,
     )
+
+
+@cache
+def elementary_library() -> Path:
+    """Path of the library of elementary functions, likewise."""
+    return _elementary().library
+
+
+@cache
+def _elementary() -> Artifact:
+    return _library("elementary", "elementary")
 
 
 @cache

@@ -1,0 +1,62 @@
+"""What tells LLVM's loop vectoriser that an elementary function has forms for vectors.
+
+In: the declaration of an elementary function. Out: LLVM IR text in which the function, and each of
+its vector forms, calls through the import table; the function names its forms in the attribute
+that the vectoriser reads, as Vector Function ABI variants of LLVM's own kind:
+
+    "vector-function-abi-variant"="_ZGV_LLVM_N8v_exp_f64(exp_f64x8)"
+
+None is inlined: a call through a pointer is nothing that the vectoriser knows. It looks for the
+forms in the module, where nothing calls them before, so they are listed in `@llvm.compiler.used`.
+"""
+
+from collections.abc import Callable
+
+from diastase_mlir.kernels.elementary.signatures import widths
+from diastase_runtime.abi import IMPORT_TABLE, Import, import_symbol
+
+_ELEMENTS = {"f32": "float", "f64": "double"}
+
+
+def vector_forms(imported: Import, arguments: int, slot: Callable[[Import], int]) -> list[str]:
+    """Definitions of a function and its forms, the function first; `slot`: place in the table."""
+    kind = imported.name.rpartition("_")[2]
+    forms = [(lanes, f"{imported.name}x{lanes}") for lanes in widths(kind)]
+    scalar = import_symbol("elementary", imported.name)
+    mangled = [
+        f"_ZGV_LLVM_N{lanes}{'v' * arguments}_{scalar}({import_symbol('elementary', name)})"
+        for lanes, name in forms
+    ]
+    attribute = f' "vector-function-abi-variant"="{",".join(mangled)}"'
+    return [
+        _caller(_ELEMENTS[kind], arguments, imported, slot(imported), attribute),
+        *(
+            _caller(f"<{lanes} x {_ELEMENTS[kind]}>", arguments, form, slot(form), "")
+            for lanes, name in forms
+            for form in (Import("elementary", name),)
+        ),
+    ]
+
+
+def kept(symbols: list[str]) -> str:
+    """A list of functions that must not be removed before the vectoriser has seen them."""
+    if not symbols:
+        return ""
+    entries = ", ".join(f"ptr @{symbol}" for symbol in symbols)
+    return (
+        f"@llvm.compiler.used = appending global [{len(symbols)} x ptr] [{entries}], "
+        'section "llvm.metadata"\n'
+    )
+
+
+def _caller(kind: str, arguments: int, imported: Import, index: int, attribute: str) -> str:
+    parameters = ", ".join(f"{kind} %{number}" for number in range(arguments))
+    return (
+        f"define internal {kind} @{import_symbol(imported.library, imported.name)}({parameters})"
+        f" noinline nounwind willreturn memory(none){attribute} {{\n"
+        f"  %slot = getelementptr ptr, ptr @{IMPORT_TABLE}, i64 {index}\n"
+        f"  %function = load ptr, ptr %slot, align 8, !invariant.load !{{}}\n"
+        f"  %result = tail call {kind} %function({parameters})\n"
+        f"  ret {kind} %result\n"
+        f"}}"
+    )

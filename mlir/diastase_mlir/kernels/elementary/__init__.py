@@ -1,0 +1,1 @@
+"""Elementary functions for loops over arrays: vectors at once, errors below one unit."""

@@ -1,0 +1,24 @@
+"""Which elementary functions there are, for which vectors; imports nothing that builds them."""
+
+from diastase_mlir.codegen import machine
+
+FUNCTIONS = ("exp", "expm1", "tanh", "log", "log1p", "sin", "cos", "tan")
+"""As the operations of MLIR's `math` dialect are called."""
+
+_BITS = {"f32": 32, "f64": 64}
+
+
+def widths(kind: str) -> tuple[int, ...]:
+    """Numbers in the vectors of this processor; none where products are not added in one step."""
+    return tuple(bits // _BITS[kind] for bits in register_bits())
+
+
+def register_bits() -> tuple[int, ...]:
+    """Sizes of vector registers, for processors that we know to have `fma`."""
+    host = machine.host_processor()
+    features = set(host.features.split(","))
+    if host.triple.startswith(("aarch64", "arm64")):
+        return (128,)
+    if not {"+fma", "+avx2"} <= features:
+        return ()
+    return (128, 256, 512) if "+avx512f" in features else (128, 256)

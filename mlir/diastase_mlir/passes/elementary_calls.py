@@ -1,0 +1,52 @@
+"""Elementary functions of arrays become calls that LLVM can make for a vector of elements at once.
+
+    linalg.generic { ^bb0(%in: f64, %out: f64): %0 = math.exp %in : f64 … }
+    ->
+    linalg.generic { … %0 = func.call @diastase_import__elementary__exp_f64(%in) : (f64) -> f64 … }
+
+`codegen.imports` says that the function has vector forms, and the loop vectoriser chooses one.
+Scalars, and what loops written by the user compute on scalars, stay with the C library; so do
+processors for which there are no vector forms. In: operations on memory, before they are loops.
+"""
+
+from diastase_mlir.bindings import func, ir
+from diastase_mlir.kernels.elementary.signatures import FUNCTIONS, widths
+from diastase_runtime.abi import import_symbol
+
+_OPERATIONS = {f"math.{name}": name for name in FUNCTIONS}
+
+
+def elementary_calls(module: ir.Module) -> None:
+    """Replace the operations in bodies of loops over elements, and declare what they call."""
+    found: list[ir.Operation] = []
+
+    def collect(operation: ir.Operation) -> ir.WalkResult:
+        if operation.name in _OPERATIONS and operation.parent.name == "linalg.generic":
+            found.append(operation)
+        return ir.WalkResult.ADVANCE
+
+    module.operation.walk(collect)
+    declared: set[str] = set()
+    for operation in found:
+        _replace(module, operation, declared)
+
+
+def _replace(module: ir.Module, operation: ir.Operation, declared: set[str]) -> None:
+    kind = operation.results[0].type
+    if str(kind) not in ("f32", "f64") or not widths(str(kind)):
+        return
+    name = import_symbol("elementary", f"{_OPERATIONS[operation.name]}_{kind}")
+    operands = list(operation.operands)
+    if name not in declared:
+        declared.add(name)
+        _declare(module, name, [operand.type for operand in operands], kind)
+    with ir.InsertionPoint(operation), operation.location:
+        call = func.CallOp([kind], ir.FlatSymbolRefAttr.get(name), operands)
+    operation.results[0].replace_all_uses_with(call.results[0])
+    operation.erase()
+
+
+def _declare(module: ir.Module, name: str, inputs: list[ir.Type], result: ir.Type) -> None:
+    with ir.InsertionPoint.at_block_begin(module.body), ir.Location.unknown():
+        function = func.FuncOp(name, ir.FunctionType.get(inputs, [result]), visibility="private")
+    function.attributes["llvm.readnone"] = ir.UnitAttr.get()
