@@ -2,9 +2,9 @@
 
 `x = n ln 2 + r` with `|r| <= ln 2 / 2`, and `exp(r) = 1 + r + r**2 q(r)` (W. J. Cody and W. Waite,
 *Software Manual for the Elementary Functions*, 1980; J.-M. Muller, *Elementary Functions*). The
-polynomials `q` are minimax ones, computed with Remez' algorithm in 100 digits for the weight that
-`r**2` gives them: errors 2^-58 and, for single precision, 2^-34. A result is kept as an unrounded
-sum of two numbers until the end where more follows.
+polynomials `q` are minimax ones, computed with Remez' algorithm in 100 digits for the smallest
+error of `exp(r) - 1` relative to `r`: 2^-61 and, for single precision, 2^-32. A result is kept as
+an unrounded sum of two numbers until the end where more follows.
 """
 
 from diastase_mlir.kernels.elementary.numbers import (
@@ -28,13 +28,13 @@ _LN2 = float.fromhex("0x1.62e42fefa3800p-1")
 _LN2_REST = float.fromhex("0x1.ef35793c76730p-45")
 
 _DOUBLE = (
-    0.5000000000000012, 0.166666666666667, 0.04166666666652189, 0.008333333333307848,
-    0.0013888888945562479, 0.00019841269916204892, 2.480149127223198e-05, 2.7557217221972036e-06,
-    2.763085212460853e-07, 2.5117599531029126e-08,
+    0.5, 0.16666666666666677, 0.0416666666666667, 0.00833333333332165, 0.0013888888888866897,
+    0.00019841269886079088, 2.4801587360462512e-05, 2.75572442563605e-06, 2.755724281976117e-07,
+    2.510902048644491e-08, 2.0924430301609023e-09,
 )  # fmt: skip
 _SINGLE = (
-    0.5000000075916157, 0.1666666685932212, 0.04166627471449377, 0.00833326457222237,
-    0.0013945806976743927, 0.00019918299796221304,
+    0.5000000046180683, 0.16666666816640727, 0.04166635529952832, 0.008333273157783679,
+    0.0013940970025293578, 0.00019914110553162278,
 )  # fmt: skip
 
 
@@ -46,6 +46,13 @@ def _reduced(x: Number) -> tuple[Number, Number, Bits]:
     return r, fma(count, -_LN2_REST, first - r), n
 
 
+def _tail(r: Number, rest: Number, single: bool) -> Number:
+    """`exp(r + rest) - 1 - r`."""
+    if single:
+        return r * r * polynomial(r, _SINGLE)
+    return fma(r * r, polynomial(r, _DOUBLE), fma(rest, r, rest))
+
+
 def exp(x: Number, single: bool) -> Number:
     """Beyond the range of results: infinity and 0."""
     x = at_most(at_least(x, -746.0), 710.0)
@@ -55,8 +62,12 @@ def exp(x: Number, single: bool) -> Number:
 
 def exp_of_parts(r: Number, rest: Number, n: Bits, single: bool) -> Number:
     """`2**n * exp(r + rest)`, rounded once more where it is subnormal."""
-    square = r * r
-    value = 1.0 + (r + fma(square, polynomial(r, _SINGLE if single else _DOUBLE), rest))
+    tail = _tail(r, rest, single)
+    if single:
+        value = 1.0 + (r + tail)
+    else:
+        whole, part = exact_sum(r.like(1.0), r)
+        value = whole + (part + tail)
     # In two steps: 2^1024 is no number, nor is 2^-1074 a normal one.
     half = n >> 1
     return value * power_of_two(half) * power_of_two(n - half)
@@ -65,8 +76,7 @@ def exp_of_parts(r: Number, rest: Number, n: Bits, single: bool) -> Number:
 def _expm1_parts(x: Number, single: bool) -> tuple[Number, Number]:
     """`exp(x) - 1` for `x` in [-40, 709] as a sum of two numbers."""
     r, rest, n = _reduced(x)
-    tail = fma(r * r, polynomial(r, _SINGLE if single else _DOUBLE), rest)
-    high, low = exact_sum(r, tail)
+    high, low = exact_sum(r, _tail(r, rest, single))
     scale = power_of_two(n)
     total, error = exact_sum_of_any(scale - 1.0, scale * high)
     return total, fma(scale, low, error)
