@@ -8,11 +8,13 @@ that the vectoriser reads, as Vector Function ABI variants of LLVM's own kind:
 
 None is inlined: a call through a pointer is nothing that the vectoriser knows. It looks for the
 forms in the module, where nothing calls them before, so they are listed in `@llvm.compiler.used`.
+On processors without vector forms the function is the C library's.
 """
 
+import re
 from collections.abc import Callable
 
-from diastase_mlir.kernels.elementary.signatures import widths
+from diastase_mlir.codegen.vector_widths import widths
 from diastase_runtime.abi import IMPORT_TABLE, Import, import_symbol
 
 _ELEMENTS = {"f32": "float", "f64": "double"}
@@ -20,7 +22,9 @@ _ELEMENTS = {"f32": "float", "f64": "double"}
 
 def vector_forms(imported: Import, arguments: int, slot: Callable[[Import], int]) -> list[str]:
     """Definitions of a function and its forms, the function first; `slot`: place in the table."""
-    kind = imported.name.rpartition("_")[2]
+    name, _, kind = imported.name.rpartition("_")
+    if not widths(kind):
+        return [_from_c_library(name, kind, arguments, import_symbol("elementary", imported.name))]
     forms = [(lanes, f"{imported.name}x{lanes}") for lanes in widths(kind)]
     scalar = import_symbol("elementary", imported.name)
     mangled = [
@@ -36,6 +40,19 @@ def vector_forms(imported: Import, arguments: int, slot: Callable[[Import], int]
             for form in (Import("elementary", name),)
         ),
     ]
+
+
+_C_FUNCTION = re.compile(r"^  %result = tail call (?P<type>\w+) @(?P<name>\w+)\(", re.M)
+
+
+def declared(text: str) -> str:
+    """Declarations of the C library's functions that only definitions of ours call."""
+    found = {match["name"]: match["type"] for match in _C_FUNCTION.finditer(text)}
+    return "".join(
+        f"declare {kind} @{name}({kind}) nounwind willreturn memory(none)\n"
+        for name, kind in found.items()
+        if not re.search(rf"^declare [^\n]*@{name}\(", text, re.M)
+    )
 
 
 def kept(symbols: list[str]) -> str:
@@ -58,5 +75,16 @@ def _caller(kind: str, arguments: int, imported: Import, index: int, attribute: 
         f"  %function = load ptr, ptr %slot, align 8, !invariant.load !{{}}\n"
         f"  %result = tail call {kind} %function({parameters})\n"
         f"  ret {kind} %result\n"
+        f"}}"
+    )
+
+
+def _from_c_library(name: str, kind: str, arguments: int, symbol: str) -> str:
+    element, function = _ELEMENTS[kind], name + ("f" if kind == "f32" else "")
+    parameters = ", ".join(f"{element} %{number}" for number in range(arguments))
+    return (
+        f"define internal {element} @{symbol}({parameters}) alwaysinline {{\n"
+        f"  %result = tail call {element} @{function}({parameters})\n"
+        f"  ret {element} %result\n"
         f"}}"
     )

@@ -15,7 +15,7 @@ from pathlib import Path
 import llvmlite
 
 from diastase_mlir.cache import hash_of_files, program_cache, python_files, uncached_artifact
-from diastase_mlir.codegen import link, machine
+from diastase_mlir.codegen import link, machine, vector_widths
 from diastase_mlir.kernels.tuning import settings_for
 from diastase_runtime import abi
 from diastase_runtime.abi import Artifact
@@ -84,7 +84,13 @@ def _library(name: str, folder: str) -> Artifact:
 
 def _key(folder: str) -> str:
     kernels, host = Path(__file__).parent, machine.host_processor()
-    tools = [abi.__file__, machine.__file__, link.__file__, *map(str, kernels.glob("*.py"))]
+    tools = [
+        abi.__file__,
+        machine.__file__,
+        link.__file__,
+        vector_widths.__file__,
+        *map(str, kernels.glob("*.py")),
+    ]
     folders = {"language", "threads", folder}  # the engine knows how the pool calls it
     written = [file for name in sorted(folders) for file in python_files(kernels / name)]
     sources = hash_of_files([*sorted(tools), *written])

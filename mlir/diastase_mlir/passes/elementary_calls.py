@@ -4,13 +4,13 @@
     ->
     linalg.generic { … %0 = func.call @diastase_import__elementary__exp_f64(%in) : (f64) -> f64 … }
 
-`codegen.imports` says that the function has vector forms, and the loop vectoriser chooses one.
-Scalars, and what loops written by the user compute on scalars, stay with the C library; so do
-processors for which there are no vector forms. In: operations on memory, before they are loops.
+`codegen.vector_forms` says that the function has vector forms, and the loop vectoriser chooses one.
+Scalars, and what loops written by the user compute on scalars, stay with the C library.
+In: operations on memory, before they are loops.
 """
 
 from diastase_mlir.bindings import func, ir
-from diastase_mlir.kernels.elementary.signatures import FUNCTIONS, widths
+from diastase_mlir.elementary import FUNCTIONS
 from diastase_runtime.abi import import_symbol
 
 _OPERATIONS = {f"math.{name}": name for name in FUNCTIONS}
@@ -33,7 +33,7 @@ def elementary_calls(module: ir.Module) -> None:
 
 def _replace(module: ir.Module, operation: ir.Operation, declared: set[str]) -> None:
     kind = operation.results[0].type
-    if str(kind) not in ("f32", "f64") or not widths(str(kind)):
+    if str(kind) not in ("f32", "f64"):
         return
     name = import_symbol("elementary", f"{_OPERATIONS[operation.name]}_{kind}")
     operands = list(operation.operands)

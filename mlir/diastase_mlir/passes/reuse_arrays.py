@@ -1,7 +1,7 @@
 """Write where an operand was that nobody reads again; in loops above all. Before bufferization.
 
     %1 = tensor.empty() : tensor<9xf64>
-    %2 = linalg.generic ins(%0 : tensor<9xf64>) outs(%1 : tensor<9xf64>)      // only use of %0
+    %2 = linalg.generic ins(%0 : tensor<9xf64>) outs(%1 : tensor<9xf64>)      // last use of %0
     ->
     %2 = linalg.generic ins(%0 : tensor<9xf64>) outs(%0 : tensor<9xf64>)
 
@@ -64,10 +64,21 @@ def _is_undefined(value: ir.Value) -> bool:
 
 
 def _is_last_use(value: ir.Value, user: ir.Operation) -> bool:
-    """Whether nothing but this operation uses a value, which it got in the same block."""
+    """Whether a value, which the user's block got or made, is used by nothing after the user."""
     owner = value.owner
     block = owner if isinstance(owner, ir.Block) else owner.operation.block
-    return block == user.block and all(use.owner.operation == user for use in value.uses)
+    return block == user.block and all(_is_before(use.owner, user) for use in value.uses)
+
+
+def _is_before(operation: ir.OpView | ir.Operation, user: ir.Operation) -> bool:
+    """Whether an operation, perhaps inside of others, comes before the user, or is the user."""
+    outermost = operation.operation
+    while outermost.block != user.block:
+        parent = outermost.parent
+        if parent is None:
+            return False
+        outermost = parent.operation
+    return outermost == user or outermost.is_before_in_block(user)
 
 
 def _is_carried_on(result: ir.Value) -> bool:

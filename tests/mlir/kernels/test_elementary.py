@@ -8,7 +8,9 @@ import numpy as np
 import pytest
 
 from diastase import qjit
-from diastase_mlir.kernels.elementary.signatures import FUNCTIONS, widths
+from diastase_mlir.codegen import vector_forms
+from diastase_mlir.codegen.vector_widths import widths
+from diastase_mlir.elementary import FUNCTIONS
 
 jax.config.update("jax_enable_x64", True)
 
@@ -92,3 +94,12 @@ def test_loops_call_vector_forms_and_scalars_the_c_library():
     text = qjit(both).lower(np.zeros(1000)).as_text("llvm_ir")
     assert re.search(r"call <\d+ x double> @\S+exp_f64x\d", text)
     assert "@llvm.exp.f64" in text
+
+
+def test_without_vector_forms_the_c_library_is_called(monkeypatch):
+    """As on processors that do not multiply and add in one step."""
+    monkeypatch.setattr(vector_forms, "widths", lambda kind: ())
+    text = qjit(lambda x: jnp.expm1(jnp.exp(x))).lower(np.zeros(9)).as_text("llvm_ir")
+    assert "call double @exp(" in text
+    assert "call double @expm1(" in text
+    assert "elementary" not in text

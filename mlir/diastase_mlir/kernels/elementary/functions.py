@@ -15,9 +15,10 @@ from typing import Any
 
 from llvmlite import ir
 
+from diastase_mlir.codegen.vector_widths import widths
+from diastase_mlir.elementary import FUNCTIONS
 from diastase_mlir.kernels.elementary import exponential, logarithm, trigonometric
 from diastase_mlir.kernels.elementary.numbers import Number, constant, vector_of
-from diastase_mlir.kernels.elementary.signatures import FUNCTIONS, widths
 from diastase_runtime.abi import library_symbol
 
 

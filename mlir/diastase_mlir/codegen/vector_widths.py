@@ -1,9 +1,6 @@
-"""Which elementary functions there are, for which vectors; imports nothing that builds them."""
+"""How many numbers the vectors of this processor have, where functions have forms for vectors."""
 
 from diastase_mlir.codegen import machine
-
-FUNCTIONS = ("exp", "expm1", "tanh", "log", "log1p", "sin", "cos", "tan")
-"""As the operations of MLIR's `math` dialect are called."""
 
 _BITS = {"f32": 32, "f64": 64}
 
