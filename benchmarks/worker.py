@@ -39,8 +39,7 @@ class Subject:
         return {"python": sys.version.split()[0]} | self.module.versions()
 
     def build(self, request):
-        getattr(self.module, "build_once", lambda: None)()
-        return {}
+        return {"libraries": [str(path) for path in self.module.build_once()]}
 
     def prepare(self, request):
         make = self.module  # before the program, which finds JAX as the subject wants it
@@ -68,6 +67,7 @@ class Subject:
         make = self.module
         program = importlib.import_module(f"programs.{request['program']}")
         compile_and_call = make.compiler(program, request["arguments"])
+        importlib.import_module("jax").devices()  # what JAX does once is not the compiler's time
         start = time.perf_counter()
         result = compile_and_call(1)
         return {"seconds": time.perf_counter() - start, "value": numbers(result)}

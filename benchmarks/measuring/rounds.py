@@ -50,15 +50,25 @@ class Caches:
     def __init__(self, folder):
         self._folder = Path(folder)
         self._count = 0
-        self._first = self._folder / "built"
-        self._first.mkdir(mode=0o700)
-        worker = Worker(OURS, 1, self._first)
-        worker.ask("build")
+        worker = Worker(OURS, 1)
+        libraries = worker.ask("build")["libraries"]
         worker.close()
+        # `engine-<key>-<checksum>.so`, and `engine-<key>.json` beside it.
+        self._built = [
+            file
+            for library in map(Path, libraries)
+            for file in library.parent.glob(library.stem.rpartition("-")[0] + "*")
+        ]
 
     def new(self):
         self._count += 1
-        return shutil.copytree(self._first, self._folder / str(self._count))
+        cache = self._folder / str(self._count)
+        programs = cache / "programs"
+        programs.mkdir(mode=0o700, parents=True)
+        cache.chmod(0o700)
+        for file in self._built:
+            shutil.copy2(file, programs)
+        return cache
 
 
 def measure(cases, plan):

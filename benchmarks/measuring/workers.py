@@ -31,7 +31,7 @@ class Failed(Exception):
 class Worker:
     """One process; a request that takes too long ends it."""
 
-    def __init__(self, name, threads, cache):
+    def __init__(self, name, threads, cache=None):
         cores = sorted(os.sched_getaffinity(0))
         if threads > len(cores):
             raise Missing(f"only {len(cores)} cores")
@@ -39,10 +39,11 @@ class Worker:
         environment |= {
             "BENCH_CORES": ",".join(map(str, cores[:threads])),
             "JAX_PLATFORMS": "cpu",
-            "DIASTASE_CACHE_DIR": str(cache),
             # Ours alone: a peer must not find the packages of this process's environment.
             "PYTHONPATH": os.environ.get("PYTHONPATH", "") if not SUBJECTS[name].packages else "",
         }
+        if cache is not None:
+            environment["DIASTASE_CACHE_DIR"] = str(cache)
         self._log = tempfile.TemporaryFile("w+")
         self._process = subprocess.Popen(
             [interpreter(name), str(HERE / "worker.py"), SUBJECTS[name].module],

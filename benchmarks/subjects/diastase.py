@@ -4,7 +4,7 @@ import importlib.metadata
 from functools import partial
 
 from diastase import qjit
-from diastase_mlir.kernels import engine_library
+from diastase_mlir.kernels import engine_library, threads_library
 from subjects import pennylane_compilers
 
 prepare = partial(pennylane_compilers.prepare, qjit)
@@ -12,8 +12,8 @@ compiler = partial(pennylane_compilers.compiler, qjit)
 
 
 def build_once():
-    """Build what is built once per machine: the state-vector engine."""
-    engine_library()
+    """Build, or find, what is built once per machine: the engine and the thread pool."""
+    return [engine_library(), threads_library()]
 
 
 def versions():

@@ -36,6 +36,10 @@ HostFunction = Callable[..., Sequence[np.ndarray]]
 
 _pack_context = struct.Struct("=6qQ6q").pack_into
 _SEED_MASK = 2**64 - 1
+_NUMBERS = frozenset((float, int, complex, bool))
+
+Argument = np.ndarray | complex
+"""What a program is called with; numbers of Python for arrays of rank 0."""
 
 
 class Executable:
@@ -60,8 +64,11 @@ class Executable:
         self._readers = list(map(result_reader, artifact.results, self._first_words))
         self._frames: list[Frame] = []
 
-    def __call__(self, arguments: Sequence[np.ndarray], *, seed: int = 0) -> list[np.ndarray]:
-        """Run the program on numpy arrays of exactly the compiled dtypes and ranks."""
+    def __call__(self, arguments: Sequence[Argument], seed: int = 0) -> list[np.ndarray]:
+        """Run the program on numpy arrays of exactly the compiled dtypes and ranks.
+
+        For an array of rank 0 there may be a number of Python, which is converted to its dtype.
+        """
         frame = self._frames.pop() if self._frames else Frame(self._layout)
         memory = frame.memory
         _pack_context(memory, 0, 0, 0, 0, 0, 0, 0, seed & _SEED_MASK, 0, 0, 0, 0, 0, 0)
@@ -75,9 +82,7 @@ class Executable:
         readers = self._readers
         return [readers[0].take(words, True)] if len(readers) == 1 else self._take_all(words)
 
-    def _write_arguments(
-        self, frame: Frame, arguments: Sequence[np.ndarray]
-    ) -> Sequence[np.ndarray]:
+    def _write_arguments(self, frame: Frame, arguments: Sequence[Argument]) -> Sequence[np.ndarray]:
         """Copy scalars, describe arrays; what is returned must live as long as the call."""
         if len(arguments) != len(self._arguments):
             raise self._wrong_arguments(arguments)
@@ -85,7 +90,10 @@ class Executable:
         for array, (dtype, rank, offset, words), scalar in zip(
             arguments, self._arguments, frame.scalars, strict=True
         ):
-            if array.dtype != dtype or array.ndim != rank:
+            if rank == 0 and type(array) in _NUMBERS:
+                scalar[()] = array
+                continue
+            if not isinstance(array, np.ndarray) or array.dtype != dtype or array.ndim != rank:
                 raise self._wrong_arguments(arguments)
             if rank == 0:
                 scalar[()] = array
@@ -128,9 +136,10 @@ class Executable:
         self._frames.append(frame)
         return error
 
-    def _wrong_arguments(self, arguments: Sequence[np.ndarray]) -> ArgumentTypeError:
+    def _wrong_arguments(self, arguments: Sequence[Argument]) -> ArgumentTypeError:
         wanted = ", ".join(f"{dtype}[rank {rank}]" for dtype, rank, *_ in self._arguments)
-        given = ", ".join(f"{array.dtype}[rank {array.ndim}]" for array in arguments)
+        arrays = map(np.asarray, arguments)
+        given = ", ".join(f"{array.dtype}[rank {array.ndim}]" for array in arrays)
         return ArgumentTypeError(program=self.artifact.name, wanted=wanted, given=given)
 
 

@@ -23,6 +23,7 @@ from diastase_runtime.errors import (
     WireOutOfRangeError,
     ZeroStepError,
 )
+from diastase_runtime.memref import data_pointer
 
 ADD_ONE = """(%x: tensor<?xf64>) -> tensor<?xf64> {
     %result = stablehlo.add %x, %x : tensor<?xf64>
@@ -154,6 +155,31 @@ def test_wrong_arguments_are_refused(load_mlir, arguments):
     with pytest.raises(ArgumentTypeError, match=r"compiled for \(float64\[rank 1\]\)"):
         program(arguments)
     np.testing.assert_array_equal(program([np.ones(1)])[0], [2.0])
+
+
+@pytest.mark.parametrize("dtype", ["float64", "float32", "complex128", "int64", "int8", "bool"])
+def test_numbers_of_python_stand_for_arrays_of_rank_0(load_mlir, dtype):
+    element = {"float64": "f64", "float32": "f32", "complex128": "complex<f64>", "bool": "i1"}
+    kind = f"tensor<{element.get(dtype) or dtype.replace('int', 'i')}>"
+    program = load_mlir(
+        f"(%x: {kind}) -> {kind} {{ return %x : {kind} }}", f"{dtype}[0]", f"{dtype}[0]"
+    )
+    for number in {"b": [True, False], "i": [3, -2, True]}.get(np.dtype(dtype).kind, [1.5, -2]):
+        (result,) = program([number])
+        assert (result.dtype, result.shape) == (np.dtype(dtype), ())
+        assert result == np.asarray(number, dtype)
+    with pytest.raises(ArgumentTypeError):
+        program(["no number"])
+    if dtype == "int64":
+        with pytest.raises(OverflowError):
+            program([2**70])
+        assert program([2**62])[0] == 2**62
+
+
+def test_addresses_of_arrays():
+    base = np.arange(24.0).reshape(4, 6)
+    for array in (base, base[1:, ::2], base.T, np.zeros(()), np.zeros((0, 3)), np.zeros(5, "i1")):
+        assert data_pointer(array) == array.ctypes.data
 
 
 def test_every_rank(load_mlir):

@@ -36,6 +36,10 @@ LEAF_KEYS: dict[type, Callable[[Any], Hashable]] = {
 """By class of an argument: what of it decides which program serves it, in the least time."""
 
 
+_NUMBERS = frozenset((bool, int, float, complex))
+_LEAF = jax.tree_util.tree_structure(0)
+
+
 def leaf_key(leaf: Any) -> Hashable:
     """Say what of a leaf decides which program serves it."""
     key = LEAF_KEYS.get(type(leaf))
@@ -58,21 +62,26 @@ class PreparedCall:
         self._converters = tuple(map(_converter, in_avals))
         self._builders = tuple(map(_builder, out_avals))
         self._unflatten = _rebuild(out_tree, counts)
+        self._only = self._builders[0] if out_tree == _LEAF else None
+        """Makes the result where it is one array and nothing around it."""
         self._seed = seed
 
     def __call__(self, leaves: Sequence[Any]) -> Any:
         """Run the program."""
         committed = False
-        arguments: list[np.ndarray] = []
+        arguments: list[Any] = []
         for leaf, convert in zip(leaves, self._converters, strict=True):
             if type(leaf) is ArrayImpl:
                 committed = committed or leaf.committed
-                leaf = np.asarray(leaf)
+                arguments.append(np.asarray(leaf))
+            elif type(leaf) in _NUMBERS:
+                arguments.append(leaf)  # the runtime converts it where it lies
             else:
-                leaf = convert(leaf)
-            arguments.append(leaf)
+                arguments.append(convert(leaf))
         seed = random.getrandbits(63) if self._seed is None else self._seed
-        values = self.executable(arguments, seed=seed)
+        values = self.executable(arguments, seed)
+        if self._only is not None:
+            return self._only(values[0], committed)
         return self._unflatten(
             [build(value, committed) for build, value in zip(self._builders, values, strict=True)]
         )
