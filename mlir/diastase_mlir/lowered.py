@@ -7,8 +7,8 @@ Imported functions are private declarations named by `abi.import_symbol`. Locati
 user's lines.
 """
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import cached_property
 
 import numpy as np
@@ -17,6 +17,10 @@ from diastase_mlir.bindings import session
 from diastase_mlir.dialects import parse
 from diastase_runtime.abi import ArrayType, CallbackType, Site
 from diastase_runtime.errors import Span
+
+EQUATION_KINDS = ("callback", "lapack", "blas", "native")
+"""What computes an equation: Python, a routine of LAPACK or BLAS, or the program's own code. One
+that needs several counts as the first of them."""
 
 
 @dataclass(frozen=True)
@@ -56,15 +60,24 @@ class LoweredModule:
     sites: tuple[Site, ...] = ()
     """Index: the `site` operand of operations that may fail at run time."""
     callbacks: tuple[HostCallback, ...] = ()
-    equations: int = 0
-    """How many equations the program has, those of nested jaxprs in place of the ones around."""
-    native_equations: int = 0
-    """How many of them never call Python."""
+    equation_kinds: Mapping[str, int] = field(default_factory=dict[str, int])
+    """How many equations there are of each of `EQUATION_KINDS`, those of nested jaxprs in place of
+    the ones around them."""
     uses_engine: bool = False
     circuit_passes: tuple[str, ...] = ()
     """Names of the passes that circuits of the module ask for."""
     fingerprint: str = ""
     """The same for modules that differ in locations only; empty where lowering did not say it."""
+
+    @property
+    def equations(self) -> int:
+        """How many equations the program has."""
+        return sum(self.equation_kinds.values())
+
+    @property
+    def native_equations(self) -> int:
+        """How many of them never call Python."""
+        return self.equations - self.equation_kinds.get("callback", 0)
 
     @cached_property
     def text(self) -> str:

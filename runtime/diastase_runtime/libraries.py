@@ -53,6 +53,8 @@ def symbol_address(imported: Import, artifact: Artifact) -> int:
         if artifact.elementary is None:
             raise InternalError(what=f"{artifact.name} imports {imported} but names no library")
         return _symbol(_elementary(artifact.elementary), "elementary", imported.name)
+    if artifact.threads is not None:
+        _tell_blas(artifact.threads)
     capsule = _capsules(_CAPSULES[imported.library])[imported.name]
     return _capsule_pointer(capsule, _capsule_name(capsule))
 
@@ -113,6 +115,18 @@ def _threads(library: Path) -> ctypes.CDLL:
 def _elementary(library: Path) -> ctypes.CDLL:
     """Load the elementary functions."""
     return open_library(library, unique=False)
+
+
+@cache
+def _tell_blas(pool: Path) -> None:
+    """Let the thread pool tell SciPy's OpenBLAS its number of threads; another BLAS has its own."""
+    module = ctypes.CDLL(importlib.import_module(_CAPSULES["blas"]).__file__)
+    try:
+        functions = [module[f"scipy_openblas_{verb}_num_threads"] for verb in ("get", "set")]
+    except AttributeError:
+        return
+    addresses = [ctypes.cast(function, ctypes.c_void_p) for function in functions]
+    _threads(pool)[library_symbol("threads", "use_blas")](*addresses)
 
 
 @cache

@@ -19,7 +19,7 @@ from typing import Any
 from diastase_mlir import jax_internals
 from diastase_mlir.diagnostics import span_of
 from diastase_mlir.jax_internals import HookedModuleContext, ir
-from diastase_mlir.lowered import HostCallback
+from diastase_mlir.lowered import EQUATION_KINDS, HostCallback
 from diastase_mlir.lowering.array_types import array_type
 from diastase_mlir.lowering.dimensions import Dimensions
 from diastase_mlir.lowering.operations import (
@@ -86,8 +86,10 @@ class LoweringContext:
         self._call_context: ir.Value | None = None
         self._of_the_program = True
         self._has_inner = False
-        self._calls_python: dict[int, bool] = {}
-        """For each equation of the program (not those that rules make), whether it calls Python."""
+        self._imports: dict[str, int] = {}
+        """How often a function of each library was asked for."""
+        self._kinds: dict[int, set[str]] = {}
+        """For each equation of the program (not those that rules make), what computes it."""
 
     # --- types and values ------------------------------------------------------------------------
 
@@ -229,7 +231,7 @@ class LoweringContext:
         self, rule: RuleForSeveral, equations: Sequence[Any], last: Any, read: Read
     ) -> Sequence[Value]:
         if self._of_the_program:
-            self._calls_python.update({id(equation): False for equation in equations})
+            self._kinds.update({id(equation): set() for equation in equations})
             self._has_inner = True
         return rule(self, equations, read)
 
@@ -239,17 +241,21 @@ class LoweringContext:
         if not self._of_the_program:
             yield
             return
-        before, self._has_inner = len(self.callbacks), False
+        callbacks, imports, self._has_inner = len(self.callbacks), dict(self._imports), False
         yield
         if not self._has_inner:
-            calls = len(self.callbacks) > before
-            self._calls_python[id(equation)] = self._calls_python.get(id(equation), False) or calls
+            kinds = self._kinds.setdefault(id(equation), set())
+            kinds |= {name for name, count in self._imports.items() if count > imports.get(name, 0)}
+            if len(self.callbacks) > callbacks:
+                kinds.add("callback")
         self._has_inner = True
 
-    def equation_counts(self) -> tuple[int, int]:
-        """How many equations the program has, and how many of them never call Python."""
-        calls = self._calls_python.values()
-        return len(calls), len(calls) - sum(calls)
+    def equation_kinds(self) -> dict[str, int]:
+        """How many equations the program has of each of `lowered.EQUATION_KINDS`."""
+        counts = dict.fromkeys(EQUATION_KINDS, 0)
+        for kinds in self._kinds.values():
+            counts[next((kind for kind in EQUATION_KINDS if kind in kinds), "native")] += 1
+        return counts
 
     def lower_function(
         self, function: Callable[..., Any], avals: Sequence[Any], operands: Sequence[ir.Value]
@@ -366,6 +372,7 @@ class LoweringContext:
     ) -> str:
         """Declare an imported function, once, and return its symbol."""
         symbol = import_symbol(library, name)
+        self._imports[library] = self._imports.get(library, 0) + 1
         attributes: dict[str, ir.Attribute] = {}
         if c_interface:
             attributes["llvm.emit_c_interface"] = ir.UnitAttr.get()

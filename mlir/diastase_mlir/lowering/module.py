@@ -43,7 +43,6 @@ def lower(program: Program) -> LoweredModule:
         printed = str(module_context.module)
     if len(printed) > _LARGE:
         jax_internals.forget_ir_context()
-    equations, native = context.equation_counts()
     return LoweredModule(
         name=program.name,
         bytecode=bytecode.getvalue(),
@@ -51,8 +50,7 @@ def lower(program: Program) -> LoweredModule:
         results=tuple(array_type(aval) for aval in jaxpr.out_avals),
         sites=tuple(context.sites),
         callbacks=tuple(context.callbacks),
-        equations=equations,
-        native_equations=native,
+        equation_kinds=context.equation_kinds(),
         uses_engine=context.uses_engine,
         circuit_passes=tuple(sorted(context.circuit_passes_seen)),
         fingerprint=hashlib.sha256(printed.encode()).hexdigest(),

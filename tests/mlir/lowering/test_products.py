@@ -1,6 +1,9 @@
 """Contractions: which of them become calls of BLAS, and that all of them are JAX's."""
 
+import ctypes
+import itertools
 import re
+from concurrent.futures import ThreadPoolExecutor
 
 import jax
 import jax.numpy as jnp
@@ -9,7 +12,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from jax import lax
+from scipy.linalg import cython_blas
 
+from diastase import qjit
 from diastase_mlir import CompileOptions, compile_module
 from diastase_mlir.compilation import llvm_dialect_text
 from diastase_mlir.passes.products_to_blas import replacement
@@ -157,7 +162,9 @@ def text_of(compiled):
 def calls_in(text):
     """Calls of our functions that call BLAS, in the entry; and how many loops there are."""
     entry = text[text.index("@diastase_entry") :].split("llvm.func @")[0]
-    return re.findall(r"llvm.call @diastase_([sdcz]gem[mv])", entry), entry.count("llvm.cond_br")
+    return re.findall(r"llvm.call @diastase_(?:direct_)?([sdcz]gem[mv])", entry), entry.count(
+        "llvm.cond_br"
+    )
 
 
 @pytest.mark.parametrize(
@@ -182,6 +189,62 @@ def test_one_call_and_no_loop(compile_function, formula, calls):
     assert loops == (1 if calls == ["dgemv"] and formula != "a,a->" else 0)
 
 
+def test_only_large_products_are_shared_out(compile_function):
+    small = compile_function(lambda x: (x @ x,), numbers("float64", 60, 60))
+    large = compile_function(lambda x: (x @ x,), numbers("float64", 70, 70))
+    libraries = [
+        {
+            imported.library
+            for imported in compile_module(one.lowered, CompileOptions()).artifact.imports
+        }
+        for one in (small, large)
+    ]
+    assert libraries == [{"blas"}, {"blas", "threads"}]
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64", "complex64", "complex128"])
+def test_products_in_parts(compare_native_dynamic, dtype):
+    """Whatever is larger, rows or columns; every operand also transposed."""
+
+    def function(x, y):
+        return (
+            x @ y,
+            y.T @ x.T,
+            (x.T * 2).T @ y,
+            jnp.swapaxes(y * 2, 0, 1) @ jnp.swapaxes(x, 0, 1),
+            jnp.einsum("ki,jk->ij", x.T + 0, y.T + 0),
+            x @ y[:, 0],
+            y.T @ x[0],
+            y[:, 0] @ x.T,
+            jnp.stack([x, x + 1]) @ y,
+        )
+
+    shapes = ((3, 400, 301), (301, 400, 3), (129, 130, 131), (1, 5000, 60), (3, 0, 400))
+    arguments = [(numbers(dtype, m, k), numbers(dtype, k, n)) for m, k, n in shapes]
+    compare_native_dynamic(function, ((dtype, "m, k"), (dtype, "k, n")), arguments)
+
+
+def test_blas_is_told_its_threads_again():
+    """After calls by several threads at once."""
+    library = ctypes.CDLL(cython_blas.__file__)
+    get, tell = (library[f"scipy_openblas_{verb}_num_threads"] for verb in ("get", "set"))
+    before = get()
+    x = np.random.default_rng(0).normal(size=(200, 200))
+    multiply, expected = qjit(lambda x: x @ x), x @ x
+    try:
+        tell(2)
+
+        def several(_):
+            return [np.asarray(multiply(x)) for _ in range(20)]
+
+        with ThreadPoolExecutor(4) as pool:
+            for found in itertools.chain.from_iterable(pool.map(several, range(4))):
+                np.testing.assert_allclose(found, expected)
+        assert get() == 2
+    finally:
+        tell(before)
+
+
 def test_transpositions_are_not_carried_out(compile_function):
     x = numbers("float64", 30, 20)
     compiled = compile_function(lambda x: (jnp.swapaxes(x.T, 0, 1).T @ x,), x)
@@ -199,6 +262,18 @@ def test_small_products_and_integers_call_nothing(compile_function):
     compiled = compile_function(lambda x, y: (x @ x, y @ y), small, whole)
     artifact = compile_module(compiled.lowered, CompileOptions()).artifact
     assert Import("blas", "dgemm") not in artifact.imports
+
+
+def test_equations_are_counted_by_what_computes_them(compile_function):
+    def function(x):
+        def step(total, row):
+            return jnp.sin(total @ x) + row, jax.pure_callback(np.sum, row[0], row)
+
+        return (*lax.scan(step, x[0], x), lax.linalg.cholesky(x), x.astype(int) @ x.astype(int))
+
+    kinds = compile_function(function, np.eye(30)).lowered.equation_kinds
+    assert (kinds["callback"], kinds["lapack"], kinds["blas"]) == (1, 1, 1)
+    assert kinds["native"] > 4
 
 
 @pytest.mark.parametrize("size", [3, 20])

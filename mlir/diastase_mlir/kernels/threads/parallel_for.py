@@ -23,6 +23,7 @@ from diastase_mlir.kernels.language import (
     ptr,
     to_integer,
 )
+from diastase_mlir.kernels.threads.blas import blas_begin, blas_end, forget_blas, use_blas
 from diastase_mlir.kernels.threads.records import BODY, POOL
 from diastase_mlir.kernels.threads.system import (
     lock,
@@ -141,6 +142,7 @@ def thread_count() -> i64:
 def forget() -> None:
     """Called in a child process: the pool is another process's, whatever its number."""
     atomic_store(POOL.process, 0)
+    forget_blas()
 
 
 EXPORTS = {
@@ -148,5 +150,8 @@ EXPORTS = {
     "configure": configure,
     "thread_count": thread_count,
     "forget": forget,
+    "use_blas": use_blas,
+    "blas_begin": blas_begin,
+    "blas_end": blas_end,
 }
 """Name in the import table -> kernel."""

@@ -84,7 +84,8 @@ def _call_gemm(product: Product, position: dict[str, ir.Value]) -> None:
         result.address(position),
         as_i64(third),
     ]
-    call_routine(product.module, "gemm", product.element, arguments)
+    work = _known(m.size, n.size, k.size)
+    call_routine(product.module, "gemm", product.element, arguments, work)
 
 
 def _call_gemv(product: Product, position: dict[str, ir.Value]) -> None:
@@ -110,7 +111,7 @@ def _call_gemv(product: Product, position: dict[str, ir.Value]) -> None:
         product.result.address(position),
         as_i64(largest(target.stride, 1)),
     ]
-    call_routine(product.module, "gemv", product.element, arguments)
+    call_routine(product.module, "gemv", product.element, arguments, _known(*sizes))
 
 
 def _as_rows(rows: Axis, columns: Axis) -> _Matrix:
@@ -118,6 +119,11 @@ def _as_rows(rows: Axis, columns: Axis) -> _Matrix:
     if columns.has_neighbours:
         return _Matrix(False, largest(rows.stride, columns.size, 1))
     return _Matrix(True, largest(columns.stride, rows.size, 1))
+
+
+def _known(*sizes: Number) -> list[int] | None:
+    known = [size for size in sizes if isinstance(size, int)]
+    return known if len(known) == len(sizes) else None
 
 
 def _letter(matrix: _Matrix) -> ir.Value:
