@@ -159,6 +159,14 @@ def to_integer(frame: Frame, number: Dynamic) -> Dynamic:
     return Dynamic(I64, frame.builder.sext(number.value, I64.llvm))
 
 
+def prefetch(frame: Frame, pointer: Dynamic) -> None:
+    """`llvm.prefetch`, for writing, to the first-level cache."""
+    kinds = [ir.PointerType(), _I32, _I32, _I32]
+    function_type = ir.FunctionType(ir.VoidType(), kinds)
+    declared = frame.builder.module.declare_intrinsic("llvm.prefetch", [kinds[0]], function_type)
+    frame.builder.call(declared, [pointer.value, *(ir.Constant(_I32, n) for n in (1, 3, 1))])
+
+
 def cast(_frame: Frame, pointer: Dynamic, kind: Any) -> Dynamic:
     """Nothing at all: pointers are opaque in LLVM."""
     if not isinstance(pointer.type, PointerType):

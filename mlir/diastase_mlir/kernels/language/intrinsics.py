@@ -114,6 +114,12 @@ def to_integer(number: Any) -> int:
     raise NotImplementedError
 
 
+@intrinsic(instructions.prefetch)
+def prefetch(pointer: Any) -> None:
+    """Begin to fetch what will be read and written soon; any address will do."""
+    raise NotImplementedError
+
+
 @intrinsic(instructions.cast)
 def cast(pointer: Any, kind: type[T]) -> T:
     """Return the same address as another pointer type or record."""

@@ -115,8 +115,11 @@ def add_tile(state: State, plan: Plan, stage_bits: i64, bits: i64, count: i64) -
     plan.tile_count = plan.tile_count + 1
     rest: i64 = fill_up(bits, LANE_BITS + SLOTS, stage_bits) >> LANE_BITS
     tile.fixed = 0
+    tile.far_fixed = ~(stage_bits >> LANE_BITS) | rest
     for slot in static(range(SLOTS)):
-        place = plan.place[LANE_BITS + count_trailing_zeros(rest)] - LANE_BITS
+        far = count_trailing_zeros(rest)
+        place = plan.place[LANE_BITS + far] - LANE_BITS
+        tile.far_slots[slot] = far
         tile.slots[slot] = place
         tile.fixed = tile.fixed | (1 << place)
         rest &= rest - 1

@@ -55,7 +55,10 @@ class Tile(Record):
     slots: Annotated[ptr[i64], MAX_SLOTS]
     """Places of the slots in block indices, ascending."""
     fixed: i64
-    """The slots as a mask."""
+    """The slots as a mask: all block bits that do not count groups of blocks."""
+    far_slots: Annotated[ptr[i64], MAX_SLOTS]
+    far_fixed: i64
+    """The same for blocks that are not in a buffer but where the state has them."""
 
 
 class Stage(Record):

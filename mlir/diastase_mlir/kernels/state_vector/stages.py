@@ -1,4 +1,4 @@
-"""Stages run: chunks fetched, tiles run over them, chunks put back.
+"""Stages run: tiles over chunks, which the first tile fetches and the last one puts back.
 
 The parts of a stage do not depend on each other: `run_parts` may run on any of them in any order,
 at the same time in several threads, each with a buffer of its own; it changes nothing but the
@@ -24,7 +24,7 @@ from diastase_mlir.kernels.state_vector.parallel import PARALLEL_QUBITS, run_par
 from diastase_mlir.kernels.state_vector.plan_records import SLOTS, Plan, Stage
 from diastase_mlir.kernels.state_vector.records import LANE_BITS, State
 from diastase_mlir.kernels.state_vector.sweeps import apply_operation, next_block
-from diastase_mlir.kernels.state_vector.tiles import run_tile
+from diastase_mlir.kernels.state_vector.tiles import FAR_SOURCE, FAR_TARGET, run_tile
 
 
 @kernel
@@ -48,35 +48,20 @@ def run_length(bits: i64) -> i64:
 
 
 @kernel
-def fetch(amplitudes: ptr[v8], bits: i64, buffer: ptr[v8]) -> None:
-    """Copy a chunk, whose blocks differ in the block bits `bits`, to the buffer."""
-    run = run_length(bits)
-    far = bits & ~(run - 1)
-    offset: i64 = 0
-    place: i64 = 0
-    for _ in range(1 << count_ones(far)):
-        source = amplitudes + 2 * offset
-        target = buffer + 2 * place
-        for k in range(2 * run):
-            target[k] = source[k]
-        place += run
-        offset = (offset - far) & far
-
-
-@kernel
-def put_back(amplitudes: ptr[v8], bits: i64, buffer: ptr[v8]) -> None:
-    """Copy the buffer to a chunk; see `fetch`."""
-    run = run_length(bits)
-    far = bits & ~(run - 1)
-    offset: i64 = 0
-    place: i64 = 0
-    for _ in range(1 << count_ones(far)):
-        source = buffer + 2 * place
-        target = amplitudes + 2 * offset
-        for k in range(2 * run):
-            target[k] = source[k]
-        place += run
-        offset = (offset - far) & far
+def run_chunk(
+    plan: Plan, stage: Stage, amplitudes: ptr[v8], base: i64, count: i64, buffer: ptr[v8]
+) -> None:
+    """Run all tiles of a stage on a chunk: the first one loads it, the last one stores it."""
+    for k in range(stage.first, stage.end):
+        source, target = buffer, buffer
+        sides: i64 = 0
+        if k == stage.first:
+            source = amplitudes
+            sides |= FAR_SOURCE
+        if k == stage.end - 1:
+            target = amplitudes
+            sides |= FAR_TARGET
+        run_tile(source, target, sides, base, 0, count, plan.tiles[k], plan.operations)
 
 
 @kernel
@@ -90,25 +75,30 @@ def run_chunks(
     is_copied = run_length(bits) < blocks
     for chunk in range(first, last):
         amplitudes = state.amplitudes + 2 * start
+        base = chunk * blocks
         if is_copied:
-            fetch(amplitudes, bits, buffer)
-        place = buffer if is_copied else amplitudes
-        for k in range(stage.first, stage.end):
-            tile = plan.tiles[k]
-            run_tile(place, chunk * blocks, 0, blocks >> SLOTS, tile, plan.operations)
-        if is_copied:
-            put_back(amplitudes, bits, buffer)
+            run_chunk(plan, stage, amplitudes, base, blocks >> SLOTS, buffer)
+        else:
+            run_on_blocks(plan, stage, amplitudes, base, 0, blocks >> SLOTS)
         start = next_block(start, bits)
+
+
+@kernel
+def run_on_blocks(
+    plan: Plan, stage: Stage, amplitudes: ptr[v8], base: i64, first: i64, count: i64
+) -> None:
+    """Run all tiles of a stage in place on `count` groups of blocks from the group `first` on."""
+    for k in range(stage.first, stage.end):
+        tile = plan.tiles[k]
+        start = spread(first, ~tile.fixed)
+        run_tile(amplitudes, amplitudes, 0, base, start, count, tile, plan.operations)
 
 
 @kernel
 def run_in_place(state: State, plan: Plan, stage: Stage, first: i64, last: i64) -> None:
     """Run all tiles of a stage on some parts of the state itself."""
     count = shift_right_logical(state.blocks >> SLOTS, count_trailing_zeros(stage.parts))
-    for k in range(stage.first, stage.end):
-        tile = plan.tiles[k]
-        start = spread(first * count, ~tile.fixed)
-        run_tile(state.amplitudes, 0, start, (last - first) * count, tile, plan.operations)
+    run_on_blocks(plan, stage, state.amplitudes, 0, first * count, (last - first) * count)
 
 
 @kernel

@@ -13,6 +13,7 @@ from diastase_mlir.kernels.language import (
     i64,
     inline,
     kernel,
+    prefetch,
     ptr,
     registers,
     shuffle,
@@ -50,6 +51,9 @@ RULES = {
     REAL_CODE: (multiply_pair_real, multiply_lanes_real),
 }
 ALL_BLOCKS = 255
+FAR_SOURCE, FAR_TARGET = 1, 2
+AHEAD = 4
+"""How many tiles ahead of their use the state's blocks are fetched."""
 
 
 def mixing_cases(slots: int) -> list[tuple[int, int, bool, int]]:
@@ -163,13 +167,13 @@ def apply_to_tile(x: list[v8], prepared: TileOperation, index: i64) -> None:
 
 
 @inline
-def slot_strides(tile: Tile) -> list[i64]:
+def slot_strides(slots: ptr[i64]) -> list[i64]:
     """Return how far apart, in vectors, the two blocks of each slot are."""
     if SLOTS == 1:
-        return [2 << tile.slots[0]]
+        return [2 << slots[0]]
     if SLOTS == 2:
-        return [2 << tile.slots[0], 2 << tile.slots[1]]
-    return [2 << tile.slots[0], 2 << tile.slots[1], 2 << tile.slots[2]]
+        return [2 << slots[0], 2 << slots[1]]
+    return [2 << slots[0], 2 << slots[1], 2 << slots[2]]
 
 
 @inline
@@ -181,9 +185,36 @@ def place_of_block(strides: list[i64], block: int) -> i64:
     return place
 
 
+@inline
+def load_tile(x: list[v8], group: ptr[v8], strides: list[i64]) -> None:
+    """Load the blocks of a tile."""
+    for k in static(range(1 << SLOTS)):
+        pair = group + place_of_block(strides, k)
+        x[2 * k], x[2 * k + 1] = pair[0], pair[1]
+
+
+@inline
+def store_tile(x: list[v8], group: ptr[v8], strides: list[i64]) -> None:
+    """Store the blocks of a tile."""
+    for k in static(range(1 << SLOTS)):
+        pair = group + place_of_block(strides, k)
+        pair[0], pair[1] = x[2 * k], x[2 * k + 1]
+
+
+@inline
+def prefetch_tile(group: ptr[v8], strides: list[i64]) -> None:
+    """Begin to fetch the blocks of a tile."""
+    for k in static(range(1 << SLOTS)):
+        pair = group + place_of_block(strides, k)
+        prefetch(pair)
+        prefetch(pair + 1)
+
+
 @kernel
 def run_tile(
-    amplitudes: ptr[v8],
+    source: ptr[v8],
+    target: ptr[v8],
+    sides: i64,
     base: i64,
     start: i64,
     count: i64,
@@ -192,19 +223,29 @@ def run_tile(
 ) -> None:
     """Run a tile on `count` groups of blocks from block `start` on.
 
-    `base` is what the block indices have in places beyond the amplitudes given.
+    `base` is what the block indices have in places beyond those given. `sides` says which of
+    source and target is a chunk where the state has it (`FAR_SOURCE`, `FAR_TARGET`; `start` is
+    then 0), not a buffer; the processor does not foresee these distances, so they are prefetched.
     """
-    strides = slot_strides(tile)
+    from_state = sides & FAR_SOURCE != 0
+    to_state = sides & FAR_TARGET != 0
+    load_strides = slot_strides(tile.far_slots if from_state else tile.slots)
+    store_strides = slot_strides(tile.far_slots if to_state else tile.slots)
     x = registers(v8, 2 << SLOTS)
     block: i64 = start
+    far: i64 = 0
+    ahead: i64 = 0
+    for _ in range(AHEAD):
+        ahead = next_block(ahead, tile.far_fixed)
     for _ in range(count):
-        group = amplitudes + 2 * block
-        for k in static(range(1 << SLOTS)):
-            pair = group + place_of_block(strides, k)
-            x[2 * k], x[2 * k + 1] = pair[0], pair[1]
+        if from_state:
+            prefetch_tile(source + 2 * ahead, load_strides)
+        if to_state:
+            prefetch_tile(target + 2 * ahead, store_strides)
+        load_tile(x, source + 2 * (far if from_state else block), load_strides)
         for k in range(tile.first, tile.end):
             apply_to_tile(x, operations[k], base | block)
-        for k in static(range(1 << SLOTS)):
-            pair = group + place_of_block(strides, k)
-            pair[0], pair[1] = x[2 * k], x[2 * k + 1]
+        store_tile(x, target + 2 * (far if to_state else block), store_strides)
         block = next_block(block, tile.fixed)
+        far = next_block(far, tile.far_fixed)
+        ahead = next_block(ahead, tile.far_fixed)
