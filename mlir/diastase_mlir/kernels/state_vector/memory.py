@@ -24,8 +24,10 @@ from diastase_mlir.kernels.language import (
     v8,
 )
 from diastase_mlir.kernels.state_vector.c_functions import (
+    MADV_HUGEPAGE,
     aligned_alloc,
     free,
+    madvise,
     malloc,
     memcpy,
     memset,
@@ -50,6 +52,8 @@ from diastase_mlir.kernels.state_vector.records import (
 
 sysconf = external("sysconf", [i32], i64)
 
+HUGE_PAGE = 1 << 21
+"""Large states ask for pages of this size: there are fewer to be made and to be found."""
 _PAGES = os.sysconf_names["SC_PHYS_PAGES"]
 _PAGE_SIZE = os.sysconf_names["SC_PAGE_SIZE"]
 BLOCK_BYTES = 2 * size_of(v8)
@@ -60,11 +64,14 @@ _QUEUE_BYTES = QUEUE_CAPACITY * size_of(Operation)
 @kernel
 def allocate(context: CallContext, site: i64, size: i64) -> ptr[f64]:
     """Aligned memory (`size` is rounded up), or an error and null."""
-    rounded = (size + ALIGNMENT - 1) & ~(ALIGNMENT - 1)
+    alignment = HUGE_PAGE if size >= 2 * HUGE_PAGE else ALIGNMENT
+    rounded = (size + alignment - 1) & ~(alignment - 1)
     physical = sysconf(_PAGES) * sysconf(_PAGE_SIZE)
     if rounded < physical:
-        memory = aligned_alloc(ALIGNMENT, rounded)
+        memory = aligned_alloc(alignment, rounded)
         if not is_null(memory):
+            if MADV_HUGEPAGE >= 0 and alignment == HUGE_PAGE:
+                madvise(memory, rounded, MADV_HUGEPAGE)
             return memory
     fail(context, OUT_OF_MEMORY, site, rounded, 0)
     return null(ptr[f64])
