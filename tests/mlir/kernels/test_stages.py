@@ -98,6 +98,55 @@ def test_every_chunk_size(register: Callable, tiled: ctypes.CDLL, qubits: int) -
             state.release()
 
 
+def diagonal_layers(generator: np.random.Generator, qubits: int) -> list[Step]:
+    """Rows of diagonal operations, of phases and projectors, with something else between them."""
+    steps: list[Step] = []
+    for wire in range(qubits):
+        steps.append(Step((wire,), matrix=HADAMARD))
+        for other in range(qubits):
+            angle = generator.uniform(-3, 3)
+            if other == wire:
+                phases = np.exp(1j * generator.uniform(-3, 3, 2))
+                steps.append(Step((wire,), matrix=np.diag(phases * (1 + (other % 3 == 0)))))
+            elif generator.random() < 0.8:
+                name = str(generator.choice(["ControlledPhaseShift", "IsingZZ", "CRZ", "CZ"]))
+                steps.append(Step((wire, other), name=name, angle=angle))
+            else:
+                third = (other,) if wire + 1 == qubits else (other, wire + 1)
+                controls = tuple(sorted(set(third) - {wire}))
+                values = tuple(int(value) for value in generator.integers(0, 2, len(controls)))
+                diagonal = np.diag(np.exp(1j * generator.uniform(-3, 3, 2)))
+                steps.append(Step((wire,), controls, values, diagonal))
+        if wire % 4 == 3:
+            steps.append(Step((wire,), matrix=np.diag([0.0, 1.25])))
+    return steps
+
+
+@pytest.mark.parametrize("qubits", [6, 7, 9, 11])
+def test_rows_of_diagonal_operations(register: Callable, tiled: ctypes.CDLL, qubits: int) -> None:
+    for seed in range(3):
+        steps = diagonal_layers(np.random.default_rng([qubits, seed]), qubits)
+        expected = run_singly(register(qubits, library=tiled), steps)
+        for chunk_bits in range(6, qubits + 1):
+            state = register(qubits, library=tiled)
+            state.set_chunk_bits(chunk_bits)
+            np.testing.assert_allclose(run(state, steps), expected, rtol=0, atol=1e-12)
+            state.release()
+
+
+def test_collapse_between_stages(register: Callable, tiled: ctypes.CDLL) -> None:
+    generator = np.random.default_rng(5)
+    swept, planned = (register(9, seed=3, library=tiled) for _ in range(2))
+    planned.set_chunk_bits(7)
+    for _ in range(6):
+        steps = [random_step(generator, 9) for _ in range(40)]
+        run_singly(swept, steps)
+        run(planned, steps)
+        for wire, reset in ((3, False), (0, True), (8, False)):
+            assert swept.measure(wire, reset) == planned.measure(wire, reset)
+        np.testing.assert_allclose(planned.amplitudes, swept.amplitudes, rtol=0, atol=1e-12)
+
+
 @pytest.mark.parametrize("qubits", [15, 17])
 def test_larger_states(register: Callable, tiled: ctypes.CDLL, qubits: int) -> None:
     generator = np.random.default_rng(qubits)

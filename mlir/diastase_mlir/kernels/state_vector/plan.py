@@ -23,6 +23,11 @@ from diastase_mlir.kernels.language import (
     v8,
 )
 from diastase_mlir.kernels.state_vector.c_functions import aligned_alloc, free
+from diastase_mlir.kernels.state_vector.diagonal_groups import (
+    group_length,
+    prepare_application,
+    prepare_gathered,
+)
 from diastase_mlir.kernels.state_vector.parallel import workers_on
 from diastase_mlir.kernels.state_vector.plan_records import (
     CHUNK_BITS,
@@ -59,9 +64,15 @@ def room(memory: ptr[f64], had: i64, needed: i64) -> ptr[f64]:
 
 
 @kernel
+def prepared_at_most(state: State) -> i64:
+    """Return a bound of the number of tile operations: a group of four has one more."""
+    return state.waiting + (state.waiting >> 2)
+
+
+@kernel
 def room_for_plan(state: State) -> i1:
     """Make room for a plan of all waiting operations; whether there is any."""
-    needed = 8 * (_PLAN_WORDS + state.waiting * _WORDS_OF_ONE)
+    needed = 8 * (_PLAN_WORDS + prepared_at_most(state) * _WORDS_OF_ONE)
     state.plan = room(state.plan, state.plan_bytes, needed)
     if is_null(state.plan):
         state.plan_bytes = 0
@@ -88,7 +99,7 @@ def room_for_chunks(state: State, chunk_bits: i64) -> i1:
 def lay_out(state: State, chunk_bits: i64) -> Plan:
     """Make an empty plan in the state's memory."""
     plan = cast(state.plan, Plan)
-    count = state.waiting
+    count = prepared_at_most(state)
     operations = state.plan + _PLAN_WORDS
     tiles = operations + count * (size_of(TileOperation) // 8)
     stages = tiles + count * (size_of(Tile) // 8)
@@ -109,6 +120,22 @@ def lay_out(state: State, chunk_bits: i64) -> Plan:
 
 
 @kernel
+def next_operation(plan: Plan) -> TileOperation:
+    """One more tile operation, to be filled in."""
+    plan.operation_count = plan.operation_count + 1
+    return plan.operations[plan.operation_count - 1]
+
+
+@kernel
+def add_group(state: State, plan: Plan, tile: Tile, first: i64, length: i64) -> None:
+    """Add diagonal operations that are gathered, and then applied."""
+    for k in range(first, first + length):
+        index = plan.of_tile[k]
+        prepare_gathered(plan, tile, state.operations[index], index, next_operation(plan))
+    prepare_application(next_operation(plan))
+
+
+@kernel
 def add_tile(state: State, plan: Plan, stage_bits: i64, bits: i64, count: i64) -> None:
     """Add the tile of the `count` operations in `of_tile`, whose targets are `bits`."""
     tile = plan.tiles[plan.tile_count]
@@ -124,11 +151,16 @@ def add_tile(state: State, plan: Plan, stage_bits: i64, bits: i64, count: i64) -
         tile.fixed = tile.fixed | (1 << place)
         rest &= rest - 1
     tile.first = plan.operation_count
-    for k in range(count):
-        index = plan.of_tile[k]
-        prepared = plan.operations[tile.first + k]
-        prepare_operation(plan, tile, state.operations[index], index, prepared)
-    plan.operation_count = tile.first + count
+    done: i64 = 0
+    while done < count:
+        length = group_length(state, plan, tile, done, count)
+        if length > 0:
+            add_group(state, plan, tile, done, length)
+            done += length
+        else:
+            index = plan.of_tile[done]
+            prepare_operation(plan, tile, state.operations[index], index, next_operation(plan))
+            done += 1
     tile.end = plan.operation_count
 
 
@@ -161,8 +193,8 @@ def add_stage(state: State, plan: Plan, count: i64) -> None:
 def make_plan(state: State, chunk_bits: i64) -> Plan:
     """Plan all waiting operations; the state has room for that."""
     plan = lay_out(state, chunk_bits)
-    plan.left = list_waiting(state, plan)
-    remaining: i64 = plan.left
+    plan.listed = list_waiting(state, plan)
+    remaining: i64 = plan.listed
     while remaining > 0:
         count = pick(plan, plan.pending, remaining, chunk_bits, LANE_MASK, plan.of_stage)
         remaining = plan.left
@@ -204,7 +236,7 @@ def run_planned(state: State) -> i1:
     if chunk_bits < state.qubits and not room_for_chunks(state, chunk_bits):
         return False
     plan = make_plan(state, chunk_bits)
-    state.applied += plan.operation_count
+    state.applied += plan.listed
     state.stages += plan.stage_count
     run_stages(state, plan, cast(state.buffer, ptr[v8]))
     return True

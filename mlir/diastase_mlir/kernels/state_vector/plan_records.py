@@ -91,6 +91,8 @@ class Plan(Record):
     of_stage: ptr[i64]
     of_tile: ptr[i64]
     """Indices of waiting operations: not in a stage yet, not in a tile yet, in this tile."""
+    listed: i64
+    """How many waiting operations there are."""
     bits: i64
     """The bits of the last pick."""
     left: i64

@@ -9,13 +9,16 @@ specialised when it is compiled; at run time there is one jump for each operatio
 from typing import Any
 
 from diastase_mlir.kernels.language import (
+    broadcast,
     cast,
     i64,
     inline,
     kernel,
+    lanes_match,
     prefetch,
     ptr,
     registers,
+    select,
     shuffle,
     static,
     to_integer,
@@ -45,6 +48,9 @@ SELECTED_CODE = _TARGETS
 GENERAL_CODE, HALF_CODE, REAL_CODE, DIAGONAL_CODE = (2 * _TARGETS * kind for kind in range(4))
 """A code is the place of the target, plus these; the two diagonal ones have no target. *Half*
 matrices are real on their diagonal."""
+GATHER_CODE, APPLY_CODE = DIAGONAL_CODE + 2, DIAGONAL_CODE + 3
+"""Diagonal operations that are gathered first, see `diagonal_groups`."""
+COMMON_LANE = 6
 RULES = {
     GENERAL_CODE: (multiply_pair, multiply_lanes),
     HALF_CODE: (multiply_pair_half, multiply_lanes_half),
@@ -144,7 +150,32 @@ def scale_by_block(x: list[v8], first: ptr[v8], match: i64, row: i64) -> None:
 
 
 @inline
-def apply_to_tile(x: list[v8], prepared: TileOperation, index: i64) -> None:
+def in_all_lanes(gathered: list[v8], lane: int) -> Any:
+    """Return one of the gathered complex numbers in all lanes."""
+    return shuffle(gathered[0], [lane] * 8), shuffle(gathered[1], [lane] * 8)
+
+
+@inline
+def apply_gathered(x: list[v8], gathered: list[v8]) -> None:
+    """Multiply a tile by the gathered numbers: common, of lanes, and of slots that are one."""
+    factors = registers(v8, 2 << SLOTS)
+    factors[0], factors[1] = in_all_lanes(gathered, COMMON_LANE)
+    for lane in static(range(LANE_BITS)):
+        a, b = in_all_lanes(gathered, lane)
+        is_one = lanes_match(1 << lane, 1 << lane)
+        scale(factors, 0, select(is_one, a, 1.0), select(is_one, b, 0.0))
+    for slot in static(range(SLOTS)):
+        a, b = in_all_lanes(gathered, LANE_BITS + slot)
+        for low in static(range(1 << slot)):
+            high = low | (1 << slot)
+            factors[2 * high], factors[2 * high + 1] = factors[2 * low], factors[2 * low + 1]
+            scale(factors, high, a, b)
+    for block in static(range(1 << SLOTS)):
+        scale(x, block, factors[2 * block], factors[2 * block + 1])
+
+
+@inline
+def apply_to_tile(x: list[v8], gathered: list[v8], prepared: TileOperation, index: i64) -> None:
     """Apply one operation to the tile in registers; `index` is that of its first block."""
     matches = to_integer(index & prepared.outer_mask == prepared.outer_value)
     row = to_integer(index & prepared.row_mask != 0)
@@ -164,6 +195,11 @@ def apply_to_tile(x: list[v8], prepared: TileOperation, index: i64) -> None:
             scale_alike(x, chosen)
         if code == DIAGONAL_CODE + 1:
             scale_by_block(x, first, match, prepared.slot_row | (0 - row))
+        if code == GATHER_CODE:
+            scale(gathered, 0, chosen[0], chosen[1])
+        if code == APPLY_CODE:
+            apply_gathered(x, gathered)
+            gathered[0], gathered[1] = broadcast(1.0), broadcast(0.0)
 
 
 @inline
@@ -232,6 +268,8 @@ def run_tile(
     load_strides = slot_strides(tile.far_slots if from_state else tile.slots)
     store_strides = slot_strides(tile.far_slots if to_state else tile.slots)
     x = registers(v8, 2 << SLOTS)
+    gathered = registers(v8, 2)
+    gathered[0], gathered[1] = broadcast(1.0), broadcast(0.0)
     block: i64 = start
     far: i64 = 0
     ahead: i64 = 0
@@ -244,7 +282,7 @@ def run_tile(
             prefetch_tile(target + 2 * ahead, store_strides)
         load_tile(x, source + 2 * (far if from_state else block), load_strides)
         for k in range(tile.first, tile.end):
-            apply_to_tile(x, operations[k], base | block)
+            apply_to_tile(x, gathered, operations[k], base | block)
         store_tile(x, target + 2 * (far if to_state else block), store_strides)
         block = next_block(block, tile.fixed)
         far = next_block(far, tile.far_fixed)
