@@ -135,8 +135,9 @@ def lane_coefficients(operation: Operation, lanes: m8, target: int) -> list[v8]:
 @kernel
 def is_real(operation: Operation) -> i1:
     """Whether all imaginary parts are exactly zero."""
-    for k in static(range(1, 8, 2)):
-        if operation.matched[k] != 0.0 or operation.otherwise[k] != 0.0:
+    # Without a mask there is no other matrix: its memory has never been written.
+    for k in static((1, 3, 5, 7)):
+        if operation.matched[k] != 0.0 or (operation.mask != 0 and operation.otherwise[k] != 0.0):
             return False
     return True
 
@@ -145,7 +146,7 @@ def is_real(operation: Operation) -> i1:
 def has_real_diagonal(operation: Operation) -> i1:
     """Whether the imaginary parts of all diagonal elements are exactly zero."""
     for k in static((1, 7)):
-        if operation.matched[k] != 0.0 or operation.otherwise[k] != 0.0:
+        if operation.matched[k] != 0.0 or (operation.mask != 0 and operation.otherwise[k] != 0.0):
             return False
     return True
 
