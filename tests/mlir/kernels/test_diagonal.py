@@ -14,6 +14,10 @@ from diastase_runtime.abi import ErrorCode
         (3, [2], [0, 1], [1, 0]),
         (5, [4, 0, 2], [3], [0]),
         (7, [6, 1], [0, 3, 5], [1, 0, 1]),
+        (4, [0, 1, 2, 3], [], []),
+        (6, [5, 0, 3, 1], [4], [0]),
+        (8, [7, 1, 6, 0, 2], [5, 4], [1, 0]),
+        (9, [0, 1, 2, 3, 4], [8, 7, 5], [1, 0, 1]),
     ],
 )
 def test_a_diagonal_is_a_matrix(register, qubits, wires, controls, values):
@@ -42,3 +46,11 @@ def test_wires_are_checked(register, wires, controls, code):
     state = register(3)
     state.diagonal(np.ones(4), wires, controls, [1] * len(controls))
     assert state.error[:2] == (code, 7)
+
+
+def test_few_wires_are_queued(register):
+    state = register(5)
+    for wires, operations in (([1], 1), ([3, 0], 1), ([4, 1, 2], 4)):
+        before = state.work_done[1]
+        state.diagonal(np.exp(1j * np.arange(1, 1 + 2 ** len(wires))), wires)
+        assert state.work_done[1] - before == operations

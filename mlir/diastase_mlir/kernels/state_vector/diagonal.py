@@ -1,26 +1,96 @@
 """Any diagonal matrix on some wires, with controls: each amplitude times its element.
 
-A diagonal on one wire is an ordinary operation of the queue. A larger one is applied at once.
+On few wires it is operations of the queue: a diagonal on the last wire for each setting of the
+others (one operation serves both settings of one other wire). A larger one is applied at once,
+a block at a time: the row of an amplitude is that of its block and that of its lane.
 """
 
-from diastase_mlir.kernels.language import cast, f64, i64, kernel, ptr, stack_array
+from diastase_mlir.kernels.language import (
+    cast,
+    f64,
+    i64,
+    inline,
+    kernel,
+    load_unaligned,
+    ptr,
+    stack_array,
+    static,
+    v8,
+)
 from diastase_mlir.kernels.state_vector.failures import cannot_run
-from diastase_mlir.kernels.state_vector.queue import flush, push_single
+from diastase_mlir.kernels.state_vector.outcomes import lane_places, place_of
+from diastase_mlir.kernels.state_vector.queue import flush, push_selected, push_single
 from diastase_mlir.kernels.state_vector.records import LANE_BITS, MAX_QUBITS, CallContext, State
+from diastase_mlir.kernels.state_vector.small_matrices import write
 from diastase_mlir.kernels.state_vector.wires import bits_of, control_value, mask_of
 
 LANES = 1 << LANE_BITS
+MOST_QUEUED = 3
+"""Wires of a diagonal matrix that is queued, as four operations at most."""
+
+
+@inline
+def write_pair(elements: ptr[f64], matrix: ptr[f64]) -> None:
+    """Store a diagonal matrix on one bit."""
+    write([elements[0], elements[1], 0.0, 0.0, 0.0, 0.0, elements[2], elements[3]], matrix)
 
 
 @kernel
-def push_diagonal(state: State, target: i64, mask: i64, value: i64, elements: ptr[f64]) -> None:
-    """Queue a diagonal matrix on one bit."""
+def push_diagonal(
+    state: State, n_targets: i64, bits: ptr[i64], controls: i64, value: i64, elements: ptr[f64]
+) -> None:
+    """Queue a diagonal matrix on at most `MOST_QUEUED` bits."""
     matrix = stack_array(f64, 8)
-    for k in range(8):
-        matrix[k] = 0.0
-    matrix[0], matrix[1] = elements[0], elements[1]
-    matrix[6], matrix[7] = elements[2], elements[3]
-    push_single(state, target, mask, value, matrix)
+    target = bits[n_targets - 1]
+    if n_targets == 2:
+        otherwise = stack_array(f64, 8)
+        write_pair(elements, otherwise)
+        write_pair(elements + 4, matrix)
+        push_selected(state, target, bits[0], controls, value, otherwise, matrix)
+        return
+    mask: i64 = controls
+    for k in range(n_targets - 1):
+        mask |= 1 << bits[k]
+    for row in range(1 << (n_targets - 1)):
+        setting: i64 = value
+        for k in range(n_targets - 1):
+            setting |= ((row >> (n_targets - 2 - k)) & 1) << bits[k]
+        write_pair(elements + 4 * row, matrix)
+        push_single(state, target, mask, setting, matrix)
+
+
+@inline
+def gather(
+    elements: ptr[f64], base: i64, lanes: ptr[i64], matching: i64, factors: ptr[f64]
+) -> None:
+    """Write the elements of the lanes of a block, 1 where the controls do not match."""
+    for lane in static(range(LANES)):
+        place = 2 * (base | lanes[lane])
+        if (matching >> lane) & 1 == 1:
+            factors[lane], factors[LANES + lane] = elements[place], elements[place + 1]
+        else:
+            factors[lane], factors[LANES + lane] = 1.0, 0.0
+
+
+@kernel
+def multiply_blocks(
+    state: State, count: i64, bits: ptr[i64], mask: i64, value: i64, elements: ptr[f64]
+) -> None:
+    """Multiply every amplitude whose controls match."""
+    lanes = lane_places(count, bits)
+    matching: i64 = 0
+    for lane in static(range(LANES)):
+        if (lane ^ value) & mask & (LANES - 1) == 0:
+            matching |= 1 << lane
+    factors = cast(stack_array(v8, 2), ptr[f64])
+    for block in range(state.blocks):
+        index = block << LANE_BITS
+        if (index ^ value) & mask & ~(LANES - 1) == 0:
+            gather(elements, place_of(index, count, bits), lanes, matching, factors)
+            a, b = load_unaligned(factors, 0), load_unaligned(factors, LANES)
+            x, y = state.amplitudes[2 * block], state.amplitudes[2 * block + 1]
+            state.amplitudes[2 * block] = x * a - y * b
+            state.amplitudes[2 * block + 1] = x * b + y * a
 
 
 @kernel
@@ -44,18 +114,8 @@ def diagonal(
     value = control_value(state, n_controls, controls, control_values)
     bits = stack_array(i64, MAX_QUBITS)
     bits_of(state, n_targets, targets, bits)
-    if n_targets == 1:
-        push_diagonal(state, bits[0], mask, value, elements)
+    if 0 < n_targets and n_targets <= MOST_QUEUED:
+        push_diagonal(state, n_targets, bits, mask, value, elements)
         return
     flush(state)
-    numbers = cast(state.amplitudes, ptr[f64])
-    for index in range(1 << state.qubits):
-        if index & mask == value:
-            row: i64 = 0
-            for position in range(n_targets):
-                row = 2 * row + ((index >> bits[position]) & 1)
-            place = 2 * LANES * (index >> LANE_BITS) + (index & (LANES - 1))
-            x, y = numbers[place], numbers[place + LANES]
-            a, b = elements[2 * row], elements[2 * row + 1]
-            numbers[place] = x * a - y * b
-            numbers[place + LANES] = x * b + y * a
+    multiply_blocks(state, n_targets, bits, mask, value, elements)
