@@ -11,6 +11,7 @@ from diastase_mlir.passes.bounded_allocations import bounded_allocations
 from diastase_mlir.passes.detensorize_scalars import detensorize_scalars
 from diastase_mlir.passes.elementary_calls import elementary_calls
 from diastase_mlir.passes.order_loops import order_loops
+from diastase_mlir.passes.parallel_loops import parallel_loops
 from diastase_mlir.passes.products_to_blas import products_to_blas
 from diastase_mlir.passes.quantum_to_runtime import quantum_to_runtime
 from diastase_mlir.passes.refuse_what_aborts import refuse_what_aborts
@@ -92,6 +93,7 @@ PIPELINE = Pipeline(
                 products_to_blas,  # on buffers, whose strides BLAS understands
                 "func.func(refback-munge-memref-copy)",  # else an external `memrefCopy` is called
                 order_loops,
+                parallel_loops,
                 elementary_calls,
                 "func.func(convert-linalg-to-parallel-loops)",
                 "expand-strided-metadata",

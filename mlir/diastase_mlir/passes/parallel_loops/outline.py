@@ -1,0 +1,284 @@
+"""Move a part of a cut operation into a function of its own, and call the pool in its place.
+
+Two functions stand for a loop. The pool calls the first, which takes the values from memory; the
+second runs the part, with the addresses of the arrays as arguments (see `context`).
+"""
+
+from collections.abc import Sequence
+from math import prod
+
+from diastase_mlir.bindings import arith, func, ir
+from diastase_mlir.passes.parallel_loops.choose import CHUNK_WORK, Cut
+from diastase_mlir.passes.parallel_loops.context import Context, are_apart, llvm_type
+from diastase_mlir.passes.parallel_loops.emit import (
+    create,
+    index,
+    new_array,
+    pointer_type,
+    size_of_axis,
+    slice_of,
+    word,
+    word_type,
+)
+from diastase_mlir.passes.parallel_loops.partial_results import (
+    combine,
+    part_length,
+    parts_type,
+    result_of,
+    run_parts,
+)
+from diastase_runtime.abi import import_symbol
+
+_CONSTANT = "arith.constant"
+LEAST_OF_A_ROW = 64
+"""Iterations of an inner loop that are handed out at least: some cache lines of numbers."""
+ROUND = 64
+"""Long chunks are so many times a number, so that they begin where vectors do."""
+
+
+class Outliner:
+    """Outlines the operations of one module."""
+
+    def __init__(self, module: ir.Module):
+        self._module = module
+        self._memory: dict[ir.Operation, _Memory] = {}
+        self._count = 0
+        self._pool = import_symbol("threads", "parallel_for")
+        self._body_type = ir.FunctionType.get([pointer_type(), *[word_type()] * 3], [])
+
+    def outline(self, cut: Cut) -> None:
+        """Replace the operation of a cut by a call of the pool."""
+        captured = _captured(cut.operation)
+        if any(llvm_type(value.type) is None for value in captured):
+            return
+        with ir.InsertionPoint(cut.operation), cut.operation.location:
+            if cut.combines is None:
+                written = [operand.array for operand in cut.operands[-cut.written :] if operand]
+                self._call(cut, Context(captured), written, _size(cut, cut.loop), _grain(cut))
+            else:
+                self._combine(cut, captured)
+        cut.operation.erase()
+
+    def _combine(self, cut: Cut, captured: Sequence[ir.Value]) -> None:
+        """Results for all parts, combined with the result."""
+        result, size = result_of(cut), _size(cut, cut.loop)
+        length = part_length(size, _grain(cut))
+        count = arith.ceildivui(size, length)
+        parts = new_array(parts_type(cut))
+        shared = [*(value for value in captured if value != result), parts, length, size]
+        self._call(cut, Context(shared), [parts], count, index(1))
+        combine(cut, result, parts, count)
+        create("memref.dealloc", [], [parts])
+
+    def finish(self) -> None:
+        """Declare the pool's function."""
+        if not self._count:
+            return
+        types = [self._body_type, pointer_type(), word_type(), word_type()]
+        with ir.InsertionPoint.at_block_begin(self._module.body), ir.Location.unknown():
+            func.FuncOp(self._pool, ir.FunctionType.get(types, []), visibility="private")
+
+    def _call(
+        self,
+        cut: Cut,
+        context: Context,
+        written: Sequence[ir.Value],
+        count: ir.Value,
+        grain: ir.Value,
+    ) -> None:
+        """Make the functions, and call the pool with the first."""
+        name = self._functions(cut, context, written)
+        memory = self._memory_around().reserve(context.words)
+        context.store(memory)
+        function = create("func.constant", [self._body_type], [], value=_symbol(name))
+        operands = [function, memory, *(arith.index_cast(word_type(), n) for n in (count, grain))]
+        create("func.call", [], operands, callee=_symbol(self._pool))
+
+    def _memory_around(self) -> "_Memory":
+        """The memory of the function around the insertion point."""
+        around = ir.InsertionPoint.current.block.owner.operation
+        while around.name != "func.func":
+            around = around.parent.operation
+        return self._memory.setdefault(around, _Memory(around))
+
+    def _functions(self, cut: Cut, context: Context, written: Sequence[ir.Value]) -> str:
+        """Make the two functions; gives the name of the one that the pool calls."""
+        name = f"diastase_loop_{self._count}"
+        self._count += 1
+        arrays = sum(isinstance(value.type, ir.MemRefType) for value in context.values)
+        types = [context.type, ir.IndexType.get(), ir.IndexType.get(), *[pointer_type()] * arrays]
+        with ir.InsertionPoint.at_block_begin(self._module.body):
+            outer = func.FuncOp(name, self._body_type, visibility="private")
+            inner = func.FuncOp(
+                f"{name}_part", ir.FunctionType.get(types, []), visibility="private"
+            )
+        if are_apart(written, context.values):
+            noalias = ir.DictAttr.get({"llvm.noalias": ir.UnitAttr.get()})
+            nothing = ir.DictAttr.get({})
+            inner.arg_attrs = ir.ArrayAttr.get([nothing] * 3 + [noalias] * arrays)
+        inner.attributes["passthrough"] = ir.ArrayAttr.get([ir.StringAttr.get("noinline")])
+        with ir.InsertionPoint(outer.add_entry_block()):
+            memory, *bounds, _ = outer.arguments
+            structure = context.load(memory)
+            first, last = (arith.index_cast(ir.IndexType.get(), bound) for bound in bounds)
+            operands = [structure, first, last, *context.addresses(structure)]
+            create("func.call", [], operands, callee=_symbol(f"{name}_part"))
+            func.ReturnOp([])
+        with ir.InsertionPoint(inner.add_entry_block()):
+            structure, first, last, *addresses = inner.arguments
+            _parts(cut, context.values, context.unpack(structure, addresses), first, last)
+            func.ReturnOp([])
+        return name
+
+
+def _grain(cut: Cut) -> ir.Value:
+    """How many iterations make a chunk: as many as their work allows, and at least a few."""
+    least = 1 if cut.loop == 0 else LEAST_OF_A_ROW
+    others = [size for loop, size in enumerate(cut.sizes) if loop != cut.loop]
+    if min(others, default=0) >= 0:
+        chunk = max(CHUNK_WORK // max(prod(others) * cut.work, 1), least)
+        return index(chunk - chunk % ROUND if chunk > ROUND else chunk)
+    work = index(cut.work)
+    for loop in range(len(cut.sizes)):
+        if loop != cut.loop:
+            work = arith.muli(work, _size(cut, loop))
+    chunk = arith.divui(index(CHUNK_WORK), arith.maxui(work, index(1)))
+    return arith.maxui(chunk, index(least))
+
+
+def _parts(
+    cut: Cut,
+    outside: Sequence[ir.Value],
+    inside: Sequence[ir.Value],
+    first: ir.Value,
+    last: ir.Value,
+) -> None:
+    """Emit what a function does between its bounds, on its own values."""
+    values = dict(zip(outside, inside, strict=True))
+    if cut.combines is None:
+        _slice(cut, values, first, arith.subi(last, first))
+        return
+
+    def run(start: ir.Value, count: ir.Value, result: ir.Value) -> None:
+        _slice(cut, {**values, result_of(cut): result}, start, count)
+
+    run_parts(cut, inside[-3:], (first, last), run)
+
+
+def _slice(cut: Cut, values: dict[ir.Value, ir.Value], first: ir.Value, count: ir.Value) -> None:
+    """Emit the operation on `count` iterations of its loop from `first`."""
+    copy = _copy(cut.operation, values)
+    with ir.InsertionPoint(copy):
+        for position, operand in enumerate(cut.operands):
+            if operand is not None and cut.loop in operand.axes:
+                axis = operand.axes.index(cut.loop)
+                copy.operands[position] = slice_of(values[operand.array], axis, first, count)
+    _shift_index(copy, cut.loop, first)
+
+
+def _copy(operation: ir.Operation, values: dict[ir.Value, ir.Value]) -> ir.Operation:
+    """The operation at the insertion point, on other values, with constants of its own."""
+    copy = operation.operation.clone()
+    constants: dict[ir.Value, ir.Value] = {}
+
+    def replace(nested: ir.Operation) -> ir.WalkResult:
+        for position, value in enumerate(nested.operands):
+            if value in values:
+                nested.operands[position] = values[value]
+            elif _is_outside_constant(value, copy):
+                if value not in constants:
+                    constants[value] = value.owner.operation.clone(ir.InsertionPoint(copy)).results[
+                        0
+                    ]
+                nested.operands[position] = constants[value]
+        return ir.WalkResult.ADVANCE
+
+    copy.walk(replace)
+    return copy
+
+
+def _captured(operation: ir.Operation) -> list[ir.Value]:
+    """Values from outside that an operation uses, without constants."""
+    captured: dict[ir.Value, None] = {}
+
+    def collect(nested: ir.Operation) -> ir.WalkResult:
+        for value in nested.operands:
+            if not _is_inside(value, operation) and not _is_outside_constant(value, operation):
+                captured[value] = None
+        return ir.WalkResult.ADVANCE
+
+    operation.walk(collect)
+    return list(captured)
+
+
+def _is_outside_constant(value: ir.Value, operation: ir.Operation) -> bool:
+    owner = value.owner
+    if isinstance(owner, ir.Block) or owner.operation.name != _CONSTANT:
+        return False
+    return not _is_inside(value, operation)
+
+
+def _is_inside(value: ir.Value, operation: ir.Operation) -> bool:
+    """Whether a value is made in a region of the operation."""
+    owner = value.owner
+    around = owner.owner if isinstance(owner, ir.Block) else owner.operation.parent
+    while around is not None:
+        if around.operation == operation.operation:
+            return True
+        around = around.operation.parent
+    return False
+
+
+def _shift_index(operation: ir.Operation, loop: int, first: ir.Value) -> None:
+    """What the body takes for the number of the iteration counts from the start of the whole."""
+    found: list[ir.Operation] = []
+
+    def collect(nested: ir.Operation) -> ir.WalkResult:
+        if nested.name == "linalg.index" and ir.IntegerAttr(nested.attributes["dim"]).value == loop:
+            found.append(nested)
+        return ir.WalkResult.ADVANCE
+
+    operation.walk(collect)
+    for number in found:
+        uses = [(use.owner.operation, use.operand_number) for use in number.results[0].uses]
+        with ir.InsertionPoint.after(number), number.location:
+            shifted = arith.addi(number.results[0], first)
+        for owner, position in uses:
+            owner.operands[position] = shifted
+
+
+def _size(cut: Cut, loop: int) -> ir.Value:
+    """How often a loop of the operation runs."""
+    if cut.sizes[loop] >= 0:
+        return index(cut.sizes[loop])
+    for operand in cut.operands:
+        if operand is not None and loop in operand.axes:
+            return size_of_axis(operand.array, operand.axes.index(loop))
+    return index(1)
+
+
+def _symbol(name: str) -> ir.Attribute:
+    return ir.FlatSymbolRefAttr.get(name)
+
+
+class _Memory:
+    """Space on a function's stack, as large as its largest use: loops run one after another."""
+
+    def __init__(self, function: ir.Operation):
+        self._size = 1
+        block = function.regions[0].blocks[0]
+        with ir.InsertionPoint.at_block_begin(block), ir.Location.unknown():
+            self._length = word(1)
+            self._pointer = create(
+                "llvm.alloca",
+                [pointer_type()],
+                [self._length],
+                elem_type=ir.TypeAttr.get(word_type()),
+            )
+
+    def reserve(self, size: int) -> ir.Value:
+        """The memory, with room for so many words."""
+        self._size = max(self._size, size)
+        constant = self._length.owner
+        constant.attributes["value"] = ir.IntegerAttr.get(word_type(), self._size)
+        return self._pointer
