@@ -14,6 +14,7 @@ from diastase_mlir.passes.order_loops import order_loops
 from diastase_mlir.passes.parallel_loops import parallel_loops
 from diastase_mlir.passes.products_to_blas import products_to_blas
 from diastase_mlir.passes.quantum_to_runtime import quantum_to_runtime
+from diastase_mlir.passes.read_as_operands import read_as_operands
 from diastase_mlir.passes.refuse_what_aborts import refuse_what_aborts
 from diastase_mlir.passes.reuse_arrays import reuse_arrays
 from diastase_mlir.passes.separate_empties import separate_empties
@@ -69,6 +70,7 @@ PIPELINE = Pipeline(
             "bufferize",
             "fusion first, on values: fewer arrays to give memory to",
             (
+                read_as_operands,
                 "func.func(linalg-fuse-elementwise-ops,linalg-inline-scalar-operands)",
                 *_CLEAN,
                 show_sizes,  # nothing may simplify arrays from here on
