@@ -4,6 +4,9 @@
 the program runs.
 """
 
+from typing import TYPE_CHECKING, Any
+
+import diastase_mlir
 from diastase.api.passes import (
     apply_pass,
     cancel_inverses,
@@ -13,8 +16,10 @@ from diastase.api.passes import (
     merge_rotations,
     pipeline,
 )
-from diastase_mlir import Circuit, Gate, New, gate_before, register_pass
-from diastase_mlir import circuit_values as values
+
+if TYPE_CHECKING:
+    from diastase_mlir import Circuit, Gate, New, gate_before, register_pass
+    from diastase_mlir import circuit_values as values
 
 __all__ = [
     "Circuit",
@@ -31,3 +36,10 @@ __all__ = [
     "register_pass",
     "values",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    """What a pass of one's own is written with is imported for those who write one."""
+    if name not in __all__:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(diastase_mlir, "circuit_values" if name == "values" else name)

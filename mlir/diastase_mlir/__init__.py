@@ -1,17 +1,15 @@
 """The compiler: a traced program in, a shared library out; it runs nothing.
 
 `lower(program)` gives a `LoweredModule` (MLIR), `compile_module(lowered, options)` a
-`Compilation` whose artifact the runtime loads. Other layers import from here only.
+`Compilation` whose artifact the runtime loads; `compile_program` does both unless the cache has it.
+Other layers import from here only.
 """
 
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
 from diastase_mlir.cache import cache_directory
-from diastase_mlir.compilation import (
-    Compilation,
-    circuits_text,
-    compile_module,
-    llvm_dialect_text,
-    llvm_ir_text,
-)
+from diastase_mlir.compiled import Compilation
 from diastase_mlir.diagnostics import at, span_of, user_span
 from diastase_mlir.errors import (
     CacheWarning,
@@ -25,23 +23,31 @@ from diastase_mlir.errors import (
 from diastase_mlir.kernels import GATES
 from diastase_mlir.known_programs import CompiledProgram, compile_program
 from diastase_mlir.lowered import HostCallback, HostEquation, LoweredModule
-from diastase_mlir.lowering.module import lower
 from diastase_mlir.options import CompileOptions
-from diastase_mlir.passes.circuits import (
-    Circuit,
-    Gate,
-    New,
-    NotAQNodeError,
-    PassCall,
-    gate_before,
-    pass_call,
-    pass_calls,
-    register_pass,
-)
-from diastase_mlir.passes.circuits import values as circuit_values
-from diastase_mlir.pipeline import PIPELINE
 from diastase_mlir.program import DimensionBindings, Program
 from diastase_runtime.abi import Artifact
+
+if TYPE_CHECKING:
+    from diastase_mlir.compilation import (
+        circuits_text,
+        compile_module,
+        llvm_dialect_text,
+        llvm_ir_text,
+    )
+    from diastase_mlir.lowering.module import lower
+    from diastase_mlir.passes.circuits import (
+        Circuit,
+        Gate,
+        New,
+        NotAQNodeError,
+        PassCall,
+        gate_before,
+        pass_call,
+        pass_calls,
+        register_pass,
+    )
+    from diastase_mlir.passes.circuits import values as circuit_values
+    from diastase_mlir.pipeline import PIPELINE
 
 __all__ = [
     "GATES",
@@ -83,3 +89,26 @@ __all__ = [
     "span_of",
     "user_span",
 ]
+
+_LATER = {
+    "diastase_mlir.compilation": (
+        "circuits_text", "compile_module", "llvm_dialect_text", "llvm_ir_text",
+    ),
+    "diastase_mlir.lowering.module": ("lower",),
+    "diastase_mlir.passes.circuits": (
+        "Circuit", "Gate", "New", "NotAQNodeError", "PassCall", "gate_before", "pass_call",
+        "pass_calls", "register_pass",
+    ),
+    "diastase_mlir.pipeline": ("PIPELINE",),
+}  # fmt: skip
+"""What is imported when it is first asked for: it needs MLIR and LLVM, which a program that is
+found in the cache does not, and to load them takes as long as to import everything else."""
+
+
+def __getattr__(name: str) -> Any:
+    if name == "circuit_values":
+        return import_module("diastase_mlir.passes.circuits.values")
+    for module, names in _LATER.items():
+        if name in names:
+            return getattr(import_module(module), name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -29,9 +29,8 @@ from pathlib import Path
 from uuid import uuid4
 
 import jax
-import llvmlite
 
-from diastase_mlir.codegen.machine import host_processor
+from diastase_mlir.codegen.processor import HostProcessor, known_processor, llvmlite_version
 from diastase_mlir.errors import CacheWarning, UnsafeCacheDirectoryError
 from diastase_runtime import abi
 from diastase_runtime.abi import ABI_VERSION, Artifact
@@ -46,17 +45,33 @@ def cache_directory() -> Path | None:
     Raises if `DIASTASE_CACHE_DIR` names an unsafe one; the default directory is given up instead,
     with a warning.
     """
+    try:
+        return _directory()
+    except UnsafeCacheDirectoryError as error:
+        if os.environ.get("DIASTASE_CACHE_DIR"):
+            raise
+        warnings.warn(CacheWarning(f"compiling without a disk cache: {error}"), stacklevel=2)
+        return None
+
+
+def _directory() -> Path | None:
+    """The same; raises for any unsafe one."""
     if os.environ.get("DIASTASE_CACHE", "1").lower() in ("0", "false", "off"):
         return None
     explicit = os.environ.get("DIASTASE_CACHE_DIR")
     if explicit:
         return _checked(Path(explicit).expanduser().absolute())
     base = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
+    return _checked(Path(base) / "diastase")
+
+
+@cache
+def host_processor() -> HostProcessor:
+    """The processor that machine code is made for, without LLVM's help where it is known."""
     try:
-        return _checked(Path(base) / "diastase")
-    except UnsafeCacheDirectoryError as error:
-        warnings.warn(CacheWarning(f"compiling without a disk cache: {error}"), stacklevel=2)
-        return None
+        return known_processor(_directory())
+    except UnsafeCacheDirectoryError:
+        return known_processor(None)
 
 
 def _checked(directory: Path) -> Path:
@@ -80,7 +95,7 @@ def _checked(directory: Path) -> Path:
 def compiler_versions() -> str:
     """Everything besides the program that its machine code depends on."""
     # Attributes where there are any: `version` reads and parses a file, 1 ms the first time.
-    packages = [jax.__version__, llvmlite.__version__, version("torch-mlir")]
+    packages = [jax.__version__, llvmlite_version(), version("torch-mlir")]
     # While the compiler is being worked on, its version says nothing.
     files = [abi.__file__, *python_files(Path(__file__).parent)]
     sources = hash_of_files(files)

@@ -6,7 +6,7 @@ pass and the IR before it for the reproducer without any cost to compilations th
 """
 
 import time
-from collections.abc import Generator, Mapping
+from collections.abc import Generator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -18,6 +18,7 @@ from diastase_mlir.codegen.link import link
 from diastase_mlir.codegen.llvm_text import for_llvmlite
 from diastase_mlir.codegen.machine import InvalidLLVMError, emit_object, optimised
 from diastase_mlir.codegen.memory import with_memory
+from diastase_mlir.compiled import Compilation
 from diastase_mlir.dialects import parse
 from diastase_mlir.dumps import Dumps
 from diastase_mlir.kernels.engine import with_libraries
@@ -30,16 +31,6 @@ from diastase_mlir.stages import Pipeline, StageFailure, run_pipeline
 from diastase_runtime.abi import ENTRY_SYMBOL, IMPORT_TABLE, Artifact
 
 EXPORTED = (ENTRY_SYMBOL, IMPORT_TABLE)
-
-
-@dataclass(frozen=True)
-class Compilation:
-    """A program in machine code, and how it came about."""
-
-    artifact: Artifact
-    from_cache: bool
-    timings: Mapping[str, float]
-    """Seconds per named stage, in order."""
 
 
 @dataclass

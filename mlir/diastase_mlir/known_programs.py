@@ -4,20 +4,30 @@ The cache knows a program by two keys: by what was traced (`program_keys`), whic
 needs; and by its module, for programs that have no such key, or whose lines have moved. Under the
 first one it keeps the whole artifact, with the program's own name and error sites.
 
+Lowering and compiling are imported only for a program that is not known.
+
 A program that calls Python is never known by what was traced: its functions are made by lowering.
 """
 
 import time
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 from diastase_mlir.cache import ProgramCache, cache_key, program_cache
-from diastase_mlir.compilation import Compilation, compile_module
+from diastase_mlir.compiled import Compilation
 from diastase_mlir.kernels.engine import with_libraries
+from diastase_mlir.later import Later
 from diastase_mlir.lowered import LoweredModule
-from diastase_mlir.lowering.module import lower
 from diastase_mlir.options import CompileOptions
 from diastase_mlir.program import Program
 from diastase_mlir.program_keys import program_key
+
+if TYPE_CHECKING:
+    from diastase_mlir import compilation
+    from diastase_mlir.lowering import module as lowering
+else:
+    compilation = Later("diastase_mlir.compilation")
+    lowering = Later("diastase_mlir.lowering.module")
 
 
 @dataclass(frozen=True)
@@ -36,13 +46,13 @@ def compile_program(program: Program, options: CompileOptions) -> CompiledProgra
     known = time.perf_counter() - start
     if found is not None:
         return CompiledProgram(Compilation(with_libraries(found), True, {"cache": known}), None)
-    lowered = lower(program)
-    lowering = time.perf_counter() - start - known
-    compilation = compile_module(lowered, options)
+    lowered = lowering.lower(program)
+    lowering_took = time.perf_counter() - start - known
+    made = compilation.compile_module(lowered, options)
     if store is not None and not lowered.callbacks:
-        store.link(key, replace(compilation.artifact, engine=None, threads=None))
-    timings = {"key": known, "lower": lowering, **compilation.timings}
-    return CompiledProgram(replace(compilation, timings=timings), lowered)
+        store.link(key, replace(made.artifact, engine=None, threads=None))
+    timings = {"key": known, "lower": lowering_took, **made.timings}
+    return CompiledProgram(replace(made, timings=timings), lowered)
 
 
 def _store_and_key(program: Program, options: CompileOptions) -> tuple[ProgramCache | None, str]:

@@ -10,13 +10,18 @@ user's lines.
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from diastase_mlir.bindings import session
-from diastase_mlir.dialects import parse
+from diastase_mlir.later import Later
 from diastase_runtime.abi import ArrayType, CallbackType, Site
 from diastase_runtime.errors import Span
+
+if TYPE_CHECKING:
+    from diastase_mlir import dialects
+else:
+    dialects = Later("diastase_mlir.dialects")
 
 EQUATION_KINDS = ("callback", "lapack", "blas", "native")
 """What computes an equation: Python, a routine of LAPACK or BLAS, or the program's own code. One
@@ -82,12 +87,9 @@ class LoweredModule:
     @cached_property
     def text(self) -> str:
         """The module as MLIR text, without locations."""
-        with session():
-            return f"{parse(self.bytecode)}"
+        return dialects.module_text(self.bytecode)
 
     @cached_property
     def text_with_locations(self) -> str:
         """The module as MLIR text, with the user's line at every operation."""
-        with session():
-            module = parse(self.bytecode)
-            return str(module.operation.get_asm(enable_debug_info=True, pretty_debug_info=False))
+        return dialects.module_text(self.bytecode, with_locations=True)

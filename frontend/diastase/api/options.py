@@ -8,11 +8,15 @@ import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal, TextIO
+from typing import TYPE_CHECKING, Any, Literal, TextIO
 
+import diastase_mlir
 from diastase.api.abstracted_axes import AbstractedAxes, read_abstracted_axes
 from diastase.api.errors import InvalidOptionError, UnknownOptionError, UnsupportedOptionError
-from diastase_mlir import CompileOptions, PassCall, pass_calls
+from diastase_mlir import CompileOptions
+
+if TYPE_CHECKING:
+    from diastase_mlir import PassCall
 
 Target = Literal["jaxpr", "mlir", "llvmir", "binary"]
 CountsForm = Literal["dict", "arrays"]
@@ -56,7 +60,7 @@ class QjitOptions:
     verbose: bool = False
     logfile: TextIO | None = None
     abstracted_axes: AbstractedAxes | None = None
-    circuit_passes: tuple[PassCall, ...] = ()
+    circuit_passes: "tuple[PassCall, ...]" = ()
     """For QNodes that ask for none themselves (`circuit_transform_pipeline`)."""
     learns_sizes: bool = False
     """Whether a size that has changed is dynamic from then on (`dynamic_dims="auto"`)."""
@@ -115,7 +119,7 @@ def read_options(
         verbose,
         logfile,
         axes,
-        pass_calls(circuit_transform_pipeline or {}),
+        _passes(circuit_transform_pipeline),
         learns_sizes,
         form,
     )
@@ -134,3 +138,8 @@ def _refuse_others(other: dict[str, Any]) -> None:
             raise UnknownOptionError(option=option, allowed=", ".join((*_KEYWORDS, *_LATER)))
         if value != _LATER[option]:
             raise UnsupportedOptionError(option=option, value=repr(value))
+
+
+def _passes(pipeline: Any) -> "tuple[PassCall, ...]":
+    """The passes asked for; without any, nothing about them is imported."""
+    return diastase_mlir.pass_calls(pipeline) if pipeline else ()

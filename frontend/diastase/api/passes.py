@@ -11,12 +11,18 @@ the compiled function what the passes made of it. Outside of compiled functions 
 """
 
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pennylane as qml
 
 from diastase.tracing.circuit_passes import with_passes
-from diastase_mlir import NotAQNodeError, PassCall, pass_call, pass_calls, user_span
+from diastase_mlir.diagnostics import user_span
+from diastase_mlir.later import Later
+
+if TYPE_CHECKING:
+    from diastase_mlir.passes import circuits
+else:
+    circuits = Later("diastase_mlir.passes.circuits")
 
 Decorator = Callable[[Any], Any]
 
@@ -27,12 +33,12 @@ def pipeline(passes: Mapping[str, Mapping[str, Any]]) -> Decorator:
     >>> from diastase.passes import pipeline
     >>> simplified = pipeline({"cancel_inverses": {}, "merge_rotations": {}})
     """
-    return _decorator("pipeline", pass_calls(passes))
+    return _decorator("pipeline", circuits.pass_calls(passes))
 
 
 def apply_pass(name: str, *flags: str, **options: Any) -> Decorator:
     """Apply a pass by its name, one of a user's own, say; a flag is an option that is True."""
-    return _decorator(name, (pass_call(name, {**dict.fromkeys(flags, True), **options}),))
+    return _decorator(name, (circuits.pass_call(name, {**dict.fromkeys(flags, True), **options}),))
 
 
 def cancel_inverses(qnode: Any) -> Any:
@@ -61,13 +67,13 @@ def disentangle_swap(qnode: Any) -> Any:
 
 
 def _apply(name: str, qnode: Any) -> Any:
-    return _decorator(name, (pass_call(name, {}),))(qnode)
+    return _decorator(name, (circuits.pass_call(name, {}),))(qnode)
 
 
-def _decorator(name: str, passes: tuple[PassCall, ...]) -> Decorator:
+def _decorator(name: str, passes: "tuple[circuits.PassCall, ...]") -> Decorator:
     def decorate(qnode: Any) -> Any:
         if not isinstance(qnode, qml.QNode):
-            raise NotAQNodeError(name=name, type=_kind(qnode), span=user_span())
+            raise circuits.NotAQNodeError(name=name, type=_kind(qnode), span=user_span())
         return with_passes(qnode, passes)
 
     return decorate

@@ -1,11 +1,9 @@
 """Quantum operations that PennyLane does not have, or not for compiled programs."""
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from diastase.tracing.controls import as_list
-from diastase.tracing.devices.capture import DeviceCircuit
 from diastase.tracing.devices.outcomes import measure_on_device
-from diastase.tracing.pauli_measurements import measure_pauli, measure_position
 from diastase.tracing.pennylane import (
     is_recording,
     native_measure,
@@ -19,6 +17,14 @@ from diastase.tracing.quantum_scope import CircuitScope
 from diastase.tracing.regions import current_scope
 from diastase.tracing.trace import is_tracing
 from diastase_mlir import at, user_span
+from diastase_mlir.later import Later
+
+if TYPE_CHECKING:
+    from diastase.tracing import pauli_measurements
+    from diastase.tracing.devices import capture
+else:
+    capture = Later("diastase.tracing.devices.capture")
+    pauli_measurements = Later("diastase.tracing.pauli_measurements")
 
 take_over_qnodes()
 register_compiler()
@@ -57,13 +63,13 @@ def measure(wires: Any, reset: bool = False, postselect: int | None = None) -> A
         return native_measure(labels[0], bool(reset), postselect)
     scope.require_measurable("measure")
     scope.require_own_region("measure")
-    if isinstance(scope.circuit, DeviceCircuit):
+    if isinstance(scope.circuit, capture.DeviceCircuit):
         with at(span):
             return measure_on_device(scope, labels[0], bool(reset), postselect)
     scope.flush()
     with at(span):
         (position,) = scope.wires.positions(labels, "measure")
-    return measure_position(scope, position, bool(reset), postselect)
+    return pauli_measurements.measure_position(scope, position, bool(reset), postselect)
 
 
 def pauli_measure(pauli_word: str, wires: Any, postselect: int | None = None) -> Any:
@@ -79,7 +85,7 @@ def pauli_measure(pauli_word: str, wires: Any, postselect: int | None = None) ->
             return native_pauli_measure(wires, pauli_word, postselect)
         raise OutsideProgramError(construct="pauli_measure", span=span)
     scope.require_measurable("pauli_measure")
-    if isinstance(scope.circuit, DeviceCircuit):
+    if isinstance(scope.circuit, capture.DeviceCircuit):
         return native_pauli_measure(wires, pauli_word, postselect)
     labels = as_list(wires)
     if not pauli_word or set(pauli_word) - set("XYZ"):
@@ -94,7 +100,7 @@ def pauli_measure(pauli_word: str, wires: Any, postselect: int | None = None) ->
     scope.require_own_region("pauli_measure")
     scope.flush()
     with at(span):
-        return measure_pauli(scope, pauli_word, labels, postselect)
+        return pauli_measurements.measure_pauli(scope, pauli_word, labels, postselect)
 
 
 take_over_pauli_measure(is_tracing, pauli_measure)

@@ -1,9 +1,8 @@
 """`adjoint` and `ctrl`: of operators, of classes of operators, and of quantum functions."""
 
 import functools
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
-from diastase.tracing.adjoint import trace_adjoint
 from diastase.tracing.controls import ControlledBy, read_controls, require_known
 from diastase.tracing.pennylane import (
     is_operator,
@@ -16,6 +15,12 @@ from diastase.tracing.quantum_errors import NotAQuantumFunctionError
 from diastase.tracing.quantum_scope import CircuitScope
 from diastase.tracing.regions import current_scope
 from diastase_mlir import user_span
+from diastase_mlir.later import Later
+
+if TYPE_CHECKING:
+    from diastase.tracing import adjoint as adjoints
+else:
+    adjoints = Later("diastase.tracing.adjoint")
 
 
 def adjoint(f: Any, lazy: bool = True) -> Any:
@@ -51,7 +56,7 @@ def adjoint(f: Any, lazy: bool = True) -> Any:
         withdraw_operators(args, keywords)
         if is_operator_class(f):
             return native_adjoint(f(*args, **keywords), lazy)
-        return trace_adjoint(lambda: f(*args, **keywords), scope)
+        return adjoints.trace_adjoint(lambda: f(*args, **keywords), scope)
 
     return undo
 

@@ -11,10 +11,11 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import jax
 
+import diastase_mlir
 from diastase.api.calls import PreparedCall
 from diastase.api.costs import MemoryStatistics, bytes_of, cost_of
 from diastase.api.errors import InvalidOptionError
@@ -23,20 +24,20 @@ from diastase.api.options import CountsForm
 from diastase.api.report import Report, report_of
 from diastase.api.size_patterns import SizePattern
 from diastase.garbage import fewer_collections
-from diastase.tracing.explicit import derive_explicit
 from diastase.tracing.trace import TracedProgram
 from diastase_mlir import (
     Compilation,
     CompileOptions,
     LoweredModule,
-    circuits_text,
-    compile_module,
     compile_program,
-    llvm_dialect_text,
-    llvm_ir_text,
-    lower,
 )
+from diastase_mlir.later import Later
 from diastase_runtime import load
+
+if TYPE_CHECKING:
+    from diastase.tracing import explicit
+else:
+    explicit = Later("diastase.tracing.explicit")
 
 TextStage = Literal["stablehlo", "circuits", "llvm_dialect", "llvm_ir"]
 
@@ -73,7 +74,7 @@ class Stage:
     @property
     def jaxpr(self) -> Any:
         """The program, with every dynamic dimension explicit."""
-        return derive_explicit(self.traced)
+        return explicit.derive_explicit(self.traced)
 
     @property
     def in_tree(self) -> Any:
@@ -148,7 +149,7 @@ class Traced(Stage):
     def lower(self) -> "Lowered":
         """Translate the jaxpr to MLIR: StableHLO, control flow, the quantum dialect."""
         with fewer_collections():
-            return Lowered(self.interface, self.traced, lower(self.traced.program))
+            return Lowered(self.interface, self.traced, diastase_mlir.lower(self.traced.program))
 
     def compile(self) -> "Compiled":
         """Lower and compile, or find in the cache what that has given before, and load it."""
@@ -178,11 +179,11 @@ class Lowered(Stage):
             case None | "stablehlo":
                 return self.module.text_with_locations if debug_info else self.module.text
             case "circuits":
-                return circuits_text(self.module, options)
+                return diastase_mlir.circuits_text(self.module, options)
             case "llvm_dialect":
-                return llvm_dialect_text(self.module, options)
+                return diastase_mlir.llvm_dialect_text(self.module, options)
             case "llvm_ir":
-                return llvm_ir_text(self.module, options)
+                return diastase_mlir.llvm_ir_text(self.module, options)
             case _:
                 raise InvalidOptionError(
                     option="stage",
@@ -198,7 +199,7 @@ class Lowered(Stage):
     def compile(self) -> "Compiled":
         """Compile to a shared library for this machine, and load it."""
         with fewer_collections():
-            compilation = compile_module(self.module, self.interface.options)
+            compilation = diastase_mlir.compile_module(self.module, self.interface.options)
         return self._compiled(compilation, self.module)
 
     def __str__(self) -> str:
@@ -224,7 +225,7 @@ class Compiled(Stage):
     @cached_property
     def module(self) -> LoweredModule:
         """The program in MLIR; lowered now if it was found in the cache before that."""
-        return self.found_module or lower(self.traced.program)
+        return self.found_module or diastase_mlir.lower(self.traced.program)
 
     @cached_property
     def _sizes(self) -> SizePattern:
@@ -232,7 +233,7 @@ class Compiled(Stage):
 
     def as_text(self) -> str:
         """Print the optimised program as LLVM IR."""
-        return llvm_ir_text(self.module, self.interface.options)
+        return diastase_mlir.llvm_ir_text(self.module, self.interface.options)
 
     @property
     def library(self) -> Path:

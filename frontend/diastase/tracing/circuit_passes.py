@@ -8,15 +8,18 @@ The trap: PennyLane copies QNodes with all their attributes, except in `QNode.up
 one anew: passes are applied after it.
 """
 
+from __future__ import annotations
+
 import copy
 import threading
 from collections.abc import Generator, Sequence
 from contextlib import contextmanager
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pennylane as qml
 
-from diastase_mlir import PassCall
+if TYPE_CHECKING:
+    from diastase_mlir import PassCall
 
 _ATTRIBUTE = "_diastase_passes"
 

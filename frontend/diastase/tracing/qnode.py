@@ -5,7 +5,7 @@ the quantum function returned.
 """
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import jax
 import pennylane as qml
@@ -14,7 +14,6 @@ from pennylane.measurements import MeasurementProcess
 from diastase.tracing.broadcasting import broadcast
 from diastase.tracing.circuits import QNodeCall, trace_circuit
 from diastase.tracing.device_errors import TapeRecordingError, UnsupportedTransformError
-from diastase.tracing.devices.capture import call_on_device
 from diastase.tracing.devices.outcomes import refuse_number
 from diastase.tracing.measurements import measure_process
 from diastase.tracing.pennylane import (
@@ -28,11 +27,19 @@ from diastase.tracing.pennylane import (
 from diastase.tracing.qnode_results import classical_result
 from diastase.tracing.qnode_settings import QNodeSettings, resolve_settings
 from diastase.tracing.quantum_scope import CircuitScope
-from diastase.tracing.sampling.averages import call_averaged
-from diastase.tracing.sampling.outcomes import outcome_statistic
-from diastase.tracing.sampling.runs import call_with_shots
-from diastase.tracing.tapes.call import prepare
 from diastase.tracing.trace import is_tracing
+from diastase_mlir.later import Later
+
+if TYPE_CHECKING:
+    from diastase.tracing.devices import capture
+    from diastase.tracing.sampling import averages, outcomes, runs
+    from diastase.tracing.tapes import call as tape_calls
+else:
+    capture = Later("diastase.tracing.devices.capture")
+    averages = Later("diastase.tracing.sampling.averages")
+    outcomes = Later("diastase.tracing.sampling.outcomes")
+    runs = Later("diastase.tracing.sampling.runs")
+    tape_calls = Later("diastase.tracing.tapes.call")
 
 DEVICES = frozenset({"lightning.qubit", "default.qubit"})
 """Devices that the state-vector engine stands for."""
@@ -44,16 +51,16 @@ def call_qnode(qnode: qml.QNode, args: tuple[Any, ...], kwargs: dict[str, Any]) 
     if settings.transforms:
         return _call_transformed(qnode, settings, args, kwargs)
     if settings.device.name not in DEVICES:
-        return call_on_device(qnode, settings, args, kwargs)
+        return capture.call_on_device(qnode, settings, args, kwargs)
     call = QNodeCall(qnode.func, settings, args, kwargs)
     return broadcast(lambda: _way_to_run(settings)(call))
 
 
 def _way_to_run(settings: QNodeSettings) -> Callable[[QNodeCall], Any]:
     if not settings.is_analytic:
-        return call_with_shots
+        return runs.call_with_shots
     if settings.mcm_method != "single-branch-statistics":
-        return call_averaged
+        return averages.call_averaged
     return _call_analytic
 
 
@@ -63,11 +70,11 @@ def _call_transformed(
     """Transforms are applied while tracing; a device in Python may need to do it when it runs."""
     natively = settings.device.name not in DEVICES
     try:
-        call = prepare(qnode, settings, args, kwargs)
+        call = tape_calls.prepare(qnode, settings, args, kwargs)
     except (TapeRecordingError, UnsupportedTransformError) as error:
         if not natively or error.always:
             raise
-        return call_on_device(qnode, settings, args, kwargs)
+        return capture.call_on_device(qnode, settings, args, kwargs)
     return call.run(lambda made: call_qnode(made, (), {}), natively)
 
 
@@ -85,7 +92,11 @@ def _result(leaf: Any, scope: CircuitScope) -> Any:
     """One result: a measurement of the final state, or a classical value."""
     if isinstance(leaf, MeasurementProcess):
         with scope.as_from(leaf):
-            return outcome_statistic(leaf) if leaf.mv is not None else measure_process(leaf, scope)
+            return (
+                outcomes.outcome_statistic(leaf)
+                if leaf.mv is not None
+                else measure_process(leaf, scope)
+            )
     return classical_result(leaf, scope.circuit.name)
 
 

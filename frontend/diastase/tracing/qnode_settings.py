@@ -11,7 +11,7 @@ program never gets there.
 """
 
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import jax.numpy as jnp
 import pennylane as qml
@@ -21,7 +21,10 @@ from pennylane.measurements import Shots
 from diastase.tracing.circuit_passes import passes_of
 from diastase.tracing.pennylane import shots_of_call
 from diastase.tracing.quantum_errors import InvalidSettingError
-from diastase_mlir import PassCall, user_span
+from diastase_mlir import user_span
+
+if TYPE_CHECKING:
+    from diastase_mlir import PassCall
 
 McmMethod = Literal["one-shot", "single-branch-statistics", "deferred", "tree-traversal"]
 PostselectMode = Literal["hw-like", "fill-shots"]
@@ -45,7 +48,7 @@ class QNodeSettings:
     postselect_mode: PostselectMode
     transforms: tuple[Any, ...]
     """PennyLane's transforms of the tape, in the order in which they apply."""
-    passes: tuple[PassCall, ...] = ()
+    passes: "tuple[PassCall, ...]" = ()
     """Of the compiler on the circuit."""
 
     @property

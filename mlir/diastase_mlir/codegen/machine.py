@@ -20,27 +20,15 @@ from functools import cache
 import llvmlite.binding as llvm
 from llvmlite.binding.newpassmanagers import NewPassManager
 
-
-@dataclass(frozen=True)
-class HostProcessor:
-    """What machine code is made for; part of every cache key."""
-
-    triple: str
-    name: str
-    features: str
+from diastase_mlir.codegen.processor import asked_processor
 
 
 class InvalidLLVMError(ValueError):
     """Text that is no valid LLVM IR; the pipeline turns it into a `CompileError`."""
 
 
-@cache
-def host_processor() -> HostProcessor:
-    """Ask LLVM for this computer's processor."""
-    triple = llvm.get_default_triple()
-    return HostProcessor(
-        triple, llvm.get_host_cpu_name(), llvm.get_host_cpu_features().flatten(sort=True)
-    )
+host_processor = cache(asked_processor)
+"""What machine code is made for, as LLVM describes it."""
 
 
 class Level(IntEnum):

@@ -36,6 +36,10 @@ HookPoint = str
 """A key of `HOOK_POINTS`."""
 
 
+_MODULES = [other for key, other in sys.modules.items() if key.partition(".")[0] == jax.__name__]
+"""Those of JAX that are there now."""
+
+
 def everywhere(module: Any, name: str) -> Sequence[tuple[Any, str]]:
     """Where JAX's modules hold a public function under its name, `jax.numpy` among them.
 
@@ -43,9 +47,8 @@ def everywhere(module: Any, name: str) -> Sequence[tuple[Any, str]]:
     is not found: better hook a private function that the public one calls, if there is one.
     """
     function = getattr(module, name)
-    modules = [other for key, other in sys.modules.items() if key.partition(".")[0] == jax.__name__]
     holders: list[tuple[Any, str]] = [
-        (other, name) for other in modules if vars(other).get(name) is function
+        (other, name) for other in _MODULES if vars(other).get(name) is function
     ]
     if getattr(getattr(core.ShapedArray, name, None), "fun", None) is function:
         holders.append((core.ShapedArray, name))

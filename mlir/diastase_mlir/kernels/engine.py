@@ -12,13 +12,20 @@ from dataclasses import replace
 from functools import cache
 from pathlib import Path
 
-import llvmlite
-
-from diastase_mlir.cache import hash_of_files, program_cache, python_files, uncached_artifact
-from diastase_mlir.codegen import link, machine, vector_widths
+from diastase_mlir.cache import (
+    hash_of_files,
+    host_processor,
+    program_cache,
+    python_files,
+    uncached_artifact,
+)
+from diastase_mlir.codegen.processor import llvmlite_version
 from diastase_mlir.kernels.tuning import settings_for
 from diastase_runtime import abi
 from diastase_runtime.abi import Artifact
+
+_TOOLS = ("machine.py", "link.py", "vector_widths.py")
+"""What of `codegen` the engine is built by; not imported for an engine that there is."""
 
 
 @cache
@@ -83,16 +90,12 @@ def _library(name: str, folder: str) -> Artifact:
 
 
 def _key(folder: str) -> str:
-    kernels, host = Path(__file__).parent, machine.host_processor()
-    tools = [
-        abi.__file__,
-        machine.__file__,
-        link.__file__,
-        vector_widths.__file__,
-        *map(str, kernels.glob("*.py")),
-    ]
+    kernels, host = Path(__file__).parent, host_processor()
+    codegen = kernels.parent / "codegen"
+    tools = [abi.__file__, *(str(codegen / name) for name in _TOOLS)]
+    tools += map(str, kernels.glob("*.py"))
     folders = {"language", "threads", folder}  # the engine knows how the pool calls it
     written = [file for name in sorted(folders) for file in python_files(kernels / name)]
     sources = hash_of_files([*sorted(tools), *written])
-    parts = f"{llvmlite.__version__} {host} {settings_for(host)} {sources}"
+    parts = f"{llvmlite_version()} {host} {settings_for(host)} {sources}"
     return hashlib.sha256(parts.encode()).hexdigest()[:32]

@@ -12,7 +12,7 @@ speed only; a test runs the engine with others.
 
 from pathlib import Path
 
-from diastase_mlir.codegen.machine import HostProcessor
+from diastase_mlir.codegen.processor import HostProcessor
 
 _CACHE_SIZE = Path("/sys/devices/system/cpu/cpu0/cache/index2/size")
 _DEFAULT_CACHE_BYTES = 1 << 20

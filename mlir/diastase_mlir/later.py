@@ -1,0 +1,28 @@
+"""Modules that are imported when something of theirs is first used.
+
+    if TYPE_CHECKING:
+        from diastase_mlir import compilation
+    else:
+        compilation = Later("diastase_mlir.compilation")
+
+So type checkers and the check of our layers see an import like any other, and importing diastase
+does not wait for what most programs never use.
+"""
+
+from importlib import import_module
+from typing import Any
+
+
+class Later:
+    """Stands for a module; has what the module has."""
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+
+    def __getattr__(self, attribute: str) -> Any:
+        value = getattr(import_module(self._name), attribute)
+        setattr(self, attribute, value)
+        return value
+
+    def __repr__(self) -> str:
+        return f"<{self._name}, imported when it is used>"
