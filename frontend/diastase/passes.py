@@ -43,3 +43,7 @@ def __getattr__(name: str) -> Any:
     if name not in __all__:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     return getattr(diastase_mlir, "circuit_values" if name == "values" else name)
+
+
+def __dir__() -> list[str]:
+    return __all__
