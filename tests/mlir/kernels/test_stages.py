@@ -4,10 +4,14 @@ import ctypes
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
+import llvmlite.binding as llvm
 import numpy as np
 import pytest
 
+from diastase_mlir.codegen.machine import HostProcessor
 from diastase_mlir.kernels.build import build_engine
+from diastase_mlir.kernels.tuning import settings_for
+from other_processors import build_engine_for, engine_object
 
 NAMED = ("CNOT", "CZ", "CRX", "CRY", "CRZ", "ControlledPhaseShift", "IsingZZ", "IsingXX", "SWAP")
 FLIP, HADAMARD = np.array([[0, 1], [1, 0]]), np.array([[1, 1], [1, -1]]) / np.sqrt(2)
@@ -77,11 +81,16 @@ def run_singly(state, steps: Sequence[Step]) -> np.ndarray:
     return state.amplitudes
 
 
-@pytest.fixture(scope="session", params=[1, 2, 3])
-def tiled(request, tmp_path_factory) -> ctypes.CDLL:
-    """The engine with tiles of two, four or eight blocks."""
+@pytest.fixture(scope="session", params=[1, 2, 3, "AVX2"])
+def tiled(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> ctypes.CDLL:
+    """The engine with tiles of two, four or eight blocks, and as an older processor has it."""
     path = tmp_path_factory.mktemp("tiled") / f"engine{request.param}.so"
-    build_engine(path, {"slots": request.param, "chunk_bits": 9})
+    if request.param == "AVX2":
+        if not llvm.get_host_cpu_features().get("avx2"):
+            pytest.skip("this processor has no AVX2")
+        build_engine_for("haswell", {"slots": 1, "chunk_bits": 9}, path)
+    else:
+        build_engine(path, {"slots": request.param, "chunk_bits": 9})
     return ctypes.CDLL(str(path))
 
 
@@ -157,3 +166,22 @@ def test_larger_states(register: Callable, tiled: ctypes.CDLL, qubits: int) -> N
         state.set_chunk_bits(chunk_bits)
         np.testing.assert_allclose(run(state, steps), expected, rtol=0, atol=1e-12)
         state.release()
+
+
+@pytest.mark.parametrize(
+    ("triple", "processor", "machine"),
+    [("aarch64-unknown-linux-gnu", "neoverse-n1", 183), ("x86_64-unknown-linux-gnu", "znver2", 62)],
+)
+def test_the_engine_compiles_for_other_processors(
+    triple: str, processor: str, machine: int
+) -> None:
+    compiled = engine_object(triple, processor, {"slots": 1, "chunk_bits": 14})
+    assert compiled[:4] == b"\x7fELF"
+    assert int.from_bytes(compiled[18:20], "little") == machine
+
+
+@pytest.mark.parametrize(
+    ("features", "slots"), [("+avx2,+fma", 1), ("+avx2,+avx512f", 3), ("+neon", 1)]
+)
+def test_tiles_fit_the_registers(features: str, slots: int) -> None:
+    assert settings_for(HostProcessor("", "", features))["slots"] == slots
