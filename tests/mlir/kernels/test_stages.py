@@ -185,3 +185,57 @@ def test_the_engine_compiles_for_other_processors(
 )
 def test_tiles_fit_the_registers(features: str, slots: int) -> None:
     assert settings_for(HostProcessor("", "", features))["slots"] == slots
+
+
+def first_touched(state, kind: str, generator: np.random.Generator) -> None:
+    """Change amplitudes of a new state in some way that is no operation of the queue."""
+    vector = generator.normal(size=8) + 1j * generator.normal(size=8)
+    matrix = np.outer(vector, vector)
+    if kind == "matrix":
+        state.unitary(matrix, [5, 0, 8])
+    elif kind == "vector":
+        state.prepare_wires(vector, [1, 7, 2])
+    elif kind == "diagonal":
+        state.diagonal(np.outer(vector, vector[:2]).ravel(), [0, 3, 8, 1])
+    elif kind == "sum":
+        other = state.copy()
+        for wire in range(state.qubits):
+            other.gate("RX", [wire], 0.3 + wire)
+        state.scale_add(other, 0.3 - 0.4j)
+        other.release()
+    elif kind == "zero":
+        other = state.copy()
+        for wire in range(state.qubits):
+            other.gate("RY", [wire], 0.3 - wire)
+        state.call("state_zero")
+        state.scale_add(other, 1j)
+        other.release()
+    elif kind == "reset":
+        state.gate("RY", [4], 0.7)
+        state.measure(4, reset=True)
+
+
+@pytest.mark.parametrize("kind", ["none", "matrix", "vector", "diagonal", "sum", "zero", "reset"])
+def test_what_is_zero_in_a_new_state_is_skipped(register: Callable, kind: str) -> None:
+    """Gates on few wires, so that most chunks are zero until the last stages."""
+    qubits = 9
+    for seed in range(4):
+        generator = np.random.default_rng(seed)
+        steps = [random_step(generator, 3 + k // 4) for k in range(24)]
+        expected = None
+        for chunk_bits in (10, 9, 8, 7, 6):
+            state = register(qubits, seed)
+            state.set_chunk_bits(chunk_bits)
+            first_touched(state, kind, np.random.default_rng([seed, 1]))
+            for step in steps:
+                apply(state, step)
+            amplitudes = state.amplitudes
+            expected = amplitudes if expected is None else expected
+            np.testing.assert_allclose(amplitudes, expected, rtol=0, atol=1e-12)
+            state.release()
+        single = register(qubits, seed)
+        first_touched(single, kind, np.random.default_rng([seed, 1]))
+        for step in steps:
+            apply(single, step)
+            single.probabilities([0])
+        np.testing.assert_allclose(single.amplitudes, expected, rtol=0, atol=1e-12)

@@ -100,6 +100,7 @@ def allocate_state(context: CallContext, site: i64, qubits: i64) -> State:
     state.plan_bytes = 0
     state.buffer = null(ptr[f64])
     state.buffer_bytes = 0
+    state.support = -1
     state.gates, state.applied, state.stages = 0, 0, 0
     forget_waiting(state)
     link(context, state)
@@ -145,6 +146,7 @@ def state_create(context: CallContext, site: i64, qubits: i64) -> State:
         state.bit_of_wire[wire] = qubits - 1 - wire
     memset(cast(state.amplitudes, ptr[f64]), 0, state.blocks * BLOCK_BYTES)
     cast(state.amplitudes, ptr[f64])[0] = 1.0
+    state.support = 0
     return state
 
 

@@ -34,8 +34,9 @@ def forget_waiting(state: State) -> None:
 
 @kernel
 def flush(state: State) -> None:
-    """Apply all waiting operations to the amplitudes."""
+    """Apply all waiting operations; what the caller then does may change any amplitude."""
     if state.waiting == 0:
+        state.support = -1
         return
     if not run_planned(state):
         for k in range(state.waiting):
@@ -43,6 +44,7 @@ def flush(state: State) -> None:
                 apply_operation(state, state.operations[k])
                 state.applied += 1
                 state.stages += 1
+    state.support = -1
     forget_waiting(state)
 
 

@@ -89,6 +89,8 @@ class State(Record):
     """Neighbours in the list that begins in the call context, or null."""
     script: ptr[f64]
     """The `OutcomeScript` in which its measurements find their outcomes, or null."""
+    support: i64
+    """Bits that some amplitude that is not zero may have; all of them, unless the state is new."""
     gates: i64
     """How many operations were pushed."""
     applied: i64

@@ -76,7 +76,9 @@ def run_chunks(
     for chunk in range(first, last):
         amplitudes = state.amplitudes + 2 * start
         base = chunk * blocks
-        if is_copied:
+        if (start << LANE_BITS) & ~state.support != 0:
+            pass  # All zeros, and so they stay.
+        elif is_copied:
             run_chunk(plan, stage, amplitudes, base, blocks >> SLOTS, buffer)
         else:
             run_on_blocks(plan, stage, amplitudes, base, 0, blocks >> SLOTS)
@@ -147,3 +149,4 @@ def run_stages(state: State, plan: Plan, buffers: ptr[v8]) -> None:
             run_parts(state, plan, stage, 0, stage.parts, buffers)
         else:
             run_parallel(code_of(run_parts_of), cast(memory, ptr[f64]), stage.parts, 1)
+        state.support |= stage.bits
