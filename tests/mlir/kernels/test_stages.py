@@ -8,7 +8,7 @@ import llvmlite.binding as llvm
 import numpy as np
 import pytest
 
-from diastase_mlir.codegen.machine import HostProcessor
+from diastase_mlir.codegen.processor import HostProcessor
 from diastase_mlir.kernels.build import build_engine
 from diastase_mlir.kernels.tuning import settings_for
 from other_processors import build_engine_for, engine_object
