@@ -22,7 +22,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Literal
 
-ABI_VERSION = 4
+ABI_VERSION = 5
 """Part of every cache key; raised by one with every change of this file's meaning."""
 
 ENTRY_FUNCTION = "diastase_entry"
@@ -195,6 +195,8 @@ class CallContext(ctypes.Structure):
         ("gates", ctypes.c_int64),
         ("operations", ctypes.c_int64),
         ("stages", ctypes.c_int64),
+        # Bytes that the process can have; nothing larger is asked of the system. 0: not known.
+        ("memory", ctypes.c_int64),
     )
     code: int
     site: int
@@ -205,4 +207,5 @@ class CallContext(ctypes.Structure):
     gates: int
     operations: int
     stages: int
+    memory: int
     detail: "ctypes.Array[ctypes.c_int64]"

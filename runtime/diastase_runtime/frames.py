@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from diastase_runtime.abi import ArrayType, CallContext
+from diastase_runtime.limits import available_memory
 from diastase_runtime.memref import descriptor_words, numpy_dtype
 
 _CONTEXT_WORDS = ctypes.sizeof(CallContext) // 8
@@ -49,6 +50,7 @@ class Frame:
     def __init__(self, layout: FrameLayout):
         self.memory = (ctypes.c_char * layout.size)()
         self.context = CallContext.from_buffer(self.memory)
+        self.context.memory = available_memory()  # no call changes it
         base = ctypes.addressof(self.memory)
         addresses = [base + layout.results] if layout.returns else []
         addresses += [base, *(base + offset for offset in layout.arguments)]

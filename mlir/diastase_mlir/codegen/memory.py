@@ -5,6 +5,9 @@ So allocations are calls whose result is the array itself (no address is compute
 would hide where it comes from), and the arrays among the entry's arguments are `noalias`: nothing
 writes to them, and what the program allocates is apart from them.
 
+Linux grants more memory than there is, and kills the process when it is used. So an array that is
+larger than what the process can have (`CallContext.memory`) is refused before the system is asked.
+
 Nothing that is compiled checks for a null pointer, so an allocation that fails must not return.
 The entry notes where to escape to (`_setjmp`, in a frame on its stack, found through a
 thread-local pointer); a failing allocation records `OUT_OF_MEMORY` and jumps there, as does
@@ -38,7 +41,9 @@ _DECLARATIONS = re.compile(
 )
 _PROGRAM = re.compile(r"^define [^\n@]*@diastase_entry\([^)]*\)", re.M)
 _ENTRY = re.compile(rf"^define void @{ENTRY_SYMBOL}\((?P<parameters>[^)]*)\)", re.M)
-_OFFSETS = {name: getattr(CallContext, name).offset for name in ("site", "detail")}
+_OFFSETS = {name: getattr(CallContext, name).offset for name in ("site", "detail", "memory")}
+_LARGE = 1 << 26
+"""Bytes; only of arrays beyond it is it asked whether they can be had at all."""
 
 _DEFINITIONS = f"""
 declare noalias ptr @aligned_alloc(i64 allocalign, i64) #9999
@@ -56,6 +61,12 @@ define internal noalias ptr @_mlir_memref_to_llvm_aligned_alloc(
 ) alwaysinline {{
   %empty = icmp eq i64 %size, 0
   %nonzero = select i1 %empty, i64 %alignment, i64 %size
+  %large = icmp ugt i64 %nonzero, {_LARGE}
+  br i1 %large, label %check, label %allocate
+check:
+  %fits = call i1 @diastase_fits(i64 %nonzero)
+  br i1 %fits, label %allocate, label %escape
+allocate:
   %memory = call ptr @aligned_alloc(i64 %alignment, i64 %nonzero)
   %failed = icmp eq ptr %memory, null
   br i1 %failed, label %escape, label %done, !prof !{{!"branch_weights", i32 1, i32 1000000}}
@@ -71,6 +82,16 @@ define internal void @_mlir_memref_to_llvm_free(ptr %memory) alwaysinline {{
   call void @diastase_untrack(ptr %memory)
   call void @free(ptr %memory)
   ret void
+}}
+
+define internal i1 @diastase_fits(i64 %size) noinline cold {{
+  %frame = load ptr, ptr @diastase_escape
+  %context = load ptr, ptr %frame
+  %memory = getelementptr i8, ptr %context, i64 {_OFFSETS["memory"]}
+  %most = load i64, ptr %memory
+  %less = sub i64 %most, 1
+  %fits = icmp ule i64 %size, %less
+  ret i1 %fits
 }}
 
 define internal void @diastase_out_of_memory(i64 %size) noinline noreturn cold {{

@@ -66,8 +66,10 @@ def allocate(context: CallContext, site: i64, size: i64) -> ptr[f64]:
     """Aligned memory (`size` is rounded up), or an error and null."""
     alignment = HUGE_PAGE if size >= 2 * HUGE_PAGE else ALIGNMENT
     rounded = (size + alignment - 1) & ~(alignment - 1)
-    physical = sysconf(_PAGES) * sysconf(_PAGE_SIZE)
-    if rounded < physical:
+    most: i64 = context.memory
+    if most == 0:
+        most = sysconf(_PAGES) * sysconf(_PAGE_SIZE)
+    if rounded < most:
         memory = aligned_alloc(alignment, rounded)
         if not is_null(memory):
             if MADV_HUGEPAGE >= 0 and alignment == HUGE_PAGE:

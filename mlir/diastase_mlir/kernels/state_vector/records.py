@@ -41,6 +41,8 @@ class CallContext(Record):
     operations: i64
     stages: i64
     """The sums of what the states that were released have counted."""
+    memory: i64
+    """Bytes that the process can have, 0 where that is not known."""
 
 
 class Operation(Record):

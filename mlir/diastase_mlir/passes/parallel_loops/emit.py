@@ -17,7 +17,9 @@ def loop(start: ir.Value, stop: ir.Value) -> Generator[ir.Value]:
         create("scf.yield", [], [])
 
 
-def create(name: str, results: Sequence[ir.Type], operands: Sequence[ir.Value], **attributes: Any):
+def create(
+    name: str, results: Sequence[ir.Type], operands: Sequence[ir.Value], **attributes: Any
+) -> Any:
     """An operation without regions; its result, if it has one."""
     operation = ir.Operation.create(name, list(results), list(operands), attributes)
     return operation.results[0] if results else None

@@ -1,0 +1,191 @@
+"""Threads from the outside: numbers of them, forks, callers at once, the end of the interpreter."""
+
+import multiprocessing
+import os
+import subprocess
+import sys
+import threading
+import time
+from textwrap import dedent
+
+import jax.numpy as jnp
+import numpy as np
+import pennylane as qml
+import pytest
+
+from diastase import qjit
+from diastase_runtime.errors import DiastaseError
+
+PROGRAM = """
+    import sys
+    import jax
+    jax.config.update("jax_enable_x64", True)
+    import jax.numpy as jnp
+    import numpy as np
+    import pennylane as qml
+    from diastase import qjit
+
+    @qjit
+    def classical(a):
+        return jnp.sin(a) * a, (a * a).sum(), a.reshape(1000, -1).sum(0)
+
+    @qjit
+    @qml.qnode(qml.device("default.qubit", wires=15))
+    def quantum(angles):
+        for wire in range(15):
+            qml.RY(angles[wire], wires=wire)
+            qml.RZ(angles[wire] * 2, wires=wire)
+        for wire in range(14):
+            qml.CNOT(wires=[wire, wire + 1])
+        return qml.expval(qml.Z(0) @ qml.X(14)), qml.probs(wires=[3, 9])
+
+    a = np.linspace(-3, 3, 500_000)
+    results = [*classical(a), *quantum(np.arange(15.0))]
+    np.savez(sys.argv[1], *results)
+"""
+
+
+def run(code: str, *arguments: str, threads: str | None) -> subprocess.CompletedProcess[str]:
+    environment = {name: value for name, value in os.environ.items() if "NUM_THREADS" not in name}
+    if threads is not None:
+        environment["DIASTASE_NUM_THREADS"] = threads
+    command = [sys.executable, "-W", "error", "-c", dedent(code), *arguments]
+    return subprocess.run(command, env=environment, capture_output=True, text=True, timeout=300)
+
+
+def test_results_for_one_two_three_and_eight_threads(tmp_path) -> None:
+    results = []
+    for threads in ("1", "2", "3", "8", None):
+        path = tmp_path / f"{threads}.npz"
+        done = run(PROGRAM, str(path), threads=threads)
+        assert (done.returncode, done.stderr) == (0, "")
+        with np.load(path) as archive:
+            results.append([archive[name] for name in archive.files])
+    for other in results[1:]:
+        for value, expected in zip(other[:3], results[0][:3], strict=True):
+            np.testing.assert_array_equal(value, expected)  # classical programs: the same bits
+        for value, expected in zip(other[3:], results[0][3:], strict=True):
+            np.testing.assert_allclose(value, expected, rtol=0, atol=1e-12)
+
+
+def test_one_thread_makes_none_and_a_wrong_number_is_an_error() -> None:
+    done = run(
+        """
+        import os
+        import jax.numpy as jnp
+        from diastase import qjit
+        total = qjit(lambda n: jnp.sin(jnp.arange(n) * 1.0).sum())
+        total(10)
+        before = len(os.listdir("/proc/self/task"))
+        total(3_000_000)
+        assert len(os.listdir("/proc/self/task")) == before
+        """,
+        threads="1",
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+    wrong = "import jax.numpy as jnp, diastase\ndiastase.qjit(lambda n: jnp.ones(n).sum())(3)"
+    done = run(wrong, threads="many")
+    assert done.returncode == 1
+    assert "DIASTASE_NUM_THREADS is 'many'" in done.stderr
+
+
+A = np.linspace(-3, 3, 700_001)
+
+
+@qjit
+def moments(a):
+    """Large loops, one after another."""
+    return jnp.cos(a) * 2, (a * a).sum()
+
+
+def are_right(repeats: int = 3) -> bool:
+    for _ in range(repeats):
+        values, square = moments(A)
+        right = np.allclose(values, np.cos(A) * 2) and np.allclose(square, (A * A).sum())
+        if not right:
+            return False
+    return True
+
+
+@pytest.mark.filterwarnings("ignore:.*fork")
+def test_forked_processes() -> None:
+    assert are_right()
+    with multiprocessing.get_context("fork").Pool(2) as children:
+        assert children.map(are_right, [2, 2, 2, 2]) == [True] * 4
+    child = os.fork()
+    if child == 0:
+        os._exit(0 if are_right() else 1)
+    assert are_right()
+    assert os.waitpid(child, 0)[1] == 0
+    assert are_right()
+
+
+def test_eight_callers_at_once() -> None:
+    @qjit
+    @qml.qnode(qml.device("default.qubit", wires=14))
+    def circuit(angle):
+        for wire in range(14):
+            qml.RX(angle * (wire + 1), wires=wire)
+        for wire in range(13):
+            qml.CNOT(wires=[wire, wire + 1])
+        return qml.expval(qml.Z(13))
+
+    def expected(angle: float) -> float:
+        return float(np.prod(np.cos(angle * np.arange(1, 15))))
+
+    circuit(0.1)
+    are_right(1)
+    right: list[bool] = []
+
+    def call(number: int) -> None:
+        for k in range(5):
+            angle = 0.01 * number + 0.1 * k
+            right.append(are_right(1) and np.isclose(circuit(angle), expected(angle), atol=1e-12))
+
+    callers = [threading.Thread(target=call, args=(number,)) for number in range(8)]
+    for caller in callers:
+        caller.start()
+    for caller in callers:
+        caller.join(120)
+    assert right == [True] * 40
+
+
+def test_idle_threads_use_no_time() -> None:
+    are_right(1)
+    time.sleep(0.05)
+    before = time.process_time()
+    time.sleep(0.5)
+    assert time.process_time() - before < 0.02
+
+
+def test_a_program_that_fails_between_large_loops() -> None:
+    def checked(a, n):
+        total = jnp.sin(a).sum()
+        return (jnp.ones(n - 3) * total).sum() + jnp.cos(a).sum()
+
+    compiled = qjit(checked)
+    expected = np.sin(A).sum() * 2 + np.cos(A).sum()
+    for _ in range(3):
+        np.testing.assert_allclose(compiled(A, 5), expected, rtol=1e-9)
+        with pytest.raises(DiastaseError):
+            compiled(A, 1)
+    assert are_right()
+
+
+def test_the_interpreter_ends_while_threads_work() -> None:
+    done = run(
+        """
+        import threading
+        import jax.numpy as jnp
+        from diastase import qjit
+        total = qjit(lambda n: jnp.sin(jnp.arange(n) * 1.0).sum())
+        total(300_000)
+        def forever():
+            while True:
+                total(300_000)
+        threading.Thread(target=forever, daemon=True).start()
+        threading.Event().wait(0.2)
+        """,
+        threads="3",
+    )
+    assert (done.returncode, done.stderr) == (0, "")
