@@ -14,6 +14,7 @@ with fewer_collections():
     from diastase import passes
     from diastase.api.control_flow import cond, for_loop, switch, while_loop
     from diastase.api.errors import RecompilationWarning
+    from diastase.api.profiling import profile
     from diastase.api.qjit import QJIT, qjit
     from diastase.api.quantum import measure, pauli_measure
     from diastase.api.quantum_functions import adjoint, ctrl
@@ -30,6 +31,7 @@ __all__ = [
     "measure",
     "passes",
     "pauli_measure",
+    "profile",
     "qjit",
     "switch",
     "while_loop",

@@ -4,6 +4,7 @@
 package agree on is in `abi`.
 """
 
-from diastase_runtime.loader import Executable, load
+from diastase_runtime.loader import EngineWork, Executable, load
+from diastase_runtime.observation import Observer, observe
 
-__all__ = ["Executable", "load"]
+__all__ = ["EngineWork", "Executable", "Observer", "load", "observe"]

@@ -15,6 +15,7 @@ import numpy as np
 
 from diastase_runtime.abi import ArrayType, CallbackType, CallContext, ErrorCode
 from diastase_runtime.memref import array_at, numpy_dtype
+from diastase_runtime.observation import called_back
 
 CallbackErrors = dict[int, BaseException]
 """Exceptions raised inside calls that have not returned yet, by the address of their context."""
@@ -36,7 +37,7 @@ def callback_thunk(
             return
         try:
             views = [_view(at, array) for at, array in zip(descriptors, arrays, strict=True)]
-            results = function(*(view.copy() for view in views[:split]))
+            results = called_back(function)(*(view.copy() for view in views[:split]))
             for view, result in zip(views[split:], results, strict=True):
                 _store(view, result)
         except BaseException as error:

@@ -12,12 +12,13 @@ import struct
 import weakref
 from _ctypes import dlclose  # pyright: ignore[reportPrivateUsage, reportAttributeAccessIssue]
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from itertools import accumulate
 from typing import Any
 
 import numpy as np
 
-from diastase_runtime.abi import ENTRY_SYMBOL, IMPORT_TABLE, Artifact, ErrorCode
+from diastase_runtime.abi import ENTRY_SYMBOL, IMPORT_TABLE, Artifact, CallContext, ErrorCode
 from diastase_runtime.callbacks import CallbackErrors, callback_thunk
 from diastase_runtime.errors import ArgumentTypeError, AssumptionError
 from diastase_runtime.failures import exception_of
@@ -31,6 +32,7 @@ from diastase_runtime.memref import (
     result_reader,
     sizes_and_strides,
 )
+from diastase_runtime.observation import Observer, register
 
 HostFunction = Callable[..., Sequence[np.ndarray]]
 
@@ -40,6 +42,18 @@ _NUMBERS = frozenset((float, int, complex, bool))
 
 Argument = np.ndarray | complex
 """What a program is called with; numbers of Python for arrays of rank 0."""
+
+
+@dataclass(frozen=True)
+class EngineWork:
+    """What the state-vector engine did in one call."""
+
+    gates: int
+    """That it was asked for."""
+    operations: int
+    """What was left of them after fusion."""
+    stages: int
+    """Walks over the amplitudes."""
 
 
 class Executable:
@@ -52,8 +66,9 @@ class Executable:
         weakref.finalize(self, dlclose, library._handle).atexit = False
         self._errors: CallbackErrors = {}
         self._thunks = _fill_import_table(library, artifact, callbacks, self._errors)
-        self._entry: Any = library[ENTRY_SYMBOL]
-        self._entry.restype = None
+        self._native: Any = library[ENTRY_SYMBOL]
+        self._native.restype = None
+        self._entry: Any = self._native
         self._layout = FrameLayout(artifact.arguments, artifact.results)
         self._arguments = [
             (numpy_dtype(kind.dtype), kind.rank, offset, struct.Struct(f"={3 + 2 * kind.rank}q"))
@@ -63,6 +78,7 @@ class Executable:
         *self._first_words, _ = accumulate(words, initial=0)
         self._readers = list(map(result_reader, artifact.results, self._first_words))
         self._frames: list[Frame] = []
+        register(self)
 
     def __call__(self, arguments: Sequence[Argument], seed: int = 0) -> list[np.ndarray]:
         """Run the program on numpy arrays of exactly the compiled dtypes and ranks.
@@ -81,6 +97,27 @@ class Executable:
         self._frames.append(frame)
         readers = self._readers
         return [readers[0].take(words, True)] if len(readers) == 1 else self._take_all(words)
+
+    def observed_by(self, observer: Observer | None) -> None:
+        """Call compiled code through this observer, or directly."""
+        self._entry = self._native if observer is None else observer.entry(self, self._native)
+
+    @property
+    def work(self) -> EngineWork | None:
+        """What the engine did in a call that ended last; None before there is one.
+
+        Read from the memory of that call, which stays as it was until the next one: counting
+        costs nothing.
+        """
+        try:
+            context = self._frames[-1].context
+        except IndexError:
+            return None
+        return _work_of(context)
+
+    def work_at(self, pointers: Sequence[Any]) -> EngineWork:
+        """Tell the same of the call that the entry was called for with these pointers."""
+        return _work_of(CallContext.from_address(pointers[int(self._layout.returns)].value))
 
     def _write_arguments(self, frame: Frame, arguments: Sequence[Argument]) -> Sequence[np.ndarray]:
         """Copy scalars, describe arrays; what is returned must live as long as the call."""
@@ -141,6 +178,10 @@ class Executable:
         arrays = map(np.asarray, arguments)
         given = ", ".join(f"{array.dtype}[rank {array.ndim}]" for array in arrays)
         return ArgumentTypeError(program=self.artifact.name, wanted=wanted, given=given)
+
+
+def _work_of(context: CallContext) -> EngineWork:
+    return EngineWork(context.gates, context.operations, context.stages)
 
 
 def load(artifact: Artifact, callbacks: Sequence[HostFunction] = ()) -> Executable:

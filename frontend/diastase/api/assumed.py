@@ -55,6 +55,11 @@ class AssumedCall:
         """The call of a function of which one program is compiled."""
         return AssumedCall(recompile, [_Served(compiled, {})])
 
+    @property
+    def executable(self) -> Any:
+        """The loaded program that served last."""
+        return self._programs[0].compiled.prepared.executable
+
     def __call__(self, leaves: Sequence[Any]) -> Any:
         """Run the program for these sizes."""
         programs = self._programs

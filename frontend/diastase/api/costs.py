@@ -67,7 +67,7 @@ def _jaxpr_cost(jaxpr: Jaxpr) -> Cost:
 
 
 def _equation_cost(equation: Any) -> Cost:
-    inner = [_jaxpr_cost(jaxpr) for jaxpr in _jaxprs_in(equation.params)]
+    inner = [_jaxpr_cost(jaxpr) for jaxpr in jaxprs_in(equation.params)]
     if inner:
         return _nested_cost(equation, inner)
     name = equation.primitive.name
@@ -85,7 +85,7 @@ def _equation_cost(equation: Any) -> Cost:
 def _nested_cost(equation: Any, inner: list[Cost]) -> Cost:
     if equation.primitive.name in ("cond", "switch"):
         return max(inner, key=_upper_estimate)
-    turns = _turns(equation)
+    turns = turns_of(equation)
     total = inner[0]
     for cost in inner[1:]:
         total = _add(total, cost)
@@ -98,7 +98,7 @@ def _upper_estimate(cost: Cost) -> float:
     return float(flops) if isinstance(flops, int | float) else math.inf
 
 
-def _turns(equation: Any) -> int:
+def turns_of(equation: Any) -> int:
     """How often the body of a loop runs, as far as its jaxpr says it."""
     name, params = equation.primitive.name, equation.params
     if name == "scan":
@@ -116,7 +116,8 @@ def _add(left: Cost, right: Cost) -> Cost:
     return {key: left[key] + right[key] for key in left}
 
 
-def _jaxprs_in(params: dict[str, Any]) -> Iterator[Jaxpr]:
+def jaxprs_in(params: dict[str, Any]) -> Iterator[Jaxpr]:
+    """The jaxprs among an equation's parameters."""
     for value in params.values():
         for item in value if isinstance(value, tuple | list) else (value,):
             if isinstance(item, ClosedJaxpr):

@@ -95,11 +95,16 @@ class NotForTheseSizes(Exception):
 class FallingBack:
     """A call of programs of dynamic sizes; of static ones where there can be no other."""
 
-    dynamic: Callable[[Sequence[Any]], Any]
-    """Raises `NotForTheseSizes`."""
+    dynamic: Any
+    """An `AssumedCall`, which raises `NotForTheseSizes`."""
     compile_static: Callable[[Sequence[Any]], Any]
     _static: dict[Any, Any] = field(default_factory=dict)
     """By shapes: what is compiled for them alone."""
+
+    @property
+    def executable(self) -> Any:
+        """The loaded program of dynamic sizes."""
+        return self.dynamic.executable
 
     def __call__(self, leaves: Sequence[Any]) -> Any:
         """Run the program for these sizes."""

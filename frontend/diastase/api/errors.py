@@ -33,6 +33,18 @@ class NotCompiledError(DiastaseError, AttributeError):
 
 
 @dataclass(eq=False, kw_only=True)
+class NestedProfileError(DiastaseError, RuntimeError):
+    """`diastase.profile()` while another one is measuring, in this thread or in another.
+
+    A profile measures all calls of the process, so there can be only one at a time.
+    """
+
+    title: ClassVar[str] = "Already profiling"
+    message: ClassVar[str] = "there is a profile of this process already"
+    help: ClassVar[str] = "end its `with` block first"
+
+
+@dataclass(eq=False, kw_only=True)
 class UnsupportedOptionError(DiastaseError, NotImplementedError):
     """An option of `qjit` that this version does not know how to honour."""
 

@@ -212,6 +212,23 @@ class QJIT(ProgramTexts):
 
 look_through(QJIT)
 
+_CALL = QJIT.__call__
+
+
+def call_through(around: Callable[[QJIT, Callable[..., Any]], Any] | None) -> None:
+    """Have every call of every `QJIT` made by `around`, or, with None, directly again.
+
+    The method itself is replaced, so that calls cost nothing more while nobody asks.
+    """
+    if around is None:
+        QJIT.__call__ = _CALL
+        return
+
+    def call(self: QJIT, /, *args: Any, **kwargs: Any) -> Any:
+        return around(self, lambda: _CALL(self, *args, **kwargs))
+
+    QJIT.__call__ = call
+
 
 class _TracedSelf(QJIT):
     """A method of an instance that is a pytree: the instance is the first argument of each call."""

@@ -1,4 +1,4 @@
-"""What became of a program: what runs natively, what in Python and why, sizes, times.
+"""What became of a program: what runs natively, what in Python and why, sizes, costs, times.
 
 `f.report()` and the `report()` of each stage give a `Report`, which prints as a short text; to
 iterate over it is to go through the equations that run on the host because the compiler has no
@@ -8,10 +8,18 @@ code for them. Where the machine code came from the disk cache, all but the time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+from diastase.api.circuit_costs import CircuitCosts, circuit_costs_of
+from diastase.api.costs import bytes_of
 from diastase.tracing.trace import TracedProgram
 from diastase_mlir import Compilation, HostEquation, LoweredModule
+from diastase_runtime import EngineWork
+
+if TYPE_CHECKING:
+    from diastase.api.stages import Compiled, Stage
+
+_SHOWN_LIBRARIES = ("blas", "lapack", "elementary")
 
 
 @dataclass(frozen=True)
@@ -32,8 +40,18 @@ class Report:
     """Sizes that are known only when the program runs, as the user calls them where possible."""
     assumptions: tuple[str, ...]
     """What the program takes to be so: `n >= 2`."""
+    circuits: CircuitCosts = field(default_factory=CircuitCosts)
+    """Gates, measurements and qubits, as the program says; loops of known length are counted."""
+    work: EngineWork | None = None
+    """What the engine did in the last call: gates before and after fusion; None before a call."""
+    costs: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    """Estimates for classical code, before fusion: `flops`, `transcendentals`, `bytes accessed`."""
+    memory: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    """Bytes of `arguments`, `results`, the largest quantum `state`, and machine `code`."""
+    libraries: Mapping[str, tuple[str, ...]] = field(default_factory=dict[str, tuple[str, ...]])
+    """Functions that the program calls in `blas`, `lapack` and libraries of our own."""
     timings: Mapping[str, float] = field(default_factory=dict[str, float])
-    """Seconds by stage of the compilation, in order; empty before it."""
+    """Seconds by stage, in order: the trace, and then those of the compilation."""
     from_cache: bool | None = None
     """Whether the machine code was found in the disk cache; None before compilation."""
     library: Path | None = None
@@ -56,14 +74,55 @@ class Report:
             lines.append(f"  sizes known at run time: {', '.join(self.sizes)}")
         if self.assumptions:
             lines.append(f"  assumptions: {', '.join(self.assumptions)}")
+        lines += [f"  {library}: {', '.join(names)}" for library, names in self.libraries.items()]
+        lines += _circuit_lines(self.circuits, self.work)
+        lines += _cost_lines(self.costs, self.memory)
         if self.timings:
             total = sum(self.timings.values()) * 1000
             stages = ", ".join(f"{name} {s * 1000:.1f}" for name, s in self.timings.items())
-            how = "found in the cache" if self.from_cache else "compiled"
-            lines.append(f"  {how} in {total:.1f} ms: {stages}")
+            made = {None: "traced", True: "found in the cache", False: "compiled"}
+            lines.append(f"  {made[self.from_cache]} in {total:.1f} ms: {stages}")
         if self.library is not None:
             lines.append(f"  library: {self.library}")
         return "\n".join(lines)
+
+
+def _circuit_lines(circuits: CircuitCosts, work: EngineWork | None) -> list[str]:
+    """What the circuits are, and what the engine made of them in the last call."""
+    if not circuits.circuits:
+        return []
+    qubits = "a number of qubits known at run time"
+    if circuits.qubits is not None:
+        qubits = f"up to {circuits.qubits} qubits"
+    count = f"{circuits.circuits} circuit{'s' * (circuits.circuits > 1)}"
+    measured = f", {circuits.measurements} measured within" if circuits.measurements else ""
+    lines = [f"  {count} on {qubits}: {circuits.gates} gates{measured}"]
+    if work is not None:
+        lines.append(
+            f"  in the last call: {work.gates} gates, {work.operations} operations after fusion, "
+            f"{work.stages} walks over the state"
+        )
+    return lines
+
+
+def _cost_lines(costs: Mapping[str, Any], memory: Mapping[str, Any]) -> list[str]:
+    """Estimates, without what is zero."""
+    lines: list[str] = []
+    if any(costs.values()):
+        listed = ", ".join(f"{value} {name}" for name, value in costs.items())
+        lines.append(f"  estimated, before fusion: {listed}")
+    sizes = [f"{name} {_bytes(size)}" for name, size in memory.items() if size is None or size]
+    return [*lines, f"  memory: {', '.join(sizes)}"] if sizes else lines
+
+
+def _bytes(size: Any) -> str:
+    """A size in a unit that suits; it may depend on sizes known only at run time."""
+    if not isinstance(size, int):
+        return "known at run time" if size is None else f"{size} B"
+    for unit, scale in (("GiB", 2**30), ("MiB", 2**20), ("KiB", 2**10)):
+        if size >= scale:
+            return f"{size / scale:.3g} {unit}"
+    return f"{size} B"
 
 
 def _listed(title: str, equations: Sequence[HostEquation], with_reasons: bool) -> list[str]:
@@ -82,13 +141,11 @@ def _line(equation: HostEquation, with_reason: bool) -> str:
 
 
 def report_of(
-    title: str,
-    traced: TracedProgram,
-    argument_names: Sequence[str],
-    module: LoweredModule,
-    compilation: Compilation | None = None,
+    stage: "Stage", title: str, module: LoweredModule, compiled: "Compiled | None" = None
 ) -> Report:
     """Gather what the stages know."""
+    traced, argument_names = stage.traced, stage.interface.argument_names
+    compilation = None if compiled is None else compiled.compilation
     described = [callback.equation for callback in module.callbacks]
     # A condition that is lowered twice calls Python in two places.
     equations = [one for one in dict.fromkeys(described) if one is not None]
@@ -100,10 +157,37 @@ def report_of(
         callbacks=tuple(one for one in equations if one.users_own),
         sizes=_sizes(traced, argument_names),
         assumptions=tuple(one.text for one in traced.program.assumptions),
-        timings={} if compilation is None else dict(compilation.timings),
+        circuits=circuit_costs_of(traced.program.jaxpr),
+        work=None if compiled is None else compiled.prepared.executable.work,
+        costs=stage.cost_analysis(),
+        memory=_memory(stage, compiled),
+        libraries={} if compilation is None else _libraries(compilation),
+        timings={"trace": stage.tracing_seconds}
+        | ({} if compilation is None else dict(compilation.timings)),
         from_cache=None if compilation is None else compilation.from_cache,
         library=None if compilation is None else compilation.artifact.library,
     )
+
+
+def _memory(stage: "Stage", compiled: "Compiled | None") -> dict[str, Any]:
+    """Bytes by what they are for."""
+    memory: dict[str, Any] = {
+        "arguments": sum(bytes_of(aval) for aval in stage.traced.in_avals),
+        "results": sum(bytes_of(aval) for aval in stage.traced.out_avals),
+        "state": circuit_costs_of(stage.traced.program.jaxpr).state_bytes,
+    }
+    if compiled is not None:
+        memory["code"] = compiled.library.stat().st_size
+    return memory
+
+
+def _libraries(compilation: Compilation) -> dict[str, tuple[str, ...]]:
+    """The import table, without the engine's own functions and Python's."""
+    found: dict[str, tuple[str, ...]] = {}
+    for imported in compilation.artifact.imports:
+        if imported.library in _SHOWN_LIBRARIES:
+            found[imported.library] = (*found.get(imported.library, ()), imported.name)
+    return found
 
 
 def _sizes(traced: TracedProgram, argument_names: Sequence[str]) -> tuple[str, ...]:

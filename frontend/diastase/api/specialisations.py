@@ -13,6 +13,7 @@ operations (one for the whole process) forces to be done one at a time.
 import dis
 import functools
 import threading
+import time
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from concurrent.futures import Future
 from contextlib import suppress
@@ -183,7 +184,9 @@ def trace_call(
         )
 
     with _TRACING, fewer_collections(), default_passes(options.circuit_passes):
+        start = time.perf_counter()  # after waiting for other threads' traces
         traced = _traced(tracing, may_fix_sizes and any(map(_gives_a_size, arguments.avals)))
+        seconds = time.perf_counter() - start
     interface = Interface(
         fun_name=signature.name,
         in_tree=arguments.tree,
@@ -194,7 +197,7 @@ def trace_call(
         counts=options.counts,
         report=options.report,
     )
-    return Traced(interface, traced)
+    return Traced(interface, traced, tracing_seconds=seconds)
 
 
 def _traced(tracing: Callable[[bool], TracedProgram], may_fix_sizes: bool) -> TracedProgram:

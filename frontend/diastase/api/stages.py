@@ -65,6 +65,8 @@ class Stage:
 
     interface: Interface
     traced: TracedProgram
+    tracing_seconds: float = field(default=0.0, kw_only=True)
+    """How long it took to run the function on tracers."""
 
     @property
     def fun_name(self) -> str:
@@ -116,7 +118,10 @@ class Stage:
             self.interface.seed,
             self.interface.counts,
         )
-        return Compiled(self.interface, self.traced, module, compilation, call)
+        seconds = self.tracing_seconds
+        return Compiled(
+            self.interface, self.traced, module, compilation, call, tracing_seconds=seconds
+        )
 
     def _report(self, compilation: Compilation) -> None:
         report = self.interface.report
@@ -149,7 +154,8 @@ class Traced(Stage):
     def lower(self) -> "Lowered":
         """Translate the jaxpr to MLIR: StableHLO, control flow, the quantum dialect."""
         with fewer_collections():
-            return Lowered(self.interface, self.traced, diastase_mlir.lower(self.traced.program))
+            module = diastase_mlir.lower(self.traced.program)
+        return Lowered(self.interface, self.traced, module, tracing_seconds=self.tracing_seconds)
 
     def compile(self) -> "Compiled":
         """Lower and compile, or find in the cache what that has given before, and load it."""
@@ -193,8 +199,7 @@ class Lowered(Stage):
 
     def report(self) -> Report:
         """Tell what became of the program: what is native, what runs on the host, and why."""
-        names = self.interface.argument_names
-        return report_of(self._title(), self.traced, names, self.module)
+        return report_of(self, self._title(), self.module)
 
     def compile(self) -> "Compiled":
         """Compile to a shared library for this machine, and load it."""
@@ -246,9 +251,8 @@ class Compiled(Stage):
         return self.compilation.timings
 
     def report(self) -> Report:
-        """Tell what became of the program: what runs on the host and why, sizes, times."""
-        names = self.interface.argument_names
-        return report_of(self._title(), self.traced, names, self.module, self.compilation)
+        """Tell what became of the program: what runs on the host and why, sizes, times, costs."""
+        return report_of(self, self._title(), self.module, self)
 
     def memory_analysis(self) -> MemoryStatistics:
         """Sizes of arguments, results and machine code."""

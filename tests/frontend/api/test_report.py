@@ -3,10 +3,12 @@
 import jax
 import jax.numpy as jnp
 import numpy as np
+import pennylane as qml
 import pytest
 from jax import lax
 
-from diastase import qjit
+from diastase import for_loop, measure, qjit
+from diastase.api.circuit_costs import CircuitCosts, circuit_costs_of
 from diastase.api.errors import NotCompiledError
 
 
@@ -100,3 +102,66 @@ def test_from_the_cache(tmp_path, monkeypatch):
 def test_before_compilation():
     with pytest.raises(NotCompiledError, match="report"):
         qjit(lambda x: x).report()
+
+
+def test_circuits_and_what_the_engine_made_of_them():
+    @qjit
+    @qml.qnode(qml.device("lightning.qubit", wires=3))
+    def circuit(angle):
+        @for_loop(0, 4, 1)
+        def layer(_):
+            qml.RX(angle, wires=0)
+            qml.RX(angle, wires=0)
+            qml.CNOT(wires=[0, 1])
+
+        layer()
+        measure(2)
+        return qml.expval(qml.Z(1))
+
+    traced = circuit.trace(0.1).report()
+    assert traced.circuits == CircuitCosts(circuits=1, gates=12, measurements=1, qubits=3)
+    assert traced.work is None
+    assert traced.memory["state"] == 16 * 8
+    assert list(traced.timings) == ["trace"]
+    circuit(0.1)
+    report = circuit.report()
+    assert report.circuits == traced.circuits
+    assert report.work.gates >= 12
+    assert report.work.operations < report.work.gates
+    assert report.work.stages >= 1
+    assert "1 circuit on up to 3 qubits: 12 gates, 1 measured within" in str(report)
+    assert f"{report.work.gates} gates, {report.work.operations} operations" in str(report)
+
+
+def test_a_register_of_a_size_known_at_run_time():
+    jaxpr = jax.make_jaxpr(lambda x: x + 1)(1.0)
+    assert circuit_costs_of(jaxpr) == CircuitCosts()
+    assert CircuitCosts(circuits=1, qubits=None).state_bytes is None
+    assert CircuitCosts().plus(CircuitCosts(circuits=1, qubits=None), 2) == CircuitCosts(
+        circuits=2, qubits=None
+    )
+
+
+def test_costs_memory_and_libraries():
+    f = qjit(lambda a: jnp.linalg.solve(a, a[0]))
+    f(np.eye(40) + 0.1)
+    report = f.report()
+    assert report.costs["flops"] > 0
+    assert report.memory["arguments"] == 40 * 40 * 8
+    assert report.memory["results"] == 40 * 8
+    assert report.memory["state"] == 0
+    assert report.memory["code"] == report.library.stat().st_size
+    assert "dgetrf" in report.libraries["lapack"]
+    assert next(iter(report.timings)) == "trace"
+    assert report.timings["trace"] > 0
+    text = str(report)
+    assert "lapack: dgetrf" in text
+    assert "memory: arguments 12.5 KiB, results 320 B, code" in text
+    assert "circuit" not in text
+
+
+def test_sizes_that_the_costs_depend_on():
+    f = qjit(lambda x: x * 2, abstracted_axes=("n",))
+    f(np.ones(3))
+    assert str(f.report().memory["arguments"]) == "8*n"
+    assert "arguments 8*n B" in str(f.report())
