@@ -32,6 +32,8 @@ class Report:
     """How many the program has; of control flow, those in its bodies."""
     native: int
     """How many of them never call Python."""
+    kinds: Mapping[str, int]
+    """How many are computed by compiled code, by BLAS, by LAPACK, and by a callback of Python."""
     host: tuple[HostEquation, ...]
     """What JAX evaluates while the program runs, because it could not be compiled."""
     callbacks: tuple[HostEquation, ...]
@@ -68,6 +70,8 @@ class Report:
 
     def __str__(self) -> str:
         lines = [self.title, f"  equations: {self.equations}, {self.native} of them native"]
+        if kinds := [f"{count} {kind}" for kind, count in self.kinds.items() if count]:
+            lines.append(f"  computed by: {', '.join(kinds)}")
         lines += _listed("on the host", self.host, with_reasons=True)
         lines += _listed("callbacks", self.callbacks, with_reasons=False)
         if self.sizes:
@@ -153,6 +157,7 @@ def report_of(
         title=title,
         equations=module.equations,
         native=module.native_equations,
+        kinds=dict(module.equation_kinds),
         host=tuple(one for one in equations if not one.users_own),
         callbacks=tuple(one for one in equations if one.users_own),
         sizes=_sizes(traced, argument_names),

@@ -156,6 +156,9 @@ def test_costs_memory_and_libraries():
     assert report.timings["trace"] > 0
     text = str(report)
     assert "lapack: dgetrf" in text
+    assert sum(report.kinds.values()) == report.equations
+    assert report.kinds["lapack"] >= 1
+    assert f"{report.kinds['lapack']} lapack" in text
     assert "memory: arguments 12.5 KiB, results 320 B, code" in text
     assert "circuit" not in text
 

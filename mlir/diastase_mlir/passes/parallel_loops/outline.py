@@ -71,10 +71,10 @@ class Outliner:
         create("memref.dealloc", [], [parts])
 
     def finish(self) -> None:
-        """Declare the pool's function."""
-        if not self._count:
+        """Declare the pool's function, unless large products have done it."""
+        if not self._count or self._pool in ir.SymbolTable(self._module.operation):
             return
-        types = [self._body_type, pointer_type(), word_type(), word_type()]
+        types = [pointer_type(), pointer_type(), word_type(), word_type()]
         with ir.InsertionPoint.at_block_begin(self._module.body), ir.Location.unknown():
             func.FuncOp(self._pool, ir.FunctionType.get(types, []), visibility="private")
 
@@ -91,7 +91,9 @@ class Outliner:
         memory = self._memory_around().reserve(context.words)
         context.store(memory)
         function = create("func.constant", [self._body_type], [], value=_symbol(name))
-        operands = [function, memory, *(arith.index_cast(word_type(), n) for n in (count, grain))]
+        # As functions that are declared elsewhere have it; `to-llvm` makes a pointer of both.
+        address = create("builtin.unrealized_conversion_cast", [pointer_type()], [function])
+        operands = [address, memory, *(arith.index_cast(word_type(), n) for n in (count, grain))]
         create("func.call", [], operands, callee=_symbol(self._pool))
 
     def _memory_around(self) -> "_Memory":
