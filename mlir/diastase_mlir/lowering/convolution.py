@@ -1,123 +1,148 @@
-"""Rule for `conv_general_dilated` over sizes that are not all known, or that are 0.
+"""Rule for `conv_general_dilated`.
 
-Where all are known, and for integer and real types, JAX's rule gives StableHLO's operation, which
-converts. Here each element of the result is one sum over the taps of the kernel that lie on
-elements, and over the features of its group. Along the spatial axes a kernel is a window
-(`windows`): the dilation of the left side makes the holes, that of the right side spreads the taps.
+The left side is padded, and gets its holes, once; then every tap of the kernel lies on an element:
+
+    result[b, g, f, o…] = sum over c, t… of left[b, g, c, o*stride + t*dilation…] * right[g, f, c, t…]
+
+A kernel with many features (`f`) is multiplied as a matrix: the elements under its taps are copied
+to where they make a matrix (`patches`), for a part of one entry of the batch at a time, and BLAS
+does the rest. With few features the copy would cost more than the products, which are summed in
+place then, in loops whose innermost one runs over neighbours in the result (`directly`). Groups of
+either kind are an axis `g` of their own on both sides and in the result.
 """
 
 from typing import Any
 
+import jax
 from jax import lax
 
-from diastase_mlir.jax_internals import ir
+from diastase_mlir.jax_internals import ir, is_symbolic
+from diastase_mlir.lowering.axis_groups import merge_axes, split_axes
 from diastase_mlir.lowering.context import LoweringContext
-from diastase_mlir.lowering.loops import Values, for_each, for_range
-from diastase_mlir.lowering.operations import (
-    compare_integers,
-    index_binary,
-    index_constant,
-    scalar_constant,
-    select,
-    to_signless,
-)
+from diastase_mlir.lowering.convolution_loops import convolve_in_loops
+from diastase_mlir.lowering.convolution_ways import Convolution, directly, in_patches
+from diastase_mlir.lowering.matrix_products import Labels, Operand
+from diastase_mlir.lowering.operations import index_binary, scalar_constant, to_signless
 from diastase_mlir.lowering.registry import Equation, lowers
-from diastase_mlir.lowering.scalar_functions import scalar_aval, scalar_function
-from diastase_mlir.lowering.tensors import empty, extract, insert
-from diastase_mlir.lowering.windows import WindowAxis, has_static_elements, over_taps
+from diastase_mlir.lowering.tensors import Size, as_index, generate, sizes_of
+
+FEW_FEATURES = 4
+"""Features of a group up to which products are summed in place."""
 
 
 @lowers("conv_general_dilated")
 def lower_conv_general_dilated(
     context: LoweringContext, equation: Equation, left: ir.Value, right: ir.Value
 ) -> list[ir.Value]:
-    """Every element of the result as a sum of products."""
-    left_aval, right_aval = equation.avals_in
+    """By patches and BLAS, or directly."""
     (result,) = equation.avals_out
-    if has_static_elements(left_aval, right_aval, result):
-        return NotImplemented
-    numbers = equation.params["dimension_numbers"]
-    axes = _spatial_axes(equation)
-    left, right = to_signless(left), to_signless(right)
-    element = context.element_type_of(result)
-    # Products are taken in the type of the result, which may be wider than the operands'.
-    scalars = [scalar_aval(result), scalar_aval(left_aval), scalar_aval(right_aval)]
-    add_product = scalar_function(
-        context, lambda total, x, y: total + _product(x, y, result), scalars
-    )
-    features = context.size(right_aval.shape[numbers.rhs_spec[1]])
-
-    def at_output(output: Values, carry: Values) -> Values:
-        batch, feature, *places = (output[axis] for axis in numbers.out_spec)
-        left_batch, first_feature = _group(context, equation, batch, feature)
-
-        def at_tap(position: Values, taps: Values, totals: Values) -> Values:
-            def at_feature(index: ir.Value, inner: Values) -> Values:
-                source = index_binary("addi", first_feature, index)
-                x = extract(left, _placed(numbers.lhs_spec, [left_batch, source, *position]))
-                y = extract(right, _placed(numbers.rhs_spec, [feature, index, *taps]))
-                return add_product(inner[0], x, y)
-
-            return for_range(context, (0, features, 1), totals, at_feature)
-
-        zero = scalar_constant(element, 0)
-        (total,) = over_taps(context, axes, places, [zero], at_tap)
-        return [insert(total, carry[0], output)]
-
+    if not _has_known_steps(equation.params):
+        return convolve_in_loops(context, equation, left, right)
     sizes = [context.size(size) for size in result.shape]
-    return for_each(context, sizes, [empty(sizes, element)], at_output)
+    if any(size == 0 for aval in (*equation.avals_in, result) for size in aval.shape):
+        element = context.element_type_of(result)
+        return [generate(sizes, element, lambda _: scalar_constant(element, 0))]
+    convolution = _described(context, equation, left, right)
+    features = convolution.sizes["f"]
+    way = in_patches
+    if isinstance(features, int) and features <= FEW_FEATURES:
+        way = directly
+    value = way(context, convolution)
+    place = equation.params["dimension_numbers"].out_spec[1]
+    return [merge_axes(value, *_pair_at(place, convolution.result, convolution.sizes))]
 
 
-def _product(x: Any, y: Any, result: Any) -> Any:
-    return lax.convert_element_type(x, result.dtype) * lax.convert_element_type(y, result.dtype)
+def _has_known_steps(params: Any) -> bool:
+    steps = (*params["window_strides"], *params["lhs_dilation"], *params["rhs_dilation"])
+    groups = (params["feature_group_count"], params["batch_group_count"])
+    return not any(map(is_symbolic, (*steps, *groups)))
 
 
-def _spatial_axes(equation: Equation) -> list[WindowAxis]:
-    """The windows along the spatial axes, in the order of the dimension numbers."""
-    params, (left, right) = equation.params, equation.avals_in
-    numbers = params["dimension_numbers"]
-    columns = zip(
-        numbers.lhs_spec[2:],
-        numbers.rhs_spec[2:],
-        params["window_strides"],
-        params["padding"],
-        params["lhs_dilation"],
-        params["rhs_dilation"],
-        strict=True,
+def _described(
+    context: LoweringContext, equation: Equation, left: ir.Value, right: ir.Value
+) -> Convolution:
+    """The operands padded, in the type of the result, and with an axis for the groups."""
+    params, (left_aval, right_aval) = equation.params, equation.avals_in
+    (result,), numbers = equation.avals_out, params["dimension_numbers"]
+    pads = [(0, 0, 0)] * left_aval.ndim
+    spatial = zip(numbers.lhs_spec[2:], params["padding"], params["lhs_dilation"], strict=True)
+    for axis, (low, high), dilation in spatial:
+        pads[axis] = (low, high, dilation - 1)
+
+    def padded(operand: jax.Array) -> tuple[jax.Array]:
+        operand = lax.convert_element_type(operand, result.dtype)
+        zero = lax.convert_element_type(0, result.dtype)
+        return (operand if set(pads) == {(0, 0, 0)} else lax.pad(operand, zero, pads),)
+
+    def converted(operand: jax.Array) -> tuple[jax.Array]:
+        return (lax.convert_element_type(operand, result.dtype),)
+
+    (left,) = context.lower_function(padded, [left_aval], [left])
+    (right,) = context.lower_function(converted, [right_aval], [right])
+    sizes = _sizes(context, equation)
+    by_batch = params["batch_group_count"] > 1
+    spatial_labels = range(len(params["window_strides"]))
+    taps = tuple(f"t{axis}" for axis in spatial_labels)
+    rows = tuple(f"o{axis}" for axis in spatial_labels)
+    inputs = tuple(f"x{axis}" for axis in spatial_labels)
+    left_labels = _placed(numbers.lhs_spec, ("gb", "c") if by_batch else ("b", "gc"), inputs)
+    right_labels = _placed(numbers.rhs_spec, ("gf", "c"), taps)
+    result_labels = _placed(numbers.out_spec, ("b", "gf"), rows)
+    return Convolution(
+        _with_groups(left, left_labels, sizes),
+        _with_groups(right, right_labels, sizes),
+        _split(result_labels),
+        sizes,
+        tuple(params["window_strides"]),
+        tuple(params["rhs_dilation"]),
     )
-    return [
-        WindowAxis(left.shape[axis], right.shape[tap_axis], stride, low, base, dilation)
-        for axis, tap_axis, stride, (low, _), base, dilation in columns
-    ]
 
 
-def _group(
-    context: LoweringContext, equation: Equation, batch: ir.Value, feature: ir.Value
-) -> tuple[ir.Value, ir.Value]:
-    """The batch entry and the first feature of the left side that an output element is made of."""
-    params, (_, right), (result,) = equation.params, equation.avals_in, equation.avals_out
+def _sizes(context: LoweringContext, equation: Equation) -> dict[str, Size]:
+    """The size of each label; those of the padded left side are asked of the array itself."""
+    params, (left, right), (result,) = equation.params, equation.avals_in, equation.avals_out
     numbers = params["dimension_numbers"]
     groups = params["feature_group_count"] * params["batch_group_count"]
-    if groups == 1:
-        return batch, index_constant(0)
-    outputs = context.dimension(right.shape[numbers.rhs_spec[0]])
-    size = _quotient(outputs, index_constant(groups))
-    group = _quotient(feature, size)
-    if params["feature_group_count"] > 1:
-        share = context.dimension(right.shape[numbers.rhs_spec[1]])
-        return batch, index_binary("muli", group, share)
-    batches = context.dimension(result.shape[numbers.out_spec[0]])
-    start = index_binary("muli", group, batches)
-    return index_binary("addi", start, batch), index_constant(0)
+    sizes: dict[str, Size] = {"g": groups}
+    sizes["b"] = context.size(result.shape[numbers.out_spec[0]])
+    sizes["c"] = context.size(right.shape[numbers.rhs_spec[1]])
+    sizes["f"] = _quotient(context.size(right.shape[numbers.rhs_spec[0]]), groups)
+    for number, (out, tap) in enumerate(
+        zip(numbers.out_spec[2:], numbers.rhs_spec[2:], strict=True)
+    ):
+        sizes[f"o{number}"] = context.size(result.shape[out])
+        sizes[f"t{number}"] = context.size(right.shape[tap])
+    return sizes
 
 
-def _quotient(left: ir.Value, right: ir.Value) -> ir.Value:
-    """`left // right` of numbers that are not negative; nothing is divided by 0."""
-    zero = compare_integers("eq", right, index_constant(0))
-    return index_binary("divsi", left, select(zero, index_constant(1), right))
+def _quotient(size: Size, groups: int) -> Size:
+    if isinstance(size, int):
+        return size // groups
+    return size if groups == 1 else index_binary("divsi", size, as_index(groups))
 
 
-def _placed(axes: Any, position: Values) -> Values:
-    """A position in an array, from one in the order of the dimension numbers."""
-    places = dict(zip(axes, position, strict=True))
-    return [places[axis] for axis in range(len(position))]
+def _placed(spec: Any, first: tuple[str, str], spatial: Labels) -> Labels:
+    """Labels of the axes, from those in the order of the dimension numbers."""
+    places = dict(zip(spec, (*first, *spatial), strict=True))
+    return tuple(places[axis] for axis in range(len(spec)))
+
+
+def _split(labels: Labels) -> Labels:
+    """Two labels for an axis that has two, as `gc` has."""
+    return tuple(part for label in labels for part in (label if label[0] == "g" else (label,)))
+
+
+def _with_groups(value: ir.Value, labels: Labels, sizes: dict[str, Size]) -> Operand:
+    """The array with an axis for the groups."""
+    value = to_signless(value)
+    own: list[Size] = []
+    for label, size in zip(labels, sizes_of(value), strict=True):
+        own += [sizes[part] for part in label] if label[0] == "g" else [size]
+    groups = [2 if label[0] == "g" else 1 for label in labels]
+    return Operand(split_axes(value, groups, own), _split(labels))
+
+
+def _pair_at(place: int, labels: Labels, sizes: dict[str, Size]) -> tuple[list[int], list[Size]]:
+    """Groups of axes in which those at `place` and after it are one, and all sizes."""
+    groups = [2 if axis == place else 1 for axis in range(len(labels) - 1)]
+    return groups, [sizes[label] for label in labels]

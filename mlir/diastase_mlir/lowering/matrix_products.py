@@ -65,7 +65,7 @@ def multiply_matrices(
     operation = create("linalg.contract", [zeros.type], operands, attributes, regions=1)
     block = operation.regions[0].blocks.append(*[element] * 3, arg_locs=[ir.Location.current] * 3)
     with ir.InsertionPoint(block):
-        create("linalg.yield", [], [_add_product(element, *block.arguments)])
+        create("linalg.yield", [], [add_product(element, *block.arguments)])
     return hidden(operation.results[0])
 
 
@@ -103,7 +103,7 @@ def _is_for_blas(element: ir.Type, sizes: Sequence[Size]) -> bool:
     return count > TINY
 
 
-def _add_product(element: ir.Type, x: ir.Value, y: ir.Value, total: ir.Value) -> ir.Value:
+def add_product(element: ir.Type, x: ir.Value, y: ir.Value, total: ir.Value) -> ir.Value:
     """`total + x * y`; of booleans whether any pair is true."""
     if isinstance(element, ir.ComplexType):
         return binary("complex.add", total, binary("complex.mul", x, y))
