@@ -9,6 +9,8 @@ arrays are seen under another shape, which costs nothing. Where more than one fr
 of an operand is left over, or where a matrix has its rows and columns in steps (its last axis is
 one of the batch), a copy with its axes in order is made. Being transposed costs nothing, neither
 here nor in BLAS: the transposition of an operand is undone.
+
+The free labels of one operand must stand side by side in the result.
 """
 
 from collections.abc import Sequence
@@ -70,6 +72,7 @@ def contract(
     merged = {group[0]: product([sizes[label] for label in group]) for group in groups}
     left, right = (_with_groups(operand, groups, sizes) for operand in (left, right))
     pattern = _Pattern(left.labels, right.labels, tuple(n for n in result if n in merged))
+    assert pattern.is_regular(), "the result's free labels of an operand stand side by side"
     value = multiply_matrices(context, left, right, pattern.result, pattern.loops(), merged)
     counts = [len(group) for name in pattern.result for group in groups if group[0] == name]
     return split_axes(value, counts, full)
@@ -101,7 +104,7 @@ def _arranged(left: Operand, right: Operand, result: Labels) -> tuple[Operand, O
         ((*for_left, *whole.summed), for_right),
     ]
     wanted = next((pair for pair in choices if _shortened(*pair, result).is_regular()), choices[-1])
-    return _transposed(left, wanted[0]), _transposed(right, wanted[1])
+    return transposed(left, wanted[0]), transposed(right, wanted[1])
 
 
 def _shortened(*tensors: Labels) -> _Pattern:
@@ -138,7 +141,7 @@ def _with_groups(operand: Operand, groups: Sequence[Labels], sizes: dict[str, Si
     return Operand(value, tuple(group[0] for group in own))
 
 
-def _transposed(operand: Operand, labels: Labels) -> Operand:
+def transposed(operand: Operand, labels: Labels) -> Operand:
     """A copy with its axes in another order."""
     if labels == operand.labels:
         return operand

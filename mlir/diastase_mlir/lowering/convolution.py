@@ -2,7 +2,7 @@
 
 The left side is padded, and gets its holes, once; then every tap of the kernel lies on an element:
 
-    result[b, g, f, o…] = sum over c, t… of left[b, g, c, o*stride + t*dilation…] * right[g, f, c, t…]
+    result[b, g, f, o…] = sum over c, t…: left[b, g, c, o*stride + t*dilation…] * right[g, f, c, t…]
 
 A kernel with many features (`f`) is multiplied as a matrix: the elements under its taps are copied
 to where they make a matrix (`patches`), for a part of one entry of the batch at a time, and BLAS
@@ -100,7 +100,7 @@ def _described(
 
 def _sizes(context: LoweringContext, equation: Equation) -> dict[str, Size]:
     """The size of each label; those of the padded left side are asked of the array itself."""
-    params, (left, right), (result,) = equation.params, equation.avals_in, equation.avals_out
+    params, (_, right), (result,) = equation.params, equation.avals_in, equation.avals_out
     numbers = params["dimension_numbers"]
     groups = params["feature_group_count"] * params["batch_group_count"]
     sizes: dict[str, Size] = {"g": groups}

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from diastase_mlir.jax_internals import ir
 from diastase_mlir.lowering.context import LoweringContext
-from diastase_mlir.lowering.contractions import contract
+from diastase_mlir.lowering.contractions import contract, transposed
 from diastase_mlir.lowering.linear_algebra.arguments import product
 from diastase_mlir.lowering.loops import Values, for_range, hidden
 from diastase_mlir.lowering.matrix_products import Labels, Operand, add_product, fill
@@ -31,7 +31,10 @@ LARGEST_PATCHES = 2**19
 
 @dataclass(frozen=True)
 class Convolution:
-    """Operands and result; labels as in `convolution`, and `x0`… for the left side's `o0`, `t0`…"""
+    """Operands and result, their labels as in `convolution`.
+
+    Where the result has `o0`, `o1` and so on, the left side has `x0`, the right side `t0`.
+    """
 
     left: Operand
     right: Operand
@@ -163,14 +166,23 @@ def _part(
     """The target with some rows of one entry of the batch computed."""
     sizes = whole.sizes | fewer
     patches = _patches(whole, entry, start, sizes)
-    result = tuple(label for label in whole.result if label != "b")
-    first = next(label for label in result if label != "g")
-    pair = (patches, whole.right) if first[0] == "o" else (whole.right, patches)
-    value = contract(context, *pair, result, sizes)
+    wanted = tuple(label for label in whole.result if label != "b")
+    places = tuple(label for label in wanted if label[0] == "o")
+    is_first = wanted.index(places[0]) < wanted.index("f") if places else False
+    result = wanted
+    if not _stand_together(places, wanted):
+        result = ("g", *places, "f") if is_first else ("g", "f", *places)
+    pair = (patches, whole.right) if is_first else (whole.right, patches)
+    value = transposed(Operand(contract(context, *pair, result, sizes), result), wanted).value
     # The batch's axis, of size 1, stays in the slice that is written to.
     offsets = [{"b": entry, "o0": start}.get(label, 0) for label in whole.result]
     extent = [1 if label == "b" else sizes[label] for label in whole.result]
     return insert_slice(value, target, offsets, extent, [1] * len(extent))
+
+
+def _stand_together(some: Labels, labels: Labels) -> bool:
+    places = [labels.index(label) for label in some]
+    return not places or places == list(range(places[0], places[0] + len(places)))
 
 
 def _patches(whole: Convolution, entry: ir.Value, start: Size, sizes: dict[str, Size]) -> Operand:

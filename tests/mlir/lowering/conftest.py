@@ -112,6 +112,7 @@ def compare_native(compare):
     def check(function, *arguments):
         compiled = compare(function, *arguments)
         assert [one.equation for one in compiled.lowered.callbacks] == []
+        return compiled
 
     return check
 

@@ -8,6 +8,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from jax import lax
 
+from diastase_mlir.lowering import convolution_ways
+
 FEW = settings(
     max_examples=6, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck)
 )
@@ -119,3 +121,97 @@ def test_transposed_and_patches(compare_native_dynamic):
 
     arguments = [[numbers("float64", size, 6, 2), numbers("float64", 3, 2, 4)] for size in (1, 3)]
     compare_native_dynamic(function, [("float64", "n, 6, 2"), ("float64", "3, 2, 4")], arguments)
+
+
+LAYOUTS = [("NCHW", "OIHW", "NCHW"), ("NHWC", "HWIO", "NHWC"), ("HNCW", "WOIH", "CHWN")]
+
+
+def case(layout, features, groups=1, channels=4):
+    extents = {"N": 3, "C": channels, "H": 9, "W": 8}
+    kernel = {"O": features, "I": channels // groups, "H": 3, "W": 2}
+    return (
+        numbers("float64", *(extents[name] for name in layout[0])),
+        numbers("float64", *(kernel[name] for name in layout[1])),
+    )
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+@pytest.mark.parametrize("rows_at_once", [2**19, 2**8])
+def test_few_and_many_features(compare_native, monkeypatch, layout, rows_at_once):
+    """In place and by patches, of a whole entry and of two rows at a time; with derivatives."""
+    monkeypatch.setattr(convolution_ways, "LARGEST_PATCHES", rows_at_once)
+    cases = [(2, 1), (4, 4), (16, 2), (24, 1)]
+    operands = [case(layout, features, groups) for features, groups in cases]
+
+    def function(*pairs):
+        results = []
+        for (x, y), (_, groups) in zip(
+            zip(pairs[::2], pairs[1::2], strict=True), cases, strict=True
+        ):
+
+            def apply(x, y, groups=groups):
+                padding = ((1, 2), (0, 1))
+                return convolve(
+                    x,
+                    y,
+                    (2, 1),
+                    padding,
+                    (1, 2),
+                    (2, 1),
+                    dimension_numbers=layout,
+                    feature_group_count=groups,
+                )
+
+            results += [apply(x, y), *jax.grad(lambda x, y: (apply(x, y) ** 2).sum(), (0, 1))(x, y)]
+        return results
+
+    compare_native(function, *[array for pair in operands for array in pair])
+
+
+def test_all_sizes_unknown(compare_native_dynamic, monkeypatch):
+    monkeypatch.setattr(convolution_ways, "LARGEST_PATCHES", 2**9)
+
+    def function(x, y):
+        return (
+            convolve(x, y, (1, 1), "SAME"),
+            convolve(x, y, (2, 3), ((1, 1), (2, 2))),
+            jax.vmap(lambda y: convolve(x, y, (1, 1), "SAME"))(jnp.stack([y, 2 * y])),
+        )
+
+    sizes = [(1, 2, 3, 4, 6), (2, 1, 9, 8, 1), (0, 2, 5, 5, 3), (3, 3, 12, 20, 8)]
+    arguments = [
+        [numbers("float64", n, c, h, w), numbers("float64", f, c, 3, 2)] for n, c, h, w, f in sizes
+    ]
+    specs = [("float64", "n, c, h, w"), ("float64", "f, c, 3, 2")]
+    compare_native_dynamic(function, specs, arguments)
+
+
+def test_many_features_are_multiplied_by_blas(compare_native):
+    x, y = case(LAYOUTS[0], 24)
+
+    def convolved(x, y):
+        return (convolve(x, y, (1, 1), "SAME"),)
+
+    many = compare_native(convolved, x, y)
+    few = compare_native(convolved, x, y[:3])
+    assert [one.lowered.equation_kinds["blas"] for one in (many, few)] == [1, 0]
+
+
+def test_not_a_number_is_not_spread_by_padding(compare_native):
+    x, y = case(LAYOUTS[0], 24)
+    x[0, 0, 0, 0], x[1, 2, 3, 4] = np.inf, np.nan
+    y[0, 0] = 0
+    compare_native(lambda x, y: (convolve(x, y, (1, 1), "SAME"),), x, y)
+    compare_native(lambda x, y: (convolve(x, y, (1, 1), "SAME"),), x, y[:2])
+
+
+def test_signals(compare_native):
+    def function(x, y):
+        return (
+            *(jnp.convolve(x, y, mode) for mode in ("full", "same", "valid")),
+            jnp.correlate(x, y, "full"),
+            jax.scipy.signal.convolve2d(jnp.outer(x, x), jnp.outer(y, y)),
+        )
+
+    for size in (5, 40):
+        compare_native(function, numbers("float64", size), numbers("float64", 5))
