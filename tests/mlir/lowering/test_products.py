@@ -202,6 +202,11 @@ def test_only_large_products_are_shared_out(compile_function):
     assert libraries == [{"blas"}, {"blas", "threads"}]
 
 
+def test_large_loops_beside_large_products(compare_native):
+    x = numbers("float64", 500, 300)
+    compare_native(lambda x: (jnp.sin(x @ x.T) + 1, (x @ x.T).sum(0)), x)
+
+
 @pytest.mark.parametrize("dtype", ["float32", "float64", "complex64", "complex128"])
 def test_products_in_parts(compare_native_dynamic, dtype):
     """Whatever is larger, rows or columns; every operand also transposed."""
