@@ -15,7 +15,7 @@ from diastase_mlir.kernels.language import (
     kernel,
     ptr,
 )
-from diastase_mlir.kernels.state_vector.c_functions import memset
+from diastase_mlir.kernels.state_vector.bulk_memory import clear
 from diastase_mlir.kernels.state_vector.decompositions import exchange_bits
 from diastase_mlir.kernels.state_vector.failures import SIZE_MISMATCH, cannot_run, fail
 from diastase_mlir.kernels.state_vector.memory import BLOCK_BYTES
@@ -52,7 +52,7 @@ def state_zero(context: CallContext, state: State) -> None:
     if cannot_run(context, state):
         return
     forget_waiting(state)
-    memset(cast(state.amplitudes, ptr[f64]), 0, state.blocks * BLOCK_BYTES)
+    clear(cast(state.amplitudes, ptr[f64]), state.blocks * BLOCK_BYTES)
 
 
 @kernel

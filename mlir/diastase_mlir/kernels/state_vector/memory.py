@@ -23,14 +23,13 @@ from diastase_mlir.kernels.language import (
     size_of,
     v8,
 )
+from diastase_mlir.kernels.state_vector.bulk_memory import clear, write_bulk
 from diastase_mlir.kernels.state_vector.c_functions import (
     MADV_HUGEPAGE,
     aligned_alloc,
     free,
     madvise,
     malloc,
-    memcpy,
-    memset,
 )
 from diastase_mlir.kernels.state_vector.failures import (
     NEGATIVE_QUBITS,
@@ -146,7 +145,7 @@ def state_create(context: CallContext, site: i64, qubits: i64) -> State:
         return state
     for wire in range(qubits):
         state.bit_of_wire[wire] = qubits - 1 - wire
-    memset(cast(state.amplitudes, ptr[f64]), 0, state.blocks * BLOCK_BYTES)
+    clear(cast(state.amplitudes, ptr[f64]), state.blocks * BLOCK_BYTES)
     cast(state.amplitudes, ptr[f64])[0] = 1.0
     state.support = 0
     return state
@@ -178,7 +177,7 @@ def state_copy(context: CallContext, state: State, site: i64) -> State:
         return copy
     for wire in range(state.qubits):
         copy.bit_of_wire[wire] = state.bit_of_wire[wire]
-    memcpy(
+    write_bulk(
         cast(copy.amplitudes, ptr[f64]),
         cast(state.amplitudes, ptr[f64]),
         state.blocks * BLOCK_BYTES,

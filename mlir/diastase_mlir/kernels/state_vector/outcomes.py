@@ -6,8 +6,10 @@ seed and the order of the measurements determine them.
 """
 
 from diastase_mlir.kernels.language import (
+    Record,
     broadcast,
     cast,
+    code_of,
     f64,
     horizontal_sum,
     i64,
@@ -17,6 +19,7 @@ from diastase_mlir.kernels.language import (
     lanes_match,
     ptr,
     select,
+    size_of,
     square_root,
     stack_array,
     static,
@@ -30,6 +33,7 @@ from diastase_mlir.kernels.state_vector.failures import (
     fail,
 )
 from diastase_mlir.kernels.state_vector.outcome_scripts import IMPOSSIBLE, scripted_outcome
+from diastase_mlir.kernels.state_vector.parallel import run_parallel
 from diastase_mlir.kernels.state_vector.queue import flush, push_single
 from diastase_mlir.kernels.state_vector.random_numbers import next_uniform
 from diastase_mlir.kernels.state_vector.records import (
@@ -38,7 +42,7 @@ from diastase_mlir.kernels.state_vector.records import (
     CallContext,
     State,
 )
-from diastase_mlir.kernels.state_vector.sweeps import next_block
+from diastase_mlir.kernels.state_vector.sweeps import SHARED_BLOCKS, next_block
 from diastase_mlir.kernels.state_vector.wires import bit_of, bits_of, in_order, mask_of
 
 
@@ -82,6 +86,21 @@ def marginal(state: State, count: i64, bits: ptr[i64], out: ptr[f64]) -> None:
             out[place] = out[place] + numbers[lane]
 
 
+class Weights(Record):
+    """Probabilities of all outcomes in order, while they are written."""
+
+    state: State
+    out: ptr[f64]
+
+
+@kernel
+def write_weights(argument: ptr[f64], first: i64, last: i64, worker: i64) -> None:
+    """Write those of some blocks; `argument` is a `Weights`."""
+    run = cast(argument, Weights)
+    for block in range(first, last):
+        store_unaligned(run.out, block << LANE_BITS, weight(run.state, block))
+
+
 @kernel
 def probabilities(
     context: CallContext, state: State, site: i64, n_wires: i64, wires: ptr[i64], out: ptr[f64]
@@ -97,8 +116,11 @@ def probabilities(
         bits_of(state, n_wires, wires, bits)
         marginal(state, n_wires, bits, out)
     elif state.qubits >= LANE_BITS and in_order(state):
-        for block in range(state.blocks):
-            store_unaligned(out, block << LANE_BITS, weight(state, block))
+        memory = stack_array(i64, size_of(Weights) // 8)
+        run = cast(memory, Weights)
+        run.state = state
+        run.out = out
+        run_parallel(code_of(write_weights), cast(memory, ptr[f64]), state.blocks, SHARED_BLOCKS)
     else:
         marginal(state, state.qubits, state.bit_of_wire, out)
 

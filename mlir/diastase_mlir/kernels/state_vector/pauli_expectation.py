@@ -17,6 +17,7 @@ In: terms as `pauli.read_terms` makes them, sorted by x. With S(x, z) = sum over
 from diastase_mlir.kernels.language import (
     Record,
     cast,
+    code_of,
     count_ones,
     f64,
     horizontal_sum,
@@ -26,10 +27,12 @@ from diastase_mlir.kernels.language import (
     pack,
     ptr,
     shuffle,
+    size_of,
     stack_array,
     static,
     v8,
 )
+from diastase_mlir.kernels.state_vector.parallel import run_parallel
 from diastase_mlir.kernels.state_vector.pauli import XORS, Term
 from diastase_mlir.kernels.state_vector.records import LANE_BITS, State
 from diastase_mlir.kernels.state_vector.sweeps import LANE_MASK
@@ -40,6 +43,7 @@ GROUP = 1 << GROUP_BITS
 CHUNK_BITS = 12
 CHUNK = 1 << CHUNK_BITS
 """Blocks that are visited for one x after the other: these and their partners fit the cache."""
+MOST_PARTS = 64
 MOST_ONE_BY_ONE = 4
 """More words than this, with one x, are worth a transform."""
 LANE_SIGNS = [[1.0 - 2.0 * ((lane & z).bit_count() & 1) for lane in range(8)] for z in range(8)]
@@ -202,27 +206,83 @@ def sum_for_x(
     return total
 
 
+class Terms(Record):
+    """Terms whose x agree above the chunks, while they are added up."""
+
+    state: State
+    terms: ptr[Term]
+    words: ptr[Word]
+    count: i64
+    lane_signs: ptr[v8]
+    chunks: i64
+    """How many chunks each part has."""
+    halves_number: i64
+    sums: ptr[f64]
+    """The result of each part."""
+
+
+@kernel
+def sum_of_chunk(run: Terms, chunk: i64) -> f64:
+    """Return the part of a chunk."""
+    state, terms, words, count = run.state, run.terms, run.words, run.count
+    blocks = state.blocks if state.blocks < CHUNK else CHUNK
+    total: f64 = 0.0
+    first: i64 = 0
+    while first < count:
+        x = terms[first].x
+        end = first + same_x(terms + first, count - first, 0)
+        places = blocks
+        if run.halves_number == 0 and x >> LANE_BITS != 0:
+            places = blocks >> 1
+        signs = run.lane_signs
+        total += sum_for_x(state, x, words + first, end - first, chunk, places, signs)
+        first = end
+    return total
+
+
+@kernel
+def sum_parts(argument: ptr[f64], first: i64, last: i64, worker: i64) -> None:
+    """Add up parts `first` to `last`; `argument` is a `Terms`."""
+    run = cast(argument, Terms)
+    for part in range(first, last):
+        total: f64 = 0.0
+        for chunk in range(part * run.chunks, (part + 1) * run.chunks):
+            total += sum_of_chunk(run, chunk)
+        run.sums[part] = total
+
+
 @kernel
 def sum_in_chunks(
     state: State, terms: ptr[Term], count: i64, words: ptr[Word], lane_signs: ptr[v8]
 ) -> f64:
-    """Return the part of terms whose x agree above the chunks, chunk by chunk."""
+    """Return the part of terms whose x agree above the chunks, chunk by chunk.
+
+    Chunks are added up in parts that do not depend on the number of threads.
+    """
     blocks = state.blocks if state.blocks < CHUNK else CHUNK
-    total: f64 = 0.0
+    memory = stack_array(i64, size_of(Terms) // 8)
+    sums = stack_array(f64, MOST_PARTS)
+    run = cast(memory, Terms)
+    run.state = state
+    run.terms = terms
+    run.words = words
+    run.count = count
+    run.lane_signs = lane_signs
+    run.sums = sums
     first_gap = gap_of(terms[0].x >> LANE_BITS)
     # A gap above the chunks halves their number, one inside halves their places.
     halves_number = first_gap != NO_GAP and 1 << first_gap >= blocks
-    chunks = state.blocks >> 1 if halves_number else state.blocks
-    for chunk in range((chunks + CHUNK - 1) >> CHUNK_BITS):
-        first: i64 = 0
-        while first < count:
-            x = terms[first].x
-            end = first + same_x(terms + first, count - first, 0)
-            places = blocks
-            if not halves_number and x >> LANE_BITS != 0:
-                places = blocks >> 1
-            total += sum_for_x(state, x, words + first, end - first, chunk, places, lane_signs)
-            first = end
+    run.halves_number = 1 if halves_number else 0
+    all_blocks = state.blocks >> 1 if halves_number else state.blocks
+    parts: i64 = (all_blocks + CHUNK - 1) >> CHUNK_BITS
+    run.chunks = 1
+    while parts > MOST_PARTS:
+        parts >>= 1
+        run.chunks = 2 * run.chunks
+    run_parallel(code_of(sum_parts), cast(memory, ptr[f64]), parts, 1)
+    total: f64 = 0.0
+    for part in range(parts):
+        total += sums[part]
     return total
 
 

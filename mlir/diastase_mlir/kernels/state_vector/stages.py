@@ -23,22 +23,8 @@ from diastase_mlir.kernels.language import (
 from diastase_mlir.kernels.state_vector.parallel import PARALLEL_QUBITS, run_parallel
 from diastase_mlir.kernels.state_vector.plan_records import SLOTS, Plan, Stage
 from diastase_mlir.kernels.state_vector.records import LANE_BITS, State
-from diastase_mlir.kernels.state_vector.sweeps import apply_operation, next_block
+from diastase_mlir.kernels.state_vector.sweeps import apply_operation, next_block, spread
 from diastase_mlir.kernels.state_vector.tiles import FAR_SOURCE, FAR_TARGET, run_tile
-
-
-@kernel
-def spread(number: i64, mask: i64) -> i64:
-    """Put the bits of a number where the mask has ones, the lowest first."""
-    result: i64 = 0
-    rest: i64 = mask
-    bits: i64 = number
-    while bits != 0:
-        if bits & 1 == 1:
-            result |= rest & -rest
-        rest &= rest - 1
-        bits >>= 1
-    return result
 
 
 @kernel

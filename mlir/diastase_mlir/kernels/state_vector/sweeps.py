@@ -15,7 +15,10 @@ Matrices without imaginary parts (RY, Hadamard, CNOT ...) take passes with half 
 from typing import Any
 
 from diastase_mlir.kernels.language import (
+    Record,
     broadcast,
+    cast,
+    code_of,
     count_ones,
     f64,
     i1,
@@ -27,12 +30,17 @@ from diastase_mlir.kernels.language import (
     ptr,
     select,
     shuffle,
+    size_of,
+    stack_array,
     static,
     v8,
 )
+from diastase_mlir.kernels.state_vector.parallel import PARALLEL_QUBITS, run_parallel
 from diastase_mlir.kernels.state_vector.records import LANE_BITS, Operation, State
 
 LANE_MASK = (1 << LANE_BITS) - 1
+SHARED_BLOCKS = 1 << 10
+"""Pairs of blocks that a thread sweeps at once: 256 KiB."""
 PARTNERS = [[lane ^ (1 << bit) for lane in range(8)] for bit in range(LANE_BITS)]
 """Shuffles that exchange the lanes that differ in one bit."""
 
@@ -41,6 +49,20 @@ PARTNERS = [[lane ^ (1 << bit) for lane in range(8)] for bit in range(LANE_BITS)
 def next_block(block: i64, fixed: i64) -> i64:
     """Return the next block whose fixed bits are zero."""
     return ((block | fixed) + 1) & ~fixed
+
+
+@kernel
+def spread(number: i64, mask: i64) -> i64:
+    """Put the bits of a number where the mask has ones, the lowest first."""
+    result: i64 = 0
+    rest: i64 = mask
+    bits: i64 = number
+    while bits != 0:
+        if bits & 1 == 1:
+            result |= rest & -rest
+        rest &= rest - 1
+        bits >>= 1
+    return result
 
 
 @inline
@@ -151,16 +173,26 @@ def has_real_diagonal(operation: Operation) -> i1:
     return True
 
 
+class Sweep(Record):
+    """A pass that is being made."""
+
+    state: State
+    operation: Operation
+    fixed: i64
+    value: i64
+    lane_mask: i64
+    lane_value: i64
+
+
 @inline
-def block_pass(
-    state: State, operation: Operation, lanes: m8, fixed: i64, value: i64, rule: Any
-) -> None:
+def block_pass(run: Sweep, lanes: m8, fixed: i64, first: i64, last: i64, rule: Any) -> None:
     """Make a pass whose target is a block bit: pairs of blocks."""
+    operation, value = run.operation, run.value
     a = block_coefficients(operation, lanes)
     stride = 2 << (operation.target - LANE_BITS)
-    amplitudes = state.amplitudes
-    block: i64 = 0
-    for _ in range(state.blocks >> count_ones(fixed)):
+    amplitudes = run.state.amplitudes
+    block: i64 = spread(first, ~fixed)
+    for _ in range(last - first):
         p = 2 * (block | value)
         q = p + stride
         amplitudes[p], amplitudes[p + 1], amplitudes[q], amplitudes[q + 1] = rule(
@@ -170,14 +202,13 @@ def block_pass(
 
 
 @inline
-def lane_pass(
-    state: State, operation: Operation, lanes: m8, fixed: i64, value: i64, target: int, rule: Any
-) -> None:
+def lane_pass(run: Sweep, lanes: m8, first: i64, last: i64, target: int, rule: Any) -> None:
     """Make a pass whose target is the (static) lane bit `target`: blocks by themselves."""
+    operation, fixed, value = run.operation, run.fixed, run.value
     a = lane_coefficients(operation, lanes, target)
-    amplitudes = state.amplitudes
-    block: i64 = 0
-    for _ in range(state.blocks >> count_ones(fixed)):
+    amplitudes = run.state.amplitudes
+    block: i64 = spread(first, ~fixed)
+    for _ in range(last - first):
         p = 2 * (block | value)
         x, y = amplitudes[p], amplitudes[p + 1]
         z, w = shuffle(x, PARTNERS[target]), shuffle(y, PARTNERS[target])
@@ -186,27 +217,46 @@ def lane_pass(
 
 
 @kernel
+def sweep_part(argument: ptr[f64], first: i64, last: i64, worker: i64) -> None:
+    """Make a pass on some of its pairs of blocks, or blocks; `argument` is a `Sweep`."""
+    run = cast(argument, Sweep)
+    lanes = lanes_match(run.lane_mask, run.lane_value)
+    real = is_real(run.operation)
+    target = run.operation.target
+    if target >= LANE_BITS:
+        target_too = run.fixed | (1 << (target - LANE_BITS))
+        if real:
+            block_pass(run, lanes, target_too, first, last, multiply_pair_real)
+        else:
+            block_pass(run, lanes, target_too, first, last, multiply_pair)
+    for lane in static(range(LANE_BITS)):
+        if target == lane:
+            if real:
+                lane_pass(run, lanes, first, last, lane, multiply_lanes_real)
+            else:
+                lane_pass(run, lanes, first, last, lane, multiply_lanes)
+
+
+@kernel
 def sweep(
     state: State, operation: Operation, fixed: i64, value: i64, lane_mask: i64, lane_value: i64
 ) -> None:
     """One pass; `fixed` and `value` are block bits of selectors and controls."""
-    lanes_of_match = lane_value
-    real = is_real(operation)
-    target = operation.target
-    if target >= LANE_BITS:
-        lanes = lanes_match(lane_mask, lanes_of_match)
-        target_too = fixed | (1 << (target - LANE_BITS))
-        if real:
-            block_pass(state, operation, lanes, target_too, value, multiply_pair_real)
-        else:
-            block_pass(state, operation, lanes, target_too, value, multiply_pair)
-    for lane in static(range(LANE_BITS)):
-        if target == lane:
-            lanes = lanes_match(lane_mask, lanes_of_match)
-            if real:
-                lane_pass(state, operation, lanes, fixed, value, lane, multiply_lanes_real)
-            else:
-                lane_pass(state, operation, lanes, fixed, value, lane, multiply_lanes)
+    memory = stack_array(i64, size_of(Sweep) // 8)
+    run = cast(memory, Sweep)
+    run.state = state
+    run.operation = operation
+    run.fixed = fixed
+    run.value = value
+    run.lane_mask = lane_mask
+    run.lane_value = lane_value
+    argument = cast(memory, ptr[f64])
+    halved = 1 if operation.target >= LANE_BITS else 0
+    count = state.blocks >> (count_ones(fixed) + halved)
+    if state.qubits < PARALLEL_QUBITS:
+        sweep_part(argument, 0, count, 0)
+    else:
+        run_parallel(code_of(sweep_part), argument, count, SHARED_BLOCKS)
 
 
 @kernel
