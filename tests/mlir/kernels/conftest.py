@@ -17,7 +17,6 @@ from diastase_runtime.abi import CallContext
 I64, F64, POINTER = ctypes.c_int64, ctypes.c_double, ctypes.c_void_p
 SITE = 7
 Term = tuple[float, str, Sequence[int]]
-_CHUNK_BITS = list(State.__annotations__).index("chunk_bits")
 
 
 class Register:
@@ -38,10 +37,15 @@ class Register:
             head.append(POINTER(self.state))
         return function(*head, *arguments)
 
+    def field(self, name: str) -> ctypes.c_int64:
+        """A number in the state's record, to be read or set."""
+        place = list(State.__annotations__).index(name)
+        offset = sum(8 * max(n, 1) for _, _, n in record_layout(State).fields[:place])
+        return I64.from_address(self.state + offset)
+
     def set_chunk_bits(self, bits: int) -> None:
         """Let the state be planned with chunks of this size, whatever its own size."""
-        offset = sum(8 * max(n, 1) for _, _, n in record_layout(State).fields[:_CHUNK_BITS])
-        I64.from_address(self.state + offset).value = bits
+        self.field("chunk_bits").value = bits
 
     def release(self) -> None:
         self.call("state_release")

@@ -239,3 +239,26 @@ def test_what_is_zero_in_a_new_state_is_skipped(register: Callable, kind: str) -
             apply(single, step)
             single.probabilities([0])
         np.testing.assert_allclose(single.amplitudes, expected, rtol=0, atol=1e-12)
+
+
+def layers(qubits: int, depth: int) -> list[Step]:
+    """Rotations of all wires, then flips along the line: two matrices for each wire and layer."""
+    steps: list[Step] = []
+    for layer in range(depth):
+        for wire in range(qubits):
+            steps.append(Step((wire,), name="RY", angle=0.3 + layer))
+            steps.append(Step((wire,), name="RZ", angle=0.7 - wire))
+        steps += [Step((wire, wire + 1), name="CNOT") for wire in range(qubits - 1)]
+    return steps
+
+
+@pytest.mark.parametrize(("chunk_bits", "most"), [(12, 1), (10, 3), (8, 8), (6, 25)])
+def test_stages_are_few(register: Callable, chunk_bits: int, most: int) -> None:
+    """Six layers on 12 wires are 72 operations, which need few walks over the amplitudes."""
+    state = register(12)
+    state.set_chunk_bits(chunk_bits)
+    for step in layers(12, 6):
+        apply(state, step)
+    state.probabilities([0])
+    assert state.field("applied").value == 72
+    assert 1 <= state.field("stages").value <= most

@@ -136,20 +136,35 @@ def add_group(state: State, plan: Plan, tile: Tile, first: i64, length: i64) -> 
 
 
 @kernel
+def set_groups(plan: Plan, tile: Tile, counted: i64, stage_bits: i64) -> None:
+    """Say which groups of blocks a tile has, `counted` being its block bits that are no slots."""
+    free: i64 = counted
+    if stage_bits & (stage_bits + 1) == 0:
+        # In place. A buffer is loaded as a whole, the zeros, too.
+        free &= plan.support >> LANE_BITS
+    tile.fixed = -1
+    tile.groups = 1 << count_ones(free)
+    while free != 0:
+        place = plan.place[LANE_BITS + count_trailing_zeros(free)] - LANE_BITS
+        tile.fixed = tile.fixed & ~(1 << place)
+        free &= free - 1
+
+
+@kernel
 def add_tile(state: State, plan: Plan, stage_bits: i64, bits: i64, count: i64) -> None:
     """Add the tile of the `count` operations in `of_tile`, whose targets are `bits`."""
     tile = plan.tiles[plan.tile_count]
     plan.tile_count = plan.tile_count + 1
     rest: i64 = fill_up(bits, LANE_BITS + SLOTS, stage_bits) >> LANE_BITS
-    tile.fixed = 0
     tile.far_fixed = ~(stage_bits >> LANE_BITS) | rest
     for slot in static(range(SLOTS)):
         far = count_trailing_zeros(rest)
         place = plan.place[LANE_BITS + far] - LANE_BITS
         tile.far_slots[slot] = far
         tile.slots[slot] = place
-        tile.fixed = tile.fixed | (1 << place)
         rest &= rest - 1
+    set_groups(plan, tile, ~tile.far_fixed, stage_bits)
+    plan.support |= bits
     tile.first = plan.operation_count
     done: i64 = 0
     while done < count:
@@ -194,6 +209,7 @@ def make_plan(state: State, chunk_bits: i64) -> Plan:
     """Plan all waiting operations; the state has room for that."""
     plan = lay_out(state, chunk_bits)
     plan.listed = list_waiting(state, plan)
+    plan.support = state.support
     remaining: i64 = plan.listed
     while remaining > 0:
         count = pick(plan, plan.pending, remaining, chunk_bits, LANE_MASK, plan.of_stage)

@@ -55,7 +55,9 @@ class Tile(Record):
     slots: Annotated[ptr[i64], MAX_SLOTS]
     """Places of the slots in block indices, ascending."""
     fixed: i64
-    """The slots as a mask: all block bits that do not count groups of blocks."""
+    """All block bits that do not count groups of blocks: the slots, and what is zero in a state
+    that is still new where the stage works in place."""
+    groups: i64
     far_slots: Annotated[ptr[i64], MAX_SLOTS]
     far_fixed: i64
     """The same for blocks that are not in a buffer but where the state has them."""
@@ -98,5 +100,7 @@ class Plan(Record):
     left: i64
     """How many operations the last pick left."""
     chunk_bits: i64
+    support: i64
+    """Bits that may be one where an amplitude is not zero; see `records.State`."""
     place: Annotated[ptr[i64], MAX_QUBITS]
     """For each bit its place in the stage that is being planned."""

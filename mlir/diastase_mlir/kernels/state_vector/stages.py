@@ -15,7 +15,6 @@ from diastase_mlir.kernels.language import (
     i64,
     kernel,
     ptr,
-    shift_right_logical,
     size_of,
     stack_array,
     v8,
@@ -67,26 +66,28 @@ def run_chunks(
         elif is_copied:
             run_chunk(plan, stage, amplitudes, base, blocks >> SLOTS, buffer)
         else:
-            run_on_blocks(plan, stage, amplitudes, base, 0, blocks >> SLOTS)
+            run_on_blocks(plan, stage, amplitudes, base, 0, 1, 1)
         start = next_block(start, bits)
 
 
 @kernel
 def run_on_blocks(
-    plan: Plan, stage: Stage, amplitudes: ptr[v8], base: i64, first: i64, count: i64
+    plan: Plan, stage: Stage, amplitudes: ptr[v8], base: i64, first: i64, last: i64, parts: i64
 ) -> None:
-    """Run all tiles of a stage in place on `count` groups of blocks from the group `first` on."""
+    """Run all tiles of a stage in place on some of the `parts` of their groups of blocks."""
+    shift = count_trailing_zeros(parts)
     for k in range(stage.first, stage.end):
         tile = plan.tiles[k]
-        start = spread(first, ~tile.fixed)
+        group = (tile.groups * first) >> shift
+        count = ((tile.groups * last) >> shift) - group
+        start = spread(group, ~tile.fixed)
         run_tile(amplitudes, amplitudes, 0, base, start, count, tile, plan.operations)
 
 
 @kernel
 def run_in_place(state: State, plan: Plan, stage: Stage, first: i64, last: i64) -> None:
     """Run all tiles of a stage on some parts of the state itself."""
-    count = shift_right_logical(state.blocks >> SLOTS, count_trailing_zeros(stage.parts))
-    run_on_blocks(plan, stage, state.amplitudes, 0, first * count, (last - first) * count)
+    run_on_blocks(plan, stage, state.amplitudes, 0, first, last, stage.parts)
 
 
 @kernel
