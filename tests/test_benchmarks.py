@@ -1,6 +1,7 @@
 """The benchmark runs, compares and notes; with diastase and `jax.jit`: no network is needed."""
 
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -10,9 +11,10 @@ import pytest
 BENCHMARKS = Path(__file__).parents[1] / "benchmarks"
 
 
-def run(*arguments):
+def run(*arguments, **environment):
     command = [sys.executable, str(BENCHMARKS), *map(str, arguments)]
-    return subprocess.run(command, capture_output=True, text=True, check=False)
+    environment = os.environ | environment
+    return subprocess.run(command, capture_output=True, text=True, check=False, env=environment)
 
 
 @pytest.fixture(scope="module")
@@ -20,8 +22,9 @@ def measured(tmp_path_factory):
     """The results of two small cases, each subject in a process of its own."""
     folder = tmp_path_factory.mktemp("results")
     done = run(
-        "hea-4", "scalar-call", "--subjects", "diastase", "jax.jit", "--threads", 1,
+        "hea-4", "scalar-call", "--subjects", "diastase", "jax.jit", "qulacs", "--threads", 1,
         "--rounds", 2, "--seconds", 0.001, "--results", folder,
+        DIASTASE_BENCH_QULACS_PYTHON="/no/such/python",
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
     return folder
@@ -35,7 +38,11 @@ def test_every_case_has_figures_of_its_subjects(measured):
         ("hea-4-written-out", "diastase"),
         ("scalar-call", "diastase"),
         ("scalar-call", "jax.jit"),
+        ("hea-4", "qulacs"),
     }
+    missing = figures.pop(("hea-4", "qulacs"))
+    assert missing["problem"] == "there is no interpreter /no/such/python"
+    assert missing["seconds"] == []
     for figure in figures.values():
         assert len(figure["seconds"]) == 2
         assert min(figure["seconds"]) > 0
@@ -57,6 +64,7 @@ def test_the_table_has_ratios_and_targets(measured):
     assert cells[3].endswith("×)")
     assert cells[4] == "≤ 10 µs"
     assert cells[5] == "yes" or cells[5].startswith("no (")
+    assert "- HEA n=4 L=2, 1 thread, qulacs: there is no interpreter" in table
     assert (measured / "partial" / "targets.png").exists()
 
 

@@ -51,12 +51,28 @@ class Missing(Exception):
     """A subject that cannot run here; the message says why."""
 
 
+_REASONS = {}
+"""By subject: why it is missing, so that installing it is tried once."""
+
+
 def interpreter(name):
     """The Python of a subject's environment, which is made if there is none."""
+    if name in _REASONS:
+        raise Missing(_REASONS[name])
+    try:
+        return _interpreter(name)
+    except Missing as error:
+        _REASONS[name] = str(error)
+        raise
+
+
+def _interpreter(name):
     subject = SUBJECTS[name]
     if not subject.packages:
         return sys.executable
     if named := os.environ.get(f"DIASTASE_BENCH_{name.upper().replace('-', '_')}_PYTHON"):
+        if not os.access(named, os.X_OK):
+            raise Missing(f"there is no interpreter {named}")
         return named
     folder = FOLDER / name
     finished = folder / "installed"
