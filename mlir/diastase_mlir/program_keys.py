@@ -3,8 +3,8 @@
 `program_key` lets a program be found in the cache before it is lowered. A wrong hit would run
 another program, so the key takes in every equation with its parameters, types, settings and place,
 every constant by its elements, and JAX's settings; and of what it does not know completely (a
-Python function, an object of an unknown class, symbolic sizes, a lowering rule that is not JAX's
-own) it makes no key at all: such a program is lowered, and found by its module (`cache`).
+Python function, an object of an unknown class, symbolic sizes, a primitive that is not JAX's nor
+ours) it makes no key at all: such a program is lowered, and found by its module (`cache`).
 
 Places are part of it, as compiled code names them in errors: the same program on other lines is
 lowered once more. Variables are numbered in the order of their definitions.
@@ -23,9 +23,10 @@ from jax.core import ShapedArray
 from diastase_mlir.diagnostics import span_of
 from diastase_mlir.jax_internals import (
     ArrayImpl,
-    has_foreign_rule,
     is_extended,
+    is_foreign,
     is_jaxpr,
+    key_implementation,
     lowering_settings,
     name_of_generator,
 )
@@ -68,6 +69,7 @@ class _Writer:
         self._numbers: dict[Any, int] = {}
         self._types: dict[Any, str] = {}
         self._primitives: dict[Any, bool] = {}
+        self._known_functions: set[int] = set()
         self._settings: set[Any] = set()
 
     def write(self, value: Any) -> None:
@@ -165,7 +167,7 @@ class _Writer:
     def _write_equation(self, equation: Any) -> None:
         primitive = equation.primitive
         if primitive not in self._primitives:
-            self._primitives[primitive] = has_foreign_rule(primitive)
+            self._primitives[primitive] = is_foreign(primitive, self._known_functions)
         _require(not self._primitives[primitive])
         self.parts.append(primitive.name)
         self.parts += sorted(str(effect) for effect in equation.effects)
@@ -205,7 +207,8 @@ class _Writer:
 
 def _type(aval: Any) -> str:
     _require(type(aval) is ShapedArray and all(type(size) is int for size in aval.shape))
-    _require(not is_extended(aval.dtype) or aval.dtype.name.startswith("key<"))
+    if is_extended(aval.dtype):  # keys, of a generator of JAX's own
+        _require(name_of_generator(key_implementation(aval.dtype)) is not None)
     return f"{aval.dtype.name}{aval.shape}{aval.weak_type}"
 
 

@@ -9,9 +9,11 @@ import numpy as np
 import pennylane as qml
 import pytest
 from jax.extend.core import Primitive
+from jax.extend.random import define_prng_impl
 from jax.interpreters import mlir as jax_mlir
 
 from diastase import for_loop, measure, passes, qjit
+from diastase_mlir.jax_internals import key_implementation
 from diastase_mlir.lowering import walk
 from diastase_mlir.lowering.calls import CALLS
 from diastase_mlir.lowering.registry import lowered_primitives
@@ -133,13 +135,51 @@ def test_symbolic_sizes_have_none():
     assert program_key(program) is None
 
 
-def test_a_primitive_with_a_rule_of_the_users_has_none():
-    primitive = Primitive("of_the_users")
-    primitive.def_impl(lambda x: x)
+def primitive_of_the_users(name="of_the_users", implementation=lambda x: x):
+    primitive = Primitive(name)
+    primitive.def_impl(implementation)
     primitive.def_abstract_eval(lambda x: x)
-    assert key(lambda x: primitive.bind(x)) is not None  # runs on the host: never remembered
+    return primitive
+
+
+def test_a_primitive_of_the_users_has_none():
+    primitive = primitive_of_the_users()
+    assert key(lambda x: primitive.bind(x)) is None
     jax_mlir.register_lowering(primitive, lambda context, x: [x])
     assert key(lambda x: primitive.bind(x)) is None
+
+
+def test_a_primitive_named_as_one_of_jax_has_none():
+    primitive = primitive_of_the_users("erf_inv")
+    assert key(lambda x: primitive.bind(x)) is None
+    assert key(jax.lax.erf_inv) is not None
+
+
+@pytest.mark.parametrize("factor", [2.0, 3.0])
+def test_a_rule_that_calls_a_function_of_the_users_has_none(factor):
+    """The rule itself is a function of JAX's, made by `lower_fun`."""
+    primitive = primitive_of_the_users(implementation=lambda x: x * factor)
+    rule = jax_mlir.lower_fun(lambda x: x * factor, multiple_results=False)
+    jax_mlir.register_lowering(primitive, rule)
+    assert key(lambda x: primitive.bind(x)) is None
+    assert qjit(lambda x: primitive.bind(x))(X) == X * factor
+
+
+def test_keys_of_a_generator_of_the_users_have_none():
+    """Even if it calls its keys as one of JAX's does."""
+    one = jax.random.key(0)
+    theirs = key_implementation(one.dtype)
+    zeros = define_prng_impl(
+        key_shape=theirs.key_shape,
+        seed=theirs.seed,
+        split=theirs.split,
+        random_bits=lambda key, width, shape: jnp.zeros(shape, f"uint{width}"),
+        fold_in=theirs.fold_in,
+        tag=theirs.tag,
+    )
+    other = jax.random.wrap_key_data(jax.random.key_data(one), impl=zeros)
+    assert key(jax.random.bits, one) is not None
+    assert key(jax.random.bits, other) is None
 
 
 def test_of_calls_nothing_but_the_jaxpr_is_read():

@@ -13,6 +13,7 @@ other to JAX's original.
 
 import functools
 import itertools
+import types
 from collections.abc import Sequence
 from contextlib import AbstractContextManager
 from typing import Any, Protocol
@@ -24,6 +25,11 @@ from jax._src.sharding_impls import ShardingContext
 from jaxlib.mlir import ir
 
 from diastase_mlir.jax_internals.contexts import load_rare_dialects
+
+_KNOWN_PACKAGES = frozenset({"jax", "jaxlib", "diastase", "diastase_mlir", "functools"})
+"""What is defined in these changes with a version that keys of the cache hold."""
+
+_EMPTY_CELL = types.CellType()
 
 
 class Walker(Protocol):
@@ -123,17 +129,37 @@ def lower_with_jax(
     return results
 
 
-def has_foreign_rule(primitive: Any) -> bool:
-    """Whether somebody but JAX has registered how this primitive is lowered."""
+def is_foreign(primitive: Any, seen: set[int]) -> bool:
+    """Whether anything of a primitive, or how it is lowered, is not JAX's own nor ours.
+
+    A rule by `lower_fun` is a function of JAX's that calls one of anybody's, so closures count.
+    Of functions in `seen` (identities, which it adds to) nothing is asked again, as primitives
+    share many; after a foreign one it is of no more use.
+    """
     rules = [jax_mlir._lowerings.get(primitive)]
     rules += [table.get(primitive) for table in jax_mlir._platform_specific_lowerings.values()]
-    return any(rule is not None and not _is_jaxs(rule.rule) for rule in rules)
+    found = [rule.rule for rule in rules if rule is not None]
+    return any(_is_foreign(value, seen) for value in [*found, *vars(primitive).values()])
 
 
-def _is_jaxs(rule: Any) -> bool:
-    while isinstance(rule, functools.partial):
-        rule = rule.func
-    return getattr(rule, "__module__", "").startswith("jax.")
+def _is_foreign(value: Any, seen: set[int]) -> bool:
+    """Whether a function, or one that it holds, is defined in a package that is not known."""
+    if id(value) in seen or not callable(value):
+        return False
+    seen.add(id(value))
+    held: Sequence[Any] = ()
+    if isinstance(value, functools.partial):
+        held = [value.func, *value.args, *value.keywords.values()]
+    elif isinstance(value, types.FunctionType):
+        if (value.__module__ or "").partition(".")[0] not in _KNOWN_PACKAGES:
+            return True
+        cells = [cell for cell in value.__closure__ or () if cell != _EMPTY_CELL]
+        held = [*(cell.cell_contents for cell in cells), *(value.__defaults__ or ())]
+    elif isinstance(value, types.MethodType):
+        held = [value.__func__]
+    elif hasattr(value, "__wrapped__"):  # by `jit` or `cache`
+        held = [value.__wrapped__]
+    return any(_is_foreign(inner, seen) for inner in held)
 
 
 def lowering_settings() -> tuple[Any, ...]:
