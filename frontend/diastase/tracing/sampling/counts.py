@@ -51,16 +51,14 @@ class Counts:
             return [each.to_dict() for each in self._elements()]
         if self.traced_width is not None:
             return self._of_known_width().to_dict()
-        found, positions = np.unique(outcomes, return_inverse=True)
-        totals = np.zeros(len(found), dtype=np.int64)
-        np.add.at(totals, positions.reshape(-1), numbers)
-        pairs = zip(found.tolist(), totals.tolist(), strict=True)
-        counted = {key: number for key, number in pairs if number or self.all_outcomes}
-        if self.width is None:
-            return counted
-        if self.all_outcomes:
-            counted = {key: counted.get(key, 0) for key in range(2**self.width)}
-        return {f"{key:0{self.width}b}": number for key, number in counted.items()}
+        found, totals = _totals(outcomes, numbers)
+        if not self.all_outcomes:
+            found, totals = found[totals != 0], totals[totals != 0]
+        elif self.width is not None:
+            totals = np.bincount(found, totals, 2**self.width).astype(np.int64)
+            found = np.arange(2**self.width)
+        keys = found.tolist() if self.width is None else _bit_strings(found, self.width)
+        return dict(zip(keys, totals.tolist(), strict=True))
 
     def to_arrays(self) -> tuple[Any, Any]:
         """Catalyst's pair: all outcomes (bit strings as integers), and how often each was found."""
@@ -92,6 +90,25 @@ jax.tree_util.register_dataclass(
     data_fields=["outcomes", "numbers", "traced_width"],
     meta_fields=["width", "all_outcomes"],
 )
+
+
+def _totals(outcomes: np.ndarray, numbers: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Each outcome once, ascending, and how often it was found in all."""
+    if np.all(numbers == 1):  # shots, which need only be sorted
+        return np.unique(outcomes, return_counts=True)
+    found, positions = np.unique(outcomes, return_inverse=True)
+    totals = np.zeros(len(found), dtype=np.int64)
+    np.add.at(totals, positions.reshape(-1), numbers)
+    return found, totals
+
+
+def _bit_strings(numbers: np.ndarray, width: int) -> list[str]:
+    """Numbers as binary ones of `width` digits."""
+    if width == 0:
+        return [""] * len(numbers)
+    digits = (numbers[:, None] >> np.arange(width)[::-1]) & 1
+    characters = (digits + ord("0")).astype(np.uint8)
+    return characters.view(f"S{width}").ravel().astype(str).tolist()
 
 
 def _read(outcome: Any, width: int) -> int:
