@@ -12,8 +12,11 @@ from typing import Any
 import numpy as np
 
 from diastase_mlir.bindings import ir
+from diastase_mlir.passes.argument_pieces import piece_of_argument
 from diastase_runtime.abi import import_symbol
 
+_MOST_WORDS = 2**31
+"""Offsets of pointers are 32-bit numbers in MLIR."""
 _CONSTANTS = ("arith.constant", "stablehlo.constant")
 
 
@@ -153,14 +156,22 @@ class RuntimeCalls:
 
     def array(self, tensor: ir.Value) -> ir.Value:
         """Pointer to the elements of a tensor, complex ones as pairs."""
-        if _is_constant(tensor):  # never written, so a view of it is safe
-            view = {"read_only": ir.UnitAttr.get()}
-            memref = _create("bufferization.to_buffer", [_memref_type(tensor.type)], [tensor], view)
-            return _address(memref.result)
+        if _is_constant(tensor):
+            return self._view(tensor)
+        piece = piece_of_argument(tensor)
+        words = _words(tensor.type)
+        if piece is not None and words and words * piece[1] < _MOST_WORDS:
+            return self.offset(self._view(piece[0]), words * piece[1])
         buffer, pointer = self.buffer(tensor.type)
         attributes = {"restrict": ir.UnitAttr.get(), "writable": ir.UnitAttr.get()}
         _create("bufferization.materialize_in_destination", [], [tensor, buffer], attributes)
         return pointer
+
+    def _view(self, tensor: ir.Value) -> ir.Value:
+        """Pointer to a tensor that is never written."""
+        view = {"read_only": ir.UnitAttr.get()}
+        memref = _create("bufferization.to_buffer", [_memref_type(tensor.type)], [tensor], view)
+        return _address(memref.result)
 
     def _table(self, numbers: Sequence[ir.Value], element: ir.Type) -> ir.Value:
         known = [_constant_scalar(number) for number in numbers]
@@ -256,6 +267,14 @@ def _constant_scalar(value: ir.Value) -> int | float | None:
         return None
     attribute: Any = owner.attributes["value"]
     return attribute.value
+
+
+def _words(tensor_type: ir.Type) -> int:
+    """How many numbers of 64 bits an element has; 0 where it is no number of such."""
+    element = ir.RankedTensorType(tensor_type).element_type
+    if element == ir.ComplexType.get(ir.F64Type.get()):
+        return 2
+    return 1 if element in (ir.F64Type.get(), ir.IntegerType.get_signless(64)) else 0
 
 
 def _is_constant(tensor: ir.Value) -> bool:

@@ -142,3 +142,56 @@ def test_a_traced_matrix_is_copied_when_the_gate_is_applied():
     text = converted(body, "%m: tensor<2x2xcomplex<f64>>")
     assert "bufferization.materialize_in_destination" in text
     assert "bufferization.to_buffer" not in text
+
+
+UNITARY = (
+    '%c:2 = "quantum.unitary"(%m, %a, %b) {control_values = array<i1>, site = 1 : i64, '
+    "operandSegmentSizes = array<i32: 1, 2, 0>} : (tensor<4x4xcomplex<f64>>, !quantum.bit, "
+    "!quantum.bit) -> (!quantum.bit, !quantum.bit)\n"
+)
+
+
+def slice_of(shape, offsets, sizes, steps):
+    piece = "x".join(map(str, sizes))
+    dims = "x".join(map(str, shape))
+    axes = ", ".join(str(axis) for axis in range(len(sizes)))
+    return (
+        f"%s = tensor.extract_slice %us{offsets} {sizes} {steps} "
+        f": tensor<{dims}xcomplex<f64>> to tensor<{piece}xcomplex<f64>>\n"
+        f"%f = tensor.collapse_shape %s [[{axes}]] "
+        f": tensor<{piece}xcomplex<f64>> into tensor<16xcomplex<f64>>\n"
+        "%m = tensor.expand_shape %f [[0, 1]] output_shape [4, 4] "
+        ": tensor<16xcomplex<f64>> into tensor<4x4xcomplex<f64>>\n"
+    )
+
+
+@pytest.mark.parametrize(
+    ("shape", "offsets", "sizes", "steps", "numbers"),
+    [
+        ([5, 4, 4], [0, 0, 0], [1, 4, 4], [1, 1, 1], 0),
+        ([5, 4, 4], [3, 0, 0], [1, 4, 4], [1, 1, 1], 96),
+        ([3, 2, 4, 4], [2, 1, 0, 0], [1, 1, 4, 4], [1, 1, 1, 1], 160),
+        ([8, 8], [4, 0], [2, 8], [1, 1], 64),
+        ([3, 4, 2, 4], [1, 0, 1, 0], [1, 4, 1, 4], [1, 1, 1, 1], None),
+        ([8, 8], [0, 4], [4, 4], [1, 1], None),
+        ([8, 4], [0, 0], [4, 4], [2, 1], None),
+    ],
+)
+@pytest.mark.parametrize("writable", [False, True])
+def test_a_piece_of_an_argument_is_used_where_it_lies(
+    shape, offsets, sizes, steps, numbers, writable
+):
+    dims = "x".join(map(str, shape))
+    argument = f"%us: tensor<{dims}xcomplex<f64>>"
+    if not writable:
+        argument += " {bufferization.writable = false}"
+    body = ALLOC + slice_of(shape, offsets, sizes, steps)
+    body += extract("%a", "%zero") + extract("%b", "%one") + UNITARY
+    text = converted(body, argument)
+    if writable or numbers is None:
+        assert "materialize_in_destination" in text
+        assert "to_buffer" not in text
+    else:
+        assert "memref.alloc" not in text
+        assert "to_buffer %arg1 read_only" in text
+        assert (f"[{numbers}]" in text) == (numbers > 0)
