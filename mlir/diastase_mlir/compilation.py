@@ -10,6 +10,7 @@ from collections.abc import Generator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from diastase_mlir.bindings import ir, session, translate_module_to_llvmir
 from diastase_mlir.cache import cache_key, program_cache, uncached_artifact
@@ -22,13 +23,18 @@ from diastase_mlir.compiled import Compilation
 from diastase_mlir.dialects import parse
 from diastase_mlir.dumps import Dumps
 from diastase_mlir.kernels.engine import with_libraries
+from diastase_mlir.later import Later
 from diastase_mlir.lowered import LoweredModule
 from diastase_mlir.options import CompileOptions
-from diastase_mlir.passes.circuits import are_built_in
 from diastase_mlir.pipeline import CIRCUITS, PIPELINE, UNMARKED
 from diastase_mlir.reproducer import write_input, write_llvm_reproducer, write_reproducer
 from diastase_mlir.stages import Pipeline, StageFailure, run_pipeline
 from diastase_runtime.abi import ENTRY_SYMBOL, IMPORT_TABLE, Artifact
+
+if TYPE_CHECKING:
+    from diastase_mlir.passes import circuits
+else:
+    circuits = Later("diastase_mlir.passes.circuits")
 
 EXPORTED = (ENTRY_SYMBOL, IMPORT_TABLE)
 
@@ -50,7 +56,7 @@ def compile_module(lowered: LoweredModule, options: CompileOptions) -> Compilati
     """Compile to a shared library, or find it in the cache."""
     clock = _Clock()
     # What a pass of the user's own does, the key could not say.
-    known = are_built_in(lowered.circuit_passes)
+    known = not lowered.circuit_passes or circuits.are_built_in(lowered.circuit_passes)
     store = program_cache() if options.use_cache and known else None
     key = ""
     if store is not None:

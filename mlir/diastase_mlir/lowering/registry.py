@@ -17,6 +17,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from importlib import import_module
 from typing import Any, Protocol, runtime_checkable
 
 from diastase_mlir.jax_internals import ir
@@ -66,6 +67,8 @@ RuleForSeveral = Callable[..., Sequence[Value]]
 
 
 _rules: dict[str, Entry] = {}
+_modules: dict[str, str] = {}
+"""Where rules are that may not have been imported yet, by primitive."""
 _rules_for_several: list[tuple[Find, RuleForSeveral]] = []
 
 
@@ -82,8 +85,15 @@ def lowers(*names: str, lazy: bool = False, keys: bool = False) -> Callable[[Rul
     return register
 
 
+def lowered_later(module: str, names: Iterable[str]) -> None:
+    """Import a module only when one of these primitives, for which it has rules, is lowered."""
+    _modules.update(dict.fromkeys(names, module))
+
+
 def rule_of(name: str) -> Entry | None:
     """The rule of a primitive, if it has one of ours."""
+    if name not in _rules and name in _modules:
+        import_module(_modules[name])
     return _rules.get(name)
 
 
@@ -104,4 +114,4 @@ def rules_for_several() -> Sequence[tuple[Find, RuleForSeveral]]:
 
 def lowered_primitives() -> frozenset[str]:
     """Names of all primitives with a rule of ours."""
-    return frozenset(_rules)
+    return frozenset(_rules) | frozenset(_modules)

@@ -18,31 +18,21 @@ from diastase_mlir.errors import LoweringError
 from diastase_mlir.jax_internals import ir
 from diastase_mlir.lowering import (
     arrays,
-    bit_generators,
     bits,
-    callbacks,
     checks,
     circuits,
     complex_functions,
     control_flow,
-    convolution,
     counted_loops,
-    devices,
     gate_runs,
     indexing,
-    linear_algebra,
     measurement,
-    outcome_scripts,
     products,
     quantum,
-    random,
     reductions,
-    sampling,
     selection,
     sizes,
     sorting,
-    vectors,
-    window_gradients,
     windows,
 )
 from diastase_mlir.lowering.arithmetic import has_half_floats, lower_widened
@@ -53,40 +43,55 @@ from diastase_mlir.lowering.fitting import lower_if_it_fits, undecided
 from diastase_mlir.lowering.host import run_on_host
 from diastase_mlir.lowering.jax_rules import lower_by_jax
 from diastase_mlir.lowering.keys import on_words
-from diastase_mlir.lowering.registry import Equation, Value, rule_of
+from diastase_mlir.lowering.registry import Equation, Value, lowered_later, rule_of
 from diastase_mlir.lowering.tensors import empty
 from diastase_runtime.errors import Span
 
 RULE_MODULES = (
     arrays,
-    bit_generators,
     bits,
-    callbacks,
     checks,
     circuits,
     complex_functions,
     control_flow,
-    convolution,
     counted_loops,
-    devices,
     gate_runs,
     indexing,
-    linear_algebra,
     measurement,
-    outcome_scripts,
     products,
     quantum,
-    random,
     reductions,
-    sampling,
     selection,
     sizes,
     sorting,
-    vectors,
-    window_gradients,
     windows,
 )
 """Imported so that their rules register themselves."""
+
+RULES_IMPORTED_LATER = {
+    "bit_generators": "rng_bit_generator",
+    "callbacks": "pure_callback io_callback debug_callback debug_print",
+    "convolution": "conv_general_dilated",
+    "devices": "device_step",
+    "linear_algebra.cholesky": "cholesky cholesky_update",
+    "linear_algebra.eigen": "eigh eig",
+    "linear_algebra.lu": "lu lu_pivots_to_permutation",
+    "linear_algebra.qr": "geqrf geqp3 householder_product ormqr qr",
+    "linear_algebra.schur": "schur hessenberg",
+    "linear_algebra.solve": "custom_linear_solve triangular_solve",
+    "linear_algebra.svd": "svd",
+    "linear_algebra.tridiagonal": "tridiagonal tridiagonal_solve",
+    "outcome_scripts": "uniform outcome_script next_run run_weight "
+    "run_is_valid require_weight end_script follow_script",
+    "random": "threefry2x32 iota_2x32_shape",
+    "sampling": "assert_shots sample",
+    "vectors": "copy_register add_scaled add_pauli_sum inner_product apply_sparse project_on",
+    "window_gradients": "select_and_gather_add select_and_scatter_add",
+}
+"""Modules that few programs need, with the primitives that they have rules for."""
+
+for _module, _names in RULES_IMPORTED_LATER.items():
+    lowered_later(f"diastase_mlir.lowering.{_module}", _names.split())
 
 LIBRARY_CALLS = frozenset({"fft", "tridiagonal_solve"})
 """Primitives that JAX's rules hand to a library of XLA's; not worth the attempt."""

@@ -10,14 +10,20 @@ After a pass of the user's own the circuit is checked: every bit is used once. W
 refused here, since nothing later could see it.
 """
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from diastase_mlir.bindings import ir, run_passes
-from diastase_mlir.passes.circuits.circuit import BIT, Circuit
-from diastase_mlir.passes.circuits.forwarding import forward_qubits
-from diastase_mlir.passes.circuits.registry import PASSES
-from diastase_mlir.passes.circuits.tidying import tidy
+from diastase_mlir.later import Later
 from diastase_mlir.stages import PassError
+
+if TYPE_CHECKING:
+    from diastase_mlir.passes.circuits import circuit as circuits
+    from diastase_mlir.passes.circuits import forwarding, registry, tidying
+else:  # few programs have passes on circuits
+    circuits = Later("diastase_mlir.passes.circuits.circuit")
+    forwarding = Later("diastase_mlir.passes.circuits.forwarding")
+    registry = Later("diastase_mlir.passes.circuits.registry")
+    tidying = Later("diastase_mlir.passes.circuits.tidying")
 
 MARK = "passes"
 
@@ -31,10 +37,10 @@ def transform_circuits(module: ir.Module) -> None:
         attributes = allocation.operation.attributes
         passes = [(call["name"].value, call["options"]) for call in attributes[MARK]]
         del attributes[MARK]
-        circuit = Circuit.of(allocation)
+        circuit = circuits.Circuit.of(allocation)
         for name, options in passes:
             _run(name, {option.name: option.attr.value for option in options}, circuit)
-        tidy(circuit)
+        tidying.tidy(circuit)
     run_passes("cse", module)
 
 
@@ -50,20 +56,20 @@ def _marked(module: ir.Module) -> list[Any]:
     return found
 
 
-def _run(name: str, options: dict[str, Any], circuit: Circuit) -> None:
+def _run(name: str, options: dict[str, Any], circuit: "circuits.Circuit") -> None:
     place = circuit.allocation.operation.location
-    if name not in PASSES:  # in a reproducer, which knows nothing of the user's own
+    if name not in registry.PASSES:  # in a reproducer, which knows nothing of the user's own
         raise PassError(f"there is no pass named {name} in this process", place)
-    forward_qubits(circuit)
-    PASSES[name].run(circuit, options)
-    if not PASSES[name].built_in:
+    forwarding.forward_qubits(circuit)
+    registry.PASSES[name].run(circuit, options)
+    if not registry.PASSES[name].built_in:
         circuit.collect()
         _check_that_bits_are_used_once(circuit, name)
 
 
-def _check_that_bits_are_used_once(circuit: Circuit, name: str) -> None:
+def _check_that_bits_are_used_once(circuit: "circuits.Circuit", name: str) -> None:
     for operation in circuit.members:
         for value in operation.results:
-            if str(value.type) == BIT and len(list(value.uses)) != 1:
+            if str(value.type) == circuits.BIT and len(list(value.uses)) != 1:
                 reason = f"after the pass {name} a qubit is not used exactly once"
                 raise PassError(reason, operation.location)
