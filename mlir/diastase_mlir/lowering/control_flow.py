@@ -152,7 +152,21 @@ def lower_scan(context: LoweringContext, equation: Equation, *operands: ir.Value
         rows = [_with_row(out, index, row) for out, row in zip(outs, results[count:], strict=True)]
         return [*results[:count], *rows]
 
+    if _is_written_out(params):
+        inner = [*carry, *outputs]
+        for number in range(params["length"]):
+            inner = body(index_constant(number), inner)
+        return inner
     return for_range(context, (0, length, 1), [*carry, *outputs], body)
+
+
+_MOST_STEPS = 32
+
+
+def _is_written_out(params: Any) -> bool:
+    """Whether the user (or `jnp.polyval`) asks for all steps without a loop, and they are few."""
+    length = params["length"]
+    return isinstance(length, int) and 1 < params["unroll"] >= length and length <= _MOST_STEPS
 
 
 def _empty_array(context: LoweringContext, aval: Any) -> ir.Value:

@@ -16,7 +16,7 @@ them, which is faster and more accurate than one sum after another. XLA does the
 maxima need no permission.
 """
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 from diastase_mlir.bindings import ir
 
@@ -62,19 +62,24 @@ def _order(generic: ir.Operation) -> None:
     if not all(affine_map.is_projected_permutation for affine_map in maps):
         return
     _, written = ir.DenseI32ArrayAttr(generic.attributes["operandSegmentSizes"])
-    order = best_order([_axes(affine_map) for affine_map in maps], written)
+    operands = [_axes(affine_map) for affine_map in maps]
+    order = best_order(operands, written, _once(generic, operands))
     if [loop for loop in order if loop in reductions] != reductions and combines is None:
         return
     if order != list(range(len(kinds))):
         _permute(generic, maps, kinds, order)
 
 
-def best_order(operands: Sequence[Axes], written: int) -> list[int]:
-    """Loops from the outermost to the innermost; the last `written` operands are results."""
+def best_order(operands: Sequence[Axes], written: int, once: Collection[int] = ()) -> list[int]:
+    """Loops from the outermost to the innermost.
+
+    The last `written` operands are results; loops that run `once` are innermost only if all are.
+    """
     costs = {}
     for loop in {loop for axes in operands for loop in axes}:
         strided = [loop in axes and axes[-1] != loop for axes in operands]
         costs[loop] = sum(strided) + sum(strided[-written:])  # writing across rows costs twice
+        costs[loop] += 3 * len(operands) * (loop in once)
     # By the axes of the operand that has most of them, of the results if they have as many.
     widest = max(reversed(operands), key=len)
     order = [*widest, *sorted(costs.keys() - set(widest))]
@@ -85,6 +90,19 @@ def best_order(operands: Sequence[Axes], written: int) -> list[int]:
 
 def _axes(affine_map: ir.AffineMap) -> Axes:
     return tuple(ir.AffineDimExpr(result).position for result in affine_map.results)
+
+
+def _once(generic: ir.Operation, operands: Sequence[Axes]) -> set[int]:
+    """Loops that are known to run once."""
+    found: set[int] = set()
+    for operand, axes in zip(generic.operands, operands, strict=True):
+        shape = ir.MemRefType(operand.type)
+        found.update(
+            loop
+            for axis, loop in enumerate(axes)
+            if not shape.is_dynamic_dim(axis) and shape.get_dim_size(axis) == 1
+        )
+    return found
 
 
 def _combining(generic: ir.Operation) -> ir.Operation | None:

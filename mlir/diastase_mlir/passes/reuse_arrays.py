@@ -36,26 +36,36 @@ def reuse_arrays(module: ir.Module) -> None:
 
 def _propose(generic: ir.Operation) -> None:
     """Give each result of one operation a destination."""
-    kinds = ir.ArrayAttr(generic.attributes["iterator_types"])
-    maps = list(ir.ArrayAttr(generic.attributes["indexing_maps"]))
     first = len(generic.operands) - len(generic.results)
-    arguments = generic.regions[0].blocks[0].arguments
-    elementwise = all(str(kind) == _PARALLEL for kind in kinds)
     for number in range(first, len(generic.operands)):
         if not _is_undefined(generic.operands[number]):
             continue
-        candidates = range(first) if elementwise and not list(arguments[number].uses) else ()
-        for candidate in candidates:
-            operand = generic.operands[candidate]
-            fits = operand.type == generic.operands[number].type
-            if fits and maps[candidate] == maps[number] and _is_last_use(operand, generic):
-                generic.operands[number] = operand
-                break
-        else:
-            if _is_carried_on(generic.results[number - first]):
-                empty = generic.operands[number].owner
-                clone = empty.clone(ir.InsertionPoint(generic))
-                generic.operands[number] = clone.results[0]
+        carried_on = _is_carried_on(generic.results[number - first])
+        operand = _overwritable(generic, first, number, of_loop=carried_on)
+        if operand is not None:
+            generic.operands[number] = operand
+        elif carried_on:
+            empty = generic.operands[number].owner
+            clone = empty.clone(ir.InsertionPoint(generic))
+            generic.operands[number] = clone.results[0]
+
+
+def _overwritable(
+    generic: ir.Operation, inputs: int, number: int, *, of_loop: bool
+) -> ir.Value | None:
+    """An input that a result may be written over; of what a loop carries on, only such ones."""
+    kinds = ir.ArrayAttr(generic.attributes["iterator_types"])
+    arguments = generic.regions[0].blocks[0].arguments
+    if any(str(kind) != _PARALLEL for kind in kinds) or list(arguments[number].uses):
+        return None
+    maps = list(ir.ArrayAttr(generic.attributes["indexing_maps"]))
+    for operand, operand_map in list(zip(generic.operands, maps, strict=True))[:inputs]:
+        fits = operand.type == generic.operands[number].type and operand_map == maps[number]
+        if of_loop and not isinstance(operand.owner, ir.Block):
+            continue
+        if fits and _is_last_use(operand, generic):
+            return operand
+    return None
 
 
 def _is_undefined(value: ir.Value) -> bool:
