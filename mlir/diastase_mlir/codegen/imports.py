@@ -20,7 +20,7 @@ Elementary functions are not inlined, and come with forms for vectors (`codegen.
 import re
 from typing import NamedTuple, cast
 
-from diastase_mlir.codegen.vector_forms import declared, kept, vector_forms
+from diastase_mlir.codegen.vector_forms import declared, kept, vector_forms, with_widest_vectors
 from diastase_runtime.abi import IMPORT_TABLE, Import, ImportedLibrary, import_symbol
 
 _PREFIX = import_symbol(cast("ImportedLibrary", "(?P<library>[a-z]+)"), "(?P<name>\\w+)")
@@ -56,6 +56,8 @@ def link_imports(text: str) -> LinkedText:
         return "\n".join(definitions)
 
     text = _DECLARATION.sub(stub, text)
+    if forms:
+        text = with_widest_vectors(text)
     text += kept(forms) + declared(text)
     if table:
         text += f"\n@{IMPORT_TABLE} = global [{len(table)} x ptr] zeroinitializer, align 8\n"

@@ -14,7 +14,7 @@ On processors without vector forms the function is the C library's.
 import re
 from collections.abc import Callable
 
-from diastase_mlir.codegen.vector_widths import widths
+from diastase_mlir.codegen.vector_widths import register_bits, widths
 from diastase_runtime.abi import IMPORT_TABLE, Import, import_symbol
 
 _ELEMENTS = {"f32": "float", "f64": "double"}
@@ -53,6 +53,19 @@ def declared(text: str) -> str:
         for name, kind in found.items()
         if not re.search(rf"^declare [^\n]*@{name}\(", text, re.M)
     )
+
+
+_DEFINITION = re.compile(r"^define (?!internal)[^\n]*(?=\{$)", re.M)
+
+
+def with_widest_vectors(text: str) -> str:
+    """Let loops use the widest registers there are, which pays where functions are computed.
+
+    LLVM prefers half of them on processors with 512 bits, as if all loops waited for memory.
+    """
+    if 512 not in register_bits():
+        return text
+    return _DEFINITION.sub(lambda match: match[0] + '"prefer-vector-width"="512" ', text)
 
 
 def kept(symbols: list[str]) -> str:
