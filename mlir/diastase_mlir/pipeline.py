@@ -112,8 +112,7 @@ PIPELINE = Pipeline(
                 "convert-complex-to-llvm",
                 "convert-arith-to-llvm",
                 "convert-index-to-llvm",
-                # codegen/memory.py has the functions; the address of an array says where it is from
-                "finalize-memref-to-llvm{use-generic-functions=true use-aligned-alloc=true}",
+                "finalize-memref-to-llvm{use-generic-functions=true}",  # codegen/memory.py
                 "convert-func-to-llvm",
                 "convert-cf-to-llvm",
                 "convert-ub-to-llvm",

@@ -1,9 +1,11 @@
 """Memory of compiled code: aligned memory, and a way out of the program where it cannot go on.
 
 Loops over arrays are vectorised only where it is known that what they write is not what they read.
-So allocations are calls whose result is the array itself (no address is computed from it, which
-would hide where it comes from), and the arrays among the entry's arguments are `noalias`: nothing
-writes to them, and what the program allocates is apart from them.
+So the aligned address inside of an allocation is not computed as a number, which would hide where
+it comes from, but by `llvm.ptrmask`; and the arrays among the entry's arguments are `noalias`:
+nothing writes to them, and what the program allocates is apart from them. (`aligned_alloc` would be
+simpler, but what it cuts off a block makes the block too small for the next call's equal array, so
+large results would have new pages from the system again and again.)
 
 Linux grants more memory than there is, and kills the process when it is used. So an array that is
 larger than what the process can have (`CallContext.memory`) is refused before the system is asked.
@@ -18,9 +20,9 @@ What a program has allocated by then is lost, unless it can fail in this way in 
 `abi.ABANDON_FUNCTION`: such a program keeps a list of what it has allocated and not freed
 (`codegen.tracked_memory`), and frees that on its way out.
 
-In: LLVM IR text in which `finalize-memref-to-llvm{use-generic-functions use-aligned-alloc}` calls
-`_mlir_memref_to_llvm_aligned_alloc` (with the size a multiple of the alignment) and `…_free`, and
-the entry of `abi.ENTRY_SYMBOL`. Out: the same with these functions defined and the entry wrapped.
+In: LLVM IR text in which `finalize-memref-to-llvm{use-generic-functions}` calls
+`_mlir_memref_to_llvm_alloc` and `…_free`, and the entry of `abi.ENTRY_SYMBOL`. Out: the same with
+these functions defined and the entry wrapped.
 """
 
 import re
@@ -35,9 +37,16 @@ from diastase_runtime.abi import (
 )
 
 _DECLARATIONS = re.compile(
-    rf"^declare [^\n]*@(?:_mlir_memref_to_llvm_\w+|free|{LEAVE_FUNCTION}|{ABANDON_FUNCTION})"
+    rf"^declare [^\n]*@(?:_mlir_memref_to_llvm_\w+|malloc|free|{LEAVE_FUNCTION}|{ABANDON_FUNCTION})"
     r"\([^\n]*\n",
     re.M,
+)
+_ALIGNED = re.compile(
+    r"(?P<before>  (?P<number>%\d+) = ptrtoint ptr (?P<memory>%\d+) to i64\n"
+    r"  (?P<last>%\d+) = add i64 (?P=number), (?P<rest>\d+)\n"
+    r"  (?P<over>%\d+) = urem i64 (?P=last), (?P<alignment>\d+)\n"
+    r"  (?P<address>%\d+) = sub i64 (?P=last), (?P=over)\n)"
+    r"  %(?P<result>\d+) = inttoptr i64 (?P=address) to ptr\n"
 )
 _PROGRAM = re.compile(r"^define [^\n@]*@diastase_entry\([^)]*\)", re.M)
 _ENTRY = re.compile(rf"^define void @{ENTRY_SYMBOL}\((?P<parameters>[^)]*)\)", re.M)
@@ -46,28 +55,27 @@ _LARGE = 1 << 26
 """Bytes; only of arrays beyond it is it asked whether they can be had at all."""
 
 _DEFINITIONS = f"""
-declare noalias ptr @aligned_alloc(i64 allocalign, i64) #9999
+declare noalias ptr @malloc(i64) #9999
+declare ptr @llvm.ptrmask.p0.i64(ptr, i64)
 declare void @free(ptr allocptr) nounwind allockind("free") "alloc-family"="malloc"
 attributes #9999 = {{
-  nounwind allockind("alloc,uninitialized,aligned") allocsize(1) "alloc-family"="malloc"
+  nounwind allockind("alloc,uninitialized") allocsize(0) "alloc-family"="malloc"
 }}
 declare i32 @_setjmp(ptr) returns_twice nounwind
 declare void @longjmp(ptr, i32) noreturn nounwind
 
 @diastase_escape = internal thread_local global ptr null
 
-define internal noalias ptr @_mlir_memref_to_llvm_aligned_alloc(
-  i64 %alignment, i64 %size
-) alwaysinline {{
+define internal noalias ptr @_mlir_memref_to_llvm_alloc(i64 %size) alwaysinline {{
   %empty = icmp eq i64 %size, 0
-  %nonzero = select i1 %empty, i64 %alignment, i64 %size
+  %nonzero = select i1 %empty, i64 1, i64 %size
   %large = icmp ugt i64 %nonzero, {_LARGE}
   br i1 %large, label %check, label %allocate
 check:
   %fits = call i1 @diastase_fits(i64 %nonzero)
   br i1 %fits, label %allocate, label %escape
 allocate:
-  %memory = call ptr @aligned_alloc(i64 %alignment, i64 %nonzero)
+  %memory = call ptr @malloc(i64 %nonzero)
   %failed = icmp eq ptr %memory, null
   br i1 %failed, label %escape, label %done, !prof !{{!"branch_weights", i32 1, i32 1000000}}
 escape:
@@ -144,7 +152,8 @@ define internal void @{ABANDON_FUNCTION}() noinline noreturn cold {{
 def with_memory(text: str, *, returns: bool) -> str:
     """Define the allocation functions and wrap the entry; `returns`: it takes a results pointer."""
     tracking = TRACKING if f"call void @{ABANDON_FUNCTION}()" in text else _NOT_TRACKING
-    text = _PROGRAM.sub(_with_noalias, _DECLARATIONS.sub("", text), count=1)
+    text = _ALIGNED.sub(_aligned, _DECLARATIONS.sub("", text))
+    text = _PROGRAM.sub(_with_noalias, text, count=1)
     entry = _ENTRY.search(text)
     assert entry is not None, "the pipeline always leaves an entry"
     count = entry["parameters"].count("ptr")
@@ -186,3 +195,14 @@ def _with_noalias(program: re.Match[str]) -> str:
     """Mark what the arrays among the arguments point to; the first pointer is the call context."""
     head, context, arrays = program[0].partition("(ptr %0")
     return head + context + re.sub(r"\bptr (?=%)", "ptr noalias ", arrays)
+
+
+def _aligned(address: re.Match[str]) -> str:
+    """Compute an aligned address from the memory's; the numbers before, of no use now, stay."""
+    result = address["result"]
+    return (
+        f"{address['before']}"
+        f"  %beyond.{result} = getelementptr i8, ptr {address['memory']}, i64 {address['rest']}\n"
+        f"  %{result} = call ptr @llvm.ptrmask.p0.i64("
+        f"ptr %beyond.{result}, i64 -{address['alignment']})\n"
+    )

@@ -7,6 +7,7 @@ import pytest
 from jax import lax
 from jax.extend.core import ClosedJaxpr, Primitive
 
+from diastase import qjit
 from diastase_mlir import Program
 from diastase_runtime.errors import DiastaseError
 
@@ -214,3 +215,24 @@ def test_switch(compile_program, index):
     shifted, reverse = compile_program(Program("switch", jaxpr))(np.int64(index), V)
     np.testing.assert_array_equal(shifted, V + index)
     np.testing.assert_array_equal(reverse, V[::-1])
+
+
+def test_scans_that_are_to_be_written_out_have_no_loop():
+    """As `jnp.polyval` asks for; forwards, backwards, with and without rows."""
+
+    def program(x, c):
+        first = jax.lax.scan(lambda s, r: (s * 2 + r, s.sum()), c, x, unroll=8)
+        second = jax.lax.scan(lambda s, r: (s + r[0], s), 0.0, x, unroll=True, reverse=True)
+        third = jax.lax.scan(lambda s, _: (jnp.sin(s), None), c, None, length=3, unroll=3)
+        return first, second, third, jnp.polyval(x[:, 0], c)
+
+    def long(x):
+        return jax.lax.scan(lambda s, r: (s + r, s * r), 0.0, x, unroll=40)
+
+    x, c = np.arange(12.0).reshape(4, 3), np.ones(3)
+    for function, arguments in ((program, (x, c)), (long, (np.arange(40.0),))):
+        lowered = qjit(function).lower(*arguments)
+        assert ("scf.for" in lowered.as_text()) == (function is long)
+        found = jax.tree.leaves(qjit(function)(*arguments))
+        for one, other in zip(found, jax.tree.leaves(function(*arguments)), strict=True):
+            np.testing.assert_allclose(one, other)

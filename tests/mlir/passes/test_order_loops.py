@@ -73,6 +73,7 @@ def test_orders():
     assert best_order([(1, 0), (0, 1)], 1) == [0, 1]  # a transposition writes along rows
     assert best_order([(0, 2, 1), (0, 1)], 1) == [0, 2, 1]  # a sum over the middle axis
     assert best_order([(0, 1), (0,)], 1) == [0, 1]
+    assert best_order([(0, 1), (0, 1)], 1, once={1}) == [1, 0]
 
 
 def test_reductions_of_all_axes_equal_jax():
