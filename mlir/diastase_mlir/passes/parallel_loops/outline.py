@@ -6,6 +6,7 @@ second runs the part, with the addresses of the arrays as arguments (see `contex
 
 from collections.abc import Sequence
 from math import prod
+from typing import Any
 
 from diastase_mlir.bindings import arith, func, ir
 from diastase_mlir.passes.parallel_loops.choose import CHUNK_WORK, Cut
@@ -15,8 +16,6 @@ from diastase_mlir.passes.parallel_loops.emit import (
     index,
     new_array,
     pointer_type,
-    size_of_axis,
-    slice_of,
     word,
     word_type,
 )
@@ -25,11 +24,10 @@ from diastase_mlir.passes.parallel_loops.partial_results import (
     part_length,
     parts_type,
     result_of,
-    run_parts,
 )
+from diastase_mlir.passes.parallel_loops.slices import emit_part, loop_size, used_values
 from diastase_runtime.abi import import_symbol
 
-_CONSTANT = "arith.constant"
 LEAST_OF_A_ROW = 64
 """Iterations of an inner loop that are handed out at least: some cache lines of numbers."""
 ROUND = 64
@@ -48,20 +46,20 @@ class Outliner:
 
     def outline(self, cut: Cut) -> None:
         """Replace the operation of a cut by a call of the pool."""
-        captured = _captured(cut.operation)
+        captured = used_values(cut.operation)
         if any(llvm_type(value.type) is None for value in captured):
             return
         with ir.InsertionPoint(cut.operation), cut.operation.location:
             if cut.combines is None:
                 written = [operand.array for operand in cut.operands[-cut.written :] if operand]
-                self._call(cut, Context(captured), written, _size(cut, cut.loop), _grain(cut))
+                self._call(cut, Context(captured), written, loop_size(cut, cut.loop), _grain(cut))
             else:
                 self._combine(cut, captured)
         cut.operation.erase()
 
     def _combine(self, cut: Cut, captured: Sequence[ir.Value]) -> None:
         """Results for all parts, combined with the result."""
-        result, size = result_of(cut), _size(cut, cut.loop)
+        result, size = result_of(cut), loop_size(cut, cut.loop)
         length = part_length(size, _grain(cut))
         count = arith.ceildivui(size, length)
         parts = new_array(parts_type(cut))
@@ -98,7 +96,8 @@ class Outliner:
 
     def _memory_around(self) -> "_Memory":
         """The memory of the function around the insertion point."""
-        around = ir.InsertionPoint.current.block.owner.operation
+        point: Any = ir.InsertionPoint.current
+        around = point.block.owner.operation
         while around.name != "func.func":
             around = around.parent.operation
         return self._memory.setdefault(around, _Memory(around))
@@ -128,7 +127,7 @@ class Outliner:
             func.ReturnOp([])
         with ir.InsertionPoint(inner.add_entry_block()):
             structure, first, last, *addresses = inner.arguments
-            _parts(cut, context.values, context.unpack(structure, addresses), first, last)
+            emit_part(cut, context.values, context.unpack(structure, addresses), first, last)
             func.ReturnOp([])
         return name
 
@@ -143,120 +142,9 @@ def _grain(cut: Cut) -> ir.Value:
     work = index(cut.work)
     for loop in range(len(cut.sizes)):
         if loop != cut.loop:
-            work = arith.muli(work, _size(cut, loop))
+            work = arith.muli(work, loop_size(cut, loop))
     chunk = arith.divui(index(CHUNK_WORK), arith.maxui(work, index(1)))
     return arith.maxui(chunk, index(least))
-
-
-def _parts(
-    cut: Cut,
-    outside: Sequence[ir.Value],
-    inside: Sequence[ir.Value],
-    first: ir.Value,
-    last: ir.Value,
-) -> None:
-    """Emit what a function does between its bounds, on its own values."""
-    values = dict(zip(outside, inside, strict=True))
-    if cut.combines is None:
-        _slice(cut, values, first, arith.subi(last, first))
-        return
-
-    def run(start: ir.Value, count: ir.Value, result: ir.Value) -> None:
-        _slice(cut, {**values, result_of(cut): result}, start, count)
-
-    run_parts(cut, inside[-3:], (first, last), run)
-
-
-def _slice(cut: Cut, values: dict[ir.Value, ir.Value], first: ir.Value, count: ir.Value) -> None:
-    """Emit the operation on `count` iterations of its loop from `first`."""
-    copy = _copy(cut.operation, values)
-    with ir.InsertionPoint(copy):
-        for position, operand in enumerate(cut.operands):
-            if operand is not None and cut.loop in operand.axes:
-                axis = operand.axes.index(cut.loop)
-                copy.operands[position] = slice_of(values[operand.array], axis, first, count)
-    _shift_index(copy, cut.loop, first)
-
-
-def _copy(operation: ir.Operation, values: dict[ir.Value, ir.Value]) -> ir.Operation:
-    """The operation at the insertion point, on other values, with constants of its own."""
-    copy = operation.operation.clone()
-    constants: dict[ir.Value, ir.Value] = {}
-
-    def replace(nested: ir.Operation) -> ir.WalkResult:
-        for position, value in enumerate(nested.operands):
-            if value in values:
-                nested.operands[position] = values[value]
-            elif _is_outside_constant(value, copy):
-                if value not in constants:
-                    constants[value] = value.owner.operation.clone(ir.InsertionPoint(copy)).results[
-                        0
-                    ]
-                nested.operands[position] = constants[value]
-        return ir.WalkResult.ADVANCE
-
-    copy.walk(replace)
-    return copy
-
-
-def _captured(operation: ir.Operation) -> list[ir.Value]:
-    """Values from outside that an operation uses, without constants."""
-    captured: dict[ir.Value, None] = {}
-
-    def collect(nested: ir.Operation) -> ir.WalkResult:
-        for value in nested.operands:
-            if not _is_inside(value, operation) and not _is_outside_constant(value, operation):
-                captured[value] = None
-        return ir.WalkResult.ADVANCE
-
-    operation.walk(collect)
-    return list(captured)
-
-
-def _is_outside_constant(value: ir.Value, operation: ir.Operation) -> bool:
-    owner = value.owner
-    if isinstance(owner, ir.Block) or owner.operation.name != _CONSTANT:
-        return False
-    return not _is_inside(value, operation)
-
-
-def _is_inside(value: ir.Value, operation: ir.Operation) -> bool:
-    """Whether a value is made in a region of the operation."""
-    owner = value.owner
-    around = owner.owner if isinstance(owner, ir.Block) else owner.operation.parent
-    while around is not None:
-        if around.operation == operation.operation:
-            return True
-        around = around.operation.parent
-    return False
-
-
-def _shift_index(operation: ir.Operation, loop: int, first: ir.Value) -> None:
-    """What the body takes for the number of the iteration counts from the start of the whole."""
-    found: list[ir.Operation] = []
-
-    def collect(nested: ir.Operation) -> ir.WalkResult:
-        if nested.name == "linalg.index" and ir.IntegerAttr(nested.attributes["dim"]).value == loop:
-            found.append(nested)
-        return ir.WalkResult.ADVANCE
-
-    operation.walk(collect)
-    for number in found:
-        uses = [(use.owner.operation, use.operand_number) for use in number.results[0].uses]
-        with ir.InsertionPoint.after(number), number.location:
-            shifted = arith.addi(number.results[0], first)
-        for owner, position in uses:
-            owner.operands[position] = shifted
-
-
-def _size(cut: Cut, loop: int) -> ir.Value:
-    """How often a loop of the operation runs."""
-    if cut.sizes[loop] >= 0:
-        return index(cut.sizes[loop])
-    for operand in cut.operands:
-        if operand is not None and loop in operand.axes:
-            return size_of_axis(operand.array, operand.axes.index(loop))
-    return index(1)
 
 
 def _symbol(name: str) -> ir.Attribute:
@@ -281,6 +169,6 @@ class _Memory:
     def reserve(self, size: int) -> ir.Value:
         """The memory, with room for so many words."""
         self._size = max(self._size, size)
-        constant = self._length.owner
+        constant: Any = self._length.owner
         constant.attributes["value"] = ir.IntegerAttr.get(word_type(), self._size)
         return self._pointer

@@ -95,6 +95,8 @@ def combine(cut: Cut, result: ir.Value, parts: ir.Value, count: ir.Value) -> Non
         block = cut.operation.regions[0].blocks[0]
         so_far = block.arguments[len(block.arguments) - 1]
         copy = combines.clone()
+        if "fastmath" in copy.attributes:  # in this order, and not worth the code of vectors
+            copy.attributes["fastmath"] = ir.Attribute.parse("#arith.fastmath<none>")
         first = 0 if combines.operands[0] == so_far else 1
         copy.operands[first], copy.operands[1 - first] = values
         _store(copy.results[0], result, place)
