@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 else:
     dialects = Later("diastase_mlir.dialects")
 
-EQUATION_KINDS = ("callback", "lapack", "blas", "native")
+EQUATION_KINDS: tuple[str, ...] = ("callback", "lapack", "blas", "native")
 """What computes an equation: Python, a routine of LAPACK or BLAS, or the program's own code. One
 that needs several counts as the first of them."""
 

@@ -252,7 +252,7 @@ class LoweringContext:
 
     def equation_kinds(self) -> dict[str, int]:
         """How many equations the program has of each of `lowered.EQUATION_KINDS`."""
-        counts = dict.fromkeys(EQUATION_KINDS, 0)
+        counts: dict[str, int] = dict.fromkeys(EQUATION_KINDS, 0)
         for kinds in self._kinds.values():
             counts[next((kind for kind in EQUATION_KINDS if kind in kinds), "native")] += 1
         return counts

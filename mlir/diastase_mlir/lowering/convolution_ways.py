@@ -87,8 +87,8 @@ def _generic(
     locations = [ir.Location.current] * len(operands)
     block = operation.regions[0].blocks.append(*types, arg_locs=locations)
     with ir.InsertionPoint(block):
-        *given, total = block.arguments
-        value = add_product(total.type, *given, total) if len(given) == 2 else given[0]
+        first, second, *total = block.arguments
+        value = add_product(total[0].type, first, second, total[0]) if total else first
         create("linalg.yield", [], [value])
     return hidden(operation.results[0])
 

@@ -43,7 +43,7 @@ def lower_dot_general(
     for value, aval, labels in zip((left, right), avals, own_labels, strict=True):
         operands.append(Operand(to_signless(_converted(context, value, aval, wide)), labels))
         sizes |= dict(zip(labels, map(context.size, aval.shape), strict=True))
-    product = contract(context, *operands, result_labels, sizes)
+    product = contract(context, operands[0], operands[1], result_labels, sizes)
     return [_converted(context, context.typed(product, wide), wide, result)]
 
 

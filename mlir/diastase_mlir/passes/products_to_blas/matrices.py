@@ -1,6 +1,6 @@
 """What BLAS must know of a buffer: its address, the sizes and strides of its axes."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from diastase_mlir.bindings import arith, ir
@@ -134,7 +134,7 @@ def create(
     name: str,
     results: Sequence[ir.Type],
     operands: Sequence[ir.Value],
-    attributes: dict[str, ir.Attribute] | None = None,
+    attributes: Mapping[str, ir.Attribute] | None = None,
     regions: int = 0,
 ) -> ir.Operation:
     """Any operation, by name."""
@@ -142,7 +142,7 @@ def create(
         name,
         results=list(results),
         operands=list(operands),
-        attributes=attributes or {},
+        attributes=dict(attributes or {}),
         regions=regions,
     )
 

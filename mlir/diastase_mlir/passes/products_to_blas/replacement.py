@@ -33,22 +33,24 @@ def replace_product(module: ir.Module, operation: ir.Operation) -> None:
             product = replace(product, overwrites=not product.is_of_vector)
 
         def loops() -> None:
-            for original in (zeros, operation) if product.overwrites else (operation,):
-                original.clone()
+            if product.overwrites and zeros is not None:
+                zeros.clone()
+            operation.clone()
 
         if unknown:
             _if_it_fits(unknown, lambda: _over_batch(product), loops)
         else:
             _over_batch(product)
         _put_back(given, product)
-    if product.overwrites:
+    if product.overwrites and zeros is not None:
         zeros.erase()
     operation.erase()
 
 
 def _understood(module: ir.Module, operation: ir.Operation) -> Product:
     """Which axis is which."""
-    maps = [ir.AffineMapAttr(entry).value for entry in operation.attributes["indexing_maps"]]
+    written = operation.attributes["indexing_maps"]
+    maps = [ir.AffineMapAttr(entry).value for entry in ir.ArrayAttr(written)]
     labels = [[f"d{ir.AffineDimExpr(result).position}" for result in own.results] for own in maps]
     left, right, result = (
         describe(operand, own) for operand, own in zip(operation.operands, labels, strict=True)
