@@ -24,6 +24,7 @@ from diastase.api.specialisations import (
     types_of,
 )
 from diastase.api.stages import Compiled, Traced
+from diastase.garbage import fewer_collections
 from diastase.tracing.signatures import Call, Signature
 from diastase_mlir.jax_internals import trace_context
 from diastase_runtime.errors import InternalError
@@ -102,7 +103,8 @@ class Programs:
         """Find or compile the program for exactly these types of arguments."""
         static = self.signature.static_key(arguments.call)
         key = (trace_context(), arguments.tree, static, types_key(arguments.avals))
-        return self.made.program(key, lambda: self._build(arguments))
+        with fewer_collections():  # not between tracing and compiling, either
+            return self.made.program(key, lambda: self._build(arguments))
 
     def _family_key(self, call: Call, tree: Any, avals: Sequence[Any]) -> Hashable:
         """What of a call decides which program serves it, sizes apart."""
