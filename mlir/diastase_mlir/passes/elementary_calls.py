@@ -21,8 +21,10 @@ def elementary_calls(module: ir.Module) -> None:
     found: list[ir.Operation] = []
 
     def collect(operation: ir.Operation) -> ir.WalkResult:
-        if operation.name in _OPERATIONS and operation.parent.name == "linalg.generic":
-            found.append(operation)
+        if operation.name in _OPERATIONS:
+            parent = operation.parent
+            if parent is not None and parent.name == "linalg.generic":
+                found.append(operation)
         return ir.WalkResult.ADVANCE
 
     module.operation.walk(collect)

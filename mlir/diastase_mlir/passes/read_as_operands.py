@@ -138,8 +138,9 @@ def _is_size_of(size: _Size, array: ir.Value, axis: int) -> bool:
     if size.owner.name != "tensor.dim" or size.owner.operands[0] != array:
         return False
     number = size.owner.operands[1].owner
-    constant = not isinstance(number, ir.Block) and number.name == "arith.constant"
-    return constant and ir.IntegerAttr(number.attributes["value"]).value == axis
+    if isinstance(number, ir.Block) or number.name != "arith.constant":
+        return False
+    return ir.IntegerAttr(number.attributes["value"]).value == axis
 
 
 def _with_operands(generic: ir.Operation, reads: list[_Read]) -> ir.Operation:

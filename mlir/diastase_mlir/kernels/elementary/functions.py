@@ -89,7 +89,7 @@ def _with_large_arguments(
     name: str,
     element: ir.Type,
     number: Number,
-    argument: ir.Value,
+    argument: Any,
     result: ir.Value,
 ) -> ir.Value:
     """Replace the lanes whose argument is large, infinite or NaN by what the C library says."""
@@ -111,14 +111,14 @@ def _with_large_arguments(
         else:
             corrected = _lane_by_lane(builder, library, argument, result, large, lanes)
         after = builder.block
-    chosen = builder.phi(result.type)
+    chosen = builder.phi(argument.type)
     chosen.add_incoming(result, before)
     chosen.add_incoming(corrected, after)
     return chosen
 
 
 def _lane_by_lane(
-    builder: Any, library: ir.Function, argument: ir.Value, result: ir.Value, large: ir.Value,
+    builder: Any, library: ir.Function, argument: Any, result: ir.Value, large: ir.Value,
     lanes: int,
 ) -> ir.Value:  # fmt: skip
     """The C library's value in the lanes of a mask."""
@@ -130,7 +130,7 @@ def _lane_by_lane(
             value = builder.call(library, [builder.extract_element(argument, index)])
             replaced = builder.insert_element(result, value, index)
             after = builder.block
-        merged = builder.phi(result.type)
+        merged = builder.phi(argument.type)
         merged.add_incoming(result, before)
         merged.add_incoming(replaced, after)
         result = merged

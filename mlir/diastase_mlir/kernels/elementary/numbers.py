@@ -168,7 +168,7 @@ class Number:
 
 def fma(a: Number, b: Operand, c: Operand) -> Number:
     """`a * b + c`, rounded once."""
-    kind = a.value.type
+    kind = vector_of(DOUBLE, a.lanes)
     name = "llvm.fma.f64" if a.lanes == 1 else f"llvm.fma.v{a.lanes}f64"
     function = a.builder.module.globals.get(name)
     if function is None:
