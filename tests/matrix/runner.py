@@ -19,7 +19,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from diastase import qjit
-from diastase.api.stages import Compiled, Lowered
+from diastase.api.stages import Compiled, Stage
 from diastase_runtime.errors import DiastaseError
 from matrix.inputs import INPUTS
 
@@ -145,16 +145,16 @@ def _check_form(
 
 
 @contextmanager
-def _compilations() -> Generator[list[Lowered]]:
-    """Collects every program that is compiled."""
-    compiled: list[Lowered] = []
-    compile_lowered = Lowered.compile
+def _compilations() -> Generator[list[Compiled]]:
+    """Collects every program that is compiled, or found where it was compiled before."""
+    compiled: list[Compiled] = []
+    load_compiled = Stage._compiled
 
-    def counted(lowered: Lowered) -> Compiled:
-        compiled.append(lowered)
-        return compile_lowered(lowered)
+    def counted(stage: Stage, *arguments: Any) -> Compiled:
+        compiled.append(load_compiled(stage, *arguments))
+        return compiled[-1]
 
-    with patch.object(Lowered, "compile", counted):
+    with patch.object(Stage, "_compiled", counted):
         yield compiled
 
 
