@@ -15,6 +15,9 @@ from diastase_mlir.bindings import ir
 from diastase_mlir.passes.argument_pieces import piece_of_argument
 from diastase_runtime.abi import import_symbol
 
+ALIGNMENT = 64
+"""Bytes: what JAX takes as an array of its own without copying it."""
+
 _MOST_WORDS = 2**31
 """Offsets of pointers are 32-bit numbers in MLIR."""
 _CONSTANTS = ("arith.constant", "stablehlo.constant")
@@ -221,7 +224,11 @@ class RuntimeCalls:
         kind = ir.RankedTensorType(tensor_type)
         unknown = [size for axis, size in enumerate(sizes) if kind.is_dynamic_dim(axis)]
         operands = [self._extent(size) for size in unknown]
-        attributes = {"operandSegmentSizes": ir.DenseI32ArrayAttr.get([len(operands), 0])}
+        attributes: dict[str, Any] = {
+            "operandSegmentSizes": ir.DenseI32ArrayAttr.get([len(operands), 0]),
+            # JAX copies arrays that are not, on threads that a forked child does not have.
+            "alignment": ir.IntegerAttr.get(ir.IntegerType.get_signless(64), ALIGNMENT),
+        }
         buffer = _create("memref.alloc", [_memref_type(tensor_type)], operands, attributes).result
         return buffer, _address(buffer)
 
