@@ -157,8 +157,8 @@ def _is_foreign(value: Any, seen: set[int]) -> bool:
         held = [*(cell.cell_contents for cell in cells), *(value.__defaults__ or ())]
     elif isinstance(value, types.MethodType):
         held = [value.__func__]
-    elif hasattr(value, "__wrapped__"):  # by `jit` or `cache`
-        held = [value.__wrapped__]
+    else:
+        held = [getattr(value, "__wrapped__", None)]  # by `jit` or `cache`
     return any(_is_foreign(inner, seen) for inner in held)
 
 
