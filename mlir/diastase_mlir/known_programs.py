@@ -59,6 +59,6 @@ def _store_and_key(program: Program, options: CompileOptions) -> tuple[ProgramCa
     """The cache, and the program's key in it; None where it can have none."""
     if not options.use_cache or options.keep_intermediate != "none":
         return None, ""
-    key = program_key(program)
-    store = None if key is None else program_cache()
-    return store, "" if store is None else cache_key("traced", str(key))
+    store = program_cache()
+    key = None if store is None else program_key(program)
+    return (None, "") if key is None else (store, cache_key("traced", str(key)))
