@@ -103,6 +103,8 @@ def optimised(text: str, exported: Collection[str]) -> Generator[OptimisedModule
             raise InvalidLLVMError(str(error)) from None
         with module:
             level = level_for(text)
+            # Without it, passes would place fields of structures elsewhere than machine code does.
+            module.data_layout = str(target_machine(level).target_data)
             _hide(module, exported)
             _optimise(module, level)
             yield OptimisedModule(module, level)

@@ -3,7 +3,7 @@
 import pytest
 
 from diastase_mlir import CompileOptions, llvm_ir_text
-from diastase_mlir.codegen.machine import Level, level_for
+from diastase_mlir.codegen.machine import Level, level_for, optimised, target_machine
 from diastase_mlir.kernels.build import engine_ir
 
 CHOICE = """
@@ -86,3 +86,26 @@ def test_loops_over_arrays_are_vectorised_and_scalar_programs_are_inlined(mlir_p
     text = llvm_ir_text(scalars, CompileOptions())
     assert level_for(text) is Level.WITHOUT_LOOPS
     assert "@_mlir_memref_to_llvm_alloc" not in text
+
+
+FIELDS = """
+@given = global { i64, i1, i64 } zeroinitializer
+define i64 @third() {
+  %third = getelementptr { i64, i1, i64 }, ptr @given, i64 0, i32 2
+  %offset = ptrtoint ptr %third to i64
+  %base = ptrtoint ptr @given to i64
+  %bytes = sub i64 %offset, %base
+  br label %1
+1:
+  br i1 true, label %2, label %1
+2:
+  ret i64 %bytes
+}
+"""
+
+
+def test_fields_are_where_machine_code_has_them():
+    """Passes that know no layout would place the third field at byte 12."""
+    with optimised(FIELDS, {"third", "given"}) as module:
+        assert module.module.data_layout == str(target_machine().target_data)
+        assert "ret i64 16" in str(module.module)
