@@ -84,7 +84,13 @@ def test_different_programs_have_different_keys(first):
         lambda: circuit(),
         lambda: lambda x: jax.random.normal(jax.random.key(3), (2,)) * x,
         lambda: lambda x: jnp.linalg.solve(jnp.eye(2) * x, jnp.ones(2)),
-        lambda: lambda x: jax.lax.scan(lambda c, y: (c + y, c * y), x, jnp.arange(3.0)),
+        pytest.param(
+            lambda: lambda x: jax.lax.scan(lambda c, y: (c + y, c * y), x, jnp.arange(3.0)),
+            marks=pytest.mark.xfail(
+                jax.__version_info__ >= (0, 12),
+                reason="scan has trees of a class that keys do not know: no key, so no wrong one",
+            ),
+        ),
         lambda: lambda x: jax.grad(lambda y: jax.nn.gelu(y) ** 2)(x),
     ],
 )

@@ -29,7 +29,7 @@ def without_references(jaxpr: ClosedJaxpr) -> ClosedJaxpr:
 
 def is_jaxpr(value: Any) -> bool:
     """Whether a value is a jaxpr, closed or open."""
-    return isinstance(value, core.Jaxpr | core.ClosedJaxpr)
+    return isinstance(value, core.Jaxpr | ClosedJaxpr)
 
 
 def jaxpr_shapes(jaxpr: Any) -> list[Any]:
