@@ -43,7 +43,7 @@ def test_arrays_beyond_the_groups_memory_are_refused(monkeypatch: pytest.MonkeyP
     monkeypatch.setattr(frames, "available_memory", lambda: 100 << 20)
     total = qjit(lambda n: jnp.ones(n).sum())
     assert total(1000) == 1000.0
-    with pytest.raises(OutOfMemoryError, match=r"asked for 1600000\d\d bytes"):
+    with pytest.raises(OutOfMemoryError, match="asked for 160000064 bytes"):
         total(20_000_000)
     assert total(5_000_000) == 5e6
     with pytest.raises(OutOfMemoryError):
