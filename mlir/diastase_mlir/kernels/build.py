@@ -23,6 +23,13 @@ def build_engine(library: Path, settings: Mapping[str, int] | None = None) -> No
     _build(engine_ir(settings), [SYMBOL_PREFIX + name for name in EXPORTS], library)
 
 
+def build_single(library: Path) -> None:
+    """Compile and link the engine for amplitudes in single precision."""
+    settings = settings_for(machine.host_processor(), single=True)
+    symbols = [library_symbol("single", name) for name in EXPORTS]
+    _build(engine_ir(settings, library_symbol("single", "")), symbols, library)
+
+
 def build_threads(library: Path) -> None:
     """Compile and link the thread pool into a file."""
     kernels = {library_symbol("threads", name): function for name, function in POOL.items()}
@@ -35,10 +42,10 @@ def build_elementary(library: Path) -> None:
     _build(elementary_ir(machine.host_processor().triple), symbols(), library)
 
 
-def engine_ir(settings: Mapping[str, int] | None = None) -> str:
+def engine_ir(settings: Mapping[str, int] | None = None, prefix: str = SYMBOL_PREFIX) -> str:
     """LLVM IR of the engine, as the kernel language makes it, with this processor's settings."""
     host = machine.host_processor()
-    kernels = {SYMBOL_PREFIX + name: function for name, function in EXPORTS.items()}
+    kernels = {prefix + name: function for name, function in EXPORTS.items()}
     return str(compile_kernels(kernels, host.triple, settings or settings_for(host)))
 
 

@@ -18,7 +18,6 @@ from diastase_mlir.kernels.language import (
     atomic_compare_exchange,
     atomic_load,
     atomic_store,
-    broadcast,
     call_through,
     cast,
     code_of,
@@ -176,7 +175,7 @@ def lanes(numbers: ptr[f64], out: ptr[f64]) -> f64:
     store_unaligned(out, 1, mixed)
     row = registers(v8, 2)
     row[0] = mixed
-    row[1] = broadcast(numbers[0])
+    row[1] = mixed * 0.0 + numbers[0]
     row[0] = row[0] + row[1]
     return horizontal_sum(row[0])
 

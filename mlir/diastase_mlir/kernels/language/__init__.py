@@ -6,7 +6,7 @@ syntax tree, never run. Two kinds of values meet in it:
 * *static* values are known while the kernel is compiled: numbers, lists, tables, anything that
   Python can hold. Arithmetic on them is done at once, `if` on them picks a branch, and
   `for x in static(...)` is unrolled;
-* *dynamic* values (`i1`, `i64`, `f64`, `v8`, `m8`, pointers, references to records) become LLVM
+* *dynamic* values (numbers, vectors, pointers, references to records: `types`) become LLVM
   instructions.
 
 A name that is first given a static value stays static; to change it under a run-time `if` or
@@ -21,6 +21,7 @@ written out; `and`, `or` and conditional expressions evaluate only what Python w
 from diastase_mlir.kernels.language.compile import compile_kernels
 from diastase_mlir.kernels.language.errors import KernelLanguageError
 from diastase_mlir.kernels.language.functions import (
+    derived,
     external,
     inline,
     kernel,
@@ -35,6 +36,7 @@ from diastase_mlir.kernels.language.intrinsics import (
     atomic_load,
     atomic_store,
     broadcast,
+    broadcast_wide,
     call_through,
     cast,
     code_of,
@@ -42,6 +44,7 @@ from diastase_mlir.kernels.language.intrinsics import (
     count_trailing_zeros,
     horizontal_sum,
     is_null,
+    lane_numbers,
     lanes_match,
     load_unaligned,
     null,
@@ -58,6 +61,7 @@ from diastase_mlir.kernels.language.intrinsics import (
     store_unaligned,
     to_float,
     to_integer,
+    widen,
 )
 from diastase_mlir.kernels.language.types import (
     Record,
@@ -66,10 +70,13 @@ from diastase_mlir.kernels.language.types import (
     i1,
     i32,
     i64,
-    m8,
+    lane_set,
     ptr,
     size_of,
+    stored,
     v8,
+    vector,
+    wide,
 )
 
 __all__ = [
@@ -81,6 +88,7 @@ __all__ = [
     "atomic_load",
     "atomic_store",
     "broadcast",
+    "broadcast_wide",
     "call_through",
     "cast",
     "code",
@@ -88,6 +96,7 @@ __all__ = [
     "compile_kernels",
     "count_ones",
     "count_trailing_zeros",
+    "derived",
     "external",
     "f64",
     "horizontal_sum",
@@ -97,9 +106,10 @@ __all__ = [
     "inline",
     "is_null",
     "kernel",
+    "lane_numbers",
+    "lane_set",
     "lanes_match",
     "load_unaligned",
-    "m8",
     "null",
     "pack",
     "pause",
@@ -117,7 +127,11 @@ __all__ = [
     "stack_array",
     "static",
     "store_unaligned",
+    "stored",
     "to_float",
     "to_integer",
     "v8",
+    "vector",
+    "wide",
+    "widen",
 ]

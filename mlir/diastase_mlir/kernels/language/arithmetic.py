@@ -2,7 +2,7 @@
 
 Operands are `Dynamic` of equal type when an instruction is built; `unify` gets them there. A
 static number takes the type of the other operand, a number meets a vector in all its lanes, and
-nothing else converts by itself.
+nothing else converts by itself but numbers that are stored (`stored`), which are `f64` outside.
 """
 
 import ast
@@ -12,7 +12,16 @@ from typing import Any
 
 from llvmlite import ir
 
-from diastase_mlir.kernels.language.types import F64, I1, I64, LANES, M8, V8, PointerType, Type
+from diastase_mlir.kernels.language.types import (
+    F64,
+    I1,
+    I64,
+    LANE_SET,
+    STORED,
+    VECTOR,
+    PointerType,
+    Type,
+)
 from diastase_mlir.kernels.language.values import Dynamic
 
 # Contraction to fused multiply-add is wanted; reassociation brought no speed and would change NaN.
@@ -87,8 +96,10 @@ def constant(kind: Type, number: object) -> Dynamic:
         return Dynamic(kind, ir.Constant(kind.llvm, int(number)))
     if kind is F64 and isinstance(number, int | float):
         return Dynamic(kind, ir.Constant(kind.llvm, float(number)))
-    if kind is V8 and isinstance(number, int | float):
-        return Dynamic(kind, ir.Constant(kind.llvm, [float(number)] * LANES))
+    if kind is STORED and isinstance(number, int | float):
+        return Dynamic(kind, ir.Constant(kind.llvm, float(number)))
+    if kind.is_vector and isinstance(number, int | float):
+        return Dynamic(kind, ir.Constant(kind.llvm, [float(number)] * kind.lanes))
     raise TypeMismatch(f"{number!r} is not a value of type {kind.name}")
 
 
@@ -100,11 +111,11 @@ def natural_type(number: object) -> Type:
     raise TypeMismatch(f"{number!r} is not a value that a kernel can hold")
 
 
-def splat(builder: Any, number: Dynamic) -> ir.Value:
+def splat(builder: Any, number: Dynamic, lanes: int) -> ir.Value:
     """Build a vector with one number in all lanes."""
-    undefined = ir.Constant(ir.VectorType(number.type.llvm, LANES), ir.Undefined)
+    undefined = ir.Constant(ir.VectorType(number.type.llvm, lanes), ir.Undefined)
     first = builder.insert_element(undefined, number.value, ir.Constant(ir.IntType(32), 0))
-    zeros = ir.Constant(ir.VectorType(ir.IntType(32), LANES), [0] * LANES)
+    zeros = ir.Constant(ir.VectorType(ir.IntType(32), lanes), [0] * lanes)
     return builder.shuffle_vector(first, undefined, zeros)
 
 
@@ -114,15 +125,28 @@ def convert(builder: Any, value: Any, kind: Type) -> Dynamic:
         return constant(kind, value)
     if value.type == kind:
         return value
-    if kind is V8 and value.type is F64:
-        return Dynamic(V8, splat(builder, value))
+    if kind is STORED and value.type is F64:
+        return Dynamic(STORED, narrowed(builder, value.value, STORED.llvm))
+    if kind.is_vector and value.type is F64:
+        number = convert(builder, value, STORED) if kind is VECTOR else value
+        return Dynamic(kind, splat(builder, number, kind.lanes))
     raise TypeMismatch(f"a value of type {value.type.name} where {kind.name} is needed")
+
+
+def narrowed(builder: Any, value: ir.Value, kind: ir.Type) -> ir.Value:
+    """Numbers rounded to the precision of amplitudes."""
+    return value if value.type == kind else builder.fptrunc(value, kind)
+
+
+def widened(builder: Any, value: ir.Value, kind: ir.Type) -> ir.Value:
+    """Numbers in double precision."""
+    return value if value.type == kind else builder.fpext(value, kind)
 
 
 def unify(builder: Any, left: Any, right: Any) -> tuple[Dynamic, Dynamic]:
     """Both operands in one type."""
     kinds = [value.type for value in (left, right) if isinstance(value, Dynamic)]
-    kind = V8 if V8 in kinds else kinds[0]
+    kind = next((kind for kind in kinds if kind.is_vector), kinds[0])
     return convert(builder, left, kind), convert(builder, right, kind)
 
 
@@ -155,7 +179,7 @@ def compare(builder: Any, operation: ast.cmpop, left: Any, right: Any) -> Dynami
 
 
 def _instructions(kind: Type) -> dict[type[ast.operator], str]:
-    if kind in (I1, M8):
+    if kind in (I1, LANE_SET):
         return LOGIC_INSTRUCTIONS
     return INTEGER_INSTRUCTIONS if kind.is_integer else FLOAT_INSTRUCTIONS
 

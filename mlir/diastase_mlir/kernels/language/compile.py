@@ -15,7 +15,11 @@ from diastase_mlir.kernels.language.functions import External, Kernel
 from diastase_mlir.kernels.language.instructions import Frame
 from diastase_mlir.kernels.language.scope import Scope
 from diastase_mlir.kernels.language.statements import Statements
+from diastase_mlir.kernels.language.types import in_precision
 from diastase_mlir.kernels.language.values import Slot
+
+SINGLE = "single"
+"""The setting that says for which precision of amplitudes: 1 for single, 0 for double."""
 
 
 def compile_kernels(
@@ -25,11 +29,12 @@ def compile_kernels(
 ) -> ir.Module:
     """One module with every kernel of `exports` (C name -> kernel) and those that they call."""
     unit = _Unit(triple, settings or {})
-    for name, function in exports.items():
-        if not isinstance(function, Kernel):
-            raise KernelLanguageError(what=f"an export that is no kernel: {name}")
-        unit.declare(function, name)
-    unit.finish()
+    with in_precision(bool(unit.settings.get(SINGLE, 0))):
+        for name, function in exports.items():
+            if not isinstance(function, Kernel):
+                raise KernelLanguageError(what=f"an export that is no kernel: {name}")
+            unit.declare(function, name)
+        unit.finish()
     return unit.module
 
 
@@ -37,7 +42,7 @@ class _Unit:
     """A module under construction and the kernels still to be compiled."""
 
     def __init__(self, triple: str, settings: Mapping[str, int]) -> None:
-        self._settings = settings
+        self.settings = settings
         self.module = ir.Module("kernels")
         self.module.triple = triple
         self._declared: dict[Kernel[..., Any] | External, ir.Function] = {}
@@ -73,7 +78,7 @@ class _Unit:
         builder: Any = ir.IRBuilder(compiled.append_basic_block("entry"))
         start = builder.append_basic_block("start")
         scope = Scope(source, result_type=function.return_type)
-        body = Statements(Frame(builder, self.declare, self._settings), scope)
+        body = Statements(Frame(builder, self.declare, self.settings), scope)
         builder.position_at_end(start)
         for name, kind, value in zip(
             source.parameters, function.parameter_types, compiled.args, strict=True

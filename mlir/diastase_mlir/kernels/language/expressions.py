@@ -15,6 +15,7 @@ from diastase_mlir.kernels.language.arithmetic import TypeMismatch, convert, nat
 from diastase_mlir.kernels.language.concurrency import shared_record
 from diastase_mlir.kernels.language.errors import KernelLanguageError
 from diastase_mlir.kernels.language.functions import (
+    Derived,
     External,
     Inline,
     Kernel,
@@ -25,8 +26,10 @@ from diastase_mlir.kernels.language.instructions import Frame
 from diastase_mlir.kernels.language.intrinsics import Intrinsic
 from diastase_mlir.kernels.language.scope import Scope
 from diastase_mlir.kernels.language.types import (
+    F64,
     I1,
     I64,
+    STORED,
     PointerType,
     RecordLayout,
     Type,
@@ -109,11 +112,18 @@ class Expressions:
             self.refuse(node, f"the name {node.id!r}, which is not bound here")
         if isinstance(value, Shared):
             return shared_record(self.frame, value)
+        return self._chosen(node, value)
+
+    def _chosen(self, node: ast.Name, value: Any) -> Any:
+        """Return what a setting, or what is derived from some, is in this compilation."""
+        if isinstance(value, Derived):
+            return value.compute(*(self._chosen(node, setting) for setting in value.settings))
         if not isinstance(value, Setting):
             return value
-        if value.name not in self.frame.settings:
+        number = self.frame.settings.get(value.name, value.default)
+        if number is None:
             self.refuse(node, f"the setting {value.name!r}, which has no value")
-        return self.frame.settings[value.name]
+        return number
 
     def load_slot(self, slot: Slot) -> Dynamic:
         """Return the current value of a variable."""
@@ -250,6 +260,8 @@ class Expressions:
         if isinstance(element, RecordLayout):
             return Dynamic(owner.type, address)
         loaded = self.builder.load(address, typ=element.llvm, align=element.alignment)
+        if element is STORED:
+            return Dynamic(F64, arithmetic.widened(self.builder, loaded, F64.llvm))
         return Dynamic(element, loaded)
 
     def _slice(self, node: ast.Slice) -> slice:

@@ -92,6 +92,15 @@ class Setting:
     """A static value that is chosen when kernels are compiled; `compile_kernels` takes it."""
 
     name: str
+    default: int | None = None
+
+
+@dataclass(frozen=True)
+class Derived:
+    """A static value that is computed from settings."""
+
+    compute: Callable[..., Any]
+    settings: "tuple[Setting | Derived, ...]"
 
 
 @dataclass(frozen=True)
@@ -134,9 +143,14 @@ def inline(function: Callable[P, R]) -> Callable[P, R]:
     return Inline(function)
 
 
-def setting(name: str) -> int:
+def setting(name: str, default: int | None = None) -> int:
     """Declare a number that `compile_kernels` is given, by its name there."""
-    return cast("int", Setting(name))
+    return cast("int", Setting(name, default))
+
+
+def derived(compute: Callable[..., T], *settings: int) -> T:
+    """Declare what is computed from what `setting` or `derived` declared."""
+    return cast("T", Derived(compute, cast("Any", settings)))
 
 
 def external(name: str, parameters: list[Any], result: Any = None) -> Callable[..., Any]:

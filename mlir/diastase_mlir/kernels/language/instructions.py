@@ -16,9 +16,10 @@ from diastase_mlir.kernels.language.types import (
     F64,
     I1,
     I64,
-    LANES,
-    M8,
+    LANE_SET,
     V8,
+    VECTOR,
+    WIDE,
     PointerType,
     Type,
     pointer_to,
@@ -61,7 +62,22 @@ def static(_frame: Frame, iterable: Any) -> Any:
 
 def broadcast(frame: Frame, number: Any) -> Dynamic:
     """Build a splat, constant for a static number."""
-    return convert(frame.builder, number, V8)
+    return convert(frame.builder, number, VECTOR)
+
+
+def broadcast_wide(frame: Frame, number: Any) -> Dynamic:
+    """Build a splat of `f64`."""
+    return convert(frame.builder, number, WIDE)
+
+
+def lane_numbers(_frame: Frame, numbers: list[float]) -> Dynamic:
+    """Build a constant."""
+    return Dynamic(VECTOR, ir.Constant(VECTOR.llvm, numbers))
+
+
+def widen(frame: Frame, vector: Dynamic) -> Dynamic:
+    """`fpext`, nothing in double precision."""
+    return Dynamic(WIDE, arithmetic.widened(frame.builder, vector.value, WIDE.llvm))
 
 
 def pack(frame: Frame, numbers: Any) -> Dynamic:
@@ -79,18 +95,20 @@ def pack(frame: Frame, numbers: Any) -> Dynamic:
 
 def shuffle(frame: Frame, vector: Dynamic, lanes: list[int]) -> Dynamic:
     """`shufflevector` with a constant mask."""
-    mask = ir.Constant(ir.VectorType(_I32, LANES), lanes)
-    return Dynamic(V8, frame.builder.shuffle_vector(vector.value, vector.value, mask))
+    mask = ir.Constant(ir.VectorType(_I32, vector.type.lanes), lanes)
+    return Dynamic(vector.type, frame.builder.shuffle_vector(vector.value, vector.value, mask))
 
 
 def lanes_match(frame: Frame, mask: Any, value: Any) -> Dynamic:
     """Compare the lane numbers, masked, with a value: one vector comparison."""
     builder = frame.builder
     wanted, bits = (
-        arithmetic.splat(builder, convert(builder, number, I64)) for number in (value, mask)
+        arithmetic.splat(builder, convert(builder, number, I64), LANE_SET.lanes)
+        for number in (value, mask)
     )
-    lanes = ir.Constant(ir.VectorType(I64.llvm, LANES), list(range(LANES)))
-    return Dynamic(M8, builder.icmp_signed("==", builder.and_(lanes, bits), wanted))
+    numbers = list(range(LANE_SET.lanes))
+    lanes = ir.Constant(ir.VectorType(I64.llvm, len(numbers)), numbers)
+    return Dynamic(LANE_SET, builder.icmp_signed("==", builder.and_(lanes, bits), wanted))
 
 
 def select(frame: Frame, condition: Any, chosen: Any, otherwise: Any) -> Any:
@@ -98,8 +116,8 @@ def select(frame: Frame, condition: Any, chosen: Any, otherwise: Any) -> Any:
     if not isinstance(condition, Dynamic):
         return chosen if condition else otherwise
     kinds = [value.type for value in (chosen, otherwise) if isinstance(value, Dynamic)]
-    if condition.type is M8:
-        kind = V8
+    if condition.type is LANE_SET:
+        kind = next((kind for kind in kinds if kind.is_vector), VECTOR)
     else:
         kind = kinds[0] if kinds else arithmetic.natural_type(chosen)
     first, second = (convert(frame.builder, value, kind) for value in (chosen, otherwise))
@@ -107,9 +125,11 @@ def select(frame: Frame, condition: Any, chosen: Any, otherwise: Any) -> Any:
 
 
 def horizontal_sum(frame: Frame, vector: Dynamic) -> Dynamic:
-    """Pairwise, so that rounding errors grow with the logarithm of the lanes."""
+    """Pairwise, so that rounding errors grow with the logarithm of the lanes; in `f64`."""
     builder = frame.builder
-    parts = [builder.extract_element(vector.value, ir.Constant(_I32, k)) for k in range(LANES)]
+    numbers = widen(frame, vector).value if vector.type is VECTOR else vector.value
+    lanes = range(vector.type.lanes)
+    parts = [builder.extract_element(numbers, ir.Constant(_I32, k)) for k in lanes]
     while len(parts) > 1:
         half = len(parts) // 2
         parts = [builder.fadd(parts[k], parts[k + half]) for k in range(half)]

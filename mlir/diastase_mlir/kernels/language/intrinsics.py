@@ -12,7 +12,7 @@ from typing import cast as typing_cast
 
 from diastase_mlir.kernels.language import concurrency, instructions
 from diastase_mlir.kernels.language.functions import Signature
-from diastase_mlir.kernels.language.types import code, f64, i64, m8, ptr, v8
+from diastase_mlir.kernels.language.types import code, f64, i64, lane_set, ptr, v8, vector, wide
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -43,8 +43,26 @@ def static(iterable: Iterable[T]) -> Iterable[T]:
 
 
 @intrinsic(instructions.broadcast)
-def broadcast(number: float) -> v8:
+def broadcast(number: float) -> vector:
     """Return a vector with one number in all lanes."""
+    raise NotImplementedError
+
+
+@intrinsic(instructions.broadcast_wide)
+def broadcast_wide(number: float) -> wide:
+    """Return a vector of `f64` with one number in all lanes."""
+    raise NotImplementedError
+
+
+@intrinsic(instructions.lane_numbers)
+def lane_numbers(numbers: list[float]) -> vector:
+    """Return a vector of a static list, one number for each lane."""
+    raise NotImplementedError
+
+
+@intrinsic(instructions.widen)
+def widen(numbers: vector) -> wide:
+    """Return the numbers as `f64`."""
     raise NotImplementedError
 
 
@@ -55,13 +73,13 @@ def pack(numbers: Any) -> v8:
 
 
 @intrinsic(instructions.shuffle)
-def shuffle(vector: v8, lanes: list[int]) -> v8:
+def shuffle(vector: T, lanes: list[int]) -> T:
     """Lane `k` of the result is lane `lanes[k]`; `lanes` is static."""
     raise NotImplementedError
 
 
 @intrinsic(instructions.lanes_match)
-def lanes_match(mask: int, value: int) -> m8:
+def lanes_match(mask: int, value: int) -> lane_set:
     """For each lane number `k`: whether `k & mask == value`."""
     raise NotImplementedError
 
@@ -73,8 +91,8 @@ def select(condition: Any, chosen: Any, otherwise: Any) -> Any:
 
 
 @intrinsic(instructions.horizontal_sum)
-def horizontal_sum(vector: v8) -> float:
-    """Sum of the lanes."""
+def horizontal_sum(vector: "vector | wide") -> float:
+    """Sum of the lanes, as `f64`."""
     raise NotImplementedError
 
 
@@ -163,8 +181,8 @@ def load_unaligned(pointer: ptr[f64], index: int) -> v8:
 
 
 @intrinsic(instructions.store_unaligned)
-def store_unaligned(pointer: ptr[f64], index: int, vector: v8) -> None:
-    """Write eight numbers to `pointer + index`, which need not be aligned."""
+def store_unaligned(pointer: ptr[f64], index: int, vector: "v8 | wide") -> None:
+    """Write numbers to `pointer + index`, which need not be aligned."""
     raise NotImplementedError
 
 

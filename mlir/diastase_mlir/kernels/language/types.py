@@ -8,16 +8,33 @@ A `Record` subclass is a C struct. As the type of a parameter, variable or point
 a *reference*: `state.qubits` loads and stores through it. A field `Annotated[ptr[f64], 16]` is an
 array of 16 numbers inside the record; reading the field gives its address. `code` is the address
 of a function.
+
+The types of amplitudes depend on the *precision* for which kernels are compiled (`in_precision`):
+`stored` is a number in memory, which is an `f64` wherever it is computed with; `vector` is a
+vector of 64 bytes of them, `wide` has as many lanes of `f64`, for sums, and `lane_set` a truth
+value for each lane.
 """
 
 import functools
+from collections.abc import Generator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated, Any, Generic, TypeVar, get_args, get_origin
+from typing import TYPE_CHECKING, Annotated, Any, Generic, Self, TypeVar, get_args, get_origin
 
 from llvmlite import ir
 
-LANES = 8
-"""Numbers in a vector: fixed on every machine, LLVM splits vectors where registers are smaller."""
+_IS_SINGLE = ContextVar("_IS_SINGLE", default=False)
+
+
+@contextmanager
+def in_precision(single: bool) -> Generator[None]:
+    """Compile kernels for amplitudes of single or double precision in here."""
+    token = _IS_SINGLE.set(single)
+    try:
+        yield
+    finally:
+        _IS_SINGLE.reset(token)
 
 
 @dataclass(frozen=True)
@@ -36,7 +53,47 @@ class Type:
     @property
     def is_float(self) -> bool:
         """Whether floating-point instructions apply."""
-        return self in (F64, V8)
+        return self is F64 or self.is_vector
+
+    @property
+    def is_vector(self) -> bool:
+        """Whether it is a vector of numbers."""
+        return self in (V8, VECTOR, WIDE)
+
+    @property
+    def lanes(self) -> int:
+        """How many numbers a vector has."""
+        llvm: Any = self.llvm
+        return llvm.count
+
+
+class PreciseType(Type):
+    """A type that depends on the precision of amplitudes."""
+
+    def __init__(self, name: str, double: Type, single: Type) -> None:
+        object.__setattr__(self, "name", name)
+        object.__setattr__(self, "_double", double)
+        object.__setattr__(self, "_single", single)
+
+    def __eq__(self, other: object) -> bool:
+        return self is other
+
+    def __hash__(self) -> int:
+        return hash(self.name)
+
+    @property
+    def _now(self) -> Type:
+        return self.__dict__["_single" if _IS_SINGLE.get() else "_double"]
+
+    @property
+    def llvm(self) -> ir.Type:
+        """LLVM's type, in the precision that is being compiled for."""
+        return self._now.llvm
+
+    @property
+    def alignment(self) -> int:
+        """Likewise."""
+        return self._now.alignment
 
 
 @dataclass(frozen=True)
@@ -60,8 +117,16 @@ I1 = Type("i1", ir.IntType(1), 1)
 I32 = Type("i32", ir.IntType(32), 4)
 I64 = Type("i64", ir.IntType(64), 8)
 F64 = Type("f64", ir.DoubleType(), 8)
-V8 = Type("v8", ir.VectorType(ir.DoubleType(), LANES), 64)
-M8 = Type("m8", ir.VectorType(ir.IntType(1), LANES), 8)
+F32 = Type("f32", ir.FloatType(), 4)
+V8 = Type("v8", ir.VectorType(ir.DoubleType(), 8), 64)
+_V16 = Type("v16", ir.VectorType(ir.FloatType(), 16), 64)
+_WIDE_16 = Type("wide16", ir.VectorType(ir.DoubleType(), 16), 64)
+_LANES_8 = Type("lanes8", ir.VectorType(ir.IntType(1), 8), 8)
+_LANES_16 = Type("lanes16", ir.VectorType(ir.IntType(1), 16), 8)
+STORED = PreciseType("stored", F64, F32)
+VECTOR = PreciseType("vector", V8, _V16)
+WIDE = PreciseType("wide", V8, _WIDE_16)
+LANE_SET = PreciseType("lane_set", _LANES_8, _LANES_16)
 CODE = Type("code", ir.PointerType(), 8)
 
 
@@ -82,19 +147,29 @@ if TYPE_CHECKING:
     i32 = int
     i64 = int
     f64 = float
+    stored = float
 
-    class v8:  # noqa: D101
-        def __add__(self, other: "v8 | float") -> "v8": ...
-        def __sub__(self, other: "v8 | float") -> "v8": ...
-        def __mul__(self, other: "v8 | float") -> "v8": ...
-        def __radd__(self, other: float) -> "v8": ...
-        def __rsub__(self, other: float) -> "v8": ...
-        def __rmul__(self, other: float) -> "v8": ...
-        def __neg__(self) -> "v8": ...
+    class _Numbers:
+        def __add__(self, other: "Self | float") -> Self: ...
+        def __sub__(self, other: "Self | float") -> Self: ...
+        def __mul__(self, other: "Self | float") -> Self: ...
+        def __radd__(self, other: float) -> Self: ...
+        def __rsub__(self, other: float) -> Self: ...
+        def __rmul__(self, other: float) -> Self: ...
+        def __neg__(self) -> Self: ...
 
-    class m8:  # noqa: D101
-        def __and__(self, other: "m8") -> "m8": ...
-        def __or__(self, other: "m8") -> "m8": ...
+    class v8(_Numbers):  # noqa: D101
+        pass
+
+    class vector(_Numbers):  # noqa: D101
+        pass
+
+    class wide(_Numbers):  # noqa: D101
+        pass
+
+    class lane_set:  # noqa: D101
+        def __and__(self, other: "lane_set") -> "lane_set": ...
+        def __or__(self, other: "lane_set") -> "lane_set": ...
 
     class code:  # noqa: D101
         pass
@@ -105,7 +180,8 @@ if TYPE_CHECKING:
         def __add__(self, offset: int) -> "ptr[T]": ...
 
 else:
-    i1, i32, i64, f64, v8, m8, code = I1, I32, I64, F64, V8, M8, CODE
+    i1, i32, i64, f64, v8, code = I1, I32, I64, F64, V8, CODE
+    stored, vector, wide, lane_set = STORED, VECTOR, WIDE, LANE_SET
 
     class ptr:
         """`ptr[T]`: address of elements of type `T`."""
@@ -142,7 +218,7 @@ def _field(name: str, hint: Any) -> tuple[str, Type, int]:
     return name, pointer.element, length
 
 
-_SIZES = {I1: 1, I32: 4, I64: 8, F64: 8, V8: 64, M8: 1, CODE: 8}
+_SIZES = {I1: 1, I32: 4, I64: 8, F64: 8, V8: 64, VECTOR: 64, CODE: 8}
 
 
 def size_of(kind: Type | type[Record] | Any) -> int:

@@ -1,4 +1,4 @@
-"""A dense matrix whose targets and controls are block bits: eight settings of the rest at once.
+"""A dense matrix whose targets and controls are block bits: as many settings at once as lanes.
 
 The 2^k blocks of one setting of the other bits are multiplied as vectors, without any gathering;
 `lift` first moves bits out of the lanes, where they then stay for the gates that follow.
@@ -6,6 +6,7 @@ The 2^k blocks of one setting of the other bits are multiplied as vectors, witho
 
 from diastase_mlir.kernels.language import (
     broadcast,
+    broadcast_wide,
     count_ones,
     count_trailing_zeros,
     f64,
@@ -15,12 +16,13 @@ from diastase_mlir.kernels.language import (
     inline,
     kernel,
     ptr,
-    v8,
+    vector,
+    widen,
 )
 from diastase_mlir.kernels.state_vector.decompositions import exchange_bits
 from diastase_mlir.kernels.state_vector.dense_plan import Dense
-from diastase_mlir.kernels.state_vector.records import LANE_BITS, State
-from diastase_mlir.kernels.state_vector.sweeps import LANE_MASK, next_block
+from diastase_mlir.kernels.state_vector.records import LANE_BITS, LANE_MASK, State
+from diastase_mlir.kernels.state_vector.sweeps import next_block
 
 
 @kernel
@@ -44,7 +46,7 @@ def vector_at(dense: Dense, row: i64, base: i64) -> i64:
 
 
 @inline
-def multiply(dense: Dense, amplitudes: ptr[v8], base: i64) -> None:
+def multiply(dense: Dense, amplitudes: ptr[vector], base: i64) -> None:
     """`product = matrix @ amplitudes` for the blocks of one setting of the other bits."""
     for row in range(dense.size):
         elements = dense.matrix + 2 * row * dense.size
@@ -81,15 +83,15 @@ def moments_by_blocks(state: State, dense: Dense, moments: ptr[f64]) -> None:
     """Write <O> and <O O> of a Hermitian matrix."""
     amplitudes = state.amplitudes
     fixed = dense.fixed >> LANE_BITS
-    mean = broadcast(0.0)
-    square = broadcast(0.0)
+    mean = broadcast_wide(0.0)
+    square = broadcast_wide(0.0)
     block: i64 = 0
     for _ in range(state.blocks >> count_ones(fixed)):
         multiply(dense, amplitudes, 2 * block)
         for row in range(dense.size):
             place = vector_at(dense, row, 2 * block)
             x, y = dense.product[2 * row], dense.product[2 * row + 1]
-            mean += amplitudes[place] * x + amplitudes[place + 1] * y
-            square += x * x + y * y
+            mean += widen(amplitudes[place] * x + amplitudes[place + 1] * y)
+            square += widen(x * x + y * y)
         block = next_block(block, fixed)
     moments[0], moments[1] = horizontal_sum(mean), horizontal_sum(square)

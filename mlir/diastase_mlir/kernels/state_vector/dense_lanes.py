@@ -1,8 +1,8 @@
 """A dense matrix whatever bits its targets and controls are: amplitudes are gathered one by one.
 
 For every setting of the other bits, the 2^k amplitudes of the target bits are gathered, multiplied
-and put back. The matrix is stored by columns, eight rows to a vector (padded with zero rows), so
-at least the product is vectorised. For states that are too small for `dense_blocks`.
+and put back. The matrix is stored by columns, as many rows to a vector as it has lanes (padded with
+zero rows), so at least the product is vectorised. For states that are too small for `dense_blocks`.
 """
 
 from diastase_mlir.kernels.language import (
@@ -14,30 +14,31 @@ from diastase_mlir.kernels.language import (
     inline,
     kernel,
     ptr,
+    stored,
 )
 from diastase_mlir.kernels.state_vector.dense_plan import Dense, position
-from diastase_mlir.kernels.state_vector.records import State
+from diastase_mlir.kernels.state_vector.records import LANES, State
 
 
 @kernel
 def fill_columns(dense: Dense) -> None:
     """Store a row-major matrix by columns."""
-    numbers = cast(dense.columns, ptr[f64])
+    numbers = cast(dense.columns, ptr[stored])
     for row in range(dense.size):
         for column in range(dense.size):
             element = 2 * (row * dense.size + column)
-            place = 16 * (column * dense.row_blocks + (row >> 3)) + (row & 7)
+            place = 2 * LANES * column * dense.row_blocks + position(row)
             numbers[place] = dense.matrix[element]
-            numbers[place + 8] = dense.matrix[element + 1]
+            numbers[place + LANES] = dense.matrix[element + 1]
 
 
 @inline
-def gather(dense: Dense, numbers: ptr[f64], base: i64) -> None:
+def gather(dense: Dense, numbers: ptr[stored], base: i64) -> None:
     """Copy the amplitudes of one setting of the other bits."""
     for row in range(dense.size):
         place = base + dense.offsets[row]
         dense.gathered[2 * row] = numbers[place]
-        dense.gathered[2 * row + 1] = numbers[place + 8]
+        dense.gathered[2 * row + 1] = numbers[place + LANES]
 
 
 @inline
@@ -61,8 +62,8 @@ def multiply(dense: Dense) -> None:
 def apply_by_lanes(state: State, dense: Dense) -> None:
     """Multiply all amplitudes whose controls match."""
     fill_columns(dense)
-    numbers = cast(state.amplitudes, ptr[f64])
-    results = cast(dense.product, ptr[f64])
+    numbers = cast(state.amplitudes, ptr[stored])
+    results = cast(dense.product, ptr[stored])
     index: i64 = 0
     for _ in range((1 << state.qubits) >> count_ones(dense.fixed)):
         base = position(index | dense.value)
@@ -71,7 +72,7 @@ def apply_by_lanes(state: State, dense: Dense) -> None:
         for row in range(dense.size):
             place = base + dense.offsets[row]
             numbers[place] = results[position(row)]
-            numbers[place + 8] = results[position(row) + 8]
+            numbers[place + LANES] = results[position(row) + LANES]
         index = ((index | dense.fixed) + 1) & ~dense.fixed
 
 
@@ -79,8 +80,8 @@ def apply_by_lanes(state: State, dense: Dense) -> None:
 def moments_by_lanes(state: State, dense: Dense, moments: ptr[f64]) -> None:
     """Write <O> and <O O> of a Hermitian matrix."""
     fill_columns(dense)
-    numbers = cast(state.amplitudes, ptr[f64])
-    results = cast(dense.product, ptr[f64])
+    numbers = cast(state.amplitudes, ptr[stored])
+    results = cast(dense.product, ptr[stored])
     mean: f64 = 0.0
     square: f64 = 0.0
     index: i64 = 0
@@ -88,7 +89,7 @@ def moments_by_lanes(state: State, dense: Dense, moments: ptr[f64]) -> None:
         gather(dense, numbers, position(index))
         multiply(dense)
         for row in range(dense.size):
-            x, y = results[position(row)], results[position(row) + 8]
+            x, y = results[position(row)], results[position(row) + LANES]
             mean += dense.gathered[2 * row] * x + dense.gathered[2 * row + 1] * y
             square += x * x + y * y
         index = ((index | dense.fixed) + 1) & ~dense.fixed

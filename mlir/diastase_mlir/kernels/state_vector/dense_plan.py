@@ -11,12 +11,18 @@ from diastase_mlir.kernels.language import (
     null,
     ptr,
     size_of,
-    v8,
+    vector,
 )
 from diastase_mlir.kernels.state_vector.c_functions import memset
 from diastase_mlir.kernels.state_vector.failures import OUT_OF_MEMORY, fail
 from diastase_mlir.kernels.state_vector.memory import allocate
-from diastase_mlir.kernels.state_vector.records import ALIGNMENT, CallContext, State
+from diastase_mlir.kernels.state_vector.records import (
+    ALIGNMENT,
+    LANE_BITS,
+    LANE_MASK,
+    CallContext,
+    State,
+)
 
 MAX_TARGETS = 20
 """A matrix on more wires would be larger than any memory."""
@@ -37,9 +43,9 @@ class Dense(Record):
     """Where the amplitude of each row lies, relative to that of row 0, in numbers."""
     gathered: ptr[f64]
     """Amplitudes before: real and imaginary parts alternating."""
-    product: ptr[v8]
+    product: ptr[vector]
     """Amplitudes after: a vector of real parts, a vector of imaginary parts, and so on."""
-    columns: ptr[v8]
+    columns: ptr[vector]
     """The matrix by columns, for `dense_lanes`."""
     matrix: ptr[f64]
     """The caller's matrix, row-major."""
@@ -51,7 +57,7 @@ _HEAD = (size_of(Dense) + ALIGNMENT - 1) // ALIGNMENT * ALIGNMENT // 8
 @inline
 def position(index: i64) -> i64:
     """Where the real part of an amplitude lies among the numbers of a state."""
-    return ((index >> 3) << 4) | (index & 7)
+    return ((index >> LANE_BITS) << (LANE_BITS + 1)) | (index & LANE_MASK)
 
 
 @kernel
@@ -61,7 +67,7 @@ def allocate_dense(context: CallContext, site: i64, n_targets: i64, matrix: ptr[
         fail(context, OUT_OF_MEMORY, site, -1, 0)
         return null(Dense)
     size = 1 << n_targets
-    row_blocks = (size + 7) >> 3
+    row_blocks = (size + LANE_MASK) >> LANE_BITS
     vectors = 2 * size + 2 * size * row_blocks
     numbers = _HEAD + 8 * vectors + 3 * size
     memory = allocate(context, site, 8 * numbers)
@@ -72,8 +78,8 @@ def allocate_dense(context: CallContext, site: i64, n_targets: i64, matrix: ptr[
     dense.size = size
     dense.row_blocks = row_blocks
     dense.matrix = matrix
-    dense.product = cast(memory + _HEAD, ptr[v8])
-    dense.columns = cast(memory + (_HEAD + 16 * size), ptr[v8])
+    dense.product = cast(memory + _HEAD, ptr[vector])
+    dense.columns = cast(memory + (_HEAD + 16 * size), ptr[vector])
     dense.gathered = memory + (_HEAD + 8 * vectors)
     dense.offsets = cast(memory + (_HEAD + 8 * vectors + 2 * size), ptr[i64])
     return dense

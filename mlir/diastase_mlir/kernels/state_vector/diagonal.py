@@ -11,20 +11,26 @@ from diastase_mlir.kernels.language import (
     i64,
     inline,
     kernel,
-    load_unaligned,
     ptr,
     stack_array,
     static,
-    v8,
+    stored,
+    vector,
 )
 from diastase_mlir.kernels.state_vector.failures import cannot_run
 from diastase_mlir.kernels.state_vector.outcomes import lane_places, place_of
 from diastase_mlir.kernels.state_vector.queue import flush, push_selected, push_single
-from diastase_mlir.kernels.state_vector.records import LANE_BITS, MAX_QUBITS, CallContext, State
+from diastase_mlir.kernels.state_vector.records import (
+    LANE_BITS,
+    LANE_MASK,
+    LANES,
+    MAX_QUBITS,
+    CallContext,
+    State,
+)
 from diastase_mlir.kernels.state_vector.small_matrices import write
 from diastase_mlir.kernels.state_vector.wires import bits_of, control_value, mask_of
 
-LANES = 1 << LANE_BITS
 MOST_QUEUED = 3
 """Wires of a diagonal matrix that is queued, as four operations at most."""
 
@@ -61,7 +67,7 @@ def push_diagonal(
 
 @inline
 def gather(
-    elements: ptr[f64], base: i64, lanes: ptr[i64], matching: i64, factors: ptr[f64]
+    elements: ptr[f64], base: i64, lanes: ptr[i64], matching: i64, factors: ptr[stored]
 ) -> None:
     """Write the elements of the lanes of a block, 1 where the controls do not match."""
     for lane in static(range(LANES)):
@@ -80,14 +86,15 @@ def multiply_blocks(
     lanes = lane_places(count, bits)
     matching: i64 = 0
     for lane in static(range(LANES)):
-        if (lane ^ value) & mask & (LANES - 1) == 0:
+        if (lane ^ value) & mask & LANE_MASK == 0:
             matching |= 1 << lane
-    factors = cast(stack_array(v8, 2), ptr[f64])
+    factors = stack_array(vector, 2)
     for block in range(state.blocks):
         index = block << LANE_BITS
-        if (index ^ value) & mask & ~(LANES - 1) == 0:
-            gather(elements, place_of(index, count, bits), lanes, matching, factors)
-            a, b = load_unaligned(factors, 0), load_unaligned(factors, LANES)
+        if (index ^ value) & mask & ~LANE_MASK == 0:
+            numbers = cast(factors, ptr[stored])
+            gather(elements, place_of(index, count, bits), lanes, matching, numbers)
+            a, b = factors[0], factors[1]
             x, y = state.amplitudes[2 * block], state.amplitudes[2 * block + 1]
             state.amplitudes[2 * block] = x * a - y * b
             state.amplitudes[2 * block + 1] = x * b + y * a

@@ -23,7 +23,8 @@ from diastase_mlir.kernels.language import (
     ptr,
     stack_array,
     static,
-    v8,
+    stored,
+    vector,
 )
 from diastase_mlir.kernels.state_vector.plan_records import (
     SET_VECTORS,
@@ -131,10 +132,10 @@ def set_factors(
         one = element(operation, matches & wanted, row)
     quotient = stack_array(f64, 2)
     divide(one, zero, quotient)
-    vectors = cast(prepared, ptr[v8]) + (SET_VECTORS * matches + 2 * row)
+    vectors = cast(prepared, ptr[vector]) + (SET_VECTORS * matches + 2 * row)
     for part in static(range(2)):
         vectors[part] = broadcast(1.0 if part == 0 else 0.0)
-        numbers = cast(vectors + part, ptr[f64])
+        numbers = cast(vectors + part, ptr[stored])
         numbers[COMMON_LANE] = zero[part]
         if bit != NONE:
             numbers[lane] = quotient[part]

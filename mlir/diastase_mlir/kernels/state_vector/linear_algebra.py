@@ -6,6 +6,7 @@ both are brought into the user's order before they meet.
 
 from diastase_mlir.kernels.language import (
     broadcast,
+    broadcast_wide,
     cast,
     f64,
     horizontal_sum,
@@ -14,13 +15,13 @@ from diastase_mlir.kernels.language import (
     is_null,
     kernel,
     ptr,
+    widen,
 )
 from diastase_mlir.kernels.state_vector.bulk_memory import clear
 from diastase_mlir.kernels.state_vector.decompositions import exchange_bits
 from diastase_mlir.kernels.state_vector.failures import SIZE_MISMATCH, cannot_run, fail
-from diastase_mlir.kernels.state_vector.memory import BLOCK_BYTES
 from diastase_mlir.kernels.state_vector.queue import flush, forget_waiting
-from diastase_mlir.kernels.state_vector.records import CallContext, State
+from diastase_mlir.kernels.state_vector.records import BLOCK_BYTES, CallContext, State
 
 
 @kernel
@@ -75,11 +76,11 @@ def inner_product(context: CallContext, bra: State, ket: State, site: i64, out: 
     out[0], out[1] = 0.0, 0.0
     if not can_meet(context, bra, ket, site):
         return
-    real = broadcast(0.0)
-    imaginary = broadcast(0.0)
+    real = broadcast_wide(0.0)
+    imaginary = broadcast_wide(0.0)
     for block in range(bra.blocks):
         x, y = bra.amplitudes[2 * block], bra.amplitudes[2 * block + 1]
         u, w = ket.amplitudes[2 * block], ket.amplitudes[2 * block + 1]
-        real += x * u + y * w
-        imaginary += x * w - y * u
+        real += widen(x * u + y * w)
+        imaginary += widen(x * w - y * u)
     out[0], out[1] = horizontal_sum(real), horizontal_sum(imaginary)

@@ -21,7 +21,8 @@ from diastase_mlir.kernels.language import (
     null,
     ptr,
     size_of,
-    v8,
+    stored,
+    vector,
 )
 from diastase_mlir.kernels.state_vector.bulk_memory import clear, write_bulk
 from diastase_mlir.kernels.state_vector.c_functions import (
@@ -41,6 +42,7 @@ from diastase_mlir.kernels.state_vector.failures import (
 from diastase_mlir.kernels.state_vector.queue import flush, forget_waiting
 from diastase_mlir.kernels.state_vector.records import (
     ALIGNMENT,
+    BLOCK_BYTES,
     LANE_BITS,
     MAX_QUBITS,
     QUEUE_CAPACITY,
@@ -55,7 +57,6 @@ HUGE_PAGE = 1 << 21
 """Large states ask for pages of this size: there are fewer to be made and to be found."""
 _PAGES = os.sysconf_names["SC_PHYS_PAGES"]
 _PAGE_SIZE = os.sysconf_names["SC_PAGE_SIZE"]
-BLOCK_BYTES = 2 * size_of(v8)
 _HANDLE_BYTES = size_of(State)
 _QUEUE_BYTES = QUEUE_CAPACITY * size_of(Operation)
 
@@ -93,7 +94,7 @@ def allocate_state(context: CallContext, site: i64, qubits: i64) -> State:
     state = cast(handle, State)
     state.qubits = qubits
     state.blocks = blocks
-    state.amplitudes = cast(amplitudes, ptr[v8])
+    state.amplitudes = cast(amplitudes, ptr[vector])
     state.operations = cast(handle + _HANDLE_BYTES // 8, ptr[Operation])
     state.script = null(ptr[f64])
     state.chunk_bits = 0
@@ -146,7 +147,7 @@ def state_create(context: CallContext, site: i64, qubits: i64) -> State:
     for wire in range(qubits):
         state.bit_of_wire[wire] = qubits - 1 - wire
     clear(cast(state.amplitudes, ptr[f64]), state.blocks * BLOCK_BYTES)
-    cast(state.amplitudes, ptr[f64])[0] = 1.0
+    cast(state.amplitudes, ptr[stored])[0] = 1.0
     state.support = 0
     return state
 

@@ -4,13 +4,13 @@ All three walk over the amplitudes in *groups*: the wires in question take all t
 others stand still. `offsets_of` gives the place of each value within a group.
 """
 
-from diastase_mlir.kernels.language import cast, f64, i64, inline, is_null, kernel, ptr
+from diastase_mlir.kernels.language import cast, f64, i64, inline, is_null, kernel, ptr, stored
 from diastase_mlir.kernels.state_vector.c_functions import free, memset
 from diastase_mlir.kernels.state_vector.dense_plan import position
 from diastase_mlir.kernels.state_vector.failures import cannot_run
 from diastase_mlir.kernels.state_vector.memory import allocate
 from diastase_mlir.kernels.state_vector.queue import flush
-from diastase_mlir.kernels.state_vector.records import CallContext, State
+from diastase_mlir.kernels.state_vector.records import LANES, CallContext, State
 from diastase_mlir.kernels.state_vector.wires import mask_of
 
 
@@ -39,12 +39,12 @@ def next_group(group: i64, mask: i64) -> i64:
 
 
 @kernel
-def gather(numbers: ptr[f64], base: i64, size: i64, offsets: ptr[i64], out: ptr[f64]) -> None:
+def gather(numbers: ptr[stored], base: i64, size: i64, offsets: ptr[i64], out: ptr[f64]) -> None:
     """Copy a group's amplitudes, real and imaginary parts alternating."""
     for value in range(size):
         place = base + offsets[value]
         out[2 * value] = numbers[place]
-        out[2 * value + 1] = numbers[place + 8]
+        out[2 * value + 1] = numbers[place + LANES]
 
 
 @kernel
@@ -70,7 +70,7 @@ def apply_sparse(
     flush(state)
     size = 1 << n_wires
     before = cast(offsets, ptr[f64]) + size
-    numbers = cast(state.amplitudes, ptr[f64])
+    numbers = cast(state.amplitudes, ptr[stored])
     group: i64 = 0
     for _ in range(1 << (state.qubits - n_wires)):
         base = position(group)
@@ -87,7 +87,7 @@ def apply_sparse(
                 imaginary += a * y + b * x
                 k += 1
             numbers[base + offsets[row]] = real
-            numbers[base + offsets[row] + 8] = imaginary
+            numbers[base + offsets[row] + LANES] = imaginary
         group = next_group(group, mask)
     free(cast(offsets, ptr[f64]))
 
@@ -111,7 +111,7 @@ def project_on(
     if is_null(offsets):
         return
     flush(state)
-    numbers = cast(state.amplitudes, ptr[f64])
+    numbers = cast(state.amplitudes, ptr[stored])
     group: i64 = 0
     for _ in range(1 << (state.qubits - n_wires)):
         base = position(group)
@@ -120,14 +120,14 @@ def project_on(
         for value in range(1 << n_wires):
             place = base + offsets[value]
             a, b = vector[2 * value], vector[2 * value + 1]
-            x, y = numbers[place], numbers[place + 8]
+            x, y = numbers[place], numbers[place + LANES]
             real += a * x + b * y
             imaginary += a * y - b * x
         for value in range(1 << n_wires):
             place = base + offsets[value]
             a, b = vector[2 * value], vector[2 * value + 1]
             numbers[place] = a * real - b * imaginary
-            numbers[place + 8] = a * imaginary + b * real
+            numbers[place + LANES] = a * imaginary + b * real
         group = next_group(group, mask)
     free(cast(offsets, ptr[f64]))
 
@@ -151,7 +151,7 @@ def density_matrix(
     memset(out, 0, 16 * size * size)
     group: i64 = 0
     for _ in range(1 << (state.qubits - n_wires)):
-        gather(cast(state.amplitudes, ptr[f64]), position(group), size, offsets, group_of)
+        gather(cast(state.amplitudes, ptr[stored]), position(group), size, offsets, group_of)
         for row in range(size):
             a, b = group_of[2 * row], group_of[2 * row + 1]
             line = out + 2 * size * row

@@ -21,7 +21,17 @@ A postselected outcome counts with its probability; if it is impossible the run 
 and goes on with the other outcome, so that all numbers stay finite.
 """  # noqa: D205
 
-from diastase_mlir.kernels.language import cast, f64, i64, is_null, kernel, null, ptr, size_of
+from diastase_mlir.kernels.language import (
+    cast,
+    derived,
+    f64,
+    i64,
+    is_null,
+    kernel,
+    null,
+    ptr,
+    size_of,
+)
 from diastase_mlir.kernels.state_vector.c_functions import free, malloc, memcpy
 from diastase_mlir.kernels.state_vector.failures import (
     IMPOSSIBLE_POSTSELECTION,
@@ -29,12 +39,12 @@ from diastase_mlir.kernels.state_vector.failures import (
     fail,
 )
 from diastase_mlir.kernels.state_vector.random_numbers import next_uniform
-from diastase_mlir.kernels.state_vector.records import CallContext, OutcomeScript, State
+from diastase_mlir.kernels.state_vector.records import SINGLE, CallContext, OutcomeScript, State
 
 SHOTS = 0
 TREE = 1
 
-IMPOSSIBLE = 1e-26
+IMPOSSIBLE = derived(lambda single: 1e-10 if single else 1e-26, SINGLE)
 """Outcomes less likely than this are rounding errors of an impossible one."""
 NEGLIGIBLE = 1e-18
 MOST_REJECTED = 1_000_000

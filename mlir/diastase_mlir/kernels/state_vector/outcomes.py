@@ -7,7 +7,7 @@ seed and the order of the measurements determine them.
 
 from diastase_mlir.kernels.language import (
     Record,
-    broadcast,
+    broadcast_wide,
     cast,
     code_of,
     f64,
@@ -24,7 +24,9 @@ from diastase_mlir.kernels.language import (
     stack_array,
     static,
     store_unaligned,
-    v8,
+    stored,
+    wide,
+    widen,
 )
 from diastase_mlir.kernels.state_vector.c_functions import memset
 from diastase_mlir.kernels.state_vector.failures import (
@@ -38,6 +40,7 @@ from diastase_mlir.kernels.state_vector.queue import flush, push_single
 from diastase_mlir.kernels.state_vector.random_numbers import next_uniform
 from diastase_mlir.kernels.state_vector.records import (
     LANE_BITS,
+    LANES,
     MAX_QUBITS,
     CallContext,
     State,
@@ -57,17 +60,17 @@ def place_of(index: i64, count: i64, bits: ptr[i64]) -> i64:
 
 @inline
 def lane_places(count: i64, bits: ptr[i64]) -> ptr[i64]:
-    """`place_of` for the eight lanes of block 0; a block adds its own place."""
-    places = stack_array(i64, 8)
-    for lane in static(range(8)):
+    """`place_of` for the lanes of block 0; a block adds its own place."""
+    places = stack_array(i64, LANES)
+    for lane in static(range(LANES)):
         places[lane] = place_of(lane, count, bits)
     return places
 
 
 @inline
-def weight(state: State, block: i64) -> v8:
+def weight(state: State, block: i64) -> wide:
     """Squared magnitudes of a block."""
-    x, y = state.amplitudes[2 * block], state.amplitudes[2 * block + 1]
+    x, y = widen(state.amplitudes[2 * block]), widen(state.amplitudes[2 * block + 1])
     return x * x + y * y
 
 
@@ -76,12 +79,12 @@ def marginal(state: State, count: i64, bits: ptr[i64], out: ptr[f64]) -> None:
     """Add up probabilities by the values of some bits."""
     memset(out, 0, 8 << count)
     places = lane_places(count, bits)
-    weights = stack_array(v8, 1)
+    weights = stack_array(wide, 1)
     numbers = cast(weights, ptr[f64])
     for block in range(state.blocks):
         weights[0] = weight(state, block)
         base = place_of(block << LANE_BITS, count, bits)
-        for lane in static(range(8)):
+        for lane in static(range(LANES)):
             place = base | places[lane]
             out[place] = out[place] + numbers[lane]
 
@@ -126,28 +129,28 @@ def probabilities(
 
 
 @kernel
-def amplitudes(context: CallContext, state: State, out: ptr[f64]) -> None:
+def amplitudes(context: CallContext, state: State, out: ptr[stored]) -> None:
     """All amplitudes, wire 0 most significant, real and imaginary parts alternating."""
     if cannot_run(context, state):
         return
     flush(state)
     count = state.qubits
     places = lane_places(count, state.bit_of_wire)
-    lanes = 8 if count >= LANE_BITS else 1 << count
-    numbers = cast(state.amplitudes, ptr[f64])
+    lanes = LANES if count >= LANE_BITS else 1 << count
+    numbers = cast(state.amplitudes, ptr[stored])
     for block in range(state.blocks):
         base = place_of(block << LANE_BITS, count, state.bit_of_wire)
         for lane in range(lanes):
             place = 2 * (base | places[lane])
-            out[place] = numbers[16 * block + lane]
-            out[place + 1] = numbers[16 * block + 8 + lane]
+            out[place] = numbers[2 * LANES * block + lane]
+            out[place + 1] = numbers[2 * LANES * block + LANES + lane]
 
 
 @kernel
 def outcome_weights(state: State, bit: i64, weights: ptr[f64]) -> None:
     """Write the total weight of the amplitudes with a bit 0, and with it 1."""
-    zero = broadcast(0.0)
-    one = broadcast(0.0)
+    zero = broadcast_wide(0.0)
+    one = broadcast_wide(0.0)
     if bit < LANE_BITS:
         for block in range(state.blocks):
             zero += weight(state, block)

@@ -12,6 +12,7 @@ from diastase_mlir.kernels.language import (
     Record,
     call_through,
     code,
+    derived,
     f64,
     i64,
     is_null,
@@ -20,10 +21,10 @@ from diastase_mlir.kernels.language import (
     shared,
     signature,
 )
-from diastase_mlir.kernels.state_vector.records import State
+from diastase_mlir.kernels.state_vector.records import LANE_BITS, State
 from diastase_mlir.kernels.threads.records import BODY
 
-PARALLEL_QUBITS = 14
+PARALLEL_QUBITS = derived(lambda lane_bits: 11 + lane_bits, LANE_BITS)
 """A loop over all amplitudes of fewer takes less time than waking a thread."""
 _PARALLEL_FOR = signature([code, ptr[f64], i64, i64])
 _THREAD_COUNT = signature([], i64)

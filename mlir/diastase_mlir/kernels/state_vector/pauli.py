@@ -12,8 +12,10 @@ are the parity of the block bits.
 from diastase_mlir.kernels.language import (
     Record,
     broadcast,
+    broadcast_wide,
     cast,
     count_ones,
+    derived,
     f64,
     horizontal_sum,
     i1,
@@ -27,22 +29,31 @@ from diastase_mlir.kernels.language import (
     size_of,
     stack_array,
     static,
+    stored,
     to_float,
-    v8,
+    vector,
+    widen,
 )
 from diastase_mlir.kernels.state_vector.c_functions import free
 from diastase_mlir.kernels.state_vector.failures import OVERLAPPING_WIRES, cannot_run, fail
 from diastase_mlir.kernels.state_vector.linear_algebra import can_meet
 from diastase_mlir.kernels.state_vector.memory import allocate
 from diastase_mlir.kernels.state_vector.queue import flush
-from diastase_mlir.kernels.state_vector.records import CallContext, State
-from diastase_mlir.kernels.state_vector.sweeps import LANE_MASK
+from diastase_mlir.kernels.state_vector.records import (
+    LANE_BITS,
+    LANE_MASK,
+    LANES,
+    CallContext,
+    State,
+)
 from diastase_mlir.kernels.state_vector.wires import bit_of
 
 PAULI_X, PAULI_Y, PAULI_Z = 1, 2, 3
 ROUNDING = 1e-12
 """Sums of numbers of magnitude 1 that are smaller than this are zero."""
-XORS = [[lane ^ mask for lane in range(8)] for mask in range(8)]
+XORS = derived(
+    lambda lanes: [[lane ^ mask for lane in range(lanes)] for mask in range(lanes)], LANES
+)
 
 
 class Term(Record):
@@ -155,19 +166,19 @@ def sort_terms(terms: ptr[Term], count: i64) -> None:
 
 
 @kernel
-def fill_weights(terms: ptr[Term], count: i64, weights: ptr[f64]) -> None:
+def fill_weights(terms: ptr[Term], count: i64, weights: ptr[stored]) -> None:
     """For each term two vectors: its coefficient with the signs of the lanes."""
     for k in range(count):
         term = terms[k]
-        for lane in static(range(8)):
+        for lane in static(range(LANES)):
             odd = count_ones(term.z & lane) & 1 == 1
-            weights[16 * k + lane] = -term.real if odd else term.real
-            weights[16 * k + 8 + lane] = -term.imaginary if odd else term.imaginary
+            weights[2 * LANES * k + lane] = -term.real if odd else term.real
+            weights[2 * LANES * k + LANES + lane] = -term.imaginary if odd else term.imaginary
 
 
 @inline
 def apply_terms(
-    state: State, terms: ptr[Term], count: i64, weights: ptr[v8], block: i64, out: ptr[v8]
+    state: State, terms: ptr[Term], count: i64, weights: ptr[vector], block: i64, out: ptr[vector]
 ) -> None:
     """Write a block of O psi."""
     real = broadcast(0.0)
@@ -178,14 +189,14 @@ def apply_terms(
         a = broadcast(0.0)
         b = broadcast(0.0)
         while k < count and terms[k].x == x:
-            odd = count_ones(block & (terms[k].z >> 3)) & 1
+            odd = count_ones(block & (terms[k].z >> LANE_BITS)) & 1
             sign = to_float(1 - 2 * odd)
             a += weights[2 * k] * sign
             b += weights[2 * k + 1] * sign
             k += 1
-        partner = 2 * (block ^ (x >> 3))
+        partner = 2 * (block ^ (x >> LANE_BITS))
         u, w = state.amplitudes[partner], state.amplitudes[partner + 1]
-        for lanes in static(range(1, 8)):
+        for lanes in static(range(1, LANES)):
             if x & LANE_MASK == lanes:
                 u, w = shuffle(u, XORS[lanes]), shuffle(w, XORS[lanes])
         real += a * u - b * w
@@ -195,17 +206,18 @@ def apply_terms(
 
 @kernel
 def sum_moments(
-    state: State, terms: ptr[Term], count: i64, weights: ptr[v8], moments: ptr[f64]
+    state: State, terms: ptr[Term], count: i64, weights: ptr[vector], moments: ptr[f64]
 ) -> None:
     """Write <O> and <O O>."""
-    mean = broadcast(0.0)
-    square = broadcast(0.0)
-    result = stack_array(v8, 2)
+    mean = broadcast_wide(0.0)
+    square = broadcast_wide(0.0)
+    result = stack_array(vector, 2)
     for block in range(state.blocks):
         apply_terms(state, terms, count, weights, block, result)
         real, imaginary = result[0], result[1]
-        mean += state.amplitudes[2 * block] * real + state.amplitudes[2 * block + 1] * imaginary
-        square += real * real + imaginary * imaginary
+        x, y = state.amplitudes[2 * block], state.amplitudes[2 * block + 1]
+        mean += widen(x * real + y * imaginary)
+        square += widen(real * real + imaginary * imaginary)
     moments[0], moments[1] = horizontal_sum(mean), horizontal_sum(square)
 
 
@@ -227,7 +239,7 @@ def read_terms(
     wires: ptr[i64],
 ) -> ptr[f64]:
     """Memory that holds the weights and then the terms of a sum, or null after an error."""
-    memory = allocate(context, site, count * (16 * 8 + size_of(Term)))
+    memory = allocate(context, site, count * (2 * size_of(vector) + size_of(Term)))
     if is_null(memory):
         return memory
     terms = terms_of(memory, count)
@@ -246,7 +258,7 @@ def read_terms(
             free(memory)
             return null(ptr[f64])
     sort_terms(terms, count)
-    fill_weights(terms, count, memory)
+    fill_weights(terms, count, cast(memory, ptr[stored]))
     return memory
 
 
@@ -271,7 +283,7 @@ def pauli_moments(
         return
     flush(state)
     terms = terms_of(memory, count)
-    sum_moments(state, terms, count, cast(memory, ptr[v8]), moments)
+    sum_moments(state, terms, count, cast(memory, ptr[vector]), moments)
     free(memory)
 
 
@@ -294,9 +306,9 @@ def add_pauli_sum(
     if is_null(memory):
         return
     terms = terms_of(memory, count)
-    result = stack_array(v8, 2)
+    result = stack_array(vector, 2)
     for block in range(source.blocks):
-        apply_terms(source, terms, count, cast(memory, ptr[v8]), block, result)
+        apply_terms(source, terms, count, cast(memory, ptr[vector]), block, result)
         target.amplitudes[2 * block] = target.amplitudes[2 * block] + result[0]
         target.amplitudes[2 * block + 1] = target.amplitudes[2 * block + 1] + result[1]
     free(memory)

@@ -19,23 +19,25 @@ from diastase_mlir.kernels.language import (
     cast,
     code_of,
     count_ones,
+    derived,
     f64,
     horizontal_sum,
     i64,
     inline,
     kernel,
-    pack,
+    lane_numbers,
     ptr,
     shuffle,
     size_of,
     stack_array,
     static,
-    v8,
+    stored,
+    vector,
+    widen,
 )
 from diastase_mlir.kernels.state_vector.parallel import run_parallel
 from diastase_mlir.kernels.state_vector.pauli import XORS, Term
-from diastase_mlir.kernels.state_vector.records import LANE_BITS, State
-from diastase_mlir.kernels.state_vector.sweeps import LANE_MASK
+from diastase_mlir.kernels.state_vector.records import LANE_BITS, LANE_MASK, LANES, State
 
 GROUP_BITS = 6
 GROUP = 1 << GROUP_BITS
@@ -46,7 +48,12 @@ CHUNK = 1 << CHUNK_BITS
 MOST_PARTS = 64
 MOST_ONE_BY_ONE = 4
 """More words than this, with one x, are worth a transform."""
-LANE_SIGNS = [[1.0 - 2.0 * ((lane & z).bit_count() & 1) for lane in range(8)] for z in range(8)]
+LANE_SIGNS = derived(
+    lambda lanes: [
+        [1.0 - 2.0 * ((lane & z).bit_count() & 1) for lane in range(lanes)] for z in range(lanes)
+    ],
+    LANES,
+)
 NO_GAP = 62
 
 
@@ -90,7 +97,13 @@ def read_word(term: Term, gap: i64, word: Word) -> None:
 
 @inline
 def write_products(
-    state: State, start: i64, size: i64, gap: i64, flip: i64, lanes: list[int], products: ptr[v8]
+    state: State,
+    start: i64,
+    size: i64,
+    gap: i64,
+    flip: i64,
+    lanes: list[int],
+    products: ptr[vector],
 ) -> None:
     """Fill a group, for the (static) order in which x leaves the lanes."""
     for k in range(size):
@@ -104,15 +117,17 @@ def write_products(
 
 
 @kernel
-def fill_group(state: State, start: i64, size: i64, gap: i64, x: i64, products: ptr[v8]) -> None:
+def fill_group(
+    state: State, start: i64, size: i64, gap: i64, x: i64, products: ptr[vector]
+) -> None:
     """Write conj(psi[i]) psi[i ^ x] for the blocks of a group, imaginary parts after real ones."""
-    for lanes in static(range(8)):
+    for lanes in static(range(LANES)):
         if x & LANE_MASK == lanes:
             write_products(state, start, size, gap, x >> LANE_BITS, XORS[lanes], products)
 
 
 @inline
-def exchange_sums(buffer: ptr[v8], first: i64, second: i64) -> None:
+def exchange_sums(buffer: ptr[vector], first: i64, second: i64) -> None:
     """Replace two elements by their sum and their difference."""
     a, b = buffer[first], buffer[second]
     buffer[first] = a + b
@@ -120,7 +135,7 @@ def exchange_sums(buffer: ptr[v8], first: i64, second: i64) -> None:
 
 
 @kernel
-def transform(buffer: ptr[v8], size: i64) -> None:
+def transform(buffer: ptr[vector], size: i64) -> None:
     """Walsh and Hadamard: element z becomes the sum over all k of (-1)^parity(k & z) element k."""
     stride: i64 = 1
     while stride < size:
@@ -132,32 +147,32 @@ def transform(buffer: ptr[v8], size: i64) -> None:
     for k in range(size):
         v = buffer[k]
         for bit in static(range(LANE_BITS)):
-            v = v * pack(LANE_SIGNS[1 << bit]) + shuffle(v, XORS[1 << bit])
+            v = v * lane_numbers(LANE_SIGNS[1 << bit]) + shuffle(v, XORS[1 << bit])
         buffer[k] = v
 
 
 @kernel
-def signed_sum(buffer: ptr[v8], size: i64, z: i64, lane_signs: ptr[v8]) -> f64:
+def signed_sum(buffer: ptr[vector], size: i64, z: i64, lane_signs: ptr[vector]) -> f64:
     """Return the same sum for one z, from a buffer that was not transformed."""
     signs = stack_array(f64, 2)
     signs[0], signs[1] = 1.0, -1.0
     blocks = z >> LANE_BITS
-    total = buffer[0]
+    total = widen(buffer[0])
     for k in range(1, size):
-        total += buffer[k] * signs[count_ones(k & blocks) & 1]
-    return horizontal_sum(total * lane_signs[z & LANE_MASK])
+        total += widen(buffer[k]) * signs[count_ones(k & blocks) & 1]
+    return horizontal_sum(total * widen(lane_signs[z & LANE_MASK]))
 
 
 @inline
 def sum_of_word(
-    word: Word, start: i64, size: i64, count: i64, products: ptr[v8], lane_signs: ptr[v8]
+    word: Word, start: i64, size: i64, count: i64, products: ptr[vector], lane_signs: ptr[vector]
 ) -> f64:
     """Return the sum over a group, which is transformed if `count` says that it was worth it."""
-    inside = word.z & (8 * size - 1)
+    inside = word.z & ((size << LANE_BITS) - 1)
     buffer = products + GROUP * word.is_odd
     value: f64 = 0.0
     if count > MOST_ONE_BY_ONE:
-        value = cast(buffer, ptr[f64])[inside]
+        value = cast(buffer, ptr[stored])[inside]
     else:
         value = signed_sum(buffer, size, inside, lane_signs)
     odd = count_ones((word.z >> LANE_BITS) & start) & 1
@@ -181,7 +196,7 @@ def sum_for_x(
     count: i64,
     chunk: i64,
     places: i64,
-    lane_signs: ptr[v8],
+    lane_signs: ptr[vector],
 ) -> f64:
     """Return the part of all words of one x and of a chunk of places, group by group."""
     gap = gap_of(x >> LANE_BITS)
@@ -191,7 +206,7 @@ def sum_for_x(
         odd = words[k].is_odd
         counts[odd] = counts[odd] + 1
     size: i64 = GROUP if places > GROUP else places
-    products = stack_array(v8, 2 * GROUP)
+    products = stack_array(vector, 2 * GROUP)
     total: f64 = 0.0
     for group in range((places + GROUP - 1) >> GROUP_BITS):
         start = chunk * places + group * size
@@ -213,7 +228,7 @@ class Terms(Record):
     terms: ptr[Term]
     words: ptr[Word]
     count: i64
-    lane_signs: ptr[v8]
+    lane_signs: ptr[vector]
     chunks: i64
     """How many chunks each part has."""
     halves_number: i64
@@ -253,7 +268,7 @@ def sum_parts(argument: ptr[f64], first: i64, last: i64, worker: i64) -> None:
 
 @kernel
 def sum_in_chunks(
-    state: State, terms: ptr[Term], count: i64, words: ptr[Word], lane_signs: ptr[v8]
+    state: State, terms: ptr[Term], count: i64, words: ptr[Word], lane_signs: ptr[vector]
 ) -> f64:
     """Return the part of terms whose x agree above the chunks, chunk by chunk.
 
@@ -289,9 +304,9 @@ def sum_in_chunks(
 @kernel
 def expectation_of_terms(state: State, terms: ptr[Term], count: i64, words: ptr[Word]) -> f64:
     """Return <O> for sorted terms; `words` is room for as many."""
-    lane_signs = stack_array(v8, 8)
-    for z in static(range(8)):
-        lane_signs[z] = pack(LANE_SIGNS[z])
+    lane_signs = stack_array(vector, LANES)
+    for z in static(range(LANES)):
+        lane_signs[z] = lane_numbers(LANE_SIGNS[z])
     for k in range(count):
         read_word(terms[k], gap_of(terms[k].x >> LANE_BITS), words[k])
     total: f64 = 0.0

@@ -12,6 +12,7 @@ from diastase_mlir.kernels.language import (
     cast,
     count_ones,
     count_trailing_zeros,
+    derived,
     f64,
     i1,
     i64,
@@ -20,7 +21,7 @@ from diastase_mlir.kernels.language import (
     ptr,
     size_of,
     static,
-    v8,
+    vector,
 )
 from diastase_mlir.kernels.state_vector.c_functions import aligned_alloc, free
 from diastase_mlir.kernels.state_vector.diagonal_groups import (
@@ -37,15 +38,20 @@ from diastase_mlir.kernels.state_vector.plan_records import (
     Tile,
     TileOperation,
 )
-from diastase_mlir.kernels.state_vector.records import ALIGNMENT, LANE_BITS, State
+from diastase_mlir.kernels.state_vector.records import (
+    ALIGNMENT,
+    BLOCK_BYTES,
+    LANE_BITS,
+    LANE_MASK,
+    State,
+)
 from diastase_mlir.kernels.state_vector.schedule import fill_up, list_waiting, pick, set_places
 from diastase_mlir.kernels.state_vector.stages import run_stages
-from diastase_mlir.kernels.state_vector.sweeps import LANE_MASK
 from diastase_mlir.kernels.state_vector.tile_operations import prepare_operation
 
-PLANNED_QUBITS = 12
-"""States of fewer qubits are swept: 2^11 amplitudes of 16 bytes fit the first-level cache."""
-SMALLEST_SHARED_CHUNK = 12
+PLANNED_QUBITS = derived(lambda lane_bits: 9 + lane_bits, LANE_BITS)
+"""States of fewer qubits are swept: 32 KiB of amplitudes fit the first-level cache."""
+SMALLEST_SHARED_CHUNK = derived(lambda lane_bits: 9 + lane_bits, LANE_BITS)
 """Smaller chunks would make more stages, which costs more than one thread's waiting."""
 PART_BITS = 10
 """A stage of one tile is divided into parts of so many groups of blocks."""
@@ -85,7 +91,8 @@ def room_for_plan(state: State) -> i1:
 @kernel
 def room_for_chunks(state: State, chunk_bits: i64) -> i1:
     """Make room for a chunk for each thread that can have one; whether there is any."""
-    needed = (16 << chunk_bits) * workers_on(state, 1 << (state.qubits - chunk_bits))
+    chunk = BLOCK_BYTES << (chunk_bits - LANE_BITS)
+    needed = chunk * workers_on(state, 1 << (state.qubits - chunk_bits))
     state.buffer = room(state.buffer, state.buffer_bytes, needed)
     if is_null(state.buffer):
         state.buffer_bytes = 0
@@ -254,5 +261,5 @@ def run_planned(state: State) -> i1:
     plan = make_plan(state, chunk_bits)
     state.applied += plan.listed
     state.stages += plan.stage_count
-    run_stages(state, plan, cast(state.buffer, ptr[v8]))
+    run_stages(state, plan, cast(state.buffer, ptr[vector]))
     return True

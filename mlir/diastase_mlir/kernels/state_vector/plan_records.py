@@ -5,7 +5,7 @@ A plan is a list of *stages*, a stage a list of *tiles*, a tile a list of *tile 
 * A stage runs on parts of the state that lie in the second-level cache. Usually a part is a
   *chunk*: the 2^bits amplitudes that agree in all bits that are not the stage's, copied to a
   buffer and back. A stage of one tile, or of all bits, works in place.
-* A tile runs on parts that lie in registers: the eight lanes of 2^SLOTS blocks, which differ in
+* A tile runs on parts that lie in registers: the lanes of 2^SLOTS blocks, which differ in
   the tile's *slot* bits.
 
 *Places*: inside a part of a stage the stage's bits are numbered from 0 in their order, so that the
@@ -15,8 +15,8 @@ everything about where an amplitude is, and selectors outside the tile are teste
 
 from typing import Annotated
 
-from diastase_mlir.kernels.language import Record, f64, i64, ptr, setting
-from diastase_mlir.kernels.state_vector.records import LANE_BITS, MAX_QUBITS
+from diastase_mlir.kernels.language import Record, f64, i64, ptr, setting, size_of, vector
+from diastase_mlir.kernels.state_vector.records import MAX_QUBITS
 
 SLOTS = setting("slots")
 CHUNK_BITS = setting("chunk_bits")
@@ -28,7 +28,7 @@ SET_VECTORS = 8
 class TileOperation(Record):
     """An operation, prepared for the registers of a tile; see `tile_operations`."""
 
-    coefficients: Annotated[ptr[f64], 2 * SET_VECTORS * (1 << LANE_BITS)]
+    coefficients: Annotated[ptr[f64], 2 * SET_VECTORS * size_of(vector) // 8]
     """Vectors: first for amplitudes that are not selected, then for those that are."""
     code: i64
     """Which of the cases of `tiles`."""

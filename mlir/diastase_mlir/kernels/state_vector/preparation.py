@@ -1,12 +1,16 @@
 """Amplitudes written into wires that are in |0...0>."""
 
-from diastase_mlir.kernels.language import cast, f64, i64, kernel, ptr
+from diastase_mlir.kernels.language import cast, f64, i64, kernel, ptr, stored
 from diastase_mlir.kernels.state_vector.failures import cannot_run
 from diastase_mlir.kernels.state_vector.queue import flush
-from diastase_mlir.kernels.state_vector.records import LANE_BITS, CallContext, State
+from diastase_mlir.kernels.state_vector.records import (
+    LANE_BITS,
+    LANE_MASK,
+    LANES,
+    CallContext,
+    State,
+)
 from diastase_mlir.kernels.state_vector.wires import mask_of
-
-LANES = 1 << LANE_BITS
 
 
 @kernel
@@ -38,14 +42,14 @@ def prepare(
     if mask < 0:
         return
     flush(state)
-    numbers = cast(state.amplitudes, ptr[f64])
+    numbers = cast(state.amplitudes, ptr[stored])
     for rest in range(1 << state.qubits):
-        origin = 2 * LANES * (rest >> LANE_BITS) + (rest & (LANES - 1))
+        origin = 2 * LANES * (rest >> LANE_BITS) + (rest & LANE_MASK)
         x, y = numbers[origin], numbers[origin + LANES]
         if rest & mask == 0 and (x != 0.0 or y != 0.0):
             for index in range(1 << n_wires):
                 place = place_of(state, n_wires, wires, index, rest)
-                target = 2 * LANES * (place >> LANE_BITS) + (place & (LANES - 1))
+                target = 2 * LANES * (place >> LANE_BITS) + (place & LANE_MASK)
                 a, b = amplitudes[2 * index], amplitudes[2 * index + 1]
                 numbers[target] = x * a - y * b
                 numbers[target + LANES] = x * b + y * a

@@ -1,8 +1,13 @@
 """Memory layout of a state and of the call context.
 
-*Amplitudes* are blocked: block `b` is two vectors, the real parts of amplitudes 8b..8b+7 and then
-their imaginary parts. The low three bits of an amplitude's index are its *lane*, the others its
-block. A state of fewer than three qubits still fills one block; the lanes beyond it stay zero.
+*Amplitudes* are blocked: block `b` is two vectors of 64 bytes, the real parts of amplitudes
+LANES*b and those after it, and then their imaginary parts. The low bits of an amplitude's index are
+its *lane*, the others its block: three bits in double precision, four in single precision, so that
+sizes in blocks are the same in both. A smaller state still fills one block; the lanes beyond it
+stay zero.
+
+*Precision*: amplitudes, and coefficients in vectors, are `stored`; everything else is computed in
+double precision: matrices of gates, fused and planned; sums over more amplitudes than a vector has.
 
 *Wires and bits*: wire 0 is the most significant bit at first, but SWAP only renames, so
 `bit_of_wire` is the truth and everything else speaks of bits.
@@ -14,13 +19,18 @@ The trap: `CallContext` here must match `diastase_runtime.abi.CallContext`; a te
 
 from typing import Annotated
 
-from diastase_mlir.kernels.language import Record, f64, i64, ptr, v8
+from diastase_mlir.kernels.language import Record, derived, f64, i64, ptr, setting, size_of, vector
 
-LANE_BITS = 3
+SINGLE = setting("single", 0)
+LANE_BITS = derived(lambda single: 3 + single, SINGLE)
+LANES = derived(lambda lane_bits: 1 << lane_bits, LANE_BITS)
+LANE_MASK = derived(lambda lanes: lanes - 1, LANES)
+MOST_LANE_BITS = 4
 MAX_QUBITS = 40
 """More are refused before any size is computed: 2^40 amplitudes are 16 TiB."""
 QUEUE_CAPACITY = 512
 """Waiting operations of a state; the queue is flushed when it is full."""
+BLOCK_BYTES = 2 * size_of(vector)
 ALIGNMENT = 64
 """Of amplitudes and of vectors in scratch memory, in bytes."""
 
@@ -70,7 +80,7 @@ class State(Record):
 
     qubits: i64
     blocks: i64
-    amplitudes: ptr[v8]
+    amplitudes: ptr[vector]
     operations: ptr[Operation]
     waiting: i64
     """Number of queued operations, dead ones included."""

@@ -23,14 +23,14 @@ from diastase_mlir.kernels.language import (
     static,
     to_float,
     to_integer,
-    v8,
+    wide,
 )
 from diastase_mlir.kernels.state_vector.c_functions import memset
 from diastase_mlir.kernels.state_vector.failures import INVALID_SHOTS, cannot_run, fail
 from diastase_mlir.kernels.state_vector.outcomes import lane_places, place_of, weight
 from diastase_mlir.kernels.state_vector.queue import flush
 from diastase_mlir.kernels.state_vector.random_numbers import next_uniform
-from diastase_mlir.kernels.state_vector.records import LANE_BITS, CallContext, State
+from diastase_mlir.kernels.state_vector.records import LANE_BITS, LANES, CallContext, State
 from diastase_mlir.kernels.state_vector.wires import bit_of
 from diastase_runtime.abi import MAX_SAMPLED_WIRES
 
@@ -62,7 +62,7 @@ def walk(state: State, count: i64, bits: ptr[i64], scale: f64, shots: i64, out: 
     """Replace each gap by the outcome that the sum of the gaps up to it, scaled, falls on."""
     gaps = cast(out, ptr[f64])
     places = lane_places(count, bits)
-    weights = stack_array(v8, 1)
+    weights = stack_array(wide, 1)
     numbers = cast(weights, ptr[f64])
     shot: i64 = 0
     arrived: f64 = gaps[0]
@@ -74,7 +74,7 @@ def walk(state: State, count: i64, bits: ptr[i64], scale: f64, shots: i64, out: 
         reached += horizontal_sum(weights[0])
         if shot < shots and arrived * scale < reached:
             base = place_of(block << LANE_BITS, count, bits)
-            for lane in static(range(8)):
+            for lane in static(range(LANES)):
                 before += numbers[lane]
                 if numbers[lane] > 0.0:
                     chosen = base | places[lane]

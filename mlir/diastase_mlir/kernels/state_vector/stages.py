@@ -17,7 +17,7 @@ from diastase_mlir.kernels.language import (
     ptr,
     size_of,
     stack_array,
-    v8,
+    vector,
 )
 from diastase_mlir.kernels.state_vector.parallel import PARALLEL_QUBITS, run_parallel
 from diastase_mlir.kernels.state_vector.plan_records import SLOTS, Plan, Stage
@@ -34,7 +34,7 @@ def run_length(bits: i64) -> i64:
 
 @kernel
 def run_chunk(
-    plan: Plan, stage: Stage, amplitudes: ptr[v8], base: i64, count: i64, buffer: ptr[v8]
+    plan: Plan, stage: Stage, amplitudes: ptr[vector], base: i64, count: i64, buffer: ptr[vector]
 ) -> None:
     """Run all tiles of a stage on a chunk: the first one loads it, the last one stores it."""
     for k in range(stage.first, stage.end):
@@ -51,7 +51,7 @@ def run_chunk(
 
 @kernel
 def run_chunks(
-    state: State, plan: Plan, stage: Stage, first: i64, last: i64, buffer: ptr[v8]
+    state: State, plan: Plan, stage: Stage, first: i64, last: i64, buffer: ptr[vector]
 ) -> None:
     """Run all tiles of a stage on some of its chunks; one that is contiguous is not copied."""
     bits = stage.bits >> LANE_BITS
@@ -72,7 +72,7 @@ def run_chunks(
 
 @kernel
 def run_on_blocks(
-    plan: Plan, stage: Stage, amplitudes: ptr[v8], base: i64, first: i64, last: i64, parts: i64
+    plan: Plan, stage: Stage, amplitudes: ptr[vector], base: i64, first: i64, last: i64, parts: i64
 ) -> None:
     """Run all tiles of a stage in place on some of the `parts` of their groups of blocks."""
     shift = count_trailing_zeros(parts)
@@ -92,7 +92,7 @@ def run_in_place(state: State, plan: Plan, stage: Stage, first: i64, last: i64) 
 
 @kernel
 def run_parts(
-    state: State, plan: Plan, stage: Stage, first: i64, last: i64, buffer: ptr[v8]
+    state: State, plan: Plan, stage: Stage, first: i64, last: i64, buffer: ptr[vector]
 ) -> None:
     """Run a stage on its parts `first` to `last`, with room for one chunk in the buffer."""
     if stage.in_place != 0:
@@ -107,7 +107,7 @@ class StageRun(Record):
     state: State
     plan: Plan
     stage: Stage
-    buffers: ptr[v8]
+    buffers: ptr[vector]
     """Room for a chunk for each worker."""
 
 
@@ -120,7 +120,7 @@ def run_parts_of(argument: ptr[f64], first: i64, last: i64, worker: i64) -> None
 
 
 @kernel
-def run_stages(state: State, plan: Plan, buffers: ptr[v8]) -> None:
+def run_stages(state: State, plan: Plan, buffers: ptr[vector]) -> None:
     """Run a whole plan, with room for a chunk for each thread that may work."""
     memory = stack_array(i64, size_of(StageRun) // 8)
     run = cast(memory, StageRun)

@@ -20,28 +20,33 @@ from diastase_mlir.kernels.language import (
     cast,
     code_of,
     count_ones,
+    derived,
     f64,
     i1,
     i64,
     inline,
     kernel,
+    lane_set,
     lanes_match,
-    m8,
     ptr,
     select,
     shuffle,
     size_of,
     stack_array,
     static,
-    v8,
+    vector,
 )
 from diastase_mlir.kernels.state_vector.parallel import PARALLEL_QUBITS, run_parallel
-from diastase_mlir.kernels.state_vector.records import LANE_BITS, Operation, State
+from diastase_mlir.kernels.state_vector.records import LANE_BITS, LANE_MASK, Operation, State
 
-LANE_MASK = (1 << LANE_BITS) - 1
 SHARED_BLOCKS = 1 << 10
 """Pairs of blocks that a thread sweeps at once: 256 KiB."""
-PARTNERS = [[lane ^ (1 << bit) for lane in range(8)] for bit in range(LANE_BITS)]
+PARTNERS = derived(
+    lambda lane_bits: [
+        [lane ^ (1 << bit) for lane in range(1 << lane_bits)] for bit in range(lane_bits)
+    ],
+    LANE_BITS,
+)
 """Shuffles that exchange the lanes that differ in one bit."""
 
 
@@ -66,7 +71,7 @@ def spread(number: i64, mask: i64) -> i64:
 
 
 @inline
-def multiply_pair(a: list[v8], x: v8, y: v8, z: v8, w: v8) -> Any:
+def multiply_pair(a: list[vector], x: vector, y: vector, z: vector, w: vector) -> Any:
     """Multiply a complex 2x2 matrix by the vectors (x + iy, z + iw)."""
     return (
         a[0] * x - a[1] * y + a[2] * z - a[3] * w,
@@ -77,7 +82,7 @@ def multiply_pair(a: list[v8], x: v8, y: v8, z: v8, w: v8) -> Any:
 
 
 @inline
-def multiply_pair_real(a: list[v8], x: v8, y: v8, z: v8, w: v8) -> Any:
+def multiply_pair_real(a: list[vector], x: vector, y: vector, z: vector, w: vector) -> Any:
     """Multiply a real 2x2 matrix by the vectors (x + iy, z + iw)."""
     return (
         a[0] * x + a[2] * z,
@@ -88,7 +93,7 @@ def multiply_pair_real(a: list[v8], x: v8, y: v8, z: v8, w: v8) -> Any:
 
 
 @inline
-def multiply_pair_half(a: list[v8], x: v8, y: v8, z: v8, w: v8) -> Any:
+def multiply_pair_half(a: list[vector], x: vector, y: vector, z: vector, w: vector) -> Any:
     """Multiply a complex 2x2 matrix with a real diagonal by the vectors (x + iy, z + iw)."""
     return (
         a[0] * x + a[2] * z - a[3] * w,
@@ -99,7 +104,7 @@ def multiply_pair_half(a: list[v8], x: v8, y: v8, z: v8, w: v8) -> Any:
 
 
 @inline
-def multiply_lanes(a: list[v8], x: v8, y: v8, z: v8, w: v8) -> Any:
+def multiply_lanes(a: list[vector], x: vector, y: vector, z: vector, w: vector) -> Any:
     """Multiply the first row of a complex matrix by (x + iy, z + iw)."""
     return (
         a[0] * x - a[1] * y + a[2] * z - a[3] * w,
@@ -108,26 +113,26 @@ def multiply_lanes(a: list[v8], x: v8, y: v8, z: v8, w: v8) -> Any:
 
 
 @inline
-def multiply_lanes_half(a: list[v8], x: v8, y: v8, z: v8, w: v8) -> Any:
+def multiply_lanes_half(a: list[vector], x: vector, y: vector, z: vector, w: vector) -> Any:
     """Multiply the first row of a matrix with a real diagonal by (x + iy, z + iw)."""
     return (a[0] * x + a[2] * z - a[3] * w, a[0] * y + a[2] * w + a[3] * z)
 
 
 @inline
-def multiply_lanes_real(a: list[v8], x: v8, y: v8, z: v8, w: v8) -> Any:
+def multiply_lanes_real(a: list[vector], x: vector, y: vector, z: vector, w: vector) -> Any:
     """Multiply the first row of a real matrix by (x + iy, z + iw)."""
     return a[0] * x + a[2] * z, a[0] * y + a[2] * w
 
 
 @inline
-def coefficient(operation: Operation, lanes: m8, index: i64) -> v8:
+def coefficient(operation: Operation, lanes: lane_set, index: i64) -> vector:
     """One matrix element in all lanes: that of `matched` where the lanes match."""
     matched, otherwise = operation.matched[index], operation.otherwise[index]
     return select(lanes, broadcast(matched), broadcast(otherwise))
 
 
 @inline
-def block_coefficients(operation: Operation, lanes: m8) -> list[v8]:
+def block_coefficients(operation: Operation, lanes: lane_set) -> list[vector]:
     """Return the eight numbers of the matrix, each in all lanes."""
     return [
         coefficient(operation, lanes, 0),
@@ -142,7 +147,7 @@ def block_coefficients(operation: Operation, lanes: m8) -> list[v8]:
 
 
 @inline
-def lane_coefficients(operation: Operation, lanes: m8, target: int) -> list[v8]:
+def lane_coefficients(operation: Operation, lanes: lane_set, target: int) -> list[vector]:
     """Diagonal and off-diagonal element of each lane's row, for a (static) lane target."""
     second_row = lanes_match(1 << target, 1 << target)
     a = block_coefficients(operation, lanes)
@@ -185,7 +190,7 @@ class Sweep(Record):
 
 
 @inline
-def block_pass(run: Sweep, lanes: m8, fixed: i64, first: i64, last: i64, rule: Any) -> None:
+def block_pass(run: Sweep, lanes: lane_set, fixed: i64, first: i64, last: i64, rule: Any) -> None:
     """Make a pass whose target is a block bit: pairs of blocks."""
     operation, value = run.operation, run.value
     a = block_coefficients(operation, lanes)
@@ -202,7 +207,7 @@ def block_pass(run: Sweep, lanes: m8, fixed: i64, first: i64, last: i64, rule: A
 
 
 @inline
-def lane_pass(run: Sweep, lanes: m8, first: i64, last: i64, target: int, rule: Any) -> None:
+def lane_pass(run: Sweep, lanes: lane_set, first: i64, last: i64, target: int, rule: Any) -> None:
     """Make a pass whose target is the (static) lane bit `target`: blocks by themselves."""
     operation, fixed, value = run.operation, run.fixed, run.value
     a = lane_coefficients(operation, lanes, target)

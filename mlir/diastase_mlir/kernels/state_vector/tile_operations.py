@@ -17,12 +17,12 @@ from diastase_mlir.kernels.language import (
     i64,
     inline,
     kernel,
+    lane_set,
     lanes_match,
-    m8,
     ptr,
     select,
     static,
-    v8,
+    vector,
 )
 from diastase_mlir.kernels.state_vector.plan_records import (
     SET_VECTORS,
@@ -31,9 +31,8 @@ from diastase_mlir.kernels.state_vector.plan_records import (
     Tile,
     TileOperation,
 )
-from diastase_mlir.kernels.state_vector.records import LANE_BITS, Operation
+from diastase_mlir.kernels.state_vector.records import LANE_BITS, LANE_MASK, Operation
 from diastase_mlir.kernels.state_vector.sweeps import (
-    LANE_MASK,
     coefficient,
     has_real_diagonal,
     is_identity,
@@ -98,7 +97,7 @@ def set_selectors(plan: Plan, tile: Tile, operation: Operation, prepared: TileOp
 
 
 @inline
-def in_lanes(operation: Operation, lanes: m8, is_matched: bool, index: int) -> v8:
+def in_lanes(operation: Operation, lanes: lane_set, is_matched: bool, index: int) -> vector:
     """One number of the matrix, of a set for amplitudes that the blocks select, or do not."""
     if is_matched:
         return coefficient(operation, lanes, index)
@@ -110,7 +109,7 @@ def set_coefficients(
     operation: Operation, prepared: TileOperation, is_diagonal: i1, is_matched: bool
 ) -> None:
     """Write one of the two sets."""
-    vectors = cast(prepared, ptr[v8]) + (SET_VECTORS if is_matched else 0)
+    vectors = cast(prepared, ptr[vector]) + (SET_VECTORS if is_matched else 0)
     lanes = lanes_match(operation.mask & LANE_MASK, operation.value & LANE_MASK)
     if operation.target < LANE_BITS:
         bit = 1 << operation.target

@@ -22,7 +22,7 @@ from diastase_mlir.kernels.language import (
     shuffle,
     static,
     to_integer,
-    v8,
+    vector,
 )
 from diastase_mlir.kernels.state_vector.plan_records import (
     MAX_SLOTS,
@@ -31,7 +31,7 @@ from diastase_mlir.kernels.state_vector.plan_records import (
     Tile,
     TileOperation,
 )
-from diastase_mlir.kernels.state_vector.records import LANE_BITS
+from diastase_mlir.kernels.state_vector.records import LANE_BITS, LANES, MOST_LANE_BITS
 from diastase_mlir.kernels.state_vector.sweeps import (
     PARTNERS,
     multiply_lanes,
@@ -43,14 +43,14 @@ from diastase_mlir.kernels.state_vector.sweeps import (
     next_block,
 )
 
-_TARGETS = LANE_BITS + MAX_SLOTS
+_TARGETS = MOST_LANE_BITS + MAX_SLOTS
 SELECTED_CODE = _TARGETS
 GENERAL_CODE, HALF_CODE, REAL_CODE, DIAGONAL_CODE = (2 * _TARGETS * kind for kind in range(4))
 """A code is the place of the target, plus these; the two diagonal ones have no target. *Half*
 matrices are real on their diagonal."""
 GATHER_CODE, APPLY_CODE = DIAGONAL_CODE + 2, DIAGONAL_CODE + 3
 """Diagonal operations that are gathered first, see `diagonal_groups`."""
-COMMON_LANE = 6
+COMMON_LANE = MOST_LANE_BITS + MAX_SLOTS
 RULES = {
     GENERAL_CODE: (multiply_pair, multiply_lanes),
     HALF_CODE: (multiply_pair_half, multiply_lanes_half),
@@ -62,18 +62,18 @@ AHEAD = 4
 """How many tiles ahead of their use the state's blocks are fetched."""
 
 
-def mixing_cases(slots: int) -> list[tuple[int, int, bool, int]]:
+def mixing_cases(lane_bits: int, slots: int) -> list[tuple[int, int, bool, int]]:
     """List code, target, whether selected by slots, and the kind of matrix."""
     return [
         (target + selected * SELECTED_CODE + kind, target, selected, kind)
         for kind in RULES
         for selected in (False, True)
-        for target in range(LANE_BITS + slots)
+        for target in range(lane_bits + slots)
     ]
 
 
 @inline
-def load_eight(vectors: ptr[v8]) -> list[v8]:
+def load_eight(vectors: ptr[vector]) -> list[vector]:
     """Return the coefficients of one set."""
     return [
         vectors[0],
@@ -88,14 +88,20 @@ def load_eight(vectors: ptr[v8]) -> list[v8]:
 
 
 @inline
-def of_block(vectors: ptr[v8], bits: i64, block: int, step: int) -> ptr[v8]:
+def of_block(vectors: ptr[vector], bits: i64, block: int, step: int) -> ptr[vector]:
     """Coefficients, or those `step` further, as the bit of a block says."""
     return vectors + ((bits >> block) & 1) * step
 
 
 @inline
 def mix_slot(
-    x: list[v8], first: ptr[v8], chosen: ptr[v8], match: i64, slot: int, selected: bool, rule: Any
+    x: list[vector],
+    first: ptr[vector],
+    chosen: ptr[vector],
+    match: i64,
+    slot: int,
+    selected: bool,
+    rule: Any,
 ) -> None:
     """Apply an operation whose target is a slot to pairs of blocks."""
     uniform = [] if selected else load_eight(chosen)
@@ -110,7 +116,13 @@ def mix_slot(
 
 @inline
 def mix_lanes(
-    x: list[v8], first: ptr[v8], chosen: ptr[v8], match: i64, lane: int, selected: bool, rule: Any
+    x: list[vector],
+    first: ptr[vector],
+    chosen: ptr[vector],
+    match: i64,
+    lane: int,
+    selected: bool,
+    rule: Any,
 ) -> None:
     """Apply an operation whose target is a lane bit to blocks by themselves."""
     uniform = [] if selected else load_eight(chosen)
@@ -127,14 +139,14 @@ def mix_lanes(
 
 
 @inline
-def scale(x: list[v8], block: int, a: v8, b: v8) -> None:
+def scale(x: list[vector], block: int, a: vector, b: vector) -> None:
     """Multiply a block by a complex number in each lane."""
     real, imaginary = x[2 * block], x[2 * block + 1]
     x[2 * block], x[2 * block + 1] = a * real - b * imaginary, a * imaginary + b * real
 
 
 @inline
-def scale_alike(x: list[v8], chosen: ptr[v8]) -> None:
+def scale_alike(x: list[vector], chosen: ptr[vector]) -> None:
     """Apply a diagonal operation that is the same for all blocks."""
     a, b = chosen[0], chosen[1]
     for block in static(range(1 << SLOTS)):
@@ -142,7 +154,7 @@ def scale_alike(x: list[v8], chosen: ptr[v8]) -> None:
 
 
 @inline
-def scale_by_block(x: list[v8], first: ptr[v8], match: i64, row: i64) -> None:
+def scale_by_block(x: list[vector], first: ptr[vector], match: i64, row: i64) -> None:
     """Apply a diagonal operation that slots select."""
     for block in static(range(1 << SLOTS)):
         own = of_block(of_block(first, match, block, SET_VECTORS), row, block, 2)
@@ -150,15 +162,15 @@ def scale_by_block(x: list[v8], first: ptr[v8], match: i64, row: i64) -> None:
 
 
 @inline
-def in_all_lanes(gathered: list[v8], lane: int) -> Any:
+def in_all_lanes(gathered: list[vector], lane: int) -> Any:
     """Return one of the gathered complex numbers in all lanes."""
-    return shuffle(gathered[0], [lane] * 8), shuffle(gathered[1], [lane] * 8)
+    return shuffle(gathered[0], [lane] * LANES), shuffle(gathered[1], [lane] * LANES)
 
 
 @inline
-def apply_gathered(x: list[v8], gathered: list[v8]) -> None:
+def apply_gathered(x: list[vector], gathered: list[vector]) -> None:
     """Multiply a tile by the gathered numbers: common, of lanes, and of slots that are one."""
-    factors = registers(v8, 2 << SLOTS)
+    factors = registers(vector, 2 << SLOTS)
     factors[0], factors[1] = in_all_lanes(gathered, COMMON_LANE)
     for lane in static(range(LANE_BITS)):
         a, b = in_all_lanes(gathered, lane)
@@ -175,16 +187,18 @@ def apply_gathered(x: list[v8], gathered: list[v8]) -> None:
 
 
 @inline
-def apply_to_tile(x: list[v8], gathered: list[v8], prepared: TileOperation, index: i64) -> None:
+def apply_to_tile(
+    x: list[vector], gathered: list[vector], prepared: TileOperation, index: i64
+) -> None:
     """Apply one operation to the tile in registers; `index` is that of its first block."""
     matches = to_integer(index & prepared.outer_mask == prepared.outer_value)
     row = to_integer(index & prepared.row_mask != 0)
     if (prepared.skips >> (2 * matches + row)) & 1 == 0:
         code = prepared.code
-        first = cast(prepared, ptr[v8])
+        first = cast(prepared, ptr[vector])
         chosen = first + (SET_VECTORS * matches + 2 * row)
         match = prepared.slot_match & (0 - matches)
-        for case in static(mixing_cases(SLOTS)):
+        for case in static(mixing_cases(LANE_BITS, SLOTS)):
             if code == case[0]:
                 _, target, selected, kind = case
                 if target >= LANE_BITS:
@@ -222,7 +236,7 @@ def place_of_block(strides: list[i64], block: int) -> i64:
 
 
 @inline
-def load_tile(x: list[v8], group: ptr[v8], strides: list[i64]) -> None:
+def load_tile(x: list[vector], group: ptr[vector], strides: list[i64]) -> None:
     """Load the blocks of a tile."""
     for k in static(range(1 << SLOTS)):
         pair = group + place_of_block(strides, k)
@@ -230,7 +244,7 @@ def load_tile(x: list[v8], group: ptr[v8], strides: list[i64]) -> None:
 
 
 @inline
-def store_tile(x: list[v8], group: ptr[v8], strides: list[i64]) -> None:
+def store_tile(x: list[vector], group: ptr[vector], strides: list[i64]) -> None:
     """Store the blocks of a tile."""
     for k in static(range(1 << SLOTS)):
         pair = group + place_of_block(strides, k)
@@ -238,7 +252,7 @@ def store_tile(x: list[v8], group: ptr[v8], strides: list[i64]) -> None:
 
 
 @inline
-def prefetch_tile(group: ptr[v8], strides: list[i64]) -> None:
+def prefetch_tile(group: ptr[vector], strides: list[i64]) -> None:
     """Begin to fetch the blocks of a tile."""
     for k in static(range(1 << SLOTS)):
         pair = group + place_of_block(strides, k)
@@ -248,8 +262,8 @@ def prefetch_tile(group: ptr[v8], strides: list[i64]) -> None:
 
 @kernel
 def run_tile(
-    source: ptr[v8],
-    target: ptr[v8],
+    source: ptr[vector],
+    target: ptr[vector],
     sides: i64,
     base: i64,
     start: i64,
@@ -267,8 +281,8 @@ def run_tile(
     to_state = sides & FAR_TARGET != 0
     load_strides = slot_strides(tile.far_slots if from_state else tile.slots)
     store_strides = slot_strides(tile.far_slots if to_state else tile.slots)
-    x = registers(v8, 2 << SLOTS)
-    gathered = registers(v8, 2)
+    x = registers(vector, 2 << SLOTS)
+    gathered = registers(vector, 2)
     gathered[0], gathered[1] = broadcast(1.0), broadcast(0.0)
     block: i64 = start
     far: i64 = 0
