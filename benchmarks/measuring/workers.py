@@ -42,6 +42,8 @@ class Worker:
             # Ours alone: a peer must not find the packages of this process's environment.
             "PYTHONPATH": os.environ.get("PYTHONPATH", "") if not SUBJECTS[name].packages else "",
         }
+        # Installed packages have their bytecode; a checkout's is written, and found, if it may be.
+        environment.pop("PYTHONDONTWRITEBYTECODE", None)
         if cache is not None:
             environment["DIASTASE_CACHE_DIR"] = str(cache)
         self._log = tempfile.TemporaryFile("w+")

@@ -12,11 +12,11 @@ def prepare(program, arguments):
 
 
 def compiler(program, arguments):
-    def compile_and_call(number):
+    def make(number):
         function, values = program.classical(**arguments, number=number)
-        return jax.block_until_ready(jax.jit(function)(*values))
+        return lambda: jax.block_until_ready(jax.jit(function)(*values))
 
-    return compile_and_call
+    return make
 
 
 def versions():

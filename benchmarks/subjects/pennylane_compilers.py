@@ -28,8 +28,8 @@ def prepare(qjit, program, arguments):
 
 
 def compiler(qjit, program, arguments):
-    def compile_and_call(number):
+    def make(number):
         function, values = function_of(program, arguments, number=number)
-        return jax.block_until_ready(qjit(function)(*values))
+        return lambda: jax.block_until_ready(qjit(function)(*values))
 
-    return compile_and_call
+    return make
