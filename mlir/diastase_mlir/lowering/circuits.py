@@ -9,6 +9,7 @@ from typing import Any
 
 from diastase_mlir.jax_internals import ir
 from diastase_mlir.lowering.context import LoweringContext
+from diastase_mlir.lowering.functions import call_function
 from diastase_mlir.lowering.operations import (
     compare_integers,
     create,
@@ -83,9 +84,21 @@ def lower_release(context: LoweringContext, equation: Equation, register: Value)
 
 @lowers("qnode", keys=True)
 def lower_qnode(context: LoweringContext, equation: Equation, *operands: Value) -> Sequence[Value]:
-    """The body in place: it allocates and releases its own register."""
-    with context.marking_circuits(equation.params.get("passes", ())):
-        return context.lower_jaxpr(equation.params["jaxpr"], operands)
+    """The body, which allocates and releases its own register: in place, or called if shared.
+
+    Equations without a line of the user's count as on that of the call, so the line is part of what
+    calls have in common.
+    """
+    jaxpr = equation.params["jaxpr"]
+
+    def body(values: Sequence[Value]) -> Sequence[Value]:
+        with context.marking_circuits(equation.params.get("passes", ())):
+            return context.lower_jaxpr(jaxpr, values)
+
+    shared = context.shared_circuits.key_of(jaxpr)
+    if shared is None:
+        return body(operands)
+    return call_function(context, (shared, context.span), body, operands, jaxpr.in_avals)
 
 
 @lowers("inlined", lazy=True, keys=True)

@@ -14,6 +14,7 @@ from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
+from itertools import chain
 from typing import Any
 
 from diastase_mlir import jax_internals
@@ -22,6 +23,7 @@ from diastase_mlir.jax_internals import HookedModuleContext, ir
 from diastase_mlir.lowered import EQUATION_KINDS, HostCallback
 from diastase_mlir.lowering.array_types import array_type
 from diastase_mlir.lowering.dimensions import Dimensions
+from diastase_mlir.lowering.functions import Function, Functions
 from diastase_mlir.lowering.operations import (
     compare_integers,
     create,
@@ -31,6 +33,7 @@ from diastase_mlir.lowering.operations import (
     to_type,
 )
 from diastase_mlir.lowering.registry import Equation, RuleForSeveral, Value, rules_for_several
+from diastase_mlir.lowering.shared_circuits import SharedCircuits
 from diastase_mlir.program import DimensionBindings
 from diastase_runtime.abi import (
     ABANDON_FUNCTION,
@@ -58,6 +61,7 @@ class Snapshot:
     callbacks: int
     fallible: int
     imported: frozenset[str]
+    functions: int
 
 
 class LoweringContext:
@@ -68,6 +72,7 @@ class LoweringContext:
         module_context: HookedModuleContext,
         bindings: DimensionBindings,
         lower_equation: EquationLowering,
+        shared_circuits: SharedCircuits,
     ):
         self.module_context = module_context
         self.dimensions = Dimensions(bindings)
@@ -78,6 +83,8 @@ class LoweringContext:
         self.circuit_passes: Sequence[Any] = ()
         """What the circuit being lowered is to be given (`passes/transform_circuits.py`)."""
         self.circuit_passes_seen: set[str] = set()
+        self.shared_circuits = shared_circuits
+        self.functions = Functions()
         self.fallible = 0
         self.span: Span | None = None
         """The user's line of the innermost equation being lowered that has one."""
@@ -88,8 +95,9 @@ class LoweringContext:
         self._has_inner = False
         self._imports: dict[str, int] = {}
         """How often a function of each library was asked for."""
-        self._kinds: dict[int, set[str]] = {}
+        self.equations_counted: dict[int, set[str]] = {}
         """For each equation of the program (not those that rules make), what computes it."""
+        self._counted_again: list[Function] = []
 
     # --- types and values ------------------------------------------------------------------------
 
@@ -231,7 +239,7 @@ class LoweringContext:
         self, rule: RuleForSeveral, equations: Sequence[Any], last: Any, read: Read
     ) -> Sequence[Value]:
         if self._of_the_program:
-            self._kinds.update({id(equation): set() for equation in equations})
+            self.equations_counted.update({id(equation): set() for equation in equations})
             self._has_inner = True
         return rule(self, equations, read)
 
@@ -244,16 +252,24 @@ class LoweringContext:
         callbacks, imports, self._has_inner = len(self.callbacks), dict(self._imports), False
         yield
         if not self._has_inner:
-            kinds = self._kinds.setdefault(id(equation), set())
+            kinds = self.equations_counted.setdefault(id(equation), set())
             kinds |= {name for name, count in self._imports.items() if count > imports.get(name, 0)}
             if len(self.callbacks) > callbacks:
                 kinds.add("callback")
         self._has_inner = True
 
+    def count_again(self, function: Function) -> None:
+        """A function is called once more: as if what it consists of stood here."""
+        self.fallible += function.fallible
+        if self._of_the_program:
+            self._counted_again.append(function)
+            self._has_inner = True
+
     def equation_kinds(self) -> dict[str, int]:
         """How many equations the program has of each of `lowered.EQUATION_KINDS`."""
         counts: dict[str, int] = dict.fromkeys(EQUATION_KINDS, 0)
-        for kinds in self._kinds.values():
+        again = (kinds for function in self._counted_again for kinds in function.equations)
+        for kinds in chain(self.equations_counted.values(), again):
             counts[next((kind for kind in EQUATION_KINDS if kind in kinds), "native")] += 1
         return counts
 
@@ -348,7 +364,11 @@ class LoweringContext:
     def snapshot(self) -> "Snapshot":
         """What to go back to if what is emitted from here on is erased."""
         return Snapshot(
-            len(self.sites), len(self.callbacks), self.fallible, frozenset(self._imported)
+            len(self.sites),
+            len(self.callbacks),
+            self.fallible,
+            frozenset(self._imported),
+            len(self.functions),
         )
 
     def restore(self, snapshot: "Snapshot") -> None:
@@ -356,6 +376,7 @@ class LoweringContext:
         del self.sites[snapshot.sites :]
         del self.callbacks[snapshot.callbacks :]
         self.fallible = snapshot.fallible
+        self.functions.forget_since(snapshot.functions)
         for symbol in self._imported.keys() - snapshot.imported:
             self._imported.pop(symbol).erase()
 

@@ -17,6 +17,7 @@ from diastase_mlir.lowered import LoweredModule
 from diastase_mlir.lowering.array_types import array_type
 from diastase_mlir.lowering.context import LoweringContext
 from diastase_mlir.lowering.operations import create, to_type
+from diastase_mlir.lowering.shared_circuits import SharedCircuits
 from diastase_mlir.lowering.sizes import check_assumption
 from diastase_mlir.lowering.walk import lower_equation
 from diastase_mlir.program import Assumption, Program
@@ -34,9 +35,11 @@ def lower(program: Program) -> LoweredModule:
     """Lower a traced program."""
     with jax_internals.ir_context() as ir_context, ir.Location.unknown(ir_context):
         module_context = jax_internals.new_module_context(ir_context)
-        context = LoweringContext(module_context, program.dimensions, lower_equation)
-        module_context.walker = context
         jaxpr = jax_internals.without_references(program.jaxpr)
+        context = LoweringContext(
+            module_context, program.dimensions, lower_equation, SharedCircuits(jaxpr)
+        )
+        module_context.walker = context
         _lower_entry(context, jaxpr, program.assumptions)
         bytecode = io.BytesIO()
         module_context.module.operation.write_bytecode(bytecode, _BYTECODE_VERSION)

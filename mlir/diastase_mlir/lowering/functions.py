@@ -1,0 +1,144 @@
+"""Functions that lowering defines in the module: what is computed in several places, emitted once.
+
+    func.func private @diastase_function_0(%context: !llvm.ptr, %x: f64, %a: tensor<3xf64>) -> f64
+
+`call_function` calls the function of a key, which the first call of the key defines. In: a key that
+equal computations share, what emits the body, operands with their types. Out: results, as the body
+gives them. Across the border numbers travel as scalars, arrays as signless tensors that the body
+does not write to, so no call allocates for numbers or copies an array; first comes the call
+context, from which the body draws random numbers and where it records errors.
+
+The trap: the body must not use values of the program around it, such as sizes; and a call of a body
+that may fail counts as an operation that may, so that loops around it watch for errors.
+"""
+
+from collections.abc import Callable, Hashable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from diastase_mlir.jax_internals import ir
+from diastase_mlir.lowering.operations import create, to_signless
+from diastase_mlir.lowering.registry import Value
+from diastase_mlir.lowering.tensors import box, unbox
+
+if TYPE_CHECKING:
+    from diastase_mlir.lowering.context import LoweringContext
+
+Body = Callable[[Sequence[ir.Value]], Sequence[Value]]
+"""From operands to results, emitted at the current insertion point."""
+
+
+@dataclass(frozen=True)
+class Function:
+    """A function of the module."""
+
+    symbol: str
+    operation: ir.Operation
+    results: Sequence[ir.Type]
+    fallible: int
+    """How many operations in it may record an error."""
+    equations: Sequence[set[str]]
+    """For each equation of the program in it, what computes it."""
+
+
+class Functions:
+    """All functions of a module that `call_function` defined, in order."""
+
+    def __init__(self) -> None:
+        self._functions: dict[Hashable, Function] = {}
+
+    def __len__(self) -> int:
+        return len(self._functions)
+
+    def get(self, key: Hashable) -> Function | None:
+        """The function of a key, if it is defined."""
+        return self._functions.get(key)
+
+    def add(self, key: Hashable, function: Function) -> None:
+        """Note a function that was defined."""
+        self._functions[key] = function
+
+    def forget_since(self, number: int) -> None:
+        """Erase those defined after the first so many; nothing calls them any more."""
+        for key in list(self._functions)[number:]:
+            self._functions.pop(key).operation.erase()
+
+
+def call_function(
+    context: "LoweringContext",
+    key: Hashable,
+    body: Body,
+    operands: Sequence[Value],
+    avals: Sequence[Any],
+) -> list[ir.Value]:
+    """Call the function that computes `body`; `avals` are the types of the operands."""
+    values = [
+        _outside(context.typed(context.value(operand), aval))
+        for operand, aval in zip(operands, avals, strict=True)
+    ]
+    function = context.functions.get(key)
+    if function is None:
+        function = _define(context, body, [value.type for value in values], avals)
+        context.functions.add(key, function)
+    else:
+        context.count_again(function)
+    results = context.call(function.symbol, [context.call_context, *values], function.results)
+    return [_inside(result) for result in results]
+
+
+def _outside(value: ir.Value) -> ir.Value:
+    """A value as it crosses the border."""
+    return to_signless(value) if _has_axes(value) else unbox(value)
+
+
+def _inside(value: ir.Value) -> ir.Value:
+    """A value that has crossed the border."""
+    return value if isinstance(value.type, ir.RankedTensorType) else box(value)
+
+
+def _has_axes(value: ir.Value) -> bool:
+    return ir.RankedTensorType(value.type).rank > 0
+
+
+def _define(
+    context: "LoweringContext", body: Body, arguments: Sequence[ir.Type], avals: Sequence[Any]
+) -> Function:
+    """Emit a function and what it returns."""
+    symbol = f"diastase_function_{len(context.functions)}"
+    operation, block = _empty_function(context, symbol, [ir.Type.parse("!llvm.ptr"), *arguments])
+    outer = context.call_context
+    counted, fallible = len(context.equations_counted), context.fallible
+    with context.region(block):
+        context.call_context, *values = block.arguments
+        operands = [
+            context.typed(_inside(value), aval) for value, aval in zip(values, avals, strict=True)
+        ]
+        results = [_outside(context.value(result)) for result in body(operands)]
+        create("func.return", [], results)
+    context.call_context = outer
+    types = [result.type for result in results]
+    function_type = ir.FunctionType.get([argument.type for argument in block.arguments], types)
+    operation.attributes["function_type"] = ir.TypeAttr.get(function_type)
+    equations = list(context.equations_counted.values())[counted:]
+    return Function(symbol, operation, types, context.fallible - fallible, equations)
+
+
+def _empty_function(
+    context: "LoweringContext", symbol: str, arguments: Sequence[ir.Type]
+) -> tuple[ir.Operation, ir.Block]:
+    """A function without results so far, and its block."""
+    unwritten: dict[str, ir.Attribute] = {"bufferization.writable": ir.BoolAttr.get(False)}
+    kinds = [unwritten if isinstance(kind, ir.RankedTensorType) else {} for kind in arguments]
+    attributes = {
+        "sym_name": ir.StringAttr.get(symbol),
+        "function_type": ir.TypeAttr.get(ir.FunctionType.get(list(arguments), [])),
+        "sym_visibility": ir.StringAttr.get("private"),
+        "arg_attrs": ir.ArrayAttr.get([ir.DictAttr.get(kind) for kind in kinds]),
+        "llvm.linkage": ir.Attribute.parse("#llvm.linkage<internal>"),
+        # A copy of a small body at each call would be what a function is to avoid.
+        "passthrough": ir.ArrayAttr.get([ir.StringAttr.get("noinline")]),
+    }
+    with ir.InsertionPoint.at_block_begin(context.module_context.module.body):
+        operation = create("func.func", [], [], attributes, regions=1)
+    locations = [ir.Location.unknown()] * len(arguments)
+    return operation, operation.regions[0].blocks.append(*arguments, arg_locs=locations)
