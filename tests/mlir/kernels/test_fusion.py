@@ -77,7 +77,24 @@ def test_exponential_of_two_letters(register: Callable) -> None:
 def test_heisenberg_pair(register: Callable) -> None:
     letters = ("IsingXX", "IsingYY", "IsingZZ")
     circuit = [(name, [2, 0], 0.1 * k) for k, name in enumerate(letters, 1)]
-    assert operations(register, 3, circuit) == 3
+    assert operations(register, 3, circuit) == 1
+    phases = [("RZ", [0], 0.3), ("RZ", [2], 0.4), ("CZ", [0, 2])]
+    assert operations(register, 3, phases + circuit + phases) == 1
+    assert operations(register, 3, [*circuit, ("RZ", [1], 0.3), *circuit[::-1]]) == 2
+    # Not past what changes or reads one of the two wires.
+    assert operations(register, 3, [*circuit, ("RX", [0], 0.3), *circuit]) == 3
+    assert operations(register, 3, [*circuit, ("CNOT", [2, 1]), *circuit]) == 3
+    back = [(name, wires, -angle) for name, wires, angle in circuit[::-1]]
+    assert operations(register, 3, [*circuit, *back, ("RX", [0], 0.3)]) <= 2
+
+
+def test_gates_that_keep_the_parity(register: Callable) -> None:
+    """One operation each, whatever the order of the wires; with a control they are three."""
+    for name in ("IsingXX", "IsingXY", "SingleExcitation", "FermionicSWAP", "SISWAP"):
+        for wires in ([0, 4], [4, 0], [2, 3], [3, 2], [4, 3]):
+            angles = () if name == "SISWAP" else (0.7,)
+            assert operations(register, 5, [(name, wires, *angles)]) == 1
+    assert operations(register, 5, [("IsingXX", [1, 3], np.pi), ("IsingYY", [3, 1], np.pi)]) == 1
 
 
 SELF_INVERSE = [
@@ -128,7 +145,8 @@ def test_equal_masks(register: Callable) -> None:
     assert operations(register, 4, [toffoli, phase, toffoli, ("T", [0])]) == 2
 
 
-NAMES = ["RX", "RZ", "PauliX", "S", "CNOT", "CZ", "ControlledPhaseShift", "IsingZZ", "IsingXX"]
+NAMES = ["RX", "RZ", "PauliX", "S", "CNOT", "CZ", "ControlledPhaseShift", "IsingZZ", "IsingXX",
+         "IsingYY", "IsingXY", "SingleExcitation", "SingleExcitationPlus", "FermionicSWAP"]  # fmt: skip
 
 
 @pytest.mark.parametrize("seed", range(30))

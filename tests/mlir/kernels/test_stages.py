@@ -13,7 +13,10 @@ from diastase_mlir.kernels.build import build_engine
 from diastase_mlir.kernels.tuning import settings_for
 from other_processors import build_engine_for, engine_object
 
-NAMED = ("CNOT", "CZ", "CRX", "CRY", "CRZ", "ControlledPhaseShift", "IsingZZ", "IsingXX", "SWAP")
+NAMED = (
+    "CNOT", "CZ", "CRX", "CRY", "CRZ", "ControlledPhaseShift", "IsingZZ", "SWAP",
+    "IsingXX", "IsingYY", "IsingXY", "SingleExcitation", "SingleExcitationPlus", "FermionicSWAP",
+)  # fmt: skip
 FLIP, HADAMARD = np.array([[0, 1], [1, 0]]), np.array([[1, 1], [1, -1]]) / np.sqrt(2)
 
 

@@ -2,8 +2,9 @@
 
 In: bits, or wires already checked; `controls` and `value` restrict every gate. The identities:
 
-* `PARITY`: with b the second bit, CNOT(a, b) turns b into the parity; the two matrices act on a,
-  selected by b; the same CNOT turns b back. Controls are needed in the middle only;
+* `PARITY`: an operation of its own (`pair_operations`). With controls, or where tiles are small:
+  with b the second bit, CNOT(a, b) turns b into the parity; the two matrices act on a, selected
+  by b; the same CNOT turns b back. Controls are needed in the middle only;
 * SWAP renames wires where it has no controls; with controls it is a PARITY gate;
 * MultiRZ: CNOTs gather the parity on the last bit, and put it back;
 * DoubleExcitation: CNOTs from the first bit make |0011> and |1100> differ in that bit alone.
@@ -26,7 +27,8 @@ from diastase_mlir.kernels.state_vector.matrices import (
     scalar,
     write,
 )
-from diastase_mlir.kernels.state_vector.queue import push_selected, push_single
+from diastase_mlir.kernels.state_vector.plan_records import SLOTS
+from diastase_mlir.kernels.state_vector.queue import push_even_odd, push_selected, push_single
 from diastase_mlir.kernels.state_vector.records import State
 from diastase_mlir.kernels.state_vector.wires import bits_of
 
@@ -53,7 +55,10 @@ def push_parity(
     even: ptr[f64],
     odd: ptr[f64],
 ) -> None:
-    """Queue a PARITY gate on two bits."""
+    """Queue a PARITY gate on two bits: one operation where a tile has room for both."""
+    if controls == 0 and SLOTS > 1:
+        push_even_odd(state, first, second, even, odd)
+        return
     push_flip(state, second, 1 << first, 1 << first)
     push_selected(state, first, second, controls, value, even, odd)
     push_flip(state, second, 1 << first, 1 << first)

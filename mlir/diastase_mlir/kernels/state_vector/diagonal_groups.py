@@ -1,9 +1,9 @@
 """Diagonal operations that follow each other in a tile: gathered first, then applied together.
 
-A diagonal operation that depends on at most one bit of the tile (a *tile bit*: 0 to 2 are lanes,
+A diagonal operation that depends on at most one bit of the tile (a *tile bit*: lanes,
 then come the slots) is, for one group of blocks, a number for all of the tile times one more for
 the amplitudes whose tile bit is one. Many such operations are multiplied into one vector: its lane
-k has the number of tile bit k, lane 6 the one for all. That is one complex product of a vector for
+k has the number of tile bit k, lane `COMMON_LANE` the one for all. That is one complex product of a vector for
 each of them, instead of one for each block; at the end the tile is multiplied by what was gathered.
 So the controlled phases of a Fourier transform, or a layer of ZZ rotations, cost little more than
 a few operations.
@@ -33,21 +33,13 @@ from diastase_mlir.kernels.state_vector.plan_records import (
     TileOperation,
 )
 from diastase_mlir.kernels.state_vector.records import LANE_BITS, Operation, State
-from diastase_mlir.kernels.state_vector.tile_operations import set_selectors, slot_of
-from diastase_mlir.kernels.state_vector.tiles import APPLY_CODE, COMMON_LANE, GATHER_CODE
+from diastase_mlir.kernels.state_vector.tile_codes import APPLY_CODE, COMMON_LANE, GATHER_CODE
+from diastase_mlir.kernels.state_vector.tile_operations import set_selectors
+from diastase_mlir.kernels.state_vector.tile_places import tile_place
 
 SMALLEST_GROUP = 4
 """Applying what was gathered costs as much as three diagonal operations."""
 NONE, SEVERAL = -1, 64
-
-
-@kernel
-def tile_bit_of(plan: Plan, tile: Tile, bit: i64) -> i64:
-    """Return the tile bit that a bit of the state is, or -1."""
-    if bit < LANE_BITS:
-        return bit
-    slot = slot_of(tile, plan.place[bit] - LANE_BITS)
-    return slot + LANE_BITS if slot >= 0 else -1
 
 
 @kernel
@@ -57,7 +49,7 @@ def bit_in_tile(plan: Plan, tile: Tile, operation: Operation) -> i64:
     rest: i64 = operation.mask | (1 << operation.target)
     while rest != 0:
         bit = count_trailing_zeros(rest)
-        if tile_bit_of(plan, tile, bit) >= 0:
+        if tile_place(plan, tile, bit) >= 0:
             if found != NONE:
                 return SEVERAL
             found = bit
@@ -150,7 +142,7 @@ def prepare_gathered(
 ) -> None:
     """Fill in the tile operation that multiplies into the gathered numbers."""
     bit = bit_in_tile(plan, tile, operation)
-    lane = tile_bit_of(plan, tile, bit) if bit != NONE else 0
+    lane = tile_place(plan, tile, bit) if bit != NONE else 0
     set_selectors(plan, tile, operation, prepared)
     prepared.operation = index
     prepared.code = GATHER_CODE

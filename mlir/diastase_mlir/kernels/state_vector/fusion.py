@@ -12,6 +12,9 @@ lies between.
   diagonal operation with one selector may exchange the roles of its two bits first;
 * and the new one can move back to the old one's place, or the old one forward to the end.
 
+One that keeps the parity of two bits (`pair_operations`) changes both. It merges with its like on
+the same bits, and with diagonal ones on these.
+
 What turns out to be the identity is dropped, a selector that makes no difference forgotten; what
 turns out to be diagonal no longer stands in the way (CNOT, RZ, CNOT is one diagonal operation).
 """
@@ -27,6 +30,7 @@ from diastase_mlir.kernels.language import (
     stack_array,
     static,
 )
+from diastase_mlir.kernels.state_vector.pair_operations import multiply_pairs, take_usual_form
 from diastase_mlir.kernels.state_vector.records import Operation, State
 from diastase_mlir.kernels.state_vector.small_matrices import (
     copy_matrix,
@@ -46,6 +50,11 @@ def bits_used(operation: Operation) -> i64:
 @kernel
 def classify(operation: Operation) -> None:
     """Find out what an operation reads and changes; forget a selector without effect."""
+    if operation.flips != 0:
+        if not (is_diagonal(operation.matched) and is_diagonal(operation.otherwise)):
+            operation.changes, operation.reads = operation.flips | (1 << operation.target), 0
+            return
+        take_usual_form(operation)
     mask = operation.mask
     if mask != 0 and mask & (mask - 1) == 0 and is_equal(operation.otherwise, operation.matched):
         operation.mask, operation.value = 0, 0
@@ -92,8 +101,20 @@ def can_exchange(operation: Operation, other: Operation) -> i1:
 
 
 @kernel
+def can_share_pair(old: Operation, new: Operation) -> i1:
+    """The same where one keeps the parity of two bits: as the other does, or is diagonal there."""
+    if old.flips != 0 and new.flips != 0:
+        return old.changes == new.changes
+    if old.flips != 0:
+        return new.changes == 0 and new.reads & ~old.changes == 0
+    return old.changes == 0 and old.reads & ~new.changes == 0
+
+
+@kernel
 def can_share(old: Operation, new: Operation) -> i1:
     """Whether the product is again one operation; makes their targets equal if so."""
+    if old.flips | new.flips != 0:
+        return can_share_pair(old, new)
     if old.target != new.target:
         if can_exchange(old, new):
             exchange_roles(old)
@@ -109,9 +130,12 @@ def can_share(old: Operation, new: Operation) -> i1:
 @kernel
 def commutes_since(state: State, operation: Operation, index: i64) -> i1:
     """Whether an operation commutes with everything that waits behind place `index`."""
-    if operation.changes != 0 and state.last_read[operation.target] > index:
-        return False
-    rest: i64 = bits_used(operation)
+    rest: i64 = operation.changes
+    while rest != 0:
+        if state.last_read[count_trailing_zeros(rest)] > index:
+            return False
+        rest &= rest - 1
+    rest = bits_used(operation)
     while rest != 0:
         if state.last_change[count_trailing_zeros(rest)] > index:
             return False
@@ -122,9 +146,13 @@ def commutes_since(state: State, operation: Operation, index: i64) -> i1:
 @kernel
 def note(state: State, operation: Operation, index: i64) -> None:
     """Record what the operation at place `index` reads and changes."""
-    if operation.changes != 0 and state.last_change[operation.target] < index:
-        state.last_change[operation.target] = index
-    rest: i64 = operation.reads
+    rest: i64 = operation.changes
+    while rest != 0:
+        changed = count_trailing_zeros(rest)
+        if state.last_change[changed] < index:
+            state.last_change[changed] = index
+        rest &= rest - 1
+    rest = operation.reads
     while rest != 0:
         bit = count_trailing_zeros(rest)
         if state.last_read[bit] < index:
@@ -155,6 +183,10 @@ def note_again(state: State, bits: i64) -> None:
 @kernel
 def multiply_into(target: Operation, left: Operation, right: Operation) -> None:
     """`target = left @ right`; target is one of them, and they can share."""
+    if left.flips | right.flips != 0:
+        multiply_pairs(target, left, right)
+        classify(target)
+        return
     mask = left.mask | right.mask
     if mask != 0:
         left_otherwise = left.matched if left.mask == 0 else left.otherwise
@@ -211,6 +243,23 @@ def try_places(state: State, bit: i64) -> i1:
 
 
 @kernel
+def absorb_diagonals(state: State, new: Operation) -> None:
+    """Let an operation behind the queue that keeps a parity take in diagonal ones on its bits."""
+    rest: i64 = new.changes
+    while rest != 0:
+        bit = count_trailing_zeros(rest)
+        rest &= rest - 1
+        index = state.last_read[bit]
+        if index >= 0:
+            old = state.operations[index]
+            if can_share_pair(old, new) and commutes_since(state, old, index):
+                multiply_into(new, new, old)
+                old.is_live = 0
+                note_again(state, old.reads)
+                rest = new.changes
+
+
+@kernel
 def settle(state: State) -> None:
     """Put the operation that was written behind the queue into it, merged where possible."""
     new = state.operations[state.waiting]
@@ -218,7 +267,11 @@ def settle(state: State) -> None:
     if is_nothing(new):
         return
     target = new.target
-    if new.changes != 0:
+    if new.flips != 0:
+        absorb_diagonals(state, new)
+        if try_merge(state, state.last_change[target]):
+            return
+    elif new.changes != 0:
         change, read = state.last_change[target], state.last_read[target]
         if try_merge(state, change if change > read else read):
             return

@@ -14,10 +14,11 @@ from diastase_mlir.kernels.language import (
     stack_array,
 )
 from diastase_mlir.kernels.state_vector.fusion import settle
+from diastase_mlir.kernels.state_vector.pair_operations import turned
 from diastase_mlir.kernels.state_vector.plan import run_planned
 from diastase_mlir.kernels.state_vector.records import QUEUE_CAPACITY, State
+from diastase_mlir.kernels.state_vector.single_operations import apply_operation
 from diastase_mlir.kernels.state_vector.small_matrices import IDENTITY, copy_matrix, write
-from diastase_mlir.kernels.state_vector.sweeps import apply_operation
 
 
 @kernel
@@ -57,6 +58,7 @@ def push(
         flush(state)
     operation = state.operations[state.waiting]
     operation.target, operation.mask, operation.is_live = target, mask, 1
+    operation.flips = 0
     if value == 0 and mask != 0 and mask & (mask - 1) == 0:
         # Selected by a zero: the same with the matrices exchanged. So equal masks mean more often
         # equal values.
@@ -68,6 +70,25 @@ def push(
         if mask != 0:
             copy_matrix(otherwise, operation.otherwise)
         copy_matrix(matched, operation.matched)
+    state.gates += 1
+    settle(state)
+
+
+@kernel
+def push_even_odd(state: State, first: i64, second: i64, even: ptr[f64], odd: ptr[f64]) -> None:
+    """Queue an operation that keeps the parity of two bits; see `pair_operations`."""
+    if state.waiting == QUEUE_CAPACITY:
+        flush(state)
+    operation = state.operations[state.waiting]
+    target = first if first > second else second
+    flips = 1 << (first + second - target)
+    operation.target, operation.mask, operation.value = target, flips, flips
+    operation.flips, operation.is_live = flips, 1
+    copy_matrix(even, operation.otherwise)
+    if target == first:
+        copy_matrix(odd, operation.matched)
+    else:
+        turned(odd, operation.matched)
     state.gates += 1
     settle(state)
 

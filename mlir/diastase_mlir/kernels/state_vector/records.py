@@ -68,9 +68,11 @@ class Operation(Record):
     is_live: i64
     """0 for an operation that was merged into a later one, or turned out to be the identity."""
     changes: i64
-    """The target as a mask, 0 where the matrices are diagonal; see `fusion`."""
+    """The target (and `flips`) as a mask, 0 where the matrices are diagonal; see `fusion`."""
     reads: i64
     """The other bits that it uses."""
+    flips: i64
+    """0, or the mask's one bit, which changes together with the target; see `pair_operations`."""
     otherwise: Annotated[ptr[f64], 8]
     matched: Annotated[ptr[f64], 8]
 

@@ -1,8 +1,9 @@
 """Which waiting operations run together: the greedy pick, for stages and for tiles.
 
-An operation has a *target* bit, whose two amplitudes it mixes, and *selectors*, which it only
-reads: its mask, and the target, too, where its matrices are diagonal. Two operations commute where
-neither has its target among the other's bits. `pick` walks through the operations in order and
+An operation has a *target* bit, whose two amplitudes it mixes (or two such bits, see
+`pair_operations`), and *selectors*, which it only reads: its mask, and the target, too, where its
+matrices are diagonal. Two operations commute where neither has its target among the other's bits.
+`pick` walks through the operations in order and
 takes each one that commutes with all that it left behind and whose target is among the bits
 allowed, or can be added to them. Selectors may be any bits.
 """
@@ -45,11 +46,10 @@ def pick(
         index = waiting[k]
         target = plan.targets[index]
         selectors = plan.selectors[index]
-        is_new = target & ~bits != 0
-        if selectors & changed == 0 and target & used == 0 and (room > 0 or not is_new):
-            if is_new:
-                bits |= target
-                room -= 1
+        new = count_ones(target & ~bits)
+        if selectors & changed == 0 and target & used == 0 and room >= new:
+            bits |= target
+            room -= new
             picked[taken] = index
             taken += 1
         else:

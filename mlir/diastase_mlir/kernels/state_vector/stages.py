@@ -22,7 +22,8 @@ from diastase_mlir.kernels.language import (
 from diastase_mlir.kernels.state_vector.parallel import PARALLEL_QUBITS, run_parallel
 from diastase_mlir.kernels.state_vector.plan_records import SLOTS, Plan, Stage
 from diastase_mlir.kernels.state_vector.records import LANE_BITS, State
-from diastase_mlir.kernels.state_vector.sweeps import apply_operation, next_block, spread
+from diastase_mlir.kernels.state_vector.single_operations import apply_operation
+from diastase_mlir.kernels.state_vector.sweeps import next_block, spread
 from diastase_mlir.kernels.state_vector.tiles import FAR_SOURCE, FAR_TARGET, run_tile
 
 

@@ -37,7 +37,7 @@ from diastase_mlir.kernels.language import (
     vector,
 )
 from diastase_mlir.kernels.state_vector.parallel import PARALLEL_QUBITS, run_parallel
-from diastase_mlir.kernels.state_vector.records import LANE_BITS, LANE_MASK, Operation, State
+from diastase_mlir.kernels.state_vector.records import LANE_BITS, Operation, State
 
 SHARED_BLOCKS = 1 << 10
 """Pairs of blocks that a thread sweeps at once: 256 KiB."""
@@ -93,13 +93,13 @@ def multiply_pair_real(a: list[vector], x: vector, y: vector, z: vector, w: vect
 
 
 @inline
-def multiply_pair_half(a: list[vector], x: vector, y: vector, z: vector, w: vector) -> Any:
-    """Multiply a complex 2x2 matrix with a real diagonal by the vectors (x + iy, z + iw)."""
+def multiply_pair_turning(a: list[vector], x: vector, y: vector, z: vector, w: vector) -> Any:
+    """The same for a matrix that is real on its diagonal and imaginary elsewhere."""
     return (
-        a[0] * x + a[2] * z - a[3] * w,
-        a[0] * y + a[2] * w + a[3] * z,
-        a[4] * x - a[5] * y + a[6] * z,
-        a[4] * y + a[5] * x + a[6] * w,
+        a[0] * x - a[3] * w,
+        a[0] * y + a[3] * z,
+        a[6] * z - a[5] * y,
+        a[6] * w + a[5] * x,
     )
 
 
@@ -113,9 +113,9 @@ def multiply_lanes(a: list[vector], x: vector, y: vector, z: vector, w: vector) 
 
 
 @inline
-def multiply_lanes_half(a: list[vector], x: vector, y: vector, z: vector, w: vector) -> Any:
-    """Multiply the first row of a matrix with a real diagonal by (x + iy, z + iw)."""
-    return (a[0] * x + a[2] * z - a[3] * w, a[0] * y + a[2] * w + a[3] * z)
+def multiply_lanes_turning(a: list[vector], x: vector, y: vector, z: vector, w: vector) -> Any:
+    """The same for a matrix that is real on its diagonal and imaginary elsewhere."""
+    return a[0] * x - a[3] * w, a[0] * y + a[3] * z
 
 
 @inline
@@ -170,9 +170,9 @@ def is_real(operation: Operation) -> i1:
 
 
 @kernel
-def has_real_diagonal(operation: Operation) -> i1:
-    """Whether the imaginary parts of all diagonal elements are exactly zero."""
-    for k in static((1, 7)):
+def is_turning(operation: Operation) -> i1:
+    """Whether all diagonal elements are exactly real, and all others exactly imaginary."""
+    for k in static((1, 2, 4, 7)):
         if operation.matched[k] != 0.0 or (operation.mask != 0 and operation.otherwise[k] != 0.0):
             return False
     return True
@@ -271,17 +271,3 @@ def is_identity(matrix: ptr[f64]) -> i1:
         if matrix[k] != (1.0 if k in (0, 6) else 0.0):
             return False
     return True
-
-
-@kernel
-def apply_operation(state: State, operation: Operation) -> None:
-    """Apply one operation to the amplitudes."""
-    mask = operation.mask >> LANE_BITS
-    value = operation.value >> LANE_BITS
-    lane_mask = operation.mask & LANE_MASK
-    lane_value = operation.value & LANE_MASK
-    if mask == 0 or not is_identity(operation.matched):
-        sweep(state, operation, mask, value, lane_mask, lane_value)
-    if mask != 0 and not is_identity(operation.otherwise):
-        # One selector, a block bit: no lane can match, so every lane takes `otherwise`.
-        sweep(state, operation, mask, value ^ mask, 0, 1)

@@ -24,6 +24,11 @@ from diastase_mlir.kernels.language import (
     static,
     vector,
 )
+from diastase_mlir.kernels.state_vector.pair_preparation import (
+    FIRST_ROW,
+    LAST_ROW,
+    prepare_pair,
+)
 from diastase_mlir.kernels.state_vector.plan_records import (
     SET_VECTORS,
     SLOTS,
@@ -34,33 +39,23 @@ from diastase_mlir.kernels.state_vector.plan_records import (
 from diastase_mlir.kernels.state_vector.records import LANE_BITS, LANE_MASK, Operation
 from diastase_mlir.kernels.state_vector.sweeps import (
     coefficient,
-    has_real_diagonal,
     is_identity,
     is_real,
+    is_turning,
 )
-from diastase_mlir.kernels.state_vector.tiles import (
+from diastase_mlir.kernels.state_vector.tile_codes import (
     ALL_BLOCKS,
     DIAGONAL_CODE,
     GENERAL_CODE,
-    HALF_CODE,
     REAL_CODE,
     SELECTED_CODE,
+    SELECTED_DIAGONAL_CODE,
+    TURNING_CODE,
 )
+from diastase_mlir.kernels.state_vector.tile_places import slot_of, tile_place
 
 BLOCKS_OF_SLOT = [sum(1 << block for block in range(8) if (block >> slot) & 1) for slot in range(3)]
 """For each slot, the blocks of a tile in which it is one."""
-FIRST_ROW, LAST_ROW = (0, 1, 2, 3), (6, 7, 4, 5)
-"""Elements of a matrix: the diagonal one of a row, then the other, each as two numbers."""
-
-
-@kernel
-def slot_of(tile: Tile, place: i64) -> i64:
-    """Return the slot at a place of block indices, or -1."""
-    slot: i64 = -1
-    for k in static(range(SLOTS)):
-        if tile.slots[k] == place:
-            slot = k
-    return slot
 
 
 @kernel
@@ -170,20 +165,18 @@ def prepare_diagonal(plan: Plan, tile: Tile, operation: Operation, prepared: Til
             prepared.slot_row = blocks_of_slot(slot)
     prepared.code = DIAGONAL_CODE
     if prepared.slot_row != 0 or prepared.slot_match != ALL_BLOCKS:
-        prepared.code = DIAGONAL_CODE + 1
+        prepared.code = SELECTED_DIAGONAL_CODE
     prepared.skips = diagonal_skips(operation, prepared)
 
 
 @kernel
 def prepare_mixing(plan: Plan, tile: Tile, operation: Operation, prepared: TileOperation) -> None:
     """Fill in what is special to an operation that is not diagonal."""
-    code: i64 = operation.target
-    if code >= LANE_BITS:
-        code = LANE_BITS + slot_of(tile, plan.place[operation.target] - LANE_BITS)
+    code: i64 = tile_place(plan, tile, operation.target)
     if is_real(operation):
         code += REAL_CODE
-    elif has_real_diagonal(operation):
-        code += HALF_CODE
+    elif is_turning(operation):
+        code += TURNING_CODE
     else:
         code += GENERAL_CODE
     if prepared.slot_match != ALL_BLOCKS:
@@ -203,6 +196,9 @@ def prepare_operation(
     prepared.row_mask = 0
     prepared.slot_row = 0
     prepared.skips = 0
+    if operation.flips != 0:
+        prepare_pair(plan, tile, operation, prepared)
+        return
     set_selectors(plan, tile, operation, prepared)
     if is_diagonal:
         prepare_diagonal(plan, tile, operation, prepared)

@@ -1,8 +1,8 @@
 """Tiles: several operations on amplitudes that stay in registers. The engine's hottest loop.
 
 A tile is loaded (2^SLOTS blocks of two vectors), goes through all its operations and is stored.
-Each operation is one of the cases that `CASES` lists: what kind of matrix, where its target is,
-and whether selectors on slots give each block its own coefficients. All cases are one function,
+Each operation is one of the cases that `tile_codes` lists: what kind of matrix, where its target
+is, and whether selectors on slots give each block its own coefficients. All cases are one function,
 specialised when it is compiled; at run time there is one jump for each operation and tile.
 """
 
@@ -24,67 +24,29 @@ from diastase_mlir.kernels.language import (
     to_integer,
     vector,
 )
+from diastase_mlir.kernels.state_vector.pair_tiles import load_eight, mix_pair
 from diastase_mlir.kernels.state_vector.plan_records import (
-    MAX_SLOTS,
     SET_VECTORS,
     SLOTS,
     Tile,
     TileOperation,
 )
-from diastase_mlir.kernels.state_vector.records import LANE_BITS, LANES, MOST_LANE_BITS
-from diastase_mlir.kernels.state_vector.sweeps import (
-    PARTNERS,
-    multiply_lanes,
-    multiply_lanes_half,
-    multiply_lanes_real,
-    multiply_pair,
-    multiply_pair_half,
-    multiply_pair_real,
-    next_block,
+from diastase_mlir.kernels.state_vector.records import LANE_BITS, LANES
+from diastase_mlir.kernels.state_vector.sweeps import PARTNERS, next_block
+from diastase_mlir.kernels.state_vector.tile_codes import (
+    APPLY_CODE,
+    COMMON_LANE,
+    DIAGONAL_CODE,
+    GATHER_CODE,
+    RULES,
+    SELECTED_DIAGONAL_CODE,
+    mixing_cases,
+    pair_cases,
 )
 
-_TARGETS = MOST_LANE_BITS + MAX_SLOTS
-SELECTED_CODE = _TARGETS
-GENERAL_CODE, HALF_CODE, REAL_CODE, DIAGONAL_CODE = (2 * _TARGETS * kind for kind in range(4))
-"""A code is the place of the target, plus these; the two diagonal ones have no target. *Half*
-matrices are real on their diagonal."""
-GATHER_CODE, APPLY_CODE = DIAGONAL_CODE + 2, DIAGONAL_CODE + 3
-"""Diagonal operations that are gathered first, see `diagonal_groups`."""
-COMMON_LANE = MOST_LANE_BITS + MAX_SLOTS
-RULES = {
-    GENERAL_CODE: (multiply_pair, multiply_lanes),
-    HALF_CODE: (multiply_pair_half, multiply_lanes_half),
-    REAL_CODE: (multiply_pair_real, multiply_lanes_real),
-}
-ALL_BLOCKS = 255
 FAR_SOURCE, FAR_TARGET = 1, 2
 AHEAD = 4
 """How many tiles ahead of their use the state's blocks are fetched."""
-
-
-def mixing_cases(lane_bits: int, slots: int) -> list[tuple[int, int, bool, int]]:
-    """List code, target, whether selected by slots, and the kind of matrix."""
-    return [
-        (target + selected * SELECTED_CODE + kind, target, selected, kind)
-        for kind in RULES
-        for selected in (False, True)
-        for target in range(lane_bits + slots)
-    ]
-
-
-@inline
-def load_eight(vectors: ptr[vector]) -> list[vector]:
-    """Return the coefficients of one set."""
-    return [
-        vectors[0],
-        vectors[1],
-        vectors[2],
-        vectors[3],
-        vectors[4],
-        vectors[5],
-        vectors[6],
-        vectors[7],
-    ]
 
 
 @inline
@@ -187,6 +149,22 @@ def apply_gathered(x: list[vector], gathered: list[vector]) -> None:
 
 
 @inline
+def mix(x: list[vector], code: i64, first: ptr[vector], chosen: ptr[vector], match: i64) -> None:
+    """Apply an operation that is not diagonal."""
+    for case in static(mixing_cases(LANE_BITS, SLOTS)):
+        if code == case[0]:
+            _, target, selected, kind = case
+            if target >= LANE_BITS:
+                mix_slot(x, first, chosen, match, target - LANE_BITS, selected, RULES[kind][0])
+            else:
+                mix_lanes(x, first, chosen, match, target, selected, RULES[kind][1])
+    for case in static(pair_cases(LANE_BITS, SLOTS)):
+        if code == case[0]:
+            _, target, other, kind = case
+            mix_pair(x, first, match, target, other, RULES[kind])
+
+
+@inline
 def apply_to_tile(
     x: list[vector], gathered: list[vector], prepared: TileOperation, index: i64
 ) -> None:
@@ -198,16 +176,10 @@ def apply_to_tile(
         first = cast(prepared, ptr[vector])
         chosen = first + (SET_VECTORS * matches + 2 * row)
         match = prepared.slot_match & (0 - matches)
-        for case in static(mixing_cases(LANE_BITS, SLOTS)):
-            if code == case[0]:
-                _, target, selected, kind = case
-                if target >= LANE_BITS:
-                    mix_slot(x, first, chosen, match, target - LANE_BITS, selected, RULES[kind][0])
-                else:
-                    mix_lanes(x, first, chosen, match, target, selected, RULES[kind][1])
+        mix(x, code, first, chosen, match)
         if code == DIAGONAL_CODE:
             scale_alike(x, chosen)
-        if code == DIAGONAL_CODE + 1:
+        if code == SELECTED_DIAGONAL_CODE:
             scale_by_block(x, first, match, prepared.slot_row | (0 - row))
         if code == GATHER_CODE:
             scale(gathered, 0, chosen[0], chosen[1])
