@@ -145,8 +145,10 @@ def test_equal_masks(register: Callable) -> None:
     assert operations(register, 4, [toffoli, phase, toffoli, ("T", [0])]) == 2
 
 
-NAMES = ["RX", "RZ", "PauliX", "S", "CNOT", "CZ", "ControlledPhaseShift", "IsingZZ", "IsingXX",
-         "IsingYY", "IsingXY", "SingleExcitation", "SingleExcitationPlus", "FermionicSWAP"]  # fmt: skip
+NAMES = [
+    "RX", "RZ", "PauliX", "S", "CNOT", "CZ", "ControlledPhaseShift", "IsingZZ", "IsingXX",
+    "IsingYY", "IsingXY", "SingleExcitation", "SingleExcitationPlus", "FermionicSWAP",
+]  # fmt: skip
 
 
 @pytest.mark.parametrize("seed", range(30))
