@@ -1,10 +1,11 @@
 """Diagonal operations that follow each other in a tile: gathered first, then applied together.
 
-A diagonal operation that depends on at most one bit of the tile (a *tile bit*: lanes,
-then come the slots) is, for one group of blocks, a number for all of the tile times one more for
-the amplitudes whose tile bit is one. Many such operations are multiplied into one vector: its lane
-k has the number of tile bit k, lane `COMMON_LANE` the one for all. That is one complex product of a vector for
-each of them, instead of one for each block; at the end the tile is multiplied by what was gathered.
+A diagonal operation that depends on at most one bit of the tile (a *tile bit*: lanes, then slots)
+is, for one group of blocks, a number for all of the tile times one more for the
+amplitudes whose tile bit is one. Many such operations are multiplied into one vector: its lane k
+has the number of tile bit k, lane `COMMON_LANE` the one for all. That is one complex product of a
+vector for each of them, instead of one for each block; at the end the tile is multiplied by what
+was gathered.
 So the controlled phases of a Fourier transform, or a layer of ZZ rotations, cost little more than
 a few operations.
 
