@@ -9,18 +9,14 @@ from diastase_mlir.lowering.contractions import contract, transposed
 from diastase_mlir.lowering.linear_algebra.arguments import product
 from diastase_mlir.lowering.loops import Values, for_range, hidden
 from diastase_mlir.lowering.matrix_products import Labels, Operand, add_product, fill
-from diastase_mlir.lowering.operations import (
-    array_attribute,
-    create,
-    index_binary,
-    scalar_constant,
-)
+from diastase_mlir.lowering.operations import index_binary, scalar_constant
 from diastase_mlir.lowering.tensors import (
     Size,
     as_index,
     element_type,
     empty,
     extract_slice,
+    generic,
     insert_slice,
     sizes_of,
 )
@@ -62,35 +58,24 @@ def directly(context: LoweringContext, convolution: Convolution) -> ir.Value:
         _map(convolution.right.labels, loops),
         _map(result, loops),
     ]
-    operands = [hidden(convolution.left.value), hidden(convolution.right.value), zeros]
-    return _generic(operands, maps, [label in result for label in loops], 1)
+    operands = [hidden(convolution.left.value), hidden(convolution.right.value)]
+    return _generic(operands, zeros, maps, [label in result for label in loops])
 
 
 def _generic(
-    operands: Sequence[ir.Value],
+    inputs: Sequence[ir.Value],
+    target: ir.Value,
     maps: Sequence[ir.AffineMap],
     are_parallel: Sequence[bool],
-    results: int,
 ) -> ir.Value:
-    """A `linalg.generic` that adds products, or with one operand copies."""
-    kinds = [
-        ir.Attribute.parse(f"#linalg.iterator_type<{'parallel' if own else 'reduction'}>")
-        for own in are_parallel
-    ]
-    attributes: dict[str, ir.Attribute] = {
-        "indexing_maps": ir.ArrayAttr.get([ir.AffineMapAttr.get(own) for own in maps]),
-        "iterator_types": ir.ArrayAttr.get(kinds),
-        "operandSegmentSizes": array_attribute("i32", [len(operands) - results, results]),
-    }
-    operation = create("linalg.generic", [operands[-1].type], operands, attributes, regions=1)
-    types = [element_type(operand) for operand in operands]
-    locations = [ir.Location.current] * len(operands)
-    block = operation.regions[0].blocks.append(*types, arg_locs=locations)
-    with ir.InsertionPoint(block):
-        first, second, *total = block.arguments
-        value = add_product(total[0].type, first, second, total[0]) if total else first
-        create("linalg.yield", [], [value])
-    return hidden(operation.results[0])
+    """Loops that add products, or with one operand copy."""
+
+    def body(elements: list[ir.Value]) -> list[ir.Value]:
+        first, second, *total = elements
+        return [add_product(total[0].type, first, second, total[0]) if total else first]
+
+    (result,) = generic(inputs, [target], maps, are_parallel, body)
+    return hidden(result)
 
 
 def _map(labels: Labels, loops: Labels) -> ir.AffineMap:
@@ -200,7 +185,7 @@ def _patches(whole: Convolution, entry: ir.Value, start: Size, sizes: dict[str, 
     element = element_type(source)
     target = empty([sizes[label] for label in labels], element)
     maps = [_left_map(part, labels), _map(labels, labels)]
-    return Operand(_generic([hidden(source), target], maps, [True] * len(labels), 1), labels)
+    return Operand(_generic([hidden(source)], target, maps, [True] * len(labels)), labels)
 
 
 def _entry_of(

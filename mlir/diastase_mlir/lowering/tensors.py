@@ -172,21 +172,39 @@ def _parallel(
 ) -> ir.Value:
     """A `linalg.generic` over the positions of `target`; the body gets the inputs' elements."""
     rank = tensor_type(target).rank
-    parallel = ir.Attribute.parse("#linalg.iterator_type<parallel>")
-    identity = ir.AffineMapAttr.get(ir.AffineMap.get_identity(rank))
+    identity = ir.AffineMap.get_identity(rank)
+    maps = [identity] * (len(inputs) + 1)
+    return generic(inputs, [target], maps, [True] * rank, lambda elements: [body(elements[:-1])])[0]
+
+
+def generic(
+    inputs: Sequence[ir.Value],
+    targets: Sequence[ir.Value],
+    maps: Sequence[ir.AffineMap],
+    are_parallel: Sequence[bool],
+    body: Callable[[list[ir.Value]], list[ir.Value]],
+) -> list[ir.Value]:
+    """A `linalg.generic`: loops, parallel or in order, over what the maps say of each operand.
+
+    The body gets the elements of the inputs and of the targets, and gives those of the results.
+    """
+    kinds = [
+        ir.Attribute.parse(f"#linalg.iterator_type<{'parallel' if own else 'reduction'}>")
+        for own in are_parallel
+    ]
     attributes = {
-        "indexing_maps": ir.ArrayAttr.get([identity] * (len(inputs) + 1)),
-        "iterator_types": ir.ArrayAttr.get([parallel] * rank),
-        "operandSegmentSizes": array_attribute("i32", [len(inputs), 1]),
+        "indexing_maps": ir.ArrayAttr.get([ir.AffineMapAttr.get(own) for own in maps]),
+        "iterator_types": ir.ArrayAttr.get(kinds),
+        "operandSegmentSizes": array_attribute("i32", [len(inputs), len(targets)]),
     }
-    operands = [*inputs, target]
-    operation = create("linalg.generic", [target.type], operands, attributes, regions=1)
+    operands, types = [*inputs, *targets], [target.type for target in targets]
+    operation = create("linalg.generic", types, operands, attributes, regions=1)
     elements = [element_type(operand) for operand in operands]
     locations = [ir.Location.current] * len(operands)
     block = operation.regions[0].blocks.append(*elements, arg_locs=locations)
     with ir.InsertionPoint(block):
-        create("linalg.yield", [], [body(list(block.arguments)[:-1])])
-    return operation.results[0]
+        create("linalg.yield", [], body(list(block.arguments)))
+    return list(operation.results)
 
 
 def reshape(source: ir.Value, sizes: Sequence[Size]) -> ir.Value:

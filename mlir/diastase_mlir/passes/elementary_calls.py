@@ -7,30 +7,49 @@
 `codegen.vector_forms` says that the function has vector forms, and the loop vectoriser chooses one.
 Scalars, and what loops written by the user compute on scalars, stay with the C library.
 In: operations on memory, before they are loops.
+
+Truth values as numbers become a choice between 1 and 0, which is one instruction for a vector;
+LLVM would make integers of them first.
 """
 
-from diastase_mlir.bindings import func, ir
+from diastase_mlir.bindings import arith, func, ir
 from diastase_mlir.elementary import FUNCTIONS
 from diastase_runtime.abi import import_symbol
 
 _OPERATIONS = {f"math.{name}": name for name in FUNCTIONS}
+_AS_NUMBER = "arith.uitofp"
 
 
 def elementary_calls(module: ir.Module) -> None:
     """Replace the operations in bodies of loops over elements, and declare what they call."""
     found: list[ir.Operation] = []
+    truths: list[ir.Operation] = []
+    groups = {**dict.fromkeys(_OPERATIONS, found), _AS_NUMBER: truths}
 
     def collect(operation: ir.Operation) -> ir.WalkResult:
-        if operation.name in _OPERATIONS:
+        group = groups.get(operation.name)
+        if group is not None:
             parent = operation.parent
             if parent is not None and parent.name == "linalg.generic":
-                found.append(operation)
+                group.append(operation)
         return ir.WalkResult.ADVANCE
 
     module.operation.walk(collect)
     declared: set[str] = set()
     for operation in found:
         _replace(module, operation, declared)
+    for operation in truths:
+        _choose(operation)
+
+
+def _choose(operation: ir.Operation) -> None:
+    truth, kind = operation.operands[0], operation.results[0].type
+    if str(truth.type) != "i1":
+        return
+    with ir.InsertionPoint(operation), operation.location:
+        number = arith.select(truth, arith.constant(kind, 1.0), arith.constant(kind, 0.0))
+    operation.results[0].replace_all_uses_with(number)
+    operation.erase()
 
 
 def _replace(module: ir.Module, operation: ir.Operation, declared: set[str]) -> None:

@@ -57,6 +57,12 @@ FUNCTIONS: dict[str, tuple[Callable, tuple[np.ndarray, ...]]] = {
         (np.arange(MANY) * 7919 % 10007 - 5000,),
     ),
     "tall": (lambda m: (m.sum(0), m.max(0), (m * m).sum(), jnp.argmax(m)), (numbers(80_000, 5),)),
+    "cumulative": (
+        lambda m: (jnp.cumsum(m, 0), jnp.cumprod(m, 1), jax.lax.cummax(m, 0, reverse=True)),
+        (numbers(900, 401),),
+    ),
+    "places": (lambda m: (m.argmax(0), m.argmin(1), m[5].argmax()), (numbers(900, 401),)),
+    "one-hot": (lambda m: jax.nn.one_hot(m, 100), (np.arange(MANY // 50) % 103,)),
     "loop": (lambda a: for_loop(0, 3, 1)(lambda i, x: x * 0.5 + a)(a), (numbers(MANY),)),
 }
 
@@ -82,6 +88,13 @@ def test_large_loops_are_divided_and_small_ones_are_not() -> None:
     assert loops_of(lambda a: a.sum(), large) == 1
     assert loops_of(lambda a: jnp.sin(a) * a, small) == 0
     assert loops_of(lambda a: jax.nn.softmax(a), small) == 0
+
+
+def test_rows_are_combined_by_parts_of_the_rows() -> None:
+    """A piece of each row for a thread would be fetched from everywhere."""
+    text = qjit(lambda m: m.sum(0)).lower(numbers(2000, 300)).as_text("llvm_dialect")
+    assert str(256 * 300) in text  # numbers: the results of all parts
+    assert loops_of(lambda m: (jnp.cumsum(m, 0), m.argmax(1)), numbers(900, 401)) == 3
 
 
 def test_host_callbacks_stay_with_their_thread() -> None:
@@ -123,6 +136,25 @@ def test_matrices_of_any_size(shape: tuple[int, int], configure: Configure) -> N
 @qjit(abstracted_axes={0: "n", 1: "m"})
 def _of_any_matrix(a):
     return jnp.sin(a).T * 2, a.sum(1), a.sum(0)
+
+
+@pytest.mark.parametrize("shape", [(1, 1), (2, 3), (1000, 7), (7, 100_000), (900, 900)])
+@pytest.mark.parametrize("threads", [1, 2, 5])
+def test_places_and_running_results_of_any_size(
+    shape: tuple[int, int], threads: int, configure: Configure
+) -> None:
+    configure(threads)
+    a = numbers(*shape)
+    a.flat[a.size // 2], a.flat[-1] = np.nan, -0.0
+    for result, right in zip(
+        _in_order(a), _in_order.original_function(jnp.asarray(a)), strict=True
+    ):
+        np.testing.assert_allclose(result, right, rtol=1e-9, atol=1e-9)
+
+
+@qjit(abstracted_axes={0: "n", 1: "m"})
+def _in_order(a):
+    return jnp.argmax(a, 0), jnp.argmin(a, 1), jnp.cumsum(a, 0), jax.lax.cummin(a, 1, reverse=True)
 
 
 def test_values_that_are_no_ordinary_numbers(configure: Configure) -> None:

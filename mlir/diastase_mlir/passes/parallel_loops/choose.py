@@ -16,6 +16,10 @@ CHUNK_WORK = 200_000
 """Units of work of what is handed out at once, about a tenth of a nanosecond each: some 20 us."""
 _FEW = 32
 """A loop of fewer iterations is cut only if there is no longer one."""
+LEAST_ROWS = 32
+"""Rows that are combined in a part at least, so that to combine parts is little work."""
+_MOST_RESULTS = 4096
+"""More than these are not kept for each part."""
 _UNKNOWN = -1
 _PARALLEL = "#linalg.iterator_type<parallel>"
 
@@ -88,12 +92,14 @@ def choose(operation: ir.Operation) -> Cut | None:
     if not kinds or _is_small(sizes, work) or not _supported(operation, operands):
         return None
     cuttable = [loop for loop in range(len(kinds)) if _can_cut(loop, operands) and sizes[loop] != 1]
+    combines = _combines(operation) if written == 1 else None
+    if combines is not None and 0 in cuttable and _walks_down_rows(sizes, kinds):
+        return Cut(operation, operands, written, 0, sizes, work, combines)
     for loop in _by_length(cuttable, sizes):
         if kinds[loop] and all(loop in each.axes for each in operands[-written:] if each):
             if _FEW > sizes[loop] > _UNKNOWN and not all(kinds):
                 break  # rather the loop over what is combined
             return Cut(operation, operands, written, loop, sizes, work)
-    combines = _combines(operation) if written == 1 else None
     for loop in cuttable:
         if combines is not None and not kinds[loop] and _parts_are_small(loop, sizes, kinds):
             return Cut(operation, operands, written, loop, sizes, work, combines)
@@ -179,7 +185,14 @@ def _parts_are_small(loop: int, sizes: tuple[int, ...], kinds: list[bool]) -> bo
     results = [size for size, parallel in zip(sizes, kinds, strict=True) if parallel]
     if _UNKNOWN in results:
         return False
-    return prod(results) <= 1024 and (sizes[loop] == _UNKNOWN or sizes[loop] >= 8)
+    return prod(results) <= _MOST_RESULTS and (sizes[loop] == _UNKNOWN or sizes[loop] >= 8)
+
+
+def _walks_down_rows(sizes: tuple[int, ...], kinds: list[bool]) -> bool:
+    """Whether rows are combined: parts are to be some of the rows rather than a piece of each."""
+    results = [size for size, parallel in zip(sizes, kinds, strict=True) if parallel]
+    long = not _UNKNOWN < sizes[0] < 4 * LEAST_ROWS
+    return not kinds[0] and long and _UNKNOWN not in results and prod(results) <= _MOST_RESULTS
 
 
 def _supported(operation: ir.Operation, operands: tuple[Operand | None, ...]) -> bool:

@@ -9,7 +9,7 @@ from math import prod
 from typing import Any
 
 from diastase_mlir.bindings import arith, func, ir
-from diastase_mlir.passes.parallel_loops.choose import CHUNK_WORK, Cut
+from diastase_mlir.passes.parallel_loops.choose import CHUNK_WORK, LEAST_ROWS, Cut
 from diastase_mlir.passes.parallel_loops.context import Context, are_apart, llvm_type
 from diastase_mlir.passes.parallel_loops.emit import (
     create,
@@ -30,6 +30,8 @@ from diastase_runtime.abi import import_symbol
 
 LEAST_OF_A_ROW = 64
 """Iterations of an inner loop that are handed out at least: some cache lines of numbers."""
+LEAST_OF_ROWS = 512
+"""The same where rows are combined: pieces of many rows, each to be fetched from afar."""
 ROUND = 64
 """Long chunks are so many times a number, so that they begin where vectors do."""
 
@@ -134,7 +136,7 @@ class Outliner:
 
 def _grain(cut: Cut) -> ir.Value:
     """How many iterations make a chunk: as many as their work allows, and at least a few."""
-    least = 1 if cut.loop == 0 else LEAST_OF_A_ROW
+    least = _least(cut)
     others = [size for loop, size in enumerate(cut.sizes) if loop != cut.loop]
     if min(others, default=0) >= 0:
         chunk = max(CHUNK_WORK // max(prod(others) * cut.work, 1), least)
@@ -145,6 +147,16 @@ def _grain(cut: Cut) -> ir.Value:
             work = arith.muli(work, loop_size(cut, loop))
     chunk = arith.divui(index(CHUNK_WORK), arith.maxui(work, index(1)))
     return arith.maxui(chunk, index(least))
+
+
+def _least(cut: Cut) -> int:
+    """Iterations that are handed out at least."""
+    if cut.combines is not None:
+        return LEAST_ROWS if len(cut.sizes) > 1 else 1
+    if cut.loop == 0:
+        return 1
+    combines_rows = any(each and 0 not in each.axes for each in cut.operands[-cut.written :])
+    return LEAST_OF_ROWS if combines_rows else LEAST_OF_A_ROW
 
 
 def _symbol(name: str) -> ir.Attribute:
