@@ -1,4 +1,7 @@
-"""The engine through ctypes, without the compiler: `register(n)` makes a state and frees it."""
+"""The engine through ctypes, without the compiler: `register(n)` makes a state and frees it.
+
+Every test of a register runs in double and in single precision.
+"""
 
 import ctypes
 from collections.abc import Callable, Iterator, Sequence
@@ -8,10 +11,12 @@ import numpy as np
 import pytest
 import scipy.sparse
 
+from diastase_mlir.codegen.machine import host_processor
 from diastase_mlir.kernels import GATES
 from diastase_mlir.kernels.build import SYMBOL_PREFIX, build_engine
 from diastase_mlir.kernels.language.types import record_layout
 from diastase_mlir.kernels.state_vector.records import State
+from diastase_mlir.kernels.tuning import settings_for
 from diastase_runtime.abi import CallContext
 
 I64, F64, POINTER = ctypes.c_int64, ctypes.c_double, ctypes.c_void_p
@@ -25,6 +30,7 @@ class Register:
     def __init__(self, library: ctypes.CDLL, qubits: int, seed: int = 0) -> None:
         self.library = library
         self.context = CallContext()
+        self.is_single = library._name.endswith("single.so")
         self.context.seed = seed
         self.state: int | None = None
         self.state = self.call("state_create", I64(SITE), I64(qubits), state=False, result=POINTER)
@@ -46,6 +52,10 @@ class Register:
     def set_chunk_bits(self, bits: int) -> None:
         """Let the state be planned with chunks of this size, whatever its own size."""
         self.field("chunk_bits").value = bits
+
+    def within(self, double: float, single: float = 2e-6) -> float:
+        """The tolerance that fits the precision of the amplitudes."""
+        return single if self.is_single else double
 
     def release(self) -> None:
         self.call("state_release")
@@ -121,7 +131,8 @@ class Register:
 
     @property
     def amplitudes(self) -> np.ndarray:
-        out = np.full(2**self.qubits, np.nan, complex)
+        dtype = np.complex64 if self.is_single else np.complex128
+        out = np.full(2**self.qubits, np.nan, dtype)
         self.call("amplitudes", POINTER(out.ctypes.data))
         return out
 
@@ -178,6 +189,7 @@ class Register:
         """A copy in the same call context, to be released by the test."""
         other = object.__new__(Register)
         other.library, other.context = self.library, self.context
+        other.is_single = self.is_single
         other.state = self.call("state_copy", I64(SITE), result=POINTER)
         return other
 
@@ -213,10 +225,15 @@ def _fixed(wires: Sequence[int], parameters: Sequence[float]) -> list[object]:
     return [I64(first), I64(second), *(F64(p) for p in (*parameters, 0.1, 0.2, 0.3)[:3])]
 
 
+@pytest.fixture(scope="session", params=["double", "single"])
+def precision(request: pytest.FixtureRequest) -> str:
+    return request.param
+
+
 @pytest.fixture(scope="session")
-def engine(tmp_path_factory: pytest.TempPathFactory) -> ctypes.CDLL:
-    path: Path = tmp_path_factory.mktemp("engine") / "engine.so"
-    build_engine(path)
+def engine(precision: str, tmp_path_factory: pytest.TempPathFactory) -> ctypes.CDLL:
+    path: Path = tmp_path_factory.mktemp("engine") / f"{precision}.so"
+    build_engine(path, settings_for(host_processor(), single=precision == "single"))
     return ctypes.CDLL(str(path))
 
 

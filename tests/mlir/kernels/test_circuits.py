@@ -106,7 +106,9 @@ def test_random_circuit(register: Callable, qubits: int, seed: int) -> None:
     for step in circuit:
         apply_engine(state, step)
     assert state.error[0] == 0
-    np.testing.assert_allclose(state.amplitudes, dense_amplitudes(circuit, qubits), atol=1e-12)
+    np.testing.assert_allclose(
+        state.amplitudes, dense_amplitudes(circuit, qubits), atol=state.within(1e-12)
+    )
 
 
 @pytest.mark.parametrize("seed", range(20))
@@ -118,7 +120,7 @@ def test_fusion_changes_nothing(register: Callable, seed: int) -> None:
         apply_engine(fused, step)
         apply_engine(unfused, step)
         unfused.probabilities()  # applies what waits
-    np.testing.assert_allclose(fused.amplitudes, unfused.amplitudes, atol=1e-13)
+    np.testing.assert_allclose(fused.amplitudes, unfused.amplitudes, atol=fused.within(1e-13))
 
 
 def test_more_operations_than_the_queue_holds(register: Callable) -> None:
@@ -129,7 +131,9 @@ def test_more_operations_than_the_queue_holds(register: Callable) -> None:
     state = register(4)
     for step in circuit:
         apply_engine(state, step)
-    np.testing.assert_allclose(state.amplitudes, dense_amplitudes(circuit, 4), atol=1e-12)
+    np.testing.assert_allclose(
+        state.amplitudes, dense_amplitudes(circuit, 4), atol=state.within(1e-12)
+    )
 
 
 @pytest.mark.parametrize("width", [2, 4, 5])
@@ -142,4 +146,6 @@ def test_matrices_need_not_be_unitary(register: Callable, width: int) -> None:
     state = register(6)
     for each in circuit:
         apply_engine(state, each)
-    np.testing.assert_allclose(state.amplitudes, dense_amplitudes(circuit, 6), atol=1e-12)
+    np.testing.assert_allclose(
+        state.amplitudes, dense_amplitudes(circuit, 6), atol=state.within(1e-12)
+    )

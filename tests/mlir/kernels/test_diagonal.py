@@ -30,7 +30,9 @@ def test_a_diagonal_is_a_matrix(register, qubits, wires, controls, values):
             state.gate("CRX", [wire, (wire + 1) % qubits], 0.7) if qubits > 1 else None
     states[0].diagonal(elements, wires, controls, values)
     states[1].unitary(np.diag(elements), wires, controls, values)
-    np.testing.assert_allclose(states[0].amplitudes, states[1].amplitudes, atol=1e-14)
+    np.testing.assert_allclose(
+        states[0].amplitudes, states[1].amplitudes, atol=states[0].within(1e-14)
+    )
 
 
 @pytest.mark.parametrize(

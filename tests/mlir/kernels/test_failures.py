@@ -136,7 +136,7 @@ def test_the_first_error_stays_and_stops_everything(register: Callable) -> None:
 def test_impossible_states(register: Callable, qubits: int, code: ErrorCode) -> None:
     state = register(qubits)
     assert state.state is None
-    detail = 16 << qubits if code is ErrorCode.OUT_OF_MEMORY else qubits
+    detail = (8 if state.is_single else 16) << qubits if code is ErrorCode.OUT_OF_MEMORY else qubits
     assert (state.error[0], state.error[1], state.error[2][0]) == (code, 7, detail)
 
 

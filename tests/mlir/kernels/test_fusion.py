@@ -33,7 +33,9 @@ def operations(register: Callable, qubits: int, circuit: list[Gate]) -> int:
         unfused.work_done  # noqa: B018
     pushed, applied, _ = fused.work_done
     assert unfused.work_done[0] == pushed
-    np.testing.assert_allclose(fused.amplitudes, unfused.amplitudes, rtol=0, atol=1e-13)
+    np.testing.assert_allclose(
+        fused.amplitudes, unfused.amplitudes, rtol=0, atol=fused.within(1e-13)
+    )
     return applied - qubits
 
 

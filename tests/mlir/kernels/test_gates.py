@@ -45,7 +45,7 @@ def test_gate_is_pennylanes(register: Callable, name: str, qubits: int) -> None:
         state.prepare(vector)
         state.gate(name, wires, *PARAMETERS[: GATES[name].parameters])
         matrix = qml.matrix(pennylane_gate(name, list(wires)), wire_order=range(qubits))
-        np.testing.assert_allclose(state.amplitudes, matrix @ vector, atol=1e-13)
+        np.testing.assert_allclose(state.amplitudes, matrix @ vector, atol=state.within(1e-13))
         state.release()
 
 
@@ -65,7 +65,7 @@ def test_controlled_gate_is_pennylanes(register: Callable, name: str, qubits: in
             state.controlled(name, controls, values, wires, *PARAMETERS[: GATES[name].parameters])
             gate = qml.ctrl(pennylane_gate(name, wires), controls, control_values=values)
             matrix = qml.matrix(gate, wire_order=range(qubits))
-            np.testing.assert_allclose(state.amplitudes, matrix @ vector, atol=1e-13)
+            np.testing.assert_allclose(state.amplitudes, matrix @ vector, atol=state.within(1e-13))
             state.release()
 
 
@@ -73,7 +73,7 @@ def test_controlled_gate_is_pennylanes(register: Callable, name: str, qubits: in
 def test_global_phase(register: Callable, qubits: int) -> None:
     state = register(qubits)
     state.global_phase(0.4)
-    np.testing.assert_allclose(state.amplitudes[0], np.exp(-0.4j), atol=1e-15)
+    np.testing.assert_allclose(state.amplitudes[0], np.exp(-0.4j), atol=state.within(1e-15))
 
 
 def test_the_table_numbers_its_rows() -> None:

@@ -18,12 +18,15 @@ from diastase_mlir.kernels.language import (
     atomic_compare_exchange,
     atomic_load,
     atomic_store,
+    broadcast,
+    broadcast_wide,
     call_through,
     cast,
     code_of,
     compile_kernels,
     count_ones,
     count_trailing_zeros,
+    derived,
     external,
     f64,
     horizontal_sum,
@@ -31,12 +34,14 @@ from diastase_mlir.kernels.language import (
     i64,
     inline,
     kernel,
+    lane_numbers,
     lanes_match,
     load_unaligned,
     pause,
     ptr,
     registers,
     select,
+    setting,
     shared,
     shift_right_logical,
     shuffle,
@@ -46,12 +51,16 @@ from diastase_mlir.kernels.language import (
     stack_array,
     static,
     store_unaligned,
+    stored,
     to_float,
     to_integer,
     v8,
+    vector,
+    widen,
 )
 
 absolute = external("labs", [i64], i64)
+LANES = derived(lambda single: 16 if single else 8, setting("single", 0))
 TABLE = {"first": 3, "second": 5}
 
 
@@ -181,6 +190,17 @@ def lanes(numbers: ptr[f64], out: ptr[f64]) -> f64:
 
 
 @kernel
+def amplitudes(numbers: ptr[f64], narrow: ptr[stored]) -> f64:
+    """A number that is stored, a vector and its sum, in the precision that is compiled for."""
+    narrow[0] = numbers[0]
+    row = stack_array(vector, 1)
+    row[0] = broadcast(numbers[0]) * 2.0
+    row[0] = select(lanes_match(1, 1), row[0], 0.0) + lane_numbers([1.0] * LANES)
+    total = broadcast_wide(numbers[1]) + widen(shuffle(row[0], list(range(LANES))))
+    return horizontal_sum(total) + 1000.0 * cast(row, ptr[stored])[1] + 1e6 * narrow[0]
+
+
+@kernel
 def bits(number: i64) -> i64:
     return (
         count_ones(number)
@@ -227,8 +247,10 @@ def swap_total(expected: i64, value: i64) -> i64:
     return 1000 * found + 10 * atomic_load(COUNTERS.total) + COUNTERS.calls
 
 
-def load(tmp_path: Path, **kernels: Callable[..., Any]) -> ctypes.CDLL:
-    text = str(compile_kernels(kernels, machine.host_processor().triple))
+def load(
+    tmp_path: Path, settings: dict[str, int] | None = None, **kernels: Callable[..., Any]
+) -> ctypes.CDLL:
+    text = str(compile_kernels(kernels, machine.host_processor().triple, settings))
     library = tmp_path / "kernels.so"
     with machine.optimised(text, set(kernels)) as module:
         link.link(machine.emit_object(module), library)
@@ -300,6 +322,20 @@ def test_records(library: ctypes.CDLL) -> None:
     assert memory[1].view(np.int64)[0] == 2
     np.testing.assert_array_equal(memory[2, 1:], [-4.0, 1.5, -2.5])
     assert library.sum_pairs(ctypes.c_void_p(memory.ctypes.data), ctypes.c_int64(3)) == -5.0
+
+
+@pytest.mark.parametrize(("single", "real"), [(0, np.float64), (1, np.float32)])
+def test_precision_of_amplitudes(tmp_path: Path, single: int, real: type) -> None:
+    loaded = load(tmp_path, {"single": single}, amplitudes=amplitudes)
+    loaded.amplitudes.restype = ctypes.c_double
+    numbers, narrow = np.array([1 / 3, 0.25]), np.full(2, 7, real)
+    pointers = (ctypes.c_void_p(array.ctypes.data) for array in (numbers, narrow))
+    found = loaded.amplitudes(*pointers)
+    lanes, third = 16 if single else 8, float(real(1 / 3))
+    odd = float(real(2 * third + 1))  # the other lanes are 1
+    expected = lanes * 0.25 + lanes / 2 * (1 + odd) + 1000 * odd + 1e6 * third
+    assert found == pytest.approx(expected, rel=1e-15)
+    assert list(narrow) == [real(1 / 3), 7]
 
 
 def test_shared_records_and_addresses_of_functions(library: ctypes.CDLL) -> None:

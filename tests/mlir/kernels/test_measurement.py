@@ -70,7 +70,7 @@ def test_collapse(register: Callable, qubits: int, reset: bool) -> None:
         after = np.moveaxis(state.amplitudes.reshape((2,) * qubits), wire, 0)
         kept = 0 if reset else outcome
         norm = np.linalg.norm(before[outcome])
-        np.testing.assert_allclose(after[kept], before[outcome] / norm, atol=1e-14)
+        np.testing.assert_allclose(after[kept], before[outcome] / norm, atol=state.within(1e-14))
         np.testing.assert_array_equal(after[1 - kept], 0)
         if not reset:
             assert state.measure(wire) == outcome
@@ -83,7 +83,9 @@ def test_postselection(register: Callable, outcome: int) -> None:
     state.gate("CNOT", (0, 1))
     assert state.measure(0, postselect=outcome) == outcome
     assert state.context.counter == 0
-    np.testing.assert_allclose(state.probabilities([1]), np.eye(2)[outcome], atol=1e-15)
+    np.testing.assert_allclose(
+        state.probabilities([1]), np.eye(2)[outcome], atol=state.within(1e-15)
+    )
 
 
 def test_impossible_postselection(register: Callable) -> None:

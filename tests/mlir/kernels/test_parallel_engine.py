@@ -7,8 +7,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from diastase_mlir.codegen.machine import host_processor
 from diastase_mlir.kernels import threads_library
 from diastase_mlir.kernels.build import build_engine
+from diastase_mlir.kernels.tuning import settings_for
 from diastase_runtime.abi import library_symbol
 
 QUBITS = 15
@@ -21,10 +23,12 @@ def pool() -> ctypes.CDLL:
 
 
 @pytest.fixture(scope="module")
-def parallel(pool: ctypes.CDLL, tmp_path_factory: pytest.TempPathFactory) -> ctypes.CDLL:
+def parallel(
+    pool: ctypes.CDLL, precision: str, tmp_path_factory: pytest.TempPathFactory
+) -> ctypes.CDLL:
     """An engine that knows the pool."""
-    path: Path = tmp_path_factory.mktemp("parallel") / "engine.so"
-    build_engine(path)
+    path: Path = tmp_path_factory.mktemp("parallel") / f"{precision}.so"
+    build_engine(path, settings_for(host_processor(), single=precision == "single"))
     library = ctypes.CDLL(str(path))
     names = ("parallel_for", "thread_count")
     addresses = [
@@ -80,13 +84,14 @@ def results(register: Callable, library: ctypes.CDLL) -> dict[str, np.ndarray]:
 
 
 def test_results_do_not_depend_on_the_number_of_threads(
-    register: Callable, parallel: ctypes.CDLL, configure: Configure
+    register: Callable, parallel: ctypes.CDLL, configure: Configure, precision: str
 ) -> None:
+    tolerance = 1e-12 if precision == "double" else 2e-6
     alone = results(register, parallel)
     for threads in (2, 3, 8, 8, 2):
         configure(threads)
         for name, value in results(register, parallel).items():
-            np.testing.assert_allclose(value, alone[name], rtol=0, atol=1e-12, err_msg=name)
+            np.testing.assert_allclose(value, alone[name], rtol=0, atol=tolerance, err_msg=name)
 
 
 def test_every_chunk_size(register: Callable, parallel: ctypes.CDLL, configure: Configure) -> None:
@@ -99,5 +104,5 @@ def test_every_chunk_size(register: Callable, parallel: ctypes.CDLL, configure: 
             state = register(QUBITS, library=parallel)
             state.set_chunk_bits(chunk_bits)
             circuit(state, 2)
-            np.testing.assert_allclose(state.amplitudes, expected, rtol=0, atol=1e-12)
+            np.testing.assert_allclose(state.amplitudes, expected, rtol=0, atol=state.within(1e-12))
             state.release()

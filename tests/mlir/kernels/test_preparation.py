@@ -27,7 +27,9 @@ def test_prepared_wires_factor_out(register, qubits, wires):
             qml.RY(0.3 + wire, wire)
         return qml.state()
 
-    np.testing.assert_allclose(state.amplitudes, circuit() * np.linalg.norm(vector), atol=1e-14)
+    np.testing.assert_allclose(
+        state.amplitudes, circuit() * np.linalg.norm(vector), atol=state.within(1e-14)
+    )
     assert np.isclose(np.linalg.norm(before), 1)
     assert state.error[0] == ErrorCode.NONE
 

@@ -25,7 +25,7 @@ def applied(register: Callable, matrix, qubits, wires, controls=(), values=()) -
     state.unitary(matrix, wires, controls, values)
     expected = controlled_matrix(matrix, qubits, wires, controls, values) @ vector
     after = state.work_done[1]
-    np.testing.assert_allclose(state.amplitudes, expected, rtol=0, atol=1e-13)
+    np.testing.assert_allclose(state.amplitudes, expected, rtol=0, atol=state.within(1e-13))
     state.release()
     return after - before
 
