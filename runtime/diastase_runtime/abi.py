@@ -22,7 +22,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Literal
 
-ABI_VERSION = 5
+ABI_VERSION = 6
 """Part of every cache key; raised by one with every change of this file's meaning."""
 
 ENTRY_FUNCTION = "diastase_entry"
@@ -174,6 +174,8 @@ class ErrorCode(enum.IntEnum):
     """A value that a program checks is not what it must be; the site's construct says which."""
     NEGATIVE_QUBITS = 14
     """[number asked for]"""
+    NOT_A_NUMBER = 15
+    """Outcomes are to be drawn from a state whose amplitudes are NaN or infinite."""
 
 
 class CallContext(ctypes.Structure):

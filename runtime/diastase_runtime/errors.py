@@ -307,6 +307,24 @@ class InvalidValueError(DiastaseError, ValueError):
 
 
 @dataclass(eq=False, kw_only=True)
+class NotANumberError(DiastaseError, ValueError):
+    """Outcomes are to be drawn from a state whose amplitudes are NaN or infinite.
+
+        qml.RX(jnp.nan, wires=0)
+        return qml.counts()             # with shots
+
+    A gate whose parameter is NaN or infinite makes all exact results NaN. Outcomes are integers,
+    which have no NaN.
+    """
+
+    title: ClassVar[str] = "Not a number"
+    message: ClassVar[str] = "{construct}: the state has no probabilities, its amplitudes are NaN"
+    label: ClassVar[str] = "outcomes drawn here"
+    help: ClassVar[str] = "a parameter of a gate before was NaN or infinite"
+    construct: str
+
+
+@dataclass(eq=False, kw_only=True)
 class SizeTooLargeError(DiastaseError, ValueError):
     """A matrix is too large for the numerical library that would work on it.
 

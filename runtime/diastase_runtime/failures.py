@@ -42,6 +42,7 @@ _EXCEPTIONS: dict[int, Callable[[str, Sequence[int]], DiastaseError]] = {
     ErrorCode.SIZE_TOO_LARGE: lambda construct, detail: errors.SizeTooLargeError(
         construct=construct, size=detail[0], largest=detail[1]
     ),
+    ErrorCode.NOT_A_NUMBER: lambda construct, detail: errors.NotANumberError(construct=construct),
     ErrorCode.INVALID_VALUE: lambda construct, detail: errors.InvalidValueError(what=construct),
 }
 

@@ -15,8 +15,9 @@ from diastase_mlir.kernels.state_vector.dense_blocks import (
 from diastase_mlir.kernels.state_vector.dense_lanes import apply_by_lanes, moments_by_lanes
 from diastase_mlir.kernels.state_vector.dense_plan import allocate_dense, fill_offsets
 from diastase_mlir.kernels.state_vector.failures import cannot_run
-from diastase_mlir.kernels.state_vector.queue import flush, push_single
+from diastase_mlir.kernels.state_vector.queue import flush, push_single, spoil
 from diastase_mlir.kernels.state_vector.records import CallContext, State
+from diastase_mlir.kernels.state_vector.spoiling import all_are_numbers
 from diastase_mlir.kernels.state_vector.two_wires import push_matrix
 from diastase_mlir.kernels.state_vector.wires import control_value, mask_of
 
@@ -41,6 +42,9 @@ def unitary(
     if fixed < 0:
         return
     value = control_value(state, n_controls, controls, control_values)
+    if not all_are_numbers(2 << (2 * n_targets), matrix):
+        spoil(state)
+        return
     if n_targets == 1:
         push_single(state, state.bit_of_wire[targets[0]], mask, value, matrix)
         return

@@ -19,7 +19,7 @@ from diastase_mlir.kernels.language import (
 )
 from diastase_mlir.kernels.state_vector.failures import cannot_run
 from diastase_mlir.kernels.state_vector.outcomes import lane_places, place_of
-from diastase_mlir.kernels.state_vector.queue import flush, push_selected, push_single
+from diastase_mlir.kernels.state_vector.queue import flush, push_selected, push_single, spoil
 from diastase_mlir.kernels.state_vector.records import (
     LANE_BITS,
     LANE_MASK,
@@ -29,6 +29,7 @@ from diastase_mlir.kernels.state_vector.records import (
     State,
 )
 from diastase_mlir.kernels.state_vector.small_matrices import write
+from diastase_mlir.kernels.state_vector.spoiling import all_are_numbers
 from diastase_mlir.kernels.state_vector.wires import bits_of, control_value, mask_of
 
 MOST_QUEUED = 3
@@ -119,6 +120,9 @@ def diagonal(
     if mask_of(context, state, site, n_targets, targets, mask) < 0:
         return
     value = control_value(state, n_controls, controls, control_values)
+    if not all_are_numbers(2 << n_targets, elements):
+        spoil(state)
+        return
     bits = stack_array(i64, MAX_QUBITS)
     bits_of(state, n_targets, targets, bits)
     if 0 < n_targets and n_targets <= MOST_QUEUED:

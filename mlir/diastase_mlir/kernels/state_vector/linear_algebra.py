@@ -53,6 +53,7 @@ def state_zero(context: CallContext, state: State) -> None:
     if cannot_run(context, state):
         return
     forget_waiting(state)
+    state.spoilt = 0
     clear(cast(state.amplitudes, ptr[f64]), state.blocks * BLOCK_BYTES)
 
 

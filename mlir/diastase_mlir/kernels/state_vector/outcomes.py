@@ -45,6 +45,7 @@ from diastase_mlir.kernels.state_vector.records import (
     CallContext,
     State,
 )
+from diastase_mlir.kernels.state_vector.spoiling import is_drawable
 from diastase_mlir.kernels.state_vector.sweeps import SHARED_BLOCKS, next_block
 from diastase_mlir.kernels.state_vector.wires import bit_of, bits_of, in_order, mask_of
 
@@ -203,6 +204,8 @@ def measure(
     weights = stack_array(f64, 2)
     outcome_weights(state, bit, weights)
     outcome: i64 = 0
+    if not is_drawable(context, site, weights[0] + weights[1]):
+        return outcome
     if not is_null(state.script):
         outcome = scripted_outcome(context, state, site, wire, weights, postselect)
     elif postselect < 0:

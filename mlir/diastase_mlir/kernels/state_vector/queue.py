@@ -19,6 +19,7 @@ from diastase_mlir.kernels.state_vector.plan import run_planned
 from diastase_mlir.kernels.state_vector.records import QUEUE_CAPACITY, State
 from diastase_mlir.kernels.state_vector.single_operations import apply_operation
 from diastase_mlir.kernels.state_vector.small_matrices import IDENTITY, copy_matrix, write
+from diastase_mlir.kernels.state_vector.spoiling import are_numbers, fill_with_nan
 
 
 @kernel
@@ -50,10 +51,23 @@ def flush(state: State) -> None:
 
 
 @kernel
+def spoil(state: State) -> None:
+    """Make all amplitudes NaN, for good."""
+    state.gates += 1
+    if state.spoilt == 0:
+        forget_waiting(state)
+        fill_with_nan(state)
+        state.support, state.spoilt = -1, 1
+
+
+@kernel
 def push(
     state: State, target: i64, mask: i64, value: i64, otherwise: ptr[f64], matched: ptr[f64]
 ) -> None:
     """Queue an operation (see `records.Operation`), merged into a waiting one where possible."""
+    if state.spoilt != 0 or not are_numbers(matched, otherwise):
+        spoil(state)
+        return
     if state.waiting == QUEUE_CAPACITY:
         flush(state)
     operation = state.operations[state.waiting]
@@ -77,6 +91,9 @@ def push(
 @kernel
 def push_even_odd(state: State, first: i64, second: i64, even: ptr[f64], odd: ptr[f64]) -> None:
     """Queue an operation that keeps the parity of two bits; see `pair_operations`."""
+    if state.spoilt != 0 or not are_numbers(even, odd):
+        spoil(state)
+        return
     if state.waiting == QUEUE_CAPACITY:
         flush(state)
     operation = state.operations[state.waiting]

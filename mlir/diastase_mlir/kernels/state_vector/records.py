@@ -105,6 +105,8 @@ class State(Record):
     """The `OutcomeScript` in which its measurements find their outcomes, or null."""
     support: i64
     """Bits that some amplitude that is not zero may have; all of them, unless the state is new."""
+    spoilt: i64
+    """1 where all amplitudes are NaN for good; see `spoiling`."""
     gates: i64
     """How many operations were pushed."""
     applied: i64

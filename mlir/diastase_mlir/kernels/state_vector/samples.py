@@ -31,6 +31,7 @@ from diastase_mlir.kernels.state_vector.outcomes import lane_places, place_of, w
 from diastase_mlir.kernels.state_vector.queue import flush
 from diastase_mlir.kernels.state_vector.random_numbers import next_uniform
 from diastase_mlir.kernels.state_vector.records import LANE_BITS, LANES, CallContext, State
+from diastase_mlir.kernels.state_vector.spoiling import is_drawable
 from diastase_mlir.kernels.state_vector.wires import bit_of
 from diastase_runtime.abi import MAX_SAMPLED_WIRES
 
@@ -136,8 +137,10 @@ def sample(
     if not wires_to_bits(context, state, site, n_wires, wires, bits):
         return
     flush(state)
-    total = write_gaps(context, shots, cast(out, ptr[f64]))
-    scale = total_weight(state) / total
+    weight_of_all = total_weight(state)
+    if not is_drawable(context, site, weight_of_all):
+        return
+    scale = weight_of_all / write_gaps(context, shots, cast(out, ptr[f64]))
     if n_wires != 0:
         walk(state, n_wires, bits, scale, shots, out)
     else:
