@@ -18,7 +18,7 @@ def is_spoilt(state) -> bool:
     numbers = [state.amplitudes, state.probabilities([0]), state.probabilities([])]
     numbers += [state.probabilities([wire]) for wire in wires]
     assert state.error[0] == 0
-    return all(np.isnan(part.view(float)).all() for part in numbers)
+    return all(np.isnan(part).all() for part in numbers)
 
 
 def arguments(gate, bad: float) -> tuple[list[int], list[float]]:
