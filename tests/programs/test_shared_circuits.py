@@ -127,7 +127,7 @@ def test_arrays_of_every_kind_cross_the_border(unshared):
         qml.RZ(word.astype(float), wires=1)
         return qml.expval(qml.X(1)), qml.state(), angles, flags, word
 
-    def program(table, matrix, word):
+    def program(table, angles, matrix, word):
         results = []
         for row in range(2):
             column, flags = table[:, row], table[row] > 0.5
@@ -135,17 +135,20 @@ def test_arrays_of_every_kind_cross_the_border(unshared):
             table = table.at[:, row].set(-1.0)
             results.append(circuit(column, flags, matrix, word + row))
             results.append(circuit(table[:, row] + column, flags, matrix, word))
+        for scale in (1.0, 2.0):  # an argument of the program, which comes back as a result
+            changed = circuit(angles, table[0] > scale, matrix, word)
+            results += [changed, changed[2].at[0].set(scale), angles]
         return results, table
 
     matrix = np.array([[1, 1j], [1j, 1]]) / np.sqrt(2)
-    arguments = (WEIGHTS, matrix, np.uint8(250))
+    arguments = (WEIGHTS, WEIGHTS[1] / 3, matrix, np.uint8(250))
     compiled = qjit(program)
     found = jax.tree.leaves(compiled(*arguments))
     expected = jax.tree.leaves(unshared(program, *arguments)(*arguments))
     for one, other in zip(found, expected, strict=True):
         assert one.dtype == other.dtype
         np.testing.assert_allclose(one, other, atol=1e-12)
-    assert circuits(compiled) < 6
+    assert circuits(compiled) == functions(compiled) < 8
 
 
 def test_every_call_draws_its_own_shots(unshared):

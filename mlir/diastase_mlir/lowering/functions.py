@@ -4,9 +4,11 @@
 
 `call_function` calls the function of a key, which the first call of the key defines. In: a key that
 equal computations share, what emits the body, operands with their types. Out: results, as the body
-gives them. Across the border numbers travel as scalars, arrays as signless tensors that the body
-does not write to, so no call allocates for numbers or copies an array; first comes the call
-context, from which the body draws random numbers and where it records errors.
+gives them. First comes the call context, from which the body draws random numbers and where it
+records errors. Numbers travel as scalars, arrays as signless tensors that the body does not write
+to, so no call allocates for numbers or copies an array. Arrays that nobody ever writes to, which
+are constants and arguments of the program, travel as memory: bufferization compares all uses of a
+tensor in pairs, calls among them, and there may be thousands.
 
 The trap: the body must not use values of the program around it, such as sizes; and a call of a body
 that may fail counts as an operation that may, so that loops around it watch for errors.
@@ -76,10 +78,11 @@ def call_function(
         _outside(context.typed(context.value(operand), aval))
         for operand, aval in zip(operands, avals, strict=True)
     ]
-    function = context.functions.get(key)
+    types = [value.type for value in values]
+    function = context.functions.get((key, *types))
     if function is None:
-        function = _define(context, body, [value.type for value in values], avals)
-        context.functions.add(key, function)
+        function = _define(context, body, types, avals)
+        context.functions.add((key, *types), function)
     else:
         context.count_again(function)
     results = context.call(function.symbol, [context.call_context, *values], function.results)
@@ -88,16 +91,38 @@ def call_function(
 
 def _outside(value: ir.Value) -> ir.Value:
     """A value as it crosses the border."""
-    return to_signless(value) if _has_axes(value) else unbox(value)
+    value = to_signless(value)
+    if ir.RankedTensorType(value.type).rank == 0:
+        return unbox(value)
+    if not _is_never_written(value):
+        return value
+    view = {"read_only": ir.UnitAttr.get()}
+    kind = ir.RankedTensorType(value.type)
+    memref = ir.MemRefType.get(kind.shape, kind.element_type)
+    return create("bufferization.to_buffer", [memref], [value], view).result
 
 
 def _inside(value: ir.Value) -> ir.Value:
     """A value that has crossed the border."""
+    if isinstance(value.type, ir.MemRefType):
+        memref = ir.MemRefType(value.type)
+        kind = ir.RankedTensorType.get(memref.shape, memref.element_type)
+        apart = {"restrict": ir.UnitAttr.get()}
+        return create("bufferization.to_tensor", [kind], [value], apart).result
     return value if isinstance(value.type, ir.RankedTensorType) else box(value)
 
 
-def _has_axes(value: ir.Value) -> bool:
-    return ir.RankedTensorType(value.type).rank > 0
+def _is_never_written(tensor: ir.Value) -> bool:
+    """Whether an array is a constant, or an argument of a function."""
+    owner = tensor.owner
+    if isinstance(owner, ir.Block):
+        return owner.owner.operation.name == "func.func"
+    return owner.name == "stablehlo.constant" or _is_argument(owner)
+
+
+def _is_argument(owner: Any) -> bool:
+    """Whether an operation makes a tensor of an argument that travelled as memory."""
+    return owner.name == "bufferization.to_tensor" and "writable" not in owner.attributes
 
 
 def _define(
