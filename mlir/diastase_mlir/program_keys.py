@@ -52,13 +52,27 @@ def program_key(program: Program) -> str | None:
 
 def structure_key(*values: Any) -> str | None:
     """Hash of values that are plain, arrays or jaxprs; None where one of them is not."""
-    writer = _Writer()
-    try:
-        for value in values:
-            writer.write(value)
-    except _NoKeyError:
-        return None
-    return hashlib.sha256("\0".join(writer.parts).encode("utf8", "surrogatepass")).hexdigest()
+    return StructureKeys().key(*values)
+
+
+class StructureKeys:
+    """Makes keys of many values that have much in common, such as primitives and types."""
+
+    def __init__(self) -> None:
+        self._writer = _Writer()
+
+    def key(self, *values: Any) -> str | None:
+        """Hash of values that are plain, arrays or jaxprs; None where one of them is not."""
+        writer = self._writer
+        writer.parts = []
+        try:
+            for value in values:
+                writer.write(value)
+        except _NoKeyError:
+            self._writer = _Writer()  # what it knows of functions is of no more use
+            return None
+        text = "\0".join(writer.parts)
+        return hashlib.sha256(text.encode("utf8", "surrogatepass")).hexdigest()
 
 
 class _Writer:

@@ -121,7 +121,8 @@ def trace_circuit(call: QNodeCall, finish: Finish, takes_script: bool = False) -
             release_p.bind(scope.register)
         return results
 
-    jaxpr, captured = trace_to_jaxpr(body, [_SCRIPT] * takes_script, name)
+    names = ["script"] * takes_script
+    jaxpr, captured = trace_to_jaxpr(body, [_SCRIPT] * takes_script, name, names)
     number = None if traced is not None else circuit.wires.number
     deleted = [*([] if circuit.measures else followed), *circuit.taken_back]
     extents = [(tracer_variable(before), tracer_variable(after)) for before, after in deleted]

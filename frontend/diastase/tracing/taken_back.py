@@ -23,6 +23,8 @@ Extent = tuple[Var, Var]
 
 def without_taken_back(jaxpr: ClosedJaxpr, extents: Sequence[Extent]) -> ClosedJaxpr:
     """Delete the equations of these operators."""
+    if not extents:
+        return jaxpr
     replacements: dict[Var, Var] = {}
     deleted: set[int] = set()
     for before, after in extents:

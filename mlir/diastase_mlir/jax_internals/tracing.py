@@ -33,9 +33,11 @@ def trace_to_jaxpr(
 
     Never cached. Values closed over are tracers of enclosing traces and concrete arrays.
     """
-    debug = api_util.debug_info(purpose, function, tuple(avals), {})
-    if argument_names is not None:
-        debug = debug._replace(arg_names=tuple(argument_names))
+    if argument_names is None:
+        debug = api_util.debug_info(purpose, function, tuple(avals), {})
+    else:  # without asking for the function's signature, which takes longer than a gate
+        place, names = api_util.fun_sourceinfo(function), tuple(argument_names)
+        debug = core.DebugInfo(purpose, place, names, core.initial_result_paths)
     wrapped = linear_util.wrap_init(lambda *args: list(function(*args)), debug_info=debug)
     jaxpr, _, captured = partial_eval.trace_to_jaxpr_dynamic(wrapped, list(avals))
     closed = partial_eval.close_jaxpr(partial_eval.convert_constvars_jaxpr(jaxpr))

@@ -8,6 +8,7 @@ All other elementwise operations are left to JAX's rules.
 
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -119,7 +120,12 @@ def lower_widened(
 
 
 def _is_half(aval: Any) -> bool:
-    return np.dtype(aval.dtype).name in HALF_TYPES
+    return _is_half_type(aval.dtype)
+
+
+@cache
+def _is_half_type(dtype: Any) -> bool:
+    return np.dtype(dtype).name in HALF_TYPES
 
 
 def _wide(aval: Any) -> Any:

@@ -1,7 +1,7 @@
 """Which circuits of a program are equal, so that they are lowered once (`functions`).
 
 `SharedCircuits` looks, before anything is lowered, for `qnode` equations whose bodies are the
-same: equal equations, settings and constants at the same lines of the user's (`structure_key`),
+same: equal equations, settings and constants at the same lines of the user's (`StructureKeys`),
 with the same passes asked for. A body of which no key can be said stays in place: it calls a Python
 function, or has a symbolic size, whose value lies outside of a function. So does one that occurs
 once.
@@ -14,7 +14,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from diastase_mlir.jax_internals import is_jaxpr
-from diastase_mlir.program_keys import structure_key
+from diastase_mlir.program_keys import StructureKeys
 
 _NUMBERS = frozenset({
     "bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64",
@@ -38,12 +38,13 @@ class SharedCircuits:
 
     def _compare(self, equations: Sequence[Any]) -> None:
         """Note the keys of those that are equal; none of the others is worth a key."""
+        keys = StructureKeys()
         bodies: defaultdict[str, list[int]] = defaultdict(list)
         for equation in equations:
             passes = [
                 (call.name, tuple(call.options)) for call in equation.params.get("passes", ())
             ]
-            key = structure_key(equation.params["jaxpr"], passes)
+            key = keys.key(equation.params["jaxpr"], passes)
             if key is not None:
                 bodies[key].append(id(equation.params["jaxpr"]))
         for key, equal in bodies.items():

@@ -22,6 +22,8 @@ QNodeHandler = Callable[[qml.QNode, tuple[Any, ...], dict[str, Any]], Any]
 
 def shots_of_call(qnode: qml.QNode, kwargs: dict[str, Any]) -> Any:
     """Shots of one call, by PennyLane's own precedence; `shots` is taken out of the keywords."""
+    if "shots" not in kwargs:
+        return qnode._get_shots(kwargs)  # pyright: ignore[reportPrivateUsage]
     with warnings.catch_warnings():
         # That `shots=` of a call is deprecated is said by PennyLane where the program runs on it.
         warnings.simplefilter("ignore", PennyLaneDeprecationWarning)
