@@ -3,7 +3,8 @@
 A gate of a run is a line of text, as it is read in printed IR:
 
     CNOT 0 3                    wires
-    RX 2 : %4                   a parameter found at run time: the operand of that number
+    RX 2 : %4                   a parameter found at run time: the operand of that number, or the
+                                element of the one operand that is a vector
     Rot 1 : 0.1 -0.5 2.25       parameters known now
     PauliX 2 ctrl 0=1 1=0       controls, each with the value that activates the gate
 
@@ -21,7 +22,7 @@ LEAST = 32
 as operations of their own, and cost little to compile."""
 
 MOST = 4096
-"""Gates in one run: the parameters of a run lie on the stack while it is applied."""
+"""Gates in one run: parameters that are operands lie on the stack while it is applied."""
 
 
 @dataclass(frozen=True, slots=True)

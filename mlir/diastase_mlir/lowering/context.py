@@ -32,7 +32,7 @@ from diastase_mlir.lowering.operations import (
     signless_type,
     to_type,
 )
-from diastase_mlir.lowering.registry import Equation, RuleForSeveral, Value, rules_for_several
+from diastase_mlir.lowering.registry import Equation, Read, Several, Value, finders
 from diastase_mlir.lowering.shared_circuits import SharedCircuits
 from diastase_mlir.program import DimensionBindings
 from diastase_runtime.abi import (
@@ -47,8 +47,6 @@ from diastase_runtime.abi import (
 from diastase_runtime.errors import Span
 
 EquationLowering = Callable[["LoweringContext", Equation, Sequence[Value]], Sequence[Value]]
-Read = Callable[[Any], Value]
-"""From an atom of a jaxpr to its value."""
 Step = Callable[[Any, Read], Sequence[Value]]
 """Lowers an equation of a jaxpr, perhaps with some before it."""
 
@@ -207,7 +205,7 @@ class LoweringContext:
             write(variable, value)
         for variable, value in zip(jaxpr.invars, operands, strict=True):
             write(variable, value)
-        together = self._lowered_together(jaxpr.eqns)
+        together = self._lowered_together(jaxpr)
         for position, equation in enumerate(jaxpr.eqns):
             step = together.get(position, self._lower_one)
             if step is not None:
@@ -216,32 +214,31 @@ class LoweringContext:
                     write(variable, result)
         return [read(atom) for atom in jaxpr.outvars]
 
-    def _lower_one(self, jax_equation: Any, read: Read) -> Sequence[Value]:
-        equation = _equation(jax_equation)
-        inputs = [read(atom) for atom in jax_equation.invars]
+    def lower_one(self, jax_equation: Any, operands: Sequence[Value]) -> Sequence[Value]:
+        """Lower an equation of a jaxpr at the current insertion point; the results in order."""
         with jax_internals.equation_manager(jax_equation), self._counting(jax_equation):
-            return self._lower_equation(self, equation, inputs)
+            return self._lower_equation(self, _equation(jax_equation), operands)
 
-    def _lowered_together(self, equations: Sequence[Any]) -> dict[int, Step | None]:
-        """Equations that are lowered several at once, by position: by the last one's step.
+    def _lower_one(self, jax_equation: Any, read: Read) -> Sequence[Value]:
+        return self.lower_one(jax_equation, [read(atom) for atom in jax_equation.invars])
 
-        None of the results of the others is read by an equation that is not among them.
-        """
+    def _lowered_together(self, jaxpr: Any) -> dict[int, Step | None]:
+        """Equations that are lowered several at once, by position: by the last one's step."""
         steps: dict[int, Step | None] = {}
-        for find, rule in rules_for_several():
-            for positions in find(self, equations):
-                several = [equations[position] for position in positions]
-                steps.update(dict.fromkeys(positions))
-                steps[positions[-1]] = partial(self._lower_several, rule, several)
+        for find in finders():
+            for several in find(self, jaxpr):
+                equations = [jaxpr.eqns[position] for position in several.positions]
+                steps.update(dict.fromkeys(several.positions))
+                steps[several.positions[-1]] = partial(self._lower_several, several, equations)
         return steps
 
     def _lower_several(
-        self, rule: RuleForSeveral, equations: Sequence[Any], last: Any, read: Read
+        self, several: Several, equations: Sequence[Any], last: Any, read: Read
     ) -> Sequence[Value]:
         if self._of_the_program:
             self.equations_counted.update({id(equation): set() for equation in equations})
             self._has_inner = True
-        return rule(self, equations, read)
+        return several.lower(read)
 
     @contextmanager
     def _counting(self, equation: Any) -> Generator[None]:

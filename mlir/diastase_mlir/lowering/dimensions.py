@@ -68,6 +68,10 @@ class Dimensions:
             assert isinstance(value, ir.Value)
             self._values[symbol] = size_of_axis(value, axis)
 
+    def is_bound(self, variable: Any) -> bool:
+        """Whether the variable defines a symbol."""
+        return variable in self._bindings.values or variable in self._bindings.axes
+
     def symbol(self, name: str) -> ir.Value:
         """The value of a symbol."""
         if name in self._bindings.solved:

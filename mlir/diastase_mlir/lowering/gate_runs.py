@@ -4,23 +4,54 @@ A run is a chain of `gate` equations on known wires, each taking the register of
 Equations that compute parameters may stand between them: they touch no register and have no
 effects, so all gates of a run can be applied where the last of them stands. Each gate keeps its
 site. Circuits that passes are to transform have none: there, every gate is an operation.
+
+Parameters that are computed alike (`scalar_forms`: elements of an array, say) are not values of
+their own, but elements of one vector that the run takes, filled by a loop for each form. An
+equation that only such parameters need is not lowered at all.
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import partial
 from typing import Any
+
+import numpy as np
 
 from diastase_mlir.gate_runs import LEAST, MOST, RunGate
 from diastase_mlir.jax_internals import ir
 from diastase_mlir.lowering.context import LoweringContext
-from diastase_mlir.lowering.operations import create
+from diastase_mlir.lowering.operations import create, index_constant
 from diastase_mlir.lowering.registers import Register, as_register, register_type, scalar
-from diastase_mlir.lowering.registry import Value, lowers_together
+from diastase_mlir.lowering.registry import Read, Several, Value, lowers_together
+from diastase_mlir.lowering.scalar_forms import Forms
+from diastase_mlir.lowering.scalar_tables import insert_scalars
+from diastase_mlir.lowering.tensors import empty, insert
+
+LEAST_ALIKE = 4
+"""Parameters of one form from which on they are computed by a loop."""
+
+Groups = Sequence[Sequence[Any]]
+"""Parameters of a run, those of each form together."""
 
 
-def gate_runs(context: LoweringContext, equations: Sequence[Any]) -> Iterator[Sequence[int]]:
-    """Positions of the gates of each run."""
-    if context.circuit_passes:
+@lowers_together
+def gate_runs(context: LoweringContext, jaxpr: Any) -> Iterator[Several]:
+    """The runs of a jaxpr, each with equations that only the parameters of runs need."""
+    runs = [] if context.circuit_passes else list(_runs(jaxpr.eqns))
+    if not runs:
         return
+    forms = Forms(jaxpr.eqns)
+    gates = [[jaxpr.eqns[position] for position in run] for run in runs]
+    groups = [_alike(forms, equations) for equations in gates]
+    needless = _needless(context, jaxpr, forms, gates, groups)
+    for run, equations, alike in zip(runs, gates, groups, strict=True):
+        computing = {p for group in alike for v in group for p in forms.of(v).equations}
+        positions = [*sorted(computing & needless), *run]
+        yield Several(positions, partial(_lower_run, context, equations, forms, alike))
+
+
+def _runs(equations: Sequence[Any]) -> Iterator[Sequence[int]]:
+    """Positions of the gates of each run."""
     run: list[int] = []
     for position, equation in enumerate(equations):
         is_gate = equation.primitive.name == "gate" and None not in equation.params["wires"]
@@ -42,26 +73,94 @@ def _worthwhile(run: Sequence[int]) -> Iterator[Sequence[int]]:
     return (part for part in parts if len(part) >= LEAST)
 
 
-@lowers_together(gate_runs)
-def lower_gate_run(
-    context: LoweringContext, equations: Sequence[Any], read: Callable[[Any], Value]
+# --- parameters ----------------------------------------------------------------------------------
+
+
+def _parameters(equation: Any) -> Sequence[Any]:
+    return equation.invars[1 : 1 + equation.params["num_parameters"]]
+
+
+def _alike(forms: Forms, gates: Iterable[Any]) -> Groups:
+    """The parameters of a run that are computed alike, by their form."""
+    groups: dict[Any, dict[Any, None]] = {}
+    for equation in gates:
+        for atom in _parameters(equation):
+            if not hasattr(atom, "val") and atom.aval.dtype == np.float64:
+                groups.setdefault(forms.of(atom).form, {})[atom] = None
+    return [list(group) for group in groups.values() if len(group) >= LEAST_ALIKE]
+
+
+def _needless(
+    context: LoweringContext,
+    jaxpr: Any,
+    forms: Forms,
+    runs: Sequence[Sequence[Any]],
+    groups: Sequence[Groups],
+) -> set[int]:
+    """Positions of the equations whose results only parameters in groups need."""
+    atoms = [atom for equation in jaxpr.eqns for atom in equation.invars]
+    uses = Counter(atom for atom in [*atoms, *jaxpr.outvars] if not hasattr(atom, "val"))
+    computing: set[int] = set()
+    for equations, alike in zip(runs, groups, strict=True):
+        members = {variable for group in alike for variable in group}
+        for equation in equations:
+            uses.subtract(atom for atom in _parameters(equation) if _is_in(atom, members))
+        for scalar_form in map(forms.of, members):
+            computing.update(scalar_form.equations)
+            uses.update(scalar_form.needs)
+    needless: set[int] = set()
+    for position in sorted(computing, reverse=True):
+        equation = jaxpr.eqns[position]
+        (result,) = equation.outvars
+        if not uses[result] and not context.dimensions.is_bound(result):
+            needless.add(position)
+            uses.subtract(atom for atom in equation.invars if not hasattr(atom, "val"))
+    return needless
+
+
+def _is_in(atom: Any, variables: set[Any]) -> bool:
+    return not hasattr(atom, "val") and atom in variables
+
+
+# --- the operation -------------------------------------------------------------------------------
+
+
+def _lower_run(
+    context: LoweringContext, equations: Sequence[Any], forms: Forms, alike: Groups, read: Read
 ) -> Sequence[Value]:
     """One operation on the register; gives the register after the last gate."""
     register = as_register(read(equations[0].invars[0])).materialise()
-    operands: dict[Any, str] = {}
+    grouped = [variable for group in alike for variable in group]
+    operands = {variable: f"%{number}" for number, variable in enumerate(grouped)}
     sites: list[int] = []
     gates: list[ir.Attribute] = []
     for equation in equations:
         params = equation.params
-        numbers = equation.invars[1 : 1 + params["num_parameters"]]
-        parameters = tuple(_parameter(number, operands) for number in numbers)
+        parameters = tuple(_parameter(number, operands) for number in _parameters(equation))
         gates.append(ir.StringAttr.get(str(_gate(params, parameters))))
         sites.append(context.site_number(params["name"], equation.source_info))
     context.uses_engine = True
-    values = [scalar(context.value(read(variable))) for variable in operands]
+    values = [scalar(context.value(read(atom))) for atom in list(operands)[len(grouped) :]]
+    if alike:
+        values = [_vector(context, forms, alike, values, read)]
     attributes = {"gates": ir.ArrayAttr.get(gates), "sites": ir.DenseI64ArrayAttr.get(sites)}
     run = create("quantum.run", [register_type()], [register, *values], attributes)
     return [Register(run.result)]
+
+
+def _vector(
+    context: LoweringContext, forms: Forms, alike: Groups, others: Sequence[ir.Value], read: Read
+) -> ir.Value:
+    """All parameters that are not constants: the groups, then the others."""
+    first = sum(map(len, alike))
+    vector = empty([first + len(others)], ir.F64Type.get())
+    for number, value in enumerate(others):
+        vector = insert(value, vector, [index_constant(first + number)])
+    start = 0
+    for group in alike:
+        vector = insert_scalars(context, forms, group, read, vector, start)
+        start += len(group)
+    return vector
 
 
 def _parameter(atom: Any, operands: dict[Any, str]) -> float | str:

@@ -9,8 +9,8 @@ than their abstract value) go past our rules to JAX's, except to rules with `key
 
 A rule that returns `NotImplemented` passes the equation on to JAX's own rule.
 
-A rule made by `lowers_together` lowers several equations of a jaxpr as one, where the last of them
-stands: its `find` says which.
+What `lowers_together` registers finds equations of a jaxpr that are lowered as one, where the last
+of them stands (`Several`).
 """
 
 from __future__ import annotations
@@ -60,16 +60,32 @@ class Entry:
     keys: bool
 
 
-Find = Callable[..., Iterable[Sequence[int]]]
-"""`(LoweringContext, jaxpr's equations) -> positions of equations that are lowered together`."""
-RuleForSeveral = Callable[..., Sequence[Value]]
-"""`(LoweringContext, jaxpr's equations, read) -> results of the last of them`."""
+Read = Callable[[Any], Value]
+"""From an atom of a jaxpr to its value."""
+
+
+@dataclass(frozen=True)
+class Several:
+    """Equations of a jaxpr that are lowered as one.
+
+    Of the results only those of the last equation are read by equations that nobody lowers
+    together with others.
+    """
+
+    positions: Sequence[int]
+    """In the jaxpr; at the last one stands what is emitted."""
+    lower: Callable[[Read], Sequence[Value]]
+    """Gives the results of the last equation."""
+
+
+Find = Callable[..., Iterable[Several]]
+"""`(LoweringContext, jaxpr) -> equations that are lowered together`."""
 
 
 _rules: dict[str, Entry] = {}
 _modules: dict[str, str] = {}
 """Where rules are that may not have been imported yet, by primitive."""
-_rules_for_several: list[tuple[Find, RuleForSeveral]] = []
+_finders: list[Find] = []
 
 
 def lowers(*names: str, lazy: bool = False, keys: bool = False) -> Callable[[Rule], Rule]:
@@ -97,19 +113,15 @@ def rule_of(name: str) -> Entry | None:
     return _rules.get(name)
 
 
-def lowers_together(find: Find) -> Callable[[RuleForSeveral], RuleForSeveral]:
-    """Register the decorated function as the rule for those equations that `find` finds."""
-
-    def register(rule: RuleForSeveral) -> RuleForSeveral:
-        _rules_for_several.append((find, rule))
-        return rule
-
-    return register
+def lowers_together(find: Find) -> Find:
+    """Register a function that finds equations which are lowered together."""
+    _finders.append(find)
+    return find
 
 
-def rules_for_several() -> Sequence[tuple[Find, RuleForSeveral]]:
-    """All rules for several equations."""
-    return _rules_for_several
+def finders() -> Sequence[Find]:
+    """All functions that find equations which are lowered together."""
+    return _finders
 
 
 def lowered_primitives() -> frozenset[str]:

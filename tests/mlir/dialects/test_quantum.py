@@ -170,3 +170,26 @@ def test_a_run_of_gates_is_accepted():
 )
 def test_the_gates_of_a_run_are_checked(gates, message):
     refused(RUN.format(gates=gates), message)
+
+
+RUN_OF_VECTOR = """
+  %p = tensor.empty() : tensor<{type}>
+  %next = "quantum.run"(%r, %p) {{gates = ["RX 0 : %0", "RY 1 : %1"], sites = array<i64: 0, 1>}}
+    : (!quantum.register, tensor<{type}>) -> !quantum.register
+"""
+
+
+def test_a_run_of_gates_takes_its_parameters_as_a_vector():
+    assert "quantum.run" in parse(RUN_OF_VECTOR.format(type="2xf64"))
+
+
+@pytest.mark.parametrize(
+    ("type_text", "message"),
+    [
+        ("1xf64", "there is no operand %1"),
+        ("2xf32", "one vector of them"),
+        ("2x1xf64", "one vector of them"),
+    ],
+)
+def test_the_vector_of_a_run_is_checked(type_text, message):
+    refused(RUN_OF_VECTOR.format(type=type_text), message)

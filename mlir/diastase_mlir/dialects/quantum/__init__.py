@@ -16,6 +16,8 @@ Many gates on known wires, written out one after the other, are one operation on
 
     %next = quantum.run(%register, %angle) {gates = ["RX 0 : %0", "CNOT 0 1", ...], sites = [...]}
 
+A run with many parameters that are computed alike takes them as one vector, `tensor<20xf64>`.
+
 A `quantum.alloc` may have an attribute `passes`: the passes that its circuit is to be given
 (`passes/transform_circuits.py`).
 

@@ -52,11 +52,12 @@ class GateOp(Quantum.Operation, name="gate"):
 class RunOp(Quantum.Operation, name="run"):
     """Gates on known wires, in order, each a line of text (`gate_runs`), with a site of its own.
 
-    A line may refer to the operand of a number, `%4`.
+    A line may refer to a parameter by its number, `%4`: the operand of that number, or, where the
+    only operand is a vector, the element of that number.
     """
 
     register: ext.Operand[RegisterType]
-    parameters: Sequence[ext.Operand[ir.F64Type]]
+    parameters: Sequence[ext.Operand[Any]]
     gates: ir.ArrayAttr
     sites: Any
     result: ext.Result[RegisterType]
@@ -67,8 +68,11 @@ class RunOp(Quantum.Operation, name="run"):
         gates, sites = operation.gates, ir.DenseI64ArrayAttr(operation.sites)
         if len(gates) != len(sites):
             return fail(operation, f"{len(gates)} gates need {len(gates)} sites")
-        operands = len(operation.operation.operands) - 1
-        references = {f"%{number}" for number in range(operands)}
+        types = [operand.type for operand in operation.operation.operands]
+        count = _count_parameters(types[1:])
+        if count is None:
+            return fail(operation, "parameters are f64, or one vector of them of known size")
+        references = {f"%{number}" for number in range(count)}
         try:
             for text in gates:
                 for number in read_gate(text.value).parameters:
@@ -77,6 +81,15 @@ class RunOp(Quantum.Operation, name="run"):
         except ValueError as error:
             return fail(operation, str(error))
         return True
+
+
+def _count_parameters(types: Sequence[ir.Type]) -> int | None:
+    """How many numbers the operands of a run are; None where they are something else."""
+    if len(types) == 1 and isinstance(types[0], ir.RankedTensorType):
+        shape = types[0].shape
+        is_vector = len(shape) == 1 and types[0].has_static_shape
+        return shape[0] if is_vector and types[0].element_type == ir.F64Type.get() else None
+    return len(types) if all(kind == ir.F64Type.get() for kind in types) else None
 
 
 class UnitaryOp(Quantum.Operation, name="unitary"):

@@ -69,7 +69,8 @@ def _convert_run(operation: Any, conversion: Conversion) -> None:
         references = [_reference(number, constants) for number in gate.parameters]
         table += run_row(GATES[gate.name], site, gate.wires, gate.controls, references)
     register, *computed = operation.operation.operands
-    _, parameters = calls.real_table(computed)
+    is_vector = len(computed) == 1 and isinstance(computed[0].type, ir.RankedTensorType)
+    parameters = calls.array(computed[0]) if is_vector else calls.real_table(computed)[1]
     arguments = [calls.integer(len(sites)), calls.constant_integers(table)]
     arguments += [calls.constant_reals(b"".join(constants)), parameters]
     calls.call("gate_run", [register, *arguments])

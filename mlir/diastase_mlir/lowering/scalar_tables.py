@@ -1,0 +1,81 @@
+"""Many scalars of one form (`scalar_forms`), computed by one loop over a table of their columns.
+
+The loop's body is the form, emitted once by the rules of its equations; a column is an array of
+constants that the body reads at the loop's position, or a constant where it never changes. So a
+program does not grow with the number of its scalars, only its tables do.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+import numpy as np
+
+from diastase_mlir.jax_internals import ir
+from diastase_mlir.lowering.context import LoweringContext
+from diastase_mlir.lowering.loops import Values, for_each
+from diastase_mlir.lowering.operations import (
+    create,
+    index_binary,
+    index_constant,
+    index_type,
+    to_signless,
+)
+from diastase_mlir.lowering.registry import Read
+from diastase_mlir.lowering.scalar_forms import Forms
+from diastase_mlir.lowering.tensors import box, extract, insert, unbox
+
+Column = Callable[[ir.Value], ir.Value]
+"""From the loop's position to a tensor of rank 0."""
+
+
+def insert_scalars(
+    context: LoweringContext,
+    forms: Forms,
+    variables: Sequence[Any],
+    read: Read,
+    target: ir.Value,
+    first: int,
+) -> ir.Value:
+    """The vector `target` with scalars of one form in it, from position `first` on."""
+    rows = [forms.of(variable).columns for variable in variables]
+    columns = [_column(context, numbers) for numbers in zip(*rows, strict=True)]
+
+    def body(position: Values, carry: Values) -> Values:
+        numbers = (column(position[0]) for column in columns)
+        scalar = _emit(context, forms, variables[0], read, numbers)
+        place = index_binary("addi", position[0], index_constant(first))
+        return [insert(unbox(scalar), carry[0], [place])]
+
+    return for_each(context, [len(rows)], [target], body)[0]
+
+
+def _column(context: LoweringContext, numbers: Sequence[Any]) -> Column:
+    """The numbers in one place of the form: a table, or a constant where all are the same."""
+    values = np.array(numbers)
+    if values.tobytes() == values[:1].tobytes() * len(values):
+        return lambda _: context.constant(values[0])
+    table = to_signless(context.constant(values))
+    return lambda position: box(extract(table, [position]))
+
+
+def _emit(
+    context: LoweringContext, forms: Forms, atom: Any, read: Read, numbers: Iterator[ir.Value]
+) -> ir.Value:
+    """A scalar by its form, with these numbers in it; the order is that of `Forms`."""
+    name, *rest = forms.part(atom).form
+    if name == "number":
+        return context.typed(next(numbers), atom.aval)
+    if name == "element":
+        root = to_signless(context.value(read(rest[0])))
+        position = [_as_index(next(numbers)) for _ in rest[0].aval.shape]
+        return context.typed(box(extract(root, position)), atom.aval)
+    if name in ("variable", "literal"):
+        return context.value(read(atom))
+    equation = forms.producer(atom)
+    operands = [_emit(context, forms, operand, read, numbers) for operand in equation.invars]
+    (result,) = context.lower_one(equation, operands)
+    return context.typed(context.value(result), atom.aval)
+
+
+def _as_index(number: ir.Value) -> ir.Value:
+    return create("arith.index_cast", [index_type()], [unbox(number)]).result

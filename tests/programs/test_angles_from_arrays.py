@@ -1,0 +1,262 @@
+"""Long circuits whose angles are elements of arrays: a table instead of operations for each."""
+
+import re
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pennylane as qml
+import pytest
+
+from diastase import for_loop, qjit
+from diastase_mlir.gate_runs import LEAST, MOST
+
+WIRES = 3
+ANGLES = np.sin(np.arange(4 * 5 * 6.0)).reshape(4, 5, 6)
+
+
+def circuit_of(read, count=2 * LEAST):
+    """Rotations by the angles that `read` gives for each number."""
+
+    def circuit(*arguments):
+        qml.Hadamard(0)
+        for number in range(count):
+            gate = (qml.RX, qml.RY, qml.RZ)[number % 3]
+            gate(read(number, *arguments), wires=number % WIRES)
+            qml.CNOT([number % WIRES, (number + 1) % WIRES])
+        return qml.probs(wires=range(WIRES))
+
+    return circuit
+
+
+def compiled(circuit, **options):
+    return qjit(qml.QNode(circuit, qml.device("lightning.qubit", wires=WIRES)), **options)
+
+
+def by_pennylane(circuit, *arguments):
+    return qml.QNode(circuit, qml.device("default.qubit", wires=WIRES))(*arguments)
+
+
+def check(circuit, *arguments, atol=1e-12, **options):
+    ours = compiled(circuit, **options)(*arguments)
+    np.testing.assert_allclose(ours, by_pennylane(circuit, *arguments), atol=atol)
+
+
+def numbered(number):
+    """A position in `ANGLES`, another one for each number."""
+    return np.unravel_index(7 * number % ANGLES.size, ANGLES.shape)
+
+
+READS = {
+    "positions": lambda n, a: a[tuple(map(int, numbered(n)))],
+    "numpy integers": lambda n, a: a[numbered(n)],
+    "negative": lambda n, a: a[-1 - n % 4, n % 5, -1 - n % 6],
+    "one axis after another": lambda n, a: a[n % 4][n % 5][-1 - n % 6],
+    "an ellipsis": lambda n, a: a[n % 4, ..., n % 6][n % 5],
+    "slices with steps": lambda n, a: a[1:4:2, ::3][n % 2, :, 1:][n % 2, n % 5],
+    "reshaped": lambda n, a: a.reshape(20, 6)[n % 20, n % 6],
+    "transposed": lambda n, a: a.T[n % 6, n % 5, n % 4],
+    "reversed": lambda n, a: a[::-1, 0, ::-1][n % 4, n % 6],
+    "arrays computed before": lambda n, a: (jnp.sin(a) + a[0, 0, 0])[n % 4, 1, n % 6],
+    "arithmetic": lambda n, a: -2 * a[n % 4, 0, 1] + 0.1 * n,
+    "products of elements": lambda n, a: a[n % 4, 0, 1] * a[0, n % 5, n % 6] / (1 + n),
+    "elements of several forms": lambda n, a: a[0, 0, n % 6] if n % 3 else jnp.cos(a[n % 4, 1, 2]),
+    "the same element again": lambda n, a: a[1, 2, 3] * (1 + n % 2),
+    "few that differ": lambda n, a: a[0, 0, 0] ** n if n < 3 else a[1, 1, n % 6],
+    "squares of squares": lambda n, a: (a[0, 0, n % 6] ** 2 + 0.5) ** 2 * a[0, 0, n % 6],
+}
+
+
+@pytest.mark.parametrize("read", READS.values(), ids=READS)
+def test_elements_read_in_many_ways(read):
+    check(circuit_of(read), jnp.array(ANGLES))
+
+
+@pytest.mark.parametrize(
+    "dtype", ["float32", "int8", "int32", "int64", "uint32", "float16", "bool"]
+)
+def test_arrays_of_other_types(dtype):
+    array = jnp.array(10 * ANGLES if dtype != "uint32" else abs(10 * ANGLES)).astype(dtype)
+    atol = 1e-12 if "int" in dtype or dtype == "bool" else 1e-6
+    check(circuit_of(lambda n, a: a[n % 4, n % 5, n % 6] * 0.25), array, atol=atol)
+    check(circuit_of(READS["positions"]), array, atol=atol)
+
+
+def test_positions_known_at_run_time_only():
+    def read(number, a, layer):
+        return a[layer, number % 5, 1] if number % 2 else a[number % 4, layer, -1]
+
+    for layer in (0, 3, -2, 7, -9):
+        ours = compiled(circuit_of(read))(jnp.array(ANGLES), layer)
+        clipped = jnp.array(ANGLES)  # jax's rule for a position that is not there
+        plain = jax.jit(lambda a, k: [read(n, a, k) for n in range(2 * LEAST)])(clipped, layer)
+        expected = by_pennylane(circuit_of(lambda n, angles: angles[n]), [float(x) for x in plain])
+        np.testing.assert_allclose(ours, expected, atol=1e-12)
+
+
+def test_layers_in_a_loop():
+    def circuit(a, loop):
+        @loop
+        def body(layer):
+            for number in range(LEAST):
+                qml.RY(a[layer, number % 5, number % 6], wires=number % WIRES)
+                qml.RZ(a[layer][number % 5, 0] * 2, wires=number % WIRES)
+                qml.CNOT([number % WIRES, (number + 1) % WIRES])
+
+        body()
+        return qml.probs(wires=range(WIRES))
+
+    def in_python(function):
+        return lambda: [function(layer) for layer in range(4)]
+
+    ours = compiled(lambda a: circuit(a, for_loop(0, 4, 1)))(jnp.array(ANGLES))
+    plain = by_pennylane(lambda a: circuit(a, in_python), jnp.array(ANGLES))
+    np.testing.assert_allclose(ours, plain, atol=1e-12)
+
+
+@pytest.mark.parametrize("shape", [(4, 5, 6), (1, 1, 1), (2, 1, 9)])
+def test_arrays_of_any_size(shape):
+    reads = {
+        "constant": lambda n, a: a[-1, 0, n % 2 - 1],
+        "last": lambda n, a: 2 * a[0, -1, a.shape[2] - 1] * n,
+    }
+    for read in reads.values():
+        program = compiled(circuit_of(read), abstracted_axes=({0: "n", 1: "m", 2: "k"},))
+        array = jnp.array(ANGLES.ravel()[: np.prod(shape)].reshape(shape))
+        clipped = jax.jit(lambda a, read=read: [read(n, a) for n in range(2 * LEAST)])(array)
+        expected = by_pennylane(circuit_of(lambda n, x: x[n]), [float(x) for x in clipped])
+        np.testing.assert_allclose(program(array), expected, atol=1e-12)
+
+
+def test_angles_that_change_between_gates():
+    def circuit(a, factor):
+        for number in range(2 * LEAST):
+            qml.RX(a[number % 4], wires=number % WIRES)
+            a = a * factor if number % 16 == 0 else a.at[number % 4].add(0.1)
+        return qml.probs(wires=range(WIRES))
+
+    check(circuit, jnp.arange(4.0), 1.25)
+
+
+def test_several_runs_share_elements_that_others_need_too():
+    def circuit(a, wire):
+        angles = [2 * a[k] for k in range(2 * LEAST)]
+        for run in range(3):
+            for number, angle in enumerate(angles):
+                qml.RX(angle, wires=(number + run) % WIRES)
+                qml.Rot(angle, a[run], angles[number - 3], wires=number % WIRES)
+            qml.RY(angles[run], wires=wire)
+        return qml.probs(wires=range(WIRES)), qml.expval(qml.Z(0))
+
+    @qjit
+    def ours(a, wire):
+        qnode = qml.QNode(circuit, qml.device("lightning.qubit", wires=WIRES))
+        return *qnode(a, wire), a[5] + a[7]
+
+    angles = jnp.sin(jnp.arange(2.0 * LEAST))
+    probabilities, value, total = ours(angles, 1)
+    expected = by_pennylane(circuit, angles, 1)
+    np.testing.assert_allclose(probabilities, expected[0], atol=1e-12)
+    np.testing.assert_allclose(value, expected[1], atol=1e-12)
+    np.testing.assert_allclose(total, angles[5] + angles[7])
+
+
+def test_a_slice_that_is_read_in_several_ways():
+    def read(number, a, k):
+        part = a[1:4, 0]
+        return part[k, number % 6] + part[number % 3, 1] if number % 2 else part[k % 3, 2]
+
+    check(circuit_of(read), jnp.array(ANGLES), 1)
+
+
+def test_long_chains_of_arithmetic_and_slices():
+    def circuit(a):
+        total = a[0]
+        for number in range(600):
+            total = total + a[number % 4] * 1e-3
+        for number in range(2 * LEAST):
+            total = total + a[number % 4]
+            qml.RX(total, wires=number % WIRES)
+        for _ in range(150):
+            a = a[:-1]
+        for number in range(LEAST):
+            qml.RY(a[number % 3] * total, wires=number % WIRES)
+        return qml.probs(wires=range(WIRES))
+
+    angles = np.sin(np.arange(153.0))
+    ours = compiled(circuit)(jnp.array(angles))
+    np.testing.assert_allclose(ours, by_pennylane(circuit, angles), atol=1e-9)
+
+
+def test_special_numbers_in_arithmetic_stay_apart():
+    """Literals of equal value and other bits are other literals."""
+
+    def circuit(a):
+        for number in range(LEAST):
+            qml.RX(jnp.copysign(1.0, a[number % 4] * (-0.0, 0.0)[number % 2]), wires=0)
+        return qml.expval(qml.Y(0))
+
+    zeros = [np.copysign(1.0, (-0.0, 0.0)[number % 2]) for number in range(LEAST)]
+    expected = np.sin(-sum(zeros))
+    np.testing.assert_allclose(compiled(circuit)(jnp.ones(4)), expected, atol=1e-12)
+
+
+def test_an_angle_that_is_a_size_keeps_its_value():
+    @qjit
+    def ours(counts):
+        sizes = [counts[k] for k in range(4)]
+
+        @qml.qnode(qml.device("lightning.qubit", wires=WIRES))
+        def circuit():
+            for number in range(LEAST):
+                qml.RX(0.1 * sizes[number % 4], wires=number % WIRES)
+            return qml.expval(qml.Z(0))
+
+        return circuit(), jnp.ones(sizes[1]).sum(), jnp.arange(sizes[2])
+
+    value, total, numbers = ours(jnp.array([1, 5, 2, 0]))
+    turns = [0.1 * [1, 5, 2, 0][k % 4] for k in range(0, LEAST, WIRES)]
+    np.testing.assert_allclose(value, np.cos(sum(turns)), atol=1e-12)
+    assert total == 5
+    assert numbers.tolist() == [0, 1]
+
+
+# --- structure -----------------------------------------------------------------------------------
+
+
+def operations(text):
+    """How many operations a module has."""
+    return len(re.findall(r"^ +(?:%|\"|[a-z]+\.)", text, re.MULTILINE))
+
+
+SAME_SIZE = ["positions", "one axis after another", "arithmetic", "products of elements"]
+
+
+@pytest.mark.parametrize("read", SAME_SIZE)
+def test_a_module_does_not_grow_with_the_number_of_angles(read):
+    lowered = [
+        compiled(circuit_of(READS[read], count)).lower(jnp.array(ANGLES)) for count in (40, 400)
+    ]
+    for stage in (None, "llvm_dialect"):
+        short, long = (part.as_text(stage) if stage else part.as_text() for part in lowered)
+        assert operations(short) == operations(long)
+    assert lowered[1].as_text().count("quantum.run") == 1
+
+
+def test_a_module_does_not_grow_where_sizes_are_known_at_run_time_only():
+    def read(number, a, layer):
+        return a[layer, number % 5, -1]
+
+    axes = ({0: "n", 1: "m", 2: "k"}, {})
+    short, long = (
+        compiled(circuit_of(read, count), abstracted_axes=axes).lower(jnp.array(ANGLES), 1)
+        for count in (40, 400)
+    )
+    assert operations(short.as_text()) == operations(long.as_text())
+
+
+def test_each_run_has_a_vector_of_its_own():
+    lowered = compiled(circuit_of(READS["positions"], MOST)).lower(jnp.array(ANGLES))
+    runs = re.findall(r"quantum\.run.*", lowered.as_text())
+    assert len(runs) == 2
+    assert runs[0].endswith(f"tensor<{MOST // 2}xf64>) -> !quantum.register")
