@@ -4,7 +4,6 @@ Wording lives here, raise sites pass data; a class's docstring is its help page.
 for one of JAX's also derive from JAX's class, so code that catches those goes on working.
 """
 
-from dataclasses import dataclass
 from typing import ClassVar
 
 import jax
@@ -15,7 +14,6 @@ from diastase_runtime.errors import DiastaseError
 # --- tracing -------------------------------------------------------------------------------------
 
 
-@dataclass(eq=False, kw_only=True)
 class TracedConditionError(DiastaseError, jax.errors.TracerBoolConversionError):
     """Python's `if`, `while`, `and`, `or`, `not` or `assert` on a value known only at run time.
 
@@ -35,7 +33,6 @@ class TracedConditionError(DiastaseError, jax.errors.TracerBoolConversionError):
     type_name: str
 
 
-@dataclass(eq=False, kw_only=True)
 class TracedIndexError(DiastaseError, jax.errors.TracerIntegerConversionError):
     """Python needs an integer that is known only at run time: `range(n)`, `[1, 2, 3][n]`, `len(a)`.
 
@@ -54,7 +51,6 @@ class TracedIndexError(DiastaseError, jax.errors.TracerIntegerConversionError):
     what: str
 
 
-@dataclass(eq=False, kw_only=True)
 class TracedArrayError(DiastaseError, jax.errors.TracerArrayConversionError):
     """A NumPy function was given a value known only at run time.
 
@@ -69,7 +65,6 @@ class TracedArrayError(DiastaseError, jax.errors.TracerArrayConversionError):
     type_name: str
 
 
-@dataclass(eq=False, kw_only=True)
 class TracedValueError(DiastaseError, jax.errors.ConcretizationTypeError):
     """Python needs the number behind a value known only at run time: `float(x)`, `x.item()`.
 
@@ -87,7 +82,6 @@ class TracedValueError(DiastaseError, jax.errors.ConcretizationTypeError):
     what: str
 
 
-@dataclass(eq=False, kw_only=True)
 class LeakedTracerError(DiastaseError, jax.errors.UnexpectedTracerError):
     """A traced value outlived the function that it was traced in, or came in from another trace.
 
@@ -102,7 +96,6 @@ class LeakedTracerError(DiastaseError, jax.errors.UnexpectedTracerError):
     what: str
 
 
-@dataclass(eq=False, kw_only=True)
 class NotTransformableError(DiastaseError, NotImplementedError):
     """A construct of diastase under a JAX transformation for which it has no rule (yet)."""
 
@@ -117,7 +110,6 @@ class NotTransformableError(DiastaseError, NotImplementedError):
 # --- sizes known only at run time ----------------------------------------------------------------
 
 
-@dataclass(eq=False, kw_only=True)
 class UndecidableDimensionError(DiastaseError, InconclusiveDimensionOperation):
     """A comparison of sizes whose outcome depends on sizes that are known only at run time.
 
@@ -137,7 +129,6 @@ class UndecidableDimensionError(DiastaseError, InconclusiveDimensionOperation):
     comparison: str
 
 
-@dataclass(eq=False, kw_only=True)
 class UnknownSizesDifferError(DiastaseError, TypeError, ValueError):
     """Arrays that must have equal sizes, of which one is known only at run time.
 
@@ -156,7 +147,6 @@ class UnknownSizesDifferError(DiastaseError, TypeError, ValueError):
     what: str
 
 
-@dataclass(eq=False, kw_only=True)
 class UnknownSizeUnsupportedError(DiastaseError, NotImplementedError):
     """An operation of JAX that works only on arrays whose sizes are known while tracing.
 
@@ -171,7 +161,6 @@ class UnknownSizeUnsupportedError(DiastaseError, NotImplementedError):
     what: str
 
 
-@dataclass(eq=False, kw_only=True)
 class SizeEscapesError(DiastaseError, TypeError):
     """An array whose size is computed inside a loop or branch is used outside of it.
 
@@ -187,7 +176,6 @@ class SizeEscapesError(DiastaseError, TypeError):
     construct: str
 
 
-@dataclass(eq=False, kw_only=True)
 class MappedSizeError(DiastaseError, ValueError):
     """A size that differs between the elements of a `jax.vmap`.
 

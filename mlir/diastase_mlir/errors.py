@@ -3,14 +3,12 @@
 The base class, and how an error shows the user's line, are in `diastase_runtime.errors`.
 """
 
-from dataclasses import dataclass
 from pathlib import Path
 from typing import ClassVar
 
 from diastase_runtime.errors import DiastaseError
 
 
-@dataclass(eq=False, kw_only=True)
 class LoweringError(DiastaseError, NotImplementedError):
     """An operation of the traced program that cannot be compiled.
 
@@ -26,7 +24,6 @@ class LoweringError(DiastaseError, NotImplementedError):
     reason: str
 
 
-@dataclass(eq=False, kw_only=True)
 class UnsupportedTypeError(DiastaseError, TypeError):
     """A value whose type compiled code has no representation for.
 
@@ -40,7 +37,6 @@ class UnsupportedTypeError(DiastaseError, TypeError):
     what: str
 
 
-@dataclass(eq=False, kw_only=True)
 class CompileError(DiastaseError, RuntimeError):
     """A compiler pass failed on the program.
 
@@ -60,7 +56,6 @@ class CompileError(DiastaseError, RuntimeError):
     reproducer: Path | None = None
 
 
-@dataclass(eq=False, kw_only=True)
 class CallbackResultError(DiastaseError, TypeError):
     """A function called by `jax.pure_callback` or `io_callback` returned something unexpected.
 
@@ -76,7 +71,6 @@ class CallbackResultError(DiastaseError, TypeError):
     expected: str
 
 
-@dataclass(eq=False, kw_only=True)
 class LinkerNotFoundError(DiastaseError, RuntimeError):
     """No program that can link a shared library was found.
 
@@ -95,7 +89,6 @@ class LinkerNotFoundError(DiastaseError, RuntimeError):
     tried: str
 
 
-@dataclass(eq=False, kw_only=True)
 class LinkError(DiastaseError, RuntimeError):
     """The system's linker refused the object file, or could not be run.
 
@@ -109,7 +102,6 @@ class LinkError(DiastaseError, RuntimeError):
     reason: str
 
 
-@dataclass(eq=False, kw_only=True)
 class UnsafeCacheDirectoryError(DiastaseError, PermissionError):
     """The cache directory is one in which others could plant a library.
 

@@ -1,15 +1,18 @@
 """The base of all our exceptions, and those that the runtime raises.
 
 An error is a dataclass by topic: the class holds the wording (templates over its fields), a
-raise site passes data. The class docstring is the user's help page: when it arises, an example,
-the fix. Errors of ours also derive from the built-in exception that a Python user would catch
-(`TypeError`, `ValueError`, …). `InternalError` is for our own mistakes and asks for a report.
+raise site passes data, by keywords. It becomes a dataclass when it is first raised: there are a
+hundred, and making them all took a fifth of the time of importing us. The class docstring is the
+user's help page: when it arises, an example, the fix. Errors of ours also derive from the built-in
+exception that a Python user would catch (`TypeError`, `ValueError`, …). `InternalError` is for our
+own mistakes and asks for a report.
 """
 
 import linecache
+import threading
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self, dataclass_transform
 
 
 @dataclass(frozen=True)
@@ -26,8 +29,31 @@ class Span:
         return linecache.getline(self.file, self.line).strip()
 
 
-@dataclass(eq=False, kw_only=True)
-class DiastaseError(Exception):
+_MAKING = threading.Lock()
+_made: set[type] = set()
+"""Classes that are dataclasses, completely: they have their fields before they have `__init__`."""
+
+
+@dataclass_transform(eq_default=False, kw_only_default=True, field_specifiers=(field,))
+class _Raised(Exception):
+    """Makes dataclasses of its subclasses, each when the first object is made."""
+
+    def __new__(cls, *args: Any, **fields: Any) -> Self:
+        if cls not in _made:
+            _make_dataclasses(cls)
+        return super().__new__(cls, *args)
+
+
+def _make_dataclasses(kind: type) -> None:
+    """Of a class and of those that it inherits fields from, which come first."""
+    with _MAKING:
+        for base in reversed(kind.__mro__):
+            if issubclass(base, DiastaseError) and "__dataclass_fields__" not in vars(base):
+                dataclass(eq=False, kw_only=True)(base)
+        _made.add(kind)
+
+
+class DiastaseError(_Raised):
     """Anything that diastase refuses or reports; catch it to catch all of ours."""
 
     title: ClassVar[str] = "Error"
@@ -57,7 +83,6 @@ class DiastaseError(Exception):
         return "\n".join(lines)
 
 
-@dataclass(eq=False, kw_only=True)
 class InternalError(DiastaseError):
     """A mistake of ours, never of the user's; please report it with the program."""
 
@@ -67,7 +92,6 @@ class InternalError(DiastaseError):
     what: str
 
 
-@dataclass(eq=False, kw_only=True)
 class ArgumentTypeError(DiastaseError, TypeError):
     """A loaded program was called with other types than it was compiled for.
 
@@ -82,7 +106,6 @@ class ArgumentTypeError(DiastaseError, TypeError):
     given: str
 
 
-@dataclass(eq=False, kw_only=True)
 class LibraryLoadError(DiastaseError, OSError):
     """The dynamic linker refused a compiled library.
 
@@ -96,7 +119,6 @@ class LibraryLoadError(DiastaseError, OSError):
     reason: str
 
 
-@dataclass(eq=False, kw_only=True)
 class WireOutOfRangeError(DiastaseError, IndexError):
     """An operation acts on a wire that the device does not have.
 
@@ -116,7 +138,6 @@ class WireOutOfRangeError(DiastaseError, IndexError):
     num_wires: int
 
 
-@dataclass(eq=False, kw_only=True)
 class OverlappingWiresError(DiastaseError, ValueError):
     """An operation names the same wire twice.
 
@@ -133,7 +154,6 @@ class OverlappingWiresError(DiastaseError, ValueError):
     wire: int
 
 
-@dataclass(eq=False, kw_only=True)
 class OutOfMemoryError(DiastaseError, MemoryError):
     """The program asked for more memory than there is.
 
@@ -147,7 +167,6 @@ class OutOfMemoryError(DiastaseError, MemoryError):
     size: int
 
 
-@dataclass(eq=False, kw_only=True)
 class ZeroStepError(DiastaseError, ValueError):
     """The step of a `for_loop`, computed at run time, is zero.
 
@@ -163,7 +182,6 @@ class ZeroStepError(DiastaseError, ValueError):
     construct: str
 
 
-@dataclass(eq=False, kw_only=True)
 class NegativeSizeError(DiastaseError, ValueError):
     """An array's size, computed at run time, is negative.
 
@@ -180,7 +198,6 @@ class NegativeSizeError(DiastaseError, ValueError):
     axis: int
 
 
-@dataclass(eq=False, kw_only=True)
 class ImpossiblePostselectionError(DiastaseError, ValueError):
     """A measurement is to be kept only with an outcome that has probability zero.
 
@@ -197,7 +214,6 @@ class ImpossiblePostselectionError(DiastaseError, ValueError):
     outcome: int
 
 
-@dataclass(eq=False, kw_only=True)
 class InvalidShotsError(DiastaseError, ValueError):
     """A traced number of shots that is zero or negative when the program runs.
 
@@ -216,7 +232,6 @@ class InvalidShotsError(DiastaseError, ValueError):
     shots: int
 
 
-@dataclass(eq=False, kw_only=True)
 class TooManyQubitsError(DiastaseError, ValueError):
     """A device was asked for more wires than can be simulated.
 
@@ -230,7 +245,6 @@ class TooManyQubitsError(DiastaseError, ValueError):
     number: int
 
 
-@dataclass(eq=False, kw_only=True)
 class NegativeQubitsError(DiastaseError, ValueError):
     """A device was asked for a negative number of wires, computed at run time.
 
@@ -243,7 +257,6 @@ class NegativeQubitsError(DiastaseError, ValueError):
     number: int
 
 
-@dataclass(eq=False, kw_only=True)
 class SizeMismatchError(DiastaseError, ValueError):
     """Two sizes that must be equal, both known at run time only, are not.
 
@@ -260,7 +273,6 @@ class SizeMismatchError(DiastaseError, ValueError):
     expected: int
 
 
-@dataclass(eq=False, kw_only=True)
 class AssumptionError(DiastaseError, ValueError):
     """A compiled program was called with sizes for which the function is another program.
 
@@ -291,7 +303,6 @@ class AssumptionError(DiastaseError, ValueError):
     """The executable whose assumption it is."""
 
 
-@dataclass(eq=False, kw_only=True)
 class InvalidValueError(DiastaseError, ValueError):
     """A value found when the program ran is not what an operation needs.
 
@@ -306,7 +317,6 @@ class InvalidValueError(DiastaseError, ValueError):
     what: str
 
 
-@dataclass(eq=False, kw_only=True)
 class NotANumberError(DiastaseError, ValueError):
     """Outcomes are to be drawn from a state whose amplitudes are NaN or infinite.
 
@@ -342,7 +352,6 @@ class SizeTooLargeError(DiastaseError, ValueError):
     largest: int
 
 
-@dataclass(eq=False, kw_only=True)
 class InvalidThreadsError(DiastaseError, ValueError):
     """The environment variable for the number of threads holds something else.
 

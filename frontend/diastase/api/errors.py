@@ -1,6 +1,5 @@
 """Errors and warnings about compiling and about the stages."""
 
-from dataclasses import dataclass
 from typing import ClassVar
 
 from diastase_runtime.errors import DiastaseError
@@ -17,7 +16,6 @@ class RecompilationWarning(UserWarning):
     """
 
 
-@dataclass(eq=False, kw_only=True)
 class NotCompiledError(DiastaseError, AttributeError):
     """`f.jaxpr`, `f.mlir`, … of a function that has not been compiled yet.
 
@@ -32,7 +30,6 @@ class NotCompiledError(DiastaseError, AttributeError):
     attribute: str
 
 
-@dataclass(eq=False, kw_only=True)
 class NestedProfileError(DiastaseError, RuntimeError):
     """`diastase.profile()` while another one is measuring, in this thread or in another.
 
@@ -44,7 +41,6 @@ class NestedProfileError(DiastaseError, RuntimeError):
     help: ClassVar[str] = "end its `with` block first"
 
 
-@dataclass(eq=False, kw_only=True)
 class UnsupportedOptionError(DiastaseError, NotImplementedError):
     """An option of `qjit` that this version does not know how to honour."""
 
@@ -55,7 +51,6 @@ class UnsupportedOptionError(DiastaseError, NotImplementedError):
     value: str
 
 
-@dataclass(eq=False, kw_only=True)
 class InvalidOptionError(DiastaseError, ValueError):
     """An option of `qjit` or of a stage with a value that it does not take."""
 
@@ -67,7 +62,6 @@ class InvalidOptionError(DiastaseError, ValueError):
     allowed: str
 
 
-@dataclass(eq=False, kw_only=True)
 class AbstractedAxesError(DiastaseError, ValueError):
     """`abstracted_axes` with something that is no specification, or does not fit the arguments.
 
@@ -88,7 +82,6 @@ class AbstractedAxesError(DiastaseError, ValueError):
     problem: str
 
 
-@dataclass(eq=False, kw_only=True)
 class AxisSizesDifferError(DiastaseError, ValueError):
     """Two axes to which `abstracted_axes` gives one name have different sizes.
 
@@ -115,7 +108,6 @@ class AxisSizesDifferError(DiastaseError, ValueError):
     second_size: int
 
 
-@dataclass(eq=False, kw_only=True)
 class UnknownOptionError(DiastaseError, TypeError):
     """A keyword argument that `qjit` does not have."""
 
@@ -126,7 +118,6 @@ class UnknownOptionError(DiastaseError, TypeError):
     allowed: str
 
 
-@dataclass(eq=False, kw_only=True)
 class NotCallableError(DiastaseError, TypeError):
     """`qjit` was applied to something that cannot be called."""
 
@@ -136,7 +127,6 @@ class NotCallableError(DiastaseError, TypeError):
     type: str
 
 
-@dataclass(eq=False, kw_only=True)
 class CompiledTransformError(DiastaseError, TypeError):
     """A `Compiled` inside `jax.jit`, `jax.grad` or `jax.vmap`.
 
@@ -153,7 +143,6 @@ class CompiledTransformError(DiastaseError, TypeError):
     type: str
 
 
-@dataclass(eq=False, kw_only=True)
 class ArgumentMismatchError(DiastaseError, TypeError):
     """A `Compiled` was called with other types than it was compiled for.
 
@@ -170,7 +159,6 @@ class ArgumentMismatchError(DiastaseError, TypeError):
     mismatches: str
 
 
-@dataclass(eq=False, kw_only=True)
 class StructureMismatchError(DiastaseError, TypeError):
     """A `Compiled` was called with another number or nesting of arguments.
 
@@ -187,7 +175,6 @@ class StructureMismatchError(DiastaseError, TypeError):
     mismatches: str
 
 
-@dataclass(eq=False, kw_only=True)
 class UnsupportedDerivativeError(DiastaseError, NotImplementedError):
     """An option of `qml.grad`, `qml.jacobian`, … that this version does not know how to honour.
 
@@ -201,7 +188,6 @@ class UnsupportedDerivativeError(DiastaseError, NotImplementedError):
     option: str
 
 
-@dataclass(eq=False, kw_only=True)
 class DerivativeArgumentError(DiastaseError, ValueError):
     """Arguments of `qml.jvp` or `qml.vjp` that do not fit together.
 

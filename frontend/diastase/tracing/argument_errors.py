@@ -1,12 +1,10 @@
 """Errors about what goes into and comes out of a compiled function."""
 
-from dataclasses import dataclass
 from typing import ClassVar
 
 from diastase_runtime.errors import DiastaseError
 
 
-@dataclass(eq=False, kw_only=True)
 class UnsupportedArgumentError(DiastaseError, TypeError):
     """An argument that is no array, and is not static.
 
@@ -32,7 +30,6 @@ class UnsupportedArgumentError(DiastaseError, TypeError):
     type: str
 
 
-@dataclass(eq=False, kw_only=True)
 class AbstractArgumentError(DiastaseError, TypeError):
     """A type where a value is needed: `f(jax.ShapeDtypeStruct((3,), float))`.
 
@@ -47,7 +44,6 @@ class AbstractArgumentError(DiastaseError, TypeError):
     type: str
 
 
-@dataclass(eq=False, kw_only=True)
 class UnsolvableSizeError(DiastaseError, ValueError):
     """A symbolic size from which the values of its symbols cannot be found.
 
@@ -68,7 +64,6 @@ class UnsolvableSizeError(DiastaseError, ValueError):
     unknown: str
 
 
-@dataclass(eq=False, kw_only=True)
 class TracerArgumentError(DiastaseError, TypeError):
     """A compiled function inside one of JAX's transformations.
 
@@ -91,7 +86,6 @@ class TracerArgumentError(DiastaseError, TypeError):
     type: str
 
 
-@dataclass(eq=False, kw_only=True)
 class UnsupportedResultError(DiastaseError, TypeError):
     """A function that returns something that is no array.
 
@@ -110,7 +104,6 @@ class UnsupportedResultError(DiastaseError, TypeError):
     type: str
 
 
-@dataclass(eq=False, kw_only=True)
 class UnhashableStaticArgumentError(DiastaseError, TypeError, ValueError):
     """A static argument that cannot be looked up.
 
@@ -130,7 +123,6 @@ class UnhashableStaticArgumentError(DiastaseError, TypeError, ValueError):
     reason: str
 
 
-@dataclass(eq=False, kw_only=True)
 class StaticArgumentOutOfRangeError(DiastaseError, ValueError):
     """`static_argnums` names a position that the function does not have."""
 
@@ -143,7 +135,6 @@ class StaticArgumentOutOfRangeError(DiastaseError, ValueError):
     count: int
 
 
-@dataclass(eq=False, kw_only=True)
 class UnknownStaticArgumentError(DiastaseError, ValueError):
     """`static_argnames` names a parameter that the function does not have."""
 

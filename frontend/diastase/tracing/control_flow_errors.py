@@ -1,12 +1,10 @@
 """What `for_loop`, `while_loop`, `cond` and `switch` refuse inside compiled functions."""
 
-from dataclasses import dataclass
 from typing import ClassVar
 
 from diastase_runtime.errors import DiastaseError
 
 
-@dataclass(eq=False, kw_only=True)
 class CarryTypeError(DiastaseError, TypeError):
     """A loop's body changes the type of a value that it carries.
 
@@ -30,7 +28,6 @@ class CarryTypeError(DiastaseError, TypeError):
     type_out: str
 
 
-@dataclass(eq=False, kw_only=True)
 class CarrySizeError(CarryTypeError):
     """A loop's body changes a size that is known while tracing.
 
@@ -51,7 +48,6 @@ class CarrySizeError(CarryTypeError):
     )
 
 
-@dataclass(eq=False, kw_only=True)
 class ResizingError(DiastaseError, TypeError):
     """A loop's body returns arrays of different sizes, where the ones that it takes share a size.
 
@@ -82,7 +78,6 @@ class ResizingError(DiastaseError, TypeError):
     other_size: str
 
 
-@dataclass(eq=False, kw_only=True)
 class ResizingOptionsError(DiastaseError, ValueError):
     """A loop's two options about sizes contradict each other.
 
@@ -98,7 +93,6 @@ class ResizingOptionsError(DiastaseError, ValueError):
     flag: bool
 
 
-@dataclass(eq=False, kw_only=True)
 class LaxShapesError(DiastaseError, TypeError):
     """A loop or branch of `jax.lax` would change the shape of an array.
 
@@ -118,7 +112,6 @@ class LaxShapesError(DiastaseError, TypeError):
     instead: str
 
 
-@dataclass(eq=False, kw_only=True)
 class CarryStructureError(DiastaseError, TypeError):
     """A loop's body returns other values than it takes, or in another structure.
 
@@ -134,7 +127,6 @@ class CarryStructureError(DiastaseError, TypeError):
     returned: str
 
 
-@dataclass(eq=False, kw_only=True)
 class LoopConditionError(DiastaseError, TypeError):
     """The condition of a `while_loop` does not return a single boolean.
 
@@ -148,7 +140,6 @@ class LoopConditionError(DiastaseError, TypeError):
     found: str
 
 
-@dataclass(eq=False, kw_only=True)
 class LoopBoundError(DiastaseError, TypeError):
     """A bound or the step of a `for_loop` is not an integer scalar, or its type cannot hold it."""
 
@@ -158,7 +149,6 @@ class LoopBoundError(DiastaseError, TypeError):
     reason: str
 
 
-@dataclass(eq=False, kw_only=True)
 class PredicateError(DiastaseError, TypeError):
     """The predicate of a `cond`, or the index of a `switch`, is not a single number.
 
@@ -172,7 +162,6 @@ class PredicateError(DiastaseError, TypeError):
     found: str
 
 
-@dataclass(eq=False, kw_only=True)
 class BranchStructureError(DiastaseError, TypeError):
     """The branches of a `cond` or `switch` return results of different structure.
 
@@ -189,7 +178,6 @@ class BranchStructureError(DiastaseError, TypeError):
     other_structure: str
 
 
-@dataclass(eq=False, kw_only=True)
 class BranchTypeError(DiastaseError, TypeError):
     """The branches of a `cond` or `switch` return arrays of different rank, or keys and numbers.
 
@@ -207,7 +195,6 @@ class BranchTypeError(DiastaseError, TypeError):
     other_type: str
 
 
-@dataclass(eq=False, kw_only=True)
 class MissingBranchError(DiastaseError, TypeError):
     """A branch returns a value, but there is none for the case that no predicate holds.
 
@@ -221,7 +208,6 @@ class MissingBranchError(DiastaseError, TypeError):
     structure: str
 
 
-@dataclass(eq=False, kw_only=True)
 class NotAnArrayError(DiastaseError, TypeError):
     """A value that goes through a loop or branch is not an array or number.
 

@@ -1,12 +1,10 @@
 """Errors of QNodes on other devices, and of QNodes that PennyLane's transforms change."""
 
-from dataclasses import dataclass
 from typing import ClassVar
 
 from diastase_runtime.errors import DiastaseError
 
 
-@dataclass(eq=False, kw_only=True)
 class UnsupportedDeviceError(DiastaseError, NotImplementedError):
     """A QNode on a device that compiled programs cannot use.
 
@@ -25,7 +23,6 @@ class UnsupportedDeviceError(DiastaseError, NotImplementedError):
     hint: str
 
 
-@dataclass(eq=False, kw_only=True)
 class UnknownResultError(DiastaseError, NotImplementedError):
     """A measurement on a device that runs in Python, whose result has no size known beforehand.
 
@@ -40,7 +37,6 @@ class UnknownResultError(DiastaseError, NotImplementedError):
     hint: str
 
 
-@dataclass(eq=False, kw_only=True)
 class DeviceResultError(DiastaseError, ValueError):
     """A device returned something else than PennyLane says of the measurements of the circuit.
 
@@ -54,7 +50,6 @@ class DeviceResultError(DiastaseError, ValueError):
     what: str
 
 
-@dataclass(eq=False, kw_only=True)
 class UnknownOutcomeError(DiastaseError, NotImplementedError):
     """The outcome of a mid-circuit measurement, used as a number where nobody knows it yet.
 
@@ -78,7 +73,6 @@ class UnknownOutcomeError(DiastaseError, NotImplementedError):
     what: str
 
 
-@dataclass(eq=False, kw_only=True)
 class TapeRecordingError(DiastaseError, NotImplementedError):
     """A QNode with PennyLane's transforms, whose circuit is not known while it is traced.
 
@@ -107,7 +101,6 @@ class TapeRecordingError(DiastaseError, NotImplementedError):
     """Whether it would be refused with concrete values, too."""
 
 
-@dataclass(eq=False, kw_only=True)
 class UnmeasuredError(DiastaseError, ValueError):
     """A QNode with transforms does not return each of its measurements.
 
@@ -122,7 +115,6 @@ class UnmeasuredError(DiastaseError, ValueError):
     qnode: str
 
 
-@dataclass(eq=False, kw_only=True)
 class UnsupportedTransformError(DiastaseError, NotImplementedError):
     """A transform of PennyLane's that cannot be applied to a circuit of traced values.
 

@@ -1,12 +1,10 @@
 """What the checker of explicit jaxprs finds."""
 
-from dataclasses import dataclass
 from typing import ClassVar
 
 from diastase_runtime.errors import DiastaseError
 
 
-@dataclass(eq=False, kw_only=True)
 class JaxprTypeError(DiastaseError, TypeError):
     """An explicit jaxpr is not well typed.
 

@@ -1,12 +1,10 @@
 """Errors about measurements and observables that cannot be made."""
 
-from dataclasses import dataclass
 from typing import ClassVar
 
 from diastase_runtime.errors import DiastaseError
 
 
-@dataclass(eq=False, kw_only=True)
 class UnsupportedMeasurementError(DiastaseError, NotImplementedError):
     """A measurement that cannot be made, as it is or with the shots that the QNode has.
 
@@ -24,7 +22,6 @@ class UnsupportedMeasurementError(DiastaseError, NotImplementedError):
     reason: str
 
 
-@dataclass(eq=False, kw_only=True)
 class UnsupportedObservableError(DiastaseError, NotImplementedError):
     """An observable that cannot be compiled."""
 

@@ -1,12 +1,10 @@
 """Errors about single operations: what cannot be applied, or not with these parameters."""
 
-from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from diastase_runtime.errors import DiastaseError
 
 
-@dataclass(eq=False, kw_only=True)
 class UnsupportedOperationError(DiastaseError, NotImplementedError):
     """A quantum operation that cannot be compiled.
 
@@ -22,7 +20,6 @@ class UnsupportedOperationError(DiastaseError, NotImplementedError):
     reason: str
 
 
-@dataclass(eq=False, kw_only=True)
 class BatchSizeError(DiastaseError, ValueError):
     """Operators of one circuit whose parameters have batches of different sizes.
 
@@ -42,7 +39,6 @@ class BatchSizeError(DiastaseError, ValueError):
     others: Any
 
 
-@dataclass(eq=False, kw_only=True)
 class ParameterTypeError(DiastaseError, TypeError):
     """A gate parameter that is no real number, or a matrix of the wrong shape."""
 
@@ -53,7 +49,6 @@ class ParameterTypeError(DiastaseError, TypeError):
     reason: str
 
 
-@dataclass(eq=False, kw_only=True)
 class AlreadyAppliedError(DiastaseError, RuntimeError):
     """An operator that was applied already is used as part of another.
 

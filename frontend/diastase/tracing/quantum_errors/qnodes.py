@@ -1,12 +1,10 @@
 """Errors about QNodes as a whole: where they are needed, their settings, what they return."""
 
-from dataclasses import dataclass
 from typing import ClassVar
 
 from diastase_runtime.errors import DiastaseError
 
 
-@dataclass(eq=False, kw_only=True)
 class OutsideQNodeError(DiastaseError, RuntimeError):
     """A quantum operation outside of any QNode, in a function being compiled.
 
@@ -24,7 +22,6 @@ class OutsideQNodeError(DiastaseError, RuntimeError):
     operation: str
 
 
-@dataclass(eq=False, kw_only=True)
 class OutsideProgramError(DiastaseError, RuntimeError):
     """`measure` called by plain Python; it works in QNodes compiled by `qjit` only.
 
@@ -37,7 +34,6 @@ class OutsideProgramError(DiastaseError, RuntimeError):
     construct: str
 
 
-@dataclass(eq=False, kw_only=True)
 class InvalidSettingError(DiastaseError, ValueError):
     """A setting of a QNode with a value that it cannot have.
 
@@ -56,7 +52,6 @@ class InvalidSettingError(DiastaseError, ValueError):
     reason: str
 
 
-@dataclass(eq=False, kw_only=True)
 class UnsupportedReturnError(DiastaseError, TypeError):
     """A QNode, a loop or a branch that returns what it cannot."""
 

@@ -1,12 +1,10 @@
 """Errors about what `adjoint` and `ctrl` are given."""
 
-from dataclasses import dataclass
 from typing import ClassVar
 
 from diastase_runtime.errors import DiastaseError
 
 
-@dataclass(eq=False, kw_only=True)
 class MeasurementInsideError(DiastaseError, ValueError):
     """A measurement inside of a function that is given to `adjoint` or `ctrl`.
 
@@ -28,7 +26,6 @@ class MeasurementInsideError(DiastaseError, ValueError):
     outer: str
 
 
-@dataclass(eq=False, kw_only=True)
 class NotInvertibleError(DiastaseError, NotImplementedError):
     """An operation inside of a function given to `adjoint` that has none.
 
@@ -41,7 +38,6 @@ class NotInvertibleError(DiastaseError, NotImplementedError):
     operation: str
 
 
-@dataclass(eq=False, kw_only=True)
 class UnrepeatableError(DiastaseError, NotImplementedError):
     """A QNode called in a loop or branch of a function given to `adjoint`.
 
@@ -58,7 +54,6 @@ class UnrepeatableError(DiastaseError, NotImplementedError):
     construct: str
 
 
-@dataclass(eq=False, kw_only=True)
 class NotAQuantumFunctionError(DiastaseError, ValueError, TypeError):
     """`adjoint` or `ctrl` of what is neither an operator nor a function that applies operators.
 
@@ -74,7 +69,6 @@ class NotAQuantumFunctionError(DiastaseError, ValueError, TypeError):
     found: str
 
 
-@dataclass(eq=False, kw_only=True)
 class ControlValuesError(DiastaseError, ValueError, TypeError):
     """Control values of `ctrl` that do not fit its control wires.
 

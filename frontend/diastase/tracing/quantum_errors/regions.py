@@ -6,7 +6,6 @@ from typing import ClassVar
 from diastase_runtime.errors import DiastaseError, Span
 
 
-@dataclass(eq=False, kw_only=True)
 class ForeignRegionError(DiastaseError, NotImplementedError):
     """A quantum operation inside a function that something else than diastase calls.
 

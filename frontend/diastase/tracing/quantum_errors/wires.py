@@ -1,12 +1,10 @@
 """Errors about wires: unknown ones, unusable ones, and those that are allocated."""
 
-from dataclasses import dataclass
 from typing import ClassVar
 
 from diastase_runtime.errors import DiastaseError
 
 
-@dataclass(eq=False, kw_only=True)
 class UnknownWireError(DiastaseError, IndexError):
     """An operation on a wire that the device, whose wires have labels, does not have.
 
@@ -21,7 +19,6 @@ class UnknownWireError(DiastaseError, IndexError):
     wires: object
 
 
-@dataclass(eq=False, kw_only=True)
 class WireTypeError(DiastaseError, TypeError):
     """A wire that is traced but cannot number one: not an integer, or not a scalar.
 
@@ -35,7 +32,6 @@ class WireTypeError(DiastaseError, TypeError):
     reason: str
 
 
-@dataclass(eq=False, kw_only=True)
 class UnknownWiresError(DiastaseError, ValueError):
     """A device without wires, and a circuit that does not say how many it needs.
 
@@ -52,7 +48,6 @@ class UnknownWiresError(DiastaseError, ValueError):
     reason: str
 
 
-@dataclass(eq=False, kw_only=True)
 class AllocationError(DiastaseError, RuntimeError):
     """Wires allocated with `qml.allocate` that there are not, or that are used wrongly.
 

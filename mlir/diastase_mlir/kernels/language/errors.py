@@ -1,12 +1,10 @@
 """The one error of the kernel language: a kernel of ours is not written in it."""
 
-from dataclasses import dataclass
 from typing import ClassVar
 
 from diastase_runtime.errors import DiastaseError
 
 
-@dataclass(eq=False, kw_only=True)
 class KernelLanguageError(DiastaseError, TypeError):
     """A construct that the kernel language lacks, or values of types that do not fit.
 

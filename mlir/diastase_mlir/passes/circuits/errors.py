@@ -1,12 +1,10 @@
 """Errors about passes on circuits."""
 
-from dataclasses import dataclass
 from typing import ClassVar
 
 from diastase_runtime.errors import DiastaseError
 
 
-@dataclass(eq=False, kw_only=True)
 class UnknownPassError(DiastaseError, ValueError):
     """A pass on circuits that there is not.
 
@@ -24,7 +22,6 @@ class UnknownPassError(DiastaseError, ValueError):
     suggestions: str
 
 
-@dataclass(eq=False, kw_only=True)
 class PassOptionError(DiastaseError, TypeError):
     """An option that a pass on circuits does not have, or with a value that none can have."""
 
@@ -36,7 +33,6 @@ class PassOptionError(DiastaseError, TypeError):
     allowed: str
 
 
-@dataclass(eq=False, kw_only=True)
 class InvalidPassError(DiastaseError, TypeError):
     """Something that is no pass on circuits, or is not asked for as one.
 
@@ -50,7 +46,6 @@ class InvalidPassError(DiastaseError, TypeError):
     reason: str
 
 
-@dataclass(eq=False, kw_only=True)
 class NotAQNodeError(DiastaseError, TypeError):
     """A pass was asked for of something that is no QNode.
 
