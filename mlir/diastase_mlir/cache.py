@@ -20,11 +20,10 @@ import tempfile
 import time
 import warnings
 import weakref
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from functools import cache
 from importlib.metadata import version
-from operator import attrgetter
 from pathlib import Path
 from uuid import uuid4
 
@@ -32,6 +31,7 @@ import jax
 
 from diastase_mlir.codegen.processor import HostProcessor, known_processor, llvmlite_version
 from diastase_mlir.errors import CacheWarning, UnsafeCacheDirectoryError
+from diastase_mlir.sources import hash_of_files, last_change, python_files
 from diastase_runtime import abi
 from diastase_runtime.abi import ABI_VERSION, Artifact
 
@@ -98,28 +98,18 @@ def compiler_versions() -> str:
     packages = [jax.__version__, llvmlite_version(), version("torch-mlir")]
     # While the compiler is being worked on, its version says nothing.
     files = [abi.__file__, *python_files(Path(__file__).parent)]
-    sources = hash_of_files(files)
-    if any(os.stat(file).st_ctime > _STARTED for file in files):
+    sources = hash_of_sources(files)
+    if last_change(files) > _STARTED:
         sources = uuid4().hex  # what this process has imported may not be what is there now
     return "\n".join([*packages, f"ABI {ABI_VERSION}", str(host_processor()), sources])
 
 
-def python_files(directory: Path) -> Iterator[str]:
-    """Paths of all sources in a folder and its subfolders, in a fixed order."""
-    for entry in sorted(os.scandir(directory), key=attrgetter("name")):
-        if entry.is_dir():
-            yield from python_files(Path(entry.path))
-        elif entry.name.endswith(".py"):
-            yield entry.path
-
-
-def hash_of_files(paths: Iterable[str]) -> str:
-    """Hash of what is in these files."""
-    digest = hashlib.sha256()
-    for path in paths:
-        with open(path, "rb", buffering=0) as file:
-            digest.update(file.read())
-    return digest.hexdigest()
+def hash_of_sources(paths: Iterable[str]) -> str:
+    """Hash of what is in these files of ours."""
+    try:
+        return hash_of_files(paths, _directory())
+    except UnsafeCacheDirectoryError:
+        return hash_of_files(paths, None)
 
 
 def cache_key(*parts: str) -> str:

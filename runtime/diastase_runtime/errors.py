@@ -12,7 +12,7 @@ import linecache
 import threading
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, ClassVar, Self, dataclass_transform
+from typing import Any, ClassVar, dataclass_transform
 
 
 @dataclass(frozen=True)
@@ -30,18 +30,18 @@ class Span:
 
 
 _MAKING = threading.Lock()
-_made: set[type] = set()
+_made: set[Any] = set()
 """Classes that are dataclasses, completely: they have their fields before they have `__init__`."""
 
 
 @dataclass_transform(eq_default=False, kw_only_default=True, field_specifiers=(field,))
-class _Raised(Exception):
-    """Makes dataclasses of its subclasses, each when the first object is made."""
+class _DataclassWhenRaised(type):
+    """The class of our errors' classes: makes a dataclass of one when its first object is made."""
 
-    def __new__(cls, *args: Any, **fields: Any) -> Self:
+    def __call__(cls, *args: Any, **fields: Any) -> Any:
         if cls not in _made:
             _make_dataclasses(cls)
-        return super().__new__(cls, *args)
+        return super().__call__(*args, **fields)
 
 
 def _make_dataclasses(kind: type) -> None:
@@ -53,7 +53,7 @@ def _make_dataclasses(kind: type) -> None:
         _made.add(kind)
 
 
-class DiastaseError(_Raised):
+class DiastaseError(Exception, metaclass=_DataclassWhenRaised):
     """Anything that diastase refuses or reports; catch it to catch all of ours."""
 
     title: ClassVar[str] = "Error"

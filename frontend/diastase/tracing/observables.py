@@ -11,11 +11,9 @@ and refuses it where it is i times a word.
 """
 
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import jax
 import jax.numpy as jnp
-import jax.scipy.linalg
 import numpy as np
 import pennylane as qml
 import scipy.linalg
@@ -42,6 +40,12 @@ from diastase.tracing.observable_refusals import unsupported
 from diastase.tracing.pauli_words import word_of
 from diastase.tracing.term_products import multiplied_terms, scaled_terms
 from diastase.tracing.wires import WireMap
+from diastase_mlir.later import Later
+
+if TYPE_CHECKING:
+    from jax.scipy import linalg as jax_linalg
+else:
+    jax_linalg = Later("jax.scipy.linalg")
 
 LARGEST_DENSE = 10
 """Wires up to which a function of an operator (an exponential, a root) is made of its matrix."""
@@ -137,7 +141,7 @@ def _of_exponential(observable: Any, wires: WireMap) -> list[Term]:
 
     def exponential(matrix: Any) -> Any:
         scaled = scalar * matrix
-        return jax.scipy.linalg.expm(scaled) if is_traced(scaled) else scipy.linalg.expm(scaled)
+        return jax_linalg.expm(scaled) if is_traced(scaled) else scipy.linalg.expm(scaled)
 
     return _function(observable, exponential, wires)
 

@@ -8,15 +8,15 @@ and under the version of the bindings; it is only believed if it was written for
 import hashlib
 import json
 import platform
-import tempfile
 from collections.abc import Iterable, Iterator
-from contextlib import suppress
 from dataclasses import asdict, dataclass
 from functools import cache
 from importlib import import_module
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
+
+from diastase_mlir.sources import write_note
 
 _PROCESSORS = Path("/proc/cpuinfo")
 _CHANGING = ("cpu MHz", "bogomips", "BogoMIPS", "processor", "core id", "apicid", "initial apicid")
@@ -55,16 +55,8 @@ def known_processor(directory: Path | None) -> HostProcessor:
         return HostProcessor(**json.loads(note.read_text()))
     except (OSError, ValueError, TypeError):
         processor = asked_processor()
-        _write(note, json.dumps(asdict(processor)))
+        write_note(note, json.dumps(asdict(processor)))
         return processor
-
-
-def _write(note: Path, text: str) -> None:
-    """Write a note in one step; who cannot, asks again next time."""
-    with suppress(OSError):
-        with tempfile.NamedTemporaryFile("w", dir=note.parent, delete=False) as file:
-            file.write(text)
-        Path(file.name).replace(note)
 
 
 def _description() -> str | None:

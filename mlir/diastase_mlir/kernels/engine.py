@@ -13,14 +13,14 @@ from functools import cache
 from pathlib import Path
 
 from diastase_mlir.cache import (
-    hash_of_files,
+    hash_of_sources,
     host_processor,
     program_cache,
-    python_files,
     uncached_artifact,
 )
 from diastase_mlir.codegen.processor import llvmlite_version
 from diastase_mlir.kernels.tuning import settings_for
+from diastase_mlir.sources import python_files
 from diastase_runtime import abi
 from diastase_runtime.abi import Artifact
 
@@ -96,6 +96,6 @@ def _key(folder: str) -> str:
     tools += map(str, kernels.glob("*.py"))
     folders = {"language", "threads", folder}  # the engine knows how the pool calls it
     written = [file for name in sorted(folders) for file in python_files(kernels / name)]
-    sources = hash_of_files([*sorted(tools), *written])
+    sources = hash_of_sources([*sorted(tools), *written])
     parts = f"{llvmlite_version()} {host} {settings_for(host)} {sources}"
     return hashlib.sha256(parts.encode()).hexdigest()[:32]

@@ -87,7 +87,6 @@ def install_hooks() -> None:
 
 def _guarded(overlay: Overlay, original: Original) -> Original:
     """JAX's function outside of our tracing, the overlay inside."""
-    names = _own_names(overlay, original)
 
     @functools.wraps(original)
     def guarded(*args: Any, **keywords: Any) -> Any:
@@ -95,12 +94,14 @@ def _guarded(overlay: Overlay, original: Original) -> Original:
         if context is None:
             return original(*args, **keywords)
         if keywords:
+            names = _own_names(overlay, original)
             keywords = {names.get(name, name): value for name, value in keywords.items()}
         return overlay(context.dimensions, original, *args, **keywords)
 
     return guarded
 
 
+@functools.cache  # not when we are imported: reading all signatures takes 7 ms
 def _own_names(overlay: Overlay, original: Original) -> dict[str, str]:
     """What the overlay calls JAX's parameters, which stand in the same order, where it differs."""
     try:
