@@ -53,6 +53,7 @@ def _make_dataclasses(kind: type) -> None:
         _made.add(kind)
 
 
+@dataclass(eq=False, kw_only=True)
 class DiastaseError(Exception, metaclass=_DataclassWhenRaised):
     """Anything that diastase refuses or reports; catch it to catch all of ours."""
 
