@@ -155,6 +155,31 @@ def test_rows_of_diagonal_operations(register: Callable, tiled: ctypes.CDLL, qub
             state.release()
 
 
+@pytest.mark.parametrize("turned", ["none", "one", "selected"])
+def test_common_factors(register: Callable, tiled: ctypes.CDLL, turned: str) -> None:
+    """XX and YY by one angle, with ZZ: their common factor goes into another operation."""
+    qubits = 8
+    steps: list[Step] = []
+    for layer in range(3):
+        pairs = [(wire, wire + 1) for first in (0, 1) for wire in range(first, qubits - 1, 2)]
+        for pair in pairs[:: 1 if turned == "none" else 2]:
+            steps += [Step(pair, name=name, angle=0.3 + layer) for name in ("IsingXX", "IsingYY")]
+            steps.append(Step(pair, name="IsingZZ", angle=0.7 - layer))
+        if turned == "one":
+            steps.append(Step((layer,), name="RX", angle=0.4))
+        elif turned == "selected":
+            steps.append(Step((layer, layer + 3), name="CRX", angle=0.4))
+    expected = run_singly(register(qubits, library=tiled), steps)
+    for chunk_bits in range(6, qubits + 1):
+        state = register(qubits, library=tiled)
+        state.set_chunk_bits(chunk_bits)
+        state.prepare(run_singly(register(qubits, library=tiled), []))
+        for step in steps:
+            apply(state, step)
+        np.testing.assert_allclose(state.amplitudes, expected, rtol=0, atol=state.within(1e-12))
+        state.release()
+
+
 def test_collapse_between_stages(register: Callable, tiled: ctypes.CDLL) -> None:
     generator = np.random.default_rng(5)
     swept, planned = (register(9, seed=3, library=tiled) for _ in range(2))

@@ -106,9 +106,10 @@ def _bit_strings(numbers: np.ndarray, width: int) -> list[str]:
     """Numbers as binary ones of `width` digits."""
     if width == 0:
         return [""] * len(numbers)
-    digits = (numbers[:, None] >> np.arange(width)[::-1]) & 1
-    characters = (digits + ord("0")).astype(np.uint8)
-    return characters.view(f"S{width}").ravel().astype(str).tolist()
+    octets = numbers.astype(">u8").view(np.uint8).reshape(-1, 8)
+    digits = np.unpackbits(octets, axis=1)[:, 64 - width :]
+    characters = digits.astype(np.uint32) + np.uint32(ord("0"))  # as NumPy's texts have them
+    return characters.view(f"U{width}").ravel().tolist()
 
 
 def _read(outcome: Any, width: int) -> int:

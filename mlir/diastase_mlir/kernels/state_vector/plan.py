@@ -24,6 +24,7 @@ from diastase_mlir.kernels.language import (
     vector,
 )
 from diastase_mlir.kernels.state_vector.c_functions import aligned_alloc, free
+from diastase_mlir.kernels.state_vector.common_factors import take_out_factors
 from diastase_mlir.kernels.state_vector.diagonal_groups import (
     group_length,
     prepare_application,
@@ -258,6 +259,7 @@ def run_planned(state: State) -> i1:
         return False
     if chunk_bits < state.qubits and not room_for_chunks(state, chunk_bits):
         return False
+    take_out_factors(state)
     plan = make_plan(state, chunk_bits)
     state.applied += plan.listed
     state.stages += plan.stage_count
