@@ -61,6 +61,7 @@ HOOK_POINTS: Mapping[HookPoint, Sequence[tuple[Any, str]]] = {
     "number_argument": [(core, "concrete_or_error")],
     "shape_check": [(lax, "_check_shapelike")],
     "tile": [(lax, "tile")],
+    "index": [(indexing, "rewriting_take")],
     "indices": [(indexing, "_parse_indices")],
     "slice": [(core, "canonicalize_slice")],
     "arange": [(lax_numpy, "_arange")],

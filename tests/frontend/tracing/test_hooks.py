@@ -3,6 +3,7 @@
 import jax
 import jax.numpy as jnp
 import numpy as np
+import pytest
 from jax import lax
 
 from diastase import qjit
@@ -45,3 +46,54 @@ def test_parameters_go_by_the_names_that_jax_gives_them():
 def test_a_traced_size_by_name():
     compiled = qjit(lambda n: lax.broadcast_in_dim(1.0, shape=(n, 2), broadcast_dimensions=()))
     assert compiled(3).shape == (3, 2)
+
+
+CUBE = np.arange(24.0).reshape(2, 3, 4)
+POSITIONS = {
+    "all axes": lambda x: x[1, 2, 3],
+    "from the end": lambda x: x[-1, -3, -4],
+    "one axis": lambda x: x[1],
+    "one axis, as a tuple": lambda x: x[(1,)],
+    "two axes, then one": lambda x: x[0, 1][-2],
+    "axes of size one": lambda x: x[:1, :1, 1:2][0, -1, 0],
+    "an axis of size one": lambda x: x[:1][0],
+    "outside": lambda x: x[1, 3, 0] + x[-3, 0, 0] + x[7, 0, 0],
+    "no axis": lambda x: x[()],
+    "numpy's numbers": lambda x: x[np.int32(1), np.int64(-1)],
+    "flags": lambda x: x[True],
+    "an ellipsis": lambda x: x[0, ..., 1],
+    "a new axis": lambda x: x[0, None, 1],
+    "a slice": lambda x: x[0, 1:],
+    "an array": lambda x: x[0, jnp.array([2, 0])],
+    "weak numbers": lambda x: (x * 0 + jnp.full((2,), 3.0)[1])[0, 0],
+    "by name": lambda x: x.at[1, 2, 0].get(mode="fill"),
+    "mapped": jax.vmap(lambda row: row[1, -1]),
+    "derived": jax.grad(lambda x: x[1, 2, 3] * x[0, 0, 0] ** 2),
+    "derived twice": jax.hessian(lambda x: x[1, 2, 3] * x[0, 0, 0] ** 2),
+    "whole numbers": lambda x: x.astype("int8")[1, 1, 1],
+    "keys": lambda x: jax.random.split(jax.random.key(3), 4)[2],
+}
+
+
+@pytest.mark.parametrize("read", POSITIONS.values(), ids=POSITIONS)
+def test_positions_known_now_give_the_equations_that_jax_makes(read):
+    try:
+        expected = jax.make_jaxpr(read)(CUBE)
+    except IndexError as error:
+        with pytest.raises(type(error)):
+            qjit(read)(CUBE)
+        return
+    traced = qjit(read).lower(CUBE).traced.program.jaxpr
+    if not any(name in str(expected) for name in ("jit", "key<", "clamp")):
+        assert str(traced) == str(expected)
+    assert [aval.dtype for aval in traced.out_avals] == [aval.dtype for aval in expected.out_avals]
+    assert [a.weak_type for a in traced.out_avals] == [a.weak_type for a in expected.out_avals]
+
+
+@pytest.mark.parametrize("read", [r for name, r in POSITIONS.items() if name != "keys"])
+def test_positions_known_now_give_the_values_that_jax_gives(read):
+    try:
+        expected = jax.jit(read)(CUBE)
+    except IndexError:
+        return
+    np.testing.assert_array_equal(qjit(read)(CUBE), expected)

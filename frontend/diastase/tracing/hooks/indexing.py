@@ -6,12 +6,55 @@ from dataclasses import dataclass
 from typing import Any
 
 import jax.numpy as jnp
-from jax.core import max_dim, min_dim
+import numpy as np
+from jax import lax
+from jax.core import ShapedArray, Tracer, max_dim, min_dim
 
 from diastase.tracing.dimensions import DimensionTable, is_size_like
 from diastase.tracing.hooks.found import fit_axis, is_dynamic
 from diastase.tracing.hooks.overlay import Original, Overlay
 from diastase_mlir.jax_internals import HookPoint, deciding, is_symbolic, lower_bound
+
+
+def _index(_: DimensionTable, original: Original, array: Any, index: Any, **keywords: Any) -> Any:
+    """`a[3, -1]`: the equations that JAX makes, without the search for them.
+
+    Circuits written out have thousands of such positions; anything else is JAX's.
+    """
+    positions = index if type(index) is tuple else (index,)
+    if keywords or not _are_plain(array, positions):
+        return original(array, index, **keywords)
+    rest = array.shape[len(positions) :]
+    starts = [
+        position + size if position < 0 else position
+        for position, size in zip(positions, array.shape, strict=False)
+    ]
+    part = array
+    if any(size != 1 for size in array.shape[: len(positions)]):
+        part = lax.slice_p.bind(
+            array,
+            start_indices=(*starts, *(0 for _ in rest)),
+            limit_indices=(*(start + 1 for start in starts), *rest),
+            strides=None,
+        )
+    return lax.squeeze_p.bind(part, dimensions=tuple(range(len(starts))))
+
+
+def _are_plain(array: Any, positions: Sequence[Any]) -> bool:
+    """Whether an array that is traced is read at numbers that lie inside of it."""
+    if not isinstance(array, Tracer) or type(array.aval) is not ShapedArray:
+        return False
+    shape = array.aval.shape
+    return (
+        0 < len(positions) <= len(shape)
+        and isinstance(array.aval.dtype, np.dtype)
+        and array.aval.sharding.mesh.empty
+        and all(type(size) is int for size in shape)
+        and all(
+            type(position) is int and -size <= position < size
+            for position, size in zip(positions, shape, strict=False)
+        )
+    )
 
 
 def _indices(table: DimensionTable, original: Original, indices: Sequence[Any], shape: Any) -> Any:
@@ -152,6 +195,7 @@ def _scatter(
 
 
 OVERLAYS: Mapping[HookPoint, Overlay] = {
+    "index": _index,
     "indices": _indices,
     "slice": _slice,
     "index_to_gather": _index_to_gather,
