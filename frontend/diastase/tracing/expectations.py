@@ -1,10 +1,12 @@
 """Expectation values and variances of an observable's measured form, on a register."""
 
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import Any
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 
 from diastase.primitives import measurement, vectors
 from diastase.primitives.measurement import PauliWord
@@ -13,6 +15,7 @@ from diastase.tracing.measured_forms import Mixed, measured_form
 from diastase.tracing.pauli_words import PauliSum
 from diastase.tracing.scratch import Scratch
 from diastase.tracing.wires import WireMap, split_positions
+from diastase_mlir.jax_internals import as_constant
 
 
 def expectation(observable: Any, wires: WireMap, register: Any) -> jax.Array:
@@ -64,7 +67,20 @@ def _statistic(form: PauliSum | Matrix, register: Any, pauli: Any, matrix: Any) 
 
 def _words_statistic(words: PauliSum, register: Any, primitive: Any) -> jax.Array:
     parameters, operands = word_parameters(words)
-    return primitive.bind(register, words.coefficients, *operands, words=parameters)
+    coefficients = words.coefficients
+    if isinstance(coefficients, np.ndarray):
+        settings = jax.dtypes.canonicalize_dtype(np.float64)
+        coefficients = _constant(coefficients.tobytes(), settings)
+    return primitive.bind(register, coefficients, *operands, words=parameters)
+
+
+@lru_cache(maxsize=256)
+def _constant(numbers: bytes, settings: Any) -> Any:
+    """Known coefficients: equal ones are one object, and so one constant of a program.
+
+    `settings`: what JAX makes of such numbers now.
+    """
+    return as_constant(np.frombuffer(numbers, dtype=np.float64))
 
 
 def word_parameters(words: PauliSum) -> tuple[tuple[PauliWord, ...], Sequence[Any]]:

@@ -103,6 +103,7 @@ from diastase_mlir.jax_internals.tracing import (
     unwrap_tracer,
 )
 from diastase_mlir.jax_internals.values import (
+    as_constant,
     eager,
     is_extended,
     key_implementation,
@@ -131,6 +132,7 @@ __all__ = [
     "add_leading_register",
     "answering",
     "as_arrays",
+    "as_constant",
     "close_over",
     "constant_value",
     "convert_outputs",

@@ -8,7 +8,7 @@ from contextlib import AbstractContextManager
 from typing import Any
 
 import numpy as np
-from jax._src import core
+from jax._src import core, dtypes
 from jax._src.random import prng
 from jax._src.random import threefry2x32 as _threefry
 
@@ -19,6 +19,11 @@ _GENERATORS = tuple(prng.prngs.values())
 def physical_aval(aval: Any) -> Any:
     """The array that represents a value of an extended dtype (PRNG keys); others unchanged."""
     return core.physical_aval(aval)
+
+
+def as_constant(array: np.ndarray) -> Any:
+    """What JAX makes of each NumPy array among operands: one object is one constant."""
+    return dtypes.canonicalize_value(array)
 
 
 def is_extended(dtype: Any) -> bool:
