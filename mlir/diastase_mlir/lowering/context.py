@@ -84,6 +84,8 @@ class LoweringContext:
         self.shared_circuits = shared_circuits
         self.functions = Functions()
         self.fallible = 0
+        self._types: dict[Any, ir.Type] = {}
+        """Of arrays of known sizes."""
         self.span: Span | None = None
         """The user's line of the innermost equation being lowered that has one."""
         self._lower_equation = lower_equation
@@ -104,6 +106,15 @@ class LoweringContext:
         own = getattr(aval, "mlir_type", None)
         if own is not None:
             return ir.Type.parse(own, self.module_context.context)
+        shape = getattr(aval, "shape", (None,))
+        if not all(type(size) is int for size in shape):
+            return self._type_of_array(aval)
+        key = (shape, aval.dtype)
+        if key not in self._types:
+            self._types[key] = self._type_of_array(aval)
+        return self._types[key]
+
+    def _type_of_array(self, aval: Any) -> ir.Type:
         array_type(aval)  # refuses what programs cannot hold
         return jax_internals.type_of_aval(self.module_context, aval)
 
