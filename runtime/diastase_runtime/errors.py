@@ -335,7 +335,6 @@ class NotANumberError(DiastaseError, ValueError):
     construct: str
 
 
-@dataclass(eq=False, kw_only=True)
 class SizeTooLargeError(DiastaseError, ValueError):
     """A matrix is too large for the numerical library that would work on it.
 

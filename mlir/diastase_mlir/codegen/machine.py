@@ -4,12 +4,12 @@ Every definition but those named in `exported` becomes internal, so nothing in o
 collide with the C library or with another program, and what is not used disappears. Each module
 has an LLVM context of its own: types and constants die with it.
 
-A program without loops runs each of its instructions once per call at most: optimising it as LLVM
-does loops would take 7 to 10 ms of compilation to win nanoseconds. It gets five cheap passes (MLIR
+A program without loops runs each of its instructions once per call at most, and one whose loops
+run over the eight angles of a circuit not much more often: optimising it as LLVM does loops would
+take 10 to 25 ms of compilation to win nanoseconds. It gets five cheap passes (MLIR
 has folded and shared what it could before) and LLVM's fast code generator.
 """
 
-import re
 import threading
 from collections.abc import Collection, Generator
 from contextlib import contextmanager
@@ -21,6 +21,7 @@ import llvmlite.binding as llvm
 from llvmlite.binding.newpassmanagers import NewPassManager
 
 from diastase_mlir.codegen.processor import asked_processor
+from diastase_mlir.codegen.small_loops import turns_of_loops
 
 
 class InvalidLLVMError(ValueError):
@@ -62,23 +63,15 @@ def target_machine(level: Level = Level.WITH_LOOPS) -> llvm.TargetMachine:
     return machine
 
 
-_NAME = r'(?:"[^"\n]*"|[\w.$-]+)'
-_FUNCTION_LABEL_OR_JUMP = re.compile(
-    rf"^(?P<function>define\b)|^(?P<label>{_NAME}):|\blabel %(?P<target>{_NAME})", re.MULTILINE
-)
+MOST_TURNS = 128
+"""Of loops that are not worth 25 ms of LLVM's time: less than a microsecond of each call."""
 
 
 def level_for(text: str) -> Level:
-    """Look for a jump backwards, to a block that has begun: every loop has one."""
-    begun: set[str] = set()
-    for match in _FUNCTION_LABEL_OR_JUMP.finditer(text):
-        if match["function"]:
-            begun = set()
-        elif match["label"]:
-            begun.add(match["label"].strip('"'))
-        elif match["target"].strip('"') in begun:
-            return Level.WITH_LOOPS
-    return Level.WITHOUT_LOOPS
+    """Look for loops, but for those that take a few turns only."""
+    turns = turns_of_loops(text)
+    is_small = turns is not None and turns <= MOST_TURNS
+    return Level.WITHOUT_LOOPS if is_small else Level.WITH_LOOPS
 
 
 @dataclass(frozen=True)

@@ -24,7 +24,7 @@ from diastase_mlir.sources import python_files
 from diastase_runtime import abi
 from diastase_runtime.abi import Artifact
 
-_TOOLS = ("machine.py", "link.py", "vector_widths.py")
+_TOOLS = ("machine.py", "small_loops.py", "link.py", "vector_widths.py")
 """What of `codegen` the engine is built by; not imported for an engine that there is."""
 
 

@@ -1,0 +1,101 @@
+"""How often the loops of LLVM IR text run at most, where the text says so: for few times only.
+
+In: text of MLIR's translation, in which a loop is a backward jump to a block that begins
+
+    %i = phi i64 [ %next, %latch ], [ 0, %before ]
+    %more = icmp slt i64 %i, 4
+    br i1 %more, label %body, label %after
+
+and has `%next = add i64 %i, 1` inside. Out: a bound, or None. Only speed depends on it, so what
+does not look exactly like this (a `while`, a bound known at run time) simply has no bound.
+
+The trap: a function may be called by another one's loop, so counts of functions are multiplied.
+"""
+
+import re
+from dataclasses import dataclass
+from math import prod
+
+_NAME = r'(?:"[^"\n]*"|[\w.$-]+)'
+_FUNCTION_LABEL_OR_JUMP = re.compile(
+    rf"^(?P<function>define\b)|^(?P<label>{_NAME}):|\blabel %(?P<target>{_NAME})", re.MULTILINE
+)
+_PHI = re.compile(
+    rf"\s*%(?P<index>{_NAME}) = phi i64 \[ (?P<one>%?{_NAME}), %{_NAME} \],"
+    rf" \[ (?P<other>%?{_NAME}), %{_NAME} \]$"
+)
+_END = re.compile(
+    rf"\s*%(?P<more>{_NAME}) = icmp slt i64 %(?P<index>{_NAME}), (?P<end>\d+)\n"
+    rf"\s*br i1 %(?P=more), label %(?P<body>{_NAME}), label %(?P<after>{_NAME})$",
+    re.MULTILINE,
+)
+
+
+@dataclass(frozen=True)
+class _Loop:
+    """From the label of its first block to the jump back; and how often it runs at most."""
+
+    start: int
+    stop: int
+    times: int
+
+    def repeats(self, other: "_Loop") -> bool:
+        """Whether the other one may run in each turn of this one."""
+        is_apart = self.stop < other.start or other.stop < self.start
+        return not is_apart and not (other.start < self.start and self.stop < other.stop)
+
+
+def turns_of_loops(text: str) -> int | None:
+    """A bound on how many turns all loops of a module take in one call; None where unknown."""
+    functions: list[list[_Loop]] = []
+    begun: dict[str, int] = {}
+    for match in _FUNCTION_LABEL_OR_JUMP.finditer(text):
+        if match["function"]:
+            begun = {}
+            functions.append([])
+        elif match["label"]:
+            begun[match["label"].strip('"')] = match.end()
+        elif (start := begun.get(match["target"].strip('"'))) is not None:
+            times = _times(text[start : match.end()], begun, start)
+            if times is None:
+                return None
+            functions[-1].append(_Loop(start, match.end(), times))
+    if not any(functions):
+        return 0
+    return prod(max(1, _turns(loops)) for loops in functions)
+
+
+def _turns(loops: list[_Loop]) -> int:
+    """The turns of nested loops and of those one after the other, all together."""
+    return sum(prod(outer.times for outer in loops if outer.repeats(loop)) for loop in loops)
+
+
+def _times(loop: str, begun: dict[str, int], start: int) -> int | None:
+    """How often a loop runs; None where that is not written in its first block and its step."""
+    _, _, block = loop.partition("\n")
+    lines = block.split("\n", 16)
+    phis = [phi for phi in map(_PHI.match, lines) if phi]
+    number = next((n for n, line in enumerate(lines) if " = phi " not in line), 0)
+    end = _END.match("\n".join(lines[number : number + 2]))
+    if end is None or not _leaves(end, begun, start):
+        return None
+    phi = next((phi for phi in phis if phi["index"] == end["index"]), None)
+    if phi is None:
+        return None
+    first, following = sorted((phi["one"], phi["other"]), key=lambda value: value.startswith("%"))
+    if not first.isdigit() or not following.startswith("%"):
+        return None
+    step = re.search(
+        rf"^\s*{re.escape(following)} = add (?:nuw |nsw )*i64 %{re.escape(phi['index'])}, (\d+)$",
+        block,
+        re.MULTILINE,
+    )
+    if step is None or int(step[1]) == 0:
+        return None
+    return max(0, -(-(int(end["end"]) - int(first)) // int(step[1])))
+
+
+def _leaves(end: re.Match[str], begun: dict[str, int], start: int) -> bool:
+    """Whether the first block's jump goes into the loop while it runs, and out of it after."""
+    body, after = end["body"].strip('"'), end["after"].strip('"')
+    return begun.get(body, -1) > start and after not in begun

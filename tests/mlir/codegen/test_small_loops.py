@@ -1,0 +1,99 @@
+"""`small_loops`: bounds on the turns of loops are right, or there are none."""
+
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from diastase import qjit
+from diastase_mlir.codegen.machine import Level, level_for
+from diastase_mlir.codegen.small_loops import turns_of_loops
+
+
+def _loop(end="4", step="1", first="0", name="i", body="", compare="slt", swapped=False):
+    """A loop of MLIR's, with blocks named after its index."""
+    body = body or f"  br label %{name}latch\n"
+    phi = [f"[ %{name}next, %{name}latch ]", f"[ {first}, %{name}before ]"]
+    targets = [f"label %{name}body", f"label %{name}after"]
+    if swapped:
+        phi, targets = phi[::-1], targets[::-1]
+    return (
+        f"  br label %{name}before\n{name}before:\n  br label %{name}\n{name}:    ; preds = %x\n"
+        f"  %{name}index = phi i64 {', '.join(phi)}\n"
+        f"  %{name}more = icmp {compare} i64 %{name}index, {end}\n"
+        f"  br i1 %{name}more, {', '.join(targets)}\n"
+        f"{name}body:\n{body}{name}latch:\n  %{name}next = add nuw nsw i64 %{name}index, {step}\n"
+        f"  br label %{name}\n{name}after:\n"
+    )
+
+
+def _function(*loops, name="f"):
+    return f"define void @{name}(i64 %n, i1 %c) {{\n{''.join(loops)}  ret void\n}}\n"
+
+
+def _nested(outer, inner):
+    inside = _loop(end=inner, name="j") + "  br label %ilatch\n"
+    return _loop(end=outer, body=inside)
+
+
+@pytest.mark.parametrize(
+    ("text", "turns"),
+    [
+        (_function(), 0),
+        (_function(_loop()), 4),
+        (_function(_loop(first="1", end="8", step="3")), 3),
+        (_function(_loop(first="5", end="2")), 1),
+        (_function(_loop(name="i"), _loop(name="j", end="6")), 10),
+        (_function(_nested("3", "5")), 3 + 15),
+        (_function(_loop(), name="f") + _function(_loop(end="5"), name="g"), 20),
+        (_function(_loop()) + _function(name="g"), 4),
+    ],
+)
+def test_turns_are_counted(text, turns):
+    assert turns_of_loops(text) == turns
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        _function(_loop(end="%n")),
+        _function(_loop(step="%n")),
+        _function(_loop(step="0")),
+        _function(_loop(step="-1")),
+        _function(_loop(first="%n")),
+        _function(_loop(first="-5")),
+        _function(_loop(compare="ne")),
+        _function(_loop(compare="sgt")),
+        _function(_loop(swapped=True)),  # goes on where the index is too large
+        _function(_loop().replace("add", "sub")),
+        _function(_loop().replace("add nuw nsw i64 %iindex", "add i64 %n")),
+        _function(_loop(body="  br i1 %c, label %i, label %ilatch\n")),  # a second way back
+        _function(_nested("3", "%n")),
+        _function(_nested("%n", "3")),
+        _function(_loop(), _loop(name="j", end="%n")),
+        _function(_loop(), name="f") + _function(_loop(end="%n"), name="g"),
+    ],
+)
+def test_what_is_not_known_has_no_bound(text):
+    assert turns_of_loops(text) is None
+    assert level_for(text) is Level.WITH_LOOPS
+
+
+def test_only_few_turns_are_left_to_the_fast_code_generator():
+    assert level_for(_function(_loop(end="128"))) is Level.WITHOUT_LOOPS
+    assert level_for(_function(_loop(end="129"))) is Level.WITH_LOOPS
+    assert level_for(_function(_nested("12", "12"))) is Level.WITH_LOOPS
+
+
+@pytest.mark.parametrize("dtype", ["float64", "float32", "int32", "complex128", "bool"])
+@pytest.mark.parametrize("shape", [(0,), (1,), (2, 3), (5,), (4, 4), (3, 2, 4)])
+def test_small_programs_give_what_jax_gives(dtype, shape):
+    def program(x):
+        y = x + x.T.reshape(x.shape) * 3
+        return y, y.sum(), jnp.cumsum(y.ravel()), jnp.sort(jnp.real(y).ravel()), jnp.abs(y) > 2
+
+    numbers = np.random.default_rng(7).normal(size=shape) * 4
+    argument = jnp.asarray(numbers * (1 + 2j) if dtype == "complex128" else numbers).astype(dtype)
+    found = qjit(program)(argument)
+    for ours, theirs in zip(found, program(argument), strict=True):
+        assert ours.dtype == theirs.dtype
+        np.testing.assert_allclose(ours, theirs, rtol=2e-6 if dtype == "float32" else 1e-14)
