@@ -91,7 +91,7 @@ def select(condition: Any, chosen: Any, otherwise: Any) -> Any:
 
 
 @intrinsic(instructions.horizontal_sum)
-def horizontal_sum(vector: "vector | wide") -> float:
+def horizontal_sum(vector: "v8 | vector | wide") -> float:
     """Sum of the lanes, as `f64`."""
     raise NotImplementedError
 

@@ -5,7 +5,8 @@ from diastase_mlir.kernels.state_vector.dense import matrix_moments
 from diastase_mlir.kernels.state_vector.failures import cannot_run
 from diastase_mlir.kernels.state_vector.memory import free
 from diastase_mlir.kernels.state_vector.pauli import pauli_moments, read_terms, terms_of
-from diastase_mlir.kernels.state_vector.pauli_expectation import Word, expectation_of_terms
+from diastase_mlir.kernels.state_vector.pauli_expectation import expectation_of_terms
+from diastase_mlir.kernels.state_vector.pauli_words import Word
 from diastase_mlir.kernels.state_vector.queue import flush
 from diastase_mlir.kernels.state_vector.records import CallContext, State
 
