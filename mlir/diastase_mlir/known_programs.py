@@ -50,7 +50,7 @@ def compile_program(program: Program, options: CompileOptions) -> CompiledProgra
     lowering_took = time.perf_counter() - start - known
     made = compilation.compile_module(lowered, options)
     if store is not None and not lowered.callbacks:
-        store.link(key, replace(made.artifact, engine=None, threads=None))
+        store.link(key, replace(made.artifact, engine=None, single=None, threads=None))
     timings = {"key": known, "lower": lowering_took, **made.timings}
     return CompiledProgram(replace(made, timings=timings), lowered)
 

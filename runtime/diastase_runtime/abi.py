@@ -43,7 +43,7 @@ IMPORT_TABLE = "diastase_import_table"
 MAX_SAMPLED_WIRES = 62
 """Wires whose outcomes in one shot make one integer."""
 
-ImportedLibrary = Literal["engine", "threads", "elementary", "callback", "lapack", "blas"]
+ImportedLibrary = Literal["engine", "single", "threads", "elementary", "callback", "lapack", "blas"]
 
 
 def import_symbol(library: ImportedLibrary, name: str) -> str:
@@ -106,6 +106,8 @@ class Artifact:
     """Callback `k` is imported as `Import("callback", str(k))`; the functions come from Python."""
     engine: Path | None = None
     """The engine library, for programs that import from it."""
+    single: Path | None = None
+    """The engine for amplitudes in single precision, likewise."""
     threads: Path | None = None
     """The library of the thread pool, for programs that import from it or from the engine."""
     elementary: Path | None = None
@@ -120,6 +122,7 @@ class Artifact:
         """Read what `to_json` wrote; raises ValueError, KeyError or TypeError on anything else."""
         fields: dict[str, Any] = json.loads(text)
         engine, threads, elementary = fields["engine"], fields["threads"], fields["elementary"]
+        single = fields["single"]
         return Artifact(
             name=fields["name"],
             library=Path(fields["library"]),
@@ -132,6 +135,7 @@ class Artifact:
                 for entry in fields["callbacks"]
             ),
             engine=None if engine is None else Path(engine),
+            single=None if single is None else Path(single),
             threads=None if threads is None else Path(threads),
             elementary=None if elementary is None else Path(elementary),
         )

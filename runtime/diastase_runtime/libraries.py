@@ -45,8 +45,9 @@ def open_library(path: Path, *, unique: bool) -> ctypes.CDLL:
 
 def symbol_address(imported: Import, artifact: Artifact) -> int:
     """Find the address of an imported function."""
-    if imported.library == "engine":
-        return _symbol(_engine(*_paths(imported, artifact)), "engine", imported.name)
+    if imported.library in ("engine", "single"):
+        engine = _engine(imported.library, *_paths(imported, artifact))
+        return _symbol(engine, imported.library, imported.name)
     if imported.library == "threads":
         return _symbol(_threads(_paths(imported, artifact)[1]), "threads", imported.name)
     if imported.library == "elementary":
@@ -60,7 +61,10 @@ def symbol_address(imported: Import, artifact: Artifact) -> int:
 
 
 def release_states(context: CallContext, artifact: Artifact) -> None:
-    """Release the states and scripts that a call has left; the engine unlinks each one."""
+    """Release the states and scripts that a call has left; the engine unlinks each one.
+
+    Any engine will do: a state's handle, queue and memory are the same in every precision.
+    """
     while context.states:
         _releaser("state_release", artifact)(ctypes.addressof(context), context.states)
     while context.scripts:
@@ -68,13 +72,15 @@ def release_states(context: CallContext, artifact: Artifact) -> None:
 
 
 def _releaser(name: str, artifact: Artifact) -> Callable[[int, int], None]:
-    address = symbol_address(Import("engine", name), artifact)
+    library: ImportedLibrary = "single" if artifact.engine is None else "engine"
+    address = symbol_address(Import(library, name), artifact)
     return ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p)(address)
 
 
 def _paths(imported: Import, artifact: Artifact) -> tuple[Path, Path]:
     """Return the paths of engine and thread pool; the engine runs its loops on the pool."""
-    path = artifact.engine if imported.library == "engine" else artifact.threads
+    paths = {"engine": artifact.engine, "single": artifact.single}
+    path = paths.get(imported.library, artifact.threads)
     if path is None or artifact.threads is None:
         raise InternalError(what=f"{artifact.name} imports {imported} but names no library of it")
     return path, artifact.threads
@@ -91,12 +97,12 @@ def _symbol(library: ctypes.CDLL, kind: ImportedLibrary, name: str) -> int:
 
 
 @cache
-def _engine(library: Path, threads: Path) -> ctypes.CDLL:
+def _engine(kind: ImportedLibrary, library: Path, threads: Path) -> ctypes.CDLL:
     """Load an engine, and tell it where the thread pool is."""
     engine = open_library(library, unique=False)
     pool = _threads(threads)
     addresses = (_symbol(pool, "threads", name) for name in ("parallel_for", "thread_count"))
-    engine[library_symbol("engine", "use_threads")](*map(ctypes.c_void_p, addresses))
+    engine[library_symbol(kind, "use_threads")](*map(ctypes.c_void_p, addresses))
     return engine
 
 

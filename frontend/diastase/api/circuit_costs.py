@@ -11,8 +11,8 @@ from jax.extend.core import ClosedJaxpr, Jaxpr
 from diastase.api.costs import jaxprs_in, turns_of
 
 _GATES = frozenset(("gate", "unitary", "diagonal", "global_phase"))
-_AMPLITUDE = 16
-"""Bytes of a complex128."""
+_AMPLITUDE, _SINGLE = 16, 8
+"""Bytes of a complex128, and of a complex64."""
 
 
 @dataclass(frozen=True)
@@ -26,13 +26,15 @@ class CircuitCosts:
     """Those in the midst of circuits, which collapse the state."""
     qubits: int | None = 0
     """Of the largest register; None where one is known only at run time."""
+    largest_state: int = 0
+    """Its bytes, or those of a smaller register of more precision."""
 
     @property
     def state_bytes(self) -> int | None:
         """Memory of the largest state, which is alive while its circuit runs."""
         if self.qubits is None:
             return None
-        return _AMPLITUDE * 2**self.qubits if self.circuits else 0
+        return self.largest_state
 
     def plus(self, other: "CircuitCosts", turns: int) -> "CircuitCosts":
         """Add what another part of the program has, so many times."""
@@ -42,6 +44,7 @@ class CircuitCosts:
             self.gates + turns * other.gates,
             self.measurements + turns * other.measurements,
             max(self.qubits or 0, other.qubits or 0) if known else None,
+            max(self.largest_state, other.largest_state),
         )
 
 
@@ -58,7 +61,9 @@ def circuit_costs_of(jaxpr: ClosedJaxpr | Jaxpr) -> CircuitCosts:
             # None stands for a number that is the equation's operand.
             qubits = equation.params["num_wires"]
             number = qubits if isinstance(qubits, int) else None
-            total = total.plus(CircuitCosts(circuits=1, qubits=number), 1)
+            amplitude = _SINGLE if equation.params.get("single") else _AMPLITUDE
+            size = 0 if number is None else amplitude * 2**number
+            total = total.plus(CircuitCosts(circuits=1, qubits=number, largest_state=size), 1)
         for inner in jaxprs_in(equation.params):
             total = total.plus(circuit_costs_of(inner), turns_of(equation))
     return total

@@ -28,11 +28,12 @@ _INTERMEDIATE: dict[Any, Literal["none", "stage", "pass"]] = {
     True: "stage", "stage": "stage", "pipeline": "stage",  # also 1
     2: "pass", "changed": "pass", 3: "pass", "pass": "pass",
 }  # fmt: skip
+_IS_SINGLE: dict[Any, bool] = {"double": False, "single": True}
 _DYNAMIC: dict[Any, bool] = {None: False, "none": False, "auto": True}
 _KEYWORDS = (
     "keep_intermediate", "verbose", "logfile", "static_argnums", "static_argnames", "seed",
     "target", "abstracted_axes", "dynamic_dims", "counts",
-    "circuit_transform_pipeline",
+    "precision",    "circuit_transform_pipeline",
 )  # fmt: skip
 _LATER: dict[str, Any] = {
     "autograph": False,
@@ -66,6 +67,8 @@ class QjitOptions:
     """Whether a size that has changed is dynamic from then on (`dynamic_dims="auto"`)."""
     counts: CountsForm = "dict"
     """What `qml.counts` gives: PennyLane's dictionary, or Catalyst's pair of arrays."""
+    single: bool = False
+    """Whether all QNodes have amplitudes in single precision (`precision`)."""
 
     @property
     def report(self) -> Callable[[str], None]:
@@ -90,6 +93,7 @@ def read_options(
     abstracted_axes: Any,
     dynamic_dims: str | None,
     counts: str,
+    precision: str,
     circuit_transform_pipeline: Mapping[str, Mapping[str, Any]] | None,
     other: dict[str, Any],
 ) -> QjitOptions:
@@ -112,6 +116,7 @@ def read_options(
     compile_options = CompileOptions(keep_intermediate=kept, workspace=workspace)
     axes = read_abstracted_axes(abstracted_axes)
     form = _look_up(_COUNTS, "counts", counts, allowed="'dict' or 'arrays'")
+    single = _look_up(_IS_SINGLE, "precision", precision, allowed="'double' or 'single'")
     return QjitOptions(
         compile_options,
         target,
@@ -122,6 +127,7 @@ def read_options(
         _passes(circuit_transform_pipeline),
         learns_sizes,
         form,
+        single,
     )
 
 

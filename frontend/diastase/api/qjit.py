@@ -31,6 +31,7 @@ from diastase.api.texts import ProgramTexts
 from diastase.tracing.argument_errors import UnhashableStaticArgumentError
 from diastase.tracing.circuit_passes import default_passes
 from diastase.tracing.pennylane import look_through
+from diastase.tracing.precision import default_precision
 from diastase.tracing.signatures import Call, Signature, function_name, signature_of
 from diastase.tracing.trace import is_tracing
 from diastase_mlir.jax_internals import as_arrays, jit_is_disabled, trace_context
@@ -95,7 +96,7 @@ class QJIT(ProgramTexts):
         """Trace the function as part of the program that is being traced."""
         call = self._signature.split(args, kwargs)
         positional, named = call.merge(as_arrays(call.args), as_arrays(call.kwargs))
-        with default_passes(self._options.circuit_passes):
+        with default_passes(self._options.circuit_passes), default_precision(self._options.single):
             return self._function(*positional, **named)
 
     def _key(self, call: Call, leaves: list[Any], tree: Any) -> Hashable:
@@ -261,6 +262,7 @@ def qjit(
     abstracted_axes: Any = None,
     dynamic_dims: Literal["auto", "none"] | None = None,
     counts: CountsForm = "dict",
+    precision: Literal["double", "single"] = "double",
     circuit_transform_pipeline: Mapping[str, Mapping[str, Any]] | None = None,
     **other: Any,
 ) -> Any:
@@ -286,6 +288,8 @@ def qjit(
     then on.
     `counts`: what `qml.counts` gives: `"dict"`, as in PennyLane, or `"arrays"`, all outcomes and
     how often each was found, as in Catalyst.
+    `precision`: with `"single"`, amplitudes of all QNodes are complex64 (else of those whose device
+    has `c_dtype=np.complex64`): states and density matrices are complex64, probabilities float32.
     `circuit_transform_pipeline`: passes for the circuits of QNodes that ask for none themselves:
     names with options, in order, `{"cancel_inverses": {}}` (`diastase.passes`).
     """
@@ -304,6 +308,7 @@ def qjit(
             abstracted_axes=abstracted_axes,
             dynamic_dims=dynamic_dims,
             counts=counts,
+            precision=precision,
             circuit_transform_pipeline=circuit_transform_pipeline,
             other=other,
         )

@@ -33,6 +33,7 @@ from diastase.tracing.argument_errors import TracerArgumentError, UnsupportedRes
 from diastase.tracing.circuit_passes import default_passes
 from diastase.tracing.dimensions import is_integer_scalar
 from diastase.tracing.pennylane import is_quantum_object
+from diastase.tracing.precision import default_precision
 from diastase.tracing.signatures import Call, Signature
 from diastase.tracing.trace import TracedProgram, trace
 from diastase_mlir.jax_internals import Tracer, abstract_value, is_symbolic
@@ -183,7 +184,12 @@ def trace_call(
             fixes_sizes=fixes_sizes,
         )
 
-    with _TRACING, fewer_collections(), default_passes(options.circuit_passes):
+    with (
+        _TRACING,
+        fewer_collections(),
+        default_passes(options.circuit_passes),
+        default_precision(options.single),
+    ):
         start = time.perf_counter()  # after waiting for other threads' traces
         traced = _traced(tracing, may_fix_sizes and any(map(_gives_a_size, arguments.avals)))
         seconds = time.perf_counter() - start

@@ -40,7 +40,7 @@ def _probs_abstract_eval(
 
 
 def _state_abstract_eval(register: Any, *, size: Any) -> ShapedArray:
-    return ShapedArray((size,), np.dtype(np.complex128))
+    return ShapedArray((size,), np.dtype(np.complex64 if register.single else np.complex128))
 
 
 def _density_matrix_abstract_eval(register: Any, *wire_operands: Any, wires: Wires) -> ShapedArray:
@@ -69,6 +69,6 @@ probs_p = _define("probs", "probs", _probs_abstract_eval)
 """`register, *wires -> f64[size]`: probabilities of the outcomes on the wires, in their order; of
 all wires where `wires` is empty."""
 state_p = _define("state", "state", _state_abstract_eval)
-"""`register -> c128[size]`: all amplitudes."""
+"""`register -> c128[size]`, or c64: all amplitudes."""
 density_matrix_p = _define("density_matrix", "density_matrix", _density_matrix_abstract_eval)
 """`register, *wires -> c128[2^k, 2^k]`: the state of some wires, the others traced out."""

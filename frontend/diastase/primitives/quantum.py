@@ -34,34 +34,41 @@ _LATER = "derivatives of QNodes come with a later version"
 
 
 class AbstractRegister(AbstractValue):
-    """The type of a quantum register."""
+    """The type of a quantum register, of amplitudes in double or in single precision."""
 
-    mlir_type = "!quantum.register"
+    def __init__(self, single: bool = False) -> None:
+        self.single = single
+
+    @property
+    def mlir_type(self) -> str:
+        """The type of the `quantum` dialect."""
+        return "!quantum.single_register" if self.single else "!quantum.register"
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, AbstractRegister)
+        return isinstance(other, AbstractRegister) and other.single == self.single
 
     def __hash__(self) -> int:
-        return hash(AbstractRegister)
+        return hash((AbstractRegister, self.single))
 
     def str_short(self, short_dtypes: bool = False, mesh_axis_types: bool = False) -> str:
         """How jaxprs print it."""
-        return "register"
+        return repr(self)
 
     def __repr__(self) -> str:
-        return "register"
+        return "single_register" if self.single else "register"
 
     def to_tangent_aval(self) -> AbstractValue:
         """Refuse: rules apply to whole QNodes."""
         raise TypeError("a quantum register has no derivative")
 
 
-REGISTER = AbstractRegister()
 _OUTCOME = ShapedArray((), np.dtype(np.bool_))
 
 
-def _allocate_abstract_eval(*number: Any, num_wires: int | None, qnode: str) -> AbstractValue:
-    return REGISTER
+def _allocate_abstract_eval(
+    *number: Any, num_wires: int | None, qnode: str, single: bool = False
+) -> AbstractValue:
+    return AbstractRegister(single)
 
 
 def _release_abstract_eval(register: Any) -> Sequence[AbstractValue]:
@@ -76,19 +83,19 @@ def _gate_abstract_eval(
     wires: Wires,
     control_values: tuple[bool, ...],
 ) -> AbstractValue:
-    return REGISTER
+    return register
 
 
 def _unitary_abstract_eval(
     register: Any, matrix: Any, *wire_operands: Any, wires: Wires, control_values: tuple[bool, ...]
 ) -> AbstractValue:
-    return REGISTER
+    return register
 
 
 def _check_wires_abstract_eval(
     register: Any, *wire_operands: Any, wires: Wires, construct: str
 ) -> AbstractValue:
-    return REGISTER
+    return register
 
 
 def _diagonal_abstract_eval(
@@ -98,23 +105,23 @@ def _diagonal_abstract_eval(
     wires: Wires,
     control_values: tuple[bool, ...],
 ) -> AbstractValue:
-    return REGISTER
+    return register
 
 
 def _prepare_abstract_eval(
     register: Any, amplitudes: Any, *wire_operands: Any, wires: Wires
 ) -> AbstractValue:
-    return REGISTER
+    return register
 
 
 def _global_phase_abstract_eval(register: Any, phi: Any) -> AbstractValue:
-    return REGISTER
+    return register
 
 
 def _measure_abstract_eval(
     register: Any, *wire_operands: Any, wires: Wires, reset: bool, postselect: int | None
 ) -> Sequence[AbstractValue]:
-    return [REGISTER, _OUTCOME]
+    return [register, _OUTCOME]
 
 
 def _qnode_abstract_eval(
@@ -137,7 +144,8 @@ allocate_p = define_primitive(
 )
 """A new register, all qubits in |0>; `qnode` is the user's name of what it is for.
 
-Where `num_wires` is None, the number is the operand."""
+Where `num_wires` is None, the number is the operand. `single`, where it is given, says whether the
+amplitudes are complex64."""
 
 release_p = define_primitive(
     "release_qubits",

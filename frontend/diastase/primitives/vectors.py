@@ -13,15 +13,15 @@ from jax.core import AbstractValue, ShapedArray
 
 from diastase.primitives.define import define_primitive
 from diastase.primitives.measurement import PauliWord
-from diastase.primitives.quantum import INSIDE_A_QNODE, REGISTER, Wires
+from diastase.primitives.quantum import INSIDE_A_QNODE, Wires
 
 
 def _copy_abstract_eval(register: Any, *, blank: bool) -> AbstractValue:
-    return REGISTER
+    return register
 
 
 def _add_scaled_abstract_eval(target: Any, source: Any, factor: Any) -> AbstractValue:
-    return REGISTER
+    return target
 
 
 def _add_pauli_abstract_eval(
@@ -31,7 +31,7 @@ def _add_pauli_abstract_eval(
     *wire_operands: Any,
     words: tuple[PauliWord, ...],
 ) -> AbstractValue:
-    return REGISTER
+    return target
 
 
 def _inner_product_abstract_eval(bra: Any, ket: Any) -> ShapedArray:
@@ -46,13 +46,13 @@ def _sparse_abstract_eval(
     *wire_operands: Any,
     wires: Wires,
 ) -> AbstractValue:
-    return REGISTER
+    return register
 
 
 def _project_abstract_eval(
     register: Any, vector: Any, *wire_operands: Any, wires: Wires
 ) -> AbstractValue:
-    return REGISTER
+    return register
 
 
 def _define(name: str, abstract_eval: Any) -> Any:

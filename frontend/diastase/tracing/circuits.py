@@ -102,7 +102,7 @@ def trace_circuit(call: QNodeCall, finish: Finish, takes_script: bool = False) -
 
     def body(*operands: Any) -> Sequence[Any]:
         with source_context(source):
-            register = _allocate(circuit)
+            register = _allocate(circuit, call.settings.single)
             for script in operands:
                 followed.append((register, follow_script_p.bind(register, script)))
                 register = followed[-1][1]
@@ -136,11 +136,12 @@ def trace_circuit(call: QNodeCall, finish: Finish, takes_script: bool = False) -
     )
 
 
-def _allocate(circuit: Circuit) -> Any:
+def _allocate(circuit: Circuit, single: bool) -> Any:
     """A register of a traced number of wires, or of one that is filled in at the end."""
+    params = {"qnode": circuit.name, **({"single": True} if single else {})}
     if circuit.wires.traced is None:
-        return allocate_p.bind(num_wires=0, qnode=circuit.name)
-    return allocate_p.bind(circuit.wires.traced.number, num_wires=None, qnode=circuit.name)
+        return allocate_p.bind(num_wires=0, **params)
+    return allocate_p.bind(circuit.wires.traced.number, num_wires=None, **params)
 
 
 def _name_wires(leaves: Sequence[Any], scope: CircuitScope) -> None:

@@ -24,6 +24,7 @@ from diastase.tracing.pennylane import (
     take_traced_numbers,
     take_traced_numbers_of_wires,
 )
+from diastase.tracing.precision import in_precision_of
 from diastase.tracing.qnode_results import classical_result
 from diastase.tracing.qnode_settings import QNodeSettings, resolve_settings
 from diastase.tracing.quantum_scope import CircuitScope
@@ -95,7 +96,7 @@ def _result(leaf: Any, scope: CircuitScope) -> Any:
             return (
                 outcomes.outcome_statistic(leaf)
                 if leaf.mv is not None
-                else measure_process(leaf, scope)
+                else in_precision_of(scope.register, leaf, measure_process(leaf, scope))
             )
     return classical_result(leaf, scope.circuit.name)
 

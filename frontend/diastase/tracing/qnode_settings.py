@@ -20,6 +20,7 @@ from pennylane.measurements import Shots
 
 from diastase.tracing.circuit_passes import passes_of
 from diastase.tracing.pennylane import shots_of_call
+from diastase.tracing.precision import is_single
 from diastase.tracing.quantum_errors import InvalidSettingError
 from diastase_mlir import user_span
 
@@ -50,6 +51,8 @@ class QNodeSettings:
     """PennyLane's transforms of the tape, in the order in which they apply."""
     passes: "tuple[PassCall, ...]" = ()
     """Of the compiler on the circuit."""
+    single: bool = False
+    """Whether amplitudes are in single precision."""
 
     @property
     def is_analytic(self) -> bool:
@@ -78,6 +81,7 @@ def resolve_settings(
         postselect_mode=_postselect_mode(name, qnode.execute_kwargs.get("postselect_mode")),
         transforms=tuple(qnode.compile_pipeline),
         passes=passes_of(qnode),
+        single=is_single(qnode.device),
     )
     return settings, remaining
 

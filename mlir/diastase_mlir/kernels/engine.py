@@ -35,6 +35,12 @@ def engine_library() -> Path:
 
 
 @cache
+def single_library() -> Path:
+    """Path of the engine for amplitudes in single precision, likewise."""
+    return _single().library
+
+
+@cache
 def threads_library() -> Path:
     """Path of the thread pool, likewise."""
     return _threads().library
@@ -46,7 +52,8 @@ def with_libraries(artifact: Artifact) -> Artifact:
     return replace(
         artifact,
         engine=engine_library() if "engine" in libraries else None,
-        threads=threads_library() if libraries & {"engine", "threads"} else None,
+        single=single_library() if "single" in libraries else None,
+        threads=threads_library() if libraries & {"engine", "single", "threads"} else None,
         elementary=elementary_library() if "elementary" in libraries else None,
     )
 
@@ -66,6 +73,12 @@ def _elementary() -> Artifact:
 def _engine() -> Artifact:
     """Return the engine as an artifact; kept, as an uncached library dies with its artifact."""
     return _library("engine", "state_vector")
+
+
+@cache
+def _single() -> Artifact:
+    """Return the same, compiled for single precision; only programs that ask for it need it."""
+    return _library("single", "state_vector")
 
 
 @cache

@@ -40,7 +40,8 @@ def lower_allocate(
     attributes = {"site": site_attribute(context, f"QNode {equation.params['qnode']}", equation)}
     if context.circuit_passes:
         attributes["passes"] = ir.ArrayAttr.get([_mark(call) for call in context.circuit_passes])
-    return [Register(create("quantum.alloc", [register_type()], [number], attributes).result)]
+    kind = register_type(equation.params.get("single", False))
+    return [Register(create("quantum.alloc", [kind], [number], attributes).result)]
 
 
 def _mark(call: Any) -> ir.Attribute:

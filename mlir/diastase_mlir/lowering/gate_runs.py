@@ -21,7 +21,7 @@ from diastase_mlir.gate_runs import LEAST, MOST, RunGate
 from diastase_mlir.jax_internals import ir
 from diastase_mlir.lowering.context import LoweringContext
 from diastase_mlir.lowering.operations import create, index_constant
-from diastase_mlir.lowering.registers import Register, as_register, register_type, scalar
+from diastase_mlir.lowering.registers import Register, as_register, scalar
 from diastase_mlir.lowering.registry import Read, Several, Value, lowers_together
 from diastase_mlir.lowering.scalar_forms import Forms
 from diastase_mlir.lowering.scalar_tables import insert_scalars
@@ -144,7 +144,7 @@ def _lower_run(
     if alike:
         values = [_vector(context, forms, alike, values, read)]
     attributes = {"gates": ir.ArrayAttr.get(gates), "sites": ir.DenseI64ArrayAttr.get(sites)}
-    run = create("quantum.run", [register_type()], [register, *values], attributes)
+    run = create("quantum.run", [register.type], [register, *values], attributes)
     return [Register(run.result)]
 
 

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from diastase_mlir.jax_internals import ir
 from diastase_mlir.lowering.context import LoweringContext
 from diastase_mlir.lowering.operations import create, integer_type, scalar_constant
-from diastase_mlir.lowering.registers import Register, as_register, register_type
+from diastase_mlir.lowering.registers import Register, as_register
 from diastase_mlir.lowering.registry import Equation, Value, lowers
 from diastase_mlir.lowering.tensors import box, unbox
 
@@ -86,7 +86,7 @@ def lower_follow_script(
     """Tell a state where its outcomes come from."""
     handle = unbox(context.value(script))
     operands = [as_register(register).materialise(), handle]
-    return [Register(create("quantum.follow", [register_type()], operands).result)]
+    return [Register(create("quantum.follow", [operands[0].type], operands).result)]
 
 
 def _call(

@@ -14,7 +14,6 @@ from diastase_mlir.lowering.registers import (
     Register,
     as_register,
     bit_type,
-    register_type,
     scalar,
     site_attribute,
     take,
@@ -107,7 +106,7 @@ def lower_global_phase(
     operands = [as_register(register).materialise(), scalar(context.value(phi))]
     attributes = {"site": site_attribute(context, "GlobalPhase", equation)}
     return [
-        Register(create("quantum.global_phase", [register_type()], operands, attributes).result)
+        Register(create("quantum.global_phase", [operands[0].type], operands, attributes).result)
     ]
 
 

@@ -20,9 +20,9 @@ from diastase_mlir.lowering.registry import Equation, Value
 from diastase_mlir.lowering.tensors import unbox
 
 
-def register_type() -> ir.Type:
-    """`!quantum.register`."""
-    return ir.Type.parse("!quantum.register")
+def register_type(single: bool) -> ir.Type:
+    """`!quantum.register`, or that of amplitudes in single precision."""
+    return ir.Type.parse("!quantum.single_register" if single else "!quantum.register")
 
 
 def bit_type() -> ir.Type:
@@ -51,7 +51,7 @@ class Register:
     def insert(self, wire: ir.Value, bit: ir.Value) -> None:
         """Put a qubit back."""
         operands = [self.value, wire, bit]
-        self.value = create("quantum.insert", [register_type()], operands).result
+        self.value = create("quantum.insert", [self.value.type], operands).result
 
     def bit(self, wire: int) -> ir.Value:
         """The qubit of a known wire, taken out if need be."""

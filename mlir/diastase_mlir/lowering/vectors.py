@@ -9,7 +9,7 @@ from diastase_mlir.jax_internals import ir
 from diastase_mlir.lowering.context import LoweringContext
 from diastase_mlir.lowering.measurement import wire_table, word_tables
 from diastase_mlir.lowering.operations import create
-from diastase_mlir.lowering.registers import Register, as_register, register_type, site_attribute
+from diastase_mlir.lowering.registers import Register, as_register, site_attribute
 from diastase_mlir.lowering.registry import Equation, Value, lowers
 
 
@@ -107,4 +107,4 @@ def _on_wires(
 def _registers(
     name: str, operands: Sequence[ir.Value], attributes: dict[str, ir.Attribute]
 ) -> Register:
-    return Register(create(f"quantum.{name}", [register_type()], operands, attributes).result)
+    return Register(create(f"quantum.{name}", [operands[0].type], operands, attributes).result)

@@ -74,6 +74,8 @@ class RuntimeCalls:
         self._tables: dict[tuple[str, bytes], str] = {}
         self._functions: dict[ir.Operation, FunctionConstants] = {}
         self._function: FunctionConstants
+        self.in_single_precision: set[ir.Value] = set()
+        """States of the engine for single precision, by their pointers."""
 
     def move_to(self, operation: Any) -> None:
         """From here on, emit for the function around this operation."""
@@ -97,8 +99,23 @@ class RuntimeCalls:
                 _create("func.func", [], [], attributes, regions=1)
 
     def call(self, name: str, arguments: Sequence[ir.Value], result: ir.Type | None = None) -> Any:
-        """Call an engine function; the call context is added. Gives its result, if it has one."""
-        symbol = import_symbol("engine", name)
+        """Call an engine function; the call context is added. Gives its result, if it has one.
+
+        The first argument, a state, tells which engine it is.
+        """
+        return self._call(name, arguments, result, arguments[0] in self.in_single_precision)
+
+    def create_state(self, name: str, arguments: Sequence[ir.Value], single: bool) -> ir.Value:
+        """Call a function that makes a state."""
+        state = self._call(name, arguments, _pointer(), single)
+        if single:
+            self.in_single_precision.add(state)
+        return state
+
+    def _call(
+        self, name: str, arguments: Sequence[ir.Value], result: ir.Type | None, single: bool
+    ) -> Any:
+        symbol = import_symbol("single" if single else "engine", name)
         operands = [self._function.context, *arguments]
         results = [] if result is None else [result]
         types = [operand.type for operand in operands]

@@ -14,7 +14,6 @@ from jax.extend.core import ClosedJaxpr, Var
 from diastase.primitives.control_flow import switch_p
 from diastase.primitives.inlined import inlined_p
 from diastase.primitives.quantum import (
-    REGISTER,
     check_wires_p,
     diagonal_p,
     gate_p,
@@ -33,7 +32,7 @@ from diastase.tracing.branches import share_captured
 from diastase.tracing.quantum_errors import NotInvertibleError
 from diastase.tracing.regions import Region
 from diastase_mlir import at, span_of
-from diastase_mlir.jax_internals import source_context, trace_to_jaxpr
+from diastase_mlir.jax_internals import abstract_value, source_context, trace_to_jaxpr
 
 Rule = Callable[[Equation, Sequence[Any], Any], Any]
 
@@ -162,12 +161,13 @@ def _while_loop(equation: Equation, operands: Sequence[Any], register: Any) -> A
 
 def _switch(equation: Equation, operands: Sequence[Any], register: Any) -> Any:
     index, *values = operands
+    kind = abstract_value(register)
 
     def branch(jaxpr: ClosedJaxpr) -> Region:
         def backwards(register: Any) -> Sequence[Any]:
             return [apply_backwards(jaxpr, values, register, repeated=True)[0]]
 
-        traced, captured = trace_to_jaxpr(backwards, [REGISTER], "adjoint")
+        traced, captured = trace_to_jaxpr(backwards, [kind], "adjoint")
         return Region(traced, tuple(captured), uses_register=True)
 
     regions = [branch(jaxpr) for jaxpr in equation.params["branch_jaxprs"]]
@@ -176,7 +176,7 @@ def _switch(equation: Equation, operands: Sequence[Any], register: Any) -> Any:
         index,
         *captured,
         branch_jaxprs=tuple(region.jaxpr for region in regions),
-        result_avals=(REGISTER,),
+        result_avals=(kind,),
     )
     return register
 

@@ -11,6 +11,7 @@ Postselection is conditional: runs count with the probability of the outcomes as
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import jax
@@ -30,6 +31,7 @@ from diastase.tracing.carries import LoopOptions
 from diastase.tracing.circuits import QNodeCall, TracedCircuit, trace_circuit
 from diastase.tracing.loops import trace_while_loop
 from diastase.tracing.measurements import measure_process, process_name
+from diastase.tracing.precision import in_precision_of
 from diastase.tracing.qnode_results import classical_result
 from diastase.tracing.quantum_errors import UnsupportedMeasurementError, UnsupportedReturnError
 from diastase.tracing.quantum_scope import CircuitScope
@@ -119,7 +121,9 @@ def _averaged(leaf: Any, scope: CircuitScope) -> Averaged | None:
 
 
 def _linear(process: Any, scope: CircuitScope) -> Averaged:
-    return Averaged([measure_process(process, scope)], lambda moments: moments[0])
+    register = scope.register
+    result = partial(in_precision_of, register, process)
+    return Averaged([measure_process(process, scope)], lambda moments: result(moments[0]))
 
 
 def _variance(process: Any, scope: CircuitScope) -> Averaged:

@@ -1,6 +1,7 @@
 """The `quantum` dialect: qubits as values, on top of registers.
 
-A *register* is a state vector; a *bit* is one of its qubits, taken out by `extract` and put back by
+A *register* is a state vector, of another type where its amplitudes are in single precision
+(`!quantum.single_register`); a *bit* is one of its qubits, taken out by `extract` and put back by
 `insert`. Gates and measurements consume bits and give new ones, so the data flow between two gates
 on a wire is a def-use edge. Every value of these types is used linearly: after an operation has
 taken a register or a bit, only its result may be used. Bits never cross a region boundary.
@@ -29,7 +30,12 @@ the number of wires and parameters of a named gate, table lengths, matrix shapes
 """
 
 from diastase_mlir.dialects.quantum.checks import PAULI_CODES
-from diastase_mlir.dialects.quantum.dialect import BitType, Quantum, RegisterType
+from diastase_mlir.dialects.quantum.dialect import (
+    BitType,
+    Quantum,
+    RegisterType,
+    SingleRegisterType,
+)
 from diastase_mlir.dialects.quantum.gates import (
     DiagonalOp,
     GateOp,
@@ -94,6 +100,7 @@ __all__ = (
     "ReleaseOp",
     "RunOp",
     "SampleOp",
+    "SingleRegisterType",
     "StateOp",
     "UnitaryOp",
     "VarMatrixOp",

@@ -19,7 +19,14 @@ class Quantum(ext.Dialect, name="quantum"):
 
 
 class RegisterType(Quantum.Type, name="register"):
-    """A state vector."""
+    """A state vector, of amplitudes in double precision."""
+
+
+class SingleRegisterType(Quantum.Type, name="single_register"):
+    """A state vector, of amplitudes in single precision."""
+
+
+Register = RegisterType | SingleRegisterType
 
 
 class BitType(Quantum.Type, name="bit"):

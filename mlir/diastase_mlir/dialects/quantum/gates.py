@@ -15,7 +15,7 @@ from diastase_mlir.dialects.quantum.dialect import (
     BitType,
     Boolean,
     Quantum,
-    RegisterType,
+    Register,
     Tensor,
     fail,
 )
@@ -56,11 +56,11 @@ class RunOp(Quantum.Operation, name="run"):
     only operand is a vector, the element of that number.
     """
 
-    register: ext.Operand[RegisterType]
+    register: ext.Operand[Register]
     parameters: Sequence[ext.Operand[Any]]
     gates: ir.ArrayAttr
     sites: Any
-    result: ext.Result[RegisterType]
+    result: ext.Result[Register]
 
     @staticmethod
     def verify_invariants(operation: Any) -> bool:
@@ -149,10 +149,10 @@ class PrepareOp(Quantum.Operation, name="prepare"):
 class GlobalPhaseOp(Quantum.Operation, name="global_phase"):
     """Multiply the state by exp(-i phi)."""
 
-    register: ext.Operand[RegisterType]
+    register: ext.Operand[Register]
     phi: ext.Operand[ir.F64Type]
     site: ir.IntegerAttr
-    result: ext.Result[RegisterType]
+    result: ext.Result[Register]
 
 
 class MeasureOp(Quantum.Operation, name="measure"):

@@ -16,14 +16,14 @@ from diastase_mlir.dialects.quantum.checks import (
     check_sizes,
     check_square_matrix,
 )
-from diastase_mlir.dialects.quantum.dialect import Integer, Quantum, RegisterType, Tensor, fail
+from diastase_mlir.dialects.quantum.dialect import Integer, Quantum, Register, Tensor, fail
 from diastase_runtime.abi import MAX_SAMPLED_WIRES
 
 
 class ExpvalPauliOp(Quantum.Operation, name="expval_pauli"):
     """Expectation of a sum of Pauli words; term k has the factors `offsets[k]:offsets[k+1]`."""
 
-    register: ext.Operand[RegisterType]
+    register: ext.Operand[Register]
     coefficients: ext.Operand[Tensor]
     wires: ext.Operand[Tensor]
     offsets: Any
@@ -36,7 +36,7 @@ class ExpvalPauliOp(Quantum.Operation, name="expval_pauli"):
 class VarPauliOp(Quantum.Operation, name="var_pauli"):
     """Variance of a sum of Pauli words, given like in `expval_pauli`."""
 
-    register: ext.Operand[RegisterType]
+    register: ext.Operand[Register]
     coefficients: ext.Operand[Tensor]
     wires: ext.Operand[Tensor]
     offsets: Any
@@ -49,7 +49,7 @@ class VarPauliOp(Quantum.Operation, name="var_pauli"):
 class ExpvalMatrixOp(Quantum.Operation, name="expval_matrix"):
     """Expectation of a Hermitian matrix on some wires."""
 
-    register: ext.Operand[RegisterType]
+    register: ext.Operand[Register]
     matrix: ext.Operand[Tensor]
     wires: ext.Operand[Tensor]
     site: ir.IntegerAttr
@@ -60,7 +60,7 @@ class ExpvalMatrixOp(Quantum.Operation, name="expval_matrix"):
 class VarMatrixOp(Quantum.Operation, name="var_matrix"):
     """Variance of a Hermitian matrix on some wires."""
 
-    register: ext.Operand[RegisterType]
+    register: ext.Operand[Register]
     matrix: ext.Operand[Tensor]
     wires: ext.Operand[Tensor]
     site: ir.IntegerAttr
@@ -74,7 +74,7 @@ class ProbabilitiesOp(Quantum.Operation, name="probabilities"):
     `sizes` has the length of the result, where its type does not tell it.
     """
 
-    register: ext.Operand[RegisterType]
+    register: ext.Operand[Register]
     wires: ext.Operand[Tensor]
     sizes: Sequence[ext.Operand[Integer]]
     site: ir.IntegerAttr
@@ -93,7 +93,7 @@ class ProbabilitiesOp(Quantum.Operation, name="probabilities"):
 class SampleOp(Quantum.Operation, name="sample"):
     """Outcomes of shots on some wires, one integer each; no wires: all. The state stays."""
 
-    register: ext.Operand[RegisterType]
+    register: ext.Operand[Register]
     wires: ext.Operand[Tensor]
     shots: ext.Operand[Integer]
     site: ir.IntegerAttr
@@ -114,7 +114,7 @@ class SampleOp(Quantum.Operation, name="sample"):
 class StateOp(Quantum.Operation, name="state"):
     """All amplitudes; wire 0 is the most significant bit of the index."""
 
-    register: ext.Operand[RegisterType]
+    register: ext.Operand[Register]
     sizes: Sequence[ext.Operand[Integer]]
     site: ir.IntegerAttr
     result: ext.Result[Tensor]
@@ -128,7 +128,7 @@ class StateOp(Quantum.Operation, name="state"):
 class DensityMatrixOp(Quantum.Operation, name="density_matrix"):
     """The density matrix of some wires, the others traced out."""
 
-    register: ext.Operand[RegisterType]
+    register: ext.Operand[Register]
     wires: ext.Operand[Tensor]
     site: ir.IntegerAttr
     result: ext.Result[Tensor]

@@ -6,7 +6,7 @@
 from collections.abc import Sequence
 
 from diastase_mlir.bindings import ext, ir
-from diastase_mlir.dialects.quantum.dialect import BitType, Integer, Quantum, RegisterType
+from diastase_mlir.dialects.quantum.dialect import BitType, Integer, Quantum, Register
 
 
 class AllocOp(Quantum.Operation, name="alloc"):
@@ -14,19 +14,19 @@ class AllocOp(Quantum.Operation, name="alloc"):
 
     num_wires: ext.Operand[Integer]
     site: ir.IntegerAttr
-    register: ext.Result[RegisterType]
+    register: ext.Result[Register]
 
 
 class ReleaseOp(Quantum.Operation, name="release"):
     """The end of a register."""
 
-    register: ext.Operand[RegisterType]
+    register: ext.Operand[Register]
 
 
 class ExtractOp(Quantum.Operation, name="extract"):
     """Take a qubit out of a register."""
 
-    register: ext.Operand[RegisterType]
+    register: ext.Operand[Register]
     wire: ext.Operand[Integer]
     bit: ext.Result[BitType]
 
@@ -34,10 +34,10 @@ class ExtractOp(Quantum.Operation, name="extract"):
 class InsertOp(Quantum.Operation, name="insert"):
     """Put a qubit back into the register and the wire that it came from."""
 
-    register: ext.Operand[RegisterType]
+    register: ext.Operand[Register]
     wire: ext.Operand[Integer]
     bit: ext.Operand[BitType]
-    result: ext.Result[RegisterType]
+    result: ext.Result[Register]
 
 
 class CheckWiresOp(Quantum.Operation, name="check_wires"):
@@ -47,7 +47,7 @@ class CheckWiresOp(Quantum.Operation, name="check_wires"):
     another operation takes.
     """
 
-    register: ext.Operand[RegisterType]
+    register: ext.Operand[Register]
     wires: Sequence[ext.Operand[Integer]]
     site: ir.IntegerAttr
 
@@ -55,6 +55,6 @@ class CheckWiresOp(Quantum.Operation, name="check_wires"):
 class FollowOp(Quantum.Operation, name="follow"):
     """From here on measurements find their outcomes in a script, an address; 0 is none."""
 
-    register: ext.Operand[RegisterType]
+    register: ext.Operand[Register]
     script: ext.Operand[Integer]
-    result: ext.Result[RegisterType]
+    result: ext.Result[Register]

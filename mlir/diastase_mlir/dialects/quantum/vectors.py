@@ -10,47 +10,47 @@ from typing import Any
 
 from diastase_mlir.bindings import ext, ir
 from diastase_mlir.dialects.quantum.checks import check_pauli_words
-from diastase_mlir.dialects.quantum.dialect import Quantum, RegisterType, Tensor, fail
+from diastase_mlir.dialects.quantum.dialect import Quantum, Register, Tensor, fail
 
 
 class CopyOp(Quantum.Operation, name="copy"):
     """A second register, with the same amplitudes or, if `blank`, with zeros."""
 
-    register: ext.Operand[RegisterType]
+    register: ext.Operand[Register]
     blank: ir.IntegerAttr
     site: ir.IntegerAttr
-    result: ext.Result[RegisterType]
+    result: ext.Result[Register]
 
 
 class AddScaledOp(Quantum.Operation, name="add_scaled"):
     """`target + factor source`; the source is only read."""
 
-    target: ext.Operand[RegisterType]
-    source: ext.Operand[RegisterType]
+    target: ext.Operand[Register]
+    source: ext.Operand[Register]
     factor: ext.Operand[Tensor]
     site: ir.IntegerAttr
-    result: ext.Result[RegisterType]
+    result: ext.Result[Register]
 
 
 class AddPauliSumOp(Quantum.Operation, name="add_pauli_sum"):
     """`target + O source` for a sum of Pauli words, given like in `expval_pauli`."""
 
-    target: ext.Operand[RegisterType]
-    source: ext.Operand[RegisterType]
+    target: ext.Operand[Register]
+    source: ext.Operand[Register]
     coefficients: ext.Operand[Tensor]
     wires: ext.Operand[Tensor]
     offsets: Any
     paulis: Any
     site: ir.IntegerAttr
-    result: ext.Result[RegisterType]
+    result: ext.Result[Register]
     verify_invariants = staticmethod(check_pauli_words)
 
 
 class InnerProductOp(Quantum.Operation, name="inner_product"):
     """<bra|ket>; both are only read."""
 
-    bra: ext.Operand[RegisterType]
-    ket: ext.Operand[RegisterType]
+    bra: ext.Operand[Register]
+    ket: ext.Operand[Register]
     site: ir.IntegerAttr
     value: ext.Result[Tensor]
 
@@ -58,13 +58,13 @@ class InnerProductOp(Quantum.Operation, name="inner_product"):
 class ApplySparseOp(Quantum.Operation, name="apply_sparse"):
     """A sparse matrix in CSR form, applied to some wires; its columns are in range."""
 
-    register: ext.Operand[RegisterType]
+    register: ext.Operand[Register]
     row_starts: ext.Operand[Tensor]
     columns: ext.Operand[Tensor]
     values: ext.Operand[Tensor]
     wires: ext.Operand[Tensor]
     site: ir.IntegerAttr
-    result: ext.Result[RegisterType]
+    result: ext.Result[Register]
 
     @staticmethod
     def verify_invariants(operation: Any) -> bool:
@@ -83,11 +83,11 @@ class ApplySparseOp(Quantum.Operation, name="apply_sparse"):
 class ProjectOnOp(Quantum.Operation, name="project_on"):
     """|v><v| for a vector of some wires."""
 
-    register: ext.Operand[RegisterType]
+    register: ext.Operand[Register]
     vector: ext.Operand[Tensor]
     wires: ext.Operand[Tensor]
     site: ir.IntegerAttr
-    result: ext.Result[RegisterType]
+    result: ext.Result[Register]
 
     @staticmethod
     def verify_invariants(operation: Any) -> bool:

@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from diastase_mlir.bindings import ir
-from diastase_mlir.passes.circuits.circuit import BIT, REGISTER, Circuit
+from diastase_mlir.passes.circuits.circuit import BIT, REGISTERS, Circuit
 from diastase_mlir.passes.circuits.forms import Shape, shape_of
 from diastase_mlir.passes.circuits.gates import Gate
 from diastase_mlir.passes.circuits.values import constant_of
@@ -165,7 +165,7 @@ class _Analysis:
         """An operation that is not known here: it may do anything to what it gives back."""
         results = list(operation.operation.results)
         self.bits.update((value, None) for value in results if str(value.type) == BIT)
-        gives_register = any(str(value.type) == REGISTER for value in results)
+        gives_register = any(str(value.type) in REGISTERS for value in results)
         return Register(None) if gives_register else register
 
 

@@ -26,7 +26,8 @@ from diastase_mlir.passes.circuits.errors import InvalidPassError
 from diastase_mlir.passes.circuits.gates import Gate, New
 from diastase_mlir.passes.circuits.values import as_value, constant_of
 
-REGISTER, BIT = "!quantum.register", "!quantum.bit"
+REGISTERS = frozenset(("!quantum.register", "!quantum.single_register"))
+BIT = "!quantum.bit"
 
 
 @dataclass(eq=False)
@@ -188,7 +189,7 @@ def _collect_regions(circuit: Circuit, inner: Any, mine: set[ir.Value], takes: b
 
 
 def _registers(values: Iterable[ir.Value]) -> list[ir.Value]:
-    return [value for value in values if str(value.type) == REGISTER]
+    return [value for value in values if str(value.type) in REGISTERS]
 
 
 def _takes_inside(operation: Any, mine: set[ir.Value]) -> bool:

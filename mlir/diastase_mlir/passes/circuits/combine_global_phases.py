@@ -12,7 +12,7 @@ one. A sum known to be zero goes altogether.
 from typing import Any
 
 from diastase_mlir.bindings import ir
-from diastase_mlir.passes.circuits.circuit import REGISTER, Block, Circuit
+from diastase_mlir.passes.circuits.circuit import REGISTERS, Block, Circuit
 from diastase_mlir.passes.circuits.registry import register_pass
 from diastase_mlir.passes.circuits.values import add, as_value, is_zero
 
@@ -53,7 +53,7 @@ def _commutes(operation: Any) -> bool:
         if inner.name.startswith("quantum."):
             reads |= inner.name not in _COMMUTING and inner.name != _PHASE
         elif not inner.name.startswith("scf."):
-            reads |= any(str(value.type) == REGISTER for value in inner.operands)
+            reads |= any(str(value.type) in REGISTERS for value in inner.operands)
         return ir.WalkResult.ADVANCE
 
     operation.walk(visit)

@@ -20,7 +20,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from diastase_mlir.bindings import ir
-from diastase_mlir.passes.circuits.circuit import BIT, REGISTER, Block, Circuit
+from diastase_mlir.passes.circuits.circuit import BIT, REGISTERS, Block, Circuit
 from diastase_mlir.passes.circuits.values import constant_of
 
 Wire = int | ir.Value
@@ -110,7 +110,7 @@ def touched_wires(operations: Iterable[Any]) -> set[int] | None:
         elif inner.name.startswith("quantum."):
             unknown |= inner.name not in _ON_BITS | _HARMLESS | {"quantum.insert"}
         elif not inner.name.startswith("scf."):
-            unknown |= any(str(value.type) == REGISTER for value in inner.operands)
+            unknown |= any(str(value.type) in REGISTERS for value in inner.operands)
         return ir.WalkResult.ADVANCE
 
     for operation in operations:

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from diastase_mlir.bindings import ir
-from diastase_mlir.passes.circuits.circuit import BIT, REGISTER, Circuit
+from diastase_mlir.passes.circuits.circuit import BIT, REGISTERS, Circuit
 from diastase_mlir.passes.circuits.forms import Form, form_on
 from diastase_mlir.passes.circuits.forwarding import forward_qubits, touched_wires
 from diastase_mlir.passes.circuits.gates import Gate, New
@@ -46,12 +46,12 @@ class Boundary:
 def move_out(circuit: Circuit, found: Boundary, before: New, after: New) -> None:
     """Put one gate before the loop and one after it; the gates inside are the caller's."""
     loop, location = found.loop, found.first.operation.operation.location
-    position = next(k for k, v in enumerate(loop.operands) if str(v.type) == REGISTER)
+    position = next(k for k, v in enumerate(loop.operands) if str(v.type) in REGISTERS)
     site = found.first.operation.site
     with ir.InsertionPoint(loop), location:
         register = loop.operands[position]
         loop.operands[position] = _applied(register, before, found.first_wires, site)
-    result = next(value for value in loop.results if str(value.type) == REGISTER)
+    result = next(value for value in loop.results if str(value.type) in REGISTERS)
     uses = [(use.owner, use.operand_number) for use in result.uses]
     with ir.InsertionPoint.after(loop), location:
         applied = _applied(result, after, found.last_wires, site)
@@ -117,7 +117,7 @@ def _applied(register: ir.Value, new: New, wires: Sequence[int], site: Any) -> i
         _create("arith.constant", [kind], [], {"value": ir.IntegerAttr.get(kind, wire)}).result
         for wire in wires
     ]
-    bit, whole = ir.Type.parse(BIT), ir.Type.parse(REGISTER)
+    bit, whole = ir.Type.parse(BIT), register.type
     bits = [_create("quantum.extract", [bit], [register, wire]).result for wire in numbers]
     gate = new.create(bits, [as_value(parameter) for parameter in new.parameters], site)
     places = (*new.wires, *new.controls)
@@ -137,7 +137,7 @@ def _boundaries_of(loop: Any, circuit: Circuit) -> Iterable[Boundary]:
     excluded: set[int] | None = set()
     if len(regions) == 2:
         excluded = touched_wires(regions[0].blocks[0].operations)
-    if excluded is None or len([v for v in loop.results if str(v.type) == REGISTER]) != 1:
+    if excluded is None or len([v for v in loop.results if str(v.type) in REGISTERS]) != 1:
         return
     firsts = _first_gates(body, circuit)
     lasts = _first_gates(reversed(body), circuit)
@@ -171,7 +171,7 @@ def _wires_of(operation: Any, circuit: Circuit) -> list[int] | None:
         wires = touched_wires([inner])
         return None if wires is None else list(wires)
     bits = [value for value in inner.operands if str(value.type) == BIT]
-    if any(str(value.type) == REGISTER for value in inner.operands) or not bits:
+    if any(str(value.type) in REGISTERS for value in inner.operands) or not bits:
         return None
     numbers = [constant_of(circuit.wires[bit][1]) for bit in bits]
     return None if None in numbers else numbers

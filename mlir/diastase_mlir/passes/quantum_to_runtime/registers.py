@@ -5,14 +5,14 @@ A register becomes a pointer, and an operation that changes one gives the same p
 
 from typing import Any
 
-from diastase_mlir.bindings import ir
 from diastase_mlir.passes.quantum_to_runtime.conversion import Conversion, Qubit, Rule
 
 
 def _convert_alloc(operation: Any, conversion: Conversion) -> None:
     calls = conversion.calls
     arguments = [calls.site(operation), operation.num_wires]
-    state = calls.call("state_create", arguments, ir.Type.parse("!llvm.ptr"))
+    single = str(operation.register.type) == "!quantum.single_register"
+    state = calls.create_state("state_create", arguments, single)
     operation.register.replace_all_uses_with(state)
 
 

@@ -18,7 +18,8 @@ from diastase_mlir.passes.quantum_to_runtime.conversion import (
 def _convert_copy(operation: Any, conversion: Conversion) -> None:
     calls = conversion.calls
     arguments = [operation.register, calls.site(operation)]
-    copy = calls.call("state_copy", arguments, ir.Type.parse("!llvm.ptr"))
+    single = operation.register in calls.in_single_precision
+    copy = calls.create_state("state_copy", arguments, single)
     if ir.BoolAttr(operation.blank).value:
         calls.call("state_zero", [copy])
     operation.result.replace_all_uses_with(copy)
