@@ -28,6 +28,20 @@ def _hea(qubits, layers, *targets):
     )
 
 
+def _complex64(name, title, program, arguments):
+    """A circuit with amplitudes as qsim has them."""
+    return Case(
+        f"{name}-complex64",
+        f"{title}, complex64",
+        program,
+        arguments,
+        ("diastase", "qsim"),
+        options={"precision": "single"},
+        targets=(NOT_SLOWER_THAN_QSIM,),
+        tolerance=1e-3,
+    )
+
+
 def _compiling(name, title, program, arguments, *targets, **more):
     common = {"threads": (1,), "targets": targets, "group": "compiling"}
     return Case(name, title, program, arguments, **(common | more))
@@ -66,6 +80,9 @@ CASES = (
         "trotter-18", "Trotter n=18, 10 steps", "trotter", {"qubits": 18, "steps": 10},
         ALL, targets=FIVE_TIMES,
     ),
+    _complex64("hea-20", "HEA n=20 L=10", "hea", {"qubits": 20, "layers": 10}),
+    _complex64("qft-20", "QFT n=20", "qft", {"qubits": 20}),
+    _complex64("trotter-18", "Trotter n=18, 10 steps", "trotter", {"qubits": 18, "steps": 10}),
     Case(
         "shots-20", "10 000 shots n=20", "shots", {"qubits": 20, "shots": 10_000},
         ALL, targets=(Faster("catalyst", 5),), tolerance=0.05,

@@ -45,12 +45,13 @@ class Subject:
         make = self.module  # before the program, which finds JAX as the subject wants it
         program = importlib.import_module(f"programs.{request['program']}")
         self.kind = request["kind"]
+        options = request.get("options", {})
         if self.kind == "compile":
             self.call = make.compiler(program, request["arguments"])
             once = self.call(1)
             start, result = time.perf_counter(), once()
         else:
-            self.call = make.prepare(program, request["arguments"])
+            self.call = make.prepare(program, request["arguments"], **options)
             start, result = time.perf_counter(), self.call()
         seconds = time.perf_counter() - start
         return {"value": numbers(getattr(program, "value", lambda r: r)(result)), "first": seconds}

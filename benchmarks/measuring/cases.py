@@ -51,6 +51,8 @@ class Case:
     targets: tuple[Faster | AtMost, ...] = ()
     tolerance: float = 1e-6
     """Results that differ by more are errors (1e-3 for a subject that computes in complex64)."""
+    options: dict[str, Any] = field(default_factory=dict)
+    """Of `qjit`, for this repository alone: peers compute as they always do."""
     patience: float = 120.0
     """Seconds after which a subject is given up."""
     group: str = "circuits"

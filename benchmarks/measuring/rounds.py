@@ -134,6 +134,7 @@ def _kept_processes(case, figure, plan, workers, caches):
         kind=case.kind,
         program=case.program,
         arguments=case.arguments,
+        options=case.options if figure.subject == OURS else {},
     )
     figure.value = answer["value"]
     try:

@@ -4,16 +4,19 @@ import importlib.metadata
 from functools import partial
 
 from diastase import qjit
-from diastase_mlir.kernels import engine_library, threads_library
+from diastase_mlir.kernels import engine_library, single_library, threads_library
 from subjects import pennylane_compilers
 
-prepare = partial(pennylane_compilers.prepare, qjit)
 compiler = partial(pennylane_compilers.compiler, qjit)
 
 
+def prepare(program, arguments, **options):
+    return pennylane_compilers.prepare(partial(qjit, **options), program, arguments)
+
+
 def build_once():
-    """Build, or find, what is built once per machine: the engine and the thread pool."""
-    return [engine_library(), threads_library()]
+    """Build, or find, what is built once per machine: the engines and the thread pool."""
+    return [engine_library(), single_library(), threads_library()]
 
 
 def versions():

@@ -1,6 +1,18 @@
-"""Tables for the compiler, libraries for programs: engine, thread pool, elementary functions."""
+"""Tables for the compiler, libraries for programs: engines, thread pool, elementary functions."""
 
-from diastase_mlir.kernels.engine import elementary_library, engine_library, threads_library
+from diastase_mlir.kernels.engine import (
+    elementary_library,
+    engine_library,
+    single_library,
+    threads_library,
+)
 from diastase_mlir.kernels.gate_table import GATES, Gate
 
-__all__ = ["GATES", "Gate", "elementary_library", "engine_library", "threads_library"]
+__all__ = [
+    "GATES",
+    "Gate",
+    "elementary_library",
+    "engine_library",
+    "single_library",
+    "threads_library",
+]
