@@ -133,12 +133,12 @@ def convert(builder: Any, value: Any, kind: Type) -> Dynamic:
     raise TypeMismatch(f"a value of type {value.type.name} where {kind.name} is needed")
 
 
-def narrowed(builder: Any, value: ir.Value, kind: ir.Type) -> ir.Value:
+def narrowed(builder: Any, value: Any, kind: ir.Type) -> ir.Value:
     """Numbers rounded to the precision of amplitudes."""
     return value if value.type == kind else builder.fptrunc(value, kind)
 
 
-def widened(builder: Any, value: ir.Value, kind: ir.Type) -> ir.Value:
+def widened(builder: Any, value: Any, kind: ir.Type) -> ir.Value:
     """Numbers in double precision."""
     return value if value.type == kind else builder.fpext(value, kind)
 

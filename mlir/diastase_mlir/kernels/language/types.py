@@ -86,12 +86,12 @@ class PreciseType(Type):
         return self.__dict__["_single" if _IS_SINGLE.get() else "_double"]
 
     @property
-    def llvm(self) -> ir.Type:
+    def llvm(self) -> ir.Type:  # pyright: ignore[reportIncompatibleVariableOverride]
         """LLVM's type, in the precision that is being compiled for."""
         return self._now.llvm
 
     @property
-    def alignment(self) -> int:
+    def alignment(self) -> int:  # pyright: ignore[reportIncompatibleVariableOverride]
         """Likewise."""
         return self._now.alignment
 
