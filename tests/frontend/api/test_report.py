@@ -119,7 +119,9 @@ def test_circuits_and_what_the_engine_made_of_them():
         return qml.expval(qml.Z(1))
 
     traced = circuit.trace(0.1).report()
-    assert traced.circuits == CircuitCosts(circuits=1, gates=12, measurements=1, qubits=3)
+    assert traced.circuits == CircuitCosts(
+        circuits=1, gates=12, measurements=1, qubits=3, largest_state=16 * 8
+    )
     assert traced.work is None
     assert traced.memory["state"] == 16 * 8
     assert list(traced.timings) == ["trace"]
@@ -128,6 +130,8 @@ def test_circuits_and_what_the_engine_made_of_them():
     assert report.circuits == traced.circuits
     assert report.work.gates >= 12
     assert report.work.operations < report.work.gates
+    single = qjit(circuit.original_function, precision="single").trace(0.1).report()
+    assert single.memory["state"] == 8 * 8
     assert report.work.stages >= 1
     assert "1 circuit on up to 3 qubits: 12 gates, 1 measured within" in str(report)
     assert f"{report.work.gates} gates, {report.work.operations} operations" in str(report)
