@@ -6,14 +6,20 @@ several sizes. Batches of one axis, static sizes and the other two dtypes are te
 with matrices that make routines fail.
 """
 
+import ctypes
+
 import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
 from jax._src.lax.linalg import geqp3, geqrf  # noqa: TID251 (whole QR hides them elsewhere)
 from jax.lax import linalg
+from scipy.linalg import cython_blas
 
+from diastase import qjit
+from diastase_mlir import CompileOptions, compile_module
 from diastase_mlir.errors import LoweringError
+from diastase_runtime.abi import Import
 from diastase_runtime.errors import NegativeSizeError
 
 DTYPES = ("float32", "complex128")
@@ -316,3 +322,29 @@ def test_perturbed_systems_are_solved_by_jax(compare):
         random((5, 2), "float64"),
     )
     assert len(compiled.lowered.callbacks) == 1
+
+
+def test_small_problems_run_on_one_thread(compile_function):
+    """And OpenBLAS is told afterwards what it was told before."""
+    library = ctypes.CDLL(cython_blas.__file__)
+    get, tell = (library[f"scipy_openblas_{verb}_num_threads"] for verb in ("get", "set"))
+    before, alone = get(), Import("threads", "blas_begin")
+
+    def imports(function, size):
+        lowered = compile_function(function, np.eye(size)).lowered
+        return compile_module(lowered, CompileOptions()).artifact.imports
+
+    def decomposed(x):
+        return (*linalg.eigh(x), linalg.cholesky(x))
+
+    assert alone in imports(decomposed, 60)
+    assert alone not in imports(decomposed, 300)
+    of_any_size = qjit(decomposed, abstracted_axes={0: "n", 1: "n"})
+    try:
+        tell(2)
+        for size in (1, 2, 60, 300):
+            matrix = np.diag(np.arange(1.0, size + 1))
+            np.testing.assert_allclose(of_any_size(matrix)[2], np.sqrt(matrix), atol=1e-12)
+            assert get() == 2
+    finally:
+        tell(before)

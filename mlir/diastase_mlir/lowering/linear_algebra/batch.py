@@ -67,6 +67,10 @@ COMPLEX_NAMES = {"syevd": "heevd", "sytrd": "hetrd", "orgqr": "ungqr", "ormqr": 
 LARGEST = 2**31 - 1
 """What an integer of LAPACK can hold."""
 
+ALONE = 256
+"""Up to such sizes a routine runs on one thread: OpenBLAS's threads wait for each other without
+letting go of the processor, and on a busy computer a problem of 1 ms so takes 300."""
+
 Position = list[ir.Value]
 Guard = Callable[[ir.Value], ir.Value]
 
@@ -145,7 +149,7 @@ class Batch:
             if not isinstance(size, int)
         ]
         conditions += self._fitting(name, arguments)
-        emit = _Call(self, symbol, arguments, guard).emit
+        emit = _Call(self, symbol, arguments, unless_empty, guard).emit
         if conditions:
             when(self.context, all_of(conditions), emit)
         else:
@@ -229,10 +233,11 @@ class _Call:
         batch: Batch,
         symbol: str,
         arguments: Sequence[Argument],
+        sizes: Sequence[Size],
         guard: Callable[[Size], ir.Value] | None,
     ):
         self._batch, self._symbol, self._guard = batch, symbol, guard
-        self._arguments = arguments
+        self._arguments, self._sizes = arguments, sizes
 
     def emit(self) -> None:
         """Store the arguments, get a workspace if one is wanted, and call."""
@@ -256,6 +261,30 @@ class _Call:
         when(batch.context, fits, with_workspace)
 
     def _for_all(self) -> None:
+        """Call for each matrix; nothing in between can leave the program."""
+        if any(isinstance(size, int) and size > ALONE for size in self._sizes):
+            self._one_by_one()
+            return
+        conditions = [
+            compare_integers("sle", size, index_constant(ALONE))
+            for size in self._sizes
+            if not isinstance(size, int)
+        ]
+        small = all_of(conditions) if conditions else None
+        self._tell_threads("blas_begin", small)
+        self._one_by_one()
+        self._tell_threads("blas_end", small)
+
+    def _tell_threads(self, function: str, condition: ir.Value | None) -> None:
+        """One thread from here on, or as many as before."""
+        context = self._batch.context
+        symbol = context.import_function("threads", function, [])
+        if condition is None:
+            context.call(symbol, [])
+        else:
+            when(context, condition, lambda: self._tell_threads(function, None))
+
+    def _one_by_one(self) -> None:
         batch = self._batch
         count = product(batch.sizes)
         if count == 1:
