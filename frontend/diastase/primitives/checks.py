@@ -24,7 +24,8 @@ require_p: Primitive = define_primitive(
     construct="a check of a value",
     abstract_eval=_require_abstract_eval,
     has_effects=True,
-    missing_rules=dict.fromkeys(("jvp", "transpose", "vmap"), _LATER),
+    missing_rules=dict.fromkeys(("transpose", "vmap"), _LATER),
+    rules={"jvp": lambda primals, _, **params: (require_p.bind(*primals, **params), [])},
 )
 """`holds ->`: record an error, unless the boolean is true; `what` is the error's message."""
 

@@ -22,10 +22,8 @@ from jax.extend.core import ClosedJaxpr, Primitive
 
 from diastase.primitives.define import define_primitive
 
-_LATER = "the derivatives of this construct are not implemented yet; use jax.lax meanwhile"
 _MISSING_RULES = {
-    "jvp": _LATER,
-    "transpose": _LATER,
+    "transpose": "it is linear in nothing",
     "vmap": "batching of this construct is not implemented yet; use jax.lax meanwhile",
 }
 
@@ -69,6 +67,7 @@ for_loop_p: Primitive = define_primitive(
     abstract_eval=_for_loop_abstract_eval,
     has_effects=True,
     missing_rules=_MISSING_RULES,
+    provided_rules=("jvp",),
 )
 while_loop_p: Primitive = define_primitive(
     "while_loop",
@@ -76,6 +75,7 @@ while_loop_p: Primitive = define_primitive(
     abstract_eval=_while_loop_abstract_eval,
     has_effects=True,
     missing_rules=_MISSING_RULES,
+    provided_rules=("jvp",),
 )
 switch_p: Primitive = define_primitive(
     "switch",
@@ -83,4 +83,5 @@ switch_p: Primitive = define_primitive(
     abstract_eval=_switch_abstract_eval,
     has_effects=True,
     missing_rules=_MISSING_RULES,
+    provided_rules=("jvp",),
 )

@@ -4,9 +4,12 @@
 differentiation and batching rules or the reason why it has none; a rule that is missing raises
 our error naming the construct and the user's line. Lowering is not here: rules in the compiler
 are keyed by the primitive's name. `PRIMITIVES` lists all of ours.
+
+Rules that have to trace something belong to the layer above: `provide_rules` says how they are
+loaded, once, when the first of them is asked for.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NoReturn
 
@@ -36,6 +39,9 @@ class PrimitiveRecord:
 PRIMITIVES: dict[str, PrimitiveRecord] = {}
 """All primitives defined by `define_primitive`, by name."""
 
+Rule = Callable[..., Any]
+_providers: list[Callable[[], Mapping[tuple[str, str], Rule]]] = []
+
 _RULE_TABLES: Mapping[str, Any] = {
     "jvp": ad.primitive_jvps,
     "transpose": ad.primitive_transposes,
@@ -52,12 +58,17 @@ def define_primitive(
     multiple_results: bool = True,
     rules: Mapping[str, Callable[..., Any]] | None = None,
     missing_rules: Mapping[str, str] | None = None,
+    provided_rules: Sequence[str] = (),
 ) -> Primitive:
     """Make a primitive; `abstract_eval` returns `(avals, effects)` if `has_effects`.
 
-    Every transformation in `jvp`, `transpose`, `vmap` must stand in `rules` or `missing_rules`.
+    Every transformation in `jvp`, `transpose`, `vmap` must stand in `rules`, `missing_rules` or
+    `provided_rules`, whose rules come from a provider.
     """
     rules, missing_rules = dict(rules or {}), dict(missing_rules or {})
+    for transformation in provided_rules:
+        missing_rules.pop(transformation, None)
+        rules[transformation] = _from_provider(name, transformation)
     assert set(rules) | set(missing_rules) == set(_RULE_TABLES), f"{name}: rules are incomplete"
     primitive = Primitive(name)
     primitive.multiple_results = multiple_results
@@ -69,6 +80,23 @@ def define_primitive(
         _RULE_TABLES[transformation][primitive] = _refusal(construct, transformation, reason)
     PRIMITIVES[name] = PrimitiveRecord(primitive, construct, missing_rules)
     return primitive
+
+
+def provide_rules(load: Callable[[], Mapping[tuple[str, str], Rule]]) -> None:
+    """Say where rules come from: `(primitive, transformation)` -> rule; loaded when needed."""
+    _providers.append(load)
+
+
+def _from_provider(name: str, transformation: str) -> Rule:
+    def apply(*args: Any, **kwargs: Any) -> Any:
+        rule = next(
+            found
+            for load in _providers
+            if (found := load().get((name, transformation))) is not None
+        )
+        return rule(*args, **kwargs)
+
+    return apply
 
 
 def _refusal(construct: str, transformation: str, reason: str) -> Callable[..., NoReturn]:

@@ -54,6 +54,7 @@ def _define(name: str, construct: str, abstract_eval: Callable[..., ShapedArray]
         abstract_eval=abstract_eval,
         multiple_results=False,
         missing_rules=INSIDE_A_QNODE,
+        provided_rules=("jvp",),
     )
 
 

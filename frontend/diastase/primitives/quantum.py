@@ -18,19 +18,20 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from jax.core import AbstractValue, ShapedArray
-from jax.extend.core import ClosedJaxpr
+from jax.extend.core import ClosedJaxpr, Primitive
 
 from diastase.primitives.define import define_primitive
 
 Wires = tuple[int | None, ...]
 """Known wires; `None` for one that is an operand."""
 
+DERIVATIVE_WIRE = 1 << 20
+"""The last wire of a register, where it has derivative wires; no wire of the user's is so large."""
+
 INSIDE_A_QNODE: dict[str, str] = dict.fromkeys(
     ("jvp", "transpose", "vmap"), "QNodes are transformed as a whole, never their operations"
 )
 """Why nothing that takes a register has rules."""
-
-_LATER = "derivatives of QNodes come with a later version"
 
 
 class AbstractRegister(AbstractValue):
@@ -58,15 +59,22 @@ class AbstractRegister(AbstractValue):
         return "single_register" if self.single else "register"
 
     def to_tangent_aval(self) -> AbstractValue:
-        """Refuse: rules apply to whole QNodes."""
-        raise TypeError("a quantum register has no derivative")
+        """A number that nobody looks at: what JAX needs to see of a register's derivative.
+
+        The derivative itself is in the register, on a wire of its own (`tracing.derivatives`).
+        """
+        return ShapedArray((), np.dtype(np.float64))
 
 
 _OUTCOME = ShapedArray((), np.dtype(np.bool_))
 
 
 def _allocate_abstract_eval(
-    *number: Any, num_wires: int | None, qnode: str, single: bool = False
+    *number: Any,
+    num_wires: int | None,
+    qnode: str,
+    single: bool = False,
+    derivative_wires: int = 0,
 ) -> AbstractValue:
     return AbstractRegister(single)
 
@@ -145,13 +153,15 @@ allocate_p = define_primitive(
 """A new register, all qubits in |0>; `qnode` is the user's name of what it is for.
 
 Where `num_wires` is None, the number is the operand. `single`, where it is given, says whether the
-amplitudes are complex64."""
+amplitudes are complex64. After the wires come `derivative_wires`, which hold directional derivatives
+of the state; `DERIVATIVE_WIRE + j` is the j-th from the end."""
 
 release_p = define_primitive(
     "release_qubits",
     construct="QNode",
     abstract_eval=_release_abstract_eval,
     missing_rules=INSIDE_A_QNODE,
+    provided_rules=("jvp",),
 )
 """`register ->`: the end of its life."""
 
@@ -161,6 +171,7 @@ gate_p = define_primitive(
     abstract_eval=_gate_abstract_eval,
     multiple_results=False,
     missing_rules=INSIDE_A_QNODE,
+    provided_rules=("jvp",),
 )
 """A gate of the gate table, by name, with any number of controls."""
 
@@ -170,6 +181,7 @@ unitary_p = define_primitive(
     abstract_eval=_unitary_abstract_eval,
     multiple_results=False,
     missing_rules=INSIDE_A_QNODE,
+    provided_rules=("jvp",),
 )
 """A gate given by its matrix, with any number of controls."""
 
@@ -179,6 +191,7 @@ diagonal_p = define_primitive(
     abstract_eval=_diagonal_abstract_eval,
     multiple_results=False,
     missing_rules=INSIDE_A_QNODE,
+    provided_rules=("jvp",),
 )
 """A gate given by the diagonal of its matrix, with any number of controls."""
 
@@ -188,6 +201,7 @@ check_wires_p = define_primitive(
     abstract_eval=_check_wires_abstract_eval,
     multiple_results=False,
     missing_rules=INSIDE_A_QNODE,
+    provided_rules=("jvp",),
 )
 """`register, *wires -> register`: an error unless the register has these wires, each once."""
 
@@ -197,6 +211,7 @@ prepare_p = define_primitive(
     abstract_eval=_prepare_abstract_eval,
     multiple_results=False,
     missing_rules=INSIDE_A_QNODE,
+    provided_rules=("jvp",),
 )
 """`register, amplitudes, *wires -> register`: give wires that are in |0...0> these amplitudes."""
 
@@ -206,6 +221,7 @@ global_phase_p = define_primitive(
     abstract_eval=_global_phase_abstract_eval,
     multiple_results=False,
     missing_rules=INSIDE_A_QNODE,
+    provided_rules=("jvp",),
 )
 """`register, phi -> register`: multiply by exp(-i phi)."""
 
@@ -214,12 +230,13 @@ measure_p = define_primitive(
     construct="measure",
     abstract_eval=_measure_abstract_eval,
     missing_rules=INSIDE_A_QNODE,
+    provided_rules=("jvp",),
 )
 """A measurement in the computational basis, with collapse: `-> register, outcome`."""
 
 
-def _qnode_for_each(
-    operands: Sequence[Any], axes: Sequence[Any], **params: Any
+def qnode_for_each(
+    primitive: Primitive, operands: Sequence[Any], axes: Sequence[Any], **params: Any
 ) -> tuple[Sequence[Any], Sequence[int]]:
     """`jax.vmap`: a run for each element of the batch, one after the other.
 
@@ -238,7 +255,7 @@ def _qnode_for_each(
             next(remaining) if is_mapped else operand
             for operand, is_mapped in zip(operands, mapped, strict=True)
         ]
-        return qnode_p.bind(*values, **params)
+        return primitive.bind(*values, **params)
 
     results = jax.lax.map(run, batches)
     return results, [0] * len(results)
@@ -249,8 +266,9 @@ qnode_p = define_primitive(
     construct="QNode",
     abstract_eval=_qnode_abstract_eval,
     has_effects=True,
-    rules={"vmap": _qnode_for_each},
-    missing_rules={"jvp": _LATER, "transpose": _LATER},
+    rules={"vmap": lambda *args, **params: qnode_for_each(qnode_p, *args, **params)},
+    provided_rules=("jvp",),
+    missing_rules={"transpose": "it is linear in nothing"},
 )
 """A QNode's body: classical operands and results; `jaxpr` allocates and releases its register.
 `passes`, where there are any, are those that the compiler is to apply to the circuit."""

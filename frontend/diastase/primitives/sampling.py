@@ -45,6 +45,7 @@ sample_p = define_primitive(
     abstract_eval=_sample_abstract_eval,
     multiple_results=False,
     missing_rules=INSIDE_A_QNODE,
+    provided_rules=("jvp",),
 )
 """`register, *wires -> i64[shots]`: packed outcomes; `shots` is a number or a dimension."""
 
@@ -154,5 +155,6 @@ follow_script_p = define_primitive(
     abstract_eval=_follow_abstract_eval,
     multiple_results=False,
     missing_rules=INSIDE_A_QNODE,
+    provided_rules=("jvp",),
 )
 """`register, script -> register`: its measurements find their outcomes in the script."""

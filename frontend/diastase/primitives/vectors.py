@@ -62,6 +62,7 @@ def _define(name: str, abstract_eval: Any) -> Any:
         abstract_eval=abstract_eval,
         multiple_results=False,
         missing_rules=INSIDE_A_QNODE,
+        provided_rules=("jvp",),
     )
 
 

@@ -196,19 +196,19 @@ def _converted(region: Region, avals: Sequence[Any]) -> Any:
 
 
 def share_captured(
-    regions: Sequence[Region], register: Sequence[Any]
+    regions: Sequence[Region], shared: Sequence[Any]
 ) -> tuple[list[Any], list[Region]]:
-    """All captured values once, the register (if any) after them, as inputs of every region."""
+    """All captured values once, after them what all regions take, as inputs of every region."""
     captured = {id(value): value for region in regions for value in region.captured}
     positions = {key: position for position, key in enumerate(captured)}
-    operands = [*captured.values(), *register]
-    avals = [jax.typeof(value) for value in captured.values()] + [r.aval for r in register]
-    shared: list[Region] = []
+    operands = [*captured.values(), *shared]
+    avals = [jax.typeof(value) for value in operands]
+    common = range(len(captured), len(operands))
+    changed: list[Region] = []
     for region in regions:
-        order = [positions[id(value)] for value in region.captured]
-        order += [len(captured)] * len(register)
-        shared.append(replace(region, jaxpr=select_inputs(region.jaxpr, order, avals)))
-    return operands, shared
+        order = [*(positions[id(value)] for value in region.captured), *common]
+        changed.append(replace(region, jaxpr=select_inputs(region.jaxpr, order, avals)))
+    return operands, changed
 
 
 def _describe(tree: Any) -> str:

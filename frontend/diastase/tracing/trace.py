@@ -21,6 +21,7 @@ from jax.extend.core import Var
 
 from diastase.errors import LeakedTracerError
 from diastase.tracing.context import current_context, new_context
+from diastase.tracing.derivatives import expand_derivatives, install_rules
 from diastase.tracing.dimensions import DimensionTable
 from diastase.tracing.failures import jax_failures_as_ours
 from diastase.tracing.hooks import install_hooks
@@ -30,6 +31,7 @@ from diastase_mlir.jax_internals import close_over, is_symbolic, trace_to_jaxpr
 from diastase_mlir.program import Program
 
 install_hooks()
+install_rules()
 
 
 @dataclass(frozen=True)
@@ -85,6 +87,7 @@ def trace(
             return function(*arguments)
 
         jaxpr, captured = trace_to_jaxpr(body, inputs.avals, name, argument_names)
+        jaxpr = expand_derivatives(jaxpr)
     _refuse_tracers(captured)
     closed = close_over(jaxpr, captured)
     program = Program(name, closed, table.bindings(), tuple(table.assumptions.made))

@@ -28,6 +28,12 @@ from diastase_mlir.jax_internals.decisions import (
     answering,
     deciding,
 )
+from diastase_mlir.jax_internals.derivatives import (
+    Zero,
+    evaluate_jaxpr,
+    forward_derivative,
+    with_tangent,
+)
 from diastase_mlir.jax_internals.dimensions import (
     SizeScope,
     dimension_symbols,
@@ -127,6 +133,7 @@ __all__ = [
     "SizeScope",
     "Tracer",
     "Walker",
+    "Zero",
     "abstract_value",
     "add_input",
     "add_leading_register",
@@ -148,9 +155,11 @@ __all__ = [
     "enclosing_traces",
     "equation_manager",
     "evaluate_dimension",
+    "evaluate_jaxpr",
     "factor_operation",
     "factor_symbol",
     "forget_ir_context",
+    "forward_derivative",
     "hook",
     "inline_jits",
     "ir",
@@ -198,5 +207,6 @@ __all__ = [
     "tracer_variable",
     "type_of_aval",
     "unwrap_tracer",
+    "with_tangent",
     "without_references",
 ]

@@ -1,0 +1,50 @@
+"""Derivatives of programs: rules of our primitives, and circuits for derivatives of QNodes.
+
+JAX differentiates the program; what it asks of a QNode is recorded as one equation
+(`primitives.derivatives`). `expand_derivatives` puts circuits in their place when tracing is over.
+Nothing of it is imported before a program is differentiated.
+"""
+
+from collections.abc import Mapping
+from functools import cache
+from typing import TYPE_CHECKING
+
+from jax.extend.core import ClosedJaxpr
+
+from diastase.primitives.define import Rule, provide_rules
+from diastase_mlir.later import Later
+
+if TYPE_CHECKING:
+    from diastase.primitives import derivatives
+    from diastase.tracing.derivatives import (
+        control_flow_rules,
+        expand,
+        gate_rules,
+        measurement_rules,
+    )
+else:
+    derivatives = Later("diastase.primitives.derivatives")
+    control_flow_rules = Later("diastase.tracing.derivatives.control_flow_rules")
+    expand = Later("diastase.tracing.derivatives.expand")
+    gate_rules = Later("diastase.tracing.derivatives.gate_rules")
+    measurement_rules = Later("diastase.tracing.derivatives.measurement_rules")
+
+__all__ = ["expand_derivatives", "install_rules"]
+
+
+@cache
+def _rules() -> Mapping[tuple[str, str], Rule]:
+    tables = (gate_rules.RULES, measurement_rules.RULES, control_flow_rules.RULES)
+    jvps = {(name, "jvp"): rule for table in tables for name, rule in table.items()}
+    return {**derivatives.RULES, **jvps}
+
+
+def install_rules() -> None:
+    """Have our primitives differentiated from now on."""
+    provide_rules(_rules)
+
+
+def expand_derivatives(closed: ClosedJaxpr) -> ClosedJaxpr:
+    """Put circuits in the place of derivatives of QNodes; in a program without any, nothing."""
+    never = not _rules.cache_info().currsize
+    return closed if never else expand.expand_derivatives(closed)

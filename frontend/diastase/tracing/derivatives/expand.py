@@ -1,0 +1,119 @@
+"""The equations of derivatives of QNodes, replaced by circuits and classical code.
+
+`expand_derivatives` walks a traced program; variables stay what they are, so that the symbols of
+sizes that they define do. What replaces an equation is a jaxpr in its place (`inlined`).
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+from jax.extend.core import ClosedJaxpr
+
+from diastase.errors import NotTransformableError
+from diastase.primitives.derivatives import Operands, tangent
+from diastase.primitives.inlined import inlined_p
+from diastase.primitives.quantum import qnode_p
+from diastase.tracing.derivatives.circuits import tangent_circuit, with_positions
+from diastase_mlir import user_span
+from diastase_mlir.jax_internals import close_over, trace_to_jaxpr
+
+Equation = Any
+
+
+def expand_derivatives(closed: ClosedJaxpr) -> ClosedJaxpr:
+    """The program without equations of derivatives, at any depth."""
+    equations = [_expanded(equation) for equation in closed.jaxpr.eqns]
+    if all(new is old for new, old in zip(equations, closed.jaxpr.eqns, strict=True)):
+        return closed
+    inner = closed.jaxpr
+    effects = set[Any]().union(*(equation.effects for equation in equations))
+    return closed.replace(jaxpr=inner.replace(eqns=equations, effects=effects))
+
+
+def _expanded(equation: Equation) -> Equation:
+    rule = _RULES.get(equation.primitive.name)
+    if rule is not None:
+        avals = [atom.aval for atom in equation.invars]
+        params = equation.params
+        jaxpr, captured = trace_to_jaxpr(
+            lambda *operands: rule(operands, params), avals, "derivative"
+        )
+        jaxpr = expand_derivatives(close_over(jaxpr, captured))
+        return equation.replace(
+            primitive=inlined_p, params={"jaxpr": jaxpr}, effects=set(jaxpr.effects)
+        )
+    params = {name: _inside(value) for name, value in equation.params.items()}
+    if all(params[name] is value for name, value in equation.params.items()):
+        return equation
+    return equation.replace(params=params)
+
+
+def _inside(value: Any) -> Any:
+    """A parameter, with jaxprs in it expanded."""
+    if isinstance(value, tuple | list):
+        changed = [_inside(part) for part in value]
+        same = all(new is old for new, old in zip(changed, value, strict=True))
+        return value if same else type(value)(changed)
+    if isinstance(value, ClosedJaxpr):
+        return expand_derivatives(value)
+    return value
+
+
+def _tangent(operands: Sequence[Any], params: Mapping[str, Any]) -> Sequence[Any]:
+    """The circuit of the derivative: one derivative wire for each direction."""
+    given = Operands.read(operands, dict(params))
+    circuit, captured = params["jaxpr"], list[Any]()
+    for positions in params["directions"]:
+        shifted = tuple(len(captured) + position for position in positions)
+        circuit, constants = tangent_circuit(circuit, shifted)
+        captured = [*constants, *captured]
+    more = {name: value for name, value in params.items() if name not in ("jaxpr", "directions")}
+    order = len(params["directions"])
+    if more["num_wires"] is None:
+        raise NotTransformableError(
+            construct=f"QNode {more['name']}",
+            transformation="jvp",
+            reason="its number of wires is traced",
+            span=user_span(),
+        )
+    circuit = with_positions(circuit, more["num_wires"])
+    more["num_wires"] += order
+    entries = [entry for direction in given.directions for entry in direction]
+    return qnode_p.bind(*captured, *given.values, *entries, jaxpr=circuit, **more)
+
+
+def _cotangent(operands: Sequence[Any], params: Mapping[str, Any]) -> Sequence[Any]:
+    """A run for each element of what is differentiated by: always possible."""
+    given = Operands.read(operands, dict(params))
+    more = {name: value for name, value in params.items() if name not in ("wanted", "directions")}
+    old = list(zip(params["directions"], given.directions, strict=True))
+
+    def along(position: int, entry: Any) -> Any:
+        found = tangent(given.values, [*old, ((position,), [entry])], **more)
+        return sum(
+            jnp.real(jnp.sum(weight * change))
+            for weight, change in zip(given.cotangents, found, strict=True)
+        )
+
+    return [_gradient(given.values[position], position, along) for position in params["wanted"]]
+
+
+def _gradient(value: Any, position: int, along: Callable[[int, Any], Any]) -> Any:
+    aval = jax.typeof(value)
+    unit = jnp.eye(aval.size, dtype=aval.dtype)
+
+    def element(row: Any) -> Any:
+        entry = row.reshape(aval.shape)
+        if not jnp.issubdtype(aval.dtype, jnp.complexfloating):
+            return along(position, entry)
+        return along(position, entry) - 1j * along(position, 1j * entry)
+
+    return jax.lax.map(element, unit).reshape(aval.shape).astype(aval.dtype)
+
+
+_RULES: Mapping[str, Callable[[Sequence[Any], Mapping[str, Any]], Sequence[Any]]] = {
+    "qnode_tangent": _tangent,
+    "qnode_cotangent": _cotangent,
+}
