@@ -229,6 +229,7 @@ def _cotangent_transpose(
     given = Operands.read(operands, {**params, "directions": directions})
     number = _undefined(given)
     along = (wanted, list(map(ad.instantiate_zeros, weights)))
+    old: list[tuple[Positions, Sequence[Any]]]
     old = list(zip(directions, given.directions, strict=True))
     if number is None:
         found = tangent(given.values, [*old, along], **params)

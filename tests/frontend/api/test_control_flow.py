@@ -432,11 +432,10 @@ def test_options_that_contradict_each_other():
     assert agreeing(lambda i, v: v + i)(1) == 4
 
 
-def test_transformations_are_refused():
+def test_transformations():
     def function(x):
         return for_loop(0, 3, 1)(lambda i, v: v * x)(1.0)
 
-    with pytest.raises(NotTransformableError, match="for_loop has no jvp rule"):
-        qjit(lambda x: jax.grad(function)(x))(2.0)
+    assert qjit(lambda x: jax.jvp(function, (x,), (1.0,)))(2.0) == (8.0, 12.0)
     with pytest.raises(NotTransformableError, match="for_loop has no vmap rule"):
         qjit(lambda xs: jax.vmap(function)(xs))(jnp.arange(3.0))

@@ -9,6 +9,7 @@ from typing import Any
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jax.extend.core import ClosedJaxpr
 
 from diastase.errors import NotTransformableError
@@ -17,9 +18,10 @@ from diastase.primitives.inlined import inlined_p
 from diastase.primitives.quantum import qnode_p
 from diastase.tracing.derivatives.circuits import tangent_circuit, with_positions
 from diastase_mlir import user_span
-from diastase_mlir.jax_internals import close_over, trace_to_jaxpr
+from diastase_mlir.jax_internals import rebuilt, trace_to_jaxpr
 
 Equation = Any
+_MOST_NUMBERS = 256
 
 
 def expand_derivatives(closed: ClosedJaxpr) -> ClosedJaxpr:
@@ -40,7 +42,7 @@ def _expanded(equation: Equation) -> Equation:
         jaxpr, captured = trace_to_jaxpr(
             lambda *operands: rule(operands, params), avals, "derivative"
         )
-        jaxpr = expand_derivatives(close_over(jaxpr, captured))
+        jaxpr = expand_derivatives(_with_constants(jaxpr, captured))
         return equation.replace(
             primitive=inlined_p, params={"jaxpr": jaxpr}, effects=set(jaxpr.effects)
         )
@@ -48,6 +50,29 @@ def _expanded(equation: Equation) -> Equation:
     if all(params[name] is value for name, value in equation.params.items()):
         return equation
     return equation.replace(params=params)
+
+
+def _with_constants(closed: ClosedJaxpr, captured: Sequence[Any]) -> ClosedJaxpr:
+    """The jaxpr, which makes its leading inputs itself: small matrices that rules brought in.
+
+    A jaxpr in the place of an equation has no constants of its own.
+    """
+    inputs, equations = closed.jaxpr.invars, list[Equation]()
+    for variable, value in zip(inputs, captured, strict=False):
+        made, _ = trace_to_jaxpr(lambda value=value: [_made_of_numbers(value)], [], "constant")
+        assert len(made.in_avals) == 0, "numbers are written out in the equations"
+        *before, last = made.jaxpr.eqns
+        equations += [*before, last.replace(outvars=[variable])]
+    equations += closed.jaxpr.eqns
+    return rebuilt(closed, inputs[len(captured) :], equations, closed.jaxpr.outvars)
+
+
+def _made_of_numbers(value: Any) -> Any:
+    """An array as equations on numbers, which need no constant."""
+    array = np.asarray(value)
+    assert array.size <= _MOST_NUMBERS, "rules bring in small matrices only"
+    elements = [jax.lax.full((1,), element) for element in array.ravel()]
+    return jnp.concatenate(elements).reshape(array.shape)
 
 
 def _inside(value: Any) -> Any:
