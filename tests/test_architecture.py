@@ -95,5 +95,7 @@ def test_every_primitive_of_ours_has_a_lowering_rule():
         importlib.import_module(module.name)
     importlib.import_module("diastase_mlir.lowering.walk")  # imported when a program is lowered
     assert PRIMITIVES
-    assert PRIMITIVES.keys() - lowered_primitives() == set()
+    reaching = {name for name, record in PRIMITIVES.items() if record.reaches_compiler}
+    assert reaching - lowered_primitives() == set()
+    assert not (PRIMITIVES.keys() - reaching) & lowered_primitives()
     assert all(name == record.primitive.name for name, record in PRIMITIVES.items())

@@ -29,6 +29,8 @@ class PrimitiveRecord:
     """What it is in the user's words: `for_loop`, `cond or switch`."""
     missing_rules: Mapping[str, str]
     """Transformation (`jvp`, `transpose`, `vmap`) -> why there is no rule for it."""
+    reaches_compiler: bool = True
+    """Whether it is lowered; or replaced by other equations when tracing is over."""
 
     @property
     def name(self) -> str:
@@ -59,6 +61,7 @@ def define_primitive(
     rules: Mapping[str, Callable[..., Any]] | None = None,
     missing_rules: Mapping[str, str] | None = None,
     provided_rules: Sequence[str] = (),
+    reaches_compiler: bool = True,
 ) -> Primitive:
     """Make a primitive; `abstract_eval` returns `(avals, effects)` if `has_effects`.
 
@@ -78,7 +81,7 @@ def define_primitive(
         _RULE_TABLES[transformation][primitive] = rule
     for transformation, reason in missing_rules.items():
         _RULE_TABLES[transformation][primitive] = _refusal(construct, transformation, reason)
-    PRIMITIVES[name] = PrimitiveRecord(primitive, construct, missing_rules)
+    PRIMITIVES[name] = PrimitiveRecord(primitive, construct, missing_rules, reaches_compiler)
     return primitive
 
 

@@ -245,6 +245,7 @@ qnode_tangent_p = define_primitive(
     construct="the derivative of a QNode",
     abstract_eval=_tangent_abstract_eval,
     has_effects=True,
+    reaches_compiler=False,
     rules={
         "jvp": _tangent_jvp,
         "transpose": _tangent_transpose,
@@ -257,6 +258,7 @@ qnode_cotangent_p = define_primitive(
     construct="the derivative of a QNode",
     abstract_eval=_cotangent_abstract_eval,
     has_effects=True,
+    reaches_compiler=False,
     rules={
         "jvp": _cotangent_jvp,
         "transpose": _cotangent_transpose,
