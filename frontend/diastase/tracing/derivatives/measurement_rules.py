@@ -11,12 +11,13 @@ Results and their derivatives are of the usual kinds, so rules may be applied to
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+import jax
 import jax.numpy as jnp
 import numpy as np
 
 from diastase.primitives import measurement, vectors
 from diastase.primitives.measurement import PauliWord
-from diastase.primitives.quantum import REGISTER, Wires, gate_p, release_p, unitary_p
+from diastase.primitives.quantum import Wires, gate_p, release_p, unitary_p
 from diastase.tracing.derivatives.circuits import new_wire, old_wires
 from diastase.tracing.derivatives.gate_rules import (
     RAISE,
@@ -112,7 +113,7 @@ def _made_of(function: Callable[..., Any]) -> Rule:
 
     def rule(primals: Sequence[Any], tangents: Sequence[Any], **params: Any) -> Pair:
         register, *operands = primals
-        avals = [REGISTER, *(jnp.asarray(operand).aval for operand in operands)]
+        avals = [jax.typeof(register), *(jax.typeof(operand) for operand in operands)]
         closed, _ = trace_to_jaxpr(lambda *args: [function(*args, **params)], avals, "var")
         entries = {
             position: tangent
