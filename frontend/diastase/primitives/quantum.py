@@ -153,8 +153,8 @@ allocate_p = define_primitive(
 """A new register, all qubits in |0>; `qnode` is the user's name of what it is for.
 
 Where `num_wires` is None, the number is the operand. `single`, where it is given, says whether the
-amplitudes are complex64. After the wires come `derivative_wires`, which hold directional derivatives
-of the state; `DERIVATIVE_WIRE + j` is the j-th from the end."""
+amplitudes are complex64. After the wires come `derivative_wires`, which hold directional
+derivatives of the state; `DERIVATIVE_WIRE + j` is the j-th from the end."""
 
 release_p = define_primitive(
     "release_qubits",
