@@ -1,7 +1,7 @@
 """All rows of the results, with their targets: one line or a few for each."""
 
 from classical_programs import PROGRAMS
-from measuring.cases import AtMost, Case, Faster
+from measuring.cases import AtMost, Beside, Case, Faster
 
 SIMULATORS = ("qulacs", "qsim", "qiskit-aer")
 ALL = ("diastase", "catalyst", *SIMULATORS, "pennylane")
@@ -45,6 +45,19 @@ def _complex64(name, title, program, arguments):
 def _compiling(name, title, program, arguments, *targets, **more):
     common = {"threads": (1,), "targets": targets, "group": "compiling"}
     return Case(name, title, program, arguments, **(common | more))
+
+
+def _gradient(qubits, layers, *targets):
+    """The gradient by all angles, beside one forward run."""
+    return Case(
+        f"gradient-{qubits}",
+        f"gradient of HEA n={qubits} L={layers}",
+        "hea_gradient",
+        {"qubits": qubits, "layers": layers},
+        ("diastase", "catalyst", "qulacs", "pennylane"),
+        targets=targets,
+        group="derivatives",
+    )
 
 
 def _classical(name):
@@ -133,6 +146,36 @@ CASES = (
     _compiling(
         "compile-calls", "compile 2000 QNode calls", "many_calls", {"calls": 2000},
         AtMost(3), subjects=COMPILERS, kind="compile", patience=45.0,
+    ),
+    _gradient(16, 10, Faster("catalyst", 5), Beside("hea-16", 5)),
+    _gradient(10, 10, Faster("catalyst", 5)),
+    _gradient(4, 2, Faster("catalyst", 5)),
+    _gradient(20, 10, Faster("catalyst", 5), Beside("hea-20", 5)),
+    _compiling(
+        "gradient-compile", "compile the gradient of HEA n=16 L=10", "hea_gradient",
+        {"qubits": 16, "layers": 10}, Faster("catalyst", 2),
+        subjects=COMPILERS, kind="compile", group="derivatives",
+    ),
+    _compiling(
+        "gradient-compile-2000", "compile the gradient of 2000 unrolled gates", "hea_gradient",
+        {"qubits": 10, "layers": 69, "written_out": True}, Faster("catalyst", 2),
+        Beside("gradient-compile-1000", 2.2),
+        subjects=COMPILERS, kind="compile", patience=60.0, group="derivatives",
+    ),
+    _compiling(
+        "gradient-compile-1000", "compile the gradient of 1000 unrolled gates", "hea_gradient",
+        {"qubits": 10, "layers": 34, "written_out": True}, Faster("catalyst", 2),
+        subjects=COMPILERS, kind="compile", patience=60.0, group="derivatives",
+    ),
+    Case(
+        "vmap-100", "vmap of 100 × HEA n=10 L=10", "hea_batch",
+        {"batch": 100, "qubits": 10, "layers": 10}, COMPILERS,
+        targets=(Faster("catalyst", 5), Beside("vmap-100", 1 / 1.7, threads=2, of_threads=1)),
+        group="derivatives",
+    ),
+    Case(
+        "called-by-jax", "`jax.jit` around a qjit function, scalar → scalar", "called_by_jax", {},
+        COMPILERS, threads=(1,), targets=(Beside("scalar-call", 1, more=10e-6),), group="calling",
     ),
     *map(_classical, PROGRAMS),
 )  # fmt: skip

@@ -22,8 +22,8 @@ def measured(tmp_path_factory):
     """The results of two small cases, each subject in a process of its own."""
     folder = tmp_path_factory.mktemp("results")
     done = run(
-        "hea-4", "scalar-call", "--subjects", "diastase", "jax.jit", "qulacs", "--threads", 1,
-        "--rounds", 2, "--seconds", 0.001, "--results", folder,
+        "hea-4", "scalar-call", "gradient-4", "--subjects", "diastase", "jax.jit", "qulacs",
+        "--threads", 1, "--rounds", 2, "--seconds", 0.001, "--results", folder,
         DIASTASE_BENCH_QULACS_PYTHON="/no/such/python",
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
@@ -39,7 +39,11 @@ def test_every_case_has_figures_of_its_subjects(measured):
         ("scalar-call", "diastase"),
         ("scalar-call", "jax.jit"),
         ("hea-4", "qulacs"),
+        ("gradient-4", "diastase"),
+        ("gradient-4", "qulacs"),
     }
+    assert figures.pop(("gradient-4", "qulacs"))["problem"]
+    assert len(figures["gradient-4", "diastase"]["value"]) == 16
     missing = figures.pop(("hea-4", "qulacs"))
     assert missing["problem"] == "there is no interpreter /no/such/python"
     assert missing["seconds"] == []
@@ -74,7 +78,31 @@ def test_the_history_has_a_line_for_the_run(measured):
         "hea-4/1",
         "hea-4-written-out/1",
         "scalar-call/1",
+        "gradient-4/1",
     }
+
+
+BESIDE = """
+from measuring.cases import Beside, Case
+from measuring.rounds import Figure
+from measuring.rows import rows_of
+
+targets = (Beside("a", 4, more=1.0), Beside("b", 0.5, threads=2, of_threads=1), Beside("none", 1))
+cases = [Case("a", "", ""), Case("b", "", "", targets=targets)]
+times = {("a", 1): 1.0, ("a", 2): 0.5, ("b", 1): 10.0, ("b", 2): 4.0}
+figures = [Figure(name, "diastase", n, [seconds]) for (name, n), seconds in times.items()]
+for row in rows_of(cases, figures):
+    print(row.case.name, row.threads, [row.verdict(target) for target in row.targets])
+"""
+
+
+def test_a_target_may_name_another_case():
+    done = subprocess.run(
+        [sys.executable, "-c", BESIDE], capture_output=True, text=True, check=True, cwd=BENCHMARKS
+    )
+    assert done.stdout.splitlines() == [
+        "a 1 []", "a 2 []", "b 1 [0.5, None]", "b 2 [0.75, 1.25, None]"
+    ]  # fmt: skip
 
 
 def test_what_got_slower_is_named(tmp_path):

@@ -37,6 +37,25 @@ class AtMost:
 
 
 @dataclass(frozen=True)
+class Beside:
+    """We are to take at most `factor` times what another case of ours takes, and `more` seconds."""
+
+    case: str
+    factor: float
+    more: float = 0.0
+    threads: int | None = None
+    of_threads: int | None = None
+    """The other case's; None: the same."""
+
+    def __str__(self):
+        more = f" + {duration(self.more)}" if self.more else ""
+        where = (
+            f" on {self.of_threads} thread{'s' * (self.of_threads > 1)}" if self.of_threads else ""
+        )
+        return f"≤ {self.factor:.3g} × {self.case}{where}{more}"
+
+
+@dataclass(frozen=True)
 class Case:
     name: str
     title: str
@@ -48,7 +67,7 @@ class Case:
     """`call`; `compile`: a new program each time; and, each time in a new process, `first`: until
     the first result, `again`: the same with a cache that has the program, `import`."""
     threads: tuple[int, ...] = (1, 2)
-    targets: tuple[Faster | AtMost, ...] = ()
+    targets: tuple[Faster | AtMost | Beside, ...] = ()
     tolerance: float = 1e-6
     """Results that differ by more are errors (1e-3 for a subject that computes in complex64)."""
     options: dict[str, Any] = field(default_factory=dict)

@@ -6,9 +6,9 @@ geometric mean) gets a row of its own at the end.
 
 import math
 import statistics
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
-from measuring.cases import AtMost
+from measuring.cases import AtMost, Beside
 from measuring.rounds import OURS
 
 
@@ -18,6 +18,8 @@ class Row:
     threads: int
     figures: dict
     """By subject."""
+    all_rows: dict = field(default_factory=dict, repr=False)
+    """By case's name and number of threads; for targets that name another case."""
 
     @property
     def title(self):
@@ -43,18 +45,27 @@ class Row:
         if isinstance(target, AtMost):
             ours = self.median(OURS)
             return target.seconds / ours if ours else None
+        if isinstance(target, Beside):
+            return self._verdict_beside(target)
         ratio = self.ratio(target.peer)
         return ratio / target.factor if ratio else None
+
+    def _verdict_beside(self, target):
+        other = self.all_rows.get((target.case, target.of_threads or self.threads))
+        ours, allowed = self.median(OURS), other.median(OURS) if other else None
+        return (target.factor * allowed + target.more) / ours if ours and allowed else None
 
 
 def rows_of(cases, figures):
     """All rows, in the order of the cases."""
-    rows = []
+    rows, by_case = [], {}
     for case in cases:
         for threads in case.threads:
             mine = {f.subject: f for f in figures if (f.case, f.threads) == (case.name, threads)}
             if mine:
-                rows.append(Row(case, threads, mine))
+                row = Row(case, threads, mine, by_case)
+                by_case[case.name, threads] = row
+                rows.append(row)
     return rows
 
 

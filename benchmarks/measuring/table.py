@@ -8,6 +8,7 @@ from measuring.rows import geometric_mean
 TITLES = {
     "hea": "HEA",
     "circuits": "Circuits",
+    "derivatives": "Derivatives and batches",
     "calling": "Calls",
     "compiling": "Compiling",
     "classical": "Classical programs",

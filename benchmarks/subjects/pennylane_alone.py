@@ -11,6 +11,8 @@ warnings.simplefilter("ignore")
 
 def prepare(program, arguments):
     function, values = program.qnode(lambda n: qml.device("lightning.qubit", wires=n), **arguments)
+    if getattr(program, "is_gradient", False):  # by autograd, with lightning's adjoint method
+        values = [qml.numpy.array(value, requires_grad=True) for value in values]
     return lambda: np.asarray(function(*values))
 
 

@@ -23,7 +23,7 @@ def function_of(program, arguments, **more):
 
 def prepare(qjit, program, arguments):
     function, values = function_of(program, arguments)
-    compiled = qjit(function)
+    compiled = getattr(program, "around", lambda same: same)(qjit(function))
     return lambda: jax.block_until_ready(compiled(*values))
 
 
