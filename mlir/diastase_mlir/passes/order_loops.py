@@ -19,6 +19,7 @@ maxima need no permission.
 from collections.abc import Collection, Sequence
 
 from diastase_mlir.bindings import ir
+from diastase_mlir.passes.operations import parallel_loops
 
 _REASSOCIATED = frozenset({"arith.addf", "arith.mulf"})
 _COMMUTATIVE = _REASSOCIATED | {
@@ -28,7 +29,6 @@ _COMMUTATIVE = _REASSOCIATED | {
         "minui",
     )
 }  # fmt: skip
-_PARALLEL = "#linalg.iterator_type<parallel>"
 
 Axes = tuple[int, ...]
 """For each axis of an operand, the loop that walks along it."""
@@ -50,7 +50,7 @@ def order_loops(module: ir.Module) -> None:
 
 def _order(generic: ir.Operation) -> None:
     kinds = list(ir.ArrayAttr(generic.attributes["iterator_types"]))
-    reductions = [loop for loop, kind in enumerate(kinds) if str(kind) != _PARALLEL]
+    reductions = [loop for loop, parallel in enumerate(parallel_loops(generic)) if not parallel]
     combines = _combining(generic) if reductions else None
     if combines is not None and combines.name in _REASSOCIATED:
         combines.attributes["fastmath"] = ir.Attribute.parse("#arith.fastmath<reassoc>")

@@ -19,8 +19,8 @@ computed as read (positions, say) are computed in each loop that reads them.
 from dataclasses import dataclass
 
 from diastase_mlir.bindings import arith, ir, tensor
+from diastase_mlir.passes.operations import create, parallel_loops
 
-_PARALLEL = "#linalg.iterator_type<parallel>"
 _QUICK = frozenset(
     "arith.constant arith.index_cast arith.sitofp arith.uitofp arith.addi arith.addf arith.extsi "
     "arith.trunci linalg.index linalg.yield".split()
@@ -63,8 +63,7 @@ def read_as_operands(module: ir.Module) -> None:
 
 
 def _is_elementwise(generic: ir.Operation) -> bool:
-    kinds = ir.ArrayAttr(generic.attributes["iterator_types"])
-    return len(generic.results) == 1 and all(str(kind) == _PARALLEL for kind in kinds)
+    return len(generic.results) == 1 and all(parallel_loops(generic))
 
 
 def _reads(generic: ir.Operation) -> list[_Read]:
@@ -158,7 +157,7 @@ def _with_operands(generic: ir.Operation, reads: list[_Read]) -> ir.Operation:
     kinds = [*(read.extract.results[0].type for read in reads), *(a.type for a in body.arguments)]
     with ir.InsertionPoint(generic), generic.location:
         types = [result.type for result in generic.results]
-        new = ir.Operation.create("linalg.generic", types, operands, attributes, regions=1)
+        new = create("linalg.generic", types, operands, attributes, regions=1)
         block = ir.Block.create_at_start(new.regions[0], kinds)
         with ir.InsertionPoint(block):
             end = arith.constant(ir.IndexType.get(), 0).owner

@@ -16,8 +16,7 @@ concerned: others may read an element after it was overwritten.
 """
 
 from diastase_mlir.bindings import ir
-
-_PARALLEL = "#linalg.iterator_type<parallel>"
+from diastase_mlir.passes.operations import parallel_loops
 
 
 def reuse_arrays(module: ir.Module) -> None:
@@ -54,9 +53,8 @@ def _overwritable(
     generic: ir.Operation, inputs: int, number: int, *, of_loop: bool
 ) -> ir.Value | None:
     """An input that a result may be written over; of what a loop carries on, only such ones."""
-    kinds = ir.ArrayAttr(generic.attributes["iterator_types"])
     arguments = generic.regions[0].blocks[0].arguments
-    if any(str(kind) != _PARALLEL for kind in kinds) or list(arguments[number].uses):
+    if not all(parallel_loops(generic)) or list(arguments[number].uses):
         return None
     maps = list(ir.ArrayAttr(generic.attributes["indexing_maps"]))
     for operand, operand_map in list(zip(generic.operands, maps, strict=True))[:inputs]:

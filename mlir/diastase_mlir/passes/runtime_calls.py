@@ -13,6 +13,7 @@ import numpy as np
 
 from diastase_mlir.bindings import ir
 from diastase_mlir.passes.argument_pieces import piece_of_argument
+from diastase_mlir.passes.operations import create
 from diastase_runtime.abi import import_symbol
 
 ALIGNMENT = 64
@@ -32,7 +33,7 @@ class StackArray:
         with ir.InsertionPoint.at_block_begin(block), ir.Location.unknown():
             self._length = _constant(_integer(1))
             attributes = {"elem_type": ir.TypeAttr.get(element)}
-            self.pointer = _create("llvm.alloca", [_pointer()], [self._length], attributes).result
+            self.pointer = create("llvm.alloca", [_pointer()], [self._length], attributes).result
 
     def reserve(self, size: int) -> None:
         """Make room for so many elements."""
@@ -96,7 +97,7 @@ class RuntimeCalls:
                     "function_type": ir.TypeAttr.get(function_type),
                     "sym_visibility": ir.StringAttr.get("private"),
                 }
-                _create("func.func", [], [], attributes, regions=1)
+                create("func.func", [], [], attributes, regions=1)
 
     def call(self, name: str, arguments: Sequence[ir.Value], result: ir.Type | None = None) -> Any:
         """Call an engine function; the call context is added. Gives its result, if it has one.
@@ -121,7 +122,7 @@ class RuntimeCalls:
         types = [operand.type for operand in operands]
         self._declared.setdefault(symbol, ir.FunctionType.get(types, results))
         attributes = {"callee": ir.FlatSymbolRefAttr.get(symbol)}
-        call = _create("func.call", results, operands, attributes)
+        call = create("func.call", results, operands, attributes)
         return call.result if results else None
 
     # --- numbers -----------------------------------------------------------------------------
@@ -140,11 +141,11 @@ class RuntimeCalls:
 
     def to_flag(self, number: ir.Value) -> ir.Value:
         """0 or 1 as an `i1`."""
-        return _create("arith.trunci", [ir.IntegerType.get_signless(1)], [number]).result
+        return create("arith.trunci", [ir.IntegerType.get_signless(1)], [number]).result
 
     def pointer(self, address: ir.Value) -> ir.Value:
         """An `i64` as the pointer that it is."""
-        return _create("llvm.inttoptr", [_pointer()], [address]).result
+        return create("llvm.inttoptr", [_pointer()], [address]).result
 
     # --- tables ------------------------------------------------------------------------------
 
@@ -172,7 +173,7 @@ class RuntimeCalls:
             "rawConstantIndices": ir.DenseI32ArrayAttr.get([elements]),
             "elem_type": ir.TypeAttr.get(ir.IntegerType.get_signless(64)),
         }
-        return _create("llvm.getelementptr", [_pointer()], [pointer], attributes).result
+        return create("llvm.getelementptr", [_pointer()], [pointer], attributes).result
 
     def array(self, tensor: ir.Value) -> ir.Value:
         """Pointer to the elements of a tensor, complex ones as pairs."""
@@ -184,13 +185,13 @@ class RuntimeCalls:
             return self.offset(self._view(piece[0]), words * piece[1])
         buffer, pointer = self.buffer(tensor.type)
         attributes = {"restrict": ir.UnitAttr.get(), "writable": ir.UnitAttr.get()}
-        _create("bufferization.materialize_in_destination", [], [tensor, buffer], attributes)
+        create("bufferization.materialize_in_destination", [], [tensor, buffer], attributes)
         return pointer
 
     def _view(self, tensor: ir.Value) -> ir.Value:
         """Pointer to a tensor that is never written."""
         view = {"read_only": ir.UnitAttr.get()}
-        memref = _create("bufferization.to_buffer", [_memref_type(tensor.type)], [tensor], view)
+        memref = create("bufferization.to_buffer", [_memref_type(tensor.type)], [tensor], view)
         return _address(memref.result)
 
     def _table(self, numbers: Sequence[ir.Value], element: ir.Type) -> ir.Value:
@@ -201,19 +202,19 @@ class RuntimeCalls:
         stack = self._function.stack_array(element)
         stack.reserve(len(numbers))
         for position, number in enumerate(numbers):
-            _create("llvm.store", [], [number, self.offset(stack.pointer, position)])
+            create("llvm.store", [], [number, self.offset(stack.pointer, position)])
         return stack.pointer
 
     def _global(self, values: np.ndarray) -> ir.Value:
         """Pointer to a constant table of the module; equal ones are shared."""
         if values.size == 0:
-            return _create("llvm.mlir.zero", [_pointer()], []).result
+            return create("llvm.mlir.zero", [_pointer()], []).result
         key = (values.dtype.str, values.tobytes())
         if key not in self._tables:
             self._tables[key] = f"diastase_table_{len(self._tables)}"
             self._define_table(self._tables[key], values)
         attributes = {"global_name": ir.FlatSymbolRefAttr.get(self._tables[key])}
-        return _create("llvm.mlir.addressof", [_pointer()], [], attributes).result
+        return create("llvm.mlir.addressof", [_pointer()], [], attributes).result
 
     def _define_table(self, name: str, values: np.ndarray) -> None:
         element = "i64" if values.dtype == np.int64 else "f64"
@@ -226,7 +227,7 @@ class RuntimeCalls:
             "addr_space": ir.IntegerAttr.get(ir.IntegerType.get_signless(32), 0),
         }
         with ir.InsertionPoint.at_block_begin(self._module.body), ir.Location.unknown():
-            _create("llvm.mlir.global", [], [], attributes, regions=1)
+            create("llvm.mlir.global", [], [], attributes, regions=1)
 
     # --- arrays in memory --------------------------------------------------------------------
 
@@ -246,30 +247,18 @@ class RuntimeCalls:
             # JAX copies arrays that are not, on threads that a forked child does not have.
             "alignment": ir.IntegerAttr.get(ir.IntegerType.get_signless(64), ALIGNMENT),
         }
-        buffer = _create("memref.alloc", [_memref_type(tensor_type)], operands, attributes).result
+        buffer = create("memref.alloc", [_memref_type(tensor_type)], operands, attributes).result
         return buffer, _address(buffer)
 
     def _extent(self, size: ir.Value) -> ir.Value:
         """A size as an `index`."""
-        extent = _create("arith.maxsi", [size.type], [size, self.integer(0)]).result
-        return _create("arith.index_cast", [ir.IndexType.get()], [extent]).result
+        extent = create("arith.maxsi", [size.type], [size, self.integer(0)]).result
+        return create("arith.index_cast", [ir.IndexType.get()], [extent]).result
 
     def as_tensor(self, buffer: ir.Value, tensor_type: ir.Type) -> ir.Value:
         """The contents of a buffer of ours as a value; nobody else writes to it any more."""
         attributes = {"restrict": ir.UnitAttr.get(), "writable": ir.UnitAttr.get()}
-        return _create("bufferization.to_tensor", [tensor_type], [buffer], attributes).result
-
-
-def _create(
-    name: str,
-    results: Sequence[ir.Type],
-    operands: Sequence[ir.Value],
-    attributes: dict[str, Any] | None = None,
-    regions: int = 0,
-) -> ir.Operation:
-    return ir.Operation.create(
-        name, results=results, operands=operands, attributes=attributes or {}, regions=regions
-    )
+        return create("bufferization.to_tensor", [tensor_type], [buffer], attributes).result
 
 
 def _pointer() -> ir.Type:
@@ -281,7 +270,7 @@ def _integer(number: int) -> ir.IntegerAttr:
 
 
 def _constant(attribute: Any) -> ir.Value:
-    return _create("arith.constant", [attribute.type], [], {"value": attribute}).result
+    return create("arith.constant", [attribute.type], [], {"value": attribute}).result
 
 
 def _constant_scalar(value: ir.Value) -> int | float | None:
@@ -314,6 +303,6 @@ def _memref_type(tensor_type: ir.Type) -> ir.Type:
 def _address(buffer: ir.Value) -> ir.Value:
     """The pointer to the first element of a buffer."""
     extract = "memref.extract_aligned_pointer_as_index"
-    address = _create(extract, [ir.IndexType.get()], [buffer]).result
-    number = _create("arith.index_cast", [ir.IntegerType.get_signless(64)], [address]).result
-    return _create("llvm.inttoptr", [_pointer()], [number]).result
+    address = create(extract, [ir.IndexType.get()], [buffer]).result
+    number = create("arith.index_cast", [ir.IntegerType.get_signless(64)], [address]).result
+    return create("llvm.inttoptr", [_pointer()], [number]).result

@@ -25,6 +25,7 @@ from diastase_mlir.bindings import ir
 from diastase_mlir.passes.circuits.errors import InvalidPassError
 from diastase_mlir.passes.circuits.gates import Gate, New
 from diastase_mlir.passes.circuits.values import as_value, constant_of
+from diastase_mlir.passes.operations import create
 
 REGISTERS = frozenset(("!quantum.register", "!quantum.single_register"))
 BIT = "!quantum.bit"
@@ -142,11 +143,8 @@ class Circuit:
         if size is not None and None not in numbers:
             return
         with self.before(gate):
-            ir.Operation.create(
-                "quantum.check_wires",
-                operands=[self.wires[bits[0]][0], *wires],
-                attributes={"site": gate.operation.site},
-            )
+            operands = [self.wires[bits[0]][0], *wires]
+            create("quantum.check_wires", [], operands, {"site": gate.operation.site})
 
 
 def _collect(circuit: Circuit, block: ir.Block, mine: set[ir.Value]) -> bool:

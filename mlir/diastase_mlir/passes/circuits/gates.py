@@ -15,6 +15,7 @@ from typing import Any
 
 from diastase_mlir.bindings import ir
 from diastase_mlir.passes.circuits.values import Number, defining
+from diastase_mlir.passes.operations import create
 
 UNITARY = "QubitUnitary"
 """The name of a gate that is given by its matrix."""
@@ -122,9 +123,5 @@ class New:
             ),
         }
         taken = [bits[position] for position in (*self.wires, *self.controls)]
-        return ir.Operation.create(
-            "quantum.gate",
-            results=[bit.type for bit in taken],
-            operands=[*parameters, *taken],
-            attributes=attributes,
-        )
+        types = [bit.type for bit in taken]
+        return create("quantum.gate", types, [*parameters, *taken], attributes)

@@ -19,6 +19,7 @@ from diastase_mlir.passes.circuits.forms import Form, form_on
 from diastase_mlir.passes.circuits.forwarding import forward_qubits, touched_wires
 from diastase_mlir.passes.circuits.gates import Gate, New
 from diastase_mlir.passes.circuits.values import Number, as_value, constant_of
+from diastase_mlir.passes.operations import create
 
 _PASSIVE = frozenset({
     "quantum.extract", "quantum.insert", "quantum.global_phase", "quantum.check_wires",
@@ -114,21 +115,17 @@ def _applied(register: ir.Value, new: New, wires: Sequence[int], site: Any) -> i
     """A register after one more gate; emitted here."""
     kind = ir.IntegerType.get_signless(64)
     numbers = [
-        _create("arith.constant", [kind], [], {"value": ir.IntegerAttr.get(kind, wire)}).result
+        create("arith.constant", [kind], [], {"value": ir.IntegerAttr.get(kind, wire)}).result
         for wire in wires
     ]
     bit, whole = ir.Type.parse(BIT), register.type
-    bits = [_create("quantum.extract", [bit], [register, wire]).result for wire in numbers]
+    bits = [create("quantum.extract", [bit], [register, wire]).result for wire in numbers]
     gate = new.create(bits, [as_value(parameter) for parameter in new.parameters], site)
     places = (*new.wires, *new.controls)
     for place, result in zip(places, gate.results, strict=True):
         operands = [register, numbers[place], result]
-        register = _create("quantum.insert", [whole], operands).result
+        register = create("quantum.insert", [whole], operands).result
     return register
-
-
-def _create(name: str, results: Any, operands: Any, attributes: Any = None) -> Any:
-    return ir.Operation.create(name, results, operands, attributes or {})
 
 
 def _boundaries_of(loop: Any, circuit: Circuit) -> Iterable[Boundary]:

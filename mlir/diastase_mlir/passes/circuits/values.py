@@ -8,6 +8,7 @@ are one value; what is equal only by mathematics is not seen.
 from typing import Any
 
 from diastase_mlir.bindings import ir
+from diastase_mlir.passes.operations import create
 
 Number = ir.Value | float
 
@@ -31,7 +32,7 @@ def as_value(number: Number) -> ir.Value:
     if isinstance(number, ir.Value):
         return number
     attribute = ir.FloatAttr.get(ir.F64Type.get(), number)
-    return _create("arith.constant", [], {"value": attribute})
+    return _number("arith.constant", [], {"value": attribute})
 
 
 def add(first: Number, second: Number) -> Number:
@@ -39,7 +40,7 @@ def add(first: Number, second: Number) -> Number:
     left, right = _known(first), _known(second)
     if left is not None and right is not None:
         return left + right
-    return _create("arith.addf", [as_value(first), as_value(second)])
+    return _number("arith.addf", [as_value(first), as_value(second)])
 
 
 def subtract(first: Number, second: Number) -> Number:
@@ -52,18 +53,18 @@ def multiply(first: Number, second: Number) -> Number:
     left, right = _known(first), _known(second)
     if left is not None and right is not None:
         return left * right
-    return _create("arith.mulf", [as_value(first), as_value(second)])
+    return _number("arith.mulf", [as_value(first), as_value(second)])
 
 
 def negate(number: Number) -> Number:
     """The same number with the other sign."""
     known = _known(number)
-    return -known if known is not None else _create("arith.negf", [as_value(number)])
+    return -known if known is not None else _number("arith.negf", [as_value(number)])
 
 
 def apply(function: str, *numbers: Number) -> ir.Value:
     """A function of MLIR's `math` dialect, of real numbers."""
-    return _create(f"math.{function}", [as_value(number) for number in numbers])
+    return _number(f"math.{function}", [as_value(number) for number in numbers])
 
 
 def is_zero(number: Number) -> bool:
@@ -108,7 +109,5 @@ def _known(number: Number) -> float | None:
     return constant_of(number) if isinstance(number, ir.Value) else number
 
 
-def _create(name: str, operands: list[ir.Value], attributes: Any = None) -> ir.Value:
-    return ir.Operation.create(
-        name, results=[ir.F64Type.get()], operands=operands, attributes=attributes or {}
-    ).result
+def _number(name: str, operands: list[ir.Value], attributes: Any = None) -> ir.Value:
+    return create(name, [ir.F64Type.get()], operands, attributes).result

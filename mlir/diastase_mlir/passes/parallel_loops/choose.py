@@ -11,6 +11,7 @@ from functools import cached_property
 from math import prod
 
 from diastase_mlir.bindings import ir
+from diastase_mlir.passes.operations import parallel_loops
 
 CHUNK_WORK = 200_000
 """Units of work of what is handed out at once, about a tenth of a nanosecond each: some 20 us."""
@@ -21,7 +22,6 @@ LEAST_ROWS = 32
 _MOST_RESULTS = 4096
 """More than these are not kept for each part."""
 _UNKNOWN = -1
-_PARALLEL = "#linalg.iterator_type<parallel>"
 
 _SLOW = {"arith.divf": 5, "arith.remf": 50, "arith.divsi": 20, "arith.remsi": 20, "math.sqrt": 5,
          "arith.divui": 20, "arith.remui": 20, "memref.load": 5, "math.absf": 1, "math.fma": 1,
@@ -143,8 +143,7 @@ def _loop_of(text: str) -> int | None:
 def _kinds(operation: ir.Operation, operands: tuple[Operand | None, ...]) -> list[bool]:
     """For each loop, whether its iterations are independent."""
     if operation.name == "linalg.generic":
-        kinds = ir.ArrayAttr(operation.attributes["iterator_types"])
-        return [str(kind) == _PARALLEL for kind in kinds]
+        return parallel_loops(operation)
     result = operands[-1]
     return [True] * (0 if result is None else len(result.axes))
 

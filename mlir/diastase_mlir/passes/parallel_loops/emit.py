@@ -5,12 +5,13 @@ from contextlib import contextmanager
 from typing import Any
 
 from diastase_mlir.bindings import arith, ir
+from diastase_mlir.passes import operations
 
 
 @contextmanager
 def loop(start: ir.Value, stop: ir.Value) -> Generator[ir.Value]:
     """Emit a loop around what is emitted inside; gives its counter."""
-    operation = ir.Operation.create("scf.for", [], [start, stop, index(1)], {}, regions=1)
+    operation = operations.create("scf.for", [], [start, stop, index(1)], regions=1)
     body = operation.regions[0].blocks.append(ir.IndexType.get())
     with ir.InsertionPoint(body):
         yield body.arguments[0]
@@ -21,7 +22,7 @@ def create(
     name: str, results: Sequence[ir.Type], operands: Sequence[ir.Value], **attributes: Any
 ) -> Any:
     """An operation without regions; its result, if it has one."""
-    operation = ir.Operation.create(name, list(results), list(operands), attributes)
+    operation = operations.create(name, results, operands, attributes)
     return operation.results[0] if results else None
 
 

@@ -1,9 +1,10 @@
 """What BLAS must know of a buffer: its address, the sizes and strides of its axes."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from diastase_mlir.bindings import arith, ir
+from diastase_mlir.passes.operations import create
 
 DYNAMIC: int = ir.ShapedType.get_dynamic_stride_or_offset()
 LARGEST = 2**31 - 1
@@ -128,23 +129,6 @@ def packed(buffer: Buffer) -> Buffer:
     copy = create("memref.alloc", [plain], unknown, attributes).result
     create("memref.copy", [], [buffer.memref, copy])
     return describe(copy, labels)
-
-
-def create(
-    name: str,
-    results: Sequence[ir.Type],
-    operands: Sequence[ir.Value],
-    attributes: Mapping[str, ir.Attribute] | None = None,
-    regions: int = 0,
-) -> ir.Operation:
-    """Any operation, by name."""
-    return ir.Operation.create(
-        name,
-        results=list(results),
-        operands=list(operands),
-        attributes=dict(attributes or {}),
-        regions=regions,
-    )
 
 
 def as_i64(number: Number) -> ir.Value:

@@ -8,11 +8,11 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from diastase_mlir.bindings import arith, ir
+from diastase_mlir.passes.operations import create
 from diastase_mlir.passes.products_to_blas.calls import Product, call_for, numbers_of
 from diastase_mlir.passes.products_to_blas.matrices import (
     LARGEST,
     as_index,
-    create,
     describe,
     packed,
 )
