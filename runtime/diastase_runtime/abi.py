@@ -22,14 +22,15 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Literal
 
-ABI_VERSION = 6
+ABI_VERSION = 7
 """Part of every cache key; raised by one with every change of this file's meaning."""
 
 ENTRY_FUNCTION = "diastase_entry"
 """MLIR name of the program: `(CallContext*, arguments…) -> results`, all of them memrefs."""
 
 ENTRY_SYMBOL = f"_mlir_ciface_{ENTRY_FUNCTION}"
-"""C symbol: `void (results*, CallContext*, argument descriptor*…)`; no `results*` where none."""
+"""C symbol: `void (pointers*)`, to an array of results*, CallContext*, argument descriptor*…; no
+`results*` where there are none. One parameter, so that whoever calls need not know how many."""
 
 LEAVE_FUNCTION = "diastase_leave"
 """`() -> ()`: abandons the call, which has recorded an error and has allocated nothing yet."""
@@ -44,6 +45,7 @@ MAX_SAMPLED_WIRES = 62
 """Wires whose outcomes in one shot make one integer."""
 
 ImportedLibrary = Literal["engine", "single", "threads", "elementary", "callback", "lapack", "blas"]
+OurLibrary = ImportedLibrary | Literal["foreign"]
 
 
 def import_symbol(library: ImportedLibrary, name: str) -> str:
@@ -51,7 +53,7 @@ def import_symbol(library: ImportedLibrary, name: str) -> str:
     return f"diastase_import__{library}__{name}"
 
 
-def library_symbol(library: ImportedLibrary, name: str) -> str:
+def library_symbol(library: OurLibrary, name: str) -> str:
     """C symbol of a function of one of our own libraries: `diastase_engine_gate`."""
     return f"diastase_{library}_{name}"
 

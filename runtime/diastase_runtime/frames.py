@@ -1,7 +1,8 @@
-"""The memory of one call: context, argument descriptors, result descriptors, scalar arguments.
+"""The memory of one call: context, descriptors of arguments and results, scalars, pointers.
 
 All in one buffer of 64-bit words, in this order. Descriptors of scalar arguments never change:
-they point at the scalars in the same buffer, into which a call copies its values. What changes
+they point at the scalars in the same buffer, into which a call copies its values. The pointers, to
+the other parts of the buffer, are what the entry is called with. What changes
 from call to call is written by prepared `struct` packers, two calls per array.
 """
 
@@ -37,24 +38,27 @@ class FrameLayout:
             for number, kind in enumerate(arguments)
             if kind.rank == 0
         }
-        self.size = scalars + 8 * _SCALAR_WORDS * len(arguments)
+        self.pointers = scalars + 8 * _SCALAR_WORDS * len(arguments)
         self.returns = bool(results)
+        self.targets = [self.results] * self.returns + [0, *self.arguments]
+        """What the pointers point to."""
+        self.size = self.pointers + 8 * len(self.targets)
         self.unpack_results = struct.Struct(f"={sum(result_words)}q").unpack_from
 
 
 class Frame:
     """One call's memory, ready to be used again and again, by one call at a time."""
 
-    __slots__ = ("context", "memory", "pointers", "scalars")
+    __slots__ = ("context", "memory", "pointer", "scalars")
 
     def __init__(self, layout: FrameLayout):
         self.memory = (ctypes.c_char * layout.size)()
         self.context = CallContext.from_buffer(self.memory)
         self.context.memory = available_memory()  # no call changes it
         base = ctypes.addressof(self.memory)
-        addresses = [base + layout.results] if layout.returns else []
-        addresses += [base, *(base + offset for offset in layout.arguments)]
-        self.pointers = tuple(ctypes.c_void_p(address) for address in addresses)
+        addresses = [base + offset for offset in layout.targets]
+        struct.pack_into(f"={len(addresses)}q", self.memory, layout.pointers, *addresses)
+        self.pointer = ctypes.c_void_p(base + layout.pointers)
         """What the entry is called with."""
         self.scalars: list[Any] = [None] * len(layout.ranks)
         """Views of the scalar arguments, None for arrays."""

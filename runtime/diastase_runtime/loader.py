@@ -89,7 +89,7 @@ class Executable:
         memory = frame.memory
         _pack_context(memory, 0, 0, 0, 0, 0, 0, 0, seed & _SEED_MASK, 0, 0, 0, 0, 0, 0)
         kept = self._write_arguments(frame, arguments)
-        self._entry(*frame.pointers)
+        self._entry(frame.pointer)
         del kept
         words = self._layout.unpack_results(memory, self._layout.results)
         if frame.context.code:
@@ -115,9 +115,31 @@ class Executable:
             return None
         return _work_of(context)
 
-    def work_at(self, pointers: Sequence[Any]) -> EngineWork:
+    def work_at(self, pointers: Any) -> EngineWork:
         """Tell the same of the call that the entry was called for with these pointers."""
-        return _work_of(CallContext.from_address(pointers[int(self._layout.returns)].value))
+        at = pointers.value + 8 * self._layout.returns
+        return _work_of(CallContext.from_address(ctypes.c_int64.from_address(at).value))
+
+    @property
+    def entry_address(self) -> int:
+        """Where the compiled code begins, for callers that are compiled, too."""
+        return ctypes.cast(self._native, ctypes.c_void_p).value or 0
+
+    @property
+    def first_words(self) -> Sequence[int]:
+        """Where the descriptor of each result begins among them all."""
+        return self._first_words
+
+    @property
+    def layout(self) -> FrameLayout:
+        """The memory of a call."""
+        return self._layout
+
+    def failed_at(self, address: int) -> BaseException:
+        """Free what a failed call by compiled code left, and make the exception that it is."""
+        memory = (ctypes.c_char * self._layout.size).from_address(address)
+        words = self._layout.unpack_results(memory, self._layout.results)
+        return self._failure(CallContext.from_address(address), address, words)
 
     def _write_arguments(self, frame: Frame, arguments: Sequence[Argument]) -> Sequence[np.ndarray]:
         """Copy scalars, describe arrays; what is returned must live as long as the call."""
@@ -159,18 +181,23 @@ class Executable:
         ]
 
     def _failed(self, frame: Frame, words: Sequence[int]) -> BaseException:
-        """Free what the failed call left, and make the exception to raise."""
-        abandoned = frame.context.detail[3]
+        """Make the exception to raise, and keep the frame for the next call."""
+        error = self._failure(frame.context, frame.address, words)
+        self._frames.append(frame)
+        return error
+
+    def _failure(self, context: CallContext, address: int, words: Sequence[int]) -> BaseException:
+        """Free what the failed call left, and make its exception."""
+        abandoned = context.detail[3]
         for pointer in () if abandoned else {words[first] for first in self._first_words}:
             free(pointer)
-        if frame.context.states or frame.context.scripts:
-            release_states(frame.context, self.artifact)
+        if context.states or context.scripts:
+            release_states(context, self.artifact)
         error = exception_of(
-            frame.context, self.artifact.sites, self._errors, frame.address, self.artifact.name
+            context, self.artifact.sites, self._errors, address, self.artifact.name
         )
-        if frame.context.code == ErrorCode.ASSUMPTION_FAILED and isinstance(error, AssumptionError):
+        if context.code == ErrorCode.ASSUMPTION_FAILED and isinstance(error, AssumptionError):
             error.raised_by = self
-        self._frames.append(frame)
         return error
 
     def _wrong_arguments(self, arguments: Sequence[Argument]) -> ArgumentTypeError:

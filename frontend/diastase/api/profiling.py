@@ -93,13 +93,13 @@ class Profile:
     def entry(self, program: Executable, native: Callable[..., None]) -> Callable[..., None]:
         """Return the entry of a program, with its time measured."""
 
-        def run(*pointers: Any) -> None:
+        def run(pointers: Any) -> None:
             frame = self._frames.innermost
             if frame is None:  # a `Compiled` is called, with no `QJIT` around
-                self._measured(program.artifact.name, lambda: run(*pointers))
+                self._measured(program.artifact.name, lambda: run(pointers))
                 return
             before, start = frame.callbacks, time.perf_counter()
-            native(*pointers)
+            native(pointers)
             within = frame.callbacks - before
             frame.compiled += time.perf_counter() - start - within
             work = program.work_at(pointers)

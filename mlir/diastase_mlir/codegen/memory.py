@@ -22,7 +22,7 @@ What a program has allocated by then is lost, unless it can fail in this way in 
 
 In: LLVM IR text in which `finalize-memref-to-llvm{use-generic-functions}` calls
 `_mlir_memref_to_llvm_alloc` and `…_free`, and the entry of `abi.ENTRY_SYMBOL`. Out: the same with
-these functions defined and the entry wrapped.
+these functions defined and the entry wrapped, which takes its pointers in an array.
 """
 
 import re
@@ -157,7 +157,8 @@ def with_memory(text: str, *, returns: bool) -> str:
     entry = _ENTRY.search(text)
     assert entry is not None, "the pipeline always leaves an entry"
     count = entry["parameters"].count("ptr")
-    parameters = ", ".join(f"ptr %{number}" for number in range(count))
+    parameters = ", ".join(f"ptr %pointer.{number}" for number in range(count))
+    loads = "\n".join(map(_load, range(count)))
     # ENTRY_SYMBOL occurs once: nothing inside the program calls its own C interface.
     text = text.replace(f"@{ENTRY_SYMBOL}(", "@diastase_program(", 1)
     return (
@@ -165,12 +166,13 @@ def with_memory(text: str, *, returns: bool) -> str:
         + _DEFINITIONS
         + tracking
         + f"""
-define void @{ENTRY_SYMBOL}({parameters}) {{
+define void @{ENTRY_SYMBOL}(ptr %pointers) {{
+{loads}
   %frame = alloca [560 x i8], align 16
   %tracked = getelementptr i8, ptr %frame, i64 528
   store <3 x i64> zeroinitializer, ptr %tracked, align 16
   %outer = load ptr, ptr @diastase_escape
-  store ptr %{int(returns)}, ptr %frame
+  store ptr %pointer.{int(returns)}, ptr %frame
   %saved = getelementptr i8, ptr %frame, i64 8
   store volatile ptr %outer, ptr %saved
   store ptr %frame, ptr @diastase_escape
@@ -188,6 +190,14 @@ done:
   ret void
 }}
 """
+    )
+
+
+def _load(number: int) -> str:
+    """Load one of the pointers that the entry is called with."""
+    return (
+        f"  %at.{number} = getelementptr ptr, ptr %pointers, i64 {number}\n"
+        f"  %pointer.{number} = load ptr, ptr %at.{number}, align 8"
     )
 
 

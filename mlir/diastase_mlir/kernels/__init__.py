@@ -3,6 +3,7 @@
 from diastase_mlir.kernels.engine import (
     elementary_library,
     engine_library,
+    foreign_library,
     single_library,
     threads_library,
 )
@@ -13,6 +14,7 @@ __all__ = [
     "Gate",
     "elementary_library",
     "engine_library",
+    "foreign_library",
     "single_library",
     "threads_library",
 ]

@@ -1,4 +1,4 @@
-"""Build the libraries that are written in the kernel language: the engine and the thread pool.
+"""Build the libraries that are written in the kernel language: the engine, the thread pool, ….
 
 In: nothing. Out: a library whose functions are the names of its `EXPORTS` after its prefix.
 Imported by `engine` only where there is none yet, and by nobody else.
@@ -9,6 +9,7 @@ from pathlib import Path
 
 from diastase_mlir.codegen import link, machine
 from diastase_mlir.kernels.elementary.functions import elementary_ir, symbols
+from diastase_mlir.kernels.foreign.handler import EXPORTS as FOREIGN
 from diastase_mlir.kernels.language import compile_kernels
 from diastase_mlir.kernels.state_vector.exports import EXPORTS
 from diastase_mlir.kernels.threads.parallel_for import EXPORTS as POOL
@@ -33,6 +34,13 @@ def build_single(library: Path) -> None:
 def build_threads(library: Path) -> None:
     """Compile and link the thread pool into a file."""
     kernels = {library_symbol("threads", name): function for name, function in POOL.items()}
+    text = str(compile_kernels(kernels, machine.host_processor().triple))
+    _build(text, kernels, library)
+
+
+def build_foreign(library: Path) -> None:
+    """Compile and link the handler of calls from XLA into a file."""
+    kernels = {library_symbol("foreign", name): function for name, function in FOREIGN.items()}
     text = str(compile_kernels(kernels, machine.host_processor().triple))
     _build(text, kernels, library)
 

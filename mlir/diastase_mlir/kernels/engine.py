@@ -65,6 +65,17 @@ def elementary_library() -> Path:
 
 
 @cache
+def foreign_library() -> Path:
+    """Path of the library by which XLA calls programs, likewise."""
+    return _foreign().library
+
+
+@cache
+def _foreign() -> Artifact:
+    return _library("foreign", "foreign")
+
+
+@cache
 def _elementary() -> Artifact:
     return _library("elementary", "elementary")
 
