@@ -20,6 +20,10 @@ import numpy as np
 
 from diastase_runtime.abi import ArrayType
 
+ALIGNMENT = 64
+"""Bytes. JAX copies arrays that begin elsewhere, on threads of its own, which a forked child lacks:
+it would wait for ever."""
+
 LARGEST_COPIED_RESULT = 4096
 """Bytes; below, copying takes less time than one more object to own the memory."""
 
@@ -72,6 +76,9 @@ def _pointer_reader() -> Callable[[np.ndarray], int]:
 
 data_pointer = _pointer_reader()
 """The address of an array's data: `array.ctypes.data` in a fifth of its time."""
+
+
+_BYTE = np.dtype(np.uint8)
 
 
 @cache
@@ -135,13 +142,29 @@ class ResultReader:
         first = self._first
         shape = words[first + 3 : self._last]
         size = prod(shape) * self._dtype.itemsize
-        if own and size > LARGEST_COPIED_RESULT:
-            memory = np.asarray(OwnedMemory(words[first], words[first + 1], size))
-            return np.ndarray(shape, self._dtype, memory)
+        if size > LARGEST_COPIED_RESULT:
+            return np.ndarray(shape, self._dtype, self._large(words, size, own))
         array = np.ndarray(shape, self._dtype, _bytes_at(words[first + 1], size))
         if own:
             free(words[first])
         return array
+
+    def _large(self, words: Sequence[int], size: int, own: bool) -> Any:
+        """The memory itself, if it is ours and well aligned; else a copy."""
+        pointer, aligned = words[self._first], words[self._first + 1]
+        if own:
+            memory = np.asarray(OwnedMemory(pointer, aligned, size))
+        else:
+            memory = array_at(aligned, (size,), _BYTE)
+        return memory if own and aligned % ALIGNMENT == 0 else _aligned_copy(memory)
+
+
+def _aligned_copy(memory: np.ndarray) -> np.ndarray:
+    space = np.empty(memory.size + ALIGNMENT, _BYTE)
+    start = -data_pointer(space) % ALIGNMENT
+    copy = space[start : start + memory.size]
+    copy[:] = memory
+    return copy
 
 
 class ScalarReader:
