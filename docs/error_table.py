@@ -29,6 +29,7 @@ MODULES = {
     "diastase.tracing.quantum_errors.measurements": "Circuits: measurements",
     "diastase.tracing.device_errors": "Devices that run in Python, and transforms of QNodes",
     "diastase.api.errors": "`qjit` and the stages",
+    "diastase.api.derivative_errors": "Derivatives",
     "diastase.tracing.explicit.errors": "Explicit jaxprs",
     "diastase_mlir.errors": "Compiling",
     "diastase_mlir.passes.circuits.errors": "Passes on circuits",

@@ -12,8 +12,11 @@ from diastase.garbage import fewer_collections  # noqa: E402
 
 with fewer_collections():
     from diastase import passes
+    from diastase.api.batches import vmap
     from diastase.api.control_flow import cond, for_loop, switch, while_loop
     from diastase.api.errors import RecompilationWarning
+    from diastase.api.gradients import grad, jacobian, value_and_grad
+    from diastase.api.products import jvp, vjp
     from diastase.api.profiling import profile
     from diastase.api.qjit import QJIT, qjit
     from diastase.api.quantum import measure, pauli_measure
@@ -28,11 +31,17 @@ __all__ = [
     "cond",
     "ctrl",
     "for_loop",
+    "grad",
+    "jacobian",
+    "jvp",
     "measure",
     "passes",
     "pauli_measure",
     "profile",
     "qjit",
     "switch",
+    "value_and_grad",
+    "vjp",
+    "vmap",
     "while_loop",
 ]

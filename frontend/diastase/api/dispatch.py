@@ -9,7 +9,8 @@ tape. What it builds there is PennyLane's, so there no compiler is active.
 """
 
 from diastase.api.control_flow import cond, for_loop, while_loop
-from diastase.api.gradients import grad, jacobian, jvp, value_and_grad, vjp
+from diastase.api.gradients import grad, jacobian, value_and_grad
+from diastase.api.products import jvp, vjp
 from diastase.api.quantum import measure
 from diastase.api.quantum_functions import adjoint, ctrl
 from diastase.tracing.pennylane import is_recording

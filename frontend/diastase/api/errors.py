@@ -173,30 +173,3 @@ class StructureMismatchError(DiastaseError, TypeError):
     help: ClassVar[str] = "pass the arguments as they were traced, without the static ones"
     count: int
     mismatches: str
-
-
-class UnsupportedDerivativeError(DiastaseError, NotImplementedError):
-    """An option of `qml.grad`, `qml.jacobian`, … that this version does not know how to honour.
-
-    Functions are differentiated as `jax.grad` does, which needs no `method` and no step `h`.
-    """
-
-    title: ClassVar[str] = "Not supported yet"
-    message: ClassVar[str] = "{function} with {option}"
-    help: ClassVar[str] = "leave it out: functions are differentiated as jax.grad does it"
-    function: str
-    option: str
-
-
-class DerivativeArgumentError(DiastaseError, ValueError):
-    """Arguments of `qml.jvp` or `qml.vjp` that do not fit together.
-
-    `qml.jvp(f, [x, y], [dx], argnums=[0])`: all parameters of `f`, and a tangent for each one that
-    is differentiated; `qml.vjp(f, [x, y], [dz])`: a cotangent for each array that `f` returns.
-    """
-
-    title: ClassVar[str] = "Arguments do not fit together"
-    message: ClassVar[str] = "{function}: {reason}"
-    label: ClassVar[str] = "called here"
-    function: str
-    reason: str

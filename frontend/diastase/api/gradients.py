@@ -1,122 +1,314 @@
-"""Derivatives as PennyLane's functions take them, of functions that JAX can differentiate.
+"""`grad`, `value_and_grad`, `jacobian`: functions that return derivatives.
 
-PennyLane's conventions: the first argument is differentiated unless `argnums` says otherwise; an
-integer gives one derivative, a sequence a tuple of them. A QNode, or a loop of ours, inside of the
-function is refused by its own rules.
+The same inside of a compiled program, where `qml.grad`, … are these, and outside of one, as plain
+JAX. With `method="auto"` JAX differentiates, and each QNode by its own `diff_method`; with "fd" the
+whole function is run at arguments moved by `h` (`differences`). In: functions of pytrees; the first
+argument is differentiated unless `argnums` says otherwise. An integer gives one derivative, a
+sequence a tuple of them. Keyword arguments are passed on.
 """
 
+import functools
 from collections.abc import Callable, Sequence
 from typing import Any
 
 import jax
+import jax.numpy as jnp
 
-from diastase.api.errors import DerivativeArgumentError, UnsupportedDerivativeError
-from diastase_mlir.diagnostics import user_span
-
-Function = Callable[..., Any]
-Argnums = int | Sequence[int] | None
+from diastase.api.differences import by_each_element, zeros_without_type
+from diastase.api.differentiable import Argnums, Derivation, Function, derivation
 
 
-def grad(f: Function, *, method: str | None = None, h: Any = None, argnums: Argnums = None) -> Any:
-    """The gradient of a scalar function, as a function of the same arguments."""
-    _refuse_other_methods("grad", method, h)
-    return jax.grad(f, argnums=_argnums(argnums))
+def grad(
+    fn: Function | None = None,
+    *,
+    method: str | None = None,
+    h: float | None = None,
+    argnums: Argnums = None,
+    has_aux: bool = False,
+    holomorphic: bool = False,
+    allow_int: bool = False,
+) -> Any:
+    """The gradient of a function that returns one real number, as a function of the same arguments.
+
+    `method` is "auto", which is exact, or "fd": finite differences of the whole function with the
+    step `h` (1e-7). With `has_aux=True` the function returns a pair, of which the second is
+    returned beside the gradient. `holomorphic` and `allow_int` are those of `jax.grad`. The number
+    may stand in a list or dictionary of its own; the gradient then stands there.
+
+    >>> import jax.numpy as jnp
+    >>> from diastase import grad, qjit
+    >>> @qjit
+    ... def slope(x: float):
+    ...     return grad(lambda y: jnp.sin(y) * y)(x)
+    >>> float(slope(0.0))
+    0.0
+    """
+    if fn is None:
+        return functools.partial(
+            grad,
+            method=method,
+            h=h,
+            argnums=argnums,
+            has_aux=has_aux,
+            holomorphic=holomorphic,
+            allow_int=allow_int,
+        )
+    asked = derivation("grad", fn, method, h, argnums, holomorphic=holomorphic, allow_int=allow_int)
+    both = _value_and_grad(fn, asked, has_aux=has_aux)
+
+    @_like(fn)
+    def gradient(*args: Any, **kwargs: Any) -> Any:
+        value, found = both(*args, **kwargs)
+        return (found, value[1]) if has_aux else found
+
+    return gradient
 
 
 def value_and_grad(
-    f: Function, *, method: str | None = None, h: Any = None, argnums: Argnums = None
+    fn: Function | None = None,
+    *,
+    method: str | None = None,
+    h: float | None = None,
+    argnums: Argnums = None,
+    has_aux: bool = False,
+    holomorphic: bool = False,
+    allow_int: bool = False,
 ) -> Any:
-    """The value of a scalar function and its gradient, as a function of the same arguments."""
-    _refuse_other_methods("value_and_grad", method, h)
-    return jax.value_and_grad(f, argnums=_argnums(argnums))
+    """The pair of a function's value and its gradient; see `grad`."""
+    if fn is None:
+        return functools.partial(
+            value_and_grad,
+            method=method,
+            h=h,
+            argnums=argnums,
+            has_aux=has_aux,
+            holomorphic=holomorphic,
+            allow_int=allow_int,
+        )
+    asked = derivation(
+        "value_and_grad", fn, method, h, argnums, holomorphic=holomorphic, allow_int=allow_int
+    )
+    return _like(fn)(_value_and_grad(fn, asked, has_aux=has_aux))
 
 
 def jacobian(
-    f: Function, *, method: str | None = None, h: Any = None, argnums: Argnums = None
+    fn: Function | None = None,
+    *,
+    method: str | None = None,
+    h: float | None = None,
+    argnums: Argnums = None,
+    has_aux: bool = False,
+    holomorphic: bool = False,
+    allow_int: bool = False,
 ) -> Any:
-    """The Jacobian of a function, as a function of the same arguments."""
-    _refuse_other_methods("jacobian", method, h)
-    return jax.jacobian(f, argnums=_argnums(argnums))
+    """All derivatives of all results, as a function of the same arguments; see `grad`.
+
+    Where the function returns an array, the derivative by an array has the axes of both; pytrees of
+    results hold pytrees of arguments. Complex results of real arguments have complex derivatives.
+    """
+    if fn is None:
+        return functools.partial(
+            jacobian,
+            method=method,
+            h=h,
+            argnums=argnums,
+            has_aux=has_aux,
+            holomorphic=holomorphic,
+            allow_int=allow_int,
+        )
+    asked = derivation(
+        "jacobian", fn, method, h, argnums, holomorphic=holomorphic, allow_int=allow_int
+    )
+    return _like(fn)(_jacobian(fn, asked, has_aux=has_aux))
 
 
-def jvp(
-    f: Function,
-    params: Sequence[Any],
-    tangents: Sequence[Any],
-    *,
-    method: str | None = None,
-    h: Any = None,
-    argnums: Argnums = None,
-) -> tuple[Any, Any]:
-    """The value of a function and its derivative along the tangents of some of its parameters."""
-    _refuse_other_methods("jvp", method, h)
-    differentiated = _positions("jvp", params, argnums)
-    tangents = _listed("jvp", "tangents", tangents)
-    if len(tangents) != len(differentiated):
-        reason = f"{len(differentiated)} parameters are differentiated, {len(tangents)} tangents"
-        raise DerivativeArgumentError(function="jvp", reason=reason, span=user_span())
-    primals = tuple(params[position] for position in differentiated)
-    return jax.jvp(_of_some(f, params, differentiated), primals, tuple(tangents))
+# --- gradients ------------------------------------------------------------------------------------
 
 
-def vjp(
-    f: Function,
-    params: Sequence[Any],
-    cotangents: Any,
-    *,
-    method: str | None = None,
-    h: Any = None,
-    argnums: Argnums = None,
-) -> tuple[Any, Any]:
-    """The value of a function, and the cotangents of some of its parameters."""
-    _refuse_other_methods("vjp", method, h)
-    differentiated = _positions("vjp", params, argnums)
-    primals = tuple(params[position] for position in differentiated)
-    value, pull_back = jax.vjp(_of_some(f, params, differentiated), *primals)
-    structure = jax.tree.structure(value)
-    leaves = jax.tree.leaves(cotangents)
-    if len(leaves) != structure.num_leaves:
-        reason = f"the function returns {structure.num_leaves} arrays, {len(leaves)} cotangents"
-        raise DerivativeArgumentError(function="vjp", reason=reason, span=user_span())
-    gradients = pull_back(jax.tree.unflatten(structure, leaves))
-    return value, gradients if isinstance(argnums, Sequence) else gradients[0]
+def _value_and_grad(fn: Function, asked: Derivation, *, has_aux: bool) -> Function:
+    def value_and_gradient(*args: Any, **kwargs: Any) -> Any:
+        positions = asked.check_arguments(args)
+
+        def scalar(*arguments: Any) -> Any:
+            result = fn(*arguments, **kwargs)
+            value, aux = _split(asked, result) if has_aux else (result, None)
+            return asked.check_scalar(value), (value, aux)
+
+        if asked.method == "auto":
+            # A tuple, so that derivatives come as one; positions are checked.
+            differentiated = jax.value_and_grad(
+                scalar,
+                positions,
+                has_aux=True,
+                holomorphic=asked.holomorphic,
+                allow_int=asked.allow_int,
+            )
+            (_, (value, aux)), found = differentiated(*args)
+        else:
+            (value, aux), found = _gradient_by_differences(scalar, asked, positions, args)
+        # As the number stands in what the function returned, so does the gradient.
+        gradient = jax.tree.unflatten(jax.tree.structure(value), [asked.packed(found)])
+        return ((value, aux) if has_aux else value), gradient
+
+    return value_and_gradient
 
 
-def _refuse_other_methods(function: str, method: str | None, h: Any) -> None:
-    if method in (None, "auto") and h is None:
-        return
-    option = f"method={method!r}" if method not in (None, "auto") else f"h={h!r}"
-    raise UnsupportedDerivativeError(function=function, option=option, span=user_span())
+def _gradient_by_differences(
+    scalar: Function, asked: Derivation, positions: Sequence[int], args: Sequence[Any]
+) -> tuple[Any, Sequence[Any]]:
+    kept: list[Any] = []
+    chosen, rebuild = flat_arguments(args, positions)
+
+    def function(leaves: Sequence[Any]) -> Sequence[Any]:
+        value, others = scalar(*rebuild(leaves))
+        kept[:] = kept or [others]
+        return [jnp.asarray(value)]
+
+    leaves, structure = jax.tree.flatten(chosen)
+    leaves = list(map(jnp.asarray, leaves))
+    _, found = by_each_element(
+        function, leaves, asked.step, lambda change: change[0], holomorphic=asked.holomorphic
+    )
+    return kept[0], jax.tree.unflatten(structure, _shaped(found, leaves, ()))
 
 
-def _argnums(argnums: Argnums) -> int | Sequence[int]:
-    return 0 if argnums is None else argnums
+def _split(asked: Derivation, result: Any) -> tuple[Any, Any]:
+    if isinstance(result, tuple | list) and len(result) == 2:
+        return result[0], result[1]
+    reason = "has_aux=True, but it does not return a pair"
+    raise asked.wrong_type(reason, "return (value, others)")
 
 
-def _positions(function: str, params: Any, argnums: Argnums) -> tuple[int, ...]:
-    """Which parameters are differentiated."""
-    count = len(_listed(function, "params", params))
-    given = (0,) if argnums is None else (argnums,) if isinstance(argnums, int) else tuple(argnums)
-    if not all(0 <= position < count for position in given):
-        reason = f"argnums={argnums} of {count} parameters"
-        raise DerivativeArgumentError(function=function, reason=reason, span=user_span())
-    return given
+# --- Jacobians ------------------------------------------------------------------------------------
 
 
-def _listed(function: str, name: str, values: Any) -> Sequence[Any]:
-    if isinstance(values, list | tuple):
-        return values
-    reason = f"{name} is a list or tuple, one entry for each argument, not {type(values).__name__}"
-    raise DerivativeArgumentError(function=function, reason=reason, span=user_span())
+def _jacobian(fn: Function, asked: Derivation, *, has_aux: bool) -> Function:
+    def derivatives(*args: Any, **kwargs: Any) -> Any:
+        positions = asked.check_arguments(args)
+        structures: list[Any] = []
+
+        def flat(*arguments: Any) -> Any:
+            result = fn(*arguments, **kwargs)
+            value, aux = _split(asked, result) if has_aux else (result, None)
+            leaves, structure = jax.tree.flatten(value)
+            for leaf in leaves:
+                asked.check_result(leaf)
+            structures[:] = structures or [structure]
+            return list(map(jnp.asarray, leaves)), aux
+
+        rows, aux = (_exact if asked.method == "auto" else _jacobian_by_differences)(
+            flat, asked, positions, args
+        )
+        found = jax.tree.unflatten(structures[0], list(map(asked.packed, rows)))
+        return (found, aux) if has_aux else found
+
+    return derivatives
 
 
-def _of_some(f: Function, params: Sequence[Any], positions: Sequence[int]) -> Function:
-    """The function of the parameters at these positions alone."""
+def _exact(
+    flat: Function, asked: Derivation, positions: tuple[int, ...], args: Sequence[Any]
+) -> tuple[Sequence[Any], Any]:
+    """For each result derivatives by the arguments; complex results in two parts."""
+    complex_arguments = any(
+        jnp.iscomplexobj(leaf) for position in positions for leaf in jax.tree.leaves(args[position])
+    )
 
-    def of_some(*values: Any) -> Any:
-        arguments = list(params)
-        for position, value in zip(positions, values, strict=True):
+    def in_parts(*arguments: Any) -> Any:
+        leaves, aux = flat(*arguments)
+        if not asked.holomorphic:
+            leaves = [_parts(leaf, asked, complex_arguments) for leaf in leaves]
+        return leaves, aux
+
+    found, aux = jax.jacrev(
+        in_parts, positions, has_aux=True, holomorphic=asked.holomorphic, allow_int=asked.allow_int
+    )(*args)
+    return [_joined(row) if isinstance(row, _Parts) else row for row in found], aux
+
+
+class _Parts(list[Any]):
+    """Real and imaginary part of a result; a type of its own, to be told from a tuple of args."""
+
+
+jax.tree_util.register_pytree_node(
+    _Parts, lambda parts: (tuple(parts), None), lambda _, parts: _Parts(parts)
+)
+
+
+def _parts(leaf: Any, asked: Derivation, complex_arguments: bool) -> Any:
+    if not jnp.iscomplexobj(leaf):
+        return leaf
+    if complex_arguments:
+        reason = "arguments and results are complex"
+        raise asked.wrong_type(reason, "say holomorphic=True, or return real and imaginary part")
+    return _Parts([jnp.real(leaf), jnp.imag(leaf)])
+
+
+def _joined(parts: _Parts) -> Any:
+    def join(real: Any, imaginary: Any) -> Any:
+        return real if real.dtype == jax.dtypes.float0 else real + 1j * imaginary
+
+    return jax.tree.map(join, *parts)
+
+
+def _jacobian_by_differences(
+    flat: Function, asked: Derivation, positions: Sequence[int], args: Sequence[Any]
+) -> tuple[Sequence[Any], Any]:
+    kept: list[Any] = []
+    chosen, rebuild = flat_arguments(args, positions)
+    leaves, structure = jax.tree.flatten(chosen)
+    leaves = list(map(jnp.asarray, leaves))
+    complex_arguments = any(map(jnp.iscomplexobj, leaves))
+
+    def function(moved: Sequence[Any]) -> Sequence[Any]:
+        results, aux = flat(*rebuild(moved))
+        kept[:] = kept or [aux]
+        if not asked.holomorphic:
+            for leaf in results:
+                _parts(leaf, asked, complex_arguments)
+        return results
+
+    results, found = by_each_element(
+        function, leaves, asked.step, list, holomorphic=asked.holomorphic
+    )
+    rows: list[Any] = []
+    for number, result in enumerate(results):
+        columns = [None if table is None else table[number] for table in found]
+        by_leaf = _shaped(columns, leaves, result.shape)
+        rows.append(jax.tree.unflatten(structure, by_leaf))
+    return rows, kept[0]
+
+
+# --- both -----------------------------------------------------------------------------------------
+
+
+def flat_arguments(
+    args: Sequence[Any], positions: Sequence[int]
+) -> tuple[tuple[Any, ...], Callable[[Sequence[Any]], list[Any]]]:
+    """The differentiated arguments, and the way from their leaves to all arguments."""
+    chosen = tuple(args[position] for position in positions)
+    structure = jax.tree.structure(chosen)
+
+    def rebuild(leaves: Sequence[Any]) -> list[Any]:
+        arguments = list(args)
+        for position, value in zip(
+            positions, jax.tree.unflatten(structure, list(leaves)), strict=True
+        ):
             arguments[position] = value
-        return f(*arguments)
+        return arguments
 
-    return of_some
+    return chosen, rebuild
+
+
+def _shaped(columns: Sequence[Any], leaves: Sequence[Any], shape: Sequence[Any]) -> list[Any]:
+    """Derivatives by the elements of a leaf, which are in front, as JAX shapes them."""
+    return [
+        zeros_without_type(jnp.zeros((*shape, *leaf.shape)))
+        if column is None
+        else jnp.moveaxis(column, 0, -1).reshape(*shape, *leaf.shape)
+        for column, leaf in zip(columns, leaves, strict=True)
+    ]
+
+
+def _like(fn: Function) -> Callable[[Function], Function]:
+    """Give a function the name and the parameters of another; not its attributes."""
+    return functools.wraps(fn, updated=())
