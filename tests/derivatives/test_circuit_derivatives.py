@@ -150,6 +150,24 @@ def test_control_flow_forwards():
         np.testing.assert_allclose(mine, theirs, atol=1e-12)
 
 
+def test_adjoint_of_a_function():
+    def body(x):
+        def part(angle):
+            qml.RX(angle, 0)
+            qml.CNOT([0, 1])
+            qml.RY(angle * x[1], 1)
+
+        part(x[0])
+        qml.adjoint(part)(x[2])
+        qml.Hadamard(0)
+        return qml.expval(qml.X(1) @ qml.Y(0))
+
+    node = qml.QNode(body, DEVICE)
+    found = qjit(lambda x: derivatives(node, x))(X)
+    for mine, theirs in zip(found, derivatives(reference(body), X), strict=True):
+        np.testing.assert_allclose(mine, theirs, atol=1e-12)
+
+
 def test_outcomes_have_no_derivative():
     @qml.qnode(DEVICE)
     def node(x):

@@ -26,4 +26,5 @@ inlined_p: Primitive = define_primitive(
     abstract_eval=_inlined_abstract_eval,
     has_effects=True,
     missing_rules=INSIDE_A_QNODE,
+    provided_rules=("jvp",),
 )

@@ -14,7 +14,13 @@ from diastase.primitives.control_flow import for_loop_p, switch_p, while_loop_p
 from diastase.primitives.derivatives import is_inexact
 from diastase.tracing.branches import share_captured
 from diastase.tracing.derivatives.gate_rules import Pair, Rule
-from diastase.tracing.derivatives.regions import MARK, Extended, extended, is_register_aval
+from diastase.tracing.derivatives.regions import (
+    MARK,
+    Extended,
+    derivative_of,
+    extended,
+    is_register_aval,
+)
 from diastase.tracing.regions import Region
 from diastase_mlir.jax_internals import Zero, rebuilt, select_inputs
 
@@ -146,7 +152,16 @@ def _switch(primals: Sequence[Any], tangents: Sequence[Any], **params: Any) -> P
     return results[: len(avals)], _changes(avals, wanted, results[len(avals) :])
 
 
+def _inlined(primals: Sequence[Any], tangents: Sequence[Any], *, jaxpr: ClosedJaxpr) -> Pair:
+    """A jaxpr in the place of an equation: its equations, differentiated in place."""
+    entries = {
+        position: tangent for position, tangent in enumerate(tangents) if type(tangent) is not Zero
+    }
+    return derivative_of(jaxpr, primals, entries)
+
+
 RULES: Mapping[str, Rule] = {
+    "inlined": _inlined,
     "for_loop": _for_loop,
     "while_loop": _while_loop,
     "switch": _switch,
