@@ -35,12 +35,14 @@ if TYPE_CHECKING:
     from diastase.tracing.devices import capture
     from diastase.tracing.sampling import averages, outcomes, runs
     from diastase.tracing.tapes import call as tape_calls
+    from diastase.tracing.tapes import metric_tensor
 else:
     capture = Later("diastase.tracing.devices.capture")
     averages = Later("diastase.tracing.sampling.averages")
     outcomes = Later("diastase.tracing.sampling.outcomes")
     runs = Later("diastase.tracing.sampling.runs")
     tape_calls = Later("diastase.tracing.tapes.call")
+    metric_tensor = Later("diastase.tracing.tapes.metric_tensor")
 
 DEVICES = frozenset({"lightning.qubit", "default.qubit"})
 """Devices that the state-vector engine stands for."""
@@ -69,6 +71,8 @@ def _call_transformed(
     qnode: qml.QNode, settings: QNodeSettings, args: tuple[Any, ...], kwargs: dict[str, Any]
 ) -> Any:
     """Transforms are applied while tracing; a device in Python may need to do it when it runs."""
+    if metric_tensor.asks_for_metric(settings.transforms):
+        return metric_tensor.call_metric(qnode, settings, args, kwargs)
     natively = settings.device.name not in DEVICES
     try:
         call = tape_calls.prepare(qnode, settings, args, kwargs)
