@@ -21,7 +21,8 @@ from diastase_mlir import user_span
 from diastase_mlir.jax_internals import rebuilt, trace_to_jaxpr
 
 Equation = Any
-_MOST_NUMBERS = 256
+_MOST_NUMBERS = 1024
+_EACH = 4
 
 
 def expand_derivatives(closed: ClosedJaxpr) -> ClosedJaxpr:
@@ -70,7 +71,16 @@ def _with_constants(closed: ClosedJaxpr, captured: Sequence[Any]) -> ClosedJaxpr
 def _made_of_numbers(value: Any) -> Any:
     """An array as equations on numbers, which need no constant."""
     array = np.asarray(value)
-    assert array.size <= _MOST_NUMBERS, "rules bring in small matrices only"
+    places = np.argwhere(array)
+    zero = array.dtype.type(0)
+    if len(places) * _EACH < array.size:
+        result = jax.lax.full(array.shape, zero)
+        for place in places:
+            sides = [(low, size - low - 1, 0) for low, size in zip(place, array.shape, strict=True)]
+            element = jax.lax.full((1,) * array.ndim, array[tuple(place)])
+            result = result + jax.lax.pad(element, zero, [tuple(map(int, s)) for s in sides])
+        return result
+    assert array.size <= _MOST_NUMBERS, "rules bring in small or sparse matrices only"
     elements = [jax.lax.full((1,), element) for element in array.ravel()]
     return jnp.concatenate(elements).reshape(array.shape)
 

@@ -4,6 +4,7 @@ Each takes and gives `(primals, tangents)`; the first of them is the register.
 """
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import cache
 from typing import Any, NoReturn
 
 import jax.numpy as jnp
@@ -24,7 +25,7 @@ from diastase.primitives.quantum import (
 from diastase.primitives.sampling import follow_script_p
 from diastase.tracing.derivatives.circuits import new_wire
 from diastase.tracing.derivatives.regions import MARK
-from diastase_mlir import user_span
+from diastase_mlir import GATES, user_span
 from diastase_mlir.jax_internals import Zero, forward_derivative
 
 Pair = tuple[Any, Any]
@@ -62,12 +63,31 @@ def _gate(primals: Sequence[Any], tangents: Sequence[Any], **params: Any) -> Pai
     if is_zero(*changes):
         return gate_p.bind(*primals, **params), MARK
     number = len(params["wires"]) - len(params["control_values"])
+    if params["name"] in HAVE_GENERATORS:
+        register = gate_p.bind(*primals, **params)
+        turned = 1j * changes[0] * np.kron(generator(params["name"], number), RAISE)
+        identity = jnp.eye(2 ** (number + 1), dtype=jnp.complex128)
+        return _with_full_matrix(register, identity + turned, wires, params), MARK
 
     def matrix_of(*angles: Any) -> Sequence[Any]:
         return [gate_matrix(params["name"], angles, number)]
 
     (matrix,), (change,) = forward_derivative(matrix_of, parameters, changes)
     return _with_matrix(register, matrix, change, wires, params), MARK
+
+
+HAVE_GENERATORS = frozenset(
+    name for name, gate in GATES.items() if gate.parameters == 1 and name != "PSWAP"
+)
+"""Gates U(p) = exp(i p G): the derivative, i G U, is the gate and then a matrix without angles."""
+
+
+@cache
+def generator(name: str, wires: int) -> np.ndarray:
+    """G of a gate exp(i p G), by PennyLane."""
+    with qml.QueuingManager.stop_recording():
+        gate = getattr(qml, name)(0.0, wires=range(wires))
+        return np.asarray(qml.matrix(gate.generator(), wire_order=range(wires)))
 
 
 def gate_matrix(name: str, parameters: Sequence[Any], wires: int) -> Any:
@@ -82,9 +102,14 @@ def _with_matrix(
     register: Any, matrix: Any, change: Any, operands: Sequence[Any], params: Mapping[str, Any]
 ) -> Any:
     """Apply `U x I + V x N` to targets and the derivative wire, under the same controls."""
+    return _with_full_matrix(register, extended_matrix(matrix, change), operands, params)
+
+
+def _with_full_matrix(
+    register: Any, full: Any, operands: Sequence[Any], params: Mapping[str, Any]
+) -> Any:
     wires, controls = params["wires"], params["control_values"]
     known = with_wire(wires, len(wires) - len(controls))
-    full = extended_matrix(matrix, change)
     return unitary_p.bind(register, full, *operands, wires=known, control_values=controls)
 
 
