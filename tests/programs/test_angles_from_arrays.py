@@ -7,11 +7,13 @@ import jax.numpy as jnp
 import numpy as np
 import pennylane as qml
 import pytest
+from jax import lax
 
 from diastase import for_loop, qjit
 from diastase_mlir.gate_runs import LEAST, MOST
 
 WIRES = 3
+PATTERN = np.arange(30).reshape(5, 6) % 3 == 0
 ANGLES = np.sin(np.arange(4 * 5 * 6.0)).reshape(4, 5, 6)
 
 
@@ -63,6 +65,25 @@ READS = {
     "elements of several forms": lambda n, a: a[0, 0, n % 6] if n % 3 else jnp.cos(a[n % 4, 1, 2]),
     "the same element again": lambda n, a: a[1, 2, 3] * (1 + n % 2),
     "few that differ": lambda n, a: a[0, 0, 0] ** n if n < 3 else a[1, 1, n % 6],
+    "an array for each layer": lambda n, a: (a[n % 4] + 0.5)[n % 5, n % 6],
+    "arrays of arrays": lambda n, a: (jnp.sin(2 * a[n % 4]) * a[0] - a[1:2, n % 5])[n % 5, n % 6],
+    "a scalar and an array": lambda n, a: (a[1, 1, 1] * a[n % 4] / (a[0, 0, 1] + 2))[n % 5, 3],
+    "broadcast": lambda n, a: (a[0, :, None, 0] * a[1, 0])[n % 5, n % 6],
+    "broadcast scalars": lambda n, a: (
+        jnp.full((3, 2), 0.5) + jnp.broadcast_to(a[1, 2, 3], (3, 2))
+    )[n % 3, n % 2],
+    "reshaped, transposed, turned": lambda n, a: (
+        (1 + a).transpose(2, 0, 1)[::-1].reshape(8, -1)[n % 8, -1 - n % 15]
+    ),
+    "joined": lambda n, a: jnp.concatenate([a[0], 2 * a[1, 1:3], a[2]])[n % 12, n % 6],
+    "stacked": lambda n, a: jnp.stack([a[0], -a[1], a[2] ** 3], axis=1)[n % 5, n % 3, n % 6],
+    "numbered": lambda n, a: (jnp.arange(5) * a[0, 0, :5] + jnp.arange(5.0) ** 2)[n % 5],
+    "chosen": lambda n, a: lax.select(a[0] > a[1], a[2], a[3] - 1)[n % 5, n % 6],
+    "chosen by a constant": lambda n, a: jnp.where(PATTERN, a[0], 0.25)[n % 5, n % 6],
+    "constants": lambda n, a: (np.abs(ANGLES[1]) + a[0])[n % 5, n % 6],
+    "one of one": lambda n, a: (
+        (jnp.array([0.5]) + a[0, 0, :1])[0] + (a[1:2, 1:2, 2:3] * 2)[0, 0, 0]
+    ),
     "squares of squares": lambda n, a: (a[0, 0, n % 6] ** 2 + 0.5) ** 2 * a[0, 0, n % 6],
 }
 
@@ -80,6 +101,35 @@ def test_arrays_of_other_types(dtype):
     atol = 1e-12 if "int" in dtype or dtype == "bool" else 1e-6
     check(circuit_of(lambda n, a: a[n % 4, n % 5, n % 6] * 0.25), array, atol=atol)
     check(circuit_of(READS["positions"]), array, atol=atol)
+    if dtype != "bool":
+        check(circuit_of(lambda n, a: (a[n % 4] * 7 + a[0])[n % 5, n % 6] / 4), array, atol=atol)
+        check(circuit_of(lambda n, a: (-a * 5 * a).astype("int8")[n % 4, 1, n % 6]), array)
+        check(circuit_of(lambda n, a: (a[n % 4] > 1)[n % 5, n % 6] * 1.5), array)
+
+
+def test_arrays_that_others_read_too():
+    def circuit(a, wire):
+        first, second = jnp.sin(a[0]) + 1, a[1] * 2
+        for number in range(LEAST):
+            qml.RX(first[number % 5, number % 6], wires=number % WIRES)
+            qml.RY((second + 1)[number % 5, number % 6] - second[0, 0], wires=number % WIRES)
+        qml.RY(jnp.sum(first) + second[wire, wire], wires=wire)
+        return qml.probs(wires=range(WIRES))
+
+    check(circuit, jnp.array(ANGLES), 1)
+
+
+def test_equal_parameters_are_computed_once_and_zeros_of_either_sign_are_not_equal():
+    def circuit(a):
+        for number in range(LEAST):
+            zero = jnp.copysign(1.0, (a * (-0.0, 0.0)[number % 2])[number % 2])
+            qml.RX(zero + (2 * a)[1] + number % 2, wires=0)
+            qml.RX(a[2] - 1, wires=0)
+        return qml.expval(qml.Y(0))
+
+    check(circuit, jnp.array([1.0, 2.0, 3.0]))
+    text = compiled(circuit_of(lambda n, a: (2 * a)[n % 3])).lower(jnp.ones(3)).as_text()
+    assert re.findall(r"quantum\.run.*tensor<(\d+)xf64>", text) == ["3"]
 
 
 def test_positions_known_at_run_time_only():
@@ -229,7 +279,16 @@ def operations(text):
     return len(re.findall(r"^ +(?:%|\"|[a-z]+\.)", text, re.MULTILINE))
 
 
-SAME_SIZE = ["positions", "one axis after another", "arithmetic", "products of elements"]
+SAME_SIZE = [
+    "an array for each layer",
+    "arrays of arrays",
+    "joined",
+    "stacked",
+    "positions",
+    "one axis after another",
+    "arithmetic",
+    "products of elements",
+]
 
 
 @pytest.mark.parametrize("read", SAME_SIZE)
@@ -256,7 +315,7 @@ def test_a_module_does_not_grow_where_sizes_are_known_at_run_time_only():
 
 
 def test_each_run_has_a_vector_of_its_own():
-    lowered = compiled(circuit_of(READS["positions"], MOST)).lower(jnp.array(ANGLES))
+    lowered = compiled(circuit_of(lambda n, a: a[n], MOST)).lower(jnp.ones(MOST))
     runs = re.findall(r"quantum\.run.*", lowered.as_text())
     assert len(runs) == 2
     assert runs[0].endswith(f"tensor<{MOST // 2}xf64>) -> !quantum.register")

@@ -21,7 +21,7 @@ import llvmlite.binding as llvm
 from llvmlite.binding.newpassmanagers import NewPassManager
 
 from diastase_mlir.codegen.processor import asked_processor
-from diastase_mlir.codegen.small_loops import turns_of_loops
+from diastase_mlir.codegen.small_loops import bounded_loops
 
 
 class InvalidLLVMError(ValueError):
@@ -66,11 +66,15 @@ def target_machine(level: Level = Level.WITH_LOOPS) -> llvm.TargetMachine:
 MOST_TURNS = 128
 """Of loops that are not worth 25 ms of LLVM's time: less than a microsecond of each call."""
 
+MOST_TURNS_EACH = 32
+"""Of many loops, on average: LLVM takes 3 ms for each of a few, and 15 ms for each of a thousand,
+as its passes over loops look at all the others, too."""
+
 
 def level_for(text: str) -> Level:
     """Look for loops, but for those that take a few turns only."""
-    turns = turns_of_loops(text)
-    is_small = turns is not None and turns <= MOST_TURNS
+    loops = bounded_loops(text)
+    is_small = loops and loops.turns <= max(MOST_TURNS, MOST_TURNS_EACH * loops.number)
     return Level.WITHOUT_LOOPS if is_small else Level.WITH_LOOPS
 
 

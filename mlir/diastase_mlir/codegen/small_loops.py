@@ -9,6 +9,8 @@ In: text of MLIR's translation, in which a loop is a backward jump to a block th
 and has `%next = add i64 %i, 1` inside. Out: a bound, or None. Only speed depends on it, so what
 does not look exactly like this (a `while`, a bound known at run time) simply has no bound.
 
+A program of many such loops, each of a few turns, says how many there are.
+
 The trap: a function may be called by another one's loop, so counts of functions are multiplied.
 """
 
@@ -45,8 +47,17 @@ class _Loop:
         return not is_apart and not (other.start < self.start and self.stop < other.stop)
 
 
-def turns_of_loops(text: str) -> int | None:
-    """A bound on how many turns all loops of a module take in one call; None where unknown."""
+@dataclass(frozen=True)
+class Loops:
+    """What the loops of a module are, all together."""
+
+    number: int
+    turns: int
+    """A bound on how many turns they take in one call."""
+
+
+def bounded_loops(text: str) -> Loops | None:
+    """The loops of a module, if there is a bound on how often each of them runs."""
     functions: list[list[_Loop]] = []
     begun: dict[str, int] = {}
     for match in _FUNCTION_LABEL_OR_JUMP.finditer(text):
@@ -61,8 +72,9 @@ def turns_of_loops(text: str) -> int | None:
                 return None
             functions[-1].append(_Loop(start, match.end(), times))
     if not any(functions):
-        return 0
-    return prod(max(1, _turns(loops)) for loops in functions)
+        return Loops(0, 0)
+    turns = prod(max(1, _turns(loops)) for loops in functions)
+    return Loops(sum(map(len, functions)), turns)
 
 
 def _turns(loops: list[_Loop]) -> int:

@@ -12,7 +12,7 @@ What it keeps:
 
 from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from itertools import chain
 from typing import Any
@@ -225,10 +225,21 @@ class LoweringContext:
                     write(variable, result)
         return [read(atom) for atom in jaxpr.outvars]
 
-    def lower_one(self, jax_equation: Any, operands: Sequence[Value]) -> Sequence[Value]:
-        """Lower an equation of a jaxpr at the current insertion point; the results in order."""
+    def lower_one(
+        self,
+        jax_equation: Any,
+        operands: Sequence[Value],
+        avals: tuple[Sequence[Any], Sequence[Any]] | None = None,
+    ) -> Sequence[Value]:
+        """Lower an equation of a jaxpr at the current insertion point; the results in order.
+
+        `avals`: the types of operands and results, where it is applied to others than its own.
+        """
+        equation = _equation(jax_equation)
+        if avals is not None:
+            equation = replace(equation, avals_in=avals[0], avals_out=avals[1])
         with jax_internals.equation_manager(jax_equation), self._counting(jax_equation):
-            return self._lower_equation(self, _equation(jax_equation), operands)
+            return self._lower_equation(self, equation, operands)
 
     def _lower_one(self, jax_equation: Any, read: Read) -> Sequence[Value]:
         return self.lower_one(jax_equation, [read(atom) for atom in jax_equation.invars])

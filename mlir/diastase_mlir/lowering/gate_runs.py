@@ -30,8 +30,8 @@ from diastase_mlir.lowering.tensors import empty, insert
 LEAST_ALIKE = 4
 """Parameters of one form from which on they are computed by a loop."""
 
-Groups = Sequence[Sequence[Any]]
-"""Parameters of a run, those of each form together."""
+Groups = Sequence[Sequence[Sequence[Any]]]
+"""Parameters of a run, those of each form together, and in there those that are equal."""
 
 
 @lowers_together
@@ -40,13 +40,12 @@ def gate_runs(context: LoweringContext, jaxpr: Any) -> Iterator[Several]:
     runs = [] if context.circuit_passes else list(_runs(jaxpr.eqns))
     if not runs:
         return
-    forms = Forms(jaxpr.eqns)
+    forms = Forms(jaxpr.eqns, jaxpr.outvars)
     gates = [[jaxpr.eqns[position] for position in run] for run in runs]
     groups = [_alike(forms, equations) for equations in gates]
     needless = _needless(context, jaxpr, forms, gates, groups)
     for run, equations, alike in zip(runs, gates, groups, strict=True):
-        computing = {p for group in alike for v in group for p in forms.of(v).equations}
-        positions = [*sorted(computing & needless), *run]
+        positions = [*(needless if run is runs[-1] else ()), *run]
         yield Several(positions, partial(_lower_run, context, equations, forms, alike))
 
 
@@ -81,13 +80,26 @@ def _parameters(equation: Any) -> Sequence[Any]:
 
 
 def _alike(forms: Forms, gates: Iterable[Any]) -> Groups:
-    """The parameters of a run that are computed alike, by their form."""
-    groups: dict[Any, dict[Any, None]] = {}
-    for equation in gates:
-        for atom in _parameters(equation):
-            if not hasattr(atom, "val") and atom.aval.dtype == np.float64:
-                groups.setdefault(forms.of(atom).form, {})[atom] = None
-    return [list(group) for group in groups.values() if len(group) >= LEAST_ALIKE]
+    """The parameters of a run that are computed alike, by their form and then their columns."""
+    atoms = {
+        atom: None
+        for equation in gates
+        for atom in _parameters(equation)
+        if not hasattr(atom, "val") and atom.aval.dtype == np.float64
+    }
+    groups: dict[Any, dict[Any, list[Any]]] = {}
+    for atom in atoms:
+        scalar_form = forms.of(atom)
+        groups.setdefault(scalar_form.form, {}).setdefault(scalar_form.row, []).append(atom)
+    return [
+        list(group.values())
+        for group in groups.values()
+        if sum(map(len, group.values())) >= LEAST_ALIKE
+    ]
+
+
+def _members(alike: Groups) -> set[Any]:
+    return {variable for group in alike for equal in group for variable in equal}
 
 
 def _needless(
@@ -97,24 +109,28 @@ def _needless(
     runs: Sequence[Sequence[Any]],
     groups: Sequence[Groups],
 ) -> set[int]:
-    """Positions of the equations whose results only parameters in groups need."""
+    """Positions of the equations whose results only parameters in groups need, or nobody."""
     atoms = [atom for equation in jaxpr.eqns for atom in equation.invars]
     uses = Counter(atom for atom in [*atoms, *jaxpr.outvars] if not hasattr(atom, "val"))
     computing: set[int] = set()
     for equations, alike in zip(runs, groups, strict=True):
-        members = {variable for group in alike for variable in group}
+        members = _members(alike)
         for equation in equations:
             uses.subtract(atom for atom in _parameters(equation) if _is_in(atom, members))
         for scalar_form in map(forms.of, members):
             computing.update(scalar_form.equations)
             uses.update(scalar_form.needs)
     needless: set[int] = set()
-    for position in sorted(computing, reverse=True):
+    for position in reversed(range(max(computing, default=-1) + 1)):
+        if position not in computing:
+            continue
         equation = jaxpr.eqns[position]
         (result,) = equation.outvars
         if not uses[result] and not context.dimensions.is_bound(result):
             needless.add(position)
-            uses.subtract(atom for atom in equation.invars if not hasattr(atom, "val"))
+            operands = [atom for atom in equation.invars if not hasattr(atom, "val")]
+            uses.subtract(operands)
+            computing.update(p for p in map(forms.position, operands) if p is not None)
     return needless
 
 
@@ -130,17 +146,25 @@ def _lower_run(
 ) -> Sequence[Value]:
     """One operation on the register; gives the register after the last gate."""
     register = as_register(read(equations[0].invars[0])).materialise()
-    grouped = [variable for group in alike for variable in group]
-    operands = {variable: f"%{number}" for number, variable in enumerate(grouped)}
+    rows = [equal for group in alike for equal in group]
+    names = {variable: f"%{number}" for number, equal in enumerate(rows) for variable in equal}
+    others: dict[Any, str] = {}
+
+    def parameter(atom: Any) -> float | str:
+        """A number known now, or the name of the operand that it is."""
+        if hasattr(atom, "val"):
+            return float(atom.val)
+        return names.get(atom) or others.setdefault(atom, f"%{len(rows) + len(others)}")
+
     sites: list[int] = []
     gates: list[ir.Attribute] = []
     for equation in equations:
         params = equation.params
-        parameters = tuple(_parameter(number, operands) for number in _parameters(equation))
+        parameters = tuple(parameter(atom) for atom in _parameters(equation))
         gates.append(ir.StringAttr.get(str(_gate(params, parameters))))
         sites.append(context.site_number(params["name"], equation.source_info))
     context.uses_engine = True
-    values = [scalar(context.value(read(atom))) for atom in list(operands)[len(grouped) :]]
+    values = [scalar(context.value(read(atom))) for atom in others]
     if alike:
         values = [_vector(context, forms, alike, values, read)]
     attributes = {"gates": ir.ArrayAttr.get(gates), "sites": ir.DenseI64ArrayAttr.get(sites)}
@@ -158,16 +182,10 @@ def _vector(
         vector = insert(value, vector, [index_constant(first + number)])
     start = 0
     for group in alike:
-        vector = insert_scalars(context, forms, group, read, vector, start)
+        scalars = [forms.of(equal[0]) for equal in group]
+        vector = insert_scalars(context, scalars, read, vector, start)
         start += len(group)
     return vector
-
-
-def _parameter(atom: Any, operands: dict[Any, str]) -> float | str:
-    """A number known now, or the name of the operand that it is."""
-    if hasattr(atom, "val"):
-        return float(atom.val)
-    return operands.setdefault(atom, f"%{len(operands)}")
 
 
 def _gate(params: Mapping[str, Any], parameters: tuple[float | str, ...]) -> RunGate:

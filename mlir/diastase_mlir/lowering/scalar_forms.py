@@ -9,22 +9,38 @@ columns (`scalar_tables`):
     d = slice[start_indices=(3, 0, 1)] a    e = squeeze d    form: element of a    columns: 3, 0, 1
     f = neg (element of a at (5, 1, 0))                      form: neg(element of a)        5, 1, 0
 
+An element of an array that is computed element by element is that arithmetic on elements, so that
+`(angles[3] + 0.5)[0, 1]` is of the same form as `angles[3, 0, 1] + 0.5`, and no array is computed
+of which only such elements are read. An array that others read too is computed anyway: its elements
+are read from it.
+
 What is not understood is a variable of the form itself, so that only scalars with the same variable
 in that place have that form. Everything here is pure; what is computed twice gives the same twice.
 """
 
-from collections.abc import Generator, Hashable, Sequence
-from contextlib import contextmanager
-from dataclasses import dataclass
+from collections.abc import Hashable, Iterable, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+
+from diastase_mlir.lowering.element_positions import (
+    Part,
+    Position,
+    is_move,
+    is_repeated,
+    is_view,
+    moved,
+    repeated,
+    viewed,
+    whole,
+)
 
 ARITHMETIC = frozenset(
     "abs add convert_element_type copy cos dim_as_value div eq exp ge gt integer_pow le lt max min "
     "mul ne neg pow select_n sign sin sqrt square sub".split()
 )
-"""Primitives on scalars without effects, that are cheap to compute where they are used."""
+"""Primitives without effects that are cheap to compute where a scalar is used."""
 
 MOST_PARTS = 128
 """Equations and numbers of a form: it is a tree, so what is used twice counts, and costs, twice."""
@@ -51,125 +67,175 @@ class Scalar:
     parts: int
     needs: tuple[Any, ...]
     """Variables that stand in the form."""
+    atom: Any
+    """What it is, or the array that it is an element of."""
+    equation: Any = None
+    """That computes it from the operands."""
+    operands: "tuple[Scalar, ...]" = ()
+    is_element: bool = False
 
+    @property
+    def row(self) -> Hashable:
+        """Its columns; equal to those of scalars that are equal bit by bit, if the form is."""
+        return tuple(
+            number if isinstance(number, int) else number.tobytes() for number in self.columns
+        )
 
-@dataclass(frozen=True, slots=True)
-class Element:
-    """What a chain of slices reads: part of an array, as the array's positions."""
-
-    root: Any
-    start: tuple[int, ...]
-    steps: tuple[int, ...]
-    axes: tuple[int, ...]
-    """The root's axes that are left, in order."""
-    equations: tuple[int, ...]
+    @property
+    def aval(self) -> Any:
+        """The type of the scalar."""
+        return self.atom.aval.update(shape=()) if self.is_element else self.atom.aval
 
 
 class Forms:
-    """The forms of the scalars of a jaxpr, given its equations."""
+    """The forms of the scalars of a jaxpr, given its equations and results."""
 
-    def __init__(self, equations: Sequence[Any]):
+    def __init__(self, equations: Sequence[Any], results: Sequence[Any]):
         self.equations = equations
         self._producers = {
             equation.outvars[0]: position
             for position, equation in enumerate(equations)
             if len(equation.outvars) == 1 and not equation.effects
         }
+        self._computed_anyway = _read_by_others(equations, results)
         self._scalars: dict[Any, Scalar] = {}
-        self._elements: dict[Any, Element] = {}
-        self._depth = 0
+        self._seen: dict[Any, Part] = {}
 
     def of(self, variable: Any) -> Scalar:
         """The form of a scalar; always the same one, as other forms have it in them."""
+        return self._of(variable, DEEPEST)
+
+    def position(self, variable: Any) -> int | None:
+        """Where the equation stands that computes a variable, and has no effects."""
+        return self._producers.get(variable)
+
+    def _of(self, variable: Any, depth: int) -> Scalar:
         known = self._scalars.get(variable)
         if known is None:
-            with self._deeper():
-                known = self._element(variable) or self._computed(variable)
+            known = self._element(variable, depth) or self._computed(variable, depth)
             self._scalars[variable] = known
         return known
 
-    def part(self, atom: Any) -> Scalar:
+    def _element(self, variable: Any, depth: int) -> Scalar | None:
+        """An element of an array, at a position known now."""
+        part = self._seen_through(variable, depth)
+        if part.root is variable or part.axes:
+            return None
+        return self._at(part.root, part.start, part.equations, depth - 1)
+
+    def _at(
+        self, array: Any, position: Position, through: tuple[int, ...], depth: int
+    ) -> Scalar | None:
+        """The element of an array, which equations have been seen through to find."""
+        if hasattr(array, "val"):
+            return _number(array, np.asarray(array.val)[position], through)
+        part = self._seen_through(array, depth)
+        root, start, through = part.root, part.at(position), through + part.equations
+        number = self._producers.get(root)
+        if number is not None:
+            equation = self.equations[number]
+            if _is_understood(equation):  # at a computed place
+                return None
+            is_seen_through = depth > 0 and root not in self._computed_anyway
+            scalar = (
+                self._at_operands(equation, start, (number, *through), depth)
+                if is_seen_through
+                else None
+            )
+            if scalar is not None:
+                return scalar
+        if root.aval.dtype not in _DTYPES or not root.aval.shape:
+            return None
+        return Scalar(
+            form=("element", root),
+            columns=start,
+            equations=through,
+            parts=1 + len(start),
+            needs=(root,),
+            atom=root,
+            is_element=True,
+        )
+
+    def _at_operands(
+        self, equation: Any, position: Position, through: tuple[int, ...], depth: int
+    ) -> Scalar | None:
+        """An element of an array by elements of what it is computed from."""
+        (array,) = equation.outvars
+        if equation.primitive.name == "iota" and array.aval.dtype in _DTYPES:
+            along = position[equation.params["dimension"]]
+            return _number(array, np.asarray(along).astype(array.aval.dtype)[()], through)
+        if is_move(equation):
+            operand, place = moved(equation, position)
+            if operand.aval.shape:
+                return self._at(operand, place, through, depth - 1)
+            return _through(self._part(operand, depth - 1), through)
+        if not _is_elementwise(equation):
+            return None
+        parts = [
+            self._at(atom, repeated(atom.aval.shape, position), (), depth - 1)
+            if atom.aval.shape
+            else self._part(atom, depth - 1)
+            for atom in equation.invars
+        ]
+        known = [part for part in parts if part is not None]
+        return _applied(equation, known, through, array) if len(known) == len(parts) else None
+
+    def _computed(self, variable: Any, depth: int) -> Scalar:
+        """By arithmetic on other scalars, or an element at a position so computed."""
+        position = self._producers.get(variable)
+        if position is None or depth <= 0 or not _is_understood(self.equations[position]):
+            return _unknown(variable)
+        equation = self.equations[position]
+        parts = [self._part(atom, depth - 1) for atom in equation.invars]
+        return _applied(equation, parts, (position,), variable) or _unknown(variable)
+
+    def _part(self, atom: Any, depth: int) -> Scalar:
         """The form of an operand: also a literal, one element computed by a slice, or an array."""
         if hasattr(atom, "val"):
             return _literal(atom)
-        producer = self.producer(atom) if atom.aval.shape else None
-        is_element = producer is not None and producer.primitive.name == "dynamic_slice"
-        return self.of(atom) if is_element or not atom.aval.shape else _unknown(atom)
+        if not atom.aval.shape:
+            return self._of(atom, depth)
+        number = self._producers.get(atom)
+        is_one = number is not None and self.equations[number].primitive.name == "dynamic_slice"
+        return self._of(atom, depth) if is_one else _unknown(atom)
 
-    def producer(self, variable: Any) -> Any:
-        """The equation that computes a variable, if there is one here."""
-        position = self._producers.get(variable)
-        return None if position is None else self.equations[position]
-
-    @contextmanager
-    def _deeper(self) -> Generator[None]:
-        self._depth += 1
-        try:
-            yield
-        finally:
-            self._depth -= 1
-
-    def _element(self, variable: Any) -> Scalar | None:
-        """An element of an array, at a position known now."""
-        read = self._seen_through(variable)
-        if read.root is variable or read.axes or read.root.aval.dtype not in _DTYPES:
-            return None
-        producer = self.producer(read.root)
-        if producer is not None and _is_understood(producer):  # one element, at a computed place
-            return None
-        return Scalar(
-            form=("element", read.root),
-            columns=read.start,
-            equations=read.equations,
-            parts=1 + len(read.start),
-            needs=(read.root,),
-        )
-
-    def _computed(self, variable: Any) -> Scalar:
-        """By arithmetic on other scalars, or an element at a position so computed."""
-        position = self._producers.get(variable)
-        if (
-            position is None
-            or self._depth > DEEPEST
-            or not _is_understood(self.equations[position])
-        ):
-            return _unknown(variable)
-        equation = self.equations[position]
-        parts = [self.part(atom) for atom in equation.invars]
-        count = 1 + sum(part.parts for part in parts)
-        params = _hashable(equation.params)
-        if params is None or count > MOST_PARTS:
-            return _unknown(variable)
-        return Scalar(
-            form=(equation.primitive.name, params, _kind(variable), *(p.form for p in parts)),
-            columns=tuple(number for part in parts for number in part.columns),
-            equations=(position, *(number for part in parts for number in part.equations)),
-            parts=count,
-            needs=tuple(needed for part in parts for needed in part.needs),
-        )
-
-    def _seen_through(self, variable: Any) -> Element:
-        """What of which array a variable is."""
-        known = self._elements.get(variable)
+    def _seen_through(self, variable: Any, depth: int) -> Part:
+        """What of which array a variable is: slices with known bounds, and axes dropped."""
+        known = self._seen.get(variable)
         if known is None:
-            with self._deeper():
-                known = self._elements[variable] = self._read(variable)
+            number = self._producers.get(variable)
+            if number is None or depth <= 0 or not is_view(self.equations[number]):
+                known = whole(variable)
+            else:
+                operand = self.equations[number].invars[0]
+                known = viewed(
+                    self._seen_through(operand, depth - 1), self.equations[number], number
+                )
+            self._seen[variable] = known
         return known
 
-    def _read(self, variable: Any) -> Element:
-        """Follow slices with known bounds, and axes of size 1 that are dropped."""
-        position = self._producers.get(variable)
-        if position is None or self._depth > DEEPEST or not _is_view(self.equations[position]):
-            rank = len(getattr(variable.aval, "shape", ()))
-            return Element(variable, (0,) * rank, (1,) * rank, tuple(range(rank)), ())
-        equation = self.equations[position]
-        read = self._seen_through(equation.invars[0])
-        equations = (position, *read.equations)
-        if equation.primitive.name == "slice":
-            return _sliced(read, equation.params, equations)
-        dropped = equation.params["dimensions"]
-        kept = tuple(axis for number, axis in enumerate(read.axes) if number not in dropped)
-        return Element(read.root, read.start, read.steps, kept, equations)
+
+def _applied(
+    equation: Any, parts: Sequence[Scalar], through: tuple[int, ...], result: Any
+) -> Scalar | None:
+    """The result of an equation, or an element of it, computed from these operands."""
+    count = 1 + sum(part.parts for part in parts)
+    params = _hashable(equation.params)
+    if params is None or count > MOST_PARTS:
+        return None
+    is_element = bool(result.aval.shape) and not _is_understood(equation)
+    kind = _kind(result, () if is_element else result.aval.shape)
+    return Scalar(
+        form=(equation.primitive.name, params, kind, *(part.form for part in parts)),
+        columns=tuple(number for part in parts for number in part.columns),
+        equations=(*through, *(number for part in parts for number in part.equations)),
+        parts=count,
+        needs=tuple(needed for part in parts for needed in part.needs),
+        atom=result,
+        equation=equation,
+        operands=tuple(parts),
+        is_element=is_element,
+    )
 
 
 def _is_understood(equation: Any) -> bool:
@@ -181,11 +247,19 @@ def _is_understood(equation: Any) -> bool:
         return slice_is_one and _is_number(result) and len(equation.invars) > 1
     if name == "squeeze":
         return not result.aval.shape and _is_number(result)
-    return (
-        name in ARITHMETIC
-        and not result.aval.shape
-        and all(not atom.aval.shape and _is_simple(atom) for atom in equation.invars)
-        and _is_simple(result)
+    return not result.aval.shape and _is_elementwise(equation)
+
+
+def _is_elementwise(equation: Any) -> bool:
+    """Whether an equation computes each element from those in the same place, or from scalars.
+
+    Axes of size 1 are repeated.
+    """
+    if equation.primitive.name not in ARITHMETIC or len(equation.outvars) != 1:
+        return False
+    shape = equation.outvars[0].aval.shape
+    return _is_simple(equation.outvars[0]) and all(
+        _is_simple(atom) and is_repeated(atom.aval.shape, shape) for atom in equation.invars
     )
 
 
@@ -197,35 +271,45 @@ def _is_simple(atom: Any) -> bool:
     return _is_number(atom) or getattr(atom.aval, "dtype", None) == np.bool_
 
 
-def _is_view(equation: Any) -> bool:
-    """Whether an equation only reads some of its operand's elements, at positions known now."""
-    name = equation.primitive.name
-    if name not in ("slice", "squeeze") or hasattr(equation.invars[0], "val"):
-        return False
-    return all(isinstance(size, int) for size in equation.invars[0].aval.shape)
+def _read_by_others(equations: Sequence[Any], results: Iterable[Any]) -> set[Any]:
+    """Arrays of which more is read than elements that forms see through."""
+    found = {atom for atom in results if not hasattr(atom, "val")}
+    for equation in reversed(equations):
+        arrays = [
+            atom
+            for atom in equation.invars
+            if getattr(atom.aval, "shape", ()) and not hasattr(atom, "val")
+        ]
+        if arrays:
+            sees = is_view(equation) or is_move(equation) or _is_elementwise(equation)
+            if not sees or equation.outvars[0] in found:
+                found.update(arrays)
+    return found
 
 
-def _sliced(read: Element, params: Any, equations: tuple[int, ...]) -> Element:
-    start, steps = list(read.start), list(read.steps)
-    strides = params["strides"] or (1,) * len(read.axes)
-    for axis, first, stride in zip(read.axes, params["start_indices"], strides, strict=True):
-        start[axis] += first * steps[axis]
-        steps[axis] *= stride
-    return Element(read.root, tuple(start), tuple(steps), read.axes, equations)
+def _through(scalar: Scalar, through: tuple[int, ...]) -> Scalar:
+    """The same scalar, found by more equations."""
+    return replace(scalar, equations=through + scalar.equations)
 
 
 def _unknown(atom: Any) -> Scalar:
-    return Scalar(("variable", atom), (), (), 1, (atom,))
+    return Scalar(("variable", atom), (), (), 1, (atom,), atom)
 
 
 def _literal(atom: Any) -> Scalar:
     if atom.aval.shape or not _is_number(atom):
-        return Scalar(("literal", id(atom)), (), (), 1, ())
-    return Scalar(("number", _kind(atom)), (np.asarray(atom.val)[()],), (), 1, ())
+        return Scalar(("literal", id(atom)), (), (), 1, (), atom)
+    return _number(atom, np.asarray(atom.val)[()], ())
 
 
-def _kind(atom: Any) -> Hashable:
-    return atom.aval.dtype, atom.aval.shape, getattr(atom.aval, "weak_type", False)
+def _number(atom: Any, value: Any, through: tuple[int, ...]) -> Scalar:
+    """A number known now."""
+    form = ("number", _kind(atom, ()))
+    return Scalar(form, (value,), through, 1, (), atom, is_element=bool(atom.aval.shape))
+
+
+def _kind(atom: Any, shape: Sequence[Any]) -> Hashable:
+    return atom.aval.dtype, shape, getattr(atom.aval, "weak_type", False)
 
 
 def _hashable(params: Any) -> Hashable | None:

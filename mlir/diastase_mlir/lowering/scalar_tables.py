@@ -21,7 +21,7 @@ from diastase_mlir.lowering.operations import (
     to_signless,
 )
 from diastase_mlir.lowering.registry import Read
-from diastase_mlir.lowering.scalar_forms import Forms
+from diastase_mlir.lowering.scalar_forms import Scalar
 from diastase_mlir.lowering.tensors import box, extract, insert, unbox
 
 Column = Callable[[ir.Value], ir.Value]
@@ -29,20 +29,15 @@ Column = Callable[[ir.Value], ir.Value]
 
 
 def insert_scalars(
-    context: LoweringContext,
-    forms: Forms,
-    variables: Sequence[Any],
-    read: Read,
-    target: ir.Value,
-    first: int,
+    context: LoweringContext, scalars: Sequence[Scalar], read: Read, target: ir.Value, first: int
 ) -> ir.Value:
     """The vector `target` with scalars of one form in it, from position `first` on."""
-    rows = [forms.of(variable).columns for variable in variables]
+    rows = [scalar.columns for scalar in scalars]
     columns = [_column(context, numbers) for numbers in zip(*rows, strict=True)]
 
     def body(position: Values, carry: Values) -> Values:
         numbers = (column(position[0]) for column in columns)
-        scalar = _emit(context, forms, variables[0], read, numbers)
+        scalar = _emit(context, scalars[0], read, numbers)
         place = index_binary("addi", position[0], index_constant(first))
         return [insert(unbox(scalar), carry[0], [place])]
 
@@ -59,22 +54,22 @@ def _column(context: LoweringContext, numbers: Sequence[Any]) -> Column:
 
 
 def _emit(
-    context: LoweringContext, forms: Forms, atom: Any, read: Read, numbers: Iterator[ir.Value]
+    context: LoweringContext, scalar: Scalar, read: Read, numbers: Iterator[ir.Value]
 ) -> ir.Value:
     """A scalar by its form, with these numbers in it; the order is that of `Forms`."""
-    name, *rest = forms.part(atom).form
+    name = scalar.form[0]
     if name == "number":
-        return context.typed(next(numbers), atom.aval)
+        return context.typed(next(numbers), scalar.aval)
     if name == "element":
-        root = to_signless(context.value(read(rest[0])))
-        position = [_as_index(next(numbers)) for _ in rest[0].aval.shape]
-        return context.typed(box(extract(root, position)), atom.aval)
+        root = to_signless(context.value(read(scalar.atom)))
+        position = [_as_index(next(numbers)) for _ in scalar.atom.aval.shape]
+        return context.typed(box(extract(root, position)), scalar.aval)
     if name in ("variable", "literal"):
-        return context.value(read(atom))
-    equation = forms.producer(atom)
-    operands = [_emit(context, forms, operand, read, numbers) for operand in equation.invars]
-    (result,) = context.lower_one(equation, operands)
-    return context.typed(context.value(result), atom.aval)
+        return context.value(read(scalar.atom))
+    operands = [_emit(context, operand, read, numbers) for operand in scalar.operands]
+    avals = [operand.aval for operand in scalar.operands], [scalar.aval]
+    (result,) = context.lower_one(scalar.equation, operands, avals)
+    return context.typed(context.value(result), scalar.aval)
 
 
 def _as_index(number: ir.Value) -> ir.Value:

@@ -6,7 +6,7 @@ import pytest
 
 from diastase import qjit
 from diastase_mlir.codegen.machine import Level, level_for
-from diastase_mlir.codegen.small_loops import turns_of_loops
+from diastase_mlir.codegen.small_loops import Loops, bounded_loops
 
 
 def _loop(end="4", step="1", first="0", name="i", body="", compare="slt", swapped=False):
@@ -49,7 +49,8 @@ def _nested(outer, inner):
     ],
 )
 def test_turns_are_counted(text, turns):
-    assert turns_of_loops(text) == turns
+    loops = bounded_loops(text)
+    assert loops == Loops(text.count("latch:"), turns)
 
 
 @pytest.mark.parametrize(
@@ -74,7 +75,7 @@ def test_turns_are_counted(text, turns):
     ],
 )
 def test_what_is_not_known_has_no_bound(text):
-    assert turns_of_loops(text) is None
+    assert bounded_loops(text) is None
     assert level_for(text) is Level.WITH_LOOPS
 
 
@@ -82,6 +83,13 @@ def test_only_few_turns_are_left_to_the_fast_code_generator():
     assert level_for(_function(_loop(end="128"))) is Level.WITHOUT_LOOPS
     assert level_for(_function(_loop(end="129"))) is Level.WITH_LOOPS
     assert level_for(_function(_nested("12", "12"))) is Level.WITH_LOOPS
+
+
+def test_many_loops_may_take_a_few_turns_each():
+    loops = [_loop(name=f"i{number}", end="32") for number in range(200)]
+    assert level_for(_function(*loops)) is Level.WITHOUT_LOOPS
+    assert level_for(_function(*loops, _loop(end="64"))) is Level.WITH_LOOPS
+    assert level_for(_function(*loops, _loop(end="%n"))) is Level.WITH_LOOPS
 
 
 @pytest.mark.parametrize("dtype", ["float64", "float32", "int32", "complex128", "bool"])
