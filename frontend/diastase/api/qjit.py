@@ -16,7 +16,7 @@ from collections.abc import Callable, Hashable, Iterable, Mapping
 from dataclasses import replace
 from pathlib import Path
 from types import MethodType
-from typing import Any, Literal, TextIO, overload
+from typing import TYPE_CHECKING, Any, Literal, TextIO, overload
 
 import jax
 
@@ -35,6 +35,12 @@ from diastase.tracing.precision import default_precision
 from diastase.tracing.signatures import Call, Signature, function_name, signature_of
 from diastase.tracing.trace import is_tracing
 from diastase_mlir.jax_internals import as_arrays, jit_is_disabled, trace_context
+from diastase_mlir.later import Later
+
+if TYPE_CHECKING:
+    from diastase.api import autograd_calls
+else:
+    autograd_calls = Later("diastase.api.autograd_calls")
 
 _NAMED = ("__module__", "__name__", "__qualname__", "__doc__", "__annotations__")
 _LEAF = jax.tree_util.tree_structure(0)
@@ -87,7 +93,10 @@ class QJIT(ProgramTexts):
         key = self._key(call, leaves, tree)
         plan = None if key is None else self._plans.get(key)
         if plan is None:
+            if autograd_calls.is_boxed(leaves):
+                return autograd_calls.call_boxed(self, call)
             plan = self._programs.for_call(call, leaves, tree)
+            plan = autograd_calls.giving_tensors(plan, leaves)
             flat = flat_key is not None and tree.num_leaves == len(args) and not kwargs
             self._specialisations.remember([key, flat_key] if flat else [key], plan)
         return plan(leaves)
@@ -169,9 +178,22 @@ class QJIT(ProgramTexts):
         """Where intermediate IR is written if `keep_intermediate` asks for it."""
         return self._options.compile.workspace or Path.cwd() / self._signature.name
 
-    def like(self, function: Callable[..., Any]) -> "QJIT":
-        """Compile another function, of the same arguments, with the same options."""
-        return QJIT(function, self._signature, self._options)
+    def like(self, function: Callable[..., Any], of_same_arguments: bool = True) -> "QJIT":
+        """Compile another function, of the same arguments or others, with the same options."""
+        if of_same_arguments:
+            return QJIT(function, self._signature, self._options)
+        options = replace(self._options, abstracted_axes=None, target="binary")
+        return QJIT(function, signature_of(function), options)
+
+    @property
+    def signature(self) -> Signature:
+        """Parameters of the function, and which of them are static."""
+        return self._signature
+
+    @property
+    def pull_backs(self) -> dict[Hashable, Any]:
+        """Derivatives of the function, compiled for autograd; by what was asked for."""
+        return self._specialisations.pull_backs
 
     def __reduce__(self) -> str:
         """Copy and pickle like a function: by name, never by content."""

@@ -23,7 +23,6 @@ from typing import Any
 import jax
 from jax.core import ShapedArray
 
-from diastase.api.calls import PreparedCall
 from diastase.api.dynamic_dims import Family
 from diastase.api.matching import is_type, type_of_leaf
 from diastase.api.options import QjitOptions
@@ -42,15 +41,20 @@ from diastase_runtime.errors import Span
 _TRACING = threading.RLock()
 _MOST_PLANS = 2000
 
+Plan = Callable[[Sequence[Any]], Any]
+"""What is called with the flat arguments of a call: a `PreparedCall`, or what wraps one."""
+
 
 @dataclass
 class Specialisations:
     """The programs of one function; for a method, those of one instance."""
 
-    plans: dict[Hashable, PreparedCall] = field(default_factory=dict)
+    plans: dict[Hashable, Plan] = field(default_factory=dict)
     """By what a call looks like, cheaply computed: several keys may lead to one program."""
     families: dict[Hashable, Family] = field(default_factory=dict)
     """By what a call looks like, apart from sizes."""
+    pull_backs: dict[Hashable, Any] = field(default_factory=dict)
+    """Derivatives for autograd (`autograd_calls`)."""
     latest: Traced | Lowered | Compiled | None = None
     """What was made last: the one that `f.jaxpr`, `f.mlir`, … show."""
     _programs: dict[Hashable, "Future[Compiled]"] = field(default_factory=dict)
@@ -80,7 +84,7 @@ class Specialisations:
         future.set_result(compiled)
         return compiled
 
-    def remember(self, keys: Iterable[Hashable], plan: PreparedCall) -> None:
+    def remember(self, keys: Iterable[Hashable], plan: Plan) -> None:
         """Let calls that look like this find their program at once.
 
         A program of dynamic sizes may be called with ever new ones: what is forgotten here is found
@@ -97,6 +101,7 @@ class Specialisations:
             self._programs.clear()
             self.plans.clear()
             self.families.clear()
+            self.pull_backs.clear()
             self.latest = None
 
 
