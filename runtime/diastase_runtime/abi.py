@@ -38,6 +38,20 @@ LEAVE_FUNCTION = "diastase_leave"
 ABANDON_FUNCTION = "diastase_abandon"
 """The same where something may be allocated, which is freed."""
 
+ELEMENT_FUNCTION = "diastase_element_"
+"""Functions with a name that begins so are of one element of a batch:
+`(CallContext*, number of the element, ON_CALLING_THREAD or wires, what it uses…) -> ()`."""
+
+ELEMENT_ENTRY = "_entry"
+"""With a name that ends so: `(CallContext*, memory of what it uses, number of the element) -> ()`,
+which returns, too, where the element abandons its call."""
+
+AFTER_ELEMENTS = "diastase_after_elements"
+"""`(CallContext*) -> ()`: abandons the call if an element has abandoned its own."""
+
+ON_CALLING_THREAD = -1
+"""In the place of a number of wires: the elements call Python."""
+
 IMPORT_TABLE = "diastase_import_table"
 """Global `[n x ptr]`, one entry for each of `Artifact.imports`, in that order."""
 

@@ -17,19 +17,31 @@ by a direction it is itself with the cotangent in that direction's place. So two
 for any order and any nesting. Before a program is compiled they are replaced by circuits
 (`tracing.derivatives`), so the compiler knows none of them.
 
+An equation of a batch is each of its elements' (`primitives.batches`): what is found by transposing
+it is added up over the axes that an operand lacks.
+
 Complex numbers follow JAX: the pairing is the real part of ct . y, without conjugation.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
 from jax.interpreters import ad
 
+from diastase.primitives.batches import (
+    Flags,
+    Mapped,
+    batched_avals,
+    flags_of,
+    mapped_parameter,
+    one_more_axis,
+    over_missing_axes,
+)
 from diastase.primitives.define import define_primitive
-from diastase.primitives.quantum import qnode_for_each, qnode_p
+from diastase.primitives.quantum import qnode_p
 
 Positions = tuple[int, ...]
 
@@ -45,16 +57,25 @@ def inexact_positions(avals: Sequence[Any]) -> Positions:
     return tuple(position for position, aval in enumerate(avals) if is_inexact(aval))
 
 
+class Direction(NamedTuple):
+    """A direction: its entries, for some operands."""
+
+    positions: Positions
+    entries: Sequence[Any]
+    mapped: Mapped = ()
+    """Of a batch: which of its axes each entry has."""
+
+
 @dataclass(frozen=True)
 class Operands:
-    """The operands of either primitive, taken apart."""
+    """The operands of either primitive, taken apart; or what there is one of for each of them."""
 
     values: tuple[Any, ...]
     directions: tuple[tuple[Any, ...], ...]
     cotangents: tuple[Any, ...]
 
     @classmethod
-    def read(cls, operands: Sequence[Any], params: dict[str, Any]) -> "Operands":
+    def read(cls, operands: Sequence[Any], params: Mapping[str, Any]) -> "Operands":
         """Take operands apart; those of `qnode_tangent` have no cotangents."""
         count = len(params["jaxpr"].in_avals)
         values, rest = tuple(operands[:count]), tuple(operands[count:])
@@ -65,40 +86,99 @@ class Operands:
         return cls(values, tuple(directions), rest)
 
 
+@dataclass(frozen=True)
+class Point:
+    """An equation of either primitive: its operands, with the flags of a batch, and directions."""
+
+    given: Operands
+    mapped: Operands
+    directions: list[Direction]
+    params: dict[str, Any]
+    """Those of the `qnode` equation, and the flags of its operands."""
+
+    @classmethod
+    def read(cls, operands: Sequence[Any], params: Mapping[str, Any]) -> "Point":
+        """Take an equation apart."""
+        given = Operands.read(operands, params)
+        mapped = Operands.read(flags_of(params, len(operands)), params)
+        directions = list(
+            map(Direction, params["directions"], given.directions, mapped.directions)
+        )
+        own = {name: value for name, value in params.items() if name not in _OF_DERIVATIVES}
+        return cls(given, mapped, directions, {**own, **mapped_parameter(mapped.values)})
+
+    @property
+    def axes(self) -> int:
+        """How many axes the batch has."""
+        return len(self.mapped.values[0])
+
+    def along(self, tangents: Sequence[Any]) -> Direction:
+        """The direction of tangents of the QNode's own operands."""
+        return _along(tangents, self.mapped.values)
+
+    def full(self, values: Sequence[Any]) -> Mapped:
+        """Flags of values that have all axes of the batch, as results do."""
+        return ((True,) * self.axes,) * len(values)
+
+
+_OF_DERIVATIVES = frozenset({"directions", "wanted", "mapped"})
+
+
 def _tangent_abstract_eval(
-    *operands: Any, jaxpr: Any, directions: tuple[Positions, ...], **_: Any
+    *operands: Any, jaxpr: Any, directions: tuple[Positions, ...], **params: Any
 ) -> tuple[Sequence[Any], set[Any]]:
     avals = jaxpr.out_avals
-    return [avals[position].strip_weak_type() for position in inexact_positions(avals)], set()
+    found = [avals[position].strip_weak_type() for position in inexact_positions(avals)]
+    return batched_avals(found, operands, params), set()
 
 
 def _cotangent_abstract_eval(
-    *operands: Any, jaxpr: Any, wanted: Positions, **_: Any
+    *operands: Any, jaxpr: Any, wanted: Positions, **params: Any
 ) -> tuple[Sequence[Any], set[Any]]:
-    return [jaxpr.in_avals[position].strip_weak_type() for position in wanted], set()
+    found = [jaxpr.in_avals[position].strip_weak_type() for position in wanted]
+    return batched_avals(found, operands, params), set()
+
+
+def _flat(
+    values: Sequence[Any], directions: Sequence[Direction], params: dict[str, Any]
+) -> tuple[list[Any], list[Flags]]:
+    """All operands but cotangents, and their flags; `params` are those of the `qnode` equation."""
+    mapped = list(flags_of(params, len(values)))
+    operands = list(values)
+    for positions, entries, flags in directions:
+        operands += entries
+        mapped += flags or ((),) * len(positions)
+    return operands, mapped
 
 
 def tangent(
-    values: Sequence[Any], directions: Sequence[tuple[Positions, Sequence[Any]]], **params: Any
+    values: Sequence[Any], directions: Sequence[Direction], **params: Any
 ) -> list[Any]:
     """D^k f(x)[v1, ..., vk]; `params` are those of the `qnode` equation."""
-    entries = [entry for _, direction in directions for entry in direction]
-    positions = tuple(positions for positions, _ in directions)
-    return qnode_tangent_p.bind(*values, *entries, directions=positions, **params)
+    operands, mapped = _flat(values, directions, params)
+    positions = tuple(direction.positions for direction in directions)
+    params |= mapped_parameter(tuple(mapped))
+    return qnode_tangent_p.bind(*operands, directions=positions, **params)
 
 
 def cotangent(
     values: Sequence[Any],
-    directions: Sequence[tuple[Positions, Sequence[Any]]],
+    directions: Sequence[Direction],
     cotangents: Sequence[Any],
     wanted: Positions,
+    flags: Mapped = (),
     **params: Any,
 ) -> list[Any]:
-    """The gradient by the operands in `wanted` of ct . D^k f(x)[v1, ..., vk]."""
-    entries = [entry for _, direction in directions for entry in direction]
-    positions = tuple(positions for positions, _ in directions)
+    """The gradient by the operands in `wanted` of ct . D^k f(x)[v1, ..., vk].
+
+    `flags` are those of the cotangents. Of a batch, it is that of each element.
+    """
+    operands, mapped = _flat(values, directions, params)
+    mapped += flags or ((),) * len(cotangents)
+    positions = tuple(direction.positions for direction in directions)
+    params |= mapped_parameter(tuple(mapped))
     return qnode_cotangent_p.bind(
-        *values, *entries, *cotangents, directions=positions, wanted=wanted, **params
+        *operands, *cotangents, directions=positions, wanted=wanted, **params
     )
 
 
@@ -112,13 +192,18 @@ def active(tangents: Sequence[Any]) -> tuple[Positions, list[Any]]:
     return positions, [tangents[position] for position in positions]
 
 
+def _along(tangents: Sequence[Any], mapped: Mapped) -> Direction:
+    positions, entries = active(tangents)
+    return Direction(positions, entries, tuple(mapped[position] for position in positions))
+
+
 def _qnode_jvp(
     primals: Sequence[Any], tangents: Sequence[Any], **params: Any
 ) -> tuple[Sequence[Any], Sequence[Any]]:
     results = qnode_p.bind(*primals, **params)
-    direction = active(tangents)
+    direction = _along(tangents, flags_of(params, len(primals)))
     changes: list[Any] = [_zero(result) for result in results]
-    if direction[0]:
+    if direction.positions:
         found = tangent(primals, [direction], **params)
         for position, value in zip(inexact_positions(results), found, strict=True):
             changes[position] = value
@@ -140,54 +225,50 @@ def _sum(terms: Sequence[Sequence[Any]], zeros: Sequence[Any]) -> list[Any]:
 
 
 def _tangent_jvp(
-    primals: Sequence[Any], tangents: Sequence[Any], *, directions: Any, **params: Any
+    primals: Sequence[Any], tangents: Sequence[Any], **params: Any
 ) -> tuple[Sequence[Any], Sequence[Any]]:
-    given = Operands.read(primals, {**params, "directions": directions})
-    moved = Operands.read(tangents, {**params, "directions": directions})
-    old = list(zip(directions, given.directions, strict=True))
-    results = tangent(given.values, old, **params)
+    at, moved = Point.read(primals, params), Operands.read(tangents, params)
+    results = tangent(at.given.values, at.directions, **at.params)
     terms: list[Any] = []
-    along = active(moved.values)
-    if along[0]:
-        terms.append(tangent(given.values, [*old, along], **params))
-    for changed in _with_one_moved(directions, old, moved):
-        terms.append(tangent(given.values, changed, **params))
+    along = at.along(moved.values)
+    if along.positions:
+        terms.append(tangent(at.given.values, [*at.directions, along], **at.params))
+    for changed in _with_one_moved(at.directions, moved):
+        terms.append(tangent(at.given.values, changed, **at.params))
     return results, _sum(terms, results)
 
 
-def _with_one_moved(directions: Any, old: Sequence[Any], moved: Operands) -> Sequence[Any]:
+def _with_one_moved(old: Sequence[Direction], moved: Operands) -> Sequence[list[Direction]]:
     """The directions with one of them replaced by its tangent, for each that has one."""
-    found: list[Any] = []
-    for number, (positions, entries) in enumerate(zip(directions, moved.directions, strict=True)):
-        kept, values = active(entries)
+    found: list[list[Direction]] = []
+    for number, (direction, entries) in enumerate(zip(old, moved.directions, strict=True)):
+        kept, values, flags = _along(entries, direction.mapped)
         if kept:
-            places = tuple(positions[position] for position in kept)
-            found.append([*old[:number], (places, values), *old[number + 1 :]])
+            places = tuple(direction.positions[position] for position in kept)
+            changed = Direction(places, values, flags)
+            found.append([*old[:number], changed, *old[number + 1 :]])
     return found
 
 
 def _cotangent_jvp(
-    primals: Sequence[Any],
-    tangents: Sequence[Any],
-    *,
-    directions: Any,
-    wanted: Positions,
-    **params: Any,
+    primals: Sequence[Any], tangents: Sequence[Any], *, wanted: Positions, **params: Any
 ) -> tuple[Sequence[Any], Sequence[Any]]:
-    given = Operands.read(primals, {**params, "directions": directions})
-    moved = Operands.read(tangents, {**params, "directions": directions})
-    old = list(zip(directions, given.directions, strict=True))
-    results = cotangent(given.values, old, given.cotangents, wanted, **params)
+    at, moved = Point.read(primals, params), Operands.read(tangents, params)
+    values, flags = at.given.values, at.mapped.cotangents
+
+    def gradient(directions: Sequence[Direction], cotangents: Sequence[Any]) -> list[Any]:
+        return cotangent(values, directions, cotangents, wanted, flags, **at.params)
+
+    results = gradient(at.directions, at.given.cotangents)
     terms: list[Any] = []
-    along = active(moved.values)
-    if along[0]:
-        more = [*old, along]
-        terms.append(cotangent(given.values, more, given.cotangents, wanted, **params))
-    for changed in _with_one_moved(directions, old, moved):
-        terms.append(cotangent(given.values, changed, given.cotangents, wanted, **params))
+    along = at.along(moved.values)
+    if along.positions:
+        terms.append(gradient([*at.directions, along], at.given.cotangents))
+    for changed in _with_one_moved(at.directions, moved):
+        terms.append(gradient(changed, at.given.cotangents))
     if active(moved.cotangents)[0]:
         changes = list(map(ad.instantiate_zeros, moved.cotangents))
-        terms.append(cotangent(given.values, old, changes, wanted, **params))
+        terms.append(gradient(at.directions, changes))
     return results, _sum(terms, results)
 
 
@@ -200,44 +281,49 @@ def _undefined(operands: Operands) -> int | None:
 
 
 def _tangent_transpose(
-    cotangents: Sequence[Any], *operands: Any, directions: Any, **params: Any
+    cotangents: Sequence[Any], *operands: Any, **params: Any
 ) -> Sequence[Any]:
-    given = Operands.read(operands, {**params, "directions": directions})
-    number = _undefined(given)
+    at = Point.read(operands, params)
+    number = _undefined(at.given)
     assert number is not None, "a derivative is linear in its directions only"
-    others = [
-        (positions, entries)
-        for index, (positions, entries) in enumerate(zip(directions, given.directions, strict=True))
-        if index != number
-    ]
-    known = list(map(ad.instantiate_zeros, cotangents))
-    found = cotangent(given.values, others, known, directions[number], **params)
-    return _at_direction(given, number, found)
+    others = [*at.directions[:number], *at.directions[number + 1 :]]
+    known, wanted = list(map(ad.instantiate_zeros, cotangents)), at.directions[number].positions
+    flags = at.full(known)
+    found = cotangent(at.given.values, others, known, wanted, flags, **at.params)
+    return _at_direction(at, number, found)
 
 
-def _at_direction(given: Operands, number: int, found: Sequence[Any]) -> list[Any]:
+def _at_direction(at: Point, number: int, found: Sequence[Any]) -> list[Any]:
     """Results for one direction, None for all other operands."""
-    results: list[Any] = [None] * len(given.values)
-    for index, entries in enumerate(given.directions):
-        results += list(found) if index == number else [None] * len(entries)
-    return [*results, *[None] * len(given.cotangents)]
+    results: list[Any] = [None] * len(at.given.values)
+    for index, direction in enumerate(at.directions):
+        count = len(direction.positions)
+        results += _fitted(found, direction.mapped) if index == number else [None] * count
+    return [*results, *[None] * len(at.given.cotangents)]
+
+
+def _fitted(found: Sequence[Any], mapped: Mapped) -> list[Any]:
+    """What was found for each element of a batch, for operands that have these of its axes."""
+    return [over_missing_axes(value, flags) for value, flags in zip(found, mapped, strict=True)]
 
 
 def _cotangent_transpose(
-    weights: Sequence[Any], *operands: Any, directions: Any, wanted: Positions, **params: Any
+    weights: Sequence[Any], *operands: Any, wanted: Positions, **params: Any
 ) -> Sequence[Any]:
-    given = Operands.read(operands, {**params, "directions": directions})
-    number = _undefined(given)
-    along = (wanted, list(map(ad.instantiate_zeros, weights)))
-    old: list[tuple[Positions, Sequence[Any]]]
-    old = list(zip(directions, given.directions, strict=True))
+    at = Point.read(operands, params)
+    number = _undefined(at.given)
+    known = list(map(ad.instantiate_zeros, weights))
+    along = Direction(wanted, known, at.full(known))
     if number is None:
-        found = tangent(given.values, [*old, along], **params)
-        count = len(operands) - len(given.cotangents)
-        return [*[None] * count, *found]
-    old[number] = along
-    found = cotangent(given.values, old, given.cotangents, directions[number], **params)
-    return _at_direction(given, number, found)
+        found = tangent(at.given.values, [*at.directions, along], **at.params)
+        count = len(operands) - len(at.given.cotangents)
+        return [*[None] * count, *_fitted(found, at.mapped.cotangents)]
+    directions = [*at.directions[:number], along, *at.directions[number + 1 :]]
+    cts, by = at.given.cotangents, at.directions[number].positions
+    found = cotangent(
+        at.given.values, directions, cts, by, at.mapped.cotangents, **at.params
+    )
+    return _at_direction(at, number, found)
 
 
 qnode_tangent_p = define_primitive(
@@ -249,7 +335,7 @@ qnode_tangent_p = define_primitive(
     rules={
         "jvp": _tangent_jvp,
         "transpose": _tangent_transpose,
-        "vmap": lambda *args, **params: qnode_for_each(qnode_tangent_p, *args, **params),
+        "vmap": lambda *args, **params: one_more_axis(qnode_tangent_p, *args, **params),
     },
 )
 
@@ -262,7 +348,7 @@ qnode_cotangent_p = define_primitive(
     rules={
         "jvp": _cotangent_jvp,
         "transpose": _cotangent_transpose,
-        "vmap": lambda *args, **params: qnode_for_each(qnode_cotangent_p, *args, **params),
+        "vmap": lambda *args, **params: one_more_axis(qnode_cotangent_p, *args, **params),
     },
 )
 

@@ -14,12 +14,11 @@ here can check it.
 from collections.abc import Sequence
 from typing import Any
 
-import jax
-import jax.numpy as jnp
 import numpy as np
 from jax.core import AbstractValue, ShapedArray
 from jax.extend.core import ClosedJaxpr, Primitive
 
+from diastase.primitives.batches import batched_avals, one_more_axis
 from diastase.primitives.define import define_primitive
 
 Wires = tuple[int | None, ...]
@@ -139,8 +138,9 @@ def _qnode_abstract_eval(
     num_wires: int | None,
     device: str,
     passes: Sequence[Any] = (),
+    **batch: Any,
 ) -> tuple[Sequence[AbstractValue], set[Any]]:
-    return jaxpr.out_avals, set(jaxpr.effects)
+    return batched_avals(jaxpr.out_avals, operands, batch), set(jaxpr.effects)
 
 
 allocate_p = define_primitive(
@@ -235,40 +235,15 @@ measure_p = define_primitive(
 """A measurement in the computational basis, with collapse: `-> register, outcome`."""
 
 
-def qnode_for_each(
-    primitive: Primitive, operands: Sequence[Any], axes: Sequence[Any], **params: Any
-) -> tuple[Sequence[Any], Sequence[int]]:
-    """`jax.vmap`: a run for each element of the batch, one after the other.
-
-    Runs that draw outcomes draw them anew for each.
-    """
-    mapped = [axis is not None for axis in axes]
-    batches = [
-        jnp.moveaxis(operand, axis, 0)
-        for operand, axis, is_mapped in zip(operands, axes, mapped, strict=True)
-        if is_mapped
-    ]
-
-    def run(elements: Sequence[Any]) -> Sequence[Any]:
-        remaining = iter(elements)
-        values = [
-            next(remaining) if is_mapped else operand
-            for operand, is_mapped in zip(operands, mapped, strict=True)
-        ]
-        return primitive.bind(*values, **params)
-
-    results = jax.lax.map(run, batches)
-    return results, [0] * len(results)
-
-
 qnode_p = define_primitive(
     "qnode",
     construct="QNode",
     abstract_eval=_qnode_abstract_eval,
     has_effects=True,
-    rules={"vmap": lambda *args, **params: qnode_for_each(qnode_p, *args, **params)},
+    rules={"vmap": lambda *args, **params: one_more_axis(qnode_p, *args, **params)},
     provided_rules=("jvp",),
     missing_rules={"transpose": "it is linear in nothing"},
 )
 """A QNode's body: classical operands and results; `jaxpr` allocates and releases its register.
-`passes`, where there are any, are those that the compiler is to apply to the circuit."""
+`passes`, where there are any, are those that the compiler is to apply to the circuit; with `mapped`
+it is of a batch (`primitives.batches`)."""

@@ -7,8 +7,21 @@ array again (`as_tensor`) once nothing else writes it. It is freed by the pipeli
 from collections.abc import Sequence
 
 from diastase_mlir.jax_internals import ir
-from diastase_mlir.lowering.operations import array_attribute, create, enumeration
-from diastase_mlir.lowering.tensors import Size, element_type, sizes_of, typed_shape
+from diastase_mlir.lowering.operations import (
+    array_attribute,
+    create,
+    enumeration,
+    to_signless,
+)
+from diastase_mlir.lowering.tensors import (
+    DYNAMIC,
+    Size,
+    element_type,
+    sizes_of,
+    tensor_type,
+    typed_shape,
+    unbox,
+)
 
 ALIGNMENT = 64
 """In bytes; what bufferization itself uses."""
@@ -44,3 +57,37 @@ def as_tensor(buffer: ir.Value) -> ir.Value:
     shape = ir.RankedTensorType.get(memref.shape, memref.element_type)
     attributes = {"restrict": ir.UnitAttr.get(), "writable": ir.UnitAttr.get()}
     return create("bufferization.to_tensor", [shape], [buffer], attributes).result
+
+
+def put_element(tensor: ir.Value, buffer: ir.Value, place: ir.Value) -> None:
+    """Write an array into its place in a buffer, which has one axis more, the first."""
+    tensor = to_signless(tensor)
+    if tensor_type(tensor).rank == 0:
+        create("memref.store", [], [unbox(tensor), buffer, place])
+        return
+    sizes = sizes_of(tensor)
+    if 0 in sizes:
+        return
+    unknown = [size for size in sizes if not isinstance(size, int)]
+    static = [size if isinstance(size, int) else DYNAMIC for size in sizes]
+    rank = len(sizes) + 1
+    attributes = {
+        "static_offsets": array_attribute("i64", [DYNAMIC, *[0] * len(sizes)]),
+        "static_sizes": array_attribute("i64", [1, *static]),
+        "static_strides": array_attribute("i64", [1] * rank),
+        "operandSegmentSizes": array_attribute("i32", [1, 1, len(unknown), 0]),
+    }
+    kind = _part_type(ir.MemRefType(buffer.type), static)
+    part = create("memref.subview", [kind], [buffer, place, *unknown], attributes).result
+    writable = {"restrict": ir.UnitAttr.get(), "writable": ir.UnitAttr.get()}
+    create("bufferization.materialize_in_destination", [], [tensor, part], writable)
+
+
+def _part_type(buffer: ir.MemRefType, sizes: Sequence[int]) -> ir.Type:
+    """The type of a part of a buffer of dense rows: strides unknown beyond an unknown size."""
+    strides: list[int] = [1]
+    for size in reversed(list(buffer.shape)[2:]):
+        known = DYNAMIC not in (size, strides[0])
+        strides.insert(0, size * strides[0] if known else DYNAMIC)
+    layout = ir.StridedLayoutAttr.get(DYNAMIC, strides)
+    return ir.MemRefType.get(list(sizes), buffer.element_type, layout)

@@ -419,6 +419,10 @@ class LoweringContext:
         self._declare(symbol, operands, results, attributes)
         return symbol
 
+    def calls_of(self, library: ImportedLibrary) -> int:
+        """How often a function of a library was asked for so far."""
+        return self._imports.get(library, 0)
+
     def _declare(
         self,
         symbol: str,

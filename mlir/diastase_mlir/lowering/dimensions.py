@@ -59,6 +59,20 @@ class Dimensions:
         finally:
             self._values = outer
 
+    @property
+    def known(self) -> dict[str, ir.Value]:
+        """The symbols that have values here."""
+        return dict(self._values)
+
+    @contextmanager
+    def only(self, values: dict[str, ir.Value]) -> Generator[None]:
+        """Emit in another function, to which these values of symbols were handed."""
+        outer, self._values = self._values, dict(values)
+        try:
+            yield
+        finally:
+            self._values = outer
+
     def define(self, variable: Any, value: Value) -> None:
         """Note the symbols that this variable defines, now that it has a value."""
         for symbol in self._bindings.values.get(variable, ()):

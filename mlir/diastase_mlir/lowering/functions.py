@@ -19,9 +19,17 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from diastase_mlir.jax_internals import ir
-from diastase_mlir.lowering.operations import create, to_signless
+from diastase_mlir.lowering.buffers import put_element
+from diastase_mlir.lowering.operations import (
+    create,
+    index_type,
+    integer_type,
+    scalar_constant,
+    to_signless,
+)
 from diastase_mlir.lowering.registry import Value
-from diastase_mlir.lowering.tensors import box, unbox
+from diastase_mlir.lowering.tensors import as_index, box, unbox
+from diastase_runtime.abi import ELEMENT_FUNCTION, ON_CALLING_THREAD
 
 if TYPE_CHECKING:
     from diastase_mlir.lowering.context import LoweringContext
@@ -87,6 +95,71 @@ def call_function(
         context.count_again(function)
     results = context.call(function.symbol, [context.call_context, *values], function.results)
     return [_inside(result) for result in results]
+
+
+Element = Callable[[ir.Value, Sequence[Any], Sequence[ir.Value]], Sequence[ir.Value]]
+"""From the number of an element, the sizes of the batch and its operands to the results."""
+
+
+@dataclass(frozen=True)
+class Batch:
+    """Of how many elements a batch is, and how the engine is to go about it."""
+
+    count: int | ir.Value
+    sizes: Sequence[int | ir.Value]
+    wires: int
+    """Of the largest register of an element."""
+
+
+def call_for_each(
+    context: "LoweringContext",
+    body: Element,
+    batch: Batch,
+    operands: Sequence[ir.Value],
+    avals: Sequence[Any],
+    outputs: Sequence[ir.Value],
+) -> None:
+    """Define the function of an element, whose results go to their places in `outputs`, and call it.
+
+    See `batches`; the outputs are memory, an axis for the element first.
+    """
+    known = context.dimensions.known
+    unknown = [size for size in batch.sizes if isinstance(size, ir.Value)]
+    values = [
+        _outside(context.typed(operand, aval))
+        for operand, aval in zip(operands, avals, strict=True)
+    ]
+    numbers = [*known.values(), *unknown]
+    symbol = f"{ELEMENT_FUNCTION}{len(context.functions)}"
+    leading = [ir.Type.parse("!llvm.ptr"), integer_type(64), integer_type(64)]
+    arguments = [value.type for value in (*numbers, *values, *outputs)]
+    operation, block = _empty_function(context, symbol, [*leading, *arguments])
+    outer, calls = context.call_context, context.calls_of("callback")
+    counted, fallible = len(context.equations_counted), context.fallible
+    with context.region(block):
+        context.call_context, number, _, *rest = block.arguments
+        given, rest = rest[: len(numbers)], rest[len(numbers) :]
+        inside = iter(given[len(known) :])
+        sizes = [next(inside) if isinstance(size, ir.Value) else size for size in batch.sizes]
+        with context.dimensions.only(dict(zip(known, given, strict=False))):
+            elements = [
+                context.typed(_inside(value), aval)
+                for value, aval in zip(rest[: len(values)], avals, strict=True)
+            ]
+            place = create("arith.index_cast", [index_type()], [number]).result
+            results = body(place, sizes, elements)
+            for result, output in zip(results, rest[len(values) :], strict=True):
+                put_element(result, output, place)
+        create("func.return", [], [])
+    context.call_context = outer
+    equations = list(context.equations_counted.values())[counted:]
+    function = Function(symbol, operation, [], context.fallible - fallible, equations)
+    context.functions.add(symbol, function)
+    on_this = context.calls_of("callback") > calls
+    wires = ON_CALLING_THREAD if on_this else batch.wires
+    count = create("arith.index_cast", [integer_type(64)], [as_index(batch.count)]).result
+    call = [context.call_context, count, scalar_constant(integer_type(64), wires)]
+    context.call(symbol, [*call, *numbers, *values, *outputs])
 
 
 def _outside(value: ir.Value) -> ir.Value:

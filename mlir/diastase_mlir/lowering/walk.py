@@ -71,6 +71,7 @@ RULE_MODULES = (
 """Imported so that their rules register themselves."""
 
 RULES_IMPORTED_LATER = {
+    "batches": "parallel_map",
     "bit_generators": "rng_bit_generator",
     "callbacks": "pure_callback io_callback debug_callback debug_print",
     "convolution": "conv_general_dilated",

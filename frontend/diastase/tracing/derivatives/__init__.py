@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from jax.extend.core import ClosedJaxpr
 
+from diastase.primitives.batches import is_batched
 from diastase.primitives.define import Rule, provide_rules
 from diastase_mlir.later import Later
 
@@ -45,6 +46,6 @@ def install_rules() -> None:
 
 
 def expand_derivatives(closed: ClosedJaxpr) -> ClosedJaxpr:
-    """Put circuits in the place of derivatives of QNodes; in a program without any, nothing."""
-    never = not _rules.cache_info().currsize
+    """Put circuits in the place of derivatives of QNodes, and loops in that of batches."""
+    never = not (_rules.cache_info().currsize or is_batched())
     return closed if never else expand.expand_derivatives(closed)

@@ -5,6 +5,7 @@ sizes that they define do. What replaces an equation is a jaxpr in its place (`i
 """
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 import jax
@@ -13,12 +14,13 @@ import numpy as np
 from jax.extend.core import ClosedJaxpr
 
 from diastase.errors import NotTransformableError
-from diastase.primitives.derivatives import Operands, tangent
+from diastase.primitives.batches import element_avals, parallel_map_p
+from diastase.primitives.derivatives import Direction, Operands, tangent
 from diastase.primitives.inlined import inlined_p
 from diastase.primitives.quantum import qnode_p
 from diastase.tracing.derivatives.circuits import tangent_circuit, with_positions
 from diastase_mlir import user_span
-from diastase_mlir.jax_internals import rebuilt, trace_to_jaxpr
+from diastase_mlir.jax_internals import rebuilt, source_context, trace_to_jaxpr
 
 Equation = Any
 _MOST_NUMBERS = 1024
@@ -37,13 +39,11 @@ def expand_derivatives(closed: ClosedJaxpr) -> ClosedJaxpr:
 
 def _expanded(equation: Equation) -> Equation:
     rule = _RULES.get(equation.primitive.name)
+    if "mapped" in equation.params and equation.primitive is not parallel_map_p:
+        return _batch(equation, rule or partial(_single, equation.primitive))
     if rule is not None:
         avals = [atom.aval for atom in equation.invars]
-        params = equation.params
-        jaxpr, captured = trace_to_jaxpr(
-            lambda *operands: rule(operands, params), avals, "derivative"
-        )
-        jaxpr = expand_derivatives(_with_constants(jaxpr, captured))
+        jaxpr = _traced(rule, equation, avals, equation.params)
         return equation.replace(
             primitive=inlined_p, params={"jaxpr": jaxpr}, effects=set(jaxpr.effects)
         )
@@ -51,6 +51,34 @@ def _expanded(equation: Equation) -> Equation:
     if all(params[name] is value for name, value in equation.params.items()):
         return equation
     return equation.replace(params=params)
+
+
+def _batch(equation: Equation, rule: "Rule") -> Equation:
+    """An equation of a batch: that of one element, for all of them."""
+    params = dict(equation.params)
+    mapped = params.pop("mapped")
+    avals = element_avals([atom.aval for atom in equation.invars], mapped)
+    jaxpr = _traced(rule, equation, avals, params)
+    return equation.replace(
+        primitive=parallel_map_p,
+        params={"jaxpr": jaxpr, "mapped": mapped},
+        effects=set(jaxpr.effects),
+    )
+
+
+def _single(primitive: Any, operands: Sequence[Any], params: Mapping[str, Any]) -> Sequence[Any]:
+    return primitive.bind(*operands, **params)
+
+
+def _traced(
+    rule: "Rule", equation: Equation, avals: Sequence[Any], params: Mapping[str, Any]
+) -> ClosedJaxpr:
+    """What replaces an equation, itself without equations of derivatives; at its line."""
+    with source_context(equation.source_info):
+        jaxpr, captured = trace_to_jaxpr(
+            lambda *operands: rule(operands, params), avals, "derivative"
+        )
+        return expand_derivatives(_with_constants(jaxpr, captured))
 
 
 def _with_constants(closed: ClosedJaxpr, captured: Sequence[Any]) -> ClosedJaxpr:
@@ -123,10 +151,10 @@ def _cotangent(operands: Sequence[Any], params: Mapping[str, Any]) -> Sequence[A
     """A run for each element of what is differentiated by: always possible."""
     given = Operands.read(operands, dict(params))
     more = {name: value for name, value in params.items() if name not in ("wanted", "directions")}
-    old = list(zip(params["directions"], given.directions, strict=True))
+    old = list(map(Direction, params["directions"], given.directions))
 
     def along(position: int, entry: Any) -> Any:
-        found = tangent(given.values, [*old, ((position,), [entry])], **more)
+        found = tangent(given.values, [*old, Direction((position,), [entry])], **more)
         return sum(
             jnp.real(jnp.sum(weight * change))
             for weight, change in zip(given.cotangents, found, strict=True)
@@ -145,10 +173,12 @@ def _gradient(value: Any, position: int, along: Callable[[int, Any], Any]) -> An
             return along(position, entry)
         return along(position, entry) - 1j * along(position, 1j * entry)
 
-    return jax.lax.map(element, unit).reshape(aval.shape).astype(aval.dtype)
+    return jax.vmap(element)(unit).reshape(aval.shape).astype(aval.dtype)
 
 
-_RULES: Mapping[str, Callable[[Sequence[Any], Mapping[str, Any]], Sequence[Any]]] = {
+Rule = Callable[[Sequence[Any], Mapping[str, Any]], Sequence[Any]]
+
+_RULES: Mapping[str, Rule] = {
     "qnode_tangent": _tangent,
     "qnode_cotangent": _cotangent,
 }

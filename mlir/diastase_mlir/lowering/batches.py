@@ -1,0 +1,114 @@
+"""Lowering of `parallel_map`: a function for one element, called for all of them.
+
+    func.func private @diastase_element_0(%context: !llvm.ptr, %number: i64, %wires: i64,
+                                          %x: tensor<100x3xf64>, %out: memref<100xf64>)
+
+What is called is the function itself, with the *count* of elements in the place of the number of
+one; `passes/element_loops` makes of the call a loop that the engine runs, on the threads that are
+free. Each element has a call context of its own there (errors, random numbers), writes its part
+of the results and frees what it allocates. `%wires` is for the engine, too: how large the states
+are, which decides what is done in parallel; `ON_CALLING_THREAD` where Python is called.
+
+The trap: the function sees nothing of the program around it, so sizes known outside are arguments.
+"""
+
+from collections.abc import Iterator, Sequence
+from functools import reduce
+from typing import Any
+
+from diastase_mlir.jax_internals import ir, is_jaxpr, physical_aval
+from diastase_mlir.lowering.buffers import allocate, as_tensor
+from diastase_mlir.lowering.context import LoweringContext
+from diastase_mlir.lowering.functions import Batch, call_for_each
+from diastase_mlir.lowering.loops import carried, uncarried
+from diastase_mlir.lowering.operations import index_binary, to_signless
+from diastase_mlir.lowering.registry import Equation, lowers
+from diastase_mlir.lowering.tensors import (
+    Size,
+    as_index,
+    extract,
+    extract_slice,
+    reshape,
+    sizes_of,
+)
+
+
+@lowers("parallel_map", keys=True)
+def lower_parallel_map(
+    context: LoweringContext, equation: Equation, *operands: ir.Value
+) -> Sequence[ir.Value]:
+    """Memory for all results, and the loop that fills it."""
+    mapped, jaxpr = equation.params["mapped"], equation.params["jaxpr"]
+    sizes = [context.size(size) for size in _batch_sizes(equation.avals_in, mapped)]
+    count = reduce(_product, sizes)
+    shapes = [[context.size(n) for n in physical_aval(a).shape] for a in equation.avals_out]
+    outputs = [
+        allocate([count, *shape[len(sizes) :]], context.element_type_of(aval))
+        for shape, aval in zip(shapes, equation.avals_out, strict=True)
+    ]
+
+    def element(
+        number: ir.Value, sizes: Sequence[Size], arrays: Sequence[ir.Value]
+    ) -> Sequence[ir.Value]:
+        places = _places(number, sizes)
+        values = [
+            _element(array, [place for place, has in zip(places, flags, strict=True) if has])
+            for array, flags in zip(arrays, mapped, strict=True)
+        ]
+        kinds = [context.type_of(aval) for aval in jaxpr.in_avals]
+        values = [uncarried(value, kind) for value, kind in zip(values, kinds, strict=True)]
+        return [context.value(result) for result in context.lower_jaxpr(jaxpr, values)]
+
+    batch = Batch(count, sizes, _wires(jaxpr))
+    call_for_each(context, element, batch, operands, equation.avals_in, outputs)
+    return [
+        reshape(as_tensor(output), shape) for output, shape in zip(outputs, shapes, strict=True)
+    ]
+
+
+def _batch_sizes(avals: Sequence[Any], mapped: Sequence[Sequence[bool]]) -> Iterator[Any]:
+    """The size of each axis of the batch, from an operand that has it."""
+    for axis in range(len(mapped[0])):
+        operand = next(position for position, flags in enumerate(mapped) if flags[axis])
+        yield avals[operand].shape[sum(mapped[operand][:axis])]
+
+
+def _product(left: Size, right: Size) -> Size:
+    if isinstance(left, int) and isinstance(right, int):
+        return left * right
+    return index_binary("muli", as_index(left), as_index(right))
+
+
+def _places(number: ir.Value, sizes: Sequence[Size]) -> list[ir.Value]:
+    """Along each axis of the batch; the last one's changes fastest."""
+    places: list[ir.Value] = []
+    for size in reversed(sizes[1:]):
+        places.insert(0, index_binary("remui", number, as_index(size)))
+        number = index_binary("divui", number, as_index(size))
+    return [number, *places]
+
+
+def _element(array: ir.Value, places: Sequence[ir.Value]) -> ir.Value:
+    """The carry of the part of an array at a place along its first axes."""
+    array, count = to_signless(array), len(places)
+    sizes = sizes_of(array)
+    if not sizes or not places:
+        return carried(array, array.type)
+    if count == len(sizes):
+        return extract(array, places)
+    rest = [0] * (len(sizes) - count)
+    lengths = [*[1] * count, *sizes[count:]]
+    return extract_slice(array, [*places, *rest], lengths, [1] * len(sizes), frozenset(range(count)))
+
+
+def _wires(jaxpr: Any) -> int:
+    """Of the largest register that is allocated, as far as it is known."""
+    found = 0
+    for equation in getattr(jaxpr, "jaxpr", jaxpr).eqns:
+        if equation.primitive.name == "allocate_qubits":
+            found = max(found, equation.params["num_wires"] or 0)
+        for value in equation.params.values():
+            for inner in value if isinstance(value, tuple | list) else (value,):
+                if is_jaxpr(inner):
+                    found = max(found, _wires(inner))
+    return found
