@@ -9,6 +9,7 @@ from diastase_mlir.passes.accurate_math import accurate_math
 from diastase_mlir.passes.bfloat16_as_bits import bfloat16_as_bits
 from diastase_mlir.passes.bounded_allocations import bounded_allocations
 from diastase_mlir.passes.detensorize_scalars import detensorize_scalars
+from diastase_mlir.passes.element_loops import element_loops
 from diastase_mlir.passes.elementary_calls import elementary_calls
 from diastase_mlir.passes.order_loops import order_loops
 from diastase_mlir.passes.parallel_loops import parallel_loops
@@ -96,6 +97,7 @@ PIPELINE = Pipeline(
                 "func.func(refback-munge-memref-copy)",  # else an external `memrefCopy` is called
                 order_loops,
                 parallel_loops,
+                element_loops,
                 elementary_calls,
                 "func.func(convert-linalg-to-parallel-loops)",
                 "expand-strided-metadata",

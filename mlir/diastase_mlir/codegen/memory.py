@@ -20,6 +20,9 @@ What a program has allocated by then is lost, unless it can fail in this way in 
 `abi.ABANDON_FUNCTION`: such a program keeps a list of what it has allocated and not freed
 (`codegen.tracked_memory`), and frees that on its way out.
 
+Elements of a batch run on any thread, each in a call of its own (`passes/element_loops`). Their
+entries are wrapped as the program's is: an element that is abandoned ends alone.
+
 In: LLVM IR text in which `finalize-memref-to-llvm{use-generic-functions}` calls
 `_mlir_memref_to_llvm_alloc` and `…_free`, and the entry of `abi.ENTRY_SYMBOL`. Out: the same with
 these functions defined and the entry wrapped, which takes its pointers in an array.
@@ -30,6 +33,9 @@ import re
 from diastase_mlir.codegen.tracked_memory import TRACKING
 from diastase_runtime.abi import (
     ABANDON_FUNCTION,
+    AFTER_ELEMENTS,
+    ELEMENT_ENTRY,
+    ELEMENT_FUNCTION,
     ENTRY_SYMBOL,
     LEAVE_FUNCTION,
     CallContext,
@@ -37,7 +43,8 @@ from diastase_runtime.abi import (
 )
 
 _DECLARATIONS = re.compile(
-    rf"^declare [^\n]*@(?:_mlir_memref_to_llvm_\w+|malloc|free|{LEAVE_FUNCTION}|{ABANDON_FUNCTION})"
+    rf"^declare [^\n]*@(?:_mlir_memref_to_llvm_\w+|malloc|free|{LEAVE_FUNCTION}|{ABANDON_FUNCTION}"
+    rf"|{AFTER_ELEMENTS})"
     r"\([^\n]*\n",
     re.M,
 )
@@ -50,6 +57,9 @@ _ALIGNED = re.compile(
 )
 _PROGRAM = re.compile(r"^define [^\n@]*@diastase_entry\([^)]*\)", re.M)
 _ENTRY = re.compile(rf"^define void @{ENTRY_SYMBOL}\((?P<parameters>[^)]*)\)", re.M)
+_ELEMENT = re.compile(
+    rf"^(?P<before>define [^\n@]*)@(?P<name>{ELEMENT_FUNCTION}\d+{ELEMENT_ENTRY})\(", re.M
+)
 _OFFSETS = {name: getattr(CallContext, name).offset for name in ("site", "detail", "memory")}
 _LARGE = 1 << 26
 """Bytes; only of arrays beyond it is it asked whether they can be had at all."""
@@ -149,11 +159,32 @@ define internal void @{ABANDON_FUNCTION}() noinline noreturn cold {{
 """
 
 
+_AFTER_ELEMENTS = f"""
+define internal void @{AFTER_ELEMENTS}(ptr %context) {{
+  %code = load i64, ptr %context
+  %failed = icmp ne i64 %code, {ErrorCode.NONE:d}
+  br i1 %failed, label %look, label %done
+look:
+  %detail = getelementptr i8, ptr %context, i64 {_OFFSETS["detail"] + 3 * 8}
+  %abandoned = load i64, ptr %detail
+  %leave = icmp ne i64 %abandoned, 0
+  br i1 %leave, label %abandon, label %done
+abandon:
+  call void @{ABANDON_FUNCTION}()
+  unreachable
+done:
+  ret void
+}}
+"""
+"""Where an element has abandoned its call: abandon the call around it."""
+
+
 def with_memory(text: str, *, returns: bool) -> str:
     """Define the allocation functions and wrap the entry; `returns`: it takes a results pointer."""
     tracking = TRACKING if f"call void @{ABANDON_FUNCTION}()" in text else _NOT_TRACKING
     text = _ALIGNED.sub(_aligned, _DECLARATIONS.sub("", text))
     text = _PROGRAM.sub(_with_noalias, text, count=1)
+    text, elements = _with_elements(text)
     entry = _ENTRY.search(text)
     assert entry is not None, "the pipeline always leaves an entry"
     count = entry["parameters"].count("ptr")
@@ -165,14 +196,25 @@ def with_memory(text: str, *, returns: bool) -> str:
         text
         + _DEFINITIONS
         + tracking
-        + f"""
-define void @{ENTRY_SYMBOL}(ptr %pointers) {{
-{loads}
-  %frame = alloca [560 x i8], align 16
+        + _with_escape(
+            f"define void @{ENTRY_SYMBOL}(ptr %pointers)",
+            f"{loads}\n",
+            f"ptr %pointer.{int(returns)}",
+            f"@diastase_program({parameters})",
+        )
+        + elements
+    )
+
+
+def _with_escape(head: str, loads: str, context: str, call: str) -> str:
+    """A function that calls another, to which the program escapes from within it."""
+    return f"""
+{head} {{
+{loads}  %frame = alloca [560 x i8], align 16
   %tracked = getelementptr i8, ptr %frame, i64 528
   store <3 x i64> zeroinitializer, ptr %tracked, align 16
   %outer = load ptr, ptr @diastase_escape
-  store ptr %pointer.{int(returns)}, ptr %frame
+  store {context}, ptr %frame
   %saved = getelementptr i8, ptr %frame, i64 8
   store volatile ptr %outer, ptr %saved
   store ptr %frame, ptr @diastase_escape
@@ -181,7 +223,7 @@ define void @{ENTRY_SYMBOL}(ptr %pointers) {{
   %first = icmp eq i32 %jumped, 0
   br i1 %first, label %run, label %done
 run:
-  call void @diastase_program({parameters}) noinline
+  call void {call} noinline
   br label %done
 done:
   call void @diastase_forget_tracked()
@@ -190,7 +232,21 @@ done:
   ret void
 }}
 """
-    )
+
+
+def _with_elements(text: str) -> tuple[str, str]:
+    """Elements of batches, each of which may be left by itself: the text, and what is added."""
+    names = [entry["name"] for entry in _ELEMENT.finditer(text)]
+    if not names:
+        return text, ""
+    text = _ELEMENT.sub(r"\g<before>@\g<name>_run(", text)
+    parameters = "(ptr %context, ptr %memory, i64 %number)"
+    entries = [
+        _with_escape(f"define internal void @{name}{parameters}", "", "ptr %context",
+                     f"@{name}_run{parameters}")
+        for name in names
+    ]  # fmt: skip
+    return text, "".join([*entries, _AFTER_ELEMENTS])
 
 
 def _load(number: int) -> str:

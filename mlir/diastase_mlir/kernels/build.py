@@ -12,7 +12,7 @@ from diastase_mlir.kernels.elementary.functions import elementary_ir, symbols
 from diastase_mlir.kernels.foreign.handler import EXPORTS as FOREIGN
 from diastase_mlir.kernels.language import compile_kernels
 from diastase_mlir.kernels.state_vector.exports import EXPORTS
-from diastase_mlir.kernels.threads.parallel_for import EXPORTS as POOL
+from diastase_mlir.kernels.threads.exports import EXPORTS as POOL
 from diastase_mlir.kernels.tuning import settings_for
 from diastase_runtime.abi import library_symbol
 

@@ -1,7 +1,7 @@
 """The engine and the thread pool as shared libraries, compiled once for each processor and version.
 
 In: nothing. Out: the path of a library whose functions are `abi.library_symbol(library, name)` for
-every name of its `EXPORTS` (`state_vector.exports`, `threads.parallel_for`). The cache key holds
+every name of its `EXPORTS` (`state_vector.exports`, `threads.exports`). The cache key holds
 all that the machine code depends on and no more, so work elsewhere in the compiler does not
 rebuild them.
 """
@@ -118,7 +118,8 @@ def _key(folder: str) -> str:
     codegen = kernels.parent / "codegen"
     tools = [abi.__file__, *(str(codegen / name) for name in _TOOLS)]
     tools += map(str, kernels.glob("*.py"))
-    folders = {"language", "threads", folder}  # the engine knows how the pool calls it
+    # The engine knows how the pool calls it, the pool knows call contexts and the engine's states.
+    folders = {"language", "threads", folder, *(["state_vector"] if folder == "threads" else [])}
     written = [file for name in sorted(folders) for file in python_files(kernels / name)]
     sources = hash_of_sources([*sorted(tools), *written])
     parts = f"{llvmlite_version()} {host} {settings_for(host)} {sources}"

@@ -93,7 +93,9 @@ def for_each_element(
     if wires >= ALONE_WIRES or (wires >= SHARED_WIRES and count < threads):
         run_elements(cast(room, ptr[f64]), 0, count, 0)
         return
-    grain = 1 + count // (_ROUNDS * threads)
+    grain: i64 = 1
+    while grain * _ROUNDS * threads < count:
+        grain <<= 1
     parallel_for(code_of(run_elements), cast(room, ptr[f64]), count, grain)
 
 

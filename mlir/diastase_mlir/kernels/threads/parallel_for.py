@@ -23,7 +23,7 @@ from diastase_mlir.kernels.language import (
     ptr,
     to_integer,
 )
-from diastase_mlir.kernels.threads.blas import blas_begin, blas_end, forget_blas, use_blas
+from diastase_mlir.kernels.threads.blas import forget_blas
 from diastase_mlir.kernels.threads.records import BODY, POOL
 from diastase_mlir.kernels.threads.system import (
     lock,
@@ -143,15 +143,3 @@ def forget() -> None:
     """Called in a child process: the pool is another process's, whatever its number."""
     atomic_store(POOL.process, 0)
     forget_blas()
-
-
-EXPORTS = {
-    "parallel_for": parallel_for,
-    "configure": configure,
-    "thread_count": thread_count,
-    "forget": forget,
-    "use_blas": use_blas,
-    "blas_begin": blas_begin,
-    "blas_end": blas_end,
-}
-"""Name in the import table -> kernel."""

@@ -5,9 +5,10 @@ the addresses as `noalias` arguments, which is what LLVM needs in order to vecto
 """
 
 from collections.abc import Sequence
+from typing import Any
 
 from diastase_mlir.bindings import ir
-from diastase_mlir.passes.parallel_loops.emit import cast, create, pointer_type
+from diastase_mlir.passes.parallel_loops.emit import cast, create, pointer_type, word, word_type
 
 _VIEWS = frozenset({
     "memref.cast", "memref.subview", "memref.reinterpret_cast", "memref.expand_shape",
@@ -75,6 +76,29 @@ class Context:
                     field = _insert(field, address, [part])
             unpacked.append(_converted(field, value.type))
         return unpacked
+
+
+class StackSpace:
+    """Space on a function's stack, as large as its largest use: loops run one after another."""
+
+    def __init__(self, function: ir.Operation):
+        self._size = 1
+        block = function.regions[0].blocks[0]
+        with ir.InsertionPoint.at_block_begin(block), ir.Location.unknown():
+            self._length = word(1)
+            self._pointer = create(
+                "llvm.alloca",
+                [pointer_type()],
+                [self._length],
+                elem_type=ir.TypeAttr.get(word_type()),
+            )
+
+    def reserve(self, size: int) -> ir.Value:
+        """The memory, with room for so many words."""
+        self._size = max(self._size, size)
+        constant: Any = self._length.owner
+        constant.attributes["value"] = ir.IntegerAttr.get(word_type(), self._size)
+        return self._pointer
 
 
 def are_apart(written: Sequence[ir.Value], values: Sequence[ir.Value]) -> bool:

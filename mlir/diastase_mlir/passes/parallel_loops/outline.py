@@ -10,7 +10,7 @@ from typing import Any
 
 from diastase_mlir.bindings import arith, func, ir
 from diastase_mlir.passes.parallel_loops.choose import CHUNK_WORK, LEAST_ROWS, Cut
-from diastase_mlir.passes.parallel_loops.context import Context, are_apart, llvm_type
+from diastase_mlir.passes.parallel_loops.context import Context, StackSpace, are_apart, llvm_type
 from diastase_mlir.passes.parallel_loops.emit import (
     create,
     index,
@@ -41,7 +41,7 @@ class Outliner:
 
     def __init__(self, module: ir.Module):
         self._module = module
-        self._memory: dict[ir.Operation, _Memory] = {}
+        self._memory: dict[ir.Operation, StackSpace] = {}
         self._count = 0
         self._pool = import_symbol("threads", "parallel_for")
         self._body_type = ir.FunctionType.get([pointer_type(), *[word_type()] * 3], [])
@@ -96,13 +96,13 @@ class Outliner:
         operands = [address, memory, *(arith.index_cast(word_type(), n) for n in (count, grain))]
         create("func.call", [], operands, callee=_symbol(self._pool))
 
-    def _memory_around(self) -> "_Memory":
+    def _memory_around(self) -> StackSpace:
         """The memory of the function around the insertion point."""
         point: Any = ir.InsertionPoint.current
         around = point.block.owner.operation
         while around.name != "func.func":
             around = around.parent.operation
-        return self._memory.setdefault(around, _Memory(around))
+        return self._memory.setdefault(around, StackSpace(around))
 
     def _functions(self, cut: Cut, context: Context, written: Sequence[ir.Value]) -> str:
         """Make the two functions; gives the name of the one that the pool calls."""
@@ -161,26 +161,3 @@ def _least(cut: Cut) -> int:
 
 def _symbol(name: str) -> ir.Attribute:
     return ir.FlatSymbolRefAttr.get(name)
-
-
-class _Memory:
-    """Space on a function's stack, as large as its largest use: loops run one after another."""
-
-    def __init__(self, function: ir.Operation):
-        self._size = 1
-        block = function.regions[0].blocks[0]
-        with ir.InsertionPoint.at_block_begin(block), ir.Location.unknown():
-            self._length = word(1)
-            self._pointer = create(
-                "llvm.alloca",
-                [pointer_type()],
-                [self._length],
-                elem_type=ir.TypeAttr.get(word_type()),
-            )
-
-    def reserve(self, size: int) -> ir.Value:
-        """The memory, with room for so many words."""
-        self._size = max(self._size, size)
-        constant: Any = self._length.owner
-        constant.attributes["value"] = ir.IntegerAttr.get(word_type(), self._size)
-        return self._pointer
