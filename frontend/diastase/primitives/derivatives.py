@@ -101,9 +101,7 @@ class Point:
         """Take an equation apart."""
         given = Operands.read(operands, params)
         mapped = Operands.read(flags_of(params, len(operands)), params)
-        directions = list(
-            map(Direction, params["directions"], given.directions, mapped.directions)
-        )
+        directions = list(map(Direction, params["directions"], given.directions, mapped.directions))
         own = {name: value for name, value in params.items() if name not in _OF_DERIVATIVES}
         return cls(given, mapped, directions, {**own, **mapped_parameter(mapped.values)})
 
@@ -151,9 +149,7 @@ def _flat(
     return operands, mapped
 
 
-def tangent(
-    values: Sequence[Any], directions: Sequence[Direction], **params: Any
-) -> list[Any]:
+def tangent(values: Sequence[Any], directions: Sequence[Direction], **params: Any) -> list[Any]:
     """D^k f(x)[v1, ..., vk]; `params` are those of the `qnode` equation."""
     operands, mapped = _flat(values, directions, params)
     positions = tuple(direction.positions for direction in directions)
@@ -280,9 +276,7 @@ def _undefined(operands: Operands) -> int | None:
     return None
 
 
-def _tangent_transpose(
-    cotangents: Sequence[Any], *operands: Any, **params: Any
-) -> Sequence[Any]:
+def _tangent_transpose(cotangents: Sequence[Any], *operands: Any, **params: Any) -> Sequence[Any]:
     at = Point.read(operands, params)
     number = _undefined(at.given)
     assert number is not None, "a derivative is linear in its directions only"
@@ -320,9 +314,7 @@ def _cotangent_transpose(
         return [*[None] * count, *_fitted(found, at.mapped.cotangents)]
     directions = [*at.directions[:number], along, *at.directions[number + 1 :]]
     cts, by = at.given.cotangents, at.directions[number].positions
-    found = cotangent(
-        at.given.values, directions, cts, by, at.mapped.cotangents, **at.params
-    )
+    found = cotangent(at.given.values, directions, cts, by, at.mapped.cotangents, **at.params)
     return _at_direction(at, number, found)
 
 

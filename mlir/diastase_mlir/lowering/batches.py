@@ -98,7 +98,9 @@ def _element(array: ir.Value, places: Sequence[ir.Value]) -> ir.Value:
         return extract(array, places)
     rest = [0] * (len(sizes) - count)
     lengths = [*[1] * count, *sizes[count:]]
-    return extract_slice(array, [*places, *rest], lengths, [1] * len(sizes), frozenset(range(count)))
+    return extract_slice(
+        array, [*places, *rest], lengths, [1] * len(sizes), frozenset(range(count))
+    )
 
 
 def _wires(jaxpr: Any) -> int:

@@ -16,6 +16,7 @@ that may fail counts as an operation that may, so that loops around it watch for
 
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
+from itertools import count
 from typing import TYPE_CHECKING, Any
 
 from diastase_mlir.jax_internals import ir
@@ -56,9 +57,14 @@ class Functions:
 
     def __init__(self) -> None:
         self._functions: dict[Hashable, Function] = {}
+        self._numbers = count()
 
     def __len__(self) -> int:
         return len(self._functions)
+
+    def new_number(self) -> int:
+        """A number for a function that may contain calls of others that are yet to be defined."""
+        return next(self._numbers)
 
     def get(self, key: Hashable) -> Function | None:
         """The function of a key, if it is defined."""
@@ -130,7 +136,7 @@ def call_for_each(
         for operand, aval in zip(operands, avals, strict=True)
     ]
     numbers = [*known.values(), *unknown]
-    symbol = f"{ELEMENT_FUNCTION}{len(context.functions)}"
+    symbol = f"{ELEMENT_FUNCTION}{context.functions.new_number()}"
     leading = [ir.Type.parse("!llvm.ptr"), integer_type(64), integer_type(64)]
     arguments = [value.type for value in (*numbers, *values, *outputs)]
     operation, block = _empty_function(context, symbol, [*leading, *arguments])
@@ -157,8 +163,8 @@ def call_for_each(
     context.functions.add(symbol, function)
     on_this = context.calls_of("callback") > calls
     wires = ON_CALLING_THREAD if on_this else batch.wires
-    count = create("arith.index_cast", [integer_type(64)], [as_index(batch.count)]).result
-    call = [context.call_context, count, scalar_constant(integer_type(64), wires)]
+    number = create("arith.index_cast", [integer_type(64)], [as_index(batch.count)]).result
+    call = [context.call_context, number, scalar_constant(integer_type(64), wires)]
     context.call(symbol, [*call, *numbers, *values, *outputs])
 
 
@@ -202,7 +208,7 @@ def _define(
     context: "LoweringContext", body: Body, arguments: Sequence[ir.Type], avals: Sequence[Any]
 ) -> Function:
     """Emit a function and what it returns."""
-    symbol = f"diastase_function_{len(context.functions)}"
+    symbol = f"diastase_function_{context.functions.new_number()}"
     operation, block = _empty_function(context, symbol, [ir.Type.parse("!llvm.ptr"), *arguments])
     outer = context.call_context
     counted, fallible = len(context.equations_counted), context.fallible

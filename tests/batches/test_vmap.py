@@ -1,0 +1,90 @@
+"""`jax.vmap` of QNodes inside of compiled programs, beside PennyLane's `default.qubit`."""
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pennylane as qml
+import pytest
+
+from diastase import qjit
+
+DEVICE = qml.device("default.qubit", wires=3)
+RANDOM = np.random.default_rng(6)
+X = jnp.array(RANDOM.normal(size=(4, 3)))
+Y = jnp.array(RANDOM.normal(size=5))
+
+
+@qml.qnode(DEVICE)
+def node(x, y):
+    qml.RX(x[0], 0)
+    qml.RY(x[1] * y, 1)
+    qml.CNOT([0, 1])
+    qml.CRZ(x[2], [1, 2])
+    qml.Hadamard(2)
+    return qml.expval(qml.Z(0) @ qml.X(2))
+
+
+def over_rows(x, y):
+    return jax.vmap(node, (0, None))(x, y)
+
+
+def over_both(x, y):
+    return jax.vmap(lambda a: jax.vmap(lambda b: node(a, b))(y), out_axes=1)(x)
+
+
+def loss(batch):
+    return lambda x, y: jnp.sum(jnp.sin(batch(x, y)))
+
+
+TRANSFORMED = {
+    "one axis": (over_rows, (X, 0.3)),
+    "two axes": (over_both, (X, Y)),
+    "grad inside": (jax.vmap(jax.grad(node, (0, 1)), (0, None)), (X, 0.3)),
+    "grad outside": (jax.grad(loss(over_rows), (0, 1)), (X, 0.3)),
+    "grad of two axes": (jax.grad(loss(over_both), (0, 1)), (X, Y)),
+    "hessian inside": (jax.vmap(jax.hessian(node), (0, None)), (X[:2], 0.3)),
+    "hessian outside": (jax.hessian(loss(over_rows), (0, 1)), (X[:2], 0.3)),
+    "directions": (
+        lambda x, y: jax.vmap(lambda t: jax.jvp(node, (x[0], y), (t, 1.0)))(x),
+        (X, 0.3),
+    ),
+    "cotangents": (lambda x, y: jax.vmap(lambda t: jax.vjp(node, x[0], y)[1](t))(x[0]), (X, 0.3)),
+    "jacrev": (jax.jacrev(over_rows), (X[:2], 0.3)),
+    "a named axis": (
+        lambda x, y: jax.vmap(lambda a: node(a, y) / jax.lax.psum(node(a, y), "i"), axis_name="i")(x),
+        (X, 0.3),
+    ),
+    "nothing mapped": (
+        lambda x, y: jax.vmap(lambda a: node(a, y), in_axes=None, axis_size=3)(x[0]),
+        (X, 0.3),
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", TRANSFORMED)
+def test_transformed_batches(name):
+    function, arguments = TRANSFORMED[name]
+    found = jax.tree.leaves(qjit(function)(*arguments))
+    expected = jax.tree.leaves(function(*arguments))
+    for own, other in zip(found, expected, strict=True):
+        assert own.shape == other.shape
+        np.testing.assert_allclose(own, other, atol=1e-12)
+
+
+def test_sizes_known_when_the_program_runs():
+    value = qjit(lambda x: over_rows(x, 0.3), abstracted_axes={0: "n"})
+    gradient = qjit(jax.grad(lambda x: loss(over_rows)(x, 0.3)), abstracted_axes={0: "n"})
+    for size in (0, 1, 3):
+        x = X[:size]
+        expected = np.array([node(row, 0.3) for row in x]).reshape(size)
+        np.testing.assert_allclose(value(x), expected, atol=1e-12)
+        each = [np.cos(node(row, 0.3)) * jax.grad(node)(row, 0.3) for row in x]
+        np.testing.assert_allclose(gradient(x), np.array(each).reshape(size, 3), atol=1e-12)
+
+
+def test_a_batch_is_one_loop_of_elements():
+    program = qjit(jax.grad(loss(over_both), (0, 1)))
+    program(X, Y)
+    text = program.mlir
+    assert text.count("func.func private @diastase_element_") >= 2
+    assert "scf.for" not in text and "stablehlo.while" not in text
