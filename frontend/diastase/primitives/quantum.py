@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 from jax.core import AbstractValue, ShapedArray
-from jax.extend.core import ClosedJaxpr, Primitive
+from jax.extend.core import ClosedJaxpr
 
 from diastase.primitives.batches import batched_avals, one_more_axis
 from diastase.primitives.define import define_primitive

@@ -125,7 +125,7 @@ def call_for_each(
     avals: Sequence[Any],
     outputs: Sequence[ir.Value],
 ) -> None:
-    """Define the function of an element, whose results go to their places in `outputs`, and call it.
+    """Define the function of an element, whose results go to places in `outputs`, and call it.
 
     See `batches`; the outputs are memory, an axis for the element first.
     """

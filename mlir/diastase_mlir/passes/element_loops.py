@@ -6,7 +6,8 @@
     func.call @for_each_element(%context, @diastase_element_0_entry, %memory, %count, %wires)
     func.call @diastase_after_elements(%context)
 
-    func.func private @diastase_element_0_entry(%context: !llvm.ptr, %memory: !llvm.ptr, %number: i64)
+    func.func private @diastase_element_0_entry(%context: !llvm.ptr, %memory: !llvm.ptr,
+                                                %number: i64)
       func.call @diastase_element_0(%context, %number, %wires, <what is in %memory>)
 
 The first of the functions called belongs to the thread pool (`kernels.threads.elements`), which

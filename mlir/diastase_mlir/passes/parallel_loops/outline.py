@@ -16,7 +16,6 @@ from diastase_mlir.passes.parallel_loops.emit import (
     index,
     new_array,
     pointer_type,
-    word,
     word_type,
 )
 from diastase_mlir.passes.parallel_loops.partial_results import (
