@@ -22,10 +22,7 @@ from jax.extend.core import ClosedJaxpr, Primitive
 
 from diastase.primitives.define import define_primitive
 
-_MISSING_RULES = {
-    "transpose": "it is linear in nothing",
-    "vmap": "batching of this construct is not implemented yet; use jax.lax meanwhile",
-}
+_PROVIDED_RULES = ("jvp", "linearise", "transpose", "vmap")
 
 
 def _effects(*jaxprs: ClosedJaxpr) -> set[Any]:
@@ -66,22 +63,19 @@ for_loop_p: Primitive = define_primitive(
     construct="for_loop",
     abstract_eval=_for_loop_abstract_eval,
     has_effects=True,
-    missing_rules=_MISSING_RULES,
-    provided_rules=("jvp",),
+    provided_rules=_PROVIDED_RULES,
 )
 while_loop_p: Primitive = define_primitive(
     "while_loop",
     construct="while_loop",
     abstract_eval=_while_loop_abstract_eval,
     has_effects=True,
-    missing_rules=_MISSING_RULES,
-    provided_rules=("jvp",),
+    provided_rules=_PROVIDED_RULES,
 )
 switch_p: Primitive = define_primitive(
     "switch",
     construct="cond or switch",
     abstract_eval=_switch_abstract_eval,
     has_effects=True,
-    missing_rules=_MISSING_RULES,
-    provided_rules=("jvp",),
+    provided_rules=_PROVIDED_RULES,
 )

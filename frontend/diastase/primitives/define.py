@@ -18,6 +18,7 @@ from jax.interpreters import ad, batching
 
 from diastase.errors import NotTransformableError
 from diastase_mlir.diagnostics import user_span
+from diastase_mlir.jax_internals import set_linearisation
 
 
 @dataclass(frozen=True)
@@ -66,19 +67,24 @@ def define_primitive(
     """Make a primitive; `abstract_eval` returns `(avals, effects)` if `has_effects`.
 
     Every transformation in `jvp`, `transpose`, `vmap` must stand in `rules`, `missing_rules` or
-    `provided_rules`, whose rules come from a provider.
+    `provided_rules`, whose rules come from a provider. `linearise` is what reverse mode asks for
+    first; a primitive without has it from its `jvp`.
     """
     rules, missing_rules = dict(rules or {}), dict(missing_rules or {})
     for transformation in provided_rules:
         missing_rules.pop(transformation, None)
         rules[transformation] = _from_provider(name, transformation)
-    assert set(rules) | set(missing_rules) == set(_RULE_TABLES), f"{name}: rules are incomplete"
+    given = {*rules, *missing_rules} - {"linearise"}
+    assert given == set(_RULE_TABLES), f"{name}: rules are incomplete"
     primitive = Primitive(name)
     primitive.multiple_results = multiple_results
     define = primitive.def_effectful_abstract_eval if has_effects else primitive.def_abstract_eval
     define(abstract_eval)
     for transformation, rule in rules.items():
-        _RULE_TABLES[transformation][primitive] = rule
+        if transformation == "linearise":
+            set_linearisation(primitive, rule)
+        else:
+            _RULE_TABLES[transformation][primitive] = rule
     for transformation, reason in missing_rules.items():
         _RULE_TABLES[transformation][primitive] = _refusal(construct, transformation, reason)
     PRIMITIVES[name] = PrimitiveRecord(primitive, construct, missing_rules, reaches_compiler)

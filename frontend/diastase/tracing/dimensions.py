@@ -24,7 +24,7 @@ their arithmetic is never followed.
 import itertools
 import operator
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import jax.numpy as jnp
@@ -205,6 +205,31 @@ class DimensionTable:
     def named_axes(self, variable: Var) -> Sequence[tuple[str, int]]:
         """The symbols that the sizes of a variable's axes define."""
         return self._axes.get(variable, ())
+
+    def defines_symbols(self, variable: Any) -> bool:
+        """Whether a variable, or the size of an axis of it, is the value of a symbol."""
+        return variable in self._values or variable in self._axes
+
+    def note_copy(self, variable: Var, value: Any) -> None:
+        """An equation has been recorded again, elsewhere: `value` is what `variable` was there.
+
+        So it defines the same symbols in that place, which both types are over.
+        """
+        if not (self.defines_symbols(variable) or variable in self.expressions):
+            return
+        tracer = unwrap_tracer(value)
+        if not (is_recorded(tracer) and is_recorded_variable(tracer)):
+            return
+        copy = tracer_variable(tracer)
+        if copy is variable:
+            return
+        for known in (self._values, self._axes, self.expressions):
+            if variable in known:
+                known.setdefault(copy, known[variable])
+        names = [*self._values.get(variable, ()), *(name for name, _ in self.named_axes(variable))]
+        for name in names:
+            self.symbols[name] = replace(self.symbols[name], trace=tracer_trace(tracer))
+        self._alive.append(tracer)
 
     def fix_sizes(self) -> None:
         """From now on a size that an argument gives is the number that it is in the example."""

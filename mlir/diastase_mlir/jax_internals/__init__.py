@@ -67,6 +67,11 @@ from diastase_mlir.jax_internals.jaxprs import (
     select_inputs,
     without_references,
 )
+from diastase_mlir.jax_internals.linearization import (
+    Linear,
+    set_linearisation,
+    while_p,
+)
 from diastase_mlir.jax_internals.lowering import (
     HookedModuleContext,
     Walker,
@@ -129,6 +134,7 @@ __all__ = [
     "HookPoint",
     "HookedModuleContext",
     "JaxprPrinter",
+    "Linear",
     "SizeCheckEffect",
     "SizeScope",
     "Tracer",
@@ -193,6 +199,7 @@ __all__ = [
     "recording_trace",
     "scan_counts",
     "select_inputs",
+    "set_linearisation",
     "source_context",
     "structure_differences",
     "substitute",
@@ -207,6 +214,7 @@ __all__ = [
     "tracer_variable",
     "type_of_aval",
     "unwrap_tracer",
+    "while_p",
     "with_tangent",
     "without_references",
 ]

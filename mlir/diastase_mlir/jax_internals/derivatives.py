@@ -40,15 +40,21 @@ Binding = Callable[..., Sequence[Any]]
 
 
 def evaluate_jaxpr(
-    jaxpr: Any, operands: Sequence[Any], instead: Mapping[str, Binding] | None = None
+    jaxpr: Any,
+    operands: Sequence[Any],
+    instead: Mapping[str, Binding] | None = None,
+    note: Callable[[Any, Any], None] = lambda _, __: None,
 ) -> list[Any]:
     """The equations of a closed jaxpr, bound again; each recorded as from its own line.
 
     `instead`: by the name of a primitive, what is called for an equation with it and its operands.
+    `note` is told of every variable, and of the value that it has this time.
     """
     inner, instead = jaxpr.jaxpr, instead or {}
     values: dict[Any, Any] = dict(zip(inner.constvars, jaxpr.consts, strict=True))
     values |= dict(zip(inner.invars, operands, strict=True))
+    for variable, value in values.items():
+        note(variable, value)
 
     def read(atom: Any) -> Any:
         return atom.val if isinstance(atom, core.Literal) else values[atom]
@@ -61,6 +67,7 @@ def evaluate_jaxpr(
             results = _bound(equation, arguments) if other is None else other(equation, *arguments)
         for variable, result in zip(equation.outvars, results, strict=True):
             values[variable] = result
+            note(variable, result)
     return [read(atom) for atom in inner.outvars]
 
 

@@ -13,6 +13,8 @@ from jax.extend.core import ClosedJaxpr
 
 from diastase.primitives.batches import is_batched
 from diastase.primitives.define import Rule, provide_rules
+from diastase.tracing.context import current_context
+from diastase_mlir.jax_internals import set_linearisation, while_p
 from diastase_mlir.later import Later
 
 if TYPE_CHECKING:
@@ -22,6 +24,7 @@ if TYPE_CHECKING:
         expand,
         gate_rules,
         measurement_rules,
+        reverse_rules,
     )
 else:
     derivatives = Later("diastase.primitives.derivatives")
@@ -29,6 +32,7 @@ else:
     expand = Later("diastase.tracing.derivatives.expand")
     gate_rules = Later("diastase.tracing.derivatives.gate_rules")
     measurement_rules = Later("diastase.tracing.derivatives.measurement_rules")
+    reverse_rules = Later("diastase.tracing.derivatives.reverse_rules")
 
 __all__ = ["expand_derivatives", "install_rules"]
 
@@ -37,12 +41,17 @@ __all__ = ["expand_derivatives", "install_rules"]
 def _rules() -> Mapping[tuple[str, str], Rule]:
     tables = (gate_rules.RULES, measurement_rules.RULES, control_flow_rules.RULES)
     jvps = {(name, "jvp"): rule for table in tables for name, rule in table.items()}
-    return {**derivatives.RULES, **jvps}
+    return {**derivatives.RULES, **reverse_rules.RULES, **jvps}
 
 
 def install_rules() -> None:
     """Have our primitives differentiated from now on."""
     provide_rules(_rules)
+    set_linearisation(
+        while_p,
+        lambda *args, **params: reverse_rules.lax_while_loop(*args, **params),
+        applies=lambda: current_context() is not None,
+    )
 
 
 def expand_derivatives(closed: ClosedJaxpr) -> ClosedJaxpr:

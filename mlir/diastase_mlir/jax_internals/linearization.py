@@ -1,0 +1,44 @@
+"""Rules for reverse mode: how JAX takes a primitive apart into values and a linear rest.
+
+`jax.interpreters.ad` lacks the table of such rules, which have another signature from jax 0.12 on.
+"""
+
+# Private names are what this package is for.
+# pyright: reportPrivateUsage=false, reportPrivateImportUsage=false
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from jax._src.interpreters import ad
+from jax._src.lax.control_flow import loops
+from jax.extend.core import Primitive
+
+Linear = Callable[..., Sequence[Any]]
+"""All tangents of the operands, some `Zero` -> all tangents of the results, some `Zero`."""
+Linearisation = Callable[..., tuple[Sequence[Any], Sequence[bool], Sequence[Any], Linear]]
+"""(which operands have tangents, *operands, **params) -> results, which of them have tangents,
+residuals, and a function of residuals and tangents."""
+
+while_p: Primitive = loops.while_p
+
+_GIVES_FIVE = "structured_residuals" in ad.LinearizeTrace.__init__.__code__.co_names
+"""From jax 0.12 on, a rule gives residuals with a structure of their own, too."""
+
+
+def set_linearisation(
+    primitive: Primitive, rule: Linearisation, applies: Callable[[], bool] = lambda: True
+) -> None:
+    """Have a primitive linearised by a rule; where the rule does not apply, as it was before."""
+    before = ad.primitive_linearizations.get(primitive)
+
+    def linearise(is_vjp: bool, nonzeros: Sequence[bool], *operands: Any, **params: Any) -> Any:
+        if not applies():
+            if before is not None:
+                return before(is_vjp, nonzeros, *operands, **params)
+            return ad.fallback_linearize_rule(primitive, is_vjp, nonzeros, *operands, **params)
+        results, found, residuals, linear = rule(nonzeros, *operands, **params)
+        if not _GIVES_FIVE:
+            return results, found, residuals, linear
+        return results, found, residuals, None, lambda kept, _, *rest: linear(kept, *rest)
+
+    ad.primitive_linearizations[primitive] = linearise
