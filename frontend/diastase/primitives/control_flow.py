@@ -22,7 +22,7 @@ from jax.extend.core import ClosedJaxpr, Primitive
 
 from diastase.primitives.define import define_primitive
 
-_PROVIDED_RULES = ("jvp", "linearise", "transpose", "vmap")
+_PROVIDED_RULES = ("jvp", "linearise", "transpose", "vmap_of_axis")
 
 
 def _effects(*jaxprs: ClosedJaxpr) -> set[Any]:

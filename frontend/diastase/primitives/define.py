@@ -18,7 +18,7 @@ from jax.interpreters import ad, batching
 
 from diastase.errors import NotTransformableError
 from diastase_mlir.diagnostics import user_span
-from diastase_mlir.jax_internals import set_linearisation
+from diastase_mlir.jax_internals import set_batching, set_linearisation
 
 
 @dataclass(frozen=True)
@@ -51,6 +51,12 @@ _RULE_TABLES: Mapping[str, Any] = {
     "vmap": batching.primitive_batchers,
 }
 
+_OTHER_TABLES: Mapping[str, Callable[[Primitive, Rule], None]] = {
+    "linearise": set_linearisation,
+    "vmap_of_axis": set_batching,
+}
+_OF_AXIS = {"vmap_of_axis": "vmap"}
+
 
 def define_primitive(
     name: str,
@@ -68,21 +74,22 @@ def define_primitive(
 
     Every transformation in `jvp`, `transpose`, `vmap` must stand in `rules`, `missing_rules` or
     `provided_rules`, whose rules come from a provider. `linearise` is what reverse mode asks for
-    first; a primitive without has it from its `jvp`.
+    first; a primitive without has it from its `jvp`. `vmap_of_axis` in the place of `vmap` is given
+    the axis, too.
     """
     rules, missing_rules = dict(rules or {}), dict(missing_rules or {})
     for transformation in provided_rules:
         missing_rules.pop(transformation, None)
         rules[transformation] = _from_provider(name, transformation)
-    given = {*rules, *missing_rules} - {"linearise"}
+    given = {_OF_AXIS.get(name, name) for name in (*rules, *missing_rules)} - {"linearise"}
     assert given == set(_RULE_TABLES), f"{name}: rules are incomplete"
     primitive = Primitive(name)
     primitive.multiple_results = multiple_results
     define = primitive.def_effectful_abstract_eval if has_effects else primitive.def_abstract_eval
     define(abstract_eval)
     for transformation, rule in rules.items():
-        if transformation == "linearise":
-            set_linearisation(primitive, rule)
+        if transformation in _OTHER_TABLES:
+            _OTHER_TABLES[transformation](primitive, rule)
         else:
             _RULE_TABLES[transformation][primitive] = rule
     for transformation, reason in missing_rules.items():

@@ -67,7 +67,7 @@ def _cotangent_transpose(
     return [*[None] * count, *results]
 
 
-_PROVIDED = ("jvp", "vmap", "linearise")
+_PROVIDED = ("jvp", "vmap_of_axis", "linearise")
 
 control_tangent_p = define_primitive(
     "control_tangent",

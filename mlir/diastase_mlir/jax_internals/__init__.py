@@ -68,7 +68,9 @@ from diastase_mlir.jax_internals.jaxprs import (
     without_references,
 )
 from diastase_mlir.jax_internals.linearization import (
+    BatchAxis,
     Linear,
+    set_batching,
     set_linearisation,
     while_p,
 )
@@ -131,6 +133,7 @@ __all__ = [
     "COMPARISONS",
     "HOOK_POINTS",
     "ArrayImpl",
+    "BatchAxis",
     "HookPoint",
     "HookedModuleContext",
     "JaxprPrinter",
@@ -199,6 +202,7 @@ __all__ = [
     "recording_trace",
     "scan_counts",
     "select_inputs",
+    "set_batching",
     "set_linearisation",
     "source_context",
     "structure_differences",

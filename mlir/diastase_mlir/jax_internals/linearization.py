@@ -1,4 +1,4 @@
-"""Rules for reverse mode: how JAX takes a primitive apart into values and a linear rest.
+"""Rules for reverse mode, how JAX takes a primitive apart into values and a linear rest; and vmap.
 
 `jax.interpreters.ad` lacks the table of such rules, which have another signature from jax 0.12 on.
 """
@@ -9,7 +9,7 @@
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from jax._src.interpreters import ad
+from jax._src.interpreters import ad, batching
 from jax._src.lax.control_flow import loops
 from jax.extend.core import Primitive
 
@@ -42,3 +42,15 @@ def set_linearisation(
         return results, found, residuals, None, lambda kept, _, *rest: linear(kept, *rest)
 
     ad.primitive_linearizations[primitive] = linearise
+
+
+BatchAxis = batching.AxisData
+"""The axis of a batch: its `size` and its `name`, if any."""
+
+
+def set_batching(primitive: Primitive, rule: Callable[..., Any]) -> None:
+    """Have a primitive batched by a rule that is given the axis, operands and their batched axes.
+
+    `batching.primitive_batchers` has rules that do not know the size, nor the name.
+    """
+    batching.fancy_primitive_batchers[primitive] = rule

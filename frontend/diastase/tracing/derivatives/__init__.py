@@ -20,6 +20,7 @@ from diastase_mlir.later import Later
 if TYPE_CHECKING:
     from diastase.primitives import derivatives
     from diastase.tracing.derivatives import (
+        control_flow_batches,
         control_flow_rules,
         expand,
         gate_rules,
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
     )
 else:
     derivatives = Later("diastase.primitives.derivatives")
+    control_flow_batches = Later("diastase.tracing.derivatives.control_flow_batches")
     control_flow_rules = Later("diastase.tracing.derivatives.control_flow_rules")
     expand = Later("diastase.tracing.derivatives.expand")
     gate_rules = Later("diastase.tracing.derivatives.gate_rules")
@@ -41,7 +43,8 @@ __all__ = ["expand_derivatives", "install_rules"]
 def _rules() -> Mapping[tuple[str, str], Rule]:
     tables = (gate_rules.RULES, measurement_rules.RULES, control_flow_rules.RULES)
     jvps = {(name, "jvp"): rule for table in tables for name, rule in table.items()}
-    return {**derivatives.RULES, **reverse_rules.RULES, **jvps}
+    more = {**reverse_rules.RULES, **control_flow_batches.RULES}
+    return {**derivatives.RULES, **more, **jvps}
 
 
 def install_rules() -> None:

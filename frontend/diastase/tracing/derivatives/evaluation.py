@@ -1,4 +1,4 @@
-"""Jaxprs recorded once more, in another place, where they define the symbols of their sizes again."""
+"""Jaxprs recorded once more, elsewhere: there they define the symbols of their sizes again."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any

@@ -19,9 +19,9 @@ from jax.extend.core import ClosedJaxpr
 from jax.interpreters import ad
 
 from diastase.primitives.quantum import AbstractRegister
+from diastase.tracing.derivatives.evaluation import evaluated
 from diastase_mlir.jax_internals import (
     Zero,
-    evaluate_jaxpr,
     forward_derivative,
     trace_to_jaxpr,
 )
@@ -89,7 +89,7 @@ def derivative_of(
     ]
 
     def function(*operands: Any) -> Sequence[Any]:
-        return evaluate_jaxpr(closed, operands, instead)
+        return evaluated(closed, operands, instead)
 
     return forward_derivative(function, values, tangents)
 

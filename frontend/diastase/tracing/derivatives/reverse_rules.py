@@ -261,7 +261,9 @@ def _switch_cotangent(
     index, *values = operands
     places = [position - 1 for position in wanted]
     entries = [*values, *cotangents]
-    regions = [_branch_backwards(jaxpr, entries, places, found) for jaxpr in settings["branch_jaxprs"]]
+    regions = [
+        _branch_backwards(jaxpr, entries, places, found) for jaxpr in settings["branch_jaxprs"]
+    ]
     shared, regions = share_captured(regions, entries)
     return switch_p.bind(
         index,
@@ -348,7 +350,9 @@ def _transposed(construct: str) -> Rule:
             if type(value) is not Zero and is_inexact(jax.typeof(value))
         )
         values = [
-            jnp.zeros(value.aval.shape, value.aval.dtype) if ad.is_undefined_primal(value) else value
+            jnp.zeros(value.aval.shape, value.aval.dtype)
+            if ad.is_undefined_primal(value)
+            else value
             for value in operands
         ]
         results = control_cotangent_p.bind(
