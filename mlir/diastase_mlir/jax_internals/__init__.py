@@ -70,6 +70,7 @@ from diastase_mlir.jax_internals.jaxprs import (
 from diastase_mlir.jax_internals.linearization import (
     BatchAxis,
     Linear,
+    batched,
     set_batching,
     set_linearisation,
     while_p,
@@ -149,6 +150,7 @@ __all__ = [
     "answering",
     "as_arrays",
     "as_constant",
+    "batched",
     "close_over",
     "constant_value",
     "convert_outputs",

@@ -9,6 +9,7 @@
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from jax._src import core, source_info_util
 from jax._src.interpreters import ad, batching
 from jax._src.lax.control_flow import loops
 from jax.extend.core import Primitive
@@ -54,3 +55,27 @@ def set_batching(primitive: Primitive, rule: Callable[..., Any]) -> None:
     `batching.primitive_batchers` has rules that do not know the size, nor the name.
     """
     batching.fancy_primitive_batchers[primitive] = rule
+
+
+def batched(
+    axis: BatchAxis,
+    function: Callable[..., Sequence[Any]],
+    operands: Sequence[Any],
+    flags: Sequence[bool],
+) -> tuple[list[Any], list[bool]]:
+    """Results of a flat function for a batch, along leading axes, and which of them have one.
+
+    `jax.vmap` must be told where they have one, and is wrong about it otherwise.
+    """
+    with core.take_current_trace() as parent:
+        trace = batching.BatchTrace(parent, core.TraceTag(), axis)
+        source = source_info_util.current()
+        tracers = [
+            batching.BatchTracer(trace, value, 0, source) if flag else value
+            for value, flag in zip(operands, flags, strict=True)
+        ]
+        with core.set_current_trace(trace), core.extend_axis_env_nd([(axis.name, axis.size)]):
+            results = function(*tracers)
+        pairs = [trace.to_batch_info(result) for result in results]
+    values = [value if dim is None else batching.moveaxis(value, dim, 0) for value, dim in pairs]
+    return values, [dim is not None for _, dim in pairs]

@@ -10,7 +10,7 @@ Otherwise regions are batched, and what does not depend on the batch is carried 
 are moved to the front.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import jax
@@ -19,16 +19,21 @@ from jax import lax
 from jax.extend.core import ClosedJaxpr
 
 from diastase.errors import NotTransformableError
+from diastase.primitives.control_derivatives import (
+    Construct,
+    CotangentOf,
+    Function,
+    control_derivative_p,
+)
 from diastase.primitives.control_flow import for_loop_p, switch_p, while_loop_p
 from diastase.primitives.define import Rule
 from diastase.tracing.adjoint.history import trip_count
 from diastase.tracing.branches import share_captured
-from diastase.tracing.derivatives.dependence import dependent_carry, dependent_results
 from diastase.tracing.derivatives.evaluation import evaluated
-from diastase.tracing.derivatives.reverse_rules import IMPLEMENTATIONS
+from diastase.tracing.derivatives.reverse_rules import implementation
 from diastase.tracing.regions import Region
 from diastase_mlir.diagnostics import user_span
-from diastase_mlir.jax_internals import BatchAxis, convert_outputs, trace_to_jaxpr
+from diastase_mlir.jax_internals import BatchAxis, batched, convert_outputs, trace_to_jaxpr
 
 Flags = Sequence[bool]
 Batched = tuple[Sequence[Any], Sequence[int | None]]
@@ -46,12 +51,12 @@ def _for_all(axis: BatchAxis, value: Any, is_batched: bool) -> Any:
     return value if is_batched else lax.broadcast(value, (axis.size,))
 
 
-def _mapped(axis: BatchAxis, function: Callable[..., Any], inputs: Flags, results: Flags) -> Any:
-    """`jax.vmap` of a flat function, whose named axis is that of the program."""
-    in_axes = tuple(0 if flag else None for flag in inputs)
-    out_axes = [0 if flag else None for flag in results]
-    more = {} if axis.name is None else {"axis_name": axis.name}
-    return jax.vmap(function, in_axes=in_axes, out_axes=out_axes, axis_size=axis.size, **more)
+def _all_mapped(
+    axis: BatchAxis, region: ClosedJaxpr, operands: Sequence[Any], flags: Flags
+) -> list[Any]:
+    """The results of a region for a batch, all of them with a batch axis."""
+    results, found = batched(axis, lambda *given: evaluated(region, given), operands, flags)
+    return _carry(axis, results, found, [True] * len(found))
 
 
 def _aval(axis: BatchAxis, aval: Any, is_batched: bool) -> Any:
@@ -88,11 +93,8 @@ def _for_loop(
     _refuse_other_sizes("for_loop", list(body.in_avals[count + 1 :]), params["result_avals"])
     if any(flags[count:start]):
         return _for_loop_of_own_bounds(axis, values, flags, params)
-    inputs = [position for position in range(count) if flags[position]]
-    first = [position for position, flag in enumerate(flags[start:]) if flag]
-    found = dependent_carry(body, inputs, first)
-    carried = [position in found for position in range(len(body.out_avals))]
-    jaxpr, captured = _batched_region(axis, body, [*flags[:count], False, *carried], carried)
+    constants = [*flags[:count], False]
+    jaxpr, captured, carried = _batched_body(axis, body, constants, flags[start:])
     results = for_loop_p.bind(
         *captured,
         *values[:start],
@@ -107,13 +109,32 @@ def _for_loop(
     return results, _dims(carried)
 
 
+def _batched_body(
+    axis: BatchAxis, body: ClosedJaxpr, constants: Flags, carry: Flags
+) -> tuple[ClosedJaxpr, list[Any], list[bool]]:
+    """A loop's body, and which carried values have a batch axis, before and after it."""
+    carried = list(carry)
+    while True:
+        jaxpr, captured, found = _batched_region(axis, body, [*constants, *carried], carried)
+        if found == carried:
+            return jaxpr, captured, carried
+        carried = found
+
+
 def _batched_region(
-    axis: BatchAxis, region: ClosedJaxpr, inputs: Flags, results: Flags
-) -> tuple[ClosedJaxpr, list[Any]]:
-    function = _mapped(axis, lambda *given: evaluated(region, given), inputs, results)
-    types = _avals(axis, region.in_avals, inputs)
-    jaxpr, captured = trace_to_jaxpr(function, types, "vmap")
-    return convert_outputs(jaxpr, _avals(axis, region.out_avals, results)), captured
+    axis: BatchAxis, region: ClosedJaxpr, inputs: Flags, at_least: Flags
+) -> tuple[ClosedJaxpr, list[Any], list[bool]]:
+    """A region for a batch, and which of its results have a batch axis: `at_least` these."""
+    wanted: list[bool] = []
+
+    def function(*given: Any) -> Sequence[Any]:
+        results, found = batched(axis, lambda *ops: evaluated(region, ops), given, inputs)
+        wanted[:] = [flag or more for flag, more in zip(found, at_least, strict=True)]
+        return _carry(axis, results, found, wanted)
+
+    jaxpr, captured = trace_to_jaxpr(function, _avals(axis, region.in_avals, inputs), "vmap")
+    jaxpr = convert_outputs(jaxpr, _avals(axis, region.out_avals, wanted))
+    return jaxpr, captured, wanted
 
 
 def _carry(axis: BatchAxis, values: Sequence[Any], flags: Flags, carried: Flags) -> list[Any]:
@@ -134,12 +155,11 @@ def _for_loop_of_own_bounds(
     trips = jax.vmap(trip_count)(lower, upper, step)
     types = _avals(axis, avals, [True] * len(avals))
     everything = [*flags[:count], True, *([True] * len(avals))]
-    run = _mapped(axis, lambda *given: evaluated(body, given), everything, [True] * len(avals))
 
     def one(trip: Any, *carry: Any) -> Sequence[Any]:
         done = trips - 1 - trip if params["apply_reverse_transform"] else trip
         index = lower + jnp.asarray(done, lower.dtype) * step
-        results = run(*values[:count], index, *carry)
+        results = _all_mapped(axis, body, [*values[:count], index, *carry], everything)
         return [_chosen(trip < trips, new, old) for new, old in zip(results, carry, strict=True)]
 
     number = jax.typeof(jnp.int64(0))
@@ -173,16 +193,12 @@ def _while_loop(
     start = tested + count
     values, flags = _moved(operands, dims), [dim is not None for dim in dims]
     _refuse_other_sizes("while_loop", list(body.in_avals[count:]), params["result_avals"])
-    constants = [position for position in range(count) if flags[tested + position]]
-    first = [position for position, flag in enumerate(flags[start:]) if flag]
-    found = dependent_carry(body, constants, first)
-    carried = [position in found for position in range(len(body.out_avals))]
-    reads = [position for position, flag in enumerate([*flags[:tested], *carried]) if flag]
-    if dependent_results(test, reads):
+    jaxpr, captured, carried = _batched_body(axis, body, flags[tested:start], flags[start:])
+    condition, more, (by_element,) = _batched_region(
+        axis, test, [*flags[:tested], *carried], [False]
+    )
+    if by_element:
         return _while_loop_of_own_condition(axis, values, flags, params)
-    inputs = [*flags[tested:start], *carried]
-    jaxpr, captured = _batched_region(axis, body, inputs, carried)
-    condition, more = _batched_region(axis, test, [*flags[:tested], *carried], [False])
     results = while_loop_p.bind(
         *more,
         *values[:tested],
@@ -209,24 +225,16 @@ def _while_loop_of_own_condition(
     tested, count = params["cond_nconsts"], params["body_nconsts"]
     start, avals = tested + count, body.in_avals[count:]
     all_of_them = [True] * len(avals)
-    holds = _mapped(
-        axis, lambda *given: evaluated(test, given), [*flags[:tested], *all_of_them], [True]
-    )
-    run = _mapped(
-        axis,
-        lambda *given: evaluated(body, given),
-        [*flags[tested:start], *all_of_them],
-        all_of_them,
-    )
+    tests, inputs = [*flags[:tested], *all_of_them], [*flags[tested:start], *all_of_them]
 
     def one(goes_on: Any, *carry: Any) -> Sequence[Any]:
-        results = run(*values[tested:start], *carry)
+        results = _all_mapped(axis, body, [*values[tested:start], *carry], inputs)
         chosen = [_chosen(goes_on, new, old) for new, old in zip(results, carry, strict=True)]
-        (again,) = holds(*values[:tested], *chosen)
+        (again,) = _all_mapped(axis, test, [*values[:tested], *chosen], tests)
         return [goes_on & again, *chosen]
 
     carry = _carry(axis, values[start:], flags[start:], all_of_them)
-    (goes_on,) = holds(*values[:tested], *carry)
+    (goes_on,) = _all_mapped(axis, test, [*values[:tested], *carry], tests)
     types = [jax.typeof(goes_on), *_avals(axis, avals, all_of_them)]
     jaxpr, captured = trace_to_jaxpr(one, types, "vmap")
     condition, _ = trace_to_jaxpr(lambda goes_on, *_: [jnp.any(goes_on)], types, "vmap")
@@ -259,13 +267,14 @@ def _switch(
     )
     if by_element:
         return _each_its_own(axis, index, values, flags, branches), [0] * len(avals)
-    inputs = [position for position, flag in enumerate(flags) if flag]
-    found = set[int]().union(*(dependent_results(branch, inputs) for branch in branches))
-    wanted = [position in found for position in range(len(avals))]
-    regions = [
-        Region(jaxpr, tuple(captured))
-        for jaxpr, captured in (_batched_region(axis, branch, flags, wanted) for branch in branches)
-    ]
+    wanted = [False] * len(avals)
+    while True:
+        batches = [_batched_region(axis, branch, flags, wanted) for branch in branches]
+        found = [any(each) for each in zip(*(flags for *_, flags in batches), strict=True)]
+        if found == wanted:
+            break
+        wanted = found
+    regions = [Region(jaxpr, tuple(captured)) for jaxpr, captured, _ in batches]
     shared, regions = share_captured(regions, values)
     results = switch_p.bind(
         index,
@@ -286,13 +295,7 @@ def _each_its_own(
     """All branches, and of their results for each element those of its own."""
     chosen: list[Any] = []
     for number, branch in enumerate(branches):
-        flat = _mapped(
-            axis,
-            lambda *given, branch=branch: evaluated(branch, given),
-            flags,
-            [True] * len(branch.out_avals),
-        )
-        results = flat(*values)
+        results = _all_mapped(axis, branch, values, flags)
         is_taken = index == number
         chosen = (
             [_chosen(is_taken, new, old) for new, old in zip(results, chosen, strict=True)]
@@ -305,63 +308,50 @@ def _each_its_own(
 # --- derivatives ----------------------------------------------------------------------------------
 
 
-def _tangent(
-    axis: BatchAxis, operands: Sequence[Any], dims: Sequence[int | None], **params: Any
+def _derivative(
+    axis: BatchAxis, operands: Sequence[Any], dims: Sequence[int | None], *, what: Function
 ) -> Batched:
-    return _by_implementation("control_tangent", axis, operands, dims, params)
-
-
-def _cotangent(
-    axis: BatchAxis, operands: Sequence[Any], dims: Sequence[int | None], **params: Any
-) -> Batched:
-    settings = dict(params["settings"])
-    if params["construct"] == "for_loop":
-        count = settings["body_nconsts"]
-        if any(dim is not None for dim in dims[count : count + 3]):
-            return _cotangent_of_own_bounds(axis, operands, dims, params)
-    return _by_implementation("control_cotangent", axis, operands, dims, params)
-
-
-def _by_implementation(
-    name: str,
-    axis: BatchAxis,
-    operands: Sequence[Any],
-    dims: Sequence[int | None],
-    params: Mapping[str, Any],
-) -> Batched:
+    if isinstance(what, CotangentOf) and isinstance(what.function, Construct):
+        settings = what.function.settings
+        if what.function.name == "for_loop":
+            count = settings["body_nconsts"]
+            if any(dim is not None for dim in dims[count : count + 3]):
+                return _cotangent_of_own_bounds(axis, operands, dims, what, settings)
     values, flags = _moved(operands, dims), [dim is not None for dim in dims]
-    count = len(params["found" if name == "control_tangent" else "wanted"])
-    implementation = IMPLEMENTATIONS[name]
-    run = _mapped(axis, lambda *given: implementation(given, params), flags, [True] * count)
-    return run(*values), [0] * count
+    if not any(flags):
+        results = control_derivative_p.bind(*values, what=what)
+        return results, [None] * len(results)
+    results, found = batched(axis, lambda *given: implementation(what, given), values, flags)
+    return results, _dims(found)
 
 
 def _cotangent_of_own_bounds(
-    axis: BatchAxis, operands: Sequence[Any], dims: Sequence[int | None], params: Mapping[str, Any]
+    axis: BatchAxis,
+    operands: Sequence[Any],
+    dims: Sequence[int | None],
+    what: CotangentOf,
+    settings: Mapping[str, Any],
 ) -> Batched:
     """The derivative of the batch of loops, which is one loop whose bounds are the same for all."""
-    wanted, found = params["wanted"], params["found"]
     values, flags = _moved(operands, dims), [dim is not None for dim in dims]
-    count = len(values) - len(found)
-    weights = _carry(axis, values[count:], flags[count:], [True] * len(found))
-    flags = [flag or position in wanted for position, flag in enumerate(flags[:count])]
-    given = _carry(axis, values[:count], [dim is not None for dim in dims[:count]], flags)
+    count = len(values) - len(what.found)
+    weights = _carry(axis, values[count:], flags[count:], [True] * len(what.found))
+    wanted = [flag or number in what.wanted for number, flag in enumerate(flags[:count])]
+    given = _carry(axis, values[:count], flags[:count], wanted)
 
     def loops(*moved: Any) -> Sequence[Any]:
-        known = dict(enumerate(given)) | dict(zip(wanted, moved, strict=True))
-        settings = dict(params["settings"])
-        results, _ = _for_loop(axis, list(known.values()), _dims(flags), **settings)
-        return [results[position] for position in found]
+        known = dict(enumerate(given)) | dict(zip(what.wanted, moved, strict=True))
+        results, _ = _for_loop(axis, list(known.values()), _dims(wanted), **settings)
+        return [results[position] for position in what.found]
 
-    _, pull = jax.vjp(loops, *(given[position] for position in wanted))
-    return pull(weights), [0] * len(wanted)
+    _, pull = jax.vjp(loops, *(given[position] for position in what.wanted))
+    return pull(weights), [0] * len(what.wanted)
 
 
 RULES: Mapping[tuple[str, str], Rule] = {
     ("for_loop", "vmap_of_axis"): _for_loop,
     ("while_loop", "vmap_of_axis"): _while_loop,
     ("switch", "vmap_of_axis"): _switch,
-    ("control_tangent", "vmap_of_axis"): _tangent,
-    ("control_cotangent", "vmap_of_axis"): _cotangent,
+    ("control_derivative", "vmap_of_axis"): _derivative,
 }
-"""Rules that are given the axis (`fancy_primitive_batchers`)."""
+"""Rules that are given the axis."""

@@ -3,7 +3,7 @@
 Both are found without tracing, and never too few: an equation's results depend on all operands.
 """
 
-from collections.abc import Callable, Iterable, Sequence, Set
+from collections.abc import Iterable, Sequence, Set
 from typing import Any
 
 from jax.extend.core import ClosedJaxpr, Literal
@@ -15,20 +15,11 @@ from diastase_mlir.jax_internals import rebuilt
 
 def active_results(closed: ClosedJaxpr, active: Iterable[int]) -> set[int]:
     """The results that have derivatives, if the inputs at these positions have."""
-    return _reached(closed, active, is_inexact)
-
-
-def dependent_results(closed: ClosedJaxpr, inputs: Iterable[int]) -> set[int]:
-    """The results that may depend on the inputs at these positions."""
-    return _reached(closed, inputs, lambda _: True)
-
-
-def _reached(closed: ClosedJaxpr, inputs: Iterable[int], can_be: Callable[[Any], bool]) -> set[int]:
     jaxpr = closed.jaxpr
-    found: set[Any] = {jaxpr.invars[position] for position in inputs}
+    found: set[Any] = {jaxpr.invars[position] for position in active}
     for equation in jaxpr.eqns:
         if any(variable in found for variable in _variables(equation.invars)):
-            found.update(variable for variable in equation.outvars if can_be(variable.aval))
+            found.update(variable for variable in equation.outvars if is_inexact(variable.aval))
     return {
         position
         for position, atom in enumerate(jaxpr.outvars)
@@ -38,24 +29,12 @@ def _reached(closed: ClosedJaxpr, inputs: Iterable[int], can_be: Callable[[Any],
 
 def active_carry(body: ClosedJaxpr, constants: Sequence[int], carry: Iterable[int]) -> set[int]:
     """Which carried values have derivatives, if these constants and these initial values have."""
-    return _stable(active_results, body, constants, carry)
-
-
-def dependent_carry(body: ClosedJaxpr, constants: Sequence[int], carry: Iterable[int]) -> set[int]:
-    """Which carried values may depend on these constants and these initial values."""
-    return _stable(dependent_results, body, constants, carry)
-
-
-def _stable(
-    results: Callable[[ClosedJaxpr, Iterable[int]], set[int]],
-    body: ClosedJaxpr,
-    constants: Sequence[int],
-    carry: Iterable[int],
-) -> set[int]:
     first = len(body.in_avals) - len(body.out_avals)
     known = set(carry)
     while True:
-        found = known | results(body, (*constants, *(first + position for position in known)))
+        found = known | active_results(
+            body, (*constants, *(first + position for position in known))
+        )
         if found == known:
             return known
         known = found

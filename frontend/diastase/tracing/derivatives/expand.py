@@ -19,7 +19,7 @@ from diastase.primitives.derivatives import Direction, Operands, tangent
 from diastase.primitives.inlined import inlined_p
 from diastase.primitives.quantum import qnode_p
 from diastase.tracing.derivatives.circuits import tangent_circuit, with_positions
-from diastase.tracing.derivatives.reverse_rules import IMPLEMENTATIONS
+from diastase.tracing.derivatives.reverse_rules import implementation
 from diastase_mlir import user_span
 from diastase_mlir.jax_internals import rebuilt, source_context, trace_to_jaxpr
 
@@ -182,5 +182,5 @@ Rule = Callable[[Sequence[Any], Mapping[str, Any]], Sequence[Any]]
 _RULES: Mapping[str, Rule] = {
     "qnode_tangent": _tangent,
     "qnode_cotangent": _cotangent,
-    **IMPLEMENTATIONS,
+    "control_derivative": lambda operands, params: implementation(params["what"], operands),
 }

@@ -1,7 +1,7 @@
 """Reverse mode of loops and branches: they run as they are, and keep what they were given.
 
 When JAX linearises a construct, its linear part is recorded as one equation
-(`primitives.linear_control_flow`), whose transpose is the derivative backwards:
+(`primitives.control_derivatives`), whose transpose is the derivative backwards:
 
     for_loop      forwards once more, keeping what is carried, then backwards (`loops_backwards`)
     while_loop    counts its iterations, and is a `for_loop` of that many from then on
@@ -11,9 +11,7 @@ When JAX linearises a construct, its linear part is recorded as one equation
 So residuals are the operands of a construct only, and the derivative computes it once more. Forward
 mode (`control_flow_rules`) has none of this.
 
-The two linear equations are differentiated and batched by what they stand for (`IMPLEMENTATIONS`),
-to any order. Where JAX splits a program into what is known and what is not by itself (in
-`jax.checkpoint`), a construct is split, too: what is known of it runs without the rest (`known`).
+`implementation` says what the equations of derivatives stand for.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -24,15 +22,21 @@ import jax.numpy as jnp
 from jax.interpreters import ad
 
 from diastase.errors import NotTransformableError
+from diastase.primitives.control_derivatives import (
+    Construct,
+    CotangentOf,
+    Function,
+    JvpOf,
+    Positions,
+    TangentOf,
+    active_positions,
+    along,
+    control_derivative_p,
+)
 from diastase.primitives.control_flow import for_loop_p, switch_p, while_loop_p
 from diastase.primitives.define import Rule
-from diastase.primitives.derivatives import is_inexact
-from diastase.primitives.linear_control_flow import (
-    control_cotangent_p,
-    linear_part,
-)
+from diastase.primitives.derivatives import inexact_positions, is_inexact
 from diastase.tracing.branches import share_captured
-from diastase.tracing.derivatives import control_flow_rules
 from diastase.tracing.derivatives.dependence import active_carry, active_results
 from diastase.tracing.derivatives.evaluation import evaluated
 from diastase.tracing.derivatives.loops_backwards import loop_cotangent
@@ -44,9 +48,6 @@ from diastase_mlir.jax_internals import (
     forward_derivative,
     trace_to_jaxpr,
 )
-
-Positions = tuple[int, ...]
-
 
 # --- linearisation --------------------------------------------------------------------------------
 
@@ -173,19 +174,12 @@ def _linearised(
     params: Mapping[str, Any],
     results: Sequence[Any],
 ) -> Any:
-    moved = tuple(
-        position
-        for position, (nonzero, value) in enumerate(zip(nonzeros, operands, strict=True))
-        if nonzero and is_inexact(jax.typeof(value))
-    )
+    moved = active_positions(operands, nonzeros)
     found = tuple(sorted(_DEPENDENT[construct](moved, params)))
+    function = Construct(construct, params, params["result_avals"])
 
-    def linear(residuals: Sequence[Any], *tangents: Any) -> Sequence[Any]:
-        entries = [
-            tangents[position] if position in moved else Zero(jax.typeof(value).to_tangent_aval())
-            for position, value in enumerate(residuals)
-        ]
-        return linear_part(construct, params, residuals, entries, found)
+    def linear(kept: Sequence[Any], *tangents: Any) -> Sequence[Any]:
+        return along(function, kept, tangents, found)
 
     return results, [position in found for position in range(len(results))], list(operands), linear
 
@@ -225,7 +219,29 @@ def _refuse_other_sizes(construct: str, avals: Sequence[Any], results: Sequence[
             )
 
 
-# --- what the linear equations stand for ----------------------------------------------------------
+# --- what the equations of derivatives stand for --------------------------------------------------
+
+
+def implementation(what: Function, operands: Sequence[Any]) -> list[Any]:
+    """The results of one of these functions, recorded as what it is."""
+    match what:
+        case Construct():
+            return _CONSTRUCTS[what.name].bind(*operands, **what.settings)
+        case JvpOf():
+            values, entries = _taken_apart(operands, len(what.wanted))
+            results, changes = _forwards(what.function, values, what.wanted, entries)
+            return [*results, *(changes[position] for position in inexact_positions(results))]
+        case TangentOf():
+            values, entries = _taken_apart(operands, len(what.wanted))
+            _, changes = _forwards(what.function, values, what.wanted, entries)
+            return [changes[position] for position in what.found]
+        case CotangentOf():
+            values, weights = _taken_apart(operands, len(what.found))
+            function = what.function
+            rule = _BACKWARDS.get(function.name) if isinstance(function, Construct) else None
+            if rule is not None:
+                return rule(values, weights, function.settings, what.wanted, what.found)
+            return _pulled_back(what, values, weights)
 
 
 def _taken_apart(operands: Sequence[Any], more: int) -> tuple[list[Any], list[Any]]:
@@ -233,22 +249,28 @@ def _taken_apart(operands: Sequence[Any], more: int) -> tuple[list[Any], list[An
     return list(operands[:count]), list(operands[count:])
 
 
-def _tangent(operands: Sequence[Any], params: Mapping[str, Any]) -> list[Any]:
-    values, entries = _taken_apart(operands, len(params["wanted"]))
-    given = dict(zip(params["wanted"], entries, strict=True))
+def _forwards(
+    function: Function, values: Sequence[Any], wanted: Positions, entries: Sequence[Any]
+) -> tuple[list[Any], list[Any]]:
+    given = dict(zip(wanted, entries, strict=True))
     tangents = [
         given[position] if position in given else Zero(jax.typeof(value).to_tangent_aval())
         for position, value in enumerate(values)
     ]
-    rule = control_flow_rules.RULES[params["construct"]]
-    _, changes = rule(values, tangents, **dict(params["settings"]))
-    return [ad.instantiate_zeros(changes[position]) for position in params["found"]]
+    results, changes = forward_derivative(
+        lambda *inputs: implementation(function, inputs), values, tangents
+    )
+    return results, [ad.instantiate_zeros(change) for change in changes]
 
 
-def _cotangent(operands: Sequence[Any], params: Mapping[str, Any]) -> list[Any]:
-    values, weights = _taken_apart(operands, len(params["found"]))
-    rule = {"for_loop": loop_cotangent, "switch": _switch_cotangent}[params["construct"]]
-    return rule(values, weights, dict(params["settings"]), params["wanted"], params["found"])
+def _pulled_back(what: CotangentOf, values: Sequence[Any], weights: Sequence[Any]) -> list[Any]:
+    def function(*moved: Any) -> Sequence[Any]:
+        known = dict(enumerate(values)) | dict(zip(what.wanted, moved, strict=True))
+        results = implementation(what.function, list(known.values()))
+        return [results[position] for position in what.found]
+
+    _, pull = jax.vjp(function, *(values[position] for position in what.wanted))
+    return list(pull(list(weights)))
 
 
 def _switch_cotangent(
@@ -296,42 +318,12 @@ def _branch_backwards(
     return Region(jaxpr, tuple(captured))
 
 
-Implementation = Callable[[Sequence[Any], Mapping[str, Any]], list[Any]]
-
-IMPLEMENTATIONS: Mapping[str, Implementation] = {
-    "control_tangent": _tangent,
-    "control_cotangent": _cotangent,
+_CONSTRUCTS: Mapping[str, Any] = {"for_loop": for_loop_p, "switch": switch_p}
+_BACKWARDS: Mapping[str, Callable[..., list[Any]]] = {
+    "for_loop": loop_cotangent,
+    "switch": _switch_cotangent,
 }
-"""What stands in the place of each when tracing is over."""
-
-
-def _differentiated(implementation: Implementation) -> Rule:
-    def rule(primals: Sequence[Any], tangents: Sequence[Any], **params: Any) -> Any:
-        return forward_derivative(lambda *ops: implementation(ops, params), primals, tangents)
-
-    return rule
-
-
-def _linearised_by(implementation: Implementation) -> Rule:
-    def rule(nonzeros: Sequence[bool], *operands: Any, **params: Any) -> Any:
-        places = [
-            position
-            for position, (nonzero, value) in enumerate(zip(nonzeros, operands, strict=True))
-            if nonzero and is_inexact(jax.typeof(value))
-        ]
-
-        def function(*moved: Any) -> Sequence[Any]:
-            values = dict(enumerate(operands)) | dict(zip(places, moved, strict=True))
-            return implementation(list(values.values()), params)
-
-        results, along = jax.linearize(function, *(operands[place] for place in places))
-
-        def linear(_: Sequence[Any], *tangents: Any) -> Sequence[Any]:
-            return along(*(tangents[place] for place in places))
-
-        return results, [True] * len(results), [], linear
-
-    return rule
+"""Reverse derivatives of constructs; those of others are what JAX makes of them."""
 
 
 # --- constructs that are linear in some operands --------------------------------------------------
@@ -355,14 +347,10 @@ def _transposed(construct: str) -> Rule:
             else value
             for value in operands
         ]
-        results = control_cotangent_p.bind(
-            *values,
-            *(cotangents[position] for position in found),
-            construct=construct,
-            settings=tuple(params.items()),
-            wanted=wanted,
-            found=found,
-        )
+        function = Construct(construct, params, params["result_avals"])
+        known = [cotangents[position] for position in found]
+        backwards = CotangentOf(function, wanted, found)
+        results = control_derivative_p.bind(*values, *known, what=backwards)
         by_operand = dict(zip(wanted, results, strict=True))
         return [by_operand.get(position) for position in range(len(operands))]
 
@@ -375,6 +363,4 @@ RULES: Mapping[tuple[str, str], Rule] = {
     ("switch", "linearise"): _switch,
     ("for_loop", "transpose"): _transposed("for_loop"),
     ("switch", "transpose"): _transposed("switch"),
-    **{(name, "jvp"): _differentiated(rule) for name, rule in IMPLEMENTATIONS.items()},
-    **{(name, "linearise"): _linearised_by(rule) for name, rule in IMPLEMENTATIONS.items()},
 }
