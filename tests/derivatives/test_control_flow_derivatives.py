@@ -1,0 +1,230 @@
+"""Derivatives of loops and branches to second order, beside plain JAX on unrolled Python."""
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from diastase import cond, for_loop, qjit, while_loop
+
+X = jnp.array([0.7, 0.3, -0.4])
+TABLE = jnp.array([2, 0, 3, 1])
+CASES = {}
+
+
+def case(*numbers):
+    """A pair of a function of `(x, n)` and what it is in Python, for these `n`."""
+
+    def register(functions):
+        CASES[functions.__name__] = (*functions(), numbers)
+        return functions
+
+    return register
+
+
+def either(flag, yes, no):
+    branches = cond(flag)(yes)
+    branches.otherwise(no)
+    return branches
+
+
+def derivatives(function):
+    def of_all(x, n):
+        of_x = lambda y: function(y, n)  # noqa: E731
+        return (
+            jax.value_and_grad(of_x)(x),
+            jax.jvp(jax.grad(of_x), (x,), (x,)),
+            jax.vmap(jax.grad(of_x))(jnp.stack([x, x * 0.5])),
+        )
+
+    return of_all
+
+
+@case(0, 1, 2, 5)
+def bound_of_an_argument():
+    def loop(x, n):
+        return for_loop(0, n, 1)(lambda i, v: jnp.sin(v * x[0]) + i * x[1])(x[1] * 2)
+
+    def python(x, n):
+        v = x[1] * 2
+        for i in range(n):
+            v = jnp.sin(v * x[0]) + i * x[1]
+        return v
+
+    return loop, python
+
+
+@case(0, 1, 3)
+def trips_that_differ():
+    def loop(x, n):
+        def outer(i, v):
+            inner = for_loop(0, i, 1)(lambda j, w: jnp.sin(w * x[0]) + x[1] * j)
+            return inner(v) * x[2]
+
+        return for_loop(0, n, 1)(outer)(x[1])
+
+    def python(x, n):
+        v = x[1]
+        for i in range(n):
+            for j in range(i):
+                v = jnp.sin(v * x[0]) + x[1] * j
+            v = v * x[2]
+        return v
+
+    return loop, python
+
+
+@case(-1, 0, 3)
+def branch_in_while_in_for_downwards():
+    def loop(x, n):
+        def halve(v):
+            return either(v > 1.0, lambda v: v * 0.5 * x[0], lambda v: v * x[1] ** 2)(v)
+
+        def outer(_, v):
+            return while_loop(lambda v: v > 0.1)(halve)(v + jnp.exp(x[2]))
+
+        return for_loop(n, -1, -2)(outer)(3.0)
+
+    def python(x, n):
+        v = 3.0
+        for _ in range(n, -1, -2):
+            v = v + jnp.exp(x[2])
+            for _ in range(8):
+                next_one = jnp.where(v > 1.0, v * 0.5 * x[0], v * x[1] ** 2)
+                v = jnp.where(v > 0.1, next_one, v)
+        return v
+
+    return loop, python
+
+
+@case(0, 1, 4)
+def loops_of_jax():
+    def loop(x, n):
+        v = jax.lax.fori_loop(0, n, lambda i, v: jnp.sin(v * x[0]) + i * x[1], x[2])
+        state = 0, v, x
+        go_on = lambda c: c[0] < n  # noqa: E731
+        step = lambda c: (c[0] + 1, jnp.cos(c[1] * x[0]) + c[0] * c[2][1], c[2] * 1.5)  # noqa: E731
+        return jax.lax.while_loop(go_on, step, state)[1]
+
+    def python(x, n):
+        v = x[2]
+        for i in range(n):
+            v = jnp.sin(v * x[0]) + i * x[1]
+        y = x
+        for i in range(n):
+            v, y = jnp.cos(v * x[0]) + i * y[1], y * 1.5
+        return v
+
+    return loop, python
+
+
+@case(0, 1, 3)
+def carry_of_all_kinds():
+    def loop(x, n):
+        def body(_, carry):
+            a, k, flag, nothing, key, z = carry
+            key, here = jax.random.split(key)
+            a = a * x[k % 3] + jax.random.normal(here, a.shape) * x
+            return a, k + 1, ~flag, nothing, key, jnp.where(flag, z * (x[0] + 1j * x[1]), z)
+
+        start = x * 2, 0, True, None, jax.random.key(3), 1.0 + 0.5j
+        a, *_, z = for_loop(0, n, 1)(body)(start)
+        return jnp.sum(a**2) + jnp.abs(z)
+
+    def python(x, n):
+        a, key, z = x * 2, jax.random.key(3), 1.0 + 0.5j
+        for i in range(n):
+            key, here = jax.random.split(key)
+            a = a * x[i % 3] + jax.random.normal(here, a.shape) * x
+            z = z * (x[0] + 1j * x[1]) if i % 2 == 0 else z
+        return jnp.sum(a**2) + jnp.abs(z)
+
+    return loop, python
+
+
+@case(0, 1, 5)
+def arrays_of_a_size_known_late():
+    def loop(x, n):
+        w = jnp.arange(n) * x[0] + 1.0
+
+        def body(_, carry):
+            p, total, v = carry
+            here = w[p] * x[1] + jax.lax.dynamic_slice(w, (p,), (1,))[0] ** 2
+            return p + 1, total + here, v * jnp.sin(w)
+
+        _, total, v = for_loop(0, n, 1)(body)((0, 0.0, w))
+        return total + jnp.sum(v)
+
+    def python(x, n):
+        w = jnp.arange(n) * x[0] + 1.0
+        total, v = 0.0, w
+        for p in range(n):
+            total, v = total + w[p] * x[1] + w[p] ** 2, v * jnp.sin(w)
+        return total + jnp.sum(v)
+
+    return loop, python
+
+
+@case(0, 1, 4)
+def sizes_made_inside():
+    def loop(x, n):
+        def body(i, v):
+            k = TABLE[i % 4]
+            waves = jnp.sum(jnp.sin(jnp.arange(k + 1) * x[1]))
+            return v * x[0] + waves * jnp.sum(jnp.ones(i) * v)
+
+        return for_loop(0, n, 1)(body)(x[2])
+
+    def python(x, n):
+        v = x[2]
+        for i in range(n):
+            k = int(TABLE[i % 4])
+            waves = jnp.sum(jnp.sin(jnp.arange(k + 1) * x[1]))
+            v = v * x[0] + waves * jnp.sum(jnp.ones(i) * v)
+        return v
+
+    return loop, python
+
+
+@case(0, 1, 5)
+def branches_in_branches():
+    def loop(x, n):
+        def body(i, v):
+            inner = lambda v: either(i % 3 == 1, jnp.sin, lambda v: x[1] + 0 * v)(v)  # noqa: E731
+            return either(i % 3 == 0, lambda v: v * x[0], inner)(v) + x[2]
+
+        return for_loop(0, n, 1)(body)(x[1])
+
+    def python(x, n):
+        v = x[1]
+        functions = [lambda v: v * x[0], jnp.sin, lambda v: x[1] + 0 * v]
+        for i in range(n):
+            v = functions[i % 3](v) + x[2]
+        return v
+
+    return loop, python
+
+
+@case(0, 3)
+def checkpoint_inside():
+    def loop(x, n):
+        return for_loop(0, n, 1)(jax.checkpoint(lambda _, v: jnp.sin(v * x[0])))(x[2])
+
+    def python(x, n):
+        v = x[2]
+        for _ in range(n):
+            v = jnp.sin(v * x[0])
+        return v
+
+    return loop, python
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_first_and_second_derivatives(name):
+    loop, python, numbers = CASES[name]
+    compiled, plain = qjit(derivatives(loop)), derivatives(python)
+    for n in numbers:
+        found, expected = compiled(X, n), plain(X, n)
+        jax.tree.map(
+            lambda a, b: np.testing.assert_allclose(a, b, rtol=1e-10, atol=1e-12), found, expected
+        )
