@@ -173,3 +173,26 @@ class StructureMismatchError(DiastaseError, TypeError):
     help: ClassVar[str] = "pass the arguments as they were traced, without the static ones"
     count: int
     mismatches: str
+
+
+class UnknownResultSizeError(DiastaseError, TypeError):
+    """A compiled function whose results have sizes that the program finds, inside of `jax.jit`.
+
+        jax.jit(f)(x)            # f is a qjit function that returns x[x > 0]
+
+    XLA allocates results before it calls the function, so inside of JAX's transformations their
+    sizes must follow from the sizes of the arguments. Call the function itself, or put what
+    depends on the size inside: `qjit(jax.grad(python_function))`.
+    """
+
+    title: ClassVar[str] = "Size of a result not known to JAX"
+    message: ClassVar[str] = (
+        "{function} was called inside of a transformation of JAX, and returns {types}: sizes that "
+        "are known only when it has run"
+    )
+    help: ClassVar[str] = (
+        "call {function} outside of it, put the transformation inside of {function}, or make an "
+        "argument that is a size static (static_argnums)"
+    )
+    function: str
+    types: str

@@ -34,12 +34,14 @@ from diastase.tracing.pennylane import look_through
 from diastase.tracing.precision import default_precision
 from diastase.tracing.signatures import Call, Signature, function_name, signature_of
 from diastase.tracing.trace import is_tracing
-from diastase_mlir.jax_internals import as_arrays, jit_is_disabled, trace_context
+from diastase_mlir.jax_internals import Tracer, as_arrays, jit_is_disabled, trace_context
 from diastase_mlir.later import Later
 
 if TYPE_CHECKING:
     from diastase.api import autograd_calls
+    from diastase.api.around import calls as around
 else:
+    around = Later("diastase.api.around.calls")
     autograd_calls = Later("diastase.api.autograd_calls")
 
 _NAMED = ("__module__", "__name__", "__qualname__", "__doc__", "__annotations__")
@@ -90,6 +92,8 @@ class QJIT(ProgramTexts):
             args, kwargs = self._programs.declared.in_place(args, kwargs)
         call = self._signature.split(args, kwargs)
         leaves, tree = jax.tree_util.tree_flatten((call.args, call.kwargs))
+        if any(isinstance(leaf, Tracer) for leaf in leaves):
+            return around.call_around(self._programs, call, leaves, tree)
         key = self._key(call, leaves, tree)
         plan = None if key is None else self._plans.get(key)
         if plan is None:

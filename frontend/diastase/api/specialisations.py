@@ -57,6 +57,9 @@ class Specialisations:
     """Derivatives for autograd (`autograd_calls`)."""
     latest: Traced | Lowered | Compiled | None = None
     """What was made last: the one that `f.jaxpr`, `f.mlir`, … show."""
+    around: dict[Hashable, Any] = field(default_factory=dict)
+    """The same for calls with tracers of plain JAX (`diastase.api.around`)."""
+    around_lock: Any = field(default_factory=threading.RLock)
     _programs: dict[Hashable, "Future[Compiled]"] = field(default_factory=dict)
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
@@ -102,6 +105,7 @@ class Specialisations:
             self.plans.clear()
             self.families.clear()
             self.pull_backs.clear()
+            self.around.clear()
             self.latest = None
 
 

@@ -1,0 +1,114 @@
+"""`program`: a program of ours as an equation of plain JAX.
+
+    program    [*operands]    program: `AroundProgram`    -> results
+
+The last `program.linear` operands are such that the results are linear in them. Derivatives of a
+program are programs, and there are two kinds of them, one the transpose of the other:
+
+    D g      [*x, *directions of some x]   D g(x)[v]            linear in v
+    D g^T    [*x, *cotangents]             gradient of ct . g   linear in ct
+
+Each may be differentiated by its other operands again, as any program; so these are enough for all
+orders. Only results that are inexact have derivatives, in their order.
+
+The trap: a jaxpr with this equation may be evaluated within a trace of ours, and there the function
+itself is meant: a compiled program has no place in another one.
+"""
+
+from collections.abc import Sequence
+from typing import Any
+
+from jax.extend.core import Primitive
+from jax.interpreters import ad, batching, mlir
+
+from diastase.api.around.programs import AroundProgram, is_inexact
+from diastase.api.around.xla import lower_program
+from diastase.tracing.trace import is_tracing
+
+
+class ProgramPrimitive(Primitive):
+    """The primitive; within a trace of ours the function itself."""
+
+    def bind(self, *operands: Any, program: AroundProgram, **_: Any) -> Any:
+        """Make the equation."""
+        if is_tracing():
+            return list(program.function(*operands))
+        return super().bind(*operands, program=program)
+
+
+program_p = ProgramPrimitive("program")
+program_p.multiple_results = True
+
+
+@program_p.def_abstract_eval
+def _abstract_eval(*_: Any, program: AroundProgram) -> Sequence[Any]:
+    return program.out_avals
+
+
+@program_p.def_impl
+def _evaluate(*operands: Any, program: AroundProgram) -> Sequence[Any]:
+    return program.compiled.prepared(operands)
+
+
+def _jvp(
+    primals: Sequence[Any], tangents: Sequence[Any], *, program: AroundProgram
+) -> tuple[Sequence[Any], Sequence[Any]]:
+    """In linear operands the program itself is its derivative."""
+    results = program_p.bind(*primals, program=program)
+    others = len(primals) - program.linear
+    active = [
+        position
+        for position, tangent in enumerate(tangents)
+        if type(tangent) is not ad.Zero and is_inexact(program.in_avals[position])
+    ]
+    terms: list[Sequence[Any]] = []
+    if any(position >= others for position in active):
+        changes = map(ad.instantiate_zeros, tangents[others:])
+        terms.append(program_p.bind(*primals[:others], *changes, program=program))
+    along = tuple(position for position in active if position < others)
+    if along:
+        entries = [tangents[position] for position in along]
+        terms.append(program_p.bind(*primals, *entries, program=program.tangent(along)))
+    found = iter(_sums(terms))
+    changes = [
+        next(found) if terms and is_inexact(aval) else ad.Zero(aval.to_tangent_aval())
+        for aval in program.out_avals
+    ]
+    return results, changes
+
+
+def _sums(terms: Sequence[Sequence[Any]]) -> list[Any]:
+    if len(terms) < 2:
+        return [value for term in terms for value in term]
+    return [ad.add_jaxvals(first, second) for first, second in zip(*terms, strict=True)]
+
+
+def _transpose(cotangents: Sequence[Any], *operands: Any, program: AroundProgram) -> Sequence[Any]:
+    others = len(operands) - program.linear
+    known = list(map(ad.instantiate_zeros, cotangents))
+    found = program_p.bind(*operands[:others], *known, program=program.transposed())
+    return [
+        *[None] * others,
+        *(
+            value if ad.is_undefined_primal(operand) else None
+            for operand, value in zip(operands[others:], found, strict=True)
+        ),
+    ]
+
+
+def _vmap(
+    operands: Sequence[Any], axes: Sequence[Any], *, program: AroundProgram
+) -> tuple[Sequence[Any], Sequence[int]]:
+    (size, *_) = (
+        operand.shape[axis]
+        for operand, axis in zip(operands, axes, strict=True)
+        if axis is not None
+    )
+    results = program_p.bind(*operands, program=program.batched(tuple(axes), size))
+    return results, [0] * len(results)
+
+
+ad.primitive_jvps[program_p] = _jvp
+ad.primitive_transposes[program_p] = _transpose
+batching.primitive_batchers[program_p] = _vmap
+mlir.register_lowering(program_p, lower_program, platform="cpu")

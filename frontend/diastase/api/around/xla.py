@@ -1,0 +1,58 @@
+"""Lowering of the equation `program` for XLA: a custom call, and what it is told.
+
+XLA calls one handler for all programs (`kernels/foreign` of the compiler); the call's attribute is
+the address of a plan (`diastase_runtime.foreign`). It means something in this process only, and
+says so: what XLA has compiled here and JAX kept on disk, no other process finds or can run.
+"""
+
+import ctypes
+import re
+from collections.abc import Sequence
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import jax
+import numpy as np
+from jax.interpreters import mlir
+
+from diastase.api.around.programs import AroundProgram
+from diastase_mlir.jax_internals import physical_aval
+from diastase_mlir.kernels import foreign_library
+from diastase_runtime import foreign
+
+_TARGET = "diastase_program"
+_VERSION = re.compile(r"^#define XLA_FFI_API_(MAJOR|MINOR) (\d+)$", re.M)
+
+
+@cache
+def _handler() -> foreign.Handler:
+    """The handler, known to XLA."""
+    header = Path(jax.ffi.include_dir(), "xla", "ffi", "api", "c_api.h").read_text()
+    version = {name: int(number) for name, number in _VERSION.findall(header)}
+    handler = foreign.handler(foreign_library(), (version["MAJOR"], version["MINOR"]))
+    capsule = jax.ffi.pycapsule(ctypes.c_void_p(handler.address))
+    jax.ffi.register_ffi_target(_TARGET, capsule, platform="cpu")
+    return handler
+
+
+def lower_program(ctx: mlir.LoweringRuleContext, *operands: Any, program: AroundProgram) -> Any:
+    """Compile the program, and emit its call."""
+    handler = _handler()
+    name = np.array([_plan(program), handler.process], np.int64)
+    rule = jax.ffi.ffi_lowering(_TARGET, has_side_effect=not program.is_pure)
+    return rule(ctx, *operands, plan=name)
+
+
+def _plan(program: AroundProgram) -> int:
+    """The program's plan, made once."""
+    if program.plan is None:
+        executable = program.compiled.prepared.executable
+        program.plan = foreign.plan_of(
+            executable, _shapes(program.in_avals), _shapes(program.out_avals), program.options.seed
+        )
+    return program.plan
+
+
+def _shapes(avals: Sequence[Any]) -> list[tuple[int, ...]]:
+    return [tuple(physical_aval(aval).shape) for aval in avals]
