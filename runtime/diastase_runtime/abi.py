@@ -80,6 +80,10 @@ class Import:
     name: str
 
 
+DRAWING = frozenset(("measure", "sample", "uniform"))
+"""Functions of the engine that draw random numbers."""
+
+
 @dataclass(frozen=True)
 class ArrayType:
     """Element type (numpy name, `bfloat16` included) and rank; sizes travel in descriptors."""
@@ -128,6 +132,15 @@ class Artifact:
     """The library of the thread pool, for programs that import from it or from the engine."""
     elementary: Path | None = None
     """The library of elementary functions, for programs that import from it."""
+
+    @property
+    def is_pure(self) -> bool:
+        """Whether equal arguments give equal results: nothing is drawn, no Python is called."""
+        return not any(
+            entry.library == "callback"
+            or (entry.library in ("engine", "single") and entry.name in DRAWING)
+            for entry in self.imports
+        )
 
     def to_json(self) -> str:
         """Write everything but the library itself; the cache keeps this beside it."""

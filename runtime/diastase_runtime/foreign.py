@@ -7,7 +7,7 @@ and says what went wrong.
 
 The trap: XLA may call a program as long as it keeps what it has compiled, and after Python has let
 go of that; nobody says when that is over. So plans, and the libraries that they call, stay loaded
-as long as the process lives; equal programs are one plan.
+as long as the process lives.
 """
 
 import ctypes

@@ -61,7 +61,7 @@ class PreparedCall:
         self.executable = executable
         self._converters = tuple(map(_converter, in_avals))
         self._builders = tuple(map(_builder, out_avals))
-        self._unflatten = rebuild(out_tree, counts)
+        self._unflatten = _rebuild(out_tree, counts)
         self._only = self._builders[0] if out_tree == _LEAF else None
         """Makes the result where it is one array and nothing around it."""
         self._seed = seed
@@ -87,7 +87,7 @@ class PreparedCall:
         )
 
 
-def rebuild(out_tree: Any, counts: CountsForm) -> Callable[[Sequence[Any]], Any]:
+def _rebuild(out_tree: Any, counts: CountsForm) -> Callable[[Sequence[Any]], Any]:
     """Make the function from flat results to what the user gets; counts as they are wanted."""
     if not _contains(out_tree, Counts):
         return out_tree.unflatten

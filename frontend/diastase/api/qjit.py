@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any, Literal, TextIO, overload
 
 import jax
 
-from diastase.api.calls import LEAF_KEYS, leaf_key
+from diastase.api.calls import LEAF_KEYS, PreparedCall, leaf_key
 from diastase.api.declared import Declaration
 from diastase.api.errors import NotCallableError
 from diastase.api.options import CountsForm, QjitOptions, Target, read_options
@@ -100,6 +100,8 @@ class QJIT(ProgramTexts):
             if autograd_calls.is_boxed(leaves):
                 return autograd_calls.call_boxed(self, call)
             plan = self._programs.for_call(call, leaves, tree)
+            if isinstance(plan, PreparedCall) and not plan.executable.artifact.is_pure:
+                plan = around.ImpureCall(plan, self._programs, call, tree)
             plan = autograd_calls.giving_tensors(plan, leaves)
             flat = flat_key is not None and tree.num_leaves == len(args) and not kwargs
             self._specialisations.remember([key, flat_key] if flat else [key], plan)

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 import jax
 
 from diastase.tracing.dimensions import DimensionTable
-from diastase_mlir.jax_internals import answering, inline_jits
+from diastase_mlir.jax_internals import answering, inline_jits, source_of_its_own
 
 
 @dataclass(frozen=True)
@@ -58,6 +58,7 @@ def new_context(answers: Mapping[str, bool] | None = None) -> Generator[TracingC
     try:
         with (
             _trace_number(next(_numbers)),
+            source_of_its_own(),
             inline_jits(),
             answering(context.dimensions.assumptions),
         ):

@@ -8,8 +8,8 @@
 
 import operator
 import threading
-from collections.abc import Callable, Sequence
-from contextlib import AbstractContextManager
+from collections.abc import Callable, Generator, Sequence
+from contextlib import AbstractContextManager, contextmanager
 from typing import Any
 
 from jax._src import api_util, core, effects, linear_util, source_info_util
@@ -69,6 +69,25 @@ def source_context(source_info: Any) -> AbstractContextManager[None]:
         source_info.traceback, name_stack=source_info.name_stack
     )
     return context
+
+
+@contextmanager
+def source_of_its_own() -> Generator[None]:
+    """Equations recorded inside have their source from the stack, wherever JAX is just now.
+
+    While JAX lowers an equation, or transposes it, all that is recorded has that one's source.
+    """
+    current: Any = source_info_util._source_info_context  # `user_context` can only add to it
+    before, current.context = current.context, source_info_util.new_source_info()
+    try:
+        yield
+    finally:
+        current.context = before
+
+
+def is_being_transformed() -> bool:
+    """Whether this thread is inside of a transformation of JAX: tracing, differentiating, ...."""
+    return not core.trace_state_clean()
 
 
 class _Recording(threading.local):

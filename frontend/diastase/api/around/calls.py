@@ -13,7 +13,7 @@ import jax.numpy as jnp
 
 from diastase.api.around.primitive import program_p
 from diastase.api.around.programs import AroundProgram, flat
-from diastase.api.calls import rebuild
+from diastase.api.calls import PreparedCall
 from diastase.api.errors import UnknownResultSizeError
 from diastase.api.programs import Programs
 from diastase.api.specialisations import (
@@ -24,7 +24,29 @@ from diastase.api.specialisations import (
     types_key,
 )
 from diastase.tracing.signatures import Call
-from diastase_mlir.jax_internals import Tracer, abstract_value, trace_context
+from diastase_mlir.jax_internals import (
+    Tracer,
+    abstract_value,
+    is_being_transformed,
+    trace_context,
+)
+
+
+class ImpureCall:
+    """The call of a program whose results differ from call to call, with concrete arguments.
+
+    Within a transformation it is part of what is transformed, or a loop of JAX's would draw once.
+    """
+
+    def __init__(self, plan: PreparedCall, programs: Programs, call: Call, tree: Any) -> None:
+        self._plan, self._programs, self._tree = plan, programs, tree
+        self._call = Call((), {}, call.static)
+
+    def __call__(self, leaves: Sequence[Any]) -> Any:
+        """Run the program, or make an equation."""
+        if is_being_transformed():
+            return call_around(self._programs, self._call, leaves, self._tree)
+        return self._plan(leaves)
 
 
 def call_around(programs: Programs, call: Call, leaves: Sequence[Any], tree: Any) -> Any:
@@ -78,4 +100,4 @@ def _made(programs: Programs, arguments: Any) -> tuple[AroundProgram, Callable[.
         programs.options,
         given=flat(traced),
     )
-    return program, rebuild(traced.out_tree, "arrays")
+    return program, traced.out_tree.unflatten

@@ -22,12 +22,9 @@ from diastase.api.options import QjitOptions
 from diastase.api.specialisations import Arguments, trace_call
 from diastase.api.stages import Compiled, Traced
 from diastase.tracing.signatures import Call, Signature
-from diastase_mlir.jax_internals import is_jaxpr
 
 FlatFunction = Callable[..., Sequence[Any]]
 Axes = tuple[int | None, ...]
-_DRAWING = frozenset(("measure", "sample", "uniform"))
-"""Primitives whose results differ from call to call."""
 
 
 def is_inexact(aval: Any) -> bool:
@@ -77,12 +74,6 @@ class AroundProgram:
         """The compiled program, of flat operands and results."""
         with self._lock:
             return self.traced.compile()
-
-    @property
-    def is_pure(self) -> bool:
-        """Whether calls with equal arguments are equal: draws nothing, calls no Python."""
-        calls_python = bool(self.compiled.compilation.artifact.callbacks)
-        return not calls_python and not _DRAWING & primitives_in(self.traced.traced.program.jaxpr)
 
     # --- derived programs ------------------------------------------------------------------------
 
@@ -205,18 +196,6 @@ def _with_axis(aval: ShapedArray, axis: int, size: int) -> ShapedArray:
     shape = list(aval.shape)
     shape.insert(axis, size)
     return ShapedArray(tuple(shape), aval.dtype)
-
-
-def primitives_in(jaxpr: Any) -> set[str]:
-    """Names of all primitives of a jaxpr, at any depth."""
-    names: set[str] = set()
-    for equation in getattr(jaxpr, "jaxpr", jaxpr).eqns:
-        names.add(equation.primitive.name)
-        for parameter in equation.params.values():
-            several = parameter if isinstance(parameter, tuple | list) else (parameter,)
-            for value in filter(is_jaxpr, several):
-                names |= primitives_in(value)
-    return names
 
 
 def traced_flat(

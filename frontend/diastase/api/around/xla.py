@@ -19,7 +19,7 @@ from jax.interpreters import mlir
 from diastase.api.around.programs import AroundProgram
 from diastase_mlir.jax_internals import physical_aval
 from diastase_mlir.kernels import foreign_library
-from diastase_runtime import foreign
+from diastase_runtime import Executable, foreign
 
 _TARGET = "diastase_program"
 _VERSION = re.compile(r"^#define XLA_FFI_API_(MAJOR|MINOR) (\d+)$", re.M)
@@ -39,15 +39,15 @@ def _handler() -> foreign.Handler:
 def lower_program(ctx: mlir.LoweringRuleContext, *operands: Any, program: AroundProgram) -> Any:
     """Compile the program, and emit its call."""
     handler = _handler()
-    name = np.array([_plan(program), handler.process], np.int64)
-    rule = jax.ffi.ffi_lowering(_TARGET, has_side_effect=not program.is_pure)
+    executable = program.compiled.prepared.executable
+    name = np.array([_plan(program, executable), handler.process], np.int64)
+    rule = jax.ffi.ffi_lowering(_TARGET, has_side_effect=not executable.artifact.is_pure)
     return rule(ctx, *operands, plan=name)
 
 
-def _plan(program: AroundProgram) -> int:
+def _plan(program: AroundProgram, executable: Executable) -> int:
     """The program's plan, made once."""
     if program.plan is None:
-        executable = program.compiled.prepared.executable
         program.plan = foreign.plan_of(
             executable, _shapes(program.in_avals), _shapes(program.out_avals), program.options.seed
         )
