@@ -65,22 +65,19 @@ class UnsolvableSizeError(DiastaseError, ValueError):
 
 
 class TracerArgumentError(DiastaseError, TypeError):
-    """A compiled function inside one of JAX's transformations.
+    """A compiled function, traced ahead of time inside one of JAX's transformations.
 
-        jax.grad(f)(1.0)         # f is a qjit function
+        jax.grad(f.trace)(1.0)   # f is a qjit function; jax.grad(f)(1.0) works
 
-    Apply the transformation inside instead: `qjit(jax.grad(python_function))`.
+    Trace it outside, for arrays or for types of them (`jax.ShapeDtypeStruct`).
     """
 
-    title: ClassVar[str] = "Not supported yet"
+    title: ClassVar[str] = "Traced inside of a trace"
     message: ClassVar[str] = (
-        "{function} is compiled by diastase and was called inside a transformation of JAX: "
+        "{function} was to be traced ahead of time inside a transformation of JAX: "
         "argument {argument} is a {type}"
     )
-    help: ClassVar[str] = (
-        "put the transformation inside: qjit(jax.vmap(python_function)), with the function that "
-        "{function} was made from"
-    )
+    help: ClassVar[str] = "call {function} there, or trace it outside"
     function: str
     argument: str
     type: str

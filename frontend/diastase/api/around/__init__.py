@@ -1,7 +1,7 @@
 """Compiled functions inside of JAX's own transformations: `jax.jit(f)`, `jax.grad(f)`, ….
 
 A `QJIT` that is called with tracers of plain JAX becomes one equation there, `program`. What JAX
-asks of the equation (a derivative, its transpose, a batch) is a `program` again: the user's function
+asks of the equation (a derivative, a transpose, a batch) is a `program` again: the user's function
 transformed by JAX under our tracing, and compiled by us. XLA calls the compiled code through its
 foreign function interface, without Python.
 
