@@ -105,9 +105,12 @@ def _made_of_numbers(value: Any) -> Any:
     if len(places) * _EACH < array.size:
         result = jax.lax.full(array.shape, zero)
         for place in places:
-            sides = [(low, size - low - 1, 0) for low, size in zip(place, array.shape, strict=True)]
+            sides = [
+                (int(low), int(size - low - 1), 0)
+                for low, size in zip(place, array.shape, strict=True)
+            ]
             element = jax.lax.full((1,) * array.ndim, array[tuple(place)])
-            result = result + jax.lax.pad(element, zero, [tuple(map(int, s)) for s in sides])
+            result = result + jax.lax.pad(element, zero, sides)
         return result
     assert array.size <= _MOST_NUMBERS, "rules bring in small or sparse matrices only"
     elements = [jax.lax.full((1,), element) for element in array.ravel()]
