@@ -9,10 +9,14 @@ import pytest
 
 from diastase_mlir.kernels import GATES
 
-pytestmark = pytest.mark.parametrize("precision", ["double"], indirect=True)
-"""Matrices of gates are the same in both precisions, and tests of circuits use them."""
 ADJOINTS = {"S": qml.S, "T": qml.T, "SX": qml.SX, "SISWAP": qml.SISWAP, "ISWAP": qml.ISWAP}
 PARAMETERS = (0.731, -1.213, 2.207)
+
+
+@pytest.fixture(scope="session")
+def precision():
+    """Matrices of gates are the same in both precisions, and tests of circuits use them."""
+    return "double"
 
 
 def pennylane_gate(name: str, wires: list[int]) -> qml.operation.Operator:

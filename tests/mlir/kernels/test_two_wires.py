@@ -10,12 +10,16 @@ from hypothesis import strategies as st
 from scipy.linalg import block_diag, expm
 from scipy.stats import unitary_group
 
-pytestmark = pytest.mark.parametrize("precision", ["double"], indirect=True)
-"""Matrices are decomposed in double precision, whatever the amplitudes are."""
 X, Z = np.array([[0, 1], [1, 0]]), np.diag([1, -1])
 H = (X + Z) / np.sqrt(2)
 SWAP = np.eye(4)[[0, 2, 1, 3]]
 CHANGES_NO_STATE = [HealthCheck.function_scoped_fixture]
+
+
+@pytest.fixture(scope="session")
+def precision():
+    """Matrices are decomposed in double precision, whatever the amplitudes are."""
+    return "double"
 
 
 def applied(register: Callable, matrix, qubits, wires, controls=(), values=()) -> float:
