@@ -1,0 +1,51 @@
+"""The examples that train run, in short form: each prints its losses and draws its plot."""
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+EXAMPLES = Path(__file__).parents[1] / "examples"
+
+
+def run(name, folder, *options):
+    """The lines that an example prints."""
+    pytest.importorskip("optax")
+    command = [sys.executable, str(EXAMPLES / f"{name}.py"), "--folder", str(folder), *options]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert (folder / f"{name}.png").read_bytes().startswith(b"\x89PNG")
+    return done.stdout
+
+
+def numbers(pattern, text):
+    return [float(number) for number in re.findall(pattern, text)]
+
+
+def test_lih_vqe(tmp_path):
+    printed = run("lih_vqe", tmp_path, "--steps", "6")
+    energies = numbers(r"step +\d+: (\S+) Ha", printed)
+    final, exact = numbers(r"(-\d+\.\d+) Ha", printed)[-2:]
+    assert len(energies) == 7
+    assert exact == pytest.approx(-7.88245355, abs=1e-6)
+    assert exact < final < energies[0] - 0.01
+
+
+def test_qaoa_maxcut(tmp_path):
+    printed = run("qaoa_maxcut", tmp_path, "--steps", "6", "--nodes", "8", "--layers", "3")
+    cuts = numbers(r"expected cut (\d+\.\d+)", printed)
+    (sampled,), (largest,) = (
+        numbers(pattern, printed) for pattern in (r"samples (\d+)", r"trying all (\d+)")
+    )
+    assert cuts[0] + 0.1 < cuts[-1] < largest
+    assert sampled == largest
+
+
+def test_digits_classifier(tmp_path):
+    pytest.importorskip("sklearn")
+    printed = run("digits_classifier", tmp_path, "--steps", "6", "--layers", "1")
+    losses = numbers(r"step +\d+: loss (\S+)", printed)
+    assert losses[-1] < losses[0]
+    assert len(numbers(r"(\d+\.\d)%", printed)) == 2
