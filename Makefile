@@ -26,6 +26,11 @@ $(VENV)/.installed-%: pyproject.toml | $(BIN)/python
 demo: $(VENV)/.installed-demo ## the ground-state energy of H2, compiled whole, with a plot
 	$(BIN)/python examples/h2_vqe.py
 
+demo-training: $(VENV)/.installed-demo ## three trainings, each one compiled program, with plots of the loss
+	$(BIN)/python examples/lih_vqe.py
+	$(BIN)/python examples/qaoa_maxcut.py
+	$(BIN)/python examples/digits_classifier.py
+
 test: $(VENV)/.installed-test ## all tests
 	$(BIN)/python -m pytest --numprocesses $(WORKERS) --quiet
 
