@@ -36,6 +36,12 @@ def is_batched() -> bool:
     return bool(_seen)
 
 
+def note_batch() -> None:
+    """Say that there are equations which are to be replaced."""
+    if not _seen:
+        _seen.append(True)
+
+
 def flags_of(params: Mapping[str, Any], count: int) -> Mapped:
     """The flags of an equation's operands; of no axes, if it is of a single element."""
     return params.get("mapped", ((),) * count)
@@ -85,8 +91,7 @@ def one_more_axis(
 
     Runs that draw outcomes draw them anew for each element.
     """
-    _seen.append(True)
-    del _seen[1:]
+    note_batch()
     old = flags_of(params, len(operands))
     mapped = tuple((axis is not None, *flags) for axis, flags in zip(axes, old, strict=True))
     moved = [
@@ -95,6 +100,27 @@ def one_more_axis(
     ]
     results = primitive.bind(*moved, **{**params, "mapped": mapped})
     return results, [0] * len(results)
+
+
+def _several_runs_abstract_eval(
+    *operands: Any, jaxpr: ClosedJaxpr, **batch: Any
+) -> tuple[Sequence[Any], set[Any]]:
+    return batched_avals(jaxpr.out_avals, operands, batch), set(jaxpr.effects)
+
+
+several_runs_p = define_primitive(
+    "several_runs",
+    construct="a QNode whose circuit is run several times",
+    abstract_eval=_several_runs_abstract_eval,
+    has_effects=True,
+    reaches_compiler=False,
+    rules={"vmap": lambda *args, **params: one_more_axis(several_runs_p, *args, **params)},
+    missing_rules={
+        "jvp": "of a batch of such runs there are no derivatives",
+        "transpose": "it is linear in nothing",
+    },
+)
+"""All runs of a circuit, and what is made of them, as one equation: where `jax.vmap` looks on."""
 
 
 def over_missing_axes(value: Any, flags: Flags) -> Any:

@@ -1,14 +1,11 @@
 """Parameter broadcasting: operators with a batch axis in a parameter, as `qml.RX(angles, 0)`.
 
 The body is traced as it is. If an operator with a batch axis is recorded, the trace is given up,
-and the QNode is traced again as the body of a loop (`jax.lax.map`) over the elements of the batch,
-in which each such operator takes its element. All results gain a leading axis, as on default.qubit.
-
-Why a loop: the engine holds one state, and a state for each element would take the memory of the
-whole batch at once, for the same number of operations. The loop also serves batches whose size is
-known only when the program runs, and everything that a body may contain: measurements, control
-flow, shots. Operators without a batch axis are applied again for each element; so are mid-circuit
-measurements, which are drawn for each element by itself.
+and the QNode is traced again under `jax.vmap` over the elements of the batch, in which each such
+operator takes its element. All results gain a leading axis, as on default.qubit. Elements are
+computed in parallel (`primitives.batches`), whatever a body contains: measurements, control flow,
+shots; the size of the batch may be known only when the program runs. Operators without a batch axis
+are applied for each element, too; mid-circuit measurements are drawn for each by itself.
 
 The trap: the quantum function is called twice while tracing, and all that it returns gains the
 axis, classical values included, since an outcome cannot be told from any other traced value.
@@ -71,7 +68,7 @@ def broadcast(call: Callable[[], Any]) -> Any:
         with _tracing(_Element(index, size)):
             return call()
 
-    return jax.lax.map(of_one, jnp.arange(size))
+    return jax.vmap(of_one)(jnp.arange(size))
 
 
 def element_of(operator: Any) -> Any:

@@ -27,13 +27,15 @@ from diastase.tracing.found_wires import traced_again
 from diastase.tracing.measurements import process_name
 from diastase.tracing.pennylane import is_quantum_object, traced_number_of_wires
 from diastase.tracing.qnode_settings import QNodeSettings
+from diastase.tracing.quantum_errors import CollectiveInQNodeError
 from diastase.tracing.quantum_scope import Circuit, CircuitScope
 from diastase.tracing.regions import quantum_scope
 from diastase.tracing.taken_back import without_taken_back
 from diastase.tracing.wires import WireMap
-from diastase_mlir import user_span
+from diastase_mlir import span_of, user_span
 from diastase_mlir.jax_internals import (
     current_source_info,
+    named_axes,
     source_context,
     trace_to_jaxpr,
     tracer_variable,
@@ -123,6 +125,7 @@ def trace_circuit(call: QNodeCall, finish: Finish, takes_script: bool = False) -
 
     names = ["script"] * takes_script
     jaxpr, captured = trace_to_jaxpr(body, [_SCRIPT] * takes_script, name, names)
+    _refuse_collectives(jaxpr)
     number = None if traced is not None else circuit.wires.number
     deleted = [*([] if circuit.measures else followed), *circuit.taken_back]
     extents = [(tracer_variable(before), tracer_variable(after)) for before, after in deleted]
@@ -134,6 +137,13 @@ def trace_circuit(call: QNodeCall, finish: Finish, takes_script: bool = False) -
     return TracedCircuit(
         call.settings, jaxpr, tuple(captured), number, trees[0], circuit, takes_script
     )
+
+
+def _refuse_collectives(jaxpr: ClosedJaxpr) -> None:
+    """Refuse a quantum function that uses a named axis, whose elements are other runs."""
+    for equation in jaxpr.jaxpr.eqns:
+        for axis in named_axes(equation.effects):
+            raise CollectiveInQNodeError(axis=axis, span=span_of(equation.source_info))
 
 
 def _allocate(circuit: Circuit, single: bool) -> Any:

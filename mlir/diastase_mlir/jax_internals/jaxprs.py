@@ -7,7 +7,7 @@ jaxpr itself, and its constant variables are those to which values are attached.
 # Private names are what this package is for.
 # pyright: reportPrivateUsage=false, reportPrivateImportUsage=false
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from jax._src import core, effects
@@ -30,6 +30,11 @@ def without_references(jaxpr: ClosedJaxpr) -> ClosedJaxpr:
 def is_jaxpr(value: Any) -> bool:
     """Whether a value is a jaxpr, closed or open."""
     return isinstance(value, core.Jaxpr | ClosedJaxpr)
+
+
+def named_axes(found: Iterable[Any]) -> list[str]:
+    """The axes of `jax.vmap` whose names are among the effects of an equation or jaxpr."""
+    return [str(effect.name) for effect in found if isinstance(effect, core.NamedAxisEffect)]
 
 
 def jaxpr_shapes(jaxpr: Any) -> list[Any]:

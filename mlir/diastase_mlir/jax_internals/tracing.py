@@ -90,6 +90,11 @@ def is_being_transformed() -> bool:
     return not core.trace_state_clean()
 
 
+def is_batching() -> bool:
+    """Whether `jax.vmap` is the innermost transformation that this thread is inside of."""
+    return isinstance(core.trace_ctx.trace, batching.BatchTrace)
+
+
 class _Recording(threading.local):
     trace: Any = None
     """The trace that is recording an operation just now."""

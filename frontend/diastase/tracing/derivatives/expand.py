@@ -21,7 +21,12 @@ from diastase.primitives.quantum import qnode_p
 from diastase.tracing.derivatives.circuits import tangent_circuit, with_positions
 from diastase.tracing.derivatives.reverse_rules import implementation
 from diastase_mlir import user_span
-from diastase_mlir.jax_internals import rebuilt, source_context, trace_to_jaxpr
+from diastase_mlir.jax_internals import (
+    evaluate_jaxpr,
+    rebuilt,
+    source_context,
+    trace_to_jaxpr,
+)
 
 Equation = Any
 _MOST_NUMBERS = 1024
@@ -183,6 +188,7 @@ def _gradient(value: Any, position: int, along: Callable[[int, Any], Any]) -> An
 Rule = Callable[[Sequence[Any], Mapping[str, Any]], Sequence[Any]]
 
 _RULES: Mapping[str, Rule] = {
+    "several_runs": lambda operands, params: evaluate_jaxpr(params["jaxpr"], operands),
     "qnode_tangent": _tangent,
     "qnode_cotangent": _cotangent,
     "control_derivative": lambda operands, params: implementation(params["what"], operands),

@@ -11,6 +11,7 @@ from diastase.tracing.quantum_errors.operations import (
     UnsupportedOperationError,
 )
 from diastase.tracing.quantum_errors.qnodes import (
+    CollectiveInQNodeError,
     InvalidSettingError,
     OutsideProgramError,
     OutsideQNodeError,
@@ -35,6 +36,7 @@ __all__ = [
     "AllocationError",
     "AlreadyAppliedError",
     "BatchSizeError",
+    "CollectiveInQNodeError",
     "ControlValuesError",
     "ForeignRegion",
     "ForeignRegionError",

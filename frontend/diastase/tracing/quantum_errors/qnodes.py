@@ -61,3 +61,25 @@ class UnsupportedReturnError(DiastaseError, TypeError):
     function: str
     value: str
     hint: str
+
+
+class CollectiveInQNodeError(DiastaseError, NotImplementedError):
+    """A collective operation of JAX over the axis of a `vmap`, inside of a QNode.
+
+        @qml.qnode(device)
+        def circuit(x):
+            qml.RX(jax.lax.psum(x, "batch"), 0)
+
+        jax.vmap(circuit, axis_name="batch")
+
+    A batch is many runs of a QNode, none of which knows of the others. Compute what they are to
+    have in common before the QNode is called, and hand it over as an argument.
+    """
+
+    title: ClassVar[str] = "A collective operation inside of a QNode"
+    message: ClassVar[str] = (
+        "a QNode does not know the axis {axis!r} of the batch that it is run for"
+    )
+    label: ClassVar[str] = "used here"
+    help: ClassVar[str] = "compute it before the QNode is called, and hand it over as an argument"
+    axis: str

@@ -38,6 +38,7 @@ from diastase.tracing.quantum_scope import CircuitScope
 from diastase.tracing.reduced_states import density_matrix, entropy_of, purity_of
 from diastase.tracing.sampling.dependence import differs
 from diastase.tracing.sampling.outcomes import outcome_moments
+from diastase.tracing.sampling.together import together
 from diastase_mlir import user_span
 
 
@@ -65,7 +66,8 @@ def call_averaged(call: QNodeCall) -> Any:
 
     traced = trace_circuit(call, finish, takes_script=True)
     count = sum(len(leaf.moments) for leaf in leaves if leaf is not None)
-    found = _runs(traced, count) if traced.circuit.measures else traced.run()
+    runs = partial(_runs, traced, count) if traced.circuit.measures else traced.run
+    found = together(runs)
     moments, values = iter(found[:count]), iter(found[count:])
     results = [
         next(values) if leaf is None else leaf.result([next(moments) for _ in leaf.moments])

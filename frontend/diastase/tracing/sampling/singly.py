@@ -26,14 +26,23 @@ from diastase.primitives.sampling import (
 from diastase.tracing.carries import LoopOptions
 from diastase.tracing.circuits import NO_SCRIPT, TracedCircuit
 from diastase.tracing.loops import trace_for_loop, trace_while_loop
+from diastase.tracing.sampling.together import together
 
 
 def run_for_each_shot(
     traced: TracedCircuit, num_drawn: int, differing: Sequence[bool], number: Any
 ) -> tuple[list[Any], Any]:
     """Record the loop; the first `num_drawn` results are vectors of one shot."""
+    drops = traced.circuit.postselects and traced.settings.postselect_mode == "hw-like"
+    found = together(lambda: _loop_over_shots(traced, num_drawn, differing, number, drops))
+    return (found[:-1], found[-1]) if drops else (found, None)
+
+
+def _loop_over_shots(
+    traced: TracedCircuit, num_drawn: int, differing: Sequence[bool], number: Any, drops: bool
+) -> list[Any]:
+    """What was collected, and where shots are dropped, which of them are valid."""
     settings, avals = traced.settings, traced.jaxpr.out_avals
-    drops = traced.circuit.postselects and settings.postselect_mode == "hw-like"
     repeats = traced.circuit.postselects and not drops
     script = outcome_script_p.bind(mode="shots") if drops or repeats else NO_SCRIPT
     run = _repeated if repeats else _once
@@ -59,7 +68,7 @@ def run_for_each_shot(
     valid, *arrays = results if initial else (results,)
     if drops or repeats:
         end_script_p.bind(script)
-    return arrays, valid if drops else None
+    return [*arrays, valid] if drops else arrays
 
 
 def _once(traced: TracedCircuit, script: Any, follows: bool) -> list[Any]:
