@@ -25,6 +25,7 @@ from diastase.primitives.quantum import (
 from diastase.primitives.sampling import follow_script_p
 from diastase.tracing.derivatives.circuits import new_wire
 from diastase.tracing.derivatives.regions import MARK
+from diastase.tracing.pennylane import making_operators
 from diastase_mlir import GATES, user_span
 from diastase_mlir.jax_internals import Zero, forward_derivative
 
@@ -85,7 +86,7 @@ HAVE_GENERATORS = frozenset(
 @cache
 def generator(name: str, wires: int) -> np.ndarray:
     """G of a gate exp(i p G), by PennyLane."""
-    with qml.QueuingManager.stop_recording():
+    with making_operators():
         gate = getattr(qml, name)(0.0, wires=range(wires))
         return np.asarray(qml.matrix(gate.generator(), wire_order=range(wires)))
 
@@ -94,7 +95,7 @@ def gate_matrix(name: str, parameters: Sequence[Any], wires: int) -> Any:
     """The matrix of a named gate, by PennyLane."""
     gate = getattr(qml, name)
     more = (wires,) if name == "MultiRZ" else ()
-    with qml.QueuingManager.stop_recording():
+    with making_operators():
         return jnp.asarray(gate.compute_matrix(*parameters, *more), jnp.complex128)
 
 

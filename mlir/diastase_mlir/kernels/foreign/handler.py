@@ -45,7 +45,8 @@ from diastase_mlir.kernels.language import (
 _ENTRY = signature([ptr[f64]])
 _REPORT = signature([Plan, ptr[f64]], ptr[f64])
 _CREATE = signature([NewError], ptr[f64])
-_INVALID_ARGUMENT = 3
+_ABORTED = 10
+"""XLA's code: a few others become other classes of exceptions, depending on when one is found."""
 _MULTIPLIERS = (0xBF58476D1CE4E5B9 - (1 << 64), 0x94D049BB133111EB - (1 << 64))
 _WEYL = 0x9E3779B97F4A7C15 - (1 << 64)
 
@@ -144,7 +145,7 @@ def failure(frame: CallFrame, plan: Plan, memory: ptr[f64]) -> ptr[f64]:
     new.size = size_of(NewError)
     new.extension = 0
     new.message = call_through(PROCESS.report, _REPORT, plan, memory)
-    new.kind = _INVALID_ARGUMENT
+    new.kind = _ABORTED
     free(memory)
     return call_through(cast(frame.api, Api).create_error, _CREATE, new)
 
