@@ -2,6 +2,8 @@
 
 import ctypes
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 
 import jax
 import jax.numpy as jnp
@@ -12,7 +14,7 @@ import pytest
 from diastase import for_loop, measure, qjit
 from diastase_mlir.kernels import threads_library
 from diastase_runtime.abi import library_symbol
-from diastase_runtime.errors import WireOutOfRangeError
+from diastase_runtime.errors import NegativeSizeError, WireOutOfRangeError
 
 DEVICE = qml.device("default.qubit", wires=3)
 RANDOM = np.random.default_rng(7)
@@ -193,6 +195,37 @@ def test_exceptions_of_callbacks():
 
     with pytest.raises(ValueError, match=r"2\.0 is too large"):
         qjit(jax.vmap(node))(np.array([0.5, 2.0, 3.0]))
+
+
+def test_elements_that_are_abandoned_leave_nothing_behind(configure):
+    @qml.qnode(DEVICE)
+    def node(x, n):
+        twice = jnp.sin(x) * 2
+        qml.RX(jnp.sum(jnp.ones(n)) + jnp.sum(twice), 0)
+        return qml.expval(qml.Z(0)), twice
+
+    program = qjit(jax.vmap(node, (0, None)))
+    configure(3)
+    before = program(X, 2)
+    resident = resident_pages()
+    for _ in range(400):
+        with pytest.raises(NegativeSizeError, match="size -3"):
+            program(X, -3)
+    assert resident_pages() - resident < 1000
+    np.testing.assert_array_equal(program(X, 2)[0], before[0])
+
+
+def resident_pages() -> int:
+    return int(Path("/proc/self/statm").read_text().split()[1])
+
+
+def test_calls_from_several_threads(configure):
+    configure(3)
+    program = qjit(jax.vmap(jax.grad(lambda x: states(x)[1][0])))
+    expected = np.asarray(program(X)).tobytes()
+    with ThreadPoolExecutor(4) as executor:
+        found = list(executor.map(lambda _: np.asarray(program(X)).tobytes(), range(100)))
+    assert set(found) == {expected}
 
 
 def test_batches_in_loops_and_of_parameters():
