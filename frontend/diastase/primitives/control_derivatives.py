@@ -6,6 +6,7 @@ There is one primitive, `control_derivative`; its parameter `what` says which fu
     TangentOf        f'(x) v, linear in v                             [*x, *v] -> found
     CotangentOf      ct . f'(x), linear in ct                         [*x, *ct] -> wanted
     JvpOf            f(x) and f'(x) v                                 [*x, *v] -> [*results, *found]
+    BatchOf          f of each element of a batch                     [*x] -> [*results]
 
 where f is any of these, so there are derivatives of any order. `v` has entries for the operands
 in `wanted`, `ct` for the results in `found`. What they compute is known to the layer above
@@ -22,11 +23,10 @@ from dataclasses import dataclass
 from typing import Any
 
 import jax
-from jax.interpreters import ad
 
 from diastase.primitives.define import define_primitive
 from diastase.primitives.derivatives import inexact_positions, is_inexact
-from diastase_mlir.jax_internals import Zero
+from diastase_mlir.jax_internals import BatchAxis, Zero
 
 Positions = tuple[int, ...]
 
@@ -84,7 +84,33 @@ class JvpOf:
         return [*avals, *(_tangent_aval(aval) for aval in avals if is_inexact(aval))]
 
 
-Function = Construct | TangentOf | CotangentOf | JvpOf
+@dataclass(frozen=True, eq=False)
+class BatchOf:
+    """Each element of a batch: operands have its axis where `dims` says, all results at `place`."""
+
+    function: "Function"
+    axis: BatchAxis
+    dims: tuple[int | None, ...]
+    place: int
+
+    def results(self, operands: Sequence[Any]) -> list[Any]:
+        """The types of its results, given those of its operands."""
+        of_element = [
+            aval if dim is None else _with_shape(aval, [*aval.shape[:dim], *aval.shape[dim + 1 :]])
+            for aval, dim in zip(operands, self.dims, strict=True)
+        ]
+        place, size = self.place, self.axis.size
+        return [
+            _with_shape(aval, [*aval.shape[:place], size, *aval.shape[place:]])
+            for aval in self.function.results(of_element)
+        ]
+
+
+def _with_shape(aval: Any, shape: Sequence[Any]) -> Any:
+    return aval.update(shape=tuple(shape))
+
+
+Function = Construct | TangentOf | CotangentOf | JvpOf | BatchOf
 
 
 def _tangent_aval(aval: Any) -> Any:
@@ -140,21 +166,12 @@ def _linearise(nonzeros: Sequence[bool], *operands: Any, what: Function) -> Any:
     return results, [position in found for position in range(len(results))], operands, linear
 
 
-def _transpose(cotangents: Sequence[Any], *operands: Any, what: Function) -> Sequence[Any]:
-    assert isinstance(what, TangentOf | CotangentOf), "linear in its last operands"
-    forwards = isinstance(what, TangentOf)
-    count = len(operands) - len(what.wanted if forwards else what.found)
-    other = (CotangentOf if forwards else TangentOf)(what.function, what.wanted, what.found)
-    known = list(map(ad.instantiate_zeros, cotangents))
-    return [*[None] * count, *control_derivative_p.bind(*operands[:count], *known, what=other)]
-
-
 control_derivative_p = define_primitive(
     "control_derivative",
     construct="the derivative of control flow",
     abstract_eval=_abstract_eval,
     has_effects=True,
     reaches_compiler=False,
-    rules={"jvp": _jvp, "linearise": _linearise, "transpose": _transpose},
-    provided_rules=("vmap_of_axis",),
+    rules={"jvp": _jvp, "linearise": _linearise},
+    provided_rules=("transpose", "vmap_of_axis"),
 )

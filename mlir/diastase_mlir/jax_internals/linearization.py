@@ -61,9 +61,11 @@ def batched(
     axis: BatchAxis,
     function: Callable[..., Sequence[Any]],
     operands: Sequence[Any],
-    flags: Sequence[bool],
+    dims: Sequence[int | None],
 ) -> tuple[list[Any], list[bool]]:
     """Results of a flat function for a batch, along leading axes, and which of them have one.
+
+    `dims`: the batched axis of each operand.
 
     `jax.vmap` must be told where they have one, and is wrong about it otherwise.
     """
@@ -71,8 +73,8 @@ def batched(
         trace = batching.BatchTrace(parent, core.TraceTag(), axis)
         source = source_info_util.current()
         tracers = [
-            batching.BatchTracer(trace, value, 0, source) if flag else value
-            for value, flag in zip(operands, flags, strict=True)
+            value if dim is None else batching.BatchTracer(trace, value, dim, source)
+            for value, dim in zip(operands, dims, strict=True)
         ]
         with core.set_current_trace(trace), core.extend_axis_env_nd([(axis.name, axis.size)]):
             results = function(*tracers)

@@ -11,26 +11,31 @@ are moved to the front.
 """
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import jax
 import jax.numpy as jnp
 from jax import lax
 from jax.extend.core import ClosedJaxpr
+from jax.interpreters import ad
 
 from diastase.errors import NotTransformableError
 from diastase.primitives.control_derivatives import (
+    BatchOf,
     Construct,
     CotangentOf,
     Function,
+    JvpOf,
+    TangentOf,
     control_derivative_p,
 )
 from diastase.primitives.control_flow import for_loop_p, switch_p, while_loop_p
 from diastase.primitives.define import Rule
+from diastase.primitives.derivatives import inexact_positions
 from diastase.tracing.adjoint.history import trip_count
 from diastase.tracing.branches import share_captured
 from diastase.tracing.derivatives.evaluation import evaluated
-from diastase.tracing.derivatives.reverse_rules import implementation
 from diastase.tracing.regions import Region
 from diastase_mlir.diagnostics import user_span
 from diastase_mlir.jax_internals import BatchAxis, batched, convert_outputs, trace_to_jaxpr
@@ -55,7 +60,7 @@ def _all_mapped(
     axis: BatchAxis, region: ClosedJaxpr, operands: Sequence[Any], flags: Flags
 ) -> list[Any]:
     """The results of a region for a batch, all of them with a batch axis."""
-    results, found = batched(axis, lambda *given: evaluated(region, given), operands, flags)
+    results, found = batched(axis, lambda *ops: evaluated(region, ops), operands, _dims(flags))
     return _carry(axis, results, found, [True] * len(found))
 
 
@@ -128,7 +133,7 @@ def _batched_region(
     wanted: list[bool] = []
 
     def function(*given: Any) -> Sequence[Any]:
-        results, found = batched(axis, lambda *ops: evaluated(region, ops), given, inputs)
+        results, found = batched(axis, lambda *ops: evaluated(region, ops), given, _dims(inputs))
         wanted[:] = [flag or more for flag, more in zip(found, at_least, strict=True)]
         return _carry(axis, results, found, wanted)
 
@@ -311,44 +316,105 @@ def _each_its_own(
 def _derivative(
     axis: BatchAxis, operands: Sequence[Any], dims: Sequence[int | None], *, what: Function
 ) -> Batched:
-    if isinstance(what, CotangentOf) and isinstance(what.function, Construct):
-        settings = what.function.settings
-        if what.function.name == "for_loop":
-            count = settings["body_nconsts"]
-            if any(dim is not None for dim in dims[count : count + 3]):
-                return _cotangent_of_own_bounds(axis, operands, dims, what, settings)
     values, flags = _moved(operands, dims), [dim is not None for dim in dims]
     if not any(flags):
         results = control_derivative_p.bind(*values, what=what)
         return results, [None] * len(results)
-    results, found = batched(axis, lambda *given: implementation(what, given), values, flags)
-    return results, _dims(found)
+    if isinstance(what, JvpOf) and not any(flags[: len(flags) - len(what.wanted)]):
+        return _directions(axis, values, flags, what)
+    if _has_bounds_of_its_own(what, flags):
+        what, wanted = _of_batch(axis, what, flags)
+        values = _carry(axis, values, flags, wanted)
+    else:
+        what = BatchOf(what, axis, tuple(_dims(flags)), 0)
+    results = control_derivative_p.bind(*values, what=what)
+    return results, [0] * len(results)
 
 
-def _cotangent_of_own_bounds(
-    axis: BatchAxis,
-    operands: Sequence[Any],
-    dims: Sequence[int | None],
-    what: CotangentOf,
-    settings: Mapping[str, Any],
-) -> Batched:
-    """The derivative of the batch of loops, which is one loop whose bounds are the same for all."""
-    values, flags = _moved(operands, dims), [dim is not None for dim in dims]
-    count = len(values) - len(what.found)
-    weights = _carry(axis, values[count:], flags[count:], [True] * len(what.found))
-    wanted = [flag or number in what.wanted for number, flag in enumerate(flags[:count])]
-    given = _carry(axis, values[:count], flags[:count], wanted)
+def _directions(axis: BatchAxis, values: Sequence[Any], flags: Flags, what: JvpOf) -> Batched:
+    """Only the tangents are a batch: the results are the same for all of it."""
+    results = control_derivative_p.bind(
+        *values[: len(values) - len(what.wanted)], what=what.function
+    )
+    found = inexact_positions(list(map(jax.typeof, results)))
+    tangent = TangentOf(what.function, what.wanted, found)
+    of_all = BatchOf(tangent, axis, tuple(_dims(flags)), 0)
+    changes = control_derivative_p.bind(*values, what=of_all)
+    return [*results, *changes], [*[None] * len(results), *[0] * len(changes)]
 
-    def loops(*moved: Any) -> Sequence[Any]:
-        known = dict(enumerate(given)) | dict(zip(what.wanted, moved, strict=True))
-        results, _ = _for_loop(axis, list(known.values()), _dims(wanted), **settings)
-        return [results[position] for position in what.found]
 
-    _, pull = jax.vjp(loops, *(given[position] for position in what.wanted))
-    return pull(weights), [0] * len(what.wanted)
+def _has_bounds_of_its_own(what: Function, flags: Flags) -> bool:
+    """Whether it is about a loop that goes round as often as an element of the batch says."""
+    while not isinstance(what, Construct):
+        what = what.function
+    count = what.settings.get("body_nconsts")
+    return what.name == "for_loop" and any(flags[count : count + 3])
+
+
+def _of_batch(axis: BatchAxis, what: Function, flags: Flags) -> tuple[Function, list[bool]]:
+    """The same derivative of the batch of loops, and which operands must have a batch axis for it.
+
+    The batch is one loop, whose bounds are the same for all.
+    """
+    match what:
+        case Construct():
+            return BatchOf(what, axis, tuple(_dims(flags)), 0), list(flags)
+        case BatchOf():
+            function, wanted = _of_batch(axis, what.function, flags)
+            dims = [
+                None if dim is None else dim + moved
+                for dim, moved in zip(what.dims, wanted, strict=True)
+            ]
+            return replace(what, function=function, dims=tuple(dims), place=what.place + 1), wanted
+        case TangentOf() | CotangentOf() | JvpOf():
+            count = len(flags) - len(what.found if isinstance(what, CotangentOf) else what.wanted)
+            inputs = [flag or number in what.wanted for number, flag in enumerate(flags[:count])]
+            function, inputs = _of_batch(axis, what.function, inputs)
+            return replace(what, function=function), [*inputs, *[True] * (len(flags) - count)]
+
+
+def _transpose(cotangents: Sequence[Any], *operands: Any, what: Function) -> list[Any]:
+    """`TangentOf` and `CotangentOf` are the transposes of each other, also those of a batch."""
+    known = list(map(ad.instantiate_zeros, cotangents))
+    if isinstance(what, BatchOf):
+        return _transpose_of_batch(known, operands, what)
+    assert isinstance(what, TangentOf | CotangentOf), "linear in its last operands"
+    forwards = isinstance(what, TangentOf)
+    count = len(operands) - len(what.wanted if forwards else what.found)
+    other = (CotangentOf if forwards else TangentOf)(what.function, what.wanted, what.found)
+    return [*[None] * count, *control_derivative_p.bind(*operands[:count], *known, what=other)]
+
+
+def _transpose_of_batch(
+    cotangents: Sequence[Any], operands: Sequence[Any], what: BatchOf
+) -> list[Any]:
+    """Over operands that all have the axis of the batch, in front: then they are added up."""
+    flags = [dim is not None for dim in what.dims]
+    function, wanted = _of_batch(what.axis, what.function, flags)
+    values = [
+        value if ad.is_undefined_primal(value) else _in_front(what.axis, value, dim, flag)
+        for value, dim, flag in zip(operands, what.dims, wanted, strict=True)
+    ]
+    known = [jnp.moveaxis(value, what.place, 0) for value in cotangents]
+    results = _transpose(known, *values, what=function)
+    return [
+        None
+        if result is None
+        else jnp.sum(result, 0)
+        if dim is None
+        else jnp.moveaxis(result, 0, dim)
+        for result, dim in zip(results, what.dims, strict=True)
+    ]
+
+
+def _in_front(axis: BatchAxis, value: Any, dim: int | None, is_wanted: bool) -> Any:
+    if dim is None:
+        return _for_all(axis, value, not is_wanted)
+    return jnp.moveaxis(value, dim, 0)
 
 
 RULES: Mapping[tuple[str, str], Rule] = {
+    ("control_derivative", "transpose"): _transpose,
     ("for_loop", "vmap_of_axis"): _for_loop,
     ("while_loop", "vmap_of_axis"): _while_loop,
     ("switch", "vmap_of_axis"): _switch,

@@ -23,6 +23,7 @@ from jax.interpreters import ad
 
 from diastase.errors import NotTransformableError
 from diastase.primitives.control_derivatives import (
+    BatchOf,
     Construct,
     CotangentOf,
     Function,
@@ -45,6 +46,7 @@ from diastase_mlir.diagnostics import user_span
 from diastase_mlir.jax_internals import (
     Zero,
     add_input,
+    batched,
     forward_derivative,
     trace_to_jaxpr,
 )
@@ -227,6 +229,8 @@ def implementation(what: Function, operands: Sequence[Any]) -> list[Any]:
     match what:
         case Construct():
             return _CONSTRUCTS[what.name].bind(*operands, **what.settings)
+        case BatchOf():
+            return _of_each(what, operands)
         case JvpOf():
             values, entries = _taken_apart(operands, len(what.wanted))
             results, changes = _forwards(what.function, values, what.wanted, entries)
@@ -247,6 +251,16 @@ def implementation(what: Function, operands: Sequence[Any]) -> list[Any]:
 def _taken_apart(operands: Sequence[Any], more: int) -> tuple[list[Any], list[Any]]:
     count = len(operands) - more
     return list(operands[:count]), list(operands[count:])
+
+
+def _of_each(what: BatchOf, operands: Sequence[Any]) -> list[Any]:
+    function = lambda *inputs: implementation(what.function, inputs)  # noqa: E731
+    results, found = batched(what.axis, function, operands, what.dims)
+    repeated = [
+        result if flag else jax.lax.broadcast(result, (what.axis.size,))
+        for result, flag in zip(results, found, strict=True)
+    ]
+    return [jnp.moveaxis(result, 0, what.place) for result in repeated]
 
 
 def _forwards(
