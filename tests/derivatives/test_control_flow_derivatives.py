@@ -3,9 +3,11 @@
 import jax
 import jax.numpy as jnp
 import numpy as np
+import pennylane as qml
 import pytest
 
 from diastase import cond, for_loop, qjit, while_loop
+from diastase.errors import NotTransformableError
 
 X = jnp.array([0.7, 0.3, -0.4])
 TABLE = jnp.array([2, 0, 3, 1])
@@ -206,14 +208,18 @@ def branches_in_branches():
 
 
 @case(0, 3)
-def checkpoint_inside():
+def checkpoints_and_scans():
     def loop(x, n):
-        return for_loop(0, n, 1)(jax.checkpoint(lambda _, v: jnp.sin(v * x[0])))(x[2])
+        step = jax.checkpoint(lambda _, v: jnp.sin(v * x[0]))
+        run = jax.checkpoint(lambda v: for_loop(0, n, 1)(step)(v) * x[1])
+        return jax.lax.scan(lambda v, y: (run(v) + y, None), x[2], x)[0]
 
     def python(x, n):
         v = x[2]
-        for _ in range(n):
-            v = jnp.sin(v * x[0])
+        for y in x:
+            for _ in range(n):
+                v = jnp.sin(v * x[0])
+            v = v * x[1] + y
         return v
 
     return loop, python
@@ -228,3 +234,160 @@ def test_first_and_second_derivatives(name):
         jax.tree.map(
             lambda a, b: np.testing.assert_allclose(a, b, rtol=1e-10, atol=1e-12), found, expected
         )
+
+
+# --- batches --------------------------------------------------------------------------------------
+
+ROWS = jnp.array([[0.7, 0.3, -0.4], [0.1, 2.0, 3.0], [1.0, 1.0, 1.0]])
+
+
+def downwards(x, n):
+    return for_loop(n, 0, -1)(lambda i, v: jnp.sin(v * x[0]) + i * x[1])(x[2])
+
+
+def plain_downwards(x, n):
+    step = lambda k, v: jnp.where(k < n, jnp.sin(v * x[0]) + (n - k) * x[1], v)  # noqa: E731
+    v = x[2]
+    for k in range(4):
+        v = step(k, v)
+    return v
+
+
+def growing(x, n):
+    return while_loop(lambda v: v < 2.0 + n)(lambda v: v * (1.5 + x[0] ** 2) + 0.1)(x[1] ** 2 + 0.1)
+
+
+def plain_growing(x, n):
+    v = x[1] ** 2 + 0.1
+    for _ in range(10):
+        v = jnp.where(v < 2.0 + n, v * (1.5 + x[0] ** 2) + 0.1, v)
+    return v
+
+
+def branching(x, n):
+    return either(n > 1, lambda v: v * x[0], lambda v: jnp.sin(v) * x[1])(x[2])
+
+
+def plain_branching(x, n):
+    return jnp.where(n > 1, x[2] * x[0], jnp.sin(x[2]) * x[1])
+
+
+@pytest.mark.parametrize(
+    ("loop", "plain"),
+    [
+        (downwards, plain_downwards),
+        (growing, plain_growing),
+        (branching, plain_branching),
+    ],
+)
+def test_batches_of_values_bounds_and_both(loop, plain):
+    def batches(function):
+        def of_all(rows, numbers):
+            total = lambda rows: jnp.sum(jax.vmap(function)(rows, numbers) ** 2)  # noqa: E731
+            return (
+                jax.vmap(function)(rows, numbers),
+                jax.vmap(function, (1, None), 0)(rows.T, 2),
+                jax.vmap(function, (None, 0))(rows[0], numbers),
+                jax.vmap(jax.vmap(function, (0, None)), (None, 0), 1)(rows, numbers),
+                jax.vmap(jax.grad(function))(rows, numbers),
+                jax.vmap(jax.hessian(function))(rows, numbers),
+                jax.grad(total)(rows),
+            )
+
+        return of_all
+
+    numbers = jnp.array([0, 3, 2])
+    found = qjit(batches(loop))(ROWS, numbers)
+    expected = jax.jit(batches(plain))(ROWS, numbers)
+    jax.tree.map(
+        lambda a, b: np.testing.assert_allclose(a, b, rtol=1e-10, atol=1e-12), found, expected
+    )
+
+
+def test_batches_of_a_size_known_late_and_named_axes():
+    def both(n, x):
+        times = jnp.arange(n) * 1.0
+        run = lambda t, x: for_loop(0, n, 1)(lambda _, v: jnp.sin(v * x[0] + t))(x[1])  # noqa: E731
+        total = lambda x: jnp.sum(jax.vmap(run, (0, None))(times, x))  # noqa: E731
+        shared = lambda t: for_loop(0, 3, 1)(lambda _, v: v + jax.lax.psum(v * t, "b"))(t)  # noqa: E731
+        return jax.value_and_grad(total)(x), jax.vmap(shared, axis_name="b")(times)
+
+    def plain(n, x):
+        times = jnp.arange(n) * 1.0
+
+        def total(x):
+            v = jnp.full(n, x[1])
+            for _ in range(n):
+                v = jnp.sin(v * x[0] + times)
+            return jnp.sum(v)
+
+        v = times
+        for _ in range(3):
+            v = v + jnp.sum(v * times)
+        return jax.value_and_grad(total)(x), v
+
+    compiled = qjit(both)
+    for n in (0, 1, 4):
+        jax.tree.map(
+            lambda a, b: np.testing.assert_allclose(a, b, rtol=1e-10, atol=1e-12),
+            compiled(n, X),
+            plain(n, X),
+        )
+
+
+# --- circuits -------------------------------------------------------------------------------------
+
+
+def test_derivative_of_gradient_descent_through_its_steps():
+    def body(x):
+        qml.RX(x[0], 0)
+        qml.RY(x[1], 1)
+        qml.CNOT([0, 1])
+        qml.RX(x[2] * x[1], 1)
+        return qml.expval(qml.Z(1))
+
+    device = qml.device("default.qubit", wires=2)
+    node = qml.QNode(body, device)
+    plain = qml.QNode(body, device, diff_method="backprop")
+
+    def descent(x, n):
+        return node(for_loop(0, n, 1)(lambda _, y: y - 0.2 * jax.grad(node)(y) * x[0])(x))
+
+    def unrolled(x, n):
+        y = x
+        for _ in range(n):
+            y = y - 0.2 * jax.grad(plain)(y) * x[0]
+        return plain(y)
+
+    compiled = qjit(jax.grad(descent))
+    for n in (0, 2):
+        np.testing.assert_allclose(compiled(X, n), jax.grad(unrolled)(X, n), atol=1e-12)
+
+
+# --- what is refused ------------------------------------------------------------------------------
+
+
+def test_loops_that_change_sizes_are_refused_in_reverse():
+    def grows(x):
+        @for_loop(0, 3, 1, allow_array_resizing=True)
+        def loop(_, v):
+            return jnp.concatenate([v, v[:1] * x[0]])
+
+        return jnp.sum(loop(x))
+
+    with pytest.raises(NotTransformableError, match="changes the size of an array"):
+        qjit(jax.grad(grows))(X)
+
+
+def test_loops_of_values_and_derivatives_in_a_rule_by_hand_are_refused():
+    @jax.custom_jvp
+    def cube(x):
+        return x**3
+
+    @cube.defjvp
+    def _(primals, tangents):
+        run = lambda x: for_loop(0, 3, 1)(lambda _, v: v * x)(1.0)  # noqa: E731
+        return jax.jvp(run, primals, tangents)
+
+    with pytest.raises(NotTransformableError, match="one loop"):
+        qjit(jax.grad(cube))(2.0)

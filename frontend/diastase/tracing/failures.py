@@ -14,6 +14,7 @@ from jax.errors import InconclusiveDimensionOperation
 
 from diastase.errors import (
     LeakedTracerError,
+    NotTransformableError,
     TracedArrayError,
     TracedConditionError,
     TracedIndexError,
@@ -29,6 +30,10 @@ from diastase_runtime.errors import DiastaseError, Span
 
 _TYPE = re.compile(r"traced array with shape ([^\s.]+)")
 _LAX_SHAPES = re.compile(r"The (input carry|output of) .* has type .*, so the shapes do not match")
+_NOT_LINEAR = (
+    "Linearization failed to produce known values",
+    "Reverse-mode differentiation does not work for lax.while_loop",
+)
 _LOOPS = (
     "diastase.for_loop and diastase.while_loop may change sizes, with allow_array_resizing=True "
     "also those known while tracing"
@@ -48,6 +53,13 @@ def _first_line(error: Exception) -> str:
 
 def _about_sizes(error: Exception) -> DiastaseError | None:
     """What JAX says of symbolic sizes in errors of Python's own classes."""
+    if any(words in str(error) for words in _NOT_LINEAR):
+        reason = "it computes values and their derivatives in one loop; use a loop for each"
+        return NotTransformableError(
+            construct="a loop in a derivative given by hand",
+            transformation="reverse-mode",
+            reason=reason,
+        )
     if "'_DimExpr'" in str(error):  # `range(a.shape[0])`, `float(a.shape[0])`
         return TracedIndexError(what="a size")
     if (unsupported := _of_unknown_size(error)) is not None:

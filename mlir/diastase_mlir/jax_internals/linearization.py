@@ -9,7 +9,7 @@
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from jax._src import core, source_info_util
+from jax._src import ad_checkpoint, core, source_info_util
 from jax._src.interpreters import ad, batching
 from jax._src.lax.control_flow import loops
 from jax.extend.core import Primitive
@@ -21,19 +21,23 @@ Linearisation = Callable[..., tuple[Sequence[Any], Sequence[bool], Sequence[Any]
 residuals, and a function of residuals and tangents."""
 
 while_p: Primitive = loops.while_p
+checkpoint_p: Primitive = ad_checkpoint.remat_p
 
 _GIVES_FIVE = "structured_residuals" in ad.LinearizeTrace.__init__.__code__.co_names
 """From jax 0.12 on, a rule gives residuals with a structure of their own, too."""
 
 
 def set_linearisation(
-    primitive: Primitive, rule: Linearisation, applies: Callable[[], bool] = lambda: True
+    primitive: Primitive, rule: Linearisation, applies: Callable[..., bool] = lambda **_: True
 ) -> None:
-    """Have a primitive linearised by a rule; where the rule does not apply, as it was before."""
+    """Have a primitive linearised by a rule; where the rule does not apply, as it was before.
+
+    `applies` is asked with the parameters of the equation.
+    """
     before = ad.primitive_linearizations.get(primitive)
 
     def linearise(is_vjp: bool, nonzeros: Sequence[bool], *operands: Any, **params: Any) -> Any:
-        if not applies():
+        if not applies(**params):
             if before is not None:
                 return before(is_vjp, nonzeros, *operands, **params)
             return ad.fallback_linearize_rule(primitive, is_vjp, nonzeros, *operands, **params)

@@ -5,16 +5,16 @@ JAX differentiates the program; what it asks of a QNode is recorded as one equat
 Nothing of it is imported before a program is differentiated.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from functools import cache
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from jax.extend.core import ClosedJaxpr
 
 from diastase.primitives.batches import is_batched
 from diastase.primitives.define import Rule, provide_rules
 from diastase.tracing.context import current_context
-from diastase_mlir.jax_internals import set_linearisation, while_p
+from diastase_mlir.jax_internals import checkpoint_p, is_jaxpr, set_linearisation, while_p
 from diastase_mlir.later import Later
 
 if TYPE_CHECKING:
@@ -38,6 +38,8 @@ else:
 
 __all__ = ["expand_derivatives", "install_rules"]
 
+_CONTROL_FLOW = frozenset({"for_loop", "while_loop", "switch", "while", "control_derivative"})
+
 
 @cache
 def _rules() -> Mapping[tuple[str, str], Rule]:
@@ -53,8 +55,30 @@ def install_rules() -> None:
     set_linearisation(
         while_p,
         lambda *args, **params: reverse_rules.lax_while_loop(*args, **params),
-        applies=lambda: current_context() is not None,
+        applies=lambda **_: current_context() is not None,
     )
+    set_linearisation(
+        checkpoint_p,
+        lambda *args, **params: reverse_rules.checkpoint(*args, **params),
+        applies=lambda jaxpr, **_: current_context() is not None and _has_loops(jaxpr),
+    )
+
+
+def _has_loops(jaxpr: Any) -> bool:
+    """Whether there is control flow inside that JAX cannot take apart."""
+    return any(
+        equation.primitive.name in _CONTROL_FLOW
+        or any(map(_has_loops, _jaxprs(equation.params.values())))
+        for equation in getattr(jaxpr, "jaxpr", jaxpr).eqns
+    )
+
+
+def _jaxprs(values: Iterable[Any]) -> Iterable[Any]:
+    for value in values:
+        if is_jaxpr(value):
+            yield value
+        elif isinstance(value, tuple | list):
+            yield from _jaxprs(value)
 
 
 def expand_derivatives(closed: ClosedJaxpr) -> ClosedJaxpr:

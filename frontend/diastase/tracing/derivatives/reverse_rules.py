@@ -6,6 +6,7 @@ When JAX linearises a construct, its linear part is recorded as one equation
     for_loop      forwards once more, keeping what is carried, then backwards (`loops_backwards`)
     while_loop    counts its iterations, and is a `for_loop` of that many from then on
     switch        the branches' vector-Jacobian products, as branches
+    jax.checkpoint of anything with loops inside: the function once more
     jax.lax.while_loop (a `fori_loop` with traced bounds is one) as `while_loop`
 
 So residuals are the operands of a construct only, and the derivative computes it once more. Forward
@@ -19,6 +20,7 @@ from typing import Any
 
 import jax
 import jax.numpy as jnp
+from jax.extend.core import ClosedJaxpr
 from jax.interpreters import ad
 
 from diastase.errors import NotTransformableError
@@ -47,6 +49,7 @@ from diastase_mlir.jax_internals import (
     Zero,
     add_input,
     batched,
+    checkpoint_p,
     forward_derivative,
     trace_to_jaxpr,
 )
@@ -161,6 +164,14 @@ def lax_while_loop(
     return results, found, kept, of_all
 
 
+def checkpoint(nonzeros: Sequence[bool], *operands: Any, jaxpr: Any, **params: Any) -> Any:
+    """`jax.checkpoint` of a function with loops inside: it is run again, whatever the policy."""
+    results = checkpoint_p.bind(*operands, jaxpr=jaxpr, **params)
+    closed = jaxpr if isinstance(jaxpr, ClosedJaxpr) else ClosedJaxpr(jaxpr, ())
+    settings = {"jaxpr": closed, "result_avals": tuple(closed.out_avals)}
+    return _linearised("checkpoint", nonzeros, operands, settings, results)
+
+
 def _switch(nonzeros: Sequence[bool], *operands: Any, **params: Any) -> Any:
     avals = params["result_avals"]
     for branch in params["branch_jaxprs"]:
@@ -201,6 +212,7 @@ def _of_branches(moved: Positions, params: Mapping[str, Any]) -> set[int]:
 _DEPENDENT: Mapping[str, Callable[[Positions, Mapping[str, Any]], set[int]]] = {
     "for_loop": _of_loop,
     "switch": _of_branches,
+    "checkpoint": lambda moved, params: active_results(params["jaxpr"], moved),
 }
 """The results that have tangents, given the operands that have."""
 
@@ -228,6 +240,8 @@ def implementation(what: Function, operands: Sequence[Any]) -> list[Any]:
     """The results of one of these functions, recorded as what it is."""
     match what:
         case Construct():
+            if what.name == "checkpoint":
+                return evaluated(what.settings["jaxpr"], operands)
             return _CONSTRUCTS[what.name].bind(*operands, **what.settings)
         case BatchOf():
             return _of_each(what, operands)
