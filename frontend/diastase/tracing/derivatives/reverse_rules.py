@@ -228,7 +228,7 @@ def _refuse_other_sizes(construct: str, avals: Sequence[Any], results: Sequence[
                 construct=construct,
                 transformation="reverse-mode",
                 reason="it changes the size of an array; keep sizes the same (mask or pad), or "
-                "differentiate forwards, with jax.jvp or jax.jacfwd",
+                "differentiate forwards, with jax.jvp",
                 span=user_span(),
             )
 
