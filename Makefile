@@ -9,7 +9,7 @@ PYTHON_NEWEST ?= $(shell for p in python3.12 $$HOME/.pyenv/versions/3.12*/bin/py
 WORKERS ?= 2
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-newest check format lint types imports bench bench-compare docs sizes clean
+.PHONY: help demo demo-training test test-newest check format lint types imports bench bench-compare docs sizes clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 16

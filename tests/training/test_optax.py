@@ -119,6 +119,30 @@ def test_parameters_as_a_tree_and_data_in_batches():
     assert found < 0.2
 
 
+def test_jax_differentiates_and_compiles_around_a_compiled_cost():
+    compiled, optimizer = qjit(circuit), optax.adam(0.1)
+
+    @jax.jit
+    def train(p):
+        def step(carry, _):
+            p, state = carry
+            value, gradient = jax.value_and_grad(compiled)(p)
+            updates, state = optimizer.update(gradient, state, p)
+            return (optax.apply_updates(p, updates), state), value
+
+        (p, _), costs = jax.lax.scan(step, (p, optimizer.init(p)), None, length=STEPS)
+        return p, costs
+
+    for mine, expected in zip(train(START), training(same_cost, optimizer)(START), strict=True):
+        np.testing.assert_allclose(mine, expected, atol=1e-10)
+
+
+def test_jaxopt_around_a_compiled_function():
+    jaxopt = pytest.importorskip("jaxopt")
+    found = jaxopt.ScipyMinimize(fun=qjit(circuit), maxiter=30).run(START).params
+    np.testing.assert_allclose(found, [np.pi, -np.pi / 2], atol=1e-4)
+
+
 def test_jaxopt_inside_of_a_program():
     jaxopt = pytest.importorskip("jaxopt")
 
