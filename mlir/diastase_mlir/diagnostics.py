@@ -92,8 +92,11 @@ def called_function(names: Set[str]) -> str | None:
 def span_of(source_info: Any) -> Span | None:
     """Find the user's line in the `source_info` of a jaxpr equation, if it has one."""
     traceback = getattr(source_info, "traceback", None)
-    if traceback is None:
-        return None
+    return None if traceback is None else _span_of_traceback(traceback)
+
+
+@lru_cache(1024)  # equal for all equations that a line makes by the same calls
+def _span_of_traceback(traceback: Any) -> Span | None:
     for code, instruction in zip(*traceback.raw_frames(), strict=True):
         if is_user_file(code.co_filename):
             line = _line_of(code, instruction)

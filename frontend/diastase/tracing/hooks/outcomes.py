@@ -7,25 +7,24 @@ So in a circuit that has measured, `+`, `-` and `*` between two scalar booleans,
 take them as integers, wherever they come from: an outcome that a loop has carried is no longer
 known as one. What `~ & | ^` give is a truth value, with PennyLane, too, which NumPy adds as JAX
 does: two of these are left to JAX, as are arrays of booleans, `jnp.add`, and functions that JAX
-traces for itself.
+traces for itself. `numbers` has the operators.
 """
 
-from collections.abc import Mapping
 from typing import Any
 
 import jax.numpy as jnp
 import numpy as np
 from jax.core import Tracer
 
-from diastase.tracing.dimensions import DimensionTable
-from diastase.tracing.hooks.overlay import Original, Overlay
+from diastase.tracing.hooks.overlay import Original
 from diastase.tracing.hooks.trials import recording_scope
-from diastase_mlir.jax_internals import HookPoint, is_recorded, tracer_equation
+from diastase_mlir.jax_internals import is_recorded, tracer_equation
 
 _LOGIC = frozenset({"and", "not", "or", "xor"})
 
 
-def _of_numbers(_: DimensionTable, original: Original, left: Any, right: Any) -> Any:
+def of_outcomes(original: Original, left: Any, right: Any) -> Any:
+    """What an operator of JAX's gives, or means for outcomes."""
     if _is_flag(left) and _is_flag(right) and not (_is_truth(left) and _is_truth(right)):
         scope = recording_scope()
         if scope is not None and scope.has_measured:
@@ -45,8 +44,3 @@ def _is_truth(value: Any) -> bool:
         return False
     equation = tracer_equation(value)
     return equation is not None and equation.primitive.name in _LOGIC
-
-
-OVERLAYS: Mapping[HookPoint, Overlay] = {
-    f"operator_{name}": _of_numbers for name in ("add", "radd", "sub", "rsub", "mul", "rmul")
-}
