@@ -107,6 +107,21 @@ class NotTransformableError(DiastaseError, NotImplementedError):
     reason: str
 
 
+class NoDerivativeError(DiastaseError, NotImplementedError):
+    """A QNode is differentiated, and by its `diff_method` something in it has no derivative.
+
+    Outcomes and samples jump, so no method has a derivative of them: return an expectation value,
+    a variance or probabilities. An observable or a state that is not to be differentiated is kept
+    out by `jax.lax.stop_gradient` on the arguments that it depends on.
+    """
+
+    title: ClassVar[str] = "Not differentiable"
+    message: ClassVar[str] = "{construct} has no derivative: {reason}"
+    label: ClassVar[str] = "differentiated here"
+    construct: str
+    reason: str
+
+
 # --- sizes known only at run time ----------------------------------------------------------------
 
 

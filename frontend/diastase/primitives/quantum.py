@@ -138,6 +138,7 @@ def _qnode_abstract_eval(
     num_wires: int | None,
     device: str,
     passes: Sequence[Any] = (),
+    differentiation: Any = None,
     **batch: Any,
 ) -> tuple[Sequence[AbstractValue], set[Any]]:
     return batched_avals(jaxpr.out_avals, operands, batch), set(jaxpr.effects)
@@ -246,4 +247,5 @@ qnode_p = define_primitive(
 )
 """A QNode's body: classical operands and results; `jaxpr` allocates and releases its register.
 `passes`, where there are any, are those that the compiler is to apply to the circuit; with `mapped`
-it is of a batch (`primitives.batches`)."""
+it is of a batch (`primitives.batches`). `differentiation`, where it is not exact, says how the QNode
+is differentiated: a method with its options (`tracing.differentiation`)."""

@@ -19,6 +19,7 @@ from jax.core import Tracer
 from pennylane.measurements import Shots
 
 from diastase.tracing.circuit_passes import passes_of
+from diastase.tracing.differentiation import Differentiation, differentiation_of
 from diastase.tracing.pennylane import shots_of_call
 from diastase.tracing.precision import is_single
 from diastase.tracing.quantum_errors import InvalidSettingError
@@ -53,6 +54,8 @@ class QNodeSettings:
     """Of the compiler on the circuit."""
     single: bool = False
     """Whether amplitudes are in single precision."""
+    differentiation: Differentiation | None = None
+    """How it is differentiated; None for exactly."""
 
     @property
     def is_analytic(self) -> bool:
@@ -82,6 +85,7 @@ def resolve_settings(
         transforms=tuple(qnode.compile_pipeline),
         passes=passes_of(qnode),
         single=is_single(qnode.device),
+        differentiation=differentiation_of(qnode, name, bool(shots)),
     )
     return settings, remaining
 

@@ -19,6 +19,7 @@ from diastase.primitives.derivatives import Direction, Operands, tangent
 from diastase.primitives.inlined import inlined_p
 from diastase.primitives.quantum import qnode_p
 from diastase.tracing.derivatives.circuits import tangent_circuit, with_positions
+from diastase.tracing.derivatives.methods import rule_of_method
 from diastase.tracing.derivatives.reverse_rules import implementation
 from diastase_mlir import user_span
 from diastase_mlir.jax_internals import (
@@ -44,7 +45,7 @@ def expand_derivatives(closed: ClosedJaxpr) -> ClosedJaxpr:
 
 
 def _expanded(equation: Equation) -> Equation:
-    rule = _RULES.get(equation.primitive.name)
+    rule = _rule_of(equation)
     if "mapped" in equation.params and equation.primitive is not parallel_map_p:
         return _batch(equation, rule or partial(_single, equation.primitive))
     if rule is not None:
@@ -85,6 +86,13 @@ def _traced(
             lambda *operands: rule(operands, params), avals, "derivative"
         )
         return expand_derivatives(_with_constants(jaxpr, captured))
+
+
+def _rule_of(equation: Equation) -> Any:
+    """The exact rule, or that of the QNode's `diff_method`."""
+    name = equation.primitive.name
+    exact = _RULES.get(name)
+    return None if exact is None else rule_of_method(exact, name, equation.params)
 
 
 def _with_constants(closed: ClosedJaxpr, captured: Sequence[Any]) -> ClosedJaxpr:

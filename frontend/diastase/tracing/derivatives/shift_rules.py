@@ -1,0 +1,86 @@
+"""Shift rules: a derivative by one parameter of an operation as a sum over shifted runs.
+
+    df/dp = sum over terms of coefficient * f(p + shift)
+
+`parameter-shift` is exact. f is a sum of waves in p, whose frequencies are the differences of the
+eigenvalues of the gate's generator; a gate under controls has the eigenvalue 0, too. Eigenvalues
+are read off the gate's matrix, by a Fourier transform along p, so no table can be wrong; for the
+frequencies PennyLane gives the terms (two, four, or as many as there are frequencies, twice).
+
+`finite-diff` has the same terms for all parameters, PennyLane's for `h`, `approx_order`, `n` and
+`strategy`. A term without a shift is the run that all parameters share.
+"""
+
+from collections.abc import Sequence
+from functools import cache
+from typing import Any
+
+import numpy as np
+import pennylane as qml
+from pennylane.gradients import generate_shift_rule
+from pennylane.gradients.finite_difference import finite_diff_coeffs
+
+Term = tuple[float, float]
+"""Coefficient and shift."""
+
+_UNIT = 0.5
+"""Eigenvalues of the generators of gates in the table are multiples of it."""
+_POINTS = 32
+_ROUNDING = 1e-9
+
+
+def finite_differences(options: dict[str, Any]) -> tuple[Term, ...]:
+    """The terms for the options of `finite-diff` or `spsa`."""
+    order, h = options["n"], options["h"]
+    found = finite_diff_coeffs(order, options["approx_order"], options["strategy"])
+    return tuple(
+        (float(coefficient / h**order), float(shift * h)) for coefficient, shift in found.T
+    )
+
+
+@cache
+def parameter_shifts(
+    name: str, count: int, number: int, wires: int, controlled: bool, shifts: Any = None
+) -> tuple[Term, ...] | None:
+    """The exact terms for parameter `number` of `count` of a gate; None where there are none."""
+    eigenvalues = _eigenvalues(name, count, number, wires)
+    if eigenvalues is None:
+        return None
+    if controlled:
+        eigenvalues = {*eigenvalues, 0}
+    frequencies = sorted({a - b for a in eigenvalues for b in eigenvalues if a > b})
+    if not frequencies:
+        return ()
+    waves = tuple(_UNIT * frequency for frequency in frequencies)
+    rule = generate_shift_rule(waves, shifts=None if shifts is None else tuple(shifts))
+    return tuple((float(coefficient), float(shift)) for coefficient, shift in rule)
+
+
+def _eigenvalues(name: str, count: int, number: int, wires: int) -> set[int] | None:
+    """Those of the generator, as multiples of the unit, up to what is common to all."""
+    generator = np.random.default_rng(7)
+    others = generator.uniform(0.5, 1.5, count)
+    steps = np.arange(_POINTS) / _POINTS
+    matrices = [
+        _matrix(name, _with(others, number, step * 2 * np.pi / _UNIT), wires) for step in steps
+    ]
+    waves = np.fft.fft(np.stack(matrices), axis=0) / _POINTS
+    sizes = np.abs(waves).max(axis=(1, 2))
+    found = {int(k) if k < _POINTS // 2 else int(k) - _POINTS for k in np.nonzero(sizes > 1e-9)[0]}
+    angle = 0.7391
+    rebuilt = sum(waves[k] * np.exp(1j * k * _UNIT * angle) for k in found)
+    difference = rebuilt - _matrix(name, _with(others, number, angle), wires)
+    return found if np.abs(difference).max() < _ROUNDING else None
+
+
+def _with(values: np.ndarray, number: int, value: float) -> Sequence[float]:
+    changed = values.copy()
+    changed[number] = value
+    return changed.tolist()
+
+
+def _matrix(name: str, parameters: Sequence[float], wires: int) -> np.ndarray:
+    gate: Any = getattr(qml, name)
+    more = (wires,) if name == "MultiRZ" else ()
+    with qml.QueuingManager.stop_recording():
+        return np.asarray(gate.compute_matrix(*parameters, *more), np.complex128)
