@@ -107,7 +107,7 @@ class NotTransformableError(DiastaseError, NotImplementedError):
     reason: str
 
 
-class NoDerivativeError(DiastaseError, NotImplementedError):
+class NoDerivativeError(NotTransformableError):
     """A QNode is differentiated, and by its `diff_method` something in it has no derivative.
 
     Outcomes and samples jump, so no method has a derivative of them: return an expectation value,
@@ -117,9 +117,8 @@ class NoDerivativeError(DiastaseError, NotImplementedError):
 
     title: ClassVar[str] = "Not differentiable"
     message: ClassVar[str] = "{construct} has no derivative: {reason}"
-    label: ClassVar[str] = "differentiated here"
-    construct: str
-    reason: str
+    label: ClassVar[str] = "is differentiated"
+    transformation: str = "jvp"
 
 
 # --- sizes known only at run time ----------------------------------------------------------------

@@ -29,8 +29,10 @@ from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
+from jax.extend.core import ClosedJaxpr
 from jax.interpreters import ad
 
+from diastase.errors import NoDerivativeError
 from diastase.primitives.batches import (
     Flags,
     Mapped,
@@ -42,6 +44,7 @@ from diastase.primitives.batches import (
 )
 from diastase.primitives.define import define_primitive
 from diastase.primitives.quantum import qnode_p
+from diastase_mlir.diagnostics import span_of, user_span
 
 Positions = tuple[int, ...]
 
@@ -198,12 +201,36 @@ def _qnode_jvp(
 ) -> tuple[Sequence[Any], Sequence[Any]]:
     results = qnode_p.bind(*primals, **params)
     direction = _along(tangents, flags_of(params, len(primals)))
+    method, options = params.get("differentiation") or (None, ())
+    if direction.positions and method == "refused":
+        _refuse(params["name"], params["jaxpr"], **dict(options))
     changes: list[Any] = [_zero(result) for result in results]
     if direction.positions:
         found = tangent(primals, [direction], **params)
         for position, value in zip(inexact_positions(results), found, strict=True):
             changes[position] = value
     return results, changes
+
+
+def _refuse(name: str, jaxpr: Any, *, reason: str, at: str | None = None) -> NoReturn:
+    """An error with the line of the first equation `at`, where there is such a reason."""
+    place = None if at is None else _place_of(jaxpr, at)
+    construct = f"QNode {name}" if at is None else at
+    span = user_span() if place is None else span_of(place)
+    raise NoDerivativeError(construct=construct, reason=reason, span=span)
+
+
+def _place_of(closed: Any, primitive: str) -> Any:
+    """Where the first equation of a primitive was written, at any depth; None without one."""
+    for equation in closed.jaxpr.eqns:
+        if equation.primitive.name == primitive:
+            return equation.source_info
+        for value in equation.params.values():
+            for part in value if isinstance(value, tuple) else (value,):
+                found = _place_of(part, primitive) if isinstance(part, ClosedJaxpr) else None
+                if found is not None:
+                    return found
+    return None
 
 
 def _zero(result: Any) -> ad.Zero:

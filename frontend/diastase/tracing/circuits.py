@@ -23,7 +23,7 @@ from pennylane.queuing import AnnotatedQueue
 from diastase.primitives.quantum import allocate_p, qnode_p, release_p
 from diastase.primitives.sampling import follow_script_p
 from diastase.tracing.circuit_passes import passes_parameter
-from diastase.tracing.differentiation import parameter_of
+from diastase.tracing.differentiation import OUTCOMES, parameter_of
 from diastase.tracing.found_wires import traced_again
 from diastase.tracing.measurements import process_name
 from diastase.tracing.pennylane import is_quantum_object, traced_number_of_wires
@@ -86,7 +86,7 @@ class TracedCircuit:
             *self.captured, *operands, jaxpr=self.jaxpr, name=self.settings.qnode,
             num_wires=self.num_wires, device=self.settings.device.name,
             **passes_parameter(self.settings.passes),
-            **parameter_of(self.settings.differentiation),
+            **parameter_of(OUTCOMES if self.circuit.measures else self.settings.differentiation),
         )  # fmt: skip
 
 

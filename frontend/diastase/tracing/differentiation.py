@@ -23,6 +23,16 @@ from diastase_mlir import user_span
 
 Differentiation = tuple[str, tuple[tuple[str, Any], ...]]
 
+OUTCOMES: Differentiation = (
+    "refused",
+    (
+        ("at", "measure"),
+        ("reason", "an outcome jumps, and what follows it depends on it; without `measure`, there "
+         "is a derivative"),
+    ),
+)  # fmt: skip
+"""Of a circuit with outcomes in its middle."""
+
 _EXACT = ("best", "adjoint", "backprop", "device")
 _TRANSFORMS = {
     "parameter-shift": "param_shift",
@@ -47,8 +57,16 @@ def differentiation_of(qnode: qml.QNode, name: str, has_shots: bool) -> Differen
             reason = f"diff_method={method!r} is exact, and the QNode has shots: "
             return ("refused", (("reason", f"{reason}use 'parameter-shift' or 'best'"),))
         method = "parameter-shift"
+    if method == "hadamard" and has_shots:
+        reason = "diff_method='hadamard' is for QNodes without shots here: use 'parameter-shift'"
+        return ("refused", (("reason", reason),))
     given = getattr(qnode, "gradient_kwargs", None) or {}
     return (method, _options(method, name, dict(given)))
+
+
+def needs_averages(differentiation: Differentiation | None) -> bool:
+    """Whether a QNode's body must return averages over the state only."""
+    return differentiation is not None and differentiation[0] == "parameter-shift"
 
 
 def parameter_of(differentiation: Differentiation | None) -> dict[str, Any]:

@@ -15,6 +15,7 @@ from diastase.tracing.broadcasting import broadcast
 from diastase.tracing.circuits import QNodeCall, trace_circuit
 from diastase.tracing.device_errors import TapeRecordingError, UnsupportedTransformError
 from diastase.tracing.devices.outcomes import refuse_number
+from diastase.tracing.differentiation import needs_averages
 from diastase.tracing.measurements import measure_process
 from diastase.tracing.pennylane import (
     intercept_qnodes,
@@ -32,12 +33,14 @@ from diastase.tracing.trace import is_tracing
 from diastase_mlir.later import Later
 
 if TYPE_CHECKING:
+    from diastase.tracing import moments
     from diastase.tracing.devices import capture
     from diastase.tracing.sampling import averages, outcomes, runs
     from diastase.tracing.tapes import call as tape_calls
     from diastase.tracing.tapes import metric_tensor
 else:
     capture = Later("diastase.tracing.devices.capture")
+    moments = Later("diastase.tracing.moments")
     averages = Later("diastase.tracing.sampling.averages")
     outcomes = Later("diastase.tracing.sampling.outcomes")
     runs = Later("diastase.tracing.sampling.runs")
@@ -64,6 +67,8 @@ def _way_to_run(settings: QNodeSettings) -> Callable[[QNodeCall], Any]:
         return runs.call_with_shots
     if settings.mcm_method != "single-branch-statistics":
         return averages.call_averaged
+    if needs_averages(settings.differentiation):
+        return lambda call: moments.call_by_moments(call, _result)
     return _call_analytic
 
 

@@ -1,18 +1,17 @@
 """What the results of a circuit owe to its operands past the state: coefficients and matrices.
 
-`with_state_fixed` evaluates a body so that JAX sees only these ways: operations take their
-parameters as constants, and what is read from the register is constant, except that an expectation
-value is a sum, of the terms' own values with coefficients. So its derivatives, forwards and
+`with_state_fixed` runs a body, and gives its results as a function of the operands with the state
+held fixed: what was read from the register is constant in it, except that an expectation value is a
+sum, of the terms' own values with coefficients. So the function's derivatives, forwards and
 backwards, are those that the body has by coefficients and matrices of observables, and by what is
-computed classically from them.
+computed classically from them. It is classical code; its derivatives are taken in the same region.
 """
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NoReturn
 
-import jax
 import jax.numpy as jnp
-from jax.extend.core import ClosedJaxpr
+from jax.extend.core import ClosedJaxpr, Literal
 
 from diastase.errors import NoDerivativeError
 from diastase.primitives import measurement
@@ -21,38 +20,54 @@ from diastase.tracing.derivatives.activity import Activity, touches_register
 from diastase.tracing.derivatives.regions import is_register_aval
 from diastase.tracing.derivatives.walks import OPERATIONS, Visitor, Walk, walked
 from diastase_mlir.diagnostics import span_of
-from diastase_mlir.jax_internals import evaluate_jaxpr, rebuilt
+from diastase_mlir.jax_internals import evaluate_jaxpr, rebuilt, trace_to_jaxpr
 
 Equation = Any
+Live = Callable[..., list[Any]]
 
 
-def with_state_fixed(
-    closed: ClosedJaxpr, activity: Activity, operands: Sequence[Any]
-) -> list[Any]:
-    """The inexact results of a body."""
+def with_state_fixed(closed: ClosedJaxpr, activity: Activity, operands: Sequence[Any]) -> Live:
+    """Run a body; its inexact results as a function of operands."""
     names = {e.primitive.name for e in closed.jaxpr.eqns if touches_register(e)}
+    recorded: list[Callable[..., Sequence[Any]]] = []
 
-    def step(equation: Equation, *values: Any) -> Sequence[Any]:
+    def run(equation: Equation, *values: Any) -> Sequence[Any]:
         if not touches_register(equation):
             return _bound(equation, values)
-        active = activity.of(equation)[1:]
-        name = equation.primitive.name
-        if name in _CONTROL_FLOW:
-            return _loop_or_branch(equation, values)
-        if name in OPERATIONS or not any(active):
-            return _bound(equation, list(map(_stopped, values)))
-        return _MEASURED.get(name, _refuse)(equation, values)
+        results, live = _recorded(equation, values, activity.of(equation)[1:])
+        recorded.append(live)
+        return results
 
-    results = evaluate_jaxpr(closed, operands, dict.fromkeys(names, step))
-    return [results[position] for position in inexact_positions(closed.out_avals)]
+    evaluate_jaxpr(closed, operands, dict.fromkeys(names, run))
+
+    def with_live(*values: Any) -> list[Any]:
+        remaining = iter(recorded)
+
+        def again(equation: Equation, *values: Any) -> Sequence[Any]:
+            if not touches_register(equation):
+                return _bound(equation, values)
+            return next(remaining)(*values)
+
+        results = evaluate_jaxpr(closed, values, dict.fromkeys(names, again))
+        return [results[position] for position in inexact_positions(closed.out_avals)]
+
+    return with_live
+
+
+def _recorded(
+    equation: Equation, values: Sequence[Any], active: Sequence[bool]
+) -> tuple[Sequence[Any], Callable[..., Sequence[Any]]]:
+    """Results of an equation on registers, and as a function of operands past the state."""
+    name = equation.primitive.name
+    results = _bound(equation, values)
+    if name in _CONTROL_FLOW and any(is_inexact(variable.aval) for variable in equation.outvars):
+        return results, lambda *live: _loop_or_branch(equation, results, live)
+    if name in OPERATIONS or name in _CONTROL_FLOW or not any(active):
+        return results, lambda *_: results
+    return results, _MEASURED.get(name, _refuse)(equation, values)
 
 
 _CONTROL_FLOW = frozenset({"for_loop", "while_loop", "switch"})
-
-
-def _stopped(value: Any) -> Any:
-    aval = jax.typeof(value)
-    return jax.lax.stop_gradient(value) if is_inexact(aval) else value
 
 
 def _bound(equation: Equation, values: Sequence[Any]) -> Sequence[Any]:
@@ -67,28 +82,23 @@ class _Nothing(Visitor):
         return operands
 
 
-def _loop_or_branch(equation: Equation, values: Sequence[Any]) -> Sequence[Any]:
+def _loop_or_branch(
+    equation: Equation, fixed: Sequence[Any], values: Sequence[Any]
+) -> Sequence[Any]:
     """The register as it is, and its classical results once more, without a register."""
-    fixed = _bound(equation, list(map(_stopped, values)))
-    if not any(is_inexact(variable.aval) for variable in equation.outvars):
-        return fixed
-    inputs = list(dict.fromkeys(atom for atom in equation.invars if not hasattr(atom, "val")))
-    alone = rebuilt(_EMPTY(), inputs, [equation], equation.outvars)
     known = {
         atom: value
         for atom, value in zip(equation.invars, values, strict=True)
-        if not hasattr(atom, "val")
+        if not isinstance(atom, Literal)
     }
-    operands = [known[atom] for atom in inputs if not is_register_aval(atom.aval)]
+    empty, _ = trace_to_jaxpr(lambda: [], [], "derivative")
+    alone = rebuilt(empty, list(known), [equation], equation.outvars)
+    operands = [value for atom, value in known.items() if not is_register_aval(atom.aval)]
     live = walked(alone, operands, Walk(), _Nothing())
     return [old if isinstance(new, Walk) else new for old, new in zip(fixed, live, strict=True)]
 
 
-def _EMPTY() -> ClosedJaxpr:
-    return jax.make_jaxpr(lambda: ())()
-
-
-def _sum_of_words(equation: Equation, values: Sequence[Any]) -> Sequence[Any]:
+def _sum_of_words(equation: Equation, values: Sequence[Any]) -> Callable[..., Sequence[Any]]:
     register, coefficients, *wires = values
     remaining, found = list(wires), list[Any]()
     for word in equation.params["words"]:
@@ -97,13 +107,15 @@ def _sum_of_words(equation: Equation, values: Sequence[Any]) -> Sequence[Any]:
         one = jnp.ones(1, coefficients.dtype)
         value = measurement.expval_pauli_p.bind(register, one, *own, words=(word,))
         found.append(value)
-    return [jnp.dot(coefficients, jnp.stack(found)).astype(equation.outvars[0].aval.dtype)]
+    terms, aval = jnp.stack(found), equation.outvars[0].aval
+    return lambda _, live, *__: [jnp.dot(live, terms).astype(aval.dtype)]
 
 
-def _matrix(equation: Equation, values: Sequence[Any]) -> Sequence[Any]:
-    register, matrix, *wires = values
+def _matrix(equation: Equation, values: Sequence[Any]) -> Callable[..., Sequence[Any]]:
+    register, _, *wires = values
     state = measurement.density_matrix_p.bind(register, *wires, wires=equation.params["wires"])
-    return [jnp.real(jnp.sum(matrix * state.T)).astype(equation.outvars[0].aval.dtype)]
+    aval = equation.outvars[0].aval
+    return lambda _, live, *__: [jnp.real(jnp.sum(live * state.T)).astype(aval.dtype)]
 
 
 def _refuse(equation: Equation, values: Sequence[Any]) -> NoReturn:
@@ -116,7 +128,7 @@ def _refuse(equation: Equation, values: Sequence[Any]) -> NoReturn:
     )
 
 
-_MEASURED: Mapping[str, Callable[[Equation, Sequence[Any]], Sequence[Any]]] = {
+_MEASURED: Mapping[str, Callable[[Equation, Sequence[Any]], Callable[..., Sequence[Any]]]] = {
     "expval_pauli": _sum_of_words,
     "expval_matrix": _matrix,
 }

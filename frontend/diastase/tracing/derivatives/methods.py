@@ -1,17 +1,28 @@
 """Which rule an equation of a derivative has, by the `diff_method` of its QNode.
 
-A method without a rule here has the exact one: `hadamard`, whose result without shots is exact.
+`hadamard` without shots gives the exact derivative, by an auxiliary wire for each; so does the exact
+rule, with its derivative wire. What PennyLane refuses with this method is refused.
 """
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from diastase.tracing.derivatives.shifted import cotangent_by_shifts, tangent_by_shifts
+from diastase.tracing.derivatives.shifted import (
+    cotangent_by_shifts,
+    refuse_parts,
+    tangent_by_shifts,
+)
 
 Rule = Callable[[Sequence[Any], Mapping[str, Any]], Sequence[Any]]
-_SHIFTING = ("parameter-shift", "finite-diff", "spsa")
-
-RULES_OF_METHODS: Mapping[str, Mapping[str, Rule]] = {
-    "qnode_tangent": dict.fromkeys(_SHIFTING, tangent_by_shifts),
-    "qnode_cotangent": dict.fromkeys(_SHIFTING, cotangent_by_shifts),
+_SHIFTS: Mapping[str, Rule] = {
+    "qnode_tangent": tangent_by_shifts,
+    "qnode_cotangent": cotangent_by_shifts,
 }
+
+
+def rule_of_method(exact: Rule, name: str, params: Mapping[str, Any]) -> Rule:
+    """The rule of an equation with this name; `exact`: that of a QNode without a method."""
+    method = (params.get("differentiation") or (None,))[0]
+    if method == "hadamard":
+        refuse_parts(params["jaxpr"], method)
+    return exact if method in (None, "hadamard") else _SHIFTS[name]

@@ -241,7 +241,7 @@ class _Formula:
         def change(*operands: Any) -> Sequence[Any]:
             own, along = operands[: len(values)], operands[len(values) :]
             primals = tuple(own[position] for position in self.positions)
-            return jax.jvp(partial(self._fixed, own), primals, tuple(along))[1]
+            return jax.jvp(self._fixed(own), primals, tuple(along))[1]
 
         return self._in_region(change, [*values, *entries])
 
@@ -251,13 +251,15 @@ class _Formula:
         def gradient(*operands: Any) -> Sequence[Any]:
             own, weights = operands[: len(values)], operands[len(values) :]
             primals = [own[position] for position in self.positions]
-            return _pulled_back(lambda *m: _paired(weights, self._fixed(own, *m)), primals)
+            fixed = self._fixed(own)
+            return _pulled_back(lambda *moved: _paired(weights, fixed(*moved)), primals)
 
         return self._in_region(gradient, [*values, *cotangents])
 
-    def _fixed(self, values: Values, *moved: Any) -> tuple[Any, ...]:
-        operands = _replaced(values, self.positions, moved)
-        return tuple(with_state_fixed(self.node.body, self.rules.activity, operands))
+    def _fixed(self, values: Values) -> Callable[..., tuple[Any, ...]]:
+        """Results as a function of the operands that are differentiated by, with the state fixed."""
+        live = with_state_fixed(self.node.body, self.rules.activity, values)
+        return lambda *moved: tuple(live(*_replaced(values, self.positions, moved)))
 
     def _in_region(self, function: Callable[..., Sequence[Any]], operands: Values) -> Values:
         avals = [jax.typeof(operand) for operand in operands]
@@ -298,10 +300,10 @@ def _parameter_shift(node: _Node, equation: Equation, number: int) -> Rule:
 
 def _refuse(node: _Node) -> None:
     """What no method of this file has derivatives of."""
-    refuse_parts(node.body, node.method, node.params["name"])
+    refuse_parts(node.body, node.method)
 
 
-def refuse_parts(closed: ClosedJaxpr, method: str, name: str) -> None:
+def refuse_parts(closed: ClosedJaxpr, method: str) -> None:
     """Refuse outcomes in the middle, and states where only averages have derivatives."""
     for equation in closed.jaxpr.eqns:
         reason = _REFUSED.get((method, equation.primitive.name)) or _REFUSED.get(
@@ -317,7 +319,7 @@ def refuse_parts(closed: ClosedJaxpr, method: str, name: str) -> None:
         for value in equation.params.values():
             for part in value if isinstance(value, tuple) else (value,):
                 if isinstance(part, ClosedJaxpr):
-                    refuse_parts(part, method, name)
+                    refuse_parts(part, method)
 
 
 _STATE = (
@@ -389,7 +391,7 @@ def _pulled_back(function: Callable[..., Any], primals: Values) -> list[Any]:
     try:
         _, pull_back = jax.vjp(function, *primals)
         return list(pull_back(jnp.float64(1)))
-    except NotTransformableError:
+    except (NotTransformableError, ValueError):  # a loop
         pass
     return [
         _by_element(partial(_at, function, primals, number), primal)

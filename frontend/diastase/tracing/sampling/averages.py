@@ -55,7 +55,7 @@ def call_averaged(call: QNodeCall) -> Any:
     leaves: list[Averaged | None] = []
 
     def finish(returned: Sequence[Any], scope: CircuitScope) -> Sequence[Any]:
-        leaves[:] = [_averaged(leaf, scope) for leaf in returned]  # it may be called again
+        leaves[:] = [averaged(leaf, scope) for leaf in returned]  # it may be called again
         moments = [moment for leaf in leaves if leaf is not None for moment in leaf.moments]
         values = [
             classical_result(value, call.settings.qnode)
@@ -108,7 +108,7 @@ def _refuse_outcomes_as_values(traced: TracedCircuit, count: int) -> None:
         )
 
 
-def _averaged(leaf: Any, scope: CircuitScope) -> Averaged | None:
+def averaged(leaf: Any, scope: CircuitScope) -> Averaged | None:
     """What a leaf needs; None for a classical value."""
     if not isinstance(leaf, MeasurementProcess):
         return None

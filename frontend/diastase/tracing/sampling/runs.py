@@ -14,6 +14,7 @@ from typing import Any
 
 import jax
 from jax.core import Tracer
+from pennylane import measurements
 from pennylane.measurements import MeasurementProcess
 
 from diastase.primitives.sampling import assert_shots_p
@@ -27,7 +28,8 @@ from diastase.tracing.resizing import dimension_table
 from diastase.tracing.sampling.dependence import differs
 from diastase.tracing.sampling.requests import Requests
 from diastase.tracing.sampling.singly import run_for_each_shot
-from diastase.tracing.sampling.statistics import Statistic, prepare
+from diastase.tracing.sampling.in_circuit import is_differentiable, run_with_statistics
+from diastase.tracing.sampling.statistics import Statistic, Variance, prepare
 
 Choice = Callable[[Any], Any]
 """From an array over all shots to some of its elements."""
@@ -44,12 +46,11 @@ def call_with_shots(call: QNodeCall) -> Any:
         arrays, valid = run_for_each_shot(
             traced, measured.num_drawn, measured.differing, measured.number
         )
+        partitions = measured.partitions(traced, arrays, valid)
+    elif is_differentiable(traced):
+        partitions = run_with_statistics(traced, measured)
     else:
-        arrays, valid = traced.run(), None
-    partitions = [
-        jax.tree_util.tree_unflatten(traced.tree, results)
-        for results in measured.results(arrays, valid)
-    ]
+        partitions = measured.partitions(traced, traced.run(), None)
     return tuple(partitions) if call.settings.shots.has_partitioned_shots else partitions[0]
 
 
@@ -77,6 +78,10 @@ class Measured:
         self.num_drawn = 0
         self.differing: Sequence[bool] = ()
         """Of the body's results, which have an element (or a row) for each shot."""
+        self.by_averages = False
+        """Whether results that are no averages are given by averages."""
+        self.sampled = False
+        """Whether results are samples, or made of them one by one."""
         self._requests: Requests
         self._leaves: list[Statistic | None] = []
         """How each leaf of the results is computed of the shots; None for a classical one."""
@@ -88,6 +93,7 @@ class Measured:
         )
         self._requests = Requests(scope)
         self._leaves = [_prepared(leaf, self._requests) for leaf in leaves]
+        self.sampled = any(isinstance(leaf, _SAMPLED) for leaf in leaves)
         shots = (1, 1) if self.singly else (self.number, self.settings.total_shots)
         drawn = self._requests.draw(*shots)
         self.num_drawn = len(drawn)
@@ -123,6 +129,13 @@ class Measured:
         bins = self.settings.shots.bins()
         return [self._of(_chosen(valid, slice(start, end)), arrays) for start, end in bins]
 
+    def partitions(self, traced: TracedCircuit, arrays: Sequence[Any], valid: Any) -> list[Any]:
+        """For each partition of the shots, results as the quantum function returned them."""
+        return [
+            jax.tree_util.tree_unflatten(traced.tree, results)
+            for results in self.results(arrays, valid)
+        ]
+
     def _of(self, choose: Choice, arrays: Sequence[Any]) -> list[Any]:
         """The leaves that some of the shots give."""
         count = self.num_drawn + len(self._requests.constants)
@@ -131,11 +144,15 @@ class Measured:
         results: list[Any] = []
         for statistic in self._leaves:
             if statistic is not None:
-                results.append(statistic(shots))
+                parts = self.by_averages and isinstance(statistic, Variance)
+                results.append(statistic.parts(shots) if parts else statistic(shots))
                 continue
             value, has_shots = next(values)
             results.append(choose(value) if has_shots else value)
         return results
+
+
+_SAMPLED = (measurements.SampleMP, measurements.CountsMP, measurements.ClassicalShadowMP)
 
 
 def _prepared(leaf: Any, requests: Requests) -> Statistic | None:

@@ -6,8 +6,10 @@ outcomes has a row for each shot, everything else with an observable a number fo
 """
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Any
 
+import jax
 import jax.numpy as jnp
 import numpy as np
 from pennylane import measurements
@@ -30,6 +32,41 @@ from diastase.tracing.sampling.shots import Outcomes, Shots
 
 Statistic = Callable[[Shots], Any]
 """The result of a measurement: an array, or a pytree of arrays."""
+
+
+@dataclass(frozen=True)
+class Variance:
+    """The variance over the shots: a statistic that is no average, but made of two."""
+
+    values: Callable[[Shots], Any]
+
+    def __call__(self, shots: Shots) -> Any:
+        """The variance."""
+        return jnp.var(self.values(shots))
+
+    def parts(self, shots: Shots) -> "VarianceParts":
+        """The variance, and the averages that it is made of."""
+        values = self.values(shots)
+        return VarianceParts(jnp.var(values), jnp.mean(values), jnp.mean(values * values))
+
+
+@dataclass(frozen=True)
+class VarianceParts:
+    """A variance that is to be differentiated by the averages that it is made of."""
+
+    value: Any
+    mean: Any
+    square: Any
+
+    def differentiable(self) -> Any:
+        """The value, with the derivatives of the averages."""
+        same = self.square - self.mean**2
+        return jax.lax.stop_gradient(self.value) + (same - jax.lax.stop_gradient(same))
+
+
+jax.tree_util.register_dataclass(
+    VarianceParts, data_fields=["value", "mean", "square"], meta_fields=[]
+)
 
 
 def prepare(process: MeasurementProcess, requests: Requests) -> Statistic:
@@ -56,8 +93,7 @@ def _expectation(process: Any, requests: Requests) -> Statistic:
 
 
 def _variance(process: Any, requests: Requests) -> Statistic:
-    values = _values(process, requests)
-    return lambda shots: jnp.var(values(shots))
+    return Variance(_values(process, requests))
 
 
 def _sample(process: Any, requests: Requests) -> Statistic:
@@ -158,7 +194,7 @@ def _outcome_expectation(process: Any, requests: Requests) -> Statistic:
 
 def _outcome_variance(process: Any, requests: Requests) -> Statistic:
     number = requests.value(one_value(process))
-    return lambda shots: jnp.var(_real(shots.values[number]))
+    return Variance(lambda shots: _real(shots.values[number]))
 
 
 def _outcome_sample(process: Any, requests: Requests) -> Statistic:

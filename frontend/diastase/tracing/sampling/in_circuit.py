@@ -1,0 +1,64 @@
+"""Statistics of shots within the QNode's equation, where a derivative may be asked for.
+
+Outcomes are integers and have no derivatives, averages over them do: by shifted runs, each of which
+draws anew. So a QNode that can be differentiated gives averages, and none of its outcomes.
+"""
+
+from dataclasses import replace
+from typing import Any, Protocol
+
+import jax
+import jax.numpy as jnp
+
+from diastase.primitives.derivatives import is_inexact
+from diastase.tracing.circuits import TracedCircuit
+from diastase.tracing.sampling.statistics import VarianceParts
+from diastase_mlir.jax_internals import evaluate_jaxpr, trace_to_jaxpr
+
+_JUMP = ("refused", (("reason", "samples jump: return an expectation value, a variance or "
+         "probabilities, or keep derivatives out by jax.lax.stop_gradient on its arguments"),))  # fmt: skip
+
+
+class Measured(Protocol):
+    """What is made of the shots of a body."""
+
+    by_averages: bool
+    sampled: bool
+
+    def partitions(self, traced: TracedCircuit, arrays: Any, valid: Any) -> list[Any]:
+        """For each partition of the shots, results as the quantum function returned them."""
+        ...
+
+
+def is_differentiable(traced: TracedCircuit) -> bool:
+    """Whether a body depends on anything that has derivatives."""
+    return any(map(is_inexact, traced.jaxpr.in_avals))
+
+
+def run_with_statistics(traced: TracedCircuit, measured: Measured) -> list[Any]:
+    """Record a run; the results for each partition of its shots."""
+    if measured.sampled:
+        settings = replace(traced.settings, differentiation=_JUMP)
+        arrays = replace(traced, settings=settings).run()
+        return measured.partitions(traced, arrays, None)
+    measured.by_averages = True
+    trees: list[Any] = []
+
+    def whole(*operands: Any) -> list[Any]:
+        arrays = evaluate_jaxpr(traced.jaxpr, operands)
+        leaves, tree = jax.tree_util.tree_flatten(measured.partitions(traced, arrays, None))
+        trees.append(tree)
+        return list(map(jnp.asarray, leaves))
+
+    jaxpr, captured = trace_to_jaxpr(whole, traced.jaxpr.in_avals, traced.settings.qnode)
+    circuit = replace(traced, jaxpr=jaxpr, captured=(*captured, *traced.captured))
+    found = jax.tree_util.tree_unflatten(trees[0], circuit.run())
+
+    def result(leaf: Any) -> Any:
+        return leaf.differentiable() if _is_variance(leaf) else leaf
+
+    return jax.tree_util.tree_map(result, found, is_leaf=_is_variance)
+
+
+def _is_variance(value: Any) -> bool:
+    return isinstance(value, VarianceParts)
