@@ -25,7 +25,7 @@ Complex numbers follow JAX: the pairing is the real part of ct . y, without conj
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, NoReturn
 
 import jax
 import jax.numpy as jnp

@@ -39,7 +39,9 @@ def call_by_moments(call: QNodeCall, measure: Callable[[Any, CircuitScope], Any]
     return jax.tree_util.tree_unflatten(traced.tree, results)
 
 
-def _moments(leaf: Any, scope: CircuitScope, measure: Callable[[Any, CircuitScope], Any]) -> Averaged:
+def _moments(
+    leaf: Any, scope: CircuitScope, measure: Callable[[Any, CircuitScope], Any]
+) -> Averaged:
     if not isinstance(leaf, _NO_AVERAGES) or leaf.mv is not None:
         return Averaged([measure(leaf, scope)], lambda values: values[0])
     found = averaged(leaf, scope)

@@ -1,4 +1,4 @@
-"""Which parameters of operations depend on what is differentiated by, and which results do directly.
+"""Which parameters of operations depend on what is differentiated by, and which results do.
 
 One pass forwards over a circuit's body, into loops (to a fixed point) and branches. A register is
 never active: what a result owes to the state comes by the parameters of operations. A measurement

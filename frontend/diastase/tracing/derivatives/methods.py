@@ -1,7 +1,7 @@
 """Which rule an equation of a derivative has, by the `diff_method` of its QNode.
 
-`hadamard` without shots gives the exact derivative, by an auxiliary wire for each; so does the exact
-rule, with its derivative wire. What PennyLane refuses with this method is refused.
+`hadamard` without shots gives the exact derivative, by an auxiliary wire; so does the exact rule,
+with its derivative wire. What PennyLane refuses with this method is refused.
 """
 
 from collections.abc import Callable, Mapping, Sequence

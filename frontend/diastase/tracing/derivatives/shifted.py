@@ -1,6 +1,6 @@
 """Derivatives of QNodes from shifted runs: the methods `parameter-shift`, `finite-diff`, `spsa`.
 
-For the parameters p of the operations that a run executes, with terms (coefficient, shift) for each,
+For the parameters p of the operations that a run executes, each with terms (coefficient, shift),
 
     D f(x)[v] = sum over p of (sum over terms of coefficient * f(x; p + shift)) * D p(x)[v]
 
@@ -176,11 +176,15 @@ class _Formula:
         def row(run: Any) -> Any:
             return read(self._inexact(self.node.run(jaxpr, *captured, run, *values)))
 
-        found = jax.lax.map(row, jnp.arange(number))
+        found = self._each(row)(jnp.arange(number))
         base = None
         if self.node.method == "finite-diff":
             base = read(self._inexact(self.node.run(self.node.body, *values)))
         return _padded(found, padding), base
+
+    def _each(self, row: Callable[[Any], Any]) -> Callable[[Any], Any]:
+        """All runs: at the same time, or one after the other where each draws shots."""
+        return partial(jax.lax.map, row) if _draws(self.node.body) else jax.vmap(row)
 
     def _simultaneous(
         self, values: Values, read: Callable[[Values], Any], number: Any, padding: int
@@ -257,7 +261,7 @@ class _Formula:
         return self._in_region(gradient, [*values, *cotangents])
 
     def _fixed(self, values: Values) -> Callable[..., tuple[Any, ...]]:
-        """Results as a function of the operands that are differentiated by, with the state fixed."""
+        """Results as a function of what is differentiated by, with the state fixed."""
         live = with_state_fixed(self.node.body, self.rules.activity, values)
         return lambda *moved: tuple(live(*_replaced(values, self.positions, moved)))
 
@@ -343,6 +347,14 @@ _REFUSED: Mapping[tuple[str, str], tuple[str, str]] = {
 }
 
 
+def _draws(closed: ClosedJaxpr) -> bool:
+    return any(
+        equation.primitive.name in ("sample", "uniform")
+        or any(_draws(part) for part in equation.params.values() if isinstance(part, ClosedJaxpr))
+        for equation in closed.jaxpr.eqns
+    )
+
+
 # --- vectors of results ---------------------------------------------------------------------------
 
 
@@ -364,7 +376,7 @@ def _unflat(vector: Any, avals: Sequence[Any]) -> list[Any]:
 
 
 def _padded(rows: Any, count: int) -> Any:
-    """Rows of zeros after the others: where the number of runs is not known, no slice is too long."""
+    """Rows of zeros after a number of others that is not known: so no slice is too long."""
     if not is_symbolic(rows.shape[0]):
         return rows
     return jnp.concatenate([rows, jnp.zeros((count, *rows.shape[1:]), rows.dtype)])

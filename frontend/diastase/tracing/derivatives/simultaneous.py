@@ -5,6 +5,7 @@ same for each call. So are those of a `sampler` of the user's. Otherwise each ca
 signs, from the call's random numbers, which `seed` makes the same again.
 """
 
+import inspect
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -20,8 +21,6 @@ from diastase_mlir import user_span
 
 def directions_of(options: Mapping[str, Any], number: Any) -> Sequence[Any]:
     """As many directions as were asked for, each with an element for each parameter."""
-    import inspect
-
     default = inspect.signature(spsa_grad.tape_transform).parameters["sampler"].default
     count, sampler, seed = options["num_directions"], options["sampler"], options["sampler_rng"]
     if sampler is default and seed is None:

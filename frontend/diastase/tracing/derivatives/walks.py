@@ -55,8 +55,7 @@ def walked(closed: ClosedJaxpr, operands: Sequence[Any], walk: Walk, visitor: Vi
     """Evaluate a region; its results, of which the register is the walk."""
     given = iter(operands)
     values = [
-        walk if is_register_aval(variable.aval) else next(given)
-        for variable in closed.jaxpr.invars
+        walk if is_register_aval(variable.aval) else next(given) for variable in closed.jaxpr.invars
     ]
     names = {equation.primitive.name for equation in closed.jaxpr.eqns}
     return evaluate_jaxpr(closed, values, dict.fromkeys(names, _stepping(walk, visitor)))

@@ -15,8 +15,11 @@ from diastase.tracing.circuits import TracedCircuit
 from diastase.tracing.sampling.statistics import VarianceParts
 from diastase_mlir.jax_internals import evaluate_jaxpr, trace_to_jaxpr
 
-_JUMP = ("refused", (("reason", "samples jump: return an expectation value, a variance or "
-         "probabilities, or keep derivatives out by jax.lax.stop_gradient on its arguments"),))  # fmt: skip
+_REASON = (
+    "samples jump: return an expectation value, a variance or probabilities, or keep derivatives "
+    "out by jax.lax.stop_gradient on its arguments"
+)
+_JUMP = ("refused", (("reason", _REASON),))
 
 
 class Measured(Protocol):

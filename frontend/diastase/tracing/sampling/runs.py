@@ -26,9 +26,9 @@ from diastase.tracing.quantum_errors import UnsupportedObservableError
 from diastase.tracing.quantum_scope import CircuitScope
 from diastase.tracing.resizing import dimension_table
 from diastase.tracing.sampling.dependence import differs
+from diastase.tracing.sampling.in_circuit import is_differentiable, run_with_statistics
 from diastase.tracing.sampling.requests import Requests
 from diastase.tracing.sampling.singly import run_for_each_shot
-from diastase.tracing.sampling.in_circuit import is_differentiable, run_with_statistics
 from diastase.tracing.sampling.statistics import Statistic, Variance, prepare
 
 Choice = Callable[[Any], Any]
