@@ -247,5 +247,5 @@ qnode_p = define_primitive(
 )
 """A QNode's body: classical operands and results; `jaxpr` allocates and releases its register.
 `passes`, where there are any, are those that the compiler is to apply to the circuit; with `mapped`
-it is of a batch (`primitives.batches`). `differentiation`, where it is not exact, says how the QNode
-is differentiated: a method with its options (`tracing.differentiation`)."""
+it is of a batch (`primitives.batches`). `differentiation`, where it is not exact, is the method by
+which the QNode is differentiated, with its options (`tracing.differentiation`)."""
