@@ -9,17 +9,51 @@ from typing import Any, Protocol
 
 import jax
 import jax.numpy as jnp
+from jax.core import Tracer
 
+from diastase.errors import NoDerivativeError
 from diastase.primitives.derivatives import is_inexact
 from diastase.tracing.circuits import TracedCircuit
 from diastase.tracing.sampling.statistics import VarianceParts
+from diastase_mlir import user_span
 from diastase_mlir.jax_internals import evaluate_jaxpr, trace_to_jaxpr
 
 _REASON = (
     "samples jump: return an expectation value, a variance or probabilities, or keep derivatives "
     "out by jax.lax.stop_gradient on its arguments"
 )
-_JUMP = ("refused", (("reason", _REASON),))
+
+
+_OUTCOMES = (
+    "its circuit is run for each shot, and an outcome jumps: without `measure` there is a "
+    "derivative, or keep it out by jax.lax.stop_gradient on its arguments"
+)
+
+
+def without_derivatives(traced: TracedCircuit, reason: str = _OUTCOMES) -> TracedCircuit:
+    """The circuit, whose arguments must not be differentiated by.
+
+    Integers have no derivatives that JAX could ask for, so it would take zeros for them.
+    """
+    name, span = traced.settings.qnode, user_span()
+
+    @jax.custom_jvp
+    def unmoved(*values: Any) -> Any:
+        return values
+
+    @unmoved.defjvp
+    def _(*_: Any) -> Any:
+        raise NoDerivativeError(construct=f"QNode {name}", reason=reason, span=span)
+
+    inexact = [
+        value for value in traced.captured if isinstance(value, Tracer) and is_inexact(value)
+    ]
+    given = iter(unmoved(*inexact) if inexact else ())
+    captured = [
+        next(given) if isinstance(value, Tracer) and is_inexact(value) else value
+        for value in traced.captured
+    ]
+    return replace(traced, captured=tuple(captured))
 
 
 class Measured(Protocol):
@@ -41,8 +75,7 @@ def is_differentiable(traced: TracedCircuit) -> bool:
 def run_with_statistics(traced: TracedCircuit, measured: Measured) -> list[Any]:
     """Record a run; the results for each partition of its shots."""
     if measured.sampled:
-        settings = replace(traced.settings, differentiation=_JUMP)
-        arrays = replace(traced, settings=settings).run()
+        arrays = without_derivatives(traced, _REASON).run()
         return measured.partitions(traced, arrays, None)
     measured.by_averages = True
     trees: list[Any] = []

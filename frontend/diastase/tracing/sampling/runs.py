@@ -26,7 +26,11 @@ from diastase.tracing.quantum_errors import UnsupportedObservableError
 from diastase.tracing.quantum_scope import CircuitScope
 from diastase.tracing.resizing import dimension_table
 from diastase.tracing.sampling.dependence import differs
-from diastase.tracing.sampling.in_circuit import is_differentiable, run_with_statistics
+from diastase.tracing.sampling.in_circuit import (
+    is_differentiable,
+    run_with_statistics,
+    without_derivatives,
+)
 from diastase.tracing.sampling.requests import Requests
 from diastase.tracing.sampling.singly import run_for_each_shot
 from diastase.tracing.sampling.statistics import Statistic, Variance, prepare
@@ -44,7 +48,7 @@ def call_with_shots(call: QNodeCall) -> Any:
     measured.note_results(traced)
     if measured.singly:
         arrays, valid = run_for_each_shot(
-            traced, measured.num_drawn, measured.differing, measured.number
+            without_derivatives(traced), measured.num_drawn, measured.differing, measured.number
         )
         partitions = measured.partitions(traced, arrays, valid)
     elif is_differentiable(traced):

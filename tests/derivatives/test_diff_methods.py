@@ -1,0 +1,287 @@
+"""Derivatives of QNodes by their `diff_method`, beside PennyLane with the same method."""
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pennylane as qml
+import pytest
+
+from diastase import cond, for_loop, measure, qjit
+from diastase.errors import NoDerivativeError
+from diastase.tracing.derivatives.shift_rules import parameter_shifts
+from diastase.tracing.quantum_errors import InvalidSettingError
+
+DEVICE = qml.device("default.qubit", wires=3)
+X = jnp.array([0.3, 0.7, -1.1])
+COEFFICIENTS = jnp.array([0.3, -0.4, 0.5])
+
+
+def gates(x):
+    qml.RX(x[0], 0)
+    qml.CNOT([0, 1])
+    qml.RY(x[1] * x[0], 1)
+    qml.Hadamard(2)
+    qml.IsingXX(x[1], [0, 2])
+    qml.RX(x[2] ** 2, 1)
+
+
+def as_vector(node):
+    return lambda *args: jnp.concatenate([jnp.ravel(value) for value in node(*args)])
+
+
+def jacobians(function):
+    return lambda *args: (jax.jacfwd(function)(*args), jax.jacrev(function)(*args))
+
+
+def assert_close(found, expected, atol):
+    jax.tree.map(lambda a, b: np.testing.assert_allclose(a, b, atol=atol), found, expected)
+
+
+# --- parameter-shift ------------------------------------------------------------------------------
+
+
+def test_parameter_shift_of_gates_and_measurements():
+    """Rules of two and four terms, gates under controls, and results that are no averages."""
+
+    def body(x):
+        gates(x)
+        qml.CRZ(x[2], [1, 2])
+        qml.IsingXY(x[1], [0, 2])
+        qml.ctrl(qml.RY(x[2], 1), [0, 2], control_values=[1, 0])
+        qml.Rot(x[0], 0.3, x[1], 2)
+        word = qml.Z(0) @ qml.X(2)
+        return qml.expval(word + qml.Y(1)), qml.probs([0, 2]), qml.var(word), qml.purity([0])
+
+    def both(method):
+        function = as_vector(qml.QNode(body, DEVICE, diff_method=method))
+        return lambda x: jacobians(function)(x)
+
+    assert_close(qjit(both("parameter-shift"))(X), both("backprop")(X), 1e-11)
+
+
+def flowing(method):
+    """A circuit with a loop and a branch, whose coefficients are computed beside the gates."""
+
+    @qml.qnode(DEVICE, diff_method=method)
+    def node(x, n, c):
+        @for_loop(0, n, 1)
+        def loop(i, y):
+            qml.RX(y * x[0], i % 3)
+            qml.CRY(x[1], [i % 3, (i + 1) % 3])
+            return y * jnp.sin(x[2])
+
+        y = loop(1.0)
+
+        @cond(x[0] > 0.0)
+        def branch():
+            qml.RY(x[2] * y, 0)
+
+        @branch.otherwise
+        def other():
+            qml.IsingXY(x[1] ** 2, [0, 1])
+
+        branch()
+        sum_of_words = qml.Hamiltonian([c[0], c[1] * y], [qml.Z(0), qml.X(1) @ qml.Y(2)])
+        matrix = c[2] * jnp.array([[1, 2j], [-2j, 0.5]])
+        return qml.expval(sum_of_words), qml.expval(qml.Hermitian(matrix, 1))
+
+    return as_vector(node)
+
+
+def test_parameter_shift_in_loops_and_branches():
+    def all_of(method):
+        function = flowing(method)
+
+        def derivatives(x, n, c):
+            forwards = jax.jacfwd(function, (0, 2))(x, n, c)
+            return forwards, jax.jacrev(function, (0, 2))(x, n, c)
+
+        return qjit(derivatives)
+
+    mine, exact = all_of("parameter-shift"), all_of("best")
+    for x in (X, -X):
+        assert_close(mine(x, 3, COEFFICIENTS), exact(x, 3, COEFFICIENTS), 1e-12)
+    assert_close(mine(X, 0, COEFFICIENTS), exact(X, 0, COEFFICIENTS), 1e-12)
+
+
+def test_second_derivative_in_a_loop():
+    def hessian(method):
+        function = flowing(method)
+        return qjit(lambda x, n, c: jax.jacfwd(jax.jacfwd(function))(x, n, c))
+
+    mine, exact = hessian("parameter-shift"), hessian("best")
+    assert_close(mine(X, 2, COEFFICIENTS), exact(X, 2, COEFFICIENTS), 1e-11)
+
+
+def test_rules_have_as_few_terms_as_the_frequencies_allow():
+    def number(name, count=1, wires=1, controlled=False):
+        return len(parameter_shifts(name, count, 0, wires, controlled))
+
+    assert number("RX") == number("PhaseShift") == number("PhaseShift", controlled=True) == 2
+    assert number("RX", controlled=True) == number("SingleExcitation", wires=2) == 4
+    assert number("IsingXY", wires=2) == number("Rot", 3, controlled=True) == 4
+    (first, second) = sorted(parameter_shifts("RY", 1, 0, 1, False))
+    np.testing.assert_allclose([first, second], [[-0.5, -np.pi / 2], [0.5, np.pi / 2]])
+
+
+def test_shots():
+    """Averages over fresh shots: near the exact derivatives, and the same for the same seed."""
+
+    def body(x, c):
+        gates(x)
+        words = [qml.Z(0) @ qml.X(2), qml.Y(1)]
+        return qml.expval(qml.Hamiltonian(c, words)), qml.probs([0, 2]), qml.var(qml.Z(1))
+
+    def all_of(shots):
+        function = as_vector(qml.set_shots(qml.QNode(body, DEVICE), shots))
+
+        def derivatives(x, c):
+            hessian = jax.hessian(lambda x: function(x, c)[0])(x)
+            return (
+                function(x, c),
+                jax.jacfwd(function, (0, 1))(x, c),
+                jax.jacrev(function, (0, 1))(x, c),
+                hessian,
+            )
+
+        return derivatives
+
+    c = COEFFICIENTS[:2]
+    found = [qjit(all_of(20000), seed=3)(X, c) for _ in range(2)]
+    jax.tree.map(np.testing.assert_array_equal, *found)
+    assert_close(found[0], qjit(all_of(None))(X, c), 0.06)
+    assert not np.array_equal(found[0][1][0], found[0][2][0]), "each derivative draws anew"
+
+
+# --- finite-diff, spsa, hadamard ------------------------------------------------------------------
+
+
+def with_variance(x):
+    gates(x)
+    return qml.expval(qml.Z(0) @ qml.X(2)), qml.probs([0, 2]), qml.var(qml.Z(1))
+
+
+@pytest.mark.parametrize(
+    ("method", "options", "atol"),
+    [
+        ("finite-diff", {}, 3e-8),
+        ("finite-diff", {"h": 1e-3, "strategy": "center", "approx_order": 2}, 1e-10),
+        ("finite-diff", {"h": 1e-3, "strategy": "backward", "approx_order": 2}, 1e-10),
+        ("spsa", {"sampler_rng": 4, "num_directions": 3}, 1e-8),
+    ],
+)
+def test_differences_are_pennylanes(method, options, atol):
+    node = qml.QNode(with_variance, DEVICE, diff_method=method, gradient_kwargs=options)
+    theirs = jax.jacrev(as_vector(node))(X)
+    for mine in qjit(jacobians(as_vector(node)))(X):
+        np.testing.assert_allclose(mine, theirs, atol=atol)
+
+
+def test_spsa_draws_directions_when_it_runs():
+    node = qml.QNode(with_variance, DEVICE, diff_method="spsa")
+    exact = jax.grad(lambda x: qml.QNode(with_variance, DEVICE)(x)[0])(X)
+    gradient = qjit(jax.vmap(jax.grad(lambda x: node(x)[0])), seed=5)
+    found = gradient(jnp.broadcast_to(X, (3000, 3)))
+    error = jnp.std(found, axis=0) / np.sqrt(3000)
+    assert np.all(np.abs(jnp.mean(found, axis=0) - exact) < 4 * error + 1e-6)
+    assert len({tuple(map(float, row)) for row in found}) > 5
+
+
+def test_hadamard():
+    def body(x):
+        gates(x)
+        return qml.expval(qml.Z(0) @ qml.X(2)), qml.probs([0, 2])
+
+    def all_of(method):
+        return jacobians(as_vector(qml.QNode(body, DEVICE, diff_method=method)))
+
+    assert_close(qjit(all_of("hadamard"))(X), all_of("backprop")(X), 1e-12)
+
+
+def test_methods_together_and_in_batches():
+    def body(x):
+        gates(x)
+        return qml.expval(qml.Z(0) @ qml.X(2))
+
+    def loss(methods):
+        nodes = [qml.QNode(body, DEVICE, diff_method=method) for method in methods]
+        return lambda x: nodes[0](x) * nodes[1](jnp.sin(x)) + nodes[2](x) ** 2
+
+    def all_of(methods):
+        function = loss(methods)
+        batch = jnp.stack([X, -X, 2 * X, 0 * X])
+        return lambda: (
+            jax.vmap(jax.grad(function))(batch),
+            jax.grad(lambda x: jnp.sum(jax.vmap(function)(x)))(batch),
+            jax.grad(lambda x: jnp.sum(jax.grad(function)(x) ** 2))(X),
+        )
+
+    mine = qjit(all_of(["parameter-shift", "adjoint", "hadamard"]))()
+    assert_close(mine, all_of(["backprop"] * 3)(), 1e-11)
+
+
+# --- what has no derivative -----------------------------------------------------------------------
+
+
+def expectation(x):
+    gates(x)
+    return qml.expval(qml.Z(0))
+
+
+def sampled(x):
+    gates(x)
+    return qml.sample(wires=0)
+
+
+def state(x):
+    gates(x)
+    return qml.state()
+
+
+def outcome(x):
+    gates(x)
+    measure(0)
+    return qml.expval(qml.Z(0))
+
+
+def matrix(x):
+    qml.QubitUnitary(qml.RX.compute_matrix(x[0]), 0)
+    return qml.expval(qml.Z(0))
+
+
+@pytest.mark.parametrize(
+    ("body", "options", "shots", "text"),
+    [
+        (expectation, {"diff_method": None}, None, "has no derivative: diff_method=None"),
+        (expectation, {"diff_method": "adjoint"}, 10, "diff_method='adjoint' is exact.*shots"),
+        (expectation, {"diff_method": "backprop"}, 10, "diff_method='backprop' is exact.*shots"),
+        (expectation, {"diff_method": "hadamard"}, 10, "hadamard.* without shots"),
+        (sampled, {}, 10, "samples jump"),
+        (state, {"diff_method": "parameter-shift"}, None, "qml.state has no derivative"),
+        (state, {"diff_method": "hadamard"}, None, "qml.state has no derivative"),
+        (outcome, {}, None, "measure has no derivative: an outcome jumps"),
+        (outcome, {"mcm_method": "deferred"}, None, "measure has no derivative"),
+        (outcome, {}, 10, "run for each shot, and an outcome jumps"),
+        (matrix, {"diff_method": "parameter-shift"}, None, "a gate given by its matrix has no"),
+    ],
+)
+def test_refusals(body, options, shots, text):
+    node = qml.set_shots(qml.QNode(body, DEVICE, **options), shots)
+    for derivative in (jax.grad, jax.jacfwd):
+        with pytest.raises(NoDerivativeError, match=text) as raised:
+            qjit(derivative(lambda x: jnp.sum(jnp.real(node(x)).astype(float))))(X)
+        assert "test_diff_methods.py" in str(raised.value)
+    assert np.all(np.isfinite(qjit(node)(X))), "without derivatives it runs"
+
+
+def test_variances_of_the_hadamard_test():
+    node = qml.QNode(with_variance, DEVICE, diff_method="hadamard")
+    with pytest.raises(NoDerivativeError, match=r"qml.var has no derivative.*hadamard"):
+        qjit(jax.jacfwd(as_vector(node)))(X)
+
+
+def test_unknown_options():
+    options = {"step": 1e-3}
+    node = qml.QNode(expectation, DEVICE, diff_method="finite-diff", gradient_kwargs=options)
+    with pytest.raises(InvalidSettingError, match=r"step=0.001.*strategy"):
+        qjit(node)(X)
