@@ -20,6 +20,7 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 import numpy as np
+from jax.core import ShapedArray
 from jax.extend.core import ClosedJaxpr
 
 from diastase.errors import NoDerivativeError, NotTransformableError
@@ -191,7 +192,7 @@ class _Formula:
     ) -> Any:
         """All parameters at once, in random directions: the derivative by each, estimated."""
         options = self.node.options
-        zeros = jax.core.ShapedArray((number,), np.dtype(np.float64))
+        zeros = ShapedArray((number,), np.dtype(np.float64))
         jaxpr, captured = self._shifted(lambda shifts: Perturbs(self.rules, shifts), zeros)
         terms = shift_rules.finite_differences(dict(options))
 
@@ -271,7 +272,7 @@ class _Formula:
         return self.node.run(jaxpr, *captured, *operands)
 
 
-_INDEX = jax.core.ShapedArray((), np.dtype(np.int64))
+_INDEX = ShapedArray((), np.dtype(np.int64))
 
 
 def _rule_of(node: _Node) -> Callable[[Equation, int], Rule]:

@@ -21,7 +21,8 @@ from diastase_mlir import user_span
 
 def directions_of(options: Mapping[str, Any], number: Any) -> Sequence[Any]:
     """As many directions as were asked for, each with an element for each parameter."""
-    default = inspect.signature(spsa_grad.tape_transform).parameters["sampler"].default
+    transform: Any = spsa_grad.tape_transform
+    default = inspect.signature(transform).parameters["sampler"].default
     count, sampler, seed = options["num_directions"], options["sampler"], options["sampler_rng"]
     if sampler is default and seed is None:
         return [_signs(number) for _ in range(count)]

@@ -148,8 +148,10 @@ class Measured:
         results: list[Any] = []
         for statistic in self._leaves:
             if statistic is not None:
-                parts = self.by_averages and isinstance(statistic, Variance)
-                results.append(statistic.parts(shots) if parts else statistic(shots))
+                if self.by_averages and isinstance(statistic, Variance):
+                    results.append(statistic.parts(shots))
+                else:
+                    results.append(statistic(shots))
                 continue
             value, has_shots = next(values)
             results.append(choose(value) if has_shots else value)
