@@ -207,3 +207,13 @@ def test_linear_algebra_and_sizes_from_values():
         found = jax.jit(jax.value_and_grad(f))(a, n)
         expected = jax.value_and_grad(plain)(a, float(n))
         jax.tree.map(np.testing.assert_allclose, found, expected)
+
+
+def test_axes_with_names():
+    def centred(x):
+        return (x - jax.lax.pmean(x, "batch")) ** 2
+
+    for f in (centred, qjit(centred)):
+        batch = jax.vmap(f, axis_name="batch")
+        np.testing.assert_allclose(batch(X), [1.0, 0.0, 1.0])
+        np.testing.assert_allclose(jax.grad(lambda x, b=batch: b(x).sum())(X), [-2.0, 0.0, 2.0])

@@ -68,7 +68,7 @@ def call_around(programs: Programs, call: Call, leaves: Sequence[Any], tree: Any
 def _type_of(leaf: Any) -> Any:
     """The type of an argument; what has none is refused where arguments are read."""
     try:
-        aval = abstract_value(leaf)
+        aval: Any = abstract_value(leaf)
         return jax.ShapeDtypeStruct(aval.shape, aval.dtype, weak_type=aval.weak_type)
     except (TypeError, ValueError, AttributeError):
         return leaf

@@ -97,18 +97,17 @@ def _transpose(cotangents: Sequence[Any], *operands: Any, program: AroundProgram
 
 
 def _vmap(
-    operands: Sequence[Any], axes: Sequence[Any], *, program: AroundProgram
-) -> tuple[Sequence[Any], Sequence[int]]:
-    (size, *_) = (
-        operand.shape[axis]
-        for operand, axis in zip(operands, axes, strict=True)
-        if axis is not None
-    )
-    results = program_p.bind(*operands, program=program.batched(tuple(axes), size))
+    axis: Any, operands: Sequence[Any], axes: Sequence[Any], *, program: AroundProgram
+) -> tuple[Sequence[Any], Sequence[int | None]]:
+    if all(place is None for place in axes):
+        results = program_p.bind(*operands, program=program)
+        return results, [None] * len(results)
+    batch = program.batched(tuple(axes), axis.size, axis.name)
+    results = program_p.bind(*operands, program=batch)
     return results, [0] * len(results)
 
 
 ad.primitive_jvps[program_p] = _jvp
 ad.primitive_transposes[program_p] = _transpose
-batching.primitive_batchers[program_p] = _vmap
+batching.fancy_primitive_batchers[program_p] = _vmap
 mlir.register_lowering(program_p, lower_program, platform="cpu")

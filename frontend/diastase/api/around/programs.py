@@ -87,9 +87,13 @@ class AroundProgram:
         assert make is not None, f"{self.name} is linear in nothing"
         return self._once("transpose", lambda: make(self))
 
-    def batched(self, axes: Axes, size: int) -> "AroundProgram":
-        """The program for each element of a batch, which lies along these axes of the operands."""
-        return self._once(("batch", axes, size), lambda: self._batched(axes, size))
+    def batched(self, axes: Axes, size: int, name: Hashable) -> "AroundProgram":
+        """The program for each element of a batch, which lies along these axes of the operands.
+
+        `name`: what the program may call the batch, for `jax.lax.psum` and the like.
+        """
+        key = ("batch", axes, size, name)
+        return self._once(key, lambda: self._batched(axes, size, name))
 
     def _once(self, key: Hashable, make: Callable[[], "AroundProgram"]) -> "AroundProgram":
         with self._lock:
@@ -152,11 +156,12 @@ class AroundProgram:
 
         return function
 
-    def _batched(self, axes: Axes, size: int) -> "AroundProgram":
+    def _batched(self, axes: Axes, size: int, name: Any) -> "AroundProgram":
         def function(*operands: Any) -> Sequence[Any]:
-            return jax.vmap(lambda *each: list(self.function(*each)), in_axes=axes, axis_size=size)(
-                *operands
+            each = jax.vmap(
+                lambda *each: list(self.function(*each)), axes, axis_size=size, axis_name=name
             )
+            return each(*operands)
 
         inputs = [
             aval if axis is None else _with_axis(aval, axis, size)
@@ -165,17 +170,19 @@ class AroundProgram:
         outputs = [_with_axis(aval, 0, size) for aval in self.out_avals]
         transpose = None
         if self.linear:
-            transpose = lambda batch: self._batched_transpose(axes, size, batch)  # noqa: E731
+            transpose = lambda batch: self._batched_transpose(axes, size, name, batch)  # noqa: E731
         return self._like(function, inputs, outputs, self.linear, transpose)
 
-    def _batched_transpose(self, axes: Axes, size: int, batch: "AroundProgram") -> "AroundProgram":
+    def _batched_transpose(
+        self, axes: Axes, size: int, name: Hashable, batch: "AroundProgram"
+    ) -> "AroundProgram":
         """The transpose of a batch: what all of it shares gets the sum."""
         each = self.transposed()
         others = len(axes) - self.linear
         linear_axes = axes[others:]
 
         def function(*operands: Any) -> Sequence[Any]:
-            inner = each.batched((*axes[:others], *[0] * each.linear), size)
+            inner = each.batched((*axes[:others], *[0] * each.linear), size, name)
             return [
                 jnp.sum(result, axis=0) if axis is None else jnp.moveaxis(result, 0, axis)
                 for result, axis in zip(inner.function(*operands), linear_axes, strict=True)
