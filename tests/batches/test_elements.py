@@ -228,6 +228,43 @@ def test_calls_from_several_threads(configure):
     assert set(found) == {expected}
 
 
+DTYPES = (jnp.bfloat16, np.float16, np.float32, np.int8, np.uint8, np.uint32, np.bool_)
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_arrays_and_numbers_of_any_type(dtype):
+    @qml.qnode(DEVICE)
+    def node(x, y):
+        qml.RX(jnp.asarray(x, jnp.float64), 0)
+        qml.RY(jnp.asarray(y, jnp.float64), 0)
+        return qml.expval(qml.Z(0)), x, jnp.stack([x, y])
+
+    x = jnp.array([0, 1, 2.3]).astype(dtype)
+    expected = np.array(x, np.float64)
+    found, same, pairs = qjit(jax.vmap(node, (0, None)))(x, x[1])
+    np.testing.assert_allclose(found, np.cos(expected) * np.cos(expected[1]), atol=1e-12)
+    assert same.dtype == x.dtype
+    np.testing.assert_array_equal(same, x)
+    np.testing.assert_array_equal(pairs, jnp.stack([x, jnp.broadcast_to(x[1], (3,))], axis=1))
+
+
+def test_shapes_of_results_and_costs():
+    @qml.qnode(DEVICE)
+    def node(x):
+        qml.RX(jnp.sum(x), 0)
+        return qml.expval(qml.Z(0)), x[:0], jnp.outer(x, x)
+
+    program = qjit(jax.vmap(jax.vmap(node)), abstracted_axes={0: "a", 1: "b", 2: "c"})
+    for shape in ((2, 3, 4), (0, 3, 4), (2, 0, 1), (1, 1, 2)):
+        x = RANDOM.normal(size=shape)
+        values, empty, products = program(x)
+        np.testing.assert_allclose(values, np.cos(x.sum(-1)), atol=1e-12)
+        assert empty.shape == (*shape[:2], 0)
+        np.testing.assert_array_equal(products, x[..., :, None] * x[..., None, :])
+    costs = [qjit(jax.vmap(node)).lower(np.ones((n, 3))).cost_analysis() for n in (1, 10)]
+    assert costs[1]["flops"] == 10 * costs[0]["flops"] > 0
+
+
 def test_batches_in_loops_and_of_parameters():
     @qml.qnode(DEVICE)
     def node(x):

@@ -13,6 +13,7 @@ from typing import Any
 
 from jax.extend.core import ClosedJaxpr, Jaxpr, Literal
 
+from diastase.primitives.batches import batch_sizes
 from diastase_mlir.jax_internals import physical_aval
 
 Cost = dict[str, Any]
@@ -103,6 +104,9 @@ def turns_of(equation: Any) -> int:
     name, params = equation.primitive.name, equation.params
     if name == "scan":
         return params["length"] if isinstance(params["length"], int) else 1
+    if name == "parallel_map":
+        sizes = batch_sizes([operand.aval for operand in equation.invars], params["mapped"])
+        return math.prod(size if isinstance(size, int) else 1 for size in sizes)
     if name != "for_loop":
         return 1
     bounds = equation.invars[params["body_nconsts"] : params["body_nconsts"] + 3]

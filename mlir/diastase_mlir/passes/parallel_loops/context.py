@@ -25,7 +25,7 @@ def llvm_type(kind: ir.Type) -> str | None:
         return "i64"
     if isinstance(kind, ir.ComplexType):
         return f"struct<({kind.element_type}, {kind.element_type})>"
-    if isinstance(kind, ir.IntegerType | ir.F16Type | ir.F32Type | ir.F64Type):
+    if isinstance(kind, ir.IntegerType | ir.BF16Type | ir.F16Type | ir.F32Type | ir.F64Type):
         return str(kind)
     return "ptr" if str(kind) == "!llvm.ptr" else None
 
