@@ -48,15 +48,18 @@ def record(operator: Any, recorder: Recorder, controls: Controls = ()) -> None:
     operator = element_of(operator)
     if operator.has_matrix or isinstance(operator, qml.operation.StatePrepBase):
         recorder.wires.take_note(operator.wires, operator.name)
-    rule = next((rule for kinds, rule in _RULES if isinstance(operator, kinds)), None)
     if isinstance(operator, qml.Identity):
         _record_nothing(operator, recorder, controls)
     elif _is_named(operator):
         _record_named(operator, recorder, controls)
-    elif rule is not None:
-        rule(operator, recorder, controls)
     else:
-        _record_decomposition(operator, recorder, controls)
+        _rule(operator)(operator, recorder, controls)
+
+
+def _rule(operator: Any) -> Callable[[Any, Recorder, Controls], None]:
+    """How to record what the engine has not by name."""
+    found = (rule for kinds, rule in _RULES if isinstance(operator, kinds))
+    return next(found, _record_decomposition)
 
 
 def _is_named(operator: Any) -> bool:

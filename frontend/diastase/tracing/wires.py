@@ -125,13 +125,14 @@ class WireMap:
         return current_dimensions().size(self.traced.states)
 
     def _position(self, label: Any, construct: str) -> Position:
-        label = unwrapped(label)
-        if isinstance(label, DynamicWire):
-            label = self.pool.wire(label)
-        if isinstance(label, Tracer):
-            return self._traced_position(label, construct)
-        if isinstance(label, jax.Array | np.generic | np.ndarray) and np.ndim(label) == 0:
-            label = np.asarray(label).item()
+        if type(label) is not int:  # most are
+            label = unwrapped(label)
+            if isinstance(label, DynamicWire):
+                label = self.pool.wire(label)
+            if isinstance(label, Tracer):
+                return self._traced_position(label, construct)
+            if isinstance(label, jax.Array | np.generic | np.ndarray) and np.ndim(label) == 0:
+                label = np.asarray(label).item()
         if self.traced is not None:
             return self._known_position(label, construct)
         if self.labels is None or isinstance(label, MadeUp):
