@@ -104,3 +104,18 @@ def run_row(
     head = sum(number << FIELD_BITS * place for place, number in enumerate(fields))
     row = [head, site, *wires, *(wire for wire, _ in controls)]
     return [*row, *(int(value) for _, value in controls), *parameters]
+
+WHOLE_FREQUENCY: dict[str, tuple[int, ...]] = {
+    "PhaseShift": (0,),
+    "U1": (0,),
+    "U2": (0, 1),
+    "U3": (1, 2),
+    "ControlledPhaseShift": (0,),
+    "CPhaseShift00": (0,),
+    "CPhaseShift01": (0,),
+    "CPhaseShift10": (0,),
+    "FermionicSWAP": (0,),
+    "PSWAP": (0,),
+}
+"""Parameters p, by position, in which all that a gate pushes is `a + b cos p + c sin p`; in all
+others it is `a + b cos(p/2) + c sin(p/2)`. So two shifted evaluations give the exact derivative."""

@@ -72,6 +72,7 @@ RULE_MODULES = (
 
 RULES_IMPORTED_LATER = {
     "batches": "parallel_map",
+    "adjoint": "record differentiated tape_length sweep",
     "bit_generators": "rng_bit_generator",
     "callbacks": "pure_callback io_callback debug_callback debug_print",
     "convolution": "conv_general_dilated",

@@ -29,6 +29,12 @@ IRDL checks operand, result and attribute kinds; `verify_invariants` checks what
 the number of wires and parameters of a named gate, table lengths, matrix shapes.
 """
 
+from diastase_mlir.dialects.quantum.adjoint import (
+    DifferentiatedOp,
+    RecordOp,
+    SweepOp,
+    TapeLengthOp,
+)
 from diastase_mlir.dialects.quantum.checks import PAULI_CODES
 from diastase_mlir.dialects.quantum.dialect import (
     BitType,
@@ -83,6 +89,7 @@ __all__ = (
     "CopyOp",
     "DensityMatrixOp",
     "DiagonalOp",
+    "DifferentiatedOp",
     "ExpvalMatrixOp",
     "ExpvalPauliOp",
     "ExtractOp",
@@ -96,12 +103,15 @@ __all__ = (
     "ProbabilitiesOp",
     "ProjectOnOp",
     "Quantum",
+    "RecordOp",
     "RegisterType",
     "ReleaseOp",
     "RunOp",
     "SampleOp",
     "SingleRegisterType",
     "StateOp",
+    "SweepOp",
+    "TapeLengthOp",
     "UnitaryOp",
     "VarMatrixOp",
     "VarPauliOp",

@@ -6,6 +6,7 @@ from diastase_mlir.kernels.language import external, f64, i32, i64, ptr
 
 malloc = external("malloc", [i64], ptr[f64])
 aligned_alloc = external("aligned_alloc", [i64, i64], ptr[f64])
+realloc = external("realloc", [ptr[f64], i64], ptr[f64])
 free = external("free", [ptr[f64]])
 memset = external("memset", [ptr[f64], i32, i64], ptr[f64])
 memcpy = external("memcpy", [ptr[f64], ptr[f64], i64], ptr[f64])

@@ -14,7 +14,7 @@ In: bits, or wires already checked; `controls` and `value` restrict every gate. 
 from math import pi
 
 from diastase_mlir.kernels.gate_table import GATES
-from diastase_mlir.kernels.language import f64, i1, i64, kernel, ptr, stack_array
+from diastase_mlir.kernels.language import f64, i1, i64, is_null, kernel, ptr, stack_array
 from diastase_mlir.kernels.state_vector.matrices import (
     IDENTITY,
     PARITY,
@@ -56,7 +56,7 @@ def push_parity(
     odd: ptr[f64],
 ) -> None:
     """Queue a PARITY gate on two bits: one operation where a tile has room for both."""
-    if controls == 0 and SLOTS > 1:
+    if controls == 0 and SLOTS > 1 and is_null(state.capture):
         push_even_odd(state, first, second, even, odd)
         return
     push_flip(state, second, 1 << first, 1 << first)
@@ -151,7 +151,8 @@ def double_excitation(
         if k > 1:
             rest_value |= 1 << bit
     matrix = stack_array(f64, 8)
-    if others != 0.0:
+    if others != 0.0 or not is_null(state.capture):
+        # What is captured must not depend on parameters.
         write(scalar(-others), matrix)
         push_single(state, target, mask, rest_value, matrix)
         write(scalar(others), matrix)

@@ -18,6 +18,7 @@ from diastase_mlir.kernels.state_vector.failures import cannot_run
 from diastase_mlir.kernels.state_vector.queue import flush, push_single, spoil
 from diastase_mlir.kernels.state_vector.records import CallContext, State
 from diastase_mlir.kernels.state_vector.spoiling import all_are_numbers
+from diastase_mlir.kernels.state_vector.tape import UNITARY, keep_array
 from diastase_mlir.kernels.state_vector.two_wires import push_matrix
 from diastase_mlir.kernels.state_vector.wires import control_value, mask_of
 
@@ -42,6 +43,8 @@ def unitary(
     if fixed < 0:
         return
     value = control_value(state, n_controls, controls, control_values)
+    if not is_null(state.tape):
+        keep_array(context, state, site, UNITARY, n_targets, targets, mask, value, matrix)
     if not all_are_numbers(2 << (2 * n_targets), matrix):
         spoil(state)
         return

@@ -10,6 +10,7 @@ from diastase_mlir.kernels.language import (
     f64,
     i64,
     inline,
+    is_null,
     kernel,
     ptr,
     stack_array,
@@ -30,6 +31,7 @@ from diastase_mlir.kernels.state_vector.records import (
 )
 from diastase_mlir.kernels.state_vector.small_matrices import write
 from diastase_mlir.kernels.state_vector.spoiling import all_are_numbers
+from diastase_mlir.kernels.state_vector.tape import DIAGONAL, keep_array
 from diastase_mlir.kernels.state_vector.wires import bits_of, control_value, mask_of
 
 MOST_QUEUED = 3
@@ -120,6 +122,8 @@ def diagonal(
     if mask_of(context, state, site, n_targets, targets, mask) < 0:
         return
     value = control_value(state, n_controls, controls, control_values)
+    if not is_null(state.tape):
+        keep_array(context, state, site, DIAGONAL, n_targets, targets, mask, value, elements)
     if not all_are_numbers(2 << n_targets, elements):
         spoil(state)
         return

@@ -4,6 +4,7 @@ from collections.abc import Callable
 from typing import Any
 
 from diastase_mlir.kernels.state_vector import (
+    backward,
     dense,
     diagonal,
     expectations,
@@ -19,6 +20,7 @@ from diastase_mlir.kernels.state_vector import (
     preparation,
     random_numbers,
     samples,
+    tape,
 )
 
 EXPORTS: dict[str, Callable[..., Any]] = {
@@ -61,4 +63,8 @@ EXPORTS: dict[str, Callable[..., Any]] = {
     "state_scale_add": linear_algebra.state_scale_add,
     "use_threads": parallel.use_threads,
     "inner_product": linear_algebra.inner_product,
+    "tape_record": tape.tape_record,
+    "tape_differentiated": tape.tape_differentiated,
+    "tape_length": tape.tape_length,
+    "tape_sweep": backward.tape_sweep,
 }

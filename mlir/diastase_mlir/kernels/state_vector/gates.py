@@ -5,7 +5,7 @@ follows (`queue`, `decompositions`) trusts them.
 """
 
 from diastase_mlir.kernels.gate_table import GATES
-from diastase_mlir.kernels.language import f64, i64, kernel, ptr, stack_array
+from diastase_mlir.kernels.language import f64, i64, is_null, kernel, ptr, stack_array
 from diastase_mlir.kernels.state_vector.decompositions import (
     double_excitation,
     multi_rz,
@@ -21,6 +21,7 @@ from diastase_mlir.kernels.state_vector.matrices import (
 )
 from diastase_mlir.kernels.state_vector.queue import push_single
 from diastase_mlir.kernels.state_vector.records import CallContext, State
+from diastase_mlir.kernels.state_vector.tape import keep_gate, keep_gate_on_wires, keep_phase
 from diastase_mlir.kernels.state_vector.wires import add_to_mask, control_value, mask_of
 
 MULTI_RZ = GATES["MultiRZ"].code
@@ -45,6 +46,8 @@ def apply_gate(
     p2: f64,
 ) -> None:
     """Queue a gate on one or two wires with (checked) controls."""
+    if not is_null(state.tape):
+        keep_gate(context, state, site, code, controls, value, wire0, wire1, p0, p1, p2)
     first_mask = add_to_mask(context, state, site, wire0, controls)
     if first_mask < 0:
         return
@@ -111,6 +114,14 @@ def global_phase(context: CallContext, state: State, site: i64, phi: f64) -> Non
     """Multiply by exp(-i phi)."""
     if cannot_run(context, state):
         return
+    if not is_null(state.tape):
+        keep_phase(context, state, site, phi)
+    push_phase(state, phi)
+
+
+@kernel
+def push_phase(state: State, phi: f64) -> None:
+    """Queue a factor exp(-i phi)."""
     matrix = stack_array(f64, 8)
     write(scalar(-phi), matrix)
     # On bit 0, which a state without qubits has too: the lanes beyond it are zero.
@@ -138,6 +149,10 @@ def apply_on_wires(
     parameter: f64,
 ) -> None:
     """Queue a gate on an array of wires, with (checked) controls."""
+    if not is_null(state.tape):
+        keep_gate_on_wires(
+            context, state, site, code, n_wires, wires, controls, value, parameter
+        )
     if mask_of(context, state, site, n_wires, wires, controls) < 0:
         return
     if n_wires < 1:

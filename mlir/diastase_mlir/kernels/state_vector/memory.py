@@ -50,6 +50,7 @@ from diastase_mlir.kernels.state_vector.records import (
     Operation,
     State,
 )
+from diastase_mlir.kernels.state_vector.tape import release_tape
 
 sysconf = external("sysconf", [i32], i64)
 
@@ -97,6 +98,8 @@ def allocate_state(context: CallContext, site: i64, qubits: i64) -> State:
     state.amplitudes = cast(amplitudes, ptr[vector])
     state.operations = cast(handle + _HANDLE_BYTES // 8, ptr[Operation])
     state.script = null(ptr[f64])
+    state.tape = null(ptr[f64])
+    state.capture = null(ptr[f64])
     state.chunk_bits = 0
     state.plan = null(ptr[f64])
     state.plan_bytes = 0
@@ -161,6 +164,7 @@ def state_release(context: CallContext, state: State) -> None:
     unlink(context, state)
     free(state.plan)
     free(state.buffer)
+    release_tape(state)
     context.gates += state.gates
     context.operations += state.applied
     context.stages += state.stages

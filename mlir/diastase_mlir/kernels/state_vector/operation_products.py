@@ -5,16 +5,19 @@ turns out to be diagonal no longer stands in the way (CNOT, RZ, CNOT is one diag
 """
 
 from diastase_mlir.kernels.language import (
+    cast,
     count_ones,
     count_trailing_zeros,
     f64,
     i1,
     i64,
     inline,
+    is_null,
     kernel,
     stack_array,
     static,
 )
+from diastase_mlir.kernels.state_vector.captured import Factor
 from diastase_mlir.kernels.state_vector.pair_operations import multiply_pairs, take_usual_form
 from diastase_mlir.kernels.state_vector.records import Operation
 from diastase_mlir.kernels.state_vector.small_matrices import (
@@ -80,6 +83,7 @@ def can_exchange(operation: Operation, other: Operation) -> i1:
     """Whether an exchange of roles would let an operation share the target of another."""
     return (
         operation.changes == 0
+        and is_null(operation.first)
         and operation.mask == 1 << other.target
         and other.mask & ~(1 << operation.target) == 0
     )
@@ -113,8 +117,18 @@ def can_share(old: Operation, new: Operation) -> i1:
 
 
 @kernel
+def chain(target: Operation, left: Operation, right: Operation) -> None:
+    """Put the factors of a product in a row: those of `right` come first."""
+    first, last = right.first, left.last
+    cast(right.last, Factor).next = left.first
+    target.first, target.last = first, last
+
+
+@kernel
 def multiply_into(target: Operation, left: Operation, right: Operation) -> None:
     """`target = left @ right`; target is one of them, and they can share."""
+    if not is_null(left.first):
+        chain(target, left, right)
     if left.flips | right.flips != 0:
         multiply_pairs(target, left, right)
         classify(target)

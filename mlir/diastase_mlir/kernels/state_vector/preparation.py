@@ -1,6 +1,6 @@
 """Amplitudes written into wires that are in |0...0>."""
 
-from diastase_mlir.kernels.language import cast, f64, i64, kernel, ptr, stored
+from diastase_mlir.kernels.language import cast, f64, i64, is_null, kernel, ptr, stored
 from diastase_mlir.kernels.state_vector.failures import cannot_run
 from diastase_mlir.kernels.state_vector.queue import flush
 from diastase_mlir.kernels.state_vector.records import (
@@ -10,6 +10,7 @@ from diastase_mlir.kernels.state_vector.records import (
     CallContext,
     State,
 )
+from diastase_mlir.kernels.state_vector.tape import PREPARE, keep_array
 from diastase_mlir.kernels.state_vector.wires import mask_of
 
 
@@ -41,6 +42,8 @@ def prepare(
     mask = mask_of(context, state, site, n_wires, wires, 0)
     if mask < 0:
         return
+    if not is_null(state.tape):
+        keep_array(context, state, site, PREPARE, n_wires, wires, 0, 0, amplitudes)
     flush(state)
     numbers = cast(state.amplitudes, ptr[stored])
     for rest in range(1 << state.qubits):

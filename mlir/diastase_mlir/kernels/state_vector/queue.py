@@ -9,10 +9,13 @@ A test runs random circuits with and without fusion.
 from diastase_mlir.kernels.language import (
     f64,
     i64,
+    is_null,
     kernel,
+    null,
     ptr,
     stack_array,
 )
+from diastase_mlir.kernels.state_vector.captured import capture_operation
 from diastase_mlir.kernels.state_vector.fusion import settle
 from diastase_mlir.kernels.state_vector.pair_operations import turned
 from diastase_mlir.kernels.state_vector.plan import run_planned
@@ -66,13 +69,16 @@ def push(
 ) -> None:
     """Queue an operation (see `records.Operation`), merged into a waiting one where possible."""
     if state.spoilt != 0 or not are_numbers(matched, otherwise):
-        spoil(state)
+        if is_null(state.capture):
+            spoil(state)
+        else:
+            capture_operation(state, target, mask, value, otherwise, matched)
         return
     if state.waiting == QUEUE_CAPACITY:
         flush(state)
     operation = state.operations[state.waiting]
     operation.target, operation.mask, operation.is_live = target, mask, 1
-    operation.flips = 0
+    operation.flips, operation.first = 0, null(ptr[f64])
     if value == 0 and mask != 0 and mask & (mask - 1) == 0:
         # Selected by a zero: the same with the matrices exchanged. So equal masks mean more often
         # equal values.
@@ -101,6 +107,7 @@ def push_even_odd(state: State, first: i64, second: i64, even: ptr[f64], odd: pt
     flips = 1 << (first + second - target)
     operation.target, operation.mask, operation.value = target, flips, flips
     operation.flips, operation.is_live = flips, 1
+    operation.first = null(ptr[f64])
     copy_matrix(even, operation.otherwise)
     if target == first:
         copy_matrix(odd, operation.matched)

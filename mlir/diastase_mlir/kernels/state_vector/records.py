@@ -73,6 +73,9 @@ class Operation(Record):
     """The other bits that it uses."""
     flips: i64
     """0, or the mask's one bit, which changes together with the target; see `pair_operations`."""
+    first: ptr[f64]
+    last: ptr[f64]
+    """The chain of `Factor`s that it is the product of, where these matter (`captured`), or null."""
     otherwise: Annotated[ptr[f64], 8]
     matched: Annotated[ptr[f64], 8]
 
@@ -107,6 +110,10 @@ class State(Record):
     """Bits that some amplitude that is not zero may have; all of them, unless the state is new."""
     spoilt: i64
     """1 where all amplitudes are NaN for good; see `spoiling`."""
+    tape: ptr[f64]
+    """The `Tape` on which its operations are kept, or null."""
+    capture: ptr[f64]
+    """The `Capture` that operations go into, instead of the queue, or null; see `captured`."""
     gates: i64
     """How many operations were pushed."""
     applied: i64

@@ -9,12 +9,19 @@ from typing import Any
 
 from diastase_mlir.bindings import ir
 from diastase_mlir.passes.circuits.circuit import REGISTERS
-from diastase_mlir.passes.quantum_to_runtime import gates, measurements, registers, vectors
+from diastase_mlir.passes.quantum_to_runtime import (
+    adjoint,
+    gates,
+    measurements,
+    registers,
+    vectors,
+)
 from diastase_mlir.passes.quantum_to_runtime.conversion import Conversion, Rule
 from diastase_mlir.passes.runtime_calls import RuntimeCalls
 
 _RULES: dict[str, Rule] = {
     **registers.RULES, **gates.RULES, **measurements.RULES, **vectors.RULES,
+    **adjoint.RULES,
 }  # fmt: skip
 
 

@@ -1,0 +1,53 @@
+"""Lowering of adjoint differentiation: registers that remember, and the sweep back."""
+
+from collections.abc import Sequence
+
+from diastase_mlir.jax_internals import ir
+from diastase_mlir.lowering.context import LoweringContext
+from diastase_mlir.lowering.operations import create, integer_type, scalar_constant
+from diastase_mlir.lowering.registers import Register, as_register, site_attribute
+from diastase_mlir.lowering.registry import Equation, Value, lowers
+from diastase_mlir.lowering.tensors import box
+
+
+@lowers("record", lazy=True)
+def lower_record(context: LoweringContext, equation: Equation, register: Value) -> Sequence[Value]:
+    """The same register; what it is given from now on is kept."""
+    state = as_register(register).materialise()
+    attributes = {"site": site_attribute(context, "a derivative", equation)}
+    return [Register(create("quantum.record", [state.type], [state], attributes).result)]
+
+
+@lowers("differentiated", lazy=True)
+def lower_differentiated(
+    context: LoweringContext, equation: Equation, register: Value
+) -> Sequence[Value]:
+    """The same register."""
+    state = as_register(register).materialise()
+    return [Register(create("quantum.differentiated", [state.type], [state]).result)]
+
+
+@lowers("tape_length", lazy=True)
+def lower_tape_length(
+    context: LoweringContext, equation: Equation, register: Value
+) -> Sequence[Value]:
+    """A number."""
+    state = as_register(register).materialise()
+    return [box(create("quantum.tape_length", [integer_type(64)], [state]).result)]
+
+
+@lowers("sweep", lazy=True)
+def lower_sweep(
+    context: LoweringContext, equation: Equation, register: Value, adjoint: Value
+) -> Sequence[Value]:
+    """An array that the engine fills."""
+    states = [as_register(register).materialise(), as_register(adjoint).materialise()]
+    aval = equation.avals_out[0]
+    size = context.size(aval.shape[0])
+    if isinstance(size, int):
+        length = scalar_constant(integer_type(64), size)
+    else:
+        length = create("arith.index_cast", [integer_type(64)], [size]).result
+    attributes = {"site": site_attribute(context, "a derivative", equation)}
+    result = context.type_of(aval)
+    return [create("quantum.sweep", [result], [*states, length], attributes).result]
