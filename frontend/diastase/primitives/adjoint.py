@@ -1,8 +1,9 @@
 """Primitives of adjoint differentiation: a register that remembers, and the sweep back through it.
 
-    record        register -> register          operations from now on are kept (the *tape*)
-    tape_length   register -> i64               numbers that a sweep will give
-    sweep         state, adjoint -> f64[size]   undo all operations on the tape, on both registers
+    record          register -> register              operations from now on are kept (the *tape*)
+    tape_length     register -> i64                   numbers that a sweep will give
+    sweep           state, adjoint -> f64[size]       undo all operations, on both registers
+    set_amplitudes  register, c128[2^n] -> register   whatever it was before
 
 The *adjoint* is a register A such that a small change dS of the state changes the loss by
 Re <A|dS>. `sweep` gives the derivatives of the loss by the parameters of all operations on the tape,
@@ -12,9 +13,7 @@ in the order in which these were executed:
     unitary, diagonal, prepare   where `differentiated`: for each element of the array, in its order,
                                  the derivatives by its real and by its imaginary part; else nothing
 
-After these, `size` is filled with zeros. Both registers end in a state that nobody may look at.
-`derivative_wires` says how many of the last wires hold derivatives (`tracing.derivatives`): with
-X on each of these before and after, the inverse of an operation is its adjoint.
+After these, `size` is filled with zeros. Nobody may look at either register afterwards.
 """
 
 from typing import Any
@@ -23,21 +22,23 @@ import numpy as np
 from jax.core import AbstractValue, ShapedArray
 
 from diastase.primitives.define import define_primitive
-from diastase.primitives.quantum import INSIDE_A_QNODE, REGISTER
+from diastase.primitives.quantum import INSIDE_A_QNODE
 
 
 def _record_abstract_eval(register: Any) -> AbstractValue:
-    return REGISTER
+    return register
 
 
 def _length_abstract_eval(register: Any) -> ShapedArray:
     return ShapedArray((), np.dtype(np.int64))
 
 
-def _sweep_abstract_eval(
-    state: Any, adjoint: Any, *, size: Any, derivative_wires: int
-) -> ShapedArray:
+def _sweep_abstract_eval(state: Any, adjoint: Any, *, size: Any) -> ShapedArray:
     return ShapedArray((size,), np.dtype(np.float64))
+
+
+def _set_abstract_eval(register: Any, amplitudes: Any) -> AbstractValue:
+    return register
 
 
 def _define(name: str, abstract_eval: Any) -> Any:
@@ -53,3 +54,4 @@ def _define(name: str, abstract_eval: Any) -> Any:
 record_p = _define("record", _record_abstract_eval)
 tape_length_p = _define("tape_length", _length_abstract_eval)
 sweep_p = _define("sweep", _sweep_abstract_eval)
+set_amplitudes_p = _define("set_amplitudes", _set_abstract_eval)

@@ -94,7 +94,12 @@ def _gate_abstract_eval(
 
 
 def _unitary_abstract_eval(
-    register: Any, matrix: Any, *wire_operands: Any, wires: Wires, control_values: tuple[bool, ...]
+    register: Any,
+    matrix: Any,
+    *wire_operands: Any,
+    wires: Wires,
+    control_values: tuple[bool, ...],
+    differentiated: bool = False,
 ) -> AbstractValue:
     return register
 
@@ -111,12 +116,13 @@ def _diagonal_abstract_eval(
     *wire_operands: Any,
     wires: Wires,
     control_values: tuple[bool, ...],
+    differentiated: bool = False,
 ) -> AbstractValue:
     return register
 
 
 def _prepare_abstract_eval(
-    register: Any, amplitudes: Any, *wire_operands: Any, wires: Wires
+    register: Any, amplitudes: Any, *wire_operands: Any, wires: Wires, differentiated: bool = False
 ) -> AbstractValue:
     return register
 
@@ -184,7 +190,10 @@ unitary_p = define_primitive(
     missing_rules=INSIDE_A_QNODE,
     provided_rules=("jvp",),
 )
-"""A gate given by its matrix, with any number of controls."""
+"""A gate given by its matrix, with any number of controls.
+
+Of this and the two others that are given by an array: `differentiated`, where it is given, says
+whether a sweep back (`primitives.adjoint`) finds derivatives by the elements."""
 
 diagonal_p = define_primitive(
     "diagonal",

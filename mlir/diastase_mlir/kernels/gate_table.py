@@ -105,6 +105,7 @@ def run_row(
     row = [head, site, *wires, *(wire for wire, _ in controls)]
     return [*row, *(int(value) for _, value in controls), *parameters]
 
+
 WHOLE_FREQUENCY: dict[str, tuple[int, ...]] = {
     "PhaseShift": (0,),
     "U1": (0,),

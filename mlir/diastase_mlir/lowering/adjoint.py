@@ -18,13 +18,13 @@ def lower_record(context: LoweringContext, equation: Equation, register: Value) 
     return [Register(create("quantum.record", [state.type], [state], attributes).result)]
 
 
-@lowers("differentiated", lazy=True)
-def lower_differentiated(
-    context: LoweringContext, equation: Equation, register: Value
+@lowers("set_amplitudes", lazy=True)
+def lower_set_amplitudes(
+    context: LoweringContext, equation: Equation, register: Value, amplitudes: Value
 ) -> Sequence[Value]:
-    """The same register."""
-    state = as_register(register).materialise()
-    return [Register(create("quantum.differentiated", [state.type], [state]).result)]
+    """The same register with all amplitudes written."""
+    operands = [as_register(register).materialise(), context.value(amplitudes)]
+    return [Register(create("quantum.set_amplitudes", [operands[0].type], operands).result)]
 
 
 @lowers("tape_length", lazy=True)

@@ -42,6 +42,14 @@ def lower_gate(
     return [taken.give_back(gate.results)]
 
 
+def _marked(register: Value, equation: Equation) -> Value:
+    """Say where an array has derivatives that are to be found by a sweep back (`adjoint`)."""
+    if not equation.params.get("differentiated", False):
+        return register
+    state = as_register(register).materialise()
+    return Register(create("quantum.differentiated", [state.type], [state]).result)
+
+
 _GATES_BY_ARRAY = {"unitary": "QubitUnitary", "diagonal": "DiagonalQubitUnitary"}
 """Gates given by a matrix or by its diagonal, and what errors call them."""
 
@@ -56,6 +64,7 @@ def lower_gate_by_array(
 ) -> Sequence[Value]:
     """The operation of the dialect has the primitive's name."""
     name = equation.primitive.name
+    register = _marked(register, equation)
     taken = take(register, equation.params["wires"], wire_operands, context)
     controls = equation.params["control_values"]
     attributes = {
@@ -88,6 +97,7 @@ def lower_prepare(
     *wire_operands: Value,
 ) -> Sequence[Value]:
     """Amplitudes for wires in |0...0>."""
+    register = _marked(register, equation)
     taken = take(register, equation.params["wires"], wire_operands, context)
     attributes = {
         "site": site_attribute(context, "StatePrep", equation),

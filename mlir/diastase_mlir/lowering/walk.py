@@ -71,8 +71,8 @@ RULE_MODULES = (
 """Imported so that their rules register themselves."""
 
 RULES_IMPORTED_LATER = {
+    "adjoint": "record tape_length sweep set_amplitudes",
     "batches": "parallel_map",
-    "adjoint": "record differentiated tape_length sweep",
     "bit_generators": "rng_bit_generator",
     "callbacks": "pure_callback io_callback debug_callback debug_print",
     "convolution": "conv_general_dilated",

@@ -165,9 +165,7 @@ def test_random_circuits(register: Callable, qubits: int) -> None:
 
 @pytest.mark.parametrize("chunk", [4, 5, 6, 7])
 def test_chunks(register: Callable, chunk: int) -> None:
-    found = [
-        check(register, 8, random_circuit(3, 8, 40), 3, size) for size in (0, chunk)
-    ]
+    found = [check(register, 8, random_circuit(3, 8, 40), 3, size) for size in (0, chunk)]
     np.testing.assert_allclose(*found, atol=1e-4 if register(1).is_single else 1e-12)
 
 

@@ -18,8 +18,10 @@ from diastase.primitives.batches import element_avals, parallel_map_p
 from diastase.primitives.derivatives import Direction, Operands, tangent
 from diastase.primitives.inlined import inlined_p
 from diastase.primitives.quantum import qnode_p
+from diastase.tracing.derivatives.adjoint import gradient
 from diastase.tracing.derivatives.circuits import tangent_circuit, with_positions
 from diastase.tracing.derivatives.methods import rule_of_method
+from diastase.tracing.derivatives.parts import parts_of
 from diastase.tracing.derivatives.reverse_rules import implementation
 from diastase_mlir import user_span
 from diastase_mlir.jax_internals import (
@@ -144,27 +146,53 @@ def _inside(value: Any) -> Any:
 def _tangent(operands: Sequence[Any], params: Mapping[str, Any]) -> Sequence[Any]:
     """The circuit of the derivative: one derivative wire for each direction."""
     given = Operands.read(operands, dict(params))
+    circuit, captured, more = _along_directions(params)
+    entries = [entry for direction in given.directions for entry in direction]
+    more = {name: value for name, value in more.items() if name not in ("jaxpr", "directions")}
+    return qnode_p.bind(*captured, *given.values, *entries, jaxpr=circuit, **more)
+
+
+def _along_directions(
+    params: Mapping[str, Any],
+) -> tuple[ClosedJaxpr, list[Any], dict[str, Any]]:
+    """The circuit of the derivative along all directions, what it captures, its parameters."""
     circuit, captured = params["jaxpr"], list[Any]()
     for positions in params["directions"]:
         shifted = tuple(len(captured) + position for position in positions)
         circuit, constants = tangent_circuit(circuit, shifted)
         captured = [*constants, *captured]
-    more = {name: value for name, value in params.items() if name not in ("jaxpr", "directions")}
-    order = len(params["directions"])
-    if more["num_wires"] is None:
+    if params["num_wires"] is None:
         raise NotTransformableError(
-            construct=f"QNode {more['name']}",
+            construct=f"QNode {params['name']}",
             transformation="jvp",
             reason="its number of wires is traced",
             span=user_span(),
         )
-    circuit = with_positions(circuit, more["num_wires"])
-    more["num_wires"] += order
-    entries = [entry for direction in given.directions for entry in direction]
-    return qnode_p.bind(*captured, *given.values, *entries, jaxpr=circuit, **more)
+    number = params["num_wires"] + len(params["directions"])
+    return (
+        with_positions(circuit, params["num_wires"]),
+        captured,
+        {**params, "num_wires": number},
+    )
 
 
 def _cotangent(operands: Sequence[Any], params: Mapping[str, Any]) -> Sequence[Any]:
+    """By one sweep back where the circuit allows it, else run by run."""
+    given = Operands.read(operands, dict(params))
+    order = len(params["directions"])
+    circuit, captured, more = params["jaxpr"], list[Any](), dict(params)
+    if order:
+        circuit, captured, more = _along_directions(params)
+    parts = parts_of(circuit)
+    if parts is None:
+        return _run_by_run(operands, params)
+    entries = [entry for direction in given.directions for entry in direction]
+    wanted = tuple(len(captured) + position for position in params["wanted"])
+    values = [*captured, *given.values, *entries]
+    return gradient(parts, values, given.cotangents, wanted, more)
+
+
+def _run_by_run(operands: Sequence[Any], params: Mapping[str, Any]) -> Sequence[Any]:
     """A run for each element of what is differentiated by: always possible."""
     given = Operands.read(operands, dict(params))
     more = {name: value for name, value in params.items() if name not in ("wanted", "directions")}

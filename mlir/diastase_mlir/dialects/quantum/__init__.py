@@ -32,6 +32,7 @@ the number of wires and parameters of a named gate, table lengths, matrix shapes
 from diastase_mlir.dialects.quantum.adjoint import (
     DifferentiatedOp,
     RecordOp,
+    SetAmplitudesOp,
     SweepOp,
     TapeLengthOp,
 )
@@ -108,6 +109,7 @@ __all__ = (
     "ReleaseOp",
     "RunOp",
     "SampleOp",
+    "SetAmplitudesOp",
     "SingleRegisterType",
     "StateOp",
     "SweepOp",

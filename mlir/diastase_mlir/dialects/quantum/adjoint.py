@@ -37,3 +37,11 @@ class SweepOp(Quantum.Operation, name="sweep"):
     size: ext.Operand[Integer]
     site: ir.IntegerAttr
     result: ext.Result[Tensor]
+
+
+class SetAmplitudesOp(Quantum.Operation, name="set_amplitudes"):
+    """All amplitudes written, wire 0 most significant."""
+
+    register: ext.Operand[Register]
+    amplitudes: ext.Operand[Tensor]
+    result: ext.Result[Register]

@@ -145,10 +145,10 @@ def tape_sweep(
     state.tape = null(ptr[f64])  # What undoes is not kept.
     undo_all(run, tape)
     state.tape = kept
-    tape.used, tape.derivatives = 0, 0
     if state.spoilt != 0 or adjoint.spoilt != 0:
-        for k in range(size):
+        for k in range(tape.derivatives):
             results[k] = nan
+    tape.used, tape.derivatives = 0, 0
     release_work(run)
 
 

@@ -39,6 +39,7 @@ EXPORTS: dict[str, Callable[..., Any]] = {
     "unitary": dense.unitary,
     "diagonal": diagonal.diagonal,
     "prepare": preparation.prepare,
+    "set_amplitudes": preparation.set_amplitudes,
     "measure": outcomes.measure,
     "script_begin": outcome_scripts.script_begin,
     "script_end": outcome_scripts.script_end,

@@ -150,9 +150,7 @@ def apply_on_wires(
 ) -> None:
     """Queue a gate on an array of wires, with (checked) controls."""
     if not is_null(state.tape):
-        keep_gate_on_wires(
-            context, state, site, code, n_wires, wires, controls, value, parameter
-        )
+        keep_gate_on_wires(context, state, site, code, n_wires, wires, controls, value, parameter)
     if mask_of(context, state, site, n_wires, wires, controls) < 0:
         return
     if n_wires < 1:

@@ -1,8 +1,8 @@
-"""Amplitudes written into wires that are in |0...0>."""
+"""Amplitudes written: into wires that are in |0...0>, or all of them."""
 
 from diastase_mlir.kernels.language import cast, f64, i64, is_null, kernel, ptr, stored
 from diastase_mlir.kernels.state_vector.failures import cannot_run
-from diastase_mlir.kernels.state_vector.queue import flush
+from diastase_mlir.kernels.state_vector.queue import flush, forget_waiting
 from diastase_mlir.kernels.state_vector.records import (
     LANE_BITS,
     LANE_MASK,
@@ -56,3 +56,19 @@ def prepare(
                 a, b = amplitudes[2 * index], amplitudes[2 * index + 1]
                 numbers[target] = x * a - y * b
                 numbers[target + LANES] = x * b + y * a
+
+
+@kernel
+def set_amplitudes(context: CallContext, state: State, amplitudes: ptr[f64]) -> None:
+    """Give a state these amplitudes, wire 0 most significant, whatever they were."""
+    if cannot_run(context, state):
+        return
+    forget_waiting(state)
+    state.support, state.spoilt = -1, 0
+    for wire in range(state.qubits):
+        state.bit_of_wire[wire] = state.qubits - 1 - wire
+    numbers = cast(state.amplitudes, ptr[stored])
+    for index in range(1 << state.qubits):
+        target = 2 * LANES * (index >> LANE_BITS) + (index & LANE_MASK)
+        numbers[target] = amplitudes[2 * index]
+        numbers[target + LANES] = amplitudes[2 * index + 1]

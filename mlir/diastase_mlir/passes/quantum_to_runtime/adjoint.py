@@ -32,9 +32,16 @@ def _convert_sweep(operation: Any, conversion: Conversion) -> None:
     operation.result.replace_all_uses_with(calls.as_tensor(buffer, kind))
 
 
+def _convert_set_amplitudes(operation: Any, conversion: Conversion) -> None:
+    calls = conversion.calls
+    calls.call("set_amplitudes", [operation.register, calls.array(operation.amplitudes)])
+    operation.result.replace_all_uses_with(operation.register)
+
+
 RULES: dict[str, Rule] = {
     "quantum.record": _convert_record,
     "quantum.differentiated": _convert_differentiated,
     "quantum.tape_length": _convert_tape_length,
     "quantum.sweep": _convert_sweep,
+    "quantum.set_amplitudes": _convert_set_amplitudes,
 }

@@ -1,0 +1,268 @@
+"""The gradient of a QNode by one run and one sweep back, for any number of arguments and results.
+
+In one region, where the body was (`parts`):
+
+    run the head on a register that records        (`primitives.adjoint.record_p`)
+    measure; cotangents of what was measured, from those of the results, through the tail
+    the adjoint of the register for these          (`seeds`)
+    sweep back: derivatives g by the parameters of all operations that were executed
+    the gradient of the classical surrogate        (`surrogate`): derivatives by the arguments
+
+Parameters that are elements of an argument get their derivatives from g directly (`selections`).
+
+Source: Jones and Gacon, "Efficient calculation of gradients in classical simulations of variational
+quantum algorithms" (2020), for circuits of gates; the surrogate is ours.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax.extend.core import Literal, Var
+
+from diastase.primitives.adjoint import record_p, sweep_p, tape_length_p
+from diastase.primitives.derivatives import Operands, Positions
+from diastase.primitives.quantum import qnode_p, release_p
+from diastase.primitives.vectors import copy_register_p
+from diastase.tracing.derivatives.evaluation import evaluated
+from diastase.tracing.derivatives.parts import Parts, dependent, marked, regions_of
+from diastase.tracing.derivatives.seeds import BY_OPERAND, SEEDS
+from diastase.tracing.derivatives.selections import (
+    SELECTED,
+    Selection,
+    put_into_places,
+    selections,
+)
+from diastase.tracing.derivatives.surrogate import (
+    CONTROL_FLOW,
+    OPERATIONS,
+    Cursor,
+    run_surrogate,
+)
+from diastase.tracing.resizing import dimension_table
+from diastase_mlir.jax_internals import rebuilt, trace_to_jaxpr
+
+_OF_THE_EQUATION = ("wanted", "directions", "passes")
+"""Parameters that the circuit with its sweep does not have: passes would change the tape."""
+
+
+def gradient(
+    parts: Parts,
+    values: Sequence[Any],
+    cotangents: Sequence[Any],
+    wanted: Positions,
+    params: Mapping[str, Any],
+) -> list[Any]:
+    """The gradient of `cotangents . results` by the values in `wanted`."""
+    count = len(values)
+
+    def region(*operands: Any) -> Sequence[Any]:
+        return _swept(parts, operands[:count], operands[count:], wanted)
+
+    operands = [*values, *cotangents]
+    jaxpr, captured = trace_to_jaxpr(region, [jax.typeof(value) for value in operands], "gradient")
+    kept = {name: value for name, value in params.items() if name not in _OF_THE_EQUATION}
+    return qnode_p.bind(*captured, *operands, **{**kept, "jaxpr": jaxpr})
+
+
+def _swept(
+    parts: Parts, values: Sequence[Any], cotangents: Sequence[Any], wanted: Positions
+) -> list[Any]:
+    """In the region: the gradient."""
+    head = marked(parts.head, wanted)
+    state, *classical = evaluated(head, values, {"allocate_qubits": _recording})
+    own, others = parts.own(classical)
+    measured = [
+        equation.primitive.bind(state, *operands, **equation.params)
+        for equation, operands in zip(parts.measurements, own, strict=True)
+    ]
+
+    def tail(*numbers: Any) -> Any:
+        return _paired(cotangents, evaluated(parts.tail, [*numbers, *others]))
+
+    _, pull_back = jax.vjp(tail, *measured)
+    adjoint = copy_register_p.bind(state, blank=True)
+    rows = list(zip(parts.measurements, own, pull_back(jnp.float64(1)), strict=True))
+    for equation, operands, cotangent in rows:
+        adjoint = SEEDS[equation.primitive.name](equation, state, operands, cotangent, adjoint)
+    changing = dependent(head, wanted)
+    by_operand = [
+        BY_OPERAND[equation.primitive.name](equation, state, operands, cotangent)
+        if _has_active_operand(equation, changing)
+        else None
+        for equation, operands, cotangent in rows
+    ]
+    weights = sweep_p.bind(state, adjoint, size=_length(head, state))
+    release_p.bind(adjoint)
+    release_p.bind(state)
+
+    def more(classical: Sequence[Any]) -> Any:
+        """What does not come from operations: operands of measurements, the tail."""
+        changed, others = parts.own(classical)
+        total = jnp.float64(0)
+        for operands, weight in zip(changed, by_operand, strict=True):
+            if weight is not None:
+                total = total + _paired([weight], operands[:1])
+        if any(variable in changing for variable in head.jaxpr.outvars[-len(others) or None :]):
+            results = evaluated(parts.tail, [*measured, *others])
+            total = total + _paired(cotangents, results)
+        return total
+
+    return _surrogate_gradient(head, values, weights, wanted, more)
+
+
+def _has_active_operand(equation: Any, changing: set[Any]) -> bool:
+    """Whether the coefficients or the matrix of a measurement may change."""
+    if equation.primitive.name not in BY_OPERAND:
+        return False
+    operand = equation.invars[1]
+    return isinstance(operand, Var) and operand in changing
+
+
+def _recording(equation: Any, *operands: Any) -> Sequence[Any]:
+    return [record_p.bind(equation.primitive.bind(*operands, **equation.params))]
+
+
+def _paired(cotangents: Sequence[Any], results: Sequence[Any]) -> Any:
+    """Re(cotangents . results)."""
+    terms = [
+        jnp.real(jnp.sum(cotangent * result))
+        for cotangent, result in zip(cotangents, results, strict=True)
+    ]
+    return sum(terms, jnp.float64(0))
+
+
+def _length(head: Any, state: Any) -> Any:
+    """How many derivatives there are, and what a stretch of the surrogate reads behind these."""
+    longest, is_known = _longest(head)
+    if is_known:
+        return longest
+    return dimension_table().size(tape_length_p.bind(state)) + longest
+
+
+def _longest(closed: Any) -> tuple[int, bool]:
+    """No fewer numbers than any stretch of operations takes; whether it is exactly so many."""
+    total, is_known = 0, True
+    for equation in closed.jaxpr.eqns:
+        name, params = equation.primitive.name, equation.params
+        if name == "gate":
+            total += params["num_parameters"]
+        elif name == "global_phase":
+            total += 1
+        elif params.get("differentiated", False):
+            total += 2 * equation.invars[1].aval.size
+        elif name in CONTROL_FLOW:
+            for region in regions_of(equation):
+                more, _ = _longest(region)
+                total, is_known = total + more, is_known and more == 0
+    return total, is_known
+
+
+# --- the gradient of the surrogate ----------------------------------------------------------------
+
+
+def _surrogate_gradient(
+    head: Any, values: Sequence[Any], weights: Any, wanted: Positions, more: Any
+) -> list[Any]:
+    """The gradient of `weights . parameters`, and of what `more` makes of the head's results."""
+    chosen = selections(head, wanted)
+    equations, leaves = _without_selections(head, chosen)
+    inputs = [*head.jaxpr.invars, *(variable for variable in chosen if variable not in leaves)]
+    inputs = list(dict.fromkeys([*inputs, *leaves]))
+    reduced = rebuilt(head, inputs, equations, head.jaxpr.outvars)
+    given = dict(zip(head.jaxpr.invars, values, strict=True))
+    taken = list[tuple[Any, int]]()
+
+    plain = [head.jaxpr.invars[p] for p in wanted if head.jaxpr.invars[p] not in chosen]
+    # What is only selected from has no value here, but where it is used as a whole it is a leaf.
+    leaf_values = _leaf_values(head, chosen, leaves, given)
+
+    def loss(arguments: Sequence[Any]) -> Any:
+        taken.clear()
+        known = {**given, **dict.fromkeys(chosen, SELECTED)}
+        known |= dict(zip([*leaves, *plain], arguments, strict=True))
+        cursor = Cursor(weights, 0, jnp.float64(0), lambda *found: taken.append(found))
+        classical = run_surrogate(reduced, [known[variable] for variable in inputs], cursor)
+        return cursor.settled()[1] + more(classical)
+
+    starting = [*leaf_values, *(given[variable] for variable in plain)]
+    _, pull_back = jax.vjp(loss, starting)
+    (found,) = pull_back(jnp.float64(1))
+    by_leaf, by_plain = found[: len(leaves)], dict(zip(plain, found[len(leaves) :], strict=True))
+    vector, pieces = _pieces(chosen, taken, leaves, by_leaf, weights)
+    gradients: list[Any] = []
+    for position in wanted:
+        variable = head.jaxpr.invars[position]
+        aval = variable.aval
+        if variable in by_plain:
+            gradients.append(by_plain[variable])
+        elif pieces.get(position):
+            flat = put_into_places(aval.size, pieces[position], vector)
+            gradients.append(flat.reshape(aval.shape))
+        else:
+            gradients.append(jnp.zeros(aval.shape, aval.dtype))
+    return gradients
+
+
+def _without_selections(head: Any, chosen: Mapping[Any, Selection]) -> tuple[list[Any], list[Any]]:
+    """Equations that do not select; the selections that these, or the results, use as values."""
+    equations = [
+        equation
+        for equation in head.jaxpr.eqns
+        if not (equation.outvars and equation.outvars[0] in chosen)
+    ]
+    leaves: dict[Any, None] = {}
+    is_static = True
+    for equation in equations:
+        name = equation.primitive.name
+        is_static = is_static and name not in CONTROL_FLOW
+        for atom in equation.invars:
+            if isinstance(atom, Literal) or atom not in chosen:
+                continue
+            if not (is_static and name in OPERATIONS and atom.aval.shape == ()):
+                leaves[atom] = None
+    leaves |= dict.fromkeys(
+        atom for atom in head.jaxpr.outvars if isinstance(atom, Var) and atom in chosen
+    )
+    return equations, list(leaves)
+
+
+def _leaf_values(
+    head: Any, chosen: Mapping[Any, Selection], leaves: Sequence[Any], given: Mapping[Any, Any]
+) -> list[Any]:
+    """The values of leaves: the equations that select them."""
+    if not leaves:
+        return []
+    needed, kept = set(leaves), list[Any]()
+    for equation in reversed(head.jaxpr.eqns):
+        if equation.outvars and equation.outvars[0] in chosen and equation.outvars[0] in needed:
+            needed.update(atom for atom in equation.invars if isinstance(atom, Var))
+            kept.append(equation)
+    selecting = rebuilt(head, head.jaxpr.invars, kept[::-1], leaves)
+    return evaluated(selecting, [given[variable] for variable in head.jaxpr.invars])
+
+
+def _pieces(
+    chosen: Mapping[Any, Selection],
+    taken: Sequence[tuple[Any, int]],
+    leaves: Sequence[Any],
+    by_leaf: Sequence[Any],
+    weights: Any,
+) -> tuple[Any, dict[int, list[tuple[np.ndarray, np.ndarray]]]]:
+    """One vector of all derivatives; for each input, where they belong and where they are."""
+    pieces: dict[int, list[tuple[np.ndarray, np.ndarray]]] = {}
+    for variable, position in taken:
+        selection = chosen[variable]
+        row = (selection.places.ravel(), np.array([position]))
+        pieces.setdefault(selection.source, []).append(row)
+    parts = [weights]
+    start = weights.shape[0]
+    for variable, cotangent in zip(leaves, by_leaf, strict=True):
+        selection = chosen[variable]
+        places = selection.places.ravel()
+        pieces.setdefault(selection.source, []).append((places, start + np.arange(len(places))))
+        parts.append(jnp.ravel(cotangent))
+        start = start + len(places)
+    return (weights if len(parts) == 1 else jnp.concatenate(parts)), pieces

@@ -1,0 +1,173 @@
+"""The body of a QNode, taken apart, and which of its values depend on what is differentiated by.
+
+A body allocates its register and applies operations (its *head*), then measures; its *tail*
+computes results of what was measured. `parts_of` gives None where a body is no such sequence
+(outcomes in the middle, registers of an observable's own): then there are other ways.
+"""
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from jax.extend.core import ClosedJaxpr, Var
+
+from diastase.primitives.derivatives import inexact_positions, is_inexact
+from diastase.tracing.derivatives.regions import is_register_aval
+from diastase.tracing.derivatives.seeds import SEEDS
+from diastase_mlir.jax_internals import rebuilt
+
+Equation = Any
+_ARRAYS = frozenset({"unitary", "diagonal", "prepare"})
+_HEAD = _ARRAYS | {
+    "allocate_qubits", "gate", "global_phase", "check_wires", "for_loop", "while_loop", "switch",
+}  # fmt: skip
+"""What may act on the register before it is measured."""
+_CONTROL_FLOW = ("for_loop", "while_loop", "switch")
+
+
+@dataclass(frozen=True)
+class Parts:
+    """A body taken apart."""
+
+    head: ClosedJaxpr
+    """Of the body's operands; gives the register, all classical operands of the measurements, and
+    then what else the tail needs."""
+    measurements: tuple[Equation, ...]
+    tail: ClosedJaxpr
+    """Takes what was measured, then the head's other values; gives the inexact results."""
+    allocation: Equation
+
+    @property
+    def counts(self) -> list[int]:
+        """How many classical operands each measurement has."""
+        return [len(equation.invars) - 1 for equation in self.measurements]
+
+    def own(self, classical: Sequence[Any]) -> tuple[list[list[Any]], list[Any]]:
+        """The head's classical results: operands of each measurement; the rest."""
+        remaining, own = list(classical), list[list[Any]]()
+        for count in self.counts:
+            own.append(remaining[:count])
+            remaining = remaining[count:]
+        return own, remaining
+
+
+def parts_of(closed: ClosedJaxpr) -> Parts | None:
+    """Take a body apart."""
+    head, measurements, tail = list[Equation](), list[Equation](), list[Equation]()
+    measured: set[Any] = set()
+    register: Any = None
+    for equation in closed.jaxpr.eqns:
+        name = equation.primitive.name
+        if any(atom in measured for atom in equation.invars if isinstance(atom, Var)):
+            if touches_registers(equation):
+                return None
+            tail.append(equation)
+            measured.update(equation.outvars)
+        elif name in SEEDS:
+            measurements.append(equation)
+            measured.update(equation.outvars)
+        elif name != "release_qubits":
+            if touches_registers(equation):
+                if name not in _HEAD or not _is_unitary(equation):
+                    return None
+                if measurements or (name == "allocate_qubits") != (register is None):
+                    return None
+                register = equation.outvars[0]
+            head.append(equation)
+    if register is None or any(out is register for out in closed.jaxpr.outvars):
+        return None
+    return _assembled(closed, head, measurements, tail, register)
+
+
+def touches_registers(equation: Equation) -> bool:
+    """Whether an equation has a register among its operands or results."""
+    return any(is_register_aval(atom.aval) for atom in (*equation.invars, *equation.outvars))
+
+
+def _is_unitary(equation: Equation) -> bool:
+    """Whether all that the regions of an equation do to registers may stand in a head."""
+    return all(
+        inner.primitive.name in _HEAD and _is_unitary(inner)
+        for region in regions_of(equation)
+        for inner in region.jaxpr.eqns
+        if touches_registers(inner)
+    )
+
+
+def regions_of(equation: Equation) -> list[ClosedJaxpr]:
+    """The jaxprs among an equation's parameters."""
+    return [
+        part
+        for value in equation.params.values()
+        for part in (value if isinstance(value, tuple) else (value,))
+        if isinstance(part, ClosedJaxpr)
+    ]
+
+
+def _assembled(
+    closed: ClosedJaxpr,
+    head: Sequence[Equation],
+    measurements: Sequence[Equation],
+    tail: Sequence[Equation],
+    register: Any,
+) -> Parts:
+    classical = [
+        atom
+        for equation in measurements
+        for atom in equation.invars
+        if not is_register_aval(atom.aval)
+    ]
+    values = [variable for equation in measurements for variable in equation.outvars]
+    results = [closed.jaxpr.outvars[p] for p in inexact_positions(closed.out_avals)]
+    made = {*values, *(variable for equation in tail for variable in equation.outvars)}
+    used = [atom for equation in tail for atom in equation.invars] + results
+    others = dict.fromkeys(atom for atom in used if isinstance(atom, Var) and atom not in made)
+    return Parts(
+        rebuilt(closed, closed.jaxpr.invars, head, [register, *classical, *others]),
+        tuple(measurements),
+        rebuilt(closed, [*values, *others], tail, results),
+        head[[equation.primitive.name for equation in head].index("allocate_qubits")],
+    )
+
+
+# --- what depends on what -------------------------------------------------------------------------
+
+
+def dependent(closed: ClosedJaxpr, positions: Collection[int]) -> set[Any]:
+    """The variables that may depend on the inputs at some positions, as derivatives see it."""
+    found = {closed.jaxpr.invars[position] for position in positions}
+    for equation in closed.jaxpr.eqns:
+        if any(atom in found for atom in equation.invars if isinstance(atom, Var)):
+            found.update(variable for variable in equation.outvars if is_inexact(variable.aval))
+    return found
+
+
+def marked(closed: ClosedJaxpr, positions: Collection[int]) -> ClosedJaxpr:
+    """The jaxpr with arrays of operations that may depend on some inputs `differentiated`."""
+    found = dependent(closed, positions)
+    equations = [_marked(equation, found) for equation in closed.jaxpr.eqns]
+    return rebuilt(closed, closed.jaxpr.invars, equations, closed.jaxpr.outvars)
+
+
+def _marked(equation: Equation, found: set[Any]) -> Equation:
+    if not touches_registers(equation):
+        return equation
+    name, params = equation.primitive.name, equation.params
+    if name in _ARRAYS:
+        changed = {"differentiated": equation.invars[1] in found} if _is_variable(equation) else {}
+        return equation.replace(params={**params, **changed})
+    if name not in _CONTROL_FLOW:
+        return equation
+    if not any(atom in found for atom in equation.invars if isinstance(atom, Var)):
+        return equation
+    changed = {}
+    for key, value in params.items():
+        if isinstance(value, ClosedJaxpr):
+            changed[key] = marked(value, inexact_positions(value.in_avals))
+        elif key == "branch_jaxprs":
+            changed[key] = tuple(marked(part, inexact_positions(part.in_avals)) for part in value)
+    return equation.replace(params={**params, **changed})
+
+
+def _is_variable(equation: Equation) -> bool:
+    return isinstance(equation.invars[1], Var)

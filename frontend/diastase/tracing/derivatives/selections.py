@@ -1,0 +1,163 @@
+"""Values that are elements of an array, and derivatives by that array, made all at once.
+
+`angles[l, q, 0]` for each of a thousand gates is a thousand slices. The derivative of each by
+`angles` would be an array of zeros but for one element, and all of these would be added up. Here
+it is known instead which elements a value *selects*: derivatives by values are put into their
+places, however many there are. Places that follow each other in equal steps are one slice.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax.extend.core import ClosedJaxpr, Literal, Var
+
+SELECTED = object()
+"""Stands for the value of a selection that only parameters of operations are."""
+_MOST_ELEMENTS = 1 << 20
+
+
+@dataclass(frozen=True)
+class Selection:
+    """Elements of an input: its position, and their places in it, in the shape of the value."""
+
+    source: int
+    places: np.ndarray
+
+
+def selections(closed: ClosedJaxpr, positions: Sequence[int]) -> dict[Any, Selection]:
+    """All variables of a jaxpr that select elements of its inputs at some positions."""
+    found: dict[Any, Selection] = {}
+    for position in positions:
+        variable = closed.jaxpr.invars[position]
+        shape, dtype = variable.aval.shape, variable.aval.dtype
+        if dtype == np.float64 and all(isinstance(size, int) for size in shape):
+            size = int(np.prod(shape))
+            if size <= _MOST_ELEMENTS:
+                found[variable] = Selection(position, np.arange(size).reshape(shape))
+    for equation in closed.jaxpr.eqns:
+        rule = _RULES.get(equation.primitive.name)
+        first = equation.invars[0] if equation.invars else None
+        if rule is None or not isinstance(first, Var) or first not in found:
+            continue
+        places = rule(found[first].places, equation)
+        if places is not None:
+            found[equation.outvars[0]] = Selection(found[first].source, places)
+    return found
+
+
+def _slice(places: np.ndarray, equation: Any) -> np.ndarray:
+    params = equation.params
+    steps = params["strides"] or [1] * places.ndim
+    bounds = zip(params["start_indices"], params["limit_indices"], steps, strict=True)
+    return places[tuple(slice(*bound) for bound in bounds)]
+
+
+def _dynamic_slice(places: np.ndarray, equation: Any) -> np.ndarray | None:
+    sizes = equation.params["slice_sizes"]
+    starts = equation.invars[1:]
+    if len(starts) != places.ndim or not all(isinstance(start, Literal) for start in starts):
+        return None
+    bounds = [
+        (min(max(int(start.val), 0), length - size), size)
+        for start, length, size in zip(starts, places.shape, sizes, strict=True)
+    ]
+    return places[tuple(slice(start, start + size) for start, size in bounds)]
+
+
+def _same(places: np.ndarray, equation: Any) -> np.ndarray | None:
+    is_same = equation.outvars[0].aval.dtype == equation.invars[0].aval.dtype
+    return places if is_same else None
+
+
+def _reshaped(places: np.ndarray, equation: Any) -> np.ndarray | None:
+    shape = equation.outvars[0].aval.shape
+    if equation.params.get("dimensions") is not None and equation.primitive.name == "reshape":
+        return None
+    return places.reshape(shape) if all(isinstance(size, int) for size in shape) else None
+
+
+_RULES: Mapping[str, Callable[[np.ndarray, Any], np.ndarray | None]] = {
+    "slice": _slice,
+    "dynamic_slice": _dynamic_slice,
+    "squeeze": _reshaped,
+    "reshape": _reshaped,
+    "expand_dims": _reshaped,
+    "copy": _same,
+    "copy_p": _same,
+    "convert_element_type": _same,
+    "transpose": lambda places, equation: places.transpose(equation.params["permutation"]),
+    "rev": lambda places, equation: np.flip(places, equation.params["dimensions"]),
+}
+
+
+# --- vectors made of elements of others -----------------------------------------------------------
+
+
+def _runs(places: np.ndarray) -> list[tuple[int, int, int]]:
+    """`(first, step, length)` of stretches in equal steps; a place of -1 stands by itself."""
+    steps = np.diff(places)
+    runs: list[tuple[int, int, int]] = []
+    begin, count = 0, len(places)
+    changes = np.flatnonzero(np.diff(steps)) + 1
+    while begin < count:
+        if begin == count - 1:
+            runs.append((int(places[begin]), 1, 1))
+            break
+        later = changes[np.searchsorted(changes, begin, side="right") :]
+        end = int(later[0]) + 1 if len(later) else count
+        step = int(steps[begin])
+        if (places[begin] < 0) != (places[begin + 1] < 0):
+            end, step = begin + 1, 1
+        elif end - begin == 2 and end < count and int(steps[begin + 1]) != step:
+            end, step = begin + 1, 1  # Two are no stretch yet: the next one may begin here.
+        runs.append((int(places[begin]), step, end - begin))
+        begin = end
+    return runs
+
+
+def picked(vector: Any, places: np.ndarray) -> Any:
+    """`vector[places]`, zero where a place is negative; slices in the place of an index array."""
+    pieces = [_piece(vector, *run) for run in _runs(places)]
+    return pieces[0] if len(pieces) == 1 else jnp.concatenate(pieces)
+
+
+def _piece(vector: Any, first: int, step: int, length: int) -> Any:
+    if first < 0:
+        return jnp.zeros(length, vector.dtype)
+    if step == 0:
+        return jnp.broadcast_to(jax.lax.slice(vector, (first,), (first + 1,)), (length,))
+    last = first + step * (length - 1)
+    if step > 0:
+        return jax.lax.slice(vector, (first,), (last + 1,), (step,))
+    return jax.lax.rev(jax.lax.slice(vector, (last,), (first + 1,), (-step,)), (0,))
+
+
+def put_into_places(size: int, pieces: Sequence[tuple[np.ndarray, np.ndarray]], vector: Any) -> Any:
+    """A vector of zeros to which elements of another are added: `(targets, sources)` of each."""
+    targets = np.concatenate([target for target, _ in pieces])
+    sources = np.concatenate([source for _, source in pieces])
+    order = np.argsort(targets, kind="stable")
+    targets, sources = targets[order], sources[order]
+    counts = np.bincount(targets, minlength=size)
+    most = int(counts.max())
+    starts = np.cumsum(counts) - counts
+    if most > size:  # Many numbers for each of few elements: they are summed.
+        totals = [
+            jnp.sum(picked(vector, sources[start : start + count]), keepdims=True)
+            if count
+            else jnp.zeros(1, vector.dtype)
+            for start, count in zip(starts, counts, strict=True)
+        ]
+        return jnp.concatenate(totals)
+    total = None
+    for layer in range(most):
+        has = counts > layer
+        places = np.full(size, -1)
+        places[has] = sources[starts[has] + layer]
+        found = picked(vector, places)
+        total = found if total is None else total + found
+    return total
