@@ -6,12 +6,12 @@
     set_amplitudes  register, c128[2^n] -> register   whatever it was before
 
 The *adjoint* is a register A such that a small change dS of the state changes the loss by
-Re <A|dS>. `sweep` gives the derivatives of the loss by the parameters of all operations on the tape,
-in the order in which these were executed:
+Re <A|dS>. `sweep` gives the derivatives of the loss by the parameters of all operations on the
+tape, in the order in which these were executed:
 
     gate, global_phase           a number for each parameter
-    unitary, diagonal, prepare   where `differentiated`: for each element of the array, in its order,
-                                 the derivatives by its real and by its imaginary part; else nothing
+    unitary, diagonal, prepare   where `differentiated`: for each element, in the array's order, the
+                                 derivatives by its real and by its imaginary part; else nothing
 
 After these, `size` is filled with zeros. Nobody may look at either register afterwards.
 """

@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 
-from diastase_mlir.jax_internals import ir
 from diastase_mlir.lowering.context import LoweringContext
 from diastase_mlir.lowering.operations import create, integer_type, scalar_constant
 from diastase_mlir.lowering.registers import Register, as_register, site_attribute

@@ -23,7 +23,7 @@ import numpy as np
 from jax.extend.core import Literal, Var
 
 from diastase.primitives.adjoint import record_p, sweep_p, tape_length_p
-from diastase.primitives.derivatives import Operands, Positions
+from diastase.primitives.derivatives import Positions
 from diastase.primitives.quantum import qnode_p, release_p
 from diastase.primitives.vectors import copy_register_p
 from diastase.tracing.derivatives.evaluation import evaluated
@@ -257,12 +257,12 @@ def _pieces(
         selection = chosen[variable]
         row = (selection.places.ravel(), np.array([position]))
         pieces.setdefault(selection.source, []).append(row)
-    parts = [weights]
-    start = weights.shape[0]
+    start = max((position + 1 for _, position in taken), default=0)
+    parts = [jax.lax.slice(weights, (0,), (start,))] if start else []
     for variable, cotangent in zip(leaves, by_leaf, strict=True):
         selection = chosen[variable]
         places = selection.places.ravel()
         pieces.setdefault(selection.source, []).append((places, start + np.arange(len(places))))
         parts.append(jnp.ravel(cotangent))
         start = start + len(places)
-    return (weights if len(parts) == 1 else jnp.concatenate(parts)), pieces
+    return (parts[0] if len(parts) == 1 else jnp.concatenate(parts or [weights[:0]])), pieces

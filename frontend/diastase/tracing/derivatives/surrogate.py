@@ -125,7 +125,7 @@ def _stepping(cursor: Cursor) -> Callable[..., Sequence[Any]]:
     return step
 
 
-# --- control flow: position and total are carried where the register was ----------------------------
+# --- control flow: position and total are carried where the register was --------------------------
 
 
 def _region(closed: ClosedJaxpr, weights: Any, leading: int) -> Region:

@@ -18,7 +18,7 @@ from diastase_mlir.kernels.language import (
 )
 from diastase_mlir.kernels.state_vector.backward_fusion import side_of
 from diastase_mlir.kernels.state_vector.backward_records import MOMENTS, Backward, Undone
-from diastase_mlir.kernels.state_vector.captured import SIDES, Capture, Factor
+from diastase_mlir.kernels.state_vector.captured import SIDES, Factor
 from diastase_mlir.kernels.state_vector.plan_memory import room
 from diastase_mlir.kernels.state_vector.small_matrices import (
     IDENTITY,
@@ -57,7 +57,7 @@ def trace_of_product(left: ptr[f64], right: ptr[f64]) -> f64:
 @kernel
 def add_side(run: Backward, undone: Undone, matched: i1, moments: ptr[f64]) -> i1:
     """Add what one side of an operation gives to the results; false without memory."""
-    capture, mask = run.capture, undone.factor_mask
+    mask = undone.factor_mask
     count = length_of_chain(undone.first)
     run.prefixes = room(run.prefixes, run.prefixes_bytes, 8 * _STEP * count)
     if is_null(run.prefixes):

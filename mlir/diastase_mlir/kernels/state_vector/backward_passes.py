@@ -187,7 +187,7 @@ def fold_lanes(run: Pass, sums: Any, target: int) -> None:
 @kernel
 def diagonal_pass(run: Pass, wanted: i1) -> None:
     """Undo a diagonal operation on blocks of one row, or with the target in the lanes."""
-    operation, value, fixed = run.operation, run.value, run.fixed
+    operation = run.operation
     lanes = lanes_match(run.lane_mask, run.lane_value)
     in_lanes = operation.target < LANE_BITS
     first: i64 = 0 if in_lanes else 6 * run.row

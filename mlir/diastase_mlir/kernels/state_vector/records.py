@@ -75,7 +75,7 @@ class Operation(Record):
     """0, or the mask's one bit, which changes together with the target; see `pair_operations`."""
     first: ptr[f64]
     last: ptr[f64]
-    """The chain of `Factor`s that it is the product of, where these matter (`captured`), or null."""
+    """The chain of `Factor`s that it is the product of (`captured`), or null."""
     otherwise: Annotated[ptr[f64], 8]
     matched: Annotated[ptr[f64], 8]
 
