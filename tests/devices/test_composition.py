@@ -168,10 +168,13 @@ def test_vmap_runs_a_qnode_for_each_element(name):
         np.testing.assert_allclose(closed["p"][0][i], expected["p"][0], atol=1e-10)
 
 
-@pytest.mark.parametrize("name", DEVICES)
-def test_derivatives_are_refused(name):
-    with pytest.raises(NotTransformableError, match="QNode has no jvp rule"):
-        qjit(jax.grad(rotated_on(name)))(0.3)
+def test_derivatives_of_devices():
+    """Exact on devices that the engine stands for; refused on those in Python."""
+    found = qjit(jax.grad(rotated_on("lightning.qubit")))(0.3)
+    np.testing.assert_allclose(found, -np.sin(0.3), atol=1e-12)
+    with pytest.raises(NotTransformableError, match="runs in Python") as raised:
+        qjit(jax.grad(rotated_on("default.mixed")))(0.3)
+    assert "test_composition.py" in str(raised.value)
 
 
 def test_threads_that_trace_and_run_on_devices_in_python():

@@ -7,11 +7,14 @@ with its derivative wire. What PennyLane refuses with this method is refused.
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+from diastase.errors import NoDerivativeError
+from diastase.primitives.quantum import allocate_p
 from diastase.tracing.derivatives.shifted import (
     cotangent_by_shifts,
     refuse_parts,
     tangent_by_shifts,
 )
+from diastase_mlir.diagnostics import span_of
 
 Rule = Callable[[Sequence[Any], Mapping[str, Any]], Sequence[Any]]
 _SHIFTS: Mapping[str, Rule] = {
@@ -20,8 +23,22 @@ _SHIFTS: Mapping[str, Rule] = {
 }
 
 
+def _ours_at(closed: Any) -> Any:
+    """The line of the first equation of a body that has one."""
+    spans = (span_of(equation.source_info) for equation in closed.jaxpr.eqns)
+    return next((span for span in spans if span is not None), None)
+
+
 def rule_of_method(exact: Rule, name: str, params: Mapping[str, Any]) -> Rule:
     """The rule of an equation with this name; `exact`: that of a QNode without a method."""
+    if name not in _SHIFTS:
+        return exact
+    if not any(part.primitive is allocate_p for part in params["jaxpr"].jaxpr.eqns):
+        raise NoDerivativeError(
+            construct=f"QNode {params['name']}",
+            reason=f"it runs in Python, on {params['device']}, and its circuit is not known here",
+            span=_ours_at(params["jaxpr"]),
+        )
     method = (params.get("differentiation") or (None,))[0]
     if method == "hadamard":
         refuse_parts(params["jaxpr"], method)
