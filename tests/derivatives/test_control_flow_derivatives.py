@@ -5,6 +5,8 @@ import jax.numpy as jnp
 import numpy as np
 import pennylane as qml
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from diastase import cond, for_loop, qjit, while_loop
 from diastase.errors import NotTransformableError
@@ -236,6 +238,75 @@ def test_first_and_second_derivatives(name):
         )
 
 
+# --- random nests ---------------------------------------------------------------------------------
+
+LEAVES = {
+    "sin": lambda x, i, v: jnp.sin(v * x[0]) + x[1],
+    "scale": lambda x, i, v: v * x[2] + 0.1 * i,
+    "square": lambda x, i, v: 0.1 * v**2 * x[i % 3],
+}
+
+
+def nests():
+    leaf = st.tuples(st.just("leaf"), st.sampled_from(sorted(LEAVES)))
+
+    def around(inner):
+        several = st.lists(inner, min_size=1, max_size=2)
+        return st.one_of(
+            st.tuples(st.just("for"), st.integers(-1, 2), st.sampled_from([1, -1, 2]), several),
+            st.tuples(st.just("while"), st.integers(0, 2), several),
+            st.tuples(st.just("cond"), several, several),
+        )
+
+    return st.lists(st.recursive(leaf, around, max_leaves=5), min_size=1, max_size=2)
+
+
+def in_loops(program, x, n, i, v):
+    """The program over traced `n` and `i`."""
+    for kind, *rest in program:
+        if kind == "leaf":
+            v = LEAVES[rest[0]](x, i, v)
+        elif kind == "for":
+            more, step, inner = rest
+            bounds = (0, n + more, step) if step > 0 else (i + more, -1, step)
+            v = for_loop(*bounds)(lambda j, v, inner=inner: in_loops(inner, x, n, j, v))(v)
+        elif kind == "while":
+            more, inner = rest
+            body = lambda j, v, inner=inner: (j + 1, in_loops(inner, x, n, j, v))  # noqa: E731
+            v = while_loop(lambda j, v, more=more, i=i: j < i + more)(body)(0 * i, v)[1]
+        else:
+            yes, no = (lambda v, part=part: in_loops(part, x, n, i, v) for part in rest)
+            v = either((i + n) % 2 == 0, yes, no)(v)
+    return v
+
+
+def in_python(program, x, n, i, v):
+    """The same, unrolled."""
+    for kind, *rest in program:
+        if kind == "leaf":
+            v = LEAVES[rest[0]](x, i, v)
+        elif kind == "for":
+            more, step, inner = rest
+            for j in range(0, n + more, step) if step > 0 else range(i + more, -1, step):
+                v = in_python(inner, x, n, j, v)
+        elif kind == "while":
+            more, inner = rest
+            for j in range(i + more):
+                v = in_python(inner, x, n, j, v)
+        else:
+            v = in_python(rest[(i + n) % 2], x, n, i, v)
+    return v
+
+
+@settings(max_examples=12, deadline=None)
+@given(nests())
+def test_random_nests(program):
+    compiled = qjit(jax.grad(lambda x, n: in_loops(program, x, n, n - 1, x[1])))
+    for n in (0, 2):
+        plain = jax.jit(jax.grad(lambda x, n=n: in_python(program, x, n, n - 1, x[1])))
+        np.testing.assert_allclose(compiled(X, n), plain(X), rtol=1e-9, atol=1e-12)
+
+
 # --- batches --------------------------------------------------------------------------------------
 
 ROWS = jnp.array([[0.7, 0.3, -0.4], [0.1, 2.0, 3.0], [1.0, 1.0, 1.0]])
@@ -391,3 +462,59 @@ def test_loops_of_values_and_derivatives_in_a_rule_by_hand_are_refused():
 
     with pytest.raises(NotTransformableError, match="one loop"):
         qjit(jax.grad(cube))(2.0)
+
+
+# --- what the backward pass does ------------------------------------------------------------------
+
+
+def equations_of(jaxpr, name):
+    """All equations of this name, at any depth."""
+    for equation in getattr(jaxpr, "jaxpr", jaxpr).eqns:
+        if equation.primitive.name == name:
+            yield equation
+        for value in equation.params.values():
+            if hasattr(value, "jaxpr") or hasattr(value, "eqns"):
+                yield from equations_of(value, name)
+
+
+def test_a_loop_over_an_array_adds_to_one_element_of_its_gradient():
+    def total(w, x, table):
+        def body(i, carry):
+            p, t = carry
+            return p + 1, t + x[p] * jnp.sin(w[i]) + w[p] * w[-1 - i] + table[i, p] ** 2
+
+        return for_loop(0, w.shape[0], 1)(body)((0, 0.0))[1]
+
+    def plain(w, x, table):
+        return jnp.sum(x * jnp.sin(w) + w * w[::-1]) + jnp.sum(jnp.diagonal(table) ** 2)
+
+    gradients = jax.grad(total, (0, 1, 2))
+    compiled = qjit(gradients)
+    for size in (1, 2, 7):
+        w, x, table = jnp.linspace(0, 1, size), jnp.linspace(1, 2, size), jnp.ones((size, size))
+        expected = jax.grad(plain, (0, 1, 2))(w, x, table)
+        for mine, theirs in zip(compiled(w, x, table), expected, strict=True):
+            np.testing.assert_allclose(mine, theirs, rtol=1e-12, atol=1e-14)
+    inside = [
+        equation
+        for loop in equations_of(compiled.trace(w, x, table).traced.program.jaxpr, "for_loop")
+        for equation in equations_of(loop.params["body_jaxpr"], "broadcast_in_dim")
+    ]
+    assert inside
+    sizes = [size for equation in inside for size in equation.outvars[0].aval.shape]
+    assert all(size == 1 for size in sizes), "an array of zeros each time"
+
+
+def test_a_linear_loop_is_not_run_forwards_for_its_gradient():
+    def linear(x, n):
+        return for_loop(0, n, 1)(lambda _, v: v * 2.0 + x)(x)
+
+    compiled = qjit(jax.grad(linear))
+    assert [float(compiled(0.5, n)) for n in (0, 1, 3)] == [1.0, 3.0, 15.0]
+    shapes = [
+        variable.aval.shape
+        for loop in equations_of(compiled.trace(0.5, 3).traced.program.jaxpr, "for_loop")
+        for variable in loop.outvars
+    ]
+    assert shapes
+    assert all(shape == () for shape in shapes), "nothing is kept"

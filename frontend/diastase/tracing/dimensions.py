@@ -223,7 +223,8 @@ class DimensionTable:
         copy = tracer_variable(tracer)
         if copy is variable:
             return
-        for known in (self._values, self._axes, self.expressions):
+        tables: Any = (self._values, self._axes, self.expressions)
+        for known in tables:
             if variable in known:
                 known.setdefault(copy, known[variable])
         names = [*self._values.get(variable, ()), *(name for name, _ in self.named_axes(variable))]

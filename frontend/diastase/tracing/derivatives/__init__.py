@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from diastase.tracing.derivatives import (
         control_flow_batches,
         control_flow_rules,
+        derivative_batches,
         expand,
         gate_rules,
         measurement_rules,
@@ -31,6 +32,7 @@ else:
     derivatives = Later("diastase.primitives.derivatives")
     control_flow_batches = Later("diastase.tracing.derivatives.control_flow_batches")
     control_flow_rules = Later("diastase.tracing.derivatives.control_flow_rules")
+    derivative_batches = Later("diastase.tracing.derivatives.derivative_batches")
     expand = Later("diastase.tracing.derivatives.expand")
     gate_rules = Later("diastase.tracing.derivatives.gate_rules")
     measurement_rules = Later("diastase.tracing.derivatives.measurement_rules")
@@ -45,7 +47,7 @@ _CONTROL_FLOW = frozenset({"for_loop", "while_loop", "switch", "while", "control
 def _rules() -> Mapping[tuple[str, str], Rule]:
     tables = (gate_rules.RULES, measurement_rules.RULES, control_flow_rules.RULES)
     jvps = {(name, "jvp"): rule for table in tables for name, rule in table.items()}
-    more = {**reverse_rules.RULES, **control_flow_batches.RULES}
+    more = {**reverse_rules.RULES, **control_flow_batches.RULES, **derivative_batches.RULES}
     return {**derivatives.RULES, **more, **jvps}
 
 

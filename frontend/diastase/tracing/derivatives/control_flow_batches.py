@@ -11,28 +11,16 @@ are moved to the front.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from typing import Any
 
 import jax
 import jax.numpy as jnp
 from jax import lax
 from jax.extend.core import ClosedJaxpr
-from jax.interpreters import ad
 
 from diastase.errors import NotTransformableError
-from diastase.primitives.control_derivatives import (
-    BatchOf,
-    Construct,
-    CotangentOf,
-    Function,
-    JvpOf,
-    TangentOf,
-    control_derivative_p,
-)
 from diastase.primitives.control_flow import for_loop_p, switch_p, while_loop_p
 from diastase.primitives.define import Rule
-from diastase.primitives.derivatives import inexact_positions
 from diastase.tracing.adjoint.history import trip_count
 from diastase.tracing.branches import share_captured
 from diastase.tracing.derivatives.evaluation import evaluated
@@ -44,14 +32,15 @@ Flags = Sequence[bool]
 Batched = tuple[Sequence[Any], Sequence[int | None]]
 
 
-def _moved(operands: Sequence[Any], dims: Sequence[int | None]) -> list[Any]:
+def in_front(operands: Sequence[Any], dims: Sequence[int | None]) -> list[Any]:
+    """The operands of a batch with its axis in front."""
     return [
         value if dim is None else jnp.moveaxis(value, dim, 0)
         for value, dim in zip(operands, dims, strict=True)
     ]
 
 
-def _for_all(axis: BatchAxis, value: Any, is_batched: bool) -> Any:
+def for_all(axis: BatchAxis, value: Any, is_batched: bool) -> Any:
     """A value with a batch axis, repeated if it has none."""
     return value if is_batched else lax.broadcast(value, (axis.size,))
 
@@ -60,8 +49,8 @@ def _all_mapped(
     axis: BatchAxis, region: ClosedJaxpr, operands: Sequence[Any], flags: Flags
 ) -> list[Any]:
     """The results of a region for a batch, all of them with a batch axis."""
-    results, found = batched(axis, lambda *ops: evaluated(region, ops), operands, _dims(flags))
-    return _carry(axis, results, found, [True] * len(found))
+    results, found = batched(axis, lambda *ops: evaluated(region, ops), operands, as_dims(flags))
+    return with_axes(axis, results, found, [True] * len(found))
 
 
 def _aval(axis: BatchAxis, aval: Any, is_batched: bool) -> Any:
@@ -82,7 +71,8 @@ def _refuse_other_sizes(construct: str, avals: Sequence[Any], results: Sequence[
         )
 
 
-def _dims(flags: Flags) -> list[int | None]:
+def as_dims(flags: Flags) -> list[int | None]:
+    """The batched axis, in front, of what has one."""
     return [0 if flag else None for flag in flags]
 
 
@@ -93,7 +83,7 @@ def _for_loop(
     axis: BatchAxis, operands: Sequence[Any], dims: Sequence[int | None], **params: Any
 ) -> Batched:
     body, count = params["body_jaxpr"], params["body_nconsts"]
-    values, flags = _moved(operands, dims), [dim is not None for dim in dims]
+    values, flags = in_front(operands, dims), [dim is not None for dim in dims]
     start = count + 3
     _refuse_other_sizes("for_loop", list(body.in_avals[count + 1 :]), params["result_avals"])
     if any(flags[count:start]):
@@ -103,7 +93,7 @@ def _for_loop(
     results = for_loop_p.bind(
         *captured,
         *values[:start],
-        *_carry(axis, values[start:], flags[start:], carried),
+        *with_axes(axis, values[start:], flags[start:], carried),
         **{
             **params,
             "body_jaxpr": jaxpr,
@@ -111,7 +101,7 @@ def _for_loop(
             "result_avals": tuple(_avals(axis, params["result_avals"], carried)),
         },
     )
-    return results, _dims(carried)
+    return results, as_dims(carried)
 
 
 def _batched_body(
@@ -133,18 +123,19 @@ def _batched_region(
     wanted: list[bool] = []
 
     def function(*given: Any) -> Sequence[Any]:
-        results, found = batched(axis, lambda *ops: evaluated(region, ops), given, _dims(inputs))
+        results, found = batched(axis, lambda *ops: evaluated(region, ops), given, as_dims(inputs))
         wanted[:] = [flag or more for flag, more in zip(found, at_least, strict=True)]
-        return _carry(axis, results, found, wanted)
+        return with_axes(axis, results, found, wanted)
 
     jaxpr, captured = trace_to_jaxpr(function, _avals(axis, region.in_avals, inputs), "vmap")
     jaxpr = convert_outputs(jaxpr, _avals(axis, region.out_avals, wanted))
     return jaxpr, captured, wanted
 
 
-def _carry(axis: BatchAxis, values: Sequence[Any], flags: Flags, carried: Flags) -> list[Any]:
+def with_axes(axis: BatchAxis, values: Sequence[Any], flags: Flags, carried: Flags) -> list[Any]:
+    """Values of which those in `carried` have a batch axis from now on."""
     return [
-        _for_all(axis, value, flag) if wanted else value
+        for_all(axis, value, flag) if wanted else value
         for value, flag, wanted in zip(values, flags, carried, strict=True)
     ]
 
@@ -155,7 +146,7 @@ def _for_loop_of_own_bounds(
     """Over iteration numbers; an element that is through keeps its values."""
     body, count = params["body_jaxpr"], params["body_nconsts"]
     start, avals = count + 3, body.in_avals[count + 1 :]
-    constants = [_for_all(axis, value, flag) for value, flag in zip(values, flags, strict=True)]
+    constants = [for_all(axis, value, flag) for value, flag in zip(values, flags, strict=True)]
     lower, upper, step = constants[count:start]
     trips = jax.vmap(trip_count)(lower, upper, step)
     types = _avals(axis, avals, [True] * len(avals))
@@ -196,7 +187,7 @@ def _while_loop(
     test, body = params["cond_jaxpr"], params["body_jaxpr"]
     tested, count = params["cond_nconsts"], params["body_nconsts"]
     start = tested + count
-    values, flags = _moved(operands, dims), [dim is not None for dim in dims]
+    values, flags = in_front(operands, dims), [dim is not None for dim in dims]
     _refuse_other_sizes("while_loop", list(body.in_avals[count:]), params["result_avals"])
     jaxpr, captured, carried = _batched_body(axis, body, flags[tested:start], flags[start:])
     condition, more, (by_element,) = _batched_region(
@@ -209,7 +200,7 @@ def _while_loop(
         *values[:tested],
         *captured,
         *values[tested:start],
-        *_carry(axis, values[start:], flags[start:], carried),
+        *with_axes(axis, values[start:], flags[start:], carried),
         **{
             **params,
             "cond_jaxpr": condition,
@@ -219,7 +210,7 @@ def _while_loop(
             "result_avals": tuple(_avals(axis, params["result_avals"], carried)),
         },
     )
-    return results, _dims(carried)
+    return results, as_dims(carried)
 
 
 def _while_loop_of_own_condition(
@@ -238,7 +229,7 @@ def _while_loop_of_own_condition(
         (again,) = _all_mapped(axis, test, [*values[:tested], *chosen], tests)
         return [goes_on & again, *chosen]
 
-    carry = _carry(axis, values[start:], flags[start:], all_of_them)
+    carry = with_axes(axis, values[start:], flags[start:], all_of_them)
     (goes_on,) = _all_mapped(axis, test, [*values[:tested], *carry], tests)
     types = [jax.typeof(goes_on), *_avals(axis, avals, all_of_them)]
     jaxpr, captured = trace_to_jaxpr(one, types, "vmap")
@@ -267,7 +258,7 @@ def _switch(
     for branch in branches:
         _refuse_other_sizes("cond or switch", branch.out_avals, avals)
     (index, *values), (by_element, *flags) = (
-        _moved(operands, dims),
+        in_front(operands, dims),
         [dim is not None for dim in dims],
     )
     if by_element:
@@ -287,7 +278,7 @@ def _switch(
         branch_jaxprs=tuple(region.jaxpr for region in regions),
         result_avals=tuple(_avals(axis, avals, wanted)),
     )
-    return results, _dims(wanted)
+    return results, as_dims(wanted)
 
 
 def _each_its_own(
@@ -310,114 +301,9 @@ def _each_its_own(
     return chosen
 
 
-# --- derivatives ----------------------------------------------------------------------------------
-
-
-def _derivative(
-    axis: BatchAxis, operands: Sequence[Any], dims: Sequence[int | None], *, what: Function
-) -> Batched:
-    values, flags = _moved(operands, dims), [dim is not None for dim in dims]
-    if not any(flags):
-        results = control_derivative_p.bind(*values, what=what)
-        return results, [None] * len(results)
-    if isinstance(what, JvpOf) and not any(flags[: len(flags) - len(what.wanted)]):
-        return _directions(axis, values, flags, what)
-    if _has_bounds_of_its_own(what, flags):
-        what, wanted = _of_batch(axis, what, flags)
-        values = _carry(axis, values, flags, wanted)
-    else:
-        what = BatchOf(what, axis, tuple(_dims(flags)), 0)
-    results = control_derivative_p.bind(*values, what=what)
-    return results, [0] * len(results)
-
-
-def _directions(axis: BatchAxis, values: Sequence[Any], flags: Flags, what: JvpOf) -> Batched:
-    """Only the tangents are a batch: the results are the same for all of it."""
-    results = control_derivative_p.bind(
-        *values[: len(values) - len(what.wanted)], what=what.function
-    )
-    found = inexact_positions(list(map(jax.typeof, results)))
-    tangent = TangentOf(what.function, what.wanted, found)
-    of_all = BatchOf(tangent, axis, tuple(_dims(flags)), 0)
-    changes = control_derivative_p.bind(*values, what=of_all)
-    return [*results, *changes], [*[None] * len(results), *[0] * len(changes)]
-
-
-def _has_bounds_of_its_own(what: Function, flags: Flags) -> bool:
-    """Whether it is about a loop that goes round as often as an element of the batch says."""
-    while not isinstance(what, Construct):
-        what = what.function
-    count = what.settings.get("body_nconsts")
-    return what.name == "for_loop" and any(flags[count : count + 3])
-
-
-def _of_batch(axis: BatchAxis, what: Function, flags: Flags) -> tuple[Function, list[bool]]:
-    """The same derivative of the batch of loops, and which operands must have a batch axis for it.
-
-    The batch is one loop, whose bounds are the same for all.
-    """
-    match what:
-        case Construct():
-            return BatchOf(what, axis, tuple(_dims(flags)), 0), list(flags)
-        case BatchOf():
-            function, wanted = _of_batch(axis, what.function, flags)
-            dims = [
-                None if dim is None else dim + moved
-                for dim, moved in zip(what.dims, wanted, strict=True)
-            ]
-            return replace(what, function=function, dims=tuple(dims), place=what.place + 1), wanted
-        case TangentOf() | CotangentOf() | JvpOf():
-            count = len(flags) - len(what.found if isinstance(what, CotangentOf) else what.wanted)
-            inputs = [flag or number in what.wanted for number, flag in enumerate(flags[:count])]
-            function, inputs = _of_batch(axis, what.function, inputs)
-            return replace(what, function=function), [*inputs, *[True] * (len(flags) - count)]
-
-
-def _transpose(cotangents: Sequence[Any], *operands: Any, what: Function) -> list[Any]:
-    """`TangentOf` and `CotangentOf` are the transposes of each other, also those of a batch."""
-    known = list(map(ad.instantiate_zeros, cotangents))
-    if isinstance(what, BatchOf):
-        return _transpose_of_batch(known, operands, what)
-    assert isinstance(what, TangentOf | CotangentOf), "linear in its last operands"
-    forwards = isinstance(what, TangentOf)
-    count = len(operands) - len(what.wanted if forwards else what.found)
-    other = (CotangentOf if forwards else TangentOf)(what.function, what.wanted, what.found)
-    return [*[None] * count, *control_derivative_p.bind(*operands[:count], *known, what=other)]
-
-
-def _transpose_of_batch(
-    cotangents: Sequence[Any], operands: Sequence[Any], what: BatchOf
-) -> list[Any]:
-    """Over operands that all have the axis of the batch, in front: then they are added up."""
-    flags = [dim is not None for dim in what.dims]
-    function, wanted = _of_batch(what.axis, what.function, flags)
-    values = [
-        value if ad.is_undefined_primal(value) else _in_front(what.axis, value, dim, flag)
-        for value, dim, flag in zip(operands, what.dims, wanted, strict=True)
-    ]
-    known = [jnp.moveaxis(value, what.place, 0) for value in cotangents]
-    results = _transpose(known, *values, what=function)
-    return [
-        None
-        if result is None
-        else jnp.sum(result, 0)
-        if dim is None
-        else jnp.moveaxis(result, 0, dim)
-        for result, dim in zip(results, what.dims, strict=True)
-    ]
-
-
-def _in_front(axis: BatchAxis, value: Any, dim: int | None, is_wanted: bool) -> Any:
-    if dim is None:
-        return _for_all(axis, value, not is_wanted)
-    return jnp.moveaxis(value, dim, 0)
-
-
 RULES: Mapping[tuple[str, str], Rule] = {
-    ("control_derivative", "transpose"): _transpose,
     ("for_loop", "vmap_of_axis"): _for_loop,
     ("while_loop", "vmap_of_axis"): _while_loop,
     ("switch", "vmap_of_axis"): _switch,
-    ("control_derivative", "vmap_of_axis"): _derivative,
 }
 """Rules that are given the axis."""

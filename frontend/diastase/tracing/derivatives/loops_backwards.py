@@ -20,6 +20,7 @@ from diastase.primitives.control_flow import for_loop_p
 from diastase.tracing.adjoint.history import trip_count
 from diastase.tracing.derivatives.dependence import active_carry, carry_read, without_unread
 from diastase.tracing.derivatives.evaluation import evaluated
+from diastase.tracing.derivatives.sums import added
 from diastase_mlir.jax_internals import (
     convert_outputs,
     is_concrete,
@@ -154,8 +155,8 @@ def _backward_body(
 
         _, pull = jax.vjp(function, *(inputs[place] for place in places))
         changes = pull(list(weights))
-        added = [old + new for old, new in zip(sums, changes, strict=False)]
-        return [trip - 1, *added, *changes[len(constants) :]]
+        totals = [added(old, new) for old, new in zip(sums, changes, strict=False)]
+        return [trip - 1, *totals, *changes[len(constants) :]]
 
     arrays = [jax.typeof(kind.empty()) for kind in rows]
     entries = [

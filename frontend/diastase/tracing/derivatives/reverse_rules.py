@@ -256,8 +256,8 @@ def implementation(what: Function, operands: Sequence[Any]) -> list[Any]:
         case CotangentOf():
             values, weights = _taken_apart(operands, len(what.found))
             function = what.function
-            rule = _BACKWARDS.get(function.name) if isinstance(function, Construct) else None
-            if rule is not None:
+            if isinstance(function, Construct) and function.name in _BACKWARDS:
+                rule = _BACKWARDS[function.name]
                 return rule(values, weights, function.settings, what.wanted, what.found)
             return _pulled_back(what, values, weights)
 
