@@ -1,0 +1,1 @@
+"""Every transformation of every kind of program, beside extended precision and backprop."""

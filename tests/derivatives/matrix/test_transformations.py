@@ -1,0 +1,151 @@
+"""{grad, jacobian, jvp, vjp, hessian, vmap, vmap of grad, grad of vmap} of all kinds of programs.
+
+One compiled program for each subject has all transformations. What they must be comes from finite
+differences in extended precision (`extended`), and for circuits from PennyLane's backprop, too.
+`REFUSED` says which are errors; of what; the rest is right to 1e-8.
+"""
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pennylane as qml
+import pytest
+
+from derivatives.matrix import classical
+from derivatives.matrix.circuits import (
+    CONTROL_FLOW,
+    DEVICE,
+    MEASUREMENTS,
+    OPERANDS,
+    by_pennylane,
+    exactly,
+    few,
+    gates,
+)
+from derivatives.matrix.transformations import NAMES, all_of, batch_of, expected
+from diastase import measure, qjit
+from diastase.errors import NotTransformableError
+
+X = np.array([0.37, 0.71, -0.43])
+N = 3
+REVERSE = ("grad", "jacobian", "vjp", "hessian", "vmap of grad", "grad of vmap")
+
+
+def _measured(name):
+    measured, read = MEASUREMENTS[name]
+    body = few if name in ("state", "density matrix", "probs") else gates
+    return (
+        by_pennylane(body, measured),
+        exactly(body, read, N),
+        by_pennylane(body, measured, "backprop"),
+    )
+
+
+def _with_control_flow(body, measurement="expval of a sum"):
+    measured, read = MEASUREMENTS[measurement]
+    return (
+        by_pennylane(body, measured),
+        exactly(body, read, N),
+        by_pennylane(body, measured, "backprop"),
+    )
+
+
+def _with_operand(body):
+    measured, read = MEASUREMENTS["expval of a sum"]
+    compiled = by_pennylane(lambda q, x, n: body(q, x, n, jnp), measured)
+    backprop = by_pennylane(lambda q, x, n: body(q, x, n, jnp), measured, "backprop")
+    exact = exactly(lambda q, x, n: body(q, x, n, classical.extended), read, N)
+    return compiled, exact, backprop
+
+
+def _by_method(diff_method):
+    measured, read = MEASUREMENTS["expval of a word"]
+    return by_pennylane(gates, measured, diff_method), exactly(gates, read, N), None
+
+
+QUANTUM = {
+    **{name: lambda name=name: _measured(name) for name in MEASUREMENTS},
+    **{name: lambda body=body: _with_control_flow(body) for name, body in CONTROL_FLOW.items()},
+    "probs after a for_loop": lambda: _with_control_flow(CONTROL_FLOW["for_loop"], "probs"),
+    **{name: lambda body=body: _with_operand(body) for name, body in OPERANDS.items()},
+    **{
+        f"diff_method={method}": lambda method=method: _by_method(method)
+        for method in ("adjoint", "backprop", "parameter-shift", "hadamard")
+    },
+}
+
+REFUSED = {
+    "callback with VJP": (("jacobian forwards", "jvp", "hessian"), TypeError, "custom_vjp"),
+    "eigvals": (("hessian",), NotImplementedError, "eigenvectors"),
+}
+"""By subject: transformations that are refused, by JAX or by us, and how."""
+
+MISSING = {}
+"""By subject: transformations that are to work, but do not."""
+
+
+def names_of(subject):
+    left_out = (*REFUSED.get(subject, ((),))[0], *MISSING.get(subject, ()))
+    return tuple(name for name in NAMES if name not in left_out)
+
+
+def check(subject, function, exact, backprop=None):
+    names = names_of(subject)
+    found = qjit(all_of(function, names))(jnp.asarray(X), N, jnp.asarray(batch_of(X)))
+    wanted = expected(exact, X)
+    assert found.keys() == set(names)
+    for name in names:
+        np.testing.assert_allclose(found[name], wanted[name], atol=1e-8, rtol=1e-8, err_msg=name)
+    if backprop is not None:
+        reference = all_of(backprop, ("jacobian", "hessian"))(jnp.asarray(X), N, None)
+        for name in {"jacobian", "hessian"} & set(names):
+            np.testing.assert_allclose(found[name], reference[name], atol=1e-10, err_msg=name)
+
+
+@pytest.mark.parametrize("subject", classical.SUBJECTS)
+def test_classical_programs(subject):
+    function, exact = classical.SUBJECTS[subject]
+    check(subject, function, lambda x: exact(x, N))
+
+
+@pytest.mark.parametrize("subject", QUANTUM)
+def test_circuits(subject):
+    check(subject, *QUANTUM[subject]())
+
+
+@pytest.mark.parametrize(
+    ("subject", "name"), [(subject, name) for subject in REFUSED for name in REFUSED[subject][0]]
+)
+def test_refused_transformations(subject, name):
+    function = classical.SUBJECTS[subject][0]
+    _, error, text = REFUSED[subject]
+    with pytest.raises(error, match=text):
+        qjit(all_of(function, [name]))(jnp.asarray(X), N, jnp.asarray(batch_of(X)))
+
+
+def _outcome(x):
+    qml.RX(x, 0)
+    outcome = measure(0)
+    return qml.expval(qml.Z(0)), outcome
+
+
+def _samples(x):
+    qml.RX(x, 0)
+    return qml.sample(wires=[0])
+
+
+@pytest.mark.parametrize("transform", [jax.grad, jax.jacfwd, jax.jacrev, jax.hessian])
+@pytest.mark.parametrize(
+    ("node", "text"),
+    [
+        (qml.QNode(_outcome, DEVICE, diff_method="adjoint"), "measure"),
+        (qml.set_shots(qml.QNode(_samples, DEVICE), 10), ""),
+    ],
+    ids=["measure", "samples"],
+)
+def test_what_has_no_derivative_is_refused(transform, node, text):
+    def number(x):
+        return jnp.sum(jax.tree.leaves(node(x))[0] * 1.0)
+
+    with pytest.raises(NotTransformableError, match=text):
+        qjit(transform(number))(0.4)
