@@ -118,7 +118,7 @@ def nested(m: Any, x: Any, n: Any) -> Any:
         def growing(j: Any, c: Any) -> Any:
             return m.sin(c * x[1]) + j
 
-        return growing(inner(a) * x[2])
+        return growing(inner(a**2) * x[2])
 
     return [outer(x[1] ** 2)]
 

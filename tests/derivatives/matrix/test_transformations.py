@@ -24,11 +24,10 @@ from derivatives.matrix.circuits import (
 )
 from derivatives.matrix.transformations import NAMES, all_of, batch_of, expected
 from diastase import measure, qjit
-from diastase.errors import NotTransformableError
+from diastase.errors import MappedSizeError, NotTransformableError
 
 X = np.array([0.37, 0.71, -0.43])
 N = 3
-REVERSE = ("grad", "jacobian", "vjp", "hessian", "vmap of grad", "grad of vmap")
 
 
 def _measured(name):
@@ -75,7 +74,8 @@ QUANTUM = {
 }
 
 REFUSED = {
-    "callback with VJP": (("jacobian forwards", "jvp", "hessian"), TypeError, "custom_vjp"),
+    "callback with VJP": (("jvp", "hessian"), TypeError, "custom_vjp"),
+    "mask": (("vmap", "vmap of grad", "grad of vmap"), MappedSizeError, "differs between"),
     "eigvals": (("hessian",), NotImplementedError, "eigenvectors"),
 }
 """By subject: transformations that are refused, by JAX or by us, and how."""

@@ -9,10 +9,7 @@ import numpy as np
 
 from derivatives.matrix import extended
 
-NAMES = (
-    "value", "grad", "jacobian", "jacobian forwards", "jvp", "vjp", "hessian",
-    "vmap", "vmap of grad", "grad of vmap",
-)  # fmt: skip
+NAMES = ("grad", "jacobian", "jvp", "vjp", "hessian", "vmap", "vmap of grad", "grad of vmap")
 
 
 def along(size: int) -> Any:
@@ -46,10 +43,8 @@ def all_of(function: Callable[..., Any], names: Collection[str]) -> Callable[...
             return pull_back(jnp.asarray(weighting(found.shape[0])))[0]
 
         table = {
-            "value": lambda: several(x),
             "grad": lambda: jax.grad(scalar)(x),
             "jacobian": lambda: jax.jacrev(several)(x),
-            "jacobian forwards": lambda: jax.jacfwd(several)(x),
             "jvp": lambda: jax.jvp(several, (x,), (jnp.asarray(along(x.size)),))[1],
             "vjp": lambda: pulled_back(x),
             "hessian": lambda: jax.hessian(scalar)(x),
@@ -73,10 +68,8 @@ def expected(f: Callable[[Any], Any], x: Any) -> dict[str, Any]:
     w = weighting(len(first))
     gradients = [w @ one for one in jacobians]
     found = {
-        "value": extended.values(f, exact),
         "grad": w @ first,
         "jacobian": first,
-        "jacobian forwards": first,
         "jvp": first @ along(len(x)),
         "vjp": w @ first,
         "hessian": np.tensordot(w, second, axes=1),
