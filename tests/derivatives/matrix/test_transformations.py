@@ -80,12 +80,9 @@ REFUSED = {
 }
 """By subject: transformations that are refused, by JAX or by us, and how."""
 
-MISSING = {}
-"""By subject: transformations that are to work, but do not."""
-
 
 def names_of(subject):
-    left_out = (*REFUSED.get(subject, ((),))[0], *MISSING.get(subject, ()))
+    left_out = REFUSED.get(subject, ((),))[0]
     return tuple(name for name in NAMES if name not in left_out)
 
 
@@ -135,17 +132,14 @@ def _samples(x):
 
 
 @pytest.mark.parametrize("transform", [jax.grad, jax.jacfwd, jax.jacrev, jax.hessian])
-@pytest.mark.parametrize(
-    ("node", "text"),
-    [
-        (qml.QNode(_outcome, DEVICE, diff_method="adjoint"), "measure"),
-        (qml.set_shots(qml.QNode(_samples, DEVICE), 10), ""),
-    ],
-    ids=["measure", "samples"],
-)
-def test_what_has_no_derivative_is_refused(transform, node, text):
-    def number(x):
-        return jnp.sum(jax.tree.leaves(node(x))[0] * 1.0)
+def test_measured_outcomes_have_no_derivative(transform):
+    node = qml.QNode(_outcome, DEVICE, diff_method="adjoint")
+    with pytest.raises(NotTransformableError, match="measure has no jvp rule"):
+        qjit(transform(lambda x: node(x)[0]))(0.4)
 
-    with pytest.raises(NotTransformableError, match=text):
-        qjit(transform(number))(0.4)
+
+@pytest.mark.xfail(strict=True, reason="integers made real have derivative zero, as in JAX")
+def test_samples_have_no_derivative():
+    node = qml.set_shots(qml.QNode(_samples, DEVICE), 10)
+    with pytest.raises(NotTransformableError):
+        qjit(jax.grad(lambda x: jnp.sum(node(x) * 1.0)))(0.4)
