@@ -15,6 +15,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from jax import lax
+from jax.core import Tracer
 
 from diastase.tracing.trace import is_tracing
 
@@ -48,7 +49,7 @@ def by_each_element(
     """
     step = _step(h, leaves)
     results = function(leaves)
-    traced = is_tracing() or any(isinstance(leaf, jax.core.Tracer) for leaf in (*leaves, *results))
+    traced = is_tracing() or any(isinstance(leaf, Tracer) for leaf in (*leaves, *results))
 
     def by_element(number: int, unit: complex) -> Callable[[Any], Any]:
         leaf = leaves[number]

@@ -42,8 +42,8 @@ class Derivation:
 
     def positions(self, count: int) -> tuple[int, ...]:
         """Which of `count` positional arguments are differentiated."""
-        given = (self.argnums,) if self.is_single() else tuple(self.argnums or ())
-        found = tuple(operator.index(0 if number is None else number) for number in given)
+        given: Any = 0 if self.argnums is None else self.argnums
+        found = tuple(map(operator.index, (given,) if self.is_single() else given))
         if all(-count <= number < count for number in found):
             return tuple(number % count for number in found)
         reason = f"argnums={self.argnums or 0}, but {self.function} gets {_count(count)}"

@@ -134,7 +134,7 @@ def _samples(x):
 @pytest.mark.parametrize("transform", [jax.grad, jax.jacfwd, jax.jacrev, jax.hessian])
 def test_measured_outcomes_have_no_derivative(transform):
     node = qml.QNode(_outcome, DEVICE, diff_method="adjoint")
-    with pytest.raises(NotTransformableError, match="measure has no jvp rule"):
+    with pytest.raises(NotTransformableError, match="measure has no"):
         qjit(transform(lambda x: node(x)[0]))(0.4)
 
 
