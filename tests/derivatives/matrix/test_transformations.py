@@ -138,7 +138,6 @@ def test_measured_outcomes_have_no_derivative(transform):
         qjit(transform(lambda x: node(x)[0]))(0.4)
 
 
-@pytest.mark.xfail(strict=True, reason="integers made real have derivative zero, as in JAX")
 def test_samples_have_no_derivative():
     node = qml.set_shots(qml.QNode(_samples, DEVICE), 10)
     with pytest.raises(NotTransformableError):
