@@ -17,6 +17,7 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 import numpy as np
+from jax.core import ShapedArray
 from jax.extend.core import ClosedJaxpr
 
 from diastase.primitives.control_flow import for_loop_p, switch_p, while_loop_p
@@ -134,8 +135,8 @@ def _region(closed: ClosedJaxpr, weights: Any, leading: int) -> Region:
         variable.aval for variable in closed.jaxpr.invars if not is_register_aval(variable.aval)
     ]
     state = [
-        jax.core.ShapedArray((), np.dtype(np.int64)),
-        jax.core.ShapedArray((), np.dtype(np.float64)),
+        ShapedArray((), np.dtype(np.int64)),
+        ShapedArray((), np.dtype(np.float64)),
     ]
 
     def body(*arguments: Any) -> Sequence[Any]:

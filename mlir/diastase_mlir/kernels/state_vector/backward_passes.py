@@ -114,7 +114,7 @@ def _in_order(lane: int) -> list[int]:
 def block_pass(run: Pass, lanes: lane_set, rule: Any, wanted: bool) -> None:
     """Undo an operation whose target is a block bit: pairs of blocks."""
     operation, value = run.operation, run.value
-    a = block_coefficients(operation, lanes)
+    a = block_coefficients(operation, lanes)  # pyright: ignore[reportArgumentType]
     bit = 1 << (operation.target - LANE_BITS)
     stride = 2 * bit
     fixed = run.fixed | bit
@@ -144,7 +144,7 @@ def block_pass(run: Pass, lanes: lane_set, rule: Any, wanted: bool) -> None:
 def lane_pass(run: Pass, lanes: lane_set, target: int, rule: Any, wanted: bool) -> None:
     """Undo an operation whose target is the (static) lane bit `target`."""
     value, fixed = run.value, run.fixed
-    a = lane_coefficients(run.operation, lanes, target)
+    a = lane_coefficients(run.operation, lanes, target)  # pyright: ignore[reportArgumentType]
     state, adjoint = run.state, run.adjoint
     sums = registers(wide, 4)
     if wanted:
