@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from diastase import cond, for_loop, qjit, while_loop
-from diastase.errors import NotTransformableError
+from diastase.errors import NoDerivativeError, NotTransformableError
 
 X = jnp.array([0.7, 0.3, -0.4])
 TABLE = np.array([2, 0, 3, 1])
@@ -518,3 +518,21 @@ def test_a_linear_loop_is_not_run_forwards_for_its_gradient():
     ]
     assert shapes
     assert all(shape == () for shape in shapes), "nothing is kept"
+
+
+@pytest.mark.parametrize("around", [lambda f: f, jax.checkpoint], ids=["plain", "checkpoint"])
+@pytest.mark.parametrize("derivative", [jax.grad, jax.jacfwd])
+def test_samples_carried_as_integers_are_refused(derivative, around):
+    @qml.qnode(qml.device("default.qubit", wires=1), shots=10)
+    def outcomes(x):
+        qml.RX(x, 0)
+        return qml.sample(wires=0)
+
+    def counted(x):
+        return for_loop(0, 3, 1)(lambda _, so_far: so_far + jnp.sum(outcomes(x)))(0)
+
+    def total(x):
+        return around(counted)(x).astype(float)
+
+    with pytest.raises(NoDerivativeError, match="samples jump"):
+        qjit(derivative(total))(0.3)

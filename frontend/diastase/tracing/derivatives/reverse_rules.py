@@ -40,9 +40,11 @@ from diastase.primitives.control_flow import for_loop_p, switch_p, while_loop_p
 from diastase.primitives.define import Rule
 from diastase.primitives.derivatives import inexact_positions, is_inexact
 from diastase.tracing.branches import share_captured
+from diastase.tracing.derivatives.control_flow_rules import RULES as FORWARD_RULES
 from diastase.tracing.derivatives.dependence import active_carry, active_results
 from diastase.tracing.derivatives.evaluation import evaluated
 from diastase.tracing.derivatives.loops_backwards import loop_cotangent
+from diastase.tracing.derivatives.regions import derivative_of
 from diastase.tracing.regions import Region
 from diastase_mlir.diagnostics import user_span
 from diastase_mlir.jax_internals import (
@@ -190,11 +192,38 @@ def _linearised(
     moved = active_positions(operands, nonzeros)
     found = tuple(sorted(_DEPENDENT[construct](moved, params)))
     function = Construct(construct, params, params["result_avals"])
+    if moved and not found:
+        _refuse_what_has_no_derivative(construct, operands, moved, params)
 
     def linear(kept: Sequence[Any], *tangents: Any) -> Sequence[Any]:
         return along(function, kept, tangents, found)
 
     return results, [position in found for position in range(len(results))], list(operands), linear
+
+
+def _refuse_what_has_no_derivative(
+    construct: str, operands: Sequence[Any], moved: Positions, params: Mapping[str, Any]
+) -> None:
+    """Look for samples in a construct whose results are integers: JAX takes zeros for theirs.
+
+    Differentiating, in a trace that is thrown away, raises what it finds.
+    """
+    avals = [jax.typeof(operand) for operand in operands]
+    changes = [avals[position].to_tangent_aval() for position in moved]
+
+    def attempt(*arguments: Any) -> Sequence[Any]:
+        entries = dict(zip(moved, arguments[len(avals) :], strict=True))
+        if construct == "checkpoint":
+            derivative_of(params["jaxpr"], arguments[: len(avals)], entries)
+            return []
+        tangents = [
+            entries.get(position, Zero(aval.to_tangent_aval()))
+            for position, aval in enumerate(avals)
+        ]
+        FORWARD_RULES[construct](arguments[: len(avals)], tangents, **params)
+        return []
+
+    trace_to_jaxpr(attempt, [*avals, *changes], "derivative")
 
 
 def _of_loop(moved: Positions, params: Mapping[str, Any]) -> set[int]:
