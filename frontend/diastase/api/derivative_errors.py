@@ -68,7 +68,7 @@ class DerivativeTypeError(DiastaseError, TypeError):
 
     title: ClassVar[str] = "No derivative"
     message: ClassVar[str] = "{transformation} of {function}: {reason}"
-    help: ClassVar[str | None] = "{advice}"
+    help: ClassVar[str] = "{advice}"
     transformation: str
     function: str
     reason: str
