@@ -103,6 +103,7 @@ def _runs(places: np.ndarray) -> list[tuple[int, int, int]]:
     runs: list[tuple[int, int, int]] = []
     begin, count = 0, len(places)
     changes = np.flatnonzero(np.diff(steps)) + 1
+    borders = np.flatnonzero(np.diff(places < 0)) + 1  # 2, 1, 0, -1 is in equal steps, too.
     while begin < count:
         if begin == count - 1:
             runs.append((int(places[begin]), 1, 1))
@@ -110,8 +111,9 @@ def _runs(places: np.ndarray) -> list[tuple[int, int, int]]:
         later = changes[np.searchsorted(changes, begin, side="right") :]
         end = int(later[0]) + 1 if len(later) else count
         step = int(steps[begin])
-        if (places[begin] < 0) != (places[begin + 1] < 0):
-            end, step = begin + 1, 1
+        near = borders[np.searchsorted(borders, begin, side="right") :]
+        if len(near) and near[0] < end:
+            end = int(near[0])
         elif end - begin == 2 and end < count and int(steps[begin + 1]) != step:
             end, step = begin + 1, 1  # Two are no stretch yet: the next one may begin here.
         runs.append((int(places[begin]), step, end - begin))
