@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 
 from diastase import cond, for_loop, qjit, switch, while_loop
-from diastase.errors import NotTransformableError
 from diastase.tracing.control_flow_errors import (
     BranchStructureError,
     BranchTypeError,
@@ -437,5 +436,5 @@ def test_transformations():
         return for_loop(0, 3, 1)(lambda i, v: v * x)(1.0)
 
     assert qjit(lambda x: jax.jvp(function, (x,), (1.0,)))(2.0) == (8.0, 12.0)
-    with pytest.raises(NotTransformableError, match="for_loop has no vmap rule"):
-        qjit(lambda xs: jax.vmap(function)(xs))(jnp.arange(3.0))
+    np.testing.assert_allclose(qjit(jax.grad(function))(2.0), 12.0)
+    np.testing.assert_allclose(qjit(jax.vmap(function))(jnp.arange(3.0)), jnp.arange(3.0) ** 3)

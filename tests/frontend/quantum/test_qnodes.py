@@ -215,9 +215,3 @@ def test_operators_as_data_outside_of_a_qnode(same_as_pennylane):
         return circuit(lambda: hamiltonian) * x + np.abs(matrix[0, 0])
 
     same_as_pennylane(program, 0.5)
-
-
-def test_derivatives_of_qnodes_are_refused():
-    circuit = rotation(qml.device("default.qubit", wires=1))
-    with pytest.raises(NotImplementedError, match="circuit"):
-        qjit(jax.grad(circuit))(0.3)

@@ -10,9 +10,8 @@ import jax.numpy as jnp
 import numpy as np
 import pennylane as qml
 import pytest
-
-from derivatives.matrix import classical
-from derivatives.matrix.circuits import (
+from derivatives.transformed import classical
+from derivatives.transformed.circuits import (
     CONTROL_FLOW,
     DEVICE,
     MEASUREMENTS,
@@ -22,7 +21,8 @@ from derivatives.matrix.circuits import (
     few,
     gates,
 )
-from derivatives.matrix.transformations import NAMES, all_of, batch_of, expected
+from derivatives.transformed.transformations import NAMES, all_of, batch_of, expected
+
 from diastase import measure, qjit
 from diastase.errors import MappedSizeError, NotTransformableError
 
