@@ -10,9 +10,9 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pennylane as qml
+
 from derivatives.transformed import extended
 from derivatives.transformed.extended import expectation, parts, reduced, variance, word
-
 from diastase import cond, for_loop, while_loop
 
 HERMITIAN = np.array([[1, 2j], [-2j, 0.5]])

@@ -10,10 +10,10 @@ import jax
 import jax.numpy as jnp
 import mpmath
 import numpy as np
-from derivatives.transformed import extended
-from derivatives.transformed.circuits import by_pennylane, exactly, few
 from jax import lax
 
+from derivatives.transformed import extended
+from derivatives.transformed.circuits import by_pennylane, exactly, few
 from diastase import cond, for_loop, switch, while_loop
 
 B = np.array([0.3, -1.0])

@@ -10,6 +10,7 @@ import jax.numpy as jnp
 import numpy as np
 import pennylane as qml
 import pytest
+
 from derivatives.transformed import classical
 from derivatives.transformed.circuits import (
     CONTROL_FLOW,
@@ -22,7 +23,6 @@ from derivatives.transformed.circuits import (
     gates,
 )
 from derivatives.transformed.transformations import NAMES, all_of, batch_of, expected
-
 from diastase import measure, qjit
 from diastase.errors import MappedSizeError, NotTransformableError
 

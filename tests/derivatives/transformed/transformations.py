@@ -6,6 +6,7 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 import numpy as np
+
 from derivatives.transformed import extended
 
 NAMES = ("grad", "jacobian", "jvp", "vjp", "hessian", "vmap", "vmap of grad", "grad of vmap")
