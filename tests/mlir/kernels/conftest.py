@@ -5,6 +5,7 @@ Every test of a register runs in double and in single precision.
 
 import ctypes
 from collections.abc import Callable, Iterator, Sequence
+from functools import cache
 from pathlib import Path
 
 import numpy as np
@@ -231,10 +232,25 @@ def precision(request: pytest.FixtureRequest) -> str:
 
 
 @pytest.fixture(scope="session")
-def engine(precision: str, tmp_path_factory: pytest.TempPathFactory) -> ctypes.CDLL:
-    path: Path = tmp_path_factory.mktemp("engine") / f"{precision}.so"
-    build_engine(path, settings_for(host_processor(), single=precision == "single"))
-    return ctypes.CDLL(str(path))
+def engines(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], ctypes.CDLL]:
+    """The engine in a precision, built once each."""
+
+    @cache
+    def engine_in(precision: str) -> ctypes.CDLL:
+        path: Path = tmp_path_factory.mktemp("engine") / f"{precision}.so"
+        build_engine(path, settings_for(host_processor(), single=precision == "single"))
+        return ctypes.CDLL(str(path))
+
+    return engine_in
+
+
+@pytest.fixture
+def engine(engines: Callable[[str], ctypes.CDLL], precision: str) -> ctypes.CDLL:
+    """The engine in the test's precision; not of the session, as modules override `precision`.
+
+    pytest would hand a module with its own `precision` the engine of the precision before it.
+    """
+    return engines(precision)
 
 
 @pytest.fixture
