@@ -24,7 +24,7 @@ def lower_callback(
 ) -> list[ir.Value]:
     """Call the user's function; results, if any, are checked against the declared shapes."""
     function = equation.params["callback"]
-    avals, span = equation.avals_out, context.span
+    avals, span = equation.avals_out, context.failures.span
 
     def call(*arrays: np.ndarray) -> list[np.ndarray]:
         results = function(*map(jnp.asarray, arrays))

@@ -13,6 +13,6 @@ def lower_require(context: LoweringContext, equation: Equation, holds: ir.Value)
     """Record an error where the operand is false."""
     true = scalar_constant(integer_type(1), 1)
     failed = create("arith.xori", [integer_type(1)], [unbox(holds), true]).result
-    site = context.site(equation.params["what"], equation.source_info)
-    context.record_error(failed, ErrorCode.INVALID_VALUE, site)
+    site = context.failures.site(equation.params["what"], equation.source_info)
+    context.failures.record(failed, ErrorCode.INVALID_VALUE, site)
     return []

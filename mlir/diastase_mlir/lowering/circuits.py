@@ -68,7 +68,7 @@ def _option(value: bool | int | float | str) -> ir.Attribute:
 
 def _check_number(context: LoweringContext, equation: Equation, number: ir.Value) -> None:
     """Leave the program if there is no state of so many qubits: loops over all of them follow."""
-    site = context.site(f"QNode {equation.params['qnode']}", equation.source_info)
+    site = context.failures.site(f"QNode {equation.params['qnode']}", equation.source_info)
     least, most = (scalar_constant(integer_type(64), bound) for bound in (0, MAX_QUBITS))
     negative = compare_integers("slt", number, least)
     leave_if(context, negative, ErrorCode.NEGATIVE_QUBITS, site, [number])
@@ -99,7 +99,7 @@ def lower_qnode(context: LoweringContext, equation: Equation, *operands: Value) 
     shared = context.shared_circuits.key_of(jaxpr)
     if shared is None:
         return body(operands)
-    return call_function(context, (shared, context.span), body, operands, jaxpr.in_avals)
+    return call_function(context, (shared, context.failures.span), body, operands, jaxpr.in_avals)
 
 
 @lowers("inlined", lazy=True, keys=True)

@@ -87,5 +87,5 @@ def _is_constant(value: ir.Value) -> bool:
 def _refuse_zero_step(context: LoweringContext, equation: Equation, step: ir.Value) -> None:
     number = unbox(step)
     is_zero = compare_integers("eq", number, scalar_constant(number.type, 0))
-    site = context.site("for_loop", equation.source_info)
-    context.record_error(is_zero, ErrorCode.ZERO_STEP, site)
+    site = context.failures.site("for_loop", equation.source_info)
+    context.failures.record(is_zero, ErrorCode.ZERO_STEP, site)

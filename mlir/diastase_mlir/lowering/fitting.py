@@ -116,12 +116,12 @@ def lower_if_it_fits(
     part = avals[0] if updated_by is None else equation.avals_in[updated_by]
     nothing = [] if _PARTS[equation.primitive.name] is _form else _is_empty(context, part)
     construct = "reshape" if _PARTS[equation.primitive.name] is _form else "indexing"
-    site = context.site(construct, equation.source_info)
+    site = context.failures.site(construct, equation.source_info)
     fits: list[ir.Value] = []
     for pair in pairs:
         sizes = [context.dimension(size) for size in pair]
         fits.append(any_of([compare_integers("sge", *sizes), *nothing]))
-        context.record_error(negate(fits[-1]), ErrorCode.SIZE_MISMATCH, site, _numbers(sizes))
+        context.failures.record(negate(fits[-1]), ErrorCode.SIZE_MISMATCH, site, _numbers(sizes))
 
     def otherwise() -> list[ir.Value]:
         if updated_by is not None:

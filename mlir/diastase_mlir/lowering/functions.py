@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Any
 
 from diastase_mlir.jax_internals import ir
 from diastase_mlir.lowering.buffers import put_element
+from diastase_mlir.lowering.imports import call
 from diastase_mlir.lowering.operations import (
     create,
     index_type,
@@ -98,8 +99,9 @@ def call_function(
         function = _define(context, body, types, avals)
         context.functions.add((key, *types), function)
     else:
-        context.count_again(function)
-    results = context.call(function.symbol, [context.call_context, *values], function.results)
+        context.failures.fallible += function.fallible
+        context.counts.again(function)
+    results = call(function.symbol, [context.failures.call_context, *values], function.results)
     return [_inside(result) for result in results]
 
 
@@ -137,13 +139,13 @@ def call_for_each(
     ]
     numbers = [*known.values(), *unknown]
     symbol = f"{ELEMENT_FUNCTION}{context.functions.new_number()}"
-    leading = [ir.Type.parse("!llvm.ptr"), integer_type(64), integer_type(64)]
+    types = [ir.Type.parse("!llvm.ptr"), integer_type(64), integer_type(64)]
     arguments = [value.type for value in (*numbers, *values, *outputs)]
-    operation, block = _empty_function(context, symbol, [*leading, *arguments])
-    outer, calls = context.call_context, context.calls_of("callback")
-    counted, fallible = len(context.equations_counted), context.fallible
-    with context.region(block):
-        context.call_context, number, _, *rest = block.arguments
+    operation, block = _empty_function(context, symbol, [*types, *arguments])
+    state, number, _, *rest = block.arguments
+    calls = context.imports.counts.get("callback", 0)
+    counted, fallible = len(context.counts), context.failures.fallible
+    with context.region(block), context.failures.within(state):
         given, rest = rest[: len(numbers)], rest[len(numbers) :]
         inside = iter(given[len(known) :])
         sizes = [next(inside) if isinstance(size, ir.Value) else size for size in batch.sizes]
@@ -157,15 +159,14 @@ def call_for_each(
             for result, output in zip(results, rest[len(values) :], strict=True):
                 put_element(result, output, place)
         create("func.return", [], [])
-    context.call_context = outer
-    equations = list(context.equations_counted.values())[counted:]
-    function = Function(symbol, operation, [], context.fallible - fallible, equations)
+    equations = context.counts.since(counted)
+    function = Function(symbol, operation, [], context.failures.fallible - fallible, equations)
     context.functions.add(symbol, function)
-    on_this = context.calls_of("callback") > calls
+    on_this = context.imports.counts.get("callback", 0) > calls
     wires = ON_CALLING_THREAD if on_this else batch.wires
     number = create("arith.index_cast", [integer_type(64)], [as_index(batch.count)]).result
-    call = [context.call_context, number, scalar_constant(integer_type(64), wires)]
-    context.call(symbol, [*call, *numbers, *values, *outputs])
+    leading = [context.failures.call_context, number, scalar_constant(integer_type(64), wires)]
+    call(symbol, [*leading, *numbers, *values, *outputs])
 
 
 def _outside(value: ir.Value) -> ir.Value:
@@ -210,21 +211,19 @@ def _define(
     """Emit a function and what it returns."""
     symbol = f"diastase_function_{context.functions.new_number()}"
     operation, block = _empty_function(context, symbol, [ir.Type.parse("!llvm.ptr"), *arguments])
-    outer = context.call_context
-    counted, fallible = len(context.equations_counted), context.fallible
-    with context.region(block):
-        context.call_context, *values = block.arguments
+    state, *values = block.arguments
+    counted, fallible = len(context.counts), context.failures.fallible
+    with context.region(block), context.failures.within(state):
         operands = [
             context.typed(_inside(value), aval) for value, aval in zip(values, avals, strict=True)
         ]
         results = [_outside(context.value(result)) for result in body(operands)]
         create("func.return", [], results)
-    context.call_context = outer
     types = [result.type for result in results]
     function_type = ir.FunctionType.get([argument.type for argument in block.arguments], types)
     operation.attributes["function_type"] = ir.TypeAttr.get(function_type)
-    equations = list(context.equations_counted.values())[counted:]
-    return Function(symbol, operation, types, context.fallible - fallible, equations)
+    equations = context.counts.since(counted)
+    return Function(symbol, operation, types, context.failures.fallible - fallible, equations)
 
 
 def _empty_function(

@@ -162,7 +162,7 @@ def _lower_run(
         params = equation.params
         parameters = tuple(parameter(atom) for atom in _parameters(equation))
         gates.append(ir.StringAttr.get(str(_gate(params, parameters))))
-        sites.append(context.site_number(params["name"], equation.source_info))
+        sites.append(context.failures.site_number(params["name"], equation.source_info))
     context.uses_engine = True
     values = [scalar(context.value(read(atom))) for atom in others]
     if alike:

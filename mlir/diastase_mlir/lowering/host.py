@@ -22,6 +22,7 @@ from diastase_mlir.lowering.array_types import array_type
 from diastase_mlir.lowering.buffers import allocate, as_tensor, filled
 from diastase_mlir.lowering.context import LoweringContext
 from diastase_mlir.lowering.dimensions import number_tensor
+from diastase_mlir.lowering.imports import call
 from diastase_mlir.lowering.operations import to_signless
 from diastase_mlir.lowering.registry import Equation
 from diastase_runtime.abi import CallbackType
@@ -57,15 +58,15 @@ def call_host(
         inputs=tuple(aval.str_short() for aval in equation.avals_in),
         outputs=tuple(aval.str_short() for aval in equation.avals_out),
         users_own=not reason,
-        span=context.span,
+        span=context.failures.span,
     )
     context.callbacks.append(HostCallback(callback_type, function, described))
-    site = context.site(equation.primitive.name, equation.source_info)
-    arguments = [context.call_context, site, *inputs, *outputs]
-    symbol = context.import_function(
+    site = context.failures.site(equation.primitive.name, equation.source_info)
+    arguments = [context.failures.call_context, site, *inputs, *outputs]
+    symbol = context.imports.function(
         "callback", str(number), [value.type for value in arguments], c_interface=True
     )
-    context.call(symbol, arguments)
+    call(symbol, arguments)
     return [as_tensor(buffer) for buffer in outputs]
 
 

@@ -221,12 +221,14 @@ def while_true(
     kinds = [carry.type for carry in carries]
     operation = create("scf.while", kinds, carries, regions=2)
     before, after = (append_block(region, kinds) for region in operation.regions)
-    fallible = context.fallible
+    fallible = context.failures.fallible
     with context.region(after):
         create("scf.yield", [], all_carried(body(all_uncarried(after.arguments, types)), types))
     with context.region(before):
         proceed = condition(all_uncarried(before.arguments, types))
-        if context.fallible > fallible:
-            proceed = create("arith.andi", [proceed.type], [proceed, context.no_error()]).result
+        if context.failures.fallible > fallible:
+            proceed = create(
+                "arith.andi", [proceed.type], [proceed, context.failures.none_so_far()]
+            ).result
         create("scf.condition", [], [proceed, *before.arguments])
     return all_uncarried(operation.results, types)

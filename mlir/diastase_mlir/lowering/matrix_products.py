@@ -73,7 +73,7 @@ def _declare_blas(context: LoweringContext, element: ir.Type, is_of_vector: bool
     """Declare the routine that the pass will call."""
     prefix = {"f32": "s", "f64": "d", "complex<f32>": "c", "complex<f64>": "z"}[str(element)]
     name, count = ("gemv", 11) if is_of_vector else ("gemm", 13)
-    context.import_function("blas", prefix + name, [ir.Type.parse("!llvm.ptr")] * count)
+    context.imports.function("blas", prefix + name, [ir.Type.parse("!llvm.ptr")] * count)
 
 
 def fill(scalar: ir.Value, sizes: Sequence[Size]) -> ir.Value:

@@ -51,9 +51,9 @@ def lower(program: Program) -> LoweredModule:
         bytecode=bytecode.getvalue(),
         arguments=tuple(array_type(aval) for aval in jaxpr.in_avals),
         results=tuple(array_type(aval) for aval in jaxpr.out_avals),
-        sites=tuple(context.sites),
+        sites=tuple(context.failures.sites),
         callbacks=tuple(context.callbacks),
-        equation_kinds=context.equation_kinds(),
+        equation_kinds=context.counts.by_kind(),
         uses_engine=context.uses_engine,
         circuit_passes=tuple(sorted(context.circuit_passes_seen)),
         fingerprint=hashlib.sha256(printed.encode()).hexdigest(),
@@ -68,8 +68,8 @@ def _lower_entry(
     result_types = [context.type_of(aval) for aval in jaxpr.out_avals]
     pointer = ir.Type.parse("!llvm.ptr")
     block = _entry_block(context, [pointer, *argument_types], result_types)
-    with ir.InsertionPoint(block):
-        context.call_context, *arguments = block.arguments
+    state, *arguments = block.arguments
+    with ir.InsertionPoint(block), context.failures.within(state):
         for variable, argument in zip(jaxpr.jaxpr.invars, arguments, strict=True):
             context.dimensions.define(variable, argument)
         for assumption in assumptions:

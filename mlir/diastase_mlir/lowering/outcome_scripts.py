@@ -8,6 +8,7 @@ from collections.abc import Sequence
 
 from diastase_mlir.jax_internals import ir
 from diastase_mlir.lowering.context import LoweringContext
+from diastase_mlir.lowering.imports import call
 from diastase_mlir.lowering.operations import create, integer_type, scalar_constant
 from diastase_mlir.lowering.registers import Register, as_register
 from diastase_mlir.lowering.registry import Equation, Value, lowers
@@ -37,7 +38,7 @@ def lower_next_run(
     context: LoweringContext, equation: Equation, script: ir.Value
 ) -> Sequence[Value]:
     """Prepare a run; it may find that there have been too many."""
-    context.fallible += 1
+    context.failures.fallible += 1
     (number,) = _call(context, "script_next", [_pointer(script)], [integer_type(64)])
     return [box(_flag(number))]
 
@@ -65,7 +66,7 @@ def lower_require_weight(
     context: LoweringContext, equation: Equation, script: ir.Value, total: ir.Value
 ) -> Sequence[Value]:
     """Refuse an impossible postselection."""
-    context.fallible += 1
+    context.failures.fallible += 1
     _call(context, "script_require", [_pointer(script), unbox(total)])
     return []
 
@@ -97,10 +98,10 @@ def _call(
 ) -> list[ir.Value]:
     """Call a function of the engine; the call's context comes first."""
     context.uses_engine = True
-    arguments = [context.call_context, *operands]
+    arguments = [context.failures.call_context, *operands]
     types = [argument.type for argument in arguments]
-    symbol = context.import_function("engine", name, types, results)
-    return context.call(symbol, arguments, results)
+    symbol = context.imports.function("engine", name, types, results)
+    return call(symbol, arguments, results)
 
 
 def _pointer_type() -> ir.Type:

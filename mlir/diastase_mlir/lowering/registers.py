@@ -113,7 +113,7 @@ def wire_values(
 def site_attribute(context: LoweringContext, construct: str, equation: Equation) -> ir.Attribute:
     """The number of this place in the user's program."""
     context.uses_engine = True
-    return enumeration(context.site_number(construct, equation.source_info))
+    return enumeration(context.failures.site_number(construct, equation.source_info))
 
 
 def scalar(value: ir.Value) -> ir.Value:

@@ -21,7 +21,7 @@ def lower_assert_shots(context: LoweringContext, equation: Equation) -> list[Val
     """Leave the program if there are no shots, or fewer."""
     shots = context.dimension(equation.params["shots"])
     number = create("arith.index_cast", [integer_type(64)], [shots]).result
-    site = context.site(f"the QNode {equation.params['qnode']}", equation.source_info)
+    site = context.failures.site(f"the QNode {equation.params['qnode']}", equation.source_info)
     too_few = compare_integers("slt", shots, index_constant(1))
     leave_if(context, too_few, ErrorCode.INVALID_SHOTS, site, [number])
     return []

@@ -24,7 +24,7 @@ def lower_assert_size(context: LoweringContext, equation: Equation) -> list[Valu
     size = context.dimension(equation.params["size"])
     least = context.dimension(equation.params["at_least"])
     code = ErrorCode.SIZE_MISMATCH if equation.params["at_least"] != 0 else ErrorCode.NEGATIVE_SIZE
-    site = context.site(equation.params["construct"], equation.source_info)
+    site = context.failures.site(equation.params["construct"], equation.source_info)
     details = [_number(size), _number(least)]
     leave_if(context, compare_integers("slt", size, least), code, site, details)
     return []
@@ -45,7 +45,7 @@ def check_assumption(context: LoweringContext, assumption: Assumption) -> None:
     """Record an error and leave the program if an assumption fails."""
     left, right = context.dimension(assumption.left), context.dimension(assumption.right)
     failed = compare_integers(_FAILED[assumption.comparison], left, right)
-    site = context.site_at(assumption.text, assumption.span)
+    site = context.failures.site_at(assumption.text, assumption.span)
     number = scalar_constant(integer_type(64), assumption.number)
     details = [_number(left), _number(right), number]
     code, at_start = ErrorCode.ASSUMPTION_FAILED, assumption.at_start
@@ -64,8 +64,8 @@ def leave_if(
     """Record an error and leave the program, if something has failed."""
     guard = create("scf.if", [], [failed], regions=2)
     with ir.InsertionPoint(guard.regions[0].blocks.append()):
-        context.record_error(failed, code, site, details)
-        context.leave(at_start=at_start)
+        context.failures.record(failed, code, site, details)
+        context.failures.leave(at_start=at_start)
         create("scf.yield", [], [])
 
 

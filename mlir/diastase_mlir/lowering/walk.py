@@ -106,7 +106,7 @@ def lower_equation(
 ) -> Sequence[Value]:
     """Lower one equation at the current insertion point; the results in order."""
     with (
-        context.at_line_of(equation) as span,
+        context.failures.at_line_of(equation.source_info) as span,
         at(span),
         _location(equation.primitive.name, span),
     ):

@@ -22,6 +22,7 @@ from diastase_mlir.jax_internals import ir
 from diastase_mlir.lowering.array_types import element_name
 from diastase_mlir.lowering.buffers import allocate, as_tensor, filled
 from diastase_mlir.lowering.context import LoweringContext
+from diastase_mlir.lowering.imports import call
 from diastase_mlir.lowering.linear_algebra.arguments import (
     Argument,
     Array,
@@ -141,7 +142,7 @@ class Batch:
             return
         name = COMPLEX_NAMES.get(name, name) if self.is_complex else name
         kinds = [pointer_type()] * len(arguments)
-        symbol = self.context.import_function(library, PREFIXES[self.dtype] + name, kinds)
+        symbol = self.context.imports.function(library, PREFIXES[self.dtype] + name, kinds)
         zero = index_constant(0)
         conditions = [
             compare_integers("sgt", size, zero)
@@ -169,10 +170,10 @@ class Batch:
     def fits(self, size: ir.Value) -> ir.Value:
         """Whether LAPACK's integers can hold a size; an error is recorded if not."""
         fits = compare_integers("sle", size, index_constant(LARGEST))
-        site = self.context.site(self.equation.primitive.name, self.equation.source_info)
+        site = self.context.failures.site(self.equation.primitive.name, self.equation.source_info)
         number = create("arith.index_cast", [integer_type(64)], [size]).result
         details = [number, scalar_constant(integer_type(64), LARGEST)]
-        self.context.record_error(negate(fits), ErrorCode.SIZE_TOO_LARGE, site, details)
+        self.context.failures.record(negate(fits), ErrorCode.SIZE_TOO_LARGE, site, details)
         return fits
 
     def argument(self, argument: Argument, number: Size) -> ir.Value:
@@ -278,9 +279,9 @@ class _Call:
     def _tell_threads(self, function: str, condition: ir.Value | None) -> None:
         """One thread from here on, or as many as before."""
         context = self._batch.context
-        symbol = context.import_function("threads", function, [])
+        symbol = context.imports.function("threads", function, [])
         if condition is None:
-            context.call(symbol, [])
+            call(symbol, [])
         else:
             when(context, condition, lambda: self._tell_threads(function, None))
 
@@ -313,7 +314,7 @@ class _Call:
 
     def _call(self, number: Size) -> None:
         pointers = [self._pointer(slot, number) for slot in range(len(self._arguments))]
-        self._batch.context.call(self._symbol, pointers)
+        call(self._symbol, pointers)
 
     def _pointer(self, slot: int, number: Size) -> ir.Value:
         argument = self._arguments[slot]
@@ -343,7 +344,7 @@ def one_less(batch: Batch, size: Size) -> Size:
     if isinstance(size, int):
         return size - 1
     empty = compare_integers("sle", size, index_constant(0))
-    site = batch.context.site(primitive, batch.equation.source_info)
+    site = batch.context.failures.site(primitive, batch.equation.source_info)
     details = [scalar_constant(integer_type(64), detail) for detail in (-1, 0)]
-    batch.context.record_error(empty, ErrorCode.NEGATIVE_SIZE, site, details)
+    batch.context.failures.record(empty, ErrorCode.NEGATIVE_SIZE, site, details)
     return index_binary("maxsi", index_binary("subi", size, index_constant(1)), index_constant(0))
