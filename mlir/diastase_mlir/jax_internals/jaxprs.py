@@ -10,6 +10,7 @@ jaxpr itself, and its constant variables are those to which values are attached.
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
+import numpy as np
 from jax._src import core, effects
 from jax._src.interpreters import partial_eval
 from jax._src.lax import lax
@@ -99,6 +100,12 @@ def rebuilt(
             debug_info=jaxpr.debug_info.with_unknown_names(),
         )
     )
+
+
+def constant_equation(variable: Any, value: Any) -> Any:
+    """An equation that gives a variable this value, which is part of it."""
+    literal = core.Literal(np.asarray(value), variable.aval)
+    return core.new_jaxpr_eqn([literal], [variable], lax.copy_p, {}, core.no_effects)
 
 
 def add_input(closed: ClosedJaxpr, position: int, aval: Any) -> ClosedJaxpr:

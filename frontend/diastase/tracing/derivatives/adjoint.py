@@ -8,7 +8,8 @@ In one region, where the body was (`parts`):
     sweep back: derivatives g by the parameters of all operations that were executed
     the gradient of the classical surrogate        (`surrogate`): derivatives by the arguments
 
-Parameters that are elements of an argument get their derivatives from g directly (`selections`).
+What else than a parameter selects elements of an argument has its derivatives put into their places
+at once, too (`selections`).
 
 Source: Jones and Gacon, "Efficient calculation of gradients in classical simulations of variational
 quantum algorithms" (2020), for circuits of gates; the surrogate is ours.
@@ -20,27 +21,19 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jax.extend.core import Literal, Var
+from jax.extend.core import Var
 
 from diastase.primitives.adjoint import record_p, sweep_p, tape_length_p
 from diastase.primitives.derivatives import Positions
 from diastase.primitives.quantum import qnode_p, release_p
 from diastase.primitives.vectors import copy_register_p
-from diastase.tracing.derivatives.evaluation import evaluated
-from diastase.tracing.derivatives.parts import Parts, dependent, marked, regions_of
+from diastase.tracing.derivatives.evaluation import evaluated, is_number
+from diastase.tracing.derivatives.lengths import bounded_length, longest_turn
+from diastase.tracing.derivatives.parts import Parts, dependent, marked
 from diastase.tracing.derivatives.seeds import BY_OPERAND, SEEDS
-from diastase.tracing.derivatives.selections import (
-    SELECTED,
-    Selection,
-    put_into_places,
-    selections,
-)
-from diastase.tracing.derivatives.surrogate import (
-    CONTROL_FLOW,
-    OPERATIONS,
-    Cursor,
-    run_surrogate,
-)
+from diastase.tracing.derivatives.selections import Selection, put_into_places, selections
+from diastase.tracing.derivatives.stretches import Stretches, stretches_of
+from diastase.tracing.derivatives.surrogate import Cursor, run_surrogate
 from diastase.tracing.resizing import dimension_table
 from diastase_mlir.jax_internals import rebuilt, trace_to_jaxpr
 
@@ -56,12 +49,14 @@ def gradient(
     params: Mapping[str, Any],
 ) -> list[Any]:
     """The gradient of `cotangents . results` by the values in `wanted`."""
-    count = len(values)
+    given = [*values, *cotangents]
+    operands = [value for value in given if not is_number(value)]
 
-    def region(*operands: Any) -> Sequence[Any]:
-        return _swept(parts, operands[:count], operands[count:], wanted)
+    def region(*traced: Any) -> Sequence[Any]:
+        remaining = iter(traced)
+        inside = [value if is_number(value) else next(remaining) for value in given]
+        return _swept(parts, inside[: len(values)], inside[len(values) :], wanted)
 
-    operands = [*values, *cotangents]
     jaxpr, captured = trace_to_jaxpr(region, [jax.typeof(value) for value in operands], "gradient")
     kept = {name: value for name, value in params.items() if name not in _OF_THE_EQUATION}
     return qnode_p.bind(*captured, *operands, **{**kept, "jaxpr": jaxpr})
@@ -136,28 +131,10 @@ def _paired(cotangents: Sequence[Any], results: Sequence[Any]) -> Any:
 
 def _length(head: Any, state: Any) -> Any:
     """How many derivatives there are, and what a stretch of the surrogate reads behind these."""
-    longest, is_known = _longest(head)
-    if is_known:
-        return longest
-    return dimension_table().size(tape_length_p.bind(state)) + longest
-
-
-def _longest(closed: Any) -> tuple[int, bool]:
-    """No fewer numbers than any stretch of operations takes; whether it is exactly so many."""
-    total, is_known = 0, True
-    for equation in closed.jaxpr.eqns:
-        name, params = equation.primitive.name, equation.params
-        if name == "gate":
-            total += params["num_parameters"]
-        elif name == "global_phase":
-            total += 1
-        elif params.get("differentiated", False):
-            total += 2 * equation.invars[1].aval.size
-        elif name in CONTROL_FLOW:
-            for region in regions_of(equation):
-                more, _ = _longest(region)
-                total, is_known = total + more, is_known and more == 0
-    return total, is_known
+    bound = bounded_length(head)
+    if bound is not None:
+        return bound
+    return dimension_table().size(tape_length_p.bind(state)) + longest_turn(head)
 
 
 # --- the gradient of the surrogate ----------------------------------------------------------------
@@ -167,34 +144,30 @@ def _surrogate_gradient(
     head: Any, values: Sequence[Any], weights: Any, wanted: Positions, more: Any
 ) -> list[Any]:
     """The gradient of `weights . parameters`, and of what `more` makes of the head's results."""
-    chosen = selections(head, wanted)
-    equations, leaves = _without_selections(head, chosen)
-    inputs = [*head.jaxpr.invars, *(variable for variable in chosen if variable not in leaves)]
-    inputs = list(dict.fromkeys([*inputs, *leaves]))
-    reduced = rebuilt(head, inputs, equations, head.jaxpr.outvars)
-    given = dict(zip(head.jaxpr.invars, values, strict=True))
-    taken = list[tuple[Any, int]]()
-
-    plain = [head.jaxpr.invars[p] for p in wanted if head.jaxpr.invars[p] not in chosen]
-    # What is only selected from has no value here, but where it is used as a whole it is a leaf.
-    leaf_values = _leaf_values(head, chosen, leaves, given)
+    region = stretches_of(head)
+    inputs = head.jaxpr.invars
+    chosen = selections(region.jaxpr, wanted)
+    equations, leaves = _without_selections(region, chosen)
+    variables = list(dict.fromkeys([*inputs, *leaves]))
+    reduced = rebuilt(head, variables, equations, head.jaxpr.outvars)
+    given = dict(zip(inputs, values, strict=True))
+    plain = [inputs[position] for position in wanted if inputs[position] not in chosen]
 
     def loss(arguments: Sequence[Any]) -> Any:
-        taken.clear()
-        known = {**given, **dict.fromkeys(chosen, SELECTED)}
-        known |= dict(zip([*leaves, *plain], arguments, strict=True))
-        cursor = Cursor(weights, 0, jnp.float64(0), lambda *found: taken.append(found))
-        classical = run_surrogate(reduced, [known[variable] for variable in inputs], cursor)
+        known = given | dict(zip([*leaves, *plain], arguments, strict=True))
+        cursor = Cursor(weights, 0, jnp.float64(0))
+        operands = [known[variable] for variable in variables]
+        classical = run_surrogate(Stretches(reduced, region.by_equation), operands, cursor)
         return cursor.settled()[1] + more(classical)
 
-    starting = [*leaf_values, *(given[variable] for variable in plain)]
-    _, pull_back = jax.vjp(loss, starting)
+    leaf_values = _leaf_values(region.jaxpr, chosen, leaves, given)
+    _, pull_back = jax.vjp(loss, [*leaf_values, *(given[variable] for variable in plain)])
     (found,) = pull_back(jnp.float64(1))
     by_leaf, by_plain = found[: len(leaves)], dict(zip(plain, found[len(leaves) :], strict=True))
-    vector, pieces = _pieces(chosen, taken, leaves, by_leaf, weights)
+    vector, pieces = _pieces(chosen, leaves, by_leaf)
     gradients: list[Any] = []
     for position in wanted:
-        variable = head.jaxpr.invars[position]
+        variable = inputs[position]
         aval = variable.aval
         if variable in by_plain:
             gradients.append(by_plain[variable])
@@ -206,63 +179,46 @@ def _surrogate_gradient(
     return gradients
 
 
-def _without_selections(head: Any, chosen: Mapping[Any, Selection]) -> tuple[list[Any], list[Any]]:
+def _without_selections(
+    region: Stretches, chosen: Mapping[Any, Selection]
+) -> tuple[list[Any], list[Any]]:
     """Equations that do not select; the selections that these, or the results, use as values."""
+    closed = region.jaxpr
     equations = [
         equation
-        for equation in head.jaxpr.eqns
+        for equation in closed.jaxpr.eqns
         if not (equation.outvars and equation.outvars[0] in chosen)
     ]
-    leaves: dict[Any, None] = {}
-    is_static = True
-    for equation in equations:
-        name = equation.primitive.name
-        is_static = is_static and name not in CONTROL_FLOW
-        for atom in equation.invars:
-            if isinstance(atom, Literal) or atom not in chosen:
-                continue
-            if not (is_static and name in OPERATIONS and atom.aval.shape == ()):
-                leaves[atom] = None
-    leaves |= dict.fromkeys(
-        atom for atom in head.jaxpr.outvars if isinstance(atom, Var) and atom in chosen
-    )
+    read = [atom for equation in equations for atom in equation.invars]
+    read += [variable for stretch in region.by_equation.values() for variable in stretch.needs]
+    read += closed.jaxpr.outvars
+    leaves = dict.fromkeys(atom for atom in read if isinstance(atom, Var) and atom in chosen)
     return equations, list(leaves)
 
 
 def _leaf_values(
-    head: Any, chosen: Mapping[Any, Selection], leaves: Sequence[Any], given: Mapping[Any, Any]
+    closed: Any, chosen: Mapping[Any, Selection], leaves: Sequence[Any], given: Mapping[Any, Any]
 ) -> list[Any]:
     """The values of leaves: the equations that select them."""
-    if not leaves:
-        return []
     needed, kept = set(leaves), list[Any]()
-    for equation in reversed(head.jaxpr.eqns):
+    for equation in reversed(closed.jaxpr.eqns):
         if equation.outvars and equation.outvars[0] in chosen and equation.outvars[0] in needed:
             needed.update(atom for atom in equation.invars if isinstance(atom, Var))
             kept.append(equation)
-    selecting = rebuilt(head, head.jaxpr.invars, kept[::-1], leaves)
-    return evaluated(selecting, [given[variable] for variable in head.jaxpr.invars])
+    selecting = rebuilt(closed, closed.jaxpr.invars, kept[::-1], leaves)
+    return evaluated(selecting, [given[variable] for variable in closed.jaxpr.invars])
 
 
 def _pieces(
-    chosen: Mapping[Any, Selection],
-    taken: Sequence[tuple[Any, int]],
-    leaves: Sequence[Any],
-    by_leaf: Sequence[Any],
-    weights: Any,
+    chosen: Mapping[Any, Selection], leaves: Sequence[Any], by_leaf: Sequence[Any]
 ) -> tuple[Any, dict[int, list[tuple[np.ndarray, np.ndarray]]]]:
     """One vector of all derivatives; for each input, where they belong and where they are."""
     pieces: dict[int, list[tuple[np.ndarray, np.ndarray]]] = {}
-    for variable, position in taken:
-        selection = chosen[variable]
-        row = (selection.places.ravel(), np.array([position]))
-        pieces.setdefault(selection.source, []).append(row)
-    start = max((position + 1 for _, position in taken), default=0)
-    parts = [jax.lax.slice(weights, (0,), (start,))] if start else []
+    parts, start = list[Any](), 0
     for variable, cotangent in zip(leaves, by_leaf, strict=True):
         selection = chosen[variable]
         places = selection.places.ravel()
         pieces.setdefault(selection.source, []).append((places, start + np.arange(len(places))))
         parts.append(jnp.ravel(cotangent))
         start = start + len(places)
-    return (parts[0] if len(parts) == 1 else jnp.concatenate(parts or [weights[:0]])), pieces
+    return (jnp.concatenate(parts) if len(parts) > 1 else parts[0] if parts else None), pieces

@@ -3,14 +3,44 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from jax.extend.core import ClosedJaxpr
+import numpy as np
+from jax.extend.core import ClosedJaxpr, Literal
 
 from diastase.tracing.resizing import dimension_table
 from diastase_mlir.jax_internals import evaluate_jaxpr
 
 
 def evaluated(
-    closed: ClosedJaxpr, operands: Sequence[Any], instead: Mapping[str, Any] | None = None
+    closed: ClosedJaxpr,
+    operands: Sequence[Any],
+    instead: Mapping[str, Any] | None = None,
+    known: dict[Any, Any] | None = None,
 ) -> list[Any]:
-    """The results of a jaxpr for these operands; `instead` is as for `evaluate_jaxpr`."""
-    return evaluate_jaxpr(closed, operands, instead, dimension_table().note_copy)
+    """The results of a jaxpr for these operands; `instead` is as for `evaluate_jaxpr`.
+
+    `known` is given the value of every variable, as soon as it has one.
+    """
+    note_copy = dimension_table().note_copy
+    if known is None:
+        return evaluate_jaxpr(closed, operands, instead, note_copy)
+
+    def note(variable: Any, value: Any) -> None:
+        known[variable] = value
+        note_copy(variable, value)
+
+    return evaluate_jaxpr(closed, operands, instead, note)
+
+
+def number_of(atom: Any) -> np.generic | int | None:
+    """The number that an operand is, of its exact type; None where it is none, or not known."""
+    if not isinstance(atom, Literal) or atom.aval.shape:
+        return None
+    dtype = atom.aval.dtype
+    if atom.aval.weak_type:  # as numbers of Python's are
+        return int(atom.val) if dtype == np.int64 else None
+    return np.asarray(atom.val, dtype)[()] if isinstance(dtype, np.dtype) else None
+
+
+def is_number(value: Any) -> bool:
+    """Whether a value is known now: a number (`number_of`)."""
+    return isinstance(value, np.generic | int)

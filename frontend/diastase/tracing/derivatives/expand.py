@@ -20,11 +20,13 @@ from diastase.primitives.inlined import inlined_p
 from diastase.primitives.quantum import qnode_p
 from diastase.tracing.derivatives.adjoint import gradient
 from diastase.tracing.derivatives.circuits import tangent_circuit, with_positions
+from diastase.tracing.derivatives.evaluation import number_of
 from diastase.tracing.derivatives.methods import rule_of_method
 from diastase.tracing.derivatives.parts import parts_of
 from diastase.tracing.derivatives.reverse_rules import implementation
 from diastase_mlir import user_span
 from diastase_mlir.jax_internals import (
+    constant_equation,
     evaluate_jaxpr,
     rebuilt,
     source_context,
@@ -33,7 +35,7 @@ from diastase_mlir.jax_internals import (
 
 Equation = Any
 _MOST_NUMBERS = 1024
-_EACH = 4
+_FEW = 64
 
 
 def expand_derivatives(closed: ClosedJaxpr) -> ClosedJaxpr:
@@ -83,10 +85,14 @@ def _traced(
     rule: "Rule", equation: Equation, avals: Sequence[Any], params: Mapping[str, Any]
 ) -> ClosedJaxpr:
     """What replaces an equation, itself without equations of derivatives; at its line."""
+    numbers = [number_of(atom) for atom in equation.invars]
+
+    def known(*operands: Any) -> Sequence[Any]:
+        pairs = zip(numbers, operands, strict=True)
+        return rule([other if number is None else number for number, other in pairs], params)
+
     with source_context(equation.source_info):
-        jaxpr, captured = trace_to_jaxpr(
-            lambda *operands: rule(operands, params), avals, "derivative"
-        )
+        jaxpr, captured = trace_to_jaxpr(known, avals, "derivative")
         return expand_derivatives(_with_constants(jaxpr, captured))
 
 
@@ -98,38 +104,38 @@ def _rule_of(equation: Equation) -> Any:
 
 
 def _with_constants(closed: ClosedJaxpr, captured: Sequence[Any]) -> ClosedJaxpr:
-    """The jaxpr, which makes its leading inputs itself: small matrices that rules brought in.
+    """The jaxpr, which makes its leading inputs itself: tables and matrices that rules brought in.
 
     A jaxpr in the place of an equation has no constants of its own.
     """
     inputs, equations = closed.jaxpr.invars, list[Equation]()
     for variable, value in zip(inputs, captured, strict=False):
-        made, _ = trace_to_jaxpr(lambda value=value: [_made_of_numbers(value)], [], "constant")
-        assert len(made.in_avals) == 0, "numbers are written out in the equations"
-        *before, last = made.jaxpr.eqns
-        equations += [*before, last.replace(outvars=[variable])]
+        equations += _constant(variable, np.asarray(value))
     equations += closed.jaxpr.eqns
     return rebuilt(closed, inputs[len(captured) :], equations, closed.jaxpr.outvars)
 
 
-def _made_of_numbers(value: Any) -> Any:
-    """An array as equations on numbers, which need no constant."""
-    array = np.asarray(value)
+def _constant(variable: Any, array: np.ndarray) -> Sequence[Equation]:
+    """Equations that compute a constant; a large one that is nearly all zeros, without a table."""
+    if array.size <= _MOST_NUMBERS or np.count_nonzero(array) > _FEW:
+        return [constant_equation(variable, array)]
     places = np.argwhere(array)
+    made, _ = trace_to_jaxpr(lambda: [_padded(array, places)], [], "constant")
+    assert len(made.in_avals) == 0, "numbers are written out in the equations"
+    *before, last = made.jaxpr.eqns
+    return [*before, last.replace(outvars=[variable])]
+
+
+def _padded(array: np.ndarray, places: Any) -> Any:
     zero = array.dtype.type(0)
-    if len(places) * _EACH < array.size:
-        result = jax.lax.full(array.shape, zero)
-        for place in places:
-            sides = [
-                (int(low), int(size - low - 1), 0)
-                for low, size in zip(place, array.shape, strict=True)
-            ]
-            element = jax.lax.full((1,) * array.ndim, array[tuple(place)])
-            result = result + jax.lax.pad(element, zero, sides)
-        return result
-    assert array.size <= _MOST_NUMBERS, "rules bring in small or sparse matrices only"
-    elements = [jax.lax.full((1,), element) for element in array.ravel()]
-    return jnp.concatenate(elements).reshape(array.shape)
+    result = jax.lax.full(array.shape, zero)
+    for place in places:
+        sides = [
+            (int(low), int(size - low - 1), 0) for low, size in zip(place, array.shape, strict=True)
+        ]
+        element = jax.lax.full((1,) * array.ndim, array[tuple(place)])
+        result = result + jax.lax.pad(element, zero, sides)
+    return result
 
 
 def _inside(value: Any) -> Any:

@@ -4,7 +4,8 @@ The first loop keeps what was carried into each iteration, in arrays with a row 
 goes the other way and has the vector-Jacobian product of the body in each of its iterations, for
 which the body is computed again. So memory is the carried values times the number of iterations,
 whatever happens inside of the body; of these, only those that the derivative depends on are kept,
-and if it depends on none (the loop is linear), there is no first loop.
+and if it depends on none (the loop is linear), there is no first loop. What counts iterations is
+not kept but computed, and the cotangent of a sum is the same in all of them (`loop_carry`).
 """
 
 from collections.abc import Mapping, Sequence
@@ -13,6 +14,7 @@ from typing import Any
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jax import lax
 from jax.extend.core import ClosedJaxpr
 
@@ -20,6 +22,7 @@ from diastase.primitives.control_flow import for_loop_p
 from diastase.tracing.adjoint.history import trip_count
 from diastase.tracing.derivatives.dependence import active_carry, carry_read, without_unread
 from diastase.tracing.derivatives.evaluation import evaluated
+from diastase.tracing.derivatives.loop_carry import counters, sums
 from diastase.tracing.derivatives.sums import added
 from diastase_mlir.jax_internals import (
     convert_outputs,
@@ -82,7 +85,13 @@ def loop_cotangent(
     weights = dict(zip(found, cotangents, strict=True))
     trips = loop.trips()
     rows = [_Rows(value, trips) for value in loop.carry]
-    jaxpr, captured, needed = _backward_body(loop, rows, constants, carried)
+    by_carried = {
+        position: weights.get(position, _zeros(loop.carry[position])) for position in carried
+    }
+    totals = sums(loop.body, loop.first) & set(carried)
+    fixed = {position: by_carried[position] for position in totals}
+    carried = [position for position in carried if position not in fixed]
+    jaxpr, captured, needed = _backward_body(loop, rows, constants, carried, fixed)
     results = _bind(
         jaxpr,
         [*captured, *_kept(loop, rows, needed)],
@@ -90,12 +99,13 @@ def loop_cotangent(
         [
             jnp.asarray(trips, jnp.int64) - 1,
             *(_zeros(loop.constants[position]) for position in constants),
-            *(weights.get(position, _zeros(loop.carry[position])) for position in carried),
+            *(by_carried[position] for position in carried),
         ],
         in_reverse=not loop.in_reverse,
     )[1:]
     places = [*constants, *(start + position for position in carried)]
     by_operand = dict(zip(places, results, strict=True))
+    by_operand |= {start + position: weight for position, weight in fixed.items()}
     return [by_operand[position] for position in wanted]
 
 
@@ -118,11 +128,15 @@ class _Rows:
 
     def with_row(self, array: Any, trip: Any, value: Any) -> Any:
         """The array with one more value."""
-        return lax.dynamic_update_index_in_dim(array, self._number(value), trip, 0)
+        return lax.dynamic_update_index_in_dim(
+            array, self._number(value), trip, 0, allow_negative_indices=False
+        )
 
     def row(self, array: Any, trip: Any) -> Any:
         """What was carried into an iteration."""
-        number = lax.dynamic_index_in_dim(array, trip, 0, keepdims=False)
+        number = lax.dynamic_index_in_dim(
+            array, trip, 0, keepdims=False, allow_negative_indices=False
+        )
         if not is_extended(jax.typeof(self.example).dtype):
             return number
         return jax.random.wrap_key_data(number, impl=jax.random.key_impl(self.example))
@@ -133,28 +147,40 @@ class _Rows:
 
 
 def _backward_body(
-    loop: ForLoop, rows: Sequence[_Rows], constants: Sequence[int], carried: Sequence[int]
+    loop: ForLoop,
+    rows: Sequence[_Rows],
+    constants: Sequence[int],
+    carried: Sequence[int],
+    fixed: Mapping[int, Any],
 ) -> tuple[ClosedJaxpr, list[Any], set[int]]:
     """The body of the loop backwards, what it captures, and which of the carry it reads.
 
     `[*captured, *rows, index, trip, *sums, *cotangents] -> [trip, *sums, *cotangents]`
+    `fixed`: cotangents, by position, that are the same in each iteration.
     """
     first, count = loop.first, len(loop.carry)
     places = [*constants, *(first + position for position in carried)]
+    counted = counters(loop.body, first)
+    weighted = [*carried, *fixed]
 
     def step(*arguments: Any) -> Sequence[Any]:
         arrays, (index, trip, *rest) = arguments[:count], arguments[count:]
         sums, weights = rest[: len(constants)], rest[len(constants) :]
-        carry = [kind.row(array, trip) for kind, array in zip(rows, arrays, strict=True)]
+        carry = [
+            _counted(loop.carry[position], counted[position], trip)
+            if position in counted
+            else kind.row(array, trip)
+            for position, (kind, array) in enumerate(zip(rows, arrays, strict=True))
+        ]
         inputs = [*loop.constants, index, *carry]
 
         def function(*moved: Any) -> Sequence[Any]:
             values = dict(enumerate(inputs)) | dict(zip(places, moved, strict=True))
             results = evaluated(loop.body, list(values.values()))
-            return [results[position] for position in carried]
+            return [results[position] for position in weighted]
 
         _, pull = jax.vjp(function, *(inputs[place] for place in places))
-        changes = pull(list(weights))
+        changes = pull([*weights, *fixed.values()])
         totals = [added(old, new) for old, new in zip(sums, changes, strict=False)]
         return [trip - 1, *totals, *changes[len(constants) :]]
 
@@ -178,6 +204,13 @@ def _backward_body(
         jaxpr, [places_of[position] for position in inputs], [avals[k] for k in order]
     )
     return jaxpr, captured, needed
+
+
+def _counted(start: Any, step: int, trip: Any) -> Any:
+    """What a counter is in an iteration; it wraps around as it does when it is added up."""
+    dtype = jax.typeof(start).dtype
+    more = lax.convert_element_type(trip, dtype) * np.asarray(step).astype(dtype)
+    return jnp.asarray(start) + more
 
 
 def _kept(loop: ForLoop, rows: Sequence[_Rows], wanted: set[int]) -> list[Any]:

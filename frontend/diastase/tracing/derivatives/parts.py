@@ -12,6 +12,7 @@ from typing import Any
 from jax.extend.core import ClosedJaxpr, Var
 
 from diastase.primitives.derivatives import inexact_positions, is_inexact
+from diastase.tracing.derivatives.lengths import CONTROL_FLOW, regions_of
 from diastase.tracing.derivatives.regions import is_register_aval
 from diastase.tracing.derivatives.seeds import SEEDS
 from diastase_mlir.jax_internals import rebuilt
@@ -22,7 +23,6 @@ _HEAD = _ARRAYS | {
     "allocate_qubits", "gate", "global_phase", "check_wires", "for_loop", "while_loop", "switch",
 }  # fmt: skip
 """What may act on the register before it is measured."""
-_CONTROL_FLOW = ("for_loop", "while_loop", "switch")
 
 
 @dataclass(frozen=True)
@@ -94,16 +94,6 @@ def _is_unitary(equation: Equation) -> bool:
     )
 
 
-def regions_of(equation: Equation) -> list[ClosedJaxpr]:
-    """The jaxprs among an equation's parameters."""
-    return [
-        part
-        for value in equation.params.values()
-        for part in (value if isinstance(value, tuple) else (value,))
-        if isinstance(part, ClosedJaxpr)
-    ]
-
-
 def _assembled(
     closed: ClosedJaxpr,
     head: Sequence[Equation],
@@ -156,7 +146,7 @@ def _marked(equation: Equation, found: set[Any]) -> Equation:
     if name in _ARRAYS:
         changed = {"differentiated": equation.invars[1] in found} if _is_variable(equation) else {}
         return equation.replace(params={**params, **changed})
-    if name not in _CONTROL_FLOW:
+    if name not in CONTROL_FLOW:
         return equation
     if not any(atom in found for atom in equation.invars if isinstance(atom, Var)):
         return equation

@@ -15,8 +15,6 @@ import jax.numpy as jnp
 import numpy as np
 from jax.extend.core import ClosedJaxpr, Literal, Var
 
-SELECTED = object()
-"""Stands for the value of a selection that only parameters of operations are."""
 _MOST_ELEMENTS = 1 << 20
 
 

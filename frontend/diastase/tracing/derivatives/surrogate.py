@@ -7,7 +7,11 @@ same program runs with its register taken away, and each operation replaced by "
 
 With g held fixed, the gradient of `total` by x is the gradient of the loss. It is an ordinary
 classical program: loops, branches and all that happens to parameters on their way come for free.
-Operations take what is theirs from g in the order of execution; `Cursor` says where we are.
+Operations take what is theirs from g in the order of execution; `Cursor` says where we are. Those
+of a stretch (`stretches`) are taken together, and a region's are added up at its end (`totals`).
+
+The trap: only the gradient of `total` is meant. Its value is another one: where parameters are
+elements of an array, a cotangent of that array is made of g and paired with it.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -23,8 +27,10 @@ from jax.extend.core import ClosedJaxpr
 from diastase.primitives.control_flow import for_loop_p, switch_p, while_loop_p
 from diastase.tracing.branches import share_captured
 from diastase.tracing.derivatives.evaluation import evaluated
+from diastase.tracing.derivatives.lengths import exact_length_of
 from diastase.tracing.derivatives.regions import is_register_aval
-from diastase.tracing.derivatives.selections import SELECTED, picked
+from diastase.tracing.derivatives.stretches import OPERATIONS, Stretches, stretches_of
+from diastase.tracing.derivatives.totals import Taken, total_of
 from diastase.tracing.regions import Region
 from diastase_mlir.jax_internals import select_inputs, trace_to_jaxpr
 
@@ -33,81 +39,47 @@ Equation = Any
 
 @dataclass
 class Cursor:
-    """How far we are in g, and what has been added up; stands for the register."""
+    """How far we are in g, and what has been taken of it; stands for the register."""
 
     weights: Any
     """g: f64[N], and at least as many zeros after that as any stretch of operations needs."""
     start: Any
-    """Where the stretch of operations begins that we are in: a number until control flow is met."""
+    """Where the next stretch of operations begins: a number until control flow is met."""
     total: Any
-    selected: Callable[[Any, int], None] | None = None
-    """Called with the variable of a parameter that is `SELECTED` and its number in g."""
-    _pending: list[tuple[int, Any]] = field(default_factory=list)
-    _offset: int = 0
+    known: dict[Any, Any] = field(default_factory=dict)
+    """Values of the region's variables."""
+    _taken: list[Taken] = field(default_factory=list)
 
-    def take(self, parameters: Sequence[Any], variables: Sequence[Any]) -> None:
-        """Operations with these parameters: real arrays, whose elements each have a number in g."""
-        for parameter, variable in zip(parameters, variables, strict=False):
-            if parameter is SELECTED:
-                assert self.selected is not None, "selected parameters are outside of control flow"
-                self.selected(variable, self.start + self._offset)
-                self._offset += 1
-            else:
-                values = jnp.ravel(parameter)
-                self._pending.append((self._offset, values))
-                self._offset += values.size
+    def take(self, stretch: Any) -> None:
+        """The operations of a stretch."""
+        if stretch.count:
+            self._taken.append(Taken(self.start, stretch))
+            self.start = self.start + stretch.count
 
     def settled(self) -> tuple[Any, Any]:
         """Position and total, with all that was taken."""
-        if self._pending:
-            values = jnp.concatenate([values for _, values in self._pending])
-            self.total = self.total + jnp.dot(self._weights_of_stretch(), values)
-            self._pending = []
-        self.start, self._offset = self.start + self._offset, 0
+        if self._taken:
+            self.total = self.total + total_of(self.weights, self._taken, self.known)
+            self._taken = []
         return self.start, self.total
 
-    def _weights_of_stretch(self) -> Any:
-        if isinstance(self.start, int):
-            places = [np.arange(values.size) + offset for offset, values in self._pending]
-            return picked(self.weights, self.start + np.concatenate(places))
-        start = jnp.asarray(self.start, jnp.int64)
-        return jax.lax.dynamic_slice(self.weights, (start,), (self._offset,))
 
-
-def parameters_of(equation: Equation, operands: Sequence[Any]) -> list[Any] | None:
-    """What an operation adds: real arrays in the order of the tape; None where it is no operation.
-
-    `operands` are without the register.
-    """
-    name, params = equation.primitive.name, equation.params
-    if name == "gate":
-        return list(operands[: params["num_parameters"]])
-    if name == "global_phase":
-        return [operands[0]]
-    if name in ("unitary", "diagonal", "prepare"):
-        if not params.get("differentiated", False):
-            return []
-        return [jnp.stack([jnp.real(operands[0]), jnp.imag(operands[0])], axis=-1)]
-    return [] if name in ("check_wires",) else None
-
-
-def run_surrogate(closed: ClosedJaxpr, operands: Sequence[Any], cursor: Cursor) -> list[Any]:
+def run_surrogate(region: Stretches, operands: Sequence[Any], cursor: Cursor) -> list[Any]:
     """Evaluate a region with the cursor for its register: its classical results."""
+    inputs = region.jaxpr.jaxpr.invars
     registers = dict.fromkeys(
-        (variable for variable in closed.jaxpr.invars if is_register_aval(variable.aval)), cursor
+        (variable for variable in inputs if is_register_aval(variable.aval)), cursor
     )
     given = iter(operands)
-    values = [
-        registers[variable] if variable in registers else next(given)
-        for variable in closed.jaxpr.invars
-    ]
-    names = {equation.primitive.name for equation in closed.jaxpr.eqns}
-    instead: Mapping[str, Any] = {name: _stepping(cursor) for name in names if name in _QUANTUM}
-    results = evaluated(closed, values, instead)
+    values = [registers[variable] if variable in registers else next(given) for variable in inputs]
+    names = {equation.primitive.name for equation in region.jaxpr.jaxpr.eqns}
+    step = _stepping(region, cursor)
+    instead: Mapping[str, Any] = {name: step for name in names if name in _QUANTUM}
+    results = evaluated(region.jaxpr, values, instead, cursor.known)
     return [result for result in results if not isinstance(result, Cursor)]
 
 
-def _stepping(cursor: Cursor) -> Callable[..., Sequence[Any]]:
+def _stepping(region: Stretches, cursor: Cursor) -> Callable[..., Sequence[Any]]:
     """What is done for an equation that may act on the register."""
 
     def step(equation: Equation, *operands: Any) -> Sequence[Any]:
@@ -116,11 +88,10 @@ def _stepping(cursor: Cursor) -> Callable[..., Sequence[Any]]:
                 return [cursor]
             params = equation.primitive.get_bind_params(equation.params)
             return equation.primitive.bind(*operands, **params)
-        classical = [operand for operand in operands if not isinstance(operand, Cursor)]
-        found = parameters_of(equation, classical)
-        if found is not None:
-            cursor.take(found, equation.invars[1:])
+        if equation.primitive.name in OPERATIONS:
+            cursor.take(region.by_equation[id(equation)])
             return [cursor]
+        classical = [operand for operand in operands if not isinstance(operand, Cursor)]
         return CONTROL_FLOW[equation.primitive.name](equation, classical, cursor)
 
     return step
@@ -139,11 +110,13 @@ def _region(closed: ClosedJaxpr, weights: Any, leading: int) -> Region:
         ShapedArray((), np.dtype(np.float64)),
     ]
 
+    inside = stretches_of(closed)
+
     def body(*arguments: Any) -> Sequence[Any]:
         position, total = arguments[leading : leading + 2]
         cursor = Cursor(weights, position, total)
         rest = [*arguments[:leading], *arguments[leading + 2 :]]
-        results = run_surrogate(closed, rest, cursor)
+        results = run_surrogate(inside, rest, cursor)
         return [*cursor.settled(), *results]
 
     jaxpr, captured = trace_to_jaxpr(body, [*avals[:leading], *state, *avals[leading:]], "gradient")
@@ -151,8 +124,8 @@ def _region(closed: ClosedJaxpr, weights: Any, leading: int) -> Region:
 
 
 def _state(cursor: Cursor) -> list[Any]:
-    position, total = cursor.settled()
-    return [jnp.asarray(position, jnp.int64), jnp.asarray(total, jnp.float64)]
+    """What a construct begins with: it has a sum of its own."""
+    return [jnp.asarray(cursor.start, jnp.int64), jnp.float64(0)]
 
 
 def _state_avals(values: Sequence[Any]) -> list[Any]:
@@ -163,8 +136,10 @@ def _classical_avals(equation: Equation) -> list[Any]:
     return [aval for aval in equation.params["result_avals"] if not is_register_aval(aval)]
 
 
-def _continue(cursor: Cursor, results: Sequence[Any]) -> list[Any]:
-    cursor.start, cursor.total = results[:2]
+def _continue(equation: Equation, cursor: Cursor, results: Sequence[Any]) -> list[Any]:
+    count = exact_length_of(equation)
+    cursor.start = results[0] if count is None else cursor.start + count
+    cursor.total = cursor.total + results[1]
     return [cursor, *results[2:]]
 
 
@@ -182,7 +157,7 @@ def _for_loop(equation: Equation, operands: Sequence[Any], cursor: Cursor) -> Se
             "result_avals": (*_state_avals(state), *_classical_avals(equation)),
         },
     )  # fmt: skip
-    return _continue(cursor, results)
+    return _continue(equation, cursor, results)
 
 
 def _while_loop(equation: Equation, operands: Sequence[Any], cursor: Cursor) -> Sequence[Any]:
@@ -206,7 +181,7 @@ def _while_loop(equation: Equation, operands: Sequence[Any], cursor: Cursor) -> 
             "result_avals": (*_state_avals(state), *_classical_avals(equation)),
         },
     )  # fmt: skip
-    return _continue(cursor, results)
+    return _continue(equation, cursor, results)
 
 
 def _without_register(closed: ClosedJaxpr) -> ClosedJaxpr:
@@ -230,7 +205,7 @@ def _switch(equation: Equation, operands: Sequence[Any], cursor: Cursor) -> Sequ
         branch_jaxprs=tuple(region.jaxpr for region in regions),
         result_avals=(*_state_avals(state), *_classical_avals(equation)),
     )
-    return _continue(cursor, results)
+    return _continue(equation, cursor, results)
 
 
 CONTROL_FLOW: Mapping[str, Callable[[Equation, Sequence[Any], Cursor], Sequence[Any]]] = {
@@ -238,5 +213,4 @@ CONTROL_FLOW: Mapping[str, Callable[[Equation, Sequence[Any], Cursor], Sequence[
     "while_loop": _while_loop,
     "switch": _switch,
 }
-OPERATIONS = ("gate", "global_phase", "unitary", "diagonal", "prepare", "check_wires")
 _QUANTUM = frozenset({"allocate_qubits", *OPERATIONS, *CONTROL_FLOW})

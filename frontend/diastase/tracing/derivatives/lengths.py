@@ -1,0 +1,103 @@
+"""How many numbers g has for a region: one for each real parameter of each executed operation.
+
+`exact_length` is the number itself, where no value of the program decides it. `bounded_length` is a
+number that it does not exceed, nor does any stretch of operations in it, executed or not.
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+from jax.extend.core import ClosedJaxpr, Literal
+
+Equation = Any
+CONTROL_FLOW = ("for_loop", "while_loop", "switch")
+
+
+def length_of_operation(equation: Equation) -> int:
+    """How many numbers g has for an operation."""
+    name, params = equation.primitive.name, equation.params
+    if name == "gate":
+        return params["num_parameters"]
+    if name == "global_phase":
+        return 1
+    return 2 * equation.invars[1].aval.size if params.get("differentiated", False) else 0
+
+
+def exact_length(closed: ClosedJaxpr) -> int | None:
+    """The number for one execution of a region; None where it is not known."""
+    return _sum(closed, exact_length_of)
+
+
+def exact_length_of(equation: Equation) -> int | None:
+    """The number for one execution of an equation; None where it is not known."""
+    if equation.primitive.name not in CONTROL_FLOW:
+        return length_of_operation(equation)
+    lengths = [exact_length(region) for region in regions_of(equation)]
+    if None in lengths or not any(lengths):
+        return None if None in lengths else 0
+    match equation.primitive.name:
+        case "for_loop":
+            trips = known_trips(equation)
+            return None if trips is None else trips * sum(map(int, filter(None, lengths)))
+        case "switch":
+            return lengths[0] if len(set(lengths)) == 1 else None
+        case _:
+            return None
+
+
+def bounded_length(closed: ClosedJaxpr) -> int | None:
+    """A number that is never too small; None where there is none."""
+    return _sum(closed, _bounded_length_of)
+
+
+def longest_turn(closed: ClosedJaxpr) -> int:
+    """The number for a region in which no loop goes round more than once, at least."""
+    total = 0
+    for equation in closed.jaxpr.eqns:
+        total += length_of_operation(equation)
+        if equation.primitive.name in CONTROL_FLOW:
+            total += sum(map(longest_turn, regions_of(equation)))
+    return total
+
+
+def _bounded_length_of(equation: Equation) -> int | None:
+    if equation.primitive.name not in CONTROL_FLOW:
+        return length_of_operation(equation)
+    lengths = [bounded_length(region) for region in regions_of(equation)]
+    known = [length for length in lengths if length is not None]
+    if len(known) < len(lengths) or not any(known):
+        return 0 if len(known) == len(lengths) else None
+    if equation.primitive.name == "for_loop":
+        trips = known_trips(equation)
+        return None if trips is None else max(trips, 1) * sum(known)
+    return max(known) if equation.primitive.name == "switch" else None
+
+
+def _sum(closed: ClosedJaxpr, length: Callable[[Equation], int | None]) -> int | None:
+    total = 0
+    for equation in closed.jaxpr.eqns:
+        more = length(equation)
+        if more is None:
+            return None
+        total += more
+    return total
+
+
+def known_trips(equation: Equation) -> int | None:
+    """How often a `for_loop` goes round, if its bounds are numbers."""
+    count = equation.params["body_nconsts"]
+    bounds = equation.invars[count : count + 3]
+    if not all(isinstance(bound, Literal) for bound in bounds):
+        return None
+    lower, upper, step = (int(bound.val) for bound in bounds)
+    return len(range(lower, upper, step)) if step else 0
+
+
+def regions_of(equation: Equation) -> list[ClosedJaxpr]:
+    """The jaxprs among an equation's parameters."""
+    return [
+        part
+        for value in equation.params.values()
+        for part in (value if isinstance(value, tuple) else (value,))
+        if isinstance(part, ClosedJaxpr)
+    ]
