@@ -5,6 +5,7 @@ import re
 import tempfile
 from pathlib import Path
 
+import jax
 import pytest
 
 from diastase.tracing.explicit import explicit_jaxpr, typecheck_jaxpr
@@ -18,6 +19,13 @@ from diastase_runtime.abi import ENTRY_FUNCTION, ArrayType
 _CACHE = Path(tempfile.gettempdir()) / f"diastase-tests-{os.getuid()}"
 os.environ.setdefault("DIASTASE_CACHE_DIR", str(_CACHE))
 _CACHE.mkdir(mode=0o700, exist_ok=True)
+
+# XLA serves as the reference only, and compiles thousands of small programs, which was half of the
+# suite's time. Read when its backend starts, where an unknown flag ends the process.
+_XLA_FLAGS = ["--xla_backend_optimization_level=0", "--xla_llvm_disable_expensive_passes=true"]
+if jax.__version_info__ < (0, 11):
+    _XLA_FLAGS.append("--xla_cpu_use_fusion_emitters=false")
+os.environ.setdefault("XLA_FLAGS", " ".join(_XLA_FLAGS))
 
 
 @pytest.fixture(autouse=True)

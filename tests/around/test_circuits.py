@@ -64,7 +64,7 @@ def compiled():
 @pytest.mark.parametrize("name", TRANSFORMATIONS)
 def test_transformations(compiled, name):
     found = TRANSFORMATIONS[name](*compiled)
-    expected = TRANSFORMATIONS[name](energy, both)
+    expected = TRANSFORMATIONS[name](jax.jit(energy), jax.jit(both))
     jax.tree.map(
         lambda left, right: np.testing.assert_allclose(left, right, atol=1e-8),
         jax.tree.leaves(found),
@@ -100,7 +100,7 @@ def test_a_solver_of_jaxopt(compiled):
     jaxopt = pytest.importorskip("jaxopt")
     results = [
         jaxopt.GradientDescent(fun=f, stepsize=0.2, maxiter=30, acceleration=False).run(P)
-        for f in (compiled[0], energy)
+        for f in (compiled[0], jax.jit(energy))
     ]
     np.testing.assert_allclose(results[0].params, results[1].params, atol=1e-8)
 

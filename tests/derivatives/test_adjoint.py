@@ -32,7 +32,7 @@ def gradients(body, *arguments, argnums=0):
         return jax.grad(weighted, argnums)
 
     ours = qjit(loss(qml.QNode(body, DEVICE)))(*arguments)
-    theirs = loss(qml.QNode(body, DEVICE, diff_method="backprop"))(*arguments)
+    theirs = jax.jit(loss(qml.QNode(body, DEVICE, diff_method="backprop")))(*arguments)
     return ours, theirs
 
 
@@ -184,7 +184,7 @@ def test_control_flow():
 
     found = qjit(total(qml.QNode(ours, DEVICE)))(X)
     reference = qml.QNode(plain, DEVICE, diff_method="backprop")
-    np.testing.assert_allclose(found, total(reference)(X), atol=1e-10)
+    np.testing.assert_allclose(found, jax.jit(total(reference))(X), atol=1e-10)
 
 
 def test_one_sweep_for_all_results(monkeypatch):
