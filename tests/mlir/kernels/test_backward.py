@@ -76,6 +76,8 @@ def swept(make: Callable, qubits: int, circuit: Sequence[Operation], vector, chu
     assert state.error[0] == 0
     assert np.all(out[size:] == 0)
     at_start = state.amplitudes
+    # Both registers may be left with a phase, the same one: nothing depends on it.
+    at_start = at_start * np.exp(-1j * np.angle(at_start[0]))
     adjoint.release()
     return out[:size], at_start
 

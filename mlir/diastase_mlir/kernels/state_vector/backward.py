@@ -2,11 +2,12 @@
 
 In: a state that has been recorded (`tape`), and its *adjoint*, a register A such that a change dS
 of the state changes the loss by `Re <A|dS>`. Out: the derivatives, in the order in which the
-operations were executed. Both registers are taken back to the beginning of the tape, many
-operations at a time: rows are captured again (`tape_replay`), fused (`backward_fusion`), divided
-into stages (`backward_plan`) and undone (`backward_passes`), and what was summed up on the way
-gives the derivatives by all parameters (`backward_derivatives`). Operations that are given by
-arrays are undone one by one (`backward_arrays`).
+operations were executed. Both registers are taken back to the beginning of the tape (but for a
+phase, which is the same for both), many operations at a time: rows are captured again
+(`tape_replay`), fused (`backward_fusion`), divided into stages (`backward_plan`) and undone
+(`backward_run`, `backward_passes`), and what was summed up on the way gives the derivatives by all
+parameters (`backward_derivatives`). Operations that are given by arrays are undone one by one
+(`backward_arrays`).
 
 Source: Jones and Gacon, "Efficient calculation of gradients in classical simulations of variational
 quantum algorithms" (2020), for the sweep; the fusion is ours.
@@ -29,12 +30,9 @@ from diastase_mlir.kernels.language import (
 from diastase_mlir.kernels.state_vector.backward_arrays import is_undone_alone, undo_array
 from diastase_mlir.kernels.state_vector.backward_derivatives import add_derivatives
 from diastase_mlir.kernels.state_vector.backward_fusion import fuse
-from diastase_mlir.kernels.state_vector.backward_plan import (
-    plan_stages,
-    room_for_backward,
-    run_backward,
-)
+from diastase_mlir.kernels.state_vector.backward_plan import plan_backward
 from diastase_mlir.kernels.state_vector.backward_records import Backward
+from diastase_mlir.kernels.state_vector.backward_run import run_backward
 from diastase_mlir.kernels.state_vector.c_functions import free, memset
 from diastase_mlir.kernels.state_vector.captured import Capture
 from diastase_mlir.kernels.state_vector.failures import OUT_OF_MEMORY, cannot_run, fail
@@ -67,16 +65,14 @@ def undo_rows(run: Backward, rows: ptr[i64], first: i64, end: i64, parameter: i6
     bit_of[0] = 0
     for wire in range(state.qubits):
         bit_of[shadow.bit_of_wire[wire]] = state.bit_of_wire[wire]
-    if not fuse(run, bit_of) or not room_for_backward(run):
+    if not fuse(run, bit_of) or not plan_backward(run):
         fail(run.context, OUT_OF_MEMORY, run.site, -1, 0)
         return
-    plan_stages(run)
     run_backward(run)
     for wire in range(state.qubits):
         state.bit_of_wire[wire] = bit_of[state.qubits - 1 - wire]
         run.adjoint.bit_of_wire[wire] = state.bit_of_wire[wire]
-    if not add_derivatives(run):
-        fail(run.context, OUT_OF_MEMORY, run.site, -1, 0)
+    add_derivatives(run)
 
 
 @kernel
@@ -161,5 +157,4 @@ def release_work(run: Backward) -> None:
     free(cast(run.undone, ptr[f64]))
     free(run.plan_memory)
     free(run.moments)
-    free(run.prefixes)
-    free(cast(run.buffers, ptr[f64]))
+    free(run.work)

@@ -1,45 +1,31 @@
-"""Derivatives by all parameters that were fused into an operation, from its moments.
+"""Derivatives by all parameters that were fused into an operation, from what was summed up.
 
-With U = F[k] ... F[1] and M[a][b] the sum of `conj(adjoint[a]) state[b]`, the derivative by a
-parameter of F[j] is `Re sum(dU[a][b] M[a][b]) = Re trace(dF[j] R M^T L)`, where L is the product of
-the factors after F[j], and R that of those before it. Small work, whatever the size of the state.
+With U = L F R, where F is a factor, the derivative by a parameter of F is `Re <A| dU U^+ |S>`, with
+A and S as they are after U; and `dU U^+ = L dF F^+ L^+`. So with N the sum of `|S><A|` at the
+operation's target it is `Re trace(dF F^+ N')` for `N' = L^+ N L`, which goes through the factors
+from the last to the first. Only the anti-Hermitian part of N counts, which is what was summed up.
+Small work, whatever the size of the state.
 """
 
-from diastase_mlir.kernels.language import (
-    cast,
-    f64,
-    i1,
-    i64,
-    is_null,
-    kernel,
-    ptr,
-    stack_array,
-    static,
+from diastase_mlir.kernels.language import cast, f64, i64, is_null, kernel, ptr, stack_array, static
+from diastase_mlir.kernels.state_vector.backward_forms import (
+    change_of,
+    side_of,
+    turn,
+    write_adjoint_of,
 )
-from diastase_mlir.kernels.state_vector.backward_fusion import side_of
-from diastase_mlir.kernels.state_vector.backward_records import MOMENTS, Backward, Undone
-from diastase_mlir.kernels.state_vector.captured import SIDES, Factor
-from diastase_mlir.kernels.state_vector.plan_memory import room
-from diastase_mlir.kernels.state_vector.small_matrices import (
-    IDENTITY,
-    copy_matrix,
-    multiply,
-    write,
+from diastase_mlir.kernels.state_vector.backward_records import (
+    BY_ONE,
+    BY_X,
+    BY_Y,
+    BY_ZERO,
+    SIDE_SUMS,
+    SUMS,
+    Backward,
+    Undone,
 )
-
-_STEP = 9
-"""Words of a factor in the list: where it is, and the product of those before it."""
-
-
-@kernel
-def length_of_chain(first: ptr[f64]) -> i64:
-    """How many factors there are."""
-    count: i64 = 0
-    place: ptr[f64] = first
-    while not is_null(place):
-        count += 1
-        place = cast(place, Factor).next
-    return count
+from diastase_mlir.kernels.state_vector.captured import Factor
+from diastase_mlir.kernels.state_vector.small_matrices import multiply
 
 
 @kernel
@@ -55,71 +41,52 @@ def trace_of_product(left: ptr[f64], right: ptr[f64]) -> f64:
 
 
 @kernel
-def add_side(run: Backward, undone: Undone, matched: i1, moments: ptr[f64]) -> i1:
-    """Add what one side of an operation gives to the results; false without memory."""
+def write_moment(moments: ptr[f64], phases: ptr[f64], result: ptr[f64]) -> None:
+    """Write the anti-Hermitian part of N, as it is after the phases."""
+    x, y = 0.5 * moments[BY_X], 0.5 * moments[BY_Y]
+    c, s = phases[0], phases[1]
+    result[0], result[1] = 0.0, moments[BY_ZERO]
+    result[2], result[3] = y * c + x * s, x * c - y * s
+    result[4], result[5] = -(y * c + x * s), x * c - y * s
+    result[6], result[7] = 0.0, moments[BY_ONE]
+
+
+@kernel
+def add_side(run: Backward, undone: Undone, matched: i64, moments: ptr[f64]) -> None:
+    """Add what one side of an operation gives to the results."""
     mask = undone.factor_mask
-    count = length_of_chain(undone.first)
-    run.prefixes = room(run.prefixes, run.prefixes_bytes, 8 * _STEP * count)
-    if is_null(run.prefixes):
-        run.prefixes_bytes = 0
-        return False
-    if 8 * _STEP * count > run.prefixes_bytes:
-        run.prefixes_bytes = 8 * _STEP * count
-    before = stack_array(f64, 8)
-    write(IDENTITY, before)
-    place: ptr[f64] = undone.first
-    for k in range(count):
-        step = run.prefixes + _STEP * k
-        cast(step, ptr[ptr[f64]])[0] = place
-        copy_matrix(before, step + 1)
+    moment, work = stack_array(f64, 8), stack_array(f64, 8)
+    inverse = stack_array(f64, 8)
+    write_moment(moments, undone.phases + 2 * matched, moment)
+    if undone.turned[matched] != 0:
+        turn(moment)
+    place: ptr[f64] = undone.last
+    while not is_null(place):
         factor = cast(place, Factor)
-        multiply(side_of(factor, mask, matched), before, before)
-        place = factor.next
-    # M^T L, from the last factor to the first.
-    after, whole = stack_array(f64, 8), stack_array(f64, 8)
-    for part in static(range(2)):
-        after[part], after[6 + part] = moments[part], moments[6 + part]
-        after[2 + part], after[4 + part] = moments[4 + part], moments[2 + part]
-    k: i64 = count - 1
-    while k >= 0:
-        step = run.prefixes + _STEP * k
-        factor = cast(cast(step, ptr[ptr[f64]])[0], Factor)
-        if factor.parameters != 0:
-            multiply(step + 1, after, whole)
-            add_parameters(run, factor, 8 if matched or factor.mask != mask else 0, whole)
-        multiply(after, side_of(factor, mask, matched), after)
-        k -= 1
-    return True
+        matrix = side_of(factor, mask, matched != 0)
+        write_adjoint_of(matrix, inverse)
+        multiply(inverse, moment, work)
+        for k in range(factor.parameters):
+            change = change_of(run.capture, factor, k, mask, matched != 0)
+            number = factor.parameter + k
+            run.results[number] = run.results[number] + trace_of_product(change, work)
+        multiply(work, matrix, moment)
+        place = factor.previous
 
 
 @kernel
-def add_parameters(run: Backward, factor: Factor, half: i64, whole: ptr[f64]) -> None:
-    """Add the derivatives by all parameters of a factor."""
-    for k in range(factor.parameters):
-        pair = factor.derivative + k * factor.stride
-        change = run.capture.derivatives + SIDES * pair + half
-        place = factor.parameter + k
-        run.results[place] = run.results[place] + trace_of_product(change, whole)
-
-
-@kernel
-def add_derivatives(run: Backward) -> i1:
-    """Add the derivatives by all parameters that were captured; false without memory."""
-    total = stack_array(f64, MOMENTS)
+def add_derivatives(run: Backward) -> None:
+    """Add the derivatives by all parameters that were captured."""
+    total = stack_array(f64, SUMS)
     for index in range(run.count):
         undone = run.undone[index]
-        for k in static(range(MOMENTS)):
+        for k in static(range(SUMS)):
             total[k] = 0.0
         for group in range(run.groups):
-            moments = run.moments + (group * run.count + index) * MOMENTS
-            for k in static(range(MOMENTS)):
+            moments = run.moments + (group * run.count + index) * SUMS
+            for k in static(range(SUMS)):
                 total[k] = total[k] + moments[k]
-        if undone.wants_matched != 0 and not add_side(run, undone, True, total + 8):
-            return False
-        if (
-            undone.factor_mask != 0
-            and undone.wants_otherwise != 0
-            and not add_side(run, undone, False, total)
-        ):
-            return False
-    return True
+        if undone.wants_matched != 0:
+            add_side(run, undone, 1, total + SIDE_SUMS)
+        if undone.factor_mask != 0 and undone.wants_otherwise != 0:
+            add_side(run, undone, 0, total)

@@ -14,22 +14,15 @@ from diastase_mlir.kernels.language import (
     null,
     ptr,
     size_of,
-    stack_array,
-    static,
 )
+from diastase_mlir.kernels.state_vector.backward_forms import is_wanted, set_form
 from diastase_mlir.kernels.state_vector.backward_records import Backward, Undone
 from diastase_mlir.kernels.state_vector.c_functions import realloc
-from diastase_mlir.kernels.state_vector.captured import SIDES, Capture, Factor
+from diastase_mlir.kernels.state_vector.captured import Capture
 from diastase_mlir.kernels.state_vector.fusion import settle
 from diastase_mlir.kernels.state_vector.queue import forget_waiting
 from diastase_mlir.kernels.state_vector.records import Operation, State
-from diastase_mlir.kernels.state_vector.small_matrices import (
-    IDENTITY,
-    copy_matrix,
-    is_identity,
-    multiply,
-    write,
-)
+from diastase_mlir.kernels.state_vector.small_matrices import copy_matrix
 
 
 @kernel
@@ -42,63 +35,10 @@ def settle_factors(shadow: State, capture: Capture) -> None:
         operation.is_live, operation.flips = 1, 0
         copy_matrix(factor.generic_otherwise, operation.otherwise)
         copy_matrix(factor.generic_matched, operation.matched)
-        factor.next = null(ptr[f64])
+        factor.next, factor.previous = null(ptr[f64]), null(ptr[f64])
         operation.first = cast(factor, ptr[f64])
         operation.last = cast(factor, ptr[f64])
         settle(shadow)
-
-
-@kernel
-def side_of(factor: Factor, mask: i64, matched: i1) -> ptr[f64]:
-    """A factor's matrix on one side of a product with this mask.
-
-    A factor with a selector that the product has forgotten makes no difference there.
-    """
-    if factor.mask == mask and not matched:
-        return factor.otherwise
-    return factor.matched
-
-
-@kernel
-def product(first: ptr[f64], mask: i64, matched: i1, result: ptr[f64]) -> None:
-    """The adjoint of the product of a chain, on one side."""
-    whole = stack_array(f64, 8)
-    write(IDENTITY, whole)
-    place: ptr[f64] = first
-    while not is_null(place):
-        factor = cast(place, Factor)
-        multiply(side_of(factor, mask, matched), whole, whole)
-        place = factor.next
-    for row in static(range(2)):
-        for column in static(range(2)):
-            result[4 * row + 2 * column] = whole[4 * column + 2 * row]
-            result[4 * row + 2 * column + 1] = -whole[4 * column + 2 * row + 1]
-
-
-@kernel
-def is_wanted(capture: Capture, first: ptr[f64], mask: i64, side: i64) -> i1:
-    """Whether some parameter changes a product on a side: 0 `otherwise`, 1 `matched`."""
-    place: ptr[f64] = first
-    while not is_null(place):
-        factor = cast(place, Factor)
-        half = 8 if side == 1 or factor.mask != mask else 0
-        for k in range(factor.parameters):
-            pair = factor.derivative + k * factor.stride
-            change = capture.derivatives + SIDES * pair + half
-            for element in static(range(8)):
-                if change[element] != 0.0:
-                    return True
-        place = factor.next
-    return False
-
-
-@kernel
-def has_no_imaginary_parts(matrix: ptr[f64]) -> i1:
-    """Whether a matrix is exactly real."""
-    for k in static((1, 3, 5, 7)):
-        if matrix[k] != 0.0:
-            return False
-    return True
 
 
 @kernel
@@ -120,20 +60,13 @@ def write_undone(
     undone.value = bits_now(operation.value, bit_of, qubits)
     undone.changes = bits_now(operation.changes, bit_of, qubits)
     undone.reads = bits_now(operation.reads, bit_of, qubits)
-    mask = operation.mask
-    undone.factor_mask, undone.first = mask, operation.first
-    product(operation.first, mask, True, undone.matched)
-    undone.wants_matched = 1 if is_wanted(capture, operation.first, mask, 1) else 0
-    if mask == 0:
-        copy_matrix(undone.matched, undone.otherwise)
-        undone.wants_otherwise = undone.wants_matched
-    else:
-        product(operation.first, mask, False, undone.otherwise)
-        undone.wants_otherwise = 1 if is_wanted(capture, operation.first, mask, 0) else 0
-    undone.keeps_otherwise = 1 if is_identity(undone.otherwise) else 0
-    undone.keeps_matched = 1 if is_identity(undone.matched) else 0
-    real = has_no_imaginary_parts(undone.matched) and has_no_imaginary_parts(undone.otherwise)
-    undone.is_real = 1 if real else 0
+    mask, first = operation.mask, operation.first
+    undone.factor_mask, undone.first, undone.last = mask, first, operation.last
+    undone.wants_matched = 1 if is_wanted(capture, first, mask, True) else 0
+    undone.wants_otherwise = undone.wants_matched
+    if mask != 0:
+        undone.wants_otherwise = 1 if is_wanted(capture, first, mask, False) else 0
+    set_form(capture, undone)
 
 
 @kernel

@@ -1,9 +1,9 @@
 """One fused operation undone on a state and its adjoint: the sweep back's inner loops.
 
-Both lie in chunks of equal size. For each pair of amplitudes: the state before the operation is
-the adjoint matrix times the state after it; `conj(adjoint) state`, with the adjoint as it is after
-the operation, is added up; the adjoint is multiplied, too. All that a matrix takes part in is done
-while its amplitudes are in registers. What is summed is summed in double precision, lane by lane.
+Both lie in chunks of equal size. For each pair of amplitudes all is done while they are in
+registers: phases are undone, what derivatives need is summed up (`backward_sums`), and both are
+multiplied by the adjoint matrix. Which of it there is depends on the operation's form
+(`backward_forms`).
 
 Passes and lanes are those of `sweeps`; where no derivative depends on an operation, nothing is
 summed.
@@ -14,10 +14,6 @@ from typing import Any
 from diastase_mlir.kernels.language import (
     Record,
     broadcast,
-    broadcast_wide,
-    cast,
-    f64,
-    horizontal_sum,
     i1,
     i64,
     inline,
@@ -28,24 +24,44 @@ from diastase_mlir.kernels.language import (
     registers,
     select,
     shuffle,
-    stack_array,
     static,
     vector,
     wide,
-    widen,
 )
-from diastase_mlir.kernels.state_vector.backward_records import Undone
-from diastase_mlir.kernels.state_vector.records import LANE_BITS, LANE_MASK, LANES
+from diastase_mlir.kernels.state_vector.backward_forms import GENERAL, PHASED, REAL, TURNING
+from diastase_mlir.kernels.state_vector.backward_records import (
+    BY_ZERO,
+    SIDE_SUMS,
+    Undone,
+)
+from diastase_mlir.kernels.state_vector.backward_sums import (
+    add_imaginary,
+    add_lanes,
+    add_pair,
+    load_sums,
+    store_sums,
+)
+from diastase_mlir.kernels.state_vector.records import LANE_BITS, LANE_MASK
 from diastase_mlir.kernels.state_vector.sweeps import (
     PARTNERS,
     block_coefficients,
     lane_coefficients,
     multiply_lanes,
     multiply_lanes_real,
+    multiply_lanes_turning,
     multiply_pair,
     multiply_pair_real,
+    multiply_pair_turning,
     next_block,
 )
+
+RULES = {
+    REAL: (multiply_pair_real, multiply_lanes_real),
+    TURNING: (multiply_pair_turning, multiply_lanes_turning),
+    PHASED: (multiply_pair_real, multiply_lanes_real),
+    GENERAL: (multiply_pair, multiply_lanes),
+}
+"""For each form what multiplies two blocks, and one block by itself."""
 
 
 class Pass(Record):
@@ -54,7 +70,10 @@ class Pass(Record):
     state: ptr[vector]
     adjoint: ptr[vector]
     operation: Undone
-    moments: ptr[f64]
+    all_sums: ptr[wide]
+    """Of the operation."""
+    sums: ptr[wide]
+    """Of the side that the pass is for."""
     fixed: i64
     value: i64
     """Block bits that do not change, and what they are."""
@@ -64,124 +83,84 @@ class Pass(Record):
     lane_value: i64
     row: i64
     """The row of a diagonal matrix, where its target is no lane."""
+    turned: i64
+    """Whether zero and one are exchanged."""
 
 
 @inline
-def add_products(sums: Any, place: int, l: vector, m: vector, x: vector, y: vector) -> None:  # noqa: E741
-    """Add `conj(l + im) (x + iy)` to two sums."""
-    sums[place] = sums[place] + widen(l * x + m * y)
-    sums[place + 1] = sums[place + 1] + widen(l * y - m * x)
+def phase_of_ones(operation: Undone, lanes: lane_set) -> list[vector]:
+    """Cosine and sine, as the lanes match."""
+    phases = operation.phases
+    return [
+        select(lanes, broadcast(phases[2]), broadcast(phases[0])),
+        select(lanes, broadcast(phases[3]), broadcast(phases[1])),
+    ]
 
 
 @inline
-def clear_sums(sums: Any, count: int) -> None:
-    """Begin to add up."""
-    for k in static(range(count)):
-        sums[k] = broadcast_wide(0.0)
+def unphased(phase: list[vector], z: vector, w: vector, has_phases: bool) -> Any:
+    """Undo a phase."""
+    if has_phases:
+        return z * phase[0] + w * phase[1], w * phase[0] - z * phase[1]
+    return z, w
 
 
 @inline
-def fold(run: Pass, sums: Any, count: int, places: Any) -> None:
-    """Add sums to the moments: `places(lane)` lists where those of a lane belong."""
-    memory = stack_array(wide, count)
-    for k in static(range(count)):
-        memory[k] = sums[k]
-    numbers = cast(memory, ptr[f64])
-    for lane in static(range(LANES)):
-        moments = run.moments + (8 if lane & run.lane_mask == run.lane_value else 0)
-        where = places(lane)
-        for k in static(range(count)):
-            moments[where[k]] = moments[where[k]] + numbers[k * LANES + lane]
-
-
-@inline
-def fold_equal(run: Pass, sums: Any) -> None:
-    """The same for eight sums that are in order in every lane."""
-    if run.lane_mask == 0:
-        moments = run.moments + (8 if run.lane_value == 0 else 0)
-        for k in static(range(8)):
-            moments[k] = moments[k] + horizontal_sum(sums[k])
-    else:
-        fold(run, sums, 8, _in_order)
-
-
-@inline
-def _in_order(lane: int) -> list[int]:
-    return [0, 1, 2, 3, 4, 5, 6, 7]
-
-
-@inline
-def block_pass(run: Pass, lanes: lane_set, rule: Any, wanted: bool) -> None:
+def block_pass(run: Pass, lanes: lane_set, form: int, wanted: bool) -> None:
     """Undo an operation whose target is a block bit: pairs of blocks."""
     operation, value = run.operation, run.value
     a = block_coefficients(operation, lanes)  # pyright: ignore[reportArgumentType]
+    phase = phase_of_ones(operation, lanes)
     bit = 1 << (operation.target - LANE_BITS)
-    stride = 2 * bit
     fixed = run.fixed | bit
+    start = value | bit if run.turned != 0 else value
+    stride = 2 * bit if run.turned == 0 else -2 * bit
     state, adjoint = run.state, run.adjoint
-    sums = registers(wide, 8)
-    if wanted:
-        clear_sums(sums, 8)
+    sums = load_sums(run.sums)
+    rule = RULES[form][0]
+    blocks = run.blocks
     block: i64 = 0
-    while block < run.blocks:
-        p = 2 * (block | value)
+    while block < blocks:
+        p = 2 * (block | start)
         q = p + stride
-        x, y, z, w = rule(a, state[p], state[p + 1], state[q], state[q + 1])
-        state[p], state[p + 1], state[q], state[q + 1] = x, y, z, w
-        l, m, n, o = adjoint[p], adjoint[p + 1], adjoint[q], adjoint[q + 1]  # noqa: E741
+        x, y = state[p], state[p + 1]
+        z, w = unphased(phase, state[q], state[q + 1], form == PHASED)
+        l, m = adjoint[p], adjoint[p + 1]  # noqa: E741
+        n, o = unphased(phase, adjoint[q], adjoint[q + 1], form == PHASED)
         if wanted:
-            add_products(sums, 0, l, m, x, y)
-            add_products(sums, 2, l, m, z, w)
-            add_products(sums, 4, n, o, x, y)
-            add_products(sums, 6, n, o, z, w)
+            by_x = form in (TURNING, GENERAL)
+            by_y = form != TURNING
+            add_pair(sums, by_x, by_y, [l, m, n, o], [x, y, z, w])
+        state[p], state[p + 1], state[q], state[q + 1] = rule(a, x, y, z, w)
         adjoint[p], adjoint[p + 1], adjoint[q], adjoint[q + 1] = rule(a, l, m, n, o)
         block = next_block(block, fixed)
     if wanted:
-        fold_equal(run, sums)
+        store_sums(sums, run.sums)
 
 
 @inline
-def lane_pass(run: Pass, lanes: lane_set, target: int, rule: Any, wanted: bool) -> None:
+def lane_pass(run: Pass, lanes: lane_set, target: int, form: int, wanted: bool) -> None:
     """Undo an operation whose target is the (static) lane bit `target`."""
     value, fixed = run.value, run.fixed
     a = lane_coefficients(run.operation, lanes, target)  # pyright: ignore[reportArgumentType]
     state, adjoint = run.state, run.adjoint
-    sums = registers(wide, 4)
-    if wanted:
-        clear_sums(sums, 4)
+    sums = load_sums(run.sums)
+    rule = RULES[form][1]
     block: i64 = 0
     while block < run.blocks:
         p = 2 * (block | value)
-        old, other = state[p], state[p + 1]
-        x, y = rule(a, old, other, shuffle(old, PARTNERS[target]), shuffle(other, PARTNERS[target]))
-        state[p], state[p + 1] = x, y
-        l, m = adjoint[p], adjoint[p + 1]  # noqa: E741
+        x, y, l, m = state[p], state[p + 1], adjoint[p], adjoint[p + 1]  # noqa: E741
+        z, w = shuffle(x, PARTNERS[target]), shuffle(y, PARTNERS[target])
+        n, o = shuffle(l, PARTNERS[target]), shuffle(m, PARTNERS[target])
         if wanted:
-            add_products(sums, 0, l, m, x, y)
-            partner, partner_too = shuffle(x, PARTNERS[target]), shuffle(y, PARTNERS[target])
-            add_products(sums, 2, l, m, partner, partner_too)
-        adjoint[p], adjoint[p + 1] = rule(
-            a, l, m, shuffle(l, PARTNERS[target]), shuffle(m, PARTNERS[target])
-        )
+            by_x = form in (TURNING, GENERAL)
+            by_y = form != TURNING
+            add_lanes(sums, by_x, by_y, [l, m], [x, y, z, w])
+        state[p], state[p + 1] = rule(a, x, y, z, w)
+        adjoint[p], adjoint[p + 1] = rule(a, l, m, n, o)
         block = next_block(block, fixed)
     if wanted:
-        fold_lanes(run, sums, target)
-
-
-@inline
-def fold_lanes(run: Pass, sums: Any, target: int) -> None:
-    """Add what was found at a lane target: the row of a moment is that of its lane."""
-    memory = stack_array(wide, 4)
-    for k in static(range(4)):
-        memory[k] = sums[k]
-    numbers = cast(memory, ptr[f64])
-    for lane in static(range(LANES)):
-        row = (lane >> target) & 1
-        moments = run.moments + (8 if lane & run.lane_mask == run.lane_value else 0)
-        for k in static(range(4)):
-            column = row if k < 2 else 1 - row
-            place = 4 * row + 2 * column + k % 2
-            moments[place] = moments[place] + numbers[k * LANES + lane]
+        store_sums(sums, run.sums)
 
 
 @kernel
@@ -208,79 +187,32 @@ def diagonal_pass(run: Pass, wanted: i1) -> None:
 @kernel
 def diagonal_blocks(run: Pass, a: vector, b: vector, wanted: i1) -> None:
     """Multiply blocks by `a + ib`, lane by lane."""
-    operation, value, fixed = run.operation, run.value, run.fixed
+    value, fixed = run.value, run.fixed
     state, adjoint = run.state, run.adjoint
-    sums = registers(wide, 2)
-    clear_sums(sums, 2)
+    place = BY_ZERO + run.row
+    sums = registers(wide, 1)
+    sums[0] = run.sums[place]
     block: i64 = 0
     while block < run.blocks:
         p = 2 * (block | value)
-        old, other = state[p], state[p + 1]
-        x, y = old * a - other * b, old * b + other * a
-        state[p], state[p + 1] = x, y
-        l, m = adjoint[p], adjoint[p + 1]  # noqa: E741
-        add_products(sums, 0, l, m, x, y)
+        x, y, l, m = state[p], state[p + 1], adjoint[p], adjoint[p + 1]  # noqa: E741
+        add_imaginary(sums, 0, l, m, x, y)
+        state[p], state[p + 1] = x * a - y * b, x * b + y * a
         adjoint[p], adjoint[p + 1] = l * a - m * b, l * b + m * a
         block = next_block(block, fixed)
-    if not wanted:
-        return
-    memory = stack_array(wide, 2)
-    memory[0], memory[1] = sums[0], sums[1]
-    numbers = cast(memory, ptr[f64])
-    for lane in static(range(LANES)):
-        row: i64 = run.row
-        if operation.target < LANE_BITS:
-            row = (lane >> operation.target) & 1
-        moments = run.moments + (8 if lane & run.lane_mask == run.lane_value else 0) + 6 * row
-        moments[0] = moments[0] + numbers[lane]
-        moments[1] = moments[1] + numbers[LANES + lane]
+    if wanted:
+        run.sums[place] = sums[0]
 
 
-@inline
-def mixing_pass(run: Pass, rule: Any, lane_rule: Any, wanted: bool) -> None:
-    """Undo an operation that is not diagonal."""
-    lanes = lanes_match(run.lane_mask, run.lane_value)
+@kernel
+def diagonal_rows(run: Pass, base: i64, wanted: i1) -> None:
+    """Undo a diagonal operation on the blocks of both rows."""
     target = run.operation.target
-    if target >= LANE_BITS:
-        block_pass(run, lanes, rule, wanted)
-    for lane in static(range(LANE_BITS)):
-        if target == lane:
-            lane_pass(run, lanes, lane, lane_rule, wanted)
-
-
-@kernel
-def mixing_pass_general(run: Pass, wanted: i1) -> None:
-    """The same for any matrix."""
-    if wanted:
-        mixing_pass(run, multiply_pair, multiply_lanes, True)
-    else:
-        mixing_pass(run, multiply_pair, multiply_lanes, False)
-
-
-@kernel
-def mixing_pass_real(run: Pass, wanted: i1) -> None:
-    """The same for a real one."""
-    if wanted:
-        mixing_pass(run, multiply_pair_real, multiply_lanes_real, True)
-    else:
-        mixing_pass(run, multiply_pair_real, multiply_lanes_real, False)
-
-
-@kernel
-def make_pass(run: Pass, base: i64, wanted: i1) -> None:
-    """Make a pass; `base` is the index of the chunk's first block, in places."""
-    operation = run.operation
-    if operation.changes != 0:
-        if operation.is_real != 0:
-            mixing_pass_real(run, wanted)
-        else:
-            mixing_pass_general(run, wanted)
-        return
     run.row = 0
-    if operation.target < LANE_BITS:
+    if target < LANE_BITS:
         diagonal_pass(run, wanted)
         return
-    bit = 1 << (operation.target - LANE_BITS)
+    bit = 1 << (target - LANE_BITS)
     if bit >= run.blocks:
         run.row = 1 if base & bit != 0 else 0
         diagonal_pass(run, wanted)
@@ -290,6 +222,35 @@ def make_pass(run: Pass, base: i64, wanted: i1) -> None:
     diagonal_pass(run, wanted)
     run.row, run.value = 1, value | bit
     diagonal_pass(run, wanted)
+
+
+@inline
+def mixing_pass(run: Pass, form: int, wanted: bool) -> None:
+    """Undo an operation that is not diagonal."""
+    lanes = lanes_match(run.lane_mask, run.lane_value)
+    target = run.operation.target
+    if target >= LANE_BITS:
+        block_pass(run, lanes, form, wanted)
+    if form != PHASED:
+        for lane in static(range(LANE_BITS)):
+            if target == lane:
+                lane_pass(run, lanes, lane, form, wanted)
+
+
+@kernel
+def make_pass(run: Pass, base: i64, side: i64, wanted: i1) -> None:
+    """Make a pass; `base` is the index of the chunk's first block, in places."""
+    operation = run.operation
+    run.sums, run.turned = run.all_sums + SIDE_SUMS * side, operation.turned[side]
+    if operation.changes == 0:
+        diagonal_rows(run, base, wanted)
+        return
+    for form in static(RULES):
+        if operation.form == form:
+            if wanted:
+                mixing_pass(run, form, True)
+            else:
+                mixing_pass(run, form, False)
 
 
 @kernel
@@ -302,7 +263,7 @@ def undo(run: Pass, base: i64) -> None:
     if outside & ((base << LANE_BITS) ^ operation.value) != 0:
         if operation.keeps_otherwise == 0 or wants_otherwise:
             run.fixed, run.value, run.lane_mask, run.lane_value = 0, 0, 0, 1
-            make_pass(run, base, wants_otherwise)
+            make_pass(run, base, 0, wants_otherwise)
         return
     mask = (operation.mask & inside) >> LANE_BITS
     value = (operation.value & inside) >> LANE_BITS
@@ -311,8 +272,8 @@ def undo(run: Pass, base: i64) -> None:
     if operation.keeps_matched == 0 or lane_mask != 0 or is_both:
         run.fixed, run.value = mask, value
         run.lane_mask, run.lane_value = lane_mask, operation.value & LANE_MASK
-        make_pass(run, base, is_both)
+        make_pass(run, base, 1, is_both)
     # With several bits in the mask, `otherwise` is the identity, and nothing depends on it.
     if mask != 0 and (operation.keeps_otherwise == 0 or wants_otherwise):
         run.fixed, run.value, run.lane_mask, run.lane_value = mask, value ^ mask, 0, 1
-        make_pass(run, base, wants_otherwise)
+        make_pass(run, base, 0, wants_otherwise)

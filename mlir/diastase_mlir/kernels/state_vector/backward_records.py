@@ -2,39 +2,47 @@
 
 from typing import Annotated
 
-from diastase_mlir.kernels.language import Record, f64, i64, ptr, vector
+from diastase_mlir.kernels.language import Record, f64, i64, ptr, vector, wide
 from diastase_mlir.kernels.state_vector.captured import Capture
 from diastase_mlir.kernels.state_vector.plan_records import Plan
 from diastase_mlir.kernels.state_vector.records import CallContext, State
 
-MOMENTS = 16
-"""Numbers of an operation: `sum conj(adjoint[a]) state[b]` as a complex 2x2 matrix, for amplitudes
-where its selectors do not match and where they do."""
+BY_X, BY_Y, BY_ZERO, BY_ONE = range(4)
+"""What is summed up for each side of an operation: `Im <adjoint| P |state>`, on all amplitudes that
+the side is about, for P = X and Y at its target, and for the projectors on its zero and its one."""
+SIDE_SUMS = 4
+SUMS = 2 * SIDE_SUMS
+"""Sums of an operation: where its selectors do not match, then where they do."""
 
 
 class Undone(Record):
-    """A fused operation that is undone."""
+    """A fused operation that is undone; see `backward_forms`."""
 
     target: i64
     mask: i64
     value: i64
-    """In places of the stage, once that is known; before that in bits."""
+    """In places of the part, once that is known; before that in bits."""
     changes: i64
     reads: i64
     factor_mask: i64
     """Its mask where its factors are: wires may have changed their names since."""
     first: ptr[f64]
-    """The first of its factors."""
+    last: ptr[f64]
+    """The ends of the chain of its factors."""
     wants_otherwise: i64
     wants_matched: i64
     """Whether a derivative depends on it."""
     keeps_otherwise: i64
     keeps_matched: i64
     """Whether nothing happens there."""
-    is_real: i64
+    form: i64
     otherwise: Annotated[ptr[f64], 8]
     matched: Annotated[ptr[f64], 8]
-    """The adjoint matrices."""
+    """The adjoint matrices, without the phases."""
+    phases: Annotated[ptr[f64], 4]
+    """Of the ones, on either side: cosine and sine."""
+    turned: Annotated[ptr[i64], 2]
+    """Whether a side's ones are its zeros: rows and columns of its matrix are exchanged."""
 
 
 class Backward(Record):
@@ -56,19 +64,38 @@ class Backward(Record):
     plan_memory: ptr[f64]
     plan_bytes: i64
     order: ptr[i64]
-    """Indices of operations, stage after stage."""
+    """Indices of operations, part after part."""
     ends: ptr[i64]
-    """For each stage, where it ends in `order`."""
+    """For each part, where it ends in `order`."""
+    part_bits: ptr[i64]
+    """For each part, its bits as a mask, in a chunk of its stage."""
+    stage_ends: ptr[i64]
+    """For each stage, which is the first part behind it."""
     stage_bits: ptr[i64]
     stages: i64
     stage: i64
     """The one that is being run."""
     chunk_bits: i64
+    most: i64
+    """The most operations of any part."""
     groups: i64
-    """Groups of chunks, each with moments of its own, whatever the number of threads."""
+    """Groups of chunks, each with sums of its own, whatever the number of threads."""
     moments: ptr[f64]
+    """Sums of each group and operation."""
     moments_bytes: i64
-    prefixes: ptr[f64]
-    prefixes_bytes: i64
-    buffers: ptr[vector]
-    buffers_bytes: i64
+    work: ptr[f64]
+    """For each worker two chunks, two pieces, and sums in the lanes of vectors."""
+    work_bytes: i64
+    worker_words: i64
+
+
+class Work(Record):
+    """What a worker has, and where it is."""
+
+    run: Backward
+    chunk: ptr[vector]
+    """Of the state; that of the adjoint follows."""
+    piece: ptr[vector]
+    sums: ptr[wide]
+    part: i64
+    group: i64

@@ -47,7 +47,8 @@ class Factor(Record):
     stride: i64
     """Its derivatives by these: pairs of matrices `derivative`, `derivative + stride`, ..."""
     next: ptr[f64]
-    """The factor that is applied after it, within a product."""
+    previous: ptr[f64]
+    """The factors that are applied after it and before it, within a product."""
     otherwise: Annotated[ptr[f64], 8]
     matched: Annotated[ptr[f64], 8]
     generic_otherwise: Annotated[ptr[f64], 8]

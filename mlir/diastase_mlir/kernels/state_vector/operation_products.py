@@ -121,6 +121,7 @@ def chain(target: Operation, left: Operation, right: Operation) -> None:
     """Put the factors of a product in a row: those of `right` come first."""
     first, last = right.first, left.last
     cast(right.last, Factor).next = left.first
+    cast(left.first, Factor).previous = right.last
     target.first, target.last = first, last
 
 
