@@ -9,7 +9,6 @@ import pytest
 from diastase import cond, for_loop, measure, qjit
 from diastase.errors import NoDerivativeError
 from diastase.tracing.derivatives.shift_rules import parameter_shifts
-from diastase.tracing.quantum_errors import InvalidSettingError
 
 DEVICE = qml.device("default.qubit", wires=3)
 X = jnp.array([0.3, 0.7, -1.1])
@@ -153,38 +152,12 @@ def test_shots():
     assert not np.array_equal(found[0][1][0], found[0][2][0]), "each derivative draws anew"
 
 
-# --- finite-diff, spsa, hadamard ------------------------------------------------------------------
+# --- hadamard, methods together ------------------------------------------------------------------
 
 
 def with_variance(x):
     gates(x)
     return qml.expval(qml.Z(0) @ qml.X(2)), qml.probs([0, 2]), qml.var(qml.Z(1))
-
-
-@pytest.mark.parametrize(
-    ("method", "options", "atol"),
-    [
-        ("finite-diff", {}, 3e-8),
-        ("finite-diff", {"h": 1e-3, "strategy": "center", "approx_order": 2}, 1e-10),
-        ("finite-diff", {"h": 1e-3, "strategy": "backward", "approx_order": 2}, 1e-10),
-        ("spsa", {"sampler_rng": 4, "num_directions": 3}, 1e-8),
-    ],
-)
-def test_differences_are_pennylanes(method, options, atol):
-    node = qml.QNode(with_variance, DEVICE, diff_method=method, gradient_kwargs=options)
-    theirs = jax.jacrev(as_vector(node))(X)
-    for mine in qjit(jacobians(as_vector(node)))(X):
-        np.testing.assert_allclose(mine, theirs, atol=atol)
-
-
-def test_spsa_draws_directions_when_it_runs():
-    node = qml.QNode(with_variance, DEVICE, diff_method="spsa")
-    exact = jax.jit(jax.grad(lambda x: qml.QNode(with_variance, DEVICE)(x)[0]))(X)
-    gradient = qjit(jax.vmap(jax.grad(lambda x: node(x)[0])), seed=5)
-    found = gradient(jnp.broadcast_to(X, (3000, 3)))
-    error = jnp.std(found, axis=0) / np.sqrt(3000)
-    assert np.all(np.abs(jnp.mean(found, axis=0) - exact) < 4 * error + 1e-6)
-    assert len({tuple(map(float, row)) for row in found}) > 5
 
 
 def test_hadamard():
@@ -244,8 +217,9 @@ def outcome(x):
     return qml.expval(qml.Z(0))
 
 
-def matrix(x):
-    qml.QubitUnitary(qml.RX.compute_matrix(x[0]), 0)
+def large(x):
+    matrix = jnp.kron(qml.IsingXX.compute_matrix(x[0]), qml.IsingXX.compute_matrix(x[1]))
+    qml.QubitUnitary(matrix, range(4))
     return qml.expval(qml.Z(0))
 
 
@@ -255,33 +229,31 @@ def matrix(x):
         (expectation, {"diff_method": None}, None, "has no derivative: diff_method=None"),
         (expectation, {"diff_method": "adjoint"}, 10, "diff_method='adjoint' is exact.*shots"),
         (expectation, {"diff_method": "backprop"}, 10, "diff_method='backprop' is exact.*shots"),
-        (expectation, {"diff_method": "hadamard"}, 10, "hadamard.* without shots"),
+        (with_variance, {"diff_method": "hadamard"}, 10, "hadamard' has no variances"),
         (sampled, {}, 10, "samples jump"),
         (state, {"diff_method": "parameter-shift"}, None, "qml.state has no derivative"),
         (state, {"diff_method": "hadamard"}, None, "qml.state has no derivative"),
         (outcome, {}, None, "measure has no derivative: an outcome jumps"),
         (outcome, {"mcm_method": "deferred"}, None, "measure has no derivative"),
         (outcome, {}, 10, "run for each shot, and an outcome jumps"),
-        (matrix, {"diff_method": "parameter-shift"}, None, "a gate given by its matrix has no"),
+        (large, {"diff_method": "parameter-shift"}, None, "by its matrix has no.*3 wires are the"),
     ],
 )
 def test_refusals(body, options, shots, text):
-    node = qml.set_shots(qml.QNode(body, DEVICE, **options), shots)
+    device = qml.device("default.qubit", wires=4)
+    node = qml.set_shots(qml.QNode(body, device, **options), shots)
+
+    def total(x):
+        return sum(jnp.sum(jnp.real(leaf).astype(float)) for leaf in jax.tree.leaves(node(x)))
+
     for derivative in (jax.grad, jax.jacfwd):
         with pytest.raises(NoDerivativeError, match=text) as raised:
-            qjit(derivative(lambda x: jnp.sum(jnp.real(node(x)).astype(float))))(X)
+            qjit(derivative(total))(X)
         assert "test_diff_methods.py" in str(raised.value)
-    assert np.all(np.isfinite(qjit(node)(X))), "without derivatives it runs"
+    assert np.isfinite(qjit(total)(X)), "without derivatives it runs"
 
 
 def test_variances_of_the_hadamard_test():
     node = qml.QNode(with_variance, DEVICE, diff_method="hadamard")
     with pytest.raises(NoDerivativeError, match=r"qml.var has no derivative.*hadamard"):
         qjit(jax.jacfwd(as_vector(node)))(X)
-
-
-def test_unknown_options():
-    options = {"step": 1e-3}
-    node = qml.QNode(expectation, DEVICE, diff_method="finite-diff", gradient_kwargs=options)
-    with pytest.raises(InvalidSettingError, match=r"step=0.001.*strategy"):
-        qjit(node)(X)

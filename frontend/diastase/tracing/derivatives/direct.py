@@ -18,7 +18,7 @@ from diastase.primitives import measurement
 from diastase.primitives.derivatives import inexact_positions, is_inexact
 from diastase.tracing.derivatives.activity import Activity, touches_register
 from diastase.tracing.derivatives.regions import is_register_aval
-from diastase.tracing.derivatives.walks import OPERATIONS, Visitor, Walk, walked
+from diastase.tracing.derivatives.walks import OPERATIONS, Visitor, Walk, bound, walked
 from diastase_mlir.diagnostics import span_of
 from diastase_mlir.jax_internals import evaluate_jaxpr, rebuilt, trace_to_jaxpr
 
@@ -33,7 +33,7 @@ def with_state_fixed(closed: ClosedJaxpr, activity: Activity, operands: Sequence
 
     def run(equation: Equation, *values: Any) -> Sequence[Any]:
         if not touches_register(equation):
-            return _bound(equation, values)
+            return bound(equation, values)
         results, live = _recorded(equation, values, activity.of(equation)[1:])
         recorded.append(live)
         return results
@@ -45,7 +45,7 @@ def with_state_fixed(closed: ClosedJaxpr, activity: Activity, operands: Sequence
 
         def again(equation: Equation, *values: Any) -> Sequence[Any]:
             if not touches_register(equation):
-                return _bound(equation, values)
+                return bound(equation, values)
             return next(remaining)(*values)
 
         results = evaluate_jaxpr(closed, values, dict.fromkeys(names, again))
@@ -59,7 +59,7 @@ def _recorded(
 ) -> tuple[Sequence[Any], Callable[..., Sequence[Any]]]:
     """Results of an equation on registers, and as a function of operands past the state."""
     name = equation.primitive.name
-    results = _bound(equation, values)
+    results = bound(equation, values)
     if name in _CONTROL_FLOW and any(is_inexact(variable.aval) for variable in equation.outvars):
         return results, lambda *live: _loop_or_branch(equation, results, live)
     if name in OPERATIONS or name in _CONTROL_FLOW or not any(active):
@@ -68,13 +68,6 @@ def _recorded(
 
 
 _CONTROL_FLOW = frozenset({"for_loop", "while_loop", "switch"})
-
-
-def _bound(equation: Equation, values: Sequence[Any]) -> Sequence[Any]:
-    primitive = equation.primitive
-    with equation.ctx.manager:
-        results = primitive.bind(*values, **primitive.get_bind_params(equation.params))
-    return results if primitive.multiple_results else [results]
 
 
 class _Nothing(Visitor):

@@ -1,7 +1,7 @@
 """Which rule an equation of a derivative has, by the `diff_method` of its QNode.
 
-`hadamard` without shots gives the exact derivative, by an auxiliary wire; so does the exact rule,
-with its derivative wire. What PennyLane refuses with this method is refused.
+`hadamard` without shots gives the exact derivative, by an auxiliary wire, in all its modes; so does
+the exact rule, with its derivative wire. What PennyLane refuses with this method is refused.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -9,11 +9,8 @@ from typing import Any
 
 from diastase.errors import NoDerivativeError
 from diastase.primitives.quantum import allocate_p
-from diastase.tracing.derivatives.shifted import (
-    cotangent_by_shifts,
-    refuse_parts,
-    tangent_by_shifts,
-)
+from diastase.tracing.derivatives.shift_refusals import refuse_parts
+from diastase.tracing.derivatives.shifted import cotangent_by_shifts, tangent_by_shifts
 from diastase_mlir.diagnostics import span_of
 
 Rule = Callable[[Sequence[Any], Mapping[str, Any]], Sequence[Any]]
@@ -39,7 +36,10 @@ def rule_of_method(exact: Rule, name: str, params: Mapping[str, Any]) -> Rule:
             reason=f"it runs in Python, on {params['device']}, and its circuit is not known here",
             span=_ours_at(params["jaxpr"]),
         )
-    method = (params.get("differentiation") or (None,))[0]
-    if method == "hadamard":
-        refuse_parts(params["jaxpr"], method)
-    return exact if method in (None, "hadamard") else _SHIFTS[name]
+    method, options = params.get("differentiation") or (None, ())
+    if method is None:
+        return exact
+    if ("mode", "exact") not in options:
+        return _SHIFTS[name]
+    refuse_parts(params["jaxpr"], method)
+    return exact

@@ -11,7 +11,8 @@ frequencies PennyLane gives the terms (two, four, or as many as there are freque
 `strategy`. A term without a shift is the run that all parameters share.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
@@ -23,19 +24,50 @@ from pennylane.gradients.finite_difference import finite_diff_coeffs
 Term = tuple[float, float]
 """Coefficient and shift."""
 
+
+@dataclass(frozen=True)
+class Rule:
+    """How the derivative by one parameter is found."""
+
+    terms: tuple[Term, ...]
+    """Coefficients and shifts of runs of its own."""
+    base: float = 0.0
+    """The coefficient of the run without shifts."""
+    multiples: tuple[float, ...] = ()
+    """Of the parameter itself, in each term; where there are none, one."""
+
+
 _UNIT = 0.5
 """Eigenvalues of the generators of gates in the table are multiples of it."""
 _POINTS = 32
 _ROUNDING = 1e-9
 
 
-def finite_differences(options: dict[str, Any]) -> tuple[Term, ...]:
+def finite_differences(options: Mapping[str, Any]) -> tuple[Term, ...]:
     """The terms for the options of `finite-diff` or `spsa`."""
     order, h = options["n"], options["h"]
     found = finite_diff_coeffs(order, options["approx_order"], options["strategy"])
     return tuple(
         (float(coefficient / h**order), float(shift * h)) for coefficient, shift in found.T
     )
+
+
+@cache
+def rule_of_word(whole: bool, controlled: bool) -> Rule:
+    """The exact rule of exp(i t P), for a Pauli word P or, `whole`, for the identity."""
+    waves = (2.0,) if not controlled else (1.0,) if whole else (1.0, 2.0)
+    return Rule(_terms(generate_shift_rule(waves)))
+
+
+def rule_of_recipe(recipe: Any) -> Rule:
+    """PennyLane's `[coefficient, multiple of the parameter, shift]` for each term."""
+    coefficients, multiples, shifts = zip(*recipe, strict=True)
+    terms = tuple(zip(map(float, coefficients), map(float, shifts), strict=True))
+    return Rule(terms, multiples=tuple(map(float, multiples)))
+
+
+def _terms(rule: Any) -> tuple[Term, ...]:
+    return tuple((float(coefficient), float(shift)) for coefficient, shift in rule)
 
 
 @cache
@@ -52,8 +84,7 @@ def parameter_shifts(
     if not frequencies:
         return ()
     waves = tuple(_UNIT * frequency for frequency in frequencies)
-    rule = generate_shift_rule(waves, shifts=None if shifts is None else tuple(shifts))
-    return tuple((float(coefficient), float(shift)) for coefficient, shift in rule)
+    return _terms(generate_shift_rule(waves, shifts=shifts))
 
 
 def _eigenvalues(name: str, count: int, number: int, wires: int) -> set[int] | None:

@@ -1,7 +1,8 @@
 """Runs with shifted parameters, and what is made of them.
 
-Each parameter that is differentiated by has a `Rule`: terms, each of which takes one run. Runs are
-numbered in the order of execution, so the first parameter has the runs 0, 1, ... of its terms:
+Each parameter that is differentiated by (`shifted_parameters`) has a `Rule`: terms, each of which
+takes one run. Runs are numbered in the order of execution, so the first parameter has the runs
+0, 1, ... of its terms:
 
     Shifts      the circuit of run r: the parameter that r belongs to, shifted by the term's shift
     Weighted    the classical program  sum over parameters p of p * (terms' coefficients . results),
@@ -11,71 +12,21 @@ numbered in the order of execution, so the first parameter has the runs 0, 1, ..
     Perturbs    the circuit with all parameters shifted at once, by a vector
 """
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 from typing import Any
 
 import jax
 import jax.numpy as jnp
 from jax.extend.core import ClosedJaxpr, Literal
 
-from diastase.errors import NoDerivativeError
-from diastase.tracing.derivatives.activity import Activity, touches_register
+from diastase.tracing.derivatives.activity import touches_register
 from diastase.tracing.derivatives.regions import is_register_aval
-from diastase.tracing.derivatives.shift_rules import Term
+from diastase.tracing.derivatives.shift_rules import Rule
+from diastase.tracing.derivatives.shifted_parameters import Rules
 from diastase.tracing.derivatives.walks import OPERATIONS, Visitor, Walk
-from diastase_mlir.diagnostics import span_of
 from diastase_mlir.jax_internals import rebuilt
 
 Equation = Any
-_MOVED_BY_SHIFTS = ("gate", "global_phase")
-
-
-@dataclass(frozen=True)
-class Rule:
-    """How the derivative by one parameter is found."""
-
-    terms: tuple[Term, ...]
-    """Coefficients and shifts of runs of its own."""
-    base: float = 0.0
-    """The coefficient of the run without shifts."""
-
-
-@dataclass(frozen=True)
-class Rules:
-    """The rules of all parameters of a body."""
-
-    method: str
-    activity: Activity
-    of_gate: Callable[[Equation, int], Rule]
-
-    def active(self, equation: Equation) -> list[tuple[int, Rule]]:
-        """The parameters of an operation that are differentiated by, with their rules."""
-        flags = self.activity.of(equation)[1:]
-        name = equation.primitive.name
-        if name not in _MOVED_BY_SHIFTS:
-            if any(flags):
-                self._refuse(equation)
-            return []
-        if name == "global_phase":
-            return []
-        numbers = range(equation.params["num_parameters"])
-        return [(number, self.of_gate(equation, number)) for number in numbers if flags[number]]
-
-    def _refuse(self, equation: Equation) -> None:
-        raise NoDerivativeError(
-            construct=_CONSTRUCTS.get(equation.primitive.name, "this operation"),
-            reason=f"diff_method={self.method!r} shifts the parameters of gates, and an array is "
-            "none: use 'adjoint' or 'backprop', without shots",
-            span=span_of(equation.source_info),
-        )
-
-
-_CONSTRUCTS = {
-    "unitary": "a gate given by its matrix",
-    "diagonal": "a gate given by its diagonal",
-    "prepare": "StatePrep",
-}
 
 
 class Shifts(Visitor):
@@ -86,15 +37,26 @@ class Shifts(Visitor):
 
     def operate(self, walk: Walk, equation: Equation, operands: Sequence[Any]) -> Sequence[Any]:
         """Shift the parameter that the run belongs to."""
-        changed = list(operands)
-        for number, rule in self._rules.active(equation):
-            term = self._run - walk.position
-            shift: Any = 0.0
-            for position, (_, amount) in enumerate(rule.terms):
-                shift = jnp.where(term == position, amount, shift)
-            changed[number] = changed[number] + shift
+        parameters = self._rules.active(equation)
+        if parameters is None:
+            return operands
+        needs_values = any(rule.multiples for rule in parameters.rules)
+        values = parameters.values(operands) if needs_values else [0.0] * len(parameters.rules)
+        shifts = list[Any]()
+        for rule, value in zip(parameters.rules, values, strict=True):
+            shifts.append(_shift(rule, value, self._run - walk.position))
             walk.position = walk.position + len(rule.terms)
-        return changed
+        return parameters.shifted(operands, shifts)
+
+
+def _shift(rule: Rule, value: Any, term: Any) -> Any:
+    """That of a parameter in the run of one of its terms; zero in others."""
+    shift: Any = jnp.float64(0)
+    for position, (_, amount) in enumerate(rule.terms):
+        if rule.multiples:
+            amount = amount + (rule.multiples[position] - 1) * value
+        shift = jnp.where(term == position, amount, shift)
+    return shift
 
 
 class Perturbs(Visitor):
@@ -105,12 +67,17 @@ class Perturbs(Visitor):
 
     def operate(self, walk: Walk, equation: Equation, operands: Sequence[Any]) -> Sequence[Any]:
         """Shift each parameter by its own element."""
-        changed = list(operands)
-        for number, _ in self._rules.active(equation):
-            shift = jax.lax.dynamic_index_in_dim(self._shifts, walk.position, keepdims=False)
-            changed[number] = changed[number] + shift
-            walk.position = walk.position + 1
-        return changed
+        parameters = self._rules.active(equation)
+        if parameters is None:
+            return operands
+        count = len(parameters.rules)
+        if isinstance(walk.position, int):
+            own = jax.lax.slice_in_dim(self._shifts, walk.position, walk.position + count)
+        else:
+            own = jax.lax.dynamic_slice_in_dim(self._shifts, walk.position, count)
+        walk.position = walk.position + count
+        shifts = [jax.lax.squeeze(part, [0]) for part in jax.lax.split(own, [1] * count)]
+        return parameters.shifted(operands, shifts)
 
 
 class Counts(Visitor):
@@ -133,10 +100,13 @@ class Weighted(Visitor):
 
     def operate(self, walk: Walk, equation: Equation, operands: Sequence[Any]) -> Sequence[Any]:
         """Note an operation's parameters; those with equal rules are added at once."""
-        for number, rule in self._rules.active(equation):
+        parameters = self._rules.active(equation)
+        if parameters is None:
+            return operands
+        for rule, value in zip(parameters.rules, parameters.values(operands), strict=True):
             if walk.pending and walk.pending[-1][0] != rule:
                 self.settle(walk)
-            walk.pending.append((rule, operands[number]))
+            walk.pending.append((rule, value))
         return operands
 
     def settle(self, walk: Walk) -> None:
@@ -162,7 +132,8 @@ class Weighted(Visitor):
 
 
 def _runs(rules: Rules, equation: Equation) -> int:
-    return sum(len(rule.terms) for _, rule in rules.active(equation))
+    parameters = rules.active(equation)
+    return 0 if parameters is None else sum(len(rule.terms) for rule in parameters.rules)
 
 
 def longest(closed: ClosedJaxpr, rules: Rules) -> int:

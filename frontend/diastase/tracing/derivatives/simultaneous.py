@@ -18,13 +18,15 @@ from diastase.errors import NoDerivativeError
 from diastase.primitives.sampling import uniform_p
 from diastase_mlir import user_span
 
+_transform: Any = spsa_grad.tape_transform
+_SIGNS_OF_PENNYLANE = inspect.signature(_transform).parameters["sampler"].default
+"""Signs that are drawn while tracing."""
+
 
 def directions_of(options: Mapping[str, Any], number: Any) -> Sequence[Any]:
     """As many directions as were asked for, each with an element for each parameter."""
-    transform: Any = spsa_grad.tape_transform
-    default = inspect.signature(transform).parameters["sampler"].default
     count, sampler, seed = options["num_directions"], options["sampler"], options["sampler_rng"]
-    if sampler is default and seed is None:
+    if sampler in (None, _SIGNS_OF_PENNYLANE) and seed is None:
         return [_signs(number) for _ in range(count)]
     if not isinstance(number, int):
         raise NoDerivativeError(
@@ -33,10 +35,11 @@ def directions_of(options: Mapping[str, Any], number: Any) -> Sequence[Any]:
             "many parameters there are",
             span=user_span(),
         )
+    draw = _SIGNS_OF_PENNYLANE if sampler is None else sampler
     generator = np.random.default_rng(seed)
     indices = list(range(number))
     return [
-        jnp.asarray(np.asarray(sampler(indices, number, turn, rng=generator), np.float64))
+        jnp.asarray(np.asarray(draw(indices, number, turn, rng=generator), np.float64))
         for turn in range(count)
     ]
 

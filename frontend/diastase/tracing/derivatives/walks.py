@@ -47,6 +47,17 @@ class Visitor:
         """An operation whose operands these are, without the register: operands to go on with."""
         raise NotImplementedError
 
+    def after(self, walk: Walk, equation: Equation, operands: Sequence[Any]) -> None:
+        """The operation has been applied to the walk's register."""
+
+    def allocate(self, equation: Equation, operands: Sequence[Any]) -> Any:
+        """The register that the walk will have."""
+        return bound(equation, operands)[0]
+
+    def measure(self, walk: Walk, equation: Equation, operands: Sequence[Any]) -> Sequence[Any]:
+        """What takes the register, first, and gives none."""
+        return bound(equation, operands)
+
     def settle(self, walk: Walk) -> None:
         """Add what is pending."""
 
@@ -65,25 +76,28 @@ def _stepping(walk: Walk, visitor: Visitor) -> Callable[..., Sequence[Any]]:
     def step(equation: Equation, *operands: Any) -> Sequence[Any]:
         name, quantum = equation.primitive.name, any(isinstance(o, Walk) for o in operands)
         if name == "allocate_qubits":
-            walk.register = _bound(equation, operands)[0] if walk.register is not None else None
+            if walk.register is not None:
+                walk.register = visitor.allocate(equation, operands)
             return [walk]
         if not quantum:
-            return _bound(equation, operands)
+            return bound(equation, operands)
         classical = [operand for operand in operands if not isinstance(operand, Walk)]
         if name in OPERATIONS:
             classical = visitor.operate(walk, equation, classical)
             if walk.register is not None:
-                (walk.register,) = _bound(equation, [walk.register, *classical])
+                (walk.register,) = bound(equation, [walk.register, *classical])
+                visitor.after(walk, equation, classical)
             return [walk]
         if name in _CONTROL_FLOW:
             return _CONTROL_FLOW[name](equation, classical, walk, visitor)
         given = [walk.register if isinstance(operand, Walk) else operand for operand in operands]
-        return _bound(equation, given)
+        return visitor.measure(walk, equation, given)
 
     return step
 
 
-def _bound(equation: Equation, operands: Sequence[Any]) -> Sequence[Any]:
+def bound(equation: Equation, operands: Sequence[Any]) -> Sequence[Any]:
+    """The results of an equation, once more, for these operands."""
     primitive = equation.primitive
     with equation.ctx.manager:
         results = primitive.bind(*operands, **primitive.get_bind_params(equation.params))

@@ -18,12 +18,6 @@ from diastase.tracing.sampling.statistics import VarianceParts
 from diastase_mlir import user_span
 from diastase_mlir.jax_internals import evaluate_jaxpr, trace_to_jaxpr
 
-_REASON = (
-    "samples jump: return an expectation value, a variance or probabilities, or keep derivatives "
-    "out by jax.lax.stop_gradient on its arguments"
-)
-
-
 _OUTCOMES = (
     "its circuit is run for each shot, and an outcome jumps: without `measure` there is a "
     "derivative, or keep it out by jax.lax.stop_gradient on its arguments"
@@ -60,7 +54,7 @@ class Measured(Protocol):
     """What is made of the shots of a body."""
 
     by_averages: bool
-    sampled: bool
+    refusal: str | None
 
     def partitions(self, traced: TracedCircuit, arrays: Any, valid: Any) -> list[Any]:
         """For each partition of the shots, results as the quantum function returned them."""
@@ -74,8 +68,8 @@ def is_differentiable(traced: TracedCircuit) -> bool:
 
 def run_with_statistics(traced: TracedCircuit, measured: Measured) -> list[Any]:
     """Record a run; the results for each partition of its shots."""
-    if measured.sampled:
-        arrays = without_derivatives(traced, _REASON).run()
+    if measured.refusal is not None:
+        arrays = without_derivatives(traced, measured.refusal).run()
         return measured.partitions(traced, arrays, None)
     measured.by_averages = True
     trees: list[Any] = []

@@ -136,6 +136,10 @@ class Eigenbasis:
         """The eigenvalue found in each shot."""
         return jnp.asarray(shots.constant(self.eigenvalues))[shots.index(self.outcomes)]
 
+    def mean(self, shots: Shots) -> Any:
+        """Their average."""
+        return shots.packed[self.outcomes.group].mean(self.values(shots))
+
 
 def diagonalised(observable: Any, requests: Requests) -> Callable[[Shots], Any]:
     """The eigenvalue of an observable in each shot."""

@@ -28,8 +28,10 @@ Draw = Callable[[CircuitScope, Any, Any], Any]
 class Requests:
     """What the measurements of one circuit need."""
 
-    def __init__(self, scope: CircuitScope) -> None:
+    def __init__(self, scope: CircuitScope, signed: bool = False) -> None:
         self.scope = scope
+        self.signed = signed
+        """Whether shots may have signs: those of Hadamard tests."""
         self.groups: list[Group] = []
         self.values: list[Any] = []
         """Values of mid-circuit measurements."""
@@ -105,7 +107,7 @@ class Requests:
         """The arrays that `draw` gave, and the constants after them, by what was asked for."""
         count, values = len(self.groups), len(self.groups) + len(self.values)
         packed = [
-            Packed(array, len(group.wires), group.whole)
+            Packed(array, len(group.wires), group.whole, self.signed)
             for array, group in zip(arrays[:count], self.groups, strict=True)
         ]
         return Shots(packed, list(arrays[count:values]), list(arrays[values:]))

@@ -19,6 +19,7 @@ from pennylane.measurements import MeasurementProcess
 
 from diastase.primitives.sampling import assert_shots_p
 from diastase.tracing.circuits import QNodeCall, TracedCircuit, trace_circuit
+from diastase.tracing.differentiation import is_tested
 from diastase.tracing.pennylane import describe
 from diastase.tracing.qnode_results import classical_result
 from diastase.tracing.qnode_settings import QNodeSettings
@@ -84,8 +85,8 @@ class Measured:
         """Of the body's results, which have an element (or a row) for each shot."""
         self.by_averages = False
         """Whether results that are no averages are given by averages."""
-        self.sampled = False
-        """Whether results are samples, or made of them one by one."""
+        self.refusal: str | None = None
+        """Why results have no derivatives, if they have none."""
         self._requests: Requests
         self._leaves: list[Statistic | None] = []
         """How each leaf of the results is computed of the shots; None for a classical one."""
@@ -95,9 +96,9 @@ class Measured:
         self.singly = (
             scope.circuit.measures and self.settings.mcm_method != "single-branch-statistics"
         )
-        self._requests = Requests(scope)
+        self._requests = Requests(scope, is_tested(self.settings.differentiation))
         self._leaves = [_prepared(leaf, self._requests) for leaf in leaves]
-        self.sampled = any(isinstance(leaf, _SAMPLED) for leaf in leaves)
+        self.refusal = _refusal(leaves, self._requests.signed)
         shots = (1, 1) if self.singly else (self.number, self.settings.total_shots)
         drawn = self._requests.draw(*shots)
         self.num_drawn = len(drawn)
@@ -159,6 +160,20 @@ class Measured:
 
 
 _SAMPLED = (measurements.SampleMP, measurements.CountsMP, measurements.ClassicalShadowMP)
+_SAMPLES_JUMP = (
+    "samples jump: return an expectation value, a variance or probabilities, or keep derivatives "
+    "out by jax.lax.stop_gradient on its arguments"
+)
+_NO_VARIANCES = "diff_method='hadamard' has no variances, as in PennyLane: use 'parameter-shift'"
+
+
+def _refusal(leaves: Sequence[Any], tested: bool) -> str | None:
+    """Why results have no derivatives: samples, or what is made of them one by one."""
+    if any(isinstance(leaf, _SAMPLED) for leaf in leaves):
+        return _SAMPLES_JUMP
+    if tested and any(isinstance(leaf, measurements.VarianceMP) for leaf in leaves):
+        return _NO_VARIANCES
+    return None
 
 
 def _prepared(leaf: Any, requests: Requests) -> Statistic | None:

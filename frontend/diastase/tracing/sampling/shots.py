@@ -5,6 +5,8 @@ for. All of it is classical: an array has one element (or row) for each shot, or
 a run.
 
 The trap: places are those of wires in their group, and the first one is the most significant bit.
+The bit `SIGN` is none of them. In a Hadamard test it says whether a shot counts with -1, in all
+averages; only a `signed` group asks for it.
 """
 
 from collections.abc import Callable, Sequence
@@ -14,6 +16,8 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 import numpy as np
+
+SIGN = 1 << 62
 
 
 @dataclass(frozen=True)
@@ -44,6 +48,16 @@ class Packed:
     """Number of wires."""
     whole: Any = None
     """The number of wires, of a group of all wires, where it is traced."""
+    signed: bool = False
+
+    def mean(self, values: Any) -> Any:
+        """The average of a value of each shot."""
+        return jnp.mean(values * _signs(self.outcomes, SIGN) if self.signed else values)
+
+    def frequencies(self, index: Any, length: Any) -> Any:
+        """How often each number from 0 to below `length` was found, of all shots."""
+        weights = _signs(self.outcomes, SIGN) if self.signed else None
+        return jnp.bincount(index, weights, length=length) / self.outcomes.shape[0]
 
     def index(self, places: Sequence[int]) -> Any:
         """One integer a shot, of the bits at these places only, in this order."""
@@ -55,6 +69,10 @@ class Packed:
         for part in parts[1:]:
             total = total | part
         return total
+
+    def unsigned(self) -> Any:
+        """One integer a shot, of the bits of all wires."""
+        return self.outcomes & ~SIGN if self.signed else self.outcomes
 
     def bits_of_all(self) -> Any:
         """A row of the bits of all wires, of a traced number, for each shot."""
@@ -73,7 +91,7 @@ class Packed:
 
     def mean_signs(self, words: Sequence[Sequence[int]]) -> Any:
         """The mean of the eigenvalue, 1 or -1, of each Pauli word."""
-        masks = self._masks(words)
+        masks = self._masks(words) | (SIGN if self.signed else 0)
         if len(masks) == 1:
             return jnp.mean(_signs(self.outcomes, masks[0]))[None]
         return jax.lax.map(lambda mask: jnp.mean(_signs(self.outcomes, mask)), jnp.asarray(masks))
@@ -151,7 +169,7 @@ class Shots:
     def index(self, outcomes: Outcomes) -> Any:
         """One integer a shot."""
         group = self.packed[outcomes.group]
-        return group.outcomes if outcomes.whole else group.index(outcomes.places)
+        return group.unsigned() if outcomes.whole else group.index(outcomes.places)
 
     def count(self, outcomes: Outcomes) -> Any:
         """How many wires there are, where the number is traced."""

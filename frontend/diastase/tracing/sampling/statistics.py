@@ -83,13 +83,9 @@ def prepare(process: MeasurementProcess, requests: Requests) -> Statistic:
 
 def _expectation(process: Any, requests: Requests) -> Statistic:
     if process.obs is None:
-        values = _values(process, requests)
-        return lambda shots: jnp.mean(values(shots))
+        return _given_eigenbasis(process, requests).mean
     factors = as_factors(process.obs, requests)
-    if factors is None:
-        values = diagonalised(process.obs, requests)
-        return lambda shots: jnp.mean(values(shots))
-    return lambda shots: factors.mean(shots)
+    return eigenbasis(process.obs, requests).mean if factors is None else factors.mean
 
 
 def _variance(process: Any, requests: Requests) -> Statistic:
@@ -109,7 +105,7 @@ def _probabilities(process: Any, requests: Requests) -> Statistic:
     basis = eigenbasis(process.obs, requests) if process.obs is not None else None
     wires = basis.outcomes if basis else _wires(process, requests)
     number = requests.scope.wires.states if wires.whole else 2 ** len(wires.places)
-    return lambda shots: histogram(shots.index(wires), number) / shots.number
+    return lambda shots: shots.packed[wires.group].frequencies(shots.index(wires), number)
 
 
 def _counts(process: Any, requests: Requests) -> Statistic:
