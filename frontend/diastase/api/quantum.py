@@ -16,6 +16,7 @@ from diastase.tracing.quantum_errors import OutsideProgramError, ParameterTypeEr
 from diastase.tracing.quantum_scope import CircuitScope
 from diastase.tracing.regions import current_scope
 from diastase.tracing.trace import is_tracing
+from diastase.width import runs_in_64_bits
 from diastase_mlir import at, user_span
 from diastase_mlir.later import Later
 
@@ -30,6 +31,7 @@ take_over_qnodes()
 register_compiler()
 
 
+@runs_in_64_bits
 def measure(wires: Any, reset: bool = False, postselect: int | None = None) -> Any:
     """Measure one wire in the middle of a circuit; the outcome is a traced boolean.
 
@@ -72,6 +74,7 @@ def measure(wires: Any, reset: bool = False, postselect: int | None = None) -> A
     return pauli_measurements.measure_position(scope, position, bool(reset), postselect)
 
 
+@runs_in_64_bits
 def pauli_measure(pauli_word: str, wires: Any, postselect: int | None = None) -> Any:
     """Measure a product of Pauli matrices, as `qml.pauli_measure`; the outcome is a traced boolean.
 

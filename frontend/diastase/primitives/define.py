@@ -17,6 +17,7 @@ from jax.extend.core import Primitive
 from jax.interpreters import ad, batching
 
 from diastase.errors import NotTransformableError
+from diastase.width import in_64_bits
 from diastase_mlir.diagnostics import user_span
 from diastase_mlir.jax_internals import set_batching, set_linearisation
 
@@ -110,7 +111,8 @@ def _from_provider(name: str, transformation: str) -> Rule:
             for load in _providers
             if (found := load().get((name, transformation))) is not None
         )
-        return rule(*args, **kwargs)
+        with in_64_bits():
+            return rule(*args, **kwargs)
 
     return apply
 

@@ -33,6 +33,7 @@ from diastase.tracing.quantum_scope import Circuit, CircuitScope
 from diastase.tracing.regions import quantum_scope
 from diastase.tracing.taken_back import without_taken_back
 from diastase.tracing.wires import WireMap
+from diastase.width import as_set_by_user
 from diastase_mlir import span_of, user_span
 from diastase_mlir.jax_internals import (
     current_source_info,
@@ -112,7 +113,8 @@ def trace_circuit(call: QNodeCall, finish: Finish, takes_script: bool = False) -
                 register = followed[-1][1]
             scope = CircuitScope(circuit, register, True)
         with scope.recording():
-            returned = call.function(*call.args, **call.kwargs)
+            with as_set_by_user():
+                returned = call.function(*call.args, **call.kwargs)
             scope.finish()
         leaves, tree = jax.tree_util.tree_flatten(returned, is_leaf=is_quantum_object)
         trees.append(tree)

@@ -17,6 +17,7 @@ from jax.core import Tracer
 
 from diastase.tracing.quantum_errors import ControlValuesError
 from diastase.tracing.quantum_scope import CircuitScope
+from diastase.width import runs_in_64_bits
 from diastase_mlir import at, user_span
 
 _ONE_FOR_EACH = "give one 0 or 1 for each control wire"
@@ -53,6 +54,7 @@ class ControlledBy:
         values = (True if isinstance(value, Tracer) else value for value in self.values)
         return scope.unitary("ctrl", tuple(zip(self.wires, values, strict=True)))
 
+    @runs_in_64_bits
     def _flip(self, scope: CircuitScope) -> None:
         for wire, value in zip(self.wires, self.values, strict=True):
             if isinstance(value, Tracer):

@@ -30,6 +30,7 @@ from diastase.tracing.qnode_results import classical_result
 from diastase.tracing.qnode_settings import QNodeSettings, resolve_settings
 from diastase.tracing.quantum_scope import CircuitScope
 from diastase.tracing.trace import is_tracing
+from diastase.width import in_64_bits, narrowed
 from diastase_mlir.later import Later
 
 if TYPE_CHECKING:
@@ -53,6 +54,11 @@ DEVICES = frozenset({"lightning.qubit", "default.qubit"})
 
 def call_qnode(qnode: qml.QNode, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """Record the call of a QNode."""
+    with in_64_bits():
+        return narrowed(_call_qnode(qnode, args, kwargs))
+
+
+def _call_qnode(qnode: qml.QNode, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     settings, kwargs = resolve_settings(qnode, kwargs)
     if settings.transforms:
         return _call_transformed(qnode, settings, args, kwargs)
@@ -92,7 +98,7 @@ def _call_analytic(call: QNodeCall) -> Any:
     """One run, and the exact results of its final state."""
 
     def finish(leaves: Sequence[Any], scope: CircuitScope) -> Sequence[Any]:
-        return [_result(leaf, scope) for leaf in leaves]
+        return [narrowed(_result(leaf, scope)) for leaf in leaves]
 
     traced = trace_circuit(call, finish)
     return jax.tree_util.tree_unflatten(traced.tree, traced.run())

@@ -30,6 +30,7 @@ from diastase.tracing.quantum_errors import (
 )
 from diastase.tracing.regions import quantum_scope
 from diastase.tracing.wires import WireMap
+from diastase.width import runs_in_64_bits
 from diastase_mlir import at, span_of, user_span
 from diastase_mlir.jax_internals import current_trace, recording_trace, source_context
 
@@ -267,6 +268,7 @@ class CircuitScope:
         with at(span_of(place.source_info)), source_context(place.source_info):
             yield
 
+    @runs_in_64_bits
     def _record_pending(self, final: bool) -> None:
         """Record what is in the queue; an observable may yet become part of a measurement."""
         for obj, place in self.queue.take():

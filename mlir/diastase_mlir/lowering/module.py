@@ -9,6 +9,7 @@ import hashlib
 import io
 from collections.abc import Sequence
 
+import jax
 from jax.extend.core import ClosedJaxpr
 
 from diastase_mlir import jax_internals
@@ -32,7 +33,15 @@ _LARGE = 1_000_000
 
 
 def lower(program: Program) -> LoweredModule:
-    """Lower a traced program."""
+    """Lower a traced program.
+
+    Its types are decided, so 64 bits are allowed, whatever JAX is set to.
+    """
+    with jax.enable_x64(True):
+        return _lower(program)
+
+
+def _lower(program: Program) -> LoweredModule:
     with jax_internals.ir_context() as ir_context, ir.Location.unknown(ir_context):
         module_context = jax_internals.new_module_context(ir_context)
         jaxpr = jax_internals.without_references(program.jaxpr)

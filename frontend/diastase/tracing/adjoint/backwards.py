@@ -31,12 +31,14 @@ from diastase.tracing.adjoint.history import Loop, loop_backwards, while_loop_as
 from diastase.tracing.branches import share_captured
 from diastase.tracing.quantum_errors import NotInvertibleError
 from diastase.tracing.regions import Region
+from diastase.width import runs_in_64_bits
 from diastase_mlir import at, span_of
 from diastase_mlir.jax_internals import abstract_value, source_context, trace_to_jaxpr
 
 Rule = Callable[[Equation, Sequence[Any], Any], Any]
 
 
+@runs_in_64_bits
 def apply_backwards(
     closed: ClosedJaxpr, operands: Sequence[Any], register: Any, *, repeated: bool
 ) -> tuple[Any, Sequence[Any]]:

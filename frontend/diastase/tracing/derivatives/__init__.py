@@ -14,6 +14,7 @@ from jax.extend.core import ClosedJaxpr
 from diastase.primitives.batches import is_batched
 from diastase.primitives.define import Rule, provide_rules
 from diastase.tracing.context import current_context
+from diastase.width import in_64_bits, runs_in_64_bits
 from diastase_mlir.jax_internals import checkpoint_p, is_jaxpr, set_linearisation, while_p
 from diastase_mlir.later import Later
 
@@ -56,12 +57,12 @@ def install_rules() -> None:
     provide_rules(_rules)
     set_linearisation(
         while_p,
-        lambda *args, **params: reverse_rules.lax_while_loop(*args, **params),
+        runs_in_64_bits(lambda *args, **params: reverse_rules.lax_while_loop(*args, **params)),
         applies=lambda **_: current_context() is not None,
     )
     set_linearisation(
         checkpoint_p,
-        lambda *args, **params: reverse_rules.checkpoint(*args, **params),
+        runs_in_64_bits(lambda *args, **params: reverse_rules.checkpoint(*args, **params)),
         applies=lambda jaxpr, **_: current_context() is not None and _has_loops(jaxpr),
     )
 
@@ -86,4 +87,7 @@ def _jaxprs(values: Iterable[Any]) -> Iterable[Any]:
 def expand_derivatives(closed: ClosedJaxpr) -> ClosedJaxpr:
     """Put circuits in the place of derivatives of QNodes, and loops in that of batches."""
     never = not (_rules.cache_info().currsize or is_batched())
-    return closed if never else expand.expand_derivatives(closed)
+    if never:
+        return closed
+    with in_64_bits():
+        return expand.expand_derivatives(closed)
