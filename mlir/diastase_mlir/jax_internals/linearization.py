@@ -11,7 +11,7 @@ from typing import Any
 
 from jax._src import ad_checkpoint, core, source_info_util
 from jax._src.interpreters import ad, batching
-from jax._src.lax.control_flow import loops
+from jax._src.lax.control_flow import conditionals, loops
 from jax.extend.core import Primitive
 
 Linear = Callable[..., Sequence[Any]]
@@ -20,6 +20,8 @@ Linearisation = Callable[..., tuple[Sequence[Any], Sequence[bool], Sequence[Any]
 """(which operands have tangents, *operands, **params) -> results, which of them have tangents,
 residuals, and a function of residuals and tangents."""
 
+cond_p: Primitive = conditionals.cond_p
+scan_p: Primitive = loops.scan_p
 while_p: Primitive = loops.while_p
 checkpoint_p: Primitive = ad_checkpoint.remat_p
 
@@ -27,13 +29,18 @@ _GIVES_FIVE = "structured_residuals" in ad.LinearizeTrace.__init__.__code__.co_n
 """From jax 0.12 on, a rule gives residuals with a structure of their own, too."""
 
 
-def set_linearisation(
-    primitive: Primitive, rule: Linearisation, applies: Callable[..., bool] = lambda **_: True
-) -> None:
-    """Have a primitive linearised by a rule; where the rule does not apply, as it was before.
+Condition = Callable[..., bool]
+"""Asked with the parameters of an equation, whether a rule of ours is for it."""
 
-    `applies` is asked with the parameters of the equation.
-    """
+
+def _always(**_: Any) -> bool:
+    return True
+
+
+def set_linearisation(
+    primitive: Primitive, rule: Linearisation, applies: Condition = _always
+) -> None:
+    """Have a primitive linearised by a rule; where the rule does not apply, as it was before."""
     before = ad.primitive_linearizations.get(primitive)
 
     def linearise(is_vjp: bool, nonzeros: Sequence[bool], *operands: Any, **params: Any) -> Any:
@@ -53,12 +60,38 @@ BatchAxis = batching.AxisData
 """The axis of a batch: its `size` and its `name`, if any."""
 
 
-def set_batching(primitive: Primitive, rule: Callable[..., Any]) -> None:
+def set_jvp(primitive: Primitive, rule: Callable[..., Any], applies: Condition) -> None:
+    """Have one of JAX's primitives differentiated by a rule, where it applies; else as before."""
+    _replace(ad.primitive_jvps, primitive, rule, applies)
+
+
+def set_batching(
+    primitive: Primitive, rule: Callable[..., Any], applies: Condition = _always
+) -> None:
     """Have a primitive batched by a rule that is given the axis, operands and their batched axes.
 
-    `batching.primitive_batchers` has rules that do not know the size, nor the name.
+    `batching.primitive_batchers` has rules that do not know the size, nor the name. Where the rule
+    does not apply, as before.
     """
-    batching.fancy_primitive_batchers[primitive] = rule
+    if primitive in batching.fancy_primitive_batchers:
+        _replace(batching.fancy_primitive_batchers, primitive, rule, applies)
+    else:
+        assert applies is _always, f"{primitive} is JAX's, and batched by a rule without the axis"
+        batching.fancy_primitive_batchers[primitive] = rule
+
+
+def _replace(
+    table: dict[Primitive, Callable[..., Any]],
+    primitive: Primitive,
+    rule: Callable[..., Any],
+    applies: Condition,
+) -> None:
+    before = table[primitive]
+
+    def replaced(*args: Any, **params: Any) -> Any:
+        return (rule if applies(**params) else before)(*args, **params)
+
+    table[primitive] = replaced
 
 
 def batched(

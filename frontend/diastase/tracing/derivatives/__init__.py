@@ -5,7 +5,7 @@ JAX differentiates the program; what it asks of a QNode is recorded as one equat
 Nothing of it is imported before a program is differentiated.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
@@ -15,7 +15,16 @@ from diastase.primitives.batches import is_batched
 from diastase.primitives.define import Rule, provide_rules
 from diastase.tracing.context import current_context
 from diastase.width import in_64_bits, runs_in_64_bits
-from diastase_mlir.jax_internals import checkpoint_p, is_jaxpr, set_linearisation, while_p
+from diastase_mlir.jax_internals import (
+    checkpoint_p,
+    cond_p,
+    is_jaxpr,
+    scan_p,
+    set_batching,
+    set_jvp,
+    set_linearisation,
+    while_p,
+)
 from diastase_mlir.later import Later
 
 if TYPE_CHECKING:
@@ -26,6 +35,7 @@ if TYPE_CHECKING:
         derivative_batches,
         expand,
         gate_rules,
+        lax_control_flow,
         measurement_rules,
         reverse_rules,
     )
@@ -36,6 +46,7 @@ else:
     derivative_batches = Later("diastase.tracing.derivatives.derivative_batches")
     expand = Later("diastase.tracing.derivatives.expand")
     gate_rules = Later("diastase.tracing.derivatives.gate_rules")
+    lax_control_flow = Later("diastase.tracing.derivatives.lax_control_flow")
     measurement_rules = Later("diastase.tracing.derivatives.measurement_rules")
     reverse_rules = Later("diastase.tracing.derivatives.reverse_rules")
 
@@ -55,15 +66,44 @@ def _rules() -> Mapping[tuple[str, str], Rule]:
 def install_rules() -> None:
     """Have our primitives differentiated from now on."""
     provide_rules(_rules)
-    set_linearisation(
-        while_p,
-        runs_in_64_bits(lambda *args, **params: reverse_rules.lax_while_loop(*args, **params)),
-        applies=lambda **_: current_context() is not None,
-    )
+    for primitive in (while_p, scan_p, cond_p):
+        _differentiate_as_ours(primitive)
     set_linearisation(
         checkpoint_p,
         runs_in_64_bits(lambda *args, **params: reverse_rules.checkpoint(*args, **params)),
         applies=lambda jaxpr, **_: current_context() is not None and _has_loops(jaxpr),
+    )
+
+
+def _differentiate_as_ours(primitive: Any) -> None:
+    """Have JAX's loops and branches taken for ours where they need it (`lax_control_flow`)."""
+    name = primitive.name
+
+    def applies(**params: Any) -> bool:
+        return current_context() is not None and _computes_sizes(list(params.values()))
+
+    def linearised(**params: Any) -> bool:
+        return current_context() is not None and (name == "while" or applies(**params))
+
+    jvp = lambda *a, **p: lax_control_flow.jvp_rule(name)(*a, **p)  # noqa: E731
+    batch = lambda *a, **p: lax_control_flow.batching_rule(name)(*a, **p)  # noqa: E731
+    linearise = lambda *a, **p: lax_control_flow.linearisation_rule(name)(*a, **p)  # noqa: E731
+    set_jvp(primitive, runs_in_64_bits(jvp), applies)
+    set_batching(primitive, runs_in_64_bits(batch), applies)
+    set_linearisation(primitive, runs_in_64_bits(linearise), linearised)
+
+
+def _computes_sizes(params: Sequence[Any]) -> bool:
+    """Whether any of the jaxprs among these parameters does, at any depth."""
+    context = current_context()
+    if context is None or not context.dimensions.symbols:
+        return False
+    defines = context.dimensions.defines_symbols
+    return any(
+        any(map(defines, (*jaxpr.invars, *equation.outvars)))
+        or _computes_sizes(list(equation.params.values()))
+        for jaxpr in (getattr(closed, "jaxpr", closed) for closed in _jaxprs(params))
+        for equation in jaxpr.eqns
     )
 
 

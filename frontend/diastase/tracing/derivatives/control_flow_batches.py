@@ -156,7 +156,7 @@ def _for_loop_of_own_bounds(
         done = trips - 1 - trip if params["apply_reverse_transform"] else trip
         index = lower + jnp.asarray(done, lower.dtype) * step
         results = _all_mapped(axis, body, [*values[:count], index, *carry], everything)
-        return [_chosen(trip < trips, new, old) for new, old in zip(results, carry, strict=True)]
+        return [chosen(trip < trips, new, old) for new, old in zip(results, carry, strict=True)]
 
     number = jax.typeof(jnp.int64(0))
     jaxpr, captured = trace_to_jaxpr(one, [number, *types], "vmap")
@@ -175,9 +175,9 @@ def _for_loop_of_own_bounds(
     return results, [0] * len(results)
 
 
-def _chosen(flags: Any, new: Any, old: Any) -> Any:
-    """By the leading axis: the new value where a flag is set, else the old."""
-    shape = (flags.shape[0], *[1] * (new.ndim - 1))
+def chosen(flags: Any, new: Any, old: Any) -> Any:
+    """By the leading axes: the new value where a flag is set, else the old."""
+    shape = (*flags.shape, *[1] * (new.ndim - flags.ndim))
     return jnp.where(lax.reshape(flags, shape), new, old)
 
 
@@ -225,9 +225,9 @@ def _while_loop_of_own_condition(
 
     def one(goes_on: Any, *carry: Any) -> Sequence[Any]:
         results = _all_mapped(axis, body, [*values[tested:start], *carry], inputs)
-        chosen = [_chosen(goes_on, new, old) for new, old in zip(results, carry, strict=True)]
-        (again,) = _all_mapped(axis, test, [*values[:tested], *chosen], tests)
-        return [goes_on & again, *chosen]
+        kept = [chosen(goes_on, new, old) for new, old in zip(results, carry, strict=True)]
+        (again,) = _all_mapped(axis, test, [*values[:tested], *kept], tests)
+        return [goes_on & again, *kept]
 
     carry = with_axes(axis, values[start:], flags[start:], all_of_them)
     (goes_on,) = _all_mapped(axis, test, [*values[:tested], *carry], tests)
@@ -289,16 +289,16 @@ def _each_its_own(
     branches: Sequence[ClosedJaxpr],
 ) -> list[Any]:
     """All branches, and of their results for each element those of its own."""
-    chosen: list[Any] = []
+    found: list[Any] = []
     for number, branch in enumerate(branches):
         results = _all_mapped(axis, branch, values, flags)
         is_taken = index == number
-        chosen = (
-            [_chosen(is_taken, new, old) for new, old in zip(results, chosen, strict=True)]
+        found = (
+            [chosen(is_taken, new, old) for new, old in zip(results, found, strict=True)]
             if number
             else list(results)
         )
-    return chosen
+    return found
 
 
 RULES: Mapping[tuple[str, str], Rule] = {

@@ -7,7 +7,6 @@ When JAX linearises a construct, its linear part is recorded as one equation
     while_loop    counts its iterations, and is a `for_loop` of that many from then on
     switch        the branches' vector-Jacobian products, as branches
     jax.checkpoint of anything with loops inside: the function once more
-    jax.lax.while_loop (a `fori_loop` with traced bounds is one) as `while_loop`
 
 So residuals are the operands of a construct only, and the derivative computes it once more. Forward
 mode (`control_flow_rules`) has none of this.
@@ -113,57 +112,6 @@ def _counted(operands: Sequence[Any], params: Mapping[str, Any]) -> Sequence[Any
         preserve_dimensions=True,
         result_avals=(number, *params["result_avals"]),
     )
-
-
-def lax_while_loop(
-    nonzeros: Sequence[bool],
-    *operands: Any,
-    cond_jaxpr: Any,
-    body_jaxpr: Any,
-    cond_nconsts: int,
-    body_nconsts: int,
-    **_: Any,
-) -> Any:
-    """JAX's own loop, whose jaxprs may have constants, in ours."""
-    tested, start = cond_nconsts, cond_nconsts + body_nconsts
-    inside = body_jaxpr.in_avals[body_nconsts:]
-    test, more = trace_to_jaxpr(
-        lambda *values: evaluated(cond_jaxpr, [*operands[:tested], *values]), inside, "while_loop"
-    )
-    body, others = trace_to_jaxpr(
-        lambda *values: evaluated(body_jaxpr, [*operands[tested:start], *values]),
-        inside,
-        "while_loop",
-    )
-    places = {id(value): position for position, value in enumerate(operands[:start])}
-
-    def moves(value: Any) -> bool:
-        position = places.get(id(value))
-        return position is not None and nonzeros[position]
-
-    moved = [*map(moves, more), *map(moves, others), *nonzeros[start:]]
-    results, found, kept, linear = _while_loop(
-        moved,
-        *more,
-        *others,
-        *operands[start:],
-        cond_jaxpr=test,
-        body_jaxpr=body,
-        cond_nconsts=len(more),
-        body_nconsts=len(others),
-        preserve_dimensions=True,
-        result_avals=tuple(inside),
-    )
-
-    def of_all(residuals: Sequence[Any], *tangents: Any) -> Sequence[Any]:
-        def entry(value: Any) -> Any:
-            if moves(value):
-                return tangents[places[id(value)]]
-            return Zero(jax.typeof(value).to_tangent_aval())
-
-        return linear(residuals, *map(entry, more), *map(entry, others), *tangents[start:])
-
-    return results, found, kept, of_all
 
 
 def checkpoint(nonzeros: Sequence[bool], *operands: Any, jaxpr: Any, **params: Any) -> Any:

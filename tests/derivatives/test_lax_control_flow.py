@@ -1,0 +1,117 @@
+"""JAX's own loops and branches inside programs, where they are taken for ours, beside plain JAX."""
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax import lax
+
+from diastase import qjit
+
+X = jnp.array([0.7, 0.3, -0.4])
+BATCH = jnp.stack([X, X * 0.5])
+
+
+def agree(ours, plain):
+    for got, wanted in zip(jax.tree.leaves(ours), jax.tree.leaves(plain), strict=True):
+        assert np.shape(got) == np.shape(wanted)
+        np.testing.assert_allclose(got, wanted, rtol=1e-10, atol=1e-12)
+
+
+def times_a_sum(values, number):
+    """`values * number * sin(values[0])`, by way of an array of that size."""
+    return values * jnp.sum(jnp.sin(jnp.ones(number) * values[0]))
+
+
+def times_a_number(values, number):
+    return values * number * jnp.sin(values[0])
+
+
+def loops(grow):
+    """Functions of `(x, n)` that compute sizes in `grow`, if that is `times_a_sum`."""
+
+    def of_while(x, n):
+        step = lambda s: (s[0] + 1, grow(s[1], s[0] + 1))  # noqa: E731
+        return lax.while_loop(lambda s: s[0] < n, step, (jnp.int64(0), x))[1]
+
+    def nested(x, n):
+        def inner(i, c):
+            return lax.cond(i > 1, lambda c: grow(c, i + 1), jnp.sin, c)
+
+        return lax.scan(lambda c, k: (lax.fori_loop(0, 3, inner, c) * k, None), x, jnp.arange(n))[0]
+
+    return {
+        "scan": lambda x, n: lax.scan(
+            lambda c, i: (grow(c, i + 1), c[1] * i), x, jnp.arange(n), reverse=True
+        ),
+        "while_loop": of_while,
+        "nested": nested,
+        "cond": lambda x, n: lax.cond(
+            x[0] > 0.0, lambda x: grow(x, jnp.int64(x[0] * 4) * n), jnp.cos, x
+        ),
+    }
+
+
+def derivatives(function, n):
+    def total(x):
+        return sum(jnp.sum(jnp.sin(leaf)) for leaf in jax.tree.leaves(function(x, n)))
+
+    return lambda x: (
+        jax.value_and_grad(total)(x),
+        jax.jvp(total, (x,), (x,)),
+    )
+
+
+def test_sizes_computed_inside():
+    def rows(f, n):
+        return jax.vmap(jax.grad(lambda x: jnp.sum(f(x, n)[0])))
+
+    ours = loops(times_a_sum)
+
+    @qjit
+    def program(x, batch, n):
+        return {name: derivatives(f, n)(x) for name, f in ours.items()}, rows(ours["scan"], n)(
+            batch
+        )
+
+    plain = loops(times_a_number)
+    # In plain JAX a reverse derivative takes a number of iterations that is known.
+    plain["while_loop"] = lambda x, n: lax.fori_loop(0, n, lambda i, c: times_a_number(c, i + 1), x)
+    for n in (3, 0):
+        found, batched = program(X, BATCH, n)
+        agree(found, {name: derivatives(f, n)(X) for name, f in plain.items()})
+        agree(batched, rows(plain["scan"], n)(BATCH))
+
+
+def test_while_loops_of_a_batch_and_of_equal_constants():
+    """In reverse through `vmap`; and constants that are one value, of which one has no tangent."""
+
+    def own_trips(row, n):
+        step = lambda s: (s[0] + 1, jnp.sin(s[1] * row[0]) + s[0] * row[1])  # noqa: E731
+        return lax.while_loop(lambda s: s[0] < n, step, (jnp.int64(0), row))[1]
+
+    def masked(row, n):
+        def step(i, c):
+            return jnp.where(i < n, jnp.sin(c * row[0]) + i * row[1], c)
+
+        return lax.fori_loop(0, 4, step, row)
+
+    def of_all(loop, trips):
+        over_both = lambda b: jax.vmap(jax.vmap(loop, (0, None)), (None, 0))(b, trips)  # noqa: E731
+        return jax.grad(lambda batch: jnp.sum(over_both(batch) ** 2))
+
+    def twice_the_same(loop, x):
+        still = lax.stop_gradient(x)
+        return loop(lambda c: jnp.sin(c) * still * x) + loop(lambda c: jnp.cos(c) * x * still)
+
+    def by_while(x, step):
+        return lax.while_loop(lambda s: s[0] < 2, lambda s: (s[0] + 1, step(s[1])), (0, x))[1]
+
+    trips = jnp.array([0, 4, 1])
+
+    @qjit
+    def program(batch, trips, x):
+        ours = lambda x: jnp.sum(twice_the_same(lambda step: by_while(x, step), x))  # noqa: E731
+        return of_all(own_trips, trips)(batch), jax.grad(ours)(x)
+
+    plain = lambda x: jnp.sum(twice_the_same(lambda step: step(step(x)), x))  # noqa: E731
+    agree(program(BATCH, trips, X), (of_all(masked, trips)(BATCH), jax.grad(plain)(X)))
