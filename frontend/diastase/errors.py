@@ -107,6 +107,19 @@ class NotTransformableError(DiastaseError, NotImplementedError):
     reason: str
 
 
+class TransformationUseError(DiastaseError, TypeError, ValueError):
+    """`jax.grad`, `jax.jvp`, `jax.vmap`, … inside of a program, of what they do not take.
+
+    The message is JAX's: a gradient of more than a number, an integer argument, axes or sizes that
+    do not fit. A rule that is given by hand and returns other types than it must is among them.
+    """
+
+    title: ClassVar[str] = "A transformation that does not fit"
+    message: ClassVar[str] = "{what}"
+    label: ClassVar[str] = "used here"
+    what: str
+
+
 class NoDerivativeError(NotTransformableError):
     """A QNode is differentiated, and by its `diff_method` something in it has no derivative.
 

@@ -43,7 +43,12 @@ class Derivation:
     def positions(self, count: int) -> tuple[int, ...]:
         """Which of `count` positional arguments are differentiated."""
         given: Any = 0 if self.argnums is None else self.argnums
-        found = tuple(map(operator.index, (given,) if self.is_single() else given))
+        try:
+            found = tuple(map(operator.index, (given,) if self.is_single() else given))
+        except TypeError:
+            found = ()
+        if len(set(found)) < max(1, len(found)):
+            raise self.misfit(f"argnums={given!r} is neither a position nor several of them")
         if all(-count <= number < count for number in found):
             return tuple(number % count for number in found)
         reason = f"argnums={self.argnums or 0}, but {self.function} gets {_count(count)}"

@@ -14,7 +14,6 @@ from jax.errors import InconclusiveDimensionOperation
 
 from diastase.errors import (
     LeakedTracerError,
-    NotTransformableError,
     TracedArrayError,
     TracedConditionError,
     TracedIndexError,
@@ -25,15 +24,12 @@ from diastase.errors import (
 )
 from diastase.tracing.context import current_context
 from diastase.tracing.control_flow_errors import LaxShapesError
-from diastase_mlir.diagnostics import is_user_file
+from diastase.tracing.derivative_failures import derivative_failure
+from diastase_mlir.diagnostics import is_user_file, user_span
 from diastase_runtime.errors import DiastaseError, Span
 
 _TYPE = re.compile(r"traced array with shape ([^\s.]+)")
 _LAX_SHAPES = re.compile(r"The (input carry|output of) .* has type .*, so the shapes do not match")
-_NOT_LINEAR = (
-    "Linearization failed to produce known values",
-    "Reverse-mode differentiation does not work for lax.while_loop",
-)
 _LOOPS = (
     "diastase.for_loop and diastase.while_loop may change sizes, with allow_array_resizing=True "
     "also those known while tracing"
@@ -53,13 +49,6 @@ def _first_line(error: Exception) -> str:
 
 def _about_sizes(error: Exception) -> DiastaseError | None:
     """What JAX says of symbolic sizes in errors of Python's own classes."""
-    if any(words in str(error) for words in _NOT_LINEAR):
-        reason = "it computes values and their derivatives in one loop; use a loop for each"
-        return NotTransformableError(
-            construct="a loop in a derivative given by hand",
-            transformation="reverse-mode",
-            reason=reason,
-        )
     if "'_DimExpr'" in str(error):  # `range(a.shape[0])`, `float(a.shape[0])`
         return TracedIndexError(what="a size")
     if (unsupported := _of_unknown_size(error)) is not None:
@@ -109,25 +98,8 @@ _FAILURES: Mapping[type[Exception], Callable[[Exception], DiastaseError | None]]
     TypeError: _about_sizes,
     ValueError: _about_sizes,
     NotImplementedError: _of_unknown_size,
+    AttributeError: lambda _: None,  # only about derivatives
 }
-
-
-@contextmanager
-def jax_failures_as_ours() -> Generator[None]:
-    """Raise an error of ours for each of JAX's about tracers."""
-    try:
-        yield
-    except DiastaseError as error:
-        if error.span is None:
-            error.span = user_line(error.__traceback__)
-        raise
-    except tuple(_FAILURES) as error:
-        translate = next(make for kind, make in _FAILURES.items() if isinstance(error, kind))
-        ours = translate(error)
-        if ours is None:
-            raise
-        ours.span = user_line(error.__traceback__)
-        raise ours from error
 
 
 def user_line(traceback: TracebackType | None) -> Span | None:
@@ -139,3 +111,35 @@ def user_line(traceback: TracebackType | None) -> Span | None:
             span = Span(code.co_filename, traceback.tb_lineno, code.co_qualname)
         traceback = traceback.tb_next
     return span
+
+
+@contextmanager
+def jax_failures_as_ours(
+    line: Callable[[TracebackType | None], Span | None] = user_line,
+) -> Generator[None]:
+    """Raise an error of ours for each of JAX's about tracers; `line` finds the user's."""
+    try:
+        yield
+    except DiastaseError as error:
+        if error.span is None:
+            error.span = line(error.__traceback__)
+        raise
+    except tuple(_FAILURES) as error:
+        translate = next(make for kind, make in _FAILURES.items() if isinstance(error, kind))
+        ours = derivative_failure(error) or translate(error)
+        if ours is None:
+            raise
+        ours.span = line(error.__traceback__)
+        raise ours from error
+
+
+@contextmanager
+def failures_at(span: Span | None) -> Generator[None]:
+    """Raise errors as ours, about a line that is known: that of an equation recorded before."""
+    with jax_failures_as_ours(lambda _: span):
+        try:
+            yield
+        except DiastaseError as error:
+            if span is not None and error.span in (None, user_span()):
+                error.span = span
+            raise

@@ -162,6 +162,9 @@ def _nothing(context: LoweringContext, aval: Any) -> ir.Value:
 
 def _refuse_what_the_host_cannot_do(equation: Equation) -> None:
     name = equation.primitive.name
+    if name == "custom_lin":  # what JAX makes of it by `jax.jvp`, which runs to fail
+        reason = "it has a derivative in reverse only; give it one with jax.custom_jvp"
+        raise LoweringError(primitive="jax.jvp of a jax.custom_vjp function", reason=reason)
     if any(not hasattr(aval, "dtype") for aval in (*equation.avals_in, *equation.avals_out)):
         raise LoweringError(primitive=name, reason="it works on values that are not arrays")
     if not {"impl", "to_lojax"} & vars(equation.primitive).keys():  # ours, or it only compiles

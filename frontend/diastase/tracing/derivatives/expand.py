@@ -24,7 +24,9 @@ from diastase.tracing.derivatives.evaluation import number_of
 from diastase.tracing.derivatives.methods import rule_of_method
 from diastase.tracing.derivatives.parts import parts_of
 from diastase.tracing.derivatives.reverse_rules import implementation
+from diastase.tracing.failures import failures_at
 from diastase_mlir import user_span
+from diastase_mlir.diagnostics import span_of
 from diastase_mlir.jax_internals import (
     constant_equation,
     evaluate_jaxpr,
@@ -91,7 +93,8 @@ def _traced(
         pairs = zip(numbers, operands, strict=True)
         return rule([other if number is None else number for number, other in pairs], params)
 
-    with source_context(equation.source_info):
+    span = span_of(equation.source_info)
+    with source_context(equation.source_info), failures_at(span):
         jaxpr, captured = trace_to_jaxpr(known, avals, "derivative")
         return expand_derivatives(_with_constants(jaxpr, captured))
 
