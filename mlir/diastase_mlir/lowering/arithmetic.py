@@ -23,7 +23,7 @@ from diastase_mlir.lowering.operations import (
     select,
     to_signless,
 )
-from diastase_mlir.lowering.registry import Equation, lowers
+from diastase_mlir.lowering.registry import Equation, Value, lowers
 from diastase_mlir.lowering.tensors import elementwise
 
 HALF_TYPES = ("float16", "bfloat16")
@@ -40,12 +40,15 @@ WIDENED = frozenset(
 """Primitives whose 16-bit floats are computed in 32 bits."""
 
 
-@lowers("convert_element_type")
+@lowers("convert_element_type", lazy=True)
 def lower_convert_element_type(
-    context: LoweringContext, equation: Equation, operand: ir.Value
-) -> list[ir.Value]:
+    context: LoweringContext, equation: Equation, value: Value
+) -> Sequence[Value]:
     """Conversions that saturate or round in two steps; others are left to JAX's rule."""
     source, target = equation.avals_in[0].dtype, equation.avals_out[0].dtype
+    if source == target:  # only the type's being weak differs
+        return [value]
+    operand = context.value(value)
     to_integer = np.issubdtype(target, np.integer) and target != np.bool_
     if to_integer and (is_floating(source) or is_complex(source)):
         element = context.element_type_of(equation.avals_out[0])

@@ -1,7 +1,8 @@
 """Rules for making and rearranging arrays: fill, broadcast, reshape, slice, reverse, pad.
 
 Each serves known and unknown sizes alike. They move elements and never look at them, so elements
-may be of any type; unsigned ones travel as signless.
+may be of any type; unsigned ones travel as signless. What moves single numbers and short vectors
+is deferred (`pieces`).
 """
 
 from collections.abc import Sequence
@@ -14,6 +15,7 @@ from diastase_mlir import jax_internals
 from diastase_mlir.jax_internals import ir
 from diastase_mlir.lowering.array_types import is_complex, is_floating
 from diastase_mlir.lowering.context import LoweringContext
+from diastase_mlir.lowering.deferred import Elements
 from diastase_mlir.lowering.dimensions import number_tensor, to_index
 from diastase_mlir.lowering.loops import if_else
 from diastase_mlir.lowering.operations import (
@@ -27,7 +29,16 @@ from diastase_mlir.lowering.operations import (
     scalar_constant,
     to_signless,
 )
-from diastase_mlir.lowering.registry import Equation, lowers
+from diastase_mlir.lowering.pieces import (
+    as_number,
+    as_slice,
+    as_slices,
+    as_vector,
+    chosen,
+    is_worthwhile,
+    joined,
+)
+from diastase_mlir.lowering.registry import Equation, Value, lowers
 from diastase_mlir.lowering.tensors import (
     Size,
     as_index,
@@ -78,12 +89,15 @@ def _number(index: ir.Value, element: ir.Type, dtype: Any) -> ir.Value:
     return number
 
 
-@lowers("broadcast_in_dim")
+@lowers("broadcast_in_dim", lazy=True)
 def lower_broadcast_in_dim(
-    context: LoweringContext, equation: Equation, operand: ir.Value, *_sizes: ir.Value
-) -> list[ir.Value]:
+    context: LoweringContext, equation: Equation, value: Value, *_sizes: Value
+) -> Sequence[Value]:
     """Repetition along new axes and along axes of size 1."""
-    operand = to_signless(operand)
+    vector = as_vector(equation, value)
+    if vector is not None:
+        return [vector]
+    operand = to_signless(context.value(value))
     shape = equation.avals_in[0].shape
     axes = equation.params["broadcast_dimensions"]
     sizes = [context.size(size) for size in equation.avals_out[0].shape]
@@ -101,11 +115,15 @@ def lower_broadcast_in_dim(
     return [generate(sizes, element_type(operand), element)]
 
 
-@lowers("reshape", "squeeze", "expand_dims")
+@lowers("reshape", "squeeze", "expand_dims", lazy=True)
 def lower_reshape(
-    context: LoweringContext, equation: Equation, operand: ir.Value, *_sizes: ir.Value
-) -> list[ir.Value]:
+    context: LoweringContext, equation: Equation, value: Value, *_sizes: Value
+) -> Sequence[Value]:
     """The same elements under another shape."""
+    deferred = as_vector(equation, value) or as_number(equation, value)
+    if deferred is not None:
+        return [deferred]
+    operand = context.value(value)
     order = equation.params.get("dimensions") if equation.primitive.name == "reshape" else None
     if order is not None:
         plain = partial(lax.reshape, new_sizes=equation.avals_out[0].shape)
@@ -118,9 +136,13 @@ def lower_reshape(
     return [reshape(to_signless(operand), [context.size(size) for size in shape])]
 
 
-@lowers("slice")
-def lower_slice(context: LoweringContext, equation: Equation, operand: ir.Value) -> list[ir.Value]:
+@lowers("slice", lazy=True)
+def lower_slice(context: LoweringContext, equation: Equation, value: Value) -> Sequence[Value]:
     """A strided slice with bounds that are sizes."""
+    part = as_slice(equation, value)
+    if part is not None:
+        return [part]
+    operand = context.value(value)
     shape = equation.avals_out[0].shape
     strides = equation.params["strides"] or [1] * len(shape)
     offsets = [context.size(start) for start in equation.params["start_indices"]]
@@ -129,10 +151,13 @@ def lower_slice(context: LoweringContext, equation: Equation, operand: ir.Value)
     return [extract_slice(to_signless(operand), offsets, sizes, steps)]
 
 
-@lowers("split")
-def lower_split(context: LoweringContext, equation: Equation, operand: ir.Value) -> list[ir.Value]:
+@lowers("split", lazy=True)
+def lower_split(context: LoweringContext, equation: Equation, value: Value) -> Sequence[Value]:
     """Consecutive parts along an axis."""
-    axis, operand = equation.params["axis"], to_signless(operand)
+    slices = as_slices(equation, value)
+    if slices is not None:
+        return slices
+    axis, operand = equation.params["axis"], to_signless(context.value(value))
     parts: list[ir.Value] = []
     start: Any = 0
     for extent, aval in zip(equation.params["sizes"], equation.avals_out, strict=True):
@@ -243,10 +268,28 @@ def _is_unsigned(value: ir.Value) -> bool:
     return getattr(element, "is_unsigned", False)
 
 
-@lowers("rev")
-def lower_rev(context: LoweringContext, equation: Equation, operand: ir.Value) -> list[ir.Value]:
+@lowers("concatenate", lazy=True)
+def lower_concatenate(
+    context: LoweringContext, equation: Equation, *values: Value
+) -> Sequence[Value]:
+    """Arrays one behind the other along an axis."""
+    pieces = joined(equation, values)
+    if not is_worthwhile(pieces, values):
+        return NotImplemented
+    if len(pieces) == 1:
+        return [pieces[0].value]
+    return [chosen(context, equation, pieces)]
+
+
+@lowers("rev", lazy=True)
+def lower_rev(context: LoweringContext, equation: Equation, value: Value) -> Sequence[Value]:
     """The array with some axes reversed."""
-    operand, reversed_axes = to_signless(operand), equation.params["dimensions"]
+    shape, reversed_axes = equation.avals_in[0].shape, equation.params["dimensions"]
+    if all(shape[axis] == 1 for axis in reversed_axes):
+        return [value]
+    if isinstance(value, Elements):
+        return [Elements(value.scalars[::-1])]
+    operand = to_signless(context.value(value))
     sizes = [context.size(size) for size in equation.avals_out[0].shape]
     lasts = [index_binary("subi", as_index(size), index_constant(1)) for size in sizes]
 
@@ -297,9 +340,9 @@ def lower_pad(
     return [generate(sizes, element_type(operand), element)]
 
 
-@lowers("copy", "copy_p", "optimization_barrier", "stop_gradient", "sharding_constraint")
+@lowers("copy", "copy_p", "optimization_barrier", "stop_gradient", "sharding_constraint", lazy=True)
 def lower_identity(
-    context: LoweringContext, equation: Equation, *operands: ir.Value
-) -> list[ir.Value]:
+    context: LoweringContext, equation: Equation, *operands: Value
+) -> Sequence[Value]:
     """Primitives that give back their operands; copies are made where results need them."""
     return list(operands)

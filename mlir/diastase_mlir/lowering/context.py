@@ -14,10 +14,13 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
+import numpy as np
+
 from diastase_mlir import jax_internals
 from diastase_mlir.jax_internals import HookedModuleContext, ir
 from diastase_mlir.lowered import HostCallback
 from diastase_mlir.lowering.array_types import array_type
+from diastase_mlir.lowering.deferred import Literal
 from diastase_mlir.lowering.dimensions import Dimensions
 from diastase_mlir.lowering.equation_counts import EquationCounts
 from diastase_mlir.lowering.failures import Failures
@@ -29,6 +32,10 @@ from diastase_mlir.lowering.shared_circuits import SharedCircuits
 from diastase_mlir.program import DimensionBindings
 
 EquationLowering = Callable[["LoweringContext", Equation, Sequence[Value]], Sequence[Value]]
+_NUMBERS = frozenset(map(np.dtype, "float32 float64 int32 int64 bool".split()))
+"""Types of the constants that are put into the IR where they are needed; not a NaN, whose bits
+count."""
+
 Step = Callable[[Any, Read], Sequence[Value]]
 """Lowers an equation of a jaxpr, perhaps with some before it."""
 
@@ -105,6 +112,13 @@ class LoweringContext:
         """A constant of any type that JAX can embed, as a tensor."""
         return jax_internals.constant_value(value, aval)
 
+    def _literal(self, atom: Any) -> Value:
+        """A constant that stands in a jaxpr."""
+        number, aval = atom.val, atom.aval
+        if getattr(aval, "shape", None) != () or aval.dtype not in _NUMBERS or number != number:
+            return self.constant(number, aval)
+        return Literal(number, self.element_type_of(aval), lambda: self.constant(number, aval))
+
     # --- dimensions ------------------------------------------------------------------------------
 
     def dimension(self, dimension: Any) -> ir.Value:
@@ -160,13 +174,13 @@ class LoweringContext:
         environment: dict[Any, Value] = {}
 
         def read(atom: Any) -> Value:
-            if hasattr(atom, "val"):  # a literal
-                return self.constant(atom.val, atom.aval)
+            if hasattr(atom, "val"):
+                return self._literal(atom)
             return environment[atom]
 
         def write(variable: Any, value: Value) -> None:
-            if isinstance(value, ir.Value):
-                value = self.typed(value, variable.aval)
+            if isinstance(value, ir.Value) or self.dimensions.is_bound(variable):
+                value = self.typed(self.value(value), variable.aval)
             environment[variable] = value
             self.dimensions.define(variable, value)
 

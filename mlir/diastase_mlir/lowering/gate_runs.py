@@ -20,8 +20,9 @@ import numpy as np
 from diastase_mlir.gate_runs import LEAST, MOST, RunGate
 from diastase_mlir.jax_internals import ir
 from diastase_mlir.lowering.context import LoweringContext
+from diastase_mlir.lowering.deferred import scalar_of
 from diastase_mlir.lowering.operations import create, index_constant
-from diastase_mlir.lowering.registers import Register, as_register, scalar
+from diastase_mlir.lowering.registers import Register, as_register
 from diastase_mlir.lowering.registry import Read, Several, Value, lowers_together
 from diastase_mlir.lowering.scalar_forms import Forms
 from diastase_mlir.lowering.scalar_tables import insert_scalars
@@ -164,7 +165,7 @@ def _lower_run(
         gates.append(ir.StringAttr.get(str(_gate(params, parameters))))
         sites.append(context.failures.site_number(params["name"], equation.source_info))
     context.uses_engine = True
-    values = [scalar(context.value(read(atom))) for atom in others]
+    values = [scalar_of(read(atom)) for atom in others]
     if alike:
         values = [_vector(context, forms, alike, values, read)]
     attributes = {"gates": ir.ArrayAttr.get(gates), "sites": ir.DenseI64ArrayAttr.get(sites)}

@@ -9,12 +9,12 @@ from collections.abc import Sequence
 
 from diastase_mlir.jax_internals import ir
 from diastase_mlir.lowering.context import LoweringContext
+from diastase_mlir.lowering.deferred import scalar_of
 from diastase_mlir.lowering.operations import array_attribute, create, enumeration, integer_type
 from diastase_mlir.lowering.registers import (
     Register,
     as_register,
     bit_type,
-    scalar,
     site_attribute,
     take,
     wire_values,
@@ -29,7 +29,7 @@ def lower_gate(
 ) -> Sequence[Value]:
     """A gate by name."""
     count = equation.params["num_parameters"]
-    parameters = [scalar(context.value(operand)) for operand in operands[:count]]
+    parameters = [scalar_of(operand) for operand in operands[:count]]
     taken = take(register, equation.params["wires"], operands[count:], context)
     controls = equation.params["control_values"]
     attributes = {
@@ -113,7 +113,7 @@ def lower_global_phase(
     context: LoweringContext, equation: Equation, register: Value, phi: Value
 ) -> Sequence[Value]:
     """A factor on the whole state."""
-    operands = [as_register(register).materialise(), scalar(context.value(phi))]
+    operands = [as_register(register).materialise(), scalar_of(phi)]
     attributes = {"site": site_attribute(context, "GlobalPhase", equation)}
     return [
         Register(create("quantum.global_phase", [operands[0].type], operands, attributes).result)

@@ -15,9 +15,9 @@ from dataclasses import dataclass, field
 
 from diastase_mlir.jax_internals import ir
 from diastase_mlir.lowering.context import LoweringContext
+from diastase_mlir.lowering.deferred import scalar_of
 from diastase_mlir.lowering.operations import create, enumeration, integer_type, scalar_constant
 from diastase_mlir.lowering.registry import Equation, Value
-from diastase_mlir.lowering.tensors import unbox
 
 
 def register_type(single: bool) -> ir.Type:
@@ -104,25 +104,13 @@ def wire_values(
 ) -> list[ir.Value]:
     """All wires as `i64` values; `None` stands for the next operand."""
     operands = iter(wire_operands)
-    return [
-        unbox(context.value(next(operands))) if wire is None else _wire_constant(wire)
-        for wire in wires
-    ]
+    return [scalar_of(next(operands)) if wire is None else _wire_constant(wire) for wire in wires]
 
 
 def site_attribute(context: LoweringContext, construct: str, equation: Equation) -> ir.Attribute:
     """The number of this place in the user's program."""
     context.uses_engine = True
     return enumeration(context.failures.site_number(construct, equation.source_info))
-
-
-def scalar(value: ir.Value) -> ir.Value:
-    """The element of a rank-0 tensor; a constant directly, as circuits are full of them."""
-    owner = value.owner
-    if isinstance(owner, ir.Block) or owner.name != "stablehlo.constant":
-        return unbox(value)
-    number = ir.DenseElementsAttr(owner.attributes["value"]).get_splat_value()
-    return create("arith.constant", [number.type], [], {"value": number}).result
 
 
 def _wire_constant(wire: int) -> ir.Value:

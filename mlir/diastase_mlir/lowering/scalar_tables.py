@@ -20,7 +20,7 @@ from diastase_mlir.lowering.operations import (
     index_type,
     to_signless,
 )
-from diastase_mlir.lowering.registry import Read
+from diastase_mlir.lowering.registry import Read, Value
 from diastase_mlir.lowering.scalar_forms import Scalar
 from diastase_mlir.lowering.tensors import box, extract, insert, unbox
 
@@ -34,10 +34,15 @@ def insert_scalars(
     """The vector `target` with scalars of one form in it, from position `first` on."""
     rows = [scalar.columns for scalar in scalars]
     columns = [_column(context, numbers) for numbers in zip(*rows, strict=True)]
+    # Before the loop, in which a deferred value would be emitted again.
+    known = {atom: context.value(read(atom)) for atom in scalars[0].needs}
+
+    def given(atom: Any) -> Value:
+        return read(atom) if hasattr(atom, "val") else known[atom]
 
     def body(position: Values, carry: Values) -> Values:
         numbers = (column(position[0]) for column in columns)
-        scalar = _emit(context, scalars[0], read, numbers)
+        scalar = _emit(context, scalars[0], given, numbers)
         place = index_binary("addi", position[0], index_constant(first))
         return [insert(unbox(scalar), carry[0], [place])]
 

@@ -1,10 +1,11 @@
-"""How one equation of a jaxpr is lowered: which of four ways, in this order.
+"""How one equation of a jaxpr is lowered: which of five ways, in this order.
 
-1. a rule of ours (`registry`), after a change to 32 bits for 16-bit floats (`arithmetic`);
-2. a primitive that merely calls a jaxpr is replaced by that jaxpr;
-3. JAX's own rule, if all that it emits can be compiled further (`jax_rules`); nothing is computed
+1. one operation, for arithmetic on single numbers (`scalar_arithmetic`);
+2. a rule of ours (`registry`), after a change to 32 bits for 16-bit floats (`arithmetic`);
+3. a primitive that merely calls a jaxpr is replaced by that jaxpr;
+4. JAX's own rule, if all that it emits can be compiled further (`jax_rules`); nothing is computed
    where the results are known to be empty;
-4. the primitive is evaluated by eager JAX when the program runs (`host`).
+5. the primitive is evaluated by eager JAX when the program runs (`host`).
 
 The last way always works, so nothing that JAX runs on the CPU is refused.
 """
@@ -45,6 +46,7 @@ from diastase_mlir.lowering.host import run_on_host
 from diastase_mlir.lowering.jax_rules import lower_by_jax
 from diastase_mlir.lowering.keys import on_words
 from diastase_mlir.lowering.registry import Equation, Value, lowered_later, rule_of
+from diastase_mlir.lowering.scalar_arithmetic import lower_scalars
 from diastase_mlir.lowering.tensors import empty
 from diastase_runtime.errors import Span
 
@@ -123,6 +125,9 @@ def _lower(
     context: LoweringContext, equation: Equation, operands: Sequence[Value]
 ) -> Sequence[Value]:
     name = equation.primitive.name
+    numbers = lower_scalars(equation, operands)
+    if numbers is not None:
+        return numbers
     words = on_words(equation)
     if words is not None:
         return context.lower_equation(words, operands)
