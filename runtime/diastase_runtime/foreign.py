@@ -16,7 +16,7 @@ import random
 import threading
 from collections import deque
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cache
 from math import prod
 from pathlib import Path
@@ -28,8 +28,10 @@ from diastase_runtime.frames import Frame
 from diastase_runtime.libraries import open_library
 from diastase_runtime.loader import Executable
 from diastase_runtime.memref import numpy_dtype, sizes_and_strides
+from diastase_runtime.observation import Observer, register
 
 Shapes = Sequence[tuple[int, ...]]
+_ENTRY = ctypes.CFUNCTYPE(None, ctypes.c_void_p)
 
 
 class Plan(ctypes.Structure):
@@ -51,13 +53,24 @@ class Plan(ctypes.Structure):
     )
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class _Made:
-    """A plan and all that it points to."""
+    """A plan and all that it points to; its calls may be observed, which takes Python."""
 
     plan: Plan
     executable: Executable
     kept: Sequence[Any]
+    entries: list[Any] = field(default_factory=list[Any])
+    """What observers were called through: somebody may be in there still."""
+
+    def observed_by(self, observer: Observer | None) -> None:
+        """Call compiled code through this observer, or directly."""
+        if observer is None:
+            self.plan.entry = self.executable.entry_address
+            return
+        entry = observer.entry(self.executable, _ENTRY(self.executable.entry_address))
+        self.entries.append(_ENTRY(lambda pointers: entry(ctypes.c_void_p(pointers))))
+        self.plan.entry = ctypes.cast(self.entries[-1], ctypes.c_void_p).value
 
 
 _plans: dict[int, _Made] = {}
@@ -93,6 +106,7 @@ def plan_of(executable: Executable, arguments: Shapes, results: Shapes, seed: in
     )
     address = ctypes.addressof(plan)
     _plans[address] = _Made(plan, executable, (template, tables))
+    register(_plans[address])
     return address
 
 

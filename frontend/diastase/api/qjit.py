@@ -28,13 +28,20 @@ from diastase.api.programs import Programs
 from diastase.api.specialisations import Specialisations, read_arguments
 from diastase.api.stages import Lowered, Traced
 from diastase.api.texts import ProgramTexts
+from diastase.errors import LeakedTracerError
 from diastase.tracing.argument_errors import UnhashableStaticArgumentError
 from diastase.tracing.circuit_passes import default_passes
 from diastase.tracing.pennylane import look_through
 from diastase.tracing.precision import default_precision
 from diastase.tracing.signatures import Call, Signature, function_name, signature_of
 from diastase.tracing.trace import is_tracing
-from diastase_mlir.jax_internals import Tracer, as_arrays, jit_is_disabled, trace_context
+from diastase_mlir.jax_internals import (
+    Tracer,
+    as_arrays,
+    is_being_transformed,
+    jit_is_disabled,
+    trace_context,
+)
 from diastase_mlir.later import Later
 
 if TYPE_CHECKING:
@@ -99,7 +106,12 @@ class QJIT(ProgramTexts):
         if plan is None:
             if autograd_calls.is_boxed(leaves):
                 return autograd_calls.call_boxed(self, call)
-            plan = self._programs.for_call(call, leaves, tree)
+            try:
+                plan = self._programs.for_call(call, leaves, tree)
+            except LeakedTracerError:
+                if not is_being_transformed():
+                    raise
+                return around.call_around(self._programs, call, leaves, tree)
             if isinstance(plan, PreparedCall) and not plan.executable.artifact.is_pure:
                 plan = around.ImpureCall(plan, self._programs, call, tree)
             plan = autograd_calls.giving_tensors(plan, leaves)

@@ -14,9 +14,9 @@ import dis
 import functools
 import threading
 import time
-from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Generator, Hashable, Iterable, Mapping, Sequence
 from concurrent.futures import Future
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -173,14 +173,7 @@ def trace_call(
     of the arguments, as far as they are values. `may_fix_sizes`: what cannot be traced for any
     sizes is traced for those of the arguments, which the program checks.
     """
-    out_trees: list[Any] = []
-
-    @functools.wraps(function)  # so that JAX's messages name the user's function, not this one
-    def flat_function(*tracers: Any) -> list[Any]:
-        args, kwargs = arguments.call.merge(*arguments.tree.unflatten(tracers))
-        leaves, out_tree = flatten_results(function, signature.name, function(*args, **kwargs))
-        out_trees.append(out_tree)
-        return leaves
+    flat_function, out_trees = flattened(function, signature.name, arguments)
 
     def tracing(fixes_sizes: bool) -> TracedProgram:
         return trace(
@@ -193,12 +186,7 @@ def trace_call(
             fixes_sizes=fixes_sizes,
         )
 
-    with (
-        _TRACING,
-        fewer_collections(),
-        default_passes(options.circuit_passes),
-        default_precision(options.single),
-    ):
+    with tracing_with(options):
         start = time.perf_counter()  # after waiting for other threads' traces
         traced = _traced(tracing, may_fix_sizes and any(map(_gives_a_size, arguments.avals)))
         seconds = time.perf_counter() - start
@@ -213,6 +201,34 @@ def trace_call(
         report=options.report,
     )
     return Traced(interface, traced, tracing_seconds=seconds)
+
+
+def flattened(
+    function: Callable[..., Any], name: str, arguments: Arguments
+) -> tuple[Callable[..., list[Any]], list[Any]]:
+    """The function, of flat arguments and results, and where the trees of results will stand."""
+    out_trees: list[Any] = []
+
+    @functools.wraps(function)  # so that JAX's messages name the user's function, not this one
+    def flat_function(*tracers: Any) -> list[Any]:
+        args, kwargs = arguments.call.merge(*arguments.tree.unflatten(tracers))
+        leaves, out_tree = flatten_results(function, name, function(*args, **kwargs))
+        out_trees.append(out_tree)
+        return leaves
+
+    return flat_function, out_trees
+
+
+@contextmanager
+def tracing_with(options: QjitOptions) -> Generator[None]:
+    """Inside, a program is traced as these options say; one at a time."""
+    with (
+        _TRACING,
+        fewer_collections(),
+        default_passes(options.circuit_passes),
+        default_precision(options.single),
+    ):
+        yield
 
 
 def _traced(tracing: Callable[[bool], TracedProgram], may_fix_sizes: bool) -> TracedProgram:

@@ -17,7 +17,7 @@ from typing import Any
 
 import jax
 from jax.core import Tracer
-from jax.extend.core import Var
+from jax.extend.core import ClosedJaxpr, Var
 
 from diastase.errors import LeakedTracerError
 from diastase.tracing.context import current_context, new_context
@@ -28,7 +28,7 @@ from diastase.tracing.hooks import install_hooks
 from diastase.tracing.symbols import check_symbols, input_symbols
 from diastase_mlir.diagnostics import user_span
 from diastase_mlir.jax_internals import close_over, is_symbolic, trace_to_jaxpr
-from diastase_mlir.program import Program
+from diastase_mlir.program import DimensionBindings, Program
 
 install_hooks()
 install_rules()
@@ -94,6 +94,32 @@ def trace(
     check_symbols(program)
     out_avals = tuple(variable.aval for variable in closed.jaxpr.outvars)
     return TracedProgram(program, tuple(inputs.avals), out_avals, dict(table.expressions))
+
+
+def trace_open(
+    function: Callable[..., Sequence[Any]],
+    argument_avals: Sequence[Any],
+    name: str,
+    argument_names: Sequence[str],
+) -> tuple[ClosedJaxpr, Sequence[Any]]:
+    """Trace a function that may close over tracers of traces around this one.
+
+    Its jaxpr, which is for evaluation in a trace of ours: the values closed over are its leading
+    inputs, and they are given, too; derivatives stand in it as JAX asked for them. Where a size is
+    a symbol, which means something in its own trace only, tracers are refused.
+    """
+    with new_context(None) as context, jax_failures_as_ours():
+        table = context.dimensions
+
+        def body(*arguments: Any) -> Sequence[Any]:
+            for argument, words in zip(arguments, argument_names, strict=True):
+                table.note_argument(argument, words, None)
+            return function(*arguments)
+
+        jaxpr, captured = trace_to_jaxpr(body, argument_avals, name, argument_names)
+    if table.bindings() != DimensionBindings() or table.assumptions.made:
+        _refuse_tracers(captured)
+    return jaxpr, captured
 
 
 def is_tracing() -> bool:

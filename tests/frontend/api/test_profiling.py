@@ -4,6 +4,7 @@ import threading
 import time
 
 import jax
+import jax.numpy as jnp
 import numpy as np
 import pennylane as qml
 import pytest
@@ -158,3 +159,20 @@ def test_the_table():
     with profile() as nothing:
         pass
     assert "no compiled function was called" in str(nothing)
+
+
+def test_calls_by_xla_are_seen_where_they_are_made():
+    compiled = qjit(lambda x: (x * x).sum())
+    step = jax.jit(jax.value_and_grad(compiled))
+    x = jnp.arange(3.0)
+    before = step(x)
+    with profile() as seen:
+        for _ in range(4):
+            jax.block_until_ready(step(x))
+    program = seen.programs["<lambda>"]
+    assert program.calls >= 4
+    assert 0 < program.compiled <= program.total
+    assert program.compiling == 0
+    for found, expected in zip(step(x), before, strict=True):
+        np.testing.assert_array_equal(found, expected)
+    assert program.calls == seen.programs["<lambda>"].calls  # nobody looks any more

@@ -6,6 +6,7 @@ transformed by JAX under our tracing, and compiled by us. XLA calls the compiled
 foreign function interface, without Python.
 
     calls.py      from a call with tracers to the equation
+    closures.py   the same for functions that close over tracers
     programs.py   what an equation stands for; the programs that are derived from it
     primitive.py  the equation and its rules
     xla.py        its lowering, for XLA on the host's processor

@@ -2,27 +2,34 @@
 
 The sizes of arguments are known there, so nothing is learnt and nothing is dynamic, but an integer
 that is a size still is one: what a size depends on may vary from call to call, the sizes of results
-may not, as XLA allocates them.
+may not, as XLA allocates them. Where they do depend on integers, and those are known at this call,
+there is a program for each of them. What a function closes over may be tracers of the
+transformation, too (`closures`).
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Hashable, Sequence
+from dataclasses import replace
 from typing import Any
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 
+from diastase.api.around.closures import call_closing_over
 from diastase.api.around.primitive import program_p
 from diastase.api.around.programs import AroundProgram, flat
 from diastase.api.calls import PreparedCall
 from diastase.api.errors import UnknownResultSizeError
 from diastase.api.programs import Programs
 from diastase.api.specialisations import (
+    Arguments,
     any_symbolic,
-    flatten_results,
+    flattened,
     read_arguments,
     trace_call,
     types_key,
 )
+from diastase.errors import LeakedTracerError
 from diastase.tracing.signatures import Call
 from diastase_mlir.jax_internals import (
     Tracer,
@@ -30,6 +37,9 @@ from diastase_mlir.jax_internals import (
     is_being_transformed,
     trace_context,
 )
+
+Build = Callable[..., Any]
+"""From flat results to their pytree."""
 
 
 class ImpureCall:
@@ -57,12 +67,63 @@ def call_around(programs: Programs, call: Call, leaves: Sequence[Any], tree: Any
     arguments = read_arguments(programs.signature, call, may_be_types=True)
     static = programs.signature.static_key(call)
     key = (trace_context(), tree, static, types_key(arguments.avals))
+    try:
+        found = _once(programs, key, lambda: _made(programs, arguments))
+    except LeakedTracerError as error:
+        return _call_closing_over(programs, arguments, leaves, error)
+    if isinstance(found, UnknownResultSizeError):
+        return _call_for_these_integers(programs, arguments, leaves, key, found)
+    program, build = found
+    return build(program_p.bind(*map(_array, leaves), program=program))
+
+
+def _once(programs: Programs, key: Hashable, make: Callable[[], Any]) -> Any:
     with programs.made.around_lock:
         found = programs.made.around.get(key)
         if found is None:
-            found = programs.made.around[key] = _made(programs, arguments)
+            found = programs.made.around[key] = make()
+    return found
+
+
+def _call_closing_over(
+    programs: Programs, arguments: Arguments, leaves: Sequence[Any], failure: LeakedTracerError
+) -> Any:
+    """Make the equation of a call that is traced for itself, so all that is known is constant."""
+    function, known = programs.function, _known_integers(leaves)
+    if known:
+        function, arguments = _without(known, function, arguments)
+    operands = [_array(leaf) for place, leaf in enumerate(leaves) if place not in known]
+    return call_closing_over(programs, function, arguments, operands, failure)
+
+
+def _call_for_these_integers(
+    programs: Programs,
+    arguments: Arguments,
+    leaves: Sequence[Any],
+    key: Hashable,
+    failure: UnknownResultSizeError,
+) -> Any:
+    """Make the equation of a call whose integers, as far as they are known, are constants."""
+    known = _known_integers(leaves)
+    if not known:
+        raise failure
+    operands = [_array(leaf) for place, leaf in enumerate(leaves) if place not in known]
+    values = tuple((place, int(leaf)) for place, leaf in known.items())
+    found = _once(programs, (key, values), lambda: _made(programs, arguments, known))
+    if isinstance(found, UnknownResultSizeError):
+        raise found
     program, build = found
-    return build(program_p.bind(*map(_array, leaves), program=program))
+    return build(program_p.bind(*operands, program=program))
+
+
+def _known_integers(leaves: Sequence[Any]) -> dict[int, Any]:
+    return {place: leaf for place, leaf in enumerate(leaves) if _is_known_integer(leaf)}
+
+
+def _is_known_integer(leaf: Any) -> bool:
+    if isinstance(leaf, Tracer | bool) or np.ndim(leaf) != 0:
+        return False
+    return isinstance(leaf, int) or jnp.issubdtype(getattr(leaf, "dtype", bool), np.integer)
 
 
 def _type_of(leaf: Any) -> Any:
@@ -78,22 +139,24 @@ def _array(leaf: Any) -> Any:
     return leaf if isinstance(leaf, jax.Array | Tracer) else jnp.asarray(leaf)
 
 
-def _made(programs: Programs, arguments: Any) -> tuple[AroundProgram, Callable[..., Any]]:
-    """Trace the function, for the types of its results; it is compiled when it runs first."""
+def _made(
+    programs: Programs, arguments: Arguments, known: dict[int, Any] | None = None
+) -> tuple[AroundProgram, Build] | UnknownResultSizeError:
+    """Trace the function, for the types of its results; it is compiled when it runs first.
+
+    `known`: arguments that are constants of the program, by their place among the leaves.
+    """
     signature, function = programs.signature, programs.function
+    if known:
+        function, arguments = _without(known, function, arguments)
     traced = trace_call(function, signature, arguments, programs.options)
     out_avals = traced.traced.out_avals
     if any_symbolic(out_avals):
         types = ", ".join(aval.str_short() for aval in out_avals)
-        raise UnknownResultSizeError(function=signature.name, types=types)
-
-    def flat_function(*operands: Any) -> Sequence[Any]:
-        args, kwargs = arguments.call.merge(*arguments.tree.unflatten(operands))
-        return flatten_results(function, signature.name, function(*args, **kwargs))[0]
-
+        return UnknownResultSizeError(function=signature.name, types=types)
     program = AroundProgram(
         signature.name,
-        flat_function,
+        flattened(function, signature.name, arguments)[0],
         arguments.avals,
         out_avals,
         arguments.names,
@@ -101,3 +164,28 @@ def _made(programs: Programs, arguments: Any) -> tuple[AroundProgram, Callable[.
         given=flat(traced),
     )
     return program, traced.out_tree.unflatten
+
+
+def _without(
+    known: dict[int, Any], function: Callable[..., Any], arguments: Arguments
+) -> tuple[Callable[..., Any], Arguments]:
+    """The function of the other arguments, one by one, and these."""
+    call, tree = arguments.call, arguments.tree
+    rest = [place for place in range(len(arguments.avals)) if place not in known]
+
+    def of_rest(*values: Any) -> Any:
+        leaves = {**known, **dict(zip(rest, values, strict=True))}
+        args, kwargs = call.merge(*tree.unflatten([leaves[place] for place in sorted(leaves)]))
+        return function(*args, **kwargs)
+
+    of_rest.__wrapped__ = function  # type: ignore[attr-defined]  # whose lines errors show
+    leaves = [arguments.leaves[place] for place in rest]
+    fewer = Call(tuple(leaves), {})
+    return of_rest, replace(
+        arguments,
+        call=fewer,
+        leaves=leaves,
+        tree=jax.tree_util.tree_structure((tuple(rest), {})),
+        avals=tuple(arguments.avals[place] for place in rest),
+        names=tuple(arguments.names[place] for place in rest),
+    )
