@@ -4,21 +4,21 @@ Every test of a register runs in double and in single precision.
 """
 
 import ctypes
+import fcntl
+import os
+import shutil
 from collections.abc import Callable, Iterator, Sequence
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 
 import numpy as np
 import pytest
 import scipy.sparse
 
-from diastase_mlir.codegen.machine import host_processor
-from diastase_mlir.kernels import GATES
-from diastase_mlir.kernels.build import SYMBOL_PREFIX, build_engine
+from diastase_mlir.kernels import GATES, engine_library, single_library
 from diastase_mlir.kernels.language.types import record_layout
 from diastase_mlir.kernels.state_vector.records import State
-from diastase_mlir.kernels.tuning import settings_for
-from diastase_runtime.abi import CallContext
+from diastase_runtime.abi import CallContext, library_symbol
 
 I64, F64, POINTER = ctypes.c_int64, ctypes.c_double, ctypes.c_void_p
 SITE = 7
@@ -31,13 +31,14 @@ class Register:
     def __init__(self, library: ctypes.CDLL, qubits: int, seed: int = 0) -> None:
         self.library = library
         self.context = CallContext()
-        self.is_single = library._name.endswith("single.so")
+        self.is_single = hasattr(library, library_symbol("single", "gate"))
+        self.prefix = library_symbol("single" if self.is_single else "engine", "")
         self.context.seed = seed
         self.state: int | None = None
         self.state = self.call("state_create", I64(SITE), I64(qubits), state=False, result=POINTER)
 
     def call(self, name: str, *arguments: object, state: bool = True, result: object = None):
-        function = getattr(self.library, SYMBOL_PREFIX + name)
+        function = getattr(self.library, self.prefix + name)
         function.restype = result
         head = [POINTER(ctypes.addressof(self.context))]
         if state:
@@ -190,7 +191,7 @@ class Register:
         """A copy in the same call context, to be released by the test."""
         other = object.__new__(Register)
         other.library, other.context = self.library, self.context
-        other.is_single = self.is_single
+        other.is_single, other.prefix = self.is_single, self.prefix
         other.state = self.call("state_copy", I64(SITE), result=POINTER)
         return other
 
@@ -232,16 +233,43 @@ def precision(request: pytest.FixtureRequest) -> str:
 
 
 @pytest.fixture(scope="session")
-def engines(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], ctypes.CDLL]:
-    """The engine in a precision, built once each."""
+def load_engine(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], ctypes.CDLL]:
+    """Load the engine that programs have, in a precision, once more.
 
-    @cache
-    def engine_in(precision: str) -> ctypes.CDLL:
-        path: Path = tmp_path_factory.mktemp("engine") / f"{precision}.so"
-        build_engine(path, settings_for(host_processor(), single=precision == "single"))
-        return ctypes.CDLL(str(path))
+    A copy: the system loads a file only once, and programs have given theirs threads.
+    """
 
-    return engine_in
+    def load(precision: str) -> ctypes.CDLL:
+        library = single_library() if precision == "single" else engine_library()
+        path = tmp_path_factory.mktemp("engine") / library.name
+        return ctypes.CDLL(str(shutil.copy(library, path)))
+
+    return load
+
+
+@pytest.fixture(scope="session")
+def engines(load_engine: Callable[[str], ctypes.CDLL]) -> Callable[[str], ctypes.CDLL]:
+    """The engine in a precision, loaded once each."""
+    return cache(load_engine)
+
+
+@pytest.fixture(scope="session")
+def built_once(
+    tmp_path_factory: pytest.TempPathFactory,
+) -> Callable[[str, Callable[[Path], None]], Path]:
+    """`built_once(name, build)`: a file that one of the workers builds for all of them."""
+    folder = tmp_path_factory.getbasetemp()
+    folder = folder.parent if "PYTEST_XDIST_WORKER" in os.environ else folder
+
+    def path_of(name: str, build: Callable[[Path], None]) -> Path:
+        path = folder / name
+        with (folder / f"{name}.lock").open("w") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            if not path.exists():
+                build(path)
+        return path
+
+    return path_of
 
 
 @pytest.fixture
@@ -254,14 +282,20 @@ def engine(engines: Callable[[str], ctypes.CDLL], precision: str) -> ctypes.CDLL
 
 
 @pytest.fixture
-def register(engine: ctypes.CDLL) -> Iterator[Callable[..., Register]]:
-    """Make registers that are released at the end of the test."""
+def registers() -> Iterator[Callable[..., Register]]:
+    """Make registers of any library, `registers(library, qubits)`, released when the test ends."""
     made: list[Register] = []
 
-    def make(qubits: int, seed: int = 0, library: ctypes.CDLL = engine) -> Register:
+    def make(library: ctypes.CDLL, qubits: int, seed: int = 0) -> Register:
         made.append(Register(library, qubits, seed))
         return made[-1]
 
     yield make
     for each in made:
         each.release()
+
+
+@pytest.fixture
+def register(registers: Callable[..., Register], engine: ctypes.CDLL) -> Callable[..., Register]:
+    """The same with the engine in the test's precision."""
+    return partial(registers, engine)

@@ -2,7 +2,7 @@
 
 import ctypes
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import numpy as np
@@ -12,7 +12,7 @@ from diastase_mlir.kernels import engine, engine_library
 from diastase_mlir.kernels.language import size_of
 from diastase_mlir.kernels.state_vector import records
 from diastase_mlir.kernels.state_vector.exports import EXPORTS
-from diastase_runtime.abi import CallContext
+from diastase_runtime.abi import Artifact, CallContext
 
 
 def test_the_library_has_every_function() -> None:
@@ -22,22 +22,36 @@ def test_the_library_has_every_function() -> None:
     assert not hasattr(library, "flush.kernel")
 
 
-def test_it_is_built_once(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+@pytest.fixture
+def fresh() -> Iterator[Callable[[], Artifact]]:
+    """The thread pool, found or built anew: in the way in which the engine is, but in no time."""
+
+    def find() -> Artifact:
+        engine._threads.cache_clear()
+        return engine._threads()
+
+    yield find
+    engine._threads.cache_clear()
+
+
+def test_it_is_built_once(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, fresh: Callable[[], Artifact]
+) -> None:
     monkeypatch.setenv("DIASTASE_CACHE_DIR", str(tmp_path / "cache"))
-    engine._engine.cache_clear()
-    built = engine._engine().library
+    built = fresh().library
+    assert built.is_relative_to(tmp_path)
     changed = built.stat().st_mtime_ns
-    engine._engine.cache_clear()
-    assert engine._engine().library == built
+    assert fresh().library == built
     assert built.stat().st_mtime_ns == changed
-    engine._engine.cache_clear()
 
 
-def test_it_is_built_without_a_cache(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_it_is_built_without_a_cache(
+    monkeypatch: pytest.MonkeyPatch, fresh: Callable[[], Artifact]
+) -> None:
     monkeypatch.setenv("DIASTASE_CACHE", "0")
-    engine._engine.cache_clear()
-    assert ctypes.CDLL(str(engine._engine().library)).diastase_engine_gate
-    engine._engine.cache_clear()
+    built = fresh()
+    assert ctypes.CDLL(str(built.library)).diastase_threads_parallel_for
+    assert "programs" not in built.library.parts
 
 
 def test_the_context_is_the_runtimes() -> None:

@@ -1,16 +1,13 @@
 """The engine on several threads: the same results as on one, whatever their number."""
 
 import ctypes
+import shutil
 from collections.abc import Callable, Iterator
-from pathlib import Path
 
 import numpy as np
 import pytest
 
-from diastase_mlir.codegen.machine import host_processor
 from diastase_mlir.kernels import threads_library
-from diastase_mlir.kernels.build import build_engine
-from diastase_mlir.kernels.tuning import settings_for
 from diastase_runtime.abi import library_symbol
 
 QUBITS = 15
@@ -18,23 +15,22 @@ Configure = Callable[[int], None]
 
 
 @pytest.fixture(scope="module")
-def pool() -> ctypes.CDLL:
-    return ctypes.CDLL(str(threads_library()))
+def pool(tmp_path_factory: pytest.TempPathFactory) -> ctypes.CDLL:
+    """A pool of its own: the number of threads of the programs' pool stays as it is."""
+    path = tmp_path_factory.mktemp("pool") / "threads.so"
+    return ctypes.CDLL(str(shutil.copy(threads_library(), path)))
 
 
 @pytest.fixture(scope="module")
-def parallel(
-    pool: ctypes.CDLL, precision: str, tmp_path_factory: pytest.TempPathFactory
-) -> ctypes.CDLL:
+def parallel(pool: ctypes.CDLL, precision: str, load_engine: Callable) -> ctypes.CDLL:
     """An engine that knows the pool."""
-    path: Path = tmp_path_factory.mktemp("parallel") / f"{precision}.so"
-    build_engine(path, settings_for(host_processor(), single=precision == "single"))
-    library = ctypes.CDLL(str(path))
+    library = load_engine(precision)
     names = ("parallel_for", "thread_count")
     addresses = [
         ctypes.cast(pool[library_symbol("threads", name)], ctypes.c_void_p) for name in names
     ]
-    library[library_symbol("engine", "use_threads")](*addresses)
+    name = "single" if precision == "single" else "engine"
+    library[library_symbol(name, "use_threads")](*addresses)
     return library
 
 
@@ -59,9 +55,9 @@ def circuit(state, layers: int) -> None:
         state.gate("IsingXX", [first, second], generator.uniform(-3, 3))
 
 
-def results(register: Callable, library: ctypes.CDLL) -> dict[str, np.ndarray]:
+def results(registers: Callable, library: ctypes.CDLL) -> dict[str, np.ndarray]:
     """All that can be asked for of one state."""
-    state = register(QUBITS, seed=5, library=library)
+    state = registers(library, QUBITS, seed=5)
     circuit(state, 3)
     terms = [(0.5, "ZZ", (0, QUBITS - 1)), (1.5, "XY", (1, 9)), (-0.2, "Z", (3,))]
     found = {
@@ -84,13 +80,13 @@ def results(register: Callable, library: ctypes.CDLL) -> dict[str, np.ndarray]:
 
 
 def test_results_do_not_depend_on_the_number_of_threads(
-    register: Callable, parallel: ctypes.CDLL, configure: Configure, precision: str
+    registers: Callable, parallel: ctypes.CDLL, configure: Configure, precision: str
 ) -> None:
     tolerance = 1e-12 if precision == "double" else 2e-6
-    alone = results(register, parallel)
+    alone = results(registers, parallel)
     for threads in (2, 3, 8, 8, 2):
         configure(threads)
-        for name, value in results(register, parallel).items():
+        for name, value in results(registers, parallel).items():
             if name == "samples" and precision == "single":
                 # A shot that falls within rounding of a border may go to the next outcome.
                 assert np.mean(value != alone[name]) <= 0.02
@@ -98,14 +94,14 @@ def test_results_do_not_depend_on_the_number_of_threads(
             np.testing.assert_allclose(value, alone[name], rtol=0, atol=tolerance, err_msg=name)
 
 
-def test_every_chunk_size(register: Callable, parallel: ctypes.CDLL, configure: Configure) -> None:
-    state = register(QUBITS, library=parallel)
+def test_every_chunk_size(registers: Callable, parallel: ctypes.CDLL, configure: Configure) -> None:
+    state = registers(parallel, QUBITS)
     circuit(state, 2)
     expected = state.amplitudes
     for threads in (2, 8):
         configure(threads)
         for chunk_bits in (6, 9, 12, 14, 15):
-            state = register(QUBITS, library=parallel)
+            state = registers(parallel, QUBITS)
             state.set_chunk_bits(chunk_bits)
             circuit(state, 2)
             np.testing.assert_allclose(state.amplitudes, expected, rtol=0, atol=state.within(1e-12))

@@ -3,6 +3,7 @@
 import ctypes
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 import llvmlite.binding as llvm
 import numpy as np
@@ -84,35 +85,46 @@ def run_singly(state, steps: Sequence[Step]) -> np.ndarray:
     return state.amplitudes
 
 
-_SLOTS = 3
+@pytest.fixture(
+    scope="session",
+    params=[("own", "double"), ("own", "single"), ("four", "double"), ("other", "double")],
+    ids="-".join,
+)
+def tiled(request: pytest.FixtureRequest, engines: Callable, built_once: Callable) -> ctypes.CDLL:
+    """The engine of programs; with tiles of four blocks; and with those of other processors.
 
-
-@pytest.fixture(scope="session", params=[1, 2, _SLOTS, "AVX2"])
-def tiled(
-    request: pytest.FixtureRequest, precision: str, tmp_path_factory: pytest.TempPathFactory
-) -> ctypes.CDLL:
-    """The engine with tiles of two, four or eight blocks, and as an older processor has it."""
-    if precision == "single" and request.param != _SLOTS:
-        pytest.skip("tiles of other sizes are the same in both precisions")
-    path = tmp_path_factory.mktemp("tiled") / f"{request.param}{precision}.so"
-    single = int(precision == "single")
-    if request.param == "AVX2":
-        if not llvm.get_host_cpu_features().get("avx2"):
-            pytest.skip("this processor has no AVX2")
-        build_engine_for("haswell", {"slots": 1, "chunk_bits": 9, "single": single}, path)
+    Tiles have eight blocks with AVX-512, otherwise two. Other than the processor's own are the same
+    in both precisions.
+    """
+    tiles, precision = request.param
+    if tiles == "own":
+        return engines(precision)
+    settings = {"slots": 2, "chunk_bits": 9, "single": 0}
+    if tiles == "four":
+        return ctypes.CDLL(str(built_once("four.so", partial(build_engine, settings=settings))))
+    features = llvm.get_host_cpu_features()
+    if features.get("avx512f"):
+        build = partial(build_engine_for, "haswell", {**settings, "slots": 1})
+    elif features.get("avx2"):
+        build = partial(build_engine, settings={**settings, "slots": 3})
     else:
-        build_engine(path, {"slots": request.param, "chunk_bits": 9, "single": single})
-    return ctypes.CDLL(str(path))
+        pytest.skip("tiles of this processor's own size only")
+    return ctypes.CDLL(str(built_once("other.so", build)))
+
+
+@pytest.fixture
+def tiled_register(registers: Callable, tiled: ctypes.CDLL) -> Callable:
+    return partial(registers, tiled)
 
 
 @pytest.mark.parametrize("qubits", range(1, 13))
-def test_every_chunk_size(register: Callable, tiled: ctypes.CDLL, qubits: int) -> None:
+def test_every_chunk_size(tiled_register: Callable, qubits: int) -> None:
     for seed in range(3):
         generator = np.random.default_rng([qubits, seed])
         steps = [random_step(generator, qubits) for _ in range(30 if seed else 150)]
-        expected = run_singly(register(qubits, library=tiled), steps)
+        expected = run_singly(tiled_register(qubits), steps)
         for chunk_bits in range(1, qubits + 2):
-            state = register(qubits, library=tiled)
+            state = tiled_register(qubits)
             state.set_chunk_bits(chunk_bits)
             np.testing.assert_allclose(
                 run(state, steps), expected, rtol=0, atol=state.within(1e-12)
@@ -145,12 +157,12 @@ def diagonal_layers(generator: np.random.Generator, qubits: int) -> list[Step]:
 
 
 @pytest.mark.parametrize("qubits", [6, 7, 9, 11])
-def test_rows_of_diagonal_operations(register: Callable, tiled: ctypes.CDLL, qubits: int) -> None:
+def test_rows_of_diagonal_operations(tiled_register: Callable, qubits: int) -> None:
     for seed in range(3):
         steps = diagonal_layers(np.random.default_rng([qubits, seed]), qubits)
-        expected = run_singly(register(qubits, library=tiled), steps)
+        expected = run_singly(tiled_register(qubits), steps)
         for chunk_bits in range(6, qubits + 1):
-            state = register(qubits, library=tiled)
+            state = tiled_register(qubits)
             state.set_chunk_bits(chunk_bits)
             np.testing.assert_allclose(
                 run(state, steps), expected, rtol=0, atol=state.within(1e-12)
@@ -159,7 +171,7 @@ def test_rows_of_diagonal_operations(register: Callable, tiled: ctypes.CDLL, qub
 
 
 @pytest.mark.parametrize("turned", ["none", "one", "selected"])
-def test_common_factors(register: Callable, tiled: ctypes.CDLL, turned: str) -> None:
+def test_common_factors(tiled_register: Callable, turned: str) -> None:
     """XX and YY by one angle, with ZZ: their common factor goes into another operation."""
     qubits = 8
     steps: list[Step] = []
@@ -172,20 +184,20 @@ def test_common_factors(register: Callable, tiled: ctypes.CDLL, turned: str) -> 
             steps.append(Step((layer,), name="RX", angle=0.4))
         elif turned == "selected":
             steps.append(Step((layer, layer + 3), name="CRX", angle=0.4))
-    expected = run_singly(register(qubits, library=tiled), steps)
+    expected = run_singly(tiled_register(qubits), steps)
     for chunk_bits in range(6, qubits + 1):
-        state = register(qubits, library=tiled)
+        state = tiled_register(qubits)
         state.set_chunk_bits(chunk_bits)
-        state.prepare(run_singly(register(qubits, library=tiled), []))
+        state.prepare(run_singly(tiled_register(qubits), []))
         for step in steps:
             apply(state, step)
         np.testing.assert_allclose(state.amplitudes, expected, rtol=0, atol=state.within(1e-12))
         state.release()
 
 
-def test_collapse_between_stages(register: Callable, tiled: ctypes.CDLL) -> None:
+def test_collapse_between_stages(tiled_register: Callable) -> None:
     generator = np.random.default_rng(5)
-    swept, planned = (register(9, seed=3, library=tiled) for _ in range(2))
+    swept, planned = (tiled_register(9, seed=3) for _ in range(2))
     planned.set_chunk_bits(7)
     for _ in range(6):
         steps = [random_step(generator, 9) for _ in range(40)]
@@ -199,12 +211,12 @@ def test_collapse_between_stages(register: Callable, tiled: ctypes.CDLL) -> None
 
 
 @pytest.mark.parametrize("qubits", [15, 17])
-def test_larger_states(register: Callable, tiled: ctypes.CDLL, qubits: int) -> None:
+def test_larger_states(tiled_register: Callable, qubits: int) -> None:
     generator = np.random.default_rng(qubits)
     steps = [random_step(generator, qubits) for _ in range(100)]
-    expected = run_singly(register(qubits, library=tiled), steps)
+    expected = run_singly(tiled_register(qubits), steps)
     for chunk_bits in (0, 6, 11, 14, 16):
-        state = register(qubits, library=tiled)
+        state = tiled_register(qubits)
         state.set_chunk_bits(chunk_bits)
         np.testing.assert_allclose(run(state, steps), expected, rtol=0, atol=state.within(1e-12))
         state.release()
