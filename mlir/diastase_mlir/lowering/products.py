@@ -96,14 +96,15 @@ def _without_sums(
 
     def product(a: jax.Array, b: jax.Array) -> tuple[jax.Array]:
         a, b = (lax.convert_element_type(operand, result.dtype) for operand in (a, b))
-        return (
-            lax.mul(
-                lax.broadcast_in_dim(a, result.shape, left_axes),
-                lax.broadcast_in_dim(b, result.shape, right_axes),
-            ),
-        )
+        return (lax.mul(_spread(a, result.shape, left_axes), _spread(b, result.shape, right_axes)),)
 
     return context.lower_function(product, equation.avals_in, [left, right])
+
+
+def _spread(array: jax.Array, shape: Sequence[Any], axes: Sequence[int]) -> jax.Array:
+    """An array along these axes of a shape; `broadcast_in_dim` takes them in their order only."""
+    order = sorted(range(len(axes)), key=axes.__getitem__)
+    return lax.broadcast_in_dim(lax.transpose(array, order), shape, sorted(axes))
 
 
 def _axes_in_result(rank: int, batch: tuple[int, ...], taken: int) -> list[int]:

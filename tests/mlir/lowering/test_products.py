@@ -38,7 +38,7 @@ BATCHES = (
     "ab,zb->za",
 )
 SEVERAL = ("abc,cbd->ad", "abc,bcd->ad", "abc,cd->abd", "acb,cd->abd", "abcd,dbxy->acxy")
-OTHERS = ("a,b->ab", "zab,zbc,cd->zad", "abb,bc->ac", "ab,ac->a")
+OTHERS = ("a,b->ab", "a,ba->ab", "azb,cbz->zbac", "zab,zbc,cd->zad", "abb,bc->ac", "ab,ac->a")
 EINSUMS = (*MATRICES, *VECTORS, *BATCHES, *SEVERAL, *OTHERS)
 
 
