@@ -5,6 +5,7 @@ The loss is `Re <A|S>` for a fixed vector A, so that A itself is the adjoint of 
 
 import ctypes
 from collections.abc import Callable, Sequence
+from functools import partial
 
 import numpy as np
 import pytest
@@ -100,17 +101,27 @@ def differences(make: Callable, qubits: int, circuit: Sequence[Operation], vecto
     return np.array(found)
 
 
+@pytest.fixture
+def register(register: Callable, registers: Callable, engines: Callable) -> Callable:
+    """Registers, those in double precision at hand, too: the reference of single precision."""
+    register.double = partial(registers, engines("double"))
+    return register
+
+
 def check(make: Callable, qubits: int, circuit: Sequence[Operation], seed: int, chunk: int = 0):
     generator = np.random.default_rng(seed)
     vector = generator.normal(size=2**qubits) + 1j * generator.normal(size=2**qubits)
     found, at_start = swept(make, qubits, circuit, vector, chunk)
     single = make(1).is_single
-    wanted = differences(make, qubits, circuit, vector) if not single else None
+    if single:
+        wanted, _ = swept(make.double, qubits, circuit, vector)
+    else:
+        wanted = differences(make, qubits, circuit, vector)
     start = np.zeros(2**qubits)
     start[0] = 1
     np.testing.assert_allclose(at_start, start, atol=1e-5 if single else 1e-12)
-    if wanted is not None:
-        np.testing.assert_allclose(found, wanted, atol=2e-8)
+    size = np.linalg.norm(vector)
+    np.testing.assert_allclose(found, wanted, atol=5e-6 * size if single else 2e-8)
     return found
 
 
@@ -163,6 +174,37 @@ def test_every_gate(register: Callable, name: str) -> None:
 def test_random_circuits(register: Callable, qubits: int) -> None:
     for seed in range(6):
         check(register, qubits, random_circuit(seed, qubits, 30), seed)
+
+
+LAYERS: dict[str, Sequence[str]] = {
+    "real and phases": ("RY", "RZ", "CNOT"),
+    "real": ("RY", "CNOT", "CRY", "Hadamard"),
+    "turning": ("RX", "CZ", "RX", "CRX"),
+    "phases first": ("RZ", "RY", "CZ"),
+    "selected phases": ("RY", "CRZ", "CNOT", "PhaseShift", "ControlledPhaseShift"),
+    "flips": ("RY", "T", "CNOT", "RZ", "PauliX", "RY", "S", "CNOT"),
+    "diagonal": ("Hadamard", "IsingZZ", "RZ", "ControlledPhaseShift"),
+}
+
+
+@pytest.mark.parametrize("name", LAYERS)
+def test_layers(register: Callable, name: str) -> None:
+    """Each form of an operation (`backward_forms`), with every bit as its target and selector."""
+    generator = np.random.default_rng(len(name))
+    circuit = list[Operation]()
+    for layer in range(2):
+        for gate in LAYERS[name]:
+            for wire in range(8 if GATES[gate].wires == 1 else 7):
+                pair = (wire + 1, wire) if layer == 1 and gate == "CRX" else (wire, wire + 1)
+                wires = pair[: GATES[gate].wires]
+                numbers = generator.uniform(-3, 3, GATES[gate].parameters)
+                circuit.append((gate, wires, (), (), numbers))
+    check(register, 8, circuit, 3)
+    vector = np.random.default_rng(1).normal(size=2**8) + 0.3j
+    found = [swept(register, 8, circuit, vector, chunk)[0] for chunk in (0, 5, 6, 7)]
+    tolerance = 1e-3 if register(1).is_single else 1e-12
+    for each in found[1:]:
+        np.testing.assert_allclose(each, found[0], atol=tolerance)
 
 
 @pytest.mark.parametrize("chunk", [4, 5, 6, 7])

@@ -3,6 +3,7 @@
 import ctypes
 import shutil
 from collections.abc import Callable, Iterator
+from functools import partial
 
 import numpy as np
 import pytest
@@ -92,6 +93,44 @@ def test_results_do_not_depend_on_the_number_of_threads(
                 assert np.mean(value != alone[name]) <= 0.02
                 continue
             np.testing.assert_allclose(value, alone[name], rtol=0, atol=tolerance, err_msg=name)
+
+
+def gradient(
+    registers: Callable, library: ctypes.CDLL, chunk_bits: int, start: Callable[[], None]
+) -> np.ndarray:
+    """The derivatives by all angles of a circuit, by a sweep back that begins with `start`."""
+    state = registers(library, QUBITS)
+    state.call("tape_record", ctypes.c_int64(0))
+    circuit(state, 2)
+    state.pauli("expval_pauli", [(1.0, "Z", (0,))])  # All gates are applied.
+    state.set_chunk_bits(chunk_bits)
+    adjoint = state.copy()
+    adjoint.call("state_zero")
+    adjoint.add_pauli_sum(state, [(2.0, "Z", (0,)), (0.6, "XY", (QUBITS - 1, 3))])
+    size = state.call("tape_length", result=ctypes.c_int64)
+    found = np.full(size, np.nan)
+    arguments = (ctypes.c_void_p(adjoint.state), ctypes.c_int64(0), ctypes.c_int64(size))
+    start()
+    state.call("tape_sweep", *arguments, ctypes.c_void_p(found.ctypes.data))
+    assert state.error[0] == 0
+    adjoint.release()
+    return found
+
+
+def test_gradients_do_not_depend_on_the_number_of_threads(
+    registers: Callable, parallel: ctypes.CDLL, configure: Configure, precision: str
+) -> None:
+    """Bit for bit, whatever the size of the chunks; sizes differ by rounding."""
+    alone = {}
+    for chunk_bits in (0, 7, 11, 13, QUBITS):
+        for threads in (1, 2, 5):
+            configure(1)
+            found = gradient(registers, parallel, chunk_bits, partial(configure, threads))
+            alone.setdefault(chunk_bits, found)
+            np.testing.assert_array_equal(found, alone[chunk_bits])
+        tolerance = 1e-12 if precision == "double" else 1e-5
+        np.testing.assert_allclose(alone[chunk_bits], alone[0], rtol=0, atol=tolerance)
+    assert np.linalg.norm(alone[0]) > 0.1
 
 
 def test_every_chunk_size(registers: Callable, parallel: ctypes.CDLL, configure: Configure) -> None:

@@ -1,10 +1,9 @@
 """What is undone together: stages over chunks of both registers, parts of stages over pieces.
 
-A chunk is as in `plan_records`, but of a size of which two fit where the forward run has one; so
-the second-level cache holds it while a stage is undone. A stage is divided again: the operations of
-a *part* stay within *pieces* of the chunk, of which two fit the first-level cache. Sizes do not
-depend on the number of threads, nor does the division of chunks into groups, each of which has sums
-of its own.
+A chunk is as in `plan_records`; those of both registers are what the second-level cache holds. A
+stage is divided again: the operations of a *part* stay within *pieces* of the chunk, and the
+first-level cache holds those of both registers. Sizes do not depend on the number of threads, nor
+does the division of chunks into groups, each of which has sums of its own.
 """
 
 from diastase_mlir.kernels.language import cast, derived, i1, i64, is_null, kernel, ptr, size_of
@@ -22,8 +21,6 @@ from diastase_mlir.kernels.state_vector.records import (
 )
 from diastase_mlir.kernels.state_vector.schedule import fill_up, pick
 
-PAIR_BITS = derived(lambda chunk_bits: chunk_bits - 2, CHUNK_BITS)
-"""Size of chunks: both fit into a quarter of the cache, as was measured to be best."""
 PIECE_BITS = derived(lambda lane_bits: 7 + lane_bits, LANE_BITS)
 """Size of pieces: both have 32 KiB."""
 FEWEST = 3
@@ -37,8 +34,8 @@ _LISTS = 9
 
 @kernel
 def pair_bits_of(state: State) -> i64:
-    """How large chunks are."""
-    bits: i64 = PAIR_BITS
+    """How large chunks are: those of both registers together as large as the cache, at most."""
+    bits: i64 = CHUNK_BITS
     if state.chunk_bits != 0:
         bits = state.chunk_bits if state.chunk_bits > LANE_BITS else LANE_BITS + 1
     elif state.qubits >= PARALLEL_QUBITS and bits > state.qubits - SHARED_BITS:
