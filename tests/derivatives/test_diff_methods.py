@@ -234,8 +234,6 @@ def large(x):
         (state, {"diff_method": "parameter-shift"}, None, "qml.state has no derivative"),
         (state, {"diff_method": "hadamard"}, None, "qml.state has no derivative"),
         (outcome, {}, None, "measure has no derivative: an outcome jumps"),
-        (outcome, {"mcm_method": "deferred"}, None, "measure has no derivative"),
-        (outcome, {}, 10, "run for each shot, and an outcome jumps"),
         (large, {"diff_method": "parameter-shift"}, None, "by its matrix has no.*3 wires are the"),
     ],
 )

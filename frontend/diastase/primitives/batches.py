@@ -103,7 +103,7 @@ def one_more_axis(
 
 
 def _several_runs_abstract_eval(
-    *operands: Any, jaxpr: ClosedJaxpr, **batch: Any
+    *operands: Any, jaxpr: ClosedJaxpr, branches: Any = None, **batch: Any
 ) -> tuple[Sequence[Any], set[Any]]:
     return batched_avals(jaxpr.out_avals, operands, batch), set(jaxpr.effects)
 
@@ -115,12 +115,11 @@ several_runs_p = define_primitive(
     has_effects=True,
     reaches_compiler=False,
     rules={"vmap": lambda *args, **params: one_more_axis(several_runs_p, *args, **params)},
-    missing_rules={
-        "jvp": "of a batch of such runs there are no derivatives",
-        "transpose": "it is linear in nothing",
-    },
+    missing_rules={"transpose": "it is linear in nothing"},
+    provided_rules=("jvp",),
 )
-"""All runs of a circuit, and what is made of them, as one equation: where `jax.vmap` looks on."""
+"""All runs of a circuit, and what is made of them, as one equation: where `jax.vmap` looks on, or
+where derivatives may be asked for; `branches` says what these are, if there are any."""
 
 
 def over_missing_axes(value: Any, flags: Flags) -> Any:

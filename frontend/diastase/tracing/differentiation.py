@@ -26,8 +26,8 @@ OUTCOMES: Differentiation = (
     "refused",
     (
         ("at", "measure"),
-        ("reason", "an outcome jumps, and what follows it depends on it; without `measure`, there "
-         "is a derivative"),
+        ("reason", "an outcome jumps, and what follows it depends on it; averages over outcomes "
+         "have derivatives: without shots, mcm_method='deferred' or 'tree-traversal'"),
     ),
 )  # fmt: skip
 """Of a circuit with outcomes in its middle."""

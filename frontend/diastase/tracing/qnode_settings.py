@@ -54,6 +54,8 @@ class QNodeSettings:
     """Of the compiler on the circuit."""
     single: bool = False
     """Whether amplitudes are in single precision."""
+    sweeps: bool = False
+    """Whether derivatives are to be found by sweeps alone, which outcomes do not have."""
     differentiation: Differentiation | None = None
     """How it is differentiated; None for exactly."""
 
@@ -85,6 +87,7 @@ def resolve_settings(
         transforms=tuple(qnode.compile_pipeline),
         passes=passes_of(qnode),
         single=is_single(qnode.device),
+        sweeps=qnode.diff_method == "adjoint",
         differentiation=differentiation_of(qnode, name, bool(shots)),
     )
     return settings, remaining

@@ -37,6 +37,7 @@ if TYPE_CHECKING:
         gate_rules,
         lax_control_flow,
         measurement_rules,
+        outcome_branches,
         reverse_rules,
     )
 else:
@@ -48,6 +49,7 @@ else:
     gate_rules = Later("diastase.tracing.derivatives.gate_rules")
     lax_control_flow = Later("diastase.tracing.derivatives.lax_control_flow")
     measurement_rules = Later("diastase.tracing.derivatives.measurement_rules")
+    outcome_branches = Later("diastase.tracing.derivatives.outcome_branches")
     reverse_rules = Later("diastase.tracing.derivatives.reverse_rules")
 
 __all__ = ["expand_derivatives", "install_rules"]
@@ -57,7 +59,12 @@ _CONTROL_FLOW = frozenset({"for_loop", "while_loop", "switch", "while", "control
 
 @cache
 def _rules() -> Mapping[tuple[str, str], Rule]:
-    tables = (gate_rules.RULES, measurement_rules.RULES, control_flow_rules.RULES)
+    tables = (
+        gate_rules.RULES,
+        measurement_rules.RULES,
+        control_flow_rules.RULES,
+        outcome_branches.RULES,
+    )
     jvps = {(name, "jvp"): rule for table in tables for name, rule in table.items()}
     more = {**reverse_rules.RULES, **control_flow_batches.RULES, **derivative_batches.RULES}
     return {**derivatives.RULES, **more, **jvps}

@@ -48,8 +48,9 @@ class Tests(Visitor):
         """Operations are as they were."""
         return operands
 
-    def after(self, walk: Walk, equation: Equation, operands: Sequence[Any]) -> None:
-        """Control the word of this run, if it belongs to the operation."""
+    def apply(self, walk: Walk, equation: Equation, operands: Sequence[Any]) -> None:
+        """The operation; then control the word of this run, if it belongs to it."""
+        super().apply(walk, equation, operands)
         parameters = self._rules.active(equation)
         if parameters is None:
             return

@@ -41,8 +41,8 @@ _VARIANCE = (
 _REFUSED: Mapping[tuple[str, str], tuple[str, str]] = {
     ("", "measure"): (
         "measure",
-        "an outcome jumps, and what follows it depends on it; without `measure` there is a "
-        "derivative",
+        "an outcome jumps, and what follows it depends on it; averages over outcomes have "
+        "derivatives: without shots, mcm_method='deferred' or 'tree-traversal'",
     ),
     ("parameter-shift", "state"): _STATE,
     ("hadamard", "state"): _STATE,

@@ -47,8 +47,13 @@ class Visitor:
         """An operation whose operands these are, without the register: operands to go on with."""
         raise NotImplementedError
 
-    def after(self, walk: Walk, equation: Equation, operands: Sequence[Any]) -> None:
-        """The operation has been applied to the walk's register."""
+    def apply(self, walk: Walk, equation: Equation, operands: Sequence[Any]) -> None:
+        """Apply the operation, with operands to go on with, to the walk's register."""
+        (walk.register,) = bound(equation, [walk.register, *operands])
+
+    def outcome(self, walk: Walk, equation: Equation, operands: Sequence[Any]) -> Any:
+        """The outcome of a measurement in the middle."""
+        raise NotImplementedError
 
     def allocate(self, equation: Equation, operands: Sequence[Any]) -> Any:
         """The register that the walk will have."""
@@ -85,9 +90,10 @@ def _stepping(walk: Walk, visitor: Visitor) -> Callable[..., Sequence[Any]]:
         if name in OPERATIONS:
             classical = visitor.operate(walk, equation, classical)
             if walk.register is not None:
-                (walk.register,) = bound(equation, [walk.register, *classical])
-                visitor.after(walk, equation, classical)
+                visitor.apply(walk, equation, classical)
             return [walk]
+        if name == "measure":
+            return [walk, visitor.outcome(walk, equation, classical)]
         if name in _CONTROL_FLOW:
             return _CONTROL_FLOW[name](equation, classical, walk, visitor)
         given = [walk.register if isinstance(operand, Walk) else operand for operand in operands]

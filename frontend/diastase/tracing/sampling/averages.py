@@ -38,7 +38,7 @@ from diastase.tracing.quantum_scope import CircuitScope
 from diastase.tracing.reduced_states import density_matrix, entropy_of, purity_of
 from diastase.tracing.sampling.dependence import differs
 from diastase.tracing.sampling.outcomes import outcome_moments
-from diastase.tracing.sampling.together import together
+from diastase.tracing.sampling.together import averaged_together, together
 from diastase_mlir import user_span
 
 
@@ -66,8 +66,11 @@ def call_averaged(call: QNodeCall) -> Any:
 
     traced = trace_circuit(call, finish, takes_script=True)
     count = sum(len(leaf.moments) for leaf in leaves if leaf is not None)
-    runs = partial(_runs, traced, count) if traced.circuit.measures else traced.run
-    found = together(runs)
+    if traced.circuit.measures:
+        _refuse_outcomes_as_values(traced, count)
+        found = averaged_together(partial(_runs, count), traced, count)
+    else:
+        found = together(traced.run)
     moments, values = iter(found[:count]), iter(found[count:])
     results = [
         next(values) if leaf is None else leaf.result([next(moments) for _ in leaf.moments])
@@ -76,9 +79,8 @@ def call_averaged(call: QNodeCall) -> Any:
     return jax.tree_util.tree_unflatten(traced.tree, results)
 
 
-def _runs(traced: TracedCircuit, count: int) -> list[Any]:
+def _runs(count: int, traced: TracedCircuit) -> list[Any]:
     """Record the loop over all outcomes: averages of the first results, and the others."""
-    _refuse_outcomes_as_values(traced, count)
     avals = traced.jaxpr.out_avals
     script = outcome_script_p.bind(mode="tree")
 

@@ -19,8 +19,9 @@ from diastase_mlir import user_span
 from diastase_mlir.jax_internals import evaluate_jaxpr, trace_to_jaxpr
 
 _OUTCOMES = (
-    "its circuit is run for each shot, and an outcome jumps: without `measure` there is a "
-    "derivative, or keep it out by jax.lax.stop_gradient on its arguments"
+    "its circuit is run for each shot, and an outcome jumps: without shots, with "
+    "mcm_method='deferred' or 'tree-traversal', there is a derivative; or keep it out by "
+    "jax.lax.stop_gradient on its arguments"
 )
 
 

@@ -1,15 +1,49 @@
-"""All runs of a circuit as one equation, where `jax.vmap` looks on.
+"""All runs of a circuit as one equation, where JAX's transformations look on.
 
 A circuit that is run several times is a loop, with scripts of outcomes and conditions for its end
 that belong to one element of a batch alone. So `jax.vmap` gets to see one equation, `several_runs`,
-and each element of the batch has the loop by itself.
+and each element of the batch has the loop by itself. A loop over outcomes is not differentiated:
+the equation has `branches`, by which it is (`tracing.derivatives.outcome_branches`).
 """
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
+import jax
+
 from diastase.primitives.batches import note_batch, several_runs_p
+from diastase.primitives.derivatives import is_inexact
+from diastase.tracing.circuits import TracedCircuit
 from diastase_mlir.jax_internals import is_batching, trace_to_jaxpr
+
+
+def averaged_together(
+    record: Callable[[TracedCircuit], Sequence[Any]], traced: TracedCircuit, count: int
+) -> list[Any]:
+    """What `record` records of a circuit: averages, `count` of them, and other results."""
+    if not any(map(is_inexact, traced.jaxpr.in_avals)):
+        return together(lambda: record(traced))
+    note_batch()
+    avals = [jax.typeof(value) for value in traced.captured]
+
+    def runs(*values: Any) -> Sequence[Any]:
+        return record(replace(traced, captured=values))
+
+    jaxpr, more = trace_to_jaxpr(runs, avals, "runs")
+    branches = Branches(traced, count, len(more))
+    return list(several_runs_p.bind(*more, *traced.captured, jaxpr=jaxpr, branches=branches))
+
+
+@dataclass(frozen=True, eq=False)
+class Branches:
+    """A circuit whose runs are averaged over outcomes."""
+
+    traced: TracedCircuit
+    count: int
+    """How many of its results are averages."""
+    more: int
+    """How many operands the equation has before those of the circuit."""
 
 
 def together(record: Callable[[], Sequence[Any]]) -> list[Any]:
