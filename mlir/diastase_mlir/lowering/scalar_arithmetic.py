@@ -109,7 +109,8 @@ def _emitter(
         return lambda number: _power(number, equation.params["y"])
     if name in _UNARY.get(kind, {}):
         return lambda number: create(_UNARY[kind][name], [number.type], [number]).result
-    if name in _BINARY.get(kind, {}):
+    same_types = len({aval.dtype for aval in equation.avals_in}) == 1  # `pow` takes integers, too
+    if name in _BINARY.get(kind, {}) and same_types:
         return lambda left, right: binary(_BINARY[kind][name], left, right)
     if name in _COMPARED.get(kind, {}):
         compare = compare_floats if kind == "float" else compare_integers

@@ -42,6 +42,7 @@ def test_arithmetic_on_numbers(dtype):
         floats = []
         if jnp.issubdtype(x.dtype, jnp.floating):
             floats = [x**n for n in (-3, -2, -1, 0, 1, 2, 3, 5)] + [jax.lax.pow(x, y), x % y]
+            floats += [jax.lax.pow(x, (y == y).astype(kind) * 3) for kind in ("int32", "int64")]
             floats += [jnp.sqrt(x), jnp.exp(x), jnp.log1p(x), jnp.expm1(x), jnp.tanh(x)]
             floats += [jnp.floor(x), jnp.ceil(x), jnp.arctan2(x, y), jnp.cbrt(x), jax.lax.rsqrt(x)]
         return [*unary, *binary, *compared, *floats, jnp.where(x < y, x, y), (x > y) + y]
