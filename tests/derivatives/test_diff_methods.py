@@ -7,7 +7,7 @@ import pennylane as qml
 import pytest
 
 from diastase import cond, for_loop, measure, qjit
-from diastase.errors import NoDerivativeError
+from diastase.errors import NoDerivativeError, NotTransformableError
 from diastase.tracing.derivatives.shift_rules import parameter_shifts
 
 DEVICE = qml.device("default.qubit", wires=3)
@@ -191,6 +191,41 @@ def test_methods_together_and_in_batches():
 
     mine = qjit(all_of(["parameter-shift", "adjoint", "hadamard"]))()
     assert_close(mine, jax.jit(all_of(["backprop"] * 3))(), 1e-11)
+
+
+def wires_of(x, n, measured):
+    """A circuit on all wires; n may be traced."""
+
+    @qml.qnode(qml.device("default.qubit", wires=n))
+    def node(x):
+        for_loop(0, n, 1)(lambda i: qml.RX(x[0] * (i + 1.0), i))()
+
+        @for_loop(0, n - 1, 1)
+        def pairs(i):
+            qml.CRY(x[1], [i, i + 1])
+            qml.IsingXY(x[2], [i, i + 1])
+
+        pairs()
+        return measured()
+
+    return node(x)
+
+
+def test_all_orders_on_a_traced_number_of_wires():
+    """There are no derivative wires then; averages have derivatives by shifts, which are exact."""
+
+    def energy(x, n):
+        return wires_of(x, n, lambda: qml.expval(qml.Z(0) @ qml.X(1) + 0.4 * qml.Y(1)))
+
+    def all_of(x, n):
+        probabilities = jax.jacfwd(lambda x: wires_of(x, n, lambda: qml.probs([0, 1])))(x)
+        return jax.hessian(energy)(x, n), probabilities
+
+    mine = qjit(all_of)
+    for n in (2, 3):
+        assert_close(mine(X, n), qjit(lambda x, n=n: all_of(x, n))(X), 1e-12)
+    with pytest.raises(NotTransformableError, match="number of wires is traced, and only averages"):
+        qjit(jax.jacfwd(lambda x, n: wires_of(x, n, lambda: qml.var(qml.Z(0)))))(X, 2)
 
 
 # --- what has no derivative -----------------------------------------------------------------------

@@ -174,7 +174,8 @@ def _along_directions(
         raise NotTransformableError(
             construct=f"QNode {params['name']}",
             transformation="jvp",
-            reason="its number of wires is traced",
+            reason="its number of wires is traced, and only averages (expval, probs) have such "
+            "derivatives then",
             span=user_span(),
         )
     number = params["num_wires"] + len(params["directions"])

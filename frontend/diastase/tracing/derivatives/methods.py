@@ -5,11 +5,12 @@ the exact rule, with its derivative wire. What PennyLane refuses with this metho
 """
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 from diastase.errors import NoDerivativeError
 from diastase.primitives.quantum import allocate_p
-from diastase.tracing.derivatives.shift_refusals import refuse_parts
+from diastase.tracing.derivatives.shift_refusals import gives_averages, refuse_parts
 from diastase.tracing.derivatives.shifted import cotangent_by_shifts, tangent_by_shifts
 from diastase_mlir.diagnostics import span_of
 
@@ -37,9 +38,16 @@ def rule_of_method(exact: Rule, name: str, params: Mapping[str, Any]) -> Rule:
             span=_ours_at(params["jaxpr"]),
         )
     method, options = params.get("differentiation") or (None, ())
-    if method is None:
-        return exact
-    if ("mode", "exact") not in options:
+    if method is not None and ("mode", "exact") not in options:
         return _SHIFTS[name]
-    refuse_parts(params["jaxpr"], method)
+    if method is not None:
+        refuse_parts(params["jaxpr"], method)
+    needs_wires = name == "qnode_tangent" or len(params["directions"]) > 0
+    if params["num_wires"] is None and needs_wires and gives_averages(params["jaxpr"]):
+        return partial(_exactly_by_shifts, _SHIFTS[name])
     return exact
+
+
+def _exactly_by_shifts(rule: Rule, operands: Sequence[Any], params: Mapping[str, Any]) -> Any:
+    """Of averages: where derivative wires cannot be added, to a number of wires that is traced."""
+    return rule(operands, {**params, "differentiation": ("parameter-shift", ())})

@@ -4,10 +4,13 @@ Refused before runs are recorded, with the line of the construct.
 """
 
 from collections.abc import Mapping
+from typing import Any
 
-from jax.extend.core import ClosedJaxpr
+from jax.extend.core import ClosedJaxpr, Literal, Var
 
 from diastase.errors import NoDerivativeError
+from diastase.tracing.derivatives.activity import touches_register
+from diastase.tracing.derivatives.regions import is_register_aval
 from diastase_mlir.diagnostics import span_of
 
 
@@ -28,6 +31,34 @@ def refuse_parts(closed: ClosedJaxpr, method: str) -> None:
             for part in value if isinstance(value, tuple) else (value,):
                 if isinstance(part, ClosedJaxpr):
                     refuse_parts(part, method)
+
+
+def gives_averages(closed: ClosedJaxpr) -> bool:
+    """Whether all inexact results of a body are averages over its state, or sums of such."""
+    averages, others = set[Any](), set[Any]()
+    for equation in closed.jaxpr.eqns:
+        name = equation.primitive.name
+        inputs = [atom for atom in equation.invars if not isinstance(atom, Literal)]
+        count = sum(atom in averages for atom in inputs)
+        made = [each for each in equation.outvars if not is_register_aval(each.aval)]
+        if touches_register(equation) and name not in _CONTROL_FLOW:
+            (averages if name in _AVERAGES else others).update(made)
+        elif any(atom in others for atom in inputs):
+            others.update(made)
+        elif count:
+            linear = name in _SUMS or (count == 1 and name in _PRODUCTS)
+            linear = linear and (name != "div" or inputs[0] in averages)
+            (averages if linear else others).update(made)
+    return not any(atom in others for atom in closed.jaxpr.outvars if isinstance(atom, Var))
+
+
+_CONTROL_FLOW = ("for_loop", "while_loop", "switch")
+_AVERAGES = ("expval_pauli", "expval_matrix", "probs", "density_matrix")
+_SUMS = (
+    "add", "sub", "neg", "convert_element_type", "reshape", "squeeze", "broadcast_in_dim",
+    "reduce_sum", "concatenate", "real", "imag",
+)  # fmt: skip
+_PRODUCTS = ("mul", "div")
 
 
 _STATE = (
