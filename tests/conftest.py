@@ -1,5 +1,6 @@
 """What all tests share: a cache directory of their own, and golden files."""
 
+import ctypes
 import os
 import re
 import tempfile
@@ -11,8 +12,11 @@ import pytest
 from diastase.tracing.explicit import explicit_jaxpr, typecheck_jaxpr
 from diastase.tracing.trace import TracedProgram
 from diastase_mlir import CompileOptions, LoweredModule, compile_module
+from diastase_mlir.kernels import threads_library
 from diastase_runtime import Executable, load
-from diastase_runtime.abi import ENTRY_FUNCTION, ArrayType
+from diastase_runtime.abi import ENTRY_FUNCTION, ArrayType, library_symbol
+from diastase_runtime.libraries import _threads
+from diastase_runtime.threads import number_of_threads
 
 # Read whenever something is compiled: tests neither read nor fill the user's cache. The directory
 # is one for all workers, so that the engine is built once a test run.
@@ -52,6 +56,18 @@ def every_traced_program_is_well_typed(monkeypatch):
     yield
     if failures:
         raise failures[0]
+
+
+@pytest.fixture
+def configure():
+    """`configure(number)` says how many threads programs have, until the test ends."""
+    pool = _threads(threads_library())  # loaded as programs do it, who would set the number, too
+
+    def threads(number: int) -> None:
+        pool[library_symbol("threads", "configure")](ctypes.c_int64(number))
+
+    yield threads
+    threads(number_of_threads())
 
 
 def pytest_addoption(parser):

@@ -1,7 +1,6 @@
 """What the elements of a batch may contain; with any number of threads the results are the same."""
 
-import ctypes
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -12,8 +11,6 @@ import pennylane as qml
 import pytest
 
 from diastase import for_loop, measure, qjit
-from diastase_mlir.kernels import threads_library
-from diastase_runtime.abi import library_symbol
 from diastase_runtime.errors import NegativeSizeError, WireOutOfRangeError
 
 DEVICE = qml.device("default.qubit", wires=3)
@@ -23,18 +20,6 @@ STATES = RANDOM.normal(size=(6, 8)) + 1j * RANDOM.normal(size=(6, 8))
 STATES /= np.linalg.norm(STATES, axis=1)[:, None]
 MATRICES = np.stack([np.linalg.qr(np.reshape(STATES[:2], (4, 4)) + k)[0] for k in range(5)])
 Configure = Callable[[int], None]
-
-
-@pytest.fixture
-def configure() -> Iterator[Configure]:
-    """Say how many threads the pool of this process has."""
-    pool = ctypes.CDLL(str(threads_library()))
-
-    def threads(number: int) -> None:
-        pool[library_symbol("threads", "configure")](ctypes.c_int64(number))
-
-    yield threads
-    threads(1)
 
 
 def with_any_threads(configure: Configure, program: Callable, *arguments: object) -> list:

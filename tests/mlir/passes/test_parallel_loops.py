@@ -1,8 +1,7 @@
 """Large loops run on the thread pool: which, and that nothing about the results changes."""
 
-import ctypes
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 
 import jax
 import jax.numpy as jnp
@@ -10,23 +9,9 @@ import numpy as np
 import pytest
 
 from diastase import for_loop, qjit
-from diastase_mlir.kernels import threads_library
-from diastase_runtime.abi import library_symbol
 
 Configure = Callable[[int], None]
 MANY = 400_000
-
-
-@pytest.fixture
-def configure() -> Iterator[Configure]:
-    """Say how many threads the pool of this process has."""
-    pool = ctypes.CDLL(str(threads_library()))
-
-    def threads(number: int) -> None:
-        pool[library_symbol("threads", "configure")](ctypes.c_int64(number))
-
-    yield threads
-    threads(1)
 
 
 def numbers(*shape: int) -> np.ndarray:
