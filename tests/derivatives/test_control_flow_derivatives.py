@@ -238,6 +238,17 @@ def test_first_and_second_derivatives(name):
         )
 
 
+def test_loops_that_are_known_not_to_run():
+    def loops(x):
+        step = lambda _, v: jnp.sin(v * x[0])  # noqa: E731
+        around = lambda _, v: v * for_loop(0, 0, 1)(step)(v)  # noqa: E731
+        return for_loop(3, 5, -1)(step)(x[1]), for_loop(0, 2, 1)(around)(x[2])
+
+    first, second = qjit(jax.jacrev(loops))(X)
+    np.testing.assert_array_equal(first, [0, 1, 0])
+    np.testing.assert_allclose(second, [0, 0, 4 * X[2] ** 3], rtol=1e-14)
+
+
 # --- random nests ---------------------------------------------------------------------------------
 
 LEAVES = {

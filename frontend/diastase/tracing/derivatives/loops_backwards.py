@@ -84,6 +84,8 @@ def loop_cotangent(
     carried = sorted(active_carry(loop.body, constants, given))
     weights = dict(zip(found, cotangents, strict=True))
     trips = loop.trips()
+    if is_concrete(trips) and not trips:  # nothing may be read of arrays without rows
+        return [weights.get(position - start, _zeros(operands[position])) for position in wanted]
     rows = [_Rows(value, trips) for value in loop.carry]
     by_carried = {
         position: weights.get(position, _zeros(loop.carry[position])) for position in carried
