@@ -15,7 +15,7 @@ Source: Jones and Gacon, "Efficient calculation of gradients in classical simula
 quantum algorithms" (2020), for circuits of gates; the surrogate is ours.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import jax
@@ -37,7 +37,7 @@ from diastase.tracing.derivatives.surrogate import Cursor, run_surrogate
 from diastase.tracing.resizing import dimension_table
 from diastase_mlir.jax_internals import rebuilt, trace_to_jaxpr
 
-_OF_THE_EQUATION = ("wanted", "directions", "passes")
+_OF_THE_EQUATION = ("wanted", "directions", "passes", "with_results")
 """Parameters that the circuit with its sweep does not have: passes would change the tape."""
 
 
@@ -48,14 +48,18 @@ def gradient(
     wanted: Positions,
     params: Mapping[str, Any],
 ) -> list[Any]:
-    """The gradient of `cotangents . results` by the values in `wanted`."""
+    """The gradient of `cotangents . results` by the values in `wanted`.
+
+    `params` may ask for the results before it, `with_results`.
+    """
     given = [*values, *cotangents]
     operands = [value for value in given if not is_number(value)]
 
     def region(*traced: Any) -> Sequence[Any]:
         remaining = iter(traced)
         inside = [value if is_number(value) else next(remaining) for value in given]
-        return _swept(parts, inside[: len(values)], inside[len(values) :], wanted)
+        results, found = _swept(parts, inside[: len(values)], inside[len(values) :], wanted)
+        return [*(results() if params.get("with_results") else ()), *found]
 
     jaxpr, captured = trace_to_jaxpr(region, [jax.typeof(value) for value in operands], "gradient")
     kept = {name: value for name, value in params.items() if name not in _OF_THE_EQUATION}
@@ -64,8 +68,8 @@ def gradient(
 
 def _swept(
     parts: Parts, values: Sequence[Any], cotangents: Sequence[Any], wanted: Positions
-) -> list[Any]:
-    """In the region: the gradient."""
+) -> tuple[Callable[[], list[Any]], list[Any]]:
+    """In the region: what computes the results, and the gradient."""
     head = marked(parts.head, wanted)
     state, *classical = evaluated(head, values, {"allocate_qubits": _recording})
     own, others = parts.own(classical)
@@ -105,7 +109,8 @@ def _swept(
             total = total + _paired(cotangents, results)
         return total
 
-    return _surrogate_gradient(head, values, weights, wanted, more)
+    found = _surrogate_gradient(head, values, weights, wanted, more)
+    return lambda: evaluated(parts.tail, [*measured, *others]), found
 
 
 def _has_active_operand(equation: Any, changing: set[Any]) -> bool:

@@ -4,6 +4,7 @@
 sizes that they define do. What replaces an equation is a jaxpr in its place (`inlined`).
 """
 
+import operator
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any
@@ -24,6 +25,7 @@ from diastase.tracing.derivatives.evaluation import number_of
 from diastase.tracing.derivatives.methods import rule_of_method
 from diastase.tracing.derivatives.parts import parts_of
 from diastase.tracing.derivatives.reverse_rules import implementation
+from diastase.tracing.derivatives.shared_runs import with_shared_runs
 from diastase.tracing.failures import failures_at
 from diastase_mlir import user_span
 from diastase_mlir.diagnostics import span_of
@@ -42,12 +44,17 @@ _FEW = 64
 
 def expand_derivatives(closed: ClosedJaxpr) -> ClosedJaxpr:
     """The program without equations of derivatives, at any depth."""
-    equations = [_expanded(equation) for equation in closed.jaxpr.eqns]
-    if all(new is old for new, old in zip(equations, closed.jaxpr.eqns, strict=True)):
+    shared = with_shared_runs(closed.jaxpr.eqns, closed, _has_sweep)
+    equations = [_expanded(equation) for equation in shared]
+    if all(map(operator.is_, equations, closed.jaxpr.eqns)):
         return closed
     inner = closed.jaxpr
     effects = set[Any]().union(*(equation.effects for equation in equations))
     return closed.replace(jaxpr=inner.replace(eqns=equations, effects=effects))
+
+
+def _has_sweep(params: Mapping[str, Any]) -> bool:
+    return rule_of_method(_cotangent, "qnode_cotangent", params) is _cotangent
 
 
 def _expanded(equation: Equation) -> Equation:
