@@ -97,6 +97,19 @@ def test_one_run_gives_both(name):
     assert program.gates // GATES == runs  # probabilities have a gate more
 
 
+def test_one_call_gives_both_around_compiled_functions():
+    compiled = qjit(of(energy))
+    step = jax.jit(jax.value_and_grad(lambda x: compiled(x) ** 2))
+    found = step(X)
+    expected = jax.value_and_grad(lambda x: of(energy, diff_method="backprop")(x) ** 2)(X)
+    for value, wanted in zip(jax.tree.leaves(found), jax.tree.leaves(expected), strict=True):
+        np.testing.assert_allclose(value, wanted, atol=1e-9)
+    with profile() as seen:
+        jax.block_until_ready(step(X))
+    (program,) = seen.programs.values()
+    assert (program.calls, program.gates) == (1, GATES)
+
+
 def test_complex_and_integer_arguments_single_precision_and_loops():
     @qml.qnode(qml.device("lightning.qubit", wires=2, c_dtype=np.complex64))
     def single(x, z, n):

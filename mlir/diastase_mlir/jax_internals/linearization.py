@@ -40,11 +40,14 @@ def _always(**_: Any) -> bool:
 def set_linearisation(
     primitive: Primitive, rule: Linearisation, applies: Condition = _always
 ) -> None:
-    """Have a primitive linearised by a rule; where the rule does not apply, as it was before."""
+    """Have a primitive linearised by a rule; where the rule does not apply, as it was before.
+
+    `applies` is told, too, whether it is for reverse mode: `is_vjp`.
+    """
     before = ad.primitive_linearizations.get(primitive)
 
     def linearise(is_vjp: bool, nonzeros: Sequence[bool], *operands: Any, **params: Any) -> Any:
-        if not applies(**params):
+        if not applies(is_vjp=is_vjp, **params):
             if before is not None:
                 return before(is_vjp, nonzeros, *operands, **params)
             return ad.fallback_linearize_rule(primitive, is_vjp, nonzeros, *operands, **params)

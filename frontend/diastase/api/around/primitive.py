@@ -9,7 +9,8 @@ program are programs, and there are two kinds of them, one the transpose of the 
     D g^T    [*x, *cotangents]             gradient of ct . g   linear in ct
 
 Each may be differentiated by its other operands again, as any program; so these are enough for all
-orders. Only results that are inexact have derivatives, in their order.
+orders. Only results that are inexact have derivatives, in their order. In reverse mode a program of
+one real result is called once, for the value and the gradient (`with_gradient`).
 
 The trap: a jaxpr with this equation may be evaluated within a trace of ours, and there the function
 itself is meant: a compiled program has no place in another one.
@@ -18,12 +19,14 @@ itself is meant: a compiled program has no place in another one.
 from collections.abc import Sequence
 from typing import Any
 
+import jax.numpy as jnp
 from jax.extend.core import Primitive
 from jax.interpreters import ad, batching, mlir
 
 from diastase.api.around.programs import AroundProgram, is_inexact
 from diastase.api.around.xla import lower_program
 from diastase.tracing.trace import is_tracing
+from diastase_mlir.jax_internals import set_linearisation
 
 
 class ProgramPrimitive(Primitive):
@@ -77,6 +80,32 @@ def _jvp(
     return results, changes
 
 
+def _linearise(nonzeros: Sequence[bool], *operands: Any, program: AroundProgram) -> Any:
+    """For reverse mode: one call gives the value, and the gradient that cotangents multiply."""
+    along = tuple(
+        position
+        for position, (aval, moves) in enumerate(zip(program.in_avals, nonzeros, strict=True))
+        if moves and is_inexact(aval)
+    )
+    found = program_p.bind(*operands, program=program.with_gradient(along))
+    count = len(program.out_avals)
+
+    def linear(gradient: Sequence[Any], *tangents: Any) -> Sequence[Any]:
+        terms = [
+            jnp.real(jnp.sum(entry * tangents[position]))
+            for position, entry in zip(along, gradient, strict=True)
+        ]
+        return [
+            sum(terms[1:], terms[0]).astype(aval.dtype)
+            if terms and is_inexact(aval)
+            else ad.Zero(aval.to_tangent_aval())
+            for aval in program.out_avals
+        ]
+
+    moves = [bool(along) and is_inexact(aval) for aval in program.out_avals]
+    return found[:count], moves, found[count:], linear
+
+
 def _sums(terms: Sequence[Sequence[Any]]) -> list[Any]:
     if len(terms) < 2:
         return [value for term in terms for value in term]
@@ -109,5 +138,10 @@ def _vmap(
 
 ad.primitive_jvps[program_p] = _jvp
 ad.primitive_transposes[program_p] = _transpose
+set_linearisation(
+    program_p,
+    _linearise,
+    applies=lambda program, is_vjp: is_vjp and program.has_gradient,
+)
 batching.fancy_primitive_batchers[program_p] = _vmap
 mlir.register_lowering(program_p, lower_program, platform="cpu")

@@ -81,6 +81,17 @@ class AroundProgram:
         """The derivative by operands at these positions along a direction, given after them."""
         return self._once(("tangent", along), lambda: self._tangent(along))
 
+    def with_gradient(self, along: tuple[int, ...]) -> "AroundProgram":
+        """The program with the gradient of its one real result by operands at these positions."""
+        return self._once(("gradient", along), lambda: self._with_gradient(along))
+
+    @property
+    def has_gradient(self) -> bool:
+        """Whether there is one result that has derivatives, a real number."""
+        results = list(filter(is_inexact, self.out_avals))
+        real = len(results) == 1 and jnp.issubdtype(results[0].dtype, jnp.floating)
+        return real and not self.linear and not results[0].shape
+
     def transposed(self) -> "AroundProgram":
         """The transpose by the operands that the program is linear in."""
         make = self.transpose
@@ -143,6 +154,24 @@ class AroundProgram:
         outputs = [self.in_avals[position] for position in along]
         inputs = [*self.in_avals, *weights]
         return self._like(function, inputs, outputs, len(weights), lambda _: tangent)
+
+    def _with_gradient(self, along: tuple[int, ...]) -> "AroundProgram":
+        (place,) = (place for place, aval in enumerate(self.out_avals) if is_inexact(aval))
+
+        def function(*operands: Any) -> Sequence[Any]:
+            def value(*moved: Any) -> tuple[Any, Sequence[Any]]:
+                given = list(operands)
+                for position, entry in zip(along, moved, strict=True):
+                    given[position] = entry
+                results = self.function(*given)
+                return results[place], results
+
+            moved = [operands[position] for position in along]
+            _, pull_back, results = jax.vjp(value, *moved, has_aux=True)
+            return [*results, *pull_back(jnp.ones((), self.out_avals[place].dtype))]
+
+        gradient = [self.in_avals[position] for position in along]
+        return self._like(function, self.in_avals, [*self.out_avals, *gradient], 0, None)
 
     def _inexact_results(self, values: Sequence[Any], along: tuple[int, ...]) -> FlatFunction:
         """The inexact results as a function of the operands at these positions."""
