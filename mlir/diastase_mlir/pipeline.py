@@ -19,6 +19,7 @@ from diastase_mlir.passes.read_as_operands import read_as_operands
 from diastase_mlir.passes.refuse_what_aborts import refuse_what_aborts
 from diastase_mlir.passes.reuse_arrays import reuse_arrays
 from diastase_mlir.passes.separate_empties import separate_empties
+from diastase_mlir.passes.shorter_functions import shorter_functions
 from diastase_mlir.passes.show_sizes import show_sizes
 from diastase_mlir.passes.transform_circuits import transform_circuits
 from diastase_mlir.stages import Pipeline, Stage
@@ -99,6 +100,7 @@ PIPELINE = Pipeline(
                 parallel_loops,
                 element_loops,
                 elementary_calls,
+                shorter_functions,  # LLVM's time grows with the square of a function's loops
                 "func.func(convert-linalg-to-parallel-loops)",
                 "expand-strided-metadata",
                 "lower-affine",

@@ -11,16 +11,21 @@ does not look exactly like this (a `while`, a bound known at run time) simply ha
 
 A program of many such loops, each of a few turns, says how many there are.
 
-The trap: a function may be called by another one's loop, so counts of functions are multiplied.
+The trap: a function may be called by another one's loop, so counts of functions are multiplied; not
+those of the parts of one function, which are called one after the other.
 """
 
 import re
 from dataclasses import dataclass
 from math import prod
 
+from diastase_mlir.function_parts import PART
+
 _NAME = r'(?:"[^"\n]*"|[\w.$-]+)'
 _FUNCTION_LABEL_OR_JUMP = re.compile(
-    rf"^(?P<function>define\b)|^(?P<label>{_NAME}):|\blabel %(?P<target>{_NAME})", re.MULTILINE
+    rf"^(?P<function>define\b[^@\n]*@(?P<name>{_NAME}))|^(?P<label>{_NAME}):"
+    rf"|\blabel %(?P<target>{_NAME})",
+    re.MULTILINE,
 )
 _PHI = re.compile(
     rf"\s*%(?P<index>{_NAME}) = phi i64 \[ (?P<one>%?{_NAME}), %{_NAME} \],"
@@ -59,11 +64,14 @@ class Loops:
 def bounded_loops(text: str) -> Loops | None:
     """The loops of a module, if there is a bound on how often each of them runs."""
     functions: list[list[_Loop]] = []
+    parts: dict[str, list[int]] = {}
     begun: dict[str, int] = {}
     for match in _FUNCTION_LABEL_OR_JUMP.finditer(text):
         if match["function"]:
             begun = {}
             functions.append([])
+            name, _, _ = match["name"].partition(PART)
+            parts.setdefault(name, []).append(len(functions) - 1)
         elif match["label"]:
             begun[match["label"].strip('"')] = match.end()
         elif (start := begun.get(match["target"].strip('"'))) is not None:
@@ -73,7 +81,9 @@ def bounded_loops(text: str) -> Loops | None:
             functions[-1].append(_Loop(start, match.end(), times))
     if not any(functions):
         return Loops(0, 0)
-    turns = prod(max(1, _turns(loops)) for loops in functions)
+    turns = prod(
+        max(1, sum(_turns(functions[number]) for number in part)) for part in parts.values()
+    )
     return Loops(sum(map(len, functions)), turns)
 
 

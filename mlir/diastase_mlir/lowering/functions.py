@@ -239,7 +239,7 @@ def _empty_function(
         "arg_attrs": ir.ArrayAttr.get([ir.DictAttr.get(kind) for kind in kinds]),
         "llvm.linkage": ir.Attribute.parse("#llvm.linkage<internal>"),
         # A copy of a small body at each call would be what a function is to avoid.
-        "passthrough": ir.ArrayAttr.get([ir.StringAttr.get("noinline")]),
+        "llvm.no_inline": ir.UnitAttr.get(),
     }
     with ir.InsertionPoint.at_block_begin(context.module_context.module.body):
         operation = create("func.func", [], [], attributes, regions=1)

@@ -38,6 +38,7 @@ def _nested(outer, inner):
 @pytest.mark.parametrize(
     ("text", "turns"),
     [
+        (_function(_loop("4"), name="g") + _function(_loop("3"), name="g.part0"), 7),
         (_function(), 0),
         (_function(_loop()), 4),
         (_function(_loop(first="1", end="8", step="3")), 3),
