@@ -279,7 +279,10 @@ def test_refused(name):
 @pytest.mark.parametrize(
     ("transform", "message"),
     [
-        (qml.gradients.param_shift, "needs derivatives"),
+        (
+            qml.gradients.param_shift,
+            "use jax.jacobian of the QNode, with diff_method=.parameter-shift",
+        ),
         (qml.transforms.clifford_t_decomposition, "decides by values"),
     ],
 )

@@ -17,14 +17,14 @@ def _require_abstract_eval(holds: Any, *, what: str) -> tuple[list[Any], set[Any
     return [], {SizeCheckEffect()}
 
 
-_LATER = "checks inside of transformed functions come with a later version"
+_INSIDE = "it stands in a QNode, which is transformed as a whole"
 
 require_p: Primitive = define_primitive(
     "require",
     construct="a check of a value",
     abstract_eval=_require_abstract_eval,
     has_effects=True,
-    missing_rules=dict.fromkeys(("transpose", "vmap"), _LATER),
+    missing_rules=dict.fromkeys(("transpose", "vmap"), _INSIDE),
     rules={"jvp": lambda primals, _, **params: (require_p.bind(*primals, **params), [])},
 )
 """`holds ->`: record an error, unless the boolean is true; `what` is the error's message."""

@@ -23,8 +23,6 @@ def measure_process(process: Any, scope: CircuitScope) -> jax.Array:
         raise _unsupported(process, "needs shots, and the QNode has none")
     if rule is None:
         raise _unsupported(process, "is not compiled yet")
-    if process.mv is not None:
-        raise _unsupported(process, "of mid-circuit outcomes comes with a later version")
     return rule(process, scope)
 
 

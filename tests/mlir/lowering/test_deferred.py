@@ -69,7 +69,9 @@ def test_pieces_are_seen_through():
         a, b, c = jnp.split(x[1:10:2], [2, 3])
         parts = jnp.concatenate([table[1:8:3], a, b[::-1], c, x[0:1], x[2:3], table[5:6]])
         chosen = jnp.stack([flags[0], flags[2], numbers[1] > 3])
-        return parts, table[::-1], chosen, jnp.stack([numbers[3], numbers[0]]), z[1] * z[0], z[2:3]
+        numbered = jnp.array([1.0, z[0] * x[1], 0.3j, x[2]])
+        pair = jnp.stack([numbers[3], numbers[0]])
+        return parts, table[::-1], chosen, pair, z[1] * z[0], z[2:3], numbered
 
     x = np.linspace(0.1, 3.0, 11)
     flags, numbers = np.array([True, False, True]), np.array([3, 250, 7, 9], np.uint8)

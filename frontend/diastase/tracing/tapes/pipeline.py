@@ -16,6 +16,7 @@ from pennylane.tape import QuantumScript
 
 from diastase.tracing.decompositions import DATA_DEPENDENT
 from diastase.tracing.device_errors import UnsupportedTransformError
+from diastase.tracing.gradient_options import TRANSFORMS
 from diastase.tracing.pennylane import (
     apply_transform,
     is_traced_wire,
@@ -80,13 +81,22 @@ def _refuse(qnode: str, name: str, transform: Any, tapes: Sequence[Any]) -> None
     if transform.tape_transform is None:
         reason = "is a pass of another compiler"
     elif transform.classical_cotransform is not None:
-        reason = "needs derivatives of the classical code, which come with a later version"
+        reason = _instead_of_gradient(name)
     elif name not in LOCAL and any(map(_compares_traced_wires, tapes)):
         reason, always = "compares wires, and some are traced", False
     if reason is not None:
         raise UnsupportedTransformError(
             qnode=qnode, transform=name, reason=reason, always=always, span=user_span()
         )
+
+
+def _instead_of_gradient(name: str) -> str:
+    """What to do in the place of a transform that gives derivatives by the arguments."""
+    methods = {transform: method for method, transform in TRANSFORMS.items()}
+    if name in methods:
+        method = f"diff_method={methods[name]!r}"
+        return f"gives a Jacobian: use jax.jacobian of the QNode, with {method}"
+    return "gives derivatives by the arguments: use jax.jacobian or jax.hessian of the QNode"
 
 
 def _compares_traced_wires(tape: Any) -> bool:
