@@ -36,7 +36,9 @@ def _for_loop_abstract_eval(
     apply_reverse_transform: bool,
     preserve_dimensions: bool,
     result_avals: tuple[Any, ...],
+    part: str | None = None,
 ) -> tuple[Sequence[Any], set[Any]]:
+    """`part`: what it is of a loop that is taken in segments, for its reverse derivative."""
     return result_avals, _effects(body_jaxpr)
 
 
