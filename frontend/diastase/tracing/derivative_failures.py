@@ -12,8 +12,8 @@ from diastase.errors import NotTransformableError, TransformationUseError
 from diastase_runtime.errors import DiastaseError
 
 _ONE_LOOP = (
-    "values and their derivatives are computed together, by a loop in a derivative that is given "
-    "by hand, or by a reduction with an operation of its own; compute each by itself"
+    "values and their derivatives are computed in one loop of a derivative that is given by hand, "
+    "or in a reduction with an operation of its own; compute each by itself"
 )
 _BY_HAND = "JAX cannot look into Python: give it a derivative with jax.custom_jvp or custom_vjp"
 _NONE = "JAX has none: a derivative can be given with jax.custom_jvp or jax.custom_vjp"
