@@ -41,6 +41,7 @@ from diastase_mlir.kernels.state_vector.tape import (
     VALUE,
     WIRES,
 )
+from diastase_mlir.kernels.state_vector.tape_rotations import capture_rotation, is_rotation
 
 MOST_PUSHED = 20
 """Operations that any gate pushes, besides two for each of its wires."""
@@ -132,6 +133,18 @@ def capture_row(
     capture = cast(shadow.capture, Capture)
     if not room_for_factors(capture, MOST_PUSHED + 2 * row[WIRES]):
         return False
+    if is_rotation(row[KIND]):
+        mask, value = bits_of_wires(shadow, row[MASK]), bits_of_wires(shadow, row[VALUE])
+        return capture_rotation(shadow, row, mask, value, parameter)
+    return capture_gate(context, shadow, site, row, parameter)
+
+
+@kernel
+def capture_gate(
+    context: CallContext, shadow: State, site: i64, row: ptr[i64], parameter: i64
+) -> i1:
+    """Capture any row by repeating it; there is room for its factors; false without memory."""
+    capture = cast(shadow.capture, Capture)
     if row[WIRES] == 2:
         capture.first_bit = shadow.bit_of_wire[row[HEAD]]
         capture.second_bit = shadow.bit_of_wire[row[HEAD + 1]]
