@@ -170,3 +170,25 @@ def test_inside_of_our_own_programs():
     np.testing.assert_allclose(again(0.5), np.exp(0.5))
     linear = jax.linearize(f, 1.5)[1]
     np.testing.assert_allclose(qjit(linear)(1.0), linear(1.0))
+
+
+def test_draws_of_loops_that_are_differentiated():
+    """What does not depend on the turn is not moved out of the loop: each turn draws anew."""
+
+    @qjit
+    @qml.set_shots(1)
+    @qml.qnode(qml.device("default.qubit", wires=1), diff_method="parameter-shift")
+    def toss(x):
+        qml.RX(x, 0)
+        return qml.expval(qml.Z(0))
+
+    def total(x):
+        return jax.lax.scan(lambda sum_, _: (sum_ + toss(x), toss(x)), 0.0, None, length=40)
+
+    transformed = jax.jit(jax.value_and_grad(total, has_aux=True))
+    (value, tosses), slope = transformed(1.5)
+    assert abs(float(value)) < 40
+    assert set(tosses.tolist()) == {1.0, -1.0}
+    assert slope == pytest.approx(-40, abs=8)
+    slopes = {float(transformed(0.5)[1]) for _ in range(3)}
+    assert all(-40 < slope < 0 for slope in slopes)

@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from jax._src import ad_checkpoint, core, source_info_util
-from jax._src.interpreters import ad, batching
+from jax._src.interpreters import ad, batching, partial_eval
 from jax._src.lax.control_flow import conditionals, loops
 from jax.extend.core import Primitive
 
@@ -57,6 +57,19 @@ def set_linearisation(
         return results, found, residuals, None, lambda kept, _, *rest: linear(kept, *rest)
 
     ad.primitive_linearizations[primitive] = linearise
+
+
+def never_move_out_of_loops(primitive: Primitive, applies: Condition) -> None:
+    """Have equations of a primitive stay in loops, where it applies, even if no operand changes.
+
+    JAX moves what is known before a loop begins out of it, where it differentiates the loop.
+    """
+
+    def stage(trace: Any, *tracers: Any, **params: Any) -> Any:
+        staged = map(trace.instantiate_const, tracers) if applies(**params) else tracers
+        return trace.default_process_primitive(primitive, list(staged), params)
+
+    partial_eval.custom_partial_eval_rules[primitive] = stage
 
 
 BatchAxis = batching.AxisData

@@ -26,7 +26,7 @@ from jax.interpreters import ad, batching, mlir
 from diastase.api.around.programs import AroundProgram, is_inexact
 from diastase.api.around.xla import lower_program
 from diastase.tracing.trace import is_tracing
-from diastase_mlir.jax_internals import set_linearisation
+from diastase_mlir.jax_internals import never_move_out_of_loops, set_linearisation
 
 
 class ProgramPrimitive(Primitive):
@@ -136,6 +136,7 @@ def _vmap(
     return results, [0] * len(results)
 
 
+never_move_out_of_loops(program_p, lambda program: not program.is_pure)
 ad.primitive_jvps[program_p] = _jvp
 ad.primitive_transposes[program_p] = _transpose
 set_linearisation(

@@ -75,6 +75,11 @@ class AroundProgram:
         with self._lock:
             return self.traced.compile()
 
+    @property
+    def is_pure(self) -> bool:
+        """Whether equal operands give equal results."""
+        return self.compiled.prepared.executable.artifact.is_pure
+
     # --- derived programs ------------------------------------------------------------------------
 
     def tangent(self, along: tuple[int, ...]) -> "AroundProgram":
