@@ -58,6 +58,40 @@ def test_parameter_shift_of_gates_and_measurements():
     assert_close(qjit(both("parameter-shift"))(X), jax.jit(both("backprop"))(X), 1e-11)
 
 
+def by_arrays(x):
+    """Amplitudes, matrices and diagonals, under controls, none, on one wire and on two."""
+    amplitudes = jnp.array([1.0, x[0] + 1j * x[1], 0.3j * x[2], x[1] ** 2])
+    norm = jnp.sqrt(jnp.sum(jnp.abs(amplitudes) ** 2))
+    qml.StatePrep(amplitudes / norm, [0, 2])
+    one, other = qml.RX.compute_matrix(x[1]), qml.RY.compute_matrix(x[0])
+    qml.QubitUnitary(qml.IsingXY.compute_matrix(x[0]) @ jnp.kron(one, other), [0, 1])
+    matrix = one @ other * jnp.exp(1j * x[2])
+    qml.ctrl(qml.QubitUnitary(matrix, 1), [0, 2], control_values=[1, 0])
+    qml.ctrl(qml.DiagonalQubitUnitary(jnp.exp(1j * x[::2]), [1]), [2])
+    qml.DiagonalQubitUnitary(jnp.exp(1j * jnp.stack([*x, x[0] * x[1]])), [1, 2])
+    return qml.expval(qml.Z(0) @ qml.X(2) + qml.Y(1)), qml.probs([0, 1])
+
+
+def by_few_arrays(x):
+    qml.RX(x[1], 0)
+    matrix = qml.RX.compute_matrix(x[0]) @ qml.RY.compute_matrix(x[1])
+    qml.ctrl(qml.QubitUnitary(matrix, 1), [0])
+    return qml.expval(qml.X(0) @ qml.Z(1))
+
+
+def test_arrays_are_shifted_by_pauli_words():
+    def all_of(method):
+        made = [qml.QNode(body, DEVICE, diff_method=method) for body in ARRAYS]
+        many, few = as_vector(made[0]), jax.grad(made[1])
+        return lambda x: (jax.jacrev(many)(x), jax.jvp(few, (x,), (COEFFICIENTS,))[1])
+
+    exact, shifted = qjit(lambda x: (all_of("best")(x), all_of("parameter-shift")(x)))(X)
+    assert_close(shifted, exact, 1e-12)
+
+
+ARRAYS = (by_arrays, by_few_arrays)
+
+
 def flowing(method):
     """A circuit with a loop and a branch, whose coefficients are computed beside the gates."""
 
