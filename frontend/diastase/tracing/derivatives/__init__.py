@@ -39,6 +39,7 @@ if TYPE_CHECKING:
         measurement_rules,
         outcome_branches,
         reverse_rules,
+        simplified,
     )
 else:
     derivatives = Later("diastase.primitives.derivatives")
@@ -51,6 +52,7 @@ else:
     measurement_rules = Later("diastase.tracing.derivatives.measurement_rules")
     outcome_branches = Later("diastase.tracing.derivatives.outcome_branches")
     reverse_rules = Later("diastase.tracing.derivatives.reverse_rules")
+    simplified = Later("diastase.tracing.derivatives.simplified")
 
 __all__ = ["expand_derivatives", "install_rules"]
 
@@ -137,4 +139,5 @@ def expand_derivatives(closed: ClosedJaxpr) -> ClosedJaxpr:
     if never:
         return closed
     with in_64_bits():
-        return expand.expand_derivatives(closed)
+        expanded = expand.expand_derivatives(closed)
+        return closed if expanded is closed else simplified.simplified(expanded)

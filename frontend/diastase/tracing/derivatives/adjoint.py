@@ -78,12 +78,9 @@ def _swept(
         for equation, operands in zip(parts.measurements, own, strict=True)
     ]
 
-    def tail(*numbers: Any) -> Any:
-        return _paired(cotangents, evaluated(parts.tail, [*numbers, *others]))
-
-    _, pull_back = jax.vjp(tail, *measured)
     adjoint = copy_register_p.bind(state, blank=True)
-    rows = list(zip(parts.measurements, own, pull_back(jnp.float64(1)), strict=True))
+    by_measured = _through_tail(parts.tail, cotangents, measured, others)
+    rows = list(zip(parts.measurements, own, by_measured, strict=True))
     for equation, operands, cotangent in rows:
         adjoint = SEEDS[equation.primitive.name](equation, state, operands, cotangent, adjoint)
     changing = dependent(head, wanted)
@@ -111,6 +108,21 @@ def _swept(
 
     found = _surrogate_gradient(head, values, weights, wanted, more)
     return lambda: evaluated(parts.tail, [*measured, *others]), found
+
+
+def _through_tail(
+    tail: Any, cotangents: Sequence[Any], measured: Sequence[Any], others: Sequence[Any]
+) -> Sequence[Any]:
+    """Cotangents of what was measured, from those of the results."""
+    results = tail.jaxpr.outvars
+    if results == tail.jaxpr.invars[: len(measured)] and not tail.jaxpr.eqns:
+        if all(jax.typeof(c).dtype == m.dtype for c, m in zip(cotangents, measured, strict=True)):
+            return cotangents
+
+    def function(*numbers: Any) -> Any:
+        return _paired(cotangents, evaluated(tail, [*numbers, *others]))
+
+    return jax.vjp(function, *measured)[1](jnp.float64(1))
 
 
 def _has_active_operand(equation: Any, changing: set[Any]) -> bool:

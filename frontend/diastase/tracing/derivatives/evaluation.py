@@ -33,12 +33,13 @@ def evaluated(
 
 def number_of(atom: Any) -> np.generic | int | None:
     """The number that an operand is, of its exact type; None where it is none, or not known."""
-    if not isinstance(atom, Literal) or atom.aval.shape:
+    aval: Any = atom.aval
+    if not isinstance(atom, Literal) or aval.shape:
         return None
-    dtype = atom.aval.dtype
-    if atom.aval.weak_type:  # as numbers of Python's are
-        return int(atom.val) if dtype == np.int64 else None
-    return np.asarray(atom.val, dtype)[()] if isinstance(dtype, np.dtype) else None
+    if aval.weak_type:  # as numbers of Python's are
+        return int(atom.val) if aval.dtype == np.int64 else None
+    value: Any = np.asarray(atom.val, aval.dtype) if isinstance(aval.dtype, np.dtype) else None
+    return None if value is None else value[()]
 
 
 def is_number(value: Any) -> bool:

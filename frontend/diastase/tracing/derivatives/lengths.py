@@ -85,12 +85,23 @@ def _sum(closed: ClosedJaxpr, length: Callable[[Equation], int | None]) -> int |
 
 def known_trips(equation: Equation) -> int | None:
     """How often a `for_loop` goes round, if its bounds are numbers."""
+    indices = _known_indices(equation)
+    return None if indices is None else len(indices)
+
+
+def known_range(equation: Equation) -> tuple[int, int] | None:
+    """The least and the largest index of a `for_loop`; None where they are not known."""
+    indices = _known_indices(equation)
+    return (min(indices[0], indices[-1]), max(indices[0], indices[-1])) if indices else None
+
+
+def _known_indices(equation: Equation) -> range | None:
     count = equation.params["body_nconsts"]
     bounds = equation.invars[count : count + 3]
     if not all(isinstance(bound, Literal) for bound in bounds):
         return None
     lower, upper, step = (int(bound.val) for bound in bounds)
-    return len(range(lower, upper, step)) if step else 0
+    return range(lower, upper, step) if step else range(0)
 
 
 def regions_of(equation: Equation) -> list[ClosedJaxpr]:

@@ -147,5 +147,6 @@ def _backward_body(
 def _counted(start: Any, step: int, trip: Any) -> Any:
     """What a counter is in an iteration; it wraps around as it does when it is added up."""
     dtype = jax.typeof(start).dtype
-    more = lax.convert_element_type(trip, dtype) * np.asarray(step).astype(dtype)
+    each = np.asarray(step % (1 << 64), np.uint64).astype(dtype)
+    more = lax.convert_element_type(trip, dtype) * each
     return jnp.asarray(start) + more

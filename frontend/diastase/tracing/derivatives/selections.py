@@ -10,12 +10,16 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import jax
 import jax.numpy as jnp
 import numpy as np
+from jax import lax
 from jax.extend.core import ClosedJaxpr, Literal, Var
 
 _MOST_ELEMENTS = 1 << 20
+MOST_SLICES = 4
+"""Of a vector; what would need more is read by a table."""
+_MOST_LAYERS = 4
+"""Numbers for one element; what has more is added up by a table."""
 
 
 @dataclass(frozen=True)
@@ -120,20 +124,46 @@ def _runs(places: np.ndarray) -> list[tuple[int, int, int]]:
 
 
 def picked(vector: Any, places: np.ndarray) -> Any:
-    """`vector[places]`, zero where a place is negative; slices in the place of an index array."""
-    pieces = [_piece(vector, *run) for run in _runs(places)]
-    return pieces[0] if len(pieces) == 1 else jnp.concatenate(pieces)
+    """`vector[places]`, zero where a place is negative; a few slices, or a table of places."""
+    runs = _runs(places)
+    if len(runs) > MOST_SLICES:
+        return _by_table(vector, places)
+    pieces = [_piece(vector, *run) for run in runs]
+    return pieces[0] if len(pieces) == 1 else lax.concatenate(pieces, 0)
+
+
+def _by_table(vector: Any, places: np.ndarray) -> Any:
+    found = elements_at(vector, np.maximum(places, 0))
+    if (places >= 0).all():
+        return found
+    return lax.select(jnp.asarray(places >= 0), found, jnp.zeros(len(places), vector.dtype))
+
+
+def elements_at(vector: Any, places: Any) -> Any:
+    """The elements at places, none of which is out of bounds: a table, or computed ones."""
+    axes = lax.GatherDimensionNumbers((), (0,), (0,))
+    indices = lax.expand_dims(places, (1,))
+    mode = lax.GatherScatterMode.PROMISE_IN_BOUNDS
+    return lax.gather(vector, indices, axes, slice_sizes=(1,), mode=mode)
+
+
+def added_at(total: Any, places: Any, values: Any, *, is_sorted: bool = False) -> Any:
+    """A vector with values added to its elements at such places."""
+    axes = lax.ScatterDimensionNumbers((), (0,), (0,))
+    indices = lax.expand_dims(places, (1,))
+    mode = lax.GatherScatterMode.PROMISE_IN_BOUNDS
+    return lax.scatter_add(total, indices, values, axes, indices_are_sorted=is_sorted, mode=mode)
 
 
 def _piece(vector: Any, first: int, step: int, length: int) -> Any:
     if first < 0:
         return jnp.zeros(length, vector.dtype)
     if step == 0:
-        return jnp.broadcast_to(jax.lax.slice(vector, (first,), (first + 1,)), (length,))
+        return jnp.broadcast_to(lax.slice(vector, (first,), (first + 1,)), (length,))
     last = first + step * (length - 1)
     if step > 0:
-        return jax.lax.slice(vector, (first,), (last + 1,), (step,))
-    return jax.lax.rev(jax.lax.slice(vector, (last,), (first + 1,), (-step,)), (0,))
+        return lax.slice(vector, (first,), (last + 1,), (step,))
+    return lax.rev(lax.slice(vector, (last,), (first + 1,), (-step,)), (0,))
 
 
 def put_into_places(size: int, pieces: Sequence[tuple[np.ndarray, np.ndarray]], vector: Any) -> Any:
@@ -145,14 +175,11 @@ def put_into_places(size: int, pieces: Sequence[tuple[np.ndarray, np.ndarray]], 
     counts = np.bincount(targets, minlength=size)
     most = int(counts.max())
     starts = np.cumsum(counts) - counts
-    if most > size:  # Many numbers for each of few elements: they are summed.
-        totals = [
-            jnp.sum(picked(vector, sources[start : start + count]), keepdims=True)
-            if count
-            else jnp.zeros(1, vector.dtype)
-            for start, count in zip(starts, counts, strict=True)
-        ]
-        return jnp.concatenate(totals)
+    if size == 1:
+        return jnp.sum(picked(vector, sources), keepdims=True)
+    if most > _MOST_LAYERS:
+        zeros = jnp.zeros(size, vector.dtype)
+        return added_at(zeros, targets, picked(vector, sources), is_sorted=True)
     total = None
     for layer in range(most):
         has = counts > layer

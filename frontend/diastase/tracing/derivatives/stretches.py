@@ -19,8 +19,9 @@ import numpy as np
 from jax.extend.core import ClosedJaxpr, Literal
 
 from diastase.tracing.derivatives.lengths import length_of_operation
-from diastase.tracing.derivatives.parameter_vectors import Vector, variables_of, vector_of
+from diastase.tracing.derivatives.parameter_vectors import Vector, variables_of
 from diastase.tracing.derivatives.regions import is_register_aval
+from diastase.tracing.derivatives.vectors_of_scalars import vector_of
 from diastase.tracing.resizing import dimension_table
 from diastase_mlir.jax_internals import rebuilt
 from diastase_mlir.lowering.scalar_forms import Forms

@@ -21,14 +21,16 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 import numpy as np
+from jax import lax
 from jax.core import ShapedArray
 from jax.extend.core import ClosedJaxpr
 
 from diastase.primitives.control_flow import for_loop_p, switch_p, while_loop_p
 from diastase.tracing.branches import share_captured
 from diastase.tracing.derivatives.evaluation import evaluated
-from diastase.tracing.derivatives.lengths import exact_length_of
+from diastase.tracing.derivatives.lengths import exact_length_of, known_range
 from diastase.tracing.derivatives.regions import is_register_aval
+from diastase.tracing.derivatives.simplified import simplified
 from diastase.tracing.derivatives.stretches import OPERATIONS, Stretches, stretches_of
 from diastase.tracing.derivatives.totals import Taken, total_of
 from diastase.tracing.regions import Region
@@ -54,14 +56,18 @@ class Cursor:
         """The operations of a stretch."""
         if stretch.count:
             self._taken.append(Taken(self.start, stretch))
-            self.start = self.start + stretch.count
+            self.start = _moved(self.start, stretch.count)
 
     def settled(self) -> tuple[Any, Any]:
         """Position and total, with all that was taken."""
         if self._taken:
-            self.total = self.total + total_of(self.weights, self._taken, self.known)
+            self.total = lax.add(self.total, total_of(self.weights, self._taken, self.known))
             self._taken = []
         return self.start, self.total
+
+
+def _moved(start: Any, count: int) -> Any:
+    return start + count if isinstance(start, int) else lax.add(start, np.int64(count))
 
 
 def run_surrogate(region: Stretches, operands: Sequence[Any], cursor: Cursor) -> list[Any]:
@@ -100,8 +106,13 @@ def _stepping(region: Stretches, cursor: Cursor) -> Callable[..., Sequence[Any]]
 # --- control flow: position and total are carried where the register was --------------------------
 
 
-def _region(closed: ClosedJaxpr, weights: Any, leading: int) -> Region:
-    """`[*captured, *leading operands, position, total, *carry] -> [position, total, *carry]`."""
+def _region(
+    closed: ClosedJaxpr, weights: Any, leading: int, indices: tuple[int, int] | None = None
+) -> Region:
+    """`[*captured, *leading operands, position, total, *carry] -> [position, total, *carry]`.
+
+    `indices`: what the last of the leading operands lies in, where it is the index of a loop.
+    """
     avals = [
         variable.aval for variable in closed.jaxpr.invars if not is_register_aval(variable.aval)
     ]
@@ -120,7 +131,8 @@ def _region(closed: ClosedJaxpr, weights: Any, leading: int) -> Region:
         return [*cursor.settled(), *results]
 
     jaxpr, captured = trace_to_jaxpr(body, [*avals[:leading], *state, *avals[leading:]], "gradient")
-    return Region(jaxpr, tuple(captured), leading=leading)
+    ranges = {} if indices is None else {len(captured) + leading - 1: indices}
+    return Region(simplified(jaxpr, ranges), tuple(captured), leading=leading)
 
 
 def _state(cursor: Cursor) -> list[Any]:
@@ -138,15 +150,15 @@ def _classical_avals(equation: Equation) -> list[Any]:
 
 def _continue(equation: Equation, cursor: Cursor, results: Sequence[Any]) -> list[Any]:
     count = exact_length_of(equation)
-    cursor.start = results[0] if count is None else cursor.start + count
-    cursor.total = cursor.total + results[1]
+    cursor.start = results[0] if count is None else _moved(cursor.start, count)
+    cursor.total = lax.add(cursor.total, results[1])
     return [cursor, *results[2:]]
 
 
 def _for_loop(equation: Equation, operands: Sequence[Any], cursor: Cursor) -> Sequence[Any]:
     params = equation.params
     count = params["body_nconsts"]
-    region = _region(params["body_jaxpr"], cursor.weights, count + 1)
+    region = _region(params["body_jaxpr"], cursor.weights, count + 1, known_range(equation))
     state = _state(cursor)
     results = for_loop_p.bind(
         *region.captured, *operands[: count + 3], *state, *operands[count + 3 :],
