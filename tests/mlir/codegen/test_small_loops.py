@@ -93,6 +93,16 @@ def test_many_loops_may_take_a_few_turns_each():
     assert level_for(_function(*loops, _loop(end="%n"))) is Level.WITH_LOOPS
 
 
+def test_loops_of_long_programs_may_take_as_long_as_the_rest():
+    straight = "  call void @g()\n" * 6000
+    assert level_for(_function(_loop(end="6000"), straight)) is Level.WITHOUT_LOOPS
+    assert level_for(_function(_loop(end="60000"), straight)) is Level.WITH_LOOPS
+    assert level_for(_function(_loop(end="%n"), straight)) is Level.WITH_LOOPS
+    assert (
+        level_for(_function(_loop(end="4000"), straight[: len(straight) // 2])) is Level.WITH_LOOPS
+    )
+
+
 @pytest.mark.parametrize("dtype", ["float64", "float32", "int32", "complex128", "bool"])
 @pytest.mark.parametrize("shape", [(0,), (1,), (2, 3), (5,), (4, 4), (3, 2, 4)])
 def test_small_programs_give_what_jax_gives(dtype, shape):
