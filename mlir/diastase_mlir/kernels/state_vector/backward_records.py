@@ -99,3 +99,26 @@ class Work(Record):
     sums: ptr[wide]
     part: i64
     group: i64
+
+
+class Pass(Record):
+    """A pass over some blocks of two chunks."""
+
+    state: ptr[vector]
+    adjoint: ptr[vector]
+    operation: Undone
+    all_sums: ptr[wide]
+    """Of the operation."""
+    sums: ptr[wide]
+    """Of the side that the pass is for."""
+    fixed: i64
+    value: i64
+    """Block bits that do not change, and what they are."""
+    blocks: i64
+    """How many blocks a chunk has."""
+    lane_mask: i64
+    lane_value: i64
+    row: i64
+    """The row of a diagonal matrix, where its target is no lane."""
+    turned: i64
+    """Whether zero and one are exchanged."""

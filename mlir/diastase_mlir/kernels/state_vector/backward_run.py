@@ -15,9 +15,9 @@ from diastase_mlir.kernels.language import (
     vector,
     wide,
 )
-from diastase_mlir.kernels.state_vector.backward_passes import Pass, undo
+from diastase_mlir.kernels.state_vector.backward_passes import undo
 from diastase_mlir.kernels.state_vector.backward_plan import piece_bits_of
-from diastase_mlir.kernels.state_vector.backward_records import SUMS, Backward, Work
+from diastase_mlir.kernels.state_vector.backward_records import SUMS, Backward, Pass, Work
 from diastase_mlir.kernels.state_vector.backward_sums import fold_operation
 from diastase_mlir.kernels.state_vector.c_functions import memcpy, memset
 from diastase_mlir.kernels.state_vector.parallel import PARALLEL_QUBITS, run_parallel
