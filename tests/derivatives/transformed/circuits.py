@@ -13,7 +13,7 @@ import pennylane as qml
 
 from derivatives.transformed import extended
 from derivatives.transformed.extended import expectation, parts, reduced, variance, word
-from diastase import cond, for_loop, while_loop
+from diastase import cond, for_loop, switch, while_loop
 
 HERMITIAN = np.array([[1, 2j], [-2j, 0.5]])
 _ON_ONE = extended.kron(extended.PAULIS["I"], extended.matrix(HERMITIAN), extended.PAULIS["I"])
@@ -70,6 +70,13 @@ MEASUREMENTS = {
         lambda state: [
             expectation(state, word("ZII")),
             variance(state, word("IXI")),
+            *(extended.real(entry) for entry in np.diag(reduced(state, 2))),
+        ],
+    ),
+    "averages": (
+        lambda: (qml.expval(qml.Z(0)), qml.probs([2])),
+        lambda state: [
+            expectation(state, word("ZII")),
             *(extended.real(entry) for entry in np.diag(reduced(state, 2))),
         ],
     ),
@@ -138,6 +145,29 @@ def branched(q: Any, x: Any, n: Any) -> None:
     loop()
 
 
+def switched(q: Any, x: Any, n: Any) -> None:
+    """One of several branches with gates, another one each time around."""
+
+    @for_loop(0, n + 1, 1)
+    def loop(i: Any) -> None:
+        @switch(i % 3)
+        def branch() -> None:
+            q.RY(x[0] * x[1], 0)
+
+        @branch.branch(1)
+        def branch() -> None:
+            q.CRY(x[1], [0, 1])
+            q.RX(x[2], 1)
+
+        @branch.branch(2)
+        def branch() -> None:
+            q.Hadamard(0)
+
+        branch()
+
+    loop()
+
+
 def nested(q: Any, x: Any, n: Any) -> None:
     """Loops in loops, the inner one as long as the outer one is."""
 
@@ -164,6 +194,7 @@ CONTROL_FLOW = {
     "for_loop": counted,
     "while_loop": repeated,
     "cond in for_loop": branched,
+    "switch in for_loop": switched,
     "nested for_loop": nested,
     "wires": wires_from_data,
 }
@@ -189,6 +220,24 @@ def exponential(q: Any, x: Any, n: Any, m: Any) -> None:
     q.QubitUnitary(full, [0])
     q.CRY(x[2], [0, 1])
 
+
+def _hermitian(x: Any) -> list[list[Any]]:
+    return [[x[0], x[1] + 1j * x[2]], [x[1] - 1j * x[2], x[0] * x[1]]]
+
+
+OBSERVABLES = {
+    "coefficients": (
+        lambda x: qml.Hamiltonian(jnp.stack([x[0], x[1] * x[2]]), [qml.Z(0), qml.X(1) @ qml.Y(2)]),
+        lambda x: x[0] * word("ZII") + x[1] * x[2] * word("IXY"),
+    ),
+    "Hermitian": (
+        lambda x: qml.Hermitian(jnp.array(_hermitian(x)), 1),
+        lambda x: extended.kron(
+            extended.PAULIS["I"], extended.matrix(_hermitian(x)), extended.PAULIS["I"]
+        ),
+    ),
+}
+"""Observables that depend on the arguments: PennyLane's, and matrices."""
 
 OPERANDS = {"StatePrep": prepared, "QubitUnitary(expm)": exponential}
 DEVICE = qml.device("default.qubit", wires=3)

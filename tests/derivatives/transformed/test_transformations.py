@@ -11,16 +11,18 @@ import numpy as np
 import pennylane as qml
 import pytest
 
-from derivatives.transformed import classical
+from derivatives.transformed import classical, extended
 from derivatives.transformed.circuits import (
     CONTROL_FLOW,
     DEVICE,
     MEASUREMENTS,
+    OBSERVABLES,
     OPERANDS,
     by_pennylane,
     exactly,
     few,
     gates,
+    real_vector,
 )
 from derivatives.transformed.transformations import NAMES, all_of, batch_of, expected
 from diastase import measure, qjit
@@ -53,20 +55,40 @@ def _with_operand(body):
     measured, read = MEASUREMENTS["expval of a sum"]
     compiled = by_pennylane(lambda q, x, n: body(q, x, n, jnp), measured)
     backprop = by_pennylane(lambda q, x, n: body(q, x, n, jnp), measured, "backprop")
-    exact = exactly(lambda q, x, n: body(q, x, n, classical.extended), read, N)
+    exact = exactly(lambda q, x, n: body(q, x, n, extended), read, N)
     return compiled, exact, backprop
 
 
+def _with_observable(name):
+    observable, matrix = OBSERVABLES[name]
+
+    def node_by(diff_method):
+        @qml.qnode(DEVICE, diff_method=diff_method)
+        def node(x):
+            few(qml, x, N)
+            return qml.expval(observable(x))
+
+        return lambda x, n: real_vector(node(x))
+
+    def exact(x):
+        state = extended.Circuit()
+        few(state, x, N)
+        return [extended.expectation(state.state, matrix(x))]
+
+    return node_by("best"), exact, node_by("backprop")
+
+
 def _by_method(diff_method):
-    measured, read = MEASUREMENTS["expval of a word"]
+    measured, read = MEASUREMENTS["averages" if diff_method == "hadamard" else "several"]
     return by_pennylane(gates, measured, diff_method), exactly(gates, read, N), None
 
 
 QUANTUM = {
-    **{name: lambda name=name: _measured(name) for name in MEASUREMENTS},
+    **{name: lambda name=name: _measured(name) for name in MEASUREMENTS if name != "averages"},
     **{name: lambda body=body: _with_control_flow(body) for name, body in CONTROL_FLOW.items()},
     "probs after a for_loop": lambda: _with_control_flow(CONTROL_FLOW["for_loop"], "probs"),
     **{name: lambda body=body: _with_operand(body) for name, body in OPERANDS.items()},
+    **{name: lambda name=name: _with_observable(name) for name in OBSERVABLES},
     **{
         f"diff_method={method}": lambda method=method: _by_method(method)
         for method in ("adjoint", "backprop", "parameter-shift", "hadamard")
@@ -94,7 +116,8 @@ def check(subject, function, exact, backprop=None):
     for name in names:
         np.testing.assert_allclose(found[name], wanted[name], atol=1e-8, rtol=1e-8, err_msg=name)
     if backprop is not None:
-        reference = all_of(backprop, ("jacobian", "hessian"))(jnp.asarray(X), N, None)
+        both = lambda x: all_of(backprop, ("jacobian", "hessian"))(x, N, None)  # noqa: E731
+        reference = (both if subject in CONTROL_FLOW else jax.jit(both))(jnp.asarray(X))
         for name in {"jacobian", "hessian"} & set(names):
             np.testing.assert_allclose(found[name], reference[name], atol=1e-10, err_msg=name)
 
