@@ -32,7 +32,7 @@ demo-training: $(VENV)/.installed-demo ## three trainings, each one compiled pro
 	$(BIN)/python examples/digits_classifier.py
 
 test: $(VENV)/.installed-test ## all tests
-	$(BIN)/python -m pytest --numprocesses $(WORKERS) --quiet
+	$(BIN)/python -m pytest --numprocesses $(WORKERS) --dist worksteal --quiet
 
 test-newest: ## all tests on Python 3.12 with the newest jax, where a python3.12 is found
 	@if [ -z "$(PYTHON_NEWEST)" ]; then echo "no python3.12 found: nothing to do"; else \

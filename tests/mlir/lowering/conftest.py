@@ -51,11 +51,6 @@ def assert_same(found, expected, label=""):
     )
 
 
-def by_xla(function, *arguments):
-    """Plain JAX's results, of one compilation instead of one for each operation."""
-    return jax.jit(lambda *values: function(*values))(*arguments)
-
-
 class Compiled:
     """A lowered and loaded program."""
 
@@ -100,7 +95,7 @@ def compare(compile_function):
             for argument in arguments
         ]
         compiled = compile_function(function, *arguments)
-        expected = jax.tree.leaves(by_xla(function, *arguments))
+        expected = jax.tree.leaves(function(*arguments))
         found = compiled(*arguments)
         assert len(found) == len(expected)
         for number, (one, other) in enumerate(zip(found, expected, strict=True)):
@@ -150,7 +145,7 @@ def compare_dynamic():
         jaxpr = jax.make_jaxpr(lambda *values: function(*values))(*structures)
         compiled = Compiled(Program("dynamic", jaxpr, bindings_of(jaxpr)))
         for arguments in argument_lists:
-            expected = jax.tree.leaves(by_xla(function, *map(jnp.asarray, arguments)))
+            expected = jax.tree.leaves(function(*map(jnp.asarray, arguments)))
             found = compiled(*arguments)
             for number, (one, other) in enumerate(zip(found, expected, strict=True)):
                 shapes = [argument.shape for argument in arguments]
