@@ -98,7 +98,8 @@ def _is_of(gradient: Equation, run: Equation) -> bool:
 
 def _same(atom: Any, other: Any) -> bool:
     if isinstance(atom, Literal) and isinstance(other, Literal):
-        both_numbers = atom.aval == other.aval and not atom.aval.shape
+        aval: Any = atom.aval
+        both_numbers = aval == other.aval and not aval.shape
         return both_numbers and np.asarray(atom.val).tobytes() == np.asarray(other.val).tobytes()
     return atom is other
 
@@ -124,9 +125,9 @@ def _scaled(run: _Run, equations: Sequence[Equation]) -> Changes:
     one: Any = Literal(np.ones((), aval.dtype), aval)
     count = len(run.equation.invars)
     params = {**first.params, "with_results": True}
-    if "mapped" in params:
-        axes = len(params["mapped"][0])
-        params["mapped"] = (*params["mapped"][:count], (False,) * axes)
+    if "mapped" in first.params:
+        flags = first.params["mapped"][:count]
+        params["mapped"] = (*flags, (False,) * len(flags[0]))
     shared = first.replace(
         invars=[*run.equation.invars, one],
         outvars=[*run.equation.outvars, *found],
