@@ -29,11 +29,17 @@ from diastase_mlir.lowering.tensors import (
 )
 
 
+def _block() -> ir.Block:
+    """Where operations are emitted now."""
+    point: Any = ir.InsertionPoint.current
+    return point.block
+
+
 class Deferred:
     """What deferred values have in common: the value, once it is in the IR."""
 
     def __init__(self) -> None:
-        self._block = ir.InsertionPoint.current.block
+        self._block = _block()
         self._value: ir.Value | None = None
 
     def materialise(self) -> ir.Value:
@@ -41,7 +47,7 @@ class Deferred:
         if self._value is not None:
             return self._value
         value = self._emitted()
-        if ir.InsertionPoint.current.block == self._block:
+        if _block() == self._block:
             self._value = value
         return value
 

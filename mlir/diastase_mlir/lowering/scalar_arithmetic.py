@@ -90,8 +90,9 @@ def lower_scalars(equation: Equation, operands: Sequence[Value]) -> Sequence[Val
 
 def _kind(aval: Any) -> str | None:
     """Whether an abstract value is a single float, integer or flag."""
-    known = _KINDS.get(getattr(aval, "dtype", None)) if getattr(aval, "shape", None) == () else None
-    return None if known is None else known[0]
+    if getattr(aval, "shape", None) != () or aval.dtype not in _KINDS:
+        return None
+    return _KINDS[aval.dtype][0]
 
 
 def _emitter(
@@ -134,7 +135,9 @@ def _conversion(source: Any, target: Any) -> Callable[[ir.Value], ir.Value] | No
     if after == "flag":
         return _is_not_zero
     name = names.get((before, after))
-    return name and (lambda number: create(name, [wanted()], [number]).result)
+    if name is None:
+        return None
+    return lambda number: create(name, [wanted()], [number]).result
 
 
 def _is_not_zero(number: ir.Value) -> ir.Value:

@@ -18,6 +18,7 @@ which it knows by the name.
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 from diastase_mlir.bindings import func, ir
 from diastase_mlir.function_parts import PART
@@ -79,7 +80,7 @@ def _is_loop(name: str) -> bool:
 def _cut(module: ir.Module, function: ir.Operation) -> None:
     steps = [_step(operation.operation) for operation in function.regions[0].blocks[0].operations]
     parts = _parts(steps)
-    part_of = {
+    part_of: dict[ir.Value, int] = {
         value: number
         for number, part in enumerate(parts)
         for position in part
@@ -172,7 +173,8 @@ def _outline(
     given: dict[ir.Value, ir.Value] = dict(zip(captured, block.arguments, strict=True))
     with ir.InsertionPoint(block), here.location:
         for value in constants:
-            given[value] = value.owner.operation.clone().results[0]
+            constant: Any = value.owner
+            given[value] = constant.operation.clone().results[0]
     for step in part:
         for user, operand, value in step.uses:
             if value in given:
