@@ -114,13 +114,18 @@ def _library(name: str, folder: str) -> Artifact:
 
 
 def _key(folder: str) -> str:
-    kernels, host = Path(__file__).parent, host_processor()
+    host, sources = host_processor(), hash_of_sources(_sources(folder))
+    parts = f"{llvmlite_version()} {host} {settings_for(host)} {sources}"
+    return hashlib.sha256(parts.encode()).hexdigest()[:32]
+
+
+def _sources(folder: str) -> list[str]:
+    """Files that the library of this folder is made from, and made by."""
+    kernels = Path(__file__).parent
     codegen = kernels.parent / "codegen"
     tools = [abi.__file__, *(str(codegen / name) for name in _TOOLS)]
-    tools += map(str, kernels.glob("*.py"))
+    tools += [str(kernels.parent / "elementary.py"), *map(str, kernels.glob("*.py"))]
     # The engine knows how the pool calls it, the pool knows call contexts and the engine's states.
     folders = {"language", "threads", folder, *(["state_vector"] if folder == "threads" else [])}
     written = [file for name in sorted(folders) for file in python_files(kernels / name)]
-    sources = hash_of_sources([*sorted(tools), *written])
-    parts = f"{llvmlite_version()} {host} {settings_for(host)} {sources}"
-    return hashlib.sha256(parts.encode()).hexdigest()[:32]
+    return [*sorted(tools), *written]

@@ -1,6 +1,8 @@
 """The engine as a library: what it exports, where it is kept, parallel use."""
 
 import ctypes
+import importlib.util
+import re
 import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -52,6 +54,17 @@ def test_it_is_built_without_a_cache(
     built = fresh()
     assert ctypes.CDLL(str(built.library)).diastase_threads_parallel_for
     assert "programs" not in built.library.parts
+
+
+@pytest.mark.parametrize("folder", ["state_vector", "threads", "elementary", "foreign"])
+def test_a_library_is_found_by_all_that_it_is_written_with(folder: str) -> None:
+    """What its kernels import of ours is in its key; else a change there would find an old one."""
+    hashed = set(engine._sources(folder))
+    kernels = Path(engine.__file__).parent
+    for file in kernels.joinpath(folder).rglob("*.py"):
+        assert str(file) in hashed
+        for name in re.findall(r"^from (diastase\w*[\w.]*) import", file.read_text(), re.MULTILINE):
+            assert importlib.util.find_spec(name).origin in hashed, f"{file} imports {name}"
 
 
 def test_the_context_is_the_runtimes() -> None:
