@@ -1,15 +1,11 @@
 """The parameters of operations that runs shift, and by which rules.
 
-    a gate's own parameter      f(p + shift)
-    an array (a matrix, a diagonal, amplitudes)
-                                one angle for each Pauli word on its wires (`array_angles`): three
-                                for one wire, as many rotations as PennyLane makes of it
-    of a Hadamard test          a gate's own parameter, or the angles of its matrix; runs do not
-                                shift it, but control words of its generator (`hadamard_tests`)
-
-Options that PennyLane has for each parameter by its number (`shifts`, `gradient_recipes`, `argnum`)
-count the parameters of gates that are differentiated by, in the order of execution; that is known
-while tracing only outside of loops and branches.
+a gate's own parameter      f(p + shift)
+an array (a matrix, a diagonal, amplitudes)
+one angle for each Pauli word on its wires (`array_angles`): three
+for one wire, as many rotations as PennyLane makes of it
+of a Hadamard test          a gate's own parameter, or the angles of its matrix; runs do not
+shift it, but control words of its generator (`hadamard_tests`)
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -25,7 +21,13 @@ from diastase.tracing.derivatives.activity import Activity
 from diastase.tracing.derivatives.array_angles import Words, angles, turned
 from diastase.tracing.derivatives.gate_rules import HAVE_GENERATORS, gate_matrix
 from diastase.tracing.derivatives.hadamard_words import Word, tests_of_angles, tests_of_gate
-from diastase.tracing.derivatives.parts import regions_of
+from diastase.tracing.derivatives.numbered_options import (
+    BY_NUMBER,
+    ONLY_GATES,
+    no_derivative,
+    numbered,
+    of_parameter,
+)
 from diastase.tracing.derivatives.shift_rules import Rule
 from diastase_mlir.diagnostics import span_of
 
@@ -98,8 +100,8 @@ class Rules:
         cls, method: str, options: Mapping[str, Any], activity: Activity, body: ClosedJaxpr
     ) -> "Rules":
         """The rules of a method with these options."""
-        counts = any(options.get(name) is not None for name in _BY_NUMBER)
-        return cls(method, activity, options, _numbered(body, activity) if counts else {})
+        counts = any(options.get(name) is not None for name in BY_NUMBER)
+        return cls(method, activity, options, numbered(body, activity) if counts else {})
 
     def active(self, equation: Equation) -> Parameters | None:
         """The parameters of an operation that are differentiated by; None where there are none."""
@@ -158,10 +160,10 @@ class Rules:
             place = chosen.index(order)
         if self.method in ("finite-diff", "spsa"):
             return self._difference()
-        recipe = _of_parameter(self.options, "gradient_recipes", place, equation)
+        recipe = of_parameter(self.options, "gradient_recipes", place, equation)
         if recipe is not None:
             return shift_rules.rule_of_recipe(recipe)
-        shifts = _of_parameter(self.options, "shifts", place, equation)
+        shifts = of_parameter(self.options, "shifts", place, equation)
         return self._parameter_shift(equation, number, shifts)
 
     def _difference(self) -> Rule:
@@ -179,10 +181,10 @@ class Rules:
         try:
             terms = shift_rules.parameter_shifts(*given, shifts)
         except ValueError as error:
-            raise _no_derivative(equation, params["name"], f"shifts={shifts}: {error}") from error
+            raise no_derivative(equation, params["name"], f"shifts={shifts}: {error}") from error
         if terms is None:
             reason = "it has no shift rule: use diff_method='adjoint', 'backprop' or 'finite-diff'"
-            raise _no_derivative(equation, params["name"], reason)
+            raise no_derivative(equation, params["name"], reason)
         return Rule(terms)
 
     def _array(self, equation: Equation) -> Parameters:
@@ -196,9 +198,9 @@ class Rules:
                 f"{self.method!r} would shift, and {LARGEST_ARRAY} wires are the most: use "
                 "'adjoint' or 'backprop', without shots, or gates"
             )
-            raise _no_derivative(equation, construct, reason)
-        if any(self.options.get(name) is not None for name in _BY_NUMBER):
-            raise _no_derivative(equation, construct, _ONLY_GATES)
+            raise no_derivative(equation, construct, reason)
+        if any(self.options.get(name) is not None for name in BY_NUMBER):
+            raise no_derivative(equation, construct, ONLY_GATES)
         words = Words(kind, wires, bool(controls))
         if self._tests:
             return ArrayParameters(words, *tests_of_angles(words, controls))
@@ -219,57 +221,3 @@ _CONSTRUCTS = {
     "diagonal": "a gate given by its diagonal",
     "prepare": "StatePrep",
 }
-
-
-# --- options by the number of a parameter ---------------------------------------------------------
-
-_BY_NUMBER = ("shifts", "gradient_recipes", "argnum")
-_ONLY_GATES = (
-    f"the options {', '.join(_BY_NUMBER)} go by the number of a parameter, and it has none: leave "
-    "them out"
-)
-
-
-def _of_parameter(options: Mapping[str, Any], name: str, place: int, equation: Equation) -> Any:
-    """What an option says for a parameter."""
-    given = options.get(name)
-    if given is None:
-        return None
-    if place >= len(given):
-        reason = f"it is parameter {place} of those that are differentiated by, and {name} has "
-        raise _no_derivative(equation, equation.params["name"], f"{reason}{len(given)} elements")
-    return given[place]
-
-
-def _numbered(body: ClosedJaxpr, activity: Activity) -> Mapping[int, int]:
-    """The number of each gate's first active parameter."""
-    found, number = dict[int, int](), 0
-    for equation in body.jaxpr.eqns:
-        name = equation.primitive.name
-        if name == "gate":
-            found[id(equation)] = number
-            number += sum(activity.of(equation)[1:])
-        elif name in ("for_loop", "while_loop", "switch"):
-            inner = [each for region in regions_of(equation) for each in region.jaxpr.eqns]
-            if any(map(_is_active_gate(activity), inner)):
-                raise _no_derivative(equation, name, _ONLY_OUTSIDE)
-    return found
-
-
-_ONLY_OUTSIDE = (
-    f"the options {', '.join(_BY_NUMBER)} go by the number of a parameter, which is not known "
-    "in loops and branches: leave them out"
-)
-
-
-def _is_active_gate(activity: Activity) -> Callable[[Equation], bool]:
-    def is_active(equation: Equation) -> bool:
-        if equation.primitive.name == "gate":
-            return any(activity.of(equation)[1:])
-        return any(is_active(inner) for part in regions_of(equation) for inner in part.jaxpr.eqns)
-
-    return is_active
-
-
-def _no_derivative(equation: Equation, construct: str, reason: str) -> NoDerivativeError:
-    return NoDerivativeError(construct=construct, reason=reason, span=span_of(equation.source_info))

@@ -1,0 +1,69 @@
+"""Options of `parameter-shift` and others that go by the number of a parameter.
+
+`shifts`, `gradient_recipes` and `argnum` count, as PennyLane does, the parameters of gates that are
+differentiated by, in the order of execution; that is known while tracing only outside of loops and
+branches.
+"""
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from jax.extend.core import ClosedJaxpr
+
+from diastase.errors import NoDerivativeError
+from diastase.tracing.derivatives.activity import Activity
+from diastase.tracing.derivatives.parts import regions_of
+from diastase_mlir.diagnostics import span_of
+
+Equation = Any
+BY_NUMBER = ("shifts", "gradient_recipes", "argnum")
+ONLY_GATES = (
+    f"the options {', '.join(BY_NUMBER)} go by the number of a parameter, and it has none: leave "
+    "them out"
+)
+
+
+def of_parameter(options: Mapping[str, Any], name: str, place: int, equation: Equation) -> Any:
+    """What an option says for a parameter."""
+    given = options.get(name)
+    if given is None:
+        return None
+    if place >= len(given):
+        reason = f"it is parameter {place} of those that are differentiated by, and {name} has "
+        raise no_derivative(equation, equation.params["name"], f"{reason}{len(given)} elements")
+    return given[place]
+
+
+def numbered(body: ClosedJaxpr, activity: Activity) -> Mapping[int, int]:
+    """The number of each gate's first active parameter."""
+    found, number = dict[int, int](), 0
+    for equation in body.jaxpr.eqns:
+        name = equation.primitive.name
+        if name == "gate":
+            found[id(equation)] = number
+            number += sum(activity.of(equation)[1:])
+        elif name in ("for_loop", "while_loop", "switch"):
+            inner = [each for region in regions_of(equation) for each in region.jaxpr.eqns]
+            if any(map(_is_active_gate(activity), inner)):
+                raise no_derivative(equation, name, _ONLY_OUTSIDE)
+    return found
+
+
+_ONLY_OUTSIDE = (
+    f"the options {', '.join(BY_NUMBER)} go by the number of a parameter, which is not known "
+    "in loops and branches: leave them out"
+)
+
+
+def _is_active_gate(activity: Activity) -> Callable[[Equation], bool]:
+    def is_active(equation: Equation) -> bool:
+        if equation.primitive.name == "gate":
+            return any(activity.of(equation)[1:])
+        return any(is_active(inner) for part in regions_of(equation) for inner in part.jaxpr.eqns)
+
+    return is_active
+
+
+def no_derivative(equation: Equation, construct: str, reason: str) -> NoDerivativeError:
+    """The error, at the line of an equation."""
+    return NoDerivativeError(construct=construct, reason=reason, span=span_of(equation.source_info))
