@@ -27,6 +27,7 @@ from derivatives.transformed.circuits import (
 from derivatives.transformed.transformations import NAMES, all_of, batch_of, expected
 from diastase import measure, qjit
 from diastase.errors import MappedSizeError, NotTransformableError
+from diastase_mlir.errors import LoweringError
 
 X = np.array([0.37, 0.71, -0.43])
 N = 3
@@ -96,7 +97,11 @@ QUANTUM = {
 }
 
 REFUSED = {
-    "callback with VJP": (("jvp", "hessian"), TypeError, "custom_vjp"),
+    "callback with VJP": (
+        ("jvp", "hessian"),
+        (NotTransformableError, LoweringError),
+        "custom_vjp",
+    ),
     "mask": (("vmap", "vmap of grad", "grad of vmap"), MappedSizeError, "differs between"),
     "eigvals": (("hessian",), NotImplementedError, "eigenvectors"),
 }
