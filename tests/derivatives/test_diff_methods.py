@@ -275,6 +275,11 @@ def sampled(x):
     return qml.sample(wires=0)
 
 
+def shadow(x):
+    gates(x)
+    return qml.shadow_expval(qml.Z(0))
+
+
 def state(x):
     gates(x)
     return qml.state()
@@ -300,6 +305,7 @@ def large(x):
         (expectation, {"diff_method": "backprop"}, 10, "diff_method='backprop' is exact.*shots"),
         (with_variance, {"diff_method": "hadamard"}, 10, "hadamard' has no variances"),
         (sampled, {}, 10, "samples jump"),
+        (shadow, {}, 10, "a classical shadow has no derivative.*recipes"),
         (state, {"diff_method": "parameter-shift"}, None, "qml.state has no derivative"),
         (state, {"diff_method": "hadamard"}, None, "qml.state has no derivative"),
         (outcome, {}, None, "measure has no derivative: an outcome jumps"),

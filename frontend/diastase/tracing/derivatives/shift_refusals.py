@@ -75,6 +75,10 @@ _REFUSED: Mapping[tuple[str, str], tuple[str, str]] = {
         "an outcome jumps, and what follows it depends on it; averages over outcomes have "
         "derivatives: without shots, mcm_method='deferred' or 'tree-traversal'",
     ),
+    ("", "uniform"): (
+        "a classical shadow",
+        "its recipes are drawn in the circuit: differentiate qml.expval with shots instead",
+    ),
     ("parameter-shift", "state"): _STATE,
     ("hadamard", "state"): _STATE,
     ("hadamard", "var_pauli"): _VARIANCE,
