@@ -226,3 +226,21 @@ def test_circuits_without_parameters():
         np.testing.assert_allclose(mine, other, atol=1e-12)
     nothing = qjit(grad(lambda x: qml.QNode(lambda x: qml.expval(qml.Z(0)), device)(x)))
     np.testing.assert_array_equal(nothing(ANGLES), np.zeros(PARAMETERS))
+
+
+def test_gates_that_cancel():
+    """Behind an array, which is undone alone, nothing is left to be undone."""
+
+    def gradient(method):
+        @qml.qnode(qml.device("default.qubit", wires=2), diff_method=method)
+        def node(x):
+            c, s = jnp.cos(x[0]), jnp.sin(x[0])
+            qml.QubitUnitary(jnp.array([[c, -s], [s, c]]), 0)
+            for _ in range(2):
+                qml.CNOT([1, 0])
+            return qml.expval(qml.Z(0)), qml.probs(wires=[1])
+
+        return jax.grad(lambda x: weighted(node(x)))
+
+    found = qjit(gradient("adjoint"))(ANGLES)
+    np.testing.assert_allclose(found, gradient("backprop")(ANGLES), atol=1e-12)

@@ -140,7 +140,9 @@ def room_for_work(run: Backward) -> i1:
     piece_bits = piece_bits_of(state, run.chunk_bits)
     piece = BLOCK_BYTES << (piece_bits - LANE_BITS) if piece_bits < run.chunk_bits else 0
     run.worker_words = (2 * chunk + 2 * piece >> 3) + SUMS * LANES * run.most
-    needed = 8 * run.worker_words * workers_on(state, run.groups)
+    # One word at least: gates may cancel until nothing is to be done, and no memory looks like too
+    # little of it.
+    needed = 8 * (run.worker_words * workers_on(state, run.groups) + 1)
     run.work = room(run.work, run.work_bytes, needed)
     if is_null(run.work):
         run.work_bytes = 0
