@@ -148,3 +148,39 @@ def test_draws_and_shifted_runs_are_their_own():
             compiled(X)
         (program,) = seen.programs.values()
         assert program.gates > 2 * GATES
+
+
+def test_runs_whose_cotangents_are_computed_together():
+    """What both cotangents are made of stands before the first run, once."""
+    called = []
+
+    def weight(x):
+        called.append(None)
+        return np.sin(x)
+
+    def loss(x):
+        first, second = of(several)(x), of(several)(x + 1)
+        factor = jax.pure_callback(weight, jnp.zeros(()), jax.lax.stop_gradient(x[0]))
+        return sum(factor * (pair[0] + 2 * pair[1][1]) for pair in (first, second))
+
+    found = qjit(jax.grad(loss))(X)
+    assert len(called) == 1
+    called.clear()
+    np.testing.assert_allclose(found, jax.grad(loss)(X), atol=1e-12)
+
+
+@pytest.mark.parametrize("method", ["best", "parameter-shift"])
+def test_python_numbers_as_tangents(method):
+    """`jax.jvp` hands them on as they are."""
+
+    def body(x):
+        qml.RX(x, 0)
+        return qml.expval(qml.Z(0))
+
+    def program(x):
+        f = of(body, diff_method=method)
+        return jax.jvp(f, (x,), (1.0,)), jax.jvp(jax.grad(f), (x,), (2.0,))
+
+    (value, slope), (gradient, bend) = qjit(program)(0.3)
+    expected = np.cos(0.3), -np.sin(0.3), -np.sin(0.3), -2 * np.cos(0.3)
+    np.testing.assert_allclose([value, slope, gradient, bend], expected, atol=1e-12)

@@ -186,7 +186,7 @@ def active(tangents: Sequence[Any]) -> tuple[Positions, list[Any]]:
     positions = tuple(
         position
         for position, value in enumerate(tangents)
-        if type(value) is not ad.Zero and is_inexact(value)
+        if type(value) is not ad.Zero and is_inexact(jax.typeof(value))  # may be a Python number
     )
     return positions, [tangents[position] for position in positions]
 

@@ -71,15 +71,20 @@ MOST_TURNS_EACH = 32
 
 LONG_TEXT = 5000
 """Lines, each of which takes LLVM 0.1 ms where loops are optimised, and 8 µs where not: from here
-on loops may take as many turns as there are lines, about as long as what stands outside of them."""
+on loops may go through as many lines as `LINES_OF_LOOPS` times what there are."""
+
+LINES_OF_LOOPS = 8
+"""So a call takes a few times as long at most as what stands outside of loops."""
 
 
 def level_for(text: str) -> Level:
     """Look for loops, but for those that take a few turns only."""
     loops, lines = bounded_loops(text), text.count("\n")
-    few = max(MOST_TURNS, lines if lines >= LONG_TEXT else 0)
-    is_small = loops and loops.turns <= max(few, MOST_TURNS_EACH * loops.number)
-    return Level.WITHOUT_LOOPS if is_small else Level.WITH_LOOPS
+    if loops is None:
+        return Level.WITH_LOOPS
+    are_few = loops.turns <= max(MOST_TURNS, MOST_TURNS_EACH * loops.number)
+    are_short = lines >= LONG_TEXT and loops.turns * loops.longest <= LINES_OF_LOOPS * lines
+    return Level.WITHOUT_LOOPS if are_few or are_short else Level.WITH_LOOPS
 
 
 @dataclass(frozen=True)

@@ -59,6 +59,8 @@ class Loops:
     number: int
     turns: int
     """A bound on how many turns they take in one call."""
+    longest: int = 0
+    """The lines of the longest of them."""
 
 
 def bounded_loops(text: str) -> Loops | None:
@@ -84,7 +86,9 @@ def bounded_loops(text: str) -> Loops | None:
     turns = prod(
         max(1, sum(_turns(functions[number]) for number in part)) for part in parts.values()
     )
-    return Loops(sum(map(len, functions)), turns)
+    loops = [loop for function in functions for loop in function]
+    longest = max(text.count("\n", loop.start, loop.stop) for loop in loops)
+    return Loops(len(loops), turns, longest)
 
 
 def _turns(loops: list[_Loop]) -> int:

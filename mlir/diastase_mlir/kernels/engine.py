@@ -124,7 +124,8 @@ def _sources(folder: str) -> list[str]:
     kernels = Path(__file__).parent
     codegen = kernels.parent / "codegen"
     tools = [abi.__file__, *(str(codegen / name) for name in _TOOLS)]
-    tools += [str(kernels.parent / "elementary.py"), *map(str, kernels.glob("*.py"))]
+    tools += [str(kernels.parent / name) for name in ("elementary.py", "function_parts.py")]
+    tools += map(str, kernels.glob("*.py"))
     # The engine knows how the pool calls it, the pool knows call contexts and the engine's states.
     folders = {"language", "threads", folder, *(["state_vector"] if folder == "threads" else [])}
     written = [file for name in sorted(folders) for file in python_files(kernels / name)]

@@ -54,8 +54,10 @@ class Failures:
     def within(self, call_context: ir.Value) -> Generator[None]:
         """Emit a function that is given this state of the call."""
         outer, self._call_context = self._call_context, call_context
-        yield
-        self._call_context = outer
+        try:
+            yield
+        finally:
+            self._call_context = outer
 
     def site(self, construct: str, source_info: Any) -> ir.Value:
         """An `i64` that names this place in the user's program; what follows may fail there."""

@@ -57,7 +57,9 @@ def with_shared_runs(equations: Sequence[Equation], closed: ClosedJaxpr, exact: 
         elif _is_one_number(run.equation):
             changed |= _scaled(run, equations)
         else:
-            changed |= _moved_up(run, equations)
+            moved = _moved_up(run, equations)
+            if changed.keys().isdisjoint(moved):  # else another run has moved some of them already
+                changed |= moved
     return [
         new
         for position, equation in enumerate(equations)

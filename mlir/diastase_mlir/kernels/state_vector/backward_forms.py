@@ -234,7 +234,7 @@ def set_form(capture: Capture, undone: Undone) -> None:
         multiply(phases + 8, matrices + 8, matrices + 8)
     write_adjoint_of(matrices, undone.otherwise)
     write_adjoint_of(matrices + 8, undone.matched)
-    has_own = undone.form != PHASED or undone.phases[0] == 1.0
-    has_own_matched = undone.form != PHASED or undone.phases[2] == 1.0
+    has_own = undone.form != PHASED or (undone.phases[0] == 1.0 and undone.phases[1] == 0.0)
+    has_own_matched = undone.form != PHASED or (undone.phases[2] == 1.0 and undone.phases[3] == 0.0)
     undone.keeps_otherwise = 1 if is_identity(undone.otherwise) and has_own else 0
     undone.keeps_matched = 1 if is_identity(undone.matched) and has_own_matched else 0
