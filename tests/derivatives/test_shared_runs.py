@@ -5,8 +5,10 @@ import jax.numpy as jnp
 import numpy as np
 import pennylane as qml
 import pytest
+from jax.experimental import io_callback
 
 from diastase import for_loop, profile, qjit
+from diastase.errors import NoDerivativeError
 
 GATES = 5
 X = jnp.array([0.3, -0.7])
@@ -184,3 +186,30 @@ def test_python_numbers_as_tangents(method):
     (value, slope), (gradient, bend) = qjit(program)(0.3)
     expected = np.cos(0.3), -np.sin(0.3), -np.sin(0.3), -2 * np.cos(0.3)
     np.testing.assert_allclose([value, slope, gradient, bend], expected, atol=1e-12)
+
+
+def test_what_is_run_again_has_no_state():
+    """A loop's body and a QNode's are run again, and a callback may give something else then."""
+    given = jax.ShapeDtypeStruct((), jnp.float64)
+
+    def drawn():
+        return io_callback(lambda: np.float64(2), given, ordered=True)
+
+    def node(x):
+        qml.RX(x * drawn(), 0)
+        return qml.expval(qml.Z(0))
+
+    def loop(x):
+        return for_loop(0, 3, 1)(lambda _, y: jnp.sin(y * drawn()))(x)
+
+    for function, text in ((of(node), "QNode node is run again"), (loop, "for_loop in reverse is")):
+        assert np.isfinite(qjit(function)(0.3))
+        with pytest.raises(NoDerivativeError, match=f"io_callback has no.*{text}") as raised:
+            qjit(jax.grad(function))(0.3)
+        assert "return io_callback" in str(raised.value)
+    outside = qjit(jax.grad(lambda x: loop_of(x, drawn())))(0.3)
+    np.testing.assert_allclose(outside, jax.grad(lambda x: jnp.sin(2 * jnp.sin(2 * x)))(0.3))
+
+
+def loop_of(x, number):
+    return for_loop(0, 2, 1)(lambda _, y: jnp.sin(y * number))(x)

@@ -196,12 +196,23 @@ def _along(tangents: Sequence[Any], mapped: Mapped) -> Direction:
     return Direction(positions, entries, tuple(mapped[position] for position in positions))
 
 
+def refuse_stateful(construct: str, closed: ClosedJaxpr) -> None:
+    """Refuse what is run again for its derivative, and would be given other values then."""
+    place = _place_of(closed, "io_callback", with_results=True)
+    if place is not None:
+        reason = f"{construct} is run again for its derivative, and would be given other values: "
+        reason += "call it before, and pass the values in"
+        raise NoDerivativeError(construct="io_callback", reason=reason, span=span_of(place))
+
+
 def _qnode_jvp(
     primals: Sequence[Any], tangents: Sequence[Any], **params: Any
 ) -> tuple[Sequence[Any], Sequence[Any]]:
     results = qnode_p.bind(*primals, **params)
     direction = _along(tangents, flags_of(params, len(primals)))
     method, options = params.get("differentiation") or (None, ())
+    if direction.positions and params["jaxpr"].effects:
+        refuse_stateful(f"QNode {params['name']}", params["jaxpr"])
     if direction.positions and method == "refused":
         _refuse(params["name"], params["jaxpr"], **dict(options))
     changes: list[Any] = [_zero(result) for result in results]
@@ -220,14 +231,18 @@ def _refuse(name: str, jaxpr: Any, *, reason: str, at: str | None = None) -> NoR
     raise NoDerivativeError(construct=construct, reason=reason, span=span)
 
 
-def _place_of(closed: Any, primitive: str) -> Any:
+def _place_of(closed: Any, primitive: str, with_results: bool = False) -> Any:
     """Where the first equation of a primitive was written, at any depth; None without one."""
     for equation in closed.jaxpr.eqns:
-        if equation.primitive.name == primitive:
+        if equation.primitive.name == primitive and (equation.outvars or not with_results):
             return equation.source_info
         for value in equation.params.values():
             for part in value if isinstance(value, tuple) else (value,):
-                found = _place_of(part, primitive) if isinstance(part, ClosedJaxpr) else None
+                found = (
+                    _place_of(part, primitive, with_results)
+                    if isinstance(part, ClosedJaxpr)
+                    else None
+                )
                 if found is not None:
                     return found
     return None

@@ -37,7 +37,7 @@ from diastase.primitives.control_derivatives import (
 )
 from diastase.primitives.control_flow import for_loop_p, switch_p, while_loop_p
 from diastase.primitives.define import Rule
-from diastase.primitives.derivatives import inexact_positions, is_inexact
+from diastase.primitives.derivatives import inexact_positions, is_inexact, refuse_stateful
 from diastase.tracing.branches import share_captured
 from diastase.tracing.derivatives.control_flow_rules import RULES as FORWARD_RULES
 from diastase.tracing.derivatives.dependence import active_carry, active_results
@@ -140,6 +140,9 @@ def _linearised(
     moved = active_positions(operands, nonzeros)
     found = tuple(sorted(_DEPENDENT[construct](moved, params)))
     function = Construct(construct, params, params["result_avals"])
+    for part in params.get("branch_jaxprs") or (params.get("body_jaxpr") or params["jaxpr"],):
+        if found and part.effects:
+            refuse_stateful(f"a {construct} in reverse", part)
     if moved and not found:
         _refuse_what_has_no_derivative(construct, operands, moved, params)
 
