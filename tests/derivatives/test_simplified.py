@@ -94,3 +94,16 @@ def test_a_loop_that_counts_and_adds():
         np.testing.assert_allclose(
             compiled(x, start, count), jax.value_and_grad(plain)(x, start, count), rtol=1e-12
         )
+
+
+def test_a_choice_of_no_case():
+    """A number that names no case is left to the program; it was a raw IndexError."""
+
+    def program(x):
+        @for_loop(0, 2, 1)
+        def loop(_, y):
+            return jnp.sin(lax.select_n(jnp.int32(5), y, 2 * y, 3 * y))
+
+        return loop(x)
+
+    assert np.isfinite(qjit(jax.grad(program))(0.3))

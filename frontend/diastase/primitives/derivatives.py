@@ -238,11 +238,9 @@ def _place_of(closed: Any, primitive: str, with_results: bool = False) -> Any:
             return equation.source_info
         for value in equation.params.values():
             for part in value if isinstance(value, tuple) else (value,):
-                found = (
-                    _place_of(part, primitive, with_results)
-                    if isinstance(part, ClosedJaxpr)
-                    else None
-                )
+                if not isinstance(part, ClosedJaxpr):
+                    continue
+                found = _place_of(part, primitive, with_results)
                 if found is not None:
                     return found
     return None

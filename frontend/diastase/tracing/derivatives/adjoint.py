@@ -30,6 +30,7 @@ from diastase.primitives.vectors import copy_register_p
 from diastase.tracing.derivatives.evaluation import evaluated, is_number
 from diastase.tracing.derivatives.lengths import bounded_length, longest_turn
 from diastase.tracing.derivatives.parts import Parts, dependent, marked
+from diastase.tracing.derivatives.result_vectors import paired
 from diastase.tracing.derivatives.seeds import BY_OPERAND, SEEDS
 from diastase.tracing.derivatives.selections import Selection, put_into_places, selections
 from diastase.tracing.derivatives.stretches import Stretches, stretches_of
@@ -100,10 +101,10 @@ def _swept(
         total = jnp.float64(0)
         for operands, weight in zip(changed, by_operand, strict=True):
             if weight is not None:
-                total = total + _paired([weight], operands[:1])
+                total = total + paired([weight], operands[:1])
         if any(variable in changing for variable in head.jaxpr.outvars[-len(others) or None :]):
             results = evaluated(parts.tail, [*measured, *others])
-            total = total + _paired(cotangents, results)
+            total = total + paired(cotangents, results)
         return total
 
     found = _surrogate_gradient(head, values, weights, wanted, more)
@@ -120,7 +121,7 @@ def _through_tail(
             return cotangents
 
     def function(*numbers: Any) -> Any:
-        return _paired(cotangents, evaluated(tail, [*numbers, *others]))
+        return paired(cotangents, evaluated(tail, [*numbers, *others]))
 
     return jax.vjp(function, *measured)[1](jnp.float64(1))
 
@@ -135,15 +136,6 @@ def _has_active_operand(equation: Any, changing: set[Any]) -> bool:
 
 def _recording(equation: Any, *operands: Any) -> Sequence[Any]:
     return [record_p.bind(equation.primitive.bind(*operands, **equation.params))]
-
-
-def _paired(cotangents: Sequence[Any], results: Sequence[Any]) -> Any:
-    """Re(cotangents . results)."""
-    terms = [
-        jnp.real(jnp.sum(cotangent * result))
-        for cotangent, result in zip(cotangents, results, strict=True)
-    ]
-    return sum(terms, jnp.float64(0))
 
 
 def _length(head: Any, state: Any) -> Any:

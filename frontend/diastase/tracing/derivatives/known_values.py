@@ -161,7 +161,9 @@ def _less(known: Known, equation: Equation) -> Any:
 def _selected(known: Known, equation: Equation) -> Any:
     which, *cases = equation.invars
     number = known.number(which)
-    return None if number is None else cases[int(number)]
+    if number is None or not 0 <= int(number) < len(cases):  # JAX leaves open what else it gives
+        return None
+    return cases[int(number)]
 
 
 def _same_shape(known: Known, equation: Equation) -> Any:

@@ -21,6 +21,7 @@ from diastase.primitives.quantum import qnode_p
 from diastase.tracing.derivatives.activity import Activity
 from diastase.tracing.derivatives.direct import with_state_fixed
 from diastase.tracing.derivatives.hadamard_tests import Tests
+from diastase.tracing.derivatives.lengths import regions_of
 from diastase.tracing.derivatives.result_vectors import (
     Values,
     padded,
@@ -216,7 +217,6 @@ class Formula:
 
 def _draws(closed: ClosedJaxpr) -> bool:
     return any(
-        equation.primitive.name in ("sample", "uniform")
-        or any(_draws(part) for part in equation.params.values() if isinstance(part, ClosedJaxpr))
+        equation.primitive.name in ("sample", "uniform") or any(map(_draws, regions_of(equation)))
         for equation in closed.jaxpr.eqns
     )

@@ -10,6 +10,7 @@ from jax.extend.core import ClosedJaxpr, Literal, Var
 
 from diastase.errors import NoDerivativeError
 from diastase.tracing.derivatives.activity import touches_register
+from diastase.tracing.derivatives.lengths import regions_of
 from diastase.tracing.derivatives.regions import is_register_aval
 from diastase_mlir.diagnostics import span_of
 
@@ -27,10 +28,8 @@ def refuse_parts(closed: ClosedJaxpr, method: str) -> None:
                 reason=why.format(method=method),
                 span=span_of(equation.source_info),
             )
-        for value in equation.params.values():
-            for part in value if isinstance(value, tuple) else (value,):
-                if isinstance(part, ClosedJaxpr):
-                    refuse_parts(part, method)
+        for part in regions_of(equation):
+            refuse_parts(part, method)
 
 
 def gives_averages(closed: ClosedJaxpr) -> bool:

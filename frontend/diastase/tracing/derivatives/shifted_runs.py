@@ -20,6 +20,7 @@ import jax.numpy as jnp
 from jax.extend.core import ClosedJaxpr, Literal
 
 from diastase.tracing.derivatives.activity import touches_register
+from diastase.tracing.derivatives.lengths import regions_of
 from diastase.tracing.derivatives.regions import is_register_aval
 from diastase.tracing.derivatives.shift_rules import Rule
 from diastase.tracing.derivatives.shifted_parameters import Rules
@@ -142,9 +143,7 @@ def longest(closed: ClosedJaxpr, rules: Rules) -> int:
     for equation in closed.jaxpr.eqns:
         if equation.primitive.name in OPERATIONS:
             total += _runs(rules, equation)
-        for value in equation.params.values():
-            for part in value if isinstance(value, tuple) else (value,):
-                total += longest(part, rules) if isinstance(part, ClosedJaxpr) else 0
+        total += sum(longest(part, rules) for part in regions_of(equation))
     return total
 
 
