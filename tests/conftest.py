@@ -15,7 +15,7 @@ from diastase_mlir import CompileOptions, LoweredModule, compile_module
 from diastase_mlir.kernels import threads_library
 from diastase_runtime import Executable, load
 from diastase_runtime.abi import ENTRY_FUNCTION, ArrayType, library_symbol
-from diastase_runtime.libraries import _threads
+from diastase_runtime.libraries import thread_pool
 from diastase_runtime.threads import number_of_threads
 
 # Read whenever something is compiled: tests neither read nor fill the user's cache. The directory
@@ -34,7 +34,7 @@ os.environ.setdefault("XLA_FLAGS", " ".join(_XLA_FLAGS))
 
 @pytest.fixture(autouse=True)
 def in_a_directory_of_its_own(tmp_path, monkeypatch):
-    """A program that fails to compile leaves a reproducer in the current directory."""
+    """Intermediate IR is written into the current directory."""
     monkeypatch.chdir(tmp_path)
 
 
@@ -61,7 +61,7 @@ def every_traced_program_is_well_typed(monkeypatch):
 @pytest.fixture
 def configure():
     """`configure(number)` says how many threads programs have, until the test ends."""
-    pool = _threads(threads_library())  # loaded as programs do it, who would set the number, too
+    pool = thread_pool(threads_library())  # loaded as programs do it, who would set the number, too
 
     def threads(number: int) -> None:
         pool[library_symbol("threads", "configure")](ctypes.c_int64(number))

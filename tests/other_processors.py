@@ -1,32 +1,58 @@
-"""The engine compiled for processors other than the one at hand, as `build` does for that one."""
+"""Programs and the engine compiled for processors other than the one at hand."""
 
 from collections.abc import Mapping
 from pathlib import Path
 
 import llvmlite.binding as llvm
+import pytest
 
-from diastase_mlir.codegen import link
+from diastase_mlir.codegen import link, machine
+from diastase_mlir.codegen.processor import LEVELS, HostProcessor
 from diastase_mlir.kernels.build import SYMBOL_PREFIX
 from diastase_mlir.kernels.language import compile_kernels
 from diastase_mlir.kernels.state_vector.exports import EXPORTS
 
+_X86, _ARM = "x86_64-unknown-linux-gnu", "aarch64-unknown-linux-gnu"
+PROCESSORS = {
+    **{level: HostProcessor(_X86, level, features) for level, features in LEVELS.items()},
+    "AArch64": HostProcessor(_ARM, "neoverse-n1", "+neon"),
+}
+
+
+def at_hand() -> list[str]:
+    """The processors whose programs run on this one."""
+    available = set(llvm.get_host_cpu_features().flatten().split(","))
+    return [level for level, features in LEVELS.items() if set(features.split(",")) <= available]
+
+
+def compiling_for(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Compile programs for this processor, without a cache, until the test ends.
+
+    Not what is written in the kernel language: that is there for the processor at hand.
+    """
+    llvm.initialize_all_targets()
+    llvm.initialize_all_asmprinters()
+    monkeypatch.setattr(machine, "host_processor", lambda: PROCESSORS[name])
+    monkeypatch.setattr(machine, "_machines", machine._Machines())
+    monkeypatch.setenv("DIASTASE_CACHE", "0")
+
 
 def engine_object(triple: str, processor: str, settings: Mapping[str, int]) -> bytes:
-    """Optimised machine code of the whole engine."""
+    """Optimised machine code of the whole engine, as `build` makes it for the one at hand."""
     llvm.initialize_all_targets()
     llvm.initialize_all_asmprinters()
     kernels = {SYMBOL_PREFIX + name: function for name, function in EXPORTS.items()}
     target = llvm.Target.from_triple(triple)
-    machine = target.create_target_machine(cpu=processor, opt=2, reloc="pic", codemodel="default")
+    compiler = target.create_target_machine(cpu=processor, opt=2, reloc="pic", codemodel="default")
     with (
         llvm.create_context() as context,
         llvm.parse_assembly(str(compile_kernels(kernels, triple, settings)), context) as module,
     ):
         options = llvm.create_pipeline_tuning_options(speed_level=2)
         options.loop_unrolling = False
-        builder = llvm.create_pass_builder(machine, options)
+        builder = llvm.create_pass_builder(compiler, options)
         builder.getModulePassManager().run(module, builder)
-        return machine.emit_object(module)
+        return compiler.emit_object(module)
 
 
 def build_engine_for(processor: str, settings: Mapping[str, int], library: Path) -> None:

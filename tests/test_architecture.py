@@ -12,6 +12,7 @@ import pytest
 
 import diastase
 from diastase.primitives.define import PRIMITIVES
+from diastase_mlir.lowering.calls import CALLS
 from diastase_mlir.lowering.registry import lowered_primitives
 
 ROOT = Path(__file__).parents[1]
@@ -91,11 +92,12 @@ def test_the_runtime_loads_no_compiler():
 
 
 def test_every_primitive_of_ours_has_a_lowering_rule():
-    for module in pkgutil.walk_packages(diastase.__path__, "diastase."):
-        importlib.import_module(module.name)
+    with diastase.acting_as_catalyst():  # so that the module that begins to act so ends here
+        for module in pkgutil.walk_packages(diastase.__path__, "diastase."):
+            importlib.import_module(module.name)
     importlib.import_module("diastase_mlir.lowering.walk")  # imported when a program is lowered
     assert PRIMITIVES
     reaching = {name for name, record in PRIMITIVES.items() if record.reaches_compiler}
-    assert reaching - lowered_primitives() == set()
+    assert reaching - lowered_primitives() - CALLS.keys() == set()
     assert not (PRIMITIVES.keys() - reaching) & lowered_primitives()
     assert all(name == record.primitive.name for name, record in PRIMITIVES.items())

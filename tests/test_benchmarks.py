@@ -122,3 +122,55 @@ def test_an_unknown_case_is_refused(tmp_path):
     assert done.returncode == 1
     assert "no case is named no-such-case" in done.stderr
     assert "hea-20" in done.stderr
+
+
+PAGE = """
+Some text.
+
+.. code-block:: python
+
+    from catalyst import qjit
+
+    @qjit
+    def f(x):
+        return 2 * x
+
+>>> f(1.5)
+Array(3., dtype=float64)
+
+.. code-block:: python
+
+    no_such_name
+
+.. code-block:: console
+
+    $ not Python
+
+```python
+y = f(4.0)
+```
+"""
+
+
+def test_programs_of_documents_run_and_what_fails_is_listed(tmp_path):
+    """Beside records of a peer that ran all of them, and printed another number."""
+    (tmp_path / "page.rst").write_text(PAGE)
+    results, kept = tmp_path / "documentation.out", tmp_path / "peer.json"
+    kept.write_text(
+        json.dumps({"page.rst": [record(), record(printed="Array(3.5)\n"), record(), record()]})
+    )
+    command = [sys.executable, str(BENCHMARKS / "documented_programs.py"), str(tmp_path)]
+    command += ["--results", str(results), "--peer-records", str(kept)]
+    environment = os.environ | {"DIASTASE_BENCH_CATALYST_PYTHON": "/no/such/python"}
+    done = subprocess.run(command, capture_output=True, text=True, check=False, env=environment)
+    assert done.returncode == 0, done.stderr
+    report = results.read_text()
+    assert "3 of 4 blocks that run anywhere run here: 75.0 %" in report
+    assert "page.rst:15: NameError: name 'no_such_name' is not defined" in report
+    assert "page.rst:12: prints 'Array(3., dtype=float64, weak_type=True)'" in report
+    assert "same: 2" in report
+
+
+def record(**known):
+    """What the peer's worker says of a block that ran and left nothing."""
+    return {"line": 0, "source": "", "error": None, "printed": "", "values": {}} | known

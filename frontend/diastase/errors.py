@@ -9,7 +9,7 @@ from typing import ClassVar
 import jax
 from jax.errors import InconclusiveDimensionOperation
 
-from diastase_runtime.errors import DiastaseError
+from diastase_runtime.errors import CompileError, DiastaseError, DifferentiableCompileError
 
 # --- tracing -------------------------------------------------------------------------------------
 
@@ -27,8 +27,8 @@ class TracedConditionError(DiastaseError, jax.errors.TracerBoolConversionError):
     message: ClassVar[str] = "a value of type {type_name} is known only when the program runs"
     label: ClassVar[str] = "needs True or False while tracing"
     help: ClassVar[str] = (
-        "use diastase.cond or diastase.while_loop, choose values with jnp.where, combine "
-        "conditions with & | ~, or make the argument static (static_argnums)"
+        "compile with qjit(autograph=True), use diastase.cond or diastase.while_loop, choose "
+        "values with jnp.where, or make the argument static (static_argnums)"
     )
     type_name: str
 
@@ -44,10 +44,27 @@ class TracedIndexError(DiastaseError, jax.errors.TracerIntegerConversionError):
     title: ClassVar[str] = "Python needs an integer that is traced"
     message: ClassVar[str] = "{what} is known only when the program runs"
     label: ClassVar[str] = "needs a number while tracing"
-    help: ClassVar[str] = (
+    help: ClassVar[str] = "{instead}"
+    what: str
+    instead: str = (
         "use a.shape[0] for len(a), diastase.for_loop for range(n), index a jnp array instead of "
         "a list, or make the argument static (static_argnums)"
     )
+
+
+class RefusedCallError(DiastaseError, TypeError, ValueError, IndexError):
+    """JAX, PennyLane or another library refuses a call: shapes that do not fit, too few wires.
+
+        @qjit
+        def f(a, b): return a @ b        # of shapes (2, 3) and (2, 3)
+
+    The message is the library's own. The class stands for `TypeError`, `ValueError` and
+    `IndexError`, whichever of them the library raises.
+    """
+
+    title: ClassVar[str] = "A call that does not fit"
+    message: ClassVar[str] = "{what}"
+    label: ClassVar[str] = "refused here"
     what: str
 
 
@@ -96,7 +113,7 @@ class LeakedTracerError(DiastaseError, jax.errors.UnexpectedTracerError):
     what: str
 
 
-class NotTransformableError(DiastaseError, NotImplementedError):
+class NotTransformableError(CompileError, NotImplementedError):
     """A construct of diastase under a JAX transformation for which it has no rule (yet)."""
 
     title: ClassVar[str] = "Not differentiable or batchable here"
@@ -120,7 +137,7 @@ class TransformationUseError(DiastaseError, TypeError, ValueError):
     what: str
 
 
-class NoDerivativeError(NotTransformableError):
+class NoDerivativeError(NotTransformableError, DifferentiableCompileError):
     """A QNode is differentiated, and by its `diff_method` something in it has no derivative.
 
     Outcomes and samples jump, so no method has a derivative of them: return an expectation value,
@@ -174,7 +191,7 @@ class UnknownSizesDifferError(DiastaseError, TypeError, ValueError):
     what: str
 
 
-class UnknownSizeUnsupportedError(DiastaseError, NotImplementedError):
+class UnknownSizeUnsupportedError(CompileError, NotImplementedError):
     """An operation of JAX that works only on arrays whose sizes are known while tracing.
 
     Make the size static (`static_argnums`), or compute with an array of a fixed size, of which a

@@ -7,6 +7,7 @@ the program runs.
 from typing import TYPE_CHECKING, Any
 
 import diastase_mlir
+from diastase.api.names import public_names, unknown_name
 from diastase.api.passes import (
     apply_pass,
     cancel_inverses,
@@ -41,9 +42,8 @@ __all__ = [
 def __getattr__(name: str) -> Any:
     """What a pass of one's own is written with is imported for those who write one."""
     if name not in __all__:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        raise unknown_name(__name__, name)
     return getattr(diastase_mlir, "circuit_values" if name == "values" else name)
 
 
-def __dir__() -> list[str]:
-    return __all__
+__dir__ = public_names(__name__)

@@ -13,7 +13,9 @@ from diastase_mlir.compiled import Compilation
 from diastase_mlir.diagnostics import at, span_of, user_span
 from diastase_mlir.errors import (
     CacheWarning,
-    CompileError,
+    ChangedInterfaceError,
+    FailedPassError,
+    InvalidIRError,
     LinkerNotFoundError,
     LinkError,
     LoweringError,
@@ -28,11 +30,13 @@ from diastase_mlir.program import DimensionBindings, Program
 from diastase_runtime.abi import Artifact
 
 if TYPE_CHECKING:
+    from diastase_mlir import continuation as continuation
     from diastase_mlir.compilation import (
         circuits_text,
         compile_module,
         llvm_dialect_text,
         llvm_ir_text,
+        stage_text,
     )
     from diastase_mlir.lowering.module import lower
     from diastase_mlir.passes.circuits import (
@@ -48,21 +52,24 @@ if TYPE_CHECKING:
     )
     from diastase_mlir.passes.circuits import values as circuit_values
     from diastase_mlir.pipeline import PIPELINE
+    from diastase_mlir.written_modules import read_module
 
 __all__ = [
     "GATES",
     "PIPELINE",
     "Artifact",
     "CacheWarning",
+    "ChangedInterfaceError",
     "Circuit",
     "Compilation",
-    "CompileError",
     "CompileOptions",
     "CompiledProgram",
     "DimensionBindings",
+    "FailedPassError",
     "Gate",
     "HostCallback",
     "HostEquation",
+    "InvalidIRError",
     "LinkError",
     "LinkerNotFoundError",
     "LoweredModule",
@@ -79,20 +86,23 @@ __all__ = [
     "circuits_text",
     "compile_module",
     "compile_program",
+    "continuation",
     "gate_before",
     "llvm_dialect_text",
     "llvm_ir_text",
     "lower",
     "pass_call",
     "pass_calls",
+    "read_module",
     "register_pass",
     "span_of",
+    "stage_text",
     "user_span",
 ]
 
 _LATER = {
     "diastase_mlir.compilation": (
-        "circuits_text", "compile_module", "llvm_dialect_text", "llvm_ir_text",
+        "circuits_text", "compile_module", "llvm_dialect_text", "llvm_ir_text", "stage_text",
     ),
     "diastase_mlir.lowering.module": ("lower",),
     "diastase_mlir.passes.circuits": (
@@ -100,14 +110,20 @@ _LATER = {
         "pass_calls", "register_pass",
     ),
     "diastase_mlir.pipeline": ("PIPELINE",),
+    "diastase_mlir.written_modules": ("read_module",),
 }  # fmt: skip
 """What is imported when it is first asked for: it needs MLIR and LLVM, which a program that is
 found in the cache does not, and to load them takes as long as to import everything else."""
 
+_MODULES = {
+    "circuit_values": "diastase_mlir.passes.circuits.values",
+    "continuation": "diastase_mlir.continuation",
+}
+
 
 def __getattr__(name: str) -> Any:
-    if name == "circuit_values":
-        return import_module("diastase_mlir.passes.circuits.values")
+    if name in _MODULES:
+        return import_module(_MODULES[name])
     for module, names in _LATER.items():
         if name in names:
             return getattr(import_module(module), name)

@@ -128,6 +128,16 @@ def load(dialects: Iterable[Loadable]) -> None:
             dialect.load()
 
 
+def problem_of(passes: str) -> str | None:
+    """What MLIR has against passes in textual form, in a session; None if it knows them."""
+    try:
+        PassManager.parse(f"builtin.module({passes})")
+    except ValueError as error:
+        first = next(line for line in str(error).splitlines() if line)
+        return first.partition("error: ")[2] or first
+    return None
+
+
 def run_passes(passes: str, module: ir.Module, *, verified: bool = True) -> None:
     """Run passes, given in textual form, in a session; with `verified`, check after each."""
     manager = _shared.pass_managers.get((passes, verified))

@@ -1,26 +1,31 @@
 """Where compiled libraries live: a disk cache shared by processes, or a private directory.
 
-Libraries in the cache are loaded and run, so its directory must belong to the user and be
-writable by nobody else. An entry is a library and a JSON file with its artifact and checksum;
-both are written under a temporary name and renamed, the JSON last, and the library's name holds
-its checksum: parallel processes can only ever see complete pairs. An entry whose checksum does
-not fit is reported, recompiled and replaced, never loaded.
+Libraries in the cache are loaded and run, so each folder and file that is used must belong to the
+user and be writable by nobody else (`trusted`). An entry is a library and a JSON file with its
+artifact and checksum; both are written under a temporary name and renamed, the JSON last, and the
+library's name holds its checksum: parallel processes can only ever see complete pairs. An entry
+that is not trusted, or whose checksum does not fit, is reported, recompiled and replaced, never
+loaded.
 
 `DIASTASE_CACHE_DIR` names the directory; `DIASTASE_CACHE=0` switches the cache off. Then, and
-where the default directory cannot be used, libraries go to a directory that dies with the process.
+where the directory cannot be used or is full, libraries go to a directory that dies with the
+process; so do those of a process under which our sources have changed, as what it compiles by is
+neither what they were nor what they are.
 """
 
 import atexit
+import errno
 import hashlib
 import json
 import os
+import re
 import shutil
-import stat
 import tempfile
 import time
 import warnings
 import weakref
 from collections.abc import Callable, Iterable
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cache
 from importlib.metadata import version
@@ -29,14 +34,22 @@ from uuid import uuid4
 
 import jax
 
+from diastase_mlir import trusted
 from diastase_mlir.codegen.processor import HostProcessor, known_processor, llvmlite_version
-from diastase_mlir.errors import CacheWarning, UnsafeCacheDirectoryError
+from diastase_mlir.errors import CacheWarning, LinkError, UnsafeCacheDirectoryError
 from diastase_mlir.sources import hash_of_files, last_change, python_files
 from diastase_runtime import abi
 from diastase_runtime.abi import ABI_VERSION, Artifact
 
-_STARTED = time.time() - time.process_time()
-"""About when this process began to import the compiler."""
+_IMPORTED = time.time() - 0.5
+"""Before this process began to import the compiler, also by the clock of the file system."""
+
+_ABANDONED = 3600.0
+"""Seconds after which nobody is building there any more: the process was killed."""
+
+_PROGRAMS = "programs"
+_FULL = (errno.ENOSPC, errno.EDQUOT)
+_LIBRARY = re.compile(r"[\w-]+\.so")
 
 
 def cache_directory() -> Path | None:
@@ -47,10 +60,10 @@ def cache_directory() -> Path | None:
     """
     try:
         return _directory()
-    except UnsafeCacheDirectoryError as error:
-        if os.environ.get("DIASTASE_CACHE_DIR"):
+    except OSError as error:
+        if isinstance(error, UnsafeCacheDirectoryError) and os.environ.get("DIASTASE_CACHE_DIR"):
             raise
-        warnings.warn(CacheWarning(f"compiling without a disk cache: {error}"), stacklevel=2)
+        _warn_of_going_without(str(error))
         return None
 
 
@@ -70,25 +83,27 @@ def host_processor() -> HostProcessor:
     """The processor that machine code is made for, without LLVM's help where it is known."""
     try:
         return known_processor(_directory())
-    except UnsafeCacheDirectoryError:
+    except OSError:
         return known_processor(None)
 
 
 def _checked(directory: Path) -> Path:
     """Make the directory if need be; refuse one that others own or can write."""
-    try:
-        directory.mkdir(mode=0o700, parents=True, exist_ok=True)
-        status = directory.stat()
-    except OSError as error:
-        reason = f"cannot be used: {error.strerror}"
-        raise UnsafeCacheDirectoryError(directory=directory, reason=reason) from None
-    if hasattr(os, "geteuid") and status.st_uid != os.geteuid():
-        raise UnsafeCacheDirectoryError(directory=directory, reason="belongs to another user")
-    if status.st_mode & (stat.S_IWGRP | stat.S_IWOTH):
-        raise UnsafeCacheDirectoryError(directory=directory, reason="can be written by others")
-    if not os.access(directory, os.W_OK | os.X_OK):
-        raise UnsafeCacheDirectoryError(directory=directory, reason="cannot be written")
+    for folder in (directory, directory / _PROGRAMS):
+        try:
+            trusted.make_folder(folder)
+        except trusted.UntrustedError as error:
+            raise UnsafeCacheDirectoryError(directory=folder, reason=str(error)) from None
+        except OSError as error:
+            if error.errno in _FULL:
+                raise
+            reason = f"cannot be used: {error.strerror}"
+            raise UnsafeCacheDirectoryError(directory=folder, reason=reason) from None
     return directory
+
+
+def _warn_of_going_without(reason: str) -> None:
+    warnings.warn(CacheWarning(f"compiling without a disk cache: {reason}"), stacklevel=3)
 
 
 @cache
@@ -97,18 +112,27 @@ def compiler_versions() -> str:
     # Attributes where there are any: `version` reads and parses a file, 1 ms the first time.
     packages = [jax.__version__, llvmlite_version(), version("torch-mlir")]
     # While the compiler is being worked on, its version says nothing.
-    files = [abi.__file__, *python_files(Path(__file__).parent)]
-    sources = hash_of_sources(files)
-    if last_change(files) > _STARTED:
-        sources = uuid4().hex  # what this process has imported may not be what is there now
+    sources = hash_of_sources(_own_sources())
+    if have_changed():
+        sources = uuid4().hex  # what is there now is not what this process has imported
     return "\n".join([*packages, f"ABI {ABI_VERSION}", str(host_processor()), sources])
+
+
+@cache
+def _own_sources() -> list[str]:
+    return [abi.__file__, *python_files(Path(__file__).parent)]
+
+
+def have_changed() -> bool:
+    """Whether our sources have changed since this process began to import them."""
+    return last_change(_own_sources()) > _IMPORTED
 
 
 def hash_of_sources(paths: Iterable[str]) -> str:
     """Hash of what is in these files of ours."""
     try:
         return hash_of_files(paths, _directory())
-    except UnsafeCacheDirectoryError:
+    except OSError:
         return hash_of_files(paths, None)
 
 
@@ -131,32 +155,53 @@ class ProgramCache:
         """Return the entry of this key, if there is one and it is whole."""
         record = self.directory / f"{key}.json"
         try:
-            entry = json.loads(record.read_text())
-            artifact = Artifact.from_json(entry["artifact"])
-            library = self.directory / artifact.library
-            whole = entry["checksum"] == _checksum(entry["artifact"].encode(), library)
+            return self._read(record)
         except FileNotFoundError:
-            whole, library, artifact = not record.exists(), record, None
-        except (ValueError, KeyError, TypeError, OSError):
-            whole, library, artifact = False, record, None
-        if not whole:
-            warnings.warn(
-                CacheWarning(f"corrupted cache entry, compiling anew: {record}"), stacklevel=2
-            )
-            return None
-        return None if artifact is None else replace(artifact, library=library)
+            if not record.exists():
+                return None
+            fault = "corrupted"
+        except trusted.UntrustedError as error:
+            fault = f"untrusted ({error})"
+        except (ValueError, KeyError, TypeError, OSError, RecursionError):
+            fault = "corrupted"
+        message = f"{fault} cache entry, compiling anew: {record}"
+        warnings.warn(CacheWarning(message), stacklevel=2)
+        return None
+
+    def _read(self, record: Path) -> Artifact:
+        """The entry in this file; raises one of many errors if there is anything wrong."""
+        entry = json.loads(trusted.read(record))
+        artifact = Artifact.from_json(entry["artifact"])
+        if not _LIBRARY.fullmatch(str(artifact.library)):
+            raise ValueError("a path that leads elsewhere")
+        library = self.directory / artifact.library
+        if entry["checksum"] != _checksum(entry["artifact"].encode(), trusted.read(library)):
+            raise ValueError("other bytes than those that were stored")
+        return replace(artifact, library=library)
 
     def add(self, key: str, artifact: Artifact, build: Callable[[Path], None]) -> Artifact:
-        """Build a library, store it under the key, and return its artifact."""
-        with tempfile.TemporaryDirectory(dir=self.directory, prefix=".building-") as scratch:
+        """Build a library, store it under the key if that can be, and return its artifact.
+
+        `build` is called again, for another folder, where it fails in this one.
+        """
+        if have_changed():
+            return uncached_artifact(artifact, build)
+        try:
+            return self._added(key, artifact, build)
+        except (OSError, LinkError) as error:  # a linker says in its own words that a disk is full
+            reason = str(error)
+        kept = uncached_artifact(artifact, build)  # raises what is no fault of the cache
+        _warn_of_going_without(reason)
+        return kept
+
+    def _added(self, key: str, artifact: Artifact, build: Callable[[Path], None]) -> Artifact:
+        with self._scratch() as scratch:
             built = Path(scratch, "program.so")
             build(built)
-            digest = hashlib.sha256(built.read_bytes()).hexdigest()
-            library = self.directory / f"{key}-{digest[:16]}.so"
-            stored = replace(artifact, library=Path(library.name)).to_json()
-            entry = {"artifact": stored, "checksum": _checksum(stored.encode(), built)}
-            record = Path(scratch, "program.json")
-            record.write_text(json.dumps(entry))
+            built.chmod(trusted.OWN_LIBRARY)
+            content = built.read_bytes()
+            library = self.directory / f"{key}-{hashlib.sha256(content).hexdigest()[:16]}.so"
+            record = self._record(Path(scratch), replace(artifact, library=library), content)
             built.replace(library)
             record.replace(self.directory / f"{key}.json")
         return replace(artifact, library=library)
@@ -165,25 +210,40 @@ class ProgramCache:
         """Let another key lead to a library that is in the cache; not to one that is elsewhere."""
         if artifact.library.parent != self.directory:
             return
-        stored = replace(artifact, library=Path(artifact.library.name)).to_json()
-        try:
-            entry = {"artifact": stored, "checksum": _checksum(stored.encode(), artifact.library)}
-        except OSError:  # somebody has emptied the cache meanwhile
-            return
-        with tempfile.TemporaryDirectory(dir=self.directory, prefix=".building-") as scratch:
-            record = Path(scratch, "program.json")
-            record.write_text(json.dumps(entry))
-            record.replace(self.directory / f"{key}.json")
+        with suppress(OSError):  # the disk is full, or somebody has emptied the cache meanwhile
+            content = trusted.read(artifact.library)
+            with self._scratch() as scratch:
+                record = self._record(Path(scratch), artifact, content)
+                record.replace(self.directory / f"{key}.json")
+
+    def _scratch(self) -> "tempfile.TemporaryDirectory[str]":
+        """Make a folder in which to build; remove those of processes that were killed."""
+        folder = self.directory / "building"
+        trusted.make_folder(folder)
+        for entry in os.scandir(folder):
+            with suppress(OSError):
+                if entry.stat(follow_symlinks=False).st_mtime < time.time() - _ABANDONED:
+                    shutil.rmtree(entry.path)
+        return tempfile.TemporaryDirectory(dir=folder)
+
+    def _record(self, scratch: Path, artifact: Artifact, content: bytes) -> Path:
+        """Write what the cache knows of a library, `content`; not where other libraries are."""
+        name = Path(artifact.library.name)
+        alone = replace(
+            artifact, library=name, engine=None, single=None, threads=None, elementary=None
+        )
+        stored = alone.to_json()
+        record = scratch / "program.json"
+        record.touch(trusted.OWN_FILE)
+        entry = {"artifact": stored, "checksum": _checksum(stored.encode(), content)}
+        record.write_text(json.dumps(entry))
+        return record
 
 
 def program_cache() -> ProgramCache | None:
     """Return the cache of compiled programs, or None where the cache is off."""
     directory = cache_directory()
-    if directory is None:
-        return None
-    programs = directory / "programs"
-    programs.mkdir(mode=0o700, exist_ok=True)
-    return ProgramCache(programs)
+    return None if directory is None else ProgramCache(directory / _PROGRAMS)
 
 
 def uncached_artifact(artifact: Artifact, build: Callable[[Path], None]) -> Artifact:
@@ -209,5 +269,5 @@ def _private_directory(process: int) -> Path:
     return directory
 
 
-def _checksum(artifact: bytes, library: Path) -> str:
-    return hashlib.sha256(artifact + library.read_bytes()).hexdigest()
+def _checksum(artifact: bytes, library: bytes) -> str:
+    return hashlib.sha256(artifact + library).hexdigest()

@@ -9,26 +9,30 @@ import time
 from collections.abc import Generator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field, replace
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from diastase_mlir.background import go_on, in_background, may_be_ended
 from diastase_mlir.bindings import ir, session, translate_module_to_llvmir
 from diastase_mlir.cache import cache_key, program_cache, uncached_artifact
+from diastase_mlir.codegen.half_floats import halves_as_bits, with_half_floats
 from diastase_mlir.codegen.imports import LinkedText, link_imports
 from diastase_mlir.codegen.link import link
 from diastase_mlir.codegen.llvm_text import for_llvmlite
 from diastase_mlir.codegen.machine import InvalidLLVMError, emit_object, optimised
 from diastase_mlir.codegen.memory import with_memory
 from diastase_mlir.compiled import Compilation
-from diastase_mlir.dialects import parse
+from diastase_mlir.continuation import LOWERED, OPTIMISED, TRANSLATED, begin, printed
 from diastase_mlir.dumps import Dumps
 from diastase_mlir.kernels.engine import with_libraries
 from diastase_mlir.later import Later
 from diastase_mlir.lowered import LoweredModule
 from diastase_mlir.options import CompileOptions
-from diastase_mlir.pipeline import CIRCUITS, PIPELINE, UNMARKED
+from diastase_mlir.pipeline import CIRCUITS, TRANSLATABLE
 from diastase_mlir.reproducer import write_input, write_llvm_reproducer, write_reproducer
-from diastase_mlir.stages import Pipeline, StageFailure, run_pipeline
+from diastase_mlir.stages import StageFailure, check_legality, run_pipeline
+from diastase_mlir.steps import Step, step
 from diastase_runtime.abi import ENTRY_SYMBOL, IMPORT_TABLE, Artifact
 
 if TYPE_CHECKING:
@@ -47,16 +51,25 @@ class _Clock:
 
     @contextmanager
     def stage(self, name: str) -> Generator[None]:
+        go_on()
         start = time.perf_counter()
-        yield
-        self.timings[name] = time.perf_counter() - start
+        with step(name, part=True):
+            yield
+        spent = time.perf_counter() - start
+        self.timings[name] = self.timings.get(name, 0.0) + spent
 
 
 def compile_module(lowered: LoweredModule, options: CompileOptions) -> Compilation:
     """Compile to a shared library, or find it in the cache."""
+    with step("compile") as compiling:
+        return in_background(lambda: _compile(lowered, options, compiling))
+
+
+def _compile(lowered: LoweredModule, options: CompileOptions, compiling: Step) -> Compilation:
     clock = _Clock()
     # What a pass of the user's own does, the key could not say.
     known = not lowered.circuit_passes or circuits.are_built_in(lowered.circuit_passes)
+    known = known and not lowered.edits and options.pipelines is None
     store = program_cache() if options.use_cache and known else None
     key = ""
     if store is not None:
@@ -68,55 +81,56 @@ def compile_module(lowered: LoweredModule, options: CompileOptions) -> Compilati
         if found is not None:
             return Compilation(_of_program(found, lowered), True, clock.timings)
     with session():
-        with clock.stage("parse"):
-            module = _parse(lowered, options)
-        linked = _to_llvm_ir(module, lowered, options, clock)
+        linked = _to_llvm_ir(lowered, options, clock)
+    compiling.size = lambda: linked.text.count("\n")
+
+    @cache
+    def machine_code() -> bytes:  # once, though the library may have to be linked elsewhere
+        return _machine_code(linked.text, lowered, options, clock)
 
     def build(library: Path) -> None:
-        _build_library(linked.text, library, lowered, options, clock)
+        code = machine_code()
+        with clock.stage("link"):
+            link(code, library)
 
     unplaced = Artifact(name="", library=Path(), arguments=(), results=(), imports=linked.imports)
-    if store is not None:
-        artifact = _of_program(store.add(key, unplaced, build), lowered)
-    else:
-        artifact = uncached_artifact(_of_program(unplaced, lowered), build)
+    own = _of_program(unplaced, lowered)
+    artifact = uncached_artifact(own, build) if store is None else store.add(key, own, build)
     return Compilation(artifact, False, clock.timings)
 
 
 def circuits_text(lowered: LoweredModule, options: CompileOptions) -> str:
     """Return the module after the passes on circuits; as lowered where no circuit asks for any."""
-    if not lowered.circuit_passes:
-        return lowered.text
-    with session():
-        module = _parse(lowered, options)
-        _run_passes(module, lowered, options, _Clock(), CIRCUITS)
-        return str(module)
+    stage = CIRCUITS.stages[-1].name if lowered.circuit_passes else LOWERED
+    return stage_text(lowered, replace(options, pipelines=None), stage)
 
 
 def llvm_dialect_text(lowered: LoweredModule, options: CompileOptions) -> str:
     """Return the module after the whole pipeline, in MLIR's `llvm` dialect."""
     with session():
-        module = _parse(lowered, options)
-        _run_passes(module, lowered, options, _Clock())
-        return str(module)
+        return printed(_after_passes(lowered, options, _Clock()), options)
 
 
 def llvm_ir_text(lowered: LoweredModule, options: CompileOptions) -> str:
     """Return the optimised LLVM IR that machine code is made from."""
-    clock = _Clock()
     with session():
-        module = _parse(lowered, options)
-        linked = _to_llvm_ir(module, lowered, options, clock)
+        linked = _to_llvm_ir(lowered, options, _Clock())
     with optimised(linked.text, EXPORTED) as optimised_module:
         return str(optimised_module.module)
 
 
-def _parse(lowered: LoweredModule, options: CompileOptions) -> ir.Module:
-    """Read the module into this session; the dialects' verifiers run here for the first time."""
-    try:
-        return parse(lowered.bytecode)
-    except ir.MLIRError as error:
-        raise write_input(lowered, options, error) from None
+def stage_text(lowered: LoweredModule, options: CompileOptions, stage: str) -> str:
+    """Return the IR that a stage leaves, one of `continuation.stage_names`."""
+    if stage in lowered.edits:
+        return lowered.edits[stage]
+    if stage == LOWERED and not options.use_nameloc:
+        return lowered.text
+    if stage == OPTIMISED:
+        return llvm_ir_text(lowered, options)
+    with session():
+        if stage == TRANSLATED:
+            return _translated(_after_passes(lowered, options, _Clock()))
+        return printed(_after_passes(lowered, options, _Clock(), stage), options)
 
 
 def _of_program(artifact: Artifact, lowered: LoweredModule) -> Artifact:
@@ -138,35 +152,49 @@ def _interface(lowered: LoweredModule) -> str:
     return repr((lowered.arguments, lowered.results, callbacks, lowered.uses_engine))
 
 
-def _to_llvm_ir(
-    module: ir.Module, lowered: LoweredModule, options: CompileOptions, clock: _Clock
-) -> LinkedText:
-    """Run all passes and translate to LLVM IR text for llvmlite."""
-    _run_passes(module, lowered, options, clock)
-    with clock.stage("translate"):
-        text = for_llvmlite(translate_module_to_llvmir(module.operation))
-        return link_imports(with_memory(text, returns=bool(lowered.results)))
+def _to_llvm_ir(lowered: LoweredModule, options: CompileOptions, clock: _Clock) -> LinkedText:
+    """Make LLVM IR text for llvmlite in which all imports go through the table."""
+    edited = lowered.edits.get(OPTIMISED)
+    if edited is not None:
+        edits = {stage: text for stage, text in lowered.edits.items() if stage != OPTIMISED}
+        # Which import is at which place of the table, the text does not say.
+        return _to_llvm_ir(replace(lowered, edits=edits), options, clock)._replace(text=edited)
+    edited = lowered.edits.get(TRANSLATED)
+    module = _after_passes(lowered, options, clock) if edited is None else None
+    with clock.stage(TRANSLATED):
+        text = edited if module is None else _translated(module)
+        return link_imports(with_memory(str(text), returns=bool(lowered.results)))
 
 
-def _run_passes(
-    module: ir.Module,
-    lowered: LoweredModule,
-    options: CompileOptions,
-    clock: _Clock,
-    pipeline: Pipeline | None = None,
-) -> None:
+def _translated(module: ir.Module) -> str:
+    text = with_half_floats(translate_module_to_llvmir(module.operation))
+    return for_llvmlite(text, as_bits=halves_as_bits())
+
+
+def _after_passes(
+    lowered: LoweredModule, options: CompileOptions, clock: _Clock, last: str | None = None
+) -> ir.Module:
+    """Run the passes up to those of a stage, or all of them."""
+    with clock.stage("parse"):
+        try:
+            module, pipeline = begin(lowered, options, last)
+        except ir.MLIRError as error:  # the dialects' verifiers run here for the first time
+            raise write_input(lowered, options, error) from None
     dumps = Dumps(lowered.name, options)
-    pipeline = pipeline or (PIPELINE if lowered.circuit_passes else UNMARKED)
     try:
         run_pipeline(pipeline, module, clock.timings, dumps.after_stage, dumps.after_pass)
+        if last is None and options.pipelines is not None:
+            check_legality(TRANSLATABLE, module)  # else the translation would not survive it
     except StageFailure as failure:
         raise write_reproducer(lowered, options, failure) from None
+    return module
 
 
-def _build_library(
-    text: str, library: Path, lowered: LoweredModule, options: CompileOptions, clock: _Clock
-) -> None:
-    """Turn LLVM IR text into a shared library."""
+def _machine_code(
+    text: str, lowered: LoweredModule, options: CompileOptions, clock: _Clock
+) -> bytes:
+    """Turn LLVM IR text into an object file."""
+    may_be_ended()
     with ExitStack() as module_lifetime:
         try:
             with clock.stage("optimise"):
@@ -174,6 +202,4 @@ def _build_library(
         except InvalidLLVMError as error:
             raise write_llvm_reproducer(text, str(error), lowered, options) from None
         with clock.stage("emit"):
-            machine_code = emit_object(module)
-    with clock.stage("link"):
-        link(machine_code, library)
+            return emit_object(module)

@@ -19,6 +19,7 @@ from diastase_runtime.errors import DiastaseError, Span
 
 _PLACE = re.compile(r'(?:"(?P<function>[^"]*)"\()?"(?P<file>[^"]+)":(?P<line>\d+):\d+')
 _OUR_PACKAGES = ("diastase", "diastase_mlir", "diastase_runtime")
+_IN_PLACE_OF_JAX = ("/diastase_mlir/jax_internals/", "/diastase/tracing/hooks/")
 _LIBRARIES = frozenset(
     {"numpy", "scipy", "nn", "random", "image", "ops", "third_party", "example_libraries"}
     | {"experimental"}
@@ -46,6 +47,15 @@ def _directories_of(*packages: str) -> tuple[str, ...]:
 def is_user_file(file: str) -> bool:
     """Whether code in this file is the user's (a notebook cell or `<string>` is; `-` is MLIR's)."""
     return file != "-" and not file.startswith(("<frozen ", *_internal_directories()))
+
+
+@cache
+def is_of_a_library(file: str | None) -> bool:
+    """Whether code in this file is another package's, or ours that stands in for JAX's."""
+    if file is None or is_user_file(file):
+        return False
+    is_ours = file.startswith(_directories_of(*_OUR_PACKAGES))
+    return not is_ours or any(folder in file for folder in _IN_PLACE_OF_JAX)
 
 
 @cache

@@ -1,7 +1,7 @@
 """Intermediate IR on disk, for `keep_intermediate`.
 
-After each stage `03_bufferize.mlir`, after each pass `03_bufferize/02_cse.mlir`; the numbers
-and names are those of the printed pipeline.
+After each stage `03_bufferize.mlir`, after each pass `03_bufferize/02_cse.mlir`, if asked for only
+where the pass has changed something; the numbers and names are those of the printed pipeline.
 """
 
 from pathlib import Path
@@ -10,6 +10,8 @@ from diastase_mlir.bindings import ir
 from diastase_mlir.options import CompileOptions
 from diastase_mlir.stages import Observer, Stage
 from diastase_mlir.workspace import file_name, workspace
+
+_EACH_PASS = ("changed", "pass")
 
 
 class Dumps:
@@ -20,15 +22,21 @@ class Dumps:
         self._directory = workspace(name, options) if kept != "none" else Path()
         self._numbers: dict[str, int] = {}
         self.after_stage: Observer | None = self._write_stage if kept != "none" else None
-        self.after_pass: Observer | None = self._write_pass if kept == "pass" else None
+        self.after_pass: Observer | None = self._write_pass if kept in _EACH_PASS else None
+        self._all = kept == "pass"
+        self._last = ""
 
     def _write_stage(self, stage: Stage, number: int, name: str, module: ir.Module) -> None:
         (self._directory / f"{self._number(stage)}_{file_name(name)}.mlir").write_text(str(module))
 
     def _write_pass(self, stage: Stage, number: int, name: str, module: ir.Module) -> None:
+        text = str(module)
+        if text == self._last and not self._all:
+            return
+        self._last = text
         folder = self._directory / f"{self._number(stage)}_{file_name(stage.name)}"
         folder.mkdir(exist_ok=True)
-        (folder / f"{number:02}_{file_name(name)}.mlir").write_text(str(module))
+        (folder / f"{number:02}_{file_name(name)}.mlir").write_text(text)
 
     def _number(self, stage: Stage) -> str:
         """Give stages numbers as they come."""

@@ -6,10 +6,10 @@ The base class, and how an error shows the user's line, are in `diastase_runtime
 from pathlib import Path
 from typing import ClassVar
 
-from diastase_runtime.errors import DiastaseError
+from diastase_runtime.errors import CompileError, DiastaseError
 
 
-class LoweringError(DiastaseError, NotImplementedError):
+class LoweringError(CompileError, NotImplementedError):
     """An operation of the traced program that cannot be compiled.
 
     Nearly every JAX primitive compiles; one that does not says why. Move the operation out of
@@ -28,7 +28,8 @@ class UnsupportedTypeError(DiastaseError, TypeError):
     """A value whose type compiled code has no representation for.
 
     Compiled programs hold arrays of bool, integers of 8 to 64 bits, float16, bfloat16, float32,
-    float64, complex64 and complex128, and PRNG keys. Convert to one of them.
+    float64, complex64 and complex128, and PRNG keys; integers of 2 and 4 bits only inside, not as
+    arguments or results. Convert to one of them.
     """
 
     title: ClassVar[str] = "Unsupported type"
@@ -37,7 +38,7 @@ class UnsupportedTypeError(DiastaseError, TypeError):
     what: str
 
 
-class CompileError(DiastaseError, RuntimeError):
+class FailedPassError(CompileError, RuntimeError):
     """A compiler pass failed on the program.
 
     The program was understood but could not be turned into machine code: nearly always a
@@ -56,6 +57,62 @@ class CompileError(DiastaseError, RuntimeError):
     reproducer: Path | None = None
 
 
+class InvalidIRError(CompileError, ValueError):
+    """IR that a user has written or edited, and that is not valid.
+
+        debug.replace_ir(f, "mlir", text)          # text with a typing error in it
+
+    The message says what MLIR, or LLVM, has to say about it, and shows the line of the text.
+    Begin with what `debug.get_compilation_stage(f, stage)` returns.
+    """
+
+    title: ClassVar[str] = "Invalid IR"
+    message: ClassVar[str] = "{stage}: {reason}"
+    label: ClassVar[str] = "column {column}"
+    help: ClassVar[str] = "what debug.get_compilation_stage returns is valid, and a good beginning"
+    stage: str
+    reason: str
+    column: int = 0
+
+
+class EntryNotFoundError(CompileError, ValueError):
+    """MLIR without a function that could be called from outside, or with several.
+
+        debug.compile_from_mlir("module {}")
+
+    The module needs one public `func.func` from tensors to tensors, or one named `main`.
+    """
+
+    title: ClassVar[str] = "No function to call"
+    message: ClassVar[str] = "the module has {found}"
+    help: ClassVar[str] = "one func.func of tensors is public or named @main; others are private"
+    found: str
+
+
+class ChangedInterfaceError(CompileError, TypeError):
+    """IR given for a stage of a program whose arguments or results have other types.
+
+        @qjit
+        def f(x): ...                              # of a float64
+        debug.replace_ir(f, "mlir", text)          # in which x is a float32
+
+    Callers go on passing and taking what the function was traced for, so the functions that they
+    call must keep their names and types. Change the Python function, or its arguments, instead.
+    """
+
+    title: ClassVar[str] = "Another interface"
+    message: ClassVar[str] = (
+        "the IR given for stage {stage} of {program} has {found}, the program has {wanted}"
+    )
+    help: ClassVar[str] = (
+        "keep names and types of these; for other types change the Python function or its arguments"
+    )
+    program: str
+    stage: str
+    wanted: str
+    found: str
+
+
 class CallbackResultError(DiastaseError, TypeError):
     """A function called by `jax.pure_callback` or `io_callback` returned something unexpected.
 
@@ -71,7 +128,7 @@ class CallbackResultError(DiastaseError, TypeError):
     expected: str
 
 
-class LinkerNotFoundError(DiastaseError, RuntimeError):
+class LinkerNotFoundError(CompileError, RuntimeError):
     """No program that can link a shared library was found.
 
     diastase makes machine code by itself but leaves the last step to the system's linker: `ld`,
@@ -89,7 +146,7 @@ class LinkerNotFoundError(DiastaseError, RuntimeError):
     tried: str
 
 
-class LinkError(DiastaseError, RuntimeError):
+class LinkError(CompileError, RuntimeError):
     """The system's linker refused the object file, or could not be run.
 
     The message quotes the command and what it printed. Usual causes: a full disk, or a
@@ -99,6 +156,23 @@ class LinkError(DiastaseError, RuntimeError):
     title: ClassVar[str] = "Linking failed"
     message: ClassVar[str] = "{command}: {reason}"
     command: str
+    reason: str
+
+
+class TargetProcessorError(DiastaseError, ValueError):
+    """The environment variable for the processor names one that programs cannot be compiled for.
+
+        DIASTASE_TARGET_CPU=x86-64-v3 python program.py
+
+    Unset it to compile for the processor of this computer, or name a level of x86-64 that this
+    computer has.
+    """
+
+    title: ClassVar[str] = "Invalid target processor"
+    message: ClassVar[str] = "{variable} is {level!r}, {reason}"
+    help: ClassVar[str] = "unset it to compile for this computer's processor"
+    variable: str
+    level: str
     reason: str
 
 

@@ -21,6 +21,7 @@ from diastase_mlir.lowered import LoweredModule
 from diastase_mlir.options import CompileOptions
 from diastase_mlir.program import Program
 from diastase_mlir.program_keys import program_key
+from diastase_mlir.steps import step
 
 if TYPE_CHECKING:
     from diastase_mlir import compilation
@@ -41,8 +42,10 @@ class CompiledProgram:
 def compile_program(program: Program, options: CompileOptions) -> CompiledProgram:
     """Find the machine code of a program, or lower and compile it."""
     start = time.perf_counter()
-    store, key = _store_and_key(program, options)
-    found = None if store is None else store.find(key)
+    with step("compile") as looking:
+        store, key = _store_and_key(program, options)
+        found = None if store is None else store.find(key)
+        looking.happened = found is not None
     known = time.perf_counter() - start
     if found is not None:
         return CompiledProgram(Compilation(with_libraries(found), True, {"cache": known}), None)
@@ -50,14 +53,18 @@ def compile_program(program: Program, options: CompileOptions) -> CompiledProgra
     lowering_took = time.perf_counter() - start - known
     made = compilation.compile_module(lowered, options)
     if store is not None and not lowered.callbacks:
-        store.link(key, replace(made.artifact, engine=None, single=None, threads=None))
+        store.link(key, made.artifact)
     timings = {"key": known, "lower": lowering_took, **made.timings}
     return CompiledProgram(replace(made, timings=timings), lowered)
 
 
 def _store_and_key(program: Program, options: CompileOptions) -> tuple[ProgramCache | None, str]:
     """The cache, and the program's key in it; None where it can have none."""
-    if not options.use_cache or options.keep_intermediate != "none":
+    if (
+        not options.use_cache
+        or options.keep_intermediate != "none"
+        or options.pipelines is not None
+    ):
         return None, ""
     store = program_cache()
     key = None if store is None else program_key(program)

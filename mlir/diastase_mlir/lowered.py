@@ -73,6 +73,8 @@ class LoweredModule:
     """Names of the passes that circuits of the module ask for."""
     fingerprint: str = ""
     """The same for modules that differ in locations only; empty where lowering did not say it."""
+    edits: Mapping[str, str] = field(default_factory=dict[str, str])
+    """IR with which the compilation goes on after a stage, by the stage's name (`continuation`)."""
 
     @property
     def equations(self) -> int:

@@ -5,12 +5,15 @@ inside `stablehlo-to-linalg` is not a matter of taste: `stablehlo-convert-to-sig
 legalisation would silently turn every unsigned operation into a signed one.
 """
 
+from collections.abc import Iterable
+from dataclasses import replace
+
 from diastase_mlir.passes.accurate_math import accurate_math
-from diastase_mlir.passes.bfloat16_as_bits import bfloat16_as_bits
 from diastase_mlir.passes.bounded_allocations import bounded_allocations
 from diastase_mlir.passes.detensorize_scalars import detensorize_scalars
 from diastase_mlir.passes.element_loops import element_loops
 from diastase_mlir.passes.elementary_calls import elementary_calls
+from diastase_mlir.passes.interruptible_loops import interruptible_loops
 from diastase_mlir.passes.order_loops import order_loops
 from diastase_mlir.passes.parallel_loops import parallel_loops
 from diastase_mlir.passes.products_to_blas import products_to_blas
@@ -22,7 +25,7 @@ from diastase_mlir.passes.separate_empties import separate_empties
 from diastase_mlir.passes.shorter_functions import shorter_functions
 from diastase_mlir.passes.show_sizes import show_sizes
 from diastase_mlir.passes.transform_circuits import transform_circuits
-from diastase_mlir.stages import Pipeline, Stage
+from diastase_mlir.stages import Pipeline, Stage, pass_name
 
 _CLEAN = ("canonicalize", "cse")
 _SCALARS = frozenset({"builtin", "func", "arith", "math", "complex", "index", "llvm", "ub"})
@@ -100,15 +103,16 @@ PIPELINE = Pipeline(
                 parallel_loops,
                 element_loops,
                 elementary_calls,
+                interruptible_loops,  # which sees whether a body calls the thread pool
                 shorter_functions,  # LLVM's time grows with the square of a function's loops
                 "func.func(convert-linalg-to-parallel-loops)",
                 "expand-strided-metadata",
                 "lower-affine",
                 "convert-scf-to-cf",
                 "convert-complex-to-standard",
-                "func.func(math-extend-to-supported-types{extra-types=f16 target-type=f32})",
-                "arith-emulate-unsupported-floats{source-types=bf16 target-type=f32}",
-                bfloat16_as_bits,
+                "func.func(math-extend-to-supported-types{target-type=f32})",
+                # What is left of 16-bit floats then are conversions: codegen/half_floats.py.
+                "arith-emulate-unsupported-floats{source-types=f16,bf16 target-type=f32}",
                 bounded_allocations,
                 accurate_math,  # the next would be off for small arguments
                 "convert-math-to-llvm",
@@ -130,6 +134,34 @@ PIPELINE = Pipeline(
 
 CIRCUITS = Pipeline(PIPELINE.stages[:2])
 """As far as circuits are what the user sees of them."""
+
+TRANSLATABLE = replace(PIPELINE.stages[-1], name="translate", passes=())
+"""No stage, but what must hold of a module at the end, whatever the stages were."""
+
+PYTHON_PASSES = {
+    pass_name(step): step
+    for stage in PIPELINE.stages
+    for step in stage.passes
+    if not isinstance(step, str)
+}
+"""Passes of ours, by the names that `PIPELINE` shows."""
+
+
+def pipeline_of(groups: Iterable[tuple[str, Iterable[str]]]) -> Pipeline:
+    """Make a pipeline of names, which nothing is known of: what may remain is seen at its end."""
+    given = "given to qjit(pipelines=...)"
+    return Pipeline(
+        tuple(
+            Stage(name, given, tuple(PYTHON_PASSES.get(step, step) for step in steps), remain=None)
+            for name, steps in groups
+        )
+    )
+
+
+def groups_of(pipeline: Pipeline) -> list[tuple[str, list[str]]]:
+    """Name the stages and passes of a pipeline, as `pipeline_of` reads them."""
+    return [(stage.name, [*map(pass_name, stage.passes)]) for stage in pipeline.stages]
+
 
 UNMARKED = Pipeline(tuple(s for s in PIPELINE.stages if s.passes != (transform_circuits,)))
 """For programs in which no circuit asks for passes: to look for marks takes as long as a pass."""

@@ -58,3 +58,5 @@ class Program:
     jaxpr: ClosedJaxpr
     dimensions: DimensionBindings = field(default_factory=DimensionBindings)
     assumptions: tuple[Assumption, ...] = ()
+    argument_names: tuple[str, ...] = ()
+    """The user's words for the arguments, for printed IR."""

@@ -1,6 +1,6 @@
 """A failed pass leaves a file that runs it again: the IR before it, and the pass.
 
-    python -m diastase_mlir.reproducer ./circuit/reproducer.mlir
+    python -m diastase_mlir.reproducer /tmp/diastase-circuit-f3q7/reproducer.mlir
 
 To find the pass, the program is compiled once more, one pass at a time. The file names stage and
 pass in its first lines; passes in Python are found by their name in the pipeline.
@@ -12,29 +12,32 @@ import textwrap
 from pathlib import Path
 
 from diastase_mlir.bindings import ir, session
+from diastase_mlir.continuation import begin
 from diastase_mlir.dialects import parse
-from diastase_mlir.errors import CompileError
+from diastase_mlir.errors import FailedPassError
 from diastase_mlir.lowered import LoweredModule
 from diastase_mlir.options import CompileOptions
-from diastase_mlir.pipeline import PIPELINE
+from diastase_mlir.pipeline import PIPELINE, PYTHON_PASSES, TRANSLATABLE, pipeline_of
 from diastase_mlir.stages import (
     Pass,
     Stage,
     StageFailure,
     check_legality,
-    pass_name,
     reason_and_span,
     run_pass,
 )
-from diastase_mlir.workspace import workspace
+from diastase_mlir.workspace import failure_folder
+
+CHECKS = ("verifier", "legality check")
+"""What fails besides passes."""
 
 
 def write_reproducer(
     lowered: LoweredModule, options: CompileOptions, failure: StageFailure
-) -> CompileError:
+) -> FailedPassError:
     """Find the failing pass, write the file, and make the error to raise."""
-    before, failure = _isolate(lowered, failure)
-    path = workspace(lowered.name, options) / "reproducer.mlir"
+    before, failure = _isolate(lowered, options, failure)
+    path = failure_folder(lowered.name, options) / "reproducer.mlir"
     path.write_text(
         f"// A pass of diastase failed: {' '.join(failure.reason.split())}\n"
         f"// rerun: {sys.executable} -m diastase_mlir.reproducer {path}\n"
@@ -42,7 +45,7 @@ def write_reproducer(
         f"// pass: {failure.pass_name}\n"
         f"{before}\n"
     )
-    return CompileError(
+    return FailedPassError(
         stage=failure.stage.name,
         pass_name=failure.pass_name,
         reason=failure.reason,
@@ -53,30 +56,32 @@ def write_reproducer(
 
 def write_input(
     lowered: LoweredModule, options: CompileOptions, error: ir.MLIRError
-) -> CompileError:
+) -> FailedPassError:
     """Keep a module that MLIR's parser or verifier refused, and make the error to raise."""
-    path = workspace(lowered.name, options) / "reproducer.mlirbc"
+    path = failure_folder(lowered.name, options) / "reproducer.mlirbc"
     path.write_bytes(lowered.bytecode)
     reason, span = reason_and_span(error)
-    return CompileError(
+    return FailedPassError(
         stage="parse", pass_name="verifier", reason=reason, reproducer=path, span=span
     )
 
 
 def write_llvm_reproducer(
     text: str, reason: str, lowered: LoweredModule, options: CompileOptions
-) -> CompileError:
+) -> FailedPassError:
     """Keep LLVM IR that llvmlite refused, and make the error to raise."""
-    path = workspace(lowered.name, options) / "reproducer.ll"
+    path = failure_folder(lowered.name, options) / "reproducer.ll"
     path.write_text(f"; llvmlite cannot read this: {' '.join(reason.split())}\n{text}")
     shown = textwrap.shorten(reason, 300)  # it quotes the whole line, which may be an array
-    return CompileError(stage="optimise", pass_name="parse", reason=shown, reproducer=path)
+    return FailedPassError(stage="optimise", pass_name="parse", reason=shown, reproducer=path)
 
 
-def _isolate(lowered: LoweredModule, failure: StageFailure) -> tuple[str, StageFailure]:
+def _isolate(
+    lowered: LoweredModule, options: CompileOptions, failure: StageFailure
+) -> tuple[str, StageFailure]:
     """Compile pass by pass until one fails; return the IR before it and its failure."""
-    module = parse(lowered.bytecode)
-    for stage in PIPELINE.stages:
+    module, pipeline = begin(lowered, options)
+    for stage in pipeline.stages:
         for step in (*stage.passes, None):
             before = str(module.operation.get_asm(enable_debug_info=True))
             try:
@@ -97,13 +102,16 @@ def _run(stage: Stage, step: Pass | None, module: ir.Module) -> None:
 def main(file: str) -> None:
     """Run the pass that a reproducer file names, and print what comes out."""
     text = Path(file).read_text()
-    header = dict(re.findall(r"^// (stage|pass): (.*)$", text, re.M))
-    stage = next(stage for stage in PIPELINE.stages if stage.name == header["stage"])
-    steps = [step for step in stage.passes if pass_name(step) == header["pass"]]
+    header: dict[str, str] = dict(re.findall(r"^// (stage|pass): (.*)$", text, re.M))
+    own = pipeline_of([(header["stage"], ())])  # where the pipeline is the user's
+    stage = next(
+        s for s in (*PIPELINE.stages, TRANSLATABLE, *own.stages) if s.name == header["stage"]
+    )
+    name = header["pass"]
     with session():
         module = parse(text)
-        if steps:
-            run_pass(stage, steps[0], module)
+        if name not in CHECKS:
+            run_pass(stage, PYTHON_PASSES.get(name, name), module)
         check_legality(stage, module)
         print(module)
 

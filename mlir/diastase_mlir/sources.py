@@ -19,6 +19,8 @@ from contextlib import suppress
 from operator import attrgetter
 from pathlib import Path
 
+from diastase_mlir import trusted
+
 _SETTLED = 2.0
 """Seconds; more than a tick of any file system's clock."""
 
@@ -71,7 +73,7 @@ def _hash_of_contents(paths: Iterable[str]) -> str:
 
 def _read_hash(note: Path) -> str | None:
     try:
-        text = note.read_text()
+        text = trusted.read(note).decode()
     except (OSError, ValueError):
         return None
     return text if len(text) == 64 and set(text) <= set(string.hexdigits) else None
@@ -79,7 +81,8 @@ def _read_hash(note: Path) -> str | None:
 
 def write_note(note: Path, text: str) -> None:
     """Write a note into the cache's directory in one step; who cannot, does without it."""
-    with suppress(OSError):
-        with tempfile.NamedTemporaryFile("w", dir=note.parent, delete=False) as file:
-            file.write(text)
-        Path(file.name).replace(note)
+    # Removing the file fails where it has become the note.
+    with suppress(OSError), tempfile.NamedTemporaryFile("w", dir=note.parent) as file:
+        file.write(text)
+        file.flush()
+        os.replace(file.name, note)

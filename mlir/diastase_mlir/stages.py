@@ -11,8 +11,10 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from itertools import groupby
 
+from diastase_mlir.background import go_on
 from diastase_mlir.bindings import ir, run_passes
 from diastase_mlir.diagnostics import span_at
+from diastase_mlir.steps import step as made
 from diastase_runtime.errors import Span
 
 PythonPass = Callable[[ir.Module], None]
@@ -28,13 +30,14 @@ class Stage:
     name: str
     why_here: str
     passes: tuple[Pass, ...]
-    remain: frozenset[str]
-    """Dialects that operations may belong to when the stage has run."""
+    remain: frozenset[str] | None
+    """Dialects that operations may belong to when the stage has run; None: any."""
 
     def __str__(self) -> str:
         """Show the stage as documentation."""
+        remain = "anything" if self.remain is None else " ".join(sorted(self.remain))
         passes = "\n".join(f"    {pass_name(step)}" for step in self.passes) or "    (none)"
-        return f"{self.name}: {self.why_here}\n{passes}\n  leaves: {' '.join(sorted(self.remain))}"
+        return f"{self.name}: {self.why_here}\n{passes}\n  leaves: {remain}"
 
 
 @dataclass(frozen=True)
@@ -50,7 +53,7 @@ class Pipeline:
 
 @dataclass
 class StageFailure(Exception):
-    """A pass failed or a stage left something illegal; becomes a `CompileError`."""
+    """A pass failed or a stage left something illegal; becomes a `FailedPassError`."""
 
     stage: Stage
     pass_name: str
@@ -113,8 +116,11 @@ def run_pipeline(
 ) -> None:
     """Run all stages on a module, in place, noting how many seconds each took."""
     for number, stage in enumerate(pipeline.stages):
+        go_on()
         start = time.perf_counter()
-        run_stage(stage, module, observe_pass)
+        with made(stage.name, part=True) as running:
+            run_stage(stage, module, observe_pass)
+            running.size = lambda: str(module).count("\n")
         timings[stage.name] = time.perf_counter() - start
         if observe_stage is not None:
             observe_stage(stage, number, stage.name, module)
@@ -129,11 +135,14 @@ def _verify(stage: Stage, module: ir.Module) -> None:
 
 def check_legality(stage: Stage, module: ir.Module) -> None:
     """Refuse operations of dialects that must not remain after the stage."""
+    remain = stage.remain
+    if remain is None:
+        return
     illegal: dict[str, ir.Location] = {}
 
     def visit(operation: ir.Operation) -> ir.WalkResult:
         name = operation.name
-        if name.partition(".")[0] not in stage.remain:
+        if name.partition(".")[0] not in remain:
             illegal.setdefault(name, operation.location)
         return ir.WalkResult.ADVANCE
 

@@ -1,4 +1,4 @@
-"""The folder into which one program's intermediate IR and reproducers are written."""
+"""The folders into which one program's intermediate IR and reproducers are written."""
 
 import re
 import tempfile
@@ -23,3 +23,13 @@ def workspace(name: str, options: CompileOptions) -> Path:
     except OSError:  # a working directory that cannot be written
         return Path(tempfile.mkdtemp(prefix=f"diastase-{file_name(name)}-"))
     return directory
+
+
+def failure_folder(name: str, options: CompileOptions) -> Path:
+    """Make the folder for a reproducer: the one where IR is kept, if any is, else a temporary one.
+
+    Nobody asked for a folder in the working directory: the error says where the file is.
+    """
+    if options.workspace is not None or options.keep_intermediate != "none":
+        return workspace(name, options)
+    return Path(tempfile.mkdtemp(prefix=f"diastase-{file_name(name)}-"))

@@ -4,7 +4,19 @@
 package agree on is in `abi`.
 """
 
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
 from diastase_runtime.loader import EngineWork, Executable, load
 from diastase_runtime.observation import Observer, observe
 
-__all__ = ["EngineWork", "Executable", "Observer", "load", "observe"]
+if TYPE_CHECKING:
+    from diastase_runtime.standalone.source import c_source
+
+__all__ = ["EngineWork", "Executable", "Observer", "c_source", "load", "observe"]
+
+
+def __getattr__(name: str) -> Any:
+    if name != "c_source":  # which most processes never need
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return import_module("diastase_runtime.standalone.source").c_source

@@ -22,7 +22,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Literal
 
-ABI_VERSION = 8
+ABI_VERSION = 9
 """Part of every cache key; raised by one with every change of this file's meaning."""
 
 ENTRY_FUNCTION = "diastase_entry"
@@ -54,6 +54,9 @@ ON_CALLING_THREAD = -1
 
 IMPORT_TABLE = "diastase_import_table"
 """Global `[n x ptr]`, one entry for each of `Artifact.imports`, in that order."""
+
+POLLS = 32
+"""How often a loop asks whether there are signals until it reads the clock."""
 
 MAX_SAMPLED_WIRES = 62
 """Wires whose outcomes in one shot make one integer."""
@@ -209,6 +212,13 @@ class ErrorCode(enum.IntEnum):
     """[number asked for]"""
     NOT_A_NUMBER = 15
     """Outcomes are to be drawn from a state whose amplitudes are NaN or infinite."""
+    INTERRUPTED = 16
+    """A handler of signals has raised; the exception is kept by the thread pool's library."""
+    IN_CALLBACK = 17
+    """[]; recorded before Python is called, and taken back when that has returned. It stays where
+    a signal came before the function could begin, or after it was over."""
+    ASSERTION_FAILED = 18
+    """What `debug_assert` says must hold does not; the site's construct is its message."""
 
 
 class CallContext(ctypes.Structure):
@@ -232,6 +242,10 @@ class CallContext(ctypes.Structure):
         ("stages", ctypes.c_int64),
         # Bytes that the process can have; nothing larger is asked of the system. 0: not known.
         ("memory", ctypes.c_int64),
+        # How often the call polls for signals until it reads the clock.
+        ("polls", ctypes.c_int64),
+        # The context of the call that this is a part of (an element of a batch), or null.
+        ("outer", ctypes.c_void_p),
     )
     code: int
     site: int
@@ -243,4 +257,6 @@ class CallContext(ctypes.Structure):
     operations: int
     stages: int
     memory: int
+    polls: int
+    outer: int | None
     detail: "ctypes.Array[ctypes.c_int64]"

@@ -5,6 +5,10 @@ and has allocated the results. The function gets copies of the arguments, becaus
 them. An exception cannot cross native code: it is kept under the address of its call's context,
 the error is recorded there, and the loader raises it after the call. Once an error is recorded no
 further callback of that call runs.
+
+The trap: a signal's handler may raise before the function's first line and after its last one,
+where nothing can catch it and ctypes drops it. So compiled code records `IN_CALLBACK` before it
+calls, and the function takes that back: where it could not, the call has been interrupted.
 """
 
 import ctypes
@@ -17,6 +21,7 @@ from diastase_runtime.abi import ArrayType, CallbackType, CallContext, ErrorCode
 from diastase_runtime.memref import array_at, numpy_dtype
 from diastase_runtime.observation import called_back
 
+_MAY_RUN = (ErrorCode.IN_CALLBACK, ErrorCode.NONE)
 CallbackErrors = dict[int, BaseException]
 """Exceptions raised inside calls that have not returned yet, by the address of their context."""
 
@@ -32,15 +37,17 @@ def callback_thunk(
     split = len(kind.arguments)
 
     def call(context_address: int, site: int, *descriptors: int) -> None:
-        context = CallContext.from_address(context_address)
-        if context.code != ErrorCode.NONE:
-            return
-        try:
+        try:  # around all of it, as a handler of signals may raise at any line
+            context = CallContext.from_address(context_address)
+            if context.code not in _MAY_RUN:
+                return
             views = [_view(at, array) for at, array in zip(descriptors, arrays, strict=True)]
             results = called_back(function)(*(view.copy() for view in views[:split]))
             for view, result in zip(views[split:], results, strict=True):
                 _store(view, result)
+            context.code = ErrorCode.NONE
         except BaseException as error:
+            context = CallContext.from_address(context_address)
             errors[context_address] = error
             context.code, context.site = ErrorCode.CALLBACK_RAISED, site
             context.detail[0] = number

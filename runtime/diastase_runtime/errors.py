@@ -84,6 +84,29 @@ class DiastaseError(Exception, metaclass=_DataclassWhenRaised):
         return "\n".join(lines)
 
 
+class CompileError(DiastaseError):
+    """A program that cannot be compiled, as it is or with the options given.
+
+    The base of what Catalyst raises as its `CompileError`, so that code that catches that one goes
+    on working; what is raised is one of the classes that derive from it.
+    """
+
+
+class DifferentiableCompileError(CompileError):
+    """A program that has no derivative, or that cannot be differentiated in the way asked for.
+
+    The base of what Catalyst raises as its `DifferentiableCompileError`.
+    """
+
+
+class PlxprCaptureCFCompatibilityError(DiastaseError):
+    """Catalyst's control flow under PennyLane's own capture, which Catalyst refuses.
+
+    Nothing raises this error here: `for_loop`, `while_loop` and `cond` work with every setting of
+    `capture`. It exists so that code that catches Catalyst's goes on working.
+    """
+
+
 class InternalError(DiastaseError):
     """A mistake of ours, never of the user's; please report it with the program."""
 
@@ -120,7 +143,7 @@ class LibraryLoadError(DiastaseError, OSError):
     reason: str
 
 
-class WireOutOfRangeError(DiastaseError, IndexError):
+class WireOutOfRangeError(DiastaseError, IndexError, RuntimeError):
     """An operation acts on a wire that the device does not have.
 
         @qml.qnode(qml.device("lightning.qubit", wires=2))
@@ -139,7 +162,7 @@ class WireOutOfRangeError(DiastaseError, IndexError):
     num_wires: int
 
 
-class OverlappingWiresError(DiastaseError, ValueError):
+class OverlappingWiresError(DiastaseError, ValueError, RuntimeError):
     """An operation names the same wire twice.
 
         qml.CNOT(wires=[i, j])  # fails where i and j have the same value
@@ -366,3 +389,15 @@ class InvalidThreadsError(DiastaseError, ValueError):
     variable: str
     value: str
     most: int
+
+
+class DebugAssertionError(DiastaseError, RuntimeError, AssertionError):
+    """What a `debug_assert` of the program, or an `assert` of AutoGraph's, says does not hold.
+
+    With `qjit(disable_assertions=True)` nothing is checked.
+    """
+
+    title: ClassVar[str] = "Assertion failed"
+    message: ClassVar[str] = "{what}"
+    label: ClassVar[str] = "does not hold"
+    what: str

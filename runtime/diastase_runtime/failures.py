@@ -1,6 +1,7 @@
 """From the error that compiled code recorded to the Python exception to raise."""
 
 from collections.abc import Callable, Sequence
+from typing import Any
 
 from diastase_runtime import errors
 from diastase_runtime.abi import CallContext, ErrorCode, Site
@@ -43,8 +44,18 @@ _EXCEPTIONS: dict[int, Callable[[str, Sequence[int]], DiastaseError]] = {
         construct=construct, size=detail[0], largest=detail[1]
     ),
     ErrorCode.NOT_A_NUMBER: lambda construct, detail: errors.NotANumberError(construct=construct),
+    ErrorCode.ASSERTION_FAILED: lambda what, detail: errors.DebugAssertionError(what=what),
     ErrorCode.INVALID_VALUE: lambda construct, detail: errors.InvalidValueError(what=construct),
 }
+
+
+def message_templates() -> dict[int, str]:
+    """What there is to say of each error, with `{0}` to `{3}` for its numbers, `{c}` for the site.
+
+    For programs that run without Python; the wording stays where it is, in the classes.
+    """
+    places: Any = ("{0}", "{1}", "{2}", "{3}")
+    return {int(code): str(make("{c}", places)) for code, make in _EXCEPTIONS.items()}
 
 
 def exception_of(
@@ -58,6 +69,8 @@ def exception_of(
     raised = callback_errors.pop(address, None)
     if context.code == ErrorCode.CALLBACK_RAISED and raised is not None:
         return raised
+    if context.code in (ErrorCode.IN_CALLBACK, ErrorCode.INTERRUPTED):
+        return KeyboardInterrupt()
     site = sites[context.site] if 0 <= context.site < len(sites) else None
     # What no line of the user's stands for (a QNode that is the whole program) has no file.
     span = Span(site.file, site.line, site.function) if site is not None and site.file else None

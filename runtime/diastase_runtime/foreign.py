@@ -25,6 +25,7 @@ from typing import Any
 from diastase_runtime.abi import library_symbol
 from diastase_runtime.errors import DiastaseError
 from diastase_runtime.frames import Frame
+from diastase_runtime.interrupts import is_main_thread
 from diastase_runtime.libraries import open_library
 from diastase_runtime.loader import Executable
 from diastase_runtime.memref import numpy_dtype, sizes_and_strides
@@ -154,6 +155,7 @@ def _handler(library: Path, version: tuple[int, int]) -> Handler:
         ctypes.c_int64(process),
         ctypes.c_int64(major | minor << 32),
         ctypes.cast(_REPORT, ctypes.c_void_p),
+        ctypes.cast(ctypes.pythonapi.PyErr_SetInterrupt, ctypes.c_void_p),
     )
     set_key = opened[library_symbol("foreign", "set_key")]
     set_key(ctypes.c_uint64(random.getrandbits(64)))
@@ -168,10 +170,16 @@ def _entropy() -> int:
     return int.from_bytes(os.urandom(8), "little")
 
 
-def _report(plan: int | None, memory: int | None) -> int:
-    """Say what went wrong in a call; the address of the text."""
+def _report(plan: int | None, memory: int | None) -> int | None:
+    """Say what went wrong in a call; the address of the text.
+
+    None for Ctrl-C: what XLA makes of an error is another exception. The call counts as done, and
+    Python raises `KeyboardInterrupt` as soon as XLA has returned, so nobody sees its results.
+    """
     try:
         error = _failure(plan, memory)
+        if isinstance(error, KeyboardInterrupt) and is_main_thread():
+            return None
         if isinstance(error, DiastaseError):
             text = str(error)
         else:

@@ -16,6 +16,7 @@ from typing import Any
 
 from diastase_runtime.abi import Artifact, CallContext, Import, ImportedLibrary, library_symbol
 from diastase_runtime.errors import InternalError, LibraryLoadError
+from diastase_runtime.interrupts import let_poll
 from diastase_runtime.threads import number_of_threads
 
 _CAPSULES = {"lapack": "scipy.linalg.cython_lapack", "blas": "scipy.linalg.cython_blas"}
@@ -25,6 +26,10 @@ _capsule_name.restype, _capsule_name.argtypes = ctypes.c_char_p, (ctypes.py_obje
 _capsule_pointer: Any = ctypes.pythonapi.PyCapsule_GetPointer
 _capsule_pointer.restype = ctypes.c_void_p
 _capsule_pointer.argtypes = (ctypes.py_object, ctypes.c_char_p)
+
+
+USED_BY_ENGINES = ("parallel_for", "thread_count", "poll", "poll_now")
+"""Functions of the thread pool that engines call."""
 
 
 def open_library(path: Path, *, unique: bool) -> ctypes.CDLL:
@@ -49,7 +54,7 @@ def symbol_address(imported: Import, artifact: Artifact) -> int:
         engine = _engine(imported.library, *_paths(imported, artifact))
         return _symbol(engine, imported.library, imported.name)
     if imported.library == "threads":
-        return _symbol(_threads(_paths(imported, artifact)[1]), "threads", imported.name)
+        return _symbol(thread_pool(_paths(imported, artifact)[1]), "threads", imported.name)
     if imported.library == "elementary":
         if artifact.elementary is None:
             raise InternalError(what=f"{artifact.name} imports {imported} but names no library")
@@ -58,6 +63,35 @@ def symbol_address(imported: Import, artifact: Artifact) -> int:
         _tell_blas(artifact.threads)
     capsule = _capsules(_CAPSULES[imported.library])[imported.name]
     return _capsule_pointer(capsule, _capsule_name(capsule))
+
+
+def linear_algebra_symbol(imported: Import) -> tuple[Path, str]:
+    """Find the library, and the name in it, of a routine of LAPACK or BLAS.
+
+    SciPy's modules pass on what another library has, with names of its own (`scipy_dgemm_`).
+    """
+    module = ctypes.CDLL(importlib.import_module(_CAPSULES[imported.library]).__file__)
+    for name in (f"scipy_{imported.name}_", f"{imported.name}_", imported.name):
+        try:
+            address = ctypes.cast(module[name], ctypes.c_void_p)
+        except AttributeError:
+            continue
+        info = _SymbolInfo()
+        if ctypes.CDLL(None).dladdr(address, ctypes.byref(info)):
+            return Path(os.fsdecode(info.library)).resolve(), name
+    raise LibraryLoadError(library=Path(str(module._name)), reason=f"it has no {imported.name}")
+
+
+class _SymbolInfo(ctypes.Structure):
+    """What `dladdr` says."""
+
+    _fields_ = (
+        ("library", ctypes.c_char_p),
+        ("base", ctypes.c_void_p),
+        ("symbol", ctypes.c_char_p),
+        ("address", ctypes.c_void_p),
+    )
+    library: bytes
 
 
 def release_states(context: CallContext, artifact: Artifact) -> None:
@@ -100,18 +134,19 @@ def _symbol(library: ctypes.CDLL, kind: ImportedLibrary, name: str) -> int:
 def _engine(kind: ImportedLibrary, library: Path, threads: Path) -> ctypes.CDLL:
     """Load an engine, and tell it where the thread pool is."""
     engine = open_library(library, unique=False)
-    pool = _threads(threads)
-    addresses = (_symbol(pool, "threads", name) for name in ("parallel_for", "thread_count"))
+    pool = thread_pool(threads)
+    addresses = (_symbol(pool, "threads", name) for name in USED_BY_ENGINES)
     engine[library_symbol(kind, "use_threads")](*map(ctypes.c_void_p, addresses))
     return engine
 
 
 @cache
-def _threads(library: Path) -> ctypes.CDLL:
-    """Load a thread pool, and say how many threads it may have."""
+def thread_pool(library: Path) -> ctypes.CDLL:
+    """Load a thread pool, and say how many threads it may have, and how it handles signals."""
     threads = number_of_threads()
     pool = open_library(library, unique=False)
     pool[library_symbol("threads", "configure")](ctypes.c_int64(threads))
+    let_poll(pool)
     # Beside the pool's own check of the process's number, which another process may have had.
     os.register_at_fork(after_in_child=pool[library_symbol("threads", "forget")])
     return pool
@@ -132,7 +167,7 @@ def _tell_blas(pool: Path) -> None:
     except AttributeError:
         return
     addresses = [ctypes.cast(function, ctypes.c_void_p) for function in functions]
-    _threads(pool)[library_symbol("threads", "use_blas")](*addresses)
+    thread_pool(pool)[library_symbol("threads", "use_blas")](*addresses)
 
 
 @cache

@@ -23,7 +23,8 @@ from diastase_runtime.callbacks import CallbackErrors, callback_thunk
 from diastase_runtime.errors import ArgumentTypeError, AssumptionError
 from diastase_runtime.failures import exception_of
 from diastase_runtime.frames import Frame, FrameLayout
-from diastase_runtime.libraries import open_library, release_states, symbol_address
+from diastase_runtime.interrupts import raised_by_a_handler
+from diastase_runtime.libraries import open_library, release_states, symbol_address, thread_pool
 from diastase_runtime.memref import (
     data_pointer,
     descriptor_words,
@@ -89,9 +90,13 @@ class Executable:
         memory = frame.memory
         _pack_context(memory, 0, 0, 0, 0, 0, 0, 0, seed & _SEED_MASK, 0, 0, 0, 0, 0, 0)
         kept = self._write_arguments(frame, arguments)
-        self._entry(frame.pointer)
+        try:
+            self._entry(frame.pointer)
+            words = self._layout.unpack_results(memory, self._layout.results)
+        except BaseException:
+            self._drop(frame)
+            raise
         del kept
-        words = self._layout.unpack_results(memory, self._layout.results)
         if frame.context.code:
             raise self._failed(frame, words)
         self._frames.append(frame)
@@ -186,6 +191,17 @@ class Executable:
         self._frames.append(frame)
         return error
 
+    def _drop(self, frame: Frame) -> None:
+        """Free what a call has left after which a handler of signals raised."""
+        words = self._layout.unpack_results(frame.memory, self._layout.results)
+        if self._entry is not self._native:
+            return  # what an observer was doing nobody knows
+        if frame.context.code:
+            self._failure(frame.context, frame.address, words)
+            return
+        for pointer in {words[first] for first in self._first_words}:
+            free(pointer)
+
     def _failure(self, context: CallContext, address: int, words: Sequence[int]) -> BaseException:
         """Free what the failed call left, and make its exception."""
         abandoned = context.detail[3]
@@ -193,6 +209,11 @@ class Executable:
             free(pointer)
         if context.states or context.scripts:
             release_states(context, self.artifact)
+        # Whatever the error: another thread may have recorded it while the handler ran.
+        if self.artifact.threads is not None:
+            raised = raised_by_a_handler(thread_pool(self.artifact.threads))
+            if raised is not None:
+                return raised
         error = exception_of(
             context, self.artifact.sites, self._errors, address, self.artifact.name
         )

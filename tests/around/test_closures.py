@@ -15,7 +15,17 @@ device = qml.device("default.qubit", wires=2)
 
 
 def product(compile):
-    return lambda x: compile(lambda y: x**3 * y)(2.0)
+    """Calls with an argument, without one, and of a declared type: the last two compile early."""
+
+    def function(x):
+        def declared(y: float):
+            return x + y
+
+        return compile(lambda y: x**3 * y)(2.0) + compile(lambda: jnp.sin(x))() * compile(declared)(
+            0.5
+        )
+
+    return function
 
 
 def circuits(compile):

@@ -6,7 +6,7 @@ import numpy as np
 import pennylane as qml
 import pytest
 
-from diastase import qjit
+from diastase import cond, for_loop, measure, qjit, vmap
 
 DEVICE = qml.device("default.qubit", wires=3)
 RANDOM = np.random.default_rng(6)
@@ -92,3 +92,69 @@ def test_a_batch_is_one_loop_of_elements():
     assert elements == 1, "the value and its gradient are one run"
     assert "scf.for" not in text
     assert "stablehlo.while" not in text
+
+
+@qml.qnode(qml.device("default.qubit", wires=1), shots=200)
+def sampled(x):
+    qml.RX(x, 0)
+    return qml.expval(qml.Z(0))
+
+
+@qml.qnode(qml.device("default.qubit", wires=1))
+def measured():
+    qml.Hadamard(0)
+    return measure(0)
+
+
+def test_each_element_draws_for_itself_also_where_none_of_its_arguments_is_of_the_batch():
+    @qjit(seed=4)
+    def program(x, numbers):
+        for_all = jax.vmap(lambda _: (sampled(x), jax.grad(sampled)(x), measured()))
+        of_rows = jax.vmap(lambda _: jax.vmap(lambda _: sampled(x))(numbers))
+        return for_all(numbers), of_rows(numbers[:3])
+
+    (values, gradients, outcomes), rows = program(1.2, np.arange(30))
+    for draws in (values, gradients, *rows):
+        assert len(set(draws.tolist())) > 5
+    assert len({tuple(row.tolist()) for row in rows}) == 3
+    assert abs(values.mean() - np.cos(1.2)) < 0.07  # more than five standard deviations
+    assert 3 < outcomes.sum() < 27
+
+
+def test_loops_and_branches_that_draw_are_of_each_element():
+    def ours(x):
+        return for_loop(0, 2, 1)(lambda _, total: total + sampled(x))(0.0)
+
+    def body(_, total):
+        return total + sampled(1.2)
+
+    def branches(x):
+        return cond(x > 0)(lambda: sampled(x)).otherwise(lambda: 0.0)()
+
+    @qjit(seed=4)
+    def program(x, numbers):
+        def element(_):
+            lax_loop = jax.lax.fori_loop(0, 2, body, 0.0)
+            outcomes = for_loop(0, 9, 1)(lambda _, total: total + measured())(0)
+            return ours(x), jax.grad(ours)(x), branches(x), lax_loop, outcomes
+
+        rows = jax.vmap(lambda _: vmap(lambda _: ours(x))(numbers))(numbers[:3])
+        return jax.vmap(element)(numbers), vmap(element)(numbers), rows
+
+    first, second, rows = program(1.2, np.arange(30))
+    for draws in (*first, *second, *rows):
+        assert len(set(draws.tolist())) > 4
+    assert len({tuple(row.tolist()) for row in rows}) == 3
+    assert abs(first[0].mean() - 2 * np.cos(1.2)) < 0.1
+
+
+def test_a_batch_of_tangents_is_of_one_value():
+    def energy(x):
+        return sampled(x[0]) + for_loop(0, 2, 1)(lambda _, total: total + sampled(x[1]))(0.0)
+
+    x = jnp.array([0.4, 1.2])
+    transformed = qjit(lambda x: (jax.jacfwd(energy)(x), jax.hessian(energy)(x)), seed=4)
+    slopes, curvatures = transformed(x)
+    np.testing.assert_allclose(slopes, [-np.sin(0.4), -2 * np.sin(1.2)], atol=0.4)
+    expected = np.diag([-np.cos(0.4), -2 * np.cos(1.2)])
+    np.testing.assert_allclose(curvatures, expected, atol=0.6)

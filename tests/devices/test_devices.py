@@ -131,6 +131,22 @@ def test_the_null_device(same_uncompiled, shots):
     same_uncompiled(circuit, 0.5)
 
 
+def test_passes_change_nothing_where_nothing_is_run():
+    @qml.qnode(qml.device("null.qubit", wires=1))
+    def circuit(x):
+        qml.RX(x, 0)
+        qml.RX(-x, 0)
+        return qml.expval(qml.Z(0))
+
+    compiled = qjit(passes.merge_rotations(circuit))
+    assert compiled(0.5) == circuit(0.5)
+    with (
+        qml.Tracker(circuit.device),
+        pytest.raises(UnsupportedDeviceError, match="passes never see"),
+    ):
+        compiled(0.5)  # the tracker would count what the passes had merged
+
+
 def test_a_plugin_runs_what_was_applied():
     device = Counting(wires=4)
 

@@ -210,3 +210,22 @@ def test_bad_wires_at_run_time(process, error):
     program = qjit(circuit(process))
     with pytest.raises(error):
         program(1)
+
+
+def test_observables_of_integers_and_small_floats():
+    entries = [[1, 2], [2, 0]]
+    kinds = (np.int64, np.int8, np.float32, np.float64)
+    observables = [
+        qml.Projector([1], wires=0),
+        qml.Projector(np.array([0, 1]), wires=[2]),
+        qml.Projector([1], wires=0) @ qml.Hermitian(np.array(entries), 1),
+        *(qml.Hermitian(np.array(entries, kind), 0) for kind in kinds),
+        qml.Hermitian(np.array([[True, False], [False, True]]), 1),
+    ]
+
+    def returned():
+        return [measured(each) for each in observables for measured in (qml.expval, qml.var)]
+
+    np.testing.assert_allclose(compiled(returned), circuit(returned)(), atol=1e-12)
+    traced = compiled(lambda bits: qml.expval(qml.Projector(bits, wires=[0])), jnp.array([1]))
+    np.testing.assert_allclose(traced, circuit(returned)()[0], atol=1e-12)

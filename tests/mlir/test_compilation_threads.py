@@ -5,7 +5,7 @@ from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 import pytest
 
-from diastase_mlir import CompileError, CompileOptions, compile_module
+from diastase_mlir import CompileOptions, FailedPassError, compile_module
 from diastase_runtime import load
 
 
@@ -23,7 +23,7 @@ def test_different_programs_in_many_threads(mlir_program, tmp_path):
         )
         options = CompileOptions(use_cache=False, workspace=tmp_path / str(number))
         if number % 5 == 0:
-            with pytest.raises(CompileError, match="no_such_operation"):
+            with pytest.raises(FailedPassError, match="no_such_operation"):
                 compile_module(lowered, options)
             return
         program = load(compile_module(lowered, options).artifact)

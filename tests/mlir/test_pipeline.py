@@ -1,5 +1,6 @@
 """Stages, legality, intermediate IR, failing passes; and what compiled programs compute."""
 
+import shutil
 import subprocess
 import sys
 
@@ -8,8 +9,8 @@ import pytest
 
 from diastase_mlir import (
     PIPELINE,
-    CompileError,
     CompileOptions,
+    FailedPassError,
     compile_module,
     llvm_dialect_text,
     llvm_ir_text,
@@ -43,7 +44,7 @@ def test_printing_the_pipeline_names_stages_passes_and_reasons():
 
 def test_an_operation_that_no_pass_converts_is_named_with_the_users_line(mlir_program, tmp_path):
     options = CompileOptions(use_cache=False, workspace=tmp_path)
-    with pytest.raises(CompileError, match=r"stablehlo.sort") as caught:
+    with pytest.raises(FailedPassError, match=r"stablehlo.sort") as caught:
         compile_module(mlir_program(SORT, "float64[1]", "float64[1]"), options)
     assert caught.value.stage == "stablehlo-to-linalg"
     assert (caught.value.span.file, caught.value.span.line) == ("/home/user/model.py", 7)
@@ -58,7 +59,7 @@ def test_what_would_abort_the_process_is_refused(mlir_program, tmp_path):
         "float64[1]",
         "float64[1]",
     )
-    with pytest.raises(CompileError, match="unknown size") as caught:
+    with pytest.raises(FailedPassError, match="unknown size") as caught:
         compile_module(program, CompileOptions(use_cache=False, workspace=tmp_path))
     assert caught.value.span.line == 3
 
@@ -74,7 +75,7 @@ def test_a_failing_pass_leaves_a_file_that_fails_again(mlir_program, tmp_path):
         "float64[1], int64[2]",
         "float64[1]",
     )
-    with pytest.raises(CompileError) as caught:
+    with pytest.raises(FailedPassError) as caught:
         compile_module(program, CompileOptions(use_cache=False, workspace=tmp_path))
     error = caught.value
     assert error.stage == "bufferize"
@@ -86,6 +87,16 @@ def test_a_failing_pass_leaves_a_file_that_fails_again(mlir_program, tmp_path):
     again = subprocess.run(command, capture_output=True, text=True, check=False)
     assert again.returncode == 1
     assert "one-shot-bufferize" in again.stderr
+
+
+def test_a_failing_program_leaves_nothing_in_the_working_directory(mlir_program, tmp_path):
+    """But in a folder of its own, which the error names."""
+    with pytest.raises(FailedPassError) as caught:
+        compile_module(mlir_program(SORT, "float64[1]", "float64[1]"), CompileOptions())
+    assert list(tmp_path.iterdir()) == []
+    folder = caught.value.reproducer.parent
+    assert folder.stat().st_mode & 0o077 == 0
+    shutil.rmtree(folder)
 
 
 def test_ir_is_kept_after_each_stage(mlir_program, tmp_path):

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pennylane as qml
 
+from diastase.tracing.snapshots import WithSnapshots
 from operators.examples import Example
 
 CONTROLS = 2
@@ -63,7 +64,8 @@ def final_state(
             _apply(example, variant, parameters, wires)
         return qml.state()
 
-    return circuit()
+    result = circuit()
+    return result.results if isinstance(result, WithSnapshots) else result
 
 
 def _apply(example: Example, variant: Variant, parameters: Sequence[Any], wires: list[Any]) -> None:

@@ -1,17 +1,34 @@
 """Parameters with a batch axis: the QNode's results gain it, as on default.qubit."""
 
+import re
+from typing import Any
+
 import jax
 import jax.numpy as jnp
 import numpy as np
 import pennylane as qml
 import pytest
+from pennylane import ops
 
 from diastase import for_loop, measure, qjit
+from diastase.tracing.pennylane import with_parameters
 from diastase.tracing.quantum_errors import BatchSizeError
 from operators.examples import amplitudes, angles, unitary
+from operators.test_operators import EXAMPLES
 
 BATCH = 3
+FORMS = {
+    "plain": lambda operator: operator,
+    "ctrl": lambda operator: qml.ctrl(operator, ["a", "b"], [1, 0], work_wires=["c"]),
+    "adjoint": lambda operator: ops.Controlled(ops.Adjoint(operator), ["a"], [False]),
+    "product": lambda operator: ops.Prod(ops.Controlled(operator, ["a"], [False]), qml.X("b")),
+}
 _X = angles(1, BATCH)
+
+
+def _matrices():
+    return qml.QubitUnitary(np.stack([unitary(k, 1) for k in range(BATCH)]), 0)
+
 
 BODIES = {
     "rotation": lambda x: qml.RX(x, 0),
@@ -38,6 +55,18 @@ BODIES = {
         np.stack([amplitudes(k, 2) for k in range(BATCH)]), wires=[2, 0]
     ),
     "phase shift": lambda x: qml.ControlledPhaseShift(x, wires=[0, 1]),
+    "controlled matrix": lambda x: qml.ctrl(_matrices(), control=[1], control_values=[0]),
+    "controlled matrix by name": lambda x: qml.ControlledQubitUnitary(
+        np.stack([unitary(k, 1) for k in range(BATCH)]), [2, 1, 0], control_values=[0, 1]
+    ),
+    "select": lambda x: qml.Select(
+        [_matrices(), qml.RX(x, 0), qml.RX(0.2, 0)], control=[1, 2]
+    ),
+    "change of basis": lambda x: qml.change_op_basis(qml.RX(x, 0), qml.CNOT([0, 1])),
+    "evolution of a multiple": lambda x: qml.evolve(0.3 * qml.X(0) @ qml.Y(1), x),
+    "power of a controlled exponential": lambda x: qml.pow(
+        qml.ctrl(qml.exp(qml.X(0), 0.3j), 1, [0]), 2
+    ),
     "batch of one": lambda x: qml.RX(x[:1], 0),
 }  # fmt: skip
 
@@ -150,6 +179,20 @@ def test_samples_gain_the_axis():
     np.testing.assert_allclose(values, 1 - 2 * samples[:, :, 0].mean(axis=1))
 
 
+def test_a_batch_of_one_is_for_all_elements_and_an_empty_one_has_none():
+    @qml.qnode(qml.device("default.qubit", wires=1))
+    def circuit(x, y):
+        qml.RX(x, 0)
+        qml.RY(y, 0)
+        return qml.expval(qml.Z(0))
+
+    compiled = qjit(circuit)
+    for x, y in ((_X[:1], _X), (_X, _X[1:2]), (_X[:1], _X[1:2])):
+        np.testing.assert_allclose(compiled(x, y), circuit(x, y), atol=1e-12)
+    assert compiled(_X[:0], 0.3).shape == (0,)
+    assert compiled(_X[:0], _X[:0]).shape == (0,)
+
+
 def test_sizes_that_differ_are_refused():
     @qml.qnode(qml.device("default.qubit", wires=1))
     def circuit(x):
@@ -160,3 +203,27 @@ def test_sizes_that_differ_are_refused():
     with pytest.raises(BatchSizeError, match=r"batch of 2 .* 3") as raised:
         qjit(circuit)(_X)
     assert raised.value.span.file == __file__
+
+
+def test_operators_are_rebuilt_with_all_that_they_have():
+    """Each class with a matrix or a form of its own, under controls, inverted, in products."""
+    for name, example in EXAMPLES.items():
+        for form, make in FORMS.items():
+            operator = make(example.build(example.parameters, list(range(example.wires))))
+            given: list[Any] = []
+
+            def note(value, rank, given=given):
+                given.append(value)
+                return value
+
+            rebuilt = with_parameters(operator, note)
+            assert type(rebuilt) is type(operator), (name, form)
+            missing = {id(value) for value in operator.data} - {id(value) for value in given}
+            assert not missing, (name, form)
+            for what in ("wires", "hyperparameters", "control_values", "work_wires", "data"):
+                found, wanted = getattr(rebuilt, what, None), getattr(operator, what, None)
+                assert _without_places(found) == _without_places(wanted), (name, form, what)
+
+
+def _without_places(value):
+    return re.sub(r" at 0x[0-9a-f]+", "", str(value))

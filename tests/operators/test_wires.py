@@ -307,7 +307,7 @@ def test_a_label_that_the_device_does_not_have():
         lambda x: qml.Rot(x, x, wires=0),
     ],
 )
-def test_what_pennylane_refuses_stays_its_error(apply):
+def test_what_pennylane_refuses_is_refused_in_its_words(apply):
     @qml.qnode(qml.device("default.qubit", wires=3))
     def circuit(x):
         apply(x)
@@ -317,7 +317,7 @@ def test_what_pennylane_refuses_stays_its_error(apply):
         circuit(0.3)
     with pytest.raises(expected.type) as raised:
         qjit(circuit)(0.3)
-    assert str(raised.value) == str(expected.value)
+    assert str(expected.value) in str(raised.value)
 
 
 def test_values_that_pennylane_accepts():

@@ -255,5 +255,5 @@ def test_a_batch():
 
 @pytest.mark.parametrize("precision", ["half", "float32", 32, None])
 def test_other_precisions_are_refused(precision):
-    with pytest.raises(InvalidOptionError, match="'double' or 'single'"):
+    with pytest.raises(InvalidOptionError, match="'double', 'single'"):
         qjit(lambda x: x, precision=precision)

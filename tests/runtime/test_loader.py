@@ -212,9 +212,8 @@ def test_recorded_errors_become_exceptions_at_the_users_line(load_mlir):
 
 
 def test_every_error_code_has_an_exception_with_a_readable_text(load_mlir):
-    for code in ErrorCode:
-        if code == ErrorCode.NONE:
-            continue
+    of_signals = {ErrorCode.INTERRUPTED, ErrorCode.IN_CALLBACK}
+    for code in set(ErrorCode) - of_signals - {ErrorCode.NONE}:
         program = load_mlir(recording(code, 0, 1, 2), "float64[1]", "float64[1]")
         with pytest.raises(DiastaseError) as caught:
             program([np.ones(1)])

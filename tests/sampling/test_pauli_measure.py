@@ -6,7 +6,7 @@ import pytest
 
 import diastase
 from diastase import cond, pauli_measure, qjit
-from diastase.tracing.quantum_errors import OutsideProgramError, ParameterTypeError
+from diastase.tracing.quantum_errors import OutsideQNodeError, ParameterTypeError
 
 WORDS = [("X", [1]), ("Y", [0]), ("ZZ", [2, 0]), ("XY", [0, 3]), ("YZX", [3, 1, 2]),
          ("XYZY", [0, 1, 2, 3])]  # fmt: skip
@@ -96,5 +96,5 @@ def test_bad_arguments(arguments, message):
 
 
 def test_outside_of_a_qnode():
-    with pytest.raises(OutsideProgramError, match="pauli_measure"):
+    with pytest.raises(OutsideQNodeError, match="pauli_measure"):
         qjit(lambda: pauli_measure("X", 0))()

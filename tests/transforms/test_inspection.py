@@ -123,11 +123,6 @@ def test_snapshots(name):
                 np.testing.assert_allclose(result, wanted, atol=1e-12)
 
 
-def test_snapshots_that_nobody_looks_at():
-    results = qjit(snapped("lightning.qubit"))(0.3)
-    np.testing.assert_allclose(results[1], snapped("lightning.qubit")(0.3)[1], atol=1e-12)
-
-
 def test_snapshots_beside_outcomes_are_refused():
     @qml.qnode(device)
     def circuit():

@@ -58,6 +58,7 @@ def _as_tensor(result: Any, trainable: bool) -> Any:
 
 def call_boxed(compiled: "QJIT", call: Call) -> Any:
     """Call a compiled function with boxes among its arguments."""
+    compiled.programs.made.refuse_if_replaced(compiled.signature.name)
     leaves, tree = jax.tree_util.tree_flatten((call.args, call.kwargs))
     results = _Results()
 

@@ -86,6 +86,10 @@ class PreparedCall:
             [build(value, committed) for build, value in zip(self._builders, values, strict=True)]
         )
 
+    def arrays(self, leaves: Sequence[Any]) -> list[np.ndarray]:
+        """Make the arrays that the program is called with for these arguments."""
+        return [convert(leaf) for leaf, convert in zip(leaves, self._converters, strict=True)]
+
 
 def _rebuild(out_tree: Any, counts: CountsForm) -> Callable[[Sequence[Any]], Any]:
     """Make the function from flat results to what the user gets; counts as they are wanted."""

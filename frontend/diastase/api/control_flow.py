@@ -12,14 +12,42 @@ import numpy as np
 
 from diastase.tracing.branches import Branch, case_index, chain_index, trace_switch
 from diastase.tracing.carries import LoopOptions, normalise_state, single_or_tuple
-from diastase.tracing.control_flow_errors import ResizingOptionsError
+from diastase.tracing.control_flow_errors import NotCalledError, ResizingOptionsError
 from diastase.tracing.loops import trace_for_loop, trace_while_loop
 from diastase.tracing.pennylane import is_native_outcome, native_cond, withdraw_operators
+from diastase.tracing.pennylane.applied import AppliedFunction, puts_off, recorded
+from diastase.tracing.regions import current_scope
 from diastase.tracing.tapes.control_flow import known, records_a_tape, traced_or_unrolled
 from diastase.tracing.trace import is_tracing
 from diastase_mlir.diagnostics import user_span
 
 Function = Callable[..., Any]
+
+
+class ControlFlow:
+    """A loop or a choice, to be called; `operation` is what the last call has applied."""
+
+    def __init__(self, construct: str, function: Function) -> None:
+        self._construct, self._function = construct, function
+        self._arguments: tuple[tuple[Any, ...], dict[str, Any]] | None = None
+
+    def __call__(self, *args: Any, **keywords: Any) -> Any:
+        """Run it; in a tape that the user has opened, when that is applied."""
+        self._arguments = args, keywords
+        if not args and not keywords and is_tracing() and current_scope() and puts_off():
+            return self._put_off()
+        return self._function(*args, **keywords)
+
+    def _put_off(self) -> None:
+        AppliedFunction(self._construct, self._function)
+
+    @property
+    def operation(self) -> AppliedFunction:
+        """What the last call has applied, as PennyLane's and Catalyst's users look at it."""
+        if self._arguments is None:
+            raise NotCalledError(construct=self._construct, span=user_span())
+        args, keywords = self._arguments
+        return recorded(self._construct, lambda: self._function(*args, **keywords))
 
 
 def for_loop(
@@ -69,7 +97,7 @@ def for_loop(
                 return traced_or_unrolled("for_loop", bounds, trace, unroll)
             return trace()
 
-        return loop
+        return ControlFlow("for_loop", loop)
 
     return decorate
 
@@ -121,7 +149,7 @@ def while_loop(
                 return traced_or_unrolled("while_loop", (), trace, unroll)
             return trace()
 
-        return loop
+        return ControlFlow("while_loop", loop)
 
     return decorate
 
@@ -159,7 +187,7 @@ def cond(pred: Any) -> Callable[[Function], "Conditional"]:
 
 
 @dataclass
-class Conditional:
+class Conditional(ControlFlow):
     """A chain of branches under construction; calling it runs the first whose predicate holds."""
 
     branches: list[tuple[Any, Function]]
@@ -179,7 +207,10 @@ class Conditional:
         self.default = function
         return self
 
-    def __call__(self, *args: Any, **keywords: Any) -> Any:
+    def __post_init__(self) -> None:
+        super().__init__("cond", self._run)
+
+    def _run(self, *args: Any, **keywords: Any) -> Any:
         """Run the branch that applies, with these arguments."""
         if any(is_native_outcome(predicate) for predicate, _ in self.branches):
             return native_cond(self.branches, self.default)(*args, **keywords)
@@ -220,10 +251,10 @@ class Conditional:
         return trace_switch(index, traced, "cond")
 
 
-def switch(index: Any) -> Callable[[Function], "Switch"]:
+def switch(index_var: Any) -> Callable[[Function], "Switch"]:
     """Choose by an integer: the decorated function is the default, `branch(case)` adds cases.
 
-    Cases are any integers; the default runs where `index` equals none of them.
+    Cases are any integers; the default runs where `index_var` equals none of them.
 
     >>> from diastase import qjit, switch
     >>> @qjit
@@ -238,16 +269,17 @@ def switch(index: Any) -> Callable[[Function], "Switch"]:
     >>> float(scale(2, 1.5)), float(scale(7, 1.5))
     (3.0, 1.5)
     """
-    return lambda function: Switch(index, function)
+    return lambda function: Switch(index_var, function)
 
 
-class Switch:
+class Switch(ControlFlow):
     """A choice under construction; calling it runs the case that applies."""
 
     def __init__(self, index: Any, default: Function):
         self.index = index
         self.default = default
         self.cases: dict[int, Function] = {}
+        super().__init__("switch", self._run)
 
     def branch(self, case: int) -> Callable[[Function], "Switch"]:
         """Add the function for one case."""
@@ -258,7 +290,7 @@ class Switch:
 
         return add
 
-    def __call__(self, *args: Any, **keywords: Any) -> Any:
+    def _run(self, *args: Any, **keywords: Any) -> Any:
         """Run the case that applies, with these arguments."""
         if not is_tracing():
             return self._choose(args, keywords)

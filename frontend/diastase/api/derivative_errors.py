@@ -2,7 +2,7 @@
 
 from typing import ClassVar
 
-from diastase_runtime.errors import DiastaseError
+from diastase_runtime.errors import DiastaseError, DifferentiableCompileError
 
 
 class DerivativeTargetError(DiastaseError, TypeError):
@@ -54,7 +54,7 @@ class DerivativeArgumentError(DiastaseError, ValueError):
     reason: str
 
 
-class DerivativeTypeError(DiastaseError, TypeError):
+class DerivativeTypeError(DifferentiableCompileError, TypeError):
     """Values that have no derivative: integers, booleans, and complex numbers in some places.
 
         diastase.grad(lambda x: x**2)(3)        # 3 is an integer: use 3.0
@@ -75,7 +75,7 @@ class DerivativeTypeError(DiastaseError, TypeError):
     advice: str
 
 
-class ScalarResultError(DiastaseError, TypeError):
+class ScalarResultError(DifferentiableCompileError, TypeError):
     """`grad` or `value_and_grad` of a function that returns more, or something else, than a number.
 
         diastase.grad(lambda x: x**2)(jnp.ones(3))                # three numbers

@@ -2,7 +2,7 @@
 
 from typing import ClassVar
 
-from diastase_runtime.errors import DiastaseError
+from diastase_runtime.errors import CompileError, DiastaseError
 
 
 class RecompilationWarning(UserWarning):
@@ -31,27 +31,46 @@ class NotCompiledError(DiastaseError, AttributeError):
 
 
 class NestedProfileError(DiastaseError, RuntimeError):
-    """`diastase.profile()` while another one is measuring, in this thread or in another.
+    """`diastase.profile()` or `debug.instrumentation()` while another one is measuring.
 
-    A profile measures all calls of the process, so there can be only one at a time.
+    They measure the whole process, all of its threads, so there can be only one at a time.
     """
 
     title: ClassVar[str] = "Already profiling"
-    message: ClassVar[str] = "there is a profile of this process already"
+    message: ClassVar[str] = "this process is being profiled or instrumented already"
     help: ClassVar[str] = "end its `with` block first"
 
 
-class UnsupportedOptionError(DiastaseError, NotImplementedError):
-    """An option of `qjit` that this version does not know how to honour."""
+class UnsupportedOptionError(CompileError, NotImplementedError):
+    """An option of `qjit` that is not honoured here, with a value that would change something."""
 
-    title: ClassVar[str] = "Not supported yet"
-    message: ClassVar[str] = "qjit({option}={value}) comes in a later version"
-    help: ClassVar[str] = "leave {option} out"
+    title: ClassVar[str] = "Unsupported option"
+    message: ClassVar[str] = "qjit does not support {option}={value}"
+    help: ClassVar[str] = "{instead}"
     option: str
     value: str
+    instead: str
 
 
-class InvalidOptionError(DiastaseError, ValueError):
+class ConflictingOptionsError(CompileError, ValueError):
+    """Two options of `qjit` that exclude each other.
+
+        @qjit(seed=1, async_qnodes=True)
+
+    Circuits that run at once draw from other streams of random numbers than those that run one
+    after the other, so the same seed would give other outcomes; and `autograph_include` names
+    modules to convert, which nothing does without `autograph`.
+    """
+
+    title: ClassVar[str] = "Conflicting options"
+    message: ClassVar[str] = "{first} does not go with {second}"
+    help: ClassVar[str] = "{advice}"
+    first: str
+    second: str
+    advice: str
+
+
+class InvalidOptionError(DiastaseError, ValueError, TypeError):
     """An option of `qjit` or of a stage with a value that it does not take."""
 
     title: ClassVar[str] = "Invalid option"
@@ -116,6 +135,55 @@ class UnknownOptionError(DiastaseError, TypeError):
     help: ClassVar[str] = "qjit takes {allowed}"
     option: str
     allowed: str
+
+
+class UnknownNameError(DiastaseError, AttributeError):
+    """A name that diastase, or a module of it, does not have.
+
+        diastase.Qjit
+
+    The help has the names that come close; `dir(diastase)` shows all of them.
+    """
+
+    title: ClassVar[str] = "No such name"
+    message: ClassVar[str] = "{module} has no {missing}"
+    help: ClassVar[str] = "{instead}"
+    module: str
+    missing: str
+    instead: str
+
+
+class CatalystImportedError(DiastaseError, ImportError):
+    """`import diastase.as_catalyst` after something has imported another `catalyst`.
+
+        import catalyst
+        import diastase.as_catalyst
+
+    Functions that were imported from it would go on being its own. Import `diastase.as_catalyst`
+    first, in a new process.
+    """
+
+    title: ClassVar[str] = "Another catalyst is there already"
+    message: ClassVar[str] = "`catalyst` has been imported from {file}"
+    help: ClassVar[str] = "import diastase.as_catalyst before anything that imports catalyst"
+    file: str
+
+
+class NoSuchModuleError(DiastaseError, ModuleNotFoundError):
+    """`import catalyst.x` of a module that diastase does not have under Catalyst's name.
+
+        import diastase.as_catalyst
+        import catalyst.compiler
+
+    What Catalyst documents is in `catalyst`, `catalyst.debug`, `catalyst.passes` and a few others;
+    modules of its implementation have no counterpart here.
+    """
+
+    title: ClassVar[str] = "No such module"
+    message: ClassVar[str] = "diastase, which stands in for catalyst, has no {module}"
+    help: ClassVar[str] = "there are {there}"
+    module: str
+    there: str
 
 
 class NotCallableError(DiastaseError, TypeError):

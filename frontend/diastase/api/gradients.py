@@ -16,6 +16,7 @@ import jax.numpy as jnp
 
 from diastase.api.differences import by_each_element, zeros_without_type
 from diastase.api.differentiable import Argnums, Derivation, Function, derivation
+from diastase.tracing.snapshots import WithSnapshots
 
 
 def grad(
@@ -130,8 +131,7 @@ def _value_and_grad(fn: Function, asked: Derivation, *, has_aux: bool) -> Functi
         positions = asked.check_arguments(args)
 
         def scalar(*arguments: Any) -> Any:
-            result = fn(*arguments, **kwargs)
-            value, aux = _split(asked, result) if has_aux else (result, None)
+            value, aux = _split(asked, fn(*arguments, **kwargs), has_aux)
             return asked.check_scalar(value), (value, aux)
 
         if asked.method == "auto":
@@ -172,7 +172,12 @@ def _gradient_by_differences(
     return kept[0], jax.tree.unflatten(structure, _shaped(found, leaves, ()))
 
 
-def _split(asked: Derivation, result: Any) -> tuple[Any, Any]:
+def _split(asked: Derivation, result: Any, has_aux: bool) -> tuple[Any, Any]:
+    """What is differentiated, and what is not; what snapshots of a QNode saw is left out."""
+    if isinstance(result, WithSnapshots):
+        result = result.results
+    if not has_aux:
+        return result, None
     if isinstance(result, tuple | list) and len(result) == 2:
         return result[0], result[1]
     reason = "has_aux=True, but it does not return a pair"
@@ -188,8 +193,7 @@ def _jacobian(fn: Function, asked: Derivation, *, has_aux: bool) -> Function:
         structures: list[Any] = []
 
         def flat(*arguments: Any) -> Any:
-            result = fn(*arguments, **kwargs)
-            value, aux = _split(asked, result) if has_aux else (result, None)
+            value, aux = _split(asked, fn(*arguments, **kwargs), has_aux)
             leaves, structure = jax.tree.flatten(value)
             for leaf in leaves:
                 asked.check_result(leaf)

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from typing import Any, Protocol
 
 import jax
+import numpy as np
 from jax.core import ShapedArray
 
 from diastase.api.errors import (
@@ -65,7 +66,12 @@ def check_arguments(
 
 def _alike(want: ShapedArray, have: ShapedArray) -> bool:
     """Whether types agree, symbolic sizes apart."""
-    if (want.ndim, want.dtype) != (have.ndim, have.dtype):
+    return want.dtype == have.dtype and same_shape(want, have)
+
+
+def same_shape(want: ShapedArray, have: ShapedArray) -> bool:
+    """Whether shapes agree, symbolic sizes apart."""
+    if want.ndim != have.ndim:
         return False
     sizes = zip(want.shape, have.shape, strict=True)
     return all(is_symbolic(size) or size == given for size, given in sizes)
@@ -80,18 +86,35 @@ def type_of_leaf(leaf: Any, function: str, argument: str, *, may_be_type: bool =
     """Find the abstract value of an argument's leaf; refuses what is no array, naming it."""
     try:
         aval = abstract_value(leaf)
-    except TypeError:
+    except (TypeError, ValueError):
         aval = None
     if not isinstance(aval, ShapedArray):
         dtype = f" of dtype {leaf.dtype}" if hasattr(leaf, "dtype") else ""
         raise UnsupportedArgumentError(
-            function=function, argument=argument, type=type(leaf).__qualname__ + dtype
+            function=function,
+            argument=argument,
+            type=type(leaf).__qualname__ + dtype,
+            instead=_instead_of(leaf),
         )
     if is_type(leaf) and not may_be_type:
         raise AbstractArgumentError(
             function=function, argument=argument, type=type(leaf).__qualname__
         )
     return aval
+
+
+def _instead_of(leaf: Any) -> str:
+    """What to pass for something that is no array of JAX's."""
+    if isinstance(leaf, np.ma.MaskedArray):
+        return "pass an array without a mask, as its method filled(value) gives it"
+    if isinstance(leaf, np.ndarray | np.generic) and not leaf.dtype.isnative:
+        return f"convert it to this machine's byte order: astype({leaf.dtype.newbyteorder('=')!s})"
+    static = "mark it static with static_argnums or static_argnames"
+    if isinstance(leaf, range):
+        return f"pass an array (jnp.arange), or, for Python to loop over it, {static}"
+    if isinstance(leaf, str | bytes):
+        return static
+    return f"{static}, or register its type as a pytree"
 
 
 def _structure_mismatch(expected: Any, given: Any) -> StructureMismatchError:

@@ -27,13 +27,13 @@ else:
 Decorator = Callable[[Any], Any]
 
 
-def pipeline(passes: Mapping[str, Mapping[str, Any]]) -> Decorator:
+def pipeline(pass_pipeline: Mapping[str, Mapping[str, Any]]) -> Decorator:
     """Apply several passes in order: names, each with its options.
 
     >>> from diastase.passes import pipeline
     >>> simplified = pipeline({"cancel_inverses": {}, "merge_rotations": {}})
     """
-    return _decorator("pipeline", circuits.pass_calls(passes))
+    return _decorator("pipeline", circuits.pass_calls(pass_pipeline))
 
 
 def apply_pass(name: str, *flags: str, **options: Any) -> Decorator:

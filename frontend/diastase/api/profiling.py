@@ -219,15 +219,24 @@ def profile() -> Generator[Profile]:
     of circuits, the gates, what was left of them after fusion, and walks over the state.
     `measured.programs` has the same as numbers. Calls cost nothing more outside of the block.
     """
+    with alone():
+        measured, start = Profile(), time.perf_counter()
+        try:
+            observe(measured)
+            call_through(measured.call)
+            yield measured
+        finally:
+            call_through(None)
+            observe(None)
+            measured.seconds = time.perf_counter() - start
+
+
+@contextmanager
+def alone() -> Generator[None]:
+    """Be the one that measures this process, for as long as the block lasts."""
     if not _ACTIVE.acquire(blocking=False):
         raise NestedProfileError()
-    measured, start = Profile(), time.perf_counter()
     try:
-        observe(measured)
-        call_through(measured.call)
-        yield measured
+        yield
     finally:
-        call_through(None)
-        observe(None)
-        measured.seconds = time.perf_counter() - start
         _ACTIVE.release()

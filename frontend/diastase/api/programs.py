@@ -13,6 +13,7 @@ from diastase.api.assumed import Answers, AssumedCall
 from diastase.api.declared import Declaration
 from diastase.api.dynamic_dims import FallingBack, Family, NotForTheseSizes
 from diastase.api.options import QjitOptions
+from diastase.api.progress import progress_of
 from diastase.api.promotion import promoted
 from diastase.api.specialisations import (
     Arguments,
@@ -55,8 +56,11 @@ class Programs:
         typed, learns = self.abstracted(arguments), self.options.learns_sizes
         if not learns and not any_symbolic(typed.avals):
             return self._program(typed)
-        key = self._family_key(arguments.call, arguments.tree, arguments.avals)
-        family = self.made.families.setdefault(key, Family())
+
+        def key() -> Hashable:
+            return self._family_key(arguments.call, arguments.tree, arguments.avals)
+
+        family = self.made.families.setdefault(key(), Family())
         with family.lock:
             found = family.find([aval.shape for aval in arguments.avals])
             if found is not None:
@@ -70,7 +74,14 @@ class Programs:
             else:
                 compiled = self._program(typed)
             family.add(compiled)
+            self.made.families.setdefault(key(), family)  # by what a method has read by now
             return compiled
+
+    def compiled_for(self, arguments: Arguments) -> Compiled:
+        """Compile for this call alone, unless its program was replaced by other IR."""
+        if self.made.is_replaced:
+            return self.compiled(arguments)
+        return self._traced_for_call(self.abstracted(arguments)).compile()
 
     def abstracted(self, arguments: Arguments) -> Arguments:
         """Arguments with the symbols that `abstracted_axes` asks for in their types."""
@@ -101,9 +112,13 @@ class Programs:
 
     def _program(self, arguments: Arguments) -> Compiled:
         """Find or compile the program for exactly these types of arguments."""
-        static = self.signature.static_key(arguments.call)
-        key = (trace_context(), arguments.tree, static, types_key(arguments.avals))
-        with fewer_collections():  # not between tracing and compiling, either
+
+        def key() -> Hashable:
+            static = self.signature.static_key(arguments.call)
+            return trace_context(), arguments.tree, static, types_key(arguments.avals)
+
+        # No collections between tracing and compiling, either.
+        with progress_of(self.signature.name), fewer_collections():
             return self.made.program(key, lambda: self._build(arguments))
 
     def _family_key(self, call: Call, tree: Any, avals: Sequence[Any]) -> Hashable:

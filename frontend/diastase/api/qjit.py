@@ -11,29 +11,40 @@ of ours has settings of its own in `trace_context()`, so no key made within one 
 """
 
 import functools
+import inspect
+import operator
 import weakref
-from collections.abc import Callable, Hashable, Iterable, Mapping
+from collections.abc import Callable, Hashable
 from dataclasses import replace
 from pathlib import Path
 from types import MethodType
-from typing import TYPE_CHECKING, Any, Literal, TextIO, overload
+from typing import (
+    TYPE_CHECKING,
+    Any,
+    Concatenate,
+    Generic,
+    ParamSpec,
+    Protocol,
+    TypeVar,
+    Unpack,
+    overload,
+)
 
 import jax
 
 from diastase.api.calls import LEAF_KEYS, PreparedCall, leaf_key
 from diastase.api.declared import Declaration
-from diastase.api.errors import NotCallableError
-from diastase.api.options import CountsForm, QjitOptions, Target, read_options
+from diastase.api.errors import InvalidOptionError, NotCallableError
+from diastase.api.methods.watched import WatchedSelf, watched_self
+from diastase.api.options import Keywords, QjitOptions, option_parameters
 from diastase.api.programs import Programs
-from diastase.api.specialisations import Specialisations, read_arguments
-from diastase.api.stages import Lowered, Traced
+from diastase.api.specialisations import Plan, Specialisations, read_arguments, settings_of
+from diastase.api.stages import Compiled, Lowered, Traced, types_text
 from diastase.api.texts import ProgramTexts
 from diastase.errors import LeakedTracerError
 from diastase.tracing.argument_errors import UnhashableStaticArgumentError
-from diastase.tracing.circuit_passes import default_passes
 from diastase.tracing.pennylane import look_through
-from diastase.tracing.precision import default_precision
-from diastase.tracing.signatures import Call, Signature, function_name, signature_of
+from diastase.tracing.signatures import Call, Signature, signature_of
 from diastase.tracing.trace import is_tracing
 from diastase_mlir.jax_internals import (
     Tracer,
@@ -43,40 +54,66 @@ from diastase_mlir.jax_internals import (
     trace_context,
 )
 from diastase_mlir.later import Later
+from diastase_mlir.workspace import file_name
 
 if TYPE_CHECKING:
-    from diastase.api import autograd_calls
+    import pennylane as qml
+
+    from diastase.api import autograd_calls, notebooks
     from diastase.api.around import calls as around
+    from diastase.autograph import functions as with_autograph
 else:
     around = Later("diastase.api.around.calls")
+    notebooks = Later("diastase.api.notebooks")
     autograd_calls = Later("diastase.api.autograd_calls")
+    with_autograph = Later("diastase.autograph.functions")
+
+P = ParamSpec("P")
+Q = ParamSpec("Q")
+R = TypeVar("R")
 
 _NAMED = ("__module__", "__name__", "__qualname__", "__doc__", "__annotations__")
+_LONGEST_SIGNATURE = 120
 _LEAF = jax.tree_util.tree_structure(0)
 
 
-class QJIT(ProgramTexts):
+class QJIT(ProgramTexts, Generic[P, R]):
     """A compiled function; made by `qjit`."""
 
     def __init__(
         self,
-        function: Callable[..., Any],
-        signature: Signature,
-        options: QjitOptions,
+        fn: Callable[P, R],
+        compile_options: QjitOptions,
+        *,
+        signature: Signature | None = None,
         made: Specialisations | None = None,
     ) -> None:
+        function, options = fn, compile_options
+        if not callable(function):
+            raise NotCallableError(type=type(function).__qualname__)
+        if not isinstance(options, QjitOptions):  # pyright: ignore[reportUnnecessaryIsInstance]
+            allowed = "a diastase.CompileOptions"
+            raise InvalidOptionError(option="compile_options", value=repr(options), allowed=allowed)
+        if is_new := signature is None:
+            signature = signature_of(function, options.static_argnums, options.static_argnames)
+            signature = replace(signature, bound_to=watched_self(function))
         functools.update_wrapper(self, function, assigned=_NAMED, updated=())
-        self._function = function
+        self._function: Callable[..., Any] = function
         self._signature = signature
         self._options = options
+        if options.autograph:
+            function = with_autograph.with_autograph(function, options.autograph_include)
+        self._traced: Callable[..., Any] = function
         self._programs = Programs(function, signature, options, made or Specialisations())
         self._plans = self._programs.made.plans
-        self._has_static = bool(signature.static_positions or signature.static_names)
+        self._has_static = signature.has_static
         self._methods: weakref.WeakKeyDictionary[Any, Specialisations] = weakref.WeakKeyDictionary()
+        if is_new:
+            self._compile_declared()
 
     # --- calls -----------------------------------------------------------------------------------
 
-    def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
+    def __call__(self, /, *args: P.args, **kwargs: P.kwargs) -> R:
         """Call the function, compiling it first if it was not yet for arguments of these types."""
         if kwargs or self._has_static:
             return self._call_in_general(args, kwargs)
@@ -96,7 +133,9 @@ class QJIT(ProgramTexts):
         if jit_is_disabled():
             return self._function(*args, **kwargs)
         if self._programs.declared is not None:
-            args, kwargs = self._programs.declared.in_place(args, kwargs)
+            given, (args, kwargs) = args, self._programs.declared.in_place(args, kwargs)
+            converted = any(map(operator.is_not, given, args))  # calls like this one are, too
+            flat_key = None if converted else flat_key
         call = self._signature.split(args, kwargs)
         leaves, tree = jax.tree_util.tree_flatten((call.args, call.kwargs))
         if any(isinstance(leaf, Tracer) for leaf in leaves):
@@ -115,16 +154,27 @@ class QJIT(ProgramTexts):
             if isinstance(plan, PreparedCall) and not plan.executable.artifact.is_pure:
                 plan = around.ImpureCall(plan, self._programs, call, tree)
             plan = autograd_calls.giving_tensors(plan, leaves)
-            flat = flat_key is not None and tree.num_leaves == len(args) and not kwargs
-            self._specialisations.remember([key, flat_key] if flat else [key], plan)
+            flat = tree.num_leaves == len(args) and not kwargs
+            self._remember(plan, call, leaves, tree, flat_key if flat else None)
         return plan(leaves)
+
+    def _remember(
+        self, plan: Plan, call: Call, leaves: list[Any], tree: Any, flat_key: Hashable
+    ) -> None:
+        """Let calls like this one find their program at once.
+
+        The key is made again: what a method has read of its object is part of it.
+        """
+        keys = [self._key(call, leaves, tree)]
+        self._specialisations.remember(keys if flat_key is None else [*keys, flat_key], plan)
 
     def _inline(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """Trace the function as part of the program that is being traced."""
+        self._specialisations.refuse_if_replaced(self._signature.name)
         call = self._signature.split(args, kwargs)
         positional, named = call.merge(as_arrays(call.args), as_arrays(call.kwargs))
-        with default_passes(self._options.circuit_passes), default_precision(self._options.single):
-            return self._function(*positional, **named)
+        with settings_of(self._options), self._signature.recording():
+            return self._traced(*positional, **named)
 
     def _key(self, call: Call, leaves: list[Any], tree: Any) -> Hashable:
         """Say what the program of a call depends on; None where a leaf is no array."""
@@ -136,11 +186,21 @@ class QJIT(ProgramTexts):
 
     # --- ahead of time ---------------------------------------------------------------------------
 
-    def compile_declared(self) -> None:
-        """Compile for the types that the hints declare, as far as `target` says; if they do."""
+    def _compile_declared(self) -> None:
+        """Compile for the types that the hints declare, as far as `target` says; if they do.
+
+        A function that closes over tracers of a transformation is part of what is transformed.
+        """
         declared = self._signature.declared()
         if declared is None or is_tracing() or jit_is_disabled():
             return
+        try:
+            self._compile_for(declared)
+        except LeakedTracerError:
+            if not is_being_transformed():
+                raise
+
+    def _compile_for(self, declared: tuple[Any, Any]) -> None:
         arguments = read_arguments(self._signature, Call(*declared), may_be_types=True)
         types = self._programs.abstracted(arguments)
         self._programs.declared = Declaration.of(self._signature, types)
@@ -180,11 +240,22 @@ class QJIT(ProgramTexts):
     # --- what it was made from -------------------------------------------------------------------
 
     @property
-    def original_function(self) -> Callable[..., Any]:
+    def original_function(self) -> Callable[P, R]:
         """The function that was compiled."""
         return self._function
 
     user_function = original_function
+
+    @property
+    def jaxed_function(self) -> "QJIT[P, R]":
+        """What functions of JAX take: the function itself."""
+        return self
+
+    @property
+    def compiled_function(self) -> Compiled | None:
+        """The program compiled last; None before the first."""
+        latest = self._specialisations.latest
+        return latest if isinstance(latest, Compiled) else None
 
     @property
     def compile_options(self) -> QjitOptions:
@@ -194,19 +265,24 @@ class QJIT(ProgramTexts):
     @property
     def workspace(self) -> Path:
         """Where intermediate IR is written if `keep_intermediate` asks for it."""
-        return self._options.compile.workspace or Path.cwd() / self._signature.name
+        return (self._options.directory or Path.cwd()) / file_name(self._signature.name)
 
     def like(self, function: Callable[..., Any], of_same_arguments: bool = True) -> "QJIT":
         """Compile another function, of the same arguments or others, with the same options."""
         if of_same_arguments:
-            return QJIT(function, self._signature, self._options)
-        options = replace(self._options, abstracted_axes=None, target="binary")
-        return QJIT(function, signature_of(function), options)
+            return QJIT(function, self._options, signature=self._signature)
+        options = self._options.but(abstracted_axes=None, target="binary")
+        return QJIT(function, options, signature=signature_of(function))
 
     @property
     def signature(self) -> Signature:
         """Parameters of the function, and which of them are static."""
         return self._signature
+
+    @property
+    def programs(self) -> Programs:
+        """The programs of the function: those that there are, and how others are made."""
+        return self._programs
 
     @property
     def pull_backs(self) -> dict[Hashable, Any]:
@@ -218,12 +294,34 @@ class QJIT(ProgramTexts):
         return self.__dict__["__qualname__"]
 
     def __repr__(self) -> str:
-        return f"<qjit {getattr(self, '__qualname__', self._signature.name)}>"
+        return f"<{self._title()}>"
+
+    def _repr_html_(self) -> str:
+        programs = self._specialisations.compiled()
+        rows = [(types_text(program), program.origin) for program in programs]
+        return notebooks.page(self._title(), rows)
+
+    def _title(self) -> str:
+        """`qjit circuit(x, y=2), 3 programs`."""
+        name = getattr(self, "__qualname__", self._signature.name)
+        number = len(self._specialisations.compiled())
+        programs = {0: "not compiled yet", 1: "1 program"}.get(number, f"{number} programs")
+        signature = self._signature.parameters
+        parameters = "(...)" if signature is None else str(signature)
+        if signature and len(parameters) > _LONGEST_SIGNATURE:  # a default may be a large array
+            parameters = f"({', '.join(signature.parameters)})"
+        return f"qjit {name}{parameters}, {programs}"
 
     # --- methods ---------------------------------------------------------------------------------
 
+    @overload
+    def __get__(self, instance: None, owner: type | None = None) -> "QJIT[P, R]": ...
+    @overload
+    def __get__(
+        self: "QJIT[Concatenate[Any, Q], R]", instance: object, owner: type | None = None
+    ) -> "QJIT[Q, R]": ...
     def __get__(self, instance: Any, owner: type | None = None) -> Any:
-        """Bind a method: `self` is static, by hash and ==; if it is a pytree, it is traced."""
+        """Bind a method: `self` is static, as it is now; if it is a pytree, it is traced."""
         if instance is None:
             return self
         if jax.tree_util.tree_structure(instance) != _LEAF:
@@ -231,12 +329,12 @@ class QJIT(ProgramTexts):
         return self._bound(instance)
 
     def _bound(self, instance: Any) -> "QJIT":
-        signature, options = self._signature.without_self(), self._options
+        made, options = self._of_instance(instance), self._options
+        signature = self._signature.bound(WatchedSelf(instance, made.reads))
         if options.abstracted_axes is not None:
             axes = options.abstracted_axes.for_method(signature)
-            options = replace(options, abstracted_axes=axes)
-        made = self._of_instance(instance)
-        return QJIT(MethodType(self._function, instance), signature, options, made)
+            options = options.but(abstracted_axes=axes)
+        return QJIT(MethodType(self._function, instance), options, signature=signature, made=made)
 
     def _of_instance(self, instance: Any) -> Specialisations:
         """Find the programs of one instance, which live as long as it does."""
@@ -285,27 +383,23 @@ class _TracedSelf(QJIT):
         return super().trace(self._instance, *args, **kwargs)
 
 
+class Decorator(Protocol):
+    """What `qjit(**options)` gives: it keeps the signature of what it decorates."""
+
+    # The result of a `QNode` is a type variable of PennyLane's, which nothing binds.
+    @overload
+    def __call__(self, fn: "qml.QNode", /) -> QJIT[..., Any]: ...
+    @overload
+    def __call__(self, fn: Callable[P, R], /) -> QJIT[P, R]: ...
+
+
 @overload
-def qjit(fn: Callable[..., Any], **options: Any) -> QJIT: ...
+def qjit(fn: "qml.QNode", **options: Unpack[Keywords]) -> QJIT[..., Any]: ...
 @overload
-def qjit(fn: None = None, **options: Any) -> Callable[[Callable[..., Any]], QJIT]: ...
-def qjit(
-    fn: Callable[..., Any] | None = None,
-    *,
-    keep_intermediate: bool | int | str | None = False,
-    verbose: bool = False,
-    logfile: TextIO | None = None,
-    static_argnums: int | Iterable[int] | None = None,
-    static_argnames: str | Iterable[str] | None = None,
-    seed: int | None = None,
-    target: Target = "binary",
-    abstracted_axes: Any = None,
-    dynamic_dims: Literal["auto", "none"] | None = None,
-    counts: CountsForm = "dict",
-    precision: Literal["double", "single"] = "double",
-    circuit_transform_pipeline: Mapping[str, Mapping[str, Any]] | None = None,
-    **other: Any,
-) -> Any:
+def qjit(fn: Callable[P, R], **options: Unpack[Keywords]) -> QJIT[P, R]: ...
+@overload
+def qjit(fn: None = None, **options: Unpack[Keywords]) -> Decorator: ...
+def qjit(fn: Callable[..., Any] | None = None, **options: Any) -> Any:
     """Compile a function of arrays, circuits and control flow to native code.
 
     Compiled at the first call for each kind of arguments, or at once if every parameter has a type
@@ -318,7 +412,10 @@ def qjit(
     Array(3., dtype=float64, weak_type=True)
 
     `static_argnums`, `static_argnames`: arguments whose values are part of the program; hashable.
-    `keep_intermediate`: write the IR after each stage (`True`) or pass (`"pass"`) to `f.workspace`.
+    `keep_intermediate`: write the IR after each stage (`True`), each pass that changes it
+    (`"changed"`) or each pass (`"pass"`) to `f.workspace`.
+    `pipelines`: stages with names of passes, instead of `diastase.pipelines.default_pipeline()`.
+    `use_nameloc`: print IR with the names of the function's arguments.
     `verbose`: report times and files to `logfile`, or to the standard error.
     `seed`: makes measurement outcomes the same in every call.
     `target`: how far to go at decoration: `jaxpr`, `mlir`, `llvmir` or `binary`.
@@ -332,28 +429,19 @@ def qjit(
     has `c_dtype=np.complex64`): states and density matrices are complex64, probabilities float32.
     `circuit_transform_pipeline`: passes for the circuits of QNodes that ask for none themselves:
     names with options, in order, `{"cancel_inverses": {}}` (`diastase.passes`).
+    All options of Catalyst's are taken; `docs/options.md` has them, and what differs.
     """
 
     def decorate(function: Callable[..., Any]) -> QJIT:
-        if not callable(function):
-            raise NotCallableError(type=type(function).__qualname__)
         function = function.original_function if isinstance(function, QJIT) else function
-        options = read_options(
-            function_name(function),
-            keep_intermediate=keep_intermediate,
-            verbose=verbose,
-            logfile=logfile,
-            seed=seed,
-            target=target,
-            abstracted_axes=abstracted_axes,
-            dynamic_dims=dynamic_dims,
-            counts=counts,
-            precision=precision,
-            circuit_transform_pipeline=circuit_transform_pipeline,
-            other=other,
-        )
-        compiled = QJIT(function, signature_of(function, static_argnums, static_argnames), options)
-        compiled.compile_declared()
-        return compiled
+        return QJIT(function, QjitOptions(**options))
 
     return decorate if fn is None else decorate(fn)
+
+
+qjit.__signature__ = inspect.Signature(  # pyright: ignore[reportFunctionMemberAccess]
+    [
+        inspect.Parameter("fn", inspect.Parameter.POSITIONAL_OR_KEYWORD, default=None),
+        *option_parameters(),
+    ]
+)

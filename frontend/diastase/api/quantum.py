@@ -12,13 +12,18 @@ from diastase.tracing.pennylane import (
     take_over_pauli_measure,
 )
 from diastase.tracing.qnode import take_over_qnodes
-from diastase.tracing.quantum_errors import OutsideProgramError, ParameterTypeError
+from diastase.tracing.quantum_errors import (
+    OutsideProgramError,
+    OutsideQNodeError,
+    ParameterTypeError,
+)
 from diastase.tracing.quantum_scope import CircuitScope
 from diastase.tracing.regions import current_scope
 from diastase.tracing.trace import is_tracing
 from diastase.width import runs_in_64_bits
 from diastase_mlir import at, user_span
 from diastase_mlir.later import Later
+from diastase_runtime.errors import Span
 
 if TYPE_CHECKING:
     from diastase.tracing import pauli_measurements
@@ -53,7 +58,7 @@ def measure(wires: Any, reset: bool = False, postselect: int | None = None) -> A
     span = user_span()
     scope = current_scope()
     if not isinstance(scope, CircuitScope) and not is_recording():
-        raise OutsideProgramError(construct="measure", span=span)
+        raise _outside("measure", span)
     if postselect not in (None, 0, 1):
         reason = f"postselect is 0, 1 or None, not {postselect!r}"
         raise ParameterTypeError(operation="measure", reason=reason, span=span)
@@ -86,7 +91,7 @@ def pauli_measure(pauli_word: str, wires: Any, postselect: int | None = None) ->
     if not isinstance(scope, CircuitScope):
         if is_recording():
             return native_pauli_measure(wires, pauli_word, postselect)
-        raise OutsideProgramError(construct="pauli_measure", span=span)
+        raise _outside("pauli_measure", span)
     scope.require_measurable("pauli_measure")
     if isinstance(scope.circuit, capture.DeviceCircuit):
         return native_pauli_measure(wires, pauli_word, postselect)
@@ -104,6 +109,13 @@ def pauli_measure(pauli_word: str, wires: Any, postselect: int | None = None) ->
     scope.flush()
     with at(span):
         return pauli_measurements.measure_pauli(scope, pauli_word, labels, postselect)
+
+
+def _outside(construct: str, span: Span | None) -> OutsideQNodeError | OutsideProgramError:
+    """What is wrong with a measurement on no device: a QNode is missing, or `qjit` is."""
+    if is_tracing():
+        return OutsideQNodeError(operation=construct, span=span)
+    return OutsideProgramError(construct=construct, span=span)
 
 
 take_over_pauli_measure(is_tracing, pauli_measure)

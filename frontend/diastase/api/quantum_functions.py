@@ -1,7 +1,10 @@
 """`adjoint` and `ctrl`: of operators, of classes of operators, and of quantum functions."""
 
 import functools
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Literal
+
+import pennylane as qml
 
 from diastase.tracing.controls import ControlledBy, read_controls, require_known
 from diastase.tracing.pennylane import (
@@ -11,6 +14,7 @@ from diastase.tracing.pennylane import (
     native_ctrl,
     withdraw_operators,
 )
+from diastase.tracing.pennylane.applied import recorded
 from diastase.tracing.quantum_errors import NotAQuantumFunctionError
 from diastase.tracing.quantum_scope import CircuitScope
 from diastase.tracing.regions import current_scope
@@ -30,7 +34,8 @@ def adjoint(f: Any, lazy: bool = True) -> Any:
     gives, if there is one). Of a class or a function it is a function of the same arguments: it
     applies the adjoints of the operators, in reverse order. Loops of any kind run backwards,
     branches keep their predicates, `adjoint` and `ctrl` may be nested. A function that measures has
-    no adjoint. What a function returns, but for operators, is computed and returned as ever.
+    no adjoint. What a function returns, but for operators, is computed and returned as ever; of one
+    that returns nothing, an operator with the `wires` and `decomposition()` of what was applied.
 
         >>> @qjit
         ... @qml.qnode(device)
@@ -56,7 +61,10 @@ def adjoint(f: Any, lazy: bool = True) -> Any:
         withdraw_operators(args, keywords)
         if is_operator_class(f):
             return native_adjoint(f(*args, **keywords), lazy)
-        return adjoints.trace_adjoint(lambda: f(*args, **keywords), scope)
+        return _or_operator(
+            adjoints.trace_adjoint(lambda: f(*args, **keywords), scope),
+            "adjoint", lambda: undo(*args, **keywords), lambda: f(*args, **keywords), _undone,
+        )  # fmt: skip
 
     return undo
 
@@ -90,9 +98,29 @@ def ctrl(
             native = _native_ctrl(f, controls, work_wires, work_wire_type)
             return native(*args, **keywords)
         withdraw_operators(args, keywords)
-        return controls.applied_to(lambda: f(*args, **keywords), scope)
+
+        def under_controls(operators: Sequence[Any]) -> list[Any]:
+            return [
+                _controlled_operator(operator, controls, work_wires, work_wire_type)
+                for operator in operators
+            ]
+
+        return _or_operator(
+            controls.applied_to(lambda: f(*args, **keywords), scope),
+            "ctrl", lambda: controlled(*args, **keywords), lambda: f(*args, **keywords),
+            under_controls,
+        )  # fmt: skip
 
     return controlled
+
+
+def _or_operator(returned: Any, construct: str, *makes: Any) -> Any:
+    """What a function returned; where that is nothing, an operator for what it has applied."""
+    return recorded(construct, *makes) if returned is None else returned
+
+
+def _undone(operators: Sequence[Any]) -> list[Any]:
+    return [qml.adjoint(operator) for operator in reversed(operators)]
 
 
 def _controlled_operator(

@@ -16,27 +16,36 @@ import threading
 import time
 from collections.abc import Callable, Generator, Hashable, Iterable, Mapping, Sequence
 from concurrent.futures import Future
-from contextlib import contextmanager, suppress
-from dataclasses import dataclass, field
-from typing import Any
+from contextlib import AbstractContextManager, contextmanager, suppress
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any
 
 import jax
 from jax.core import ShapedArray
 
 from diastase.api.dynamic_dims import Family
 from diastase.api.matching import is_type, type_of_leaf
+from diastase.api.methods.states import Kept
 from diastase.api.options import QjitOptions
 from diastase.api.stages import Compiled, Interface, Lowered, Traced
 from diastase.garbage import fewer_collections
 from diastase.tracing.argument_errors import TracerArgumentError, UnsupportedResultError
-from diastase.tracing.circuit_passes import default_passes
+from diastase.tracing.context import changed_settings, current_settings
 from diastase.tracing.dimensions import is_integer_scalar
-from diastase.tracing.pennylane import is_quantum_object
-from diastase.tracing.precision import default_precision
+from diastase.tracing.pennylane import is_no_pytree
 from diastase.tracing.signatures import Call, Signature
 from diastase.tracing.trace import TracedProgram, trace
 from diastase_mlir.jax_internals import Tracer, abstract_value, is_symbolic
+from diastase_mlir.later import Later
+from diastase_mlir.steps import step
 from diastase_runtime.errors import Span
+
+if TYPE_CHECKING:
+    from diastase.api.debugging import errors as debugging_errors
+    from diastase.tracing import concurrency
+else:
+    concurrency = Later("diastase.tracing.concurrency")
+    debugging_errors = Later("diastase.api.debugging.errors")
 
 _TRACING = threading.RLock()
 _MOST_PLANS = 2000
@@ -57,8 +66,12 @@ class Specialisations:
     """Derivatives for autograd (`autograd_calls`)."""
     latest: Traced | Lowered | Compiled | None = None
     """What was made last: the one that `f.jaxpr`, `f.mlir`, … show."""
+    is_replaced: bool = False
+    """Whether a program runs IR that the user has edited (`debug.replace_ir`)."""
     around: dict[Hashable, Any] = field(default_factory=dict)
     """The same for calls with tracers of plain JAX (`diastase.api.around`)."""
+    reads: dict[str, list[Kept]] = field(default_factory=dict)
+    """Of a method: the attributes of its object that any program has read, and what they were."""
     around_lock: Any = field(default_factory=threading.RLock)
     _programs: dict[Hashable, "Future[Compiled]"] = field(default_factory=dict)
     _lock: threading.Lock = field(default_factory=threading.Lock)
@@ -69,8 +82,14 @@ class Specialisations:
             finished = [future for future in self._programs.values() if future.done()]
         return [future.result() for future in finished if future.exception() is None]
 
-    def program(self, key: Hashable, compile_program: Callable[[], Compiled]) -> Compiled:
-        """Return the program of this key, compiled by whoever asks first."""
+    def program(
+        self, find_key: Callable[[], Hashable], compile_program: Callable[[], Compiled]
+    ) -> Compiled:
+        """Return the program of a key, compiled by whoever asks first.
+
+        The key is found again afterwards: what a method has read of its object is part of it.
+        """
+        key = find_key()
         with self._lock:
             found = self._programs.get(key)
             future: Future[Compiled] = found or self._programs.setdefault(key, Future())
@@ -78,12 +97,14 @@ class Specialisations:
             return future.result()
         try:
             compiled = compile_program()
+            key_by_now = find_key()
         except BaseException as error:
             with self._lock:
                 self._programs.pop(key, None)
             future.set_exception(error)
             raise
         self.latest = compiled
+        self._programs.setdefault(key_by_now, future)
         future.set_result(compiled)
         return compiled
 
@@ -98,6 +119,17 @@ class Specialisations:
         for key in keys:
             self.plans[key] = plan
 
+    def run_instead(self, compiled: Compiled, other: Compiled) -> None:
+        """Wherever a program is called, run another one, which no Python function stands for."""
+        compiled.own_call.executable = other.own_call.executable
+        self.is_replaced = True
+        self.latest = replace(other, prepared=compiled.prepared, own_call=compiled.own_call)
+
+    def refuse_if_replaced(self, function: str) -> None:
+        """Refuse what goes back to the Python function where it is not what runs."""
+        if self.is_replaced:
+            raise debugging_errors.ReplacedIRError(function=function)
+
     def clear(self) -> None:
         """Forget all programs; results that callers hold stay valid."""
         with self._lock:
@@ -106,7 +138,10 @@ class Specialisations:
             self.families.clear()
             self.pull_backs.clear()
             self.around.clear()
+            for known in self.reads.values():
+                known.clear()
             self.latest = None
+            self.is_replaced = False
 
 
 @dataclass(frozen=True)
@@ -173,7 +208,7 @@ def trace_call(
     of the arguments, as far as they are values. `may_fix_sizes`: what cannot be traced for any
     sizes is traced for those of the arguments, which the program checks.
     """
-    flat_function, out_trees = flattened(function, signature.name, arguments)
+    flat_function, out_trees = flattened(function, signature, arguments)
 
     def tracing(fixes_sizes: bool) -> TracedProgram:
         return trace(
@@ -188,14 +223,19 @@ def trace_call(
 
     with tracing_with(options):
         start = time.perf_counter()  # after waiting for other threads' traces
-        traced = _traced(tracing, may_fix_sizes and any(map(_gives_a_size, arguments.avals)))
+        with step("capture") as capturing:
+            traced = _traced(tracing, may_fix_sizes and any(map(_gives_a_size, arguments.avals)))
+            if options.async_qnodes:
+                program = concurrency.with_concurrent_qnodes(traced.program)
+                traced = replace(traced, program=program)
+            capturing.size = lambda: str(traced.program.jaxpr).count("\n") + 1
         seconds = time.perf_counter() - start
     interface = Interface(
         fun_name=signature.name,
         in_tree=arguments.tree,
         out_tree=out_trees[-1],
         argument_names=arguments.names,
-        options=options.compile,
+        options=options.for_compiler(signature.name),
         seed=options.seed,
         counts=options.counts,
         report=options.report,
@@ -204,7 +244,7 @@ def trace_call(
 
 
 def flattened(
-    function: Callable[..., Any], name: str, arguments: Arguments
+    function: Callable[..., Any], signature: Signature, arguments: Arguments
 ) -> tuple[Callable[..., list[Any]], list[Any]]:
     """The function, of flat arguments and results, and where the trees of results will stand."""
     out_trees: list[Any] = []
@@ -212,7 +252,9 @@ def flattened(
     @functools.wraps(function)  # so that JAX's messages name the user's function, not this one
     def flat_function(*tracers: Any) -> list[Any]:
         args, kwargs = arguments.call.merge(*arguments.tree.unflatten(tracers))
-        leaves, out_tree = flatten_results(function, name, function(*args, **kwargs))
+        with signature.recording():
+            results = function(*args, **kwargs)
+        leaves, out_tree = flatten_results(function, signature.name, results)
         out_trees.append(out_tree)
         return leaves
 
@@ -222,13 +264,18 @@ def flattened(
 @contextmanager
 def tracing_with(options: QjitOptions) -> Generator[None]:
     """Inside, a program is traced as these options say; one at a time."""
-    with (
-        _TRACING,
-        fewer_collections(),
-        default_passes(options.circuit_passes),
-        default_precision(options.single),
-    ):
+    with _TRACING, fewer_collections(), settings_of(options):
         yield
+
+
+def settings_of(options: QjitOptions) -> AbstractContextManager[None]:
+    """Inside, what is called is traced as these options say, and those of programs around."""
+    outer = current_settings()
+    return changed_settings(
+        passes=tuple(options.circuit_passes) or outer.passes,
+        single=options.single or outer.single,
+        without_assertions=options.disable_assertions or outer.without_assertions,
+    )
 
 
 def _traced(tracing: Callable[[bool], TracedProgram], may_fix_sizes: bool) -> TracedProgram:
@@ -249,7 +296,7 @@ def _gives_a_size(aval: ShapedArray) -> bool:
 
 def flatten_results(function: Callable[..., Any], name: str, results: Any) -> tuple[list[Any], Any]:
     """Flatten what a function returned; refuses, by its place, every leaf that is no array."""
-    with_paths, tree = jax.tree_util.tree_flatten_with_path(results, is_leaf=is_quantum_object)
+    with_paths, tree = jax.tree_util.tree_flatten_with_path(results, is_leaf=is_no_pytree)
     for path, leaf in with_paths:
         if not _is_array(leaf):
             raise UnsupportedResultError(

@@ -21,6 +21,7 @@ from diastase.api.costs import MemoryStatistics, bytes_of, cost_of
 from diastase.api.errors import InvalidOptionError
 from diastase.api.matching import check_arguments
 from diastase.api.options import CountsForm
+from diastase.api.progress import progress_of
 from diastase.api.report import Report, report_of
 from diastase.api.size_patterns import SizePattern
 from diastase.garbage import fewer_collections
@@ -35,8 +36,10 @@ from diastase_mlir.later import Later
 from diastase_runtime import load
 
 if TYPE_CHECKING:
+    from diastase.api import notebooks
     from diastase.tracing import explicit
 else:
+    notebooks = Later("diastase.api.notebooks")
     explicit = Later("diastase.tracing.explicit")
 
 TextStage = Literal["stablehlo", "circuits", "llvm_dialect", "llvm_ir"]
@@ -120,7 +123,7 @@ class Stage:
         )
         seconds = self.tracing_seconds
         return Compiled(
-            self.interface, self.traced, module, compilation, call, tracing_seconds=seconds
+            self.interface, self.traced, module, compilation, call, call, tracing_seconds=seconds
         )
 
     def _report(self, compilation: Compilation) -> None:
@@ -132,10 +135,21 @@ class Stage:
         report(f"{self.fun_name}: {compilation.artifact.library}")
 
     def _title(self) -> str:
-        return f"{type(self).__name__} {self.fun_name}{_types(self)}"
+        return f"{type(self).__name__} {self.fun_name}{types_text(self)}"
 
     def __repr__(self) -> str:
         return f"<{self._title()}>"
+
+    def _repr_html_(self) -> str:
+        return notebooks.page(self._title(), self._rows(), self._texts())
+
+    def _rows(self) -> list[tuple[str, str]]:
+        """What a notebook shows as a table."""
+        return []
+
+    def _texts(self) -> dict[str, str]:
+        """What a notebook shows folded."""
+        return {}
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -159,9 +173,12 @@ class Traced(Stage):
 
     def compile(self) -> "Compiled":
         """Lower and compile, or find in the cache what that has given before, and load it."""
-        with fewer_collections():
+        with progress_of(self.fun_name), fewer_collections():
             made = compile_program(self.traced.program, self.interface.options)
         return self._compiled(made.compilation, made.module)
+
+    def _texts(self) -> dict[str, str]:
+        return {"jaxpr": str(self.jaxpr)}
 
     def __str__(self) -> str:
         return f"{self._title()}\n{self.jaxpr}"
@@ -183,7 +200,9 @@ class Lowered(Stage):
         options = self.interface.options
         match stage:
             case None | "stablehlo":
-                return self.module.text_with_locations if debug_info else self.module.text
+                if debug_info:
+                    return self.module.text_with_locations
+                return diastase_mlir.stage_text(self.module, options, "mlir")
             case "circuits":
                 return diastase_mlir.circuits_text(self.module, options)
             case "llvm_dialect":
@@ -203,9 +222,12 @@ class Lowered(Stage):
 
     def compile(self) -> "Compiled":
         """Compile to a shared library for this machine, and load it."""
-        with fewer_collections():
+        with progress_of(self.fun_name), fewer_collections():
             compilation = diastase_mlir.compile_module(self.module, self.interface.options)
         return self._compiled(compilation, self.module)
+
+    def _texts(self) -> dict[str, str]:
+        return {"MLIR": self.as_text()}
 
     def __str__(self) -> str:
         return f"{self._title()}\n{self.as_text()}"
@@ -220,6 +242,8 @@ class Compiled(Stage):
     compilation: Compilation
     prepared: Any
     """A `PreparedCall`, or what chooses among several."""
+    own_call: PreparedCall
+    """The call of this program alone."""
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Run the program on traced arguments, without the static ones."""
@@ -266,11 +290,22 @@ class Compiled(Stage):
         """Return the loaded program itself."""
         return self.prepared
 
+    def _rows(self) -> list[tuple[str, str]]:
+        times = [(name, f"{seconds * 1000:.2f} ms") for name, seconds in self.timings.items()]
+        return [("made", self.origin), *times, ("library", str(self.library))]
+
+    @property
+    def origin(self) -> str:
+        """Where the machine code comes from: compiled in so many seconds, or the cache."""
+        if self.compilation.from_cache:
+            return "found in the cache"
+        return f"compiled in {sum(self.timings.values()) + self.tracing_seconds:.2f} s"
+
     def __str__(self) -> str:
         return f"{self._title()}\n{self.library}"
 
 
-def _types(stage: Stage) -> str:
+def types_text(stage: Stage) -> str:
     """`(x: float64[3]) -> float64[]`, with names as the user wrote them."""
     arguments = zip(stage.interface.argument_names, stage.traced.in_avals, strict=True)
     listed = ", ".join(f"{name}: {aval.str_short()}" for name, aval in arguments)

@@ -39,6 +39,7 @@ class ProgramTexts:
         return self._lowered("llvm_ir").as_text("llvm_ir")
 
     llvmir = llvm_ir
+    qir = llvm_ir
 
     def report(self) -> Report:
         """Tell what became of the program compiled last: what runs on the host and why, times.

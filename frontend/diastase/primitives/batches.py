@@ -18,10 +18,14 @@ whose elements the program may compute in any order, and at the same time.
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+import jax
 import jax.numpy as jnp
+from jax import lax
 from jax.extend.core import ClosedJaxpr, Primitive
 
 from diastase.primitives.define import define_primitive
+from diastase.primitives.drawing import any_draws
+from diastase_mlir.jax_internals import BatchAxis, add_input, is_of_directions
 
 Flags = tuple[bool, ...]
 """For each axis of a batch, whether an operand has it."""
@@ -84,13 +88,45 @@ def element_avals(operands: Sequence[Any], mapped: Mapped) -> list[Any]:
     ]
 
 
+def of_each_element(
+    axis: BatchAxis, operands: Sequence[Any], params: Mapping[str, Any]
+) -> tuple[list[Any], list[int | None]] | None:
+    """Operands of an equation of which none is of the batch, if it is to be for each element.
+
+    What draws is: by one operand, repeated (the smallest, and no bounds of a loop if there are
+    others). All else is evaluated once for all elements.
+    """
+    if not operands or is_of_directions(axis) or not any_draws(params.values()):
+        return None
+    avals = list(map(jax.typeof, operands))
+    costs = [(not jnp.issubdtype(aval.dtype, jnp.inexact), aval.ndim) for aval in avals]
+    first = costs.index(min(costs))
+    repeated = lax.broadcast(operands[first], (axis.size,))
+    values = [repeated if place == first else value for place, value in enumerate(operands)]
+    return values, [0 if place == first else None for place in range(len(operands))]
+
+
 def one_more_axis(
-    primitive: Primitive, operands: Sequence[Any], axes: Sequence[Any], **params: Any
-) -> tuple[Sequence[Any], Sequence[int]]:
+    primitive: Primitive,
+    axis: BatchAxis,
+    operands: Sequence[Any],
+    axes: Sequence[int | None],
+    **params: Any,
+) -> tuple[Sequence[Any], Sequence[int | None]]:
     """`jax.vmap`: the batch gets an axis more, before those that it has.
 
-    Runs that draw outcomes draw them anew for each element.
+    Runs that draw outcomes draw them anew for each element, also where no operand is of the batch.
     """
+    if all(place is None for place in axes):
+        if not operands and any_draws(params.values()):
+            number = jnp.int32(0)
+            jaxpr = add_input(params["jaxpr"], 0, jax.typeof(number))
+            operands, params = [number], {**params, "jaxpr": jaxpr}
+        found = of_each_element(axis, operands, params)
+        if found is None:
+            results = primitive.bind(*operands, **params)
+            return results, [None] * len(results)
+        operands, axes = found
     note_batch()
     old = flags_of(params, len(operands))
     mapped = tuple((axis is not None, *flags) for axis, flags in zip(axes, old, strict=True))
@@ -114,7 +150,7 @@ several_runs_p = define_primitive(
     abstract_eval=_several_runs_abstract_eval,
     has_effects=True,
     reaches_compiler=False,
-    rules={"vmap": lambda *args, **params: one_more_axis(several_runs_p, *args, **params)},
+    rules={"vmap_of_axis": lambda *args, **params: one_more_axis(several_runs_p, *args, **params)},
     missing_rules={"transpose": "it is linear in nothing"},
     provided_rules=("jvp",),
 )

@@ -367,7 +367,7 @@ qnode_tangent_p = define_primitive(
     rules={
         "jvp": _tangent_jvp,
         "transpose": _tangent_transpose,
-        "vmap": lambda *args, **params: one_more_axis(qnode_tangent_p, *args, **params),
+        "vmap_of_axis": lambda *args, **params: one_more_axis(qnode_tangent_p, *args, **params),
     },
 )
 
@@ -380,7 +380,7 @@ qnode_cotangent_p = define_primitive(
     rules={
         "jvp": _cotangent_jvp,
         "transpose": _cotangent_transpose,
-        "vmap": lambda *args, **params: one_more_axis(qnode_cotangent_p, *args, **params),
+        "vmap_of_axis": lambda *args, **params: one_more_axis(qnode_cotangent_p, *args, **params),
     },
 )
 

@@ -24,6 +24,8 @@ class DeviceStep:
     """An operator, or what is done with all: as the user reads it in printed jaxprs."""
     function: Callable[..., Sequence[Any]] = field(repr=False)
     """From numpy arrays to numpy arrays of the promised types."""
+    draws: bool = False
+    """Whether results differ from run to run."""
 
     def __repr__(self) -> str:
         return self.description

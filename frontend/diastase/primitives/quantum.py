@@ -250,7 +250,7 @@ qnode_p = define_primitive(
     construct="QNode",
     abstract_eval=_qnode_abstract_eval,
     has_effects=True,
-    rules={"vmap": lambda *args, **params: one_more_axis(qnode_p, *args, **params)},
+    rules={"vmap_of_axis": lambda *args, **params: one_more_axis(qnode_p, *args, **params)},
     provided_rules=("jvp",),
     missing_rules={"transpose": "it is linear in nothing"},
 )

@@ -2,10 +2,10 @@
 
 from typing import ClassVar
 
-from diastase_runtime.errors import DiastaseError
+from diastase_runtime.errors import CompileError, DiastaseError
 
 
-class UnsupportedArgumentError(DiastaseError, TypeError):
+class UnsupportedArgumentError(DiastaseError, TypeError, ValueError):
     """An argument that is no array, and is not static.
 
     A compiled function takes what JAX takes: arrays, numbers, and any pytree of them.
@@ -15,19 +15,19 @@ class UnsupportedArgumentError(DiastaseError, TypeError):
         f(1.0, "fast")           # a string is not an array
 
     Make it static, `@qjit(static_argnames="mode")`, so that it is part of the program; or register
-    its class as a pytree.
+    its class as a pytree. Masked arrays and those of another byte order are refused, too: what
+    they hold has to be converted first (`x.filled(0)`, `x.astype(float)`).
     """
 
     title: ClassVar[str] = "Unsupported argument"
     message: ClassVar[str] = (
         "argument {argument} of {function} is a {type}, which is not an array of JAX"
     )
-    help: ClassVar[str] = (
-        "mark it static with static_argnums or static_argnames, or register its type as a pytree"
-    )
+    help: ClassVar[str] = "{instead}"
     function: str
     argument: str
     type: str
+    instead: str
 
 
 class AbstractArgumentError(DiastaseError, TypeError):
@@ -120,12 +120,13 @@ class UnhashableStaticArgumentError(DiastaseError, TypeError, ValueError):
     reason: str
 
 
-class StaticArgumentOutOfRangeError(DiastaseError, ValueError):
+class StaticArgumentOutOfRangeError(CompileError, ValueError):
     """`static_argnums` names a position that the function does not have."""
 
     title: ClassVar[str] = "No such argument"
     message: ClassVar[str] = (
-        "static_argnums has {position}, but {function} takes {count} positional arguments"
+        "argnum {position} of static_argnums is beyond the valid range of [-{count}, {count}): "
+        "{function} takes {count} positional arguments"
     )
     function: str
     position: int

@@ -7,26 +7,26 @@ computed in parallel (`primitives.batches`), whatever a body contains: measureme
 shots; the size of the batch may be known only when the program runs. Operators without a batch axis
 are applied for each element, too; mid-circuit measurements are drawn for each by itself.
 
-The trap: the quantum function is called twice while tracing, and all that it returns gains the
-axis, classical values included, since an outcome cannot be told from any other traced value.
+Classical results that depend neither on the element nor on the circuit gain no axis.
+
+The trap: the quantum function is called twice while tracing.
 """
 
 import threading
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import jax
 import jax.numpy as jnp
 import numpy as np
-from pennylane import ops
-from pennylane.ops.functions import bind_new_parameters
 from pennylane.queuing import QueuingManager
 
-from diastase.tracing.pennylane import describe
+from diastase.tracing.pennylane import describe, with_parameters
 from diastase.tracing.quantum_errors import BatchSizeError
 from diastase.tracing.resizing import same_size
+from diastase_mlir.jax_internals import is_batched
 
 
 class _BatchFound(BaseException):
@@ -46,6 +46,8 @@ class _Element:
 
     index: Any
     size: Any
+    classical: list[Any] = field(default_factory=list[Any])
+    """Results that were computed without the circuit."""
 
 
 class _Elements(threading.local):
@@ -58,46 +60,63 @@ _elements = _Elements()
 
 def broadcast(call: Callable[[], Any]) -> Any:
     """The results of a QNode's call, for each element of its batch if it has one."""
-    try:
-        with _tracing(None):
-            return call()
-    except _BatchFound as found:
-        size = found.size
+    size: Any = None
+
+    of_all: dict[int, Any] = {}
 
     def of_one(index: Any) -> Any:
-        with _tracing(_Element(index, size)):
-            return call()
+        element = _Element(index, size)
+        with _tracing(element):
+            leaves, tree = jax.tree.flatten(call())
+        of_all.clear()
+        for place, leaf in enumerate(leaves):
+            if any(leaf is value for value in element.classical) and not is_batched(leaf):
+                of_all[place] = leaf
+        return jax.tree.unflatten(tree, leaves)
 
-    return jax.vmap(of_one)(jnp.arange(size))
+    while True:
+        try:
+            if size is not None:
+                leaves, tree = jax.tree.flatten(jax.vmap(of_one)(jnp.arange(size)))
+                found = [of_all.get(place, leaf) for place, leaf in enumerate(leaves)]
+                return jax.tree.unflatten(tree, found)
+            with _tracing(None):
+                return call()
+        except _BatchFound as found:
+            size = found.size
+
+
+def classical_of_element() -> list[Any] | None:
+    """Where to put results computed without the circuit; None if it is of no element of a batch."""
+    element = _elements.stack[-1] if _elements.stack else None
+    return None if element is None else element.classical
 
 
 def element_of(operator: Any) -> Any:
-    """The operator for the element of the batch that is being traced."""
+    """The operator for the element of the batch that is being traced.
+
+    A batch of one is for all elements of another; an empty one has none, but they have types.
+    """
     size = operator.batch_size
     if size is None:
         return operator
     element = _elements.stack[-1] if _elements.stack else None
-    if element is None:
+    is_single = same_size(size, 1)
+    if element is None or (same_size(element.size, 1) and not is_single):
         raise _BatchFound(size)
-    if not same_size(size, element.size):
+    if not is_single and not same_size(size, element.size):
         raise BatchSizeError(operation=describe(operator), size=size, others=element.size)
-    parameters = [
-        parameter if np.ndim(parameter) == rank else jnp.asarray(parameter)[element.index]
-        for parameter, rank in zip(operator.data, _ranks(operator), strict=True)
-    ]
+
+    def entry(value: Any, rank: int) -> Any:
+        if np.ndim(value) == rank:
+            return value
+        values = jnp.asarray(value)
+        if same_size(size, 0):
+            return jnp.zeros(values.shape[1:], values.dtype)
+        return values[0 if is_single else element.index]
+
     with QueuingManager.stop_recording():
-        return bind_new_parameters(operator, parameters)
-
-
-def _ranks(operator: Any) -> tuple[int, ...]:
-    """How many axes each parameter has without a batch; PennyLane does not say for products."""
-    if isinstance(operator, ops.CompositeOp):
-        return tuple(rank for operand in operator.operands for rank in _ranks(operand))
-    if isinstance(operator, ops.Exp | ops.SProd):
-        return (0, *_ranks(operator.base))
-    if isinstance(operator, ops.SymbolicOp):
-        return _ranks(operator.base)
-    return operator.ndim_params
+        return with_parameters(operator, entry, lambda part: part.batch_size is not None)
 
 
 @contextmanager

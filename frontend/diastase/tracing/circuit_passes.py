@@ -11,34 +11,17 @@ one anew: passes are applied after it.
 from __future__ import annotations
 
 import copy
-import threading
-from collections.abc import Generator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import pennylane as qml
+
+from diastase.tracing.context import current_settings
 
 if TYPE_CHECKING:
     from diastase_mlir import PassCall
 
 _ATTRIBUTE = "_diastase_passes"
-
-
-class _Default(threading.local):
-    passes: tuple[PassCall, ...] = ()
-
-
-_default = _Default()
-
-
-@contextmanager
-def default_passes(passes: Sequence[PassCall]) -> Generator[None]:
-    """Give these passes to QNodes without their own that are called inside."""
-    outer, _default.passes = _default.passes, tuple(passes) or _default.passes
-    try:
-        yield
-    finally:
-        _default.passes = outer
 
 
 def with_passes(qnode: qml.QNode, passes: Sequence[PassCall]) -> qml.QNode:
@@ -50,7 +33,7 @@ def with_passes(qnode: qml.QNode, passes: Sequence[PassCall]) -> qml.QNode:
 
 def passes_of(qnode: qml.QNode) -> tuple[PassCall, ...]:
     """The passes of a QNode that is called now."""
-    return getattr(qnode, _ATTRIBUTE, _default.passes)
+    return getattr(qnode, _ATTRIBUTE, current_settings().passes)
 
 
 def has_own_passes(qnode: qml.QNode) -> bool:

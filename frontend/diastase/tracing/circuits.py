@@ -11,7 +11,8 @@ The trap: the size of the register may be known only at the end (a device withou
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from functools import partial
+from typing import TYPE_CHECKING, Any
 
 import jax
 import numpy as np
@@ -22,6 +23,7 @@ from pennylane.queuing import AnnotatedQueue
 
 from diastase.primitives.quantum import allocate_p, qnode_p, release_p
 from diastase.primitives.sampling import follow_script_p
+from diastase.tracing.broadcasting import classical_of_element
 from diastase.tracing.circuit_passes import passes_parameter
 from diastase.tracing.differentiation import OUTCOMES, parameter_of
 from diastase.tracing.found_wires import traced_again
@@ -31,6 +33,8 @@ from diastase.tracing.qnode_settings import QNodeSettings
 from diastase.tracing.quantum_errors import CollectiveInQNodeError
 from diastase.tracing.quantum_scope import Circuit, CircuitScope
 from diastase.tracing.regions import quantum_scope
+from diastase.tracing.sampling.dependence import classical_results
+from diastase.tracing.snapshots import WithSnapshots, measure_snapshot
 from diastase.tracing.taken_back import without_taken_back
 from diastase.tracing.wires import WireMap
 from diastase.width import as_set_by_user
@@ -42,7 +46,13 @@ from diastase_mlir.jax_internals import (
     trace_to_jaxpr,
     tracer_variable,
 )
+from diastase_mlir.later import Later
 from diastase_runtime.errors import TooManyQubitsError
+
+if TYPE_CHECKING:
+    from diastase.tracing.folding import equations as folding
+else:
+    folding = Later("diastase.tracing.folding.equations")
 
 LARGEST_REGISTER = 59
 """Wires beyond which the size of a state does not even fit into 64 bits; the engine refuses far
@@ -83,12 +93,18 @@ class TracedCircuit:
     def run(self, script: Any = NO_SCRIPT) -> list[Any]:
         """Record one run; the body's results."""
         operands = [script] if self.takes_script else []
-        return qnode_p.bind(
+        results = qnode_p.bind(
             *self.captured, *operands, jaxpr=self.jaxpr, name=self.settings.qnode,
             num_wires=self.num_wires, device=self.settings.device.name,
             **passes_parameter(self.settings.passes),
             **parameter_of(OUTCOMES if self.circuit.measures else self.settings.differentiation),
         )  # fmt: skip
+        found = classical_of_element()
+        if found is None:
+            return results
+        classical = classical_results(self.jaxpr, [*self.captured, *operands])
+        found.extend(classical.values())
+        return [classical.get(place, result) for place, result in enumerate(results)]
 
 
 @traced_again
@@ -100,7 +116,8 @@ def trace_circuit(call: QNodeCall, finish: Finish, takes_script: bool = False) -
     """
     name, labels = call.settings.qnode, call.settings.device.wires
     traced = traced_number_of_wires(call.settings.device)
-    circuit = Circuit(name, WireMap(name, None if labels is None else tuple(labels), traced))
+    wires = WireMap(name, None if labels is None else tuple(labels), traced)
+    circuit = Circuit(name, wires, measure_snapshot=partial(measure_snapshot, call.settings))
     trees: list[Any] = []
     followed: list[tuple[Any, Any]] = []
     source = current_source_info()
@@ -116,6 +133,8 @@ def trace_circuit(call: QNodeCall, finish: Finish, takes_script: bool = False) -
             with as_set_by_user():
                 returned = call.function(*call.args, **call.kwargs)
             scope.finish()
+        if circuit.snapshots:
+            returned = WithSnapshots(circuit.snapshots, returned)
         leaves, tree = jax.tree_util.tree_flatten(returned, is_leaf=is_quantum_object)
         trees.append(tree)
         circuit.wires.end_of_operators()
@@ -134,6 +153,8 @@ def trace_circuit(call: QNodeCall, finish: Finish, takes_script: bool = False) -
     deleted = [*([] if circuit.measures else followed), *circuit.taken_back]
     extents = [(tracer_variable(before), tracer_variable(after)) for before, after in deleted]
     jaxpr = without_taken_back(jaxpr, extents)
+    if call.settings.folding is not None:
+        jaxpr, captured = folding.folded(jaxpr, captured, call.settings.folding)
     if number is not None:
         if number > LARGEST_REGISTER:
             raise TooManyQubitsError(construct=f"QNode {name}", number=number, span=user_span())

@@ -1,19 +1,29 @@
-"""The one thread-local state of tracing: which trace of ours, if any, this thread is inside.
+"""The thread-local state of tracing: the trace that this thread is inside, and its settings.
 
 Every hook in JAX asks `current_context()` first and does what JAX does where it is None; so plain
 JAX is undisturbed outside of our tracing, and in other threads during it.
+
+The trap: JAX traces a function once, the body of a loop say, where its caches' keys are equal. So
+whatever changes what a function records is one of the `Settings`, which are part of these keys.
 """
+
+from __future__ import annotations
 
 import itertools
 import threading
 from collections.abc import Generator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import jax
 
 from diastase.tracing.dimensions import DimensionTable
 from diastase_mlir.jax_internals import answering, inline_jits, source_of_its_own
+
+if TYPE_CHECKING:
+    from diastase.tracing.folding.setting import Folding
+    from diastase_mlir import PassCall
 
 
 @dataclass(frozen=True)
@@ -23,6 +33,22 @@ class TracingContext:
     dimensions: DimensionTable = field(default_factory=DimensionTable)
 
 
+class Settings(NamedTuple):
+    """How functions are traced that are called now: a tuple, since it is often hashed."""
+
+    trace_number: int = 0
+    """What JAX caches during a trace of ours (jaxprs with our symbols in them) is found by no other
+    trace, and nothing from outside is found in it."""
+    passes: tuple[PassCall, ...] = ()
+    """Passes of the compiler for QNodes without their own."""
+    single: bool = False
+    """Whether all QNodes have amplitudes in single precision."""
+    without_assertions: bool = False
+    """Whether assertions of the user's are left out."""
+    folding: Folding | None = None
+    """How QNodes are folded; None for not at all."""
+
+
 class _Current(threading.local):
     context: TracingContext | None = None
 
@@ -30,9 +56,20 @@ class _Current(threading.local):
 _current = _Current()
 _numbers = itertools.count(1)
 
-# Part of the key of all of JAX's tracing caches: what JAX caches during a trace of ours (jaxprs
-# with our symbols in them) is found by no other trace, and nothing from outside is found in it.
-_trace_number = jax.make_user_context(None)
+_OUTSIDE = Settings()
+_settings = jax.make_user_context(None)  # part of the key of all of JAX's tracing caches
+
+
+def current_settings() -> Settings:
+    """How this thread is to trace what is called now."""
+    return _settings.value or _OUTSIDE
+
+
+@contextmanager
+def changed_settings(**changes: Any) -> Generator[None]:
+    """Functions that are called inside are traced with these `Settings`; others stay."""
+    with _settings(current_settings()._replace(**changes)):
+        yield
 
 
 @contextmanager
@@ -41,7 +78,7 @@ def new_caches() -> Generator[None]:
 
     Type rules make assumptions; one that JAX's caches answer makes none.
     """
-    with _trace_number(next(_numbers)):
+    with changed_settings(trace_number=next(_numbers)):
         yield
 
 
@@ -57,7 +94,7 @@ def new_context(answers: Mapping[str, bool] | None = None) -> Generator[TracingC
     outer, _current.context = _current.context, context
     try:
         with (
-            _trace_number(next(_numbers)),
+            new_caches(),
             source_of_its_own(),
             inline_jits(),
             answering(context.dimensions.assumptions),

@@ -2,7 +2,7 @@
 
 from typing import ClassVar
 
-from diastase_runtime.errors import DiastaseError
+from diastase_runtime.errors import CompileError, DiastaseError
 
 
 class CarryTypeError(DiastaseError, TypeError):
@@ -127,7 +127,7 @@ class CarryStructureError(DiastaseError, TypeError):
     returned: str
 
 
-class LoopConditionError(DiastaseError, TypeError):
+class LoopConditionError(CompileError, TypeError):
     """The condition of a `while_loop` does not return a single boolean.
 
     Compare (`x > 0`), or reduce an array with `jnp.any` or `jnp.all`. Gates and measurements
@@ -140,7 +140,7 @@ class LoopConditionError(DiastaseError, TypeError):
     found: str
 
 
-class LoopBoundError(DiastaseError, TypeError):
+class LoopBoundError(CompileError, TypeError):
     """A bound or the step of a `for_loop` is not an integer scalar, or its type cannot hold it."""
 
     title: ClassVar[str] = "Bounds and step of a for_loop are integers"
@@ -220,3 +220,19 @@ class NotAnArrayError(DiastaseError, TypeError):
     construct: str
     leaf: str
     found: str
+
+
+class NotCalledError(DiastaseError, AttributeError):
+    """`loop.operation` of a loop or choice that has not been called.
+
+    @for_loop(0, 3, 1)
+    def loop(i): ...
+
+    loop()
+    loop.operation           # what the call has applied
+    """
+
+    title: ClassVar[str] = "Not called yet"
+    message: ClassVar[str] = "the operation of a {construct} exists once it is called"
+    help: ClassVar[str] = "call it first: loop(); loop.operation"
+    construct: str

@@ -22,6 +22,7 @@ from pennylane.exceptions import OperatorPropertyUndefined
 from pennylane.queuing import AnnotatedQueue, QueuingManager
 
 from diastase.primitives.checks import require
+from diastase.primitives.matrix_functions import power_of_unitary
 
 Factors = Sequence[Any]
 
@@ -65,7 +66,8 @@ def decomposition_of(operator: Any, run: Run | None = None) -> Decomposition:
                 failure = failure or error
                 continue
             if factors is not None:
-                return Decomposition(factors)
+                is_one = isinstance(factors, qml.operation.Operator)  # `Exp.pow` gives no list
+                return Decomposition([factors] if is_one else factors)
     return Decomposition(None, failure)
 
 
@@ -155,40 +157,38 @@ LARGEST_POWER = 5
 """Wires up to which a power is computed as one of a matrix."""
 
 
+_CONTROLLED = (ops.Controlled, ops.ControlledOp, ops.ControlledQubitUnitary)
+
+
 def _power(operator: Any) -> Factors | None:
-    """The principal power of a matrix, where the matrix or the exponent is traced.
+    """Copies for a whole exponent; the principal power of a matrix, where a value is traced.
 
     Where PennyLane knows better, it is asked: `RX(x)**z` is `RX(x * z)`, for traced `z`, too.
+    Where a control is off, nothing happens: to any power the same.
     """
-    base, exponent = operator.base, operator.z
+    base, exponent = operator.base, _as_whole(operator.z)
+    if type(base) in _CONTROLLED:
+        power = ops.Pow(base.base, exponent)
+        return [ops.Controlled(power, base.control_wires, base.control_values)]
     if not any(isinstance(value, Tracer) for value in (*base.data, exponent)):
         return None
-    if not isinstance(base, qml.QubitUnitary):
+    if isinstance(exponent, int) or not isinstance(base, qml.QubitUnitary):
         try:
             return base.pow(exponent)
         except (*DATA_DEPENDENT, OperatorPropertyUndefined):
             pass
-    if isinstance(exponent, int) and exponent > 0:
-        return None
+    if isinstance(exponent, int):
+        return [base if exponent > 0 else ops.Adjoint(base)] * abs(exponent)
     if not base.has_matrix or len(base.wires) > LARGEST_POWER:
         return None
     matrix = jnp.asarray(base.matrix(wire_order=base.wires), jnp.complex128)
-    power: Any = principal_power(matrix, exponent)
-    return [qml.QubitUnitary(power, wires=base.wires)]
+    return [qml.QubitUnitary(power_of_unitary(matrix, exponent), wires=base.wires)]
 
 
-def principal_power(matrix: jax.Array, exponent: Any) -> jax.Array:
-    """A power of a unitary matrix, of the logarithm whose angles are in (-pi, pi].
-
-    Its eigenvectors are those of a combination of its Hermitian and its antihermitian part, which
-    tells its eigenvalues apart; those of the matrix itself need not come out orthogonal.
-    """
-    adjoint = matrix.conj().T
-    mixture = (matrix + adjoint) / 2 + np.sqrt(2) / 3 * (matrix - adjoint) / 2j
-    _, vectors = jnp.linalg.eigh(mixture)
-    values = jnp.einsum("ji,jk,ki->i", vectors.conj(), matrix, vectors)
-    powers = jnp.exp(1j * exponent * jnp.angle(values))
-    return (vectors * powers) @ vectors.conj().T
+def _as_whole(exponent: Any) -> Any:
+    """A known exponent as an integer, if it is one."""
+    is_whole = isinstance(exponent, int | float | np.number) and exponent == np.round(exponent)
+    return int(np.real(exponent)) if is_whole else exponent
 
 
 def _exponential(operator: Any) -> Factors | None:

@@ -15,7 +15,10 @@ _ONE_LOOP = (
     "values and their derivatives are computed in one loop of a derivative that is given by hand, "
     "or in a reduction with an operation of its own; compute each by itself"
 )
-_BY_HAND = "JAX cannot look into Python: give it a derivative with jax.custom_jvp or custom_vjp"
+_BY_HAND = (
+    "JAX cannot look into Python: give it a derivative, by .fwd and .bwd of "
+    "diastase.pure_callback, or with jax.custom_jvp or custom_vjp"
+)
 _NONE = "JAX has none: a derivative can be given with jax.custom_jvp or jax.custom_vjp"
 
 _MISSING: Sequence[tuple[str, str, str, str]] = (

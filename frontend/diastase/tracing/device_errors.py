@@ -2,10 +2,10 @@
 
 from typing import ClassVar
 
-from diastase_runtime.errors import DiastaseError
+from diastase_runtime.errors import CompileError, DiastaseError
 
 
-class UnsupportedDeviceError(DiastaseError, NotImplementedError):
+class UnsupportedDeviceError(CompileError, NotImplementedError):
     """A QNode on a device that compiled programs cannot use.
 
     `lightning.qubit` and `default.qubit` are the state-vector engine of diastase; other devices

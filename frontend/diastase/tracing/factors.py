@@ -61,12 +61,15 @@ class Pauli:
 
 @dataclass(frozen=True)
 class Matrix:
-    """Any matrix on some wires."""
+    """Any matrix on some wires; complex, whatever it was given as."""
 
     matrix: Any
     wires: tuple[Position, ...]
     is_hermitian: bool = False
     """Whether it is known to be."""
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "matrix", complex_array(self.matrix))
 
     def adjoint(self) -> "Matrix":
         """The conjugate transpose."""
@@ -74,7 +77,7 @@ class Matrix:
 
     def apply(self, scratch: Scratch) -> None:
         """Multiply the register by it."""
-        scratch.advance_on(self.wires, unitary_p, complex_array(self.matrix), control_values=())
+        scratch.advance_on(self.wires, unitary_p, self.matrix, control_values=())
 
 
 @dataclass(frozen=True)

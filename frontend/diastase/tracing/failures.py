@@ -10,10 +10,13 @@ from contextlib import contextmanager
 from types import TracebackType
 
 import jax
+from jax.core import Tracer
 from jax.errors import InconclusiveDimensionOperation
+from numpy.exceptions import AxisError
 
 from diastase.errors import (
     LeakedTracerError,
+    RefusedCallError,
     TracedArrayError,
     TracedConditionError,
     TracedIndexError,
@@ -25,7 +28,7 @@ from diastase.errors import (
 from diastase.tracing.context import current_context
 from diastase.tracing.control_flow_errors import LaxShapesError
 from diastase.tracing.derivative_failures import derivative_failure
-from diastase_mlir.diagnostics import is_user_file, user_span
+from diastase_mlir.diagnostics import is_of_a_library, is_user_file, user_span
 from diastase_runtime.errors import DiastaseError, Span
 
 _TYPE = re.compile(r"traced array with shape ([^\s.]+)")
@@ -34,6 +37,19 @@ _LOOPS = (
     "diastase.for_loop and diastase.while_loop may change sizes, with allow_array_resizing=True "
     "also those known while tracing"
 )
+_WRITTEN = re.compile(r"unsupported format string passed to \w*Tracer")
+_NO_INDEX = "Only integer scalar arrays can be converted to a scalar index"
+_NUMBERED = (
+    "index a jnp array by an integer, jnp.array([a, b])[value.astype(int)], or choose with "
+    "jnp.where(flag, b, a)"
+)
+_CHOSEN = (
+    "index a jnp array, choose with jnp.where or diastase.switch, or make the argument static "
+    "(static_argnums)"
+)
+_PLAIN = (TypeError, ValueError, IndexError, AxisError)
+"""Classes that say nothing more than their message does."""
+
 _BRANCHES = "branches of diastase.cond and diastase.switch may return different sizes"
 
 
@@ -45,6 +61,29 @@ def _type_name(error: Exception) -> str:
 
 def _first_line(error: Exception) -> str:
     return str(error).strip().splitlines()[0]
+
+
+def _of_a_library(error: Exception) -> DiastaseError | None:
+    """What JAX or PennyLane say of a call that does not fit, in errors of Python's own classes."""
+    if _WRITTEN.search(str(error)):
+        return TracedValueError(what="a value that a format string writes")
+    if _NO_INDEX in str(error):
+        return TracedIndexError(what="a value that is no integer", instead=_NUMBERED)
+    if type(error) in _PLAIN and is_of_a_library(_raising_file(error)):
+        return RefusedCallError(what=str(error).strip())
+    return None
+
+
+def _of_a_key(error: Exception) -> DiastaseError | None:
+    """A traced value as the key of a dictionary."""
+    if error.args and isinstance(error.args[0], Tracer):
+        what = f"a key of type {error.args[0].aval.str_short()}"
+        return TracedIndexError(what=what, instead=_CHOSEN)
+    return None
+
+
+def _of_python(error: Exception) -> DiastaseError | None:
+    return _about_sizes(error) or _of_a_library(error)
 
 
 def _about_sizes(error: Exception) -> DiastaseError | None:
@@ -77,10 +116,15 @@ def _of_unknown_size(error: Exception) -> DiastaseError | None:
 
 def _raised_by_the_user(error: Exception) -> bool:
     """Whether the user's own code raised it."""
+    file = _raising_file(error)
+    return file is not None and is_user_file(file)
+
+
+def _raising_file(error: Exception) -> str | None:
     traceback = error.__traceback__
     while traceback is not None and traceback.tb_next is not None:
         traceback = traceback.tb_next
-    return traceback is not None and is_user_file(traceback.tb_frame.f_code.co_filename)
+    return None if traceback is None else traceback.tb_frame.f_code.co_filename
 
 
 # Subclasses before their bases: the first entry that fits is used.
@@ -95,8 +139,10 @@ _FAILURES: Mapping[type[Exception], Callable[[Exception], DiastaseError | None]]
     ),
     jax.errors.UnexpectedTracerError: lambda e: LeakedTracerError(what=_first_line(e)),
     InconclusiveDimensionOperation: lambda e: UndecidableDimensionError(comparison=_first_line(e)),
-    TypeError: _about_sizes,
-    ValueError: _about_sizes,
+    TypeError: _of_python,
+    ValueError: _of_python,
+    IndexError: _of_a_library,
+    KeyError: _of_a_key,
     NotImplementedError: _of_unknown_size,
     AttributeError: lambda _: None,  # only about derivatives
 }
@@ -113,6 +159,14 @@ def user_line(traceback: TracebackType | None) -> Span | None:
     return span
 
 
+def _line_of(error: Exception, line: Callable[[TracebackType | None], Span | None]) -> Span | None:
+    """The user's line of an error; or of what JAX gives as its cause, the place of an operator."""
+    span = line(error.__traceback__)
+    if span is None and error.__cause__ is not None:
+        span = line(error.__cause__.__traceback__)
+    return span
+
+
 @contextmanager
 def jax_failures_as_ours(
     line: Callable[[TracebackType | None], Span | None] = user_line,
@@ -122,14 +176,14 @@ def jax_failures_as_ours(
         yield
     except DiastaseError as error:
         if error.span is None:
-            error.span = line(error.__traceback__)
+            error.span = _line_of(error, line)
         raise
     except tuple(_FAILURES) as error:
         translate = next(make for kind, make in _FAILURES.items() if isinstance(error, kind))
         ours = derivative_failure(error) or translate(error)
         if ours is None:
             raise
-        ours.span = line(error.__traceback__)
+        ours.span = _line_of(error, line)
         raise ours from error
 
 

@@ -45,9 +45,13 @@ class Recorder(Protocol):
         ...
 
     def run_decomposition(
-        self, function: Callable[[], Sequence[Any]], controls: Controls
-    ) -> Sequence[Any]:
+        self, function: Callable[[], Sequence[Any] | None], controls: Controls
+    ) -> Sequence[Any] | None:
         """The factors that a user's function gives, but those that it has recorded itself."""
+        ...
+
+    def take_snapshot(self, operator: Any) -> None:
+        """Measure what a snapshot sees."""
         ...
 
 

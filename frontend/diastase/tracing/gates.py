@@ -28,6 +28,7 @@ from diastase.tracing.gate_operands import (
     wires_of,
 )
 from diastase.tracing.matrix_gates import record_diagonal, record_matrix, record_unitary
+from diastase.tracing.pennylane.applied import AppliedFunction
 from diastase.tracing.state_preparation import amplitudes_of, check_state
 from diastase_mlir import GATES
 
@@ -144,6 +145,19 @@ def _record_deallocation(operator: Any, recorder: Recorder, controls: Controls) 
     recorder.wires.pool.deallocate(operator.wires)
 
 
+def _record_applied(operator: Any, recorder: Recorder, controls: Controls) -> None:
+    """What a tape has put off, done now."""
+
+    def run() -> None:
+        operator.run()
+
+    recorder.run_decomposition(run, controls)
+
+
+def _record_snapshot(operator: Any, recorder: Recorder, controls: Controls) -> None:
+    recorder.take_snapshot(operator)
+
+
 def _record_global_phase(operator: Any, recorder: Recorder, controls: Controls) -> None:
     """exp(-i phi); under controls, a phase gate on the last one of them."""
     _record_nothing(operator, recorder, controls)
@@ -184,7 +198,7 @@ def _record_decomposition(operator: Any, recorder: Recorder, controls: Controls)
     if recorder.wires.are_the_devices and not _is_made_of_operators(operator):
         _record_nothing(operator, recorder, controls)
     decomposition = decomposition_of(
-        operator, lambda function: recorder.run_decomposition(function, controls)
+        operator, lambda function: recorder.run_decomposition(function, controls) or ()
     )
     if decomposition.factors is None:
         return record_matrix(operator, recorder, controls, decomposition.failure)
@@ -197,6 +211,8 @@ _RULES: tuple[tuple[Any, Callable[[Any, Recorder, Controls], None]], ...] = (
     (Allocate, _record_allocation),
     (Deallocate, _record_deallocation),
     (qml.GlobalPhase, _record_global_phase),
+    (qml.Snapshot, _record_snapshot),
+    (AppliedFunction, _record_applied),
     (qml.operation.StatePrepBase, _record_preparation),
     (ops.Adjoint, _record_adjoint),
     (ops.ControlledQubitUnitary, _record_controlled),

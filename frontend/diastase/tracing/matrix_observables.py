@@ -29,7 +29,7 @@ def of_matrix(observable: Any, wires: WireMap) -> list[Term]:
     if tuple(np.shape(matrix)) != (size, size):
         raise unsupported(observable, f"has a matrix of shape {np.shape(matrix)}")
     positions = wires.positions(observable.wires, observable.name)
-    return [Term(1.0, (Matrix(complex_array(matrix), positions, True),))]
+    return [Term(1.0, (Matrix(matrix, positions, True),))]
 
 
 def of_sparse(observable: Any, wires: WireMap) -> list[Term]:
@@ -71,7 +71,7 @@ def of_user(observable: Any, wires: WireMap) -> list[Term]:
         raise unsupported(observable, "is not Hermitian")
     if not known and not (observable.is_verified_hermitian or observable.has_diagonalizing_gates):
         raise unsupported(observable, "depends on traced values, and is not known to be Hermitian")
-    return [Term(1.0, (Matrix(complex_array(matrix), positions, True),))]
+    return [Term(1.0, (Matrix(matrix, positions, True),))]
 
 
 def _is_gate(observable: Any) -> bool:

@@ -8,9 +8,6 @@ matrices, float32 probabilities), while numbers, which are summed up in double p
 float64: expectation values, variances, purities, entropies.
 """
 
-import threading
-from collections.abc import Generator
-from contextlib import contextmanager
 from typing import Any
 
 import jax.numpy as jnp
@@ -18,6 +15,7 @@ import numpy as np
 from pennylane import measurements
 
 from diastase.primitives.quantum import AbstractRegister
+from diastase.tracing.context import current_settings
 from diastase_mlir.jax_internals import abstract_value
 
 _NARROW: dict[type, Any] = {
@@ -27,27 +25,10 @@ _NARROW: dict[type, Any] = {
 """Results that are computed in double precision of any state, and the types that they then have."""
 
 
-class _Default(threading.local):
-    single = False
-
-
-_default = _Default()
-
-
-@contextmanager
-def default_precision(single: bool) -> Generator[None]:
-    """Let QNodes called inside have amplitudes in single precision."""
-    outer, _default.single = _default.single, single or _default.single
-    try:
-        yield
-    finally:
-        _default.single = outer
-
-
 def is_single(device: Any) -> bool:
     """Whether a QNode on this device that is called now is to have complex64 amplitudes."""
     asked = getattr(device, "c_dtype", None)
-    return _default.single or (asked is not None and np.dtype(asked) == np.complex64)
+    return current_settings().single or (asked is not None and np.dtype(asked) == np.complex64)
 
 
 def in_precision_of(register: Any, process: Any, value: Any) -> Any:

@@ -20,6 +20,7 @@ from pennylane.measurements import Shots
 
 from diastase.tracing.circuit_passes import passes_of
 from diastase.tracing.differentiation import Differentiation, differentiation_of
+from diastase.tracing.folding.setting import Folding, current_folding
 from diastase.tracing.pennylane import shots_of_call
 from diastase.tracing.precision import is_single
 from diastase.tracing.quantum_errors import InvalidSettingError
@@ -58,6 +59,8 @@ class QNodeSettings:
     """Whether derivatives are to be found by sweeps alone, which outcomes do not have."""
     differentiation: Differentiation | None = None
     """How it is differentiated; None for exactly."""
+    folding: Folding | None = None
+    """How its circuit is made longer; None for not at all."""
 
     @property
     def is_analytic(self) -> bool:
@@ -89,6 +92,7 @@ def resolve_settings(
         single=is_single(qnode.device),
         sweeps=qnode.diff_method == "adjoint",
         differentiation=differentiation_of(qnode, name, bool(shots)),
+        folding=current_folding(),
     )
     return settings, remaining
 

@@ -61,6 +61,10 @@ class Circuit:
     """Whether a wire is measured in the middle of the circuit."""
     postselects: bool = False
     """Whether an outcome of such a measurement is asked for."""
+    measure_snapshot: Callable[[Any, "CircuitScope"], Any] | None = None
+    """None where snapshots show nothing."""
+    snapshots: list[Any] = field(default_factory=list)
+    """What they saw so far."""
 
     def check_wires(self, labels: Sequence[Any], construct: str) -> None:
         """Refuse wires that there are not, or that are the same."""
@@ -73,7 +77,8 @@ class Applied:
 
     operator: Any
     """Kept alive, so that its identity stays its own."""
-    scope: "CircuitScope"
+    scope: "CircuitScope | None"
+    """None where it can no longer be taken back."""
     before: Any
     after: Any
 
@@ -124,13 +129,13 @@ class CircuitScope:
         return self.is_outermost and self.register is self._initial_register
 
     def run_decomposition(
-        self, function: Callable[[], Sequence[Any]], controls: Controls
-    ) -> Sequence[Any]:
+        self, function: Callable[[], Sequence[Any] | None], controls: Controls
+    ) -> Sequence[Any] | None:
         """Call a user's function that gives an operator's factors, and may have control flow in it.
 
         Its loops and branches are recorded as it runs, under these controls, with what it applied
-        before and between; then nothing is left for the caller. Without any, the result is the
-        factors, unrecorded.
+        before and between; then nothing is left for the caller, nor of a function that gives None.
+        Else the result is the factors, unrecorded.
         """
         if self._foreign_region() is not None:
             return function()
@@ -138,7 +143,7 @@ class CircuitScope:
         outer, self.controls = self.controls, controls
         try:
             factors = function()
-            if self.register is not before:
+            if factors is None or self.register is not before:
                 self._record_pending(final=False)
                 factors = ()
         finally:
@@ -148,6 +153,15 @@ class CircuitScope:
             for obj, place in pending:
                 self.queue.put_back(obj, place)
         return factors
+
+    def take_snapshot(self, operator: Any) -> None:
+        """Measure the register as it is now, for the results of the QNode."""
+        if self.circuit.measure_snapshot is not None:
+            self.circuit.snapshots.append(self.circuit.measure_snapshot(operator, self))
+
+    def note_recorded(self, operator: Any) -> None:
+        """An operator stands for what has been recorded: it cannot be applied again."""
+        self.circuit.applied[id(operator)] = Applied(operator, None, self.register, self.register)
 
     def require_own_region(self, operation: str) -> None:
         """Refuse what happens now, unless it happens in this region and nothing inside it."""
@@ -205,14 +219,17 @@ class CircuitScope:
                 raise JAX_FUNCTION.refusal(describe(obj), user_span())
 
     @contextmanager
-    def trial(self) -> Generator[None]:
+    def trial(self, *, if_it_fails: bool = False) -> Generator[None]:
         """Forget operators that were applied inside: they were not."""
         circuit = self.circuit
         applied, taken_back = dict(circuit.applied), list(circuit.taken_back)
+        is_kept = False
         try:
             yield
+            is_kept = if_it_fails
         finally:
-            circuit.applied, circuit.taken_back = applied, taken_back
+            if not is_kept:
+                circuit.applied, circuit.taken_back = applied, taken_back
 
     def flush(self) -> None:
         """Record everything pending; inside a foreign region nothing of ours can be pending."""

@@ -76,8 +76,12 @@ class QuantumScope(Protocol):
         """Refuse an operator that is applied in a function that JAX traces, in a tape."""
         ...
 
-    def trial(self) -> AbstractContextManager[None]:
-        """What is recorded inside, in regions of the scope, is given up."""
+    def trial(self, *, if_it_fails: bool = False) -> AbstractContextManager[None]:
+        """What is recorded inside, in regions of the scope, is given up: always, or on errors."""
+        ...
+
+    def note_recorded(self, operator: Any) -> None:
+        """An operator stands for what has been recorded: it cannot be applied again."""
         ...
 
     def flush(self) -> None:

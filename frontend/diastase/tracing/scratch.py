@@ -32,13 +32,16 @@ class Scratch:
         known, traced = split_positions(wires)
         self.advance(primitive, *operands, *traced, wires=known, **params)
 
+    def take_snapshot(self, operator: Any) -> None:
+        """An observable's operators pass no state on to anybody."""
+
     def release(self) -> None:
         """The end of the register."""
         release_p.bind(self.register)
 
     def run_decomposition(
-        self, function: Callable[[], Sequence[Any]], controls: Controls
-    ) -> Sequence[Any]:
+        self, function: Callable[[], Sequence[Any] | None], controls: Controls
+    ) -> Sequence[Any] | None:
         """The gates that a user's function gives; loops in it would act on the circuit itself."""
         scope = current_scope()
         before = None if scope is None else scope.register

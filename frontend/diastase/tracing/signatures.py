@@ -12,8 +12,9 @@ the call's arguments.
 import functools
 import inspect
 from collections.abc import Callable, Hashable, Iterable, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Protocol
 
 import jax
 from jax.core import ShapedArray
@@ -58,6 +59,18 @@ class Call:
         return merged, keywords
 
 
+class Watched(Protocol):
+    """The object that a method is bound to, and that may change."""
+
+    def state(self) -> Hashable:
+        """What the method's programs depend on, as it is now."""
+        ...
+
+    def recording(self) -> AbstractContextManager[None]:
+        """Inside, what is read of the object is noted: programs depend on it."""
+        ...
+
+
 @dataclass(frozen=True)
 class Signature:
     """Parameters of a function, and which of them are static."""
@@ -69,6 +82,8 @@ class Signature:
     static_names: frozenset[str] = frozenset()
     bound_names: frozenset[str] = frozenset()
     """Parameters to which a `functools.partial` gave a value by name: never declared ones."""
+    bound_to: Watched | None = None
+    """Of a method: its object, which is static."""
 
     def split(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Call:
         """Take the static values out of a call."""
@@ -86,7 +101,17 @@ class Signature:
 
     def static_key(self, call: Call) -> Hashable:
         """Key of a call's static values: equal keys mean that one program serves both."""
-        return tuple((place, self._hashable(place, value)) for place, value in call.static)
+        values = tuple((place, self._hashable(place, value)) for place, value in call.static)
+        return values if self.bound_to is None else (self.bound_to.state(), values)
+
+    @property
+    def has_static(self) -> bool:
+        """Whether anything but the types of the arguments decides which program serves a call."""
+        return bool(self.static_positions or self.static_names or self.bound_to is not None)
+
+    def recording(self) -> AbstractContextManager[None]:
+        """Inside, the function is traced."""
+        return nullcontext() if self.bound_to is None else self.bound_to.recording()
 
     def _hashable(self, place: int | str, value: Any) -> Hashable:
         key = typed_key(value)
@@ -122,8 +147,13 @@ class Signature:
             return None
         return [p.name for p in self._parameter_list() if p.kind in _POSITIONAL]
 
-    def without_self(self) -> "Signature":
-        """Make the signature of a bound method; static positions counted from `self`."""
+    def bound(self, to: Watched) -> "Signature":
+        """Make the signature of a bound method."""
+        return replace(self._without_self, bound_to=to)
+
+    @functools.cached_property
+    def _without_self(self) -> "Signature":
+        """The same, of static positions that are counted from `self`, and no object."""
         parameters = self.parameters
         if parameters is not None:
             parameters = parameters.replace(parameters=list(parameters.parameters.values())[1:])

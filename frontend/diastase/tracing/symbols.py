@@ -44,6 +44,7 @@ _INLINED = frozenset(
         "remat2",
         "qnode",
         "inlined",
+        "matrix_function",
     }
 )
 """Primitives whose jaxprs are lowered in place: symbols defined inside are known after."""

@@ -90,7 +90,7 @@ def trace(
         jaxpr = expand_derivatives(jaxpr)
     _refuse_tracers(captured)
     closed = close_over(jaxpr, captured)
-    program = Program(name, closed, table.bindings(), tuple(table.assumptions.made))
+    program = Program(name, closed, table.bindings(), tuple(table.assumptions.made), tuple(names))
     check_symbols(program)
     out_avals = tuple(variable.aval for variable in closed.jaxpr.outvars)
     return TracedProgram(program, tuple(inputs.avals), out_avals, dict(table.expressions))

@@ -53,6 +53,8 @@ class WireMap:
     _traced: str | None = None
     """An operation with a traced wire."""
     _fixed: bool = False
+    _wanted_early: bool = False
+    """Whether somebody asked for the number of wires before all were named."""
     _values: SameValues = field(default_factory=SameValues)
     _tracers: dict[Any, jax.Array] = field(default_factory=dict)
     """The first of the tracers that are known to be one value; by its variable."""
@@ -112,10 +114,16 @@ class WireMap:
         )
         own = len(named) if self._named_by_operators is None else self._named_by_operators
         in_order = set(named[:own]) == set(range(own)) and set(named) == set(range(len(named)))
-        if in_order and not self.pool.was_used:
+        if in_order and not self.pool.was_used and not self._wanted_early:
             return len(named)
         labels = tuple(range(len(named))) if in_order else named
         raise WiresFound(Found(labels, tuple(range(first, first + self.pool.created))))
+
+    def must_be_found_first(self) -> bool:
+        """Whether the register's size is wanted now, and known only once all wires are named."""
+        known = self.traced is not None or found_wires() is not None
+        self._wanted_early |= not known and (self.labels is None or self.pool.was_used)
+        return self._wanted_early
 
     @property
     def states(self) -> Any:

@@ -4,8 +4,8 @@ The two LLVMs differ in one thing that programs meet: floating-point literals. T
 short decimal if that reads back as the same value *in the literal's own type*, else `f0x…` (the
 bits), `+inf`, `-qnan`, `+nan(0x…)` (quiet, with payload) or `+snan(0x…)`. The older takes a decimal
 only if it is exact, and else wants a hexadecimal double for `float` and `double`, and `0xH…` for
-`half`. So everything but decimal doubles is written anew from its bits. `bfloat` becomes `i16`:
-nothing computes with it any more (`passes.bfloat16_as_bits` says why).
+`half`. So everything but decimal doubles is written anew from its bits. Types that are nothing but
+their bits any more (`codegen.half_floats`) become `i16`.
 
 A literal's type is the nearest type keyword before it on its line; quoted strings and identifiers
 are skipped, so a name that looks like a literal or a type is never touched.
@@ -13,6 +13,7 @@ are skipped, so a name that looks like a literal or a type is never touched.
 
 import re
 import struct
+from collections.abc import Collection
 from typing import NamedTuple
 
 
@@ -43,17 +44,18 @@ _TOKEN = re.compile(
     re.VERBOSE,
 )
 
-_CONCERNED = re.compile(r"f0x|[+-](?:inf|qnan|s?nan)|(?:half|float)\b.*\d\.\d|bfloat")
+_CONCERNED = re.compile(r"f0x|[+-](?:inf|qnan|s?nan)|float\b.*\d\.\d|half\b|bfloat")
 
 
-def for_llvmlite(text: str) -> str:
-    """Rewrite every literal that llvmlite's LLVM cannot read, and the type `bfloat`."""
+def for_llvmlite(text: str, as_bits: Collection[str] = ("bfloat",)) -> str:
+    """Rewrite every literal that llvmlite's LLVM cannot read, and the types that are `as_bits`."""
     return "\n".join(
-        _rewrite_line(line) if _CONCERNED.search(line) else line for line in text.split("\n")
+        _rewrite_line(line, as_bits) if _CONCERNED.search(line) else line
+        for line in text.split("\n")
     )
 
 
-def _rewrite_line(line: str) -> str:
+def _rewrite_line(line: str, as_bits: Collection[str]) -> str:
     """Rewrite one line, from left to right, remembering the last type seen."""
     current = "double"
 
@@ -61,14 +63,16 @@ def _rewrite_line(line: str) -> str:
         nonlocal current
         if match["type"]:
             current = match["type"]
-            return "i16" if current == "bfloat" else current
+            return "i16" if current in as_bits else current
         if match["bits"]:
-            return _spelling(current, int(match["bits"], 16))
-        if match["special"]:
-            return _spelling(current, _special_bits(current, match))
-        if match["decimal"] and current != "double":
-            return _spelling(current, _rounded_bits(current, float(match["decimal"])))
-        return match[0]
+            bits = int(match["bits"], 16)
+        elif match["special"]:
+            bits = _special_bits(current, match)
+        elif match["decimal"] and current != "double":
+            bits = _rounded_bits(current, float(match["decimal"]))
+        else:
+            return match[0]
+        return str(bits) if current in as_bits else _spelling(current, bits)
 
     return _TOKEN.sub(rewrite, line)
 
@@ -97,8 +101,6 @@ def _spelling(type_name: str, bits: int) -> str:
     """Spell a literal of this type and these bits for the older LLVM."""
     if type_name == "half":
         return f"0xH{bits:04X}"
-    if type_name == "bfloat":
-        return str(bits)
     return f"0x{_widened(bits) if type_name == 'float' else bits:016X}"
 
 

@@ -25,7 +25,7 @@ from diastase_mlir.codegen.small_loops import bounded_loops
 
 
 class InvalidLLVMError(ValueError):
-    """Text that is no valid LLVM IR; the pipeline turns it into a `CompileError`."""
+    """Text that is no valid LLVM IR; the pipeline turns it into a `FailedPassError`."""
 
 
 host_processor = cache(asked_processor)

@@ -50,6 +50,7 @@ from diastase_mlir.jax_internals.dimensions import (
     symbol_expression,
     symbol_of,
 )
+from diastase_mlir.jax_internals.directions import along_directions, is_of_directions
 from diastase_mlir.jax_internals.inlining import (
     as_arrays,
     inline_jits,
@@ -110,6 +111,7 @@ from diastase_mlir.jax_internals.tracing import (
     current_source_info,
     current_trace,
     enclosing_traces,
+    is_batched,
     is_batching,
     is_being_transformed,
     is_concrete,
@@ -157,6 +159,7 @@ __all__ = [
     "abstract_value",
     "add_input",
     "add_leading_register",
+    "along_directions",
     "answering",
     "as_arrays",
     "as_constant",
@@ -188,12 +191,14 @@ __all__ = [
     "inline_jits",
     "ir",
     "ir_context",
+    "is_batched",
     "is_batching",
     "is_being_transformed",
     "is_concrete",
     "is_extended",
     "is_foreign",
     "is_jaxpr",
+    "is_of_directions",
     "is_recorded",
     "is_recorded_variable",
     "is_symbolic",

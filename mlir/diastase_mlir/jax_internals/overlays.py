@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import jax
-from jax._src import core
+from jax._src import api, core
 from jax._src.interpreters import ad
 from jax._src.lax import convolution, lax
 from jax._src.lax import linalg as lax_linalg
@@ -145,6 +145,7 @@ HOOK_POINTS: Mapping[HookPoint, Sequence[tuple[Any, str]]] = {
     },
     "vmap": [(jax, "vmap")],
     "checkpoint": [(jax, "checkpoint"), (jax, "remat")],
+    "jvp": [(api, "_jvp")],
     "derivative_of_product": [(lax, "_reduce_prod_jvp_rule")],
     "accumulate": [(ufunc_api.ufunc, "_accumulate_via_scan")],
     "associative_scan": everywhere(loops, "associative_scan"),

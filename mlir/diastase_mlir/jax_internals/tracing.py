@@ -95,6 +95,11 @@ def is_batching() -> bool:
     return isinstance(core.trace_ctx.trace, batching.BatchTrace)
 
 
+def is_batched(value: Any) -> bool:
+    """Whether a value is of the batch of the innermost transformation, which is `jax.vmap`."""
+    return core.trace_ctx.trace.to_batch_info(value)[1] is not None
+
+
 class _Recording(threading.local):
     trace: Any = None
     """The trace that is recording an operation just now."""

@@ -12,6 +12,7 @@ from dataclasses import replace
 from functools import cache
 from pathlib import Path
 
+from diastase_mlir.activity import enter
 from diastase_mlir.cache import (
     hash_of_sources,
     host_processor,
@@ -102,6 +103,7 @@ def _library(name: str, folder: str) -> Artifact:
     unbuilt = Artifact(name=name, library=Path(), arguments=(), results=())
 
     def build(library: Path) -> None:
+        enter(f"build the {name} library, once")
         # Once per machine. Importing the kernels and their language is a fifth of our import.
         builders = importlib.import_module("diastase_mlir.kernels.build")
         getattr(builders, f"build_{name}")(library)

@@ -11,13 +11,16 @@ from dataclasses import replace
 from functools import cache
 from typing import Any
 
+import jax.numpy as jnp
 import numpy as np
 
 from diastase_mlir.jax_internals import ir
 from diastase_mlir.lowering.array_types import element_name, is_complex, is_floating, is_unsigned
 from diastase_mlir.lowering.context import LoweringContext
 from diastase_mlir.lowering.operations import (
+    binary,
     compare_floats,
+    compare_integers,
     create,
     scalar_constant,
     select,
@@ -49,19 +52,17 @@ def lower_convert_element_type(
     if source == target:  # only the type's being weak differs
         return [value]
     operand = context.value(value)
-    to_integer = np.issubdtype(target, np.integer) and target != np.bool_
+    to_integer = jnp.issubdtype(target, np.integer) and target != np.bool_
     if to_integer and (is_floating(source) or is_complex(source)):
         element = context.element_type_of(equation.avals_out[0])
         unsigned = is_unsigned(target)
         operand = to_signless(operand)
         return [elementwise(element, lambda x: _saturated(_real(x), element, unsigned), operand)]
-    if element_name(target) == "bfloat16" and element_name(source) not in ("float32", "bool"):
-        # No library function goes straight to bfloat16 from anything wider than 32 bits.
-        middle = equation.avals_out[0].update(dtype=np.dtype(np.float32))
-        parameters = {**equation.params, "new_dtype": middle.dtype}
-        to_middle = replace(equation, avals_out=(middle,), params=parameters)
-        (rounded,) = context.lower_equation(to_middle, [operand])
-        return [_narrowed(context, context.value(rounded), equation.avals_out[0])]
+    if element_name(target) == "bfloat16" and jnp.issubdtype(source, np.integer):
+        element = context.element_type_of(equation.avals_out[0])
+        unsigned = is_unsigned(source)
+        operand = to_signless(operand)
+        return [elementwise(element, lambda x: _integer_as_bfloat16(x, unsigned), operand)]
     return NotImplemented
 
 
@@ -90,6 +91,36 @@ def _saturated(number: ir.Value, element: ir.Type, unsigned: bool) -> ir.Value:
     converted = bounded("ole", float(least), least, converted)
     is_nan = compare_floats("uno", number, number)
     return select(is_nan, scalar_constant(element, 0), converted)
+
+
+def _integer_as_bfloat16(number: ir.Value, unsigned: bool) -> ir.Value:
+    """The nearest bfloat16, by way of an f32 that holds the integer or decides as it would."""
+    if ir.IntegerType(number.type).width > 24:
+        number = _in_24_bits(number, unsigned)
+    single, wanted = ir.F32Type.get(), ir.BF16Type.get()
+    name = "arith.uitofp" if unsigned else "arith.sitofp"
+    exact = create(name, [single], [number]).result
+    return create("arith.truncf", [wanted], [exact]).result
+
+
+def _in_24_bits(number: ir.Value, unsigned: bool) -> ir.Value:
+    """Cut off what an f32 cannot hold; the last bit that is left tells whether anything was set."""
+    kind, width = number.type, ir.IntegerType(number.type).width
+
+    def constant(value: int) -> ir.Value:
+        return scalar_constant(kind, value)
+
+    sign = constant(0) if unsigned else binary("arith.shrsi", number, constant(width - 1))
+    size = binary("arith.xori", number, sign)
+    zeros = create("math.ctlz", [kind], [size]).result
+    excess = binary("arith.subi", constant(width - 24), zeros)
+    dropped = binary("arith.maxsi", excess, constant(0))
+    last = binary("arith.shli", constant(1), dropped)
+    below = binary("arith.subi", last, constant(1))
+    lost = binary("arith.andi", number, below)
+    is_exact = compare_integers("eq", lost, constant(0))
+    kept = binary("arith.xori", number, lost)
+    return select(is_exact, number, binary("arith.ori", kept, last))
 
 
 def has_half_floats(equation: Equation) -> bool:

@@ -16,13 +16,24 @@ ELEMENT_TYPES = frozenset(
 )
 """Numpy names of all element types that the loader can hand over."""
 
+_SMALL = {"int2": "int8", "int4": "int8", "uint2": "uint8", "uint4": "uint8"}
+"""Integers of values that stay inside of a program, and the ones that take as much memory."""
+
 
 def array_type(aval: Any) -> ArrayType:
-    """Element type and rank of the array that represents a value at run time."""
+    """Element type and rank of the array that represents a value at the border of a program."""
+    name = element_type(aval)
+    if name not in ELEMENT_TYPES:
+        raise UnsupportedTypeError(what=f"{name} as arguments or results")
+    return ArrayType(name, len(jax_internals.physical_aval(aval).shape))
+
+
+def element_type(aval: Any) -> str:
+    """Numpy name of the elements of the array that represents a value inside of a program."""
     aval = jax_internals.physical_aval(aval)
     if not hasattr(aval, "dtype"):
         raise UnsupportedTypeError(what=str(aval))
-    return ArrayType(element_name(aval.dtype), len(aval.shape))
+    return element_name(aval.dtype)
 
 
 @cache
@@ -31,9 +42,15 @@ def element_name(dtype: Any) -> str:
     if dtype == jax.dtypes.float0:  # the tangent type of integers; holds nothing
         return "bool"
     name = np.dtype(dtype).name
-    if name not in ELEMENT_TYPES:
+    if name not in ELEMENT_TYPES and name not in _SMALL:
         raise UnsupportedTypeError(what=name)
     return name
+
+
+def whole_bytes(dtype: Any) -> np.dtype:
+    """The dtype itself, or the smallest one of whole bytes that holds its values."""
+    name = element_name(dtype)
+    return np.dtype(_SMALL[name]) if name in _SMALL else np.dtype(dtype)
 
 
 def is_floating(dtype: Any) -> bool:

@@ -1,5 +1,7 @@
 """Lowering of `parallel_map`: a function for one element, called for all of them.
 
+So is that of `concurrent_qnodes`, of which each QNode is an element, with a branch of its own.
+
     func.func private @diastase_element_0(%context: !llvm.ptr, %number: i64, %wires: i64,
                                           %x: tensor<100x3xf64>, %out: memref<100xf64>)
 
@@ -12,17 +14,18 @@ are, which decides what is done in parallel; `ON_CALLING_THREAD` where Python is
 The trap: the function sees nothing of the program around it, so sizes known outside are arguments.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import reduce
+from itertools import islice
 from typing import Any
 
 from diastase_mlir.jax_internals import ir, is_jaxpr, physical_aval
-from diastase_mlir.lowering.buffers import allocate, as_tensor
+from diastase_mlir.lowering.buffers import allocate, as_tensor, put_element
 from diastase_mlir.lowering.context import LoweringContext
 from diastase_mlir.lowering.functions import Batch, call_for_each
-from diastase_mlir.lowering.loops import carried, uncarried
-from diastase_mlir.lowering.operations import index_binary, to_signless
-from diastase_mlir.lowering.registry import Equation, lowers
+from diastase_mlir.lowering.loops import carried, one_of, region_of, uncarried
+from diastase_mlir.lowering.operations import index_binary, index_constant, to_signless
+from diastase_mlir.lowering.registry import Equation, Value, lowers
 from diastase_mlir.lowering.tensors import (
     Size,
     as_index,
@@ -48,8 +51,11 @@ def lower_parallel_map(
     ]
 
     def element(
-        number: ir.Value, sizes: Sequence[Size], arrays: Sequence[ir.Value]
-    ) -> Sequence[ir.Value]:
+        number: ir.Value,
+        sizes: Sequence[Size],
+        arrays: Sequence[ir.Value],
+        outputs: Sequence[ir.Value],
+    ) -> None:
         places = _places(number, sizes)
         values = [
             _element(array, [place for place, has in zip(places, flags, strict=True) if has])
@@ -57,13 +63,60 @@ def lower_parallel_map(
         ]
         kinds = [context.type_of(aval) for aval in jaxpr.in_avals]
         values = [uncarried(value, kind) for value, kind in zip(values, kinds, strict=True)]
-        return [context.value(result) for result in context.lower_jaxpr(jaxpr, values)]
+        _put(context, context.lower_jaxpr(jaxpr, values), outputs, number)
 
     batch = Batch(count, sizes, _wires(jaxpr))
     call_for_each(context, element, batch, operands, equation.avals_in, outputs)
     return [
         reshape(as_tensor(output), shape) for output, shape in zip(outputs, shapes, strict=True)
     ]
+
+
+@lowers("concurrent_qnodes", keys=True)
+def lower_concurrent_qnodes(
+    context: LoweringContext, equation: Equation, *operands: ir.Value
+) -> Sequence[ir.Value]:
+    """Each QNode as an element of its own, with memory for its results alone."""
+    branches = equation.params["branch_jaxprs"]
+    outputs = [
+        allocate([1, *physical_aval(aval).shape], context.element_type_of(aval))
+        for aval in equation.avals_out
+    ]
+
+    def element(
+        number: ir.Value, _: Sequence[Size], arrays: Sequence[ir.Value], outputs: Sequence[ir.Value]
+    ) -> None:
+        given, places = iter(arrays), iter(outputs)
+
+        def branch(jaxpr: Any) -> Callable[[], Sequence[ir.Value]]:
+            own = list(islice(given, len(jaxpr.in_avals)))
+            parts = list(islice(places, len(jaxpr.out_avals)))
+
+            def run() -> Sequence[ir.Value]:
+                _put(context, region_of(context, jaxpr)(*own), parts, index_constant(0))
+                return []
+
+            return run
+
+        one_of(context, number, [], [branch(jaxpr) for jaxpr in branches])
+
+    batch = Batch(len(branches), [], max(map(_wires, branches)))
+    call_for_each(context, element, batch, operands, equation.avals_in, outputs)
+    return [
+        reshape(as_tensor(output), physical_aval(aval).shape)
+        for output, aval in zip(outputs, equation.avals_out, strict=True)
+    ]
+
+
+def _put(
+    context: LoweringContext,
+    results: Sequence[Value],
+    outputs: Sequence[ir.Value],
+    place: ir.Value,
+) -> None:
+    """Write the results of an element into its place in each output."""
+    for result, output in zip(results, outputs, strict=True):
+        put_element(context.value(result), output, place)
 
 
 def _batch_sizes(avals: Sequence[Any], mapped: Sequence[Sequence[bool]]) -> Iterator[Any]:

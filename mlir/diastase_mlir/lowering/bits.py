@@ -59,7 +59,7 @@ def lower_bitcast_convert_type(
 
 
 def _bits(dtype: Any) -> int:
-    return np.dtype(dtype).itemsize * 8
+    return jax.dtypes.itemsize_bits(dtype)
 
 
 def _bitcast(number: ir.Value, wanted: ir.Type) -> ir.Value:

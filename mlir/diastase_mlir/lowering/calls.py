@@ -13,5 +13,6 @@ CALLS = {
     "remat2": "jaxpr",
     "composite": "jaxpr",
     "custom_lin": "call_jaxpr",
+    "matrix_function": "jaxpr",
 }
 """Primitives that call a jaxpr on their operands, and the parameter that holds it."""

@@ -5,7 +5,6 @@ from diastase_mlir.lowering.context import LoweringContext
 from diastase_mlir.lowering.operations import create, integer_type, scalar_constant
 from diastase_mlir.lowering.registry import Equation, Value, lowers
 from diastase_mlir.lowering.tensors import unbox
-from diastase_runtime.abi import ErrorCode
 
 
 @lowers("require")
@@ -14,5 +13,5 @@ def lower_require(context: LoweringContext, equation: Equation, holds: ir.Value)
     true = scalar_constant(integer_type(1), 1)
     failed = create("arith.xori", [integer_type(1)], [unbox(holds), true]).result
     site = context.failures.site(equation.params["what"], equation.source_info)
-    context.failures.record(failed, ErrorCode.INVALID_VALUE, site)
+    context.failures.record(failed, equation.params["error"], site)
     return []

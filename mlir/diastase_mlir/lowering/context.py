@@ -19,7 +19,7 @@ import numpy as np
 from diastase_mlir import jax_internals
 from diastase_mlir.jax_internals import HookedModuleContext, ir
 from diastase_mlir.lowered import HostCallback
-from diastase_mlir.lowering.array_types import array_type
+from diastase_mlir.lowering.array_types import element_type
 from diastase_mlir.lowering.deferred import Literal
 from diastase_mlir.lowering.dimensions import Dimensions
 from diastase_mlir.lowering.equation_counts import EquationCounts
@@ -93,7 +93,7 @@ class LoweringContext:
         return self._types[key]
 
     def _type_of_array(self, aval: Any) -> ir.Type:
-        array_type(aval)  # refuses what programs cannot hold
+        element_type(aval)  # refuses what programs cannot hold
         return jax_internals.type_of_aval(self.module_context, aval)
 
     def element_type_of(self, aval: Any) -> ir.Type:

@@ -18,6 +18,7 @@ from diastase_mlir.lowering.loops import (
     for_each,
     for_range,
     one_of,
+    polling,
     region_of,
     resizable_carry,
     split,
@@ -60,7 +61,7 @@ def lower_while(context: LoweringContext, equation: Equation, *operands: ir.Valu
     given = equation.avals_in[len(condition_constants) + len(body_constants) :]
     carry = resizable_carry(context, carry, given, carry_avals)
     condition = region_of(context, params["cond_jaxpr"])
-    body = region_of(context, params["body_jaxpr"])
+    body = polling(context, region_of(context, params["body_jaxpr"]))
     (predicate,) = params["cond_jaxpr"].out_avals
     if predicate.shape != ():
         return _batched_while(
@@ -157,7 +158,7 @@ def lower_scan(context: LoweringContext, equation: Equation, *operands: ir.Value
         for number in range(params["length"]):
             inner = body(index_constant(number), inner)
         return inner
-    return for_range(context, (0, length, 1), [*carry, *outputs], body)
+    return for_range(context, (0, length, 1), [*carry, *outputs], polling(context, body))
 
 
 _MOST_STEPS = 32

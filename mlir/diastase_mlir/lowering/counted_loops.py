@@ -13,6 +13,7 @@ from diastase_mlir.lowering.context import LoweringContext
 from diastase_mlir.lowering.loops import (
     Values,
     for_range,
+    polling,
     region_of,
     resizable_carry,
     split,
@@ -57,7 +58,7 @@ def lower_for_loop(context: LoweringContext, equation: Equation, *operands: ir.V
         index = binary("arith.addi", lower, binary("arith.muli", number, step))
         return body(*constants, uncarried(index, index_kind), *inner)
 
-    return for_range(context, (0, trips, 1), carry, iteration)
+    return for_range(context, (0, trips, 1), carry, polling(context, iteration))
 
 
 def _trip_count(lower: ir.Value, upper: ir.Value, step: ir.Value, dtype: np.dtype) -> ir.Value:

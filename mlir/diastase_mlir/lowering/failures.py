@@ -100,6 +100,12 @@ class Failures:
                 create("llvm.store", [], [detail, self._field("detail", position)])
             create("scf.yield", [], [])
 
+    def poll(self) -> None:
+        """Let Python handle signals, which may end the call with an error; in loops."""
+        self.fallible += 1
+        operands = [self.call_context]
+        call(self._imports.function("threads", "poll", [operands[0].type]), operands)
+
     def leave(self, *, at_start: bool) -> None:
         """Abandon the call at once; an error is recorded. `at_start`: nothing is allocated yet."""
         function = LEAVE_FUNCTION if at_start else ABANDON_FUNCTION

@@ -20,7 +20,6 @@ from itertools import count
 from typing import TYPE_CHECKING, Any
 
 from diastase_mlir.jax_internals import ir
-from diastase_mlir.lowering.buffers import put_element
 from diastase_mlir.lowering.imports import call
 from diastase_mlir.lowering.operations import (
     create,
@@ -105,8 +104,9 @@ def call_function(
     return [_inside(result) for result in results]
 
 
-Element = Callable[[ir.Value, Sequence[Any], Sequence[ir.Value]], Sequence[ir.Value]]
-"""From the number of an element, the sizes of the batch and its operands to the results."""
+Element = Callable[[ir.Value, Sequence[Any], Sequence[ir.Value], Sequence[ir.Value]], None]
+"""From the number of an element, the sizes of the batch and its operands to the results, which it
+puts into its places in the outputs."""
 
 
 @dataclass(frozen=True)
@@ -155,9 +155,7 @@ def call_for_each(
                 for value, aval in zip(rest[: len(values)], avals, strict=True)
             ]
             place = create("arith.index_cast", [index_type()], [number]).result
-            results = body(place, sizes, elements)
-            for result, output in zip(results, rest[len(values) :], strict=True):
-                put_element(result, output, place)
+            body(place, sizes, elements, rest[len(values) :])
         create("func.return", [], [])
     equations = context.counts.since(counted)
     function = Function(symbol, operation, [], context.failures.fallible - fallible, equations)

@@ -13,6 +13,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import jax.numpy as jnp
 import numpy as np
 from jax.lax import GatherScatterMode
 
@@ -165,7 +166,7 @@ def _filler(equation: Equation, dtype: Any, element: ir.Type) -> ir.Value | None
         return scalar_constant(element, np.nan)
     if dtype == np.bool_:
         return scalar_constant(element, True)
-    limits = np.iinfo(dtype)
+    limits = jnp.iinfo(dtype)
     return scalar_constant(element, limits.max if is_unsigned(dtype) else limits.min)
 
 

@@ -5,7 +5,7 @@ could not convert (`CONVERTIBLE` is the list of those it can), the scratch opera
 with it all traces of the attempt; otherwise its contents move to where they belong.
 """
 
-from collections.abc import Sequence
+from collections.abc import Sequence, Set
 from dataclasses import replace
 
 from diastase_mlir import jax_internals
@@ -68,7 +68,7 @@ def lower_by_jax(
     try:
         with ir.InsertionPoint(block):
             results = list(jax_internals.lower_with_jax(context.module_context, equation, operands))
-        reason = _inconvertible(block)
+        reason = _inconvertible(block, context.imports.symbols)
     except DiastaseError:
         raise
     except Exception as error:  # a rule may raise anything at all for what it cannot do
@@ -106,12 +106,15 @@ def _with_ones(
     return replace(equation, avals_in=tuple(avals)), values
 
 
-def _inconvertible(block: ir.Block) -> str:
-    """Which operation in a block the pipeline cannot convert; empty if there is none."""
+def _inconvertible(block: ir.Block, imports: Set[str]) -> str:
+    """Which operation in a block the pipeline cannot convert; empty if there is none.
+
+    Rules of ours, for what JAX's rule is made of, may call what they import, as loops do that poll.
+    """
     unknown: list[str] = []
 
     def visit(inner: ir.Operation) -> ir.WalkResult:
-        if not _is_known(inner):
+        if not _is_known(inner, imports):
             unknown.append(inner.name)
             return ir.WalkResult.INTERRUPT
         return ir.WalkResult.ADVANCE
@@ -121,11 +124,13 @@ def _inconvertible(block: ir.Block) -> str:
     return f"the compiler has no conversion for {unknown[0]}" if unknown else ""
 
 
-def _is_known(operation: ir.Operation) -> bool:
+def _is_known(operation: ir.Operation, imports: Set[str]) -> bool:
     name = operation.name
     if name == "stablehlo.dynamic_broadcast_in_dim":
         _declare_expansion(operation)
-    if name in ("func.call", "stablehlo.custom_call"):
+    if name == "func.call":
+        return ir.FlatSymbolRefAttr(operation.attributes["callee"]).value in imports
+    if name == "stablehlo.custom_call":
         return False
     if name in NEEDS_ELEMENTS and _is_empty(operation.operands[0]):
         return False

@@ -205,6 +205,18 @@ def one_of(
     )
 
 
+def polling(
+    context: LoweringContext, body: Callable[..., Sequence[ir.Value]]
+) -> Callable[..., Sequence[ir.Value]]:
+    """The body of a loop of the user's, which may run for long and must not keep Ctrl-C out."""
+
+    def polled(*operands: Any) -> Sequence[ir.Value]:
+        context.failures.poll()
+        return body(*operands)
+
+    return polled
+
+
 def while_true(
     context: LoweringContext,
     initial: Sequence[ir.Value],

@@ -7,12 +7,13 @@ memory with these. What the module looks like is written in `diastase_mlir.lower
 
 import hashlib
 import io
-from collections.abc import Sequence
+import re
 
 import jax
 from jax.extend.core import ClosedJaxpr
 
 from diastase_mlir import jax_internals
+from diastase_mlir.activity import enter
 from diastase_mlir.jax_internals import ir
 from diastase_mlir.lowered import LoweredModule
 from diastase_mlir.lowering.array_types import array_type
@@ -21,7 +22,9 @@ from diastase_mlir.lowering.operations import create, to_type
 from diastase_mlir.lowering.shared_circuits import SharedCircuits
 from diastase_mlir.lowering.sizes import check_assumption
 from diastase_mlir.lowering.walk import lower_equation
-from diastase_mlir.program import Assumption, Program
+from diastase_mlir.program import Program
+from diastase_mlir.recursion import deep_recursion
+from diastase_mlir.steps import step
 from diastase_runtime.abi import ENTRY_FUNCTION
 
 _BYTECODE_VERSION = 4
@@ -35,10 +38,18 @@ _LARGE = 1_000_000
 def lower(program: Program) -> LoweredModule:
     """Lower a traced program.
 
-    Its types are decided, so 64 bits are allowed, whatever JAX is set to.
+    Its types are decided, so 64 bits and promotions are allowed, whatever JAX is set to.
     """
-    with jax.enable_x64(True):
-        return _lower(program)
+    enter("lower")
+    with (
+        jax.enable_x64(True),
+        jax.numpy_dtype_promotion("standard"),
+        deep_recursion(),
+        step("generate_ir") as generating,
+    ):
+        lowered = _lower(program)
+        generating.size = lambda: lowered.text.count("\n")
+        return lowered
 
 
 def _lower(program: Program) -> LoweredModule:
@@ -49,7 +60,7 @@ def _lower(program: Program) -> LoweredModule:
             module_context, program.dimensions, lower_equation, SharedCircuits(jaxpr)
         )
         module_context.walker = context
-        _lower_entry(context, jaxpr, program.assumptions)
+        _lower_entry(context, jaxpr, program)
         bytecode = io.BytesIO()
         module_context.module.operation.write_bytecode(bytecode, _BYTECODE_VERSION)
         printed = str(module_context.module)
@@ -69,19 +80,18 @@ def _lower(program: Program) -> LoweredModule:
     )
 
 
-def _lower_entry(
-    context: LoweringContext, jaxpr: ClosedJaxpr, assumptions: Sequence[Assumption]
-) -> None:
+def _lower_entry(context: LoweringContext, jaxpr: ClosedJaxpr, program: Program) -> None:
     """Emit the one public function."""
     argument_types = [context.type_of(aval) for aval in jaxpr.in_avals]
     result_types = [context.type_of(aval) for aval in jaxpr.out_avals]
     pointer = ir.Type.parse("!llvm.ptr")
-    block = _entry_block(context, [pointer, *argument_types], result_types)
+    names = ["", *(program.argument_names or [""] * len(argument_types))]
+    block = _entry_block(context, [pointer, *argument_types], result_types, names)
     state, *arguments = block.arguments
     with ir.InsertionPoint(block), context.failures.within(state):
         for variable, argument in zip(jaxpr.jaxpr.invars, arguments, strict=True):
             context.dimensions.define(variable, argument)
-        for assumption in assumptions:
+        for assumption in program.assumptions:
             if assumption.at_start:
                 check_assumption(context, assumption)
         results = context.lower_jaxpr(jaxpr, arguments)
@@ -93,7 +103,10 @@ def _lower_entry(
 
 
 def _entry_block(
-    context: LoweringContext, arguments: list[ir.Type], results: list[ir.Type]
+    context: LoweringContext,
+    arguments: list[ir.Type],
+    results: list[ir.Type],
+    names: list[str],
 ) -> ir.Block:
     """The entry function's declaration and empty body."""
     # Without this, bufferization may write into the caller's arrays.
@@ -107,5 +120,12 @@ def _entry_block(
     }
     with ir.InsertionPoint(context.module_context.module.body):
         function = create("func.func", [], [], attributes, regions=1)
-    locations = [ir.Location.unknown()] * len(arguments)
+    locations = [
+        ir.Location.name(_identifier(name)) if name else ir.Location.unknown() for name in names
+    ]
     return function.regions[0].blocks.append(*arguments, arg_locs=locations)
+
+
+def _identifier(name: str) -> str:
+    """Write `params['w']` as `params_w`, which MLIR prints as it is."""
+    return re.sub(r"\W+", "_", name).strip("_")

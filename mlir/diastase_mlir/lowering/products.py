@@ -8,20 +8,30 @@ broadcast: `einsum("i,j,k->ijk", …)` would add up too often.
 Products are taken in the type of the result, or in that of the operands where it holds more.
 """
 
+import functools
 from collections.abc import Sequence
 from typing import Any
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jax import lax
 
 from diastase_mlir.jax_internals import ir
+from diastase_mlir.lowering.array_types import whole_bytes
 from diastase_mlir.lowering.context import LoweringContext
 from diastase_mlir.lowering.contractions import contract
 from diastase_mlir.lowering.matrix_products import Labels, Operand
 from diastase_mlir.lowering.operations import to_signless
 from diastase_mlir.lowering.registry import Equation, lowers
 from diastase_mlir.lowering.tensors import Size
+
+_PRESETS = lax.DotAlgorithmPreset
+_ALGORITHMS = frozenset(
+    {_PRESETS.DEFAULT, _PRESETS.F16_F16_F16, _PRESETS.F32_F32_F32, _PRESETS.F64_F64_F64}
+    | {_PRESETS.BF16_BF16_F32, _PRESETS.BF16_BF16_F32_X3, _PRESETS.BF16_BF16_F32_X6}
+)
+"""Those that JAX has on a CPU."""
 
 
 @lowers("dot_general")
@@ -30,13 +40,19 @@ def lower_dot_general(
 ) -> list[ir.Value]:
     """Matrix products; elementwise ones where no axis is contracted."""
     (contracted, _), _ = equation.params["dimension_numbers"]
-    if not _is_ordinary(equation.params["precision"]):
+    precision = equation.params["precision"]
+    if not _is_computed_here(precision):
         return NotImplemented
+    avals = [_rounded(aval, precision) for aval in equation.avals_in]
+    left, right = (
+        _converted(context, value, own, aval)
+        for value, own, aval in zip((left, right), equation.avals_in, avals, strict=True)
+    )
     if not contracted:
-        return _without_sums(context, equation, left, right)
+        return _without_sums(context, equation, avals, left, right)
     (result,) = equation.avals_out
-    avals = equation.avals_in
-    wide = result.update(dtype=jnp.promote_types(jnp.promote_types(*_dtypes(avals)), result.dtype))
+    dtypes = map(whole_bytes, (*_dtypes(avals), result.dtype))
+    wide = result.update(dtype=functools.reduce(jnp.promote_types, dtypes))
     *own_labels, result_labels = _labels(equation)
     operands: list[Operand] = []
     sizes: dict[str, Size] = {}
@@ -47,10 +63,23 @@ def lower_dot_general(
     return [_converted(context, context.typed(product, wide), wide, result)]
 
 
-def _is_ordinary(precision: Any) -> bool:
-    """Whether the element types alone say how to compute; on the CPU every precision is full."""
+def _is_computed_here(precision: Any) -> bool:
+    """Whether JAX has it on a CPU, where every precision is full; what it has not, it refuses."""
+    if isinstance(precision, lax.DotAlgorithmPreset):
+        return precision in _ALGORITHMS
     choices = precision if isinstance(precision, tuple) else (precision,)
     return all(choice is None or isinstance(choice, lax.Precision) for choice in choices)
+
+
+def _rounded(aval: Any, precision: Any) -> Any:
+    """The type that an operand is converted to first, by an algorithm that does not take its own.
+
+    That is all that an algorithm changes: ours are as accurate as any of them.
+    """
+    if not isinstance(precision, lax.DotAlgorithmPreset):
+        return aval
+    types = precision.supported_lhs_types  # those of the other side are the same
+    return aval if types is None or aval.dtype in types else aval.update(dtype=np.dtype(types[0]))
 
 
 def _dtypes(avals: Sequence[Any]) -> list[Any]:
@@ -85,7 +114,11 @@ def _labels(equation: Equation) -> tuple[Labels, Labels, Labels]:
 
 
 def _without_sums(
-    context: LoweringContext, equation: Equation, left: ir.Value, right: ir.Value
+    context: LoweringContext,
+    equation: Equation,
+    avals: Sequence[Any],
+    left: ir.Value,
+    right: ir.Value,
 ) -> list[ir.Value]:
     """Both operands broadcast to the result's shape, and multiplied."""
     _, (left_batch, right_batch) = equation.params["dimension_numbers"]
@@ -98,7 +131,7 @@ def _without_sums(
         a, b = (lax.convert_element_type(operand, result.dtype) for operand in (a, b))
         return (lax.mul(_spread(a, result.shape, left_axes), _spread(b, result.shape, right_axes)),)
 
-    return context.lower_function(product, equation.avals_in, [left, right])
+    return context.lower_function(product, avals, [left, right])
 
 
 def _spread(array: jax.Array, shape: Sequence[Any], axes: Sequence[int]) -> jax.Array:

@@ -74,9 +74,9 @@ RULE_MODULES = (
 
 RULES_IMPORTED_LATER = {
     "adjoint": "record tape_length sweep set_amplitudes",
-    "batches": "parallel_map",
+    "batches": "parallel_map concurrent_qnodes",
     "bit_generators": "rng_bit_generator",
-    "callbacks": "pure_callback io_callback debug_callback debug_print",
+    "callbacks": "pure_callback io_callback debug_callback debug_print accelerated",
     "convolution": "conv_general_dilated",
     "devices": "device_step",
     "linear_algebra.cholesky": "cholesky cholesky_update",

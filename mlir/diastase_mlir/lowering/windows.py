@@ -11,6 +11,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import jax.numpy as jnp
 import numpy as np
 from jax import lax
 
@@ -182,7 +183,7 @@ def identity_of(name: str, dtype: Any) -> Any:
         return np.inf if largest else -np.inf
     if dtype == np.bool_:
         return largest
-    limits = np.iinfo(dtype)
+    limits = jnp.iinfo(dtype)
     return limits.max if largest else limits.min
 
 

@@ -366,8 +366,10 @@ def test_declared_types():
     for size in SIZES:
         np.testing.assert_array_equal(compiled(array(size), 2.0), 2 * array(size))
     assert len(count) == 1
+    compiled(array(3, dtype=np.float32), 2)  # promoted to what is declared
+    assert len(count) == 1
     with pytest.warns(UserWarning, match="recompiling"):
-        compiled(array(3, dtype=np.float32), 2.0)
+        compiled(array(3, dtype=np.complex128), 2.0)
 
 
 def test_static_and_abstracted_programs_do_not_mix():

@@ -96,8 +96,48 @@ def test_other_types_recompile_with_a_warning():
         compiled(np.zeros(3))
         compiled(1.0)
     with pytest.warns(UserWarning, match="recompiling") as caught:
-        assert compiled(3) == 4
+        assert compiled(3j) == 1 + 3j
     assert caught[0].filename == __file__
+
+
+@pytest.mark.parametrize(
+    ("hint", "arguments"),
+    [(float, [3, True, np.int32(3), np.array(3), jnp.array(3, jnp.int8), np.float32(3.5)]),
+     (int, [True, np.int8(3), np.array(3, np.uint32)]),
+     (complex, [3, 1.5, np.array(True)]),
+     (VECTOR, [np.arange(3), jnp.arange(3, dtype=jnp.int8), np.ones(3, np.float16)])],
+    ids=str,
+)  # fmt: skip
+def test_what_is_promoted_to_the_declared_type_is_converted(hint, arguments):
+    """As in Catalyst: the type of the result says which program it was."""
+
+    def function(x):
+        return x * 2
+
+    function.__annotations__ = {"x": hint}
+    compiled, count = compiled_with_count(function)
+    (declared,) = compiled.trace(hint if hint is VECTOR else hint()).in_avals[0]
+    del count[1:]
+    for argument in arguments:
+        for _ in range(2):
+            result = compiled(argument)
+            assert (result.dtype, result.weak_type) == (declared.dtype, declared.weak_type)
+            np.testing.assert_array_equal(result, np.asarray(argument, declared.dtype) * 2)
+    assert len(count) == 1
+
+
+def test_promotion_inside_of_pytrees_and_transformations():
+    def function(x, y: float = 2):
+        return x["a"] * y
+
+    function.__annotations__["x"] = {"a": float}
+    compiled, count = compiled_with_count(function)
+    for result in (compiled({"a": 3}), compiled({"a": np.array(3)}, y=True) * 2):
+        assert (result, result.dtype) == (6, np.float64)
+    assert len(count) == 1
+    np.testing.assert_array_equal(jax.vmap(lambda a: compiled({"a": a}))(jnp.arange(3)), [0, 2, 4])
+    with pytest.warns(RecompilationWarning):
+        assert compiled({"a": 3}, 1j) == 3j
 
 
 def test_weak_types_alone_recompile_silently():

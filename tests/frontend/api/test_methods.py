@@ -150,4 +150,4 @@ def test_callable_objects_and_bound_methods():
     adder = Adder(3)
     assert qjit(adder)(1) == 4
     assert qjit(adder.subtract)(1) == -2
-    assert repr(qjit(adder)) == "<qjit Adder>"
+    assert repr(qjit(adder)) == "<qjit Adder(x), not compiled yet>"

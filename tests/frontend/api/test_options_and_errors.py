@@ -3,9 +3,13 @@
 import copy
 import functools
 import gc
+import html
+import inspect
 import io
 import pickle
+import re
 import weakref
+from pathlib import Path
 
 import jax
 import jax.numpy as jnp
@@ -25,8 +29,23 @@ def test_it_looks_like_the_function():
     assert compiled.__name__ == "function"
     assert compiled.__doc__ == "Say what it does."
     assert compiled.__wrapped__ is compiled.original_function is function
-    assert repr(compiled) == f"<qjit {function.__qualname__}>"
+    name = f"qjit {function.__qualname__}(x: int = 2)"
+    assert repr(compiled) == f"<{name}, 1 program>"
+    assert compiled._repr_html_().startswith(f"<div><b>{html.escape(name)}, 1 program</b>")
+    assert repr(qjit(lambda x, *, y=1: x)).endswith("<lambda>(x, *, y=1), not compiled yet>")
     assert compiled.__module__ == __name__
+    assert inspect.signature(compiled) == inspect.signature(function)
+
+
+def test_what_it_was_made_from_and_what_it_became():
+    compiled = diastase.QJIT(lambda x: x + 1, diastase.CompileOptions(seed=np.int64(3)))
+    assert compiled.compiled_function is None
+    assert compiled.compile_options.seed == 3
+    assert compiled(1.0) == 2.0
+    assert compiled.compiled_function(5.0) == 6.0
+    assert compiled.jaxed_function(1.0) == jax.jit(compiled.jaxed_function)(1.0) == 2.0
+    assert compiled.qir == compiled.llvmir
+    assert "define" in compiled.qir
 
 
 @qjit
@@ -61,11 +80,19 @@ def test_x64_is_on():
     assert set(diastase.__all__) <= set(dir(diastase))
 
 
+def test_the_page_has_every_option_and_its_default():
+    page = Path(__file__).parents[3] / "docs" / "options.md"
+    rows = re.findall(r"^\| `(\w+)` \| `(.*?)` \|", page.read_text(), re.MULTILINE)
+    parameters = list(inspect.signature(qjit).parameters.values())[1:]
+    assert sorted(rows) == sorted((p.name, repr(p.default)) for p in parameters)
+    assert {p.name for p in parameters} == diastase.api.options.Keywords.__annotations__.keys()
+
+
 @pytest.mark.parametrize(
     ("options", "error", "message"),
     [
-        ({"autograph": True}, NotImplementedError, "autograph=True"),
-        ({"pipelines": []}, NotImplementedError, "pipelines"),
+        ({"autograph": 1}, ValueError, "autograph"),
+        ({"autograph": True, "autograph_include": "jax"}, ValueError, "autograph_include"),
         ({"statik_argnums": 1}, TypeError, "unexpected keyword argument statik_argnums"),
         ({"target": "gpu"}, ValueError, "target is 'gpu'"),
         ({"keep_intermediate": "all"}, ValueError, "keep_intermediate is 'all'"),
@@ -88,6 +115,10 @@ def test_later_options_at_their_defaults():
 def test_not_a_function():
     with pytest.raises(TypeError, match="takes a function, not a int"):
         qjit(3)
+    with pytest.raises(TypeError, match="takes a function, not a int"):
+        diastase.QJIT(3, diastase.CompileOptions())
+    with pytest.raises(ValueError, match="compile_options takes a diastase"):
+        diastase.QJIT(len, {"seed": 3})
 
 
 def test_verbose_reports_to_the_logfile(capsys):
@@ -109,6 +140,22 @@ def test_keep_intermediate(tmp_path, monkeypatch):
     function(1.0)
     assert function.workspace == tmp_path / "function"
     assert list(function.workspace.rglob("*.mlir"))
+
+
+@pytest.mark.parametrize("name", ["../../x", "/x", "..", "a/../../x", "<lambda>"])
+def test_no_name_of_a_function_leads_out_of_the_workspace(tmp_path, monkeypatch, name):
+    (tmp_path / "kept").mkdir()
+    monkeypatch.chdir(tmp_path / "kept")
+
+    def function(x):
+        return x + 1
+
+    function.__name__ = name
+    program = qjit(function, keep_intermediate=True)
+    program(1.0)
+    assert program.workspace.parent == tmp_path / "kept"
+    assert list(program.workspace.rglob("*.mlir"))
+    assert [path.name for path in tmp_path.iterdir()] == ["kept"]
 
 
 UNSUPPORTED = {

@@ -1,6 +1,7 @@
 """The staged API, against `jax.jit`'s own."""
 
 import dataclasses
+import html
 
 import jax
 import jax.numpy as jnp
@@ -188,8 +189,13 @@ def test_stages_are_immutable_and_say_what_they_hold():
         title = f"{name} f(x: float64[], y: float32[3]) -> float32[3]"
         assert repr(stage) == f"<{title}>"
         assert str(stage).startswith(title)
+        shown = stage._repr_html_()
+        assert shown.startswith(f"<div><b>{html.escape(title)}</b>")
         with pytest.raises(dataclasses.FrozenInstanceError):
             stage.interface = None
+    assert "<summary>jaxpr</summary>" in stages[0]._repr_html_()
+    assert "stablehlo.add" in stages[1]._repr_html_()
+    assert stages[2].origin in shown
     assert "lambda" in str(stages[0])
     assert "stablehlo" in str(stages[1])
     assert str(stages[2].compilation.artifact.library) in str(stages[2])

@@ -263,9 +263,9 @@ def test_results_and_effects():
             return {"sum": loop(x), "operators": [qml.Z(2)], "known": 3}
 
         returned = adjoint(function)()
-        nothing = adjoint(lambda: qml.Z(0))()
+        operator = adjoint(lambda: qml.Z(0))()
         assert returned["operators"] == [None]
-        assert nothing is None
+        assert operator.wires == qml.wires.Wires(0)
         return returned["sum"], returned["known"], qml.expval(qml.Z(1))
 
     total, known, value = circuit(0.5, 3)

@@ -10,6 +10,7 @@ from diastase.tracing.quantum_errors import (
     AlreadyAppliedError,
     MeasurementInsideError,
     OutsideProgramError,
+    OutsideQNodeError,
     ParameterTypeError,
 )
 
@@ -160,7 +161,7 @@ def test_statistics():
 def test_outside_of_compiled_programs():
     with pytest.raises(OutsideProgramError, match="qjit"):
         measure(0)
-    with pytest.raises(OutsideProgramError):
+    with pytest.raises(OutsideQNodeError):
         qjit(lambda: measure(0))()
 
 

@@ -1,5 +1,8 @@
 """The table of overlays: complete, no function replaced by two topics; how overlays are called."""
 
+import builtins
+import inspect
+
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -7,13 +10,32 @@ import pytest
 from jax import lax
 
 from diastase import qjit
-from diastase.tracing.hooks import _TOPICS, OVERLAYS
+from diastase.tracing.hooks import _TOPICS, OVERLAYS, _own_names
 from diastase_mlir.jax_internals import HOOK_POINTS
 
 
 def test_every_hook_point_has_one_overlay():
     assert set(OVERLAYS) == set(HOOK_POINTS)
     assert len(OVERLAYS) == sum(len(topic.OVERLAYS) for topic in _TOPICS)
+
+
+@pytest.mark.parametrize("point", HOOK_POINTS)
+def test_an_overlay_takes_what_jax_takes(point):
+    """All parameters by position, then each that may be by name, under the name that JAX has."""
+    overlay = inspect.signature(OVERLAYS[point])
+    for holder, name in HOOK_POINTS[point]:
+        replaced = getattr(holder, name, None) or getattr(builtins, name)
+        original = inspect.unwrap(getattr(replaced, "fun", replaced))
+        if original in (min, max):  # which have no signature
+            continue
+        parameters = inspect.signature(original).parameters.values()
+        named = [p.name for p in parameters if p.kind is p.KEYWORD_ONLY]
+        positional = [p.name for p in parameters if p.kind is p.POSITIONAL_OR_KEYWORD]
+        unnamed = [p.name for p in parameters if p.kind is p.POSITIONAL_ONLY]
+        own = _own_names(OVERLAYS[point], original)
+        overlay.bind("table", "original", *unnamed, *positional, **dict.fromkeys(named))
+        named = [own.get(name, name) for name in positional + named]
+        overlay.bind("table", "original", *unnamed, **dict.fromkeys(named))
 
 
 X = np.arange(6.0).reshape(2, 3)
@@ -65,6 +87,7 @@ POSITIONS = {
     "a new axis": lambda x: x[0, None, 1],
     "a slice": lambda x: x[0, 1:],
     "an array": lambda x: x[0, jnp.array([2, 0])],
+    "lists of traced numbers": lambda x: x[[jnp.argmin(x[0, 0]), 1], [[jnp.argmin(x[0])], [2]]],
     "weak numbers": lambda x: (x * 0 + jnp.full((2,), 3.0)[1])[0, 0],
     "by name": lambda x: x.at[1, 2, 0].get(mode="fill"),
     "mapped": jax.vmap(lambda row: row[1, -1]),

@@ -6,9 +6,16 @@ import pytest
 
 from diastase_mlir.codegen import processor
 from diastase_mlir.codegen.processor import HostProcessor, asked_processor, known_processor
+from diastase_mlir.errors import TargetProcessorError
 
 NOTED = HostProcessor("triple", "name", "+feature")
 CPUINFO = "processor\t: 0\nmodel\t: 1\ncpu MHz\t: {mhz}\nflags\t: {flags}\n\nprocessor\t: 1\n"
+
+
+@pytest.fixture(autouse=True)
+def this_processor(monkeypatch):
+    """Whatever processor the suite is run for."""
+    monkeypatch.delenv(processor.VARIABLE, raising=False)
 
 
 @pytest.fixture
@@ -62,3 +69,21 @@ def test_without_a_directory_or_a_description_llvm_is_asked(tmp_path, cpuinfo):
     cpuinfo.unlink()
     assert known_processor(tmp_path) == asked_processor()
     assert known_processor(tmp_path / "missing") == asked_processor()
+
+
+def test_a_level_that_is_named(tmp_path, cpuinfo, monkeypatch):
+    monkeypatch.setattr(processor, "LEVELS", {"x86-64-v9": asked_processor().features})
+    noted(tmp_path)
+    monkeypatch.setenv("DIASTASE_TARGET_CPU", "x86-64-v9")
+    assert known_processor(tmp_path).name == asked_processor().name == "x86-64-v9"
+
+
+@pytest.mark.parametrize(
+    ("level", "reason"), [("pentium", "none of x86-64-v2"), ("x86-64-v4", "no tail")]
+)
+def test_a_level_that_is_unknown_or_too_high(monkeypatch, level, reason):
+    levels = {"x86-64-v2": "+sse3", "x86-64-v4": "+tail"}
+    monkeypatch.setattr(processor, "LEVELS", levels)
+    monkeypatch.setenv("DIASTASE_TARGET_CPU", level)
+    with pytest.raises(TargetProcessorError, match=reason):
+        asked_processor()

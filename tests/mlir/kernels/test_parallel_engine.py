@@ -26,7 +26,7 @@ def pool(tmp_path_factory: pytest.TempPathFactory) -> ctypes.CDLL:
 def parallel(pool: ctypes.CDLL, precision: str, load_engine: Callable) -> ctypes.CDLL:
     """An engine that knows the pool."""
     library = load_engine(precision)
-    names = ("parallel_for", "thread_count")
+    names = ("parallel_for", "thread_count", "poll", "poll_now")
     addresses = [
         ctypes.cast(pool[library_symbol("threads", name)], ctypes.c_void_p) for name in names
     ]

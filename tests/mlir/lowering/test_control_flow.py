@@ -1,5 +1,8 @@
 """Loops and branches: JAX's, nested and vectorised, and our primitives made by hand."""
 
+import functools
+import sys
+
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -236,3 +239,17 @@ def test_scans_that_are_to_be_written_out_have_no_loop():
         found = jax.tree.leaves(qjit(function)(*arguments))
         for one, other in zip(found, jax.tree.leaves(function(*arguments)), strict=True):
             np.testing.assert_allclose(one, other)
+
+
+def test_a_hundred_branches_within_each_other():
+    """As deep as JAX traces; Python's limit for recursion is there again afterwards."""
+
+    def around(inner, depth, x):
+        return lax.cond(x > -depth, inner, jnp.sin, x)
+
+    function = jnp.exp
+    for depth in range(100):
+        function = functools.partial(around, function, depth)
+    limit = sys.getrecursionlimit()
+    np.testing.assert_allclose(qjit(function)(1.0), np.exp(1.0))
+    assert sys.getrecursionlimit() == limit

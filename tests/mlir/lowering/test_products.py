@@ -341,3 +341,32 @@ def test_products_in_loops(compare_native_dynamic):
 
     arguments = [(numbers("float64", size, 4),) for size in (0, 1, 5, 30)]
     compare_native_dynamic(function, (("float64", "n, 4"),), arguments)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64", "float16", "int8"])
+def test_algorithms_that_jax_has_on_a_cpu(dtype):
+    """Operands are converted to the algorithm's type as by JAX; sums are as accurate or more."""
+    a = np.random.default_rng(0).integers(-8, 8, (3, 5)).astype(dtype)
+    names = ["DEFAULT", "F16_F16_F16", "BF16_BF16_F32", "BF16_BF16_F32_X6", "F32_F32_F32"]
+    presets = [getattr(lax.DotAlgorithmPreset, name) for name in (*names, "F64_F64_F64")]
+
+    def program(a):
+        products = [lax.dot(a, a.T, precision=preset) for preset in presets]
+        return products, [jnp.einsum("i,j->ij", a[0], a[1], precision=presets[1])]
+
+    found, expected = qjit(program)(a), jax.jit(program)(a)
+    jax.tree.map(np.testing.assert_array_equal, found, expected)
+    assert jax.tree.map(lambda x: x.dtype, found) == jax.tree.map(lambda x: x.dtype, expected)
+    with pytest.raises(ValueError, match="not supported by dot_general"):
+        qjit(lambda a: lax.dot(a, a.T, precision=lax.DotAlgorithmPreset.TF32_TF32_F32))(a)
+
+
+@jax.numpy_dtype_promotion("strict")
+def test_promotions_of_ours_are_not_the_users():
+    a = np.arange(6, dtype="int8").reshape(2, 3)
+
+    def program(a):
+        wider = lax.dot(a, a.T, preferred_element_type=np.int32)
+        return wider, jnp.take_along_axis(a > 2, jnp.zeros((1, 3), "int8"), axis=0)
+
+    jax.tree.map(np.testing.assert_array_equal, qjit(program)(a), jax.jit(program)(a))

@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 from diastase import qjit
-from diastase_mlir import CompileError, CompileOptions, compile_module
+from diastase_mlir import CompileOptions, FailedPassError, compile_module
 
 SHAPES = {
     "one": lambda n: jnp.ones(n),
@@ -47,5 +47,5 @@ def test_known_sizes_that_are_too_large(mlir_program, tmp_path):
         "float64[1]",
     )
     options = CompileOptions(use_cache=False, workspace=tmp_path)
-    with pytest.raises(CompileError, match="more than 2\\^62 bytes"):
+    with pytest.raises(FailedPassError, match="more than 2\\^62 bytes"):
         compile_module(program, options)

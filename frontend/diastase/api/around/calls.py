@@ -31,6 +31,7 @@ from diastase.api.specialisations import (
 )
 from diastase.errors import LeakedTracerError
 from diastase.tracing.signatures import Call
+from diastase_mlir import user_span
 from diastase_mlir.jax_internals import (
     Tracer,
     abstract_value,
@@ -61,12 +62,16 @@ class ImpureCall:
 
 def call_around(programs: Programs, call: Call, leaves: Sequence[Any], tree: Any) -> Any:
     """Make the equation of a call, and return its results in their pytree."""
+    programs.made.refuse_if_replaced(programs.signature.name)
     types: list[Any] = list(map(_type_of, leaves))
     args, kwargs = jax.tree_util.tree_unflatten(tree, types)
     call = Call(args, kwargs, call.static)
     arguments = read_arguments(programs.signature, call, may_be_types=True)
-    static = programs.signature.static_key(call)
-    key = (trace_context(), tree, static, types_key(arguments.avals))
+
+    def key() -> Hashable:
+        static = programs.signature.static_key(call)
+        return trace_context(), tree, static, types_key(arguments.avals)
+
     try:
         found = _once(programs, key, lambda: _made(programs, arguments))
     except LeakedTracerError as error:
@@ -74,14 +79,24 @@ def call_around(programs: Programs, call: Call, leaves: Sequence[Any], tree: Any
     if isinstance(found, UnknownResultSizeError):
         return _call_for_these_integers(programs, arguments, leaves, key, found)
     program, build = found
-    return build(program_p.bind(*map(_array, leaves), program=program))
+    return build(_equation(program, leaves))
 
 
-def _once(programs: Programs, key: Hashable, make: Callable[[], Any]) -> Any:
+def _equation(program: AroundProgram, operands: Sequence[Any]) -> Sequence[Any]:
+    try:
+        return program_p.bind(*map(_array, operands), program=program)
+    except jax.errors.UnexpectedTracerError as error:
+        what = f"an argument of {program.name} belongs to a trace that is over"
+        raise LeakedTracerError(what=what, span=user_span()) from error
+
+
+def _once(programs: Programs, find_key: Callable[[], Hashable], make: Callable[[], Any]) -> Any:
+    """What is made for a key, which may be another one afterwards, as for `Specialisations`."""
     with programs.made.around_lock:
-        found = programs.made.around.get(key)
+        found = programs.made.around.get(find_key())
         if found is None:
-            found = programs.made.around[key] = make()
+            found = make()
+            programs.made.around[find_key()] = found
     return found
 
 
@@ -100,20 +115,20 @@ def _call_for_these_integers(
     programs: Programs,
     arguments: Arguments,
     leaves: Sequence[Any],
-    key: Hashable,
+    key: Callable[[], Hashable],
     failure: UnknownResultSizeError,
 ) -> Any:
     """Make the equation of a call whose integers, as far as they are known, are constants."""
     known = _known_integers(leaves)
     if not known:
         raise failure
-    operands = [_array(leaf) for place, leaf in enumerate(leaves) if place not in known]
+    operands = [leaf for place, leaf in enumerate(leaves) if place not in known]
     values = tuple((place, int(leaf)) for place, leaf in known.items())
-    found = _once(programs, (key, values), lambda: _made(programs, arguments, known))
+    found = _once(programs, lambda: (key(), values), lambda: _made(programs, arguments, known))
     if isinstance(found, UnknownResultSizeError):
         raise found
     program, build = found
-    return build(program_p.bind(*operands, program=program))
+    return build(_equation(program, operands))
 
 
 def _known_integers(leaves: Sequence[Any]) -> dict[int, Any]:
@@ -156,7 +171,7 @@ def _made(
         return UnknownResultSizeError(function=signature.name, types=types)
     program = AroundProgram(
         signature.name,
-        flattened(function, signature.name, arguments)[0],
+        flattened(function, signature, arguments)[0],
         arguments.avals,
         out_avals,
         arguments.names,

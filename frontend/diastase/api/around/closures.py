@@ -33,7 +33,7 @@ def call_closing_over(
     `failure`: what is raised if a tracer is of no transformation that we are in.
     """
     name = programs.signature.name
-    traced_function, out_trees = flattened(function, name, arguments)
+    traced_function, out_trees = flattened(function, programs.signature, arguments)
     with tracing_with(programs.options):
         jaxpr, captured = trace_open(traced_function, arguments.avals, name, arguments.names)
     is_traced = [isinstance(value, Tracer) for value in captured]

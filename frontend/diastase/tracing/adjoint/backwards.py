@@ -54,7 +54,7 @@ def apply_backwards(
     environment = dict(zip(needed, values[count:], strict=True))
 
     def read(atom: Any) -> Any:
-        return environment[atom] if isinstance(atom, Var) else _literal(atom)
+        return environment[atom] if isinstance(atom, Var) else literal_value(atom)
 
     for equation in reversed(quantum):
         rule = ADJOINT_RULES.get(equation.primitive.name)
@@ -72,10 +72,12 @@ def evaluated(part: ClosedJaxpr, operands: Sequence[Any]) -> list[Any]:
     if part.jaxpr.eqns:
         return inlined_p.bind(*operands, jaxpr=part)
     given = dict(zip(part.jaxpr.invars, operands, strict=True))
-    return [given[atom] if isinstance(atom, Var) else _literal(atom) for atom in part.jaxpr.outvars]
+    return [
+        given[atom] if isinstance(atom, Var) else literal_value(atom) for atom in part.jaxpr.outvars
+    ]
 
 
-def _literal(atom: Any) -> Any:
+def literal_value(atom: Any) -> Any:
     """A number that is written out in the jaxpr, as one of its type."""
     return np.asarray(atom.val, atom.aval.dtype)[()]
 

@@ -19,11 +19,13 @@ from jax import lax
 from jax.extend.core import ClosedJaxpr
 
 from diastase.errors import NotTransformableError
+from diastase.primitives.checks import require_p
 from diastase.primitives.control_flow import for_loop_p, switch_p, while_loop_p
 from diastase.primitives.define import Rule
 from diastase.tracing.adjoint.history import trip_count
 from diastase.tracing.branches import share_captured
 from diastase.tracing.derivatives.evaluation import evaluated
+from diastase.tracing.derivatives.lengths import regions_of
 from diastase.tracing.regions import Region
 from diastase_mlir.diagnostics import user_span
 from diastase_mlir.jax_internals import BatchAxis, batched, convert_outputs, trace_to_jaxpr
@@ -69,6 +71,25 @@ def _refuse_other_sizes(construct: str, avals: Sequence[Any], results: Sequence[
             reason="it changes the size of an array; keep sizes the same (mask or pad)",
             span=user_span(),
         )
+
+
+def _refuse_checks(construct: str, *regions: ClosedJaxpr) -> None:
+    """Refuse a check in code that is run for elements that do not come there, too."""
+    if any(map(_checks, regions)):
+        raise NotTransformableError(
+            construct=construct,
+            transformation="vmap",
+            reason="it decides for each element by itself whether a check in it is made "
+            "(assert, raise, or a variable that may have no value)",
+            span=user_span(),
+        )
+
+
+def _checks(region: ClosedJaxpr) -> bool:
+    return any(
+        equation.primitive is require_p or any(map(_checks, regions_of(equation)))
+        for equation in region.jaxpr.eqns
+    )
 
 
 def as_dims(flags: Flags) -> list[int | None]:
@@ -145,6 +166,7 @@ def _for_loop_of_own_bounds(
 ) -> Batched:
     """Over iteration numbers; an element that is through keeps its values."""
     body, count = params["body_jaxpr"], params["body_nconsts"]
+    _refuse_checks("for_loop", body)
     start, avals = count + 3, body.in_avals[count + 1 :]
     constants = [for_all(axis, value, flag) for value, flag in zip(values, flags, strict=True)]
     lower, upper, step = constants[count:start]
@@ -218,6 +240,7 @@ def _while_loop_of_own_condition(
 ) -> Batched:
     """Until all are through: the flags of those that are not are carried, too."""
     test, body = params["cond_jaxpr"], params["body_jaxpr"]
+    _refuse_checks("while_loop", test, body)
     tested, count = params["cond_nconsts"], params["body_nconsts"]
     start, avals = tested + count, body.in_avals[count:]
     all_of_them = [True] * len(avals)
@@ -289,6 +312,7 @@ def _each_its_own(
     branches: Sequence[ClosedJaxpr],
 ) -> list[Any]:
     """All branches, and of their results for each element those of its own."""
+    _refuse_checks("cond or switch", *branches)
     found: list[Any] = []
     for number, branch in enumerate(branches):
         results = _all_mapped(axis, branch, values, flags)

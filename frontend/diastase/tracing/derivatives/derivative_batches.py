@@ -13,6 +13,7 @@ import jax
 import jax.numpy as jnp
 from jax.interpreters import ad
 
+from diastase.primitives.batches import of_each_element
 from diastase.primitives.control_derivatives import (
     BatchOf,
     Construct,
@@ -40,8 +41,11 @@ def _derivative(
 ) -> Batched:
     values, flags = in_front(operands, dims), [dim is not None for dim in dims]
     if not any(flags):
-        results = control_derivative_p.bind(*values, what=what)
-        return results, [None] * len(results)
+        found = of_each_element(axis, values, _construct(what).settings)
+        if found is None:
+            results = control_derivative_p.bind(*values, what=what)
+            return results, [None] * len(results)
+        values, flags = found[0], [dim is not None for dim in found[1]]
     if isinstance(what, JvpOf) and not any(flags[: len(flags) - len(what.wanted)]):
         return _directions(axis, values, flags, what)
     if _has_bounds_of_its_own(what, flags):
@@ -67,12 +71,17 @@ def _directions(axis: BatchAxis, values: Sequence[Any], flags: Flags, what: JvpO
 
 def _has_bounds_of_its_own(what: Function, flags: Flags) -> bool:
     """Whether it is about a loop that goes round as often as an element of the batch says."""
+    construct = _construct(what)
+    if construct.name != "for_loop":
+        return False
+    count = construct.settings["body_nconsts"]
+    return any(flags[count : count + 3])
+
+
+def _construct(what: Function) -> Construct:
     while not isinstance(what, Construct):
         what = what.function
-    if what.name != "for_loop":
-        return False
-    count = what.settings["body_nconsts"]
-    return any(flags[count : count + 3])
+    return what
 
 
 def _of_batch(axis: BatchAxis, what: Function, flags: Flags) -> tuple[Function, list[bool]]:

@@ -30,7 +30,9 @@ from diastase.tracing.device_errors import UnsupportedDeviceError
 from diastase.tracing.devices.lists import end_list, list_of, start_list
 from diastase.tracing.devices.opaque import opaque
 from diastase.tracing.devices.outcomes import refuse_outcomes
+from diastase.tracing.devices.resources import depends_on_circuits, track_resources
 from diastase.tracing.devices.results import Promise, as_promised, promised
+from diastase.tracing.folding.operators import folded_operators
 from diastase.tracing.gate_operands import Controls
 from diastase.tracing.pennylane import (
     describe,
@@ -142,7 +144,7 @@ def refuse_device(qnode: qml.QNode, settings: QNodeSettings) -> None:
     """Refuse devices that the sizes of results are not known of, and passes that see no gates."""
     name = settings.device.name
     reason, hint = _REFUSED.get(name), "call this QNode outside of qjit"
-    if reason is None and has_own_passes(qnode):
+    if reason is None and has_own_passes(qnode) and depends_on_circuits(settings.device):
         reason = "which runs in Python: the compiler's passes never see its circuits"
         hint = "remove the passes, or use PennyLane's transforms of the same names"
     if reason is not None:
@@ -226,18 +228,23 @@ def _run(
             promises.append(promised(process, circuit.device, size, wires, circuit.batch_size))
     make_all, values = opaque((shots, list(processes)))
     taken_back = frozenset(circuit.numbers[id(after)] for _, after in circuit.taken_back)
-    device, span = circuit.device.name, user_span()
+    device, folding, span = circuit.device.name, settings.folding, user_span()
 
     def run(register: np.ndarray, *values: np.ndarray) -> list[np.ndarray]:
         entries = end_list(int(register))
         operators = [operator for number, operator in entries if number not in taken_back]
-        with _undisturbed():
+        with at(span), _undisturbed():
+            refuse_device(qnode, settings)  # a tracker may have been put around this call
+            if folding is not None:
+                operators = folded_operators(operators, folding)
             counts, made = make_all(values)
+            track_resources(circuit.device, operators, made)
             found = run_as_qnode(qnode, _as_given(counts), operators, made)
         with at(span):
             return as_promised(found, promises, device)
 
-    step = DeviceStep(f"{device} runs {circuit.name}", run)
+    draws = circuit.measures or not settings.is_analytic
+    step = DeviceStep(f"{device} runs {circuit.name}", run, draws)
     avals = tuple(aval for promise in promises for aval in promise.avals)
     arrays = iter(device_step_p.bind(scope.register, *values, step=step, result_avals=avals))
     return [promise.build([next(arrays) for _ in promise.avals]) for promise in promises]

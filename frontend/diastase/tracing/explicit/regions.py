@@ -127,6 +127,7 @@ _RULES: Mapping[str, Callable[[ExplicitEquation, Found], list[Region]]] = {
             "closed_call",
             "jit",
             "qnode",
+            "matrix_function",
         ),
         _called,
     ),

@@ -9,9 +9,10 @@ import jax.numpy as jnp
 import numpy as np
 from jax import lax
 from jax.core import Tracer
+from numpy.lib.array_utils import normalize_axis_tuple
 
 from diastase.tracing.dimensions import DimensionTable, is_size_like
-from diastase.tracing.hooks.found import fit_axis, is_dynamic, positions_of, require_equal
+from diastase.tracing.hooks.found import along, fit_axis, is_dynamic, positions_of, require_equal
 from diastase.tracing.hooks.overlay import Original, Overlay
 from diastase_mlir.jax_internals import HookPoint, is_symbolic
 
@@ -52,7 +53,7 @@ def _repeat(
     dynamic = isinstance(repeats, Tracer) or is_dynamic(np.shape(array))
     if np.ndim(repeats) == 0 or np.ndim(array) == 0 or total is not None or not dynamic:
         return original(repeats, array, **keywords)
-    axis = operator.index(axis) % array.ndim
+    array, axis = along(array, axis)
     repeats = fit_axis(table, jnp.ravel(jnp.asarray(repeats)), 0, array.shape[axis])
     repeats = jnp.broadcast_to(repeats, array.shape[axis : axis + 1]).astype(int)
     table.demand(table.of(jnp.min(repeats, initial=0)), 0)
@@ -72,12 +73,10 @@ def _delete(
     assume_unique_indices: bool = False,
 ) -> Any:
     """An array without what an integer, a slice, some integers or a mask name."""
-    array = jnp.asarray(arr)
-    array, axis = (array.ravel(), 0) if axis is None else (array, operator.index(axis))
-    axis = axis % array.ndim
-    size = array.shape[axis]
-    if not (_is_traced(obj) or is_symbolic(size)):
+    if not (_is_traced(obj) or is_dynamic(np.shape(arr))):
         return original(arr, obj, axis, assume_unique_indices=assume_unique_indices)
+    array, axis = along(arr, axis)
+    size = array.shape[axis]
     if isinstance(obj, slice):
         obj, assume_unique_indices = jnp.arange(size)[obj], True
     indices = jnp.asarray(obj)
@@ -125,8 +124,7 @@ def _trim_zeros(
 ) -> Any:
     """An array without what is zero at the ends of its axes."""
     array = jnp.asarray(filt)
-    axes = range(array.ndim) if axis is None else [axis] if np.ndim(axis) == 0 else axis
-    chosen = {operator.index(one) % array.ndim for one in axes}
+    chosen = range(array.ndim) if axis is None else normalize_axis_tuple(axis, array.ndim)
     for one in chosen:
         others = tuple(other for other in range(array.ndim) if other != one)
         some = jnp.any(array != 0, axis=others)

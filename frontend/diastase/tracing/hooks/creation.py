@@ -19,19 +19,20 @@ def _arange(
     stop: Any = None,
     step: Any = None,
     dtype: Any = None,
+    *others: Any,
     **keywords: Any,
 ) -> Any:
     """`arange` with traced numbers; of one integer, that is a size and must not be negative."""
     given = [value for value in (start, stop, step) if value is not None]
     if not any(isinstance(value, Tracer) or is_symbolic(value) for value in given):
-        return original(start, stop=stop, step=step, dtype=dtype, **keywords)
+        return original(start, stop, step, dtype, *others, **keywords)
     dtype = dtype or jnp.result_type(*(_as_value(value) for value in given))
     if not all(jnp.issubdtype(jnp.result_type(_as_value(value)), jnp.integer) for value in given):
         return _arange_of_values(table, *_range(start, stop, step), dtype)
     if stop is None and step is None and is_size_like(start):
         return jax.lax.iota(dtype, table.size(start))
     start, stop, step = (table.of(v) if is_size_like(v) else v for v in (start, stop, step))
-    return original(start, stop=stop, step=step, dtype=dtype, **keywords)
+    return original(start, stop, step, dtype, *others, **keywords)
 
 
 def _range(start: Any, stop: Any, step: Any) -> tuple[Any, Any, Any]:

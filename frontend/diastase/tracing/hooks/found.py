@@ -6,6 +6,7 @@ of `positions_of`; where the caller gives a size, of `compact`.
 """
 
 import math
+import operator
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -14,6 +15,7 @@ from weakref import WeakKeyDictionary
 import jax.numpy as jnp
 from jax import lax
 from jax.extend.core import Var
+from numpy.lib.array_utils import normalize_axis_index
 
 from diastase.tracing.dimensions import DimensionTable
 from diastase.tracing.same_values import SameValues
@@ -90,6 +92,17 @@ def require_equal(table: DimensionTable, found: Any, expected: Any) -> None:
     if not _surely_equal(found, expected):
         table.demand(found, expected)
         table.demand(expected, found)
+
+
+def along(array: Any, axis: Any) -> tuple[Any, int]:
+    """An array and one of its axes, counted from the front; flattened where no axis is given.
+
+    NumPy's rule, and its error for an axis that the array does not have.
+    """
+    array = jnp.asarray(array)
+    if axis is None:
+        return array.ravel(), 0
+    return array, normalize_axis_index(operator.index(axis), array.ndim)
 
 
 def fit_axis(table: DimensionTable, array: Any, axis: int, size: Any) -> Any:

@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import jax
 import jax.numpy as jnp
 import numpy as np
 from jax import lax
@@ -63,12 +64,18 @@ def _indices(table: DimensionTable, original: Original, indices: Sequence[Any], 
 
 
 def _over_sizes(table: DimensionTable, index: Any) -> Any:
-    if is_symbolic(index):
+    if is_symbolic(index) or _is_list_of_traced(index):
         return jnp.asarray(index)
     if not isinstance(index, slice):
         return index
     parts = (index.start, index.stop, index.step)
     return slice(*(table.of(part) if is_size_like(part) else part for part in parts))
+
+
+def _is_list_of_traced(index: Any) -> bool:
+    """Whether an index is a list, in any nesting, with traced numbers in it: an array."""
+    is_list = isinstance(index, list | tuple)
+    return is_list and any(isinstance(leaf, Tracer) for leaf in jax.tree.leaves(index))
 
 
 def _slice(table: DimensionTable, original: Original, index: slice, size: Any) -> Any:

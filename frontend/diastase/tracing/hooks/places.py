@@ -5,10 +5,11 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import jax.numpy as jnp
+import numpy as np
 from jax.core import Tracer, max_dim, min_dim
 
 from diastase.tracing.dimensions import DimensionTable, is_size_like
-from diastase.tracing.hooks.found import is_dynamic, number_of
+from diastase.tracing.hooks.found import along, is_dynamic
 from diastase.tracing.hooks.overlay import Original, Overlay
 from diastase_mlir.jax_internals import HookPoint, is_symbolic, lower_bound
 
@@ -100,14 +101,14 @@ def _take(
     axis: Any = None,
     out: None = None,
     mode: Any = None,
+    *others: Any,
     **keywords: Any,
 ) -> Any:
     """Positions that are wrapped around a size that only the run knows."""
-    array = jnp.asarray(a)
-    if mode == "wrap" and is_dynamic(array.shape):
-        size = number_of(array.shape) if axis is None else array.shape[axis]
-        indices, mode = jnp.asarray(indices) % jnp.asarray(size), "clip"
-    return original(a, indices, axis, out, mode, **keywords)
+    if mode == "wrap" and is_dynamic(np.shape(a)):
+        a, axis = along(a, axis)
+        indices, mode = jnp.asarray(indices) % jnp.asarray(a.shape[axis]), "clip"
+    return original(a, indices, axis, out, mode, *others, **keywords)
 
 
 def _put(

@@ -32,17 +32,18 @@ def _scan(
     xs: Any = None,
     length: Any = None,
     reverse: bool = False,
+    *others: Any,
     **keywords: Any,
 ) -> Any:
     scope = recording_scope()
     if scope is None:
-        return original(f, init, xs, length, reverse, **keywords)
+        return original(f, init, xs, length, reverse, *others, **keywords)
     rows = as_arrays(xs)
     number = _number_of_rows(table, rows, length)
     row = jax.tree.map(_type_of_row, rows)
     initial, trial = _settled(table, scope, f, as_arrays(init), row)
     if number is None or not trial.applies_operators:
-        return original(f, init, xs, length, reverse, **keywords)
+        return original(f, init, xs, length, reverse, *others, **keywords)
     return _loop_over_rows(f, initial, trial.result[1], rows, number, reverse)
 
 
@@ -133,9 +134,10 @@ def _vmap(
     out_axes: Any = 0,
     axis_name: Any = None,
     axis_size: int | None = None,
+    *others: Any,
     **keywords: Any,
 ) -> Function:
-    jax_vmap = original(fun, in_axes, out_axes, axis_name, axis_size, **keywords)
+    jax_vmap = original(fun, in_axes, out_axes, axis_name, axis_size, *others, **keywords)
 
     @functools.wraps(fun)
     def mapped(*args: Any, **named: Any) -> Any:

@@ -21,10 +21,11 @@ def _searchsorted(
     side: str = "left",
     method: str | None = None,
     dtype: Any = None,
+    **others: Any,
 ) -> Any:
     """Binary search; JAX's unrolls it, for a number of steps that depends on the size."""
-    if not is_symbolic(a.shape[0]):
-        return original(a, v, side=side, method=method, dtype=dtype)
+    if others or not is_symbolic(a.shape[0]):
+        return original(a, v, side=side, method=method, dtype=dtype, **others)
     size = a.shape[0]
     # For arrays of any size that is likely, JAX has positions in 32 bits.
     dtype = jnp.int32

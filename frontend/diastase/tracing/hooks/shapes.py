@@ -5,9 +5,10 @@ from typing import Any
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 
 from diastase.tracing.dimensions import DimensionTable, is_size_like
-from diastase.tracing.hooks.found import is_dynamic, number_of
+from diastase.tracing.hooks.found import along, is_dynamic, number_of
 from diastase.tracing.hooks.overlay import Original, Overlay
 from diastase_mlir.jax_internals import HookPoint, is_symbolic
 
@@ -23,11 +24,10 @@ def _packbits(
     _: DimensionTable, original: Original, a: Any, axis: int | None = None, bitorder: str = "big"
 ) -> Any:
     """The last byte is filled up with zeros, for which JAX asks whether there is a rest."""
-    a = jnp.asarray(a)
-    a, axis = (a.ravel(), 0) if axis is None else (a, axis)
-    size = a.shape[axis]
-    if not is_symbolic(size):
+    if not is_dynamic(np.shape(a)):
         return original(a, axis, bitorder)
+    a, axis = along(a, axis)
+    size = a.shape[axis]
     a = jnp.moveaxis(a, axis, -1)
     widths = [(0, 0, 0)] * (a.ndim - 1) + [(0, 8 * ((size + 7) // 8) - size, 0)]
     a = jax.lax.pad(a, jnp.zeros((), a.dtype), widths)

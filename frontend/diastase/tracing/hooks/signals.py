@@ -12,12 +12,13 @@ from diastase.tracing.hooks.overlay import Original, Overlay
 from diastase_mlir.jax_internals import HookPoint, is_symbolic
 
 
-def _window(table: DimensionTable, original: Original, M: Any, *args: Any) -> Any:
+def _window(table: DimensionTable, original: Original, M: Any, *args: Any, **keywords: Any) -> Any:
     """A window of one point is 1, where the formula for more divides by 0."""
     if not (is_size_like(M) or is_symbolic(M)):
-        return original(M, *args)
+        return original(M, *args, **keywords)
     size = table.size(M)
-    return jnp.where(jnp.asarray(size) < 2, 1.0, original(max_dim(size, 2), *args)[:size])
+    general = original(max_dim(size, 2), *args, **keywords)
+    return jnp.where(jnp.asarray(size) < 2, 1.0, general[:size])
 
 
 def _rfftfreq(

@@ -20,7 +20,7 @@ eager PennyLane is never disturbed, in this thread or another.
 from diastase.tracing.pennylane import former_jax
 from diastase.tracing.pennylane.arguments import withdraw_operators, without_operators
 from diastase.tracing.pennylane.arithmetic import take_traced_numbers
-from diastase.tracing.pennylane.compilers import register_compiler
+from diastase.tracing.pennylane.compilers import register_compiler, stand_in_for_catalyst
 from diastase.tracing.pennylane.devices import (
     TracedNumber,
     take_traced_numbers_of_wires,
@@ -35,6 +35,7 @@ from diastase.tracing.pennylane.operators import (
     describe,
     flatten_object,
     is_native_outcome,
+    is_no_pytree,
     is_operator,
     is_operator_class,
     is_quantum_object,
@@ -44,6 +45,7 @@ from diastase.tracing.pennylane.operators import (
     native_measure,
     refuse_outcomes_as_numbers,
     unflatten_object,
+    with_parameters,
 )
 from diastase.tracing.pennylane.pauli_measures import (
     native_pauli_measure,
@@ -88,6 +90,7 @@ __all__ = [
     "intercept_qnodes",
     "is_inside_pennylane",
     "is_native_outcome",
+    "is_no_pytree",
     "is_operator",
     "is_operator_class",
     "is_quantum_object",
@@ -108,6 +111,7 @@ __all__ = [
     "run_as_qnode",
     "shots_of_call",
     "splitting_at_snapshots",
+    "stand_in_for_catalyst",
     "take_over_pauli_measure",
     "take_traced_numbers",
     "take_traced_numbers_of_wires",
@@ -116,6 +120,7 @@ __all__ = [
     "transform_name",
     "unflatten_object",
     "unwrapped",
+    "with_parameters",
     "withdraw_operators",
     "withdraw_since",
     "without_operators",

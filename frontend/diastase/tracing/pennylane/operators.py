@@ -3,6 +3,7 @@
 import copy
 import uuid
 from collections.abc import Callable, Sequence
+from operator import is_ as is_same
 from typing import Any
 
 import pennylane as qml
@@ -13,6 +14,8 @@ from pennylane.ops.op_math.adjoint import create_adjoint_op
 from pennylane.ops.op_math.controlled import create_controlled_op
 from pennylane.queuing import AnnotatedQueue, QueuingManager
 from pennylane.wires import Wires
+
+from diastase.tracing.pennylane.wires import is_traced_wire
 
 
 def describe(operator: Any) -> str:
@@ -26,6 +29,13 @@ def describe(operator: Any) -> str:
 def is_quantum_object(value: Any) -> bool:
     """Whether a value is PennyLane's own; PennyLane makes pytrees of them, so ask before JAX."""
     return isinstance(value, MeasurementProcess | qml.operation.Operator)
+
+
+def is_no_pytree(value: Any) -> bool:
+    """Whether a value cannot be returned in parts, as an operator of known wires can."""
+    if isinstance(value, qml.operation.Operator):
+        return any(is_traced_wire(label) for label in value.wires)
+    return isinstance(value, MeasurementProcess)
 
 
 def is_operator(value: Any) -> bool:
@@ -77,6 +87,37 @@ def unflatten_object(like: Any, leaves: Sequence[Any], metadata: Any) -> Any:
     made.data, (made._wires, hyperparameters) = tuple(leaves), metadata
     made._hyperparameters = dict(hyperparameters)
     return made
+
+
+def with_parameters(
+    operator: Any,
+    change: Callable[[Any, int], Any],
+    applies: Callable[[Any], bool] = lambda operator: True,
+) -> Any:
+    """The operator with other parameters; `change` is given each, and its rank without a batch.
+
+    Operators inside of it to which it does not apply stay as they are. Taken apart and put together
+    as a pytree: PennyLane's `bind_new_parameters` loses the control values of matrices, turns
+    products round (`ChangeOpBasis`) and fails for some operators (0.45).
+    """
+    if not applies(operator):
+        return operator
+    leaves, metadata = flatten_object(operator)
+    data = operator.data
+    if len(leaves) == len(data) and all(map(is_same, leaves, data)):
+        found: list[Any] = list(map(change, data, operator.ndim_params)) if data else []
+    else:
+        found = [_part(leaf, change, applies) for leaf in leaves]
+    return unflatten_object(operator, found, metadata)
+
+
+def _part(leaf: Any, change: Callable[[Any, int], Any], applies: Callable[[Any], bool]) -> Any:
+    """Operators inside of an operator, or a number beside them."""
+    if is_operator(leaf):
+        return with_parameters(leaf, change, applies)
+    if isinstance(leaf, list | tuple):
+        return type(leaf)(_part(part, change, applies) for part in leaf)
+    return change(leaf, 0)
 
 
 def is_native_outcome(value: Any) -> bool:

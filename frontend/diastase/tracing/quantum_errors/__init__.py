@@ -1,6 +1,7 @@
 """Errors of the capture of quantum programs, a module for each topic."""
 
 from diastase.tracing.quantum_errors.measurements import (
+    StarredCountsError,
     UnsupportedMeasurementError,
     UnsupportedObservableError,
 )
@@ -47,6 +48,7 @@ __all__ = [
     "OutsideProgramError",
     "OutsideQNodeError",
     "ParameterTypeError",
+    "StarredCountsError",
     "UnknownWireError",
     "UnknownWiresError",
     "UnrepeatableError",

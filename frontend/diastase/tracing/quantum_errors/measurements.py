@@ -2,10 +2,10 @@
 
 from typing import ClassVar
 
-from diastase_runtime.errors import DiastaseError
+from diastase_runtime.errors import CompileError, DiastaseError
 
 
-class UnsupportedMeasurementError(DiastaseError, NotImplementedError):
+class UnsupportedMeasurementError(CompileError, NotImplementedError):
     """A measurement that cannot be made, as it is or with the shots that the QNode has.
 
     `sample`, `counts`, `classical_shadow` and `shadow_expval` need shots; `state`,
@@ -22,10 +22,27 @@ class UnsupportedMeasurementError(DiastaseError, NotImplementedError):
     reason: str
 
 
-class UnsupportedObservableError(DiastaseError, NotImplementedError):
+class UnsupportedObservableError(CompileError, NotImplementedError):
     """An observable that cannot be compiled."""
 
     title: ClassVar[str] = "Unsupported observable"
     message: ClassVar[str] = "{observable} {reason}"
     observable: str
     reason: str
+
+
+class StarredCountsError(DiastaseError, TypeError):
+    """Counts given to a function with a star: `zip(*circuit())`, `plt.bar(*circuit())`.
+
+    To a dictionary's user these are its keys, to Catalyst's the two arrays, so neither is chosen.
+
+        outcomes, numbers = circuit()                    # Catalyst's arrays
+        plt.bar(*qjit(counts="arrays")(circuit)())       # the same, as a tuple
+        zip(*circuit().items())                          # PennyLane's bit strings, and numbers
+    """
+
+    title: ClassVar[str] = "Keys or arrays"
+    message: ClassVar[str] = "counts with a star may mean {keys}, or Catalyst's pair of arrays"
+    label: ClassVar[str] = "here"
+    help: ClassVar[str] = "write *counts.keys(), or unpack them first: outcomes, numbers = counts"
+    keys: str

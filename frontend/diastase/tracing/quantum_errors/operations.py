@@ -2,10 +2,10 @@
 
 from typing import Any, ClassVar
 
-from diastase_runtime.errors import DiastaseError
+from diastase_runtime.errors import CompileError, DiastaseError
 
 
-class UnsupportedOperationError(DiastaseError, NotImplementedError):
+class UnsupportedOperationError(CompileError, NotImplementedError):
     """A quantum operation that cannot be compiled.
 
     Gates are compiled by name, by their PennyLane decomposition, or by their matrix, where it is

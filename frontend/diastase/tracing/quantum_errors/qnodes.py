@@ -2,10 +2,10 @@
 
 from typing import ClassVar
 
-from diastase_runtime.errors import DiastaseError
+from diastase_runtime.errors import CompileError, DiastaseError
 
 
-class OutsideQNodeError(DiastaseError, RuntimeError):
+class OutsideQNodeError(CompileError, RuntimeError):
     """A quantum operation outside of any QNode, in a function being compiled.
 
         @qjit
@@ -22,7 +22,7 @@ class OutsideQNodeError(DiastaseError, RuntimeError):
     operation: str
 
 
-class OutsideProgramError(DiastaseError, RuntimeError):
+class OutsideProgramError(CompileError, RuntimeError):
     """`measure` called by plain Python; it works in QNodes compiled by `qjit` only.
 
     In uncompiled PennyLane use `qml.measure`.

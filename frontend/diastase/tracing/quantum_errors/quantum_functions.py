@@ -2,7 +2,7 @@
 
 from typing import ClassVar
 
-from diastase_runtime.errors import DiastaseError
+from diastase_runtime.errors import CompileError, DiastaseError
 
 
 class MeasurementInsideError(DiastaseError, ValueError):
@@ -26,7 +26,7 @@ class MeasurementInsideError(DiastaseError, ValueError):
     outer: str
 
 
-class NotInvertibleError(DiastaseError, NotImplementedError):
+class NotInvertibleError(CompileError, NotImplementedError):
     """An operation inside of a function given to `adjoint` that has none.
 
     What prepares a state, say, forgets the state before it.

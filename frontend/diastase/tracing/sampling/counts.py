@@ -2,10 +2,11 @@
 
 A pytree of two vectors, outcomes (as numbers) and how often each was found; an outcome may stand
 there more than once. `counts["01"]` or `counts[-1.0]` is a traced number. Where a compiled function
-returns it, the api makes of it PennyLane's dictionary, or Catalyst's pair of arrays.
+returns it, the api makes of it PennyLane's dictionary (`CountsDict`), or Catalyst's pair of arrays.
 
 The trap: the number of different outcomes is not known while tracing, so inside of a compiled
-function there are no keys to go through.
+function there are no keys to go through: what is unpacked, or indexed by 0 or 1, is Catalyst's
+pair.
 """
 
 from collections.abc import Iterator
@@ -15,6 +16,8 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 import numpy as np
+
+from diastase.tracing.sampling.counts_dict import CountsDict, is_place
 
 LARGEST_HISTOGRAM = 16
 """Wires up to which all outcomes are counted; with more, the shots themselves are kept."""
@@ -34,15 +37,32 @@ class Counts:
     traced_width: Any = None
     """The length of the bit strings, where only the program knows it."""
 
-    def __getitem__(self, outcome: Any) -> Any:
+    def __getitem__(self, outcome: Any, /) -> Any:
         """How often one outcome was found, a bit string such as "01" or a value."""
+        if self._is_of_bits and is_place(outcome):
+            return self._pair()[outcome]
         found: Any = self.outcomes == outcome
         if self.width is not None:
             found = self.outcomes == _read(outcome, self.width)
         elif self.traced_width is not None:
-            fits = self.traced_width == len(outcome)
-            found = fits & (self.outcomes == _read(outcome, len(outcome)))
+            width = len(outcome)
+            found = (self.traced_width == width) & (self.outcomes == _read(outcome, width))
         return jnp.sum(jnp.where(found, self.numbers, 0))
+
+    def __iter__(self) -> Iterator[Any]:
+        """Catalyst's pair: `outcomes, numbers = circuit()`."""
+        return iter(self._pair())
+
+    @property
+    def _is_of_bits(self) -> bool:
+        return self.width is not None or self.traced_width is not None
+
+    def _pair(self) -> tuple[Any, Any]:
+        """Each outcome once, ascending, and how often it was found; traced."""
+        if not self._is_of_bits or jnp.ndim(self.numbers) > 1:
+            return self.outcomes, self.numbers
+        length = 2 ** (self.traced_width if self.width is None else self.width)
+        return jnp.arange(length), jnp.bincount(self.outcomes, self.numbers, length=length)
 
     def to_dict(self) -> dict[Any, int] | list[Any]:
         """PennyLane's dictionary, by ascending outcomes; of a batch, a list of them."""
@@ -58,7 +78,7 @@ class Counts:
             totals = np.bincount(found, totals, 2**self.width).astype(np.int64)
             found = np.arange(2**self.width)
         keys = found.tolist() if self.width is None else _bit_strings(found, self.width)
-        return dict(zip(keys, totals.tolist(), strict=True))
+        return CountsDict(zip(keys, totals.tolist(), strict=True))
 
     def to_arrays(self) -> tuple[Any, Any]:
         """Catalyst's pair: all outcomes (bit strings as integers), and how often each was found."""

@@ -16,10 +16,11 @@ from pennylane.measurements import MeasurementProcess
 from diastase.tracing.pennylane import debugger_of, qnode_of_tape, splitting_at_snapshots
 from diastase.tracing.qnode_results import classical_result
 from diastase.tracing.qnode_settings import QNodeSettings
+from diastase.tracing.snapshots import WithSnapshots
 from diastase.tracing.tapes.pipeline import Transformed, transformed
 from diastase.tracing.tapes.recording import Recorded, record_tape
 from diastase.tracing.tapes.replay import replay
-from diastase.tracing.tapes.snapshots import deliver, in_order, refuse_outcomes
+from diastase.tracing.tapes.snapshots import deliver, in_order, refuse_outcomes, seen_by_snapshots
 
 
 @dataclass(frozen=True)
@@ -41,6 +42,9 @@ class TransformedCall:
         tapes = self.transformed.tapes
         if self.transformed.is_information:
             return self.transformed.postprocess(tapes)
+        if not natively and seen_by_snapshots(self.settings, tapes):
+            seen, result = run(self._qnode(tapes[0], natively))
+            return WithSnapshots(seen, self._structured(self.transformed.postprocess([result])))
         result = self.transformed.postprocess([run(self._qnode(tape, natively)) for tape in tapes])
         if self.debugger is not None:
             result = deliver(self.debugger, result)

@@ -16,8 +16,10 @@ for JAX; `argnum` positions of parameters of the tape, of all that depend on the
 Options for circuits (`aux_wire`, …) mean nothing here.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import count
 from typing import Any
 
 import jax
@@ -28,7 +30,12 @@ from jax.core import Tracer
 
 from diastase.tracing.device_errors import UnsupportedTransformError
 from diastase.tracing.fubini_study import metric, pulled_back
-from diastase.tracing.pennylane import making_operators, qnode_of_tape, transform_name
+from diastase.tracing.pennylane import (
+    making_operators,
+    qnode_of_tape,
+    transform_name,
+    with_parameters,
+)
 from diastase.tracing.qnode_settings import QNodeSettings
 from diastase.tracing.regions import quantum_scope
 from diastase.tracing.tapes.pipeline import transformed
@@ -169,8 +176,8 @@ class _Metric:
 
         def state(values: Any) -> Any:
             with making_operators(), quantum_scope(None):
-                bound = tape.bind_new_parameters(list(values), positions)
-                bound = bound.copy(measurements=[qml.state()])
+                given = dict(zip(positions, values, strict=True))
+                bound = tape.copy(ops=_bound(tape, given), measurements=[qml.state()])
             return qnode_of_tape(self.qnode, replay(bound, False), None)()
 
         return metric(state, values) * self._kept(tape)
@@ -204,6 +211,21 @@ class _Metric:
             qnode=self.settings.qnode, transform=self.name, reason=reason, always=True,
             span=user_span(),
         )  # fmt: skip
+
+
+def _bound(tape: Any, given: Mapping[int, Any]) -> list[Any]:
+    """The operators of a tape, with other values for some of its parameters."""
+    numbers = count()
+    return [_with_values(operator, numbers, given) for operator in tape.operations]
+
+
+def _with_values(operator: Any, numbers: Iterator[int], given: Mapping[int, Any]) -> Any:
+    """Values are found by what they replace: not all are met in the order of the parameters."""
+    replaced = defaultdict[int, list[Any]](list)
+    for value in operator.data:
+        replaced[id(value)].append(given.get(next(numbers), value))
+    others = {key: iter(values) for key, values in replaced.items()}
+    return with_parameters(operator, lambda value, _: next(others.get(id(value), iter(())), value))
 
 
 def _trainable(tape: Any) -> Any:

@@ -8,13 +8,16 @@ The trap: PennyLane numbers snapshots without a tag, so its dictionary has keys 
 JAX cannot sort; hence `Snapshots`.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import jax
+import pennylane as qml
 from pennylane import ops
 
 from diastase.tracing.device_errors import UnsupportedTransformError
+from diastase.tracing.pennylane import transform_name
+from diastase.tracing.qnode_settings import QNodeSettings
 from diastase.tracing.tapes.recording import Recorded
 from diastase_mlir import user_span
 
@@ -28,6 +31,20 @@ jax.tree_util.register_pytree_node(
     lambda snapshots: (list(snapshots.values()), tuple(snapshots)),
     lambda tags, values: Snapshots(zip(tags, values, strict=True)),
 )
+
+
+def seen_by_snapshots(settings: QNodeSettings, tapes: Sequence[Any]) -> bool:
+    """Whether a transformed circuit returns what its snapshots see; refuses several of them."""
+    with_snapshots = [
+        any(isinstance(operator, qml.Snapshot) for operator in tape.operations) for tape in tapes
+    ]
+    if any(with_snapshots) and len(tapes) > 1:
+        reason = "makes several circuits of one with snapshots: use qml.snapshots"
+        raise UnsupportedTransformError(
+            qnode=settings.qnode, transform=transform_name(settings.transforms[-1]), reason=reason,
+            always=True, span=user_span(),
+        )  # fmt: skip
+    return any(with_snapshots)
 
 
 def refuse_outcomes(name: str, recorded: Recorded) -> None:

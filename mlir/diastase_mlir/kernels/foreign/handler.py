@@ -31,6 +31,7 @@ from diastase_mlir.kernels.language import (
     code,
     external,
     f64,
+    i32,
     i64,
     is_null,
     kernel,
@@ -44,6 +45,7 @@ from diastase_mlir.kernels.language import (
 
 _ENTRY = signature([ptr[f64]])
 _REPORT = signature([Plan, ptr[f64]], ptr[f64])
+_INTERRUPT = signature([])
 _CREATE = signature([NewError], ptr[f64])
 _ABORTED = 10
 """XLA's code: a few others become other classes of exceptions, depending on when one is found."""
@@ -52,15 +54,17 @@ _WEYL = 0x9E3779B97F4A7C15 - (1 << 64)
 
 malloc = external("malloc", [i64], ptr[f64])
 free = external("free", [ptr[f64]])
+memset = external("memset", [ptr[f64], i32, i64], ptr[f64])
 memcpy = external("memcpy", [ptr[f64], ptr[f64], i64], ptr[f64])
 
 
 @kernel
-def configure(name: i64, version: i64, report: code) -> None:
+def configure(name: i64, version: i64, report: code, interrupt: code) -> None:
     """Say what there is once; called before the first program is handed to XLA."""
     PROCESS.name = name
     PROCESS.version = version
     PROCESS.report = report
+    PROCESS.interrupt = interrupt
 
 
 @kernel
@@ -140,13 +144,23 @@ def take_results(frame: CallFrame, plan: Plan, memory: ptr[f64]) -> None:
 
 @kernel
 def failure(frame: CallFrame, plan: Plan, memory: ptr[f64]) -> ptr[f64]:
-    """Make XLA's error of what Python says of the call, and free the call's memory."""
+    """Make XLA's error of what Python says of the call, and free the call's memory.
+
+    Where it says nothing, Python is told to raise as on Ctrl-C; the results are zeros until then.
+    """
+    message = call_through(PROCESS.report, _REPORT, plan, memory)
+    free(memory)
+    if is_null(message):
+        for number in range(plan.num_results):
+            buffer = cast(frame.results[number].target, Buffer)
+            memset(buffer.memory, 0, plan.result_bytes[number])
+        call_through(PROCESS.interrupt, _INTERRUPT)
+        return null(ptr[f64])
     new = cast(stack_array(i64, 4), NewError)
     new.size = size_of(NewError)
     new.extension = 0
-    new.message = call_through(PROCESS.report, _REPORT, plan, memory)
+    new.message = message
     new.kind = _ABORTED
-    free(memory)
     return call_through(cast(frame.api, Api).create_error, _CREATE, new)
 
 

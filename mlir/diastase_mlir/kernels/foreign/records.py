@@ -163,6 +163,7 @@ class Process(Record):
     version: i64
     """Of XLA's interface: two numbers of 32 bits."""
     report: code
+    interrupt: code
     """Python's function that says what went wrong in a call, and frees what is left of it."""
     key: i64
     calls: Annotated[ptr[i64], 8]

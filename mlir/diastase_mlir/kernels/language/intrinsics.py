@@ -216,6 +216,12 @@ def pause() -> None:
     raise NotImplementedError
 
 
+@intrinsic(concurrency.ticks)
+def ticks() -> int:
+    """Read a clock that costs a few nanoseconds, and whose ticks are about one or less."""
+    raise NotImplementedError
+
+
 @intrinsic(concurrency.code_of)
 def code_of(function: Callable[..., Any]) -> code:
     """Address of a kernel."""

@@ -116,6 +116,7 @@ def allocate_state(context: CallContext, site: i64, qubits: i64) -> State:
 @kernel
 def link(context: CallContext, state: State) -> None:
     """Put a state first among those that are alive."""
+    state.context = context
     state.next = context.states
     state.previous = null(ptr[f64])
     if not is_null(state.next):

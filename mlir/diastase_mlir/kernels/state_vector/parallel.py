@@ -14,6 +14,7 @@ from diastase_mlir.kernels.language import (
     code,
     derived,
     f64,
+    i1,
     i64,
     is_null,
     kernel,
@@ -21,13 +22,14 @@ from diastase_mlir.kernels.language import (
     shared,
     signature,
 )
-from diastase_mlir.kernels.state_vector.records import LANE_BITS, State
+from diastase_mlir.kernels.state_vector.records import LANE_BITS, CallContext, State
 from diastase_mlir.kernels.threads.records import BODY
 
 PARALLEL_QUBITS = derived(lambda lane_bits: 11 + lane_bits, LANE_BITS)
 """A loop over all amplitudes of fewer takes less time than waking a thread."""
 _PARALLEL_FOR = signature([code, ptr[f64], i64, i64])
 _THREAD_COUNT = signature([], i64)
+_POLL = signature([CallContext])
 
 
 class Threads(Record):
@@ -35,17 +37,21 @@ class Threads(Record):
 
     parallel_for: code
     thread_count: code
+    poll: code
+    poll_now: code
 
 
 _THREADS = shared(Threads)
 
 
 @kernel
-def use_threads(parallel_for: code, thread_count: code) -> None:
+def use_threads(parallel_for: code, thread_count: code, poll: code, poll_now: code) -> None:
     """Say where the pool is, before any state is made."""
     threads = _THREADS
     threads.parallel_for = parallel_for
     threads.thread_count = thread_count
+    threads.poll = poll
+    threads.poll_now = poll_now
 
 
 @kernel
@@ -56,6 +62,19 @@ def run_parallel(body: code, argument: ptr[f64], count: i64, grain: i64) -> None
         call_through(body, BODY, argument, 0, count, 0)
         return
     call_through(threads.parallel_for, _PARALLEL_FOR, body, argument, count, grain)
+
+
+@kernel
+def is_interrupted(state: State) -> i1:
+    """Whether the call that a state belongs to is over; lets Python handle signals before.
+
+    What works on large states asks often: any part of it may take long.
+    """
+    threads = _THREADS
+    if not is_null(threads.poll):
+        poll = threads.poll if state.qubits < PARALLEL_QUBITS else threads.poll_now
+        call_through(poll, _POLL, state.context)
+    return state.context.code != 0
 
 
 @kernel

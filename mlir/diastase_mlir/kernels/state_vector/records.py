@@ -53,6 +53,10 @@ class CallContext(Record):
     """The sums of what the states that were released have counted."""
     memory: i64
     """Bytes that the process can have, 0 where that is not known."""
+    polls: i64
+    """How often the call polls for signals until it reads the clock; see `threads.interrupts`."""
+    outer: ptr[f64]
+    """The context of the call that this is a part of, an element of a batch; or null."""
 
 
 class Operation(Record):
@@ -104,6 +108,8 @@ class State(Record):
     next: ptr[f64]
     previous: ptr[f64]
     """Neighbours in the list that begins in the call context, or null."""
+    context: CallContext
+    """Of the call that it belongs to, for what runs late and may be interrupted."""
     script: ptr[f64]
     """The `OutcomeScript` in which its measurements find their outcomes, or null."""
     support: i64

@@ -28,6 +28,7 @@ from diastase_mlir.kernels.language import (
 from diastase_mlir.kernels.state_vector.c_functions import memset
 from diastase_mlir.kernels.state_vector.failures import INVALID_SHOTS, cannot_run, fail
 from diastase_mlir.kernels.state_vector.outcomes import lane_places, place_of, weight
+from diastase_mlir.kernels.state_vector.parallel import is_interrupted
 from diastase_mlir.kernels.state_vector.queue import flush
 from diastase_mlir.kernels.state_vector.random_numbers import next_uniform
 from diastase_mlir.kernels.state_vector.records import LANE_BITS, LANES, CallContext, State
@@ -35,14 +36,19 @@ from diastase_mlir.kernels.state_vector.spoiling import is_drawable
 from diastase_mlir.kernels.state_vector.wires import bit_of
 from diastase_runtime.abi import MAX_SAMPLED_WIRES
 
+_BETWEEN_POLLS = (1 << 16) - 1
+"""Shots, less one."""
+
 log = external("log", [f64], f64)
 
 
 @kernel
-def write_gaps(context: CallContext, shots: i64, gaps: ptr[f64]) -> f64:
+def write_gaps(context: CallContext, state: State, shots: i64, gaps: ptr[f64]) -> f64:
     """Write exponential gaps, one for each shot; return their sum and one gap more."""
     total: f64 = 0.0
     for shot in range(shots):
+        if shot & _BETWEEN_POLLS == 0 and is_interrupted(state):
+            return total
         gap = 0.0 - log(1.0 - next_uniform(context))
         gaps[shot] = gap
         total += gap
@@ -95,9 +101,11 @@ def walk(state: State, count: i64, bits: ptr[i64], scale: f64, shots: i64, out: 
 
 
 @kernel
-def shuffle_shots(context: CallContext, shots: i64, out: ptr[i64]) -> None:
+def shuffle_shots(context: CallContext, state: State, shots: i64, out: ptr[i64]) -> None:
     """Put the shots into random order: Fisher and Yates."""
     for step in range(shots - 1):
+        if step & _BETWEEN_POLLS == 0 and is_interrupted(state):
+            return
         last = shots - 1 - step
         other = to_integer(next_uniform(context) * to_float(last + 1))
         kept = out[last]
@@ -140,9 +148,11 @@ def sample(
     weight_of_all = total_weight(state)
     if not is_drawable(context, site, weight_of_all):
         return
-    scale = weight_of_all / write_gaps(context, shots, cast(out, ptr[f64]))
+    scale = weight_of_all / write_gaps(context, state, shots, cast(out, ptr[f64]))
+    if context.code != 0:
+        return
     if n_wires != 0:
         walk(state, n_wires, bits, scale, shots, out)
     else:
         walk(state, state.qubits, state.bit_of_wire, scale, shots, out)
-    shuffle_shots(context, shots, out)
+    shuffle_shots(context, state, shots, out)

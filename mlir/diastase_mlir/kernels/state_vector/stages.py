@@ -2,7 +2,8 @@
 
 The parts of a stage do not depend on each other: `run_parts` may run on any of them in any order,
 at the same time in several threads, each with a buffer of its own; it changes nothing but the
-amplitudes of its parts and its buffer.
+amplitudes of its parts and its buffer. After an interrupt nothing is run: the amplitudes are of
+no use to anybody then.
 """
 
 from diastase_mlir.kernels.language import (
@@ -19,7 +20,11 @@ from diastase_mlir.kernels.language import (
     stack_array,
     vector,
 )
-from diastase_mlir.kernels.state_vector.parallel import PARALLEL_QUBITS, run_parallel
+from diastase_mlir.kernels.state_vector.parallel import (
+    PARALLEL_QUBITS,
+    is_interrupted,
+    run_parallel,
+)
 from diastase_mlir.kernels.state_vector.plan_records import SLOTS, Plan, Stage
 from diastase_mlir.kernels.state_vector.records import LANE_BITS, State
 from diastase_mlir.kernels.state_vector.single_operations import apply_operation
@@ -116,6 +121,8 @@ class StageRun(Record):
 def run_parts_of(argument: ptr[f64], first: i64, last: i64, worker: i64) -> None:
     """`run_parts` as threads call it; `argument` is a `StageRun`."""
     run = cast(argument, StageRun)
+    if is_interrupted(run.state):
+        return
     buffer = run.buffers + (worker << (run.plan.chunk_bits - LANE_BITS + 1))
     run_parts(run.state, run.plan, run.stage, first, last, buffer)
 
@@ -129,6 +136,8 @@ def run_stages(state: State, plan: Plan, buffers: ptr[vector]) -> None:
     run.plan = plan
     run.buffers = buffers
     for k in range(plan.stage_count):
+        if is_interrupted(state):
+            return
         stage = plan.stages[k]
         run.stage = stage
         if stage.single >= 0:

@@ -4,7 +4,7 @@ Each element has a call context of its own: random numbers from a stream that th
 position and the element's number determine, an error, the states that are alive. So nothing that
 is computed depends on the number of threads, nor on the order of the elements. The error of the
 first element that has one, in the order of their numbers, becomes the call's; elements after one
-that has failed need not be run.
+that has failed need not be run, and none after an interrupt.
 
 Small states are many elements at once, each on one thread (a loop inside of another has no other
 threads). Elements with large states, or fewer elements than threads, run one after the other, and
@@ -34,9 +34,10 @@ from diastase_mlir.kernels.language import (
     size_of,
     stack_array,
 )
+from diastase_mlir.kernels.state_vector.failures import INTERRUPTED
 from diastase_mlir.kernels.state_vector.random_numbers import philox
 from diastase_mlir.kernels.state_vector.records import CallContext, OutcomeScript, State
-from diastase_mlir.kernels.threads.parallel_for import parallel_for
+from diastase_mlir.kernels.threads.parallel_for import run_job
 from diastase_mlir.kernels.threads.records import POOL
 from diastase_runtime.abi import ON_CALLING_THREAD
 
@@ -96,7 +97,7 @@ def for_each_element(
     grain: i64 = 1
     while grain * _ROUNDS * threads < count:
         grain <<= 1
-    parallel_for(code_of(run_elements), cast(room, ptr[f64]), count, grain)
+    run_job(code_of(run_elements), cast(room, ptr[f64]), count, grain, context)
 
 
 @kernel
@@ -130,6 +131,8 @@ def begin_context(batch: Batch, own: CallContext) -> None:
     own.states, own.scripts = null(ptr[f64]), null(ptr[f64])
     own.gates, own.operations, own.stages = 0, 0, 0
     own.memory = batch.context.memory
+    own.polls = 0
+    own.outer = cast(batch.context, ptr[f64])
 
 
 @kernel
@@ -155,15 +158,15 @@ def acquire(batch: Batch) -> None:
 
 @kernel
 def note_failure(batch: Batch, own: CallContext, number: i64) -> None:
-    """Make an element's error the call's, unless an element before it has one."""
+    """Make an element's error the call's, unless an element before it has one, or a signal came."""
     acquire(batch)
-    if number < batch.failed[0]:
-        context = batch.context
+    context = batch.context
+    if number < batch.failed[0] and context.code != INTERRUPTED:
         context.code = own.code
         context.site = own.site
         for place in range(4):
             context.detail[place] = own.detail[place]
-        atomic_store(batch.failed, number)
+        atomic_store(batch.failed, 0 if own.code == INTERRUPTED else number)
     leave_states(batch.context, own)
     leave_scripts(batch.context, own)
     atomic_store(batch.lock, 0)

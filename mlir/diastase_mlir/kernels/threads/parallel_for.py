@@ -17,24 +17,34 @@ from diastase_mlir.kernels.language import (
     f64,
     i1,
     i64,
+    is_null,
     kernel,
     null,
     pause,
     ptr,
+    stack_array,
     to_integer,
 )
+from diastase_mlir.kernels.state_vector.records import CallContext
 from diastase_mlir.kernels.threads.blas import forget_blas
+from diastase_mlir.kernels.threads.interrupts import poll_now
 from diastase_mlir.kernels.threads.records import BODY, POOL
 from diastase_mlir.kernels.threads.system import (
     lock,
     make_condition,
     make_mutex,
     process_number,
+    read_clock,
     unlock,
     wait_for,
+    wait_until,
     wake_one,
 )
 from diastase_mlir.kernels.threads.workers import SPINS, make_workers, work
+
+SECOND = 1_000_000_000
+WAIT = SECOND // 20
+"""Nanoseconds between two polls of a thread that waits for the others."""
 
 
 @kernel
@@ -43,6 +53,14 @@ def parallel_for(function: code, argument: ptr[f64], count: i64, grain: i64) -> 
 
     Where it runs on one thread it gets them all in one call.
     """
+    run_job(function, argument, count, grain, null(CallContext))
+
+
+@kernel
+def run_job(
+    function: code, argument: ptr[f64], count: i64, grain: i64, context: CallContext
+) -> None:
+    """The same for the call of this context, if there is one: it is polled for while waiting."""
     pool = POOL
     if count <= 0:
         return
@@ -51,7 +69,7 @@ def parallel_for(function: code, argument: ptr[f64], count: i64, grain: i64) -> 
             make_workers()
         open_job(function, argument, count, grain)
         work(0)
-        close_job()
+        close_job(context)
         atomic_store(pool.busy, 0)
         return
     call_through(function, BODY, argument, 0, count, 0)
@@ -110,7 +128,7 @@ def open_job(function: code, argument: ptr[f64], count: i64, grain: i64) -> None
 
 
 @kernel
-def close_job() -> None:
+def close_job(context: CallContext) -> None:
     """Let nobody join any more, and wait for those that have."""
     pool = POOL
     lock(pool.mutex)
@@ -122,8 +140,27 @@ def close_job() -> None:
         pause()
     lock(pool.mutex)
     while atomic_load(pool.joined) != 0:
-        wait_for(pool.done, pool.mutex)
+        if is_null(context):
+            wait_for(pool.done, pool.mutex)
+        else:
+            unlock(pool.mutex)
+            poll_now(context)
+            lock(pool.mutex)
+            if atomic_load(pool.joined) != 0:
+                wait_a_while(pool.done, pool.mutex)
     unlock(pool.mutex)
+
+
+@kernel
+def wait_a_while(condition: ptr[i64], mutex: ptr[i64]) -> None:
+    """Wait for a condition, for less than a second."""
+    until = stack_array(i64, 2)
+    read_clock(0, until)
+    until[1] += WAIT
+    if until[1] >= SECOND:
+        until[0] += 1
+        until[1] -= SECOND
+    wait_until(condition, mutex, until)
 
 
 @kernel

@@ -2,10 +2,10 @@
 
 from typing import ClassVar
 
-from diastase_runtime.errors import DiastaseError
+from diastase_runtime.errors import CompileError, DiastaseError
 
 
-class UnknownPassError(DiastaseError, ValueError):
+class UnknownPassError(CompileError, ValueError):
     """A pass on circuits that there is not.
 
         @diastase.passes.apply_pass("cancel_inverse")
@@ -22,7 +22,7 @@ class UnknownPassError(DiastaseError, ValueError):
     suggestions: str
 
 
-class PassOptionError(DiastaseError, TypeError):
+class PassOptionError(CompileError, TypeError):
     """An option that a pass on circuits does not have, or with a value that none can have."""
 
     title: ClassVar[str] = "Unknown option of a pass"

@@ -1,0 +1,93 @@
+"""Errors of callbacks, and of what is run on other devices."""
+
+from typing import ClassVar
+
+from diastase_runtime.errors import DiastaseError
+
+
+class CallbackFunctionError(DiastaseError, TypeError):
+    """`pure_callback`, `accelerate` or `debug.callback` was applied to something else.
+
+    They take a function: `pure_callback(function, float)(x)`, not `pure_callback(function(x))`.
+    """
+
+    title: ClassVar[str] = "Nothing to call"
+    message: ClassVar[str] = "{construct} takes a function, not {type}"
+    help: ClassVar[str] = "apply it to the function, and the result to arguments: {construct}(f)(x)"
+    construct: str
+    type: str
+
+
+class CallbackReturnsError(DiastaseError, ValueError):
+    """The function of a `debug.callback` returned something else than None.
+
+    The program goes on without waiting for a value. For functions with results there is
+    `pure_callback`, and `jax.experimental.io_callback` for those that have side effects, too.
+    """
+
+    title: ClassVar[str] = "A callback returned something"
+    label: ClassVar[str] = "called from here"
+    message: ClassVar[str] = "{function}, called by debug.callback, returned {found}"
+    help: ClassVar[str] = "return nothing, or use pure_callback"
+    function: str
+    found: str
+
+
+class ResultTypesError(DiastaseError, TypeError):
+    """`pure_callback` does not know what its function returns.
+
+    The function is called when the program runs, so the types of its results must be said before:
+    as an annotation, `def f(x) -> float`, or as an argument, `pure_callback(f, float)`. Numbers are
+    `float`, `int`, `bool`, `complex`; arrays `jax.ShapeDtypeStruct((2, 3), float)`, or an array
+    like the result; several results a tuple, list or dictionary of these.
+    """
+
+    title: ClassVar[str] = "Unknown type of a callback's result"
+    message: ClassVar[str] = "{function}: {problem}"
+    help: ClassVar[str] = (
+        "annotate the function, or give pure_callback the types of its results: float, int, bool, "
+        "complex, jax.ShapeDtypeStruct(shape, dtype), or a tuple, list or dictionary of these"
+    )
+    function: str
+    problem: str
+
+
+class NotJitableError(DiastaseError, ValueError):
+    """`accelerate` was applied to a function that `jax.jit` does not take.
+
+    JAX compiles the function, so it must be written in `jax.numpy`, without Python's `if` on its
+    arguments. For other functions there is `pure_callback`.
+    """
+
+    title: ClassVar[str] = "Function must be jax.jit-able"
+    message: ClassVar[str] = "{function}: {reason}"
+    help: ClassVar[str] = "write it in jax.numpy and jax.lax, or call it by pure_callback"
+    function: str
+    reason: str
+
+
+class DeviceError(DiastaseError, TypeError):
+    """`accelerate(dev=...)` with something else than a device of JAX's."""
+
+    title: ClassVar[str] = "Not a device"
+    message: ClassVar[str] = "accelerate(dev={found})"
+    help: ClassVar[str] = "pass one of jax.devices(), say jax.devices('gpu')[0]"
+    found: str
+
+
+class NotOneArrayError(DiastaseError, TypeError):
+    """`debug.print_memref` prints one array; for anything else there is `debug.print`."""
+
+    title: ClassVar[str] = "Not an array"
+    message: ClassVar[str] = "print_memref takes one array, not {found}"
+    help: ClassVar[str] = "use debug.print, or call print_memref for each array"
+    found: str
+
+
+class AssertionMessageError(DiastaseError, TypeError):
+    """The second argument of `debug_assert` is the text of the error, known while tracing."""
+
+    title: ClassVar[str] = "Not a text"
+    message: ClassVar[str] = "the message of debug_assert is {found}"
+    help: ClassVar[str] = 'pass a string: debug_assert(x < 5, "x is too large")'
+    found: str

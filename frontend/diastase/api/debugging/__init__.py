@@ -1,0 +1,1 @@
+"""Looking into compilations: IR between stages, IR of the user's own, C programs, times."""

@@ -1,0 +1,86 @@
+"""A mutable `self`: a compiled method depends on the attributes that it has read.
+
+In: the object that a method is bound to, or a callable object. While the method is traced, reads of
+its attributes are recorded; from then on their values are part of what a call's program is looked
+up by, like those of static arguments. So a changed attribute means another program.
+
+The trap: Python reads attributes through the class, so that is where reads are recorded, for as
+long as tracing takes; other threads see nothing of it but time.
+"""
+
+from collections.abc import Callable, Generator, Hashable
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from threading import RLock
+from types import FunctionType, MethodType
+from typing import Any
+
+from diastase.api.methods.states import ABSENT, Kept, attributes_of, stored_in
+from diastase_mlir.diagnostics import is_user_file
+
+_COMPARING = RLock()
+
+
+@dataclass(frozen=True)
+class WatchedSelf:
+    """An object whose methods are compiled."""
+
+    instance: Any
+    reads: dict[str, list[Kept]] = field(default_factory=dict)
+    """The attributes that any of the programs has read: what they were so far, the latest last."""
+
+    def state(self) -> Hashable:
+        """What these attributes are now."""
+        with _COMPARING:
+            now = attributes_of(self.instance)
+            now["__dict__"] = stored_in(self.instance)
+            names = sorted(tuple(self.reads))
+            return tuple((name, self._kept(name, now.get(name, ABSENT))) for name in names)
+
+    def _kept(self, name: str, value: Any) -> Kept:
+        """What the attribute was before, if it was the same, so that programs are found again."""
+        known = self.reads.get(name, [])
+        same = (kept for kept in reversed(known) if kept.is_still(value, self.instance))
+        if (found := next(same, None)) is None:
+            found = Kept(name, value, self.instance)
+            known.append(found)
+        elif found is not known[-1]:
+            known.remove(found)
+            known.append(found)
+        return found
+
+    @contextmanager
+    def recording(self) -> Generator[None]:
+        """Note the attributes that are read inside, but for those that are set there, too."""
+        kind, instance, reads = type(self.instance), self.instance, self.reads
+        usual: Any = kind.__getattribute__
+        own = vars(kind).get("__getattribute__", ABSENT)
+
+        def read(of: Any, name: str) -> Any:
+            if of is instance:
+                reads.setdefault(name, [])
+            return usual(of, name)
+
+        before = dict(stored_in(instance))
+        type.__setattr__(kind, "__getattribute__", read)
+        try:
+            yield
+        finally:
+            if own is ABSENT:
+                type.__delattr__(kind, "__getattribute__")
+            else:
+                type.__setattr__(kind, "__getattribute__", own)
+            after = stored_in(instance)
+            for name in after:
+                if after[name] is not before.get(name, ABSENT):
+                    reads.pop(name, None)
+
+
+def watched_self(function: Callable[..., Any]) -> WatchedSelf | None:
+    """The object behind a bound method or a callable object of the user's; None for functions."""
+    instance, method = function, type(function).__call__
+    if isinstance(function, MethodType):
+        instance, method = function.__self__, function.__func__
+    if isinstance(instance, type) or not isinstance(method, FunctionType):
+        return None
+    return WatchedSelf(instance) if is_user_file(method.__code__.co_filename) else None

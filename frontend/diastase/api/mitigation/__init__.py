@@ -1,0 +1,1 @@
+"""Error mitigation: `mitigate_with_zne`."""

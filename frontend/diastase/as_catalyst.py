@@ -1,0 +1,14 @@
+"""From now on `import catalyst` gives diastase, and `@qml.qjit` compiles here.
+
+    import diastase.as_catalyst
+
+    import catalyst                       # diastase
+    from catalyst.debug import callback
+
+Import it before anything that imports Catalyst. For one block only, and undone at its end:
+`with diastase.acting_as_catalyst()`.
+"""
+
+from diastase.api.stand_in import act_as_catalyst
+
+act_as_catalyst()

@@ -1,0 +1,29 @@
+"""AutoGraph: Python's own control flow, as control flow of compiled programs.
+
+    @qjit(autograph=True)
+    def f(x, n):
+        for i in range(n):          # a for_loop
+            if x > 5:               # a cond
+                x = x / 2
+        return x
+
+`conversion` rewrites a function (`syntax`, on malt's converters) so that its statements call
+`operators`; these are Python's, unless a program is being traced: then `branches` and `loops` make
+`cond`, `for_loop` and `while_loop` of them, over the values of the function's `variables`. `calls`
+converts what is called, `staging` gives up what cannot be traced, `mutations` finds changes that
+would be made while tracing.
+
+What converts is imported when it is first asked for.
+"""
+
+from typing import TYPE_CHECKING, Any
+
+from diastase.api.names import later_names, public_names
+
+if TYPE_CHECKING:
+    from diastase.autograph.functions import autograph_source, disable_autograph, run_autograph
+
+__all__ = ["autograph_source", "disable_autograph", "run_autograph"]
+
+__getattr__: Any = later_names(__name__, {"diastase.autograph.functions": tuple(__all__)})
+__dir__ = public_names(__name__)

@@ -1,0 +1,72 @@
+"""Which functions are converted: those of the user, and of modules that `autograph_include` names.
+
+Left alone are the standard library, JAX, NumPy, SciPy, PennyLane, packages built on these, and us.
+"""
+
+import sys
+import threading
+from collections.abc import Generator, Sequence
+from contextlib import contextmanager
+from types import FunctionType, ModuleType
+from typing import Any
+
+_LIBRARIES = frozenset(
+    {
+        "autograd", "autoray", "catalyst", "chex", "diastase", "diastase_mlir", "diastase_runtime",
+        "equinox", "flax", "jax", "jaxlib", "jaxopt", "malt", "networkx", "numpy", "optax",
+        "pennylane", "pennylane_lightning", "pytest", "rustworkx", "scipy", "sympy",
+    }
+)  # fmt: skip
+_EXCLUDED = _LIBRARIES | (sys.stdlib_module_names - {"__main__"})
+_TAKE_FUNCTIONS = frozenset({"diastase", "catalyst", "jax", "jaxopt", "optax", "pennylane"})
+
+
+class _Included(threading.local):
+    modules: tuple[str, ...] = ()
+
+
+_included = _Included()
+
+
+@contextmanager
+def including(modules: Sequence[str]) -> Generator[None]:
+    """Inside, functions of these modules are converted, too."""
+    outer, _included.modules = _included.modules, (*_included.modules, *modules)
+    try:
+        yield
+    finally:
+        _included.modules = outer
+
+
+def is_excluded(obj: Any) -> bool:
+    """Whether a function or class belongs to a module that is left alone."""
+    module = _module_of(obj)
+    if any(module == name or module.startswith(f"{name}.") for name in _included.modules):
+        return False
+    return module.partition(".")[0] in _EXCLUDED
+
+
+def is_of_user_class(value: Any) -> bool:
+    """Whether an object is of a class of the user's; not so classes, modules and functions."""
+    return not (isinstance(value, type | ModuleType | FunctionType) or is_excluded(type(value)))
+
+
+def takes_functions(function: Any) -> bool:
+    """Whether functions given to this one are for programs, so that they are to be converted."""
+    if function in (map, filter):
+        return True
+    return _module_of(function).partition(".")[0] in _TAKE_FUNCTIONS
+
+
+def _module_of(obj: Any) -> str:
+    """The module whose code a function is, also where a decorator has renamed it."""
+    if isinstance(obj, FunctionType):
+        return str(obj.__globals__.get("__name__", ""))
+    return str(getattr(obj, "__module__", "") or "")
+
+
+def module_name(module: Any) -> str | None:
+    """The name of a module that is given as such or by name."""
+    if isinstance(module, ModuleType):
+        return module.__name__
+    return module if isinstance(module, str) else None

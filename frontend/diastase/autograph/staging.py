@@ -1,0 +1,111 @@
+"""What holds while control flow is traced, in this thread: `staged` and what goes with it.
+
+`attempt` is for loops that Python could unroll: if tracing one fails, whatever it did is undone.
+"""
+
+import re
+import threading
+from collections.abc import Callable, Generator, Sequence
+from contextlib import ExitStack, contextmanager
+from typing import Any
+
+from diastase.autograph.errors import ForeignChangeError
+from diastase.autograph.mutations import contents_of, first_change
+from diastase.autograph.variables import Variables
+from diastase.tracing.context import current_context, new_caches
+from diastase.tracing.regions import current_scope
+from diastase_mlir.diagnostics import user_span
+from diastase_runtime.errors import DiastaseError
+
+_LEAF = re.compile(r"^\w+\['(?P<name>[^']+)'\](\[\d+\])*$")
+
+
+class _Thread(threading.local):
+    depth = 0
+    disabled = 0
+
+
+_thread = _Thread()
+
+
+@contextmanager
+def staged() -> Generator[None]:
+    """Inside, code is traced that may run any number of times, or never."""
+    _thread.depth += 1
+    try:
+        yield
+    finally:
+        _thread.depth -= 1
+
+
+def depth() -> int:
+    """How many statements on traced values are around."""
+    return _thread.depth
+
+
+def disable(times: int) -> None:
+    """Leave control flow to Python, and call functions as they are, until it is undone by -1."""
+    _thread.disabled += times
+
+
+def is_active() -> bool:
+    """Whether control flow is that of a program: one is being traced, and it is not disabled."""
+    return current_context() is not None and not _thread.disabled
+
+
+@contextmanager
+def nothing_else_changes(block: Callable[..., Any], variables: Variables) -> Generator[None]:
+    """Refuse a block that changes lists or objects other than the values of its variables.
+
+    It is traced once, or several times: the changes would be made then, not when it runs. What a
+    block changed is undone in any case, also where tracing it fails: Python may run it then.
+    """
+    given = variables.get()
+    before = contents_of(block, given)
+    end, change = given, None
+    try:
+        yield
+        end = variables.get()
+    finally:
+        variables.set(given)
+        change = first_change(before)
+        variables.set(end)
+    if change is not None:
+        raise ForeignChangeError(what=change, span=user_span())
+
+
+@contextmanager
+def named_as_in(names: Sequence[str], branches: Sequence[str] = ()) -> Generator[None]:
+    """Errors about carried values and results of branches name the variables."""
+    try:
+        yield
+    except DiastaseError as error:
+        fields: Any = error
+        found = _LEAF.match(getattr(error, "leaf", None) or "")
+        if found is not None and found["name"] in names:
+            fields.leaf = in_words(found["name"])
+        if branches and hasattr(error, "first_type"):
+            fields.first, fields.other = branches
+        raise
+
+
+@contextmanager
+def attempt() -> Generator[None]:
+    """Inside, something is traced; if that fails, the program is as it was before."""
+    scope, context = current_scope(), current_context()
+    assert context is not None
+    forget_assumptions = context.dimensions.assumptions.undo()
+    with ExitStack() as stack:
+        stack.enter_context(new_caches())
+        if scope is not None:
+            stack.enter_context(scope.trial(if_it_fails=True))
+        try:
+            yield
+        except Exception:
+            forget_assumptions()
+            raise
+
+
+def in_words(variable: str) -> str:
+    """A variable as the user knows it."""
+    return "the returned value" if variable.startswith("retval_") else f"'{variable}'"

@@ -1,0 +1,28 @@
+"""Stages and passes that programs are compiled with, as lists that can be edited.
+
+What is made of them is given to `qjit(pipelines=…)`.
+"""
+
+from diastase.api.debugging.pipelines import (
+    PipelineStage,
+    PipelineStages,
+    default_pipeline,
+    insert_pass_after,
+    insert_pass_before,
+    insert_stage_after,
+    insert_stage_before,
+)
+from diastase.api.names import later_names, public_names
+
+__all__ = [
+    "PipelineStage",
+    "PipelineStages",
+    "default_pipeline",
+    "insert_pass_after",
+    "insert_pass_before",
+    "insert_stage_after",
+    "insert_stage_before",
+]
+
+__getattr__ = later_names(__name__, {})
+__dir__ = public_names(__name__)

@@ -1,0 +1,100 @@
+"""`accelerated`: a jaxpr that JAX compiles and runs, on a device of its choice, when we run.
+
+    accelerated    *operands -> results    jaxpr: *operands -> results
+
+Its derivative, transpose and batch are `accelerated` again, of what JAX makes of the jaxpr; so
+there are derivatives of any order, in both modes, and all of them run on the device.
+"""
+
+from collections.abc import Callable, Sequence
+from functools import lru_cache
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+from jax.extend.core import ClosedJaxpr, Primitive, jaxpr_as_fun
+from jax.interpreters import ad
+
+from diastase.primitives.define import define_primitive
+
+Values = Sequence[Any]
+
+
+def _accelerated_abstract_eval(*_: Any, jaxpr: ClosedJaxpr, device: Any) -> Sequence[Any]:
+    return jaxpr.out_avals
+
+
+def _bind(function: Callable[..., Any], operands: Values, device: Any) -> list[Any]:
+    """Run a function of flat operands, without tracers in it, on the device."""
+    jaxpr = jax.make_jaxpr(function)(*operands)
+    return accelerated_p.bind(*operands, jaxpr=jaxpr, device=device)
+
+
+def _put(values: Values, places: Sequence[int], new: Values) -> list[Any]:
+    changed = dict(zip(places, new, strict=True))
+    return [changed.get(place, value) for place, value in enumerate(values)]
+
+
+def _jvp(primals: Values, tangents: Values, *, jaxpr: ClosedJaxpr, device: Any) -> Any:
+    function = jaxpr_as_fun(jaxpr)
+    results = accelerated_p.bind(*primals, jaxpr=jaxpr, device=device)
+    places = [place for place, tangent in enumerate(tangents) if type(tangent) is not ad.Zero]
+    smooth = [jnp.issubdtype(aval.dtype, jnp.inexact) for aval in jaxpr.out_avals]
+
+    def pushed(*operands: Any) -> list[Any]:
+        values, moves = operands[: len(primals)], operands[len(primals) :]
+        own = [values[place] for place in places]
+        found = jax.jvp(lambda *moved: function(*_put(values, places, moved)), own, list(moves))
+        return [one for one, counts in zip(found[1], smooth, strict=True) if counts]
+
+    moves = [tangents[place] for place in places]
+    given = iter(_bind(pushed, [*primals, *moves], device))
+    return results, [
+        next(given) if counts else ad.Zero(jax.typeof(result).to_tangent_aval())
+        for result, counts in zip(results, smooth, strict=True)
+    ]
+
+
+def _transpose(cotangents: Values, *operands: Any, jaxpr: ClosedJaxpr, device: Any) -> Any:
+    function = jaxpr_as_fun(jaxpr)
+    places = [place for place, one in enumerate(operands) if ad.is_undefined_primal(one)]
+    types = [
+        jax.ShapeDtypeStruct(one.aval.shape, one.aval.dtype)
+        for one in map(operands.__getitem__, places)
+    ]
+    known = [one for one in operands if not ad.is_undefined_primal(one)]
+    rest = [place for place in range(len(operands)) if place not in places]
+
+    def pulled(*values: Any) -> Any:
+        fixed = _put(operands, rest, values[: len(rest)])
+        transposed = jax.linear_transpose(lambda *own: function(*_put(fixed, places, own)), *types)
+        return transposed(list(values[len(rest) :]))
+
+    given = _bind(pulled, [*known, *map(ad.instantiate_zeros, cotangents)], device)
+    return _put([None] * len(operands), places, given)
+
+
+def _batch(operands: Values, axes: Any, *, jaxpr: ClosedJaxpr, device: Any) -> Any:
+    batched = jax.vmap(jaxpr_as_fun(jaxpr), in_axes=tuple(axes))
+    results = _bind(batched, operands, device)
+    return results, [0] * len(results)
+
+
+accelerated_p: Primitive = define_primitive(
+    "accelerated",
+    construct="accelerate",
+    abstract_eval=_accelerated_abstract_eval,
+    rules={"jvp": _jvp, "transpose": _transpose, "vmap": _batch},
+)
+
+
+@accelerated_p.def_impl
+def _run(*operands: Any, jaxpr: ClosedJaxpr, device: Any) -> Any:
+    if device is not None:
+        operands = tuple(jax.device_put(operand, device) for operand in operands)
+    return _compiled(jaxpr)(*operands)
+
+
+@lru_cache(maxsize=256)
+def _compiled(jaxpr: ClosedJaxpr) -> Callable[..., Any]:
+    return jax.jit(jaxpr_as_fun(jaxpr))

@@ -1,0 +1,94 @@
+"""Work that Ctrl-C need not wait for: compiling, which is mostly one long call of LLVM.
+
+Signals are handled in Python's main thread and nowhere else, so work in another thread is not
+interrupted by them. Bindings that call Python back, as MLIR's do, would make other exceptions of
+`KeyboardInterrupt`; and what LLVM does in one call nothing could interrupt. So the main thread only
+waits. Where it gives up, the work goes on to its next step (`go_on`), and ends there.
+
+The trap: a process may end before. Python ends threads where they take its lock again, which aborts
+within MLIR's bindings, so the process waits for MLIR's current step; and C's `exit` destroys what
+LLVM still uses, so `exit` is left before that.
+"""
+
+import atexit
+import ctypes
+import threading
+from collections.abc import Callable
+from typing import TypeVar
+
+from diastase_mlir.activity import as_here
+
+T = TypeVar("T")
+_STACK = 64 << 20
+"""Bytes that a thread may use, of which it gets what it uses: LLVM and MLIR recur deeply."""
+
+
+class _Abandoned(BaseException):
+    """Nobody waits any more."""
+
+
+class _Thread(threading.Thread):
+    abandoned = False
+    may_be_ended = False
+
+
+def go_on() -> None:
+    """Go on with some work, if somebody still waits for it."""
+    if getattr(threading.current_thread(), "abandoned", False):
+        raise _Abandoned
+
+
+def may_be_ended() -> None:
+    """Say that this work calls nothing of MLIR's any more, so that the process may end at once."""
+    thread = threading.current_thread()
+    if isinstance(thread, _Thread):
+        thread.may_be_ended = True
+
+
+def in_background(work: Callable[[], T]) -> T:
+    """Do some work while this thread waits, interruptibly; at once where nothing interrupts it."""
+    if threading.current_thread() is not threading.main_thread():
+        return work()
+    work = as_here(work)
+    results: list[T] = []
+    errors: list[BaseException] = []
+    done = threading.Event()
+
+    def run() -> None:
+        try:
+            results.append(work())
+        except BaseException as error:
+            errors.append(error)
+        finally:
+            done.set()
+
+    thread = _Thread(target=run, name="diastase-compile", daemon=True)
+    try:
+        _start(thread)
+        done.wait()
+    except BaseException:
+        thread.abandoned = True
+        atexit.register(_let_process_end, thread)
+        raise
+    if errors:
+        raise errors.pop()
+    return results[0]
+
+
+def _start(thread: threading.Thread) -> None:
+    before = threading.stack_size(_STACK)
+    try:
+        thread.start()
+    finally:
+        threading.stack_size(before)
+
+
+def _let_process_end(thread: _Thread) -> None:
+    """Make it safe to end the process while work goes on for which nobody waits."""
+    while thread.is_alive() and not thread.may_be_ended:
+        thread.join(0.01)
+    libc = ctypes.CDLL(None)
+    if thread.is_alive() and hasattr(libc, "on_exit"):
+        libc.fflush(None)
+        # `exit` calls it first, with the status that the process ends with.
+        libc.on_exit(libc._exit, None)

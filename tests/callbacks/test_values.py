@@ -1,0 +1,149 @@
+"""`pure_callback`, `accelerate` and `debug_assert` beside plain JAX and Python."""
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pennylane as qml
+import pytest
+
+import diastase
+from diastase import accelerate, debug_assert, for_loop, grad, pure_callback, qjit, vmap
+
+
+@pure_callback
+def product(x) -> float:
+    return np.sin(x[0]) * x[1]
+
+
+@product.fwd
+def _(x):
+    return product(x), x
+
+
+@product.bwd
+def _(x, dy):
+    def pulled(x, dy) -> (jax.ShapeDtypeStruct((2,), jnp.float64),):
+        return (np.array([np.cos(x[0]) * dy * x[1], np.sin(x[0]) * dy]),)
+
+    return pure_callback(pulled)(x, dy)
+
+
+POINT = jnp.array([0.1, 0.2])
+
+
+def test_one_cotangent_needs_no_tuple():
+    square = pure_callback(lambda x: x**2, float)
+    square.fwd(lambda x: (square(x), x))
+    square.bwd(lambda x, cotangent: 2 * x * cotangent)
+    assert qjit(grad(square))(3.0) == 6.0
+
+
+@pytest.mark.parametrize("types", [(float, jnp.float32), {"a": int, "b": [bool, complex]}])
+def test_types_of_results_are_arguments_or_annotations_of_any_pytree(types):
+    leaves, tree = jax.tree.flatten(types)
+
+    def give(x):
+        return tree.unflatten([np.dtype(leaf).type(x) for leaf in leaves])
+
+    found = qjit(pure_callback(give, types))(1.0)
+    expected = jax.tree.map(lambda leaf: jnp.asarray(1, leaf), types)
+    assert jax.tree.structure(found) == jax.tree.structure(expected)
+    assert [leaf.dtype for leaf in jax.tree.leaves(found)] == list(map(np.dtype, leaves))
+    give.__annotations__["return"] = types
+    jax.tree.map(np.testing.assert_array_equal, qjit(pure_callback(give))(1.0), expected)
+    assert pure_callback(give)(1.0) == give(1.0)
+
+
+def test_a_derivative_given_by_hand_serves_grad_inside_around_and_without_qjit():
+    def f(x):
+        return jnp.sin(product(jnp.array([jnp.cos(x[0]), x[1]])))
+
+    def reference(x):
+        return jnp.sin(jnp.sin(jnp.cos(x[0])) * x[1])
+
+    expected = jax.grad(reference)(POINT)
+    for found in (qjit(grad(f)), jax.jit(jax.grad(qjit(f))), jax.grad(f)):
+        np.testing.assert_allclose(found(POINT), expected, rtol=1e-12)
+    points = jnp.stack([POINT, 2 * POINT])
+    np.testing.assert_allclose(qjit(vmap(f))(points), jax.vmap(reference)(points), rtol=1e-12)
+
+
+def test_callbacks_of_sizes_known_at_run_time_in_loops_and_circuits():
+    @qml.qnode(qml.device("lightning.qubit", wires=1))
+    def circuit(angles):
+        @for_loop(0, angles.shape[0], 1)
+        def loop(i):
+            shape = jax.ShapeDtypeStruct(angles.shape, float)
+            qml.RX(pure_callback(np.sort, shape)(angles)[i], wires=0)
+
+        loop()
+        return qml.expval(qml.Z(0))
+
+    compiled = qjit(circuit, abstracted_axes=("n",))
+    for angles in (jnp.array([0.3, 0.1]), jnp.array([0.2, 0.1, 0.3])):
+        np.testing.assert_allclose(compiled(angles), np.cos(angles.sum()), rtol=1e-12)
+
+
+def cubes(x):
+    return {"sum": jnp.sum(x**3), "all": jnp.cumsum(x) * x}
+
+
+def test_accelerated_functions_are_those_of_jax_and_so_are_their_derivatives():
+    device = jax.devices("cpu")[0]
+    fast = accelerate(dev=device)(cubes)
+    x = jnp.array([0.5, 1.5, -1.0])
+
+    def transforms(f):
+        def total(x):
+            results = f(x)
+            return results["sum"] + results["all"].sum()
+
+        return {
+            "value": f,
+            "grad": jax.grad(total),
+            "hessian": jax.hessian(total),
+            "jvp": lambda x: jax.jvp(total, (x,), (x,)),
+            "batch": lambda x: jax.vmap(f)(jnp.stack([x, 2 * x])),
+            "closure": lambda x: accelerate(lambda y: y * x)(x) if f is fast else x * x,
+        }
+
+    reference = transforms(cubes)
+    for name, function in transforms(fast).items():
+        jax.tree.map(np.testing.assert_allclose, qjit(function)(x), reference[name](x))
+    np.testing.assert_allclose(fast(x)["sum"], cubes(x)["sum"])
+    slope = qjit(grad(lambda x: fast(x)["sum"]), abstracted_axes=("n",))
+    for size in (2, 4):
+        np.testing.assert_allclose(slope(jnp.ones(size)), 3 * np.ones(size))
+
+
+def test_assertions_are_checked_when_the_program_runs_unless_they_are_disabled():
+    def f(x):
+        debug_assert(x < 5, "too large")
+        return x * 8
+
+    with pytest.raises(RuntimeError, match="too large"):
+        f(6.0)
+    compiled = qjit(f)
+    assert float(compiled(4.0)) == 32
+    with pytest.raises(RuntimeError, match="too large"):
+        compiled(6.0)
+    assert float(qjit(f, disable_assertions=True)(6.0)) == 48
+    for transformed, x in ((jax.jit(f), 6.0), (jax.grad(f), 6.0), (jax.vmap(f), jnp.arange(7.0))):
+        with pytest.raises(RuntimeError, match=r"(?s)too large.*test_values.py:"):
+            jax.block_until_ready(transformed(x))
+        transformed(x / 10)
+    assert jax.jit(lambda: [debug_assert(True, "a constant"), 3][1])() == 3
+    assert float(qjit(grad(f))(4.0)) == 8
+    with pytest.raises(RuntimeError, match="too large"):
+        qjit(vmap(f))(jnp.arange(7.0))
+    with pytest.raises(RuntimeError, match="too large"):
+        qjit(grad(f))(6.0)
+
+
+def test_memrefs_are_printed_with_sizes_and_strides(capsys):
+    qjit(diastase.debug.print_memref)(jnp.arange(6.0).reshape(2, 3))
+    said = capsys.readouterr().out
+    assert "rank = 2 offset = 0 sizes = [2, 3] strides = [3, 1] data =" in said
+    assert said.endswith("data =\n[[0.,  1.,  2.],\n [3.,  4.,  5.]]\n")
+    diastase.debug.print_memref(3)
+    assert capsys.readouterr().out == "3\n"

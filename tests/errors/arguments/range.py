@@ -1,0 +1,5 @@
+from diastase import qjit
+
+
+def program():
+    qjit(lambda steps: sum(steps))(range(3))

@@ -1,0 +1,5 @@
+from diastase import run_autograph
+
+
+def program():
+    run_autograph(3)

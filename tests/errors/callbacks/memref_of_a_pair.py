@@ -1,0 +1,9 @@
+from diastase import debug, qjit
+
+
+def program():
+    @qjit
+    def f(x: float):
+        debug.print_memref((x, x))
+
+    return f

@@ -1,0 +1,5 @@
+from diastase import debug
+
+
+def program():
+    debug.compile_from_mlir("module {}", {"seed": 3})

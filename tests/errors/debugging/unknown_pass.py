@@ -1,0 +1,5 @@
+from diastase import qjit
+
+
+def program():
+    qjit(lambda x: x, pipelines=[("clean", ["canonicalise", "cse"])])

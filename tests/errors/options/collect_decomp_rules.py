@@ -1,0 +1,5 @@
+import diastase
+
+
+def program():
+    diastase.qjit(lambda x: x, collect_decomp_rules=False)

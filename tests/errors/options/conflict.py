@@ -1,0 +1,5 @@
+import diastase
+
+
+def program():
+    diastase.qjit(lambda x, y: x, autograph_include=["os"])

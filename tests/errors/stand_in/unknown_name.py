@@ -1,0 +1,5 @@
+import diastase
+
+
+def program():
+    return diastase.QJit

@@ -1,0 +1,96 @@
+"""MLIR as text: written by hand, printed by JAX, printed by us."""
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pennylane as qml
+import pytest
+
+from diastase import CompileOptions, debug, qjit
+
+ALL_TYPES = {
+    "i1": bool, "i8": np.int8, "ui8": np.uint8, "i16": np.int16, "ui16": np.uint16,
+    "i32": np.int32, "ui32": np.uint32, "i64": np.int64, "ui64": np.uint64, "f16": np.float16,
+    "bf16": jnp.bfloat16, "f32": np.float32, "f64": np.float64, "complex<f32>": np.complex64,
+    "complex<f64>": np.complex128,
+}  # fmt: skip
+
+
+def test_written_by_hand():
+    double = debug.compile_from_mlir("""
+        func.func @double(%x: tensor<?xf64>, %n: tensor<i64>) -> tensor<?xf64> {
+            %zero = arith.constant 0 : index
+            %one = arith.constant 1 : index
+            %count = tensor.extract %n[] : tensor<i64>
+            %end = arith.index_cast %count : i64 to index
+            %y = scf.for %i = %zero to %end step %one iter_args(%z = %x) -> tensor<?xf64> {
+                %next = func.call @twice(%z) : (tensor<?xf64>) -> tensor<?xf64>
+                scf.yield %next : tensor<?xf64>
+            }
+            return %y : tensor<?xf64>
+        }
+        func.func private @twice(%x: tensor<?xf64>) -> tensor<?xf64> {
+            %y = stablehlo.add %x, %x : tensor<?xf64>
+            return %y : tensor<?xf64>
+        }""")
+    for size in (0, 3, 5):
+        x = np.arange(size) / 3
+        np.testing.assert_array_equal(double(x, 3), 8 * x)
+        np.testing.assert_array_equal(double(jnp.asarray(x), jnp.int64(0)), x)
+    assert "@diastase_entry" in double.mlir
+    assert "fadd" in double.llvm_ir
+    assert repr(double) == "<compiled from MLIR: double>"
+
+
+def test_all_element_types():
+    types = [f"tensor<2x{kind}>" for kind in ALL_TYPES]
+    names = [f"%a{number}" for number in range(len(types))]
+    parameters = ", ".join(f"{name}: {kind}" for name, kind in zip(names, types, strict=True))
+    identity = debug.compile_from_mlir(
+        f"func.func @main({parameters}) -> ({', '.join(types)}) {{\n"
+        f"return {', '.join(names)} : {', '.join(types)}\n}}"
+    )
+    arguments = [np.array([1, 0]).astype(kind) for kind in ALL_TYPES.values()]
+    for result, argument in zip(identity(*arguments), arguments, strict=True):
+        assert result.dtype == argument.dtype
+        np.testing.assert_array_equal(result, argument)
+
+
+def test_printed_by_jax():
+    def function(x, y):
+        return jnp.where(x > 0, x @ y, 0).sum(), x.astype(jnp.uint8), jnp.tanh(y)[0]
+
+    x, y = np.random.default_rng(0).normal(size=(2, 3, 3))
+    x = abs(x)
+    compiled = debug.compile_from_mlir(jax.jit(function).lower(x, y).as_text())
+    for result, expected in zip(compiled(x, y), function(x, y), strict=True):
+        np.testing.assert_allclose(result, expected)
+
+
+def test_printed_by_us():
+    @qjit(seed=5)
+    @qml.set_shots(9)
+    @qml.qnode(qml.device("lightning.qubit", wires=2))
+    def circuit(angles):
+        qml.RX(angles[0], wires=0)
+        qml.RY(angles[1], wires=1)
+        return qml.sample()
+
+    angles = jnp.array([1.2, 0.8])
+    expected = circuit(angles)
+    compiled = debug.compile_from_mlir(circuit.mlir, CompileOptions(seed=5, verbose=False))
+    np.testing.assert_array_equal(compiled(angles), expected)
+    assert "quantum.sample" in compiled.mlir
+
+
+def test_arguments_that_do_not_fit():
+    f = debug.compile_from_mlir(
+        "func.func @f(%x: tensor<i64>) -> tensor<i64> { return %x : tensor<i64> }"
+    )
+    assert f(3) == 3
+    for arguments in ((), (1, 2), (1.5,), (np.float32(1),), (jnp.ones(2, int),)):
+        with pytest.raises(TypeError, match=r"was compiled for \(int64\[rank 0\]\)"):
+            f(*arguments)
+    for transform in (jax.jit, jax.vmap, qjit):
+        with pytest.raises(TypeError, match="transform"):
+            transform(f)(jnp.arange(3))
