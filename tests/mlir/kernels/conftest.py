@@ -15,10 +15,14 @@ import numpy as np
 import pytest
 import scipy.sparse
 
+from diastase_mlir.codegen import machine
 from diastase_mlir.kernels import GATES, engine_library, single_library
+from diastase_mlir.kernels.build import build_engine
 from diastase_mlir.kernels.language.types import record_layout
 from diastase_mlir.kernels.state_vector.records import State
+from diastase_mlir.kernels.tuning import settings_for
 from diastase_runtime.abi import CallContext, library_symbol
+from other_processors import build_engine_for
 
 I64, F64, POINTER = ctypes.c_int64, ctypes.c_double, ctypes.c_void_p
 SITE = 7
@@ -270,6 +274,31 @@ def built_once(
         return path
 
     return path_of
+
+
+@pytest.fixture(scope="session")
+def slots() -> int:
+    """What the tiles of programs have: three with AVX-512, otherwise one."""
+    return settings_for(machine.host_processor())["slots"]
+
+
+@pytest.fixture(scope="session")
+def engine_with_slots(
+    built_once: Callable[[str, Callable[[Path], None]], Path],
+) -> Callable[[int], ctypes.CDLL]:
+    """The engine in double precision with tiles of a size other than this processor's.
+
+    One slot is asked for with AVX-512 only, and is built as for the processors that have one.
+    """
+
+    def load(slots: int) -> ctypes.CDLL:
+        settings = {"slots": slots, "chunk_bits": 9, "single": 0}
+        build = partial(build_engine, settings=settings)
+        if slots == 1:
+            build = partial(build_engine_for, "haswell", settings)
+        return ctypes.CDLL(str(built_once(f"slots-{slots}.so", build)))
+
+    return cache(load)
 
 
 @pytest.fixture

@@ -1,5 +1,6 @@
 """How many operations circuits become, and that they stay the circuits they were."""
 
+import ctypes
 from collections.abc import Callable, Iterator
 from itertools import chain
 
@@ -8,6 +9,23 @@ import pytest
 
 Gate = tuple
 """Name, wires, parameters; with controls: their wires and values between."""
+
+
+@pytest.fixture(params=["double", "single", "other tiles"])
+def engine(
+    request: pytest.FixtureRequest, engines: Callable, engine_with_slots: Callable, slots: int
+) -> ctypes.CDLL:
+    """The engine of programs in each precision, and the one that other processors have."""
+    if request.param == "other tiles":
+        return engine_with_slots(4 - slots)
+    return engines(request.param)
+
+
+@pytest.fixture
+def holds_pairs(request: pytest.FixtureRequest, slots: int) -> bool:
+    """Whether a tile has room for both bits of a gate that keeps their parity."""
+    is_other = "other tiles" in request.node.name
+    return (4 - slots if is_other else slots) > 1
 
 
 def apply(state, gate: Gate) -> None:
@@ -76,27 +94,34 @@ def test_exponential_of_two_letters(register: Callable) -> None:
     assert operations(register, 4, twice) == 1
 
 
-def test_heisenberg_pair(register: Callable) -> None:
+def test_heisenberg_pair(register: Callable, holds_pairs: bool) -> None:
+    """One operation for the pair where tiles have room for it, otherwise flips around one."""
     letters = ("IsingXX", "IsingYY", "IsingZZ")
     circuit = [(name, [2, 0], 0.1 * k) for k, name in enumerate(letters, 1)]
-    assert operations(register, 3, circuit) == 1
     phases = [("RZ", [0], 0.3), ("RZ", [2], 0.4), ("CZ", [0, 2])]
-    assert operations(register, 3, phases + circuit + phases) == 1
-    assert operations(register, 3, [*circuit, ("RZ", [1], 0.3), *circuit[::-1]]) == 2
-    # Not past what changes or reads one of the two wires.
-    assert operations(register, 3, [*circuit, ("RX", [0], 0.3), *circuit]) == 3
-    assert operations(register, 3, [*circuit, ("CNOT", [2, 1]), *circuit]) == 3
     back = [(name, wires, -angle) for name, wires, angle in circuit[::-1]]
-    assert operations(register, 3, [*circuit, *back, ("RX", [0], 0.3)]) <= 2
+    for gates, count, count_with_flips in (
+        (circuit, 1, 3),
+        (phases + circuit + phases, 1, 4),
+        ([*circuit, ("RZ", [1], 0.3), *circuit[::-1]], 2, 4),
+        # Not past what changes or reads one of the two wires.
+        ([*circuit, ("RX", [0], 0.3), *circuit], 3, 5),
+        ([*circuit, ("CNOT", [2, 1]), *circuit], 3, 5),
+        ([*circuit, *back, ("RX", [0], 0.3)], 1, 3),
+    ):
+        assert operations(register, 3, gates) == (count if holds_pairs else count_with_flips)
 
 
-def test_gates_that_keep_the_parity(register: Callable) -> None:
-    """One operation each, whatever the order of the wires; with a control they are three."""
+def test_gates_that_keep_the_parity(register: Callable, holds_pairs: bool) -> None:
+    """One operation each, whatever the order of the wires; or three, as with a control."""
+    count = 1 if holds_pairs else 3
     for name in ("IsingXX", "IsingXY", "SingleExcitation", "FermionicSWAP", "SISWAP"):
         for wires in ([0, 4], [4, 0], [2, 3], [3, 2], [4, 3]):
             angles = () if name == "SISWAP" else (0.7,)
-            assert operations(register, 5, [(name, wires, *angles)]) == 1
-    assert operations(register, 5, [("IsingXX", [1, 3], np.pi), ("IsingYY", [3, 1], np.pi)]) == 1
+            assert operations(register, 5, [(name, wires, *angles)]) == count
+    # The flips are on the second wire, so those of the other order do not meet them.
+    both = [("IsingXX", [1, 3], np.pi), ("IsingYY", [3, 1], np.pi)]
+    assert operations(register, 5, both) == (1 if holds_pairs else 6)
 
 
 SELF_INVERSE = [

@@ -5,15 +5,13 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 
-import llvmlite.binding as llvm
 import numpy as np
 import pytest
 
 from diastase_mlir.codegen.link import is_provided, undefined_symbols
 from diastase_mlir.codegen.processor import HostProcessor
-from diastase_mlir.kernels.build import build_engine
 from diastase_mlir.kernels.tuning import settings_for
-from other_processors import build_engine_for, engine_object
+from other_processors import engine_object
 
 NAMED = (
     "CNOT", "CZ", "CRX", "CRY", "CRZ", "ControlledPhaseShift", "IsingZZ", "SWAP",
@@ -91,26 +89,17 @@ def run_singly(state, steps: Sequence[Step]) -> np.ndarray:
     params=[("own", "double"), ("own", "single"), ("four", "double"), ("other", "double")],
     ids="-".join,
 )
-def tiled(request: pytest.FixtureRequest, engines: Callable, built_once: Callable) -> ctypes.CDLL:
+def tiled(
+    request: pytest.FixtureRequest, engines: Callable, engine_with_slots: Callable, slots: int
+) -> ctypes.CDLL:
     """The engine of programs; with tiles of four blocks; and with those of other processors.
 
-    Tiles have eight blocks with AVX-512, otherwise two. Other than the processor's own are the same
-    in both precisions.
+    Other than the processor's own are the same in both precisions.
     """
     tiles, precision = request.param
     if tiles == "own":
         return engines(precision)
-    settings = {"slots": 2, "chunk_bits": 9, "single": 0}
-    if tiles == "four":
-        return ctypes.CDLL(str(built_once("four.so", partial(build_engine, settings=settings))))
-    features = llvm.get_host_cpu_features()
-    if features.get("avx512f"):
-        build = partial(build_engine_for, "haswell", {**settings, "slots": 1})
-    elif features.get("avx2"):
-        build = partial(build_engine, settings={**settings, "slots": 3})
-    else:
-        pytest.skip("tiles of this processor's own size only")
-    return ctypes.CDLL(str(built_once("other.so", build)))
+    return engine_with_slots(2 if tiles == "four" else 4 - slots)
 
 
 @pytest.fixture
