@@ -23,7 +23,7 @@ with fewer_collections():
     from diastase.api.control_flow import cond, for_loop, switch, while_loop
     from diastase.api.errors import RecompilationWarning
     from diastase.api.gradients import grad, jacobian, value_and_grad
-    from diastase.api.names import later_names, public_names
+    from diastase.api.names import lazy_names, public_names
     from diastase.api.passes import pipeline
     from diastase.api.products import jvp, vjp
     from diastase.api.profiling import profile
@@ -91,7 +91,7 @@ __all__ = [
     "while_loop",
 ]
 
-_LATER = {
+_LAZY = {
     "diastase": ("autograph", "debug", "jit", "pipelines", "utils"),
     "diastase.autograph": ("autograph_source", "disable_autograph", "run_autograph"),
     "diastase.autograph.errors": ("AutoGraphError",),
@@ -105,5 +105,5 @@ _LATER = {
 }
 """What is imported when it is first asked for: names by the module that has them, and modules."""
 
-__getattr__: Any = later_names(__name__, _LATER)
+__getattr__: Any = lazy_names(__name__, _LAZY)
 __dir__ = public_names(__name__)

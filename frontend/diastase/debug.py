@@ -6,7 +6,7 @@ first used.
 
 from typing import TYPE_CHECKING
 
-from diastase.api.names import later_names, public_names
+from diastase.api.names import lazy_names, public_names
 
 if TYPE_CHECKING:
     from diastase.api.callbacks.debugging import callback, print, print_memref
@@ -33,7 +33,7 @@ __all__ = [
     "replace_ir",
 ]
 
-__getattr__ = later_names(
+__getattr__ = lazy_names(
     __name__,
     {
         "diastase.api.callbacks.debugging": ("callback", "print", "print_memref"),

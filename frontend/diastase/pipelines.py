@@ -12,7 +12,7 @@ from diastase.api.debugging.pipelines import (
     insert_stage_after,
     insert_stage_before,
 )
-from diastase.api.names import later_names, public_names
+from diastase.api.names import lazy_names, public_names
 
 __all__ = [
     "PipelineStage",
@@ -24,5 +24,5 @@ __all__ = [
     "insert_stage_before",
 ]
 
-__getattr__ = later_names(__name__, {})
+__getattr__ = lazy_names(__name__, {})
 __dir__ = public_names(__name__)

@@ -100,7 +100,7 @@ __all__ = [
     "user_span",
 ]
 
-_LATER = {
+_LAZY = {
     "diastase_mlir.compilation": (
         "circuits_text", "compile_module", "llvm_dialect_text", "llvm_ir_text", "stage_text",
     ),
@@ -124,7 +124,7 @@ _MODULES = {
 def __getattr__(name: str) -> Any:
     if name in _MODULES:
         return import_module(_MODULES[name])
-    for module, names in _LATER.items():
+    for module, names in _LAZY.items():
         if name in names:
             return getattr(import_module(module), name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 from diastase_mlir.background import go_on, in_background, may_be_ended
 from diastase_mlir.bindings import ir, session, translate_module_to_llvmir
 from diastase_mlir.cache import cache_key, program_cache, uncached_artifact
-from diastase_mlir.codegen.half_floats import halves_as_bits, with_half_floats
+from diastase_mlir.codegen.half_floats import emulated_float_types, with_half_floats
 from diastase_mlir.codegen.imports import LinkedText, link_imports
 from diastase_mlir.codegen.link import link
 from diastase_mlir.codegen.llvm_text import for_llvmlite
@@ -26,7 +26,7 @@ from diastase_mlir.compiled import Compilation
 from diastase_mlir.continuation import LOWERED, OPTIMISED, TRANSLATED, begin, printed
 from diastase_mlir.dumps import Dumps
 from diastase_mlir.kernels.engine import with_libraries
-from diastase_mlir.later import Later
+from diastase_mlir.lazy_module import LazyModule
 from diastase_mlir.lowered import LoweredModule
 from diastase_mlir.options import CompileOptions
 from diastase_mlir.pipeline import CIRCUITS, TRANSLATABLE
@@ -38,7 +38,7 @@ from diastase_runtime.abi import ENTRY_SYMBOL, IMPORT_TABLE, Artifact
 if TYPE_CHECKING:
     from diastase_mlir.passes import circuits
 else:
-    circuits = Later("diastase_mlir.passes.circuits")
+    circuits = LazyModule("diastase_mlir.passes.circuits")
 
 EXPORTED = (ENTRY_SYMBOL, IMPORT_TABLE)
 
@@ -168,7 +168,7 @@ def _to_llvm_ir(lowered: LoweredModule, options: CompileOptions, clock: _Clock) 
 
 def _translated(module: ir.Module) -> str:
     text = with_half_floats(translate_module_to_llvmir(module.operation))
-    return for_llvmlite(text, as_bits=halves_as_bits())
+    return for_llvmlite(text, as_bits=emulated_float_types())
 
 
 def _after_passes(

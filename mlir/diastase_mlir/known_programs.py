@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 from diastase_mlir.cache import ProgramCache, cache_key, program_cache
 from diastase_mlir.compiled import Compilation
 from diastase_mlir.kernels.engine import with_libraries
-from diastase_mlir.later import Later
+from diastase_mlir.lazy_module import LazyModule
 from diastase_mlir.lowered import LoweredModule
 from diastase_mlir.options import CompileOptions
 from diastase_mlir.program import Program
@@ -27,8 +27,8 @@ if TYPE_CHECKING:
     from diastase_mlir import compilation
     from diastase_mlir.lowering import module as lowering
 else:
-    compilation = Later("diastase_mlir.compilation")
-    lowering = Later("diastase_mlir.lowering.module")
+    compilation = LazyModule("diastase_mlir.compilation")
+    lowering = LazyModule("diastase_mlir.lowering.module")
 
 
 @dataclass(frozen=True)

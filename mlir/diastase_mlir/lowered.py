@@ -14,14 +14,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from diastase_mlir.later import Later
+from diastase_mlir.lazy_module import LazyModule
 from diastase_runtime.abi import ArrayType, CallbackType, Site
 from diastase_runtime.errors import Span
 
 if TYPE_CHECKING:
     from diastase_mlir import dialects
 else:
-    dialects = Later("diastase_mlir.dialects")
+    dialects = LazyModule("diastase_mlir.dialects")
 
 EQUATION_KINDS: tuple[str, ...] = ("callback", "lapack", "blas", "native")
 """What computes an equation: Python, a routine of LAPACK or BLAS, or the program's own code. One

@@ -1,6 +1,6 @@
 """The public names of a module: those that are imported when first used, and what there is not.
 
-    __getattr__ = later_names(__name__, {"diastase.api.mitigation": ("mitigate_with_zne",)})
+    __getattr__ = lazy_names(__name__, {"diastase.api.mitigation": ("mitigate_with_zne",)})
     __dir__ = public_names(__name__)
 
 In: a module's `__name__`, and its table of names by the module that defines them. A submodule is a
@@ -18,7 +18,7 @@ from typing import Any
 from diastase.api.errors import UnknownNameError
 
 
-def later_names(module: str, table: Mapping[str, tuple[str, ...]]) -> Callable[[str], Any]:
+def lazy_names(module: str, table: Mapping[str, tuple[str, ...]]) -> Callable[[str], Any]:
     """Make the `__getattr__` of a module: import what the table has, refuse everything else."""
     home = {name: source for source, names in table.items() for name in names}
 

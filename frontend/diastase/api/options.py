@@ -35,14 +35,14 @@ from diastase.api.option_readers import (
     seed_number,
     writable,
 )
-from diastase_mlir.later import Later
+from diastase_mlir.lazy_module import LazyModule
 from diastase_mlir.workspace import file_name
 
 if TYPE_CHECKING:
     from diastase.api.debugging import pipelines
     from diastase_mlir import PassCall
 else:
-    pipelines = Later("diastase.api.debugging.pipelines")
+    pipelines = LazyModule("diastase.api.debugging.pipelines")
 
 Target = Literal["jaxpr", "mlir", "llvmir", "binary"]
 CountsForm = Literal["dict", "arrays"]

@@ -17,12 +17,12 @@ import pennylane as qml
 
 from diastase.tracing.circuit_passes import with_passes
 from diastase_mlir.diagnostics import user_span
-from diastase_mlir.later import Later
+from diastase_mlir.lazy_module import LazyModule
 
 if TYPE_CHECKING:
     from diastase_mlir.passes import circuits
 else:
-    circuits = Later("diastase_mlir.passes.circuits")
+    circuits = LazyModule("diastase_mlir.passes.circuits")
 
 Decorator = Callable[[Any], Any]
 

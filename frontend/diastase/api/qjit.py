@@ -53,7 +53,7 @@ from diastase_mlir.jax_internals import (
     jit_is_disabled,
     trace_context,
 )
-from diastase_mlir.later import Later
+from diastase_mlir.lazy_module import LazyModule
 from diastase_mlir.workspace import file_name
 
 if TYPE_CHECKING:
@@ -63,10 +63,10 @@ if TYPE_CHECKING:
     from diastase.api.around import calls as around
     from diastase.autograph import functions as with_autograph
 else:
-    around = Later("diastase.api.around.calls")
-    notebooks = Later("diastase.api.notebooks")
-    autograd_calls = Later("diastase.api.autograd_calls")
-    with_autograph = Later("diastase.autograph.functions")
+    around = LazyModule("diastase.api.around.calls")
+    notebooks = LazyModule("diastase.api.notebooks")
+    autograd_calls = LazyModule("diastase.api.autograd_calls")
+    with_autograph = LazyModule("diastase.autograph.functions")
 
 P = ParamSpec("P")
 Q = ParamSpec("Q")

@@ -5,13 +5,13 @@ from typing import TYPE_CHECKING, Any
 from diastase.tracing.controls import as_list
 from diastase.tracing.devices.outcomes import measure_on_device
 from diastase.tracing.pennylane import (
+    hook_pauli_measure,
     is_recording,
     native_measure,
     native_pauli_measure,
     register_compiler,
-    take_over_pauli_measure,
 )
-from diastase.tracing.qnode import take_over_qnodes
+from diastase.tracing.qnode import hook_qnodes
 from diastase.tracing.quantum_errors import (
     OutsideProgramError,
     OutsideQNodeError,
@@ -22,17 +22,17 @@ from diastase.tracing.regions import current_scope
 from diastase.tracing.trace import is_tracing
 from diastase.width import runs_in_64_bits
 from diastase_mlir import at, user_span
-from diastase_mlir.later import Later
+from diastase_mlir.lazy_module import LazyModule
 from diastase_runtime.errors import Span
 
 if TYPE_CHECKING:
     from diastase.tracing import pauli_measurements
     from diastase.tracing.devices import capture
 else:
-    capture = Later("diastase.tracing.devices.capture")
-    pauli_measurements = Later("diastase.tracing.pauli_measurements")
+    capture = LazyModule("diastase.tracing.devices.capture")
+    pauli_measurements = LazyModule("diastase.tracing.pauli_measurements")
 
-take_over_qnodes()
+hook_qnodes()
 register_compiler()
 
 
@@ -118,4 +118,4 @@ def _outside(construct: str, span: Span | None) -> OutsideQNodeError | OutsidePr
     return OutsideProgramError(construct=construct, span=span)
 
 
-take_over_pauli_measure(is_tracing, pauli_measure)
+hook_pauli_measure(is_tracing, pauli_measure)

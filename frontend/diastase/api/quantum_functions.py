@@ -19,12 +19,12 @@ from diastase.tracing.quantum_errors import NotAQuantumFunctionError
 from diastase.tracing.quantum_scope import CircuitScope
 from diastase.tracing.regions import current_scope
 from diastase_mlir import user_span
-from diastase_mlir.later import Later
+from diastase_mlir.lazy_module import LazyModule
 
 if TYPE_CHECKING:
     from diastase.tracing import adjoint as adjoints
 else:
-    adjoints = Later("diastase.tracing.adjoint")
+    adjoints = LazyModule("diastase.tracing.adjoint")
 
 
 def adjoint(f: Any, lazy: bool = True) -> Any:

@@ -36,7 +36,7 @@ from diastase.tracing.pennylane import is_no_pytree
 from diastase.tracing.signatures import Call, Signature
 from diastase.tracing.trace import TracedProgram, trace
 from diastase_mlir.jax_internals import Tracer, abstract_value, is_symbolic
-from diastase_mlir.later import Later
+from diastase_mlir.lazy_module import LazyModule
 from diastase_mlir.steps import step
 from diastase_runtime.errors import Span
 
@@ -44,8 +44,8 @@ if TYPE_CHECKING:
     from diastase.api.debugging import errors as debugging_errors
     from diastase.tracing import concurrency
 else:
-    concurrency = Later("diastase.tracing.concurrency")
-    debugging_errors = Later("diastase.api.debugging.errors")
+    concurrency = LazyModule("diastase.tracing.concurrency")
+    debugging_errors = LazyModule("diastase.api.debugging.errors")
 
 _TRACING = threading.RLock()
 _MOST_PLANS = 2000
@@ -121,9 +121,9 @@ class Specialisations:
 
     def run_instead(self, compiled: Compiled, other: Compiled) -> None:
         """Wherever a program is called, run another one, which no Python function stands for."""
-        compiled.own_call.executable = other.own_call.executable
+        compiled.direct_call.executable = other.direct_call.executable
         self.is_replaced = True
-        self.latest = replace(other, prepared=compiled.prepared, own_call=compiled.own_call)
+        self.latest = replace(other, prepared=compiled.prepared, direct_call=compiled.direct_call)
 
     def refuse_if_replaced(self, function: str) -> None:
         """Refuse what goes back to the Python function where it is not what runs."""

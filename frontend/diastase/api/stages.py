@@ -32,15 +32,15 @@ from diastase_mlir import (
     LoweredModule,
     compile_program,
 )
-from diastase_mlir.later import Later
+from diastase_mlir.lazy_module import LazyModule
 from diastase_runtime import load
 
 if TYPE_CHECKING:
     from diastase.api import notebooks
     from diastase.tracing import explicit
 else:
-    notebooks = Later("diastase.api.notebooks")
-    explicit = Later("diastase.tracing.explicit")
+    notebooks = LazyModule("diastase.api.notebooks")
+    explicit = LazyModule("diastase.tracing.explicit")
 
 TextStage = Literal["stablehlo", "circuits", "llvm_dialect", "llvm_ir"]
 
@@ -242,7 +242,7 @@ class Compiled(Stage):
     compilation: Compilation
     prepared: Any
     """A `PreparedCall`, or what chooses among several."""
-    own_call: PreparedCall
+    direct_call: PreparedCall
     """The call of this program alone."""
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:

@@ -18,12 +18,12 @@ What converts is imported when it is first asked for.
 
 from typing import TYPE_CHECKING, Any
 
-from diastase.api.names import later_names, public_names
+from diastase.api.names import lazy_names, public_names
 
 if TYPE_CHECKING:
     from diastase.autograph.functions import autograph_source, disable_autograph, run_autograph
 
 __all__ = ["autograph_source", "disable_autograph", "run_autograph"]
 
-__getattr__: Any = later_names(__name__, {"diastase.autograph.functions": tuple(__all__)})
+__getattr__: Any = lazy_names(__name__, {"diastase.autograph.functions": tuple(__all__)})
 __dir__ = public_names(__name__)

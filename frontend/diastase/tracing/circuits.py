@@ -46,13 +46,13 @@ from diastase_mlir.jax_internals import (
     trace_to_jaxpr,
     tracer_variable,
 )
-from diastase_mlir.later import Later
+from diastase_mlir.lazy_module import LazyModule
 from diastase_runtime.errors import TooManyQubitsError
 
 if TYPE_CHECKING:
     from diastase.tracing.folding import equations as folding
 else:
-    folding = Later("diastase.tracing.folding.equations")
+    folding = LazyModule("diastase.tracing.folding.equations")
 
 LARGEST_REGISTER = 59
 """Wires beyond which the size of a state does not even fit into 64 bits; the engine refuses far

@@ -102,7 +102,7 @@ class _Stretch:
 
     def end(self) -> list[Equation]:
         """All of them, in the order in which they are computed."""
-        qnodes = self.qnodes if len(self.qnodes) < 2 else [_together(self.qnodes)]
+        qnodes = self.qnodes if len(self.qnodes) < 2 else [_concurrent(self.qnodes)]
         return [*self.before, *qnodes, *self.after]
 
     def _is_after(self, equation: Equation) -> bool:
@@ -113,7 +113,7 @@ def _variables(equation: Equation) -> list[Any]:
     return [atom for atom in equation.invars if not isinstance(atom, Literal)]
 
 
-def _together(qnodes: Sequence[Equation]) -> Equation:
+def _concurrent(qnodes: Sequence[Equation]) -> Equation:
     """One equation for several."""
     branches = tuple(map(_branch, qnodes))
     return qnodes[0].replace(

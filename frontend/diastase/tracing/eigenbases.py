@@ -71,7 +71,7 @@ def _rotate_by_parts(observable: Any, scratch: Scratch) -> None:
             if len(group) == 1:
                 rotate_to_eigenbasis(group[0], scratch)
             else:
-                _rotate_together(observable, group, scratch)
+                _rotate_jointly(observable, group, scratch)
         return None
     if isinstance(observable, _FUNCTIONS):
         return rotate_to_eigenbasis(observable.base, scratch)
@@ -118,10 +118,10 @@ def _share(first: Sequence[Position], second: Sequence[Position]) -> bool:
     return len(distinct([*first, *second])) < len(first) + len(second)
 
 
-def _rotate_together(observable: Any, group: Sequence[Any], scratch: Scratch) -> None:
+def _rotate_jointly(observable: Any, group: Sequence[Any], scratch: Scratch) -> None:
     with qml.QueuingManager.stop_recording():
-        together = type(observable)(*group)
-    _rotate_by_eigenvectors(terms_of(together, scratch.wires), together, scratch)
+        joint = type(observable)(*group)
+    _rotate_by_eigenvectors(terms_of(joint, scratch.wires), joint, scratch)
 
 
 def _rotate_by_eigenvectors(terms: Sequence[Term], observable: Any, scratch: Scratch) -> None:

@@ -40,12 +40,12 @@ from diastase.tracing.observable_refusals import unsupported
 from diastase.tracing.pauli_words import word_of
 from diastase.tracing.term_products import multiplied_terms, scaled_terms
 from diastase.tracing.wires import WireMap
-from diastase_mlir.later import Later
+from diastase_mlir.lazy_module import LazyModule
 
 if TYPE_CHECKING:
     from jax.scipy import linalg as jax_linalg
 else:
-    jax_linalg = Later("jax.scipy.linalg")
+    jax_linalg = LazyModule("jax.scipy.linalg")
 
 LARGEST_DENSE = 10
 """Wires up to which a function of an operator (an exponential, a root) is made of its matrix."""

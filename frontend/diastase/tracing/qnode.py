@@ -31,7 +31,7 @@ from diastase.tracing.qnode_settings import QNodeSettings, resolve_settings
 from diastase.tracing.quantum_scope import CircuitScope
 from diastase.tracing.trace import is_tracing
 from diastase.width import in_64_bits, narrowed
-from diastase_mlir.later import Later
+from diastase_mlir.lazy_module import LazyModule
 
 if TYPE_CHECKING:
     from diastase.tracing import moments
@@ -40,13 +40,13 @@ if TYPE_CHECKING:
     from diastase.tracing.tapes import call as tape_calls
     from diastase.tracing.tapes import metric_tensor
 else:
-    capture = Later("diastase.tracing.devices.capture")
-    moments = Later("diastase.tracing.moments")
-    averages = Later("diastase.tracing.sampling.averages")
-    outcomes = Later("diastase.tracing.sampling.outcomes")
-    runs = Later("diastase.tracing.sampling.runs")
-    tape_calls = Later("diastase.tracing.tapes.call")
-    metric_tensor = Later("diastase.tracing.tapes.metric_tensor")
+    capture = LazyModule("diastase.tracing.devices.capture")
+    moments = LazyModule("diastase.tracing.moments")
+    averages = LazyModule("diastase.tracing.sampling.averages")
+    outcomes = LazyModule("diastase.tracing.sampling.outcomes")
+    runs = LazyModule("diastase.tracing.sampling.runs")
+    tape_calls = LazyModule("diastase.tracing.tapes.call")
+    metric_tensor = LazyModule("diastase.tracing.tapes.metric_tensor")
 
 DEVICES = frozenset({"lightning.qubit", "default.qubit"})
 """Devices that the state-vector engine stands for."""
@@ -116,7 +116,7 @@ def _result(leaf: Any, scope: CircuitScope) -> Any:
     return classical_result(leaf, scope.circuit.name)
 
 
-def take_over_qnodes() -> None:
+def hook_qnodes() -> None:
     """From now on calls of QNodes come here, while this thread is tracing; called once."""
     intercept_qnodes(is_tracing, call_qnode)
     refuse_unrecorded(is_tracing)

@@ -8,7 +8,7 @@
 `docs/errors.md` lists the classes that derive from each.
 """
 
-from diastase.api.names import later_names, public_names
+from diastase.api.names import lazy_names, public_names
 from diastase.autograph.errors import AutoGraphError
 from diastase_runtime.errors import (
     CompileError,
@@ -23,5 +23,5 @@ __all__ = [
     "PlxprCaptureCFCompatibilityError",
 ]
 
-__getattr__ = later_names(__name__, {})
+__getattr__ = lazy_names(__name__, {})
 __dir__ = public_names(__name__)

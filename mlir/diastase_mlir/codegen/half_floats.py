@@ -47,7 +47,7 @@ def with_half_floats(text: str) -> str:
     return text
 
 
-def halves_as_bits() -> tuple[str, ...]:
+def emulated_float_types() -> tuple[str, ...]:
     """The types for which this processor has no instructions that we use."""
     return ("bfloat",) if _has_instructions() else ("bfloat", "half")
 

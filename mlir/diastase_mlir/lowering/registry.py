@@ -101,7 +101,7 @@ def lowers(*names: str, lazy: bool = False, keys: bool = False) -> Callable[[Rul
     return register
 
 
-def lowered_later(module: str, names: Iterable[str]) -> None:
+def lowered_lazily(module: str, names: Iterable[str]) -> None:
     """Import a module only when one of these primitives, for which it has rules, is lowered."""
     _modules.update(dict.fromkeys(names, module))
 

@@ -45,7 +45,7 @@ from diastase_mlir.lowering.fitting import lower_if_it_fits, undecided
 from diastase_mlir.lowering.host import run_on_host
 from diastase_mlir.lowering.jax_rules import lower_by_jax
 from diastase_mlir.lowering.keys import on_words
-from diastase_mlir.lowering.registry import Equation, Value, lowered_later, rule_of
+from diastase_mlir.lowering.registry import Equation, Value, lowered_lazily, rule_of
 from diastase_mlir.lowering.scalar_arithmetic import lower_scalars
 from diastase_mlir.lowering.tensors import empty
 from diastase_runtime.errors import Span
@@ -72,7 +72,7 @@ RULE_MODULES = (
 )
 """Imported so that their rules register themselves."""
 
-RULES_IMPORTED_LATER = {
+LAZY_RULES = {
     "adjoint": "record tape_length sweep set_amplitudes",
     "batches": "parallel_map concurrent_qnodes",
     "bit_generators": "rng_bit_generator",
@@ -96,8 +96,8 @@ RULES_IMPORTED_LATER = {
 }
 """Modules that few programs need, with the primitives that they have rules for."""
 
-for _module, _names in RULES_IMPORTED_LATER.items():
-    lowered_later(f"diastase_mlir.lowering.{_module}", _names.split())
+for _module, _names in LAZY_RULES.items():
+    lowered_lazily(f"diastase_mlir.lowering.{_module}", _names.split())
 
 LIBRARY_CALLS = frozenset({"fft", "tridiagonal_solve"})
 """Primitives that JAX's rules hand to a library of XLA's; not worth the attempt."""

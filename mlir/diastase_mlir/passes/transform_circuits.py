@@ -13,17 +13,17 @@ refused here, since nothing later could see it.
 from typing import TYPE_CHECKING, Any
 
 from diastase_mlir.bindings import ir, run_passes
-from diastase_mlir.later import Later
+from diastase_mlir.lazy_module import LazyModule
 from diastase_mlir.stages import PassError
 
 if TYPE_CHECKING:
     from diastase_mlir.passes.circuits import circuit as circuits
     from diastase_mlir.passes.circuits import forwarding, registry, tidying
 else:  # few programs have passes on circuits
-    circuits = Later("diastase_mlir.passes.circuits.circuit")
-    forwarding = Later("diastase_mlir.passes.circuits.forwarding")
-    registry = Later("diastase_mlir.passes.circuits.registry")
-    tidying = Later("diastase_mlir.passes.circuits.tidying")
+    circuits = LazyModule("diastase_mlir.passes.circuits.circuit")
+    forwarding = LazyModule("diastase_mlir.passes.circuits.forwarding")
+    registry = LazyModule("diastase_mlir.passes.circuits.registry")
+    tidying = LazyModule("diastase_mlir.passes.circuits.tidying")
 
 MARK = "passes"
 

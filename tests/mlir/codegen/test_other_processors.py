@@ -12,7 +12,7 @@ import pytest
 from diastase import qjit
 from diastase_mlir import CompileOptions, llvm_dialect_text
 from diastase_mlir.bindings import session, translate_module_to_llvmir
-from diastase_mlir.codegen.half_floats import halves_as_bits, with_half_floats
+from diastase_mlir.codegen.half_floats import emulated_float_types, with_half_floats
 from diastase_mlir.codegen.imports import link_imports
 from diastase_mlir.codegen.link import is_provided, link, undefined_symbols
 from diastase_mlir.codegen.llvm_text import for_llvmlite
@@ -53,7 +53,7 @@ def llvm_ir() -> str:
 def test_programs_need_the_c_library_only(processor, monkeypatch, tmp_path):
     text = llvm_ir()
     compiling_for(processor, monkeypatch)
-    text = for_llvmlite(with_half_floats(text), as_bits=halves_as_bits())
+    text = for_llvmlite(with_half_floats(text), as_bits=emulated_float_types())
     linked = link_imports(with_memory(text, returns=True))
     with optimised(linked.text, EXPORTED) as module:
         machine_code = emit_object(module)

@@ -47,7 +47,7 @@ class _Call:
 
     @property
     def artifact(self) -> Artifact:
-        return self.compiled.own_call.executable.artifact
+        return self.compiled.direct_call.executable.artifact
 
     @property
     def names(self) -> list[str]:
@@ -117,9 +117,9 @@ def _read_call(fn: Any, args: tuple[Any, ...], caller: str) -> _Call:
     positional, named = (args, {}) if declared is None else declared.in_place(args, {})
     arguments = read_arguments(function.signature, function.signature.split(positional, named))
     compiled = function.programs.compiled_for(arguments)
-    if compiled.own_call.executable.artifact.callbacks:
+    if compiled.direct_call.executable.artifact.callbacks:
         raise _needs_python(compiled)
-    return _Call(compiled, compiled.own_call.arrays(arguments.leaves))
+    return _Call(compiled, compiled.direct_call.arrays(arguments.leaves))
 
 
 def _needs_python(compiled: Compiled) -> NeedsPythonError:

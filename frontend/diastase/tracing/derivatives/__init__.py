@@ -25,7 +25,7 @@ from diastase_mlir.jax_internals import (
     set_linearisation,
     while_p,
 )
-from diastase_mlir.later import Later
+from diastase_mlir.lazy_module import LazyModule
 
 if TYPE_CHECKING:
     from diastase.primitives import derivatives
@@ -42,17 +42,17 @@ if TYPE_CHECKING:
         simplified,
     )
 else:
-    derivatives = Later("diastase.primitives.derivatives")
-    control_flow_batches = Later("diastase.tracing.derivatives.control_flow_batches")
-    control_flow_rules = Later("diastase.tracing.derivatives.control_flow_rules")
-    derivative_batches = Later("diastase.tracing.derivatives.derivative_batches")
-    expand = Later("diastase.tracing.derivatives.expand")
-    gate_rules = Later("diastase.tracing.derivatives.gate_rules")
-    lax_control_flow = Later("diastase.tracing.derivatives.lax_control_flow")
-    measurement_rules = Later("diastase.tracing.derivatives.measurement_rules")
-    outcome_branches = Later("diastase.tracing.derivatives.outcome_branches")
-    reverse_rules = Later("diastase.tracing.derivatives.reverse_rules")
-    simplified = Later("diastase.tracing.derivatives.simplified")
+    derivatives = LazyModule("diastase.primitives.derivatives")
+    control_flow_batches = LazyModule("diastase.tracing.derivatives.control_flow_batches")
+    control_flow_rules = LazyModule("diastase.tracing.derivatives.control_flow_rules")
+    derivative_batches = LazyModule("diastase.tracing.derivatives.derivative_batches")
+    expand = LazyModule("diastase.tracing.derivatives.expand")
+    gate_rules = LazyModule("diastase.tracing.derivatives.gate_rules")
+    lax_control_flow = LazyModule("diastase.tracing.derivatives.lax_control_flow")
+    measurement_rules = LazyModule("diastase.tracing.derivatives.measurement_rules")
+    outcome_branches = LazyModule("diastase.tracing.derivatives.outcome_branches")
+    reverse_rules = LazyModule("diastase.tracing.derivatives.reverse_rules")
+    simplified = LazyModule("diastase.tracing.derivatives.simplified")
 
 __all__ = ["expand_derivatives", "install_rules"]
 

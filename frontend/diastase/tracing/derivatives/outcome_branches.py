@@ -32,7 +32,7 @@ from diastase.tracing.derivatives.parts import regions_of
 from diastase.tracing.derivatives.regions import is_register_aval
 from diastase.tracing.derivatives.walks import ALLOCATED, Visitor, Walk, bound, walked
 from diastase.tracing.differentiation import parameter_of
-from diastase.tracing.sampling.together import Branches
+from diastase.tracing.sampling.several_runs import Branches
 from diastase_mlir.diagnostics import span_of, user_span
 from diastase_mlir.jax_internals import forward_derivative, trace_to_jaxpr
 

@@ -18,7 +18,7 @@ def folded_operators(operators: Sequence[Any], folding: Folding) -> list[Any]:
             raise NotFoldableError(operation=operator.name)
     if folding.method == "global":
         return [*first, *rest, *([*_undone(rest), *rest] * folding.times)]
-    foldable = [place for place, operator in enumerate(rest) if not _is_lasting(operator)]
+    foldable = [place for place, operator in enumerate(rest) if _is_foldable(operator)]
     more: set[int] = set()
     if folding.method == "local-random":
         more = {foldable[number] for number in folding.once_more(len(foldable))}
@@ -26,21 +26,21 @@ def folded_operators(operators: Sequence[Any], folding: Folding) -> list[Any]:
 
 
 def _again(operator: Any, folding: Folding, more: bool) -> list[Any]:
-    if _is_lasting(operator):
+    if not _is_foldable(operator):
         return [operator]
     return [operator, *([*_undone([operator]), operator] * (folding.times + more))]
 
 
 def _undone(operators: Sequence[Any]) -> list[Any]:
     for operator in operators:
-        if _is_lasting(operator):
+        if not _is_foldable(operator):
             raise NotFoldableError(operation=operator.name)
     return [qml.adjoint(operator) for operator in reversed(operators)]
 
 
-def _is_lasting(operator: Any) -> bool:
-    """Whether an operator measures, or waits for what was measured, or prepares a state."""
-    return _prepares(operator) or isinstance(operator, ops.MidMeasure | ops.Conditional)
+def _is_foldable(operator: Any) -> bool:
+    """Whether an operator neither measures, nor depends on what was measured, nor prepares."""
+    return not (_prepares(operator) or isinstance(operator, ops.MidMeasure | ops.Conditional))
 
 
 def _prepares(operator: Any) -> bool:

@@ -48,8 +48,8 @@ from diastase.tracing.pennylane.operators import (
     with_parameters,
 )
 from diastase.tracing.pennylane.pauli_measures import (
+    hook_pauli_measure,
     native_pauli_measure,
-    take_over_pauli_measure,
 )
 from diastase.tracing.pennylane.qnodes import (
     QNodeHandler,
@@ -87,6 +87,7 @@ __all__ = [
     "debugger_of",
     "describe",
     "flatten_object",
+    "hook_pauli_measure",
     "intercept_qnodes",
     "is_inside_pennylane",
     "is_native_outcome",
@@ -112,7 +113,6 @@ __all__ = [
     "shots_of_call",
     "splitting_at_snapshots",
     "stand_in_for_catalyst",
-    "take_over_pauli_measure",
     "take_traced_numbers",
     "take_traced_numbers_of_wires",
     "tape_of",

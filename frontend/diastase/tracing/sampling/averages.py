@@ -38,7 +38,7 @@ from diastase.tracing.quantum_scope import CircuitScope
 from diastase.tracing.reduced_states import density_matrix, entropy_of, purity_of
 from diastase.tracing.sampling.dependence import differs
 from diastase.tracing.sampling.outcomes import outcome_moments
-from diastase.tracing.sampling.together import averaged_together, together
+from diastase.tracing.sampling.several_runs import bind_averaged_runs, bind_several_runs
 from diastase_mlir import user_span
 
 
@@ -68,9 +68,9 @@ def call_averaged(call: QNodeCall) -> Any:
     count = sum(len(leaf.moments) for leaf in leaves if leaf is not None)
     if traced.circuit.measures:
         _refuse_outcomes_as_values(traced, count)
-        found = averaged_together(partial(_runs, count), traced, count)
+        found = bind_averaged_runs(partial(_runs, count), traced, count)
     else:
-        found = together(traced.run)
+        found = bind_several_runs(traced.run)
     moments, values = iter(found[:count]), iter(found[count:])
     results = [
         next(values) if leaf is None else leaf.result([next(moments) for _ in leaf.moments])

@@ -74,7 +74,7 @@ class Factors:
         return group.sum_of_signs(coefficients, [word.places for word in self.words])
 
 
-def as_factors(observable: Any, requests: Requests, together: bool = False) -> Factors | None:
+def as_factors(observable: Any, requests: Requests, joint: bool = False) -> Factors | None:
     """An observable as a sum of words; None if it is none, or not one in shared shots."""
     try:
         form = measured_form(observable, requests.scope.wires)
@@ -84,15 +84,15 @@ def as_factors(observable: Any, requests: Requests, together: bool = False) -> F
         return None
     if any(len(distinct([wire for _, wire in word])) < len(word) for word in form.words):
         return None  # two letters on a traced wire: a product of matrices, no word
-    joint = _joint(form.words) if together else None
-    if together and joint is None:
+    grouped = _joint(form.words) if joint else None
+    if joint and grouped is None:
         return None
     coefficients = requests.constant(form.coefficients, observable)
-    if joint is None:
+    if grouped is None:
         words = [requests.word(*_letters_and_wires(word)) for word in form.words]
         return Factors(coefficients, tuple(words))
     outcomes = requests.word(
-        [joint.letters[place] for place in range(len(joint.wires))], joint.wires
+        [grouped.letters[place] for place in range(len(grouped.wires))], grouped.wires
     )
     found = [
         Outcomes(outcomes.group, tuple(outcomes.places[place] for place in places))

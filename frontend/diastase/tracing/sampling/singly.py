@@ -26,7 +26,7 @@ from diastase.primitives.sampling import (
 from diastase.tracing.carries import LoopOptions
 from diastase.tracing.circuits import NO_SCRIPT, TracedCircuit
 from diastase.tracing.loops import trace_for_loop, trace_while_loop
-from diastase.tracing.sampling.together import together
+from diastase.tracing.sampling.several_runs import bind_several_runs
 
 
 def run_for_each_shot(
@@ -34,7 +34,7 @@ def run_for_each_shot(
 ) -> tuple[list[Any], Any]:
     """Record the loop; the first `num_drawn` results are vectors of one shot."""
     drops = traced.circuit.postselects and traced.settings.postselect_mode == "hw-like"
-    found = together(lambda: _loop_over_shots(traced, num_drawn, differing, number, drops))
+    found = bind_several_runs(lambda: _loop_over_shots(traced, num_drawn, differing, number, drops))
     return (found[:-1], found[-1]) if drops else (found, None)
 
 

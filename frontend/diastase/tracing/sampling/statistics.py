@@ -119,7 +119,7 @@ def _counts(process: Any, requests: Requests) -> Statistic:
             return lambda shots: counted_wires(shots.index(wires), shots.count(wires), every)
         width = len(wires.places)
         return lambda shots: counted_bits(shots.index(wires), width, every)
-    factors = as_factors(process.obs, requests, together=True)
+    factors = as_factors(process.obs, requests, joint=True)
     if factors is not None and len(factors.words) == 1:
         return lambda shots: _counted_word(factors, shots, every)
     if factors is not None and not every:
@@ -149,7 +149,7 @@ def _values(process: Any, requests: Requests) -> Callable[[Shots], Any]:
     """The eigenvalue of an observable in each shot."""
     if process.obs is None:
         return _given_eigenbasis(process, requests).values
-    factors = as_factors(process.obs, requests, together=True)
+    factors = as_factors(process.obs, requests, joint=True)
     if factors is not None:
         return factors.values
     return diagonalised(process.obs, requests)

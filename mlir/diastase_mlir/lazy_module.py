@@ -3,7 +3,7 @@
     if TYPE_CHECKING:
         from diastase_mlir import compilation
     else:
-        compilation = Later("diastase_mlir.compilation")
+        compilation = LazyModule("diastase_mlir.compilation")
 
 So type checkers and the check of our layers see an import like any other, and importing diastase
 does not wait for what most programs never use.
@@ -13,7 +13,7 @@ from importlib import import_module
 from typing import Any
 
 
-class Later:
+class LazyModule:
     """Stands for a module; has what the module has."""
 
     def __init__(self, name: str) -> None:

@@ -3,11 +3,11 @@
 import importlib
 
 from diastase_mlir.lowering import registry
-from diastase_mlir.lowering.walk import RULES_IMPORTED_LATER
+from diastase_mlir.lowering.walk import LAZY_RULES
 
 
 def test_the_table_names_the_rules_of_each_module():
-    for module, names in RULES_IMPORTED_LATER.items():
+    for module, names in LAZY_RULES.items():
         path = importlib.import_module(f"diastase_mlir.lowering.{module}").__name__
         entries = {name: registry.rule_of(name) for name in registry.lowered_primitives()}
         own = {name for name, entry in entries.items() if entry and entry.rule.__module__ == path}

@@ -18,12 +18,12 @@ from diastase.tracing.circuits import TracedCircuit
 from diastase_mlir.jax_internals import is_batching, trace_to_jaxpr
 
 
-def averaged_together(
+def bind_averaged_runs(
     record: Callable[[TracedCircuit], Sequence[Any]], traced: TracedCircuit, count: int
 ) -> list[Any]:
     """What `record` records of a circuit: averages, `count` of them, and other results."""
     if not any(map(is_inexact, traced.jaxpr.in_avals)):
-        return together(lambda: record(traced))
+        return bind_several_runs(lambda: record(traced))
     note_batch()
     avals = [jax.typeof(value) for value in traced.captured]
 
@@ -46,7 +46,7 @@ class Branches:
     """How many operands the equation has before those of the circuit."""
 
 
-def together(record: Callable[[], Sequence[Any]]) -> list[Any]:
+def bind_several_runs(record: Callable[[], Sequence[Any]]) -> list[Any]:
     """What `record` records, as one equation if that is what it takes; its results."""
     if not is_batching():
         return list(record())
