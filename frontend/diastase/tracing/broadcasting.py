@@ -13,7 +13,7 @@ The trap: the quantum function is called twice while tracing.
 """
 
 import threading
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Iterable
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
@@ -86,10 +86,11 @@ def broadcast(call: Callable[[], Any]) -> Any:
             size = found.size
 
 
-def classical_of_element() -> list[Any] | None:
-    """Where to put results computed without the circuit; None if it is of no element of a batch."""
+def note_classical(results: Iterable[Any]) -> None:
+    """These results of the circuit under way are computed without it."""
     element = _elements.stack[-1] if _elements.stack else None
-    return None if element is None else element.classical
+    if element is not None:
+        element.classical.extend(results)
 
 
 def element_of(operator: Any) -> Any:

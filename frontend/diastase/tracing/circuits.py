@@ -23,7 +23,7 @@ from pennylane.queuing import AnnotatedQueue
 
 from diastase.primitives.quantum import allocate_p, qnode_p, release_p
 from diastase.primitives.sampling import follow_script_p
-from diastase.tracing.broadcasting import classical_of_element
+from diastase.tracing.broadcasting import note_classical
 from diastase.tracing.circuit_passes import passes_parameter
 from diastase.tracing.differentiation import OUTCOMES, parameter_of
 from diastase.tracing.found_wires import traced_again
@@ -41,6 +41,7 @@ from diastase.width import as_set_by_user
 from diastase_mlir import span_of, user_span
 from diastase_mlir.jax_internals import (
     current_source_info,
+    is_batching,
     named_axes,
     source_context,
     trace_to_jaxpr,
@@ -93,18 +94,24 @@ class TracedCircuit:
     def run(self, script: Any = NO_SCRIPT) -> list[Any]:
         """Record one run; the body's results."""
         operands = [script] if self.takes_script else []
-        results = qnode_p.bind(
+        return qnode_p.bind(
             *self.captured, *operands, jaxpr=self.jaxpr, name=self.settings.qnode,
             num_wires=self.num_wires, device=self.settings.device.name,
             **passes_parameter(self.settings.passes),
             **parameter_of(OUTCOMES if self.circuit.measures else self.settings.differentiation),
         )  # fmt: skip
-        found = classical_of_element()
-        if found is None:
-            return results
-        classical = classical_results(self.jaxpr, [*self.captured, *operands])
-        found.extend(classical.values())
-        return [classical.get(place, result) for place, result in enumerate(results)]
+
+    def beside(self, found: Sequence[Any]) -> list[Any]:
+        """What was found of all runs; in a batch, results without the circuit computed without it.
+
+        So they are of no element of the batch if what they are computed of is of none.
+        """
+        if not is_batching():
+            return list(found)
+        operands = [*self.captured, *[NO_SCRIPT] * self.takes_script]
+        classical = classical_results(self.jaxpr, operands)
+        note_classical(classical.values())
+        return [classical.get(place, result) for place, result in enumerate(found)]
 
 
 @traced_again

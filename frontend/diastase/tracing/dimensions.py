@@ -206,6 +206,10 @@ class DimensionTable:
         """The symbols that the sizes of a variable's axes define."""
         return self._axes.get(variable, ())
 
+    def symbols_of(self, variable: Any) -> list[str]:
+        """The symbols that a variable, or the size of an axis of it, is the value of."""
+        return [*self._values.get(variable, ()), *(name for name, _ in self.named_axes(variable))]
+
     def defines_symbols(self, variable: Any) -> bool:
         """Whether a variable, or the size of an axis of it, is the value of a symbol."""
         return variable in self._values or variable in self._axes
@@ -227,8 +231,7 @@ class DimensionTable:
         for known in tables:
             if variable in known:
                 known.setdefault(copy, known[variable])
-        names = [*self._values.get(variable, ()), *(name for name, _ in self.named_axes(variable))]
-        for name in names:
+        for name in self.symbols_of(variable):
             self.symbols[name] = replace(self.symbols[name], trace=tracer_trace(tracer))
         self._alive.append(tracer)
 

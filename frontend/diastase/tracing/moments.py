@@ -34,7 +34,7 @@ def call_by_moments(call: QNodeCall, measure: Callable[[Any, CircuitScope], Any]
         return [moment for leaf in leaves for moment in leaf.moments]
 
     traced = trace_circuit(call, finish)
-    found = iter(traced.run())
+    found = iter(traced.beside(traced.run()))
     results = [leaf.result([next(found) for _ in leaf.moments]) for leaf in leaves]
     return jax.tree_util.tree_unflatten(traced.tree, results)
 

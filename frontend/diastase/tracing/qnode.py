@@ -101,7 +101,7 @@ def _call_analytic(call: QNodeCall) -> Any:
         return [narrowed(_result(leaf, scope)) for leaf in leaves]
 
     traced = trace_circuit(call, finish)
-    return jax.tree_util.tree_unflatten(traced.tree, traced.run())
+    return jax.tree_util.tree_unflatten(traced.tree, traced.beside(traced.run()))
 
 
 def _result(leaf: Any, scope: CircuitScope) -> Any:

@@ -8,11 +8,13 @@ import numpy as np
 
 from diastase.tracing.quantum_errors import UnsupportedReturnError
 from diastase_mlir import user_span
+from diastase_mlir.jax_internals import is_symbolic
 
 
 def classical_result(leaf: Any, qnode: str) -> jax.Array:
     """A leaf of what a QNode returned that is no measurement process, as an array."""
-    if isinstance(leaf, jax.Array | np.ndarray | np.generic | bool | int | float | complex):
+    numbers = np.generic | bool | int | float | complex
+    if isinstance(leaf, jax.Array | np.ndarray | numbers) or is_symbolic(leaf):
         return jnp.asarray(leaf)
     hint = "a QNode returns measurements, outcomes and arrays, in any pytree"
     raise UnsupportedReturnError(

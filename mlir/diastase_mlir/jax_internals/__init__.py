@@ -63,11 +63,11 @@ from diastase_mlir.jax_internals.jaxprs import (
     convert_outputs,
     drop_leading_register,
     is_jaxpr,
-    jaxpr_shapes,
     map_jaxpr,
     named_axes,
     rebuilt,
     select_inputs,
+    symbols_in,
     without_references,
 )
 from diastase_mlir.jax_internals.linearization import (
@@ -202,7 +202,6 @@ __all__ = [
     "is_recorded",
     "is_recorded_variable",
     "is_symbolic",
-    "jaxpr_shapes",
     "jit_is_disabled",
     "key_implementation",
     "least_everywhere",
@@ -237,6 +236,7 @@ __all__ = [
     "substitute_some",
     "symbol_expression",
     "symbol_of",
+    "symbols_in",
     "threefry2x32",
     "trace_context",
     "trace_to_jaxpr",

@@ -7,7 +7,7 @@ jaxpr itself, and its constant variables are those to which values are attached.
 # Private names are what this package is for.
 # pyright: reportPrivateUsage=false, reportPrivateImportUsage=false
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -16,6 +16,8 @@ from jax._src.interpreters import partial_eval
 from jax._src.lax import lax
 from jax._src.state import discharge
 from jax.extend.core import ClosedJaxpr
+
+from diastase_mlir.jax_internals.dimensions import dimension_symbols, is_symbolic
 
 
 def without_references(jaxpr: ClosedJaxpr) -> ClosedJaxpr:
@@ -38,7 +40,18 @@ def named_axes(found: Iterable[Any]) -> list[str]:
     return [str(effect.name) for effect in found if isinstance(effect, core.NamedAxisEffect)]
 
 
-def jaxpr_shapes(jaxpr: Any) -> list[Any]:
+def symbols_in(parameter: Any) -> set[str]:
+    """All dimension symbols in a primitive's parameters, or in a shape; nested jaxprs included."""
+    if is_symbolic(parameter):
+        return dimension_symbols(parameter)
+    if isinstance(parameter, Mapping):
+        parameter = tuple(parameter.values())
+    if isinstance(parameter, tuple | list):
+        return set[str]().union(*map(symbols_in, parameter))
+    return symbols_in(_jaxpr_shapes(parameter)) if is_jaxpr(parameter) else set()
+
+
+def _jaxpr_shapes(jaxpr: Any) -> list[Any]:
     """Shapes of all variables of a jaxpr and parameters of all its equations."""
     inner = getattr(jaxpr, "jaxpr", jaxpr)
     variables = [*inner.constvars, *inner.invars]

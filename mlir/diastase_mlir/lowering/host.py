@@ -83,7 +83,7 @@ def run_on_host(
     context: LoweringContext, equation: Equation, operands: Sequence[ir.Value], reason: str = ""
 ) -> list[ir.Value]:
     """Evaluate the equation's primitive by eager JAX when the program runs."""
-    symbols = sorted(symbols_in(equation.params))
+    symbols = sorted(jax_internals.symbols_in(equation.params))
     sizes = [number_tensor(context.dimensions.symbol(symbol)) for symbol in symbols]
     size_aval = ShapedArray((), np.dtype(np.int64))
     avals_in = [*equation.avals_in, *[size_aval] * len(symbols)]
@@ -127,19 +127,6 @@ def to_numpy(value: Any, aval: Any) -> np.ndarray:
     if jax_internals.is_extended(aval.dtype):
         return np.asarray(jax.random.key_data(value))
     return np.asarray(value)
-
-
-def symbols_in(parameter: Any) -> set[str]:
-    """All dimension symbols in a primitive's parameters, nested jaxprs included."""
-    if jax_internals.is_symbolic(parameter):
-        return jax_internals.dimension_symbols(parameter)
-    if isinstance(parameter, Mapping):
-        parameter = tuple(parameter.values())
-    if isinstance(parameter, (tuple, list)):
-        return set().union(*map(symbols_in, parameter))
-    if isinstance(parameter, (Jaxpr, ClosedJaxpr)):
-        return symbols_in(jax_internals.jaxpr_shapes(parameter))
-    return set()
 
 
 def evaluated(parameter: Any, sizes: Mapping[str, int]) -> Any:

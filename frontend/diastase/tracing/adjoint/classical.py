@@ -69,7 +69,7 @@ def _classical(equation: Equation, repeated: bool) -> Equation | None:
             invars=without_registers(equation.invars),
             outvars=without_registers(equation.outvars),
             params=params,
-            effects=_effects(params),
+            effects=effects_of(params),
         )
     idle = not equation.outvars and not _lasting(equation.effects, repeated)
     return None if idle and (repeated or not equation.effects) else equation
@@ -80,7 +80,8 @@ def _lasting(effects: Iterable[Any], repeated: bool) -> bool:
     return any(not repeated or isinstance(effect, SizeCheckEffect) for effect in effects)
 
 
-def _effects(params: Mapping[str, Any]) -> set[Any]:
+def effects_of(params: Mapping[str, Any]) -> set[Any]:
+    """What the jaxprs among an equation's parameters do beside computing."""
     effects: set[Any] = set()
     for value in params.values():
         for part in value if isinstance(value, tuple) else (value,):

@@ -71,6 +71,7 @@ def call_averaged(call: QNodeCall) -> Any:
         found = bind_averaged_runs(partial(_runs, count), traced, count)
     else:
         found = bind_several_runs(traced.run)
+    found = traced.beside(found)
     moments, values = iter(found[:count]), iter(found[count:])
     results = [
         next(values) if leaf is None else leaf.result([next(moments) for _ in leaf.moments])

@@ -1,9 +1,11 @@
-"""Which results of a circuit's body may differ from run to run.
+"""Which results of a circuit's body may differ from run to run, and which need no circuit at all.
 
 A body that is run once for each shot gives classical values, too. Those that depend on what was
 drawn (an outcome, a callback) differ; the others are the same each time.
 
-The register is drawn into everything, so it is no path: only what primitives read from it counts.
+Both are read from the *part* of the body that a result needs (`needed_part`). The register is drawn
+into everything, so it is no path: only what primitives read from it counts. Of control flow, only
+those carried values and branches' results are in the part that are needed themselves.
 """
 
 from collections.abc import Sequence
@@ -12,34 +14,26 @@ from typing import Any
 from jax.extend.core import ClosedJaxpr
 
 from diastase.primitives.drawing import any_inside, draws
-from diastase.primitives.quantum import AbstractRegister
+from diastase.tracing.adjoint.classical import is_register
 from diastase.tracing.derivatives.evaluation import evaluated
+from diastase.tracing.sampling.needed_parts import needed_part
 
 
 def differs(jaxpr: ClosedJaxpr) -> list[bool]:
     """For each result of a circuit's body, whether it may differ from run to run."""
-    differing: set[Any] = set()
-    for equation in jaxpr.jaxpr.eqns:
-        inputs = [atom for atom in equation.invars if not hasattr(atom, "val")]
-        if _differs(equation) or any(atom in differing for atom in inputs):
-            differing.update(v for v in equation.outvars if not _is_register(v))
-    return [not hasattr(atom, "val") and atom in differing for atom in jaxpr.jaxpr.outvars]
+    return [
+        any(map(_differs, needed_part(jaxpr, [place]).leaves))
+        for place in range(len(jaxpr.out_avals))
+    ]
 
 
 def classical_results(jaxpr: ClosedJaxpr, operands: Sequence[Any]) -> dict[int, Any]:
     """By their places, the results of a body that need no register, evaluated without it."""
     found: dict[int, Any] = {}
-    for place, result in enumerate(jaxpr.jaxpr.outvars):
-        needed, equations = {result} if not hasattr(result, "val") else set(), list[Any]()
-        for equation in reversed(jaxpr.jaxpr.eqns):
-            if needed.isdisjoint(equation.outvars):
-                continue
-            equations.insert(0, equation)
-            needed.update(atom for atom in equation.invars if not hasattr(atom, "val"))
-        if any(map(_is_register, needed)) or any(map(_differs, equations)):
-            continue
-        part = jaxpr.jaxpr.replace(eqns=equations, outvars=[result])
-        (found[place],) = evaluated(jaxpr.replace(jaxpr=part), operands)
+    for place in range(len(jaxpr.out_avals)):
+        part = needed_part(jaxpr, [place])
+        if not any(_reads_register(leaf) or _differs(leaf) for leaf in part.leaves):
+            (found[place],) = evaluated(part.jaxpr(), [operands[k] for k in part.inputs])
     return found
 
 
@@ -50,5 +44,5 @@ def _differs(equation: Any) -> bool:
     return is_source or any_inside(_differs, equation.params.values())
 
 
-def _is_register(variable: Any) -> bool:
-    return isinstance(variable.aval, AbstractRegister)
+def _reads_register(equation: Any) -> bool:
+    return any(map(is_register, (*equation.invars, *equation.outvars)))

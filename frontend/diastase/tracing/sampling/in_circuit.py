@@ -70,7 +70,8 @@ def is_differentiable(traced: TracedCircuit) -> bool:
 def run_with_statistics(traced: TracedCircuit, measured: Measured) -> list[Any]:
     """Record a run; the results for each partition of its shots."""
     if measured.refusal is not None:
-        arrays = without_derivatives(traced, measured.refusal).run()
+        circuit = without_derivatives(traced, measured.refusal)
+        arrays = circuit.beside(circuit.run())
         return measured.partitions(traced, arrays, None)
     measured.by_averages = True
     trees: list[Any] = []
@@ -83,7 +84,7 @@ def run_with_statistics(traced: TracedCircuit, measured: Measured) -> list[Any]:
 
     jaxpr, captured = trace_to_jaxpr(whole, traced.jaxpr.in_avals, traced.settings.qnode)
     circuit = replace(traced, jaxpr=jaxpr, captured=(*captured, *traced.captured))
-    found = jax.tree_util.tree_unflatten(trees[0], circuit.run())
+    found = jax.tree_util.tree_unflatten(trees[0], circuit.beside(circuit.run()))
 
     def result(leaf: Any) -> Any:
         return leaf.differentiable() if _is_variance(leaf) else leaf

@@ -51,11 +51,11 @@ def call_with_shots(call: QNodeCall) -> Any:
         arrays, valid = run_for_each_shot(
             without_derivatives(traced), measured.num_drawn, measured.differing, measured.number
         )
-        partitions = measured.partitions(traced, arrays, valid)
+        partitions = measured.partitions(traced, traced.beside(arrays), valid)
     elif is_differentiable(traced):
         partitions = run_with_statistics(traced, measured)
     else:
-        partitions = measured.partitions(traced, traced.run(), None)
+        partitions = measured.partitions(traced, traced.beside(traced.run()), None)
     return tuple(partitions) if call.settings.shots.has_partitioned_shots else partitions[0]
 
 
