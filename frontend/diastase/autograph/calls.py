@@ -24,7 +24,7 @@ from diastase.autograph.builtin_functions import BUILT_IN
 from diastase.autograph.conversion import converted
 from diastase.autograph.errors import AutoGraphError, RecursiveFunctionError
 from diastase.autograph.selection import is_excluded, takes_functions
-from diastase.autograph.staging import depth, is_active
+from diastase.autograph.staging import depth, is_active, variables_around
 from diastase.autograph.switches import warn_or_refuse
 from diastase_mlir.diagnostics import user_span
 from diastase_runtime.errors import Span
@@ -223,6 +223,7 @@ def _activation(function: FunctionType) -> Generator[None]:
         raise RecursiveFunctionError(function=function.__qualname__, span=user_span())
     depths.append(depth())
     try:
-        yield
+        with variables_around(function):
+            yield
     finally:
         depths.pop()

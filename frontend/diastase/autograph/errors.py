@@ -68,7 +68,10 @@ class NotAutoGraphedError(AutoGraphError, ValueError):
 
     title: ClassVar[str] = "Not converted by AutoGraph"
     message: ClassVar[str] = "{function} was not converted by AutoGraph"
-    help: ClassVar[str] = "compile the function that calls it with autograph=True, and call that"
+    help: ClassVar[str] = (
+        "functions are converted when they are traced: first call qjit({function}, autograph=True) "
+        "or qjit(run_autograph({function})), or what calls it, compiled so"
+    )
     function: str
 
 
@@ -130,20 +133,23 @@ class LoopValueError(AutoGraphError, TypeError):
 
 
 class ForeignChangeError(AutoGraphError, TypeError):
-    """A list or object is changed in code that may run many times, or never.
+    """A list, an object or a global variable is changed in code that may run many times, or never.
 
         results = []
         if x > 0:                    # traced
             results.append(x)
 
     Such code is traced once, whatever the program does later. Assign to a variable or to an item
-    of an array instead.
+    of an array instead, and return it. The same holds for variables that are there before the
+    program: `global` ones, those of a function around the compiled one, and attributes of classes.
     """
 
-    title: ClassVar[str] = "A list or object is changed where only the program decides"
+    title: ClassVar[str] = "Something is changed where only the program decides"
     message: ClassVar[str] = "{what} is changed in code that may run many times, or never"
     label: ClassVar[str] = "decided when the program runs"
-    help: ClassVar[str] = "assign to a variable of the function, or to an item of a jnp array"
+    help: ClassVar[str] = (
+        "assign to a variable of the function, or to an item of a jnp array, and return it"
+    )
     what: str
 
 

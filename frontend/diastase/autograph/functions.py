@@ -3,7 +3,9 @@
 import copy
 import functools
 import inspect
+import threading
 from collections.abc import Callable, Sequence
+from contextlib import ExitStack
 from types import FunctionType
 from typing import Any
 
@@ -14,8 +16,8 @@ from diastase.autograph import operators
 from diastase.autograph.calls import call, mark, use_operators
 from diastase.autograph.conversion import converted_source
 from diastase.autograph.errors import NotAFunctionError, NotAutoGraphedError
-from diastase.autograph.selection import including, module_name
-from diastase.autograph.staging import disable
+from diastase.autograph.selection import module_name
+from diastase.tracing.context import changed_settings, current_settings
 
 use_operators(operators)
 
@@ -52,7 +54,8 @@ def with_autograph(fn: Any, modules: Sequence[str]) -> Any:
 
     @functools.wraps(fn)
     def run(*args: Any, **kwargs: Any) -> Any:
-        with including(modules):
+        included = current_settings().autograph_include
+        with changed_settings(autograph_include=(*included, *modules)):
             return call(fn, args, kwargs, is_required=True)
 
     return mark(run)
@@ -88,12 +91,22 @@ class _DisableAutograph:
         return mark(run)
 
     def __enter__(self) -> None:
-        disable(1)
+        block = ExitStack()
+        block.enter_context(changed_settings(without_autograph=True))
+        _blocks.entered.append(block)
 
     def __exit__(self, *_: Any) -> None:
-        disable(-1)
+        _blocks.entered.pop().close()
 
 
+class _Blocks(threading.local):
+    """The blocks that this thread is inside: one object stands for all of them."""
+
+    def __init__(self) -> None:
+        self.entered: list[ExitStack] = []
+
+
+_blocks = _Blocks()
 disable_autograph = _DisableAutograph()
 
 

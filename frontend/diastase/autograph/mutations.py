@@ -2,15 +2,18 @@
 
 `contents_of` notes what they hold, starting from the variables that the function closes over and
 the globals that it names; restoring is part of finding: `first_change` puts everything back and
-says what was different, in the user's words.
+says what was different, in the user's words. Global variables are such objects where a function
+that can be reached assigns them.
 
-Modules, classes and objects of libraries are not looked into.
+Modules, classes and objects of libraries are not looked into; of modules of the user's, what the
+code that is looked at names.
 """
 
 import dis
 import types
 from collections import deque
 from collections.abc import Iterator
+from dataclasses import dataclass
 from functools import lru_cache, partial
 from typing import Any
 
@@ -28,6 +31,29 @@ _LIMIT = 100_000
 _Contents = list[tuple[str, Any, Any]]
 
 
+@dataclass
+class _GlobalVariable:
+    """A variable of a module, as a cell is one of a function."""
+
+    namespace: dict[str, Any]
+    name: str
+
+    @property
+    def cell_contents(self) -> Any:
+        """What it holds; as of cells, a ValueError if that is nothing."""
+        if self.name not in self.namespace:
+            raise ValueError(self.name)
+        return self.namespace[self.name]
+
+    @cell_contents.setter
+    def cell_contents(self, value: Any) -> None:
+        self.namespace[self.name] = value
+
+    @cell_contents.deleter
+    def cell_contents(self) -> None:
+        self.namespace.pop(self.name, None)
+
+
 def contents_of(function: Any, own: tuple[Any, ...]) -> _Contents:
     """What everything holds that a function may change: name, object, and a copy of its parts.
 
@@ -36,7 +62,7 @@ def contents_of(function: Any, own: tuple[Any, ...]) -> _Contents:
     """
     seen = {id(part) for value in own for part in _containers(value)}
     cells = zip(function.__code__.co_freevars, function.__closure__ or (), strict=True)
-    assigned = _assigned(function.__code__)
+    assigned = _assigned_cells(function.__code__)
     seen.update(id(cell) for name, cell in cells if name in assigned)
     found: _Contents = []
     pending: deque[tuple[str, Any]] = deque([("", function)])
@@ -74,24 +100,28 @@ def first_change(contents: _Contents) -> str | None:
 
 
 @lru_cache(1024)
-def _assigned(code: types.CodeType) -> frozenset[str]:
+def _assigned_cells(code: types.CodeType) -> frozenset[str]:
     """The variables of functions around it that code assigns, with what conversion put into it."""
-    names = {
-        str(instruction.argval)
-        for instruction in dis.get_instructions(code)
-        if instruction.opname in ("STORE_DEREF", "DELETE_DEREF")
-    }
+    names = _targets(code, "STORE_DEREF", "DELETE_DEREF")
     inner = (part for part in code.co_consts if isinstance(part, types.CodeType))
     own = (part for part in inner if part.co_qualname == code.co_qualname)
-    return frozenset(names).union(*map(_assigned, own))
+    return names.union(*map(_assigned_cells, own))
+
+
+@lru_cache(4096)
+def _targets(code: types.CodeType, *operations: str) -> frozenset[str]:
+    instructions = dis.get_instructions(code)
+    return frozenset(str(each.argval) for each in instructions if each.opname in operations)
 
 
 def _held(value: Any) -> Any:
     match value:
-        case types.CellType():
+        case types.CellType() | _GlobalVariable():
             return _content(value)
         case list() | dict() | set() if type(value) in (list, dict, set):
             return value.copy()
+        case type() if not is_excluded(value):
+            return _class_attributes(value)
         case _ if _is_of_user(value):
             return dict(vars(value))
         case _:
@@ -108,32 +138,60 @@ def _parts(name: str, value: Any) -> Iterator[tuple[str, Any]]:
             yield name, value.__self__
             yield name, value.__func__
         case partial():
-            yield from ((name, part) for part in (value.func, *value.args))
-        case types.CellType():
+            yield from (
+                (name, part) for part in (value.func, *value.args, *value.keywords.values())
+            )
+        case types.CellType() | _GlobalVariable():
             yield name, _content(value)
         case list() | tuple() | set() if type(value) in (list, tuple, set):
             yield from ((name, part) for part in value if not isinstance(part, int | float | str))
         case dict() if type(value) is dict:
             yield from ((f"{name}[{key!r}]", part) for key, part in value.items())
+        case type() if not is_excluded(value):
+            yield from _parts_of_class(name, value)
         case _ if _is_of_user(value):
             yield from ((f"{name}.{key}", part) for key, part in vars(value).items())
+            yield type(value).__name__, type(value)
         case _:
             pass
 
 
+def _parts_of_class(name: str, value: type) -> Iterator[tuple[str, Any]]:
+    for key, part in vars(value).items():
+        function = getattr(part, "__func__", part)  # of a static method
+        if _is_changeable(function):
+            yield f"{name}.{key}", function
+
+
 def _globals(code: types.CodeType, namespace: dict[str, Any]) -> Iterator[tuple[str, Any]]:
-    """The containers among the globals that code names, and the user's functions."""
+    """What code may change by the globals that it names, those of modules of the user's included.
+
+    Of a module these are the ones that the code names, too: `settings.count += 1`.
+    """
     for name in code.co_names:
         value = namespace.get(name)
-        if type(value) in (list, dict, set) or isinstance(value, types.FunctionType):
-            if not isinstance(value, types.FunctionType) or not is_excluded(value):
-                yield name, value
+        if isinstance(value, types.ModuleType) and not is_excluded(value):
+            named = ((key, vars(value).get(key)) for key in code.co_names)
+            yield from ((f"{name}.{key}", part) for key, part in named if _is_changeable(part))
+            stored = _targets(code, "STORE_ATTR", "DELETE_ATTR")
+            yield from ((f"{name}.{key}", _GlobalVariable(vars(value), key)) for key in stored)
+        elif _is_changeable(value):
+            yield name, value
+    for name in _targets(code, "STORE_GLOBAL", "DELETE_GLOBAL"):
+        yield name, _GlobalVariable(namespace, name)
     for constant in code.co_consts:
         if isinstance(constant, types.CodeType):
             yield from _globals(constant, namespace)
 
 
-def _content(cell: types.CellType) -> Any:
+def _is_changeable(value: Any) -> bool:
+    """Whether a value can be changed, or may change others when it is called."""
+    if isinstance(value, types.FunctionType | type):
+        return not is_excluded(value)
+    return type(value) in (list, dict, set) or _is_of_user(value)
+
+
+def _content(cell: types.CellType | _GlobalVariable) -> Any:
     try:
         return cell.cell_contents
     except ValueError:
@@ -147,9 +205,14 @@ def _is_of_user(value: Any) -> bool:
     return type(getattr(value, "__dict__", None)) is dict and is_of_user_class(value)
 
 
+def _class_attributes(kind: type) -> dict[str, Any]:
+    """Without those that Python makes when they are first asked for (`__annotations__`)."""
+    return {name: part for name, part in vars(kind).items() if not name.startswith("__")}
+
+
 def _is_changed(value: Any, before: Any) -> bool:
     match value:
-        case types.CellType():
+        case types.CellType() | _GlobalVariable():
             return _content(value) is not before
         case list():
             return len(value) != len(before) or any(map(_differ, value, before))
@@ -157,6 +220,8 @@ def _is_changed(value: Any, before: Any) -> bool:
             return value != before
         case dict():
             return _changed_items(value, before)
+        case type():
+            return _changed_items(_class_attributes(value), before)
         case _:
             return _changed_items(vars(value), before)
 
@@ -172,15 +237,20 @@ def _differ(first: Any, other: Any) -> bool:
 
 def _put_back(value: Any, before: Any) -> None:
     match value:
-        case types.CellType() if before is not _EMPTY:
+        case types.CellType() | _GlobalVariable() if before is not _EMPTY:
             value.cell_contents = before
         case list():
             value[:] = before
         case dict() | set():
             value.clear()
             value.update(before)
-        case types.CellType():
+        case types.CellType() | _GlobalVariable():
             del value.cell_contents
+        case type():
+            for key in _class_attributes(value).keys() - before.keys():
+                type.__delattr__(value, key)
+            for key, part in before.items():
+                type.__setattr__(value, key, part)
         case _:
             vars(value).clear()
             vars(value).update(before)

@@ -4,11 +4,10 @@ Left alone are the standard library, JAX, NumPy, SciPy, PennyLane, packages buil
 """
 
 import sys
-import threading
-from collections.abc import Generator, Sequence
-from contextlib import contextmanager
 from types import FunctionType, ModuleType
 from typing import Any
+
+from diastase.tracing.context import current_settings
 
 _LIBRARIES = frozenset(
     {
@@ -21,29 +20,13 @@ _EXCLUDED = _LIBRARIES | (sys.stdlib_module_names - {"__main__"})
 _TAKE_FUNCTIONS = frozenset({"diastase", "catalyst", "jax", "jaxopt", "optax", "pennylane"})
 
 
-class _Included(threading.local):
-    modules: tuple[str, ...] = ()
-
-
-_included = _Included()
-
-
-@contextmanager
-def including(modules: Sequence[str]) -> Generator[None]:
-    """Inside, functions of these modules are converted, too."""
-    outer, _included.modules = _included.modules, (*_included.modules, *modules)
-    try:
-        yield
-    finally:
-        _included.modules = outer
-
-
 def is_excluded(obj: Any) -> bool:
     """Whether a function or class belongs to a module that is left alone."""
     module = _module_of(obj)
-    if any(module == name or module.startswith(f"{name}.") for name in _included.modules):
+    if module.partition(".")[0] not in _EXCLUDED:
         return False
-    return module.partition(".")[0] in _EXCLUDED
+    included = current_settings().autograph_include
+    return not any(module == name or module.startswith(f"{name}.") for name in included)
 
 
 def is_of_user_class(value: Any) -> bool:
@@ -59,10 +42,11 @@ def takes_functions(function: Any) -> bool:
 
 
 def _module_of(obj: Any) -> str:
-    """The module whose code a function is, also where a decorator has renamed it."""
+    """The module whose code a function is, also where a decorator has renamed it; or a module."""
     if isinstance(obj, FunctionType):
         return str(obj.__globals__.get("__name__", ""))
-    return str(getattr(obj, "__module__", "") or "")
+    name = "__name__" if isinstance(obj, ModuleType) else "__module__"
+    return str(getattr(obj, name, "") or "")
 
 
 def module_name(module: Any) -> str | None:

@@ -7,12 +7,13 @@ import re
 import threading
 from collections.abc import Callable, Generator, Sequence
 from contextlib import ExitStack, contextmanager
+from types import CellType, FunctionType
 from typing import Any
 
 from diastase.autograph.errors import ForeignChangeError
 from diastase.autograph.mutations import contents_of, first_change
-from diastase.autograph.variables import Variables
-from diastase.tracing.context import current_context, new_caches
+from diastase.autograph.variables import Variables, is_undefined
+from diastase.tracing.context import current_context, current_settings, new_caches
 from diastase.tracing.regions import current_scope
 from diastase_mlir.diagnostics import user_span
 from diastase_runtime.errors import DiastaseError
@@ -22,7 +23,9 @@ _LEAF = re.compile(r"^\w+\['(?P<name>[^']+)'\](\[\d+\])*$")
 
 class _Thread(threading.local):
     depth = 0
-    disabled = 0
+
+    def __init__(self) -> None:
+        self.outer_cells: list[CellType] = []
 
 
 _thread = _Thread()
@@ -43,14 +46,9 @@ def depth() -> int:
     return _thread.depth
 
 
-def disable(times: int) -> None:
-    """Leave control flow to Python, and call functions as they are, until it is undone by -1."""
-    _thread.disabled += times
-
-
 def is_active() -> bool:
     """Whether control flow is that of a program: one is being traced, and it is not disabled."""
-    return current_context() is not None and not _thread.disabled
+    return current_context() is not None and not current_settings().without_autograph
 
 
 @contextmanager
@@ -68,10 +66,40 @@ def nothing_else_changes(block: Callable[..., Any], variables: Variables) -> Gen
         end = variables.get()
     finally:
         variables.set(given)
-        change = first_change(before)
+        change = first_change(before) or _first_outer_change(variables, given, end)
         variables.set(end)
     if change is not None:
         raise ForeignChangeError(what=change, span=user_span())
+
+
+@contextmanager
+def variables_around(function: FunctionType) -> Generator[None]:
+    """Inside, a function runs that was made outside of the program: so were its free variables."""
+    cells, count = _thread.outer_cells, len(_thread.outer_cells)
+    cells.extend(function.__closure__ or ())
+    try:
+        yield
+    finally:
+        del cells[count:]
+
+
+def _first_outer_change(
+    variables: Variables, given: Sequence[Any], end: Sequence[Any]
+) -> str | None:
+    """The first variable with another value that stays when the program has been traced."""
+    changed = {
+        name
+        for name, first, last in zip(variables.names, given, end, strict=True)
+        if first is not last and not (is_undefined(first) and is_undefined(last))
+    }
+    if not changed:
+        return None
+    code, closure = variables.set.__code__, variables.set.__closure__ or ()
+    is_outer = {name: True for name in code.co_names}
+    for name, cell in zip(code.co_freevars, closure, strict=True):
+        is_outer[name] = any(cell is other for other in _thread.outer_cells)
+    outer = (name for name in changed if is_outer.get(name.partition(".")[0]))  # `state.count`
+    return min(outer, default=None)
 
 
 @contextmanager

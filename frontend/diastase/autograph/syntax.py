@@ -26,7 +26,12 @@ from malt.converters import (
 )
 from malt.core import converter
 from malt.pyct import anno, cfg, qual_names, templates
-from malt.pyct.static_analysis import activity, reaching_definitions
+from malt.pyct.static_analysis import (
+    activity,
+    liveness,
+    reaching_definitions,
+    reaching_fndefs,
+)
 from malt.pyct.static_analysis.annos import NodeAnno
 
 from diastase.autograph.errors import UnsupportedSyntaxError
@@ -49,7 +54,7 @@ def rewritten(node: Any, context: Any) -> Any:
     node = continue_statements.transform(node, context)  # break leaves some behind
     node = return_statements.transform(node, context)
     node = _ItemAssignment(context).visit(activity.resolve(qual_names.resolve(node), context, None))
-    node = control_flow.transform(call_trees.transform(node, context), context)
+    node = _control_flow_converted(call_trees.transform(node, context), context)
     node = _ConditionalExpressions(context).visit(node)
     return _Reads(context).visit(logical_expressions.transform(node, context))
 
@@ -61,6 +66,47 @@ def _analysed(node: Any, context: Any) -> Any:
     node = reaching_definitions.resolve(node, context, graphs)
     anno.dup(node, {anno.Static.DEFINITIONS: anno.Static.ORIG_DEFINITIONS})
     return node
+
+
+def _control_flow_converted(node: Any, context: Any) -> Any:
+    """What `control_flow.transform` does, but that variables live on where others see them."""
+    graphs = cfg.build(node)
+    node = activity.resolve(qual_names.resolve(node), context, None)
+    node = reaching_definitions.resolve(node, context, graphs)
+    node = reaching_fndefs.resolve(node, context, graphs)
+    node = liveness.resolve(node, context, graphs)
+    for function in ast.walk(node):
+        if isinstance(function, ast.FunctionDef):
+            _extend_lives(function)
+    return control_flow.ControlFlowTransformer(context).visit(node)
+
+
+def _extend_lives(function: ast.FunctionDef) -> None:
+    """Let variables live on that other functions see: malt drops what its own function drops.
+
+    They are those declared `global` or `nonlocal`, and those that an assigned lambda reads.
+    """
+    scope: Any = anno.getanno(function, NodeAnno.BODY_SCOPE)
+    declared = scope.globals | scope.nonlocals
+    statements = list(_own_statements(function))
+    closures = [
+        part
+        for statement in statements
+        if isinstance(statement, ast.Assign)
+        for part in ast.walk(statement.value)
+        if isinstance(part, ast.Lambda)
+    ]
+    for block in statements:
+        if isinstance(block, ast.If | ast.For | ast.While):
+            inside = set(ast.walk(block))
+            seen = declared.union(*(_free(part) for part in closures if part not in inside))
+            live: Any = anno.getanno(block, anno.Static.LIVE_VARS_OUT)
+            anno.setanno(block, anno.Static.LIVE_VARS_OUT, live | seen)
+
+
+def _free(function: ast.Lambda) -> Any:
+    scope: Any = anno.getanno(function, NodeAnno.ARGS_AND_BODY_SCOPE)
+    return scope.read - scope.bound
 
 
 def note_origins(node: ast.AST) -> None:
@@ -123,7 +169,7 @@ class Normalised(ast.NodeTransformer):
     def visit_FunctionDef(self, node: ast.FunctionDef) -> Any:
         """Where the end of a function that returns values is reached, it returns None."""
         self.generic_visit(node)
-        if any(part.value for part in _returns(node)) and not _leaves(node.body):
+        if _returns_a_value(node) and not _leaves(node.body):
             last = node.body[-1]
             node.body.append(ast.copy_location(ast.Return(ast.Constant(None)), last))
             ast.fix_missing_locations(node.body[-1])
@@ -186,14 +232,19 @@ def _unpacks_items(target: ast.expr) -> bool:
     )
 
 
-def _returns(node: ast.FunctionDef) -> Iterator[ast.Return]:
-    """The `return` statements of a function, without those of functions in it."""
-    pending: list[ast.AST] = list(node.body)
+def _returns_a_value(function: ast.FunctionDef) -> bool:
+    statements = _own_statements(function)
+    return any(isinstance(part, ast.Return) and part.value for part in statements)
+
+
+def _own_statements(function: ast.FunctionDef) -> Iterator[ast.stmt]:
+    """The statements of a function, at any depth, without those of functions in it."""
+    pending: list[ast.AST] = list(function.body)
     while pending:
         part = pending.pop()
-        if isinstance(part, ast.Return):
+        if isinstance(part, ast.stmt):
             yield part
-        elif not isinstance(part, (*_FUNCTIONS, ast.ClassDef)):
+        if not isinstance(part, (*_FUNCTIONS, ast.ClassDef)):
             pending += ast.iter_child_nodes(part)
 
 

@@ -10,6 +10,7 @@ a boolean and a value. Reading it is what Python makes an error of, so there the
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from types import FunctionType
 from typing import Any
 
 import jax
@@ -136,7 +137,7 @@ class Variables:
 
     names: tuple[str, ...]
     get: Callable[[], tuple[Any, ...]]
-    set: Callable[[tuple[Any, ...]], None]
+    set: FunctionType
 
 
 class NeedsPair(Exception):

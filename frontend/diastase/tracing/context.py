@@ -45,6 +45,10 @@ class Settings(NamedTuple):
     """Whether all QNodes have amplitudes in single precision."""
     without_assertions: bool = False
     """Whether assertions of the user's are left out."""
+    without_autograph: bool = False
+    """Whether converted functions leave control flow to Python, and call others as they are."""
+    autograph_include: tuple[str, ...] = ()
+    """Modules whose functions are converted though they belong to a library."""
     folding: Folding | None = None
     """How QNodes are folded; None for not at all."""
 

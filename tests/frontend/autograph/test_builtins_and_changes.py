@@ -203,3 +203,17 @@ def test_changes_that_may_go_unseen_are_said(monkeypatch):
 
     with pytest.warns(AutoGraphWarning, match="more than 50 lists and objects can be reached"):
         assert f(1.0) == 101
+
+
+def test_a_call_in_a_block_without_autograph_does_not_decide_for_later_ones():
+    @qjit(autograph=True)
+    def f(x):
+        for _ in range(3):
+            x = x * 2
+        return x
+
+    with disable_autograph:
+        assert f(1.0) == 8.0
+        assert "for_loop[" not in str(f.jaxpr)
+    assert f(1.0) == 8.0
+    assert "for_loop[" in str(f.jaxpr)

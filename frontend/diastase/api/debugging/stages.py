@@ -61,9 +61,10 @@ def get_compilation_stage(fn: QJIT, stage: str) -> str:
     Raises `UnknownStageError` (a `ValueError`); `NotCompiledError` before the first call.
     """
     options = _options_of(fn, "get_compilation_stage")
+    name = _stage(stage, options)
     latest = _latest(fn)
     lowered = latest.lower() if isinstance(latest, Traced) else latest
-    return stage_text(lowered.module, options, _stage(stage, options))
+    return stage_text(lowered.module, options, name)
 
 
 def get_compilation_stages_groups(
@@ -103,7 +104,7 @@ def replace_ir(fn: QJIT, stage: str, new_ir: str) -> None:
     Text that is not edited is no replacement (`UnchangedIRWarning`).
     """
     options = _options_of(fn, "replace_ir")
-    compiled, name = _latest(fn), _stage(stage, options)
+    name, compiled = _stage(stage, options), _latest(fn)
     if not isinstance(compiled, Compiled):
         raise NotCompiledError(function=fn.signature.name, attribute="compiled program")
     text: Any = new_ir

@@ -1,0 +1,112 @@
+"""Variables that others see: of functions around, of modules, attributes of classes and objects."""
+
+import types
+
+import pytest
+
+from diastase import AutoGraphError, qjit
+
+total = 0
+module = types.ModuleType("settings_of_a_user")
+
+
+class Counter:
+    count = 0
+
+    def __init__(self):
+        self.own = 0
+
+    def add(self):
+        self.own += 1
+
+    @staticmethod
+    def add_to_all():
+        Counter.count += 1
+
+
+counter = Counter()
+
+
+def add_to_total():
+    global total
+    total += 1
+
+
+def test_variables_of_functions_around_are_carried():
+    def f(x):
+        n = 0.0
+        double = lambda: 2 * n  # noqa: E731
+
+        def add():
+            nonlocal n
+            for _ in range(3):
+                n = n + x
+            if n < 10 * x:  # n is read before the branch, but not after it in this function
+                n = n * x
+
+        add()
+        if x > 1:
+            n = n + 1
+        return n, double()
+
+    compiled = qjit(f, autograph=True)
+    assert compiled(2.0) == f(2.0) == (13.0, 26.0)
+    assert compiled(0.5) == f(0.5) == (0.75, 1.5)
+    assert "for_loop[" in str(compiled.jaxpr)
+    assert "branch" in str(compiled.jaxpr)
+
+
+@pytest.mark.filterwarnings("ignore:Tracing of an AutoGraph")
+def test_loops_that_change_what_outlives_the_program_are_unrolled():
+    global total
+    module.count, closed_over = 0, 0
+
+    def f(x):
+        global total
+        nonlocal closed_over
+        for _ in range(3):
+            total += 1
+        for _ in range(3):
+            closed_over += 1
+        for _ in range(3):
+            Counter.count += 1
+            counter.own += 1
+            module.count += 1
+        for _ in range(2):
+            add_to_total()
+            Counter.add_to_all()
+            counter.add()
+        return x + total + closed_over + counter.own
+
+    assert qjit(f, autograph=True)(1.0) == 14.0
+    assert (total, closed_over, module.count) == (5, 3, 3)
+    assert (counter.own, Counter.count) == (5, 5)
+
+
+def test_branches_that_are_known_assign_globals():
+    global total
+
+    def f(x):
+        global total
+        if x.ndim == 0:
+            total = 7
+        for letter in "ab":
+            total = letter
+        return x
+
+    qjit(f, autograph=True)(1.0)
+    assert total == "b"
+    total = 0
+
+
+@pytest.mark.parametrize("change", [add_to_total, Counter.add_to_all, counter.add])
+def test_branches_on_traced_values_change_nothing_that_outlives_the_program(change):
+    def f(x):
+        if x > 0:
+            change()
+        return x
+
+    before = total, Counter.count, counter.own
+    with pytest.raises(AutoGraphError, match="is changed in code that may run many times"):
+        qjit(f, autograph=True)(1.0)
+    assert before == (total, Counter.count, counter.own)
