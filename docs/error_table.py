@@ -29,6 +29,7 @@ MODULES = {
     "diastase.tracing.quantum_errors.measurements": "Circuits: measurements",
     "diastase.tracing.device_errors": "Devices that run in Python, and transforms of QNodes",
     "diastase.api.errors": "`qjit` and the stages",
+    "diastase.tracing.unlike_catalyst": "Programs written for Catalyst",
     "diastase.autograph.errors": "AutoGraph",
     "diastase.api.derivative_errors": "Derivatives",
     "diastase.api.callbacks.errors": "Callbacks",

@@ -88,6 +88,15 @@ def user_span(skip_internal: bool = True) -> Span | None:
     return Span(frame.f_code.co_filename, frame.f_lineno, frame.f_code.co_qualname)
 
 
+def stack_level_of_user() -> int:
+    """How far up the stack of our caller the user's line is: the `stacklevel` of a warning."""
+    level = 1
+    frame: FrameType | None = sys._getframe(1)  # pyright: ignore[reportPrivateUsage]
+    while frame is not None and not is_user_file(frame.f_code.co_filename):
+        level, frame = level + 1, frame.f_back
+    return level
+
+
 def called_function(names: Set[str]) -> str | None:
     """Find which of the functions of these names the user has called, on the current stack."""
     frame: FrameType | None = sys._getframe(1)  # pyright: ignore[reportPrivateUsage]

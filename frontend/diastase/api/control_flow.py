@@ -5,7 +5,6 @@ traced, not run. Anywhere else they are plain Python, without any constraint on 
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -183,61 +182,59 @@ def cond(pred: Any) -> Callable[[Function], "Conditional"]:
     >>> int(sign(-2.5))
     -1
     """
-    return lambda function: Conditional([(pred, function)])
+    return lambda function: Conditional(pred, function)
 
 
-@dataclass
 class Conditional(ControlFlow):
     """A chain of branches under construction; calling it runs the first whose predicate holds."""
 
-    branches: list[tuple[Any, Function]]
-    default: Function | None = None
+    def __init__(self, predicate: Any, function: Function):
+        self._branches: list[tuple[Any, Function]] = [(predicate, function)]
+        self._default: Function | None = None
+        super().__init__("cond", self._run)
 
     def else_if(self, pred: Any) -> Callable[[Function], "Conditional"]:
         """Add a branch for the case that no predicate before holds but this one does."""
 
         def add(function: Function) -> Conditional:
-            self.branches.append((pred, function))
+            self._branches.append((pred, function))
             return self
 
         return add
 
     def otherwise(self, function: Function) -> "Conditional":
         """Add the branch for the case that no predicate holds."""
-        self.default = function
+        self._default = function
         return self
-
-    def __post_init__(self) -> None:
-        super().__init__("cond", self._run)
 
     def _run(self, *args: Any, **keywords: Any) -> Any:
         """Run the branch that applies, with these arguments."""
-        if any(is_native_outcome(predicate) for predicate, _ in self.branches):
-            return native_cond(self.branches, self.default)(*args, **keywords)
+        if any(is_native_outcome(predicate) for predicate, _ in self._branches):
+            return native_cond(self._branches, self._default)(*args, **keywords)
         if not is_tracing():
             return self._choose(args, keywords)
         if records_a_tape():
             return traced_or_unrolled(
                 "cond",
-                [predicate for predicate, _ in self.branches],
+                [predicate for predicate, _ in self._branches],
                 lambda: self._trace(args, keywords),
                 lambda: self._choose(args, keywords),
             )
         return self._trace(args, keywords)
 
     def _choose(self, args: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
-        for predicate, function in self.branches:
+        for predicate, function in self._branches:
             if predicate:
                 return function(*args, **keywords)
-        return self.default(*args, **keywords) if self.default is not None else None
+        return self._default(*args, **keywords) if self._default is not None else None
 
     def _trace(self, args: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
         withdraw_operators(args, keywords)
         names = ["the first branch"]
-        names += [f"else_if number {k}" for k in range(1, len(self.branches))]
+        names += [f"else_if number {k}" for k in range(1, len(self._branches))]
         branches: list[tuple[str, Any, Function]] = []
-        default = self.default
-        for name, (predicate, function) in zip(names, self.branches, strict=True):
+        default = self._default
+        for name, (predicate, function) in zip(names, self._branches, strict=True):
             if not isinstance(predicate, bool | np.bool_):
                 branches.append((name, predicate, function))
             elif predicate:  # what comes after is never run, and may have no end: a recursion
@@ -276,16 +273,16 @@ class Switch(ControlFlow):
     """A choice under construction; calling it runs the case that applies."""
 
     def __init__(self, index: Any, default: Function):
-        self.index = index
-        self.default = default
-        self.cases: dict[int, Function] = {}
+        self._index = index
+        self._default = default
+        self._cases: dict[int, Function] = {}
         super().__init__("switch", self._run)
 
     def branch(self, case: int) -> Callable[[Function], "Switch"]:
         """Add the function for one case."""
 
         def add(function: Function) -> Switch:
-            self.cases[case] = function
+            self._cases[case] = function
             return self
 
         return add
@@ -297,23 +294,23 @@ class Switch(ControlFlow):
         if records_a_tape():
             return traced_or_unrolled(
                 "switch",
-                [self.index],
+                [self._index],
                 lambda: self._trace(args, keywords),
                 lambda: self._choose(args, keywords),
             )
         return self._trace(args, keywords)
 
     def _choose(self, args: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
-        return self.cases.get(int(self.index), self.default)(*args, **keywords)
+        return self._cases.get(int(self._index), self._default)(*args, **keywords)
 
     def _trace(self, args: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
         withdraw_operators(args, keywords)
         branches = [
             _branch(f"the branch of case {case}", function, args, keywords)
-            for case, function in self.cases.items()
+            for case, function in self._cases.items()
         ]
-        branches.append(_branch("the default branch", self.default, args, keywords))
-        return trace_switch(case_index(self.index, list(self.cases)), branches, "switch")
+        branches.append(_branch("the default branch", self._default, args, keywords))
+        return trace_switch(case_index(self._index, list(self._cases)), branches, "switch")
 
 
 def _branch(

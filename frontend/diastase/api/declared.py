@@ -5,11 +5,9 @@ the program is the declared one, as in Catalyst. Anything else compiles again, w
 """
 
 import inspect
-import sys
 import warnings
 from collections.abc import Hashable, Set
 from dataclasses import dataclass
-from types import FrameType
 from typing import Any
 
 import jax
@@ -22,7 +20,7 @@ from diastase.api.errors import RecompilationWarning
 from diastase.api.matching import same_shape
 from diastase.api.specialisations import Arguments, types_key, types_of
 from diastase.tracing.signatures import Signature
-from diastase_mlir.diagnostics import is_user_file
+from diastase_mlir.diagnostics import stack_level_of_user
 from diastase_mlir.jax_internals import Tracer, is_extended
 
 _RECOMPILING = "Provided arguments did not match declared signature, recompiling..."
@@ -64,7 +62,7 @@ class Declaration:
     def warn_unless_met(self, arguments: Arguments) -> None:
         """Warn of a recompilation; weak types alone are no reason to, nor are JAX's settings."""
         if _strong(arguments) != self.types:
-            warnings.warn(_RECOMPILING, RecompilationWarning, stacklevel=_level_of_the_user())
+            warnings.warn(_RECOMPILING, RecompilationWarning, stacklevel=stack_level_of_user())
 
 
 def _promoted(leaf: Any, declared: ShapedArray) -> Any:
@@ -90,12 +88,3 @@ def _strong(arguments: Arguments) -> Hashable:
     """The types of arguments, none of them weak."""
     avals = [aval.update(weak_type=False) for aval in arguments.avals]
     return arguments.tree, types_key(avals)
-
-
-def _level_of_the_user() -> int:
-    """How far up the stack of our caller the user's call is."""
-    level = 1
-    frame: FrameType | None = sys._getframe(1)  # pyright: ignore[reportPrivateUsage]
-    while frame is not None and not is_user_file(frame.f_code.co_filename):
-        level, frame = level + 1, frame.f_back
-    return level

@@ -181,9 +181,9 @@ class NoSuchModuleError(DiastaseError, ModuleNotFoundError):
 
     title: ClassVar[str] = "No such module"
     message: ClassVar[str] = "diastase, which stands in for catalyst, has no {module}"
-    help: ClassVar[str] = "there are {there}"
+    help: ClassVar[str] = "{instead}"
     module: str
-    there: str
+    instead: str
 
 
 class NotCallableError(DiastaseError, TypeError):

@@ -22,6 +22,14 @@ _MODULES = (
     "", ".autograph", ".debug", ".jit", ".passes", ".pipelines", ".utils", ".utils.exceptions",
 )  # fmt: skip
 
+_INSTEAD = {
+    "from_plxpr": "PennyLane's own jaxprs are not made with this version of JAX; "
+    "qjit(f).trace(*args).jaxpr is the jaxpr of a program, with its circuits",
+    "jax_primitives": "rules of decomposition are given to PennyLane: qml.add_decomps, "
+    "or qml.transforms.decompose(fixed_decomps=…, alt_decomps=…) on the QNode",
+}
+"""Modules that Catalyst documents, of its own frontend: what to use."""
+
 
 @contextmanager
 def acting_as_catalyst() -> Generator[None]:
@@ -71,4 +79,5 @@ class _OtherModules(MetaPathFinder):
     def find_spec(self, fullname: str, path: Any, target: Any = None) -> None:
         if fullname.startswith("catalyst."):
             there = ", ".join(f"catalyst{name}" for name in _MODULES)
-            raise NoSuchModuleError(module=fullname, there=there)
+            instead = _INSTEAD.get(fullname.split(".")[1], f"there are {there}")
+            raise NoSuchModuleError(module=fullname, instead=instead)

@@ -3,6 +3,8 @@
 import importlib
 import sys
 
+import jax
+import jax.numpy as jnp
 import numpy as np
 import pennylane as qml
 import pytest
@@ -102,3 +104,24 @@ def test_each_capture_compiles_what_catalyst_compiles_with_one_only(capture):
 
     np.testing.assert_allclose(allocates(0.3), np.cos(0.3))
     np.testing.assert_allclose(loops(0.3), np.cos(0.3 * 31))
+
+
+def test_the_dynamic_shapes_of_catalysts_jax():
+    """An option that is gone from JAX: sizes are traced without it."""
+    with diastase.acting_as_catalyst():
+        with pytest.warns(UserWarning, match="jax_dynamic_shapes is gone from JAX"):
+            jax.config.update("jax_dynamic_shapes", True)
+        jax.config.update("jax_enable_x64", True)
+        doubled = qml.qjit(lambda n: jnp.ones(n) * 2)
+        np.testing.assert_allclose(doubled(3), [2.0, 2.0, 2.0])
+    with pytest.raises(AttributeError, match="Unrecognized"):
+        jax.config.update("jax_dynamic_shapes", True)
+
+
+@pytest.mark.parametrize(
+    ("module", "instead"),
+    [("from_plxpr", r"qjit\(f\)\.trace"), ("jax_primitives", r"qml\.add_decomps")],
+)
+def test_modules_of_catalysts_own_frontend(module, instead):
+    with diastase.acting_as_catalyst(), pytest.raises(ModuleNotFoundError, match=instead):
+        importlib.import_module(f"catalyst.{module}")

@@ -35,7 +35,7 @@ _SMALLEST, _LARGEST = 1e-30, 1e30
 
 
 def _operator(
-    operation: Callable[[Any, Any], Any],
+    name: str,
     is_reflected: bool,
     _: DimensionTable,
     original: Original,
@@ -44,7 +44,8 @@ def _operator(
 ) -> Any:
     other = _under_its_type(left, right) if is_recorded(left) else None
     if other is None:
-        return of_outcomes(original, left, right)
+        return of_outcomes(name, original, left, right)
+    operation = _OPERATIONS[name]
     return operation(other, left) if is_reflected else operation(left, other)
 
 
@@ -79,7 +80,7 @@ def _plain_float(tracer: Any) -> tuple[Any, bool] | None:
 
 
 OVERLAYS: Mapping[HookPoint, Overlay] = {
-    f"operator_{reflected}{name}": partial(_operator, operation, bool(reflected))
-    for name, operation in _OPERATIONS.items()
+    f"operator_{reflected}{name}": partial(_operator, name, bool(reflected))
+    for name in _OPERATIONS
     for reflected in ("", "r")
 }

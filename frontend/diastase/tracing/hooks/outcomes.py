@@ -18,16 +18,25 @@ from jax.core import Tracer
 
 from diastase.tracing.hooks.overlay import Original
 from diastase.tracing.hooks.trials import recording_scope
+from diastase.tracing.unlike_catalyst import warn_unlike_catalyst
 from diastase_mlir.jax_internals import is_recorded, tracer_equation
+
+_SUM = (
+    "the sum of two outcomes is 0, 1 or 2",
+    "it is True if one of them is",
+    "write m | n for that, and m.astype(int) + n for the sum",
+)
 
 _LOGIC = frozenset({"and", "not", "or", "xor"})
 
 
-def of_outcomes(original: Original, left: Any, right: Any) -> Any:
+def of_outcomes(operation: str, original: Original, left: Any, right: Any) -> Any:
     """What an operator of JAX's gives, or means for outcomes."""
     if _is_flag(left) and _is_flag(right) and not (_is_truth(left) and _is_truth(right)):
         scope = recording_scope()
         if scope is not None and scope.has_measured:
+            if operation == "add":
+                warn_unlike_catalyst(*_SUM)
             left, right = jnp.asarray(left).astype(int), jnp.asarray(right).astype(int)
     return original(left, right)
 

@@ -20,7 +20,11 @@ eager PennyLane is never disturbed, in this thread or another.
 from diastase.tracing.pennylane import former_jax
 from diastase.tracing.pennylane.arguments import withdraw_operators, without_operators
 from diastase.tracing.pennylane.arithmetic import take_traced_numbers
-from diastase.tracing.pennylane.compilers import register_compiler, stand_in_for_catalyst
+from diastase.tracing.pennylane.compilers import (
+    register_compiler,
+    stand_in_for_catalyst,
+    stands_in_for_catalyst,
+)
 from diastase.tracing.pennylane.devices import (
     TracedNumber,
     take_traced_numbers_of_wires,
@@ -113,6 +117,7 @@ __all__ = [
     "shots_of_call",
     "splitting_at_snapshots",
     "stand_in_for_catalyst",
+    "stands_in_for_catalyst",
     "take_traced_numbers",
     "take_traced_numbers_of_wires",
     "tape_of",

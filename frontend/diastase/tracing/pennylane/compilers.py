@@ -13,7 +13,9 @@ so that name must come before ours.
 import warnings
 from collections.abc import Callable
 from importlib.metadata import EntryPoint
+from typing import Any
 
+import jax
 import pennylane as qml
 from pennylane.capture import switches
 from pennylane.compiler import compiler, qjit_api
@@ -28,6 +30,12 @@ ENTRY_POINTS: dict[str, str] = {
     "qjit": "diastase:qjit",
 }
 """As in `pyproject.toml`."""
+
+_DYNAMIC_SHAPES = "jax_dynamic_shapes"
+_NO_DYNAMIC_SHAPES = (
+    f"{_DYNAMIC_SHAPES} is gone from JAX and changes nothing; sizes in programs that qjit compiles "
+    "may be traced with or without it"
+)
 
 _names = [NAME]
 """What we are known as now."""
@@ -56,14 +64,22 @@ def stand_in_for_catalyst() -> Callable[[], None]:
     if not switches.is_jax_compatible:
         switches.enable = lambda: None  # `qml.capture.pause()` calls it at its end
         qml.capture.enable = _warn_of_capture
+    update: Any = jax.config.update
+    setattr(jax.config, "update", _without_dynamic_shapes(update))  # noqa: B010
 
     def end() -> None:
+        setattr(jax.config, "update", update)  # noqa: B010
         qjit_api._check_compiler_version = check  # pyright: ignore[reportPrivateUsage]
         switches.enable = qml.capture.enable = enable
         _names.remove(CATALYST)
         compiler._refresh_compilers()  # pyright: ignore[reportPrivateUsage]
 
     return end
+
+
+def stands_in_for_catalyst() -> bool:
+    """Whether we are the compiler `catalyst` now."""
+    return CATALYST in _names
 
 
 def _register() -> None:
@@ -86,3 +102,15 @@ def _warn_of_capture() -> None:
         "qjit captures programs as jaxprs with or without it",
         stacklevel=2,
     )
+
+
+def _without_dynamic_shapes(update: Callable[[str, Any], None]) -> Callable[[str, Any], None]:
+    """`jax.config.update`, which takes the option that Catalyst's JAX has, and warns of it."""
+
+    def updated(name: str, value: Any) -> None:
+        if name != _DYNAMIC_SHAPES or name in jax.config.values:
+            update(name, value)
+        else:
+            warnings.warn(_NO_DYNAMIC_SHAPES, stacklevel=2)
+
+    return updated

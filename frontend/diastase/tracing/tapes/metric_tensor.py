@@ -33,6 +33,7 @@ from diastase.tracing.fubini_study import metric, pulled_back
 from diastase.tracing.pennylane import (
     making_operators,
     qnode_of_tape,
+    stands_in_for_catalyst,
     transform_name,
     with_parameters,
 )
@@ -41,6 +42,7 @@ from diastase.tracing.regions import quantum_scope
 from diastase.tracing.tapes.pipeline import transformed
 from diastase.tracing.tapes.recording import record_tape
 from diastase.tracing.tapes.replay import replay
+from diastase.tracing.unlike_catalyst import warn_unlike_catalyst
 from diastase_mlir import user_span
 from diastase_mlir.jax_internals import current_trace, tracer_trace
 
@@ -55,6 +57,18 @@ _EXPANSIONS = ("_expand_metric_tensor", "_expand_trainable_multipar")
 """PennyLane's own transforms before these: they only choose the gates of the tape."""
 
 
+_BY_ARGUMENTS = (
+    "qml.metric_tensor is by the argument of the QNode",
+    "by the parameters of its gates",
+    "give hybrid=False for that, and hybrid=True for this",
+)
+
+_MOVING = frozenset(
+    "broadcast_in_dim concatenate convert_element_type reshape slice squeeze stack".split()
+)
+"""Primitives that take an argument apart, and put parameters together."""
+
+
 def asks_for_metric(transforms: Sequence[Any]) -> bool:
     """Whether a QNode with these transforms stands for a metric."""
     return transform_name(transforms[-1]) in _FACTORS
@@ -67,6 +81,8 @@ def call_metric(
     asked = _Metric(qnode, settings, args, kwargs)
     if settings.shots:
         asked.refuse("is computed from the exact state, and shots were asked for")
+    if asked.is_unlike_catalysts:
+        warn_unlike_catalyst(*_BY_ARGUMENTS)
     argnums = asked.options.get("argnums")
     if asked.by_arguments:
         found = asked.of_arguments(_listed(argnums))
@@ -109,6 +125,20 @@ class _Metric:
             and self.options.get("hybrid", True)
             and all(name in _EXPANSIONS for name in before)
         )
+
+    @property
+    def is_unlike_catalysts(self) -> bool:
+        """Whether the gates' parameters are more than the QNode's one argument, taken apart."""
+        if self.name != "metric_tensor" or "hybrid" in self.options:
+            return False
+        if len(self.args) != 1 or not stands_in_for_catalyst():
+            return stands_in_for_catalyst()
+
+        def parameters(argument: Any) -> Any:
+            return _trainable(self._tape((argument,), lambda value: isinstance(value, Tracer)))
+
+        jaxpr = jax.make_jaxpr(parameters)(*self.args).jaxpr
+        return not all(equation.primitive.name in _MOVING for equation in jaxpr.eqns)
 
     def of_arguments(self, argnums: Sequence[int]) -> list[Any]:
         def function(*args: Any) -> Any:

@@ -1,0 +1,88 @@
+"""What means something else here than with Catalyst says so, where its programs are run."""
+
+import contextlib
+
+import jax.numpy as jnp
+import numpy as np
+import pennylane as qml
+import pytest
+
+import diastase
+from diastase import measure
+from diastase.tracing.unlike_catalyst import UnlikeCatalystWarning
+
+DEVICE = qml.device("lightning.qubit", wires=2)
+
+
+@pytest.mark.parametrize("as_catalyst", [True, False])
+def test_sums_of_outcomes(as_catalyst):
+    @qml.qnode(DEVICE)
+    def both():
+        qml.X(0)
+        qml.X(1)
+        first, second = measure(0), measure(1)
+        return first + second, first | second, first.astype(int) + second
+
+    with contextlib.ExitStack() as stack:
+        if as_catalyst:
+            stack.enter_context(diastase.acting_as_catalyst())
+            stack.enter_context(
+                pytest.warns(UnlikeCatalystWarning, match="sum of two outcomes is 0, 1 or 2")
+            )
+        assert diastase.qjit(both)() == (2, True, 2)
+
+
+@qml.qnode(DEVICE)
+def two_arguments(x, y):
+    qml.RX(2 * x, 0)
+    qml.RY(y, 0)
+    return qml.expval(qml.Z(0))
+
+
+@qml.qnode(DEVICE)
+def one_argument(x):
+    qml.RX(x[0], 0)
+    qml.RY(x[1], 0)
+    return qml.expval(qml.Z(0))
+
+
+@qml.qnode(DEVICE)
+def twice_the_argument(x):
+    qml.RX(2 * x[0], 0)
+    qml.RY(x[1], 0)
+    return qml.expval(qml.Z(0))
+
+
+@pytest.mark.parametrize(
+    ("circuit", "arguments"),
+    [(two_arguments, (0.5, 0.6)), (twice_the_argument, (jnp.array([0.5, 0.6]),))],
+)
+def test_metric_tensors_by_the_argument(circuit, arguments):
+    """Catalyst's are by the parameters of the gates: [[1/4, 0], [0, cos²(1)/4]]."""
+    with diastase.acting_as_catalyst():
+        with pytest.warns(UnlikeCatalystWarning, match="hybrid=False"):
+            diastase.qjit(qml.metric_tensor(circuit))(*arguments)
+        of_gates = diastase.qjit(qml.metric_tensor(circuit, hybrid=False))(*arguments)
+    np.testing.assert_allclose(of_gates, np.diag([0.25, np.cos(1.0) ** 2 / 4]), atol=1e-12)
+
+
+def test_nothing_is_said_where_both_metrics_are_the_same():
+    argument = jnp.array([0.5, 0.6])
+    with diastase.acting_as_catalyst():  # warnings are errors in tests
+        found = diastase.qjit(qml.metric_tensor(one_argument))(argument)
+    np.testing.assert_allclose(found, np.diag([0.25, np.cos(0.5) ** 2 / 4]), atol=1e-12)
+
+
+def test_pennylanes_own_metric_tensor_on_jax_arrays():
+    """It makes traces with names that are gone from `jax.core`."""
+    found = qml.metric_tensor(two_arguments, argnums=(0, 1))(jnp.array(0.5), jnp.array(0.6))
+    np.testing.assert_allclose(found, [1.0, np.cos(1.0) ** 2 / 4], atol=1e-10)
+
+
+@pytest.mark.parametrize("decorator", ["default", "cases", "branches"])
+def test_choices_have_only_the_decorators_that_add_branches(decorator):
+    """A name of ours would take a branch and forget it."""
+    choice = diastase.switch(1)(lambda: 10)
+    condition = diastase.cond(True)(lambda: 10)
+    assert not hasattr(choice, decorator)
+    assert not hasattr(condition, decorator)
