@@ -38,6 +38,26 @@ def test_one_cotangent_needs_no_tuple():
     assert qjit(grad(square))(3.0) == 6.0
 
 
+def scaled(x, factor=2.0) -> float:
+    return np.sin(x) * factor
+
+
+@pytest.mark.parametrize("call", [lambda f, x: f(x), lambda f, x: f(x, factor=2.0)])
+def test_a_derivative_has_the_arguments_of_the_call_without_defaults(call):
+    function = pure_callback(scaled)
+    function.fwd(lambda x, **others: (function(x, **others), x))
+    function.bwd(lambda x, cotangent: 2 * jnp.cos(x) * cotangent)
+    np.testing.assert_allclose(qjit(grad(lambda x: call(function, x)))(0.3), 2 * np.cos(0.3))
+
+
+def test_a_traced_argument_by_keyword_has_a_derivative():
+    function = pure_callback(scaled)
+    function.fwd(lambda x, factor: (function(x, factor), (x, factor)))
+    function.bwd(lambda known, c: (known[1] * jnp.cos(known[0]) * c, jnp.sin(known[0]) * c))
+    found = qjit(grad(lambda x: function(x, factor=x**2)))(0.3)
+    np.testing.assert_allclose(found, jax.grad(lambda x: jnp.sin(x) * x**2)(0.3))
+
+
 @pytest.mark.parametrize("types", [(float, jnp.float32), {"a": int, "b": [bool, complex]}])
 def test_types_of_results_are_arguments_or_annotations_of_any_pytree(types):
     leaves, tree = jax.tree.flatten(types)
@@ -114,6 +134,16 @@ def test_accelerated_functions_are_those_of_jax_and_so_are_their_derivatives():
     slope = qjit(grad(lambda x: fast(x)["sum"]), abstracted_axes=("n",))
     for size in (2, 4):
         np.testing.assert_allclose(slope(jnp.ones(size)), 3 * np.ones(size))
+
+
+def test_accelerated_functions_may_be_part_of_each_other_and_know_sizes():
+    sine = accelerate(jnp.sin)
+
+    @qjit
+    def f(count):
+        return accelerate(lambda x: sine(x) * x.shape[0])(jnp.ones(count))
+
+    np.testing.assert_allclose(f(3), 3 * np.sin(np.ones(3)))
 
 
 def test_assertions_are_checked_when_the_program_runs_unless_they_are_disabled():

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable, Mapping
 from types import ModuleType
 from typing import Any
 
+import jax
 import numpy as np
 
 from diastase.api.errors import InvalidOptionError, UnsupportedOptionError
@@ -19,6 +20,11 @@ INTERMEDIATE: dict[Any, str] = {
     True: "stage", "stage": "stage", "pipeline": "stage",  # also 1
     2: "changed", "changed": "changed", 3: "pass", "pass": "pass",
 }  # fmt: skip
+
+
+def is_array(value: Any) -> bool:
+    """Whether a value is an array, which is neither true nor false, and no option's value."""
+    return isinstance(value, np.ndarray | jax.Array)
 
 
 def flag(option: str, value: Any) -> bool:
@@ -50,7 +56,7 @@ def only(default: Any, *, instead: str) -> Reader:
     """Make what refuses everything but the default (and nothing), and says what to use instead."""
 
     def read(option: str, value: Any) -> Any:
-        if value == default or not (value or default):
+        if not is_array(value) and (value == default or not (value or default)):
             return default
         raise UnsupportedOptionError(option=option, value=repr(value), instead=instead)
 

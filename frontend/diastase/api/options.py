@@ -26,6 +26,7 @@ from diastase.api.option_readers import (
     INTERMEDIATE,
     Reader,
     flag,
+    is_array,
     modules,
     named,
     names,
@@ -35,6 +36,7 @@ from diastase.api.option_readers import (
     seed_number,
     writable,
 )
+from diastase_mlir.diagnostics import at, user_span
 from diastase_mlir.lazy_module import LazyModule
 from diastase_mlir.workspace import file_name
 
@@ -55,11 +57,11 @@ _RULES_ON_DEMAND = "leave it out: decompositions are found only where a gate nee
 
 def _passes(option: str, value: Any) -> "tuple[PassCall, ...]":
     """The passes asked for; without any, nothing about them is imported."""
-    return diastase_mlir.pass_calls(value) if value else ()
+    return diastase_mlir.pass_calls(value) if is_array(value) or value else ()
 
 
 def _pipelines(option: str, value: Any) -> Any:
-    return pipelines.read_pipelines(value) if value else None
+    return pipelines.read_pipelines(value) if is_array(value) or value else None
 
 
 def _axes(option: str, value: Any) -> AbstractedAxes | None:
@@ -109,6 +111,10 @@ class QjitOptions:
     """Where the folders of intermediate IR are made, if there are to be any."""
 
     def __init__(self, **given: "Unpack[Keywords]") -> None:
+        with at(user_span()):
+            self._read(given)
+
+    def _read(self, given: Mapping[str, Any]) -> None:
         for option in given.keys() - _READERS.keys():
             near = get_close_matches(option, _READERS)
             allowed = " or ".join(near) if near else ", ".join(_READERS)

@@ -13,7 +13,7 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 from jax.extend.core import ClosedJaxpr, Primitive, jaxpr_as_fun
-from jax.interpreters import ad
+from jax.interpreters import ad, mlir
 
 from diastase.primitives.define import define_primitive
 
@@ -98,3 +98,11 @@ def _run(*operands: Any, jaxpr: ClosedJaxpr, device: Any) -> Any:
 @lru_cache(maxsize=256)
 def _compiled(jaxpr: ClosedJaxpr) -> Callable[..., Any]:
     return jax.jit(jaxpr_as_fun(jaxpr))
+
+
+def _inside_of_another(*operands: Any, jaxpr: ClosedJaxpr, device: Any) -> Any:
+    """Where JAX compiles a function that calls an accelerated one, that is part of it."""
+    return jaxpr_as_fun(jaxpr)(*operands)
+
+
+mlir.register_lowering(accelerated_p, mlir.lower_fun(_inside_of_another, multiple_results=True))

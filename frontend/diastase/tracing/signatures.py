@@ -11,7 +11,7 @@ the call's arguments.
 
 import functools
 import inspect
-from collections.abc import Callable, Hashable, Iterable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
 from typing import Any, Protocol
@@ -255,6 +255,17 @@ def function_name(function: Callable[..., Any]) -> str:
     while isinstance(function, functools.partial):
         function = function.func
     return getattr(function, "__name__", None) or type(function).__name__
+
+
+def misfit(function: Callable[..., Any], args: Sequence[Any], kwargs: Mapping[str, Any]) -> str:
+    """What is wrong with arguments for a function, in Python's words; nothing if they fit."""
+    parameters = _parameters(function)
+    try:
+        if parameters is not None:
+            parameters.bind(*args, **kwargs)
+    except TypeError as error:
+        return str(error)
+    return ""
 
 
 def _counted_from_the_start(name: str, positions: tuple[int, ...], count: int) -> tuple[int, ...]:

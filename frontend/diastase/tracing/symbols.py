@@ -188,11 +188,11 @@ def _check(jaxpr: Jaxpr, bindings: DimensionBindings, known: set[str], construct
         _define(variable, bindings, known)
     for equation in jaxpr.eqns:
         inlined = equation.primitive.name in _INLINED
-        for inner in _inner_jaxprs(equation.params.values()):
+        for inner in inner_jaxprs(equation.params.values()):
             _check(inner, bindings, known if inlined else set(known), equation.primitive.name)
         for variable in equation.outvars:
             _define(variable, bindings, known)
-            unknown = _symbols(variable.aval) - known
+            unknown = symbols_of([variable.aval]) - known
             if unknown:
                 raise SizeEscapesError(
                     type_name=variable.aval.str_short(),
@@ -206,16 +206,18 @@ def _define(variable: Any, bindings: DimensionBindings, known: set[str]) -> None
     known.update(name for name, _ in bindings.axes.get(variable, ()))
 
 
-def _symbols(aval: Any) -> set[str]:
-    sizes = [size for size in getattr(aval, "shape", ()) if is_symbolic(size)]
-    return set[str]().union(*(dimension_symbols(size) for size in sizes))
+def symbols_of(avals: Iterable[Any]) -> set[str]:
+    """The symbols in the sizes of arrays."""
+    sizes = [size for aval in avals for size in getattr(aval, "shape", ()) if is_symbolic(size)]
+    return set[str]().union(*map(dimension_symbols, sizes))
 
 
-def _inner_jaxprs(values: Iterable[Any]) -> Iterable[Jaxpr]:
+def inner_jaxprs(values: Iterable[Any]) -> Iterable[Jaxpr]:
+    """The jaxprs among the parameters of an equation."""
     for value in values:
         if isinstance(value, ClosedJaxpr):
             yield value.jaxpr
         elif isinstance(value, Jaxpr):
             yield value
         elif isinstance(value, tuple | list):
-            yield from _inner_jaxprs(value)
+            yield from inner_jaxprs(value)

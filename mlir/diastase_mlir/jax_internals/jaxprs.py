@@ -79,14 +79,14 @@ def map_jaxpr(jaxpr: Any, change: Callable[[Any], Any]) -> Any:
             )
         return variables[atom]
 
-    equations = [
-        equation.replace(
-            invars=[renew(atom) for atom in equation.invars],
-            outvars=[renew(atom) for atom in equation.outvars],
-            params=change(dict(equation.params)),
-        )
-        for equation in inner.eqns
-    ]
+    def changed(equation: Any) -> Any:
+        inputs, outputs = (list(map(renew, atoms)) for atoms in (equation.invars, equation.outvars))
+        params = change(dict(equation.params))
+        if equation.primitive.name == "dim_as_value" and isinstance(params["dim"], int):
+            return constant_equation(outputs[0], params["dim"])  # JAX lowers it for symbols only
+        return equation.replace(invars=inputs, outvars=outputs, params=params)
+
+    equations = list(map(changed, inner.eqns))
     renewed = inner.replace(
         constvars=[renew(variable) for variable in inner.constvars],
         invars=[renew(variable) for variable in inner.invars],

@@ -1,16 +1,21 @@
 """`accelerate`: functions of JAX's that run by JAX, on a GPU say, in the middle of our programs."""
 
 import functools
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import jax
+from jax.extend.core import Jaxpr
 
 from diastase.api.callbacks.calls import checked_function, name_of
-from diastase.api.callbacks.errors import DeviceError, NotJitableError
+from diastase.api.callbacks.errors import CallbackArgumentsError, DeviceError, NotJitableError
+from diastase.api.specialisations import flatten_results
 from diastase.primitives.accelerated import accelerated_p
+from diastase.primitives.define import PRIMITIVES
+from diastase.primitives.sizes import assert_size_p
+from diastase.tracing.symbols import inner_jaxprs, symbols_of
 from diastase.tracing.trace import is_tracing
-from diastase_mlir.diagnostics import user_span
+from diastase_mlir.diagnostics import span_of, user_span
 from diastase_mlir.jax_internals import abstract_value, trace_to_jaxpr
 
 
@@ -35,50 +40,85 @@ def accelerate(func: Callable[..., Any] | None = None, *, dev: Any = None) -> An
     `ValueError` if the function cannot be traced. Outside of compiled functions it is
     `jax.jit(func)` on the device.
     """
+    if dev is not None and not isinstance(dev, jax.Device):
+        raise DeviceError(found=repr(dev), span=user_span())
     if func is None:
         return functools.partial(accelerate, dev=dev)
     function = checked_function(func, "accelerate")
-    if dev is not None and not isinstance(dev, jax.Device):
-        raise DeviceError(found=repr(dev), span=user_span())
-    jitted = jax.jit(lambda *args, **kwargs: function(*args, **kwargs))  # also of NumPy's functions
+    name = name_of(function)
+
+    def arrays(*args: Any, **kwargs: Any) -> tuple[list[Any], Any]:
+        return flatten_results(function, name, function(*args, **kwargs))
+
+    def run(*args: Any, **kwargs: Any) -> Any:
+        leaves, tree = arrays(*args, **kwargs)
+        return tree.unflatten(leaves)
+
+    jitted = jax.jit(run)
 
     @functools.wraps(function)
     def call(*args: Any, **kwargs: Any) -> Any:
         leaves, tree = jax.tree.flatten((args, kwargs))
-        if is_tracing():
-            return _equation(function, leaves, tree, dev)
-        if dev is not None:
-            args, kwargs = tree.unflatten([jax.device_put(leaf, dev) for leaf in leaves])
+        avals = [_type_of(name, leaf) for leaf in leaves]
         try:
+            if is_tracing():
+                return _recorded(arrays, name, leaves, avals, tree, dev)
+            if dev is not None:
+                args, kwargs = tree.unflatten([jax.device_put(leaf, dev) for leaf in leaves])
             return jitted(*args, **kwargs)
         except jax.errors.JAXTypeError as error:
-            raise _not_jitable(function, error) from error
+            reason = str(error).strip().splitlines()[0]
+            raise NotJitableError(function=name, reason=reason, span=user_span()) from error
 
     return call
 
 
-def _equation(function: Callable[..., Any], leaves: list[Any], tree: Any, dev: Any) -> Any:
+def _recorded(
+    function: Callable[..., tuple[list[Any], Any]],
+    name: str,
+    leaves: Sequence[Any],
+    avals: Sequence[Any],
+    tree: Any,
+    device: Any,
+) -> Any:
     """Record the call; what the function closes over becomes operands."""
     trees: list[Any] = []
 
     def flat(*values: Any) -> list[Any]:
         args, kwargs = tree.unflatten(values)
-        results, out_tree = jax.tree.flatten(function(*args, **kwargs))
+        results, out_tree = function(*args, **kwargs)
         trees.append(out_tree)
         return results
 
-    name = name_of(function)
     names = [f"argument {number}" for number in range(len(leaves))]
-    avals = [abstract_value(leaf) for leaf in leaves]
-    try:
-        jaxpr, captured = trace_to_jaxpr(flat, avals, name, names)
-    except jax.errors.JAXTypeError as error:
-        raise _not_jitable(function, error) from error
+    jaxpr, captured = trace_to_jaxpr(flat, avals, name, names)
+    _check(jaxpr.jaxpr, name)
     operands = [jax.numpy.asarray(leaf) for leaf in leaves]
-    results = accelerated_p.bind(*captured, *operands, jaxpr=jaxpr, device=dev)
+    results = accelerated_p.bind(*captured, *operands, jaxpr=jaxpr, device=device)
     return trees[-1].unflatten(results)
 
 
-def _not_jitable(function: Callable[..., Any], error: Exception) -> NotJitableError:
-    reason = str(error).strip().splitlines()[0]
-    return NotJitableError(function=name_of(function), reason=reason, span=user_span())
+def _type_of(name: str, leaf: Any) -> Any:
+    try:
+        return abstract_value(leaf)
+    except TypeError:
+        problem = f"{leaf!r} is no array"
+        raise CallbackArgumentsError(function=name, problem=problem, span=user_span()) from None
+
+
+def _check(jaxpr: Jaxpr, name: str) -> None:
+    """Refuse what only our compiler knows: circuits, control flow, sizes that are computed."""
+    known = symbols_of(variable.aval for variable in jaxpr.invars)
+    for equation in jaxpr.eqns:
+        record = PRIMITIVES.get(equation.primitive.name)
+        reason = ""
+        if record is not None and record.primitive is not accelerated_p:
+            reason = f"{record.construct} is compiled by diastase, not by JAX"
+        sizes = symbols_of(variable.aval for variable in equation.outvars)
+        if equation.primitive is assert_size_p or not sizes <= known:
+            reason = "the size of an array in it is a traced value"
+        if reason:
+            span = span_of(equation.source_info)
+            raise NotJitableError(function=name, reason=reason, span=span)
+        for inner in inner_jaxprs(equation.params.values()):
+            _check(inner, name)

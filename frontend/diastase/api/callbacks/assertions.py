@@ -6,8 +6,8 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from diastase.api.callbacks.calls import becomes_an_equation
-from diastase.api.callbacks.errors import AssertionMessageError
+from diastase.api.callbacks.calls import becomes_an_equation, described
+from diastase.api.callbacks.errors import AssertionMessageError, ConditionError
 from diastase.primitives.checks import assert_holds
 from diastase.tracing.context import current_settings
 from diastase.tracing.trace import is_tracing
@@ -27,11 +27,14 @@ def debug_assert(condition: Any, error: Any) -> None:
     Array(32, dtype=int64, weak_type=True)
 
     `RuntimeError` with the message, and the line, where it does not hold; nothing is checked in
-    programs of `qjit(disable_assertions=True)`. `TypeError` if the message is no string. Under
-    `jax.jit` alone it is checked, too, and JAX's `RuntimeError` quotes ours.
+    programs of `qjit(disable_assertions=True)`. `TypeError` if the condition is no boolean, or the
+    message no string. Under `jax.jit` alone it is checked, too, and JAX's `RuntimeError` quotes
+    ours.
     """
     if not isinstance(error, str):
         raise AssertionMessageError(found=repr(error), span=user_span())
+    if not isinstance(condition, bool) and getattr(condition, "dtype", None) != np.bool_:
+        raise ConditionError(found=described(condition), span=user_span())
     if current_settings().without_assertions:
         return
     if is_tracing():

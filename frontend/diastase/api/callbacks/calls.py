@@ -9,7 +9,8 @@ from typing import Any
 
 import jax
 
-from diastase.api.callbacks.errors import CallbackFunctionError
+from diastase.api.callbacks.errors import CallbackArgumentsError, CallbackFunctionError
+from diastase.tracing.signatures import misfit
 from diastase.tracing.trace import is_tracing
 from diastase_mlir.diagnostics import user_span
 from diastase_mlir.jax_internals import Tracer
@@ -26,6 +27,19 @@ def checked_function(function: Any, construct: str) -> Callable[..., Any]:
         kind = repr(function)
         raise CallbackFunctionError(construct=construct, type=kind, span=user_span())
     return function
+
+
+def check_arguments(function: Callable[..., Any], args: Any, kwargs: Any) -> None:
+    """Refuse arguments that a function does not take, before the program runs."""
+    problem = misfit(function, args, kwargs)
+    if problem:
+        name = name_of(function)
+        raise CallbackArgumentsError(function=name, problem=problem, span=user_span())
+
+
+def described(value: Any) -> str:
+    """What a value is, for messages: its type if it is an array."""
+    return jax.typeof(value).str_short() if isinstance(value, jax.Array) else repr(value)
 
 
 def name_of(function: Callable[..., Any]) -> str:

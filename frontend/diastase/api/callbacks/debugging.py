@@ -11,8 +11,18 @@ from typing import Any
 import jax
 import numpy as np
 
-from diastase.api.callbacks.calls import becomes_an_equation, checked_function, name_of
-from diastase.api.callbacks.errors import CallbackReturnsError, NotOneArrayError
+from diastase.api.callbacks.calls import (
+    becomes_an_equation,
+    check_arguments,
+    checked_function,
+    described,
+    name_of,
+)
+from diastase.api.callbacks.errors import (
+    CallbackReturnsError,
+    NotOneArrayError,
+    PrintFormatError,
+)
 from diastase_mlir.diagnostics import user_span
 from diastase_runtime.errors import Span
 
@@ -35,7 +45,8 @@ def callback(callback_fn: Callable[..., None]) -> Callable[..., None]:
     y = 2.0
 
     In a gradient it is called in the forward pass only. `ValueError` if the function returns
-    something. Outside of compiled functions it is simply called.
+    something, `TypeError` if it does not take such arguments. Outside of compiled functions it is
+    simply called.
     """
     function = checked_function(callback_fn, "debug.callback")
 
@@ -47,9 +58,10 @@ def callback(callback_fn: Callable[..., None]) -> Callable[..., None]:
     @functools.wraps(function)
     def call(*args: Any, **kwargs: Any) -> None:
         if becomes_an_equation((args, kwargs)):
+            check_arguments(function, args, kwargs)
             jax.debug.callback(functools.partial(called, user_span()), args, kwargs)
         else:
-            called(None, args, kwargs)
+            called(user_span(), args, kwargs)
 
     return call
 
@@ -69,16 +81,23 @@ def print(fmt: Any, *args: Any, **kwargs: Any) -> None:
     >>> _ = f(1.5)
     x = 1.50, twice as much is 3.0
 
-    In a gradient it prints in the forward pass only. What `str.format` raises (an argument is
-    missing) comes out of the compiled function.
+    In a gradient it prints in the forward pass only. Where arguments do not fit the format, the
+    compiled function raises `PrintFormatError`: a `ValueError`, and what else `str.format` raises.
     """
     if not isinstance(fmt, str):
         return callback(builtins.print)(fmt, *args, **kwargs)
-    return callback(functools.partial(_print, fmt))(*args, **kwargs)
+    return callback(functools.partial(_print, user_span(), fmt))(*args, **kwargs)
 
 
-def _print(fmt: str, /, *args: Any, **kwargs: Any) -> None:
-    builtins.print(fmt.format(*args, **kwargs))
+def _print(span: Span | None, fmt: str, /, *args: Any, **kwargs: Any) -> None:
+    try:
+        text = fmt.format(*args, **kwargs)
+    except KeyError as error:
+        reason = f"there is no argument {error.args[0]}"
+        raise PrintFormatError(fmt=repr(fmt), reason=reason, span=span) from error
+    except (ValueError, IndexError, TypeError, AttributeError) as error:
+        raise PrintFormatError(fmt=repr(fmt), reason=str(error), span=span) from error
+    builtins.print(text)
 
 
 def print_memref(x: Any) -> None:
@@ -91,7 +110,7 @@ def print_memref(x: Any) -> None:
     if not becomes_an_equation(x):
         return builtins.print(x)
     if not jax.tree_util.all_leaves([x]) or not isinstance(x, jax.Array | np.ndarray | _NUMBERS):
-        raise NotOneArrayError(found=repr(x), span=user_span())
+        raise NotOneArrayError(found=described(x), span=user_span())
     callback(_print_memref)(x)
 
 

@@ -18,6 +18,21 @@ class CallbackFunctionError(DiastaseError, TypeError):
     type: str
 
 
+class CallbackArgumentsError(DiastaseError, TypeError):
+    """A callback is called with other arguments than its function takes.
+
+        qjit(lambda x: pure_callback(lambda a: a + 1, float)(x, x))
+
+    It would be called when the program runs, so the call is checked before.
+    """
+
+    title: ClassVar[str] = "Arguments that do not fit"
+    message: ClassVar[str] = "{function}: {problem}"
+    help: ClassVar[str] = "pass arrays or numbers, one for each parameter of {function}"
+    function: str
+    problem: str
+
+
 class CallbackReturnsError(DiastaseError, ValueError):
     """The function of a `debug.callback` returned something else than None.
 
@@ -56,7 +71,8 @@ class NotJitableError(DiastaseError, ValueError):
     """`accelerate` was applied to a function that `jax.jit` does not take.
 
     JAX compiles the function, so it must be written in `jax.numpy`, without Python's `if` on its
-    arguments. For other functions there is `pure_callback`.
+    arguments, without circuits and control flow of ours, and with sizes that are known. For other
+    functions there is `pure_callback`.
     """
 
     title: ClassVar[str] = "Function must be jax.jit-able"
@@ -75,6 +91,25 @@ class DeviceError(DiastaseError, TypeError):
     found: str
 
 
+class PrintFormatError(DiastaseError, ValueError, IndexError, KeyError, TypeError):
+    """The arguments of `debug.print` do not fit its format.
+
+        debug.print("{} {}", x)                # the second is missing
+        debug.print("{:d}", x)                 # x is a float
+
+    The format is Python's, of `str.format`; the class stands for what `str.format` raises.
+    """
+
+    title: ClassVar[str] = "Cannot print"
+    message: ClassVar[str] = "{fmt}: {reason}"
+    label: ClassVar[str] = "printed here"
+    help: ClassVar[str] = (
+        'fields are filled as by str.format: debug.print("{{}} {{y:.2f}}", x, y=y)'
+    )
+    fmt: str
+    reason: str
+
+
 class NotOneArrayError(DiastaseError, TypeError):
     """`debug.print_memref` prints one array; for anything else there is `debug.print`."""
 
@@ -90,4 +125,19 @@ class AssertionMessageError(DiastaseError, TypeError):
     title: ClassVar[str] = "Not a text"
     message: ClassVar[str] = "the message of debug_assert is {found}"
     help: ClassVar[str] = 'pass a string: debug_assert(x < 5, "x is too large")'
+    found: str
+
+
+class ConditionError(DiastaseError, TypeError):
+    """The first argument of `debug_assert` is a boolean, or an array of booleans.
+
+        debug_assert(x, "x is zero")               # of a float
+        debug_assert(x != 0, "x is zero")          # is right
+
+    A number would be taken for true unless it is zero, which is hardly ever meant.
+    """
+
+    title: ClassVar[str] = "Not a condition"
+    message: ClassVar[str] = "debug_assert was given {found}"
+    help: ClassVar[str] = 'compare: debug_assert(x != 0, "x is zero")'
     found: str

@@ -5,6 +5,7 @@ In: a function, and what it returns, as annotation or argument. Out: `jax.pure_c
 """
 
 import functools
+import inspect
 import typing
 from collections.abc import Callable
 from typing import Any
@@ -12,9 +13,15 @@ from typing import Any
 import jax
 import numpy as np
 
-from diastase.api.callbacks.calls import becomes_an_equation, checked_function, name_of
+from diastase.api.callbacks.calls import (
+    becomes_an_equation,
+    check_arguments,
+    checked_function,
+    name_of,
+)
 from diastase.api.callbacks.errors import ResultTypesError
 from diastase_mlir.diagnostics import user_span
+from diastase_mlir.jax_internals import Tracer
 
 
 def pure_callback(callback_fn: Callable[..., Any], result_type: Any = None) -> "PureCallback":
@@ -37,9 +44,11 @@ def pure_callback(callback_fn: Callable[..., Any], result_type: Any = None) -> "
 
     For reverse mode give it a derivative, as to `jax.custom_vjp`: `@sine.fwd` returns the value and
     whatever `@sine.bwd` needs beside the cotangent; `bwd` returns a tuple, a cotangent for each
-    argument, or that of the only one. Both are traced; they may use callbacks, too.
+    argument that is given by position, or by keyword and traced; or that of the only one. Both are
+    traced; they may use callbacks, too.
 
-    `TypeError` if the types are unknown, or other than what is returned. What the function raises
+    `TypeError` if the types are unknown, or other than what is returned, and if the function does
+    not take the arguments. What the function raises
     comes out of the compiled function. Outside of compiled functions it is simply called.
     """
     return PureCallback(checked_function(callback_fn, "pure_callback"), result_type)
@@ -67,20 +76,21 @@ class PureCallback:
         """Call the function, now or when the program runs."""
         if not becomes_an_equation((args, kwargs)):
             return self._function(*args, **kwargs)
+        check_arguments(self._function, args, kwargs)
         if self._forward is None or self._backward is None:
             return self._called(*args, **kwargs)
 
-        @jax.custom_vjp
-        @functools.wraps(self._function)
-        def run(*args: Any, **kwargs: Any) -> Any:
-            return self._called(*args, **kwargs)
+        if any(isinstance(leaf, Tracer) for leaf in jax.tree.leaves(kwargs)):
+            bound = inspect.signature(self._function).bind(*args, **kwargs)
+            args, kwargs = bound.args, bound.kwargs  # with cotangents for each of them
+        run = jax.custom_vjp(functools.partial(self._called, **kwargs))
 
         def pulled_back(residuals: Any, cotangent: Any) -> tuple[Any, ...]:
             found = self._backward(residuals, cotangent)
             return found if isinstance(found, tuple) else (found,)
 
-        run.defvjp(self._forward, pulled_back)
-        return run(*args, **kwargs)
+        run.defvjp(functools.partial(self._forward, **kwargs), pulled_back)
+        return run(*args)
 
     def _called(self, *args: Any, **kwargs: Any) -> Any:
         def call(args: Any, kwargs: Any) -> Any:

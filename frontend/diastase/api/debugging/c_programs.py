@@ -25,7 +25,7 @@ from diastase.api.debugging.stages import qjit_function
 from diastase.api.qjit import QJIT
 from diastase.api.specialisations import read_arguments
 from diastase.api.stages import Compiled
-from diastase_mlir import LinkError
+from diastase_mlir import LinkError, at, user_span
 from diastase_mlir.workspace import file_name, workspace
 from diastase_runtime import c_source
 from diastase_runtime.abi import Artifact
@@ -114,9 +114,10 @@ def _read_call(fn: Any, args: tuple[Any, ...], caller: str) -> _Call:
     """Find or compile the program for a call; refuses one that calls Python."""
     function = qjit_function(fn, caller)
     declared = function.programs.declared
-    positional, named = (args, {}) if declared is None else declared.in_place(args, {})
-    arguments = read_arguments(function.signature, function.signature.split(positional, named))
-    compiled = function.programs.compiled_for(arguments)
+    with at(user_span()):
+        positional, named = (args, {}) if declared is None else declared.in_place(args, {})
+        arguments = read_arguments(function.signature, function.signature.split(positional, named))
+        compiled = function.programs.compiled_for(arguments)
     if compiled.direct_call.executable.artifact.callbacks:
         raise _needs_python(compiled)
     return _Call(compiled, compiled.direct_call.arrays(arguments.leaves))

@@ -17,6 +17,7 @@ from diastase_mlir import (
     compile_module,
     read_module,
     stage_text,
+    user_span,
 )
 from diastase_mlir.jax_internals import Tracer
 from diastase_runtime import Executable, load
@@ -47,11 +48,15 @@ def compile_from_mlir(ir: str, compile_options: QjitOptions | None = None) -> "C
     """
     text: Any = ir
     if not isinstance(text, str):
-        raise InvalidIRError(stage="mlir", reason=f"it is a {type(text).__qualname__}, not a str")
+        reason = f"it is a {type(text).__qualname__}, not a str"
+        raise InvalidIRError(stage="mlir", reason=reason, span=user_span())
     given: Any = QjitOptions() if compile_options is None else compile_options
     if not isinstance(given, QjitOptions):
         raise InvalidOptionError(
-            option="compile_options", value=repr(given), allowed="diastase.CompileOptions(...)"
+            option="compile_options",
+            value=repr(given),
+            allowed="diastase.CompileOptions(...)",
+            span=user_span(),
         )
     module = read_module(text)
     compilation = compile_module(module, given.for_compiler(module.name))
@@ -94,7 +99,10 @@ class CompiledModule:
         return stage_text(self.module, options, "optimise")
 
     def _array(self, given: Any, kind: ArrayType, arguments: tuple[Any, ...]) -> np.ndarray:
-        array = np.asarray(given)
+        try:
+            array = np.asarray(given)
+        except ValueError:  # lists of different lengths
+            raise self._wrong(arguments) from None
         is_number = isinstance(given, bool | int | float | complex)
         dtype = jnp.dtype(kind.dtype)
         if array.ndim == kind.rank and (array.dtype == dtype or _fits(array, dtype, is_number)):
@@ -102,10 +110,13 @@ class CompiledModule:
         raise self._wrong(arguments)
 
     def _wrong(self, arguments: tuple[Any, ...]) -> ArgumentTypeError:
-        given = (f"{np.asarray(x).dtype}[rank {np.ndim(x)}]" for x in arguments)
+        given = map(_described, arguments)
         wanted = (f"{kind.dtype}[rank {kind.rank}]" for kind in self.module.arguments)
         return ArgumentTypeError(
-            program=self.module.name, wanted=", ".join(wanted), given=", ".join(given)
+            program=self.module.name,
+            wanted=", ".join(wanted),
+            given=", ".join(given),
+            span=user_span(),
         )
 
     def __repr__(self) -> str:
@@ -115,3 +126,10 @@ class CompiledModule:
 def _fits(array: np.ndarray, dtype: Any, is_number: bool) -> bool:
     """Whether a number of Python's has a value in this type, as in JAX: no float is an integer."""
     return is_number and np.can_cast(array.dtype, dtype, "same_kind")
+
+
+def _described(argument: Any) -> str:
+    if isinstance(argument, list | tuple):
+        return type(argument).__qualname__
+    array = np.asarray(argument)
+    return f"{array.dtype}[rank {array.ndim}]"

@@ -21,6 +21,7 @@ from typing import Any
 
 from diastase.api.errors import InvalidOptionError
 from diastase.api.profiling import alone
+from diastase_mlir.diagnostics import user_span
 from diastase_mlir.steps import Step, step, watch_steps
 from diastase_runtime import Executable, observe
 
@@ -46,7 +47,7 @@ def instrumentation(
     fewer. `detailed` adds the stages of the compilation. Lines go to the standard error, or, with
     `filename`, to a YAML file, in milliseconds, to which each session is appended. Sessions measure
     the whole process, so there is one at a time, and none in `diastase.profile()`
-    (`NestedProfileError`).
+    (`NestedProfileError`). `OSError` if the file cannot be written.
     """
     file = _file(filename)
     with alone():
@@ -67,7 +68,10 @@ def _file(name: Any) -> Path | None:
         return None
     if not isinstance(name, str | os.PathLike):
         raise InvalidOptionError(
-            option="filename", value=repr(name), allowed="the path of a file, or None"
+            option="filename",
+            value=repr(name),
+            allowed="the path of a file, or None",
+            span=user_span(),
         )
     Path(name).open("a").close()
     return Path(name)

@@ -16,7 +16,7 @@ from typing import Any
 
 from diastase.api.debugging.errors import NotInPipelineError, PipelineError
 from diastase.api.debugging.stages import named_stage
-from diastase_mlir import CompileOptions, continuation
+from diastase_mlir import CompileOptions, continuation, user_span
 
 PipelineStage = tuple[str, list[str]]
 PipelineStages = list[PipelineStage]
@@ -42,30 +42,28 @@ def insert_pass_after(pipeline: list[str], new_pass: str, ref_pass: str) -> None
     >>> passes
     ['canonicalize', 'symbol-dce', 'cse']
 
-    Raises `NotInPipelineError` (a `ValueError`).
+    Raises `NotInPipelineError` or `PipelineError` (a `ValueError` each).
     """
-    pipeline.insert(_place(pipeline, "pass", ref_pass) + 1, new_pass)
+    _insert(pipeline, "pass", new_pass, ref_pass, 1)
 
 
 def insert_pass_before(pipeline: list[str], new_pass: str, ref_pass: str) -> None:
     """Insert a pass into a list of passes before another one, where that stands first."""
-    pipeline.insert(_place(pipeline, "pass", ref_pass), new_pass)
+    _insert(pipeline, "pass", new_pass, ref_pass, 0)
 
 
 def insert_stage_after(stages: PipelineStages, new_stage: PipelineStage, ref_stage: str) -> None:
     """Insert a stage into a list of stages after another one, where that stands first."""
-    stages.insert(_place_of_stage(stages, ref_stage) + 1, new_stage)
+    _insert(stages, "stage", new_stage, ref_stage, 1)
 
 
 def insert_stage_before(stages: PipelineStages, new_stage: PipelineStage, ref_stage: str) -> None:
     """Insert a stage into a list of stages before another one, where that stands first."""
-    stages.insert(_place_of_stage(stages, ref_stage), new_stage)
+    _insert(stages, "stage", new_stage, ref_stage, 0)
 
 
-def read_pipelines(given: Any) -> tuple[tuple[str, tuple[str, ...]], ...] | None:
-    """Check what `qjit(pipelines=…)` was given; None if it is nothing."""
-    if given is None or given == []:
-        return None
+def read_pipelines(given: Any) -> tuple[tuple[str, tuple[str, ...]], ...]:
+    """Check what `qjit(pipelines=…)` was given."""
     if not _is_list(given, _is_stage):
         raise PipelineError(
             problem=f"pipelines is {given!r}, not a list of stages, each a name with a list"
@@ -84,20 +82,29 @@ def _is_stage(given: Any) -> bool:
         isinstance(given, list | tuple)
         and len(given) == 2
         and isinstance(given[0], str)
-        and _is_list(given[1], lambda name: isinstance(name, str))
+        and _is_list(given[1], _is_name)
     )
+
+
+def _is_name(given: Any) -> bool:
+    return isinstance(given, str)
 
 
 def _is_list(given: Any, is_element: Callable[[Any], bool]) -> bool:
     return isinstance(given, list | tuple) and all(map(is_element, given))
 
 
-def _place_of_stage(stages: PipelineStages, name: str) -> int:
-    names = [name for name, _ in stages]
-    return _place(names, "stage", named_stage(name, names) or name)
-
-
-def _place(names: list[str], what: str, name: str) -> int:
+def _insert(items: Any, what: str, new: Any, beside: Any, offset: int) -> None:
+    """Insert a stage, or a pass, into a list of such, beside one that is there."""
+    is_stages = what == "stage"
+    is_element = _is_stage if is_stages else _is_name
+    if not isinstance(items, list) or not _is_list([*items, new], is_element):
+        wanted = "a name with a list of passes" if is_stages else "a name"
+        problem = f"a {what} is {wanted}, inserted into a list of such, not {new!r} into {items!r}"
+        raise PipelineError(problem=problem, span=user_span())
+    names: list[Any] = [name for name, _ in items] if is_stages else items
+    name = (named_stage(beside, names) or beside) if is_stages else beside
     if name not in names:
-        raise NotInPipelineError(what=what, name=name, known=", ".join(names) or "nothing")
-    return names.index(name)
+        known = ", ".join(names) or "nothing"
+        raise NotInPipelineError(what=what, name=name, known=known, span=user_span())
+    items.insert(names.index(name) + offset, new)

@@ -20,7 +20,7 @@ from diastase.api.errors import NotCompiledError
 from diastase.api.options import QjitOptions
 from diastase.api.qjit import QJIT
 from diastase.api.stages import Compiled, Lowered, Traced
-from diastase_mlir import CompileOptions, InvalidIRError, continuation, stage_text
+from diastase_mlir import CompileOptions, InvalidIRError, continuation, stage_text, user_span
 
 _OF_CATALYST = {
     "QuantumCompilation": "transform-circuits",
@@ -83,6 +83,7 @@ def get_compilation_stages_groups(
             caller="get_compilation_stages_groups",
             wanted="f.compile_options of a function f made by qjit",
             type=type(given).__qualname__,
+            span=user_span(),
         )
     return continuation.groups(options)
 
@@ -106,10 +107,11 @@ def replace_ir(fn: QJIT, stage: str, new_ir: str) -> None:
     options = _options_of(fn, "replace_ir")
     name, compiled = _stage(stage, options), _latest(fn)
     if not isinstance(compiled, Compiled):
-        raise NotCompiledError(function=fn.signature.name, attribute="compiled program")
+        raise _not_compiled(fn, "compiled program")
     text: Any = new_ir
     if not isinstance(text, str):
-        raise InvalidIRError(stage=name, reason=f"it is a {type(text).__qualname__}, not a str")
+        reason = f"it is a {type(text).__qualname__}, not a str"
+        raise InvalidIRError(stage=name, reason=reason, span=user_span())
     own = stage_text(compiled.module, options, name)
     if text == own:
         message = f"the IR given for stage {name} is the one that there was: nothing is replaced"
@@ -123,7 +125,7 @@ def replace_ir(fn: QJIT, stage: str, new_ir: str) -> None:
 def qjit_function(fn: Any, caller: str) -> QJIT:
     """The compiled function that was given."""
     if not isinstance(fn, QJIT):
-        raise NotAQjitFunctionError(caller=caller, type=type(fn).__qualname__)
+        raise NotAQjitFunctionError(caller=caller, type=type(fn).__qualname__, span=user_span())
     return fn
 
 
@@ -142,8 +144,12 @@ def _latest(fn: QJIT) -> Traced | Lowered | Compiled:
     """The program that was made last."""
     latest = fn.programs.made.latest
     if latest is None:
-        raise NotCompiledError(function=fn.signature.name, attribute="mlir")
+        raise _not_compiled(fn, "mlir")
     return latest
+
+
+def _not_compiled(fn: QJIT, attribute: str) -> NotCompiledError:
+    return NotCompiledError(function=fn.signature.name, attribute=attribute, span=user_span())
 
 
 def _stage(name: str, options: CompileOptions) -> str:
@@ -152,6 +158,7 @@ def _stage(name: str, options: CompileOptions) -> str:
     found = named_stage(name, known)
     if found is not None:
         return found
-    if name in _NOT_HERE:
-        raise UnknownStageError(stage=name, known=", ".join(known), reason=_NOT_HERE[name])
-    raise UnknownStageError(stage=repr(name), known=", ".join(known))
+    span, reason = user_span(), _NOT_HERE.get(str(name))
+    if reason is not None:
+        raise UnknownStageError(stage=name, known=", ".join(known), reason=reason, span=span)
+    raise UnknownStageError(stage=repr(name), known=", ".join(known), span=span)

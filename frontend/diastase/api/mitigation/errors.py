@@ -33,6 +33,7 @@ class MitigatedResultError(DiastaseError, TypeError):
     """
 
     title: ClassVar[str] = "Nothing to extrapolate"
+    label: ClassVar[str] = "returned here"
     message: ClassVar[str] = "{function} returns {type} at {output}, not one real number"
     help: ClassVar[str] = "return expectation values, or real numbers made of them, in any pytree"
     function: str

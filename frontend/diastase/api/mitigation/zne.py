@@ -20,8 +20,10 @@ from diastase.api.mitigation.errors import (
     MitigationOutsideError,
 )
 from diastase.api.qjit import QJIT
+from diastase.api.specialisations import flatten_results, return_span
+from diastase.tracing.failures import jax_failures_as_ours, user_line
 from diastase.tracing.folding.setting import METHODS, Folding, folded_by
-from diastase.tracing.signatures import function_name
+from diastase.tracing.signatures import function_name, misfit
 from diastase.tracing.trace import is_tracing
 from diastase_mlir import user_span
 from diastase_mlir.jax_internals import Tracer
@@ -67,12 +69,13 @@ def mitigate_with_zne(
     """
     foldings = _foldings(scale_factors, folding)
     factors = [each.scale for each in foldings]
-    keywords = dict(extrapolate_kwargs or {})
+    keywords = _keywords(extrapolate_kwargs)
     if extrapolate is None and len(set(factors)) < len(factors):
         allowed = "no polynomial goes through two results of one factor: give extrapolate"
         raise _invalid("scale_factors", scale_factors, allowed)
-    if extrapolate is not None and not callable(extrapolate):
-        raise _invalid("extrapolate", extrapolate, "extrapolate takes a function, or None")
+    if extrapolate is not None:
+        _check_extrapolation(extrapolate, keywords)
+    span = user_span()
 
     def decorate(function: Function) -> Any:
         if not callable(function):
@@ -91,9 +94,9 @@ def mitigate_with_zne(
             if not is_tracing():
                 raise MitigationOutsideError(function=name, span=user_span())
             results = [_at(each, function, args, kwargs) for each in foldings]
-            for result in results[:1]:
-                _check(name, result)
-            return jax.tree.map(lambda *values: extrapolated(jnp.stack(values)), *results)
+            _check(function, name, results[0])
+            with jax_failures_as_ours(lambda traceback: user_line(traceback) or span):
+                return jax.tree.map(lambda *values: extrapolated(jnp.stack(values)), *results)
 
         return function.like(mitigated) if isinstance(function, QJIT) else mitigated
 
@@ -109,12 +112,37 @@ def _foldings(factors: Any, method: str) -> list[Folding]:
     """Check what was asked for."""
     if method not in METHODS:
         raise _invalid("folding", method, f"the methods are {', '.join(METHODS)}")
-    if isinstance(factors, Tracer) or not np.iterable(factors) or not list(factors):
+    if isinstance(factors, Tracer) or not np.iterable(factors):
         raise _invalid("scale_factors", factors, f"they are a list: {_TAKEN[method]}")
-    for factor in factors:
+    given: list[Any] = list(factors)
+    if not given:
+        raise _invalid("scale_factors", factors, f"they are a list: {_TAKEN[method]}")
+    for factor in given:
         if isinstance(factor, Tracer) or not _is_factor(factor, method):
             raise _invalid("scale_factors", factor, _TAKEN[method])
-    return [Folding(method, float(factor)) for factor in factors]  # pyright: ignore[reportArgumentType]
+    return [Folding(method, float(factor)) for factor in given]
+
+
+def _keywords(given: Any) -> dict[str, Any]:
+    """Check what is given to the extrapolation by keyword."""
+    if given is None:
+        return {}
+    if not isinstance(given, Mapping) or not all(isinstance(name, str) for name in given):
+        allowed = "extrapolate_kwargs takes a dictionary from names of parameters to values"
+        raise _invalid("extrapolate_kwargs", given, allowed)
+    return dict(given)
+
+
+def _check_extrapolation(extrapolate: Any, keywords: Mapping[str, Any]) -> None:
+    if not callable(extrapolate):
+        raise _invalid("extrapolate", extrapolate, "extrapolate takes a function, or None")
+    problem = misfit(extrapolate, (None, None), keywords)
+    if problem:
+        name = function_name(extrapolate)
+        allowed = f"{name} is called with factors, results and extrapolate_kwargs: {problem}"
+        raise MitigationOptionError(
+            option="extrapolate", value=name, allowed=allowed, span=user_span()
+        )
 
 
 _ODD = "odd positive integers, known when the program is compiled (a static argument is)"
@@ -134,16 +162,19 @@ def _is_factor(factor: Any, method: str) -> bool:
     return method == "local-random" or factor % 2 == 1
 
 
-def _check(function: str, result: Any) -> None:
+def _check(function: Function, name: str, result: Any) -> None:
     """Refuse what cannot be extrapolated."""
+    flatten_results(function, name, result)
     leaves, _ = jax.tree_util.tree_flatten_with_path(result)
     for path, leaf in leaves:
-        aval = jax.typeof(jnp.asarray(leaf))
+        aval = jax.typeof(leaf)
         if aval.shape == () and jnp.issubdtype(aval.dtype, jnp.floating):
             continue
-        place = f"result{jax.tree_util.keystr(path)}"
         raise MitigatedResultError(
-            function=function, output=place, type=aval.str_short(), span=user_span()
+            function=name,
+            output=f"result{jax.tree_util.keystr(path)}",
+            type=aval.str_short(),
+            span=return_span(function),
         )
 
 

@@ -1,0 +1,5 @@
+from diastase import accelerate
+
+
+def program():
+    accelerate(lambda x, unit: x)(1.0, "cm")
