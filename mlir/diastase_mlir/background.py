@@ -14,6 +14,9 @@ import atexit
 import ctypes
 import threading
 from collections.abc import Callable
+from concurrent.futures import Future
+from functools import partial
+from queue import SimpleQueue
 from typing import TypeVar
 
 from diastase_mlir.activity import as_here
@@ -28,8 +31,26 @@ class _Abandoned(BaseException):
 
 
 class _Thread(threading.Thread):
-    abandoned = False
-    may_be_ended = False
+    """Does one piece of work after the other, until one is abandoned.
+
+    It is kept from one compilation to the next: a new thread's stack and heap are new to the
+    processor, which a small program takes a tenth of its compile time for.
+    """
+
+    def __init__(self) -> None:
+        super().__init__(name="diastase-compile", daemon=True)
+        self.abandoned = False
+        self.may_be_ended = False
+        self.works: SimpleQueue[Callable[[], None]] = SimpleQueue()
+
+    def run(self) -> None:
+        while not self.abandoned:
+            self.works.get()()
+
+    def abandon(self) -> None:
+        """End after the current work, or at once where there is none."""
+        self.abandoned = True
+        self.works.put(lambda: None)
 
 
 def go_on() -> None:
@@ -49,30 +70,36 @@ def in_background(work: Callable[[], T]) -> T:
     """Do some work while this thread waits, interruptibly; at once where nothing interrupts it."""
     if threading.current_thread() is not threading.main_thread():
         return work()
-    work = as_here(work)
-    results: list[T] = []
-    errors: list[BaseException] = []
-    done = threading.Event()
-
-    def run() -> None:
-        try:
-            results.append(work())
-        except BaseException as error:
-            errors.append(error)
-        finally:
-            done.set()
-
-    thread = _Thread(target=run, name="diastase-compile", daemon=True)
+    outcome: Future[T] = Future()
+    thread = _waiting_thread()
+    thread.may_be_ended = False
     try:
-        _start(thread)
-        done.wait()
+        thread.works.put(partial(_run, as_here(work), outcome))
+        return outcome.result()
     except BaseException:
-        thread.abandoned = True
-        atexit.register(_let_process_end, thread)
+        if not outcome.done():
+            thread.abandon()
+            atexit.register(_let_process_end, thread)
         raise
-    if errors:
-        raise errors.pop()
-    return results[0]
+
+
+def _run(work: Callable[[], T], outcome: "Future[T]") -> None:
+    try:
+        outcome.set_result(work())
+    except BaseException as error:
+        outcome.set_exception(error)
+        del work, outcome  # which the error's traceback would keep until a garbage collection
+
+
+_threads: list[_Thread] = []
+"""The one that waits for work, once there was some; only the main thread asks for it."""
+
+
+def _waiting_thread() -> _Thread:
+    if not _threads or _threads[0].abandoned or not _threads[0].is_alive():  # a fork has none
+        _threads[:] = [_Thread()]
+        _start(_threads[0])
+    return _threads[0]
 
 
 def _start(thread: threading.Thread) -> None:

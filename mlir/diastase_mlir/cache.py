@@ -20,6 +20,7 @@ import json
 import os
 import re
 import shutil
+import sys
 import tempfile
 import time
 import warnings
@@ -123,9 +124,22 @@ def _own_sources() -> list[str]:
     return [abi.__file__, *python_files(Path(__file__).parent)]
 
 
+_unchanged_with = [0]
+"""How many modules there were when our sources were last found to be those of the start."""
+
+
 def have_changed() -> bool:
-    """Whether our sources have changed since this process began to import them."""
-    return last_change(_own_sources()) > _IMPORTED
+    """Whether our sources have changed while this process imported them.
+
+    As long as nothing has been imported, the answer of the last time holds, and no file is asked.
+    """
+    modules = len(sys.modules)
+    if modules == _unchanged_with[0]:
+        return False
+    if last_change(_own_sources()) > _IMPORTED:
+        return True
+    _unchanged_with[0] = modules
+    return False
 
 
 def hash_of_sources(paths: Iterable[str]) -> str:
