@@ -33,7 +33,6 @@ from diastase.tracing.qnode_settings import QNodeSettings
 from diastase.tracing.quantum_errors import CollectiveInQNodeError
 from diastase.tracing.quantum_scope import Circuit, CircuitScope
 from diastase.tracing.regions import quantum_scope
-from diastase.tracing.sampling.dependence import classical_results
 from diastase.tracing.snapshots import WithSnapshots, measure_snapshot
 from diastase.tracing.taken_back import without_taken_back
 from diastase.tracing.wires import WireMap
@@ -52,7 +51,9 @@ from diastase_runtime.errors import TooManyQubitsError
 
 if TYPE_CHECKING:
     from diastase.tracing.folding import equations as folding
+    from diastase.tracing.sampling import dependence
 else:
+    dependence = LazyModule("diastase.tracing.sampling.dependence")
     folding = LazyModule("diastase.tracing.folding.equations")
 
 LARGEST_REGISTER = 59
@@ -109,7 +110,7 @@ class TracedCircuit:
         if not is_batching():
             return list(found)
         operands = [*self.captured, *[NO_SCRIPT] * self.takes_script]
-        classical = classical_results(self.jaxpr, operands)
+        classical = dependence.classical_results(self.jaxpr, operands)
         note_classical(classical.values())
         return [classical.get(place, result) for place, result in enumerate(found)]
 

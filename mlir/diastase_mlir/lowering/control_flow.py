@@ -6,7 +6,7 @@ All become structured control flow (`loops`), never StableHLO's, which the pipel
 for arrays of unknown size. Regions are jaxprs; constants they close over are leading operands.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from diastase_mlir import jax_internals
@@ -81,7 +81,7 @@ def lower_while(context: LoweringContext, equation: Equation, *operands: ir.Valu
 def _batched_while(
     context: LoweringContext,
     condition: Callable[[Values], ir.Value],
-    body: Callable[[Values], Values],
+    body: Callable[[Values], Sequence[ir.Value]],
     carry: Values,
 ) -> Values:
     """A vectorised loop, one predicate per batch element.
