@@ -5,6 +5,8 @@ of ours. Three libraries meet at run time: the compiled program, the engine (gat
 measurements on a state vector) and Python (callbacks). A program reaches the other two only
 through its *import table*, a global array of pointers that the loader fills before the first
 call; it has no undefined symbol of ours, so nothing depends on the dynamic linker's search order.
+A callback's pointer is that of the Python function itself, which `call_back` of the thread pool's
+library calls.
 
 Inside MLIR and LLVM IR an imported function is a declaration whose name is made by
 `import_symbol`; code generation turns each into a stub that calls through the table.
@@ -22,7 +24,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Literal
 
-ABI_VERSION = 9
+ABI_VERSION = 10
 """Part of every cache key; raised by one with every change of this file's meaning."""
 
 ENTRY_FUNCTION = "diastase_entry"
@@ -188,7 +190,7 @@ class ErrorCode(enum.IntEnum):
     OUT_OF_MEMORY = 3
     """[bytes asked for]; where `detail[3]` is 1 the call was abandoned and left no results."""
     CALLBACK_RAISED = 4
-    """[callback index]; the exception itself is kept by the loader."""
+    """[type, value, traceback], as `PyErr_Restore` takes them: an exception of Python's."""
     ZERO_STEP = 5
     """A `for_loop` with a traced step of 0."""
     NEGATIVE_SIZE = 6
@@ -214,10 +216,7 @@ class ErrorCode(enum.IntEnum):
     """Outcomes are to be drawn from a state whose amplitudes are NaN or infinite."""
     INTERRUPTED = 16
     """A handler of signals has raised; the exception is kept by the thread pool's library."""
-    IN_CALLBACK = 17
-    """[]; recorded before Python is called, and taken back when that has returned. It stays where
-    a signal came before the function could begin, or after it was over."""
-    ASSERTION_FAILED = 18
+    ASSERTION_FAILED = 17
     """What `debug_assert` says must hold does not; the site's construct is its message."""
 
 

@@ -5,8 +5,8 @@ from typing import Any
 
 from diastase_runtime import errors
 from diastase_runtime.abi import CallContext, ErrorCode, Site
-from diastase_runtime.callbacks import CallbackErrors
 from diastase_runtime.errors import DiastaseError, InternalError, Span
+from diastase_runtime.interrupts import raised_in
 
 _EXCEPTIONS: dict[int, Callable[[str, Sequence[int]], DiastaseError]] = {
     ErrorCode.WIRE_OUT_OF_RANGE: lambda construct, detail: errors.WireOutOfRangeError(
@@ -59,18 +59,11 @@ def message_templates() -> dict[int, str]:
 
 
 def exception_of(
-    context: CallContext,
-    sites: Sequence[Site],
-    callback_errors: CallbackErrors,
-    address: int,
-    program: str = "the program",
+    context: CallContext, sites: Sequence[Site], program: str = "the program"
 ) -> BaseException:
-    """Make the exception for a failed call: a callback's own, or one of ours at the user's line."""
-    raised = callback_errors.pop(address, None)
-    if context.code == ErrorCode.CALLBACK_RAISED and raised is not None:
-        return raised
-    if context.code in (ErrorCode.IN_CALLBACK, ErrorCode.INTERRUPTED):
-        return KeyboardInterrupt()
+    """Make the exception for a failed call, once: a callback's own, or one of ours at the line."""
+    if context.code == ErrorCode.CALLBACK_RAISED:
+        return raised_in(context.detail)
     site = sites[context.site] if 0 <= context.site < len(sites) else None
     # What no line of the user's stands for (a QNode that is the whole program) has no file.
     span = Span(site.file, site.line, site.function) if site is not None and site.file else None

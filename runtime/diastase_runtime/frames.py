@@ -70,5 +70,5 @@ class Frame:
 
     @property
     def address(self) -> int:
-        """The address of the call context, by which callbacks know the call."""
+        """The address of the call context, with which it begins."""
         return ctypes.addressof(self.memory)

@@ -1,8 +1,9 @@
-"""Signals that arrive while compiled code runs: Ctrl-C, alarms.
+"""What Python raises while compiled code runs: in handlers of signals, in callbacks.
 
 Python handles signals in its main thread, between two instructions. Compiled code polls for them
 (`kernels.threads.interrupts` of the compiler), so that a handler is called within a tenth of a
-second; what it raises is kept by the library of the thread pool, and is raised after the call.
+second; what it raises is kept by the library of the thread pool, what a callback raises in the
+context of its call, and is raised after the call.
 """
 
 import ctypes
@@ -12,13 +13,21 @@ from typing import Any
 
 from diastase_runtime.abi import library_symbol
 
-_FUNCTIONS = ("PyGILState_Ensure", "PyGILState_Release", "PyErr_CheckSignals", "PyErr_Fetch")
+_FUNCTIONS = (
+    "PyGILState_Ensure",
+    "PyGILState_Release",
+    "PyErr_CheckSignals",
+    "PyErr_Fetch",
+    "PyLong_FromVoidPtr",
+    "PyObject_CallOneArg",
+    "Py_DecRef",
+)
 _restore: Any = ctypes.pythonapi.PyErr_Restore
-_restore.restype, _restore.argtypes = None, [ctypes.c_void_p] * 3
+_restore.restype = None
 
 
-def let_poll(pool: ctypes.CDLL) -> None:
-    """Tell the thread pool how it lets Python handle signals."""
+def tell_of_python(pool: ctypes.CDLL) -> None:
+    """Tell the thread pool how it lets Python handle signals, and how it calls functions."""
     functions = [
         ctypes.cast(getattr(ctypes.pythonapi, name), ctypes.c_void_p) for name in _FUNCTIONS
     ]
@@ -37,13 +46,17 @@ def raised_by_a_handler(pool: ctypes.CDLL) -> BaseException | None:
         return None
     raised = (ctypes.c_int64 * 3)()
     pool[library_symbol("threads", "take_raised")](raised)
-    if not raised[0]:
-        return None
-    try:
-        _restore(*raised)
+    return raised_in(raised) if raised[0] else None
+
+
+def raised_in(words: "ctypes.Array[ctypes.c_int64]") -> BaseException:
+    """Make the exception of what `PyErr_Fetch` wrote; the words belong to it, so only once."""
+    fetched, words[:3] = words[:3], [0, 0, 0]
+    try:  # without argument types, whose conversion hides a RecursionError
+        _restore(*map(ctypes.c_void_p, fetched))
     except BaseException as error:
         return error
-    return None
+    return SystemError("nothing was raised")
 
 
 def is_main_thread() -> bool:

@@ -16,7 +16,7 @@ from typing import Any
 
 from diastase_runtime.abi import Artifact, CallContext, Import, ImportedLibrary, library_symbol
 from diastase_runtime.errors import InternalError, LibraryLoadError
-from diastase_runtime.interrupts import let_poll
+from diastase_runtime.interrupts import tell_of_python
 from diastase_runtime.threads import number_of_threads
 
 _CAPSULES = {"lapack": "scipy.linalg.cython_lapack", "blas": "scipy.linalg.cython_blas"}
@@ -146,7 +146,7 @@ def thread_pool(library: Path) -> ctypes.CDLL:
     threads = number_of_threads()
     pool = open_library(library, unique=False)
     pool[library_symbol("threads", "configure")](ctypes.c_int64(threads))
-    let_poll(pool)
+    tell_of_python(pool)
     # Beside the pool's own check of the process's number, which another process may have had.
     os.register_at_fork(after_in_child=pool[library_symbol("threads", "forget")])
     return pool

@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 
 from diastase_runtime.abi import ENTRY_SYMBOL, IMPORT_TABLE, Artifact, CallContext, ErrorCode
-from diastase_runtime.callbacks import CallbackErrors, callback_thunk
+from diastase_runtime.callbacks import called_by_programs
 from diastase_runtime.errors import ArgumentTypeError, AssumptionError
 from diastase_runtime.failures import exception_of
 from diastase_runtime.frames import Frame, FrameLayout
@@ -65,8 +65,7 @@ class Executable:
         library = open_library(artifact.library, unique=bool(artifact.callbacks))
         # Not at exit: the process unloads everything anyway.
         weakref.finalize(self, dlclose, library._handle).atexit = False
-        self._errors: CallbackErrors = {}
-        self._thunks = _fill_import_table(library, artifact, callbacks, self._errors)
+        self._callbacks = _fill_import_table(library, artifact, callbacks)
         self._native: Any = library[ENTRY_SYMBOL]
         self._native.restype = None
         self._entry: Any = self._native
@@ -144,7 +143,7 @@ class Executable:
         """Free what a failed call by compiled code left, and make the exception that it is."""
         memory = (ctypes.c_char * self._layout.size).from_address(address)
         words = self._layout.unpack_results(memory, self._layout.results)
-        return self._failure(CallContext.from_address(address), address, words)
+        return self._failure(CallContext.from_address(address), words)
 
     def _write_arguments(self, frame: Frame, arguments: Sequence[Argument]) -> Sequence[np.ndarray]:
         """Copy scalars, describe arrays; what is returned must live as long as the call."""
@@ -187,7 +186,7 @@ class Executable:
 
     def _failed(self, frame: Frame, words: Sequence[int]) -> BaseException:
         """Make the exception to raise, and keep the frame for the next call."""
-        error = self._failure(frame.context, frame.address, words)
+        error = self._failure(frame.context, words)
         self._frames.append(frame)
         return error
 
@@ -197,12 +196,12 @@ class Executable:
         if self._entry is not self._native:
             return  # what an observer was doing nobody knows
         if frame.context.code:
-            self._failure(frame.context, frame.address, words)
+            self._failure(frame.context, words)
             return
         for pointer in {words[first] for first in self._first_words}:
             free(pointer)
 
-    def _failure(self, context: CallContext, address: int, words: Sequence[int]) -> BaseException:
+    def _failure(self, context: CallContext, words: Sequence[int]) -> BaseException:
         """Free what the failed call left, and make its exception."""
         abandoned = context.detail[3]
         for pointer in () if abandoned else {words[first] for first in self._first_words}:
@@ -214,9 +213,7 @@ class Executable:
             raised = raised_by_a_handler(thread_pool(self.artifact.threads))
             if raised is not None:
                 return raised
-        error = exception_of(
-            context, self.artifact.sites, self._errors, address, self.artifact.name
-        )
+        error = exception_of(context, self.artifact.sites, self.artifact.name)
         if context.code == ErrorCode.ASSUMPTION_FAILED and isinstance(error, AssumptionError):
             error.raised_by = self
         return error
@@ -238,22 +235,18 @@ def load(artifact: Artifact, callbacks: Sequence[HostFunction] = ()) -> Executab
 
 
 def _fill_import_table(
-    library: ctypes.CDLL,
-    artifact: Artifact,
-    callbacks: Sequence[HostFunction],
-    errors: CallbackErrors,
+    library: ctypes.CDLL, artifact: Artifact, callbacks: Sequence[HostFunction]
 ) -> list[Any]:
-    """Write the addresses of all imports; the thunks returned must live as long as the library."""
-    thunks: list[Any] = []
+    """Write the addresses of all imports; what is returned must live as long as the library."""
+    called: list[Any] = []
     if not artifact.imports:
-        return thunks
+        return called
     table = (ctypes.c_void_p * len(artifact.imports)).in_dll(library, IMPORT_TABLE)
     for entry, imported in enumerate(artifact.imports):
         if imported.library == "callback":
             number = int(imported.name)
-            kind = artifact.callbacks[number]
-            thunks.append(callback_thunk(number, kind, callbacks[number], errors))
-            table[entry] = ctypes.cast(thunks[-1], ctypes.c_void_p).value
+            called.append(called_by_programs(artifact.callbacks[number], callbacks[number]))
+            table[entry] = id(called[-1])  # where the object is
         else:
             table[entry] = symbol_address(imported, artifact)
-    return thunks
+    return called

@@ -10,7 +10,7 @@ memory, and frees it when it and all its views are gone.
 import ctypes
 import importlib
 from collections.abc import Callable, Sequence
-from functools import cache, lru_cache
+from functools import cache, lru_cache, partial
 from itertools import accumulate
 from math import prod
 from operator import mul
@@ -110,21 +110,22 @@ def array_at(pointer: int, shape: Sequence[int], dtype: np.dtype[Any]) -> np.nda
 
 
 class OwnedMemory:
-    """Memory of compiled code that lives as long as this object: numpy keeps it as a base."""
+    """Memory of compiled code that lives as long as this object: numpy keeps it as a base.
 
-    __slots__ = ("__array_interface__", "_pointer")
+    No Python runs where it is freed: Python drops what handlers of signals raise in there, and
+    freeing takes long enough for one to come.
+    """
+
+    __slots__ = ("__array_interface__", "__del__")
 
     def __init__(self, pointer: int, aligned: int, size: int):
-        self._pointer = pointer
+        self.__del__ = partial(free, pointer)
         self.__array_interface__ = {
             "version": 3,
             "shape": (size,),
             "typestr": "|u1",
             "data": (aligned, False),
         }
-
-    def __del__(self, free: Callable[[int], None] = free) -> None:
-        free(self._pointer)
 
 
 class ResultReader:

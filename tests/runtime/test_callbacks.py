@@ -88,7 +88,6 @@ def test_its_exception_comes_out_and_stops_further_callbacks(load_callback):
         with pytest.raises(KeyError, match="mine"):
             program([np.ones(4)])
         assert len(calls) == count
-    assert not program._errors
 
 
 def test_interrupts_come_out_too(load_callback):
@@ -114,6 +113,19 @@ def test_a_callback_may_call_the_program_again(load_callback):
 
     program = load_callback(descend)
     np.testing.assert_array_equal(program([np.full(2, 3.0)])[0], np.full(2, 30.0))
+
+
+def test_calls_without_end_raise_also_where_the_callback_could_not_begin(load_callback):
+    """At some depth Python refuses to call the function itself; one more frame each time."""
+    program = load_callback(lambda x: program([x]))
+
+    def deeper(frames):
+        return program([np.ones(2)]) if frames == 0 else deeper(frames - 1)
+
+    for frames in range(8):
+        with pytest.raises(RecursionError):
+            deeper(frames)
+    np.testing.assert_array_equal(load_callback(lambda x: [2 * x])([np.ones(2)])[0], [2, 2])
 
 
 def test_equal_programs_keep_their_own_callbacks(mlir_program):

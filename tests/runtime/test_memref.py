@@ -1,6 +1,7 @@
 """Results begin where JAX wants large arrays to begin, wherever compiled code left them."""
 
 import ctypes
+import sys
 
 import numpy as np
 import pytest
@@ -27,3 +28,15 @@ def test_large_results_are_aligned(offset, own):
     np.testing.assert_array_equal(result, numbers)
     if not own:
         ctypes.CDLL(None).free(ctypes.c_void_p(pointer))
+
+
+def test_no_python_runs_where_a_large_result_is_freed():
+    """A handler of signals would run in there, and Python drops what it raises in a `__del__`."""
+    pointer = malloc(8 * 10_000 + ALIGNMENT)
+    begin = pointer + -pointer % ALIGNMENT
+    array = result_reader(ArrayType("float64", 1), 0).take([pointer, begin, 0, 10_000, 1], True)
+    events = []
+    sys.setprofile(lambda frame, event, argument: events.append((event, argument)))
+    del array
+    sys.setprofile(None)
+    assert events == [("c_call", sys.setprofile)]

@@ -14,6 +14,9 @@ afterwards, hence `!invariant.load`: the optimiser may keep a pointer across cal
       ret ptr %result
     }
 
+A callback's entry is the Python function itself: its stub calls `call_back` of the thread pool's
+library with it, and with its arguments after the first two as an array.
+
 Elementary functions are not inlined, and come with forms for vectors (`codegen.vector_forms`).
 """
 
@@ -23,6 +26,7 @@ from typing import NamedTuple, cast
 from diastase_mlir.codegen.vector_forms import declared, kept, vector_forms, with_widest_vectors
 from diastase_runtime.abi import IMPORT_TABLE, Import, ImportedLibrary, import_symbol
 
+_CALL_BACK = Import("threads", "call_back")
 _PREFIX = import_symbol(cast("ImportedLibrary", "(?P<library>[a-z]+)"), "(?P<name>\\w+)")
 _DECLARATION = re.compile(
     rf"^declare (?P<result>[^@\n]+?) @(?P<symbol>(?:_mlir_ciface_)?{_PREFIX})"
@@ -48,6 +52,8 @@ def link_imports(text: str) -> LinkedText:
 
     def stub(match: re.Match[str]) -> str:
         entry = Import(cast("ImportedLibrary", match["library"]), match["name"])
+        if entry.library == "callback":
+            return _callback_stub(match, slot(entry), slot(_CALL_BACK))
         if entry.library != "elementary":
             return _stub(match, slot(entry))
         before = len(table)
@@ -67,15 +73,49 @@ def link_imports(text: str) -> LinkedText:
 def _stub(declaration: re.Match[str], index: int) -> str:
     """Write the function that stands in for one declaration."""
     result = declaration["result"].removeprefix("noundef ")
-    types = [kind.split()[0] for kind in declaration["arguments"].split(",") if kind.strip()]
-    parameters = ", ".join(f"{kind} %{number}" for number, kind in enumerate(types))
+    parameters = ", ".join(_parameters(declaration))
     value, returned = ("", "ret void") if result == "void" else ("%result = ", "")
     returned = returned or f"ret {result} %result"
     return (
         f"define internal {result} @{declaration['symbol']}({parameters}) alwaysinline {{\n"
-        f"  %slot = getelementptr ptr, ptr @{IMPORT_TABLE}, i64 {index}\n"
-        f"  %function = load ptr, ptr %slot, align 8, !invariant.load !{{}}\n"
+        f"{_load('function', index)}"
         f"  {value}tail call {result} %function({parameters})\n"
         f"  {returned}\n"
         f"}}"
+    )
+
+
+def _callback_stub(declaration: re.Match[str], callback: int, call_back: int) -> str:
+    """Write the function that calls Python: `(CallContext*, i64 site, descriptor*…) -> ()`."""
+    context, site, *descriptors = _parameters(declaration)
+    room = f"[{len(descriptors)} x ptr]"
+    stores = "".join(
+        f"  %at{number} = getelementptr ptr, ptr %descriptors, i64 {number}\n"
+        f"  store {descriptor}, ptr %at{number}, align 8\n"
+        for number, descriptor in enumerate(descriptors)
+    )
+    # No tail call: it could not see the array.
+    return (
+        f"define internal void @{declaration['symbol']}"
+        f"({', '.join([context, site, *descriptors])}) alwaysinline {{\n"
+        f"  %descriptors = alloca {room}, align 8\n"
+        f"{stores}"
+        f"{_load('callback', callback)}"
+        f"{_load('function', call_back)}"
+        f"  call void %function({context}, {site}, ptr %callback, ptr %descriptors)\n"
+        f"  ret void\n"
+        f"}}"
+    )
+
+
+def _parameters(declaration: re.Match[str]) -> list[str]:
+    types = [kind.split()[0] for kind in declaration["arguments"].split(",") if kind.strip()]
+    return [f"{kind} %{number}" for number, kind in enumerate(types)]
+
+
+def _load(name: str, index: int) -> str:
+    """Load an entry of the table."""
+    return (
+        f"  %{name}.slot = getelementptr ptr, ptr @{IMPORT_TABLE}, i64 {index}\n"
+        f"  %{name} = load ptr, ptr %{name}.slot, align 8, !invariant.load !{{}}\n"
     )

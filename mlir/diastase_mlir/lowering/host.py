@@ -63,8 +63,6 @@ def call_host(
     context.callbacks.append(HostCallback(callback_type, function, described))
     site = context.failures.site(equation.primitive.name, equation.source_info)
     arguments = [context.failures.call_context, site, *inputs, *outputs]
-    begun = [context.failures.call_context, site]
-    call(context.imports.function("threads", "before_callback", [one.type for one in begun]), begun)
     symbol = context.imports.function(
         "callback", str(number), [value.type for value in arguments], c_interface=True
     )

@@ -25,9 +25,10 @@ def test_table_lists_imports_in_order_of_declaration():
     assert linked.imports == (
         Import("engine", "state_create"),
         Import("callback", "0"),
+        Import("threads", "call_back"),
         Import("engine", "expval"),
     )
-    assert f"@{IMPORT_TABLE} = global [3 x ptr] zeroinitializer" in linked.text
+    assert f"@{IMPORT_TABLE} = global [4 x ptr] zeroinitializer" in linked.text
 
 
 def test_only_the_entry_and_the_table_are_visible():
@@ -35,7 +36,7 @@ def test_only_the_entry_and_the_table_are_visible():
         functions = list(optimised_module.module.functions)
         external = {function.name for function in functions if function.is_declaration}
         defined = {function.name for function in functions if not function.is_declaration}
-    assert external <= {"sin", "llvm.sin.f64"}
+    assert {name for name in external if not name.startswith("llvm.")} <= {"sin"}
     assert defined == {"run"}
 
 

@@ -2,19 +2,14 @@
 
 from diastase_mlir.kernels.threads.blas import blas_begin, blas_end, use_blas
 from diastase_mlir.kernels.threads.elements import for_each_element
-from diastase_mlir.kernels.threads.interrupts import (
-    before_callback,
-    poll,
-    poll_now,
-    take_raised,
-    use_python,
-)
+from diastase_mlir.kernels.threads.interrupts import poll, poll_now, take_raised
 from diastase_mlir.kernels.threads.parallel_for import (
     configure,
     forget,
     parallel_for,
     thread_count,
 )
+from diastase_mlir.kernels.threads.python import call_back, use_python
 
 EXPORTS = {
     "parallel_for": parallel_for,
@@ -28,6 +23,6 @@ EXPORTS = {
     "use_python": use_python,
     "poll": poll,
     "poll_now": poll_now,
-    "before_callback": before_callback,
     "take_raised": take_raised,
+    "call_back": call_back,
 }

@@ -17,7 +17,6 @@ from diastase_mlir.kernels.language import (
     Record,
     call_through,
     cast,
-    code,
     external,
     i32,
     i64,
@@ -28,47 +27,28 @@ from diastase_mlir.kernels.language import (
     signature,
     ticks,
 )
-from diastase_mlir.kernels.state_vector.failures import IN_CALLBACK, INTERRUPTED, fail
+from diastase_mlir.kernels.state_vector.failures import INTERRUPTED, fail
 from diastase_mlir.kernels.state_vector.records import CallContext
+from diastase_mlir.kernels.threads.python import PYTHON, fetch, give_lock_back, take_lock
 from diastase_runtime.abi import POLLS
 
 PERIOD = 1 << 28
 """Ticks between two looks at signals: a tenth of a second or less."""
-_ENSURE = signature([], i32)
-_RELEASE = signature([i32])
 _CHECK = signature([], i32)
-_FETCH = signature([ptr[i64], ptr[i64], ptr[i64]])
 
 this_thread = external("pthread_self", [], i64)
 
 
 class Interrupts(Record):
-    """Functions of Python's C interface, and what a handler has raised."""
+    """When there were signals, and what came of them."""
 
-    main: i64
-    """The main thread."""
     checked: i64
-    """When signals were looked for the last time."""
-    ensure: code
-    release: code
-    check: code
-    fetch: code
+    """When they were looked for the last time."""
     raised: Annotated[ptr[i64], 3]
-    """Type, value and traceback, as `PyErr_Restore` takes them."""
+    """What a handler has raised."""
 
 
 _INTERRUPTS = shared(Interrupts)
-
-
-@kernel
-def use_python(main: i64, ensure: code, release: code, check: code, fetch: code) -> None:
-    """Say which thread handles signals, and how; again in a forked process."""
-    interrupts = _INTERRUPTS
-    interrupts.main = main
-    interrupts.ensure = ensure
-    interrupts.release = release
-    interrupts.check = check
-    interrupts.fetch = fetch
 
 
 @kernel
@@ -86,7 +66,7 @@ def poll_now(context: CallContext) -> None:
     interrupts = _INTERRUPTS
     elapsed = ticks() - interrupts.checked
     if elapsed < 0 or elapsed >= PERIOD:
-        if this_thread() == interrupts.main:
+        if this_thread() == PYTHON.main:
             interrupts.checked = ticks()
             handle_signals(context)
     if not is_null(context.outer) and cast(context.outer, CallContext).code == INTERRUPTED:
@@ -96,27 +76,13 @@ def poll_now(context: CallContext) -> None:
 @kernel
 def handle_signals(context: CallContext) -> None:
     """Let Python call its handlers, in the main thread; record an error if one has raised."""
-    interrupts = _INTERRUPTS
-    if context.code != 0 or is_null(interrupts.check):
+    if context.code != 0 or is_null(PYTHON.check_signals):
         return
-    state = call_through(interrupts.ensure, _ENSURE)
-    if call_through(interrupts.check, _CHECK) != 0:
-        raised = interrupts.raised
-        call_through(interrupts.fetch, _FETCH, raised, raised + 1, raised + 2)
+    state = take_lock()
+    if call_through(PYTHON.check_signals, _CHECK) != 0:
+        fetch(_INTERRUPTS.raised)
         fail(context, INTERRUPTED, -1, 0, 0)
-    call_through(interrupts.release, _RELEASE, state)
-
-
-@kernel
-def before_callback(context: CallContext, site: i64) -> None:
-    """Record that Python is being called, which the function takes back when it is over.
-
-    Signals that came while no Python ran are handled before, or the function would be left where it
-    begins, and nobody would know: what ctypes calls has nobody to raise its exceptions to.
-    """
-    if this_thread() == _INTERRUPTS.main:
-        handle_signals(context)
-    fail(context, IN_CALLBACK, site, 0, 0)
+    give_lock_back(state)
 
 
 @kernel
