@@ -113,21 +113,6 @@ class ChangedInterfaceError(CompileError, TypeError):
     found: str
 
 
-class CallbackResultError(DiastaseError, TypeError):
-    """A function called by `jax.pure_callback` or `io_callback` returned something unexpected.
-
-    Number, shapes and dtypes of its results must be those that were declared: nothing is
-    converted, so that an array of floats is never cut to integers unnoticed.
-    """
-
-    title: ClassVar[str] = "Unexpected result of a callback"
-    message: ClassVar[str] = "the function returned {found}, declared was {expected}"
-    label: ClassVar[str] = "called from here"
-    help: ClassVar[str] = "convert in the function: np.asarray(result, dtype)"
-    found: str
-    expected: str
-
-
 class LinkerNotFoundError(CompileError, RuntimeError):
     """No program that can link a shared library was found.
 

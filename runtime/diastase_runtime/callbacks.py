@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from diastase_runtime.abi import ArrayType, CallbackType
+from diastase_runtime.errors import CallbackResultError
 from diastase_runtime.memref import array_at, numpy_dtype
 from diastase_runtime.observation import called_back
 
@@ -44,11 +45,10 @@ def _view(descriptor: int, kind: ArrayType) -> np.ndarray:
 
 
 def _store(view: np.ndarray, result: Any) -> None:
-    """Write a result where the program wants it; its type was promised at tracing."""
+    """Write a result where the program wants it; all but its sizes was checked before."""
     array = np.asarray(result)
     if array.shape != view.shape or array.dtype != view.dtype:
-        raise TypeError(
-            f"a host callback returned {array.dtype}{list(array.shape)} "
-            f"where {view.dtype}{list(view.shape)} was promised"
+        raise CallbackResultError(
+            found=f"{array.dtype}{list(array.shape)}", expected=f"{view.dtype}{list(view.shape)}"
         )
     view[...] = array

@@ -143,6 +143,22 @@ class LibraryLoadError(DiastaseError, OSError):
     reason: str
 
 
+class CallbackResultError(DiastaseError, TypeError):
+    """A function called by `jax.pure_callback` or `io_callback` returned something unexpected.
+
+    Number, shapes and dtypes of its results must be those that were declared: nothing is
+    converted, so that an array of floats is never cut to integers unnoticed. Of
+    `diastase.pure_callback`, so must be the keys of dictionaries.
+    """
+
+    title: ClassVar[str] = "Unexpected result of a callback"
+    message: ClassVar[str] = "the function returned {found}, declared was {expected}"
+    label: ClassVar[str] = "called from here"
+    help: ClassVar[str] = "convert in the function: np.asarray(result, dtype)"
+    found: str
+    expected: str
+
+
 class WireOutOfRangeError(DiastaseError, IndexError, RuntimeError):
     """An operation acts on a wire that the device does not have.
 

@@ -62,11 +62,14 @@ def exception_of(
     context: CallContext, sites: Sequence[Site], program: str = "the program"
 ) -> BaseException:
     """Make the exception for a failed call, once: a callback's own, or one of ours at the line."""
-    if context.code == ErrorCode.CALLBACK_RAISED:
-        return raised_in(context.detail)
+    raised = raised_in(context.detail) if context.code == ErrorCode.CALLBACK_RAISED else None
     site = sites[context.site] if 0 <= context.site < len(sites) else None
     # What no line of the user's stands for (a QNode that is the whole program) has no file.
     span = Span(site.file, site.line, site.function) if site is not None and site.file else None
+    if isinstance(raised, DiastaseError) and raised.span is None:
+        raised.span = span
+    if raised is not None:
+        return raised
     construct = program if site is None else site.construct
     make = _EXCEPTIONS.get(context.code)
     if make is None:

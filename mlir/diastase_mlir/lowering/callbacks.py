@@ -10,12 +10,11 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from diastase_mlir.errors import CallbackResultError
 from diastase_mlir.jax_internals import ir, is_symbolic
 from diastase_mlir.lowering.context import LoweringContext
 from diastase_mlir.lowering.host import call_host, run_on_host
 from diastase_mlir.lowering.registry import Equation, lowers
-from diastase_runtime.errors import Span
+from diastase_runtime.errors import CallbackResultError, Span
 
 
 @lowers("pure_callback", "io_callback", "debug_callback")

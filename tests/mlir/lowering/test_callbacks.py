@@ -7,7 +7,7 @@ import pytest
 from jax import lax
 from jax.experimental import io_callback
 
-from diastase_mlir.errors import CallbackResultError
+from diastase_runtime.errors import CallbackResultError
 
 V = np.array([2.0, -1.0, 5.0, 0.5])
 SHAPE = jax.ShapeDtypeStruct((4,), np.float64)

@@ -11,6 +11,7 @@ from collections.abc import Callable
 from typing import Any
 
 import jax
+import jax.numpy as jnp
 import numpy as np
 
 from diastase.api.callbacks.calls import (
@@ -22,6 +23,7 @@ from diastase.api.callbacks.calls import (
 from diastase.api.callbacks.errors import ResultTypesError
 from diastase_mlir.diagnostics import user_span
 from diastase_mlir.jax_internals import Tracer
+from diastase_runtime.errors import CallbackResultError
 
 
 def pure_callback(callback_fn: Callable[..., Any], result_type: Any = None) -> "PureCallback":
@@ -93,8 +95,15 @@ class PureCallback:
         return run(*args)
 
     def _called(self, *args: Any, **kwargs: Any) -> Any:
+        span, declared = user_span(), _keys(self._types)
+
         def call(args: Any, kwargs: Any) -> Any:
-            return self._function(*args, **kwargs)
+            results = self._function(*args, **kwargs)
+            found = _keys(results)
+            if found != declared and len(found) == len(declared):  # JAX compares numbers only
+                given, wanted = ", ".join(found), ", ".join(declared)
+                raise CallbackResultError(found=given, expected=wanted, span=span)
+            return results
 
         return jax.pure_callback(call, self._types, args, kwargs, vmap_method="sequential")
 
@@ -116,6 +125,9 @@ def _types(function: Callable[..., Any], given: Any) -> Any:
 
     def read(leaf: Any) -> jax.ShapeDtypeStruct:
         if not isinstance(leaf, type) and hasattr(leaf, "shape") and hasattr(leaf, "dtype"):
+            negative = any(isinstance(size, int) and size < 0 for size in leaf.shape)
+            if negative or not _is_of_arrays(leaf.dtype):
+                raise _unknown(function, f"{leaf!r} is not the type of an array")
             return jax.ShapeDtypeStruct(leaf.shape, leaf.dtype)
         if isinstance(leaf, type) and issubclass(leaf, bool | int | float | complex | np.generic):
             return jax.ShapeDtypeStruct((), leaf)
@@ -124,6 +136,19 @@ def _types(function: Callable[..., Any], given: Any) -> Any:
         raise _unknown(function, f"{leaf!r} is not the type of an array")
 
     return jax.tree.map(read, given)
+
+
+def _keys(tree: Any) -> list[str]:
+    """The keys of dictionaries that lead to each array in a pytree, for messages."""
+    paths, _ = jax.tree_util.tree_flatten_with_path(tree)
+    kind = jax.tree_util.DictKey
+    keys = ([key.key for key in path if isinstance(key, kind)] for path, _ in paths)
+    return ["".join(f"[{key!r}]" for key in place) or "a value without key" for place in keys]
+
+
+def _is_of_arrays(dtype: Any) -> bool:
+    is_number = jnp.issubdtype(dtype, np.number) or dtype == np.bool_
+    return is_number and np.dtype(dtype).isnative
 
 
 def _unknown(function: Callable[..., Any], problem: str) -> ResultTypesError:
