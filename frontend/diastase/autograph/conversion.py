@@ -21,7 +21,13 @@ from malt.core import converter
 from malt.pyct import inspect_utils, naming, templates, transformer
 
 from diastase.autograph.errors import NoSourceError
-from diastase.autograph.syntax import Normalised, note_origins, restore_origins, rewritten
+from diastase.autograph.syntax import (
+    Generators,
+    Normalised,
+    note_origins,
+    restore_origins,
+    rewritten,
+)
 
 _FACTORY = """
     def outer_factory():
@@ -80,9 +86,12 @@ def _convert(function: FunctionType) -> Conversion:
     name = namer.new_symbol(f"ag__{plain}", ())
     node = Normalised(code.co_filename, _class_of(code)).visit(node)
     note_origins(node)
+    generators = Generators()
+    node = generators.taken_out(node)
     information = transformer.EntityInfo(name, "", code.co_filename, (), {})
     options = converter.ProgramContext(converter.STANDARD_OPTIONS)
     node = rewritten(node, transformer.Context(information, namer, options))
+    node = generators.put_back(node)
     if isinstance(node, ast.Lambda):
         node = ast.Assign([ast.Name(name, ast.Store())], node)
     else:

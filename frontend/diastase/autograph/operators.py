@@ -6,6 +6,7 @@ asks for by name (`ld`, `ldu`, `Undefined`, `FunctionScope`, …) stands here, t
 """
 
 import operator
+import sys
 from collections.abc import Callable
 from typing import Any
 
@@ -50,13 +51,16 @@ __all__ = [
     "and_",
     "assert_stmt",
     "autograph_artifact",
+    "caught",
     "converted_call",
     "for_stmt",
     "if_exp",
     "if_stmt",
+    "in_",
     "ld",
     "ldu",
     "not_",
+    "not_in",
     "or_",
     "raise_stmt",
     "raises_now",
@@ -258,6 +262,11 @@ def raises_now() -> bool:
     return not (is_active() and depth())
 
 
+def caught() -> BaseException | None:
+    """The exception of the `except` block that calls."""
+    return sys.exception()
+
+
 def raise_stmt(exception: Callable[[], Any]) -> None:
     """`raise` where it may be reached when the program runs, or not."""
     made = exception()
@@ -292,6 +301,21 @@ def or_(first: Block, other: Block) -> Any:
 def not_(value: Any) -> Any:
     """`not a`."""
     return jnp.logical_not(value) if _decides_later(value) else not value
+
+
+def in_(item: Any, container: Any) -> Any:
+    """`item in container`."""
+    if not is_active() or not _has_traced((item, container)):
+        return item in container
+    if isinstance(container, jax.Array | np.ndarray):
+        return jnp.any(jnp.asarray(container) == item)
+    candidates = [value for value in container if is_array(value)]
+    return jnp.any(jnp.stack([jnp.all(item == value) for value in candidates] or [False]))
+
+
+def not_in(item: Any, container: Any) -> Any:
+    """`item not in container`."""
+    return not_(in_(item, container))
 
 
 def _may_act(block: Block, left: Any) -> bool:
