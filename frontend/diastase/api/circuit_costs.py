@@ -8,7 +8,8 @@ from dataclasses import dataclass
 
 from jax.extend.core import ClosedJaxpr, Jaxpr
 
-from diastase.api.costs import jaxprs_in, turns_of
+from diastase.api.costs import turns_of
+from diastase_mlir.jax_internals import jaxprs_in
 
 _GATES = frozenset(("gate", "unitary", "diagonal", "global_phase"))
 _AMPLITUDE, _SINGLE = 16, 8

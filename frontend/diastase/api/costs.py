@@ -7,14 +7,14 @@ run time stay symbols: a cost may be an expression such as `3*a`.
 """
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
 from jax.extend.core import ClosedJaxpr, Jaxpr, Literal
 
 from diastase.primitives.batches import batch_sizes
-from diastase_mlir.jax_internals import physical_aval
+from diastase_mlir.jax_internals import jaxprs_in, physical_aval
 
 Cost = dict[str, Any]
 """Keys as in JAX: `flops`, `transcendentals`, `bytes accessed`."""
@@ -118,16 +118,6 @@ def turns_of(equation: Any) -> int:
 
 def _add(left: Cost, right: Cost) -> Cost:
     return {key: left[key] + right[key] for key in left}
-
-
-def jaxprs_in(params: dict[str, Any]) -> Iterator[Jaxpr]:
-    """The jaxprs among an equation's parameters."""
-    for value in params.values():
-        for item in value if isinstance(value, tuple | list) else (value,):
-            if isinstance(item, ClosedJaxpr):
-                yield item.jaxpr
-            elif isinstance(item, Jaxpr):
-                yield item
 
 
 def _dot_flops(equation: Any) -> Any:

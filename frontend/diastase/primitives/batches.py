@@ -96,7 +96,7 @@ def of_each_element(
     What draws is: by one operand, repeated (the smallest, and no bounds of a loop if there are
     others). All else is evaluated once for all elements.
     """
-    if not operands or is_of_directions(axis) or not any_draws(params.values()):
+    if not operands or is_of_directions(axis) or not any_draws(params):
         return None
     avals = list(map(jax.typeof, operands))
     costs = [(not jnp.issubdtype(aval.dtype, jnp.inexact), aval.ndim) for aval in avals]
@@ -118,7 +118,7 @@ def one_more_axis(
     Runs that draw outcomes draw them anew for each element, also where no operand is of the batch.
     """
     if all(place is None for place in axes):
-        if not operands and any_draws(params.values()):
+        if not operands and any_draws(params):
             number = jnp.int32(0)
             jaxpr = add_input(params["jaxpr"], 0, jax.typeof(number))
             operands, params = [number], {**params, "jaxpr": jaxpr}

@@ -45,6 +45,7 @@ from diastase.primitives.batches import (
 from diastase.primitives.define import define_primitive
 from diastase.primitives.quantum import qnode_p
 from diastase_mlir.diagnostics import span_of, user_span
+from diastase_mlir.jax_internals import jaxprs_in
 
 Positions = tuple[int, ...]
 
@@ -198,7 +199,7 @@ def _along(tangents: Sequence[Any], mapped: Mapped) -> Direction:
 
 def refuse_stateful(construct: str, closed: ClosedJaxpr) -> None:
     """Refuse what is run again for its derivative, and would be given other values then."""
-    place = _place_of(closed, "io_callback", with_results=True)
+    place = _place_of(closed.jaxpr, "io_callback", with_results=True)
     if place is not None:
         reason = f"{construct} is run again for its derivative, and would be given other values: "
         reason += "call it before, and pass the values in"
@@ -225,24 +226,21 @@ def _qnode_jvp(
 
 def _refuse(name: str, jaxpr: Any, *, reason: str, at: str | None = None) -> NoReturn:
     """An error with the line of the first equation `at`, where there is such a reason."""
-    place = None if at is None else _place_of(jaxpr, at)
+    place = None if at is None else _place_of(jaxpr.jaxpr, at)
     construct = f"QNode {name}" if at is None else at
     span = user_span() if place is None else span_of(place)
     raise NoDerivativeError(construct=construct, reason=reason, span=span)
 
 
-def _place_of(closed: Any, primitive: str, with_results: bool = False) -> Any:
+def _place_of(jaxpr: Any, primitive: str, with_results: bool = False) -> Any:
     """Where the first equation of a primitive was written, at any depth; None without one."""
-    for equation in closed.jaxpr.eqns:
+    for equation in jaxpr.eqns:
         if equation.primitive.name == primitive and (equation.outvars or not with_results):
             return equation.source_info
-        for value in equation.params.values():
-            for part in value if isinstance(value, tuple) else (value,):
-                if not isinstance(part, ClosedJaxpr):
-                    continue
-                found = _place_of(part, primitive, with_results)
-                if found is not None:
-                    return found
+        for inner in jaxprs_in(equation.params):
+            found = _place_of(inner, primitive, with_results)
+            if found is not None:
+                return found
     return None
 
 

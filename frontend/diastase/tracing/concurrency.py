@@ -24,7 +24,7 @@ from jax.extend.core import ClosedJaxpr, Literal
 
 from diastase.primitives.concurrency import concurrent_qnodes_p
 from diastase.primitives.define import PRIMITIVES
-from diastase_mlir.jax_internals import is_jaxpr, source_context, trace_to_jaxpr
+from diastase_mlir.jax_internals import jaxprs_in, source_context, trace_to_jaxpr
 from diastase_mlir.program import DimensionBindings, Program
 
 Equation = Any
@@ -158,7 +158,7 @@ def _is_plain(equation: Equation) -> bool:
     name = equation.primitive.name
     return not (equation.effects or name in PRIMITIVES or name in _BARRIERS) and all(
         _has_known_sizes(inner) and _is_plain(inner)
-        for jaxpr in _jaxprs(equation.params)
+        for jaxpr in jaxprs_in(equation.params)
         for inner in jaxpr.eqns
     )
 
@@ -178,15 +178,8 @@ def _sizes(atoms: Sequence[Any]) -> list[Any]:
 
 def _defined_in(params: Mapping[str, Any]) -> Iterator[Any]:
     """All variables of the jaxprs among parameters, at any depth."""
-    for jaxpr in _jaxprs(params):
+    for jaxpr in jaxprs_in(params):
         yield from jaxpr.invars
         for equation in jaxpr.eqns:
             yield from equation.outvars
             yield from _defined_in(equation.params)
-
-
-def _jaxprs(params: Mapping[str, Any]) -> Iterator[Any]:
-    for value in params.values():
-        for item in value if isinstance(value, tuple | list) else (value,):
-            if is_jaxpr(item):
-                yield getattr(item, "jaxpr", item)

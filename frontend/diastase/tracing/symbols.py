@@ -14,7 +14,7 @@ from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 from typing import Any
 
-from jax.extend.core import ClosedJaxpr, Jaxpr
+from jax.extend.core import Jaxpr
 
 from diastase.errors import SizeEscapesError
 from diastase.tracing.argument_errors import UnsolvableSizeError
@@ -25,6 +25,7 @@ from diastase_mlir.jax_internals import (
     dimension_terms,
     factor_symbol,
     is_symbolic,
+    jaxprs_in,
     substitute,
     symbol_expression,
     symbol_of,
@@ -188,7 +189,7 @@ def _check(jaxpr: Jaxpr, bindings: DimensionBindings, known: set[str], construct
         _define(variable, bindings, known)
     for equation in jaxpr.eqns:
         inlined = equation.primitive.name in _INLINED
-        for inner in inner_jaxprs(equation.params.values()):
+        for inner in jaxprs_in(equation.params):
             _check(inner, bindings, known if inlined else set(known), equation.primitive.name)
         for variable in equation.outvars:
             _define(variable, bindings, known)
@@ -210,14 +211,3 @@ def symbols_of(avals: Iterable[Any]) -> set[str]:
     """The symbols in the sizes of arrays."""
     sizes = [size for aval in avals for size in getattr(aval, "shape", ()) if is_symbolic(size)]
     return set[str]().union(*map(dimension_symbols, sizes))
-
-
-def inner_jaxprs(values: Iterable[Any]) -> Iterable[Jaxpr]:
-    """The jaxprs among the parameters of an equation."""
-    for value in values:
-        if isinstance(value, ClosedJaxpr):
-            yield value.jaxpr
-        elif isinstance(value, Jaxpr):
-            yield value
-        elif isinstance(value, tuple | list):
-            yield from inner_jaxprs(value)

@@ -19,7 +19,7 @@ from functools import reduce
 from itertools import islice
 from typing import Any
 
-from diastase_mlir.jax_internals import ir, is_jaxpr, physical_aval
+from diastase_mlir.jax_internals import ir, jaxprs_in, physical_aval
 from diastase_mlir.lowering.buffers import allocate, as_tensor, put_element
 from diastase_mlir.lowering.context import LoweringContext
 from diastase_mlir.lowering.functions import Batch, call_for_each
@@ -162,8 +162,5 @@ def _wires(jaxpr: Any) -> int:
     for equation in getattr(jaxpr, "jaxpr", jaxpr).eqns:
         if equation.primitive.name == "allocate_qubits":
             found = max(found, equation.params["num_wires"] or 0)
-        for value in equation.params.values():
-            for inner in value if isinstance(value, tuple | list) else (value,):
-                if is_jaxpr(inner):
-                    found = max(found, _wires(inner))
+        found = max([found, *map(_wires, jaxprs_in(equation.params))])
     return found

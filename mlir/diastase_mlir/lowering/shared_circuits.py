@@ -13,7 +13,7 @@ from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from diastase_mlir.jax_internals import is_jaxpr
+from diastase_mlir.jax_internals import jaxprs_in
 from diastase_mlir.program_keys import StructureKeys
 
 _NUMBERS = frozenset({
@@ -62,10 +62,8 @@ def _circuits(jaxpr: Any) -> Iterator[Any]:
         if equation.primitive.name == "qnode":
             yield equation
             continue
-        for value in equation.params.values():
-            for inner in value if isinstance(value, tuple | list) else (value,):
-                if is_jaxpr(inner):
-                    yield from _circuits(inner)
+        for inner in jaxprs_in(equation.params):
+            yield from _circuits(inner)
 
 
 def _outline(equation: Any) -> Any:

@@ -13,10 +13,10 @@ from diastase.api.specialisations import flatten_results
 from diastase.primitives.accelerated import accelerated_p
 from diastase.primitives.define import PRIMITIVES
 from diastase.primitives.sizes import assert_size_p
-from diastase.tracing.symbols import inner_jaxprs, symbols_of
+from diastase.tracing.symbols import symbols_of
 from diastase.tracing.trace import is_tracing
 from diastase_mlir.diagnostics import span_of, user_span
-from diastase_mlir.jax_internals import abstract_value, trace_to_jaxpr
+from diastase_mlir.jax_internals import abstract_value, jaxprs_in, trace_to_jaxpr
 
 
 def accelerate(func: Callable[..., Any] | None = None, *, dev: Any = None) -> Any:
@@ -120,5 +120,5 @@ def _check(jaxpr: Jaxpr, name: str) -> None:
         if reason:
             span = span_of(equation.source_info)
             raise NotJitableError(function=name, reason=reason, span=span)
-        for inner in inner_jaxprs(equation.params.values()):
+        for inner in jaxprs_in(equation.params):
             _check(inner, name)

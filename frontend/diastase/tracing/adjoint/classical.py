@@ -22,7 +22,7 @@ from jax.extend.core import ClosedJaxpr, Var
 from diastase.primitives.quantum import AbstractRegister
 from diastase.tracing.quantum_errors import UnrepeatableError
 from diastase_mlir import span_of
-from diastase_mlir.jax_internals import SizeCheckEffect, rebuilt
+from diastase_mlir.jax_internals import SizeCheckEffect, jaxprs_in, rebuilt
 
 Equation = Any
 
@@ -82,12 +82,7 @@ def _lasting(effects: Iterable[Any], repeated: bool) -> bool:
 
 def effects_of(params: Mapping[str, Any]) -> set[Any]:
     """What the jaxprs among an equation's parameters do beside computing."""
-    effects: set[Any] = set()
-    for value in params.values():
-        for part in value if isinstance(value, tuple) else (value,):
-            if isinstance(part, ClosedJaxpr):
-                effects |= set(part.effects)
-    return effects
+    return set[Any]().union(*(jaxpr.effects for jaxpr in jaxprs_in(params)))
 
 
 def _loop_params(equation: Equation, repeated: bool) -> dict[str, Any]:

@@ -5,7 +5,7 @@ JAX differentiates the program; what it asks of a QNode is recorded as one equat
 Nothing of it is imported before a program is differentiated.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
@@ -18,7 +18,7 @@ from diastase.width import in_64_bits, runs_in_64_bits
 from diastase_mlir.jax_internals import (
     checkpoint_p,
     cond_p,
-    is_jaxpr,
+    jaxprs_in,
     scan_p,
     set_batching,
     set_jvp,
@@ -89,7 +89,7 @@ def _differentiate_as_ours(primitive: Any) -> None:
     name = primitive.name
 
     def applies(**params: Any) -> bool:
-        return current_context() is not None and _computes_sizes(list(params.values()))
+        return current_context() is not None and _computes_sizes(params)
 
     def linearised(**params: Any) -> bool:
         return current_context() is not None and (name == "while" or applies(**params))
@@ -102,16 +102,15 @@ def _differentiate_as_ours(primitive: Any) -> None:
     set_linearisation(primitive, runs_in_64_bits(linearise), linearised)
 
 
-def _computes_sizes(params: Sequence[Any]) -> bool:
+def _computes_sizes(params: Mapping[str, Any]) -> bool:
     """Whether any of the jaxprs among these parameters does, at any depth."""
     context = current_context()
     if context is None or not context.dimensions.symbols:
         return False
     defines = context.dimensions.defines_symbols
     return any(
-        any(map(defines, (*jaxpr.invars, *equation.outvars)))
-        or _computes_sizes(list(equation.params.values()))
-        for jaxpr in (getattr(closed, "jaxpr", closed) for closed in _jaxprs(params))
+        any(map(defines, (*jaxpr.invars, *equation.outvars))) or _computes_sizes(equation.params)
+        for jaxpr in jaxprs_in(params)
         for equation in jaxpr.eqns
     )
 
@@ -119,18 +118,9 @@ def _computes_sizes(params: Sequence[Any]) -> bool:
 def _has_loops(jaxpr: Any) -> bool:
     """Whether there is control flow inside that JAX cannot take apart."""
     return any(
-        equation.primitive.name in _CONTROL_FLOW
-        or any(map(_has_loops, _jaxprs(equation.params.values())))
+        equation.primitive.name in _CONTROL_FLOW or any(map(_has_loops, jaxprs_in(equation.params)))
         for equation in getattr(jaxpr, "jaxpr", jaxpr).eqns
     )
-
-
-def _jaxprs(values: Iterable[Any]) -> Iterable[Any]:
-    for value in values:
-        if is_jaxpr(value):
-            yield value
-        elif isinstance(value, tuple | list):
-            yield from _jaxprs(value)
 
 
 def expand_derivatives(closed: ClosedJaxpr) -> ClosedJaxpr:

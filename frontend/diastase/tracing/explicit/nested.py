@@ -24,7 +24,7 @@ from diastase.tracing.explicit.equations import (
 from diastase.tracing.explicit.model import ExplicitEquation, ExplicitJaxpr
 from diastase.tracing.explicit.scope import Scope
 from diastase.tracing.explicit.types import Atom, ExplicitVariable, size_atom, size_type
-from diastase_mlir.jax_internals import is_symbolic, scan_counts, symbol_of
+from diastase_mlir.jax_internals import is_symbolic, jaxprs_in, scan_counts, symbol_of
 
 
 @dataclass
@@ -152,7 +152,7 @@ class _Constants:
     def counted(self, params: Mapping[str, Any]) -> int:
         """How many of the nested jaxprs' inputs are captured, without sizes."""
         if self.takes_nothing_else:
-            (first, *_) = (part for value in params.values() for part in _jaxprs(value))
+            (first, *_) = jaxprs_in(params)
             return len(first.invars)
         return params.get(self.parameter, 0) if self.parameter else 0
 
@@ -162,11 +162,6 @@ class _Constants:
             params[self.parameter] += count
         if "linear" in params:  # of a scan: one flag for each operand
             params["linear"] = (*(False,) * count, *params["linear"])
-
-
-def _jaxprs(value: Any) -> list[Any]:
-    parts = value if isinstance(value, tuple | list) else [value]
-    return [getattr(part, "jaxpr", part) for part in parts if isinstance(part, ClosedJaxpr | Jaxpr)]
 
 
 _CONSTANTS: Mapping[str, _Constants] = {

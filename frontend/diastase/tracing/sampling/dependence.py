@@ -41,7 +41,7 @@ def _differs(equation: Any) -> bool:
     """Whether an equation, or one inside of it, draws or asks Python."""
     name = equation.primitive.name
     is_source = name in ("device_step", "io_callback") or draws(equation)
-    return is_source or any_inside(_differs, equation.params.values())
+    return is_source or any_inside(_differs, equation.params)
 
 
 def _reads_register(equation: Any) -> bool:
