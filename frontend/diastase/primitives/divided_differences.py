@@ -2,12 +2,19 @@
 
 In: the logarithms of the points, sorted by imaginary or real part; out: `f[x_i, .., x_m]` for each
 choice of k + 1 of them, an array of k + 1 axes. Where points are equal it is a derivative of f.
+
+Zero is a point, too (`LOG_OF_ZERO`), though f has no derivative there. Differences of zeros alone
+are 0: they are those of a function that is f at all other points, which is as good where an
+eigenvalue of a positive matrix is 0 and stays it.
 """
 
 from typing import Any
 
 import jax.numpy as jnp
 import numpy as np
+
+LOG_OF_ZERO = -690.0
+"""No logarithm is less; what has this one is 0."""
 
 _NEAR = 0.1
 """Logarithms, times the exponent, that are nearer have their differences from derivatives of f."""
@@ -32,7 +39,8 @@ def divided_differences(power: int, exponent: Any, logarithms: Any, order: int) 
         apart = (level[1:] - level[:-1]) / jnp.where(near, 1.0, last - first)
         steps = jnp.stack([points[k : k + len(first)] for k in range(1, width + 1)]) / first - 1
         together = _averaged(power, exponent, logs[:-width], jnp.where(near, steps, 0.0))
-        level = jnp.where(near, together, apart)
+        zeros = jnp.real(logs[width:]) <= LOG_OF_ZERO
+        level = jnp.where(zeros, 0.0, jnp.where(near, together, apart))
     return level[0]
 
 

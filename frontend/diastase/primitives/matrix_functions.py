@@ -1,4 +1,4 @@
-"""Powers of normal matrices, with derivatives of any order where eigenvalues meet.
+"""Powers and logarithms of normal matrices, with derivatives of any order where eigenvalues meet.
 
     matrix_function    A, z, l, V, E_1, .., E_k  ->  V [ f[l_i, l_j, .., l_m] E_1_ij .. E_k_.m ] V*
 
@@ -24,7 +24,7 @@ from jax.extend.core import Primitive
 from jax.interpreters import ad
 
 from diastase.primitives.define import define_primitive
-from diastase.primitives.divided_differences import divided_differences
+from diastase.primitives.divided_differences import LOG_OF_ZERO, divided_differences
 from diastase.width import runs_in_64_bits
 
 _ROUNDING = 1e-12
@@ -39,6 +39,49 @@ def power_of_unitary(matrix: Any, exponent: Any) -> Any:
     angles = jnp.where(angles < _ROUNDING - jnp.pi, jnp.pi, angles)
     order = jnp.argsort(angles)
     return _apply(0, matrix, exponent, 1j * angles[order], vectors[:, order])
+
+
+def root_of_positive(matrix: Any, zero: float) -> Any:
+    """The square root of a Hermitian matrix; eigenvalues below `zero` are 0, and stay it."""
+    return _of_positive(0, matrix, 0.5, zero)
+
+
+def logarithm_of_positive(matrix: Any) -> Any:
+    """The logarithm of a Hermitian matrix, where an eigenvalue of 0 stays it (and has -690)."""
+    return _of_positive(1, matrix, 0.0, 0.0)
+
+
+@jax.custom_jvp
+def eigenvectors(matrix: Any) -> tuple[Any, Any]:
+    """Eigenvalues and eigenvectors of a Hermitian matrix.
+
+    Where eigenvalues meet, which vectors one finds is chance: they have no derivatives, and these
+    are NaN. So they are where eigenvalues differ by rounding; JAX's own derivatives are any number.
+    """
+    values, vectors = jnp.linalg.eigh(matrix)
+    return values, vectors
+
+
+@eigenvectors.defjvp
+def _(primals: tuple[Any], tangents: tuple[Any]) -> Any:
+    values, vectors = eigenvectors(*primals)
+    inner = vectors.conj().T @ tangents[0] @ vectors
+    inner = (inner + inner.conj().T) / 2
+    gaps = values[None, :] - values[:, None]
+    own = jnp.eye(len(values), dtype=bool)
+    rounding = 4 * len(values) * jnp.finfo(values.dtype).eps
+    meet = jnp.abs(gaps) <= rounding * jnp.max(jnp.abs(values))
+    factors = jnp.where(meet, jnp.nan, 1 / jnp.where(meet, 1.0, gaps))
+    moved = vectors @ (jnp.where(own, 0.0, factors) * inner)
+    return (values, vectors), (jnp.diagonal(inner).real, moved)
+
+
+def _of_positive(power: int, matrix: Any, exponent: float, zero: float) -> Any:
+    matrix = jnp.asarray(matrix, complex)
+    weights, vectors = jnp.linalg.eigh(lax.stop_gradient(matrix))
+    logarithms = jnp.log(jnp.where(weights > zero, weights, 1.0))
+    logarithms = jnp.where(weights > zero, logarithms, LOG_OF_ZERO)
+    return _apply(power, matrix, exponent, logarithms, vectors)
 
 
 def _apply(power: int, matrix: Any, exponent: Any, *others: Any) -> Any:

@@ -22,7 +22,7 @@ from pennylane.exceptions import OperatorPropertyUndefined
 from pennylane.queuing import AnnotatedQueue, QueuingManager
 
 from diastase.primitives.checks import require
-from diastase.primitives.matrix_functions import power_of_unitary
+from diastase.primitives.matrix_functions import power_of_unitary, root_of_positive
 
 Factors = Sequence[Any]
 
@@ -191,6 +191,27 @@ def _as_whole(exponent: Any) -> Any:
     return int(np.real(exponent)) if is_whole else exponent
 
 
+def _block_encoding(operator: Any) -> Factors | None:
+    """The unitary of a traced matrix A; PennyLane's has no derivatives where singular values meet.
+
+    Nor has it any where they are 1: 1 - A A* has eigenvalues there that are 0, and stay it.
+    """
+    (matrix,) = operator.data
+    rows, columns, size = operator.hyperparameters["subspace"]
+    if not isinstance(matrix, Tracer) or rows == columns == 1:
+        return None
+    matrix = jnp.asarray(matrix, jnp.complex128)
+    adjoint = matrix.conj().T
+
+    def rest(product: Any) -> Any:
+        number = len(product)
+        return root_of_positive(jnp.eye(number) - product, zero=4 * number * np.finfo(float).eps)
+
+    blocks = [[matrix, rest(matrix @ adjoint)], [rest(adjoint @ matrix), -adjoint]]
+    encoding = jax.scipy.linalg.block_diag(jnp.block(blocks), jnp.eye(size - rows - columns))
+    return [qml.QubitUnitary(encoding, wires=operator.wires)]
+
+
 def _exponential(operator: Any) -> Factors | None:
     """The exponential of a multiple of one Pauli word, where it is traced or not imaginary.
 
@@ -220,5 +241,6 @@ _RULES: tuple[tuple[Any, Callable[[Any], Factors | None]], ...] = (
     (qml.BasisRotation, _basis_rotation),
     (ops.Pow, _power),
     (ops.Exp, _exponential),
+    (qml.BlockEncode, _block_encoding),
 )
 """By class; a rule that has nothing to say gives None."""

@@ -10,11 +10,11 @@ The trap: what outcome `k` means depends on these groups and orders, which are P
 from collections.abc import Sequence
 from typing import Any
 
-import jax.numpy as jnp
 import numpy as np
 import pennylane as qml
 from pennylane import ops
 
+from diastase.primitives.matrix_functions import eigenvectors
 from diastase.primitives.quantum import unitary_p
 from diastase.tracing.dense_operators import dense
 from diastase.tracing.factors import Term, distinct, is_traced
@@ -129,7 +129,6 @@ def _rotate_by_eigenvectors(terms: Sequence[Term], observable: Any, scratch: Scr
     if len(positions) > LARGEST_DENSE:
         raise unsupported(observable, f"on {len(positions)} wires would be too large a matrix")
     matrix = dense(terms, positions)
-    library = jnp if is_traced(matrix) else np
-    _, vectors = library.linalg.eigh(matrix)
+    _, vectors = eigenvectors(matrix) if is_traced(matrix) else np.linalg.eigh(matrix)
     gate = complex_array(vectors.conj().T)
     scratch.advance_on(positions, unitary_p, gate, control_values=())

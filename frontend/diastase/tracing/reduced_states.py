@@ -10,6 +10,7 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 
+from diastase.primitives.matrix_functions import logarithm_of_positive
 from diastase.primitives.measurement import density_matrix_p
 from diastase.tracing.wires import Position, WireMap, split_positions
 
@@ -42,10 +43,25 @@ def entropy(
 
 def entropy_of(matrix: jax.Array, log_base: Any) -> jax.Array:
     """The same of a density matrix."""
+    nats = _nats(matrix)
+    return nats if log_base is None else nats / jnp.log(log_base)
+
+
+@jax.custom_jvp
+def _nats(matrix: jax.Array) -> jax.Array:
     weights = jnp.linalg.eigvalsh(matrix)
     positive = jnp.where(weights > 0, weights, 1.0)
-    nats = -jnp.sum(positive * jnp.log(positive))
-    return nats if log_base is None else nats / jnp.log(log_base)
+    return -jnp.sum(positive * jnp.log(positive))
+
+
+@_nats.defjvp
+def _(primals: tuple[jax.Array], tangents: tuple[jax.Array]) -> tuple[jax.Array, jax.Array]:
+    """By the matrix, not by its eigenvalues, which have no second derivatives where they meet."""
+    (matrix,), (change,) = primals, tangents
+    logarithm = logarithm_of_positive(matrix)
+    moved = jnp.sum(logarithm.T * change) + jnp.trace(change)
+    value = _nats(matrix)
+    return value, -moved.real.astype(value.dtype)
 
 
 def _smaller(positions: Sequence[Position], wires: WireMap) -> Sequence[Position]:

@@ -19,6 +19,7 @@ import numpy as np
 from jax.core import Tracer
 from pennylane import ops
 
+from diastase.primitives.matrix_functions import eigenvectors
 from diastase.primitives.quantum import unitary_p
 from diastase.tracing.dense_operators import dense
 from diastase.tracing.eigenbases import is_unitary, measured_wires
@@ -217,7 +218,7 @@ def _eigenbasis_of_matrix(observable: Any, requests: Requests) -> Eigenbasis:
     if isinstance(matrix, np.ndarray) and np.abs(matrix - matrix.conj().T).max() > _ROUNDING:
         reason = "is not Hermitian"
         raise UnsupportedObservableError(observable=describe(observable), reason=reason)
-    eigenvalues, vectors = jnp.linalg.eigh(jnp.asarray(matrix))
+    eigenvalues, vectors = eigenvectors(jnp.asarray(matrix))
     known, operands = split_positions(wires)
 
     def rotate(unitary: Any, scope: CircuitScope) -> None:
