@@ -147,8 +147,19 @@ Array(3., dtype=float64)
     $ not Python
 
 ```python
-y = f(4.0)
+y = {"of": [f(4.0)]}
 ```
+
+>>> f(2.5)
+Array(9.)
+
+>>> float(np.random.rand())
+0.25
+
+>>> qml.transforms.to_ppr(f)
+
+>>> f(3.5)
+Array(7...)
 """
 
 
@@ -156,19 +167,28 @@ def test_programs_of_documents_run_and_what_fails_is_listed(tmp_path):
     """Beside records of a peer that ran all of them, and printed another number."""
     (tmp_path / "page.rst").write_text(PAGE)
     results, kept = tmp_path / "documentation.out", tmp_path / "peer.json"
-    kept.write_text(
-        json.dumps({"page.rst": [record(), record(printed="Array(3.5)\n"), record(), record()]})
-    )
+    peers = [
+        record(),
+        record(printed="Array(3.5)\n"),  # the page is right
+        record(),
+        record(values={"y['of'][0]": "8."}),
+        record(printed="Array(4.)\n"),
+        record(printed="0.5\n"),
+        record(),
+        record(error="CompileError: no"),
+    ]
+    kept.write_text(json.dumps({"page.rst": peers}))
     command = [sys.executable, str(BENCHMARKS / "documented_programs.py"), str(tmp_path)]
     command += ["--results", str(results), "--peer-records", str(kept)]
     environment = os.environ | {"DIASTASE_BENCH_CATALYST_PYTHON": "/no/such/python"}
     done = subprocess.run(command, capture_output=True, text=True, check=False, env=environment)
     assert done.returncode == 0, done.stderr
     report = results.read_text()
-    assert "3 of 4 blocks that run anywhere run here: 75.0 %" in report
+    assert "6 of 8 (75.0 %) of all blocks that run anywhere run here" in report
+    assert "6 of 7 (85.7 %) of those" in report
     assert "page.rst:15: NameError: name 'no_such_name' is not defined" in report
-    assert "page.rst:12: prints 'Array(3., dtype=float64, weak_type=True)'" in report
-    assert "same: 2" in report
+    assert "page.rst:27: prints 'Array(5., dtype=float64, weak_type=True)', Catalyst" in report
+    assert "same: 3 · more: 1 · random: 1 · differs: 1 · fails: 1 · later: 1" in report
 
 
 def record(**known):

@@ -3,7 +3,7 @@
 In: the text of a page in reStructuredText or Markdown, or of a docstring. Out: `Block`s in the
 order of the page. A block is a directed or fenced piece of code (`.. code-block:: python`, three
 backticks) or a run of `>>>` prompts in plain text; where it has prompts, each prompt is a
-statement of its own, and what is printed below is left out.
+statement of its own, and what the page prints below is kept beside it.
 """
 
 import ast
@@ -25,6 +25,8 @@ class Block:
     """In its page, from 1."""
     statements: tuple
     """Sources, in order, each with the mode that it is compiled in: `exec`, a prompt `single`."""
+    shown: str = ""
+    """What the page says that its prompts print."""
 
 
 def blocks_of(text):
@@ -32,8 +34,8 @@ def blocks_of(text):
     lines, found, at = text.splitlines(), [], 0
     while at < len(lines):
         start, body, at = _block_at(lines, at)
-        if statements := _statements("\n".join(body)):
-            found.append(Block(start + 1, statements))
+        if block := _block(start + 1, "\n".join(body)):
+            found.append(block)
     return found
 
 
@@ -60,21 +62,19 @@ def _end_of_indented(lines, at, margin):
     return len(lines)
 
 
-def _statements(body):
+def _block(line, body):
     body = textwrap.dedent(body).strip("\n")
     if not body.strip():
-        return ()
-    if _PROMPT.search(body) or re.search(r"^>>> ", body, re.MULTILINE):
-        return _prompts(body)
-    return ((body, "exec"),)
-
-
-def _prompts(body):
+        return None
+    if not _PROMPT.search(body) and not re.search(r"^>>> ", body, re.MULTILINE):
+        return Block(line, ((body, "exec"),))
     try:
         examples = doctest.DocTestParser().get_examples(body)
     except ValueError:
-        return ()
-    return tuple((example.source, _mode(example.source)) for example in examples)
+        return None
+    statements = tuple((example.source, _mode(example.source)) for example in examples)
+    wanted = [example.want for example in examples]
+    return Block(line, statements, "".join(wanted)) if statements else None
 
 
 def _mode(source):

@@ -55,6 +55,7 @@ def run_page(text, names, report):
                 "source": "\n".join(source for source, _ in block.statements),
                 "error": error,
                 "printed": printed.getvalue(),
+                "shown": block.shown,
                 "values": _values(names, before),
                 "warnings": sorted({type(w.message).__name__ for w in warned}),
             }
@@ -77,19 +78,22 @@ def _run(block, names, printed):
 
 
 def _values(names, before):
-    """Numbers and arrays of numbers that a block has bound, as nested lists of rounded strings."""
+    """Numbers and arrays of numbers that a block has bound, in any pytree, as rounded strings."""
+    import jax
     import numpy as np
 
     found = {}
     for name, value in names.items():
         if name.startswith("_") or value is before.get(name) or callable(value):
             continue
-        try:
-            array = np.asarray(value)
-        except Exception:
-            continue
-        if array.dtype.kind in "biufc" and array.size <= 4096:
-            found[name] = np.array2string(array, precision=5, suppress_small=True)
+        for path, leaf in jax.tree_util.tree_leaves_with_path(value):
+            try:
+                array = np.asarray(leaf)
+            except Exception:
+                continue
+            if array.dtype.kind in "biufc" and array.size <= 4096:
+                key = name + jax.tree_util.keystr(path)
+                found[key] = np.array2string(array, precision=5, suppress_small=True)
     return found
 
 
@@ -122,7 +126,7 @@ def _received(reader, child, expected, text, seconds):
     for block in blocks_of(text)[len(records) : expected]:
         source = "\n".join(source for source, _ in block.statements)
         record = {"line": block.line, "source": source, "error": lost}
-        records.append(record | {"printed": "", "values": {}, "warnings": []})
+        records.append(record | {"printed": "", "shown": "", "values": {}, "warnings": []})
     return records
 
 

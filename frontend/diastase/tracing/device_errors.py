@@ -132,11 +132,12 @@ class UnsupportedTransformError(DiastaseError, NotImplementedError):
 
     title: ClassVar[str] = "Transform not possible"
     message: ClassVar[str] = "the transform {transform} of {qnode} {reason}"
-    help: ClassVar[str] = (
-        "make these values static arguments of qjit, or apply the transform outside of qjit"
-    )
+    help: ClassVar[str] = "{instead}"
     qnode: str
     transform: str
     reason: str
     always: bool = False
     """Whether it would be refused with concrete values, too."""
+    instead: str = (
+        "make these values static arguments of qjit, or apply the transform outside of qjit"
+    )

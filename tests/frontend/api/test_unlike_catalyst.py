@@ -2,6 +2,7 @@
 
 import contextlib
 
+import jax
 import jax.numpy as jnp
 import numpy as np
 import pennylane as qml
@@ -86,3 +87,51 @@ def test_choices_have_only_the_decorators_that_add_branches(decorator):
     condition = diastase.cond(True)(lambda: 10)
     assert not hasattr(choice, decorator)
     assert not hasattr(condition, decorator)
+
+
+def circuit_of_wires_0_and_2():
+    @qml.qnode(qml.device("lightning.qubit"))
+    def circuit(x):
+        qml.RX(x, 0)
+        qml.CNOT([0, 2])
+        return qml.probs()
+
+    return circuit(0.3)
+
+
+def samples_of_an_outcome():
+    @qml.set_shots(3)
+    @qml.qnode(DEVICE, mcm_method="one-shot")
+    def circuit():
+        qml.X(0)
+        return qml.sample(measure(0))
+
+    return circuit()
+
+
+def halves_counted_down():
+    total = 0
+    for number in range(jnp.asarray(5), jnp.asarray(0), jnp.asarray(-1)):
+        total = 2 * total + number
+    return total
+
+
+COSINE, SINE = np.cos(0.15) ** 2, np.sin(0.15) ** 2
+
+
+@pytest.mark.parametrize(
+    ("function", "expected"),
+    [
+        (circuit_of_wires_0_and_2, [COSINE, 0, 0, SINE]),
+        (samples_of_an_outcome, [1, 1, 1]),
+        (halves_counted_down, 5 * 16 + 4 * 8 + 3 * 4 + 2 * 2 + 1),
+        (lambda: diastase.for_loop(0, jnp.asarray(3), 1)(lambda i, a: (a + 1,))(0), 3),
+        (lambda: diastase.grad(lambda x: x * jax.lax.stop_gradient(x))(3.0), 3.0),
+        (lambda: diastase.grad(lambda x: jnp.maximum(x, 0.0))(0.0), 0.5),
+    ],
+)
+def test_what_the_guide_says_of_results(function, expected):
+    """Of those rows that only say that we do as JAX, Python or PennyLane do."""
+    found = diastase.qjit(autograph=True)(function)()
+    assert np.shape(found) == np.shape(expected)
+    np.testing.assert_allclose(found, expected, atol=1e-12)
