@@ -74,8 +74,9 @@ class _Choice:
     def _branch(self, number: int) -> Any:
         self.given[number] = copied(self.before)
         self.variables.set(self.given[number])
-        with staged(), nothing_else_changes(self.blocks[number], self.variables):
-            self.blocks[number]()
+        block = self.blocks[number]
+        with staged(), nothing_else_changes(block, self.variables, self.before):
+            block()
         self.ends[number] = end = self.variables.get()[: len(self.names)]
         if len(self.ends) == 2:
             self._check()

@@ -151,7 +151,7 @@ class _Loop:
             self.given = self._unpacked(carry)
             self.start = copied(self.given)
             self.variables.set(self.given)
-            with staged(), nothing_else_changes(block, self.variables):
+            with staged(), nothing_else_changes(block, self.variables, self.before):
                 body(position)
             self.end = self.variables.get()
             self._check()

@@ -12,7 +12,7 @@ code that is looked at names.
 import dis
 import types
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import lru_cache, partial
 from typing import Any
@@ -87,6 +87,24 @@ def _containers(value: Any) -> Iterator[Any]:
         yield value
         for part in value.values() if type(value) is dict else value:
             yield from _containers(part)
+
+
+def is_shared(values: Iterable[Any], others: _Contents) -> bool:
+    """Whether a list or dictionary has two places in values, or is among others, too."""
+    found = [part for value in values for part in _containers(value) if type(part) is not tuple]
+    own = set(map(id, found))
+    return len(own) < len(found) or any(id(value) in own for _, value, _ in others)
+
+
+def is_changed_in_place(value: Any, copy: Any) -> bool:
+    """Whether lists and dictionaries in a value are no longer what they were when copied."""
+    if type(value) is dict:
+        return value.keys() != copy.keys() or is_changed_in_place(
+            [*value.values()], [*copy.values()]
+        )
+    if type(value) in (list, tuple) and type(value) is type(copy):
+        return len(value) != len(copy) or any(map(is_changed_in_place, value, copy))
+    return value is not copy
 
 
 def first_change(contents: _Contents) -> str | None:

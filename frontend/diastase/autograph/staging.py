@@ -11,8 +11,8 @@ from types import CellType, FunctionType
 from typing import Any
 
 from diastase.autograph.errors import ForeignChangeError
-from diastase.autograph.mutations import contents_of, first_change
-from diastase.autograph.variables import Variables, is_undefined
+from diastase.autograph.mutations import contents_of, first_change, is_changed_in_place, is_shared
+from diastase.autograph.variables import Variables, copied, is_undefined
 from diastase.tracing.context import current_context, current_settings, new_caches
 from diastase.tracing.regions import current_scope
 from diastase_mlir.diagnostics import user_span
@@ -52,14 +52,19 @@ def is_active() -> bool:
 
 
 @contextmanager
-def nothing_else_changes(block: Callable[..., Any], variables: Variables) -> Generator[None]:
+def nothing_else_changes(
+    block: Callable[..., Any], variables: Variables, originals: Sequence[Any] = ()
+) -> Generator[None]:
     """Refuse a block that changes lists or objects other than the values of its variables.
 
     It is traced once, or several times: the changes would be made then, not when it runs. What a
     block changed is undone in any case, also where tracing it fails: Python may run it then.
+
+    The variables have copies of their `originals`, in which nothing has two names.
     """
     given = variables.get()
-    before = contents_of(block, given)
+    before, copies = contents_of(block, given), copied(given)
+    shared = is_shared(originals, before)
     end, change = given, None
     try:
         yield
@@ -68,6 +73,9 @@ def nothing_else_changes(block: Callable[..., Any], variables: Variables) -> Gen
         variables.set(given)
         change = first_change(before) or _first_outer_change(variables, given, end)
         variables.set(end)
+    if change is None and is_changed_in_place(given, copies):
+        if shared or is_shared(end, []):
+            change = "a list or dictionary with two names"
     if change is not None:
         raise ForeignChangeError(what=change, span=user_span())
 

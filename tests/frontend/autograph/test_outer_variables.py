@@ -110,3 +110,56 @@ def test_branches_on_traced_values_change_nothing_that_outlives_the_program(chan
     with pytest.raises(AutoGraphError, match="is changed in code that may run many times"):
         qjit(f, autograph=True)(1.0)
     assert before == (total, Counter.count, counter.own)
+
+
+def two_names_changed(x):
+    first = [x, 1.0]
+    second = first
+    total = 0.0
+    for _ in range(2):
+        first[0] += 1
+        second[0] += 10
+        total += first[0]
+    return first, second, total
+
+
+def two_names_one_read(x):
+    first = [x, 1.0]
+    pair = (first, first)
+    total = 0.0
+    for _ in range(3):
+        first[0] += 1
+        total += pair[1][0]
+    return first, pair, total
+
+
+def a_name_given_in_the_loop(x):
+    first, second = [x, 1.0], [0.0, 0.0]
+    total = 0.0
+    for _ in range(3):
+        first[0] += 1
+        total += second[0]
+        second = first
+    return first, second, total
+
+
+@pytest.mark.filterwarnings("ignore:Tracing of an AutoGraph")
+@pytest.mark.parametrize(
+    "program", [two_names_changed, two_names_one_read, a_name_given_in_the_loop]
+)
+def test_a_list_with_two_names_is_one_list(program):
+    assert qjit(program, autograph=True)(2.0) == program(2.0)
+
+
+def test_a_list_with_two_names_is_not_changed_in_a_branch():
+    @qjit(autograph=True)
+    def f(x):
+        first = [x, 1.0]
+        second = first
+        if x > 0:
+            first[0] = 5.0
+            second[1] = 7.0
+        return first
+
+    with pytest.raises(AutoGraphError, match="with two names is changed"):
+        f(2.0)

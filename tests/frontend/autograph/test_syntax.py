@@ -7,7 +7,7 @@ import numpy as np
 import pennylane as qml
 import pytest
 
-from diastase import measure, qjit
+from diastase import measure, qjit, while_loop
 
 
 def generators_inside(x):
@@ -129,3 +129,19 @@ def test_a_measurement_in_a_chain_is_made_once():
 
     circuit()
     assert str(circuit.jaxpr).count("= measure[") == 1
+
+
+def test_lambdas_in_decorators_and_defaults():
+    @qjit(autograph=True)
+    def f(x):
+        @while_loop(lambda v: v < 10)
+        def doubled(v):
+            return v * 2 if v > 0 else v + 5
+
+        def halved(v, by=lambda v: 2 if v > 0 else 4):
+            return v / by(v)
+
+        return doubled(x), halved(x)
+
+    assert f(2.0) == (16.0, 1.0)
+    assert f(-2.0) == (12.0, -0.5)

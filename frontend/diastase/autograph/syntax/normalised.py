@@ -1,7 +1,7 @@
 """What malt's analyses do not know, written out in syntax that they do."""
 
 import ast
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from diastase.autograph.errors import UnsupportedSyntaxError
@@ -39,7 +39,10 @@ class Normalised(ast.NodeTransformer):
             last = node.body[-1]
             node.body.append(ast.copy_location(ast.Return(ast.Constant(None)), last))
             ast.fix_missing_locations(node.body[-1])
-        return node
+        lambdas = _Lambdas(lambda: self._name(node))
+        node.args = lambdas.visit(node.args)
+        node.decorator_list = [lambdas.visit(decorator) for decorator in node.decorator_list]
+        return [*lambdas.assignments, node] if lambdas.assignments else node
 
     def visit_AnnAssign(self, node: ast.AnnAssign) -> Any:
         """An assignment without the type, or nothing."""
@@ -93,9 +96,22 @@ class Normalised(ast.NodeTransformer):
         tuple_ = ast.copy_location(ast.Tuple(simple, ast.Store()), node)
         return [_assignment(node, tuple_, value), *later]
 
-    def _name(self, node: ast.stmt) -> ast.Name:
+    def _name(self, node: ast.AST) -> ast.Name:
         self._count += 1
         return ast.copy_location(ast.Name(f"ag__value_{self._count}", ast.Load()), node)
+
+
+class _Lambdas(ast.NodeTransformer):
+    """Assigns the lambdas in decorators and defaults, which malt does not look for."""
+
+    def __init__(self, new_name: Callable[[], ast.Name]) -> None:
+        self._new_name = new_name
+        self.assignments: list[ast.stmt] = []
+
+    def visit_Lambda(self, node: ast.Lambda) -> Any:
+        name = self._new_name()
+        self.assignments.append(_assignment(node, _stored(name), node))
+        return name
 
 
 def _is_constant(statement: ast.stmt) -> bool:
