@@ -101,16 +101,19 @@ class UninitialisedError(AutoGraphError, UnboundLocalError):
 
 
 class BranchValueError(AutoGraphError, TypeError):
-    """The branches of an `if` on a traced value give a variable values of different structure.
+    """The branches of an `if` on a traced value give a variable what no program can choose between.
 
     Both must give it an array, or tuples, lists or dictionaries alike; what is no array (a string,
-    None, a function) must be the same in both.
+    None, a function) must be the same in both. A number can stand for a string: an index, say.
     """
 
-    title: ClassVar[str] = "Branches give a variable values of different structure"
+    title: ClassVar[str] = "Branches between whose values no program can choose"
     message: ClassVar[str] = "{variable} is {first} in one branch and {other} in the other"
     label: ClassVar[str] = "decided when the program runs"
-    help: ClassVar[str] = "give it values of one structure and type in all branches"
+    help: ClassVar[str] = (
+        "give it numbers or arrays in all branches, or containers of them of one structure; what is "
+        "neither (a text, None, a function) must be the same in all"
+    )
     variable: str
     first: str
     other: str
