@@ -5,15 +5,13 @@ overlap. A failing pass is found by compiling once more, one pass at a time, whi
 pass and the IR before it for the reproducer without any cost to compilations that succeed.
 """
 
-import time
-from collections.abc import Generator
-from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass, field, replace
+from contextlib import ExitStack
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from diastase_mlir.background import go_on, in_background, may_be_ended
+from diastase_mlir.background import in_background, may_be_ended
 from diastase_mlir.bindings import ir, session, translate_module_to_llvmir
 from diastase_mlir.cache import cache_key, program_cache, uncached_artifact
 from diastase_mlir.codegen.half_floats import emulated_float_types, with_half_floats
@@ -43,22 +41,6 @@ else:
 EXPORTED = (ENTRY_SYMBOL, IMPORT_TABLE)
 
 
-@dataclass
-class _Clock:
-    """Seconds per named stage."""
-
-    timings: dict[str, float] = field(default_factory=dict)
-
-    @contextmanager
-    def stage(self, name: str) -> Generator[None]:
-        go_on()
-        start = time.perf_counter()
-        with step(name, part=True):
-            yield
-        spent = time.perf_counter() - start
-        self.timings[name] = self.timings.get(name, 0.0) + spent
-
-
 def compile_module(lowered: LoweredModule, options: CompileOptions) -> Compilation:
     """Compile to a shared library, or find it in the cache."""
     with step("compile") as compiling:
@@ -66,37 +48,37 @@ def compile_module(lowered: LoweredModule, options: CompileOptions) -> Compilati
 
 
 def _compile(lowered: LoweredModule, options: CompileOptions, compiling: Step) -> Compilation:
-    clock = _Clock()
+    timings: dict[str, float] = {}
     # What a pass of the user's own does, the key could not say.
     known = not lowered.circuit_passes or circuits.are_built_in(lowered.circuit_passes)
     known = known and not lowered.edits and options.pipelines is None
     store = program_cache() if options.use_cache and known else None
     key = ""
     if store is not None:
-        with clock.stage("cache"):
+        with step("cache", part_of=timings):
             # Without locations: a program is found again when the lines around it have moved.
             key = cache_key(lowered.fingerprint or lowered.text, _interface(lowered))
             wanted = options.keep_intermediate == "none"  # a hit would leave nothing to keep
             found = store.find(key) if wanted else None
         if found is not None:
-            return Compilation(_of_program(found, lowered), True, clock.timings)
+            return Compilation(_of_program(found, lowered), True, timings)
     with session():
-        linked = _to_llvm_ir(lowered, options, clock)
+        linked = _to_llvm_ir(lowered, options, timings)
     compiling.size = lambda: linked.text.count("\n")
 
     @cache
     def machine_code() -> bytes:  # once, though the library may have to be linked elsewhere
-        return _machine_code(linked.text, lowered, options, clock)
+        return _machine_code(linked.text, lowered, options, timings)
 
     def build(library: Path) -> None:
         code = machine_code()
-        with clock.stage("link"):
+        with step("link", part_of=timings):
             link(code, library)
 
     unplaced = Artifact(name="", library=Path(), arguments=(), results=(), imports=linked.imports)
     own = _of_program(unplaced, lowered)
     artifact = uncached_artifact(own, build) if store is None else store.add(key, own, build)
-    return Compilation(artifact, False, clock.timings)
+    return Compilation(artifact, False, timings)
 
 
 def circuits_text(lowered: LoweredModule, options: CompileOptions) -> str:
@@ -108,13 +90,13 @@ def circuits_text(lowered: LoweredModule, options: CompileOptions) -> str:
 def llvm_dialect_text(lowered: LoweredModule, options: CompileOptions) -> str:
     """Return the module after the whole pipeline, in MLIR's `llvm` dialect."""
     with session():
-        return printed(_after_passes(lowered, options, _Clock()), options)
+        return printed(_after_passes(lowered, options, {}), options)
 
 
 def llvm_ir_text(lowered: LoweredModule, options: CompileOptions) -> str:
     """Return the optimised LLVM IR that machine code is made from."""
     with session():
-        linked = _to_llvm_ir(lowered, options, _Clock())
+        linked = _to_llvm_ir(lowered, options, {})
     with optimised(linked.text, EXPORTED) as optimised_module:
         return str(optimised_module.module)
 
@@ -129,8 +111,8 @@ def stage_text(lowered: LoweredModule, options: CompileOptions, stage: str) -> s
         return llvm_ir_text(lowered, options)
     with session():
         if stage == TRANSLATED:
-            return _translated(_after_passes(lowered, options, _Clock()))
-        return printed(_after_passes(lowered, options, _Clock(), stage), options)
+            return _translated(_after_passes(lowered, options, {}))
+        return printed(_after_passes(lowered, options, {}, stage), options)
 
 
 def _of_program(artifact: Artifact, lowered: LoweredModule) -> Artifact:
@@ -152,16 +134,18 @@ def _interface(lowered: LoweredModule) -> str:
     return repr((lowered.arguments, lowered.results, callbacks, lowered.uses_engine))
 
 
-def _to_llvm_ir(lowered: LoweredModule, options: CompileOptions, clock: _Clock) -> LinkedText:
+def _to_llvm_ir(
+    lowered: LoweredModule, options: CompileOptions, timings: dict[str, float]
+) -> LinkedText:
     """Make LLVM IR text for llvmlite in which all imports go through the table."""
     edited = lowered.edits.get(OPTIMISED)
     if edited is not None:
         edits = {stage: text for stage, text in lowered.edits.items() if stage != OPTIMISED}
         # Which import is at which place of the table, the text does not say.
-        return _to_llvm_ir(replace(lowered, edits=edits), options, clock)._replace(text=edited)
+        return _to_llvm_ir(replace(lowered, edits=edits), options, timings)._replace(text=edited)
     edited = lowered.edits.get(TRANSLATED)
-    module = _after_passes(lowered, options, clock) if edited is None else None
-    with clock.stage(TRANSLATED):
+    module = _after_passes(lowered, options, timings) if edited is None else None
+    with step(TRANSLATED, part_of=timings):
         text = edited if module is None else _translated(module)
         return link_imports(with_memory(str(text), returns=bool(lowered.results)))
 
@@ -172,17 +156,20 @@ def _translated(module: ir.Module) -> str:
 
 
 def _after_passes(
-    lowered: LoweredModule, options: CompileOptions, clock: _Clock, last: str | None = None
+    lowered: LoweredModule,
+    options: CompileOptions,
+    timings: dict[str, float],
+    last: str | None = None,
 ) -> ir.Module:
     """Run the passes up to those of a stage, or all of them."""
-    with clock.stage("parse"):
+    with step("parse", part_of=timings):
         try:
             module, pipeline = begin(lowered, options, last)
         except ir.MLIRError as error:  # the dialects' verifiers run here for the first time
             raise write_input(lowered, options, error) from None
     dumps = Dumps(lowered.name, options)
     try:
-        run_pipeline(pipeline, module, clock.timings, dumps.after_stage, dumps.after_pass)
+        run_pipeline(pipeline, module, timings, dumps.after_stage, dumps.after_pass)
         if last is None and options.pipelines is not None:
             check_legality(TRANSLATABLE, module)  # else the translation would not survive it
     except StageFailure as failure:
@@ -191,15 +178,15 @@ def _after_passes(
 
 
 def _machine_code(
-    text: str, lowered: LoweredModule, options: CompileOptions, clock: _Clock
+    text: str, lowered: LoweredModule, options: CompileOptions, timings: dict[str, float]
 ) -> bytes:
     """Turn LLVM IR text into an object file."""
     may_be_ended()
     with ExitStack() as module_lifetime:
         try:
-            with clock.stage("optimise"):
+            with step("optimise", part_of=timings):
                 module = module_lifetime.enter_context(optimised(text, EXPORTED))
         except InvalidLLVMError as error:
             raise write_llvm_reproducer(text, str(error), lowered, options) from None
-        with clock.stage("emit"):
+        with step("emit", part_of=timings):
             return emit_object(module)

@@ -6,12 +6,10 @@ operation and the user's line, so an operation that no pass converts is found wh
 have gone, not as a crash later on.
 """
 
-import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from itertools import groupby
 
-from diastase_mlir.background import go_on
 from diastase_mlir.bindings import ir, run_passes
 from diastase_mlir.diagnostics import span_at
 from diastase_mlir.steps import step as made
@@ -116,12 +114,9 @@ def run_pipeline(
 ) -> None:
     """Run all stages on a module, in place, noting how many seconds each took."""
     for number, stage in enumerate(pipeline.stages):
-        go_on()
-        start = time.perf_counter()
-        with made(stage.name, part=True) as running:
+        with made(stage.name, part_of=timings) as running:
             run_stage(stage, module, observe_pass)
             running.size = lambda: str(module).count("\n")
-        timings[stage.name] = time.perf_counter() - start
         if observe_stage is not None:
             observe_stage(stage, number, stage.name, module)
 

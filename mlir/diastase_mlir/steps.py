@@ -5,8 +5,9 @@ r"""Steps of making a program, for whoever measures them (`debug.instrumentation
         making.size = lambda: lowered.text.count("\n")
 
 In: the steps, where they are made. Out: to the watcher, if there is one, what each took, when it is
-over; a step that fails is not told. Without a watcher nothing is measured. `part` marks steps
-inside of others, which are told before them; they are what the thread is doing (`activity`).
+over; a step that fails is not told. Steps that are parts of others are told before them, and note
+their seconds in the times of the whole. They are what the thread is doing (`activity`), and do not
+begin where nobody waits for the whole any more (`background`).
 """
 
 import time
@@ -15,6 +16,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 
 from diastase_mlir.activity import enter
+from diastase_mlir.background import go_on
 
 
 @dataclass
@@ -45,17 +47,18 @@ def watch_steps(watcher: Watcher | None) -> None:
 
 
 @contextmanager
-def step(name: str, *, part: bool = False) -> Generator[Step]:
-    """Make a step; what is known of it at its end goes to the watcher."""
-    if part:
+def step(name: str, *, part_of: dict[str, float] | None = None) -> Generator[Step]:
+    """Make a step; what is known of it at its end goes to the watcher, seconds to the whole."""
+    if part_of is not None:
+        go_on()
         enter(name)
-    made, watcher = Step(name, part), _Watched.watcher
-    if watcher is None:
-        yield made
-        return
-    start, processor_start = time.perf_counter(), time.process_time()
+    made, watcher = Step(name, part_of is not None), _Watched.watcher
+    processor_start = 0.0 if watcher is None else time.process_time()
+    start = time.perf_counter()
     yield made
     made.seconds = time.perf_counter() - start
-    made.processor_seconds = time.process_time() - processor_start
-    if made.happened:
+    if part_of is not None:
+        part_of[name] = part_of.get(name, 0.0) + made.seconds
+    if watcher is not None and made.happened:
+        made.processor_seconds = time.process_time() - processor_start
         watcher(made)

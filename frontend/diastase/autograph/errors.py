@@ -111,8 +111,8 @@ class BranchValueError(AutoGraphError, TypeError):
     message: ClassVar[str] = "{variable} is {first} in one branch and {other} in the other"
     label: ClassVar[str] = "decided when the program runs"
     help: ClassVar[str] = (
-        "give it numbers or arrays in all branches, or containers of them of one structure; what is "
-        "neither (a text, None, a function) must be the same in all"
+        "give it numbers or arrays in all branches, or containers of them of one structure; what "
+        "is neither (a text, None, a function) must be the same in all"
     )
     variable: str
     first: str

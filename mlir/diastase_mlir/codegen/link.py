@@ -36,7 +36,9 @@ _ELF = b"\x7fELF"
 _SYMBOL = struct.Struct("<IBBHQQ")
 """Of 64-bit ELF: place of the name, kind, visibility, number of the section, address, size."""
 
-_OF_THE_LINKER = ("__tls_get_addr", "_GLOBAL_OFFSET_TABLE_")
+_C_LIBRARIES = ("libc.so.6", "libm.so.6")
+"""The loader is part of them: they need it."""
+_OF_THE_LINKER = "_GLOBAL_OFFSET_TABLE_"
 
 
 def link(machine_code: bytes, library: Path) -> None:
@@ -70,14 +72,15 @@ def undefined_symbols(machine_code: bytes) -> list[str]:
 
 @cache
 def is_provided(symbol: str) -> bool:
-    """Whether the C library has it.
+    """Whether the C library has it, and the process has that.
 
-    Names that begin with two underscores are those of compilers' own libraries (`__divti3`,
-    `__truncdfhf2`): some processes have them, others have not.
+    What else the process has loaded (a compiler's library with `__divti3`, a BLAS) another process
+    may not have, which finds this library in the cache.
     """
-    if symbol in _OF_THE_LINKER:
+    if symbol == _OF_THE_LINKER:
         return True
-    return not symbol.startswith("__") and hasattr(ctypes.CDLL(None), symbol)
+    known = any(hasattr(ctypes.CDLL(name), symbol) for name in _C_LIBRARIES)
+    return known and hasattr(ctypes.CDLL(None), symbol)
 
 
 def _linker() -> list[str]:

@@ -40,7 +40,7 @@ def test_a_driver_that_fails(mlir_program, monkeypatch):
         compile_module(mlir_program(ADD, "float64[0]", "float64[0]"), UNCACHED)
 
 
-@pytest.mark.parametrize("name", ["__truncdfhf2", "no_such_function"])
+@pytest.mark.parametrize("name", ["__truncdfhf2", "Py_IncRef", "no_such_function"])
 def test_what_is_not_in_the_c_library_is_found_here(mlir_program, name):
     with pytest.raises(LinkError, match=f"undefined symbols: {name}"):
         compile_module(mlir_program(CALL.format(name), "float64[0]", "float64[0]"), UNCACHED)
