@@ -35,6 +35,7 @@ from diastase.tracing.quantum_scope import Circuit, CircuitScope
 from diastase.tracing.regions import quantum_scope
 from diastase.tracing.snapshots import WithSnapshots, measure_snapshot
 from diastase.tracing.taken_back import without_taken_back
+from diastase.tracing.unlike_catalyst import warn_unlike_catalyst
 from diastase.tracing.wires import WireMap
 from diastase.width import as_set_by_user
 from diastase_mlir import span_of, user_span
@@ -65,6 +66,12 @@ Finish = Callable[[Sequence[Any], CircuitScope], Sequence[Any]]
 
 
 NO_SCRIPT = np.int64(0)
+_LEFT_OUT = (
+    "a device without wires has those that the circuit names",
+    "all numbers up to the largest one, too",
+    "give the device its wires",
+)
+
 _SCRIPT = ShapedArray((), np.dtype(np.int64))
 
 
@@ -193,6 +200,13 @@ def _name_wires(leaves: Sequence[Any], scope: CircuitScope) -> None:
         if isinstance(leaf, MeasurementProcess) and leaf.mv is None:
             with scope.as_from(leaf):
                 scope.wires.positions(leaf.wires, process_name(leaf))
+    if scope.wires.leaves_out and any(map(_is_of_all_wires, leaves)):
+        warn_unlike_catalyst(*_LEFT_OUT)
+
+
+def _is_of_all_wires(leaf: Any) -> bool:
+    is_process = isinstance(leaf, MeasurementProcess) and leaf.mv is None
+    return is_process and leaf.obs is None and len(leaf.wires) == 0
 
 
 def _with_size(jaxpr: ClosedJaxpr, num_wires: int) -> ClosedJaxpr:

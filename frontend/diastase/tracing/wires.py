@@ -119,6 +119,12 @@ class WireMap:
         labels = tuple(range(len(named))) if in_order else named
         raise WiresFound(Found(labels, tuple(range(first, first + self.pool.created))))
 
+    @property
+    def leaves_out(self) -> bool:
+        """Whether a device without wires has gone without one below the largest that is named."""
+        numbers = {label for label in self._named if isinstance(label, int)}
+        return not self.are_the_devices and numbers != set(range(max(numbers, default=-1) + 1))
+
     def must_be_found_first(self) -> bool:
         """Whether the register's size is wanted now, and known only once all wires are named."""
         known = self.traced is not None or found_wires() is not None

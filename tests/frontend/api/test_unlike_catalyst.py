@@ -89,14 +89,34 @@ def test_choices_have_only_the_decorators_that_add_branches(decorator):
     assert not hasattr(condition, decorator)
 
 
-def circuit_of_wires_0_and_2():
+def test_devices_without_wires():
+    @diastase.qjit
     @qml.qnode(qml.device("lightning.qubit"))
-    def circuit(x):
+    def of_all(x):
         qml.RX(x, 0)
         qml.CNOT([0, 2])
         return qml.probs()
 
-    return circuit(0.3)
+    @diastase.qjit
+    @qml.qnode(qml.device("lightning.qubit"))
+    def of_some(x):
+        qml.RX(x, 0)
+        qml.CNOT([0, 2])
+        return qml.expval(qml.Z(2)), qml.probs(wires=[2])
+
+    @diastase.qjit
+    @qml.qnode(qml.device("lightning.qubit"))
+    def in_a_row(x):
+        qml.RX(x, 1)
+        qml.CNOT([1, 0])
+        return qml.probs()
+
+    cosine, sine = np.cos(0.15) ** 2, np.sin(0.15) ** 2
+    with diastase.acting_as_catalyst():
+        with pytest.warns(UnlikeCatalystWarning, match="has those that the circuit names"):
+            np.testing.assert_allclose(of_all(0.3), [cosine, 0, 0, sine])
+        np.testing.assert_allclose(of_some(0.3)[1], [cosine, sine])  # warnings are errors
+        np.testing.assert_allclose(in_a_row(0.3), [cosine, 0, 0, sine])
 
 
 def samples_of_an_outcome():
@@ -116,13 +136,9 @@ def halves_counted_down():
     return total
 
 
-COSINE, SINE = np.cos(0.15) ** 2, np.sin(0.15) ** 2
-
-
 @pytest.mark.parametrize(
     ("function", "expected"),
     [
-        (circuit_of_wires_0_and_2, [COSINE, 0, 0, SINE]),
         (samples_of_an_outcome, [1, 1, 1]),
         (halves_counted_down, 5 * 16 + 4 * 8 + 3 * 4 + 2 * 2 + 1),
         (lambda: diastase.for_loop(0, jnp.asarray(3), 1)(lambda i, a: (a + 1,))(0), 3),
