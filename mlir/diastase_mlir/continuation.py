@@ -30,6 +30,7 @@ LOWERED = "mlir"
 TRANSLATED, OPTIMISED = "translate", "optimise"
 """LLVM IR as MLIR gives it, and that which machine code is made from."""
 
+_NOT_IN_TEXTS = re.compile("[\0\ud800-\udfff]")
 _MLIR_POSITION = re.compile(r'"?-"?:(?P<line>\d+):(?P<column>\d+)')
 _LLVM_POSITION = re.compile(r"<string>:(?P<line>\d+):(?P<column>\d+): error: (?P<reason>[^\n]*)")
 
@@ -99,6 +100,7 @@ def printed(module: ir.Module, options: CompileOptions) -> str:
 
 def read(text: str, place: str, stage: str = LOWERED) -> ir.Module:
     """Read MLIR that a user has written, in a session; errors show where in the text they are."""
+    _check_characters(text, place, stage)
     try:
         return parse(text)
     except ir.MLIRError as error:
@@ -117,7 +119,15 @@ def _types_of_mlir(text: str, place: str, stage: str) -> Mapping[str, str]:
         return {} if entry is None else {ENTRY_FUNCTION: str(entry.attributes["function_type"])}
 
 
+def _check_characters(text: str, place: str, stage: str) -> None:
+    """Refuse what no file of UTF-8 has, and NUL, at which MLIR and LLVM would end."""
+    found = _NOT_IN_TEXTS.search(text)
+    if found is not None:
+        raise _invalid(text, place, stage, f"the character {found[0]!r}", None)
+
+
 def _types_of_llvm(text: str, place: str, stage: str) -> Mapping[str, str]:
+    _check_characters(text, place, stage)
     try:
         types = types_of_globals(text)
     except InvalidLLVMError as error:

@@ -2,7 +2,8 @@
 
 In: text with one function to call: public, or named `main`, from ranked tensors to ranked tensors,
 as `jax.jit(f).lower(x).as_text()` has it; or the entry as lowering makes it, whose first argument
-is the call context. Out: a `LoweredModule`. The function becomes the entry by a wrapper
+is the call context. Out: a `LoweredModule`, and the shapes that its arguments must have: compiled
+code does not compare sizes that the text names. The function becomes the entry by a wrapper
 
     func.func @diastase_entry(%context: !llvm.ptr, %0: tensor<f64>) -> tensor<f64> {
       %1 = call @main(%0) : (tensor<f64>) -> tensor<f64>
@@ -34,8 +35,12 @@ _ELEMENTS = {
 _TENSOR = re.compile(r"tensor<(?P<sizes>(?:(?:\d+|\?)x)*)(?P<element>[^x,<>]+|complex<f\d+>)>")
 
 
-def read_module(text: str) -> LoweredModule:
-    """Read MLIR as a program; errors show where in the text they are."""
+Shape = tuple[int | None, ...]
+"""None stands for any size."""
+
+
+def read_module(text: str) -> tuple[LoweredModule, tuple[Shape, ...]]:
+    """Read MLIR as a program, and the shapes of arguments; errors show where in the text."""
     with session():
         module = read(text, "<MLIR>")
         function = _entry_of(module)
@@ -47,7 +52,8 @@ def read_module(text: str) -> LoweredModule:
         types = [[_array_type(type_, name) for type_ in part] for part in (inputs, results)]
         if name != ENTRY_FUNCTION:
             module = _wrapped(module, function, inputs, results, takes_context)
-        return LoweredModule(name, str(module).encode(), tuple(types[0]), tuple(types[1]))
+        lowered = LoweredModule(name, str(module).encode(), tuple(types[0]), tuple(types[1]))
+    return lowered, tuple(map(_shape, inputs))
 
 
 def _entry_of(module: ir.Module) -> Any:
@@ -76,6 +82,11 @@ def _array_type(kind: str, function: str) -> ArrayType:
     if tensor is None or tensor["element"] not in _ELEMENTS:
         raise UnsupportedTypeError(what=f"{kind} (in @{function}; a scalar is a tensor<f64>)")
     return ArrayType(_ELEMENTS[tensor["element"]], tensor["sizes"].count("x"))
+
+
+def _shape(kind: str) -> Shape:
+    sizes = _TENSOR.fullmatch(kind)["sizes"].split("x")[:-1]  # pyright: ignore[reportOptionalSubscript]
+    return tuple(None if size == "?" else int(size) for size in sizes)
 
 
 def _wrapped(

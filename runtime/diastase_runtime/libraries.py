@@ -61,7 +61,10 @@ def symbol_address(imported: Import, artifact: Artifact) -> int:
         return _symbol(_elementary(artifact.elementary), "elementary", imported.name)
     if artifact.threads is not None:
         _tell_blas(artifact.threads)
-    capsule = _capsules(_CAPSULES[imported.library])[imported.name]
+    module = _CAPSULES[imported.library]
+    capsule = _capsules(module).get(imported.name)
+    if capsule is None:
+        raise LibraryLoadError(library=Path(module), reason=f"no function {imported.name}")
     return _capsule_pointer(capsule, _capsule_name(capsule))
 
 
@@ -124,7 +127,7 @@ def _symbol(library: ctypes.CDLL, kind: ImportedLibrary, name: str) -> int:
     try:
         function = library[library_symbol(kind, name)]
     except AttributeError:
-        raise InternalError(what=f"{library._name} has no function {name}") from None
+        raise LibraryLoadError(library=Path(library._name), reason=f"no function {name}") from None
     address = ctypes.cast(function, ctypes.c_void_p).value
     assert address is not None
     return address

@@ -1,6 +1,7 @@
 """`compile_from_mlir`: MLIR as text becomes a function of arrays."""
 
 import random
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -21,7 +22,6 @@ from diastase_mlir import (
 )
 from diastase_mlir.jax_internals import Tracer
 from diastase_runtime import Executable, load
-from diastase_runtime.abi import ArrayType
 from diastase_runtime.errors import ArgumentTypeError
 
 
@@ -32,7 +32,9 @@ def compile_from_mlir(ir: str, compile_options: QjitOptions | None = None) -> "C
     dynamic (`tensor<?xf64>`). Its operations may be those of StableHLO, so what JAX prints can be
     compiled, of MLIR's own dialects (`linalg`, `scf`, `tensor`, `arith`, `math`, …), and of the
     quantum dialect, in functions that take the call context (`!llvm.ptr`) first, as `f.mlir` shows
-    it. Loops and branches are those of `scf`. `compile_options` are those of `qjit`.
+    it. Loops and branches are those of `scf`. `compile_options` are those of `qjit`. Arguments are
+    compared with the types of the function; that dynamic sizes fit each other inside, as those of
+    two arrays that are added, is up to the text.
 
     >>> double = compile_from_mlir('''
     ...     func.func @double(%x: tensor<?xf64>) -> tensor<?xf64> {
@@ -58,11 +60,11 @@ def compile_from_mlir(ir: str, compile_options: QjitOptions | None = None) -> "C
             allowed="diastase.CompileOptions(...)",
             span=user_span(),
         )
-    module = read_module(text)
+    module, shapes = read_module(text)
     compilation = compile_module(module, given.for_compiler(module.name))
     if any(entry.library == "callback" for entry in compilation.artifact.imports):
         raise NeedsPythonError(program=module.name, what="a callback")
-    return CompiledModule(module, compilation, load(compilation.artifact), given)
+    return CompiledModule(module, shapes, compilation, load(compilation.artifact), given)
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -70,19 +72,27 @@ class CompiledModule:
     """A function compiled from MLIR; called with arrays, it returns one, or a tuple of them."""
 
     module: LoweredModule
+    shapes: Sequence[Sequence[int | None]]
+    """Of the arguments; None stands for any size."""
     compilation: Compilation
     executable: Executable
     options: QjitOptions
 
     def __call__(self, *arguments: Any) -> Any:
-        """Call the function; arguments must have its element types and ranks, numbers fit any."""
+        """Call the function; arguments must have its element types and shapes.
+
+        Numbers need only have a value in the element type, as 3 has in `f64`.
+        """
         for argument in arguments:
             if isinstance(argument, Tracer):
                 raise CompiledTransformError(type=type(argument).__qualname__)
-        kinds = self.module.arguments
-        if len(arguments) != len(kinds):
+        wanted = [*zip(self.module.arguments, self.shapes, strict=True)]
+        if len(arguments) != len(wanted):
             raise self._wrong(arguments)
-        arrays = [self._array(*pair, arguments) for pair in zip(arguments, kinds, strict=True)]
+        arrays = [
+            self._array(given, jnp.dtype(kind.dtype), shape, arguments)
+            for given, (kind, shape) in zip(arguments, wanted, strict=True)
+        ]
         seed = random.getrandbits(63) if self.options.seed is None else self.options.seed
         results = [*map(jnp.asarray, self.executable(arrays, seed))]
         return results[0] if len(results) == 1 else tuple(results)
@@ -98,24 +108,26 @@ class CompiledModule:
         options = self.options.for_compiler(self.module.name)
         return stage_text(self.module, options, "optimise")
 
-    def _array(self, given: Any, kind: ArrayType, arguments: tuple[Any, ...]) -> np.ndarray:
+    def _array(
+        self, given: Any, dtype: Any, shape: Sequence[int | None], arguments: tuple[Any, ...]
+    ) -> np.ndarray:
+        is_number = isinstance(given, bool | int | float | complex)
         try:
             array = np.asarray(given)
-        except ValueError:  # lists of different lengths
-            raise self._wrong(arguments) from None
-        is_number = isinstance(given, bool | int | float | complex)
-        dtype = jnp.dtype(kind.dtype)
-        if array.ndim == kind.rank and (array.dtype == dtype or _fits(array, dtype, is_number)):
-            return array.astype(dtype)
+            fits = _fits(given, dtype) if is_number else array.dtype == dtype
+            if fits and len(array.shape) == len(shape) and all(map(_is, array.shape, shape)):
+                return array.astype(dtype)
+        except (ValueError, OverflowError):  # lists of different lengths, large numbers
+            pass
         raise self._wrong(arguments)
 
     def _wrong(self, arguments: tuple[Any, ...]) -> ArgumentTypeError:
-        given = map(_described, arguments)
-        wanted = (f"{kind.dtype}[rank {kind.rank}]" for kind in self.module.arguments)
+        pairs = zip(self.module.arguments, self.shapes, strict=True)
+        wanted = (_type(kind.dtype, shape) for kind, shape in pairs)
         return ArgumentTypeError(
             program=self.module.name,
             wanted=", ".join(wanted),
-            given=", ".join(given),
+            given=", ".join(map(_described, arguments)),
             span=user_span(),
         )
 
@@ -123,13 +135,26 @@ class CompiledModule:
         return f"<compiled from MLIR: {self.module.name}>"
 
 
-def _fits(array: np.ndarray, dtype: Any, is_number: bool) -> bool:
+def _is(size: int, wanted: int | None) -> bool:
+    return wanted is None or size == wanted
+
+
+def _fits(number: complex, dtype: Any) -> bool:
     """Whether a number of Python's has a value in this type, as in JAX: no float is an integer."""
-    return is_number and np.can_cast(array.dtype, dtype, "same_kind")
+    if jnp.issubdtype(dtype, np.integer):
+        bounds = jnp.iinfo(dtype)
+        return isinstance(number, int) and bounds.min <= number <= bounds.max
+    return np.can_cast(np.min_scalar_type(number), dtype, "same_kind")
+
+
+def _type(dtype: str, shape: Sequence[int | None]) -> str:
+    return f"{dtype}[{','.join('?' if size is None else str(size) for size in shape)}]"
 
 
 def _described(argument: Any) -> str:
+    if argument is None or isinstance(argument, str | int | float | complex):
+        return repr(argument)
     if isinstance(argument, list | tuple):
-        return type(argument).__qualname__
+        return f"a {type(argument).__qualname__}"
     array = np.asarray(argument)
-    return f"{array.dtype}[rank {array.ndim}]"
+    return _type(str(array.dtype), array.shape)
