@@ -13,15 +13,20 @@ import dis
 import types
 from collections import deque
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from functools import lru_cache, partial
 from typing import Any
 
-from malt.operators.variables import Undefined
-
+from diastase.autograph.contents import (
+    GlobalVariable,
+    attributes_of,
+    content_of,
+    held,
+    is_changed,
+    is_of_user,
+    put_back,
+)
 from diastase.autograph.errors import UnseenChangesError
-from diastase.autograph.items import ItemIterator
-from diastase.autograph.selection import is_excluded, is_of_user_class
+from diastase.autograph.selection import is_excluded
 from diastase.autograph.switches import warn_or_refuse
 from diastase_mlir.diagnostics import user_span
 
@@ -29,29 +34,6 @@ _LIMIT = 100_000
 """How many objects are looked at, the nearest first."""
 
 _Contents = list[tuple[str, Any, Any]]
-
-
-@dataclass
-class _GlobalVariable:
-    """A variable of a module, as a cell is one of a function."""
-
-    namespace: dict[str, Any]
-    name: str
-
-    @property
-    def cell_contents(self) -> Any:
-        """What it holds; as of cells, a ValueError if that is nothing."""
-        if self.name not in self.namespace:
-            raise ValueError(self.name)
-        return self.namespace[self.name]
-
-    @cell_contents.setter
-    def cell_contents(self, value: Any) -> None:
-        self.namespace[self.name] = value
-
-    @cell_contents.deleter
-    def cell_contents(self) -> None:
-        self.namespace.pop(self.name, None)
 
 
 def contents_of(function: Any, own: tuple[Any, ...]) -> _Contents:
@@ -75,9 +57,9 @@ def contents_of(function: Any, own: tuple[Any, ...]) -> _Contents:
         if id(value) in seen:
             continue
         seen.add(id(value))
-        held = _held(value)
-        if held is not None:
-            found.append((name, value, held))
+        copy = held(value)
+        if copy is not None:
+            found.append((name, value, copy))
         pending += _parts(name, value)
     return found
 
@@ -111,8 +93,8 @@ def first_change(contents: _Contents) -> str | None:
     """Put back what was there; the name of something that was changed."""
     changed = None
     for name, value, before in contents:
-        if _is_changed(value, before):
-            _put_back(value, before)
+        if is_changed(value, before):
+            put_back(value, before)
             changed = changed or name
     return changed
 
@@ -132,20 +114,6 @@ def _targets(code: types.CodeType, *operations: str) -> frozenset[str]:
     return frozenset(str(each.argval) for each in instructions if each.opname in operations)
 
 
-def _held(value: Any) -> Any:
-    match value:
-        case types.CellType() | _GlobalVariable():
-            return _content(value)
-        case list() | dict() | set() if type(value) in (list, dict, set):
-            return value.copy()
-        case type() if not is_excluded(value):
-            return _class_attributes(value)
-        case _ if _is_of_user(value):
-            return dict(vars(value))
-        case _:
-            return None
-
-
 def _parts(name: str, value: Any) -> Iterator[tuple[str, Any]]:
     match value:
         case types.FunctionType():
@@ -159,16 +127,16 @@ def _parts(name: str, value: Any) -> Iterator[tuple[str, Any]]:
             yield from (
                 (name, part) for part in (value.func, *value.args, *value.keywords.values())
             )
-        case types.CellType() | _GlobalVariable():
-            yield name, _content(value)
+        case types.CellType() | GlobalVariable():
+            yield name, content_of(value)
         case list() | tuple() | set() if type(value) in (list, tuple, set):
             yield from ((name, part) for part in value if not isinstance(part, int | float | str))
         case dict() if type(value) is dict:
             yield from ((f"{name}[{key!r}]", part) for key, part in value.items())
         case type() if not is_excluded(value):
             yield from _parts_of_class(name, value)
-        case _ if _is_of_user(value):
-            yield from ((f"{name}.{key}", part) for key, part in vars(value).items())
+        case _ if is_of_user(value):
+            yield from ((f"{name}.{key}", part) for key, part in attributes_of(value).items())
             yield type(value).__name__, type(value)
         case _:
             pass
@@ -192,11 +160,11 @@ def _globals(code: types.CodeType, namespace: dict[str, Any]) -> Iterator[tuple[
             named = ((key, vars(value).get(key)) for key in code.co_names)
             yield from ((f"{name}.{key}", part) for key, part in named if _is_changeable(part))
             stored = _targets(code, "STORE_ATTR", "DELETE_ATTR")
-            yield from ((f"{name}.{key}", _GlobalVariable(vars(value), key)) for key in stored)
+            yield from ((f"{name}.{key}", GlobalVariable(vars(value), key)) for key in stored)
         elif _is_changeable(value):
             yield name, value
     for name in _targets(code, "STORE_GLOBAL", "DELETE_GLOBAL"):
-        yield name, _GlobalVariable(namespace, name)
+        yield name, GlobalVariable(namespace, name)
     for constant in code.co_consts:
         if isinstance(constant, types.CodeType):
             yield from _globals(constant, namespace)
@@ -206,72 +174,4 @@ def _is_changeable(value: Any) -> bool:
     """Whether a value can be changed, or may change others when it is called."""
     if isinstance(value, types.FunctionType | type):
         return not is_excluded(value)
-    return type(value) in (list, dict, set) or _is_of_user(value)
-
-
-def _content(cell: types.CellType | _GlobalVariable) -> Any:
-    try:
-        return cell.cell_contents
-    except ValueError:
-        return _EMPTY
-
-
-def _is_of_user(value: Any) -> bool:
-    """Whether an object is of a class of the user's, with attributes that can be changed."""
-    if isinstance(value, ItemIterator):
-        return True
-    return type(getattr(value, "__dict__", None)) is dict and is_of_user_class(value)
-
-
-def _class_attributes(kind: type) -> dict[str, Any]:
-    """Without those that Python makes when they are first asked for (`__annotations__`)."""
-    return {name: part for name, part in vars(kind).items() if not name.startswith("__")}
-
-
-def _is_changed(value: Any, before: Any) -> bool:
-    match value:
-        case types.CellType() | _GlobalVariable():
-            return _content(value) is not before
-        case list():
-            return len(value) != len(before) or any(map(_differ, value, before))
-        case set():
-            return value != before
-        case dict():
-            return _changed_items(value, before)
-        case type():
-            return _changed_items(_class_attributes(value), before)
-        case _:
-            return _changed_items(vars(value), before)
-
-
-def _changed_items(now: dict[Any, Any], before: dict[Any, Any]) -> bool:
-    now = {key: part for key, part in now.items() if not isinstance(part, Undefined)}
-    return now.keys() != before.keys() or any(_differ(now[key], before[key]) for key in before)
-
-
-def _differ(first: Any, other: Any) -> bool:
-    return first is not other
-
-
-def _put_back(value: Any, before: Any) -> None:
-    match value:
-        case types.CellType() | _GlobalVariable() if before is not _EMPTY:
-            value.cell_contents = before
-        case list():
-            value[:] = before
-        case dict() | set():
-            value.clear()
-            value.update(before)
-        case types.CellType() | _GlobalVariable():
-            del value.cell_contents
-        case type():
-            for key in _class_attributes(value).keys() - before.keys():
-                type.__delattr__(value, key)
-            for key, part in before.items():
-                type.__setattr__(value, key, part)
-        case _:
-            vars(value).clear()
-            vars(value).update(before)
-
-
-_EMPTY = object()
+    return type(value) in (list, dict, set) or is_of_user(value)

@@ -26,6 +26,7 @@ from diastase.autograph.errors import (
 )
 from diastase.autograph.items import items_of, spend
 from diastase.autograph.loops import loop_over, loop_while
+from diastase.autograph.mutations import contents_of, first_change
 from diastase.autograph.staging import attempt, depth, is_active
 from diastase.autograph.switches import is_strict, warn_or_refuse
 from diastase.autograph.variables import (
@@ -163,7 +164,7 @@ def for_stmt(
         trace()
     elif items.known_length:
         in_python = lambda: _for_in_python(iterated, test, body)  # noqa: E731
-        _loop_or_unroll("for", trace, in_python, variables)
+        _loop_or_unroll("for", body, trace, in_python, variables)
 
 
 def while_stmt(
@@ -182,6 +183,7 @@ def while_stmt(
     elif is_active() and isinstance(holds, bool | np.bool_) and holds:
         _loop_or_unroll(
             "while",
+            body,
             lambda: loop_while(True, test, body, variables),
             lambda: _while_in_python(test, body, variables),
             variables,
@@ -213,9 +215,13 @@ def _known(holds: Any) -> Any:
     return holds
 
 
-def _loop_or_unroll(kind: str, trace: Block, unroll: Block, variables: Variables) -> None:
+def _loop_or_unroll(
+    kind: str, body: Callable[..., None], trace: Block, unroll: Block, variables: Variables
+) -> None:
     """Trace a loop; where that fails, run it in Python, and say so."""
     before = variables.get()
+    sets_attributes = any("." in name for name in variables.names)  # a property may change more
+    contents = contents_of(body, before) if sets_attributes else []
     try:
         with attempt():
             trace()
@@ -224,6 +230,7 @@ def _loop_or_unroll(kind: str, trace: Block, unroll: Block, variables: Variables
     except Exception as error:
         line = user_span()
         variables.set(before)
+        first_change(contents)
         if is_strict():
             warn_or_refuse(error, _failure(kind, error), line)
         unroll()

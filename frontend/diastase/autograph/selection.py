@@ -4,7 +4,8 @@ Left alone are the standard library, JAX, NumPy, SciPy, PennyLane, packages buil
 """
 
 import sys
-from types import FunctionType, ModuleType
+from functools import lru_cache
+from types import FunctionType, MemberDescriptorType, ModuleType
 from typing import Any
 
 from diastase.tracing.context import current_settings
@@ -32,6 +33,13 @@ def is_excluded(obj: Any) -> bool:
 def is_of_user_class(value: Any) -> bool:
     """Whether an object is of a class of the user's; not so classes, modules and functions."""
     return not (isinstance(value, type | ModuleType | FunctionType) or is_excluded(type(value)))
+
+
+@lru_cache(1024)
+def slots_of(kind: type) -> tuple[str, ...]:
+    """The attributes that objects of a class have in `__slots__`."""
+    items = (item for base in kind.__mro__ for item in vars(base).items())
+    return tuple(name for name, item in items if isinstance(item, MemberDescriptorType))
 
 
 def takes_functions(function: Any) -> bool:

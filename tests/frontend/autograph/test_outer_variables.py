@@ -163,3 +163,59 @@ def test_a_list_with_two_names_is_not_changed_in_a_branch():
 
     with pytest.raises(AutoGraphError, match="with two names is changed"):
         f(2.0)
+
+
+def test_what_closures_read_is_not_dropped():
+    class Slots:
+        __slots__ = ("count", "more")
+
+        def __init__(self):
+            self.count = 0
+
+        def add(self):
+            self.count += 1
+            self.more = 2
+
+    def f(x):
+        n, functions, slots = 1.0, [], Slots()
+
+        class Reader:
+            def read(self):
+                return n
+
+        functions.append(lambda: n)
+        products = (n * i for i in range(3))
+        if x > 0:
+            n = x
+        for _ in range(3):
+            slots.add()
+        return functions[0](), Reader().read(), sum(products), slots.count + slots.more
+
+    compiled = qjit(f, autograph=True)
+    with pytest.warns(match="slots is changed"):
+        assert compiled(2.0) == f(2.0) == (2.0, 2.0, 6.0, 5)
+    assert compiled(-2.0) == f(-2.0) == (1.0, 1.0, 3.0, 5)
+
+
+@pytest.mark.filterwarnings("ignore:Tracing of an AutoGraph")
+def test_setters_are_called_as_often_as_python_does():
+    class Measured:
+        def __init__(self):
+            self._value, self.times = 0.0, 0
+
+        @property
+        def value(self):
+            return self._value
+
+        @value.setter
+        def value(self, value):
+            self._value = value
+            self.times = self.times + 1
+
+    def f(x):
+        measured = Measured()
+        for _ in range(3):
+            measured.value = measured.value + x
+        return measured.value, measured.times
+
+    assert qjit(f, autograph=True)(2.0) == f(2.0) == (6.0, 3)

@@ -14,8 +14,7 @@ import operator
 import weakref
 from collections import deque
 from collections.abc import Sequence
-from functools import lru_cache
-from types import MemberDescriptorType, SimpleNamespace
+from types import SimpleNamespace
 from typing import Any, NamedTuple
 
 import jax
@@ -23,7 +22,7 @@ import numpy as np
 from jax.tree_util import PyTreeDef
 
 from diastase.api.methods.errors import DeepAttributeError
-from diastase.autograph.selection import is_of_user_class
+from diastase.autograph.selection import is_of_user_class, slots_of
 from diastase.tracing.signatures import typed_key
 
 ABSENT = object()
@@ -168,7 +167,7 @@ def attributes_of(value: Any) -> dict[str, Any]:
         for name, item in vars(kind).items():
             if not (hasattr(type(item), "__get__") or name.startswith("__")):
                 found[name] = item
-    for name in _slots(type(value)):
+    for name in slots_of(type(value)):
         found[name] = getattr(value, name, ABSENT)
     found.update(stored_in(value))
     return found
@@ -182,12 +181,6 @@ def stored_in(value: Any) -> dict[str, Any]:
         return {}
 
 
-@lru_cache(1024)
-def _slots(kind: type) -> tuple[str, ...]:
-    items = (item for base in kind.__mro__ for item in vars(base).items())
-    return tuple(name for name, item in items if isinstance(item, MemberDescriptorType))
-
-
 def _identity(value: Any) -> Any:
     """Something that is the same for one object only, while it lives.
 
@@ -196,7 +189,7 @@ def _identity(value: Any) -> Any:
     try:
         return weakref.ref(value)
     except TypeError:
-        return None if _slots(type(value)) else value
+        return None if slots_of(type(value)) else value
 
 
 def _is_same_own(kept: Any, now: Any) -> bool:

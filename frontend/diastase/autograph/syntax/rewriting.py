@@ -32,6 +32,8 @@ from diastase.autograph.syntax.converters import (
 )
 from diastase.autograph.syntax.normalised import own_statements
 
+_CLOSURES = (ast.Lambda, ast.ClassDef, ast.GeneratorExp)
+
 
 def rewritten(node: Any, context: Any) -> Any:
     """Apply all rewriting steps, in an order that the steps themselves require."""
@@ -72,19 +74,13 @@ def _control_flow_converted(node: Any, context: Any) -> Any:
 def _extend_lives(function: ast.FunctionDef) -> None:
     """Let variables live on that other functions see: malt drops what its own function drops.
 
-    They are those declared `global` or `nonlocal`, those that an assigned lambda reads, and those
-    that are read where an exception leads to.
+    They are those declared `global` or `nonlocal`, those that a lambda, class or generator
+    elsewhere reads, which may run afterwards, and those that are read where an exception leads to.
     """
     scope: Any = anno.getanno(function, NodeAnno.BODY_SCOPE)
     declared = scope.globals | scope.nonlocals
     statements = list(own_statements(function))
-    closures = [
-        part
-        for statement in statements
-        if isinstance(statement, ast.Assign)
-        for part in ast.walk(statement.value)
-        if isinstance(part, ast.Lambda)
-    ]
+    closures = [part for part in _parts(function.body) if isinstance(part, _CLOSURES)]
     attempts = [
         *(_attempt(part) for part in statements if isinstance(part, ast.Try)),
         *(_with(part, function) for part in statements if isinstance(part, ast.With)),
@@ -92,15 +88,12 @@ def _extend_lives(function: ast.FunctionDef) -> None:
     for block in statements:
         if isinstance(block, ast.If | ast.For | ast.While):
             inside = set(ast.walk(block))
-            seen = declared.union(*(_free(part) for part in closures if part not in inside))
+            seen = declared.union(
+                *(_names(_parts([part]), ast.Load) for part in closures if part not in inside)
+            )
             seen = seen.union(*(found for tried, found in attempts if block in tried))
             live: Any = anno.getanno(block, anno.Static.LIVE_VARS_OUT)
             anno.setanno(block, anno.Static.LIVE_VARS_OUT, live | seen)
-
-
-def _free(function: ast.Lambda) -> Any:
-    scope: Any = anno.getanno(function, NodeAnno.ARGS_AND_BODY_SCOPE)
-    return scope.read - scope.bound
 
 
 def _attempt(node: ast.Try) -> tuple[set[ast.AST], Any]:
