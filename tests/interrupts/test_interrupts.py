@@ -146,6 +146,25 @@ def test_elements_of_a_batch_are_left_on_all_threads():
     assert np.allclose(compiled(jnp.arange(8.0), 3), right)
 
 
+def test_elements_are_left_also_while_the_call_waits_for_one_before_an_error():
+    """Of two threads one has the second element, the other has seen the third fail."""
+
+    @qml.qnode(qml.device("lightning.qubit", wires=1))
+    def on_wire(wire, n):
+        @for_loop(0, n, 1)
+        def loop(i):
+            qml.RX(0.1, wires=wire)
+
+        loop()
+        return qml.expval(qml.Z(0))
+
+    compiled = qjit(vmap(on_wire))
+    compiled(jnp.array([0, 0, 0]), jnp.array([1, 1, 1]))
+    is_left(compiled, jnp.array([0, 0, 9]), jnp.array([10**6, MANY, 1]))
+    with pytest.raises(IndexError):
+        compiled(jnp.array([0, 0, 9]), jnp.array([1, 1, 1]))
+
+
 def test_qnodes_that_run_at_once_are_left():
     compiled = qjit(lambda x, n: circuit(x, n) + circuit(2 * x, n), async_qnodes=True)
     right = compiled(0.1, 3)

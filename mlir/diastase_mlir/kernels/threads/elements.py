@@ -23,6 +23,7 @@ from diastase_mlir.kernels.language import (
     code,
     code_of,
     f64,
+    i1,
     i64,
     is_null,
     kernel,
@@ -161,8 +162,10 @@ def note_failure(batch: Batch, own: CallContext, number: i64) -> None:
     """Make an element's error the call's, unless an element before it has one, or a signal came."""
     acquire(batch)
     context = batch.context
-    if number < batch.failed[0] and context.code != INTERRUPTED:
-        context.code = own.code
+    seen = context.code
+    is_first = number < batch.failed[0] or own.code == INTERRUPTED
+    # The thread of the call, which waits, may record an interrupt at any moment.
+    if is_first and seen != INTERRUPTED and set_code(context, seen, own.code):
         context.site = own.site
         for place in range(4):
             context.detail[place] = own.detail[place]
@@ -170,6 +173,12 @@ def note_failure(batch: Batch, own: CallContext, number: i64) -> None:
     leave_states(batch.context, own)
     leave_scripts(batch.context, own)
     atomic_store(batch.lock, 0)
+
+
+@kernel
+def set_code(context: CallContext, seen: i64, new: i64) -> i1:
+    """Record an error in the place of the one seen, unless it is another one by now."""
+    return atomic_compare_exchange(cast(context, ptr[i64]), seen, new) == seen
 
 
 @kernel

@@ -75,13 +75,17 @@ def poll_now(context: CallContext) -> None:
 
 @kernel
 def handle_signals(context: CallContext) -> None:
-    """Let Python call its handlers, in the main thread; record an error if one has raised."""
-    if context.code != 0 or is_null(PYTHON.check_signals):
+    """Let Python call its handlers, in the main thread; record an error if one has raised.
+
+    Also where another error is recorded: the call may be waiting for elements on other threads,
+    which end for an interrupt only.
+    """
+    if context.code == INTERRUPTED or is_null(PYTHON.check_signals):
         return
     state = take_lock()
     if call_through(PYTHON.check_signals, _CHECK) != 0:
         fetch(_INTERRUPTS.raised)
-        fail(context, INTERRUPTED, -1, 0, 0)
+        context.code = INTERRUPTED
     give_lock_back(state)
 
 
