@@ -173,7 +173,7 @@ class QJIT(ProgramTexts, Generic[P, R]):
         self._specialisations.refuse_if_replaced(self._signature.name)
         call = self._signature.split(args, kwargs)
         positional, named = call.merge(as_arrays(call.args), as_arrays(call.kwargs))
-        with settings_of(self._options), self._signature.recording():
+        with settings_of(self._options), self._signature.recording(is_inlined=True):
             return self._traced(*positional, **named)
 
     def _key(self, call: Call, leaves: list[Any], tree: Any) -> Hashable:

@@ -66,7 +66,7 @@ class Watched(Protocol):
         """What the method's programs depend on, as it is now."""
         ...
 
-    def recording(self) -> AbstractContextManager[None]:
+    def recording(self, is_inlined: bool = False) -> AbstractContextManager[None]:
         """Inside, what is read of the object is noted: programs depend on it."""
         ...
 
@@ -109,9 +109,9 @@ class Signature:
         """Whether anything but the types of the arguments decides which program serves a call."""
         return bool(self.static_positions or self.static_names or self.bound_to is not None)
 
-    def recording(self) -> AbstractContextManager[None]:
-        """Inside, the function is traced."""
-        return nullcontext() if self.bound_to is None else self.bound_to.recording()
+    def recording(self, is_inlined: bool = False) -> AbstractContextManager[None]:
+        """Inside, the function is traced, perhaps as part of another program."""
+        return nullcontext() if self.bound_to is None else self.bound_to.recording(is_inlined)
 
     def _hashable(self, place: int | str, value: Any) -> Hashable:
         key = typed_key(value)

@@ -220,3 +220,27 @@ def test_callable_objects_and_bound_methods(compile_it, sign):
     for amount in (3, 4.5):
         adder.amount = amount
         assert compiled(1.0) == 1 + sign * amount
+
+
+class Cell:
+    def __init__(self):
+        self.state, self.latest = 1.0, None
+
+    @qjit
+    def kept(self, x):
+        self.state = self.state * x
+        return self.state
+
+    @qjit
+    def intermediate(self, x):
+        self.latest = 2 * x
+        return self.latest + self.state
+
+
+def test_state_is_refused_but_not_what_is_set_before_it_is_read():
+    cell = Cell()
+    with pytest.raises(TypeError, match="attribute state of Cell is read, and then set"):
+        cell.kept(2.0)
+    assert cell.state == 1.0
+    assert (cell.intermediate(3.0), cell.intermediate(4)) == (7.0, 9.0)
+    assert qjit(lambda x: cell.kept(x) + cell.kept(x))(3.0) == 12.0

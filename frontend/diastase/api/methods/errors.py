@@ -26,3 +26,29 @@ class DeepAttributeError(DiastaseError, RecursionError):
     attribute: str
     owner: str
     levels: int
+
+
+class TracedAttributeError(DiastaseError, TypeError):
+    """A compiled method reads an attribute of its object, and then sets it to a traced value.
+
+        @qjit
+        def step(self, x):
+            self.total = self.total + x
+            return self.total
+
+    Python runs the method once, while it is traced, so calls would not see what earlier ones have
+    set. Pass the value as an argument and return it; set the attribute where the method is called.
+    """
+
+    title: ClassVar[str] = "A compiled method has no state"
+    message: ClassVar[str] = (
+        "attribute {attribute} of {owner} is read, and then set to a value that is known only when "
+        "the program runs: later calls would not see it"
+    )
+    label: ClassVar[str] = "reads '{attribute}'"
+    help: ClassVar[str] = (
+        "pass {attribute} as an argument, return its new value, and set it where the method is "
+        "called"
+    )
+    attribute: str
+    owner: str

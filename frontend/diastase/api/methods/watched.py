@@ -11,12 +11,18 @@ long as tracing takes; other threads see nothing of it but time.
 from collections.abc import Callable, Generator, Hashable
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from inspect import currentframe
 from threading import RLock
-from types import FunctionType, MethodType
+from types import CodeType, FunctionType, MethodType
 from typing import Any
 
+import jax
+
+from diastase.api.methods.errors import TracedAttributeError
 from diastase.api.methods.states import ABSENT, Kept, attributes_of, stored_in
 from diastase_mlir.diagnostics import is_user_file
+from diastase_mlir.jax_internals import Tracer
+from diastase_runtime.errors import Span
 
 _COMPARING = RLock()
 
@@ -50,15 +56,23 @@ class WatchedSelf:
         return found
 
     @contextmanager
-    def recording(self) -> Generator[None]:
-        """Note the attributes that are read inside, but for those that are set there, too."""
+    def recording(self, is_inlined: bool = False) -> Generator[None]:
+        """Note the attributes that are read inside, but for those that are set there, too.
+
+        State that a whole program would have to hand to the next call is refused: an attribute that
+        is read and then set to a traced value. A program that the method is part of may go on so.
+        """
         kind, instance, reads = type(self.instance), self.instance, self.reads
         usual: Any = kind.__getattribute__
         own = vars(kind).get("__getattribute__", ABSENT)
+        places: dict[str, tuple[CodeType, int]] = {}
 
         def read(of: Any, name: str) -> Any:
             if of is instance:
                 reads.setdefault(name, [])
+                if name in before and stored_in(instance).get(name, ABSENT) is before[name]:
+                    frame: Any = currentframe()
+                    places.setdefault(name, (frame.f_back.f_code, frame.f_back.f_lineno))
             return usual(of, name)
 
         before = dict(stored_in(instance))
@@ -71,9 +85,24 @@ class WatchedSelf:
             else:
                 type.__setattr__(kind, "__getattribute__", own)
             after = stored_in(instance)
-            for name in after:
-                if after[name] is not before.get(name, ABSENT):
-                    reads.pop(name, None)
+            changed = [name for name in after if after[name] is not before.get(name, ABSENT)]
+            for name in changed:
+                reads.pop(name, None)
+        for name in changed:
+            if not is_inlined and name in places and _is_traced(after[name]):
+                after.update(before)
+                owner = type(instance).__qualname__
+                raise TracedAttributeError(attribute=name, owner=owner, span=_span(places[name]))
+
+
+def _is_traced(value: Any) -> bool:
+    return any(isinstance(leaf, Tracer) for leaf in jax.tree_util.tree_leaves(value))
+
+
+def _span(place: tuple[CodeType, int]) -> Span | None:
+    code, line = place
+    is_of_user = is_user_file(code.co_filename)
+    return Span(code.co_filename, line, code.co_qualname) if is_of_user else None
 
 
 def watched_self(function: Callable[..., Any]) -> WatchedSelf | None:
