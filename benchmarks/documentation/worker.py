@@ -21,6 +21,9 @@ from pathlib import Path
 from blocks import blocks_of
 
 _PRELUDE = """
+import math
+from dataclasses import dataclass
+from functools import partial
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -28,6 +31,7 @@ import pennylane as qml
 import pennylane as qp
 import catalyst
 from catalyst import *
+from catalyst.pipelines import *
 """
 """What pages take for granted; `passes` and `debug` come with the package."""
 
