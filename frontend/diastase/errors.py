@@ -113,6 +113,27 @@ class LeakedTracerError(DiastaseError, jax.errors.UnexpectedTracerError):
     what: str
 
 
+class DeepNestingError(DiastaseError, RecursionError):
+    """Functions call each other deeper than Python allows, while a program is traced.
+
+    Each branch within a branch takes some of Python's frames, here as in JAX, of which there are a
+    thousand; a function that calls itself without an end takes all. Write a chain of conditions as
+    one `switch`, repetition as a loop, or allow more frames by `sys.setrecursionlimit`.
+    """
+
+    title: ClassVar[str] = "Nested too deeply"
+    message: ClassVar[str] = (
+        "functions, loops or branches within each other take more than the {limit} frames that "
+        "Python allows"
+    )
+    label: ClassVar[str] = "the innermost line"
+    help: ClassVar[str] = (
+        "write a chain of conditions as one switch, and what repeats as a loop; "
+        "sys.setrecursionlimit allows more, if the nesting has an end"
+    )
+    limit: int
+
+
 class NotTransformableError(CompileError, NotImplementedError):
     """A construct of diastase under a JAX transformation for which it has no rule (yet)."""
 

@@ -5,6 +5,7 @@ any others, pass unchanged.
 """
 
 import re
+import sys
 from collections.abc import Callable, Generator, Mapping
 from contextlib import contextmanager
 from types import TracebackType
@@ -15,6 +16,7 @@ from jax.errors import InconclusiveDimensionOperation
 from numpy.exceptions import AxisError
 
 from diastase.errors import (
+    DeepNestingError,
     LeakedTracerError,
     RefusedCallError,
     TracedArrayError,
@@ -144,6 +146,7 @@ _FAILURES: Mapping[type[Exception], Callable[[Exception], DiastaseError | None]]
     IndexError: _of_a_library,
     KeyError: _of_a_key,
     NotImplementedError: _of_unknown_size,
+    RecursionError: lambda _: DeepNestingError(limit=sys.getrecursionlimit()),
     AttributeError: lambda _: None,  # only about derivatives
 }
 
