@@ -77,9 +77,9 @@ def call(
     target = _target(function)
     if target is None:
         if takes_functions(function):
-            args = tuple(map(_converted_later, args))
-            kwargs = {name: _converted_later(value) for name, value in kwargs.items()}
-            function = _made_anew(function)
+            args = tuple(map(_converted_argument, args))
+            kwargs = {name: _converted_argument(value) for name, value in kwargs.items()}
+            function = _rebuilt(function)
         return _as_it_is(function, args, kwargs, scope)
     made = _converted(target, is_required)
     if made is None:
@@ -91,11 +91,11 @@ def call(
 def converted_qnode(qnode: qml.QNode) -> qml.QNode:
     """The same QNode with its function converted."""
     made: Any = copy.copy(qnode)
-    made.func = converted_later(qnode.func)
+    made.func = converted_on_call(qnode.func)
     return made
 
 
-def converted_later(function: Callable[..., Any]) -> Callable[..., Any]:
+def converted_on_call(function: Callable[..., Any]) -> Callable[..., Any]:
     """A function that is converted when it is called while tracing."""
 
     @functools.wraps(function)
@@ -105,17 +105,17 @@ def converted_later(function: Callable[..., Any]) -> Callable[..., Any]:
     return mark(run)
 
 
-def _converted_later(value: Any) -> Any:
+def _converted_argument(value: Any) -> Any:
     """A value given to a library: if it is a function of the user's, it is converted later."""
     if isinstance(value, qml.QNode) and not is_marked(value.func):
         return converted_qnode(value)
     if isinstance(value, FunctionType | MethodType | functools.partial) and not is_marked(value):
         inner = value.func if isinstance(value, functools.partial) else value
-        return value if _target(inner) is None else converted_later(value)
+        return value if _target(inner) is None else converted_on_call(value)
     return value
 
 
-def _made_anew(function: Any, inside: tuple[Any, ...] = ()) -> Any:
+def _rebuilt(function: Any, inside: tuple[Any, ...] = ()) -> Any:
     """A function that a library has made of one of the user's, made of the converted one.
 
     `jax.grad(f)` and the like close over `f`, or over functions that do.
@@ -137,7 +137,7 @@ def _converted_cell(cell: CellType, inside: tuple[Any, ...]) -> CellType:
     except ValueError:
         return cell
     is_library = isinstance(value, FunctionType) and takes_functions(value)
-    made = _made_anew(value, inside) if is_library else _converted_later(value)
+    made = _rebuilt(value, inside) if is_library else _converted_argument(value)
     return cell if made is value else CellType(made)
 
 

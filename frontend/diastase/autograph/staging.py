@@ -14,8 +14,10 @@ from diastase.autograph.errors import ForeignChangeError
 from diastase.autograph.mutations import contents_of, first_change, is_changed_in_place, is_shared
 from diastase.autograph.variables import Variables, copied, is_undefined
 from diastase.tracing.context import current_context, current_settings, new_caches
+from diastase.tracing.pennylane import is_native_outcome
 from diastase.tracing.regions import current_scope
 from diastase_mlir.diagnostics import user_span
+from diastase_mlir.jax_internals import Tracer
 from diastase_runtime.errors import DiastaseError
 
 _LEAF = re.compile(r"^\w+\['(?P<name>[^']+)'\](\[\d+\])*$")
@@ -49,6 +51,11 @@ def depth() -> int:
 def is_active() -> bool:
     """Whether control flow is that of a program: one is being traced, and it is not disabled."""
     return current_context() is not None and not current_settings().without_autograph
+
+
+def is_undecided(value: Any) -> bool:
+    """Whether Python cannot branch on a value."""
+    return is_active() and (isinstance(value, Tracer) or is_native_outcome(value))
 
 
 @contextmanager

@@ -59,6 +59,11 @@ def is_traced(value: Any) -> bool:
     return isinstance(value, Tracer) or is_symbolic(value)
 
 
+def has_tracer(values: Any) -> bool:
+    """Whether a value has a traced leaf."""
+    return any(isinstance(leaf, Tracer) for leaf in jax.tree.leaves(values))
+
+
 def is_array(leaf: Any) -> bool:
     """Whether a value can be one of a program: an array or a number."""
     if isinstance(leaf, (jax.Array, *_NUMBERS)) or is_symbolic(leaf):

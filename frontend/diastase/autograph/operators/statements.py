@@ -1,0 +1,164 @@
+"""`if`, conditional expressions, `for` and `while`: Python's, or those of a program."""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from malt.operators.variables import Undefined
+
+from diastase.autograph.errors import LoopAttemptError
+from diastase.autograph.items import items_of, spend
+from diastase.autograph.mutations import contents_of, first_change
+from diastase.autograph.operators.branches import choose
+from diastase.autograph.operators.loops import loop_over, loop_while
+from diastase.autograph.staging import attempt, is_active, is_undecided
+from diastase.autograph.switches import is_strict, warn_or_refuse
+from diastase.autograph.variables import Variables, is_traced
+from diastase_mlir.diagnostics import user_span
+from diastase_runtime.errors import InternalError
+
+Block = Callable[[], Any]
+
+
+def if_stmt(
+    condition: Any,
+    body: Block,
+    orelse: Block,
+    get: Callable[[], tuple[Any, ...]],
+    set_: Callable[[tuple[Any, ...]], None],
+    names: tuple[str, ...],
+    count: int,
+) -> None:
+    """`if`; the first `count` variables are used afterwards."""
+    if is_undecided(condition):
+        choose(condition, (body, orelse), Variables(names, get, set_), count)
+    elif condition:
+        body()
+    else:
+        orelse()
+
+
+def if_exp(condition: Any, if_true: Block, if_false: Block) -> Any:
+    """`a if condition else b`."""
+    if not is_undecided(condition):
+        return if_true() if condition else if_false()
+    value: Any = Undefined("value")
+
+    def put(values: tuple[Any, ...]) -> None:
+        nonlocal value
+        (value,) = values
+
+    variables = Variables(("the value of the expression",), lambda: (value,), put)
+    choose(condition, (lambda: put((if_true(),)), lambda: put((if_false(),))), variables, 1)
+    return value
+
+
+def for_stmt(
+    iterated: Any,
+    test: Block | None,
+    body: Callable[[Any], None],
+    get: Callable[[], tuple[Any, ...]],
+    set_: Callable[[tuple[Any, ...]], None],
+    names: tuple[str, ...],
+    options: dict[str, Any],
+) -> None:
+    """`for`; it goes on as long as `test` holds, which `break` and `return` make fail."""
+    items = items_of(iterated) if is_active() else None
+    if items is None and is_active() and is_strict():
+        text = f"Could not convert the iteration target {iterated!r} to array"
+        warn_or_refuse(TypeError(text), text, user_span())
+    variables = Variables(names, get, set_)
+    if items is None:
+        _for_in_python(iterated, test, body)
+        return
+
+    def trace() -> None:
+        loop_over(items, test, body, variables)
+        spend(iterated, wholly=test is None)
+
+    if items.known_length is None:
+        trace()
+    elif items.known_length:
+        in_python = lambda: _for_in_python(iterated, test, body)  # noqa: E731
+        _loop_or_unroll("for", body, trace, in_python, variables)
+
+
+def while_stmt(
+    test: Block,
+    body: Block,
+    get: Callable[[], tuple[Any, ...]],
+    set_: Callable[[tuple[Any, ...]], None],
+    names: tuple[str, ...],
+    options: dict[str, Any],
+) -> None:
+    """`while`; its condition is computed as often as Python would."""
+    variables = Variables(names, get, set_)
+    holds = test()
+    if is_active() and is_traced(holds):
+        loop_while(holds, test, body, variables)
+    elif is_active() and isinstance(holds, bool | np.bool_) and holds:
+        _loop_or_unroll(
+            "while",
+            body,
+            lambda: loop_while(True, test, body, variables),
+            lambda: _while_in_python(test, body, variables),
+            variables,
+        )
+    elif holds:
+        _while_in_python(test, body, variables)
+
+
+def _for_in_python(iterated: Any, test: Block | None, body: Callable[[Any], None]) -> None:
+    for item in iterated:
+        if test is not None and not _known(test()):
+            break
+        body(item)
+
+
+def _while_in_python(test: Block, body: Block, variables: Variables) -> None:
+    """Go on in Python as long as it is known that the loop does."""
+    holds: Any = True
+    while not is_traced(holds) and holds:
+        body()
+        holds = test()
+    if is_traced(holds):
+        loop_while(holds, test, body, variables)
+
+
+def _known(holds: Any) -> Any:
+    if is_active() and is_traced(holds):
+        raise LoopAttemptError(span=user_span())
+    return holds
+
+
+def _loop_or_unroll(
+    kind: str, body: Callable[..., None], trace: Block, unroll: Block, variables: Variables
+) -> None:
+    """Trace a loop; where that fails, run it in Python, and say so."""
+    before = variables.get()
+    sets_attributes = any("." in name for name in variables.names)  # a property may change more
+    contents = contents_of(body, before) if sets_attributes else []
+    try:
+        with attempt():
+            trace()
+    except (RecursionError, InternalError):
+        raise
+    except Exception as error:
+        line = user_span()
+        variables.set(before)
+        first_change(contents)
+        if is_strict():
+            warn_or_refuse(error, _failure(kind, error), line)
+        unroll()
+        warn_or_refuse(error, _failure(kind, error), line)
+
+
+def _failure(kind: str, error: Exception) -> str:
+    return (
+        f"Tracing of an AutoGraph converted {kind} loop failed with an exception:\n"
+        f"  {type(error).__name__}: {str(error).splitlines()[0] if str(error) else ''}\n"
+        "The loop is unrolled instead: Python runs it while the function is traced. If that is "
+        "not what you want, make sure that the (now traced) loop variable is not used in ways that "
+        "need its value, as by indexing a Python list with it: wrap the list into an array. "
+        "If it is, you may safely ignore this warning."
+    )
