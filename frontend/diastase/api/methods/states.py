@@ -1,40 +1,27 @@
 """What an attribute is at one moment, kept to be compared with what it is at later calls.
 
-Containers, dataclasses and NumPy arrays are compared by what is in them, objects of the user's
-classes by identity and by their attributes, so that a change in place is seen; anything else (a
-JAX array, a QNode, a device) by identity alone. In doubt a value has changed: a new program is
-right, too.
+In: a value, then and now, whose parts `contents` says. Containers, dataclasses and NumPy arrays are
+compared by what is in them, objects of the user's classes by identity and by their attributes, so
+that a change in place is seen; anything else (a JAX array, a QNode, a device) by identity alone. In
+doubt a value has changed: a new program is right, too.
 
 The trap: what is kept must not keep alive what it describes, since the programs of an object live
 as long as the object does, which its own attributes may refer to.
 """
 
-import dataclasses
 import operator
-import weakref
-from collections import deque
-from collections.abc import Sequence
-from types import SimpleNamespace
 from typing import Any, NamedTuple
 
-import jax
 import numpy as np
 from jax.tree_util import PyTreeDef
 
+from diastase.api.methods.contents import PLAIN, own_and_parts
 from diastase.api.methods.errors import DeepAttributeError
-from diastase.autograph.selection import is_of_user_class, slots_of
 from diastase.tracing.signatures import typed_key
 
-ABSENT = object()
-"""The value of an attribute that is not there."""
-
-_PLAIN = frozenset({bool, int, float, complex, str, bytes, type(None)})
-_BARE = _PLAIN | {list, tuple, dict, set, frozenset, np.ndarray}
-"""Types whose objects have no attributes that could be set."""
 _MOST_LEVELS = 100
 _SHORT = 4096
 """Bytes of an array that are copied to be compared, which is quicker than two operations are."""
-_LEAF = jax.tree_util.tree_structure(0)
 
 
 class Kept:
@@ -76,27 +63,27 @@ class _Walk:
 
     def keep(self, value: Any) -> Any:
         """Copy what a later value is to be compared with."""
-        if type(value) in _PLAIN:
+        if type(value) in PLAIN:
             return value
         if (again := self._met(value)) is not None:
             return again
-        own, parts = _own_and_parts(value)
+        own, parts = own_and_parts(value)
         if isinstance(own, np.ndarray):
             own = own.copy()
         self._descend()
         kept = tuple(map(self.keep, parts))
         self._levels -= 1
-        return _Node(type(value), own, kept, _PLAIN.issuperset(map(type, kept)))
+        return _Node(type(value), own, kept, PLAIN.issuperset(map(type, kept)))
 
     def is_same(self, kept: Any, value: Any) -> bool:
         """Whether keeping a value would give the same again."""
-        if type(value) in _PLAIN:
+        if type(value) in PLAIN:
             return kept is value or _is_same_number(kept, value)
         if (again := self._met(value)) is not None:
             return type(kept) is _Again and kept == again
         if type(kept) is not _Node or kept.kind is not type(value):
             return False
-        own, parts = _own_and_parts(value)
+        own, parts = own_and_parts(value)
         if len(parts) != len(kept.parts) or not _is_same_own(kept.own, own):
             return False
         if kept.is_flat and all(map(operator.is_, kept.parts, parts)):
@@ -117,79 +104,6 @@ class _Walk:
         if self._levels > _MOST_LEVELS:
             owner = type(self._root).__qualname__
             raise DeepAttributeError(attribute=self._name, owner=owner, levels=_MOST_LEVELS)
-
-
-def _own_and_parts(value: Any) -> tuple[Any, Sequence[Any]]:
-    own, parts = _content(value)
-    may_have_more = own is None or isinstance(value, np.ndarray) or is_of_user_class(value)
-    if type(value) in _BARE or not may_have_more:
-        return own, parts
-    attributes = attributes_of(value)
-    return own, [*parts, *attributes, *attributes.values()]
-
-
-def _content(value: Any) -> tuple[Any, Sequence[Any]]:
-    """What makes a value differ from others of its type, attributes apart."""
-    match value:
-        case list() | tuple():
-            return None, value
-        case dict():
-            return None, [*value, *value.values()]
-        case set() | frozenset() | deque():
-            return None, list(value)
-        case np.ndarray() | np.generic():
-            array = np.asarray(value)
-            if not array.dtype.hasobject:
-                return array, ()
-            return None, [array.dtype, *array.shape, *array.ravel().tolist()]
-        case SimpleNamespace():
-            return None, ()
-        case _ if dataclasses.is_dataclass(value) and not isinstance(value, type):
-            return None, ()
-        case _ if is_of_user_class(value):
-            return _identity(value), ()
-        case _:
-            leaves, tree = _flat(value)
-            return (_identity(value), ()) if tree == _LEAF else (tree, leaves)
-
-
-def _flat(value: Any) -> tuple[list[Any], Any]:
-    try:
-        return jax.tree_util.tree_flatten(value)
-    except (TypeError, ValueError):  # keys of a dictionary in it that cannot be sorted
-        return [value], _LEAF
-
-
-def attributes_of(value: Any) -> dict[str, Any]:
-    """An object's data by name, its class's included; none of what the class computes."""
-    found: dict[str, Any] = {}
-    for kind in reversed(type(value).__mro__[:-1]):
-        for name, item in vars(kind).items():
-            if not (hasattr(type(item), "__get__") or name.startswith("__")):
-                found[name] = item
-    for name in slots_of(type(value)):
-        found[name] = getattr(value, name, ABSENT)
-    found.update(stored_in(value))
-    return found
-
-
-def stored_in(value: Any) -> dict[str, Any]:
-    """An object's own `__dict__`, empty if it has none."""
-    try:
-        return object.__getattribute__(value, "__dict__")
-    except AttributeError:
-        return {}
-
-
-def _identity(value: Any) -> Any:
-    """Something that is the same for one object only, while it lives.
-
-    An object of the user's that cannot be referred to weakly has all that it is in `__slots__`.
-    """
-    try:
-        return weakref.ref(value)
-    except TypeError:
-        return None if slots_of(type(value)) else value
 
 
 def _is_same_own(kept: Any, now: Any) -> bool:

@@ -18,8 +18,9 @@ from typing import Any
 
 import jax
 
+from diastase.api.methods.contents import ABSENT, attributes_of, stored_in
 from diastase.api.methods.errors import TracedAttributeError
-from diastase.api.methods.states import ABSENT, Kept, attributes_of, stored_in
+from diastase.api.methods.states import Kept
 from diastase_mlir.diagnostics import is_user_file
 from diastase_mlir.jax_internals import Tracer
 from diastase_runtime.errors import Span
