@@ -9,6 +9,7 @@ from collections.abc import Callable
 from typing import Any
 
 import jax
+import jax.numpy as jnp
 import numpy as np
 
 from diastase.api.callbacks.calls import (
@@ -109,7 +110,8 @@ def print_memref(x: Any) -> None:
     """
     if not becomes_an_equation(x):
         return builtins.print(x)
-    if not jax.tree_util.all_leaves([x]) or not isinstance(x, jax.Array | np.ndarray | _NUMBERS):
+    is_key = isinstance(x, jax.Array) and jnp.issubdtype(x.dtype, jax.dtypes.extended)
+    if not isinstance(x, jax.Array | np.ndarray | np.generic | _NUMBERS) or is_key:
         raise NotOneArrayError(found=described(x), span=user_span())
     callback(_print_memref)(x)
 
