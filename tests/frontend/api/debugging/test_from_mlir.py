@@ -123,3 +123,14 @@ def test_numbers_fit_types_that_have_their_value(kind):
     )
     assert same(100) == 100
     assert same(True) == 1
+
+
+@pytest.mark.parametrize("character", ["\0", "\ud800"])
+def test_characters_that_no_text_has_are_refused(character):
+    with pytest.raises(ValueError, match="the character"):
+        debug.compile_from_mlir(f"module {{}}\n// {character}")
+    f = qjit(lambda x: x + 1)
+    f(1.0)
+    for stage in ("mlir", "translate"):
+        with pytest.raises(ValueError, match="the character"):
+            debug.replace_ir(f, stage, debug.get_compilation_stage(f, stage) + character)
