@@ -25,7 +25,7 @@ from typing import Any
 from diastase_runtime.abi import library_symbol
 from diastase_runtime.errors import DiastaseError
 from diastase_runtime.frames import Frame
-from diastase_runtime.interrupts import is_main_thread
+from diastase_runtime.interrupts import raises_on_ctrl_c
 from diastase_runtime.libraries import open_library
 from diastase_runtime.loader import Executable
 from diastase_runtime.memref import numpy_dtype, sizes_and_strides
@@ -174,11 +174,12 @@ def _report(plan: int | None, memory: int | None) -> int | None:
     """Say what went wrong in a call; the address of the text.
 
     None for Ctrl-C: what XLA makes of an error is another exception. The call counts as done, and
-    Python raises `KeyboardInterrupt` as soon as XLA has returned, so nobody sees its results.
+    Python raises `KeyboardInterrupt` as soon as XLA has returned, so nobody sees its results. Where
+    Ctrl-C is ignored, or has another handler, it is an error like any other.
     """
     try:
         error = _failure(plan, memory)
-        if isinstance(error, KeyboardInterrupt) and is_main_thread():
+        if isinstance(error, KeyboardInterrupt) and raises_on_ctrl_c():
             return None
         if isinstance(error, DiastaseError):
             text = str(error)

@@ -8,6 +8,7 @@ context of its call, and is raised after the call.
 
 import ctypes
 import os
+import signal
 import threading
 from typing import Any
 
@@ -57,6 +58,11 @@ def raised_in(words: "ctypes.Array[ctypes.c_int64]") -> BaseException:
     except BaseException as error:
         return error
     return SystemError("nothing was raised")
+
+
+def raises_on_ctrl_c() -> bool:
+    """Whether `PyErr_SetInterrupt` makes this thread raise `KeyboardInterrupt`."""
+    return is_main_thread() and signal.getsignal(signal.SIGINT) is signal.default_int_handler
 
 
 def is_main_thread() -> bool:

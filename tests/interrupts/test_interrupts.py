@@ -225,6 +225,9 @@ import os, signal, threading
 import jax
 from diastase import qjit, while_loop
 
+# What is started in the background by a shell ignores it.
+signal.signal(signal.SIGINT, signal.default_int_handler)
+
 @qjit
 def f(x):
     return while_loop(lambda i, _: i < 10**13)(lambda i, s: (i + 1, s * 1.5))(0, x)[1]
@@ -245,6 +248,8 @@ import os, signal, sys, threading
 import jax.numpy as jnp
 from diastase import qjit
 
+signal.signal(signal.SIGINT, signal.default_int_handler)
+
 def f(x):
     for axis in range(30):
         x = jnp.sin(x) @ x + jnp.cumsum(x, axis=axis % 2) + jnp.sort(x, axis=0)
@@ -261,10 +266,28 @@ except KeyboardInterrupt:
 def test_a_process_ends_with_its_status_while_an_abandoned_compilation_goes_on(tmp_path):
     environment = {**os.environ, "DIASTASE_CACHE_DIR": str(tmp_path / "cache")}
     command = [sys.executable, "-c", CTRL_C_WHILE_COMPILING]
-    ran = subprocess.run(command, capture_output=True, text=True, env=environment)
+    ran = subprocess.run(command, capture_output=True, text=True, env=environment, timeout=300)
     assert (ran.stderr, ran.returncode) == ("", 3)
 
 
 def test_ctrl_c_is_a_keyboard_interrupt_also_where_xla_calls_the_program():
-    ran = subprocess.run([sys.executable, "-c", CTRL_C], capture_output=True, text=True)
+    command = [sys.executable, "-c", CTRL_C]
+    ran = subprocess.run(command, capture_output=True, text=True, timeout=300)
     assert (ran.stdout, ran.returncode) == ("left\n" * 4, 0), ran.stderr
+
+
+@pytest.mark.parametrize("handler", [signal.SIG_IGN, lambda number, frame: None])
+def test_results_that_xla_has_of_a_program_that_was_left_are_never_seen(handler):
+    """Where Python does not raise on Ctrl-C, XLA must, or it has zeros that nobody computed."""
+
+    def interrupt(x):
+        raise KeyboardInterrupt
+
+    shape = jax.ShapeDtypeStruct((), float)
+    program = jax.jit(qjit(lambda x: jax.pure_callback(interrupt, shape, x)))
+    before = signal.signal(signal.SIGINT, handler)
+    try:
+        with pytest.raises(jax.errors.JaxRuntimeError, match="KeyboardInterrupt"):
+            jax.block_until_ready(program(1.0))
+    finally:
+        signal.signal(signal.SIGINT, before)
