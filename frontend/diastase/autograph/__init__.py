@@ -9,9 +9,9 @@
 
 `conversion` rewrites a function (`syntax`, on malt's converters) so that its statements call
 `operators`; these are Python's, unless a program is being traced: then its `branches` and `loops`
-make `cond`, `for_loop` and `while_loop` of them, over the values of the function's `variables`. `calls`
-converts what is called, `staging` gives up what cannot be traced, `mutations` finds changes that
-would be made while tracing, by what things hold (`contents`).
+make `cond`, `for_loop` and `while_loop` of them, over the values of the function's `variables`.
+`calls` converts what is called, `staging` gives up what cannot be traced, `mutations` finds changes
+that would be made while tracing, by what things hold (`contents`).
 
 What converts is imported when it is first asked for.
 """
