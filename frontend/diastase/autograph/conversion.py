@@ -157,6 +157,7 @@ def _tree_of(function: FunctionType) -> Any:
     except SyntaxError as error:
         raise NoSourceError(function=code.co_qualname, reason=str(error)) from error
     found = [node for node in ast.walk(module) if _is_of(node, code)]
+    found = [node for node in found if sum(part in found for part in ast.walk(node)) == 1]
     if len(found) != 1:
         reason = f"there is no such function at line {code.co_firstlineno} of {code.co_filename}"
         raise NoSourceError(function=code.co_qualname, reason=reason)
@@ -177,16 +178,16 @@ def _parsed(source: str) -> ast.Module:
 
 
 def _is_of(node: Any, code: CodeType) -> bool:
-    """Whether a function with this code is defined by this node."""
+    """Whether a function with this code is defined by this node, or, of lambdas, inside of it."""
     if isinstance(node, ast.FunctionDef):
         first = min([node.lineno, *(part.lineno for part in node.decorator_list)])
         return node.name == code.co_name and first == code.co_firstlineno
     if not isinstance(node, ast.Lambda) or code.co_name != "<lambda>":
         return False
-    places = [place for place in code.co_positions() if None not in place and place[2]]
+    places: Any = [place for place in code.co_positions() if None not in place and place[2]]
     body = (node.body.lineno, node.body.col_offset)
     end = (node.body.end_lineno, node.body.end_col_offset)
-    return node.lineno == code.co_firstlineno and any(
-        (line, column) == body and (end_line, end_column) == end
+    return node.lineno == code.co_firstlineno and all(
+        body <= (line, column) and (end_line, end_column) <= end
         for line, end_line, column, end_column in places
     )

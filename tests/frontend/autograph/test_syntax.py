@@ -145,3 +145,15 @@ def test_lambdas_in_decorators_and_defaults():
 
     assert f(2.0) == (16.0, 1.0)
     assert f(-2.0) == (12.0, -0.5)
+
+
+def test_lambdas_are_found_in_their_line():
+    absolute, other = (lambda y: y if y > 0 else -y), (lambda y: y * 5 if y > 0 else -y)
+    inner = (lambda a: lambda b: b if b > a else a)(1.0)
+    outer = lambda a: (lambda b: b if b > a else a)(2.0)  # noqa: E731
+    several = lambda x: (x > 0  # noqa: E731
+                         and x < 3) or x == 7  # fmt: skip
+    default = lambda x, y=(lambda z: z if z > 0 else 5.0): y(x)  # noqa: E731
+    for function in (absolute, other, inner, outer, several, default, lambda x: x):
+        compiled = qjit(function, autograph=True)
+        assert [compiled(x) for x in (-2.0, 2.5, 7.0)] == [function(x) for x in (-2.0, 2.5, 7.0)]
