@@ -15,6 +15,7 @@ import pytest
 
 from diastase import qjit
 from diastase_runtime.errors import DiastaseError
+from forks import forked
 
 PROGRAM = """
     import sys
@@ -112,9 +113,7 @@ def test_forked_processes() -> None:
     assert are_right()
     with multiprocessing.get_context("fork").Pool(2) as children:
         assert children.map(are_right, [2, 2, 2, 2]) == [True] * 4
-    child = os.fork()
-    if child == 0:
-        os._exit(0 if are_right() else 1)
+    child = forked(are_right)
     assert are_right()
     assert os.waitpid(child, 0)[1] == 0
     assert are_right()

@@ -10,6 +10,7 @@ import pytest
 
 from diastase_mlir.kernels import threads_library
 from diastase_runtime.abi import library_symbol
+from forks import forked
 
 I64, POINTER = ctypes.c_int64, ctypes.c_void_p
 BODY = ctypes.CFUNCTYPE(None, POINTER, I64, I64, I64)
@@ -114,13 +115,14 @@ def test_a_forked_child_makes_its_own(pool: Pool) -> None:
 
     busy = threading.Thread(target=keep_busy)
     busy.start()
+
+    def makes_its_own() -> bool:
+        right = all(len(pool.run(9, 2)) in (1, 5) for _ in range(20))
+        return right and len(pool.run(9, 2)) == 5
+
     children: list[int] = []
     for _ in range(5):
-        child = os.fork()
-        if child == 0:
-            right = all(len(pool.run(9, 2)) in (1, 5) for _ in range(20))
-            os._exit(0 if right and len(pool.run(9, 2)) == 5 else 1)
-        children.append(child)
+        children.append(forked(makes_its_own))
     statuses = [os.waitpid(child, 0)[1] for child in children]
     stop.set()
     busy.join()
