@@ -179,7 +179,7 @@ def _parsed(source: str) -> ast.Module:
 
 def _is_of(node: Any, code: CodeType) -> bool:
     """Whether a function with this code is defined by this node, or, of lambdas, inside of it."""
-    if isinstance(node, ast.FunctionDef):
+    if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
         first = min([node.lineno, *(part.lineno for part in node.decorator_list)])
         return node.name == code.co_name and first == code.co_firstlineno
     if not isinstance(node, ast.Lambda) or code.co_name != "<lambda>":

@@ -56,7 +56,7 @@ class UnsupportedSyntaxError(AutoGraphError, SyntaxError):
     title: ClassVar[str] = "AutoGraph does not convert this"
     message: ClassVar[str] = "{what} is not supported"
     label: ClassVar[str] = "stands here"
-    help: ClassVar[str] = "write it with an assignment, or with if and elif"
+    help: ClassVar[str] = "write an ordinary function, with assignments, if and elif"
     what: str
 
 

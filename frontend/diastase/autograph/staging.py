@@ -20,7 +20,7 @@ from diastase_mlir.diagnostics import user_span
 from diastase_mlir.jax_internals import Tracer
 from diastase_runtime.errors import DiastaseError
 
-_LEAF = re.compile(r"^\w+\['(?P<name>[^']+)'\](\[\d+\])*$")
+_LEAF = re.compile(r"^\w+(\[\d+\])*\['(?P<name>[^']+)'\](\[\d+\])*$")
 
 
 class _Thread(threading.local):
