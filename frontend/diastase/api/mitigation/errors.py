@@ -55,3 +55,18 @@ class MitigationOutsideError(DiastaseError, RuntimeError):
     message: ClassVar[str] = "mitigate_with_zne of {function} works in functions that qjit compiles"
     help: ClassVar[str] = "put @qjit above the function, or use qml.noise.mitigate_with_zne"
     function: str
+
+
+class NestedMitigationError(DiastaseError, RuntimeError):
+    """A function made by `mitigate_with_zne`, called by one that is mitigated itself.
+
+        inner = mitigate_with_zne(circuit, scale_factors=[1, 3])
+        mitigate_with_zne(lambda x: inner(x) ** 2, scale_factors=[1, 3, 5])
+
+    A circuit has one length at a time. Mitigate the circuit, or the function around it.
+    """
+
+    title: ClassVar[str] = "Mitigated twice"
+    message: ClassVar[str] = "mitigate_with_zne of {function} is called by a mitigated function"
+    help: ClassVar[str] = "leave one of the two out"
+    function: str

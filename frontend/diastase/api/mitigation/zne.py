@@ -18,9 +18,11 @@ from diastase.api.mitigation.errors import (
     MitigatedResultError,
     MitigationOptionError,
     MitigationOutsideError,
+    NestedMitigationError,
 )
 from diastase.api.qjit import QJIT
 from diastase.api.specialisations import flatten_results, return_span
+from diastase.tracing.context import current_settings
 from diastase.tracing.failures import jax_failures_as_ours, user_line
 from diastase.tracing.folding.setting import METHODS, Folding, folded_by
 from diastase.tracing.signatures import function_name, misfit
@@ -93,6 +95,8 @@ def mitigate_with_zne(
         def mitigated(*args: Any, **kwargs: Any) -> Any:
             if not is_tracing():
                 raise MitigationOutsideError(function=name, span=user_span())
+            if current_settings().folding is not None:
+                raise NestedMitigationError(function=name, span=user_span())
             results = [_at(each, function, args, kwargs) for each in foldings]
             _check(function, name, results[0])
             with jax_failures_as_ours(lambda traceback: user_line(traceback) or span):
