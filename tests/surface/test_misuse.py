@@ -120,7 +120,10 @@ def test_without_arguments_python_names_the_function(name):
         FUNCTIONS[name]()
 
 
-@pytest.mark.parametrize("name", FUNCTIONS.keys() - {"print", "get_cmain", "compile_executable"})
+TAKES_ANY_NUMBER = ("print", "get_cmain", "compile_executable")
+
+
+@pytest.mark.parametrize("name", [name for name in FUNCTIONS if name not in TAKES_ANY_NUMBER])
 def test_with_too_many_arguments_python_names_the_function(name):
     with pytest.raises((TypeError, DiastaseError), match=name):
         FUNCTIONS[name](*[None] * 9)
