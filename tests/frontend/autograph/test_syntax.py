@@ -61,6 +61,12 @@ def values_that_exceptions_carry(x):
 
 def membership(x):
     found = x in (1.0, 2.0, 3.0), x not in [1.0, 2.0], x in {2.0: 1, 7.0: 2}, x in range(4)
+    found += x in range(-3, 9, 5), x in range(8, -9, -3), x + 0.5 in range(4), x in range(3000)
+    parameters = {"w": x, 1: 2.0}
+    found += "w" in parameters, "v" in parameters, 1 in parameters, x in parameters.values()
+    found += ("w", x) in parameters.items(), (x, 1) in [(2.0, 1), (1.0, 1)], (1, x) in [(2, x)]
+    found += None in (x, None), "a" in ["a", x], "b" in ["a", x], x in [None, "a"], [x] in ([1.0],)
+    found += x in [], x in (x, "a"), x in (1.0, "a", 2.0), (x,) in {(2.0,): 1}
     count = 0
     for i in range(5):
         if i in (1, 3):
