@@ -33,24 +33,24 @@ class _Abandoned(BaseException):
 class _Thread(threading.Thread):
     """Does one piece of work after the other, until one is abandoned.
 
-    It is kept from one compilation to the next: a new thread's stack and heap are new to the
-    processor, which a small program takes a tenth of its compile time for.
+    It is kept from one compilation to the next: a new thread begins with a stack and a heap whose
+    pages the system has yet to provide, which takes a tenth of the time for a small program.
     """
 
     def __init__(self) -> None:
         super().__init__(name="diastase-compile", daemon=True)
         self.abandoned = False
         self.may_be_ended = False
-        self.works: SimpleQueue[Callable[[], None]] = SimpleQueue()
+        self.tasks: SimpleQueue[Callable[[], None]] = SimpleQueue()
 
     def run(self) -> None:
         while not self.abandoned:
-            self.works.get()()
+            self.tasks.get()()
 
     def abandon(self) -> None:
         """End after the current work, or at once where there is none."""
         self.abandoned = True
-        self.works.put(lambda: None)
+        self.tasks.put(lambda: None)
 
 
 def go_on() -> None:
@@ -71,16 +71,22 @@ def in_background(work: Callable[[], T]) -> T:
     if threading.current_thread() is not threading.main_thread():
         return work()
     outcome: Future[T] = Future()
-    thread = _waiting_thread()
+    thread = _idle_thread()
     thread.may_be_ended = False
     try:
-        thread.works.put(partial(_run, as_here(work), outcome))
-        return outcome.result()
+        thread.tasks.put(partial(_run, as_here(work), outcome))
+        result = outcome.result()
     except BaseException:
-        if not outcome.done():
+        if outcome.done():
+            _idle.append(thread)
+        else:
             thread.abandon()
             atexit.register(_let_process_end, thread)
         raise
+    finally:
+        del work, outcome  # an error's traceback would keep them until a garbage collection
+    _idle.append(thread)
+    return result
 
 
 def _run(work: Callable[[], T], outcome: "Future[T]") -> None:
@@ -88,18 +94,21 @@ def _run(work: Callable[[], T], outcome: "Future[T]") -> None:
         outcome.set_result(work())
     except BaseException as error:
         outcome.set_exception(error)
-        del work, outcome  # which the error's traceback would keep until a garbage collection
+        del work, outcome
 
 
-_threads: list[_Thread] = []
-"""The one that waits for work, once there was some; only the main thread asks for it."""
+_idle: list[_Thread] = []
+"""Threads that wait for work: one, or one for each handler of signals that compiled meanwhile."""
 
 
-def _waiting_thread() -> _Thread:
-    if not _threads or _threads[0].abandoned or not _threads[0].is_alive():  # a fork has none
-        _threads[:] = [_Thread()]
-        _start(_threads[0])
-    return _threads[0]
+def _idle_thread() -> _Thread:
+    while _idle:
+        thread = _idle.pop()
+        if thread.is_alive():  # in a forked process it is not
+            return thread
+    thread = _Thread()
+    _start(thread)
+    return thread
 
 
 def _start(thread: threading.Thread) -> None:

@@ -128,13 +128,14 @@ _unchanged_with = [0]
 """How many modules there were when our sources were last found to be those of the start."""
 
 
-def have_changed() -> bool:
-    """Whether our sources have changed while this process imported them.
+def have_changed(*, since_import: bool = True) -> bool:
+    """Whether our sources have changed: while this process imported them, or until now.
 
-    As long as nothing has been imported, the answer of the last time holds, and no file is asked.
+    For what was hashed when the process began, they may change afterwards: as long as nothing has
+    been imported, the answer of the last time holds, and no file is asked.
     """
     modules = len(sys.modules)
-    if modules == _unchanged_with[0]:
+    if since_import and modules == _unchanged_with[0]:
         return False
     if last_change(_own_sources()) > _IMPORTED:
         return True

@@ -23,7 +23,10 @@ from diastase_runtime.observation import called_back
 def called_by_programs(
     kind: CallbackType, function: Callable[..., Sequence[np.ndarray]]
 ) -> Callable[[int], None]:
-    """Make the function that `call_back` calls of one on numpy arrays; keep it alive."""
+    """Wrap a function of NumPy arrays as one of the address that `call_back` hands over.
+
+    The caller keeps it alive for as long as programs may call it.
+    """
     arrays = (*kind.arguments, *kind.results)
     split = len(kind.arguments)
     addresses_at = (ctypes.c_int64 * len(arrays)).from_address
@@ -31,9 +34,12 @@ def called_by_programs(
     def call(descriptors: int) -> None:
         addresses = addresses_at(descriptors)
         views = [_view(at, array) for at, array in zip(addresses, arrays, strict=True)]
-        results = called_back(function)(*(view.copy() for view in views[:split]))
-        for view, result in zip(views[split:], results, strict=True):
-            _store(view, result)
+        try:
+            results = called_back(function)(*(view.copy() for view in views[:split]))
+            for place, result in zip(range(split, len(views)), results, strict=True):
+                _store(views[place], result)
+        finally:
+            views.clear()  # which an error's traceback would show after the memory is freed
 
     return call
 
@@ -45,10 +51,10 @@ def _view(descriptor: int, kind: ArrayType) -> np.ndarray:
 
 
 def _store(view: np.ndarray, result: Any) -> None:
-    """Write a result where the program wants it; all but its sizes was checked before."""
+    """Write a result where the program wants it; all but its sizes were checked before."""
     array = np.asarray(result)
     if array.shape != view.shape or array.dtype != view.dtype:
-        raise CallbackResultError(
-            found=f"{array.dtype}{list(array.shape)}", expected=f"{view.dtype}{list(view.shape)}"
-        )
+        found, expected = (f"{one.dtype}{list(one.shape)}" for one in (array, view))
+        del view
+        raise CallbackResultError(found=found, expected=expected)
     view[...] = array

@@ -193,8 +193,9 @@ class Executable:
     def _drop(self, frame: Frame) -> None:
         """Free what a call has left after which a handler of signals raised."""
         words = self._layout.unpack_results(frame.memory, self._layout.results)
-        if self._entry is not self._native:
-            return  # what an observer was doing nobody knows
+        if self._entry is not self._native:  # what an observer was doing nobody knows
+            self._error_of(frame.context)
+            return
         if frame.context.code:
             self._failure(frame.context, words)
             return
@@ -208,11 +209,13 @@ class Executable:
             free(pointer)
         if context.states or context.scripts:
             release_states(context, self.artifact)
-        # Whatever the error: another thread may have recorded it while the handler ran.
-        if self.artifact.threads is not None:
+        return self._error_of(context)
+
+    def _error_of(self, context: CallContext) -> BaseException:
+        """Make the exception of a failed call, of what is kept for it: once."""
+        if context.code == ErrorCode.INTERRUPTED and self.artifact.threads is not None:
             raised = raised_by_a_handler(thread_pool(self.artifact.threads))
-            if raised is not None:
-                return raised
+            return KeyboardInterrupt() if raised is None else raised
         error = exception_of(context, self.artifact.sites, self.artifact.name)
         if context.code == ErrorCode.ASSUMPTION_FAILED and isinstance(error, AssumptionError):
             error.raised_by = self

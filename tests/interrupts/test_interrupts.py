@@ -4,6 +4,7 @@ The signal is an alarm's, so that pytest's own handler of Ctrl-C stays where it 
 here would run for minutes, or for ever.
 """
 
+import faulthandler
 import gc
 import os
 import signal
@@ -30,7 +31,7 @@ class Alarm(Exception):
 
 
 @contextmanager
-def alarm_soon(raised: BaseException | None = None) -> Generator[list[int]]:
+def alarm_soon(raised: BaseException | None = None, seconds: float = 0.05) -> Generator[list[int]]:
     calls: list[int] = []
 
     def handle(number, _frame):
@@ -42,10 +43,12 @@ def alarm_soon(raised: BaseException | None = None) -> Generator[list[int]]:
     # JAX has Python call a function after each collection of garbage; what a handler raises that
     # has waited for the end of one is raised in there, where Python drops it.
     gc.disable()
-    signal.setitimer(signal.ITIMER_REAL, 0.05)
+    faulthandler.dump_traceback_later(120, exit=True)
+    signal.setitimer(signal.ITIMER_REAL, seconds)
     try:
         yield calls
     finally:
+        faulthandler.cancel_dump_traceback_later()
         signal.setitimer(signal.ITIMER_REAL, 0)
         signal.signal(signal.SIGALRM, before)
         gc.enable()
@@ -113,16 +116,16 @@ def test_a_signal_that_comes_right_before_a_callback_is_raised_where_that_begins
 
     @qjit
     def program(matrix: large):
-        jax.debug.callback(lambda: signal.setitimer(signal.ITIMER_REAL, 0.001), ordered=True)
+        jax.debug.callback(lambda: signal.setitimer(signal.ITIMER_REAL, 0.005), ordered=True)
         product = matrix @ matrix  # no poll in here
         jax.debug.callback(lambda x: ended.append(x), product[0, 0], ordered=True)
         return product
 
     ended = []
-    with alarm_soon():
+    with alarm_soon(seconds=60):
         program(matrix := jnp.eye(1000))
     assert ended == [1]
-    with alarm_soon(error := Alarm()), pytest.raises(Alarm) as caught:
+    with alarm_soon(error := Alarm(), seconds=60), pytest.raises(Alarm) as caught:
         program(matrix)
     assert caught.value is error
     assert ended == [1]

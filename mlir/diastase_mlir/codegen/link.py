@@ -72,7 +72,7 @@ def undefined_symbols(machine_code: bytes) -> list[str]:
 
 @cache
 def is_provided(symbol: str) -> bool:
-    """Whether the C library has it, and the process has that.
+    """Whether the C library has it, and whether this process is linked with that.
 
     What else the process has loaded (a compiler's library with `__divti3`, a BLAS) another process
     may not have, which finds this library in the cache.

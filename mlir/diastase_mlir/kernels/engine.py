@@ -15,6 +15,7 @@ from pathlib import Path
 from diastase_mlir.activity import enter
 from diastase_mlir.cache import (
     hash_of_sources,
+    have_changed,
     host_processor,
     program_cache,
     uncached_artifact,
@@ -112,7 +113,10 @@ def _library(name: str, folder: str) -> Artifact:
     if programs is None:
         return uncached_artifact(unbuilt, build)
     key = f"{name}-{_key(folder)}"
-    return programs.find(key) or programs.add(key, unbuilt, build)
+    found = programs.find(key)
+    if found is None and have_changed(since_import=False):  # the key is of the sources as they are
+        return uncached_artifact(unbuilt, build)
+    return found or programs.add(key, unbuilt, build)
 
 
 def _key(folder: str) -> str:

@@ -66,7 +66,7 @@ def membership(x):
     found += "w" in parameters, "v" in parameters, 1 in parameters, x in parameters.values()
     found += ("w", x) in parameters.items(), (x, 1) in [(2.0, 1), (1.0, 1)], (1, x) in [(2, x)]
     found += None in (x, None), "a" in ["a", x], "b" in ["a", x], x in [None, "a"], [x] in ([1.0],)
-    found += x in [], x in (x, "a"), x in (1.0, "a", 2.0), (x,) in {(2.0,): 1}
+    found += x in (x, "a"), x in (1.0, "a", 2.0), (x,) in {(2.0,): 1}
     count = 0
     for i in range(5):
         if i in (1, 3):

@@ -1,5 +1,6 @@
 """`compile_from_mlir`: MLIR as text becomes a function of arrays."""
 
+import cmath
 import random
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -144,7 +145,12 @@ def _fits(number: complex, dtype: Any) -> bool:
     if jnp.issubdtype(dtype, np.integer):
         bounds = jnp.iinfo(dtype)
         return isinstance(number, int) and bounds.min <= number <= bounds.max
-    return np.can_cast(np.min_scalar_type(number), dtype, "same_kind")
+    if not jnp.issubdtype(dtype, np.inexact):
+        return isinstance(number, bool)
+    if isinstance(number, complex) and not jnp.issubdtype(dtype, np.complexfloating):
+        return False
+    with np.errstate(over="ignore"):
+        return np.isfinite(np.asarray(number).astype(dtype)) == cmath.isfinite(number)
 
 
 def _type(dtype: str, shape: Sequence[int | None]) -> str:

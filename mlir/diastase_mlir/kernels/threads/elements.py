@@ -169,7 +169,9 @@ def note_failure(batch: Batch, own: CallContext, number: i64) -> None:
         context.site = own.site
         for place in range(4):
             context.detail[place] = own.detail[place]
-        atomic_store(batch.failed, 0 if own.code == INTERRUPTED else number)
+        atomic_store(batch.failed, number)
+    if own.code == INTERRUPTED:  # also where that thread has recorded it
+        atomic_store(batch.failed, 0)
     leave_states(batch.context, own)
     leave_scripts(batch.context, own)
     atomic_store(batch.lock, 0)

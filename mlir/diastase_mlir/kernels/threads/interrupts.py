@@ -29,7 +29,7 @@ from diastase_mlir.kernels.language import (
 )
 from diastase_mlir.kernels.state_vector.failures import INTERRUPTED, fail
 from diastase_mlir.kernels.state_vector.records import CallContext
-from diastase_mlir.kernels.threads.python import PYTHON, fetch, give_lock_back, take_lock
+from diastase_mlir.kernels.threads.python import PYTHON, acquire_gil, fetch, release_gil
 from diastase_runtime.abi import POLLS
 
 PERIOD = 1 << 28
@@ -82,11 +82,11 @@ def handle_signals(context: CallContext) -> None:
     """
     if context.code == INTERRUPTED or is_null(PYTHON.check_signals):
         return
-    state = take_lock()
+    state = acquire_gil()
     if call_through(PYTHON.check_signals, _CHECK) != 0:
         fetch(_INTERRUPTS.raised)
         context.code = INTERRUPTED
-    give_lock_back(state)
+    release_gil(state)
 
 
 @kernel

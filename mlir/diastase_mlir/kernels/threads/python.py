@@ -28,7 +28,7 @@ _RELEASE = signature([i32])
 _FETCH = signature([ptr[i64], ptr[i64], ptr[i64]])
 _INTEGER = signature([ptr[f64]], ptr[f64])
 _CALL = signature([ptr[f64], ptr[f64]], ptr[f64])
-_FORGET = signature([ptr[f64]])
+_DECREF = signature([ptr[f64]])
 
 
 class Python(Record):
@@ -42,7 +42,7 @@ class Python(Record):
     fetch: code
     integer: code
     call: code
-    forget: code
+    decref: code
 
 
 PYTHON = shared(Python)
@@ -57,7 +57,7 @@ def use_python(
     fetch: code,
     integer: code,
     call: code,
-    forget: code,
+    decref: code,
 ) -> None:
     """Say how Python is called; again in a forked process, which has another main thread."""
     python = PYTHON
@@ -68,18 +68,18 @@ def use_python(
     python.fetch = fetch
     python.integer = integer
     python.call = call
-    python.forget = forget
+    python.decref = decref
 
 
 @kernel
-def take_lock() -> i32:
-    """Take the lock of Python's interpreter; what is returned gives it back."""
+def acquire_gil() -> i32:
+    """Acquire the GIL; `release_gil` takes what is returned."""
     return call_through(PYTHON.ensure, _ENSURE)
 
 
 @kernel
-def give_lock_back(state: i32) -> None:
-    """Let go of it."""
+def release_gil(state: i32) -> None:
+    """Release it."""
     call_through(PYTHON.release, _RELEASE, state)
 
 
@@ -95,15 +95,15 @@ def call_back(context: CallContext, site: i64, function: ptr[f64], descriptors: 
     if context.code != 0:
         return
     python = PYTHON
-    state = take_lock()
+    state = acquire_gil()
     result = null(ptr[f64])
     address = call_through(python.integer, _INTEGER, descriptors)
     if not is_null(address):
         result = call_through(python.call, _CALL, function, address)
-        call_through(python.forget, _FORGET, address)
+        call_through(python.decref, _DECREF, address)
     if is_null(result):
         fail(context, CALLBACK_RAISED, site, 0, 0)
         fetch(context.detail)
     else:
-        call_through(python.forget, _FORGET, result)
-    give_lock_back(state)
+        call_through(python.decref, _DECREF, result)
+    release_gil(state)
