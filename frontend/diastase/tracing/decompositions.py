@@ -194,8 +194,8 @@ def _as_whole(exponent: Any) -> Any:
 def _block_encoding(operator: Any) -> Factors | None:
     """The unitary of a traced matrix A; PennyLane's has no derivatives where singular values meet.
 
-    Nor has it any where they are 1. There 1 - A A* has an eigenvalue of 0, whose root has a derivative
-    only along matrices that leave it 0, as unitary ones do; it is taken to be one of these.
+    Nor has it any where they are 1. There 1 - A A* has an eigenvalue of 0, whose root has only
+    derivatives along matrices that leave it 0, as unitary ones do; A is taken to be one of these.
     """
     (matrix,) = operator.data
     rows, columns, size = operator.hyperparameters["subspace"]
