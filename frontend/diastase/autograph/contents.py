@@ -45,7 +45,7 @@ def held(value: Any) -> Any:
         case type() if not is_excluded(value):
             return _class_attributes(value)
         case _ if is_of_user(value):
-            return attributes_of(value)
+            return own_attributes(value)
         case _:
             return None
 
@@ -67,7 +67,7 @@ def is_of_user(value: Any) -> bool:
     return is_of_user_class(value)
 
 
-def attributes_of(value: Any) -> dict[str, Any]:
+def own_attributes(value: Any) -> dict[str, Any]:
     """Those of the object itself; of slots, those that have a value."""
     slots = {name: getattr(value, name, _EMPTY) for name in slots_of(type(value))}
     filled = {name: part for name, part in slots.items() if part is not _EMPTY}
@@ -84,16 +84,16 @@ def is_changed(value: Any, before: Any) -> bool:
     match value:
         case types.CellType() | GlobalVariable():
             return content_of(value) is not before
-        case list():
+        case list() if type(value) is list:
             return len(value) != len(before) or any(map(_differ, value, before))
-        case set():
+        case set() if type(value) is set:
             return value != before
-        case dict():
+        case dict() if type(value) is dict:
             return _changed_items(value, before)
         case type():
             return _changed_items(_class_attributes(value), before)
         case _:
-            return _changed_items(attributes_of(value), before)
+            return _changed_items(own_attributes(value), before)
 
 
 def _changed_items(now: dict[Any, Any], before: dict[Any, Any]) -> bool:
@@ -113,15 +113,15 @@ def put_back(value: Any, before: Any) -> None:
                 del value.cell_contents
             else:
                 value.cell_contents = before
-        case list():
+        case list() if type(value) is list:
             value[:] = before
-        case dict() | set():
+        case dict() | set() if type(value) in (dict, set):
             value.clear()
             value.update(before)
         case type():
             _put_attributes_back(value, type, _class_attributes(value), before)
         case _:
-            _put_attributes_back(value, object, attributes_of(value), before)
+            _put_attributes_back(value, object, own_attributes(value), before)
 
 
 def _put_attributes_back(

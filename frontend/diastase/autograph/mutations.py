@@ -18,11 +18,11 @@ from typing import Any
 
 from diastase.autograph.contents import (
     GlobalVariable,
-    attributes_of,
     content_of,
     held,
     is_changed,
     is_of_user,
+    own_attributes,
     put_back,
 )
 from diastase.autograph.errors import UnseenChangesError
@@ -136,7 +136,7 @@ def _parts(name: str, value: Any) -> Iterator[tuple[str, Any]]:
         case type() if not is_excluded(value):
             yield from _parts_of_class(name, value)
         case _ if is_of_user(value):
-            yield from ((f"{name}.{key}", part) for key, part in attributes_of(value).items())
+            yield from ((f"{name}.{key}", part) for key, part in own_attributes(value).items())
             yield type(value).__name__, type(value)
         case _:
             pass

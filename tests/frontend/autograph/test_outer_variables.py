@@ -219,3 +219,18 @@ def test_setters_are_called_as_often_as_python_does():
         return measured.value, measured.times
 
     assert qjit(f, autograph=True)(2.0) == f(2.0) == (6.0, 3)
+
+
+class Items(list):
+    pass
+
+
+items = Items([1.0, 2.0])
+
+
+def test_objects_that_are_lists_too_are_as_they_were():
+    @qjit(autograph=True)
+    def f(x):
+        return x + items[0] if x > 0 else x
+
+    assert (f(2.0), items) == (3.0, [1.0, 2.0])
