@@ -239,8 +239,82 @@ class Cell:
 
 def test_state_is_refused_but_not_what_is_set_before_it_is_read():
     cell = Cell()
-    with pytest.raises(TypeError, match="attribute state of Cell is read, and then set"):
+    with pytest.raises(TypeError, match="attribute state of Cell is read, and then holds"):
         cell.kept(2.0)
     assert cell.state == 1.0
     assert (cell.intermediate(3.0), cell.intermediate(4)) == (7.0, 9.0)
     assert qjit(lambda x: cell.kept(x) + cell.kept(x))(3.0) == 12.0
+
+
+class Slotted:
+    __slots__ = ("__weakref__", "total")
+
+
+class Nothing:
+    pass
+
+
+def add_to_slot(self, x):
+    self.total = self.total + x
+    return self.total
+
+
+def add_to_item(self, x):
+    self.kept["total"] = [self.kept["total"][0] + x]
+    return self.kept["total"][0]
+
+
+def add_to_part(self, x):
+    self.part.new = x
+    self.part.total = self.part.total + x
+    return self.part.total
+
+
+def add_to_list(self, x):
+    self.new = x
+    self.items.append(x)
+    return sum(self.items)
+
+
+def add_to_class(self, x):
+    self.shared = self.shared + x
+    return self.shared
+
+
+def add_to_absent(self, x):
+    if not hasattr(self, "first"):
+        self.first = x
+    self.first = self.first + x
+    return self.first
+
+
+def fill_constant(self, x):
+    if self.constant is None:
+        self.constant = jnp.eye(2)
+    return self.constant * x
+
+
+STATE = {
+    "total": add_to_slot, "kept": add_to_item, "part": add_to_part, "items": add_to_list,
+    "shared": add_to_class, "first": add_to_absent, "constant": fill_constant,
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", STATE)
+def test_state_is_refused_wherever_it_is_and_nothing_of_it_stays(name):
+    class Owner(Slotted):
+        shared = 1.0
+
+        def __init__(self):
+            self.total, self.kept, self.items, self.part = 1.0, {"total": [1.0]}, [1.0], Nothing()
+            self.part.total, self.constant = 1.0, None
+
+        run = qjit(STATE[name])
+
+    owner = Owner()
+    with pytest.raises(TypeError, match=f"attribute {name} of .*Owner is read") as error:
+        owner.run(2.0)
+    assert "in __init__, or with NumPy" in str(error.value)
+    assert (owner.total, owner.kept, owner.items) == (1.0, {"total": [1.0]}, [1.0])
+    assert (vars(owner.part), owner.shared, owner.constant) == ({"total": 1.0}, 1.0, None)
+    assert vars(owner).keys() == {"kept", "items", "part", "constant"}

@@ -29,7 +29,7 @@ class DeepAttributeError(DiastaseError, RecursionError):
 
 
 class TracedAttributeError(DiastaseError, TypeError):
-    """A compiled method reads an attribute of its object, and then sets it to a traced value.
+    """A compiled method reads an attribute of its object, which then holds a traced value.
 
         @qjit
         def step(self, x):
@@ -38,17 +38,19 @@ class TracedAttributeError(DiastaseError, TypeError):
 
     Python runs the method once, while it is traced, so calls would not see what earlier ones have
     set. Pass the value as an argument and return it; set the attribute where the method is called.
+    An array that is made once and kept is traced, too, if `jax.numpy` makes it: make it in
+    `__init__`, or with NumPy.
     """
 
     title: ClassVar[str] = "A compiled method has no state"
     message: ClassVar[str] = (
-        "attribute {attribute} of {owner} is read, and then set to a value that is known only when "
-        "the program runs: later calls would not see it"
+        "attribute {attribute} of {owner} is read, and then holds a traced value: later calls "
+        "would not see it"
     )
     label: ClassVar[str] = "reads '{attribute}'"
     help: ClassVar[str] = (
         "pass {attribute} as an argument, return its new value, and set it where the method is "
-        "called"
+        "called; make a constant in __init__, or with NumPy"
     )
     attribute: str
     owner: str

@@ -16,13 +16,11 @@ from threading import RLock
 from types import CodeType, FunctionType, MethodType
 from typing import Any
 
-import jax
-
 from diastase.api.methods.contents import ABSENT, attributes_of, stored_in
 from diastase.api.methods.errors import TracedAttributeError
+from diastase.api.methods.snapshots import Snapshot
 from diastase.api.methods.states import Kept
 from diastase_mlir.diagnostics import is_user_file
-from diastase_mlir.jax_internals import Tracer
 from diastase_runtime.errors import Span
 
 _COMPARING = RLock()
@@ -61,22 +59,23 @@ class WatchedSelf:
         """Note the attributes that are read inside, but for those that are set there, too.
 
         State that a whole program would have to hand to the next call is refused: an attribute that
-        is read and then set to a traced value. A program that the method is part of may go on so.
+        is read, and holds tracers afterwards. A program that the method is part of may go on so.
         """
         kind, instance, reads = type(self.instance), self.instance, self.reads
         usual: Any = kind.__getattribute__
         own = vars(kind).get("__getattribute__", ABSENT)
         places: dict[str, tuple[CodeType, int]] = {}
+        before, snapshot = attributes_of(instance), Snapshot(instance)
 
         def read(of: Any, name: str) -> Any:
             if of is instance:
                 reads.setdefault(name, [])
-                if name in before and stored_in(instance).get(name, ABSENT) is before[name]:
+                if not is_inlined and name not in places and _is_still(instance, name, before):
                     frame: Any = currentframe()
-                    places.setdefault(name, (frame.f_back.f_code, frame.f_back.f_lineno))
+                    places[name] = (frame.f_back.f_code, frame.f_back.f_lineno)
+                    snapshot.note(before.get(name))
             return usual(of, name)
 
-        before = dict(stored_in(instance))
         type.__setattr__(kind, "__getattribute__", read)
         try:
             yield
@@ -85,19 +84,27 @@ class WatchedSelf:
                 type.__delattr__(kind, "__getattribute__")
             else:
                 type.__setattr__(kind, "__getattribute__", own)
-            after = stored_in(instance)
-            changed = [name for name in after if after[name] is not before.get(name, ABSENT)]
-            for name in changed:
-                reads.pop(name, None)
-        for name in changed:
-            if not is_inlined and name in places and _is_traced(after[name]):
-                after.update(before)
-                owner = type(instance).__qualname__
-                raise TracedAttributeError(attribute=name, owner=owner, span=_span(places[name]))
+            after = attributes_of(instance)
+            for name, value in after.items():
+                if value is not before.get(name, ABSENT):
+                    reads.pop(name, None)
+        traced = next((name for name in places if snapshot.is_traced(after.get(name))), None)
+        if traced is not None:
+            snapshot.put_back()
+            owner, span = type(instance).__qualname__, _span(places[traced])
+            raise TracedAttributeError(attribute=traced, owner=owner, span=span)
 
 
-def _is_traced(value: Any) -> bool:
-    return any(isinstance(leaf, Tracer) for leaf in jax.tree_util.tree_leaves(value))
+def _is_still(instance: Any, name: str, before: dict[str, Any]) -> bool:
+    """Whether an attribute is what it was; also if it was absent, and no class computes it."""
+    stored = stored_in(instance)
+    if name in stored or name not in before:
+        absent = ABSENT if not hasattr(type(instance), name) else None
+        return stored.get(name, ABSENT) is before.get(name, absent)
+    try:
+        return object.__getattribute__(instance, name) is before[name]
+    except AttributeError:
+        return before[name] is ABSENT
 
 
 def _span(place: tuple[CodeType, int]) -> Span | None:
