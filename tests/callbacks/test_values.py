@@ -58,6 +58,48 @@ def test_a_traced_argument_by_keyword_has_a_derivative():
     np.testing.assert_allclose(found, jax.grad(lambda x: jnp.sin(x) * x**2)(0.3))
 
 
+def weighted(a, b=2.0, c=3.0):
+    return a * b * c**2
+
+
+KEYWORDS = {
+    "after one left out": (weighted, lambda f, y: f(2.0, c=y * 2.0), ["a", "c"]),
+    "in another order": (weighted, lambda f, y: f(c=y, b=3 * y, a=y**2), ["a", "b", "c"]),
+    "with one that is known": (weighted, lambda f, y: f(y, c=y**2, b=3.0), ["a", "c"]),
+    "keywords only": (lambda a, *, c: a * c, lambda f, y: f(y, c=y**2), ["a", "c"]),
+    "any": (lambda **all: all["a"] * all["c"], lambda f, y: f(a=y, c=y**2), ["a", "c"]),
+}
+
+
+@pytest.mark.parametrize("name", KEYWORDS)
+def test_traced_keywords_of_any_kind_have_derivatives(name):
+    function, call, differentiated = KEYWORDS[name]
+    found = pure_callback(function, float)
+
+    def forward(*args, **kwargs):
+        known = dict(zip(("a", "b", "c"), args, strict=False)) | kwargs
+        return found(*args, **kwargs), known
+
+    def backward(known, cotangent):
+        slopes = jax.grad(lambda chosen: function(**{**known, **chosen}))(
+            {name: known[name] for name in differentiated}
+        )
+        return tuple(slopes[name] * cotangent for name in differentiated)
+
+    found.fwd(forward)
+    found.bwd(backward)
+    expected = jax.grad(lambda y: call(function, y))(0.7)
+    np.testing.assert_allclose(qjit(grad(lambda y: call(found, y)))(0.7), expected)
+    np.testing.assert_allclose(jax.grad(lambda y: call(found, y))(0.7), expected)
+
+
+def test_traced_keywords_of_a_function_without_a_signature():
+    found = pure_callback(dict, {"a": float})
+    found.fwd(lambda a: (found(a=a), None))
+    found.bwd(lambda _, cotangent: cotangent["a"])
+    assert qjit(grad(lambda y: found(a=3 * y)["a"]))(0.7) == 3.0
+
+
 @pytest.mark.parametrize("types", [(float, jnp.float32), {"a": int, "b": [bool, complex]}])
 def test_types_of_results_are_arguments_or_annotations_of_any_pytree(types):
     leaves, tree = jax.tree.flatten(types)

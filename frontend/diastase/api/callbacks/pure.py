@@ -46,8 +46,8 @@ def pure_callback(callback_fn: Callable[..., Any], result_type: Any = None) -> "
 
     For reverse mode give it a derivative, as to `jax.custom_vjp`: `@sine.fwd` returns the value and
     whatever `@sine.bwd` needs beside the cotangent; `bwd` returns a tuple, a cotangent for each
-    argument that is given by position, or by keyword and traced; or that of the only one. Both are
-    traced; they may use callbacks, too.
+    argument that is given by position, then each that is given by keyword and traced, in the order
+    of the parameters; or that of the only one. Both are traced; they may use callbacks, too.
 
     `TypeError` if the types are unknown, or other than what is returned, and if the function does
     not take the arguments. What the function raises
@@ -82,17 +82,31 @@ class PureCallback:
         if self._forward is None or self._backward is None:
             return self._called(*args, **kwargs)
 
-        if any(isinstance(leaf, Tracer) for leaf in jax.tree.leaves(kwargs)):
-            bound = inspect.signature(self._function).bind(*args, **kwargs)
-            args, kwargs = bound.args, bound.kwargs  # with cotangents for each of them
-        run = jax.custom_vjp(functools.partial(self._called, **kwargs))
+        # JAX differentiates by what is given by position, so traced keywords follow there.
+        traced = [name for name, value in kwargs.items() if _is_traced(value)]
+        signature = _signature(self._function) if traced else None
+        if signature is not None:
+            traced.sort(key=[*signature.bind(*args, **kwargs).arguments, *traced].index)
+        fixed = {name: value for name, value in kwargs.items() if name not in traced}
+
+        def by_position(function: Callable[..., Any]) -> Callable[..., Any]:
+            def call(*given: Any) -> Any:
+                others, named = given[:count], dict(zip(traced, given[count:], strict=True)) | fixed
+                if signature is not None:
+                    bound = signature.bind(*others, **named)
+                    others, named = bound.args, bound.kwargs
+                return function(*others, **named)
+
+            return call
 
         def pulled_back(residuals: Any, cotangent: Any) -> tuple[Any, ...]:
             found = self._backward(residuals, cotangent)
             return found if isinstance(found, tuple) else (found,)
 
-        run.defvjp(functools.partial(self._forward, **kwargs), pulled_back)
-        return run(*args)
+        count = len(args)
+        run = jax.custom_vjp(by_position(self._called))
+        run.defvjp(by_position(self._forward), pulled_back)
+        return run(*args, *(kwargs[name] for name in traced))
 
     def _called(self, *args: Any, **kwargs: Any) -> Any:
         span, declared = user_span(), _keys(self._types)
@@ -136,6 +150,18 @@ def _types(function: Callable[..., Any], given: Any) -> Any:
         raise _unknown(function, f"{leaf!r} is not the type of an array")
 
     return jax.tree.map(read, given)
+
+
+def _is_traced(value: Any) -> bool:
+    return any(isinstance(leaf, Tracer) for leaf in jax.tree.leaves(value))
+
+
+def _signature(function: Callable[..., Any]) -> inspect.Signature | None:
+    """None for a function without, written in C, say."""
+    try:
+        return inspect.signature(function)
+    except (TypeError, ValueError):
+        return None
 
 
 def _keys(tree: Any) -> list[str]:
