@@ -221,3 +221,19 @@ def test_gradients_of_carried_values_and_axes_of_vmap():
     energies, value = qjit(each)(x, 2.0)
     np.testing.assert_allclose(energies, np.cos(3 * x))
     assert value == 8.0
+
+
+def test_what_several_results_are_computed_of_is_computed_once():
+    @qml.qnode(qml.device("lightning.qubit", wires=1))
+    def circuit(x, y):
+        turned, doubled = for_loop(0, 5, 1)(lambda k, s, t: (s + y * k, 2 * t))(0.0, 1.0)
+        qml.RX(x, wires=0)
+        return qml.expval(qml.Z(0)), [turned * k for k in range(4)], doubled, turned + x
+
+    compiled = qjit(circuit)
+    means, multiples, doubled, moved = compiled(jnp.array([0.1, 0.2]), 0.5)
+    np.testing.assert_allclose(means, np.cos([0.1, 0.2]))
+    np.testing.assert_allclose(multiples, [0.0, 5.0, 10.0, 15.0])
+    assert doubled == 32.0
+    np.testing.assert_allclose(moved, [5.1, 5.2])
+    assert str(compiled.jaxpr).count("for_loop[") == 2  # in the circuit and beside it

@@ -16,25 +16,30 @@ from jax.extend.core import ClosedJaxpr
 from diastase.primitives.drawing import any_inside, draws
 from diastase.tracing.adjoint.classical import is_register
 from diastase.tracing.derivatives.evaluation import evaluated
-from diastase.tracing.sampling.needed_parts import needed_part
+from diastase.tracing.sampling.needed_parts import Part, needed_part
 
 
 def differs(jaxpr: ClosedJaxpr) -> list[bool]:
     """For each result of a circuit's body, whether it may differ from run to run."""
-    return [
-        any(map(_differs, needed_part(jaxpr, [place]).leaves))
-        for place in range(len(jaxpr.out_avals))
-    ]
+    places = range(len(jaxpr.out_avals))
+    if not any(map(_differs, needed_part(jaxpr, places).leaves)):
+        return [False for _ in places]
+    return [any(map(_differs, needed_part(jaxpr, [place]).leaves)) for place in places]
 
 
 def classical_results(jaxpr: ClosedJaxpr, operands: Sequence[Any]) -> dict[int, Any]:
-    """By their places, the results of a body that need no register, evaluated without it."""
-    found: dict[int, Any] = {}
-    for place in range(len(jaxpr.out_avals)):
-        part = needed_part(jaxpr, [place])
-        if not any(_reads_register(leaf) or _differs(leaf) for leaf in part.leaves):
-            (found[place],) = evaluated(part.jaxpr(), [operands[k] for k in part.inputs])
-    return found
+    """By their places, the results of a body that need no register, evaluated without it.
+
+    All at once: what several are computed of is computed once.
+    """
+    places = [k for k in range(len(jaxpr.out_avals)) if _is_classical(needed_part(jaxpr, [k]))]
+    part = needed_part(jaxpr, places)
+    values = evaluated(part.jaxpr(), [operands[k] for k in part.inputs])
+    return dict(zip(places, values, strict=True))
+
+
+def _is_classical(part: Part) -> bool:
+    return not any(_reads_register(leaf) or _differs(leaf) for leaf in part.leaves)
 
 
 def _differs(equation: Any) -> bool:
