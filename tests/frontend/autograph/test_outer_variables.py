@@ -234,3 +234,20 @@ def test_objects_that_are_lists_too_are_as_they_were():
         return x + items[0] if x > 0 else x
 
     assert (f(2.0), items) == (3.0, [1.0, 2.0])
+
+
+def test_variables_of_functions_around_are_not_changed_by_functions_that_branches_call():
+    @qjit(autograph=True)
+    def f(x):
+        n = 0.0
+
+        def add():
+            nonlocal n
+            n = n + x
+
+        if x > 0:
+            add()
+        return n
+
+    with pytest.raises(AutoGraphError, match="n is changed in code that may run many times"):
+        f(2.0)
