@@ -74,6 +74,23 @@ def test_nothing_is_said_where_both_metrics_are_the_same():
     np.testing.assert_allclose(found, np.diag([0.25, np.cos(0.5) ** 2 / 4]), atol=1e-12)
 
 
+def test_a_metric_by_what_is_no_array_is_refused_as_elsewhere():
+    @qml.qnode(qml.device("lightning.qubit", wires=1))
+    def turned(about):
+        (qml.RX if about == "x" else qml.RY)(0.3, 0)
+        return qml.expval(qml.Z(0))
+
+    @diastase.qjit
+    def about_x(scale):
+        return scale * qml.metric_tensor(turned)("x")
+
+    with diastase.acting_as_catalyst(), pytest.raises(TypeError, match="'x' of type") as error:
+        about_x(1.0)
+    with pytest.raises(TypeError, match="'x' of type") as elsewhere:
+        about_x(1.0)
+    assert str(error.value) == str(elsewhere.value)
+
+
 def test_pennylanes_own_metric_tensor_on_jax_arrays():
     """It makes traces with names that are gone from `jax.core`."""
     found = qml.metric_tensor(two_arguments, argnums=(0, 1))(jnp.array(0.5), jnp.array(0.6))

@@ -137,7 +137,10 @@ class _Metric:
         def parameters(argument: Any) -> Any:
             return _trainable(self._tape((argument,), lambda value: isinstance(value, Tracer)))
 
-        jaxpr = jax.make_jaxpr(parameters)(*self.args).jaxpr
+        try:
+            jaxpr = jax.make_jaxpr(parameters)(*self.args).jaxpr
+        except TypeError:  # the argument is no array; others the QNode takes apart as it likes
+            return False
         return not all(equation.primitive.name in _MOVING for equation in jaxpr.eqns)
 
     def of_arguments(self, argnums: Sequence[int]) -> list[Any]:
