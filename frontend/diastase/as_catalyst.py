@@ -6,9 +6,11 @@
     from catalyst.debug import callback
 
 Import it before anything that imports Catalyst. For one block only, and undone at its end:
-`with diastase.acting_as_catalyst()`.
+`with diastase.acting_as_catalyst()`; imported inside of one, it changes nothing.
 """
 
 from diastase.api.stand_in import act_as_catalyst
+from diastase.tracing.pennylane import stands_in_for_catalyst
 
-act_as_catalyst()
+if not stands_in_for_catalyst():
+    act_as_catalyst()

@@ -13,6 +13,7 @@ from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from importlib import import_module
 from importlib.abc import MetaPathFinder
+from threading import RLock
 from typing import Any
 
 from diastase.api.errors import CatalystImportedError, NoSuchModuleError
@@ -51,11 +52,39 @@ def acting_as_catalyst() -> Generator[None]:
         end()
 
 
+class _Entered:
+    """How often we act as Catalyst, in all threads, and what ends it when none does any more."""
+
+    def __init__(self) -> None:
+        self.lock = RLock()
+        self.count = 0
+        self.end: Callable[[], None] = lambda: None
+
+
+_entered = _Entered()
+
+
 def act_as_catalyst() -> Callable[[], None]:
-    """Give `import catalyst` our modules, from now on; returns what ends that."""
+    """Give `import catalyst` our modules, from now on; returns what ends that.
+
+    Blocks may overlap, those of several threads in any order: the last one that ends undoes it.
+    """
+    with _entered.lock:
+        if _entered.count == 0:
+            _entered.end = _install()
+        _entered.count += 1
+
+    def end() -> None:
+        with _entered.lock:
+            _entered.count -= 1
+            if _entered.count == 0:
+                _entered.end()
+
+    return end
+
+
+def _install() -> Callable[[], None]:
     there = sys.modules.get("catalyst")
-    if there is sys.modules["diastase"]:
-        return lambda: None
     if there is not None:
         raise CatalystImportedError(file=str(getattr(there, "__file__", there)))
     modules = {f"catalyst{name}": import_module(f"diastase{name}") for name in _MODULES}

@@ -118,6 +118,21 @@ def test_the_dynamic_shapes_of_catalysts_jax():
         jax.config.update("jax_dynamic_shapes", True)
 
 
+def test_blocks_that_overlap_end_with_the_last_one():
+    update = jax.config.update
+    first, other = diastase.acting_as_catalyst(), diastase.acting_as_catalyst()
+    first.__enter__()
+    other.__enter__()
+    first.__exit__(None, None, None)
+    try:
+        assert importlib.import_module("catalyst") is diastase
+        assert jax.config.update != update
+    finally:
+        other.__exit__(None, None, None)
+    assert "catalyst" not in sys.modules
+    assert jax.config.update == update
+
+
 @pytest.mark.parametrize(
     ("module", "instead"),
     [("from_plxpr", r"qjit\(f\)\.trace"), ("jax_primitives", r"qml\.add_decomps")],
