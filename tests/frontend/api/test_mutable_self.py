@@ -161,6 +161,26 @@ def test_what_the_method_sets_itself_does_not_compile_it_again():
     assert (counting.scaled(1.0), counting.calls) == (3.0, 3)
 
 
+def test_what_the_method_fills_may_be_changed_later():
+    class Filling:
+        grid, shape, traces = None, None, 0
+
+        @qjit
+        def scaled(self, x):
+            self.traces += 1
+            self.shape = x.shape
+            if self.grid is None:
+                self.grid = np.arange(2.0)
+            return self.grid.sum() * x + len(self.shape)
+
+    filling = Filling()
+    for x in (1.0, np.ones(2), 2.0, np.ones(2)):
+        np.testing.assert_array_equal(filling.scaled(x), x + np.ndim(x))
+    assert filling.traces == 2
+    filling.grid = np.array([5.0])
+    assert (filling.scaled(1.0), filling.traces) == (5.0, 3)
+
+
 def test_attributes_of_the_class_and_the_dictionary_of_all():
     model = Model()
     before = model.predict(0.5)

@@ -58,6 +58,9 @@ class WatchedSelf:
     def recording(self, is_inlined: bool = False) -> Generator[None]:
         """Note the attributes that are read inside, but for those that are set there, too.
 
+        One that is read, set, and read again was filled (`if self.grid is None: self.grid = ...`):
+        the program depends on what it is then.
+
         State that a whole program would have to hand to the next call is refused: an attribute that
         is read, and holds tracers afterwards. A program that the method is part of may go on so.
         """
@@ -65,12 +68,16 @@ class WatchedSelf:
         usual: Any = kind.__getattribute__
         own = vars(kind).get("__getattribute__", ABSENT)
         places: dict[str, tuple[CodeType, int]] = {}
+        filled = set[str]()
         before, snapshot = attributes_of(instance), Snapshot(instance)
 
         def read(of: Any, name: str) -> Any:
             if of is instance:
                 reads.setdefault(name, [])
-                if not is_inlined and name not in places and _is_still(instance, name, before):
+                if not _is_still(instance, name, before):
+                    if name in places:
+                        filled.add(name)
+                elif name not in places:
                     frame: Any = currentframe()
                     places[name] = (frame.f_back.f_code, frame.f_back.f_lineno)
                     snapshot.note(before.get(name))
@@ -86,10 +93,10 @@ class WatchedSelf:
                 type.__setattr__(kind, "__getattribute__", own)
             after = attributes_of(instance)
             for name, value in after.items():
-                if value is not before.get(name, ABSENT):
+                if value is not before.get(name, ABSENT) and name not in filled:
                     reads.pop(name, None)
-        traced = next((name for name in places if snapshot.is_traced(after.get(name))), None)
-        if traced is not None:
+        held = (name for name in places if snapshot.is_traced(after.get(name)))
+        if not is_inlined and (traced := next(held, None)) is not None:
             snapshot.put_back()
             owner, span = type(instance).__qualname__, _span(places[traced])
             raise TracedAttributeError(attribute=traced, owner=owner, span=span)
