@@ -56,7 +56,7 @@ def test_a_terminal_is_told_what_is_done(written):
     steps = [match and match[1] for match in told]
     assert steps
     assert all(steps)
-    assert lines[-2] == " " * len(lines[-3]), "wiped out at the end"
+    assert lines[-2] == " " * len(lines[-3].rstrip()), "wiped out at the end"
     assert "diastase-progress" not in [thread.name for thread in threading.enumerate()]
 
 

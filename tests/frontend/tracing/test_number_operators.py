@@ -94,7 +94,7 @@ def test_values_of_functions_that_jax_traces(wide, by_jax):
 def test_promotion_is_left_out_for_plain_floats(monkeypatch):
     calls = []
     monkeypatch.setattr(
-        numbers, "of_outcomes", lambda original, x, y: calls.append(y) or original(x, y)
+        numbers, "of_outcomes", lambda _, original, x, y: calls.append(y) or original(x, y)
     )
     equations(lambda x: [1.5 * x + 2 - x, 3 - (x * x) * 0.1], jnp.float32(1))
     equations(lambda x: [1.5 * x + 2 - x, 3 - (x * x) * 0.1], 0.5)
