@@ -6,11 +6,16 @@
         compilation = LazyModule("diastase_mlir.compilation")
 
 So type checkers and the check of our layers see an import like any other, and importing diastase
-does not wait for what most programs never use.
+does not wait for what most programs never use. Signals wait for an import: one that is left halfway
+cannot be made again where it registers something, as dialects are.
 """
 
+import sys
+from contextlib import nullcontext
 from importlib import import_module
 from typing import Any
+
+from diastase_mlir.signals import signals_held
 
 
 class LazyModule:
@@ -20,7 +25,9 @@ class LazyModule:
         self._name = name
 
     def __getattr__(self, attribute: str) -> Any:
-        value = getattr(import_module(self._name), attribute)
+        with nullcontext() if self._name in sys.modules else signals_held():
+            module = import_module(self._name)
+        value = getattr(module, attribute)
         setattr(self, attribute, value)
         return value
 

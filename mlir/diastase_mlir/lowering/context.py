@@ -30,6 +30,7 @@ from diastase_mlir.lowering.operations import signless_type, to_type
 from diastase_mlir.lowering.registry import Equation, Read, Several, Value, finders
 from diastase_mlir.lowering.shared_circuits import SharedCircuits
 from diastase_mlir.program import DimensionBindings
+from diastase_mlir.signals import deliver_signals
 
 EquationLowering = Callable[["LoweringContext", Equation, Sequence[Value]], Sequence[Value]]
 _NUMBERS = frozenset(map(np.dtype, "float32 float64 int32 int64 bool".split()))
@@ -190,6 +191,7 @@ class LoweringContext:
             write(variable, value)
         together = self._lowered_together(jaxpr)
         for position, equation in enumerate(jaxpr.eqns):
+            deliver_signals()
             step = together.get(position, self._lower_one)
             if step is not None:
                 results = step(equation, read)

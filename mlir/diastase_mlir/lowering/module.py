@@ -24,6 +24,7 @@ from diastase_mlir.lowering.sizes import check_assumption
 from diastase_mlir.lowering.walk import lower_equation
 from diastase_mlir.program import Program
 from diastase_mlir.recursion import deep_recursion
+from diastase_mlir.signals import signals_held
 from diastase_mlir.steps import step
 from diastase_runtime.abi import ENTRY_FUNCTION
 
@@ -42,6 +43,7 @@ def lower(program: Program) -> LoweredModule:
     """
     enter("lower")
     with (
+        signals_held(),
         jax.enable_x64(True),
         jax.numpy_dtype_promotion("standard"),
         deep_recursion(),
