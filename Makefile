@@ -52,8 +52,9 @@ types: $(VENV)/.installed-check ## pyright
 imports: $(VENV)/.installed-check ## the contracts between the layers
 	$(BIN)/lint-imports
 
-bench: $(VENV)/.installed-demo ## speed beside its peers; CASES="hea-20 qft" for a part
+bench: $(VENV)/.installed-demo ## speed beside its peers, how compiling grows; CASES="hea-20 qft" for a part
 	$(BIN)/python benchmarks $(CASES)
+	$(if $(CASES),,$(BIN)/python benchmarks/compile_scaling.py)
 
 bench-compare: $(VENV)/.installed-demo ## what got slower between the last two runs of make bench
 	$(BIN)/python benchmarks --regressions

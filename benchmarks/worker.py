@@ -82,6 +82,13 @@ class Subject:
         importlib.import_module(request["package"])
         return {"seconds": time.perf_counter() - start, "value": []}
 
+    def grow(self, request):
+        return importlib.import_module("growing").measured(request["family"], request["k"])
+
+    def families(self, request):
+        every = importlib.import_module("families").all_families()
+        return {"sizes": {name: family.smallest for name, family in every.items()}}
+
     def release(self, request):
         self.call = None
         return {}

@@ -194,3 +194,63 @@ def test_programs_of_documents_run_and_what_fails_is_listed(tmp_path):
 def record(**known):
     """What the peer's worker says of a block that ran and left nothing."""
     return {"line": 0, "source": "", "error": None, "printed": "", "values": {}} | known
+
+
+def run_scaling(*arguments):
+    command = [sys.executable, str(BENCHMARKS / "compile_scaling.py"), *map(str, arguments)]
+    return subprocess.run(command, capture_output=True, text=True, check=False)
+
+
+def test_how_a_family_grows_is_written(tmp_path):
+    file = tmp_path / "growth.md"
+    done = run_scaling("arithmetic-in", "--divide", 25, "--doublings", 1, "--file", file)
+    assert done.returncode == 0, done.stderr
+    lines = [line for line in file.read_text().splitlines() if "arithmetic-in-a-chain" in line]
+    growth, steps = ([cell.strip() for cell in line.strip("|").split("|")] for line in lines)
+    assert growth[1] == "10, 20"
+    assert len(growth[2].split(", ")) == len(growth[4].split(", ")) == 2
+    assert steps[1] == "20"
+    assert steps[3].endswith(" %")
+    assert "1 families" in file.read_text()
+    assert growth[0] in done.stdout
+
+
+def test_an_unknown_family_is_refused():
+    done = run_scaling("no-such-family")
+    assert done.returncode == 1
+    assert "no family is named no-such-family" in done.stderr
+    assert "elements-set" in done.stderr
+
+
+GROWTH = """
+from measuring.growth import Growth, expected
+
+def figure(processor, bytes, **steps):
+    return {"seconds": processor, "processor": processor, "bytes": bytes, "steps": steps}
+
+MB = 10**6
+slow = [figure(1, MB), figure(2, 2 * MB, optimise=0.5), figure(8, 3 * MB, optimise=4, emit=0.1)]
+large = [figure(0.5, 100 * MB), figure(1, 400 * MB)]
+short = [figure(0.01, 0), figure(0.2, MB)]
+for figures in slow, large, short, slow[:1], []:
+    growth = Growth("one", [1, 2, 4][: len(figures)], figures)
+    marks = growth.too_slow, growth.too_large
+    print(*marks, growth.steps_that_grow, round(expected(growth.of("processor")), 9))
+print(Growth("one", [1, 2], large).least(Growth("one", [1, 2], slow)).of("processor"))
+print(Growth("one", [1, 2, 4], slow).line)
+"""
+
+
+def test_what_grows_too_fast_is_marked():
+    done = subprocess.run(
+        [sys.executable, "-c", GROWTH], capture_output=True, text=True, check=True, cwd=BENCHMARKS
+    )
+    assert done.stdout.splitlines() == [
+        "True False [('optimise', 3.0, 4)] 32.0",
+        "False True [] 2.0",
+        "False False [] 4.0",
+        "False False [] 2.0",
+        "False False [] 0.0",
+        "[0.5, 1]",
+        "| one | 1, 2, 4 | 1.00, 2.00, 8.00 | 2.0 **!** | 1, 2, 3 | 0.6 | optimise 3.0 (4 s) |",
+    ]
