@@ -20,6 +20,7 @@ from diastase_mlir.passes.products_to_blas import products_to_blas
 from diastase_mlir.passes.quantum_to_runtime import quantum_to_runtime
 from diastase_mlir.passes.read_as_operands import read_as_operands
 from diastase_mlir.passes.refuse_what_aborts import refuse_what_aborts
+from diastase_mlir.passes.results_in_memory import results_in_memory
 from diastase_mlir.passes.reuse_arrays import reuse_arrays
 from diastase_mlir.passes.separate_empties import separate_empties
 from diastase_mlir.passes.shorter_functions import shorter_functions
@@ -104,6 +105,7 @@ PIPELINE = Pipeline(
                 element_loops,
                 elementary_calls,
                 interruptible_loops,  # which sees whether a body calls the thread pool
+                results_in_memory,  # before it is seen what parts of a function return
                 shorter_functions,  # LLVM's time grows with the square of a function's loops
                 "func.func(convert-linalg-to-parallel-loops)",
                 "expand-strided-metadata",

@@ -55,7 +55,7 @@ _ALIGNED = re.compile(
     r"  (?P<address>%\d+) = sub i64 (?P=last), (?P=over)\n)"
     r"  %(?P<result>\d+) = inttoptr i64 (?P=address) to ptr\n"
 )
-_PROGRAM = re.compile(r"^define [^\n@]*@diastase_entry\([^)]*\)", re.M)
+_PROGRAM = re.compile(r"^define (?P<type>[^\n@]*)@diastase_entry\([^)]*\)", re.M)
 _ENTRY = re.compile(rf"^define void @{ENTRY_SYMBOL}\((?P<parameters>[^)]*)\)", re.M)
 _ELEMENT = re.compile(
     rf"^(?P<before>define [^\n@]*)@(?P<name>{ELEMENT_FUNCTION}\d+{ELEMENT_ENTRY})\(", re.M
@@ -183,12 +183,17 @@ def with_memory(text: str, *, returns: bool) -> str:
     """Define the allocation functions and wrap the entry; `returns`: it takes a results pointer."""
     tracking = TRACKING if f"call void @{ABANDON_FUNCTION}()" in text else _NOT_TRACKING
     text = _ALIGNED.sub(_aligned, _DECLARATIONS.sub("", text))
+    program = _PROGRAM.search(text)
+    assert program is not None, "the pipeline always leaves an entry"
     text = _PROGRAM.sub(_with_noalias, text, count=1)
     text, elements = _with_elements(text)
     entry = _ENTRY.search(text)
     assert entry is not None, "the pipeline always leaves an entry"
     count = entry["parameters"].count("ptr")
-    parameters = ", ".join(f"ptr %pointer.{number}" for number in range(count))
+    pointers = [f"ptr %pointer.{number}" for number in range(count)]
+    if returns and program["type"].strip() == "void":  # `passes.results_in_memory`
+        pointers = [*pointers[1:], pointers[0]]
+    parameters = ", ".join(pointers)
     loads = "\n".join(map(_load, range(count)))
     # ENTRY_SYMBOL occurs once: nothing inside the program calls its own C interface.
     text = text.replace(f"@{ENTRY_SYMBOL}(", "@diastase_program(", 1)

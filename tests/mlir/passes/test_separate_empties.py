@@ -20,7 +20,40 @@ def test_each_use_has_its_own():
         separate_empties(module)
         assert module.operation.verify()
         text = str(module)
-    assert text.count("tensor.empty(%arg0)") == 3
-    for number in range(3):
-        name = "%0" if not number else f"%{number}"
-        assert text.count(f"outs({name} :") + text.count(f"return {name},") == 1
+    lines = text.splitlines()
+    empties = [line.split()[0] for line in lines if "tensor.empty(%arg0)" in line]
+    assert len(empties) == 3
+    for empty in empties:
+        (made,) = (number for number, line in enumerate(lines) if f"{empty} = " in line)
+        (used,) = (
+            number
+            for number, line in enumerate(lines)
+            if f"outs({empty} :" in line or f"return {empty}," in line
+        )
+        assert used == made + 1
+
+
+IN_A_LOOP = b"""
+func.func @f(%x: f64, %n: index) -> (tensor<2xf64>, tensor<2xf64>) {
+  %zero = arith.constant 0 : index
+  %one = arith.constant 1 : index
+  %0 = tensor.empty() : tensor<2xf64>
+  %1 = linalg.fill ins(%x : f64) outs(%0 : tensor<2xf64>) -> tensor<2xf64>
+  %2 = scf.for %i = %zero to %n step %one iter_args(%a = %1) -> tensor<2xf64> {
+    %3 = linalg.fill ins(%x : f64) outs(%0 : tensor<2xf64>) -> tensor<2xf64>
+    scf.yield %3 : tensor<2xf64>
+  }
+  return %1, %2 : tensor<2xf64>, tensor<2xf64>
+}
+"""
+
+
+def test_what_a_loop_uses_stays_outside_of_it():
+    with session():
+        module = parse(IN_A_LOOP)
+        separate_empties(module)
+        assert module.operation.verify()
+        text = str(module)
+    before, inside = text.split("scf.for")
+    assert before.count("tensor.empty") == 2
+    assert "tensor.empty" not in inside.split("scf.yield")[0]
