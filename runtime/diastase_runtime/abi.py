@@ -28,8 +28,8 @@ ABI_VERSION = 10
 """Part of every cache key; raised by one with every change of this file's meaning."""
 
 ENTRY_FUNCTION = "diastase_entry"
-"""MLIR name of the program: `(CallContext*, arguments…) -> results`, all of them memrefs; in the end
-`(CallContext*, arguments…, results*)` (`passes.results_in_memory`)."""
+"""MLIR name of the program: `(CallContext*, arguments…) -> results`, all of them memrefs; in the
+end `(CallContext*, arguments…, results*)` (`passes.results_in_memory`)."""
 
 ENTRY_SYMBOL = f"_mlir_ciface_{ENTRY_FUNCTION}"
 """C symbol: `void (pointers*)`, to an array of results*, CallContext*, argument descriptor*…; no
