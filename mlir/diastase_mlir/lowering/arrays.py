@@ -14,6 +14,7 @@ from jax import lax
 from diastase_mlir import jax_internals
 from diastase_mlir.jax_internals import ir
 from diastase_mlir.lowering.array_types import is_complex, is_floating
+from diastase_mlir.lowering.buffers import allocate, as_tensor, put_element
 from diastase_mlir.lowering.context import LoweringContext
 from diastase_mlir.lowering.deferred import Elements
 from diastase_mlir.lowering.dimensions import number_tensor, to_index
@@ -30,7 +31,9 @@ from diastase_mlir.lowering.operations import (
     to_signless,
 )
 from diastase_mlir.lowering.pieces import (
+    as_elements,
     as_number,
+    as_numbers,
     as_slice,
     as_slices,
     as_vector,
@@ -47,7 +50,6 @@ from diastase_mlir.lowering.tensors import (
     extract,
     extract_slice,
     generate,
-    insert,
     insert_slice,
     reshape,
     unbox,
@@ -169,12 +171,13 @@ def lower_split(context: LoweringContext, equation: Equation, value: Value) -> S
     return parts
 
 
-@lowers("unstack")
-def lower_unstack(
-    context: LoweringContext, equation: Equation, operand: ir.Value
-) -> list[ir.Value]:
+@lowers("unstack", lazy=True)
+def lower_unstack(context: LoweringContext, equation: Equation, value: Value) -> Sequence[Value]:
     """The parts of size 1 along an axis, without it; a primitive from jax 0.12 on."""
-    axis, operand = equation.params["axis"], to_signless(operand)
+    numbers = as_numbers(equation, value)
+    if numbers is not None:
+        return numbers
+    axis, operand = equation.params["axis"], to_signless(context.value(value))
     sizes = [context.size(size) for size in equation.avals_in[0].shape]
     sizes[axis] = 1
     dropped, strides = frozenset([axis]), [1] * len(sizes)
@@ -190,23 +193,19 @@ def lower_unstack(
     ]
 
 
-@lowers("stack")
-def lower_stack(
-    context: LoweringContext, equation: Equation, *operands: ir.Value
-) -> list[ir.Value]:
+@lowers("stack", lazy=True)
+def lower_stack(context: LoweringContext, equation: Equation, *values: Value) -> Sequence[Value]:
     """Arrays side by side along a new axis; a primitive from jax 0.12 on."""
+    vector = as_elements(equation, values)
+    if vector is not None:
+        return [vector]
     axis, (result,) = equation.params["axis"], equation.avals_out
     sizes = [context.size(size) for size in result.shape]
-    part: list[Size] = [1 if a == axis else size for a, size in enumerate(sizes)]
-    stacked = empty(sizes, context.element_type_of(result))
-    for number, operand in enumerate(operands):
-        offsets: list[Size] = [number if a == axis else 0 for a in range(len(sizes))]
-        value = to_signless(operand)
-        if len(sizes) == 1:
-            stacked = insert(unbox(value), stacked, [index_constant(number)])
-        else:
-            stacked = insert_slice(value, stacked, offsets, part, [1] * len(sizes))
-    return [stacked]
+    # As memory: bufferization compares all updates of an array in pairs.
+    stacked = allocate(sizes, context.element_type_of(result))
+    for number, value in enumerate(values):
+        put_element(context.value(value), stacked, index_constant(number), axis)
+    return [as_tensor(stacked)]
 
 
 @lowers("tile")

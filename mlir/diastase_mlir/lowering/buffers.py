@@ -59,8 +59,8 @@ def as_tensor(buffer: ir.Value) -> ir.Value:
     return create("bufferization.to_tensor", [shape], [buffer], attributes).result
 
 
-def put_element(tensor: ir.Value, buffer: ir.Value, place: ir.Value) -> None:
-    """Write an array into its place in a buffer, which has one axis more, the first."""
+def put_element(tensor: ir.Value, buffer: ir.Value, place: ir.Value, axis: int = 0) -> None:
+    """Write an array into its place in a buffer, which has one axis more."""
     tensor = to_signless(tensor)
     if tensor_type(tensor).rank == 0:
         create("memref.store", [], [unbox(tensor), buffer, place])
@@ -71,23 +71,27 @@ def put_element(tensor: ir.Value, buffer: ir.Value, place: ir.Value) -> None:
     unknown = [size for size in sizes if not isinstance(size, int)]
     static = [size if isinstance(size, int) else DYNAMIC for size in sizes]
     rank = len(sizes) + 1
+    offsets, parts = [0] * rank, list(static)
+    offsets[axis] = DYNAMIC
+    parts.insert(axis, 1)
     attributes = {
-        "static_offsets": array_attribute("i64", [DYNAMIC, *[0] * len(sizes)]),
-        "static_sizes": array_attribute("i64", [1, *static]),
+        "static_offsets": array_attribute("i64", offsets),
+        "static_sizes": array_attribute("i64", parts),
         "static_strides": array_attribute("i64", [1] * rank),
         "operandSegmentSizes": array_attribute("i32", [1, 1, len(unknown), 0]),
     }
-    kind = _part_type(ir.MemRefType(buffer.type), static)
+    kind = _part_type(ir.MemRefType(buffer.type), static, axis)
     part = create("memref.subview", [kind], [buffer, place, *unknown], attributes).result
     writable = {"restrict": ir.UnitAttr.get(), "writable": ir.UnitAttr.get()}
     create("bufferization.materialize_in_destination", [], [tensor, part], writable)
 
 
-def _part_type(buffer: ir.MemRefType, sizes: Sequence[int]) -> ir.Type:
+def _part_type(buffer: ir.MemRefType, sizes: Sequence[int], axis: int) -> ir.Type:
     """The type of a part of a buffer of dense rows: strides unknown beyond an unknown size."""
     strides: list[int] = [1]
-    for size in reversed(list(buffer.shape)[2:]):
+    for size in reversed(list(buffer.shape)[1:]):
         known = DYNAMIC not in (size, strides[0])
         strides.insert(0, size * strides[0] if known else DYNAMIC)
+    del strides[axis]
     layout = ir.StridedLayoutAttr.get(DYNAMIC, strides)
     return ir.MemRefType.get(list(sizes), buffer.element_type, layout)

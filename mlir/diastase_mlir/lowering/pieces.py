@@ -61,6 +61,21 @@ def as_number(equation: Equation, value: Value) -> Value | None:
     return Number(extract(tensor, [index_constant(0)] * len(aval.shape)))
 
 
+def as_numbers(equation: Equation, value: Value) -> list[Value] | None:
+    """The elements of a vector, each by itself."""
+    aval = equation.avals_in[0]
+    if len(aval.shape) != 1:
+        return None
+    numbers: list[Value] = []
+    for place in range(len(equation.avals_out)):
+        part = _part(aval, value, (place,), (1,), (1,))
+        scalars = None if part is None else elements_of(part)
+        if scalars is None:
+            return None
+        numbers.append(Number(scalars[0]))
+    return numbers
+
+
 def as_slice(equation: Equation, value: Value) -> Value | None:
     """A strided slice with bounds known now, of one element or more."""
     starts, sizes = equation.params["start_indices"], equation.avals_out[0].shape
@@ -103,6 +118,14 @@ class Piece(NamedTuple):
     size: Any
     """Along the axis."""
     value: Value
+
+
+def as_elements(equation: Equation, values: Sequence[Value]) -> Value | None:
+    """Numbers side by side as a vector."""
+    (result,) = equation.avals_out
+    if len(result.shape) != 1 or result.dtype not in _DTYPES:
+        return None
+    return Elements([scalar_of(value) for value in values])
 
 
 def joined(equation: Equation, values: Sequence[Value]) -> list[Piece]:

@@ -33,7 +33,13 @@ from diastase.tracing.quantum_errors import NotInvertibleError
 from diastase.tracing.regions import Region
 from diastase.width import runs_in_64_bits
 from diastase_mlir import at, span_of
-from diastase_mlir.jax_internals import abstract_value, source_context, trace_to_jaxpr
+from diastase_mlir.jax_internals import (
+    abstract_value,
+    evaluate_jaxpr,
+    source_context,
+    symbols_in,
+    trace_to_jaxpr,
+)
 
 Rule = Callable[[Equation, Sequence[Any], Any], Any]
 
@@ -68,9 +74,15 @@ def apply_backwards(
 
 
 def evaluated(part: ClosedJaxpr, operands: Sequence[Any]) -> list[Any]:
-    """The results of a classical part on these operands."""
+    """The results of a classical part on these operands.
+
+    Its equations become those of the trace, for which parameters that are computed alike are found
+    among all others; but symbols of sizes are defined by the variables that it has.
+    """
     if part.jaxpr.eqns:
-        return inlined_p.bind(*operands, jaxpr=part)
+        if symbols_in(part):
+            return inlined_p.bind(*operands, jaxpr=part)
+        return evaluate_jaxpr(part, operands)
     given = dict(zip(part.jaxpr.invars, operands, strict=True))
     return [
         given[atom] if isinstance(atom, Var) else literal_value(atom) for atom in part.jaxpr.outvars
