@@ -9,7 +9,7 @@ import pennylane as qml
 import pytest
 from jax import lax
 
-from diastase import for_loop, qjit
+from diastase import for_loop, grad, qjit
 from diastase_mlir.gate_runs import LEAST, MOST
 
 WIRES = 3
@@ -319,3 +319,60 @@ def test_each_run_has_a_vector_of_its_own():
     runs = re.findall(r"quantum\.run.*", lowered.as_text())
     assert len(runs) == 2
     assert runs[0].endswith(f"tensor<{MOST // 2}xf64>) -> !quantum.register")
+
+
+@pytest.mark.parametrize("differentiated", [False, True])
+def test_angles_of_undone_and_controlled_circuits(differentiated):
+    """What `adjoint` undoes is a table of rows, too; its parameters stand among all others."""
+
+    def program(count):
+        def circuit(angles):
+            def part():
+                for number in range(count):
+                    qml.RX(angles[number], number % WIRES)
+                    qml.IsingXX(0.3 * angles[number], [number % WIRES, (number + 1) % WIRES])
+
+            qml.Hadamard(0)
+            qml.adjoint(part)()
+            qml.RY(0.4, 1)
+            qml.ctrl(qml.adjoint(part), control=3)()
+            return qml.expval(qml.Z(0) @ qml.Y(1))
+
+        return circuit
+
+    texts = []
+    for count in (LEAST, 2 * LEAST):
+        angles = jnp.linspace(-1.0, 2.0, count)
+        own = qml.QNode(program(count), qml.device("lightning.qubit", wires=4))
+        reference = qml.QNode(program(count), qml.device("default.qubit", wires=4))
+        ours = qjit(grad(own) if differentiated else own)
+        wanted = (jax.grad(reference) if differentiated else reference)(angles)
+        np.testing.assert_allclose(ours(angles), wanted, atol=1e-11)
+        texts.append(ours.mlir)
+    assert texts[0].count("\n") == texts[1].count("\n")
+
+
+@pytest.mark.parametrize("differentiated", [False, True])
+def test_coefficients_of_exponents(differentiated):
+    """PennyLane computes them as complex numbers, of which the imaginary part is the angle."""
+
+    def program(count):
+        def circuit(times):
+            for number in range(count):
+                word = (qml.Y(0) @ qml.X(1), qml.Z(1) @ qml.Y(2), qml.X(2) @ qml.X(0))[number % 3]
+                qml.evolve(word, (0.2 + times)[number])
+                qml.RX(0.4, number % WIRES)
+            return qml.expval(qml.Z(0) @ qml.Y(1))
+
+        return circuit
+
+    texts = []
+    for count in (60, 120):
+        times = jnp.linspace(-1.0, 2.0, count)
+        own = qml.QNode(program(count), qml.device("lightning.qubit", wires=WIRES))
+        reference = qml.QNode(program(count), qml.device("default.qubit", wires=WIRES))
+        ours = qjit(grad(own) if differentiated else own)
+        wanted = (jax.grad(reference) if differentiated else reference)(times)
+        np.testing.assert_allclose(ours(times), wanted, atol=1e-11)
+        texts.append(ours.mlir)
+    assert texts[0].count("\n") == texts[1].count("\n")

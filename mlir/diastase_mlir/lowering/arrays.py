@@ -46,7 +46,6 @@ from diastase_mlir.lowering.tensors import (
     Size,
     as_index,
     element_type,
-    empty,
     extract,
     extract_slice,
     generate,

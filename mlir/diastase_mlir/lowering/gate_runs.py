@@ -24,7 +24,7 @@ from diastase_mlir.lowering.deferred import scalar_of
 from diastase_mlir.lowering.operations import create, index_constant
 from diastase_mlir.lowering.registers import Register, as_register
 from diastase_mlir.lowering.registry import Read, Several, Value, lowers_together
-from diastase_mlir.lowering.scalar_forms import Forms
+from diastase_mlir.lowering.scalar_forms import ARITHMETIC, Forms
 from diastase_mlir.lowering.scalar_tables import insert_scalars
 from diastase_mlir.lowering.tensors import empty, insert
 
@@ -121,6 +121,11 @@ def _needless(
         for scalar_form in map(forms.of, members):
             computing.update(scalar_form.equations)
             uses.update(scalar_form.needs)
+    computing.update(
+        position
+        for position, equation in enumerate(jaxpr.eqns)
+        if equation.primitive.name in ARITHMETIC and not any(uses[v] for v in equation.outvars)
+    )
     needless: set[int] = set()
     for position in reversed(range(max(computing, default=-1) + 1)):
         if position not in computing:

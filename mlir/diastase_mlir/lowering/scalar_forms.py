@@ -37,8 +37,8 @@ from diastase_mlir.lowering.element_positions import (
 )
 
 ARITHMETIC = frozenset(
-    "abs add convert_element_type copy cos dim_as_value div eq exp ge gt integer_pow le lt max min "
-    "mul ne neg pow select_n sign sin sqrt square sub".split()
+    "abs add complex conj convert_element_type copy cos dim_as_value div eq exp ge gt imag "
+    "integer_pow le lt max min mul ne neg pow real select_n sign sin sqrt square sub".split()
 )
 """Primitives without effects that are cheap to compute where a scalar is used."""
 
@@ -54,6 +54,9 @@ Form = tuple[Any, ...]
 forms."""
 
 _DTYPES = frozenset(map(np.dtype, "int8 int16 int32 int64 uint32 uint64 float32 float64".split()))
+
+_COMPLEX = frozenset(map(np.dtype, "complex64 complex128".split()))
+"""Of numbers inside of a form, computed of real ones: coefficients of exponents are such."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -221,7 +224,11 @@ def _applied(
     """The result of an equation, or an element of it, computed from these operands."""
     count = 1 + sum(part.parts for part in parts)
     params = _hashable(equation.params)
-    if params is None or count > MOST_PARTS:
+    has_complex_variables = any(
+        part.form[0] == "variable" and getattr(part.atom.aval, "dtype", None) in _COMPLEX
+        for part in parts
+    )
+    if params is None or count > MOST_PARTS or has_complex_variables:
         return None
     is_element = bool(result.aval.shape) and not _is_understood(equation)
     kind = _kind(result, () if is_element else result.aval.shape)
@@ -264,7 +271,8 @@ def _is_elementwise(equation: Any) -> bool:
 
 
 def _is_number(atom: Any) -> bool:
-    return getattr(atom.aval, "dtype", None) in _DTYPES
+    dtype = getattr(atom.aval, "dtype", None)
+    return dtype in _DTYPES or dtype in _COMPLEX
 
 
 def _is_simple(atom: Any) -> bool:

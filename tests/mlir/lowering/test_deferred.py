@@ -111,3 +111,37 @@ def test_many_arrays_side_by_side():
         expected = program(jnp.asarray(x), jnp.asarray(y))
         for own, wanted in zip(compiled(x, y), expected, strict=True):
             np.testing.assert_array_equal(own, wanted)
+
+
+@pytest.mark.parametrize("dtype", ["float64", "int32", "uint8", "bool", "complex128", "bfloat16"])
+@pytest.mark.parametrize("axis", [0, 1, 2])
+def test_arrays_side_by_side(dtype, axis):
+    """Stacked and taken apart again, along each axis; numbers, too."""
+
+    def program(x):
+        parts = jnp.unstack(x, axis=axis)
+        numbers = jnp.unstack(x[0, 0])
+        return jnp.stack(parts[::-1], axis=axis), jnp.stack(numbers[::-1]), jnp.stack([x, x], 3)
+
+    _same(program, jnp.asarray(np.arange(60).reshape(3, 4, 5) % 7, dtype))
+
+
+def test_stacked_numbers_are_no_chain_of_updates():
+    """Bufferization would compare all updates of an array in pairs."""
+
+    def program(x):
+        numbers = [jnp.sin(y) for y in jnp.unstack(x)]
+        return jnp.stack(numbers), jnp.stack([jnp.full(3, number) for number in numbers])
+
+    x = np.linspace(0.0, 2.0, 40)
+    text = qjit(program).lower(x).as_text()
+    assert "tensor.insert" not in text
+    assert "extract_slice" not in text
+    _same(program, x)
+
+
+def test_stacked_sizes_known_late():
+    function = qjit(lambda x: jnp.stack([x, 2 * x, x[::-1]], axis=1), abstracted_axes={0: "n"})
+    for size in (4, 0, 7):
+        x = np.arange(size, dtype=float)
+        np.testing.assert_array_equal(function(x), np.stack([x, 2 * x, x[::-1]], axis=1))
