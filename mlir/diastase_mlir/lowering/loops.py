@@ -191,17 +191,20 @@ def one_of(
     """One of several regions, by an `index`; the last one for any index that is out of range.
 
     Nested `scf.if`: `one-shot-bufferize` (LLVM 23) overlooks that the result of an
-    `scf.index_switch` is one of the arrays that its branches yield, and overwrites it.
+    `scf.index_switch` is one of the arrays that its branches yield, and overwrites it. Each decides
+    between two halves, as the time of bufferization grows with a high power of the depth.
     """
     if len(branches) == 1:
         return list(branches[0]())
-    is_first = compare_integers("eq", index, index_constant(first))
+    half = len(branches) // 2
+    # Unsigned: a negative index is above all others.
+    is_below = compare_integers("ult", index, index_constant(first + half))
     return if_else(
         context,
-        is_first,
+        is_below,
         types,
-        branches[0],
-        lambda: one_of(context, index, types, branches[1:], first + 1),
+        lambda: one_of(context, index, types, branches[:half], first),
+        lambda: one_of(context, index, types, branches[half:], first + half),
     )
 
 

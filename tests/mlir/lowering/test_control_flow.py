@@ -220,6 +220,20 @@ def test_switch(compile_program, index):
     np.testing.assert_array_equal(reverse, V[::-1])
 
 
+def test_a_branch_of_many_is_found_in_few_steps():
+    """Each `scf.if` halves them: bufferization's time grows with a high power of the depth."""
+
+    def program(index, v):
+        return lax.switch(index, [lambda v, k=k: v * (k + 2) for k in range(13)], v)
+
+    compiled = qjit(program)
+    lines = compiled.lower(np.int64(0), V).as_text().splitlines()
+    indents = {len(line) - len(line.lstrip()) for line in lines if "scf.if" in line}
+    assert len(indents) == 4
+    for index in (-(10**12), -1, *range(15), 10**12):
+        np.testing.assert_allclose(compiled(np.int64(index), V), program(index, V))
+
+
 def test_scans_that_are_to_be_written_out_have_no_loop():
     """As `jnp.polyval` asks for; forwards, backwards, with and without rows."""
 
