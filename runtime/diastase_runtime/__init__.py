@@ -8,12 +8,21 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from diastase_runtime.loader import EngineWork, Executable, load
+from diastase_runtime.memref import LARGEST_COPIED_RESULT
 from diastase_runtime.observation import Observer, observe
 
 if TYPE_CHECKING:
     from diastase_runtime.standalone.source import c_source
 
-__all__ = ["EngineWork", "Executable", "Observer", "c_source", "load", "observe"]
+__all__ = [
+    "LARGEST_COPIED_RESULT",
+    "EngineWork",
+    "Executable",
+    "Observer",
+    "c_source",
+    "load",
+    "observe",
+]
 
 
 def __getattr__(name: str) -> Any:

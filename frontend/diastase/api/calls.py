@@ -9,6 +9,7 @@ waits); and large results are not copied, so their memory belongs to the arrays 
 
 import random
 from collections.abc import Callable, Hashable, Sequence
+from math import prod
 from operator import attrgetter
 from typing import Any
 
@@ -25,8 +26,9 @@ from diastase_mlir.jax_internals import (
     is_extended,
     key_implementation,
     make_array,
+    only_one_device,
 )
-from diastase_runtime import Executable
+from diastase_runtime import LARGEST_COPIED_RESULT, Executable
 
 LEAF_KEYS: dict[type, Callable[[Any], Hashable]] = {
     **dict.fromkeys((bool, int, float, complex), type),
@@ -46,6 +48,10 @@ def leaf_key(leaf: Any) -> Hashable:
     return (type(leaf), abstract_value(leaf)) if key is None else key(leaf)
 
 
+MANY_ARRAYS = 3
+"""Arguments and results, from which on XLA's dispatch is faster, whatever it costs beside them."""
+
+
 class PreparedCall:
     """One compiled program, ready to be called with flat arguments; safe to share by threads."""
 
@@ -59,9 +65,11 @@ class PreparedCall:
         counts: CountsForm = "dict",
     ) -> None:
         self.executable = executable
+        self.in_avals, self.out_avals = tuple(in_avals), tuple(out_avals)
+        self.num_arrays = len(in_avals) + len(out_avals)
         self._converters = tuple(map(_converter, in_avals))
         self._builders = tuple(map(_builder, out_avals))
-        self._unflatten = _rebuild(out_tree, counts)
+        self.in_pytree = _rebuild(out_tree, counts)
         self._only = self._builders[0] if out_tree == _LEAF else None
         """Makes the result where it is one array and nothing around it."""
         self._seed = seed
@@ -82,13 +90,49 @@ class PreparedCall:
         values = self.executable(arguments, seed)
         if self._only is not None:
             return self._only(values[0], committed)
-        return self._unflatten(
+        return self.in_pytree(
             [build(value, committed) for build, value in zip(self._builders, values, strict=True)]
+        )
+
+    def may_be_called_by_xla(self, leaves: Sequence[Any]) -> bool:
+        """Whether that saves time for arguments of these types: see `around.many_arrays`."""
+        artifact = self.executable.artifact
+        return (
+            self.num_arrays >= MANY_ARRAYS
+            and artifact.is_pure
+            and artifact.engine is None
+            and artifact.single is None
+            and artifact.threads is None
+            and only_one_device()
+            and all(map(_is_small_result, self.out_avals))
+            and all(map(_is_array_of, leaves, self.in_avals))
         )
 
     def arrays(self, leaves: Sequence[Any]) -> list[np.ndarray]:
         """Make the arrays that the program is called with for these arguments."""
         return [convert(leaf) for leaf, convert in zip(leaves, self._converters, strict=True)]
+
+
+def _is_small_result(aval: ShapedArray) -> bool:
+    """Whether a result is a copy anyway, of a type that a custom call of XLA may have."""
+    dtype = aval.dtype
+    if is_extended(dtype) or dtype == jax.dtypes.float0:
+        return False
+    return _is_known(aval) and prod(aval.shape) * dtype.itemsize <= LARGEST_COPIED_RESULT
+
+
+def _is_known(aval: ShapedArray) -> bool:
+    """Whether all sizes are numbers."""
+    return all(isinstance(size, int) for size in aval.shape)
+
+
+def _is_array_of(leaf: Any, aval: ShapedArray) -> bool:
+    return (
+        _is_known(aval)
+        and type(leaf) is ArrayImpl
+        and leaf.shape == aval.shape
+        and leaf.dtype == aval.dtype
+    )
 
 
 def _rebuild(out_tree: Any, counts: CountsForm) -> Callable[[Sequence[Any]], Any]:
@@ -134,7 +178,7 @@ def _builder(aval: ShapedArray) -> Callable[[np.ndarray, bool], Any]:
         )
     if dtype == jax.dtypes.float0:
         return lambda value, committed: np.zeros(value.shape, dtype)
-    if all(isinstance(size, int) for size in aval.shape):
+    if _is_known(aval):
         fixed = ShapedArray(aval.shape, dtype, weak_type=weak_type)
         return lambda value, committed: make_array(fixed, sharding, [value], devices, committed)
     return lambda value, committed: make_array(

@@ -61,9 +61,11 @@ if TYPE_CHECKING:
 
     from diastase.api import autograd_calls, notebooks
     from diastase.api.around import calls as around
+    from diastase.api.around import many_arrays
     from diastase.autograph import functions as with_autograph
 else:
     around = LazyModule("diastase.api.around.calls")
+    many_arrays = LazyModule("diastase.api.around.many_arrays")
     notebooks = LazyModule("diastase.api.notebooks")
     autograd_calls = LazyModule("diastase.api.autograd_calls")
     with_autograph = LazyModule("diastase.autograph.functions")
@@ -115,14 +117,18 @@ class QJIT(ProgramTexts, Generic[P, R]):
 
     def __call__(self, /, *args: P.args, **kwargs: P.kwargs) -> R:
         """Call the function, compiling it first if it was not yet for arguments of these types."""
-        if kwargs or self._has_static:
+        if self._has_static:
             return self._call_in_general(args, kwargs)
+        leaves, names = args, ()
+        if kwargs:
+            names = (len(args), *sorted(kwargs))
+            leaves = (*args, *[kwargs[name] for name in names[1:]])  # as JAX flattens them
         try:
-            key = (trace_context(), *[LEAF_KEYS[type(leaf)](leaf) for leaf in args])
+            key = (trace_context(), *names, *[LEAF_KEYS[type(leaf)](leaf) for leaf in leaves])
         except KeyError:
             key = None
         plan = self._plans.get(key)
-        return self._call_in_general(args, kwargs, key) if plan is None else plan(args)
+        return self._call_in_general(args, kwargs, key) if plan is None else plan(leaves)
 
     def _call_in_general(
         self, args: tuple[Any, ...], kwargs: dict[str, Any], flat_key: Hashable = None
@@ -133,9 +139,10 @@ class QJIT(ProgramTexts, Generic[P, R]):
         if jit_is_disabled():
             return self._function(*args, **kwargs)
         if self._programs.declared is not None:
-            given, (args, kwargs) = args, self._programs.declared.in_place(args, kwargs)
-            converted = any(map(operator.is_not, given, args))  # calls like this one are, too
-            flat_key = None if converted else flat_key
+            given, by_name = args, bool(kwargs)
+            args, kwargs = self._programs.declared.in_place(args, kwargs)
+            if by_name or len(args) > len(given) or any(map(operator.is_not, given, args)):
+                flat_key = None  # calls like this one are changed, too
         call = self._signature.split(args, kwargs)
         leaves, tree = jax.tree_util.tree_flatten((call.args, call.kwargs))
         if any(isinstance(leaf, Tracer) for leaf in leaves):
@@ -146,17 +153,24 @@ class QJIT(ProgramTexts, Generic[P, R]):
             if autograd_calls.is_boxed(leaves):
                 return autograd_calls.call_boxed(self, call)
             try:
-                plan = self._programs.for_call(call, leaves, tree)
+                plan = self._plan(call, leaves, tree)
             except LeakedTracerError:
                 if not is_being_transformed():
                     raise
                 return around.call_around(self._programs, call, leaves, tree)
-            if isinstance(plan, PreparedCall) and not plan.executable.artifact.is_pure:
-                plan = around.ImpureCall(plan, self._programs, call, tree)
-            plan = autograd_calls.giving_tensors(plan, leaves)
-            flat = tree.num_leaves == len(args) and not kwargs
+            flat = tree.num_leaves == len(args) + len(kwargs)
             self._remember(plan, call, leaves, tree, flat_key if flat else None)
         return plan(leaves)
+
+    def _plan(self, call: Call, leaves: list[Any], tree: Any) -> Plan:
+        """Find or make the program, and say how it is called."""
+        plan = self._programs.for_call(call, leaves, tree)
+        if isinstance(plan, PreparedCall):
+            if not plan.executable.artifact.is_pure:
+                plan = around.ImpureCall(plan, self._programs, call, tree)
+            elif plan.may_be_called_by_xla(leaves):
+                plan = many_arrays.ManyArrays.of(plan)
+        return autograd_calls.giving_tensors(plan, leaves)
 
     def _remember(
         self, plan: Plan, call: Call, leaves: list[Any], tree: Any, flat_key: Hashable

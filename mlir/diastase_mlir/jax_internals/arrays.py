@@ -13,6 +13,7 @@ from typing import Any
 
 import jax
 from jax._src import array, config, core, tree_util, xla_bridge
+from jax._src.lax import lax as lax_internal
 from jax._src.lib import xla_client
 
 ArrayImpl = array.ArrayImpl
@@ -35,6 +36,20 @@ structure_differences = tree_util.equality_errors_pytreedef
 
 make_array: Callable[..., Any] = xla_client.batched_device_put
 """`(aval, sharding, [value], [device], committed) -> jax.Array`, aligned ones uncopied."""
+
+
+wait_for: Callable[[Any], None] = xla_client.batched_block_until_ready
+"""Return when all of a list of arrays are there; raises where one failed."""
+
+
+def of_type(value: Any, aval: Any) -> Any:
+    """The same array, of a type that is weak or not; within a trace."""
+    return lax_internal._convert_element_type(value, aval.dtype, aval.weak_type)
+
+
+def nans_are_looked_for() -> bool:
+    """Whether JAX looks at each result for numbers that are none (`jax.debug_nans`)."""
+    return config.debug_nans.value or config.debug_infs.value
 
 
 @cache

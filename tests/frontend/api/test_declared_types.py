@@ -155,10 +155,24 @@ def test_keywords_and_defaults_are_put_in_place():
 
     compiled, count = compiled_with_count(function)
     assert compiled(1.0) == 5
+    assert compiled(1.0) == 5  # found by what it looks like, which has fewer arguments
     assert compiled(1.0, 3) == 6
     assert compiled(y=3, x=1.0) == 6
     assert compiled(1.0, z=4.0) == 6
     assert len(count) == 1
+
+
+def test_keywords_are_put_in_place_whatever_their_names():
+    compiled, count = compiled_with_count(difference)
+    for _ in range(3):
+        assert compiled(b=5.0, a=3.0) == 2
+        assert compiled(a=3.0, b=5.0) == 2
+        assert compiled(5.0, a=3.0) == 2
+    assert len(count) == 1
+
+
+def difference(b: float, a: float):
+    return b - a
 
 
 def test_partial():

@@ -11,5 +11,7 @@ foreign function interface, without Python.
     primitive.py  the equation and its rules
     xla.py        its lowering, for XLA on the host's processor
 
+XLA calls programs in the same way for us, where there are many arrays to make (`many_arrays.py`).
+
 Imported when the first such call is made.
 """

@@ -7,7 +7,7 @@ says so: what XLA has compiled here and JAX kept on disk, no other process finds
 
 import ctypes
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -17,7 +17,7 @@ import numpy as np
 from jax.interpreters import mlir
 
 from diastase.api.around.programs import AroundProgram
-from diastase_mlir.jax_internals import physical_aval
+from diastase_mlir.jax_internals import of_type, physical_aval
 from diastase_mlir.kernels import foreign_library
 from diastase_runtime import Executable, foreign
 
@@ -43,6 +43,22 @@ def lower_program(ctx: mlir.LoweringRuleContext, *operands: Any, program: Around
     name = np.array([_plan(program, executable), handler.process], np.int64)
     rule = jax.ffi.ffi_lowering(_TARGET, has_side_effect=not executable.artifact.is_pure)
     return rule(ctx, *operands, plan=name)
+
+
+def called_by_xla(
+    executable: Executable, in_avals: Sequence[Any], out_avals: Sequence[Any]
+) -> Callable[..., Sequence[Any]]:
+    """Make a function of JAX that calls a pure program of known sizes with flat arrays."""
+    handler = _handler()
+    plan = foreign.plan_of(executable, _shapes(in_avals), _shapes(out_avals), 0)
+    name = np.array([plan, handler.process], np.int64)
+    types = [jax.ShapeDtypeStruct(aval.shape, aval.dtype) for aval in out_avals]
+    call = jax.ffi.ffi_call(_TARGET, types)
+
+    def function(*arrays: Any) -> Sequence[Any]:
+        return list(map(of_type, call(*arrays, plan=name), out_avals))
+
+    return jax.jit(function)
 
 
 def _plan(program: AroundProgram, executable: Executable) -> int:
