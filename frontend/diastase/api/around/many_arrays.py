@@ -16,6 +16,7 @@ Python, where it fails as it should.
 
 import os
 import threading
+import weakref
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -39,6 +40,10 @@ def _forked() -> None:
 
 os.register_at_fork(after_in_child=_forked)
 
+_LOCK = threading.Lock()
+_MADE: "weakref.WeakValueDictionary[int, ManyArrays]" = weakref.WeakValueDictionary()
+"""By programs, which live as long."""
+
 
 class ManyArrays:
     """The calls of one program; safe to share by threads."""
@@ -52,7 +57,8 @@ class ManyArrays:
     @classmethod
     def of(cls, plan: PreparedCall) -> "ManyArrays":
         """Return the one of a program, whichever thread asks first."""
-        return vars(plan).setdefault("many_arrays", cls(plan))
+        with _LOCK:
+            return _MADE.get(id(plan)) or _MADE.setdefault(id(plan), cls(plan))
 
     def __call__(self, leaves: Sequence[Any]) -> Any:
         """Run the program."""
