@@ -72,21 +72,16 @@ def _after(value: ir.Value, block: ir.Block) -> ir.InsertionPoint:
 
 
 def _store_descriptor(result: ir.Value, memory: ir.Value, first_word: int) -> int:
-    """Store the words of one descriptor, and say how many they are."""
-    pointer, word = ir.Type.parse("!llvm.ptr"), ir.IntegerType.get_signless(64)
+    """Store a descriptor, and say how many words it has."""
+    pointer = ir.Type.parse("!llvm.ptr")
     rank = ir.MemRefType(result.type).rank
     arrays = f", array<{rank} x i64>, array<{rank} x i64>" if rank else ""
-    descriptor_type = ir.Type.parse(f"!llvm.struct<(ptr, ptr, i64{arrays})>")
-    descriptor = create("builtin.unrealized_conversion_cast", [descriptor_type], [result]).result
-    fields = [[0], [1], [2], *([part, axis] for part in (3, 4) for axis in range(rank))]
-    for number, field in enumerate(fields):
-        position = ir.DenseI64ArrayAttr.get(field)
-        kind = pointer if number < 2 else word
-        value = create("llvm.extractvalue", [kind], [descriptor], {"position": position}).result
-        at = {
-            "elem_type": ir.TypeAttr.get(ir.IntegerType.get_signless(8)),
-            "rawConstantIndices": ir.DenseI32ArrayAttr.get([_WORD * (first_word + number)]),
-        }
-        place = create("llvm.getelementptr", [pointer], [memory], at).result
-        create("llvm.store", [], [value, place])
-    return len(fields)
+    kind = ir.Type.parse(f"!llvm.struct<(ptr, ptr, i64{arrays})>")
+    descriptor = create("builtin.unrealized_conversion_cast", [kind], [result]).result
+    at = {
+        "elem_type": ir.TypeAttr.get(ir.IntegerType.get_signless(8)),
+        "rawConstantIndices": ir.DenseI32ArrayAttr.get([_WORD * first_word]),
+    }
+    place = create("llvm.getelementptr", [pointer], [memory], at).result
+    create("llvm.store", [], [descriptor, place])
+    return 3 + 2 * rank
