@@ -104,7 +104,7 @@ def families():
 def report(machine, growths):
     """The tables, and what they amount to."""
     found = [growth.name for growth in growths if growth.too_slow or growth.too_large]
-    failed = [growth.name for growth in growths if not growth.figures]
+    missing = [growth.name for growth in growths if growth.problem]
     parts = [
         "# How compiling grows\n\n"
         "Written by `python benchmarks/compile_scaling.py`, not by hand: what the columns mean is "
@@ -112,7 +112,7 @@ def report(machine, growths):
         f"- {machine['time']}, commit {machine['commit']}\n"
         f"- {machine['processor']}, {machine['cores']} cores\n"
         f"- {len(growths)} families; above {HIGHEST}: {', '.join(found) or 'none'}"
-        + (f"; failed: {', '.join(failed)}" if failed else ""),
+        + (f"; sizes are missing of {', '.join(missing)}" if missing else ""),
         "\n".join([HEADER, *(growth.line for growth in growths)]),
         "\n".join([STEPS_HEADER, *(growth.steps_line for growth in growths if growth.figures)]),
     ]
