@@ -24,7 +24,7 @@ from diastase_mlir.errors import (
 )
 from diastase_mlir.kernels import GATES
 from diastase_mlir.known_programs import CompiledProgram, compile_program
-from diastase_mlir.lowered import HostCallback, HostEquation, LoweredModule
+from diastase_mlir.lowered import LOWERED, HostCallback, HostEquation, LoweredModule
 from diastase_mlir.options import CompileOptions
 from diastase_mlir.program import DimensionBindings, Program
 from diastase_runtime.abi import Artifact
@@ -32,10 +32,10 @@ from diastase_runtime.abi import Artifact
 if TYPE_CHECKING:
     from diastase_mlir import continuation as continuation
     from diastase_mlir.compilation import (
-        circuits_text,
+        circuits_stage,
         compile_module,
-        llvm_dialect_text,
         llvm_ir_text,
+        stage_module,
         stage_text,
     )
     from diastase_mlir.lowering.module import lower
@@ -56,6 +56,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "GATES",
+    "LOWERED",
     "PIPELINE",
     "Artifact",
     "CacheWarning",
@@ -83,12 +84,11 @@ __all__ = [
     "at",
     "cache_directory",
     "circuit_values",
-    "circuits_text",
+    "circuits_stage",
     "compile_module",
     "compile_program",
     "continuation",
     "gate_before",
-    "llvm_dialect_text",
     "llvm_ir_text",
     "lower",
     "pass_call",
@@ -96,13 +96,14 @@ __all__ = [
     "read_module",
     "register_pass",
     "span_of",
+    "stage_module",
     "stage_text",
     "user_span",
 ]
 
 _LAZY = {
     "diastase_mlir.compilation": (
-        "circuits_text", "compile_module", "llvm_dialect_text", "llvm_ir_text", "stage_text",
+        "circuits_stage", "compile_module", "llvm_ir_text", "stage_module", "stage_text",
     ),
     "diastase_mlir.lowering.module": ("lower",),
     "diastase_mlir.passes.circuits": (

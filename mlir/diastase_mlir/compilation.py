@@ -9,8 +9,9 @@ from contextlib import ExitStack
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+from diastase_mlir import jax_internals
 from diastase_mlir.background import in_background, may_be_ended
 from diastase_mlir.bindings import ir, session, translate_module_to_llvmir
 from diastase_mlir.cache import cache_key, program_cache, uncached_artifact
@@ -21,11 +22,12 @@ from diastase_mlir.codegen.llvm_text import for_llvmlite
 from diastase_mlir.codegen.machine import InvalidLLVMError, emit_object, optimised
 from diastase_mlir.codegen.memory import with_memory
 from diastase_mlir.compiled import Compilation
-from diastase_mlir.continuation import LOWERED, OPTIMISED, TRANSLATED, begin, printed
+from diastase_mlir.continuation import OPTIMISED, TRANSLATED, begin
+from diastase_mlir.dialects import printed
 from diastase_mlir.dumps import Dumps
 from diastase_mlir.kernels.engine import with_libraries
 from diastase_mlir.lazy_module import LazyModule
-from diastase_mlir.lowered import LoweredModule
+from diastase_mlir.lowered import LOWERED, LoweredModule
 from diastase_mlir.options import CompileOptions
 from diastase_mlir.pipeline import CIRCUITS, TRANSLATABLE
 from diastase_mlir.reproducer import write_input, write_llvm_reproducer, write_reproducer
@@ -81,16 +83,9 @@ def _compile(lowered: LoweredModule, options: CompileOptions, compiling: Step) -
     return Compilation(artifact, False, timings)
 
 
-def circuits_text(lowered: LoweredModule, options: CompileOptions) -> str:
-    """Return the module after the passes on circuits; as lowered where no circuit asks for any."""
-    stage = CIRCUITS.stages[-1].name if lowered.circuit_passes else LOWERED
-    return stage_text(lowered, replace(options, pipelines=None), stage)
-
-
-def llvm_dialect_text(lowered: LoweredModule, options: CompileOptions) -> str:
-    """Return the module after the whole pipeline, in MLIR's `llvm` dialect."""
-    with session():
-        return printed(_after_passes(lowered, options, {}), options)
+def circuits_stage(lowered: LoweredModule) -> str:
+    """Name the stage that leaves what circuits' passes make; lowering, where none asks for any."""
+    return CIRCUITS.stages[-1].name if lowered.circuit_passes else LOWERED
 
 
 def llvm_ir_text(lowered: LoweredModule, options: CompileOptions) -> str:
@@ -101,18 +96,36 @@ def llvm_ir_text(lowered: LoweredModule, options: CompileOptions) -> str:
         return str(optimised_module.module)
 
 
-def stage_text(lowered: LoweredModule, options: CompileOptions, stage: str) -> str:
-    """Return the IR that a stage leaves, one of `continuation.stage_names`."""
-    if stage in lowered.edits:
+def stage_text(
+    lowered: LoweredModule,
+    options: CompileOptions,
+    stage: str,
+    *,
+    debug_info: bool = False,
+    generic: bool = False,
+) -> str:
+    """Return the IR that a stage leaves, one of `continuation.stage_names`.
+
+    `debug_info` and `generic` say how MLIR is printed (`dialects.printed`).
+    """
+    if stage in lowered.edits and not (debug_info or generic):
         return lowered.edits[stage]
-    if stage == LOWERED and not options.use_nameloc:
-        return lowered.text
     if stage == OPTIMISED:
         return llvm_ir_text(lowered, options)
     with session():
         if stage == TRANSLATED:
             return _translated(_after_passes(lowered, options, {}))
-        return printed(_after_passes(lowered, options, {}, stage), options)
+        return printed(
+            _after_passes(lowered, options, {}, stage),
+            with_locations=debug_info,
+            generic=generic,
+            named_arguments=options.use_nameloc,
+        )
+
+
+def stage_module(lowered: LoweredModule, options: CompileOptions, stage: str) -> Any:
+    """The same as a module of jaxlib's MLIR; not for LLVM IR."""
+    return jax_internals.read_module(stage_text(lowered, options, stage, generic=True))
 
 
 def _of_program(artifact: Artifact, lowered: LoweredModule) -> Artifact:

@@ -18,15 +18,13 @@ from diastase_mlir.codegen.llvm_interface import types_of_globals
 from diastase_mlir.codegen.machine import InvalidLLVMError
 from diastase_mlir.dialects import parse
 from diastase_mlir.errors import ChangedInterfaceError, InvalidIRError
-from diastase_mlir.lowered import LoweredModule
+from diastase_mlir.lowered import LOWERED, LoweredModule
 from diastase_mlir.options import CompileOptions
 from diastase_mlir.pipeline import PIPELINE, PYTHON_PASSES, UNMARKED, groups_of, pipeline_of
 from diastase_mlir.stages import Pipeline
 from diastase_runtime.abi import ENTRY_FUNCTION, ENTRY_SYMBOL, IMPORT_TABLE
 from diastase_runtime.errors import Span
 
-LOWERED = "mlir"
-"""The name of what lowering makes, as if it were a stage."""
 TRANSLATED, OPTIMISED = "translate", "optimise"
 """LLVM IR as MLIR gives it, and that which machine code is made from."""
 
@@ -89,13 +87,6 @@ def edited(
     if stage == LOWERED:
         return replace(lowered, bytecode=text.encode(), fingerprint="", edits={})
     return replace(lowered, edits={**kept, stage: text})
-
-
-def printed(module: ir.Module, options: CompileOptions) -> str:
-    """Print a module, if it is asked for with the names of the function's arguments."""
-    if not options.use_nameloc:
-        return str(module)
-    return str(module.operation.get_asm(use_name_loc_as_prefix=True))
 
 
 def read(text: str, place: str, stage: str = LOWERED) -> ir.Module:

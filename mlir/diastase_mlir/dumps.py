@@ -7,6 +7,7 @@ where the pass has changed something; the numbers and names are those of the pri
 from pathlib import Path
 
 from diastase_mlir.bindings import ir
+from diastase_mlir.dialects import printed
 from diastase_mlir.options import CompileOptions
 from diastase_mlir.stages import Observer, Stage
 from diastase_mlir.workspace import file_name, workspace
@@ -27,10 +28,12 @@ class Dumps:
         self._last = ""
 
     def _write_stage(self, stage: Stage, number: int, name: str, module: ir.Module) -> None:
-        (self._directory / f"{self._number(stage)}_{file_name(name)}.mlir").write_text(str(module))
+        (self._directory / f"{self._number(stage)}_{file_name(name)}.mlir").write_text(
+            printed(module)
+        )
 
     def _write_pass(self, stage: Stage, number: int, name: str, module: ir.Module) -> None:
-        text = str(module)
+        text = printed(module)
         if text == self._last and not self._all:
             return
         self._last = text

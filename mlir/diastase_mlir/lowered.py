@@ -23,6 +23,9 @@ if TYPE_CHECKING:
 else:
     dialects = LazyModule("diastase_mlir.dialects")
 
+LOWERED = "mlir"
+"""The name of what lowering makes, as if it were a stage of the pipeline."""
+
 EQUATION_KINDS: tuple[str, ...] = ("callback", "lapack", "blas", "native")
 """What computes an equation: Python, a routine of LAPACK or BLAS, or the program's own code. One
 that needs several counts as the first of them."""

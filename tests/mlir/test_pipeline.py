@@ -12,8 +12,8 @@ from diastase_mlir import (
     CompileOptions,
     FailedPassError,
     compile_module,
-    llvm_dialect_text,
     llvm_ir_text,
+    stage_text,
 )
 from diastase_mlir.pipeline import UNMARKED
 from diastase_runtime.abi import ENTRY_SYMBOL
@@ -135,7 +135,7 @@ def test_the_default_workspace_is_a_folder_named_after_the_program(
 def test_texts_of_later_forms(mlir_program):
     lowered = mlir_program(DOUBLE, "float64[1]", "float64[1]")
     assert "stablehlo.add" in lowered.text
-    assert "llvm.func @diastase_entry" in llvm_dialect_text(lowered, CompileOptions())
+    assert "llvm.func @diastase_entry" in stage_text(lowered, CompileOptions(), "to-llvm")
     assert f"define void @{ENTRY_SYMBOL}" in llvm_ir_text(lowered, CompileOptions())
 
 

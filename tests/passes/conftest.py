@@ -11,7 +11,9 @@ import pytest
 
 from diastase import cond, qjit
 
-OPERATION = re.compile(r'gate_name = "(.*?)"|"quantum\.(unitary|global_phase|check_wires|measure)"')
+OPERATION = re.compile(
+    r'quantum\.gate "(.*?)"|quantum\.(unitary|global_phase|check_wires|measure)\b'
+)
 
 Transformed = Callable[..., list[str]]
 

@@ -23,7 +23,9 @@ def body(x=0.3):
 
 @pytest.fixture
 def found():
-    return lambda compiled: [part.split('"')[1] for part in compiled.mlir.split("gate_name = ")[1:]]
+    return lambda compiled: [
+        part.split('"')[1] for part in compiled.mlir.split("quantum.gate ")[1:]
+    ]
 
 
 def test_decorators_run_from_the_inside_out(found):
@@ -54,7 +56,7 @@ def test_before_and_after(found):
     circuit()
     assert found(circuit) == ["RX", "RX"]
     lowered = circuit.lower()
-    assert lowered.as_text().count('"quantum.gate"') == 4
+    assert lowered.as_text().count("quantum.gate") == 4
     assert 'passes = [{name = "cancel_inverses", options = {}}]' in lowered.as_text()
     assert lowered.as_text("circuits") == circuit.mlir
     assert "passes" not in circuit.mlir

@@ -10,7 +10,7 @@ from diastase import passes, qjit
 
 PAGE = Path(__file__).parents[2] / "docs" / "adding-a-pass.md"
 BLOCK = re.compile(r"^```python\n(.*?)^```", re.DOTALL | re.MULTILINE)
-GATE = re.compile(r'gate_name = "(.*?)"')
+GATE = re.compile(r'quantum\.gate "(.*?)"')
 
 
 def test_the_pages_programs(capsys):

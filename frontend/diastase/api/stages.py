@@ -8,10 +8,10 @@ them against the types it was compiled for, and never compiles again.
 """
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 import jax
 
@@ -27,6 +27,7 @@ from diastase.api.size_patterns import SizePattern
 from diastase.garbage import fewer_collections
 from diastase.tracing.trace import TracedProgram
 from diastase_mlir import (
+    LOWERED,
     Compilation,
     CompileOptions,
     LoweredModule,
@@ -41,8 +42,6 @@ if TYPE_CHECKING:
 else:
     notebooks = LazyModule("diastase.api.notebooks")
     explicit = LazyModule("diastase.tracing.explicit")
-
-TextStage = Literal["stablehlo", "circuits", "llvm_dialect", "llvm_ir"]
 
 
 @dataclass(frozen=True)
@@ -190,31 +189,48 @@ class Lowered(Stage):
 
     module: LoweredModule
 
-    def as_text(self, stage: TextStage | None = None, *, debug_info: bool = False) -> str:
-        """Print the program: as lowered, or as the pipeline leaves it.
+    def as_text(
+        self, dialect: str | None = None, *, debug_info: bool = False, generic: bool = False
+    ) -> str:
+        """Print the program: as lowered, or as a stage of the pipeline leaves it.
 
-        `stage`: `stablehlo` (the default), `circuits` (after the passes that QNodes ask for),
-        `llvm_dialect` or `llvm_ir`. `debug_info` adds the
-        user's line to every operation of the lowered program.
+        `dialect`: `stablehlo` (the default), `circuits` (after the passes that QNodes ask for),
+        `llvm_dialect`, `llvm_ir`, or the name of a stage (`debug.get_compilation_stages_groups`).
+        `debug_info` adds the user's line to every operation; `generic` prints every operation in
+        MLIR's generic form, for tools that do not know its dialect.
         """
+        options, stage = self._stage(dialect)
+        if stage == LOWERED and not (debug_info or generic or options.use_nameloc):
+            return self.module.text
+        return diastase_mlir.stage_text(
+            self.module, options, stage, debug_info=debug_info, generic=generic
+        )
+
+    def compiler_ir(self, dialect: str | None = None) -> Any:
+        """Return the program as a module of jaxlib's MLIR: as lowered, or as a stage leaves it.
+
+        `dialect` as for `as_text`, but for LLVM IR, which is no MLIR. The module is in a context of
+        its own, in which dialects that jaxlib does not have are unregistered.
+        """
+        options, stage = self._stage(dialect, mlir_only=True)
+        return diastase_mlir.stage_module(self.module, options, stage)
+
+    def _stage(self, dialect: str | None, *, mlir_only: bool = False) -> tuple[CompileOptions, str]:
+        """The stage that a name stands for, and the options that have it."""
         options = self.interface.options
-        match stage:
-            case None | "stablehlo":
-                if debug_info:
-                    return self.module.text_with_locations
-                return diastase_mlir.stage_text(self.module, options, "mlir")
-            case "circuits":
-                return diastase_mlir.circuits_text(self.module, options)
-            case "llvm_dialect":
-                return diastase_mlir.llvm_dialect_text(self.module, options)
-            case "llvm_ir":
-                return diastase_mlir.llvm_ir_text(self.module, options)
-            case _:
-                raise InvalidOptionError(
-                    option="stage",
-                    value=repr(stage),
-                    allowed="'stablehlo', 'circuits', 'llvm_dialect' or 'llvm_ir'",
-                )
+        if dialect == "circuits":
+            return replace(options, pipelines=None), diastase_mlir.circuits_stage(self.module)
+        stages = diastase_mlir.continuation.stage_names(options)
+        *of_mlir, translated, optimised = stages
+        named = {"stablehlo": LOWERED, "llvm_dialect": of_mlir[-1], "llvm_ir": optimised}
+        stage = named.get(dialect or "stablehlo", dialect)
+        if stage not in (of_mlir if mlir_only else stages):
+            left_out = {"llvm_ir", translated, optimised} if mlir_only else set[str]()
+            allowed = [name for name in ("circuits", *named, *stages[1:]) if name not in left_out]
+            raise InvalidOptionError(
+                option="dialect", value=repr(dialect), allowed=", ".join(map(repr, allowed))
+            )
+        return options, stage
 
     def report(self) -> Report:
         """Tell what became of the program: what is native, what runs on the host, and why."""

@@ -26,6 +26,7 @@ from diastase_mlir.jax_internals.contexts import (
     forget_ir_context,
     ir,
     ir_context,
+    read_module,
 )
 from diastase_mlir.jax_internals.decisions import (
     answering,
@@ -227,6 +228,7 @@ __all__ = [
     "of_type",
     "only_one_device",
     "physical_aval",
+    "read_module",
     "rebuilt",
     "recorded_in",
     "recording_trace",

@@ -50,6 +50,12 @@ def ir_context() -> Generator[ir.Context]:
         yield context
 
 
+def read_module(text: str) -> ir.Module:
+    """Read MLIR in its generic form into a context of its own."""
+    with _new_ir_context():
+        return ir.Module.parse(text)
+
+
 def forget_ir_context() -> None:
     """Use another context from now on: large constants went into this thread's."""
     _contexts.context = None

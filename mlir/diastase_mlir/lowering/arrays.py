@@ -16,7 +16,7 @@ from diastase_mlir.jax_internals import ir
 from diastase_mlir.lowering.array_types import is_complex, is_floating
 from diastase_mlir.lowering.buffers import allocate, as_tensor, put_element
 from diastase_mlir.lowering.context import LoweringContext
-from diastase_mlir.lowering.deferred import Elements
+from diastase_mlir.lowering.deferred import Elements, Number
 from diastase_mlir.lowering.dimensions import number_tensor, to_index
 from diastase_mlir.lowering.loops import if_else
 from diastase_mlir.lowering.operations import (
@@ -32,6 +32,7 @@ from diastase_mlir.lowering.operations import (
 )
 from diastase_mlir.lowering.pieces import (
     as_elements,
+    as_element,
     as_number,
     as_numbers,
     as_slice,
@@ -221,16 +222,25 @@ def lower_tile(context: LoweringContext, equation: Equation, operand: ir.Value) 
     return [generate(sizes, element_type(operand), element)]
 
 
-@lowers("dynamic_slice")
+@lowers("dynamic_slice", lazy=True)
 def lower_dynamic_slice(
-    context: LoweringContext, equation: Equation, operand: ir.Value, *starts: ir.Value
-) -> list[ir.Value]:
+    context: LoweringContext, equation: Equation, value: Value, *starts: Value
+) -> Sequence[Value]:
     """A slice at a computed place, which is moved so that the slice lies inside the array."""
     shape, wanted = equation.avals_in[0].shape, equation.avals_out[0].shape
-    starts = starts[: len(shape)]  # what follows are unknown sizes, which we know already
-    offsets = _clamped_starts(context, starts, shape, wanted)
+    # What follows the starts are unknown sizes, which we know already.
+    positions = [_position(context, start) for start in starts[: len(shape)]]
+    offsets = _clamped_starts(context, positions, shape, wanted)
     sizes = [context.size(size) for size in wanted]
-    return [extract_slice(to_signless(operand), offsets, sizes, [1] * len(sizes))]
+    element = as_element(equation, context.value(value), offsets)
+    if element is not None:
+        return [element]
+    return [extract_slice(to_signless(context.value(value)), offsets, sizes, [1] * len(sizes))]
+
+
+def _position(context: LoweringContext, start: Value) -> ir.Value:
+    """A number as it is, if it is one that is no array."""
+    return start.scalar if isinstance(start, Number) else context.value(start)
 
 
 @lowers("dynamic_update_slice")

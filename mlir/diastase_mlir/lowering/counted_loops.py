@@ -5,11 +5,14 @@ time included, becomes a loop that counts up from zero. A step of zero is an err
 `apply_reverse_transform` the last index comes first (a loop of an adjoint).
 """
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from diastase_mlir.jax_internals import ir
 from diastase_mlir.lowering.array_types import is_unsigned
 from diastase_mlir.lowering.context import LoweringContext
+from diastase_mlir.lowering.deferred import Number, known_integer, scalar_of
 from diastase_mlir.lowering.loops import (
     Values,
     for_range,
@@ -31,34 +34,52 @@ from diastase_mlir.lowering.operations import (
     scalar_constant,
     select,
 )
-from diastase_mlir.lowering.registry import Equation, lowers
-from diastase_mlir.lowering.tensors import unbox
+from diastase_mlir.lowering.registry import Equation, Value, lowers
+from diastase_mlir.lowering.tensors import as_index
 from diastase_runtime.abi import ErrorCode
 
 
-@lowers("for_loop", keys=True)
-def lower_for_loop(context: LoweringContext, equation: Equation, *operands: ir.Value) -> Values:
+@lowers("for_loop", lazy=True, keys=True)
+def lower_for_loop(context: LoweringContext, equation: Equation, *operands: Value) -> Values:
     """A loop over a range, that carries values from one iteration to the next."""
     jaxpr, count = equation.params["body_jaxpr"], equation.params["body_nconsts"]
     constants, bounds, carry = split(operands, count, 3)
+    values = [context.value(constant) for constant in constants]
     index_aval, *carry_avals = jaxpr.in_avals[count:]
-    carry = resizable_carry(context, carry, equation.avals_in[count + 3 :], carry_avals)
+    initial = [context.value(value) for value in carry]
+    initial = resizable_carry(context, initial, equation.avals_in[count + 3 :], carry_avals)
     index_kind = context.type_of(index_aval)
-    if not _is_constant(bounds[2]):
+    lower, _, step = known = [known_integer(bound) for bound in bounds]
+    if not step:
         _refuse_zero_step(context, equation, bounds[2])
-    lower, upper, step = (unbox(bound) for bound in bounds)
-    trips = _trip_count(lower, upper, step, index_aval.dtype)
+    trips = _known_trip_count(known)
+    if trips is None:
+        trips = _trip_count(*map(scalar_of, bounds), dtype=index_aval.dtype)
     body = region_of(context, jaxpr)
 
     def iteration(trip: ir.Value, inner: Values) -> Values:
         if equation.params["apply_reverse_transform"]:
-            last = index_binary("subi", trips, index_constant(1))
+            last = index_binary("subi", as_index(trips), index_constant(1))
             trip = index_binary("subi", last, trip)
-        number = create("arith.index_cast", [lower.type], [trip]).result
-        index = binary("arith.addi", lower, binary("arith.muli", number, step))
-        return body(*constants, uncarried(index, index_kind), *inner)
+        kind = context.element_type_of(index_aval)
+        index = create("arith.index_cast", [kind], [trip]).result
+        if step != 1:
+            index = binary("arith.muli", index, scalar_of(bounds[2]))
+        if lower != 0:
+            index = binary("arith.addi", scalar_of(bounds[0]), index)
+        if is_unsigned(index_aval.dtype):
+            return body(*values, uncarried(index, index_kind), *inner)
+        return body(*values, Number(index), *inner)
 
-    return for_range(context, (0, trips, 1), carry, polling(context, iteration))
+    return for_range(context, (0, trips, 1), initial, polling(context, iteration))
+
+
+def _known_trip_count(bounds: Sequence[int | None]) -> int | None:
+    """`len(range(lower, upper, step))`, where that can be said now."""
+    lower, upper, step = bounds
+    if lower is None or upper is None or not step:
+        return None
+    return len(range(lower, upper, step))
 
 
 def _trip_count(lower: ir.Value, upper: ir.Value, step: ir.Value, dtype: np.dtype) -> ir.Value:
@@ -80,13 +101,8 @@ def _trip_count(lower: ir.Value, upper: ir.Value, step: ir.Value, dtype: np.dtyp
     return create("arith.index_cast", [index_type()], [trips]).result
 
 
-def _is_constant(value: ir.Value) -> bool:
-    """Whether a bound is written out in the program; tracing refuses a literal step of 0."""
-    return not isinstance(value.owner, ir.Block) and value.owner.name == "stablehlo.constant"
-
-
-def _refuse_zero_step(context: LoweringContext, equation: Equation, step: ir.Value) -> None:
-    number = unbox(step)
+def _refuse_zero_step(context: LoweringContext, equation: Equation, step: Value) -> None:
+    number = scalar_of(step)
     is_zero = compare_integers("eq", number, scalar_constant(number.type, 0))
     site = context.failures.site("for_loop", equation.source_info)
     context.failures.record(is_zero, ErrorCode.ZERO_STEP, site)

@@ -18,12 +18,21 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from diastase_mlir.jax_internals import ir
-from diastase_mlir.lowering.operations import create, index_constant, scalar_constant
+from diastase_mlir.lowering.operations import (
+    create,
+    index_binary,
+    index_constant,
+    scalar_constant,
+    signless_type,
+)
 from diastase_mlir.lowering.registry import Value
 from diastase_mlir.lowering.tensors import (
+    Size,
+    as_index,
     box,
     extract,
     extract_slice,
+    tensor_type,
     typed_shape,
     unbox,
 )
@@ -71,21 +80,21 @@ class Literal(Deferred):
 
     def __init__(self, number: Any, element: ir.Type, emit: Callable[[], ir.Value]) -> None:
         super().__init__()
-        self._number, self._element, self._emitted = number, element, emit
+        self.number, self._element, self._emitted = number, element, emit
 
     @property
     def scalar(self) -> ir.Value:
         """The number as a constant of `arith`."""
-        return scalar_constant(self._element, self._number)
+        return scalar_constant(self._element, self.number)
 
 
 class Slice(Deferred):
-    """A strided slice with bounds known now, not yet taken."""
+    """A strided slice of a known size, not yet taken."""
 
     def __init__(
         self,
         source: ir.Value,
-        offsets: Sequence[int],
+        offsets: Sequence[Size],
         sizes: Sequence[int],
         strides: Sequence[int],
     ) -> None:
@@ -96,7 +105,7 @@ class Slice(Deferred):
     def part(self, offsets: Sequence[int], sizes: Sequence[int], strides: Sequence[int]) -> "Slice":
         """A slice of the slice."""
         begins = (
-            own + step * offset
+            _moved(own, step * offset)
             for own, step, offset in zip(self.offsets, self.strides, offsets, strict=True)
         )
         steps = (own * step for own, step in zip(self.strides, strides, strict=True))
@@ -110,10 +119,17 @@ class Slice(Deferred):
     @property
     def scalar(self) -> ir.Value:
         """Its first element."""
-        return extract(self.source, [index_constant(offset) for offset in self.offsets])
+        return extract(self.source, [as_index(offset) for offset in self.offsets])
 
     def _emitted(self) -> ir.Value:
         return extract_slice(self.source, self.offsets, self.sizes, self.strides)
+
+
+def _moved(position: Size, distance: int) -> Size:
+    """A position further on."""
+    if isinstance(position, int):
+        return position + distance
+    return index_binary("addi", position, index_constant(distance)) if distance else position
 
 
 class Elements(Deferred):
@@ -133,13 +149,29 @@ def scalar_of(value: Value) -> ir.Value:
     if isinstance(value, (Number, Literal, Slice)):
         return value.scalar
     tensor = value if isinstance(value, ir.Value) else value.materialise()
+    number = _constant(tensor)
+    if number is None:
+        return unbox(tensor)
+    return scalar_constant(signless_type(tensor_type(tensor).element_type), number)
+
+
+def known_integer(value: Value) -> int | None:
+    """The integer that a value of rank 0 is, where it stands in the program."""
+    number = value.number if isinstance(value, Literal) else None
+    if isinstance(value, ir.Value):
+        number = _constant(value)
+    return None if number is None else int(number)
+
+
+def _constant(tensor: ir.Value) -> Any:
+    """The number that a constant of rank 0 holds."""
     owner = tensor.owner
     if isinstance(owner, ir.Block) or owner.name != "stablehlo.constant":
-        return unbox(tensor)
-    if isinstance(ir.RankedTensorType(tensor.type).element_type, ir.ComplexType):
-        return unbox(tensor)  # the bindings cannot look into complex elements
-    number = ir.DenseElementsAttr(owner.attributes["value"]).get_splat_value()
-    return create("arith.constant", [number.type], [], {"value": number}).result
+        return None
+    if isinstance(tensor_type(tensor).element_type, ir.ComplexType):
+        return None  # the bindings cannot look into complex elements
+    attribute: Any = ir.DenseElementsAttr(owner.attributes["value"]).get_splat_value()
+    return attribute.value
 
 
 def elements_of(value: Value) -> list[ir.Value] | None:

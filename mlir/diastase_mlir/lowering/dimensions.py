@@ -27,9 +27,9 @@ from diastase_mlir.lowering.operations import (
     integer_type,
     scalar_constant,
     select,
-    to_signless,
 )
 from diastase_mlir.lowering.registry import Value
+from diastase_mlir.lowering.tensors import unbox
 from diastase_mlir.program import DimensionBindings
 from diastase_runtime.errors import InternalError
 
@@ -227,9 +227,7 @@ def to_index(value: ir.Value) -> ir.Value:
     """
     if isinstance(value.type, ir.RankedTensorType):
         unsigned = getattr(value.type.element_type, "is_unsigned", False)
-        value = to_signless(value)
-        element = ir.RankedTensorType(value.type).element_type
-        value = create("tensor.extract", [element], [value]).result
+        value = unbox(value)
     else:
         unsigned = False
     if isinstance(value.type, ir.IndexType):

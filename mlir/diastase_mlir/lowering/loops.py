@@ -22,6 +22,7 @@ from diastase_mlir.lowering.operations import (
     to_signless,
     to_type,
 )
+from diastase_mlir.lowering.registry import Value
 from diastase_mlir.lowering.tensors import Size, as_index, box, unbox
 
 Values = list[ir.Value]
@@ -72,7 +73,7 @@ def append_block(region: ir.Region, types: Sequence[ir.Type]) -> ir.Block:
 def region_of(context: LoweringContext, jaxpr: Any) -> Callable[..., Values]:
     """A jaxpr as a function that emits it on values."""
 
-    def emit(*operands: ir.Value) -> Values:
+    def emit(*operands: Value) -> Values:
         return [context.value(result) for result in context.lower_jaxpr(jaxpr, operands)]
 
     return emit

@@ -76,6 +76,14 @@ def as_numbers(equation: Equation, value: Value) -> list[Value] | None:
     return numbers
 
 
+def as_element(equation: Equation, array: ir.Value, offsets: Sequence[ir.Value]) -> Value | None:
+    """A slice of one element, at a computed place."""
+    aval, wanted = equation.avals_in[0], equation.avals_out[0].shape
+    if aval.dtype not in _DTYPES or not wanted or set(wanted) != {1}:
+        return None
+    return Slice(array, offsets, wanted, (1,) * len(wanted))
+
+
 def as_slice(equation: Equation, value: Value) -> Value | None:
     """A strided slice with bounds known now, of one element or more."""
     starts, sizes = equation.params["start_indices"], equation.avals_out[0].shape

@@ -58,7 +58,10 @@ def sizes_of(value: ir.Value) -> list[Size]:
 
 
 def unbox(tensor: ir.Value) -> ir.Value:
-    """The element of a rank-0 tensor."""
+    """The element of a rank-0 tensor; the scalar itself where it was boxed."""
+    owner = tensor.owner
+    if not isinstance(owner, ir.Block) and owner.name == "tensor.from_elements":
+        return owner.operands[0]
     return extract(to_signless(tensor), [])
 
 

@@ -8,7 +8,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from diastase import qjit
+from diastase import debug, qjit
 
 I64 = jax.ShapeDtypeStruct((), np.dtype(np.int64))
 
@@ -203,14 +203,32 @@ def test_stages_are_immutable_and_say_what_they_hold():
 
 def test_texts():
     lowered = qjit(f).trace(1, 2).lower()
-    assert lowered.as_text() == lowered.as_text(stage="stablehlo")
+    assert lowered.as_text() == lowered.as_text("stablehlo")
     assert __file__ in lowered.as_text(debug_info=True)
     assert __file__ not in lowered.as_text()
-    assert "llvm.func" in lowered.as_text(stage="llvm_dialect")
-    assert "define" in lowered.as_text(stage="llvm_ir")
+    assert "llvm.func" in lowered.as_text("llvm_dialect")
+    assert "define" in lowered.as_text("llvm_ir")
     assert "define" in lowered.compile().as_text()
-    with pytest.raises(ValueError, match="stage is 'hlo'"):
-        lowered.as_text(stage="hlo")
+    with pytest.raises(ValueError, match="dialect is 'hlo'"):
+        lowered.as_text("hlo")
+
+
+def test_each_stage_has_a_text_and_a_module():
+    lowered = qjit(lambda x: jnp.sin(x) @ x).lower(jnp.ones(3))
+    stages = [name for name, _ in debug.get_compilation_stages_groups(qjit(f).compile_options)]
+    for stage in (None, "stablehlo", "circuits", "llvm_dialect", *stages):
+        text, module = lowered.as_text(stage), lowered.compiler_ir(stage)
+        assert text.count("func @diastase_entry") == 1
+        assert "diastase_entry" in str(module)
+        assert module.operation.verify()
+    assert "stablehlo.sine" in str(lowered.compiler_ir())
+    assert "linalg.generic" in lowered.as_text("scalars")
+    assert "memref" in lowered.as_text("bufferize")
+    assert '"func.func"' in lowered.as_text(generic=True)
+    assert "define" in lowered.as_text("optimise")
+    for name in ("llvm_ir", "optimise", "hlo"):
+        with pytest.raises(ValueError, match=r"dialect takes 'circuits', 'stablehlo'"):
+            lowered.compiler_ir(name)
 
 
 def test_texts_of_the_function():

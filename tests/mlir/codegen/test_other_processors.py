@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from diastase import qjit
-from diastase_mlir import CompileOptions, llvm_dialect_text
+from diastase_mlir import CompileOptions, stage_text
 from diastase_mlir.bindings import session, translate_module_to_llvmir
 from diastase_mlir.codegen.half_floats import emulated_float_types, with_half_floats
 from diastase_mlir.codegen.imports import link_imports
@@ -45,7 +45,7 @@ def llvm_ir() -> str:
     program = qjit(lambda *arrays: list(functions(*arrays)))
     lowered = program.lower(np.zeros(100), np.zeros(100, int)).module
     with session():
-        module = parse(llvm_dialect_text(lowered, CompileOptions()).encode())
+        module = parse(stage_text(lowered, CompileOptions(), "to-llvm").encode())
         return translate_module_to_llvmir(module.operation)
 
 

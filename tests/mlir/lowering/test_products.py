@@ -16,7 +16,7 @@ from scipy.linalg import cython_blas
 
 from diastase import qjit
 from diastase_mlir import CompileOptions, compile_module
-from diastase_mlir.compilation import llvm_dialect_text
+from diastase_mlir.compilation import stage_text
 from diastase_mlir.passes.products_to_blas import replacement
 from diastase_runtime.abi import Import
 
@@ -157,7 +157,7 @@ def test_integers_wrap_around(compare_native):
 
 
 def text_of(compiled):
-    return llvm_dialect_text(compiled.lowered, CompileOptions())
+    return stage_text(compiled.lowered, CompileOptions(), "to-llvm")
 
 
 def calls_in(text):

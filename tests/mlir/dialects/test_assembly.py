@@ -1,0 +1,160 @@
+"""The assembly format of the quantum dialect: what is printed is read again as the same module."""
+
+import re
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pennylane as qml
+import pytest
+
+from diastase import CompileOptions, cond, debug, for_loop, measure, qjit
+from diastase_mlir.dialects import module_text
+from diastase_mlir.dialects.quantum.assembly import generic_form, short_form
+
+DEVICE = qml.device("lightning.qubit", wires=3)
+
+
+@qml.qnode(DEVICE)
+def loop(angles):
+    @for_loop(0, angles.shape[0], 1)
+    def layers(i):
+        qml.RY(angles[i], wires=0)
+        qml.CNOT(wires=[0, 1])
+
+    layers()
+    return qml.expval(qml.Z(0) @ qml.Z(1)), qml.probs(wires=[1])
+
+
+@qml.qnode(DEVICE)
+def every_kind(angles):
+    qml.ctrl(qml.RX(angles[0], 0), control=[1, 2], control_values=[1, 0])
+    qml.Rot(*angles, wires=jnp.argmax(angles))
+    outcome = measure(1, reset=True)
+
+    @cond(outcome)
+    def branch():
+        qml.X(0)
+        qml.X(jnp.argmin(angles))
+
+    @branch.otherwise
+    def otherwise():
+        qml.Y(0)
+
+    branch()
+    qml.QubitUnitary(jnp.eye(2), 0)
+    qml.DiagonalQubitUnitary(jnp.array([1, -1]), 1)
+    qml.adjoint(qml.S(2))
+    qml.GlobalPhase(angles[1])
+    qml.MultiRZ(angles[2], [0, 1, 2])
+    return (
+        qml.expval(qml.Hamiltonian([angles[0], 0.4], [qml.Z(0) @ qml.X(1), qml.Y(2)])),
+        qml.state(),
+        qml.var(qml.Hermitian(jnp.eye(2), 0)),
+    )
+
+
+@qml.qnode(DEVICE)
+def run_of_gates(angles):
+    for number in range(20):
+        qml.RX(angles[number % 3] * number, number % 3)
+        qml.ctrl(qml.PhaseShift(0.1, 0), 1, control_values=[number % 2])
+    return qml.expval(qml.Z(0)), qml.probs(wires=[0, 1])
+
+
+@qml.qnode(qml.device("lightning.qubit", wires=2, c_dtype=np.complex64))
+def single_precision(angles):
+    qml.RX(angles[0], 0)
+    qml.CNOT([0, 1])
+    return qml.expval(qml.Z(1))
+
+
+def without_numbers(text):
+    """Numbers of constants of one value and of locations count those that are left out, too."""
+    lines = [line for line in text.split("\n") if not line.startswith("#loc")]
+    return re.sub(r"(%c|#loc)\w+", r"\1", "\n".join(lines))
+
+
+PROGRAMS = [loop, every_kind, run_of_gates, single_precision, jax.grad(lambda x: loop(x)[0])]
+ANGLES = jnp.array([0.1, 0.7, -0.3])
+
+
+@pytest.mark.parametrize("program", PROGRAMS)
+def test_what_is_printed_compiles_to_the_same(program):
+    compiled = qjit(program, seed=3)
+    expected = jax.tree.leaves(compiled(ANGLES))
+    again = debug.compile_from_mlir(compiled.mlir, CompileOptions(seed=3))
+    for result, wanted in zip(jax.tree.leaves(again(ANGLES)), expected, strict=True):
+        np.testing.assert_allclose(result, wanted, atol=1e-12)
+
+
+@pytest.mark.parametrize("program", PROGRAMS)
+@pytest.mark.parametrize("options", [{}, {"debug_info": True}])
+def test_the_form_is_read_and_printed_alike(program, options):
+    text = qjit(program).lower(ANGLES).as_text(**options)
+    generic = generic_form(text)
+    assert generic.count("\n") == text.count("\n")
+    assert "quantum." not in generic.replace('"quantum.', "").replace("!quantum.", "")
+    again = module_text(text.encode(), with_locations="debug_info" in options)
+    assert without_numbers(again) == without_numbers(text)
+
+
+def test_the_circuit_of_the_readme_fits_a_screen():
+    text = qjit(loop).lower(ANGLES).as_text()
+    assert len(text.splitlines()) <= 40
+    assert '%12 = quantum.gate "RY"(%extracted) %11 {site = 1}' in text
+    assert "scf.for %arg2 = %c0 to %c3 step %c1" in text
+
+
+def test_a_run_has_one_gate_a_line():
+    lines = qjit(run_of_gates).lower(ANGLES).as_text().splitlines()
+    start = next(n for n, line in enumerate(lines) if "quantum.run" in line)
+    assert lines[start + 1].split() == ["RX", "0", ":", "%0", "{site", "=", "1}"]
+    assert lines[start + 2].strip() == "PhaseShift 0 ctrl 1=0 : 0.1 {site = 2}"
+    assert lines[start + 41].startswith("    } : (!quantum.register, ")
+
+
+def test_constants_that_others_use_stay():
+    text = """
+    %c1_i64 = arith.constant 1 : i64
+    %0 = "quantum.extract"(%r, %c1_i64) : (!quantum.register, i64) -> !quantum.bit
+    %1 = arith.addi %c1_i64, %n : i64
+    %c2_i64 = arith.constant 2 : i64
+    %2 = "quantum.extract"(%r, %c2_i64) : (!quantum.single_register, i64) -> !quantum.bit"""
+    assert (
+        short_form(text)
+        == """
+    %c1_i64 = arith.constant 1 : i64
+    %0 = quantum.extract %r[1]
+    %1 = arith.addi %c1_i64, %n : i64
+    %2 = quantum.extract %r[2] : !quantum.single_register"""
+    )
+
+
+def test_a_name_may_come_again_in_another_region():
+    text = """
+    scf.if %flag {
+      %c1_i64 = arith.constant 1 : i64
+      %0 = "quantum.extract"(%r, %c1_i64) : (!quantum.register, i64) -> !quantum.bit
+    } else {
+      %c1_i64 = arith.constant -1 : i64
+      %0 = "quantum.extract"(%r, %c1_i64) : (!quantum.register, i64) -> !quantum.bit
+    }"""
+    assert (
+        short_form(text)
+        == """
+    scf.if %flag {
+      %0 = quantum.extract %r[1]
+    } else {
+      %0 = quantum.extract %r[-1]
+    }"""
+    )
+
+
+def test_an_error_in_the_text_names_its_line():
+    compiled = qjit(loop)
+    compiled(ANGLES)
+    text = compiled.mlir.replace('quantum.gate "RY"(%extracted)', 'quantum.gate "RY"(%nothing)')
+    number = next(n for n, line in enumerate(text.splitlines(), 1) if "%nothing" in line)
+    with pytest.raises(ValueError, match=rf":{number}\b"):
+        debug.replace_ir(compiled, "mlir", text)
