@@ -39,6 +39,7 @@ from diastase_mlir.lowering.pieces import (
     as_slices,
     as_vector,
     chosen,
+    is_static,
     is_worthwhile,
     joined,
 )
@@ -73,6 +74,8 @@ def lower_dim_as_value(context: LoweringContext, equation: Equation) -> list[ir.
 def lower_iota(context: LoweringContext, equation: Equation, *_sizes: ir.Value) -> list[ir.Value]:
     """Positions along an axis, as numbers of any type."""
     aval, axis = equation.avals_out[0], equation.params["dimension"]
+    if is_static(aval) and 0 not in aval.shape:
+        return NotImplemented  # JAX's rule has one operation for it
     element = context.element_type_of(aval)
     sizes = [context.size(size) for size in aval.shape]
     return [generate(sizes, element, lambda p: _number(p[axis], element, aval.dtype))]

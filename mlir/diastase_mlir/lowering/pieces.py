@@ -49,7 +49,7 @@ def as_vector(equation: Equation, value: Value) -> Value | None:
 def as_number(equation: Equation, value: Value) -> Value | None:
     """The element of an array that has one."""
     aval, wanted = equation.avals_in[0], equation.avals_out[0]
-    if aval.dtype not in _DTYPES or wanted.shape != () or not _is_static(aval):
+    if aval.dtype not in _DTYPES or wanted.shape != () or not is_static(aval):
         return None
     if not aval.shape:
         return value
@@ -192,5 +192,6 @@ def is_worthwhile(pieces: Sequence[Piece], values: Sequence[Value]) -> bool:
     return len(pieces) > _FEW or len(pieces) < len(values)
 
 
-def _is_static(aval: Any) -> bool:
+def is_static(aval: Any) -> bool:
+    """Whether all sizes are known now."""
     return all(isinstance(size, int) for size in aval.shape)
