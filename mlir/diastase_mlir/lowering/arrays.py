@@ -31,8 +31,8 @@ from diastase_mlir.lowering.operations import (
     to_signless,
 )
 from diastase_mlir.lowering.pieces import (
-    as_elements,
     as_element,
+    as_elements,
     as_number,
     as_numbers,
     as_slice,

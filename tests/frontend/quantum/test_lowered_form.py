@@ -21,7 +21,7 @@ def test_gates_on_known_wires_follow_each_other_directly():
         return qml.expval(qml.Z(0))
 
     text = mlir_of(body, 0.3)
-    first, second, third = re.findall(r'(%\w+)(?::2)? = "?quantum\.gate"?\(([^)]*)\)', text)
+    first, second, third = re.findall(r'(%\w+)(?::2)? = quantum\.gate "\w+"(.*)', text)
     assert first[0] in second[1]
     assert second[0] in third[1]
     assert text.count("quantum.extract") == 2
