@@ -223,7 +223,8 @@ class Lowered(Stage):
         stages = diastase_mlir.continuation.stage_names(options)
         *of_mlir, translated, optimised = stages
         named = {"stablehlo": LOWERED, "llvm_dialect": of_mlir[-1], "llvm_ir": optimised}
-        stage = named.get(dialect or "stablehlo", dialect)
+        asked = dialect or "stablehlo"
+        stage = named.get(asked, asked)
         if stage not in (of_mlir if mlir_only else stages):
             left_out = {"llvm_ir", translated, optimised} if mlir_only else set[str]()
             allowed = [name for name in ("circuits", *named, *stages[1:]) if name not in left_out]

@@ -31,7 +31,6 @@ from diastase_mlir.lowering.operations import (
     to_signless,
 )
 from diastase_mlir.lowering.pieces import (
-    as_element,
     as_elements,
     as_number,
     as_numbers,
@@ -39,6 +38,7 @@ from diastase_mlir.lowering.pieces import (
     as_slices,
     as_vector,
     chosen,
+    is_element,
     is_static,
     is_worthwhile,
     joined,
@@ -235,10 +235,11 @@ def lower_dynamic_slice(
     positions = [_position(context, start) for start in starts[: len(shape)]]
     offsets = _clamped_starts(context, positions, shape, wanted)
     sizes = [context.size(size) for size in wanted]
-    element = as_element(equation, context.value(value), offsets)
-    if element is not None:
-        return [element]
-    return [extract_slice(to_signless(context.value(value)), offsets, sizes, [1] * len(sizes))]
+    operand = context.value(value)
+    if is_element(equation):
+        # Now, not when it is asked for: by then the array may have been written over.
+        return [Elements([extract(operand, [as_index(offset) for offset in offsets])])]
+    return [extract_slice(to_signless(operand), offsets, sizes, [1] * len(sizes))]
 
 
 def _position(context: LoweringContext, start: Value) -> ir.Value:

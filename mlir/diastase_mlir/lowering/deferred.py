@@ -20,15 +20,12 @@ from typing import Any
 from diastase_mlir.jax_internals import ir
 from diastase_mlir.lowering.operations import (
     create,
-    index_binary,
     index_constant,
     scalar_constant,
     signless_type,
 )
 from diastase_mlir.lowering.registry import Value
 from diastase_mlir.lowering.tensors import (
-    Size,
-    as_index,
     box,
     extract,
     extract_slice,
@@ -89,12 +86,12 @@ class Literal(Deferred):
 
 
 class Slice(Deferred):
-    """A strided slice of a known size, not yet taken."""
+    """A strided slice with bounds known now, not yet taken."""
 
     def __init__(
         self,
         source: ir.Value,
-        offsets: Sequence[Size],
+        offsets: Sequence[int],
         sizes: Sequence[int],
         strides: Sequence[int],
     ) -> None:
@@ -105,7 +102,7 @@ class Slice(Deferred):
     def part(self, offsets: Sequence[int], sizes: Sequence[int], strides: Sequence[int]) -> "Slice":
         """A slice of the slice."""
         begins = (
-            _moved(own, step * offset)
+            own + step * offset
             for own, step, offset in zip(self.offsets, self.strides, offsets, strict=True)
         )
         steps = (own * step for own, step in zip(self.strides, strides, strict=True))
@@ -119,17 +116,10 @@ class Slice(Deferred):
     @property
     def scalar(self) -> ir.Value:
         """Its first element."""
-        return extract(self.source, [as_index(offset) for offset in self.offsets])
+        return extract(self.source, [index_constant(offset) for offset in self.offsets])
 
     def _emitted(self) -> ir.Value:
         return extract_slice(self.source, self.offsets, self.sizes, self.strides)
-
-
-def _moved(position: Size, distance: int) -> Size:
-    """A position further on."""
-    if isinstance(position, int):
-        return position + distance
-    return index_binary("addi", position, index_constant(distance)) if distance else position
 
 
 class Elements(Deferred):

@@ -76,12 +76,9 @@ def as_numbers(equation: Equation, value: Value) -> list[Value] | None:
     return numbers
 
 
-def as_element(equation: Equation, array: ir.Value, offsets: Sequence[ir.Value]) -> Value | None:
-    """A slice of one element, at a computed place."""
-    aval, wanted = equation.avals_in[0], equation.avals_out[0].shape
-    if aval.dtype not in _DTYPES or not wanted or set(wanted) != {1}:
-        return None
-    return Slice(array, offsets, wanted, (1,) * len(wanted))
+def is_element(equation: Equation) -> bool:
+    """Whether a slice is a vector of one element."""
+    return equation.avals_in[0].dtype in _DTYPES and equation.avals_out[0].shape == (1,)
 
 
 def as_slice(equation: Equation, value: Value) -> Value | None:
