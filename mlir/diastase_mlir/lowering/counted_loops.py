@@ -79,7 +79,8 @@ def _known_trip_count(bounds: Sequence[int | None]) -> int | None:
     lower, upper, step = bounds
     if lower is None or upper is None or not step:
         return None
-    return len(range(lower, upper, step))
+    trips = max(0, -((lower - upper) // step))  # `len` refuses more than 2**63
+    return trips if trips < 2**63 else None
 
 
 def _trip_count(lower: ir.Value, upper: ir.Value, step: ir.Value, dtype: np.dtype) -> ir.Value:

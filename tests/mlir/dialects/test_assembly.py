@@ -151,6 +151,29 @@ def test_a_name_may_come_again_in_another_region():
     )
 
 
+def test_a_name_may_be_another_value_in_another_function():
+    """As with names of locations, which are those of the user's variables."""
+    text = """
+  func.func private @a(%r: !quantum.register) -> !quantum.bit {
+    %wire = arith.constant 1 : i64
+    %0 = "quantum.extract"(%r, %wire) : (!quantum.register, i64) -> !quantum.bit
+  }
+  func.func private @b(%r: !quantum.register, %wire: i64) -> !quantum.bit {
+    %0 = "quantum.extract"(%r, %wire) : (!quantum.register, i64) -> !quantum.bit
+    %flag = arith.constant 0 : i64
+    %flag_0:2 = scf.for %flag = %wire to %wire step %wire iter_args(%wire_1 = %r) {
+      %1 = "quantum.extract"(%r, %flag) : (!quantum.register, i64) -> !quantum.bit"""
+    shown = short_form(text)
+    assert shown.count("quantum.extract %r[1]") == 1
+    assert shown.count("quantum.extract %r[%wire]") == 1
+    assert shown.count("quantum.extract %r[%flag]") == 1
+
+
+def test_constants_that_are_made_have_names_of_their_own():
+    read = generic_form("(%_wire0: i64) %0 = 1\n  %1 = quantum.extract %r[3]")
+    assert "%_wire_0 = arith.constant 3 : i64" in read
+
+
 def test_an_error_in_the_text_names_its_line():
     compiled = qjit(loop)
     compiled(ANGLES)

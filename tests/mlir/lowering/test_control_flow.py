@@ -10,7 +10,7 @@ import pytest
 from jax import lax
 from jax.extend.core import ClosedJaxpr, Primitive
 
-from diastase import qjit
+from diastase import for_loop, qjit
 from diastase_mlir import Program
 from diastase_runtime.errors import DiastaseError
 
@@ -159,6 +159,26 @@ def test_for_loop_is_range(compile_program, lower, upper, step, is_reversed):
     compiled = compile_program(Program("loop", traced(program, *examples)))
     found = compiled(*examples)
     assert [int(value) for value in found] == [int(total), count]
+
+
+@pytest.mark.parametrize("dtype", [np.int8, np.uint8, np.int32, np.int64, np.uint64])
+@pytest.mark.parametrize("bounds", [(0, 3, 1), (1, 9, 3), (5, 5, 1), (7, 2, 1), (9, 0, -2)])
+def test_for_loop_over_bounds_that_stand_in_the_program(dtype, bounds):
+    if bounds[2] < 0 and np.issubdtype(dtype, np.unsignedinteger):
+        pytest.skip("no such number")
+    compiled = qjit(lambda x: for_loop(*map(dtype, bounds))(lambda i, s: 2 * s + i)(x))
+    assert compiled(1.0) == functools.reduce(lambda s, i: 2 * s + i, range(*bounds), 1.0)
+
+
+@pytest.mark.parametrize("dtype", [np.int64, np.uint64])
+def test_more_iterations_than_fit_a_number(dtype):
+    lower, upper = np.iinfo(dtype).min, np.iinfo(dtype).max
+
+    def program(n):
+        loop = for_loop(dtype(lower), dtype(upper), dtype(1))(lambda i, s: s + 1)
+        return lax.cond(n > 0, lambda: 0, lambda: loop(0))
+
+    assert qjit(program)(1) == 0
 
 
 def counting(dtype, bounds):

@@ -20,6 +20,7 @@ the same line, so that messages of MLIR's parser still name the right one.
 
 import re
 from collections.abc import Iterator
+from itertools import count
 
 _NAME = r"%[\w$.-]+"
 _VALUE = rf"{_NAME}(?:#\d+)?"
@@ -29,6 +30,9 @@ _LOCATION = r"(?P<location>(?: loc\(.*\))?)$"
 _CONSTANT = re.compile(
     rf"\s*(?P<name>{_NAME}) = arith\.constant (?P<number>-?\d+) : i64(?: loc\(.*\))?$"
 )
+_FUNCTION = re.compile(r"\s*func\.func ")
+_DEFINED = re.compile(rf"({_NAME})(?:(?::\d+)? =|: )")
+"""Results, arguments of functions and blocks, and what loops carry."""
 _GENERIC = re.compile(
     rf'{_HEAD}"quantum\.(?P<operation>\w+)"\((?P<operands>[^)]*)\)'
     rf"(?: \{{(?P<attributes>.*)\}})? : (?P<type>\(.*?\) -> .*?){_LOCATION}"
@@ -77,6 +81,7 @@ def short_form(text: str) -> str:
     written: list[str] = []
     for line in lines:
         constant = _CONSTANT.match(line)
+        constants.forget_in(line)
         if constant is not None:
             constants.define(constant["name"], constant["number"], len(written))
         written.append(line if constant is not None else _short_line(line, constants))
@@ -94,6 +99,13 @@ class _Constants:
 
     def define(self, name: str, number: str, line: int) -> None:
         self._defined[name] = number, line
+
+    def forget_in(self, text: str) -> None:
+        """Forget what other values are named from here on."""
+        if _FUNCTION.match(text):
+            self._defined.clear()
+        for name in _DEFINED.findall(text):
+            self._defined.pop(name, None)
 
     def wire(self, name: str) -> str:
         """The wire that a value is: a number, if it is known."""
@@ -184,29 +196,32 @@ def generic_form(text: str) -> str:
     if "quantum." not in text:
         return text
     lines = iter(text.split("\n"))
-    numbers = iter(range(len(text)))
+    wire = "%_wire"
+    while wire in text:
+        wire += "_"
+    names = (f"{wire}{number}" for number in count())
     written: list[str] = []
     for line in lines:
         run = _RUN.match(line)
         if run is None:
-            written.append(_generic_line(line, numbers) if "quantum." in line else line)
+            written.append(_generic_line(line, names) if "quantum." in line else line)
         else:
             written += _generic_run(run, lines)
     return "\n".join(written)
 
 
-def _generic_line(line: str, numbers: Iterator[int]) -> str:
+def _generic_line(line: str, names: Iterator[str]) -> str:
     if found := _ALLOC.match(line):
-        wires, before = _wire(found["wires"], numbers)
+        wires, before = _wire(found["wires"], names)
         attributes = f"{{site = {found['site']} : i64}}"
         kind = found["register"] or _REGISTER
         made = f'"quantum.alloc"({wires}) {attributes} : (i64) -> {kind}'
     elif found := _EXTRACT.match(line):
-        wire, before = _wire(found["wire"], numbers)
+        wire, before = _wire(found["wire"], names)
         kind = found["type"] or _REGISTER
         made = f'"quantum.extract"({found["register"]}, {wire}) : ({kind}, i64) -> {_BIT}'
     elif found := _INSERT.match(line):
-        wire, before = _wire(found["wire"], numbers)
+        wire, before = _wire(found["wire"], names)
         kind = found["type"] or _REGISTER
         operands = f"{found['register']}, {wire}, {found['bit']}"
         made = f'"quantum.insert"({operands}) : ({kind}, i64, {_BIT}) -> {kind}'
@@ -217,11 +232,11 @@ def _generic_line(line: str, numbers: Iterator[int]) -> str:
     return f"{before}{found['head']}{made}{found['location']}"
 
 
-def _wire(text: str, numbers: Iterator[int]) -> tuple[str, str]:
+def _wire(text: str, names: Iterator[str]) -> tuple[str, str]:
     """A wire as an operand, and what defines that."""
     if text.startswith("%"):
         return text, ""
-    name = f"%_wire{next(numbers)}"
+    name = next(names)
     return name, f"{name} = arith.constant {text} : i64 "
 
 
