@@ -56,14 +56,10 @@ def structure_key(*values: Any) -> str | None:
 
 
 class StructureKeys:
-    """Makes keys of many values that have much in common, such as primitives and types.
+    """Makes keys of many values that have much in common, such as primitives and types."""
 
-    `places`: whether the user's lines are part of them.
-    """
-
-    def __init__(self, *, places: bool = True) -> None:
-        self._places = places
-        self._writer = _Writer(places)
+    def __init__(self) -> None:
+        self._writer = _Writer()
 
     def key(self, *values: Any) -> str | None:
         """Hash of values that are plain, arrays or jaxprs; None where one of them is not."""
@@ -73,7 +69,7 @@ class StructureKeys:
             for value in values:
                 writer.write(value)
         except _NoKeyError:
-            self._writer = _Writer(self._places)  # what it knows of functions is of no more use
+            self._writer = _Writer()  # what it knows of functions is of no more use
             return None
         text = "\0".join(writer.parts)
         return hashlib.sha256(text.encode("utf8", "surrogatepass")).hexdigest()
@@ -82,9 +78,8 @@ class StructureKeys:
 class _Writer:
     """Writes values as a list of texts that no two different values have in common."""
 
-    def __init__(self, places: bool) -> None:
+    def __init__(self) -> None:
         self.parts: list[str] = []
-        self._places = places
         self._numbers: dict[Any, int] = {}
         self._types: dict[Any, str] = {}
         self._primitives: dict[Any, bool] = {}
@@ -201,7 +196,7 @@ class _Writer:
 
     def _write_place(self, equation: Any) -> None:
         """The user's line, and the settings under which the equation was traced."""
-        span = span_of(equation.source_info) if self._places else None
+        span = span_of(equation.source_info)
         if span is not None:
             self.parts.append(f"{span.file}:{span.line}:{span.function}")
         context = equation.ctx

@@ -182,7 +182,9 @@ def test_a_module_does_not_grow_with_the_number_of_gates():
 
 def test_gates_of_a_run_can_be_read():
     text = qjit(long_circuit(100)).lower(0.3).as_text()
-    assert '"RX 0 : %0", "RY 1 : 0.0", "RZ 2 : 0.5", "CNOT 0 3"' in text
+    gates = [line.partition(" {site")[0].strip() for line in text.splitlines()]
+    start = gates.index("RX 0 : %0")
+    assert gates[start : start + 4] == ["RX 0 : %0", "RY 1 : 0.0", "RZ 2 : 0.5", "CNOT 0 3"]
     assert "quantum.gate" not in text
 
 
@@ -207,7 +209,7 @@ def test_equal_parameters_are_one_operand():
             qml.RY(y, wires=0)
         return qml.expval(qml.Z(0))
 
-    run = re.search(r"quantum\.run.*", qjit(circuit).lower(0.1, 0.2).as_text())
+    run = re.search(r"quantum\.run.*", qjit(circuit).lower(0.1, 0.2).as_text(generic=True))
     assert run is not None
     assert run[0].endswith(": (!quantum.register, f64, f64) -> !quantum.register")
 

@@ -96,12 +96,10 @@ def lower_qnode(context: LoweringContext, equation: Equation, *operands: Value) 
         with context.marking_circuits(equation.params.get("passes", ())):
             return context.lower_jaxpr(jaxpr, values)
 
-    shared = context.shared_bodies.key_of(equation.params)
+    shared = context.shared_circuits.key_of(jaxpr)
     if shared is None:
         return body(operands)
-    key = (shared.here, context.failures.span)
-    context.failures.places += 1  # also where the function is there already
-    return call_function(context, key, body, operands, jaxpr.in_avals)
+    return call_function(context, (shared, context.failures.span), body, operands, jaxpr.in_avals)
 
 
 @lowers("inlined", lazy=True, keys=True)

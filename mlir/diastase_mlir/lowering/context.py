@@ -24,11 +24,11 @@ from diastase_mlir.lowering.deferred import Literal
 from diastase_mlir.lowering.dimensions import Dimensions
 from diastase_mlir.lowering.equation_counts import EquationCounts
 from diastase_mlir.lowering.failures import Failures
-from diastase_mlir.lowering.functions import Functions, call_function
+from diastase_mlir.lowering.functions import Functions
 from diastase_mlir.lowering.imports import Imports
 from diastase_mlir.lowering.operations import signless_type, to_type
 from diastase_mlir.lowering.registry import Equation, Read, Several, Value, finders
-from diastase_mlir.lowering.shared_bodies import SharedBodies, SharedKey
+from diastase_mlir.lowering.shared_circuits import SharedCircuits
 from diastase_mlir.program import DimensionBindings
 from diastase_mlir.signals import deliver_signals
 
@@ -60,7 +60,7 @@ class LoweringContext:
         module_context: HookedModuleContext,
         bindings: DimensionBindings,
         lower_equation: EquationLowering,
-        shared_bodies: SharedBodies,
+        shared_circuits: SharedCircuits,
     ):
         self.module_context = module_context
         self.dimensions = Dimensions(bindings)
@@ -72,7 +72,7 @@ class LoweringContext:
         self.circuit_passes: Sequence[Any] = ()
         """What the circuit being lowered is to be given (`passes/transform_circuits.py`)."""
         self.circuit_passes_seen: set[str] = set()
-        self.shared_bodies = shared_bodies
+        self.shared_circuits = shared_circuits
         self.functions = Functions()
         self._types: dict[Any, ir.Type] = {}
         """Of arrays of known sizes."""
@@ -213,30 +213,7 @@ class LoweringContext:
         if avals is not None:
             equation = replace(equation, avals_in=avals[0], avals_out=avals[1])
         with jax_internals.equation_manager(jax_equation), self.counts.one(jax_equation):
-            shared = self.shared_bodies.key_of(equation.params)
-            if shared is None or equation.primitive.name == "qnode":  # which knows of passes
-                return self._lower_equation(self, equation, operands)
-            return self._lower_shared(shared, equation, operands)
-
-    def _lower_shared(
-        self, shared: SharedKey, equation: Equation, operands: Sequence[Value]
-    ) -> Sequence[Value]:
-        """Call the function that computes what equal control flow computes."""
-        bodies, failures = self.shared_bodies, self.failures
-        before = failures.places
-        with failures.at_line_of(equation.source_info) as span:
-            results = call_function(
-                self,
-                bodies.function_key(shared, span),
-                lambda values: self._lower_equation(self, equation, values),
-                operands,
-                equation.avals_in,
-            )
-        if bodies.has_places(shared):
-            failures.places += 1  # also where the function was there already
-        elif failures.places > before:
-            bodies.note_places(shared)
-        return results
+            return self._lower_equation(self, equation, operands)
 
     def _lower_one(self, jax_equation: Any, read: Read) -> Sequence[Value]:
         return self.lower_one(jax_equation, [read(atom) for atom in jax_equation.invars])

@@ -28,8 +28,6 @@ class Failures:
     def __init__(self, imports: Imports):
         self.sites: list[Site] = []
         self.fallible = 0
-        self.places = 0
-        """How often a place was asked for: what is emitted between is not the same elsewhere."""
         self.span: Span | None = None
         """The user's line of the innermost equation being lowered that has one."""
         self._imports = imports
@@ -77,7 +75,6 @@ class Failures:
         file, line, function = (span.file, span.line, span.function) if span else ("", 0, "")
         site = Site(file, line, function, construct)
         self.fallible += 1
-        self.places += 1
         number = self._numbers.get(site, len(self.sites))
         if self.sites[number : number + 1] != [site]:  # new, or taken back by a rollback
             number = self._numbers[site] = len(self.sites)
