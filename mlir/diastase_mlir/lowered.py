@@ -93,8 +93,3 @@ class LoweredModule:
     def text(self) -> str:
         """The module as MLIR text, without locations."""
         return dialects.module_text(self.bytecode)
-
-    @cached_property
-    def text_with_locations(self) -> str:
-        """The module as MLIR text, with the user's line at every operation."""
-        return dialects.module_text(self.bytecode, with_locations=True)

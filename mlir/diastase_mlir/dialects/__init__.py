@@ -27,13 +27,10 @@ def parse(source: bytes | str) -> ir.Module:
     return ir.Module.parse(source)
 
 
-def module_text(bytecode: bytes, *, with_locations: bool = False, generic: bool = False) -> str:
-    """Print a module as text, which `parse` reads again.
-
-    `generic`: every operation in MLIR's generic form, as tools read it that know no dialect.
-    """
+def module_text(bytecode: bytes, *, with_locations: bool = False) -> str:
+    """Print a module as text, which `parse` reads again."""
     with session():
-        return printed(parse(bytecode), with_locations=with_locations, generic=generic)
+        return printed(parse(bytecode), with_locations=with_locations)
 
 
 def printed(
@@ -43,7 +40,10 @@ def printed(
     generic: bool = False,
     named_arguments: bool = False,
 ) -> str:
-    """Print a module, in a session; with `named_arguments` as the user's function names them."""
+    """Print a module, in a session; with `named_arguments` as the user's function names them.
+
+    `generic`: every operation in MLIR's generic form, as tools read it that know no dialect.
+    """
     text = str(
         module.operation.get_asm(
             enable_debug_info=with_locations,
