@@ -31,8 +31,8 @@ from diastase_runtime.abi import Artifact
 
 if TYPE_CHECKING:
     from diastase_mlir import continuation as continuation
+    from diastase_mlir.circuit_modules import TracedBody, transform_circuit
     from diastase_mlir.compilation import (
-        circuits_stage,
         compile_module,
         llvm_ir_text,
         stage_module,
@@ -79,12 +79,12 @@ __all__ = [
     "NotAQNodeError",
     "PassCall",
     "Program",
+    "TracedBody",
     "UnsafeCacheDirectoryError",
     "UnsupportedTypeError",
     "at",
     "cache_directory",
     "circuit_values",
-    "circuits_stage",
     "compile_module",
     "compile_program",
     "continuation",
@@ -98,12 +98,14 @@ __all__ = [
     "span_of",
     "stage_module",
     "stage_text",
+    "transform_circuit",
     "user_span",
 ]
 
 _LAZY = {
+    "diastase_mlir.circuit_modules": ("TracedBody", "transform_circuit"),
     "diastase_mlir.compilation": (
-        "circuits_stage", "compile_module", "llvm_ir_text", "stage_module", "stage_text",
+        "compile_module", "llvm_ir_text", "stage_module", "stage_text",
     ),
     "diastase_mlir.lowering.module": ("lower",),
     "diastase_mlir.passes.circuits": (

@@ -63,6 +63,7 @@ context with all of the wheel's dialects takes 7 ms, and each `canonicalize` in 
 
 _stablehlo.register_stablehlo_passes()
 do_without(_globals, "builtin")
+do_without(_globals, "jax")  # of circuits: operations that only stand for equations
 
 
 class Loadable(Protocol):

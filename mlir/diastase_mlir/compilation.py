@@ -9,7 +9,7 @@ from contextlib import ExitStack
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from diastase_mlir import jax_internals
 from diastase_mlir.background import in_background, may_be_ended
@@ -26,19 +26,13 @@ from diastase_mlir.continuation import OPTIMISED, TRANSLATED, begin
 from diastase_mlir.dialects import printed
 from diastase_mlir.dumps import Dumps
 from diastase_mlir.kernels.engine import with_libraries
-from diastase_mlir.lazy_module import LazyModule
-from diastase_mlir.lowered import LOWERED, LoweredModule
+from diastase_mlir.lowered import LoweredModule
 from diastase_mlir.options import CompileOptions
-from diastase_mlir.pipeline import CIRCUITS, TRANSLATABLE
+from diastase_mlir.pipeline import TRANSLATABLE
 from diastase_mlir.reproducer import write_input, write_llvm_reproducer, write_reproducer
 from diastase_mlir.stages import StageFailure, check_legality, run_pipeline
 from diastase_mlir.steps import Step, step
 from diastase_runtime.abi import ENTRY_SYMBOL, IMPORT_TABLE, Artifact
-
-if TYPE_CHECKING:
-    from diastase_mlir.passes import circuits
-else:
-    circuits = LazyModule("diastase_mlir.passes.circuits")
 
 EXPORTED = (ENTRY_SYMBOL, IMPORT_TABLE)
 
@@ -51,9 +45,7 @@ def compile_module(lowered: LoweredModule, options: CompileOptions) -> Compilati
 
 def _compile(lowered: LoweredModule, options: CompileOptions, compiling: Step) -> Compilation:
     timings: dict[str, float] = {}
-    # What a pass of the user's own does, the key could not say.
-    known = not lowered.circuit_passes or circuits.are_built_in(lowered.circuit_passes)
-    known = known and not lowered.edits and options.pipelines is None
+    known = not lowered.edits and options.pipelines is None
     store = program_cache() if options.use_cache and known else None
     key = ""
     if store is not None:
@@ -81,11 +73,6 @@ def _compile(lowered: LoweredModule, options: CompileOptions, compiling: Step) -
     own = _of_program(unplaced, lowered)
     artifact = uncached_artifact(own, build) if store is None else store.add(key, own, build)
     return Compilation(artifact, False, timings)
-
-
-def circuits_stage(lowered: LoweredModule) -> str:
-    """Name the stage that leaves what circuits' passes make; lowering, where none asks for any."""
-    return CIRCUITS.stages[-1].name if lowered.circuit_passes else LOWERED
 
 
 def llvm_ir_text(lowered: LoweredModule, options: CompileOptions) -> str:

@@ -20,7 +20,7 @@ from diastase_mlir.dialects import parse
 from diastase_mlir.errors import ChangedInterfaceError, InvalidIRError
 from diastase_mlir.lowered import LOWERED, LoweredModule
 from diastase_mlir.options import CompileOptions
-from diastase_mlir.pipeline import PIPELINE, PYTHON_PASSES, UNMARKED, groups_of, pipeline_of
+from diastase_mlir.pipeline import PIPELINE, PYTHON_PASSES, groups_of, pipeline_of
 from diastase_mlir.stages import Pipeline
 from diastase_runtime.abi import ENTRY_FUNCTION, ENTRY_SYMBOL, IMPORT_TABLE
 from diastase_runtime.errors import Span
@@ -56,8 +56,7 @@ def begin(
     lowered: LoweredModule, options: CompileOptions, until: str | None = None
 ) -> tuple[ir.Module, Pipeline]:
     """Read the module to begin with, in a session; and say which stages are left until this one."""
-    is_marked = bool(lowered.circuit_passes or lowered.edits or until)
-    pipeline = _whole_pipeline(options) if is_marked or options.pipelines is not None else UNMARKED
+    pipeline = _whole_pipeline(options)
     names = [LOWERED, *(stage.name for stage in pipeline.stages)]
     end = len(pipeline.stages) if until is None else names.index(until)
     start = max(

@@ -72,8 +72,6 @@ class LoweredModule:
     """How many equations there are of each of `EQUATION_KINDS`, those of nested jaxprs in place of
     the ones around them."""
     uses_engine: bool = False
-    circuit_passes: tuple[str, ...] = ()
-    """Names of the passes that circuits of the module ask for."""
     fingerprint: str = ""
     """The same for modules that differ in locations only; empty where lowering did not say it."""
     edits: Mapping[str, str] = field(default_factory=dict[str, str])

@@ -25,7 +25,6 @@ from diastase_mlir.passes.reuse_arrays import reuse_arrays
 from diastase_mlir.passes.separate_empties import separate_empties
 from diastase_mlir.passes.shorter_functions import shorter_functions
 from diastase_mlir.passes.show_sizes import show_sizes
-from diastase_mlir.passes.transform_circuits import transform_circuits
 from diastase_mlir.stages import Pipeline, Stage, pass_name
 
 _CLEAN = ("canonicalize", "cse")
@@ -39,12 +38,6 @@ PIPELINE = Pipeline(
             "capture",
             "what lowering built, verified before anything touches it",
             (refuse_what_aborts,),
-            remain=_ARRAYS | {"stablehlo", "chlo", "quantum"},
-        ),
-        Stage(
-            "transform-circuits",
-            "while a gate is an operation on the qubits that it acts on; only where asked for",
-            (transform_circuits,),
             remain=_ARRAYS | {"stablehlo", "chlo", "quantum"},
         ),
         Stage(
@@ -134,9 +127,6 @@ PIPELINE = Pipeline(
     )
 )
 
-CIRCUITS = Pipeline(PIPELINE.stages[:2])
-"""As far as circuits are what the user sees of them."""
-
 TRANSLATABLE = replace(PIPELINE.stages[-1], name="translate", passes=())
 """No stage, but what must hold of a module at the end, whatever the stages were."""
 
@@ -163,7 +153,3 @@ def pipeline_of(groups: Iterable[tuple[str, Iterable[str]]]) -> Pipeline:
 def groups_of(pipeline: Pipeline) -> list[tuple[str, list[str]]]:
     """Name the stages and passes of a pipeline, as `pipeline_of` reads them."""
     return [(stage.name, [*map(pass_name, stage.passes)]) for stage in pipeline.stages]
-
-
-UNMARKED = Pipeline(tuple(s for s in PIPELINE.stages if s.passes != (transform_circuits,)))
-"""For programs in which no circuit asks for passes: to look for marks takes as long as a pass."""

@@ -11,6 +11,7 @@ import sys
 import textwrap
 from pathlib import Path
 
+from diastase_mlir import circuit_modules
 from diastase_mlir.bindings import ir, session
 from diastase_mlir.continuation import begin
 from diastase_mlir.dialects import parse
@@ -103,6 +104,9 @@ def main(file: str) -> None:
     """Run the pass that a reproducer file names, and print what comes out."""
     text = Path(file).read_text()
     header: dict[str, str] = dict(re.findall(r"^// (stage|pass): (.*)$", text, re.M))
+    if header["stage"] == circuit_modules.STAGE:
+        print(circuit_modules.run_again(text, header["pass"]))
+        return
     own = pipeline_of([(header["stage"], ())])  # where the pipeline is the user's
     stage = next(
         s for s in (*PIPELINE.stages, TRANSLATABLE, *own.stages) if s.name == header["stage"]

@@ -15,7 +15,6 @@ from diastase_mlir import (
     llvm_ir_text,
     stage_text,
 )
-from diastase_mlir.pipeline import UNMARKED
 from diastase_runtime.abi import ENTRY_SYMBOL
 
 DOUBLE = """(%x: tensor<?xf64>) -> tensor<?xf64> {
@@ -103,8 +102,8 @@ def test_ir_is_kept_after_each_stage(mlir_program, tmp_path):
     options = CompileOptions(keep_intermediate="stage", workspace=tmp_path)
     compile_module(mlir_program(DOUBLE, "float64[1]", "float64[1]"), options)
     names = sorted(path.name for path in tmp_path.iterdir())
-    assert names[: len(UNMARKED.stages)] == [
-        f"{number:02}_{stage.name}.mlir" for number, stage in enumerate(UNMARKED.stages)
+    assert names[: len(PIPELINE.stages)] == [
+        f"{number:02}_{stage.name}.mlir" for number, stage in enumerate(PIPELINE.stages)
     ]
     assert (
         "linalg.generic"
@@ -117,7 +116,7 @@ def test_ir_is_kept_after_each_stage(mlir_program, tmp_path):
 def test_ir_is_kept_after_each_pass(mlir_program, tmp_path):
     options = CompileOptions(keep_intermediate="pass", workspace=tmp_path)
     compile_module(mlir_program(DOUBLE, "float64[1]", "float64[1]"), options)
-    for number, stage in enumerate(UNMARKED.stages):
+    for number, stage in enumerate(PIPELINE.stages):
         if stage.passes:
             folder = tmp_path / f"{number:02}_{stage.name}"
             assert len(list(folder.iterdir())) == len(stage.passes)
@@ -142,7 +141,7 @@ def test_texts_of_later_forms(mlir_program):
 def test_timings_name_every_stage(mlir_program):
     lowered = mlir_program(DOUBLE, "float64[1]", "float64[1]")
     timings = compile_module(lowered, CompileOptions(use_cache=False)).timings
-    assert {stage.name for stage in UNMARKED.stages} < set(timings)
+    assert {stage.name for stage in PIPELINE.stages} < set(timings)
     assert list(timings)[-4:] == ["translate", "optimise", "emit", "link"]
 
 

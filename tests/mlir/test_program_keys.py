@@ -128,11 +128,24 @@ def test_settings_of_jax_are_part_of_the_key():
     [
         lambda x: jax.pure_callback(np.sin, jax.ShapeDtypeStruct((), float), x),
         lambda x: jax.debug.print("{}", x),
-        passes.cancel_inverses(circuit()),
     ],
 )
-def test_what_calls_python_or_passes_of_anybody_has_none(function):
+def test_what_calls_python_has_none(function):
     assert key(function) is None
+
+
+def test_of_passes_what_they_have_left_counts():
+    @passes.register_pass("one_gate_or_another")
+    def replace(circuit, *, by):
+        for gate in circuit.gates():
+            if gate.name == "CNOT":
+                circuit.replace(gate, [passes.New(by, [0, 1])])
+
+    def passed(name):
+        return key(passes.apply_pass("one_gate_or_another", by=name)(circuit()))
+
+    assert passed("CY") == key(circuit(gate=qml.CY))
+    assert passed("CZ") != passed("CY")
 
 
 def test_symbolic_sizes_have_none():

@@ -75,8 +75,24 @@ def test_precision(is_first):
 
 
 def test_passes():
+    """Each program's own are applied, though the same body was traced for another one before."""
+
+    @qml.qnode(qml.device("default.qubit", wires=1))
+    def circuit(x):
+        qml.H(0), qml.H(0)
+        qml.RX(x, 0), qml.RX(x, 0)
+        return qml.expval(qml.Z(0))
+
+    def step(_, x):
+        return circuit(x)
+
+    def loop(x):
+        return jax.lax.fori_loop(0, 2, step, x)
+
     given = qjit(loop, circuit_transform_pipeline={"cancel_inverses": {}})
     other = qjit(loop, circuit_transform_pipeline={"merge_rotations": {}})
-    text = str(qjit(lambda x: qjit(loop)(x) + given(x) + other(x)).trace(0.3).jaxpr)
-    assert text.count("passes=") == 2
-    assert text.count("cancel_inverses") == text.count("merge_rotations") == 1
+    traced = qjit(lambda x: qjit(loop)(x) + given(x) + other(x)).trace(0.3)
+    text = str(traced.jaxpr)
+    assert (text.count("name=Hadamard"), text.count("name=RX")) == (2 + 0 + 2, 2 + 2 + 1)
+    wanted = 3 * np.cos(2 * np.cos(0.6))
+    np.testing.assert_allclose(traced.lower().compile()(0.3), wanted)

@@ -221,7 +221,7 @@ def trace_call(
             fixes_sizes=fixes_sizes,
         )
 
-    with tracing_with(options):
+    with tracing_with(options, signature.name):
         start = time.perf_counter()  # after waiting for other threads' traces
         with step("capture") as capturing:
             traced = _traced(tracing, may_fix_sizes and any(map(_gives_a_size, arguments.avals)))
@@ -262,9 +262,15 @@ def flattened(
 
 
 @contextmanager
-def tracing_with(options: QjitOptions) -> Generator[None]:
-    """Inside, a program is traced as these options say; one at a time."""
-    with _TRACING, fewer_collections(), settings_of(options):
+def tracing_with(options: QjitOptions, name: str) -> Generator[None]:
+    """Inside, a program of this name is traced as these options say; one at a time."""
+    compiler = options.for_compiler(name)
+    with (
+        _TRACING,
+        fewer_collections(),
+        settings_of(options),
+        changed_settings(compiler=compiler),
+    ):
         yield
 
 

@@ -8,7 +8,7 @@ them against the types it was compiled for, and never compiles again.
 """
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -194,8 +194,9 @@ class Lowered(Stage):
     ) -> str:
         """Print the program: as lowered, or as a stage of the pipeline leaves it.
 
-        `dialect`: `stablehlo` (the default), `circuits` (after the passes that QNodes ask for),
-        `llvm_dialect`, `llvm_ir`, or the name of a stage (`debug.get_compilation_stages_groups`).
+        `dialect`: `stablehlo` (the default), `circuits` (the same: the passes that QNodes ask for
+        have been applied), `llvm_dialect`, `llvm_ir`, or the name of a stage
+        (`debug.get_compilation_stages_groups`).
         `debug_info` adds the user's line to every operation; `generic` prints every operation in
         MLIR's generic form, for tools that do not know its dialect.
         """
@@ -218,16 +219,15 @@ class Lowered(Stage):
     def _stage(self, dialect: str | None, *, mlir_only: bool = False) -> tuple[CompileOptions, str]:
         """The stage that a name stands for, and the options that have it."""
         options = self.interface.options
-        if dialect == "circuits":
-            return replace(options, pipelines=None), diastase_mlir.circuits_stage(self.module)
         stages = diastase_mlir.continuation.stage_names(options)
         *of_mlir, translated, optimised = stages
-        named = {"stablehlo": LOWERED, "llvm_dialect": of_mlir[-1], "llvm_ir": optimised}
+        named = dict.fromkeys(("circuits", "stablehlo"), LOWERED)
+        named |= {"llvm_dialect": of_mlir[-1], "llvm_ir": optimised}
         asked = dialect or "stablehlo"
         stage = named.get(asked, asked)
         if stage not in (of_mlir if mlir_only else stages):
             left_out = {"llvm_ir", translated, optimised} if mlir_only else set[str]()
-            allowed = [name for name in ("circuits", *named, *stages[1:]) if name not in left_out]
+            allowed = [name for name in (*named, *stages[1:]) if name not in left_out]
             raise InvalidOptionError(
                 option="dialect", value=repr(dialect), allowed=", ".join(map(repr, allowed))
             )

@@ -143,7 +143,6 @@ def _qnode_abstract_eval(
     name: str,
     num_wires: int | None,
     device: str,
-    passes: Sequence[Any] = (),
     differentiation: Any = None,
     **batch: Any,
 ) -> tuple[Sequence[AbstractValue], set[Any]]:
@@ -255,6 +254,5 @@ qnode_p = define_primitive(
     missing_rules={"transpose": "it is linear in nothing"},
 )
 """A QNode's body: classical operands and results; `jaxpr` allocates and releases its register.
-`passes`, where there are any, are those that the compiler is to apply to the circuit; with `mapped`
-it is of a batch (`primitives.batches`). `differentiation`, where it is not exact, is the method by
-which the QNode is differentiated, with its options (`tracing.differentiation`)."""
+With `mapped` it is of a batch (`primitives.batches`). `differentiation`, where it is not exact, is
+the method by which the QNode is differentiated, with its options (`tracing.differentiation`)."""

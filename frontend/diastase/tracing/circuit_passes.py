@@ -1,8 +1,8 @@
 """Which passes the compiler is to apply to a QNode's circuit.
 
 A QNode carries its own (`diastase.passes`, decorators); one without has those that the program was
-compiled with (`qjit(circuit_transform_pipeline=…)`). They become a parameter of the `qnode`
-equation, which is there only where there are any.
+compiled with (`qjit(circuit_transform_pipeline=…)`). They run as soon as the body is traced, on its
+jaxpr (`transformed`): whatever is made of the circuit then is made of what they have left.
 
 The trap: PennyLane copies QNodes with all their attributes, except in `QNode.update`, which makes
 one anew: passes are applied after it.
@@ -14,13 +14,20 @@ import copy
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+import jax
+import numpy as np
 import pennylane as qml
+from jax.extend.core import ClosedJaxpr
 
+import diastase_mlir
+from diastase.primitives.define import PRIMITIVES
 from diastase.tracing.context import current_settings
+from diastase_mlir.jax_internals import Tracer, is_extended
 
 if TYPE_CHECKING:
     from diastase_mlir import PassCall
 
+_KNOWN = (np.ndarray, np.generic, jax.Array, bool, int, float, complex)
 _ATTRIBUTE = "_diastase_passes"
 
 
@@ -41,6 +48,20 @@ def has_own_passes(qnode: qml.QNode) -> bool:
     return bool(getattr(qnode, _ATTRIBUTE, ()))
 
 
-def passes_parameter(passes: tuple[PassCall, ...]) -> dict[str, Any]:
-    """The parameter of a QNode's equation, if it has passes."""
-    return {"passes": passes} if passes else {}
+def transformed(
+    jaxpr: ClosedJaxpr, captured: Sequence[Any], passes: tuple[PassCall, ...], name: str
+) -> ClosedJaxpr:
+    """What passes make of a QNode's body, whose leading operands are `captured`."""
+    if not passes:
+        return jaxpr
+    inputs = jaxpr.jaxpr.invars[: len(captured)]
+    known = {
+        variable: np.asarray(value)
+        for variable, value in zip(inputs, captured, strict=True)
+        if isinstance(value, _KNOWN) and not isinstance(value, Tracer)
+        if not is_extended(variable.aval.dtype)
+    }
+    primitives = {name: record.primitive for name, record in PRIMITIVES.items()}
+    body = diastase_mlir.TracedBody(name, jaxpr, known, primitives)
+    options = current_settings().compiler or diastase_mlir.CompileOptions()
+    return diastase_mlir.transform_circuit(body, passes, options)

@@ -24,7 +24,7 @@ from pennylane.queuing import AnnotatedQueue
 from diastase.primitives.quantum import allocate_p, qnode_p, release_p
 from diastase.primitives.sampling import follow_script_p
 from diastase.tracing.broadcasting import note_classical
-from diastase.tracing.circuit_passes import passes_parameter
+from diastase.tracing.circuit_passes import transformed
 from diastase.tracing.differentiation import OUTCOMES, parameter_of
 from diastase.tracing.found_wires import traced_again
 from diastase.tracing.measurements import process_name
@@ -105,7 +105,6 @@ class TracedCircuit:
         return qnode_p.bind(
             *self.captured, *operands, jaxpr=self.jaxpr, name=self.settings.qnode,
             num_wires=self.num_wires, device=self.settings.device.name,
-            **passes_parameter(self.settings.passes),
             **parameter_of(OUTCOMES if self.circuit.measures else self.settings.differentiation),
         )  # fmt: skip
 
@@ -168,12 +167,13 @@ def trace_circuit(call: QNodeCall, finish: Finish, takes_script: bool = False) -
     deleted = [*([] if circuit.measures else followed), *circuit.taken_back]
     extents = [(tracer_variable(before), tracer_variable(after)) for before, after in deleted]
     jaxpr = without_taken_back(jaxpr, extents)
-    if call.settings.folding is not None:
-        jaxpr, captured = folding.folded(jaxpr, captured, call.settings.folding)
     if number is not None:
         if number > LARGEST_REGISTER:
             raise TooManyQubitsError(construct=f"QNode {name}", number=number, span=user_span())
         jaxpr = _with_size(jaxpr, number)
+    jaxpr = transformed(jaxpr, captured, call.settings.passes, name)
+    if call.settings.folding is not None:
+        jaxpr, captured = folding.folded(jaxpr, captured, call.settings.folding)
     return TracedCircuit(
         call.settings, jaxpr, tuple(captured), number, trees[0], circuit, takes_script
     )

@@ -23,7 +23,7 @@ from diastase_mlir.jax_internals import answering, inline_jits, source_of_its_ow
 
 if TYPE_CHECKING:
     from diastase.tracing.folding.setting import Folding
-    from diastase_mlir import PassCall
+    from diastase_mlir import CompileOptions, PassCall
 
 
 @dataclass(frozen=True)
@@ -49,6 +49,8 @@ class Settings(NamedTuple):
     """Whether converted functions leave control flow to Python, and call others as they are."""
     autograph_include: tuple[str, ...] = ()
     """Modules whose functions are converted though they belong to a library."""
+    compiler: CompileOptions | None = None
+    """Where the program's intermediate IR goes; None where it does not matter."""
     folding: Folding | None = None
     """How QNodes are folded; None for not at all."""
 

@@ -138,6 +138,29 @@ def constant_equation(variable: Any, value: Any) -> Any:
     return core.new_jaxpr_eqn([literal], [variable], lax.copy_p, {}, core.no_effects)
 
 
+def new_equation(
+    primitive: Any,
+    operands: Sequence[Any],
+    results: Sequence[Any],
+    params: Mapping[str, Any],
+    source_info: Any,
+) -> Any:
+    """An equation without effects."""
+    return core.new_jaxpr_eqn(
+        list(operands), list(results), primitive, dict(params), core.no_effects, source_info
+    )
+
+
+def new_variable(aval: Any) -> Any:
+    """A variable of a jaxpr that is no other one."""
+    return core.Var(aval)
+
+
+def is_dropped(variable: Any) -> bool:
+    """Whether a result of an equation has no variable that could be used."""
+    return isinstance(variable, core.DropVar)
+
+
 def add_input(closed: ClosedJaxpr, position: int, aval: Any) -> ClosedJaxpr:
     """Add an input of type `aval` at `position`, which nothing uses."""
     jaxpr = closed.jaxpr

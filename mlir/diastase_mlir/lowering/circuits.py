@@ -1,11 +1,9 @@
 """Lowering of QNodes: a register of the right size, the body in place, the end of the register.
 
-The number of qubits may be computed; it is checked before anything is allocated. The passes that a
-circuit is to be given go with its `quantum.alloc`, as an attribute: transforms find circuits by it.
+The number of qubits may be computed; it is checked before anything is allocated.
 """
 
 from collections.abc import Sequence
-from typing import Any
 
 from diastase_mlir.jax_internals import ir
 from diastase_mlir.lowering.context import LoweringContext
@@ -30,7 +28,7 @@ MAX_QUBITS = 40
 def lower_allocate(
     context: LoweringContext, equation: Equation, *operands: Value
 ) -> Sequence[Value]:
-    """A new register, its number of qubits known or computed; marked with the circuit's passes."""
+    """A new register, its number of qubits known or computed."""
     known = equation.params["num_wires"]
     if known is None:
         number = unbox(context.value(operands[0]))
@@ -38,32 +36,8 @@ def lower_allocate(
     else:
         number = scalar_constant(integer_type(64), known)
     attributes = {"site": site_attribute(context, f"QNode {equation.params['qnode']}", equation)}
-    if context.circuit_passes:
-        attributes["passes"] = ir.ArrayAttr.get([_mark(call) for call in context.circuit_passes])
     kind = register_type(equation.params.get("single", False))
     return [Register(create("quantum.alloc", [kind], [number], attributes).result)]
-
-
-def _mark(call: Any) -> ir.Attribute:
-    """A pass with its options, as `transform_circuits` reads it."""
-    options = {name: _option(value) for name, value in call.options}
-    mark: dict[str, ir.Attribute] = {
-        "name": ir.StringAttr.get(call.name),
-        "options": ir.DictAttr.get(options),
-    }
-    return ir.DictAttr.get(mark)
-
-
-def _option(value: bool | int | float | str) -> ir.Attribute:
-    match value:
-        case bool():
-            return ir.BoolAttr.get(value)
-        case int():
-            return ir.IntegerAttr.get(integer_type(64), value)
-        case float():
-            return ir.FloatAttr.get(ir.F64Type.get(), value)
-        case str():
-            return ir.StringAttr.get(value)
 
 
 def _check_number(context: LoweringContext, equation: Equation, number: ir.Value) -> None:
@@ -93,8 +67,7 @@ def lower_qnode(context: LoweringContext, equation: Equation, *operands: Value) 
     jaxpr = equation.params["jaxpr"]
 
     def body(values: Sequence[Value]) -> Sequence[Value]:
-        with context.marking_circuits(equation.params.get("passes", ())):
-            return context.lower_jaxpr(jaxpr, values)
+        return context.lower_jaxpr(jaxpr, values)
 
     shared = context.shared_circuits.key_of(jaxpr)
     if shared is None:

@@ -69,9 +69,6 @@ class LoweringContext:
         self.callbacks: list[HostCallback] = []
         self.counts = EquationCounts(self.callbacks, self.imports)
         self.uses_engine = False
-        self.circuit_passes: Sequence[Any] = ()
-        """What the circuit being lowered is to be given (`passes/transform_circuits.py`)."""
-        self.circuit_passes_seen: set[str] = set()
         self.shared_circuits = shared_circuits
         self.functions = Functions()
         self._types: dict[Any, ir.Type] = {}
@@ -135,16 +132,6 @@ class LoweringContext:
         """Emit at the end of a block; dimension symbols defined inside stay inside."""
         with ir.InsertionPoint(block), self.dimensions.scope():
             yield
-
-    @contextmanager
-    def marking_circuits(self, passes: Sequence[Any]) -> Generator[None]:
-        """Lower a circuit that is to be given these passes."""
-        outer, self.circuit_passes = self.circuit_passes, passes
-        self.circuit_passes_seen.update(call.name for call in passes)
-        try:
-            yield
-        finally:
-            self.circuit_passes = outer
 
     # --- jaxprs ----------------------------------------------------------------------------------
 

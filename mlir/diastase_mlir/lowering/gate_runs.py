@@ -3,7 +3,7 @@
 A run is a chain of `gate` equations on known wires, each taking the register of the one before.
 Equations that compute parameters may stand between them: they touch no register and have no
 effects, so all gates of a run can be applied where the last of them stands. Each gate keeps its
-site. Circuits that passes are to transform have none: there, every gate is an operation.
+site.
 
 Parameters that are computed alike (`scalar_forms`: elements of an array, say) are not values of
 their own, but elements of one vector that the run takes, filled by a loop for each form. An
@@ -38,7 +38,7 @@ Groups = Sequence[Sequence[Sequence[Any]]]
 @lowers_together
 def gate_runs(context: LoweringContext, jaxpr: Any) -> Iterator[Several]:
     """The runs of a jaxpr, each with equations that only the parameters of runs need."""
-    runs = [] if context.circuit_passes else list(_runs(jaxpr.eqns))
+    runs = list(_runs(jaxpr.eqns))
     if not runs:
         return
     forms = Forms(jaxpr.eqns, jaxpr.outvars)

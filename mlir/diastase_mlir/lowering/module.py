@@ -77,7 +77,6 @@ def _lower(program: Program) -> LoweredModule:
         callbacks=tuple(context.callbacks),
         equation_kinds=context.counts.by_kind(),
         uses_engine=context.uses_engine,
-        circuit_passes=tuple(sorted(context.circuit_passes_seen)),
         fingerprint=hashlib.sha256(printed.encode()).hexdigest(),
     )
 

@@ -41,10 +41,7 @@ class SharedCircuits:
         keys = StructureKeys()
         bodies: defaultdict[str, list[int]] = defaultdict(list)
         for equation in equations:
-            passes = [
-                (call.name, tuple(call.options)) for call in equation.params.get("passes", ())
-            ]
-            key = keys.key(equation.params["jaxpr"], passes)
+            key = keys.key(equation.params["jaxpr"])
             if key is not None:
                 bodies[key].append(id(equation.params["jaxpr"]))
         for key, equal in bodies.items():

@@ -34,7 +34,7 @@ def call_closing_over(
     """
     name = programs.signature.name
     traced_function, out_trees = flattened(function, programs.signature, arguments)
-    with tracing_with(programs.options):
+    with tracing_with(programs.options, name):
         jaxpr, captured = trace_open(traced_function, arguments.avals, name, arguments.names)
     is_traced = [isinstance(value, Tracer) for value in captured]
     constants = [

@@ -23,7 +23,7 @@ from diastase.api.stages import Compiled, Lowered, Traced
 from diastase_mlir import CompileOptions, InvalidIRError, continuation, stage_text, user_span
 
 _OF_CATALYST = {
-    "QuantumCompilation": "transform-circuits",
+    "QuantumCompilation": "capture",
     "HLOLowering": "scalars",
     "GradientLowering": "scalars",  # derivatives are taken before, so it leaves what it finds
     "Bufferization": "deallocate",
@@ -74,7 +74,7 @@ def get_compilation_stages_groups(
 
     >>> stages = get_compilation_stages_groups(f.compile_options)
     >>> [name for name, passes in stages][:3]
-    ['capture', 'transform-circuits', 'quantum-to-runtime']
+    ['capture', 'quantum-to-runtime', 'stablehlo-to-linalg']
     """
     given: Any = options
     options = given.for_compiler("") if isinstance(given, QjitOptions) else given

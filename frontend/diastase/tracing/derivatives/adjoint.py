@@ -38,8 +38,8 @@ from diastase.tracing.derivatives.surrogate import Cursor, run_surrogate
 from diastase.tracing.resizing import dimension_table
 from diastase_mlir.jax_internals import rebuilt, trace_to_jaxpr
 
-_OF_THE_EQUATION = ("wanted", "directions", "passes", "with_results")
-"""Parameters that the circuit with its sweep does not have: passes would change the tape."""
+_OF_THE_EQUATION = ("wanted", "directions", "with_results")
+"""Parameters that the circuit with its sweep does not have."""
 
 
 def gradient(

@@ -19,9 +19,6 @@ Many gates on known wires, written out one after the other, are one operation on
 
 A run with many parameters that are computed alike takes them as one vector, `tensor<20xf64>`.
 
-A `quantum.alloc` may have an attribute `passes`: the passes that its circuit is to be given
-(`passes/transform_circuits.py`).
-
 `site` indexes the table of places in the user's program; the call context that fallible runtime
 functions need is the first argument of the enclosing function, so operations do not carry it.
 

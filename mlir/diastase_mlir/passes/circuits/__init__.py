@@ -1,8 +1,8 @@
 """Passes on circuits: what a user asks for of one QNode, or of all circuits of a program.
 
 They see gates with the qubits that they act on as data flow (`circuit.py`), and never change what a
-program computes. A pass is a file, registered by name (`registry.py`); `transform_circuits` runs
-those that each circuit is marked with.
+program computes. A pass is a file, registered by name (`registry.py`); `circuit_modules` runs those
+that a QNode asks for.
 """
 
 from diastase_mlir.passes.circuits import (
@@ -18,7 +18,6 @@ from diastase_mlir.passes.circuits.gates import Gate, New, gate_before
 from diastase_mlir.passes.circuits.registry import (
     PASSES,
     PassCall,
-    are_built_in,
     pass_call,
     pass_calls,
     register_pass,
@@ -37,7 +36,6 @@ __all__ = [
     "New",
     "NotAQNodeError",
     "PassCall",
-    "are_built_in",
     "gate_before",
     "pass_call",
     "pass_calls",

@@ -11,8 +11,6 @@ inside out. Pairs at the two ends of a loop's body go, too, but for the first an
 (`loop_boundaries.py`).
 """
 
-import re
-
 import numpy as np
 
 from diastase_mlir.bindings import ir
@@ -26,10 +24,8 @@ from diastase_mlir.passes.circuits.loop_boundaries import (
     repeat_with_loops,
 )
 from diastase_mlir.passes.circuits.registry import register_pass
-from diastase_mlir.passes.circuits.values import are_opposite, defining, negate
+from diastase_mlir.passes.circuits.values import are_opposite, matrix_of, negate
 
-_RAW = re.compile(r'dense<"0x([0-9A-F]+)">')
-_ELEMENT = re.compile(r"\(([^(),]+),([^(),]+)\)")
 _ROUNDING = 1e-12
 """How far from a unitary a matrix may be whose adjoint is taken for its inverse."""
 
@@ -87,31 +83,7 @@ def _are_opposite(one: Form, first: Gate, second: Gate) -> bool:
 
 def _are_adjoint(first: ir.Value, second: ir.Value) -> bool:
     """Whether two matrices are known, exactly each other's adjoints, and unitary."""
-    left, right = _matrix(first), _matrix(second)
+    left, right = matrix_of(first), matrix_of(second)
     if left is None or right is None or not np.array_equal(left.conj().T, right):
         return False
     return np.allclose(left @ right, np.eye(len(left)), rtol=0, atol=_ROUNDING)
-
-
-def _matrix(value: ir.Value) -> np.ndarray | None:
-    """The elements of a constant matrix; the bindings show complex ones as text only."""
-    operation = defining(value)
-    if operation is None or operation.name not in ("stablehlo.constant", "arith.constant"):
-        return None
-    text, shape = str(operation), ir.RankedTensorType(value.type).shape
-    raw = _RAW.search(text)
-    if raw is not None:
-        return np.frombuffer(bytes.fromhex(raw.group(1)), np.complex128).reshape(shape)
-    elements = [_element(*pair) for pair in _ELEMENT.findall(text)]
-    if len(elements) == 1:  # all are equal
-        return np.full(shape, elements[0])
-    return np.array(elements).reshape(shape)
-
-
-def _element(real: str, imaginary: str) -> complex:
-    return complex(_number(real), _number(imaginary))
-
-
-def _number(text: str) -> float:
-    """A float; those that are no numbers are written as bits, and make no matrix unitary."""
-    return np.nan if "0x" in text else float(text)

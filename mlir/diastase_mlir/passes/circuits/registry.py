@@ -15,7 +15,7 @@ and of the lowered module.
 """
 
 import inspect
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from difflib import get_close_matches
 from typing import Any
@@ -124,11 +124,6 @@ def pass_calls(pipeline: Any) -> tuple[PassCall, ...]:
             reason = f"its options are a dictionary, not {options!r}"
             raise InvalidPassError(name=str(name), reason=reason, span=user_span())
     return tuple(pass_call(name, options) for name, options in pipeline.items())
-
-
-def are_built_in(calls: Sequence[str]) -> bool:
-    """Whether all passes of these names are the compiler's own, whose sources it knows."""
-    return all(name in PASSES and PASSES[name].built_in for name in calls)
 
 
 def canonical_name(name: str) -> str:

@@ -7,10 +7,15 @@ are one value; what is equal only by mathematics is not seen.
 
 from typing import Any
 
+import numpy as np
+
 from diastase_mlir.bindings import ir
 from diastase_mlir.passes.operations import create
 
 Number = ir.Value | float
+
+MATRIX = "jax.matrix"
+"""An operation that gives a matrix which is known."""
 
 
 def constant_of(value: ir.Value) -> Any:
@@ -19,6 +24,15 @@ def constant_of(value: ir.Value) -> Any:
     if operation is None or operation.name != "arith.constant":
         return None
     return getattr(operation.attributes["value"], "value", None)
+
+
+def matrix_of(value: ir.Value) -> np.ndarray | None:
+    """The matrix that a value is, None where it is known only when the program runs, or large."""
+    operation = defining(value)
+    if operation is None or operation.name != MATRIX:
+        return None
+    elements = np.array(ir.DenseF64ArrayAttr(operation.attributes["elements"]))
+    return elements.view(np.complex128).reshape(ir.RankedTensorType(value.type).shape)
 
 
 def defining(value: ir.Value) -> Any:
@@ -89,20 +103,11 @@ def are_opposite(first: ir.Value, second: ir.Value) -> bool:
 
 
 def _is_negated(value: ir.Value, other: ir.Value) -> bool:
-    """Whether `value` is computed as `-other`, as a scalar or an array of rank 0."""
-    operation, origin = defining(value), defining(other)
-    if operation is None:
-        return False
-    if operation.name == "arith.negf":
-        return operation.operands[0] == other
-    if origin is None or {operation.name, origin.name} != {"tensor.extract"}:
-        return False
-    if list(operation.operands)[1:] != list(origin.operands)[1:]:
-        return False
-    array = defining(operation.operands[0])
-    if array is None or array.name != "stablehlo.negate":
-        return False
-    return array.operands[0] == origin.operands[0]
+    """Whether `value` is computed as `-other`."""
+    operation = defining(value)
+    return (
+        operation is not None and operation.name == "arith.negf" and operation.operands[0] == other
+    )
 
 
 def _known(number: Number) -> float | None:

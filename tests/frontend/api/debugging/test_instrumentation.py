@@ -6,14 +6,14 @@ import jax.numpy as jnp
 import pytest
 
 from diastase import debug, profile, qjit
-from diastase_mlir.pipeline import UNMARKED
+from diastase_mlir.pipeline import PIPELINE
 
 STEPS = ["capture", "generate_ir", "compile", "run"]
 LINE = re.compile(
     r"\[DIAGNOSTICS\] (?P<kind>Running|> Total) (?P<step>[\w-]+) *\twalltime: [\d.]+ ms\t"
     r"cputime: [\d.]+ ms(?:\tprogramsize: (?P<size>\d+) lines)?"
 )
-STAGES = [stage.name for stage in UNMARKED.stages]
+STAGES = [stage.name for stage in PIPELINE.stages]
 
 
 @pytest.fixture(autouse=True)

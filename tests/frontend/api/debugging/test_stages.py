@@ -64,14 +64,14 @@ def test_circuits_with_their_own_passes_dynamic_sizes_and_pytrees():
 
     for size in (2, 3):
         circuit({"x": jnp.full(size, 0.4)})
-    text = debug.get_compilation_stage(circuit, "transform-circuits")
-    debug.replace_ir(circuit, "transform-circuits", text.replace('"RX"', '"RY"'))
+    text = debug.get_compilation_stage(circuit, "capture")
+    debug.replace_ir(circuit, "capture", text.replace('"RX"', '"RY"'))
     for size in (3, 5):
         result = circuit({"x": jnp.full(size, 0.4)})
         np.testing.assert_allclose(result["z"], np.cos(0.4))
         np.testing.assert_allclose(result["both"], [np.cos(0.2) ** 2, 0, 0, np.sin(0.2) ** 2])
-    text = debug.get_compilation_stage(circuit, "transform-circuits")
-    debug.replace_ir(circuit, "transform-circuits", text.replace('"CNOT"', '"CZ"'))
+    text = debug.get_compilation_stage(circuit, "capture")
+    debug.replace_ir(circuit, "capture", text.replace('"CNOT"', '"CZ"'))
     np.testing.assert_allclose(circuit({"x": jnp.full(5, 0.4)})["z"], 1.0)
 
 
