@@ -31,7 +31,7 @@ from diastase_runtime.abi import Artifact
 
 if TYPE_CHECKING:
     from diastase_mlir import continuation as continuation
-    from diastase_mlir.circuit_modules import TracedBody, transform_circuit
+    from diastase_mlir.circuit_modules import MOVING, TracedBody, transform_circuit
     from diastase_mlir.compilation import (
         compile_module,
         llvm_ir_text,
@@ -57,6 +57,7 @@ if TYPE_CHECKING:
 __all__ = [
     "GATES",
     "LOWERED",
+    "MOVING",
     "PIPELINE",
     "Artifact",
     "CacheWarning",
@@ -103,7 +104,7 @@ __all__ = [
 ]
 
 _LAZY = {
-    "diastase_mlir.circuit_modules": ("TracedBody", "transform_circuit"),
+    "diastase_mlir.circuit_modules": ("MOVING", "TracedBody", "transform_circuit"),
     "diastase_mlir.compilation": (
         "compile_module", "llvm_ir_text", "stage_module", "stage_text",
     ),

@@ -1,11 +1,12 @@
 """Gates that undo each other go; gates that only look like it stay."""
 
+import jax
 import jax.numpy as jnp
 import numpy as np
 import pennylane as qml
 import pytest
 
-from diastase import for_loop
+from diastase import for_loop, passes, qjit
 
 
 def ready():
@@ -133,3 +134,49 @@ def test_wires_that_an_operation_tells_apart(left_by):
         return qml.state()
 
     assert left_by("cancel_inverses", circuit, 2, 0) == [*READY, "CNOT", "T"]
+
+
+def test_opposite_numbers_are_found_in_arrays_and_other_precisions(left_by):
+    def circuit(x, y):
+        opposite = -x
+        qml.RX(opposite[1], 0), qml.RX(x[1], 0)
+        qml.RX(x[0], 0), qml.RX(opposite[0], 0), qml.RX(opposite[0], 0), qml.RX(x[0], 0)
+        qml.RZ(y, 1), qml.RZ(-y, 1)
+        qml.RY(x[0], 0), qml.RY(opposite[1], 0)
+        return qml.state()
+
+    assert left_by("cancel_inverses", circuit, jnp.array([0.8, 0.3]), np.float32(0.4)) == ["RY"] * 2
+
+
+ARGUMENTS = {
+    "opposite": (lambda x: (x, -x), 0),
+    "twice opposite": (lambda x: (jnp.negative(-x), -x), 0),
+    "equal": (lambda x: (x, x), 2),
+    "something else": (lambda x: (jnp.sin(x), -x), 2),
+}
+
+
+@pytest.mark.parametrize("case", ARGUMENTS)
+def test_opposite_numbers_are_found_around_the_circuit(case):
+    def circuit(x, y):
+        qml.H(0), qml.RZ(x, 0), qml.RZ(y, 0)
+        return qml.expval(qml.X(0))
+
+    arguments, left = ARGUMENTS[case]
+    qnode = passes.cancel_inverses(qml.QNode(circuit, qml.device("lightning.qubit", wires=1)))
+    program, wanted = lambda x: qnode(*arguments(x)), lambda x: jnp.cos(sum(arguments(x)))
+    compiled = qjit(program)
+    np.testing.assert_allclose(compiled(0.3), wanted(0.3), atol=1e-12)
+    assert str(compiled.jaxpr).count("name=RZ") == left
+    gradient = qjit(jax.grad(program))(0.3)
+    np.testing.assert_allclose(gradient, jax.grad(wanted)(0.3), atol=1e-12)
+
+
+def test_a_value_without_a_gradient_is_not_its_equal():
+    def circuit(x, y):
+        qml.H(0), qml.RZ(x, 0), qml.RZ(y, 0), qml.RZ(-jax.lax.stop_gradient(x), 0)
+        return qml.expval(qml.X(0))
+
+    qnode = passes.cancel_inverses(qml.QNode(circuit, qml.device("lightning.qubit", wires=1)))
+    gradient = qjit(jax.grad(lambda x: qnode(x, -jax.lax.stop_gradient(0.5 * x))))(0.3)
+    np.testing.assert_allclose(gradient, np.sin(0.15), atol=1e-12)

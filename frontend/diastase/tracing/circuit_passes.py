@@ -11,7 +11,7 @@ one anew: passes are applied after it.
 from __future__ import annotations
 
 import copy
-from collections.abc import Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import jax
@@ -22,7 +22,14 @@ from jax.extend.core import ClosedJaxpr
 import diastase_mlir
 from diastase.primitives.define import PRIMITIVES
 from diastase.tracing.context import current_settings
-from diastase_mlir.jax_internals import Tracer, is_extended
+from diastase_mlir.jax_internals import (
+    Tracer,
+    is_extended,
+    is_recorded,
+    is_recorded_variable,
+    tracer_equation,
+    tracer_variable,
+)
 
 if TYPE_CHECKING:
     from diastase_mlir import PassCall
@@ -62,6 +69,43 @@ def transformed(
         if not is_extended(variable.aval.dtype)
     }
     primitives = {name: record.primitive for name, record in PRIMITIVES.items()}
-    body = diastase_mlir.TracedBody(name, jaxpr, known, primitives)
+    related = _related(dict(zip(inputs, captured, strict=True)))
+    body = diastase_mlir.TracedBody(name, jaxpr, known, related, primitives)
     options = current_settings().compiler or diastase_mlir.CompileOptions()
     return diastase_mlir.transform_circuit(body, passes, options)
+
+
+def _related(captured: Mapping[Any, Any]) -> dict[Any, tuple[Any, bool]]:
+    """Inputs that are equal to one before them, or to its opposite, as `circuit(x, -x)` has."""
+    first: dict[Hashable, tuple[Any, bool]] = {}
+    related: dict[Any, tuple[Any, bool]] = {}
+    for variable, value in captured.items():
+        if not isinstance(value, Tracer) or not is_recorded(value):
+            continue
+        is_negative, key = _signed(value)
+        before, was_negative = first.setdefault(key, (variable, is_negative))
+        if before is not variable:
+            related[variable] = (before, is_negative != was_negative)
+    return related
+
+
+def _signed(tracer: Any) -> tuple[bool, Hashable]:
+    """Whether a value is the opposite of what its key stands for: equal keys, equal values."""
+    is_negative, moves = False, list[Hashable]()
+    while (equation := tracer_equation(tracer)) is not None:
+        operand = equation.in_tracers[0] if len(equation.in_tracers) == 1 else None
+        if operand is None or not is_recorded_variable(operand) or not _is_float(tracer, operand):
+            break
+        if equation.primitive.name == "neg":
+            is_negative = not is_negative
+        elif equation.primitive.name in diastase_mlir.MOVING:
+            moves.append((equation.primitive, str(equation.params)))
+        else:
+            break
+        tracer = operand
+    return is_negative, (tracer_variable(tracer), tuple(moves))
+
+
+def _is_float(*tracers: Any) -> bool:
+    dtypes = [getattr(tracer.aval, "dtype", None) for tracer in tracers]
+    return all(isinstance(d, np.dtype) and np.issubdtype(d, np.inexact) for d in dtypes)

@@ -218,6 +218,9 @@ class Reader:
             atom = self.constant(operation)
             if isinstance(atom, Var):
                 block.atoms[operation.results[0]] = atom
+        elif LITERAL in operation.attributes:  # an input that is the opposite of another one
+            literal = self.origin.literals[_integer(operation, LITERAL)]
+            block.atoms[operation.results[0]] = literal
         else:
             self._computed(operation, block)
 

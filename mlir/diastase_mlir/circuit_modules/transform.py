@@ -50,12 +50,16 @@ class TracedBody:
     jaxpr: ClosedJaxpr
     known: Mapping[Any, np.ndarray]
     """Those of its inputs that are constants."""
+    related: Mapping[Any, tuple[Any, bool]]
+    """Those that are equal to another one, or, if so it says, to its opposite."""
     primitives: Mapping[str, Primitive]
     """Ours, by name."""
 
     def write(self) -> tuple[ir.Module, Origin]:
         """Its module, in a session."""
-        return write_circuit(self.jaxpr, self.known, frozenset(self.primitives), self.name)
+        return write_circuit(
+            self.jaxpr, self.known, self.related, frozenset(self.primitives), self.name
+        )
 
 
 def transform_circuit(

@@ -31,10 +31,15 @@ _RULES = {**OF_QUBITS, "for_loop": for_loop, "while_loop": while_loop, "switch":
 
 
 def write_circuit(
-    closed: ClosedJaxpr, known: Mapping[Any, np.ndarray], ours: frozenset[str], name: str
+    closed: ClosedJaxpr,
+    known: Mapping[Any, np.ndarray],
+    related: Mapping[Any, tuple[Any, bool]],
+    ours: frozenset[str],
+    name: str,
 ) -> tuple[ir.Module, Origin]:
     """Write a circuit's body; `known` are inputs whose values are known.
 
+    `related`: inputs that are equal to others before them, or to their opposites.
     `ours`: names of primitives two equal equations of which may give different results.
     """
     origin = Origin()
@@ -53,6 +58,8 @@ def write_circuit(
             for variable, argument in zip(inputs, block.arguments, strict=True):
                 value = writer.known_input(variable, known.get(variable))
                 scope.values[variable] = argument if value is None else value
+                if variable in related:
+                    writer.related_input(variable, *related[variable], scope)
                 origin.inputs.append(variable)
             writer.equations(jaxpr.eqns, scope)
             results = [writer.value(atom, scope) for atom in jaxpr.outvars]

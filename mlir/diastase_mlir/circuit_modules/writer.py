@@ -55,6 +55,16 @@ class Writer:
         attributes = {"elements": elements, **literal}
         return create(MATRIX, [type_of(variable.aval)], [], attributes).result
 
+    def related_input(self, variable: Any, other: Any, is_opposite: bool, scope: Scope) -> None:
+        """An input that is another one, or its opposite."""
+        one, before = self.value(variable, scope), self.value(other, scope)
+        if is_opposite and is_number(variable.aval, "float64"):
+            literal = self._literal_attribute(variable)
+            one = create("arith.negf", [before.type], [before], literal).result
+        scope.values[variable] = one if is_opposite else before
+        if is_opposite:
+            scope.equal.note_opposite(one, before)
+
     def read(self, atom: Any, scope: Scope) -> Value:
         """The value of a variable or constant."""
         if not hasattr(atom, "val"):
@@ -96,9 +106,32 @@ class Writer:
         )
         results: Sequence[ir.Value] = list(made.results)
         if name not in self.ours:
-            results = scope.equal.first(equation, operands, results)
+            results = self._equal(equation, operands, results, scope)
         for variable, result in zip(equation.outvars, results, strict=True):
             scope.values[variable] = Register(result) if is_register(variable.aval) else result
+
+    def _equal(
+        self,
+        equation: Any,
+        operands: Sequence[ir.Value],
+        results: Sequence[ir.Value],
+        scope: Scope,
+    ) -> Sequence[ir.Value]:
+        """The values that an equation gives, as those of an equal or opposite one before."""
+        equal = scope.equal
+        found = equal.first(equation, operands, results)
+        if found is not results:
+            return found
+        if equation.primitive.name == "neg" and operands:
+            equal.note_opposite(results[0], operands[0])
+        opposite = equal.opposite(equation, operands)
+        if opposite is None:
+            return results
+        if is_number(equation.outvars[0].aval, "float64"):
+            results = [create("arith.negf", [opposite.type], [opposite]).result]
+            equal.replace(equation, operands, results)
+        equal.note_opposite(results[0], opposite)
+        return results
 
     # --- operations on qubits --------------------------------------------------------------------
 
@@ -229,7 +262,9 @@ class Writer:
             return False
         value = self.value(operand, scope)
         made = create("arith.negf", [value.type], [value], {EQUATION: integer(number)})
-        (scope.values[equation.outvars[0]],) = scope.equal.first(equation, [value], [made.result])
+        (result,) = scope.equal.first(equation, [value], [made.result])
+        scope.equal.note_opposite(result, value)
+        scope.values[equation.outvars[0]] = result
         return True
 
 
