@@ -1,6 +1,7 @@
 """Passes in every way in which a QNode can be run: shots, methods of measurement, preparations."""
 
 import jax
+import jax.numpy as jnp
 import numpy as np
 import pennylane as qml
 import pytest
@@ -58,6 +59,22 @@ def test_shots_draw_the_same_samples(method):
     passed = qjit(qnode, seed=3, circuit_transform_pipeline=ALL)(0.3)
     for found, wanted in zip(jax.tree.leaves(passed), jax.tree.leaves(plain), strict=True):
         np.testing.assert_allclose(found, wanted, atol=1e-12)
+
+
+def test_a_circuit_that_closes_over_a_number_that_is_recorded(operations):
+    """A constant of the trace around it (`jnp.array(0.3)`) is a tracer, but no variable."""
+
+    def program(n, x):
+        @qml.qnode(qml.device("lightning.qubit", wires=n))
+        def circuit(angle):
+            qml.H(0), qml.H(0), qml.RX(angle, 0), qml.RX(x, 0)
+            return qml.expval(qml.Z(0))
+
+        return circuit(jnp.array(0.3))
+
+    passed = qjit(program, circuit_transform_pipeline=ALL)
+    np.testing.assert_allclose(passed(2, 0.4), np.cos(0.7), atol=1e-12)
+    assert operations(passed.mlir).count("RX") == 1
 
 
 def test_prepared_states(left_by):

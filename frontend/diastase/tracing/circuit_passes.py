@@ -80,7 +80,7 @@ def _related(captured: Mapping[Any, Any]) -> dict[Any, tuple[Any, bool]]:
     first: dict[Hashable, tuple[Any, bool]] = {}
     related: dict[Any, tuple[Any, bool]] = {}
     for variable, value in captured.items():
-        if not isinstance(value, Tracer) or not is_recorded(value):
+        if not is_recorded(value) or not is_recorded_variable(value):
             continue
         is_negative, key = _signed(value)
         before, was_negative = first.setdefault(key, (variable, is_negative))
