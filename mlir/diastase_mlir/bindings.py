@@ -36,7 +36,11 @@ else:
 
 __all__ = [
     "CHLO",
+    "ConvDimensionNumbers",
+    "DotDimensionNumbers",
+    "GatherDimensionNumbers",
     "Loadable",
+    "ScatterDimensionNumbers",
     "arith",
     "ext",
     "func",
@@ -48,6 +52,11 @@ __all__ = [
     "translate_module_to_llvmir",
     "wear_out",
 ]
+
+ConvDimensionNumbers: Any = _stablehlo.ConvDimensionNumbers
+DotDimensionNumbers: Any = _stablehlo.DotDimensionNumbers
+GatherDimensionNumbers: Any = _stablehlo.GatherDimensionNumbers
+ScatterDimensionNumbers: Any = _stablehlo.ScatterDimensionNumbers
 
 USES_OF_A_CONTEXT = 200
 """A new context with its passes costs 10 ms; one use leaves some 10 kB behind."""

@@ -1,10 +1,7 @@
 """What lowering hands to the pipeline: a module as bytecode, and what the bytecode cannot hold.
 
-The module holds one public function, `abi.ENTRY_FUNCTION`, from the call context (`!llvm.ptr`)
-and argument tensors to result tensors, with `llvm.emit_c_interface`; every tensor argument has
-`bufferization.writable = false`, without which bufferization writes into the caller's arrays.
-Imported functions are private declarations named by `abi.import_symbol`. Locations are the
-user's lines.
+The module holds one public function, `abi.ENTRY_FUNCTION`, from tensors to tensors. Imported
+functions are private declarations named by `abi.import_symbol`. Locations are the user's lines.
 """
 
 from collections.abc import Callable, Mapping, Sequence

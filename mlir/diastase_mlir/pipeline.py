@@ -9,6 +9,7 @@ from collections.abc import Iterable
 from dataclasses import replace
 
 from diastase_mlir.passes.accurate_math import accurate_math
+from diastase_mlir.passes.arrays_to_loops import arrays_to_loops
 from diastase_mlir.passes.bounded_allocations import bounded_allocations
 from diastase_mlir.passes.detensorize_scalars import detensorize_scalars
 from diastase_mlir.passes.element_loops import element_loops
@@ -22,9 +23,12 @@ from diastase_mlir.passes.read_as_operands import read_as_operands
 from diastase_mlir.passes.refuse_what_aborts import refuse_what_aborts
 from diastase_mlir.passes.results_in_memory import results_in_memory
 from diastase_mlir.passes.reuse_arrays import reuse_arrays
+from diastase_mlir.passes.runtime_to_calls import runtime_to_calls
+from diastase_mlir.passes.scalarize import scalarize
 from diastase_mlir.passes.separate_empties import separate_empties
 from diastase_mlir.passes.shorter_functions import shorter_functions
 from diastase_mlir.passes.show_sizes import show_sizes
+from diastase_mlir.passes.updates_to_stores import updates_to_stores, without_brackets
 from diastase_mlir.stages import Pipeline, Stage, pass_name
 
 _CLEAN = ("canonicalize", "cse")
@@ -38,6 +42,12 @@ PIPELINE = Pipeline(
             "capture",
             "what lowering built, verified before anything touches it",
             (refuse_what_aborts,),
+            remain=_ARRAYS | {"stablehlo", "chlo", "quantum", "runtime"},
+        ),
+        Stage(
+            "scalarize",
+            "numbers first: circuits, sizes and loops take them as scalars",
+            (scalarize, runtime_to_calls),
             remain=_ARRAYS | {"stablehlo", "chlo", "quantum"},
         ),
         Stage(
@@ -50,6 +60,7 @@ PIPELINE = Pipeline(
             "stablehlo-to-linalg",
             "arrays become loops over elements; signless only afterwards (see above)",
             (
+                arrays_to_loops,
                 "func.func(chlo-legalize-to-stablehlo)",
                 *_CLEAN,
                 "stablehlo-legalize-to-linalg",
@@ -75,8 +86,10 @@ PIPELINE = Pipeline(
                 show_sizes,  # nothing may simplify arrays from here on
                 reuse_arrays,
                 separate_empties,
+                updates_to_stores,
                 "one-shot-bufferize{bufferize-function-boundaries allow-return-allocs-from-loops "
                 "function-boundary-type-conversion=identity-layout-map}",
+                without_brackets,
                 *_CLEAN,
             ),
             remain=_BUFFERS,

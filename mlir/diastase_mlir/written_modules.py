@@ -1,17 +1,17 @@
 """MLIR that a user has written, or another program has printed, as a module to compile.
 
 In: text with one function to call: public, or named `main`, from ranked tensors to ranked tensors,
-as `jax.jit(f).lower(x).as_text()` has it; or the entry as lowering makes it, whose first argument
-is the call context. Out: a `LoweredModule`, and the shapes that its arguments must have: compiled
-code does not compare sizes that the text names. The function becomes the entry by a wrapper
+as `jax.jit(f).lower(x).as_text()` has it; or the entry as lowering makes it. Out: a
+`LoweredModule`, and the shapes that its arguments must have: compiled code does not compare sizes
+that the text names. The function becomes the entry by a wrapper
 
-    func.func @diastase_entry(%context: !llvm.ptr, %0: tensor<f64>) -> tensor<f64> {
+    func.func @diastase_entry(%0: tensor<f64>) -> tensor<f64> {
       %1 = call @main(%0) : (tensor<f64>) -> tensor<f64>
       return %1 : tensor<f64>
     }
 
-into which everything is inlined. A function that names the call context itself, as the operations
-of the quantum dialect need it, is given it.
+into which everything is inlined. A function whose first argument is the state of the call, a
+`!llvm.ptr`, is given it.
 """
 
 import re
@@ -93,17 +93,16 @@ def _wrapped(
     module: ir.Module, function: Any, inputs: list[str], results: list[str], takes_context: bool
 ) -> ir.Module:
     """Make the entry, which calls the function, and inline what can be."""
-    given = ["%context", *(f"%{number}" for number in range(len(inputs)))]
-    parameters = [
-        f"%context: {_CONTEXT}",
-        *(f"%{n}: {kind} {{bufferization.writable = false}}" for n, kind in enumerate(inputs)),
-    ]
-    called = given[not takes_context :]
+    given = [f"%{number}" for number in range(len(inputs))]
+    parameters = [f"%{n}: {kind}" for n, kind in enumerate(inputs)]
+    called = [*["%context"] * takes_context, *given]
+    context = f'%context = "runtime.context"() : () -> {_CONTEXT}' if takes_context else ""
     types = [*[_CONTEXT] * takes_context, *inputs]
     returned = ", ".join(f"%r#{n}" for n in range(len(results)))
     call = f"func.call @{_name(function)}({', '.join(called)}) : ({', '.join(types)})"
     entry = f"""func.func @{ENTRY_FUNCTION}({", ".join(parameters)}) -> ({", ".join(results)})
-      attributes {{llvm.emit_c_interface}} {{
+      {{
+      {context}
       {f"%r:{len(results)} = " if results else ""}{call} -> ({", ".join(results)})
       return {f"{returned} : " if results else ""}{", ".join(results)}
     }}"""

@@ -23,13 +23,11 @@ DOUBLE = """(%x: tensor<?xf64>) -> tensor<?xf64> {
 }"""
 
 
-SORT = """(%x: tensor<4xf64>) -> tensor<4xf64> {
-    %result = "stablehlo.sort"(%x) <{dimension = 0 : i64, is_stable = true}> ({
-    ^bb0(%a: tensor<f64>, %b: tensor<f64>):
-        %less = stablehlo.compare LT, %a, %b : (tensor<f64>, tensor<f64>) -> tensor<i1>
-        stablehlo.return %less : tensor<i1>
-    }) : (tensor<4xf64>) -> tensor<4xf64> loc("sort"("/home/user/model.py":7:3))
-    return %result : tensor<4xf64>
+FOURIER = """(%x: tensor<4xcomplex<f64>>) -> tensor<4xcomplex<f64>> {
+    %result = "stablehlo.fft"(%x) <{
+        fft_type = #stablehlo<fft_type FFT>, fft_length = array<i64: 4>
+    }> : (tensor<4xcomplex<f64>>) -> tensor<4xcomplex<f64>> loc("fft"("/home/user/model.py":7:3))
+    return %result : tensor<4xcomplex<f64>>
 }"""
 
 
@@ -43,8 +41,8 @@ def test_printing_the_pipeline_names_stages_passes_and_reasons():
 
 def test_an_operation_that_no_pass_converts_is_named_with_the_users_line(mlir_program, tmp_path):
     options = CompileOptions(use_cache=False, workspace=tmp_path)
-    with pytest.raises(FailedPassError, match=r"stablehlo.sort") as caught:
-        compile_module(mlir_program(SORT, "float64[1]", "float64[1]"), options)
+    with pytest.raises(FailedPassError, match=r"stablehlo.fft") as caught:
+        compile_module(mlir_program(FOURIER, "complex128[1]", "complex128[1]"), options)
     assert caught.value.stage == "stablehlo-to-linalg"
     assert (caught.value.span.file, caught.value.span.line) == ("/home/user/model.py", 7)
 
@@ -91,7 +89,7 @@ def test_a_failing_pass_leaves_a_file_that_fails_again(mlir_program, tmp_path):
 def test_a_failing_program_leaves_nothing_in_the_working_directory(mlir_program, tmp_path):
     """But in a folder of its own, which the error names."""
     with pytest.raises(FailedPassError) as caught:
-        compile_module(mlir_program(SORT, "float64[1]", "float64[1]"), CompileOptions())
+        compile_module(mlir_program(FOURIER, "complex128[1]", "complex128[1]"), CompileOptions())
     assert list(tmp_path.iterdir()) == []
     folder = caught.value.reproducer.parent
     assert folder.stat().st_mode & 0o077 == 0

@@ -214,7 +214,7 @@ def test_equal_parameters_are_one_operand():
 
     run = re.search(r"quantum\.run.*", qjit(circuit).lower(0.1, 0.2).as_text(generic=True))
     assert run is not None
-    assert run[0].endswith(": (!quantum.register, f64, f64) -> !quantum.register")
+    assert run[0].endswith(": (!quantum.register, tensor<f64>, tensor<f64>) -> !quantum.register")
 
 
 def test_every_gate_is_an_equation_of_its_own_in_the_jaxpr():

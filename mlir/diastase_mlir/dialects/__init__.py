@@ -4,13 +4,14 @@ A dialect takes some milliseconds to load, so each is loaded when the first modu
 """
 
 from diastase_mlir.bindings import CHLO, Loadable, ir, load, session, wear_out
+from diastase_mlir.dialects.assembly import generic_form, short_form
 from diastase_mlir.dialects.quantum import Quantum
-from diastase_mlir.dialects.quantum.assembly import generic_form, short_form
+from diastase_mlir.dialects.runtime import Runtime
 
 _BYTECODE = b"ML\xefR"
 """What MLIR's bytecode begins with."""
 
-DIALECTS: tuple[Loadable, ...] = (Quantum, CHLO)
+DIALECTS: tuple[Loadable, ...] = (Quantum, Runtime, CHLO)
 """All that MLIR does not load by itself when it reads a module."""
 
 

@@ -2,11 +2,10 @@
 
 from collections.abc import Sequence
 
+from diastase_mlir.emit.operations import create, integer_type, number_type
 from diastase_mlir.lowering.context import LoweringContext
-from diastase_mlir.lowering.operations import create, integer_type, scalar_constant
 from diastase_mlir.lowering.registers import Register, as_register, site_attribute
 from diastase_mlir.lowering.registry import Equation, Value, lowers
-from diastase_mlir.lowering.tensors import box
 
 
 @lowers("record", lazy=True)
@@ -32,7 +31,7 @@ def lower_tape_length(
 ) -> Sequence[Value]:
     """A number."""
     state = as_register(register).materialise()
-    return [box(create("quantum.tape_length", [integer_type(64)], [state]).result)]
+    return [create("quantum.tape_length", [number_type(integer_type(64))], [state]).result]
 
 
 @lowers("sweep", lazy=True)
@@ -42,11 +41,7 @@ def lower_sweep(
     """An array that the engine fills."""
     states = [as_register(register).materialise(), as_register(adjoint).materialise()]
     aval = equation.avals_out[0]
-    size = context.size(aval.shape[0])
-    if isinstance(size, int):
-        length = scalar_constant(integer_type(64), size)
-    else:
-        length = create("arith.index_cast", [integer_type(64)], [size]).result
+    length = context.dimensions.size_number(aval.shape[0])
     attributes = {"site": site_attribute(context, "a derivative", equation)}
     result = context.type_of(aval)
     return [create("quantum.sweep", [result], [*states, length], attributes).result]

@@ -71,3 +71,8 @@ def is_unsigned(dtype: Any) -> bool:
 def is_known_empty(aval: Any) -> bool:
     """Whether an array has a size that is known to be 0."""
     return any(isinstance(size, int) and size == 0 for size in aval.shape)
+
+
+def is_static(aval: Any) -> bool:
+    """Whether all sizes of an array are known now."""
+    return all(isinstance(size, int) for size in aval.shape)

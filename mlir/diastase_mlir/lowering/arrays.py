@@ -1,8 +1,8 @@
 """Rules for making and rearranging arrays: fill, broadcast, reshape, slice, reverse, pad.
 
-Each serves known and unknown sizes alike. They move elements and never look at them, so elements
-may be of any type; unsigned ones travel as signless. What moves single numbers and short vectors
-is deferred (`pieces`).
+Arrays of known sizes, with elements, become an operation of StableHLO (`moves`), others loops over
+elements. They move elements and never look at them, so elements may be of any type; in loops
+unsigned ones travel as signless.
 """
 
 from collections.abc import Sequence
@@ -12,39 +12,19 @@ from typing import Any
 from jax import lax
 
 from diastase_mlir import jax_internals
-from diastase_mlir.jax_internals import ir
-from diastase_mlir.lowering.array_types import is_complex, is_floating
-from diastase_mlir.lowering.buffers import allocate, as_tensor, put_element
-from diastase_mlir.lowering.context import LoweringContext
-from diastase_mlir.lowering.deferred import Elements, Number
-from diastase_mlir.lowering.dimensions import number_tensor, to_index
-from diastase_mlir.lowering.loops import if_else
-from diastase_mlir.lowering.operations import (
+from diastase_mlir.emit.buffers import allocate, as_tensor, put_element
+from diastase_mlir.emit.loops import if_else
+from diastase_mlir.emit.operations import (
     all_of,
     clamp_index,
     compare_integers,
     create,
+    enumeration,
     index_binary,
     index_constant,
-    integer_type,
-    scalar_constant,
     to_signless,
 )
-from diastase_mlir.lowering.pieces import (
-    as_elements,
-    as_number,
-    as_numbers,
-    as_slice,
-    as_slices,
-    as_vector,
-    chosen,
-    is_element,
-    is_static,
-    is_worthwhile,
-    joined,
-)
-from diastase_mlir.lowering.registry import Equation, Value, lowers
-from diastase_mlir.lowering.tensors import (
+from diastase_mlir.emit.tensors import (
     Size,
     as_index,
     element_type,
@@ -52,83 +32,65 @@ from diastase_mlir.lowering.tensors import (
     extract_slice,
     generate,
     insert_slice,
-    reshape,
     unbox,
 )
+from diastase_mlir.jax_internals import ir
+from diastase_mlir.lowering.context import LoweringContext
+from diastase_mlir.lowering.dimensions import to_index
+from diastase_mlir.lowering.moves import (
+    concatenate,
+    is_known,
+    move,
+    reshaped,
+    sliced,
+    spread,
+    spread_to,
+)
+from diastase_mlir.lowering.regions import converted
+from diastase_mlir.lowering.registry import Equation, Value, lowers
 
 Position = list[ir.Value]
+
+_FEW = 4
+"""Arrays that are told apart one after the other; of more, each choice leaves out half."""
 
 
 @lowers("dim_as_value")
 def lower_dim_as_value(context: LoweringContext, equation: Equation) -> list[ir.Value]:
     """A size as a number of the program."""
-    tensor = number_tensor(context.dimension(equation.params["dim"]))
-    element = context.element_type_of(equation.avals_out[0])
-    if element == integer_type(64):
-        return [tensor]
-    number = create("arith.trunci", [element], [unbox(tensor)]).result
-    return [generate([], element, lambda _: number)]
+    number = context.dimensions.number(equation.params["dim"])
+    return [converted(number, context.element_type_of(equation.avals_out[0]))]
 
 
 @lowers("iota")
 def lower_iota(context: LoweringContext, equation: Equation, *_sizes: ir.Value) -> list[ir.Value]:
     """Positions along an axis, as numbers of any type."""
     aval, axis = equation.avals_out[0], equation.params["dimension"]
-    if is_static(aval) and 0 not in aval.shape:
+    if is_known(aval):
         return NotImplemented  # JAX's rule has one operation for it
-    element = context.element_type_of(aval)
-    sizes = [context.size(size) for size in aval.shape]
-    return [generate(sizes, element, lambda p: _number(p[axis], element, aval.dtype))]
+    attributes = {"iota_dimension": enumeration(axis)}
+    operands, kind = [context.shape(aval)], context.type_of(aval)
+    return [create("stablehlo.dynamic_iota", [kind], operands, attributes).result]
 
 
-def _number(index: ir.Value, element: ir.Type, dtype: Any) -> ir.Value:
-    """An `index` as a number of an element type."""
-    integer = element if not (is_floating(dtype) or is_complex(dtype)) else integer_type(64)
-    number = create("arith.index_cast", [integer], [index]).result
-    if is_floating(dtype):
-        return create("arith.sitofp", [element], [number]).result
-    if is_complex(dtype):
-        part = ir.ComplexType(element).element_type
-        real = create("arith.sitofp", [part], [number]).result
-        return create("complex.create", [element], [real, scalar_constant(part, 0)]).result
-    return number
-
-
-@lowers("broadcast_in_dim", lazy=True)
+@lowers("broadcast_in_dim")
 def lower_broadcast_in_dim(
-    context: LoweringContext, equation: Equation, value: Value, *_sizes: Value
-) -> Sequence[Value]:
+    context: LoweringContext, equation: Equation, operand: ir.Value, *_sizes: ir.Value
+) -> Sequence[ir.Value]:
     """Repetition along new axes and along axes of size 1."""
-    vector = as_vector(equation, value)
-    if vector is not None:
-        return [vector]
-    operand = to_signless(context.value(value))
-    shape = equation.avals_in[0].shape
-    axes = equation.params["broadcast_dimensions"]
-    sizes = [context.size(size) for size in equation.avals_out[0].shape]
-    if not shape:  # the element is known before the loop
-        scalar = unbox(operand)
-        return [generate(sizes, scalar.type, lambda _: scalar)]
-
-    def element(position: Position) -> ir.Value:
-        source = [
-            index_constant(0) if size == 1 else position[axis]
-            for size, axis in zip(shape, axes, strict=True)
-        ]
-        return extract(operand, source)
-
-    return [generate(sizes, element_type(operand), element)]
+    (result,), axes = equation.avals_out, equation.params["broadcast_dimensions"]
+    if is_known(*equation.avals_in[:1], result):
+        return [move(context, equation, [operand], {"broadcast_dimensions": axes})]
+    # Also sizes of which only this trace knows that they are 1.
+    expanding = [axis for axis, size in enumerate(equation.avals_in[0].shape) if size == 1]
+    return [spread_to(operand, context.shape(result), context.type_of(result), axes, expanding)]
 
 
-@lowers("reshape", "squeeze", "expand_dims", lazy=True)
+@lowers("reshape", "squeeze", "expand_dims")
 def lower_reshape(
-    context: LoweringContext, equation: Equation, value: Value, *_sizes: Value
-) -> Sequence[Value]:
+    context: LoweringContext, equation: Equation, operand: ir.Value, *_sizes: ir.Value
+) -> Sequence[ir.Value]:
     """The same elements under another shape."""
-    deferred = as_vector(equation, value) or as_number(equation, value)
-    if deferred is not None:
-        return [deferred]
-    operand = context.value(value)
     order = equation.params.get("dimensions") if equation.primitive.name == "reshape" else None
     if order is not None:
         plain = partial(lax.reshape, new_sizes=equation.avals_out[0].shape)
@@ -138,50 +100,76 @@ def lower_reshape(
     source, shape = equation.avals_in[0].shape, equation.avals_out[0].shape
     if tuple(source) == tuple(shape):
         return [operand]
-    return [reshape(to_signless(operand), [context.size(size) for size in shape])]
+    if is_known(*equation.avals_in, *equation.avals_out):
+        return [reshaped(operand, shape)]
+    (result,) = equation.avals_out
+    operands, kind = [operand, context.shape(result)], context.type_of(result)
+    return [create("stablehlo.dynamic_reshape", [kind], operands).result]
 
 
-@lowers("slice", lazy=True)
-def lower_slice(context: LoweringContext, equation: Equation, value: Value) -> Sequence[Value]:
+@lowers("slice")
+def lower_slice(
+    context: LoweringContext, equation: Equation, operand: ir.Value
+) -> Sequence[ir.Value]:
     """A strided slice with bounds that are sizes."""
-    part = as_slice(equation, value)
-    if part is not None:
-        return [part]
-    operand = context.value(value)
     shape = equation.avals_out[0].shape
     strides = equation.params["strides"] or [1] * len(shape)
-    offsets = [context.size(start) for start in equation.params["start_indices"]]
-    sizes = [context.size(size) for size in shape]
-    steps = [context.size(stride) for stride in strides]
-    return [extract_slice(to_signless(operand), offsets, sizes, steps)]
+    if is_known(*equation.avals_in, *equation.avals_out):
+        return [sliced(operand, equation.params["start_indices"], shape, strides)]
+    bounds = [equation.params["start_indices"], equation.params["limit_indices"], strides]
+    return [_slice(context, operand, equation.avals_out[0], bounds)]
 
 
-@lowers("split", lazy=True)
-def lower_split(context: LoweringContext, equation: Equation, value: Value) -> Sequence[Value]:
+def _slice(
+    context: LoweringContext, operand: ir.Value, part: Any, bounds: Sequence[Sequence[Any]]
+) -> ir.Value:
+    """A strided slice; starts, limits and strides, of which some are not known."""
+    vectors = [context.vector(numbers) for numbers in bounds]
+    kind = context.type_of(part)
+    return create("stablehlo.real_dynamic_slice", [kind], [operand, *vectors]).result
+
+
+@lowers("split")
+def lower_split(
+    context: LoweringContext, equation: Equation, operand: ir.Value
+) -> Sequence[ir.Value]:
     """Consecutive parts along an axis."""
-    slices = as_slices(equation, value)
-    if slices is not None:
-        return slices
-    axis, operand = equation.params["axis"], to_signless(context.value(value))
-    parts: list[ir.Value] = []
+    axis, parts = equation.params["axis"], list[ir.Value]()
     start: Any = 0
     for extent, aval in zip(equation.params["sizes"], equation.avals_out, strict=True):
-        sizes = [context.size(size) for size in aval.shape]
-        offsets: list[Size] = [0] * len(sizes)
-        offsets[axis] = context.size(start)
-        parts.append(extract_slice(operand, offsets, sizes, [1] * len(sizes)))
+        offsets: list[Any] = [0] * len(aval.shape)
+        offsets[axis], steps = start, [1] * len(aval.shape)
         start = start + extent
+        if is_known(*equation.avals_in, aval):
+            parts.append(sliced(operand, offsets, aval.shape, steps))
+            continue
+        limits = [offset + size for offset, size in zip(offsets, aval.shape, strict=True)]
+        parts.append(_slice(context, operand, aval, [offsets, limits, steps]))
     return parts
 
 
-@lowers("unstack", lazy=True)
-def lower_unstack(context: LoweringContext, equation: Equation, value: Value) -> Sequence[Value]:
+@lowers("unstack")
+def lower_unstack(
+    context: LoweringContext, equation: Equation, operand: ir.Value
+) -> Sequence[ir.Value]:
     """The parts of size 1 along an axis, without it; a primitive from jax 0.12 on."""
-    numbers = as_numbers(equation, value)
-    if numbers is not None:
-        return numbers
-    axis, operand = equation.params["axis"], to_signless(context.value(value))
-    sizes = [context.size(size) for size in equation.avals_in[0].shape]
+    axis, shape = equation.params["axis"], equation.avals_in[0].shape
+    if is_known(*equation.avals_in):
+        part = (*shape[:axis], 1, *shape[axis + 1 :])
+        return [
+            reshaped(
+                sliced(
+                    operand,
+                    [number if a == axis else 0 for a in range(len(shape))],
+                    part,
+                    [1] * len(shape),
+                ),
+                aval.shape,
+            )
+            for number, aval in enumerate(equation.avals_out)
+        ]
+    operand = to_signless(operand)
+    sizes = [context.size(size) for size in shape]
     sizes[axis] = 1
     dropped, strides = frozenset([axis]), [1] * len(sizes)
     return [
@@ -196,24 +184,33 @@ def lower_unstack(context: LoweringContext, equation: Equation, value: Value) ->
     ]
 
 
-@lowers("stack", lazy=True)
-def lower_stack(context: LoweringContext, equation: Equation, *values: Value) -> Sequence[Value]:
+@lowers("stack")
+def lower_stack(
+    context: LoweringContext, equation: Equation, *values: ir.Value
+) -> Sequence[ir.Value]:
     """Arrays side by side along a new axis; a primitive from jax 0.12 on."""
-    vector = as_elements(equation, values)
-    if vector is not None:
-        return [vector]
     axis, (result,) = equation.params["axis"], equation.avals_out
+    if is_known(result):
+        part = (*result.shape[:axis], 1, *result.shape[axis + 1 :])
+        rows = [reshaped(value, part) for value in values]
+        return [concatenate(context.type_of(result), rows, axis)]
     sizes = [context.size(size) for size in result.shape]
     # As memory: bufferization compares all updates of an array in pairs.
     stacked = allocate(sizes, context.element_type_of(result))
     for number, value in enumerate(values):
-        put_element(context.value(value), stacked, index_constant(number), axis)
+        put_element(value, stacked, index_constant(number), axis)
     return [as_tensor(stacked)]
 
 
 @lowers("tile")
 def lower_tile(context: LoweringContext, equation: Equation, operand: ir.Value) -> list[ir.Value]:
     """The array repeated along its axes."""
+    shape, result = equation.avals_in[0].shape, equation.avals_out[0].shape
+    if is_known(*equation.avals_in, *equation.avals_out):
+        pairs = zip(shape, result, strict=True)
+        between = [size for own, size in pairs for size in (size // own, own)]
+        axes = range(1, 2 * len(shape), 2)
+        return [reshaped(spread(operand, between, axes), result)]
     operand = to_signless(operand)
     own = [as_index(context.size(size)) for size in equation.avals_in[0].shape]
     sizes = [context.size(size) for size in equation.avals_out[0].shape]
@@ -225,26 +222,18 @@ def lower_tile(context: LoweringContext, equation: Equation, operand: ir.Value) 
     return [generate(sizes, element_type(operand), element)]
 
 
-@lowers("dynamic_slice", lazy=True)
+@lowers("dynamic_slice")
 def lower_dynamic_slice(
-    context: LoweringContext, equation: Equation, value: Value, *starts: Value
-) -> Sequence[Value]:
+    context: LoweringContext, equation: Equation, operand: ir.Value, *starts: ir.Value
+) -> Sequence[ir.Value]:
     """A slice at a computed place, which is moved so that the slice lies inside the array."""
     shape, wanted = equation.avals_in[0].shape, equation.avals_out[0].shape
+    if is_known(equation.avals_in[0], *equation.avals_out):
+        return [move(context, equation, [operand, *starts], {"slice_sizes": wanted})]
     # What follows the starts are unknown sizes, which we know already.
-    positions = [_position(context, start) for start in starts[: len(shape)]]
-    offsets = _clamped_starts(context, positions, shape, wanted)
+    offsets = _clamped_starts(context, starts[: len(shape)], shape, wanted)
     sizes = [context.size(size) for size in wanted]
-    operand = context.value(value)
-    if is_element(equation):
-        # Now, not when it is asked for: by then the array may have been written over.
-        return [Elements([extract(operand, [as_index(offset) for offset in offsets])])]
     return [extract_slice(to_signless(operand), offsets, sizes, [1] * len(sizes))]
-
-
-def _position(context: LoweringContext, start: Value) -> ir.Value:
-    """A number as it is, if it is one that is no array."""
-    return start.scalar if isinstance(start, Number) else context.value(start)
 
 
 @lowers("dynamic_update_slice")
@@ -257,6 +246,8 @@ def lower_dynamic_update_slice(
 ) -> list[ir.Value]:
     """The array with a slice replaced, at a place that is moved likewise."""
     shape, part = (aval.shape for aval in equation.avals_in[:2])
+    if is_known(*equation.avals_in[:2]):
+        return [move(context, equation, [operand, update, *starts], {})]
     offsets = _clamped_starts(context, starts, shape, part)
     sizes = [context.size(size) for size in part]
     operand, update = to_signless(operand), to_signless(update)
@@ -280,39 +271,27 @@ def _is_unsigned(value: ir.Value) -> bool:
     return getattr(element, "is_unsigned", False)
 
 
-@lowers("concatenate", lazy=True)
+@lowers("concatenate")
 def lower_concatenate(
-    context: LoweringContext, equation: Equation, *values: Value
-) -> Sequence[Value]:
+    context: LoweringContext, equation: Equation, *arrays: ir.Value
+) -> Sequence[ir.Value]:
     """Arrays one behind the other along an axis."""
-    pieces = joined(equation, values)
-    if not is_worthwhile(pieces, values):
-        return NotImplemented
-    if len(pieces) == 1:
-        return [pieces[0].value]
-    return [chosen(context, equation, pieces)]
+    axis, (result,) = equation.params["dimension"], equation.avals_out
+    if is_known(*equation.avals_in):
+        return [concatenate(context.type_of(result), arrays, axis)]
+    attributes, kind = {"dimension": enumeration(axis)}, context.type_of(result)
+    return [create("stablehlo.concatenate", [kind], arrays, attributes).result]
 
 
-@lowers("rev", lazy=True)
-def lower_rev(context: LoweringContext, equation: Equation, value: Value) -> Sequence[Value]:
+@lowers("rev")
+def lower_rev(
+    context: LoweringContext, equation: Equation, operand: ir.Value
+) -> Sequence[ir.Value]:
     """The array with some axes reversed."""
     shape, reversed_axes = equation.avals_in[0].shape, equation.params["dimensions"]
     if all(shape[axis] == 1 for axis in reversed_axes):
-        return [value]
-    if isinstance(value, Elements):
-        return [Elements(value.scalars[::-1])]
-    operand = to_signless(context.value(value))
-    sizes = [context.size(size) for size in equation.avals_out[0].shape]
-    lasts = [index_binary("subi", as_index(size), index_constant(1)) for size in sizes]
-
-    def element(position: Position) -> ir.Value:
-        source = [
-            index_binary("subi", last, index) if axis in reversed_axes else index
-            for axis, (last, index) in enumerate(zip(lasts, position, strict=True))
-        ]
-        return extract(operand, source)
-
-    return [generate(sizes, element_type(operand), element)]
+        return [operand]
+    return [move(context, equation, [operand], {"dimensions": reversed_axes})]
 
 
 @lowers("pad")
@@ -320,6 +299,16 @@ def lower_pad(
     context: LoweringContext, equation: Equation, operand: ir.Value, filler: ir.Value
 ) -> list[ir.Value]:
     """Elements set apart and surrounded by a value; negative amounts cut off instead."""
+    if not equation.params["padding_config"]:
+        return [operand]
+    if is_known(*equation.avals_in, *equation.avals_out):
+        low, high, interior = zip(*equation.params["padding_config"], strict=True)
+        amounts = {
+            "edge_padding_low": low,
+            "edge_padding_high": high,
+            "interior_padding": interior,
+        }
+        return [move(context, equation, [operand, filler], amounts)]
     operand, fill = to_signless(operand), unbox(filler)
     sizes = [context.size(size) for size in equation.avals_out[0].shape]
     configuration = list(

@@ -19,14 +19,10 @@ from functools import reduce
 from itertools import islice
 from typing import Any
 
-from diastase_mlir.jax_internals import ir, jaxprs_in, physical_aval
-from diastase_mlir.lowering.buffers import allocate, as_tensor, put_element
-from diastase_mlir.lowering.context import LoweringContext
-from diastase_mlir.lowering.functions import Batch, call_for_each
-from diastase_mlir.lowering.loops import carried, one_of, region_of, uncarried
-from diastase_mlir.lowering.operations import index_binary, index_constant, to_signless
-from diastase_mlir.lowering.registry import Equation, Value, lowers
-from diastase_mlir.lowering.tensors import (
+from diastase_mlir.emit.buffers import allocate, as_tensor, put_element
+from diastase_mlir.emit.loops import one_of, under_type
+from diastase_mlir.emit.operations import index_binary, index_constant, to_signless
+from diastase_mlir.emit.tensors import (
     Size,
     as_index,
     extract,
@@ -34,6 +30,11 @@ from diastase_mlir.lowering.tensors import (
     reshape,
     sizes_of,
 )
+from diastase_mlir.jax_internals import ir, jaxprs_in, physical_aval
+from diastase_mlir.lowering.context import LoweringContext
+from diastase_mlir.lowering.functions import Batch, call_for_each
+from diastase_mlir.lowering.loops import region_of
+from diastase_mlir.lowering.registry import Equation, Value, lowers
 
 
 @lowers("parallel_map", keys=True)
@@ -62,7 +63,7 @@ def lower_parallel_map(
             for array, flags in zip(arrays, mapped, strict=True)
         ]
         kinds = [context.type_of(aval) for aval in jaxpr.in_avals]
-        values = [uncarried(value, kind) for value, kind in zip(values, kinds, strict=True)]
+        values = [under_type(value, kind) for value, kind in zip(values, kinds, strict=True)]
         _put(context, context.lower_jaxpr(jaxpr, values), outputs, number)
 
     batch = Batch(count, sizes, _wires(jaxpr))
@@ -142,11 +143,11 @@ def _places(number: ir.Value, sizes: Sequence[Size]) -> list[ir.Value]:
 
 
 def _element(array: ir.Value, places: Sequence[ir.Value]) -> ir.Value:
-    """The carry of the part of an array at a place along its first axes."""
+    """The part of an array at a place along its first axes, a scalar where it has no other."""
     array, count = to_signless(array), len(places)
     sizes = sizes_of(array)
     if not sizes or not places:
-        return carried(array, array.type)
+        return array
     if count == len(sizes):
         return extract(array, places)
     rest = [0] * (len(sizes) - count)

@@ -15,9 +15,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax import lax
 
-from diastase_mlir.jax_internals import ir, threefry2x32
-from diastase_mlir.lowering.context import LoweringContext
-from diastase_mlir.lowering.operations import (
+from diastase_mlir.emit.operations import (
     all_of,
     compare_integers,
     create,
@@ -27,8 +25,10 @@ from diastase_mlir.lowering.operations import (
     negate,
     select,
 )
+from diastase_mlir.emit.tensors import as_index, generate
+from diastase_mlir.jax_internals import ir, threefry2x32
+from diastase_mlir.lowering.context import LoweringContext
 from diastase_mlir.lowering.registry import Equation, lowers
-from diastase_mlir.lowering.tensors import as_index, generate
 
 MULTIPLIERS = (0xD2511F53, 0xCD9E8D57)
 KEY_STEPS = (0x9E3779B9, 0xBB67AE85)

@@ -1,25 +1,19 @@
 """Rules about the bits of numbers: bitcasts, the upper half of a product, reduced precision."""
 
-from typing import Any
-
 import jax
 import jax.numpy as jnp
 import numpy as np
 from jax import lax
 
+from diastase_mlir.emit.operations import (
+    create,
+    to_signless,
+)
+from diastase_mlir.emit.tensors import elementwise
 from diastase_mlir.jax_internals import ir
 from diastase_mlir.lowering.array_types import is_complex, is_unsigned
 from diastase_mlir.lowering.context import LoweringContext
-from diastase_mlir.lowering.operations import (
-    binary,
-    create,
-    index_constant,
-    integer_type,
-    scalar_constant,
-    to_signless,
-)
 from diastase_mlir.lowering.registry import Equation, lowers
-from diastase_mlir.lowering.tensors import element_type, elementwise, extract, generate
 
 
 @lowers("bitcast_convert_type")
@@ -28,57 +22,12 @@ def lower_bitcast_convert_type(
 ) -> list[ir.Value]:
     """The same bits as numbers of another type; another width adds or takes the last axis."""
     (source,), (result,) = equation.avals_in, equation.avals_out
-    operand, wanted = to_signless(operand), context.element_type_of(result)
-    if element_type(operand) == wanted:
+    kind = context.type_of(result)
+    if operand.type == kind:
         return [operand]
-    if is_complex(source.dtype):
+    if any(is_complex(aval.dtype) or aval.dtype == np.bool_ for aval in (source, result)):
         return NotImplemented
-    width, new_width = _bits(source.dtype), _bits(result.dtype)
-    if width == new_width:
-        return [elementwise(wanted, lambda number: _bitcast(number, wanted), operand)]
-    sizes = [context.size(size) for size in result.shape]
-    if width < new_width:
-        parts = new_width // width
-
-        def joined(position: list[ir.Value]) -> ir.Value:
-            pieces = [extract(operand, [*position, index_constant(n)]) for n in range(parts)]
-            return _bitcast(_joined(pieces, width, new_width), wanted)
-
-        return [generate(sizes, wanted, joined)]
-
-    def part(position: list[ir.Value]) -> ir.Value:
-        *outer, number = position
-        whole = _bitcast(extract(operand, outer), integer_type(width))
-        index = create("arith.index_cast", [whole.type], [number]).result
-        offset = binary("arith.muli", index, scalar_constant(whole.type, new_width))
-        shifted = binary("arith.shrui", whole, offset)
-        piece = create("arith.trunci", [integer_type(new_width)], [shifted]).result
-        return _bitcast(piece, wanted)
-
-    return [generate(sizes, wanted, part)]
-
-
-def _bits(dtype: Any) -> int:
-    return jax.dtypes.itemsize_bits(dtype)
-
-
-def _bitcast(number: ir.Value, wanted: ir.Type) -> ir.Value:
-    """The same bits under another type of the same width."""
-    if number.type == wanted:
-        return number
-    return create("arith.bitcast", [wanted], [number]).result
-
-
-def _joined(pieces: list[ir.Value], width: int, new_width: int) -> ir.Value:
-    """Pieces as one integer, the first of them lowest (this is what memory looks like)."""
-    wide = integer_type(new_width)
-    total = scalar_constant(wide, 0)
-    for number, piece in enumerate(pieces):
-        bits = _bitcast(piece, integer_type(width))
-        extended = create("arith.extui", [wide], [bits]).result
-        offset = scalar_constant(wide, number * width)
-        total = binary("arith.ori", total, binary("arith.shli", extended, offset))
-    return total
+    return [create("stablehlo.bitcast_convert", [kind], [operand]).result]
 
 
 @lowers("mulhi")

@@ -5,19 +5,16 @@ The number of qubits may be computed; it is checked before anything is allocated
 
 from collections.abc import Sequence
 
+from diastase_mlir.emit.operations import (
+    create,
+    integer_constant,
+)
 from diastase_mlir.jax_internals import ir
 from diastase_mlir.lowering.context import LoweringContext
+from diastase_mlir.lowering.elementwise import compared
 from diastase_mlir.lowering.functions import call_function
-from diastase_mlir.lowering.operations import (
-    compare_integers,
-    create,
-    integer_type,
-    scalar_constant,
-)
 from diastase_mlir.lowering.registers import Register, as_register, register_type, site_attribute
 from diastase_mlir.lowering.registry import Equation, Value, lowers
-from diastase_mlir.lowering.sizes import leave_if
-from diastase_mlir.lowering.tensors import unbox
 from diastase_runtime.abi import ErrorCode
 
 MAX_QUBITS = 40
@@ -31,10 +28,10 @@ def lower_allocate(
     """A new register, its number of qubits known or computed."""
     known = equation.params["num_wires"]
     if known is None:
-        number = unbox(context.value(operands[0]))
+        number = context.value(operands[0])
         _check_number(context, equation, number)
     else:
-        number = scalar_constant(integer_type(64), known)
+        number = integer_constant(known)
     attributes = {"site": site_attribute(context, f"QNode {equation.params['qnode']}", equation)}
     kind = register_type(equation.params.get("single", False))
     return [Register(create("quantum.alloc", [kind], [number], attributes).result)]
@@ -43,11 +40,10 @@ def lower_allocate(
 def _check_number(context: LoweringContext, equation: Equation, number: ir.Value) -> None:
     """Leave the program if there is no state of so many qubits: loops over all of them follow."""
     site = context.failures.site(f"QNode {equation.params['qnode']}", equation.source_info)
-    least, most = (scalar_constant(integer_type(64), bound) for bound in (0, MAX_QUBITS))
-    negative = compare_integers("slt", number, least)
-    leave_if(context, negative, ErrorCode.NEGATIVE_QUBITS, site, [number])
-    too_many = compare_integers("sge", number, most)
-    leave_if(context, too_many, ErrorCode.TOO_MANY_QUBITS, site, [number])
+    negative = compared("lt", "SIGNED", number, integer_constant(0))
+    context.failures.record(negative, ErrorCode.NEGATIVE_QUBITS, site, [number], leave="now")
+    too_many = compared("ge", "SIGNED", number, integer_constant(MAX_QUBITS))
+    context.failures.record(too_many, ErrorCode.TOO_MANY_QUBITS, site, [number], leave="now")
 
 
 @lowers("release_qubits", lazy=True)

@@ -14,29 +14,23 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
-import numpy as np
-
 from diastase_mlir import jax_internals
+from diastase_mlir.emit.operations import signless_type, to_type
 from diastase_mlir.jax_internals import HookedModuleContext, ir
 from diastase_mlir.lowered import HostCallback
 from diastase_mlir.lowering.array_types import element_type
-from diastase_mlir.lowering.deferred import Literal
 from diastase_mlir.lowering.dimensions import Dimensions
 from diastase_mlir.lowering.equation_counts import EquationCounts
 from diastase_mlir.lowering.failures import Failures
 from diastase_mlir.lowering.functions import Functions
 from diastase_mlir.lowering.imports import Imports
-from diastase_mlir.lowering.operations import signless_type, to_type
+from diastase_mlir.lowering.numbers import Literal
 from diastase_mlir.lowering.registry import Equation, Read, Several, Value, finders
 from diastase_mlir.lowering.shared_circuits import SharedCircuits
 from diastase_mlir.program import DimensionBindings
 from diastase_mlir.signals import deliver_signals
 
 EquationLowering = Callable[["LoweringContext", Equation, Sequence[Value]], Sequence[Value]]
-_NUMBERS = frozenset(map(np.dtype, "float32 float64 int32 int64 bool".split()))
-"""Types of the constants that are put into the IR where they are needed; not a NaN, whose bits
-count."""
-
 Step = Callable[[Any, Read], Sequence[Value]]
 """Lowers an equation of a jaxpr, perhaps with some before it."""
 
@@ -65,7 +59,7 @@ class LoweringContext:
         self.module_context = module_context
         self.dimensions = Dimensions(bindings)
         self.imports = Imports(module_context)
-        self.failures = Failures(self.imports)
+        self.failures = Failures()
         self.callbacks: list[HostCallback] = []
         self.counts = EquationCounts(self.callbacks, self.imports)
         self.uses_engine = False
@@ -110,22 +104,31 @@ class LoweringContext:
         """A constant of any type that JAX can embed, as a tensor."""
         return jax_internals.constant_value(value, aval)
 
-    def _literal(self, atom: Any) -> Value:
-        """A constant that stands in a jaxpr."""
-        number, aval = atom.val, atom.aval
-        if getattr(aval, "shape", None) != () or aval.dtype not in _NUMBERS or number != number:
-            return self.constant(number, aval)
-        return Literal(number, self.element_type_of(aval), lambda: self.constant(number, aval))
-
     # --- dimensions ------------------------------------------------------------------------------
 
     def dimension(self, dimension: Any) -> ir.Value:
         """The value of a dimension expression (or number) as an `index`; may be negative."""
         return self.dimensions.value(dimension)
 
+    def number(self, dimension: Any) -> ir.Value:
+        """The same as a number of the program, of 64 bits."""
+        return self.dimensions.number(dimension)
+
     def size(self, dimension: Any) -> int | ir.Value:
         """The same as a size: a number if known, else an `index` that is never negative."""
         return self.dimensions.size(dimension)
+
+    def vector(self, dimensions: Sequence[Any]) -> ir.Value:
+        """Expressions or numbers as one vector, `tensor<k x i64>`."""
+        return self.dimensions.shape_tensor([self.dimensions.tensor(own) for own in dimensions])
+
+    def shape(self, aval: Any) -> ir.Value:
+        """The sizes of an array as one vector; none is negative."""
+        sizes = [
+            size if isinstance(size, int) else self.dimensions.size_number(size)
+            for size in aval.shape
+        ]
+        return self.dimensions.shape_tensor(sizes)
 
     @contextmanager
     def region(self, block: ir.Block) -> Generator[None]:
@@ -163,7 +166,7 @@ class LoweringContext:
 
         def read(atom: Any) -> Value:
             if hasattr(atom, "val"):
-                return self._literal(atom)
+                return Literal(atom.val, lambda: self.constant(atom.val, atom.aval))
             return environment[atom]
 
         def write(variable: Any, value: Value) -> None:

@@ -9,10 +9,8 @@ from typing import Any
 
 from jax import lax
 
-from diastase_mlir.jax_internals import ir
-from diastase_mlir.lowering.context import LoweringContext
-from diastase_mlir.lowering.loops import Values, for_each, for_range
-from diastase_mlir.lowering.operations import (
+from diastase_mlir.emit.loops import Values, for_each, for_range
+from diastase_mlir.emit.operations import (
     compare_integers,
     index_binary,
     index_constant,
@@ -20,9 +18,11 @@ from diastase_mlir.lowering.operations import (
     select,
     to_signless,
 )
+from diastase_mlir.emit.tensors import empty, extract, insert
+from diastase_mlir.jax_internals import ir
+from diastase_mlir.lowering.context import LoweringContext
 from diastase_mlir.lowering.registry import Equation
 from diastase_mlir.lowering.scalar_functions import scalar_aval, scalar_function
-from diastase_mlir.lowering.tensors import empty, extract, insert
 from diastase_mlir.lowering.windows import WindowAxis, over_taps
 
 

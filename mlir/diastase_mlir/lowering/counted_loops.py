@@ -6,36 +6,30 @@ time included, becomes a loop that counts up from zero. A step of zero is an err
 """
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
+from diastase_mlir.emit.loops import Values
+from diastase_mlir.emit.operations import (
+    create,
+    integer_constant,
+    integer_type,
+)
 from diastase_mlir.jax_internals import ir
 from diastase_mlir.lowering.array_types import is_unsigned
 from diastase_mlir.lowering.context import LoweringContext
-from diastase_mlir.lowering.deferred import Number, known_integer, scalar_of
-from diastase_mlir.lowering.loops import (
-    Values,
-    for_range,
-    polling,
-    region_of,
-    resizable_carry,
-    split,
-    uncarried,
-)
-from diastase_mlir.lowering.operations import (
-    binary,
-    compare_integers,
-    create,
-    flag_constant,
-    index_binary,
-    index_constant,
-    index_type,
-    integer_type,
-    scalar_constant,
-    select,
+from diastase_mlir.lowering.elementwise import compared
+from diastase_mlir.lowering.loops import region_of, resizable_carry, split
+from diastase_mlir.lowering.numbers import known_integer
+from diastase_mlir.lowering.regions import (
+    are_arrays,
+    converted,
+    counted_loop,
+    counted_loop_of_registers,
+    on_numbers,
 )
 from diastase_mlir.lowering.registry import Equation, Value, lowers
-from diastase_mlir.lowering.tensors import as_index
 from diastase_runtime.abi import ErrorCode
 
 
@@ -50,28 +44,32 @@ def lower_for_loop(context: LoweringContext, equation: Equation, *operands: Valu
     initial = resizable_carry(context, initial, equation.avals_in[count + 3 :], carry_avals)
     index_kind = context.type_of(index_aval)
     lower, _, step = known = [known_integer(bound) for bound in bounds]
-    if not step:
-        _refuse_zero_step(context, equation, bounds[2])
     trips = _known_trip_count(known)
+    tensors = bounds if trips is not None else [context.value(bound) for bound in bounds]
+    if not step:
+        _refuse_zero_step(context, equation, context.value(tensors[2]), index_aval.dtype)
     if trips is None:
-        trips = _trip_count(*map(scalar_of, bounds), dtype=index_aval.dtype)
+        trips = _trip_count(context, tensors, is_unsigned(index_aval.dtype))
     body = region_of(context, jaxpr)
+    element = ir.RankedTensorType(index_kind).element_type
 
     def iteration(trip: ir.Value, inner: Values) -> Values:
         if equation.params["apply_reverse_transform"]:
-            last = index_binary("subi", as_index(trips), index_constant(1))
-            trip = index_binary("subi", last, trip)
-        kind = context.element_type_of(index_aval)
-        index = create("arith.index_cast", [kind], [trip]).result
+            if isinstance(trips, int):
+                last = integer_constant(trips - 1)
+            else:
+                last = on_numbers("subtract", trips, integer_constant(1))
+            trip = on_numbers("subtract", last, trip)
+        index = converted(trip, element)
         if step != 1:
-            index = binary("arith.muli", index, scalar_of(bounds[2]))
+            index = on_numbers("multiply", index, context.value(tensors[2]))
         if lower != 0:
-            index = binary("arith.addi", scalar_of(bounds[0]), index)
-        if is_unsigned(index_aval.dtype):
-            return body(*values, uncarried(index, index_kind), *inner)
-        return body(*values, Number(index), *inner)
+            index = on_numbers("add", context.value(tensors[0]), index)
+        return body(*values, index, *inner)
 
-    return for_range(context, (0, trips, 1), initial, polling(context, iteration))
+    if are_arrays([value.type for value in initial]):
+        return counted_loop(context, trips, initial, iteration)
+    return counted_loop_of_registers(context, trips, initial, iteration)
 
 
 def _known_trip_count(bounds: Sequence[int | None]) -> int | None:
@@ -83,27 +81,44 @@ def _known_trip_count(bounds: Sequence[int | None]) -> int | None:
     return trips if trips < 2**63 else None
 
 
-def _trip_count(lower: ir.Value, upper: ir.Value, step: ir.Value, dtype: np.dtype) -> ir.Value:
+def _trip_count(context: LoweringContext, bounds: Sequence[ir.Value], unsigned: bool) -> ir.Value:
     """`len(range(lower, upper, step))`, without overflow for any bounds; 0 for a step of 0."""
-    wide, unsigned = integer_type(64), is_unsigned(dtype)
-    if lower.type != wide:
-        name = "arith.extui" if unsigned else "arith.extsi"
-        lower, upper, step = (create(name, [wide], [v]).result for v in (lower, upper, step))
-    zero, one = scalar_constant(wide, 0), scalar_constant(wide, 1)
-    down = flag_constant(False) if unsigned else compare_integers("slt", step, zero)
-    first, last = select(down, upper, lower), select(down, lower, upper)
-    is_zero = compare_integers("eq", step, zero)
-    stride = select(is_zero, one, select(down, binary("arith.subi", zero, step), step))
+    element = integer_type(64)
+    lower, upper, step = (converted(bound, element) for bound in bounds)
+    zero, one = integer_constant(0), integer_constant(1)
+    first, last, stride = lower, upper, step
+    if not unsigned:
+        down = compared("lt", "SIGNED", step, zero)
+        first, last = _chosen(down, upper, lower), _chosen(down, lower, upper)
+        stride = _chosen(down, on_numbers("negate", step), step)
+    is_zero = compared("eq", "SIGNED", step, zero)
+    stride = _chosen(is_zero, one, stride)
     # As an unsigned number the distance fits 64 bits, whatever the signs of the bounds.
-    distance = binary("arith.subi", binary("arith.subi", last, first), one)
-    trips = binary("arith.addi", binary("arith.divui", distance, stride), one)
-    proceeds = compare_integers("ult" if unsigned else "slt", first, last)
-    trips = select(is_zero, zero, select(proceeds, trips, zero))
-    return create("arith.index_cast", [index_type()], [trips]).result
+    distance = on_numbers("subtract", on_numbers("subtract", last, first), one)
+    trips = _bits(on_numbers("divide", *(_bits(n, signed=False) for n in (distance, stride))))
+    order = "UNSIGNED" if unsigned else "SIGNED"
+    proceeds = compared("lt", order, *(_bits(n, signed=not unsigned) for n in (first, last)))
+    trips = _chosen(proceeds, on_numbers("add", trips, one), zero)
+    return _chosen(is_zero, zero, trips)
 
 
-def _refuse_zero_step(context: LoweringContext, equation: Equation, step: Value) -> None:
-    number = scalar_of(step)
-    is_zero = compare_integers("eq", number, scalar_constant(number.type, 0))
+def _bits(value: ir.Value, *, signed: bool = True) -> ir.Value:
+    """The same bits as a signed or an unsigned number."""
+    element = integer_type(64) if signed else ir.IntegerType.get_unsigned(64)
+    kind = ir.RankedTensorType.get([], element)
+    if value.type == kind:
+        return value
+    return create("stablehlo.bitcast_convert", [kind], [value]).result
+
+
+def _chosen(flag: ir.Value, if_true: ir.Value, if_false: ir.Value) -> ir.Value:
+    return create("stablehlo.select", [if_true.type], [flag, if_true, if_false]).result
+
+
+def _refuse_zero_step(
+    context: LoweringContext, equation: Equation, step: ir.Value, dtype: Any
+) -> None:
+    order = "UNSIGNED" if is_unsigned(dtype) else "SIGNED"
+    is_zero = compared("eq", order, step, context.constant(np.zeros((), dtype)))
     site = context.failures.site("for_loop", equation.source_info)
     context.failures.record(is_zero, ErrorCode.ZERO_STEP, site)

@@ -1,41 +1,28 @@
 """Rules for cumulative operations along one axis: each element combined with all before it.
 
+Where the size is known, a `stablehlo.reduce_window` whose windows begin in front of the array, or
+end behind it: what stands there changes nothing. Where it is not, or nothing is that number, loops.
 The combining function is traced by JAX for scalars, so it means exactly what it means elsewhere,
-for every element type. Elements are combined one after another, on whatever thread.
+for every element type.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any
 
 import jax.numpy as jnp
+import numpy as np
 from jax import lax
 
+from diastase_mlir.emit.operations import array_attribute, create, number_type, to_signless
+from diastase_mlir.emit.running import running
+from diastase_mlir.emit.tensors import tensor_type
 from diastase_mlir.jax_internals import ir
+from diastase_mlir.lowering.array_types import is_complex
 from diastase_mlir.lowering.context import LoweringContext
-from diastase_mlir.lowering.loops import Values, for_range
-from diastase_mlir.lowering.operations import (
-    compare_integers,
-    create,
-    enumeration,
-    index_binary,
-    index_constant,
-    index_type,
-    scalar_constant,
-    select,
-    to_signless,
-)
+from diastase_mlir.lowering.moves import is_known
 from diastase_mlir.lowering.registry import Equation, lowers
-from diastase_mlir.lowering.scalar_functions import ScalarFunction, scalar_aval, scalar_function
-from diastase_mlir.lowering.tensors import (
-    Size,
-    as_index,
-    element_type,
-    empty,
-    extract,
-    generate,
-    generic,
-    insert,
-)
+from diastase_mlir.lowering.scalar_functions import scalar_aval, scalar_function
+from diastase_mlir.lowering.windows import identity_of
 
 CUMULATIVE: dict[str, Callable[[Any, Any], Any]] = {
     "cumsum": lax.add,
@@ -46,74 +33,63 @@ CUMULATIVE: dict[str, Callable[[Any, Any], Any]] = {
 }
 """What combines the result so far with the next element."""
 
+_OPERATIONS = {"cumsum": "add", "cumprod": "multiply", "cummax": "maximum", "cummin": "minimum"}
+
 
 @lowers(*CUMULATIVE)
 def lower_cumulative(
     context: LoweringContext, equation: Equation, operand: ir.Value
 ) -> list[ir.Value]:
     """Each element combined with all before it (after it, if reversed) along an axis."""
-    aval = equation.avals_in[0]
+    (aval,), name = equation.avals_in, equation.primitive.name
     axis, backwards = equation.params["axis"], equation.params["reverse"]
-    operand = to_signless(operand)
+    simple = name in ("cumsum", "cumprod") or not is_complex(aval.dtype)
+    if is_known(aval) and name in _OPERATIONS and simple:
+        neutral = context.constant(np.asarray(_neutral(name, aval.dtype), aval.dtype))
+        return [_windows(context, operand, neutral, _OPERATIONS[name], axis, backwards)]
+    function = scalar_function(context, CUMULATIVE[name], [scalar_aval(aval)] * 2)
     sizes = [context.size(size) for size in aval.shape]
-    function = CUMULATIVE[equation.primitive.name]
-    combine = scalar_function(context, function, [scalar_aval(aval)] * 2)
-    if len(sizes) == 1:
-        return [_along_line(context, operand, sizes[0], combine, backwards)]
-    if not backwards:
-        return [_along_lines(operand, sizes, axis, combine)]
-    turned = _reversed(operand, sizes, axis)
-    return [_reversed(_along_lines(turned, sizes, axis, combine), sizes, axis)]
+
+    def combine(total: ir.Value, value: ir.Value) -> ir.Value:
+        return function(total, value)[0]
+
+    return [running(context, to_signless(operand), sizes, axis, combine, backwards)]
 
 
-def _along_line(
-    context: LoweringContext, array: ir.Value, size: Size, combine: ScalarFunction, backwards: bool
+def _neutral(name: str, dtype: Any) -> Any:
+    """The number that changes nothing; of zeros, the negative one does not."""
+    if name in ("cumsum", "cumprod"):
+        return -0.0 if name == "cumsum" else 1
+    return identity_of(name.replace("cum", "reduce_window_"), dtype)
+
+
+def _windows(
+    context: LoweringContext,
+    operand: ir.Value,
+    neutral: ir.Value,
+    name: str,
+    axis: int,
+    backwards: bool,
 ) -> ir.Value:
-    """A loop that carries the result so far."""
-    element = element_type(array)
-    last = index_binary("subi", as_index(size), index_constant(1))
-
-    def step(index: ir.Value, inner: Values) -> Values:
-        total, result = inner
-        place = index_binary("subi", last, index) if backwards else index
-        value = extract(array, [place])
-        total = _next(index, total, value, combine)
-        return [total, insert(total, result, [place])]
-
-    initial = [scalar_constant(element, 0), empty([size], element)]
-    return for_range(context, (0, size, 1), initial, step)[1]
-
-
-def _next(index: ir.Value, total: ir.Value, value: ir.Value, combine: ScalarFunction) -> ir.Value:
-    """The result at a place: at the first, the element itself."""
-    is_first = compare_integers("eq", index, index_constant(0))
-    return select(is_first, value, *combine(total, value))
+    """For each place along the axis, a window as long as the axis that ends (begins) there."""
+    kind = tensor_type(operand)
+    window, padding = [1] * kind.rank, np.zeros((kind.rank, 2), np.int64)
+    window[axis] = kind.shape[axis]
+    padding[axis, 1 if backwards else 0] = window[axis] - 1
+    attributes = {
+        "window_dimensions": array_attribute("i64", window),
+        "padding": _elements(padding),
+    }
+    operation = create("stablehlo.reduce_window", [kind], [operand, neutral], attributes, regions=1)
+    number = number_type(kind.element_type)
+    locations = [ir.Location.current] * 2
+    block = operation.regions[0].blocks.append(number, number, arg_locs=locations)
+    with context.region(block):
+        result = create(f"stablehlo.{name}", [number], list(block.arguments)).result
+        create("stablehlo.return", [], [result])
+    return operation.result
 
 
-def _along_lines(
-    array: ir.Value, sizes: Sequence[Size], axis: int, combine: ScalarFunction
-) -> ir.Value:
-    """Many lines at once: the results so far are an array, and no line minds the others."""
-    rank, element = len(sizes), element_type(array)
-    whole = ir.AffineMap.get_identity(rank)
-    others = [number for number in range(rank) if number != axis]
-    across = ir.AffineMap.get(rank, 0, [ir.AffineExpr.get_dim(number) for number in others])
-
-    def body(elements: list[ir.Value]) -> list[ir.Value]:
-        value, total, _ = elements
-        index = create("linalg.index", [index_type()], [], {"dim": enumeration(axis)}).result
-        return [_next(index, total, value, combine)] * 2
-
-    targets = [empty([sizes[number] for number in others], element), empty(sizes, element)]
-    are_parallel = [number != axis for number in range(rank)]
-    return generic([array], targets, [whole, across, whole], are_parallel, body)[1]
-
-
-def _reversed(array: ir.Value, sizes: Sequence[Size], axis: int) -> ir.Value:
-    last = index_binary("subi", as_index(sizes[axis]), index_constant(1))
-
-    def formula(position: list[ir.Value]) -> ir.Value:
-        place = index_binary("subi", last, position[axis])
-        return extract(array, [*position[:axis], place, *position[axis + 1 :]])
-
-    return generate(sizes, element_type(array), formula)
+def _elements(numbers: Any) -> ir.Attribute:
+    """An attribute that is an array; the bindings' types know no such argument."""
+    return ir.DenseIntElementsAttr.get(numbers)

@@ -1,5 +1,8 @@
 """Where the dimension symbols of a program have their values, and what expressions over them are.
 
+Values are numbers of the program, arrays of rank 0 and 64 bits, and so is what is computed of them;
+loops over elements ask for them as an `index`.
+
 A symbol is defined by a variable of the jaxpr (`DimensionBindings`): by its value, or by the size
 of one of its axes. `define` is called for every variable as soon as it is lowered; a symbol
 defined inside a region of the IR must not be used outside it, which `scope` takes care of.
@@ -10,39 +13,38 @@ never is: a program leaves where a size that it is about to use is negative (`as
 
 from collections.abc import Generator, Sequence
 from contextlib import contextmanager
-from functools import reduce
+from functools import partial, reduce
 from typing import Any
 
 import numpy as np
 
 from diastase_mlir import jax_internals
-from diastase_mlir.jax_internals import ir
-from diastase_mlir.lowering.operations import (
-    compare_floats,
-    compare_integers,
+from diastase_mlir.emit.operations import (
     create,
-    index_binary,
+    enumeration,
     index_constant,
     index_type,
+    integer_constant,
     integer_type,
-    scalar_constant,
-    select,
+    number_type,
 )
+from diastase_mlir.emit.tensors import unbox
+from diastase_mlir.jax_internals import ir
 from diastase_mlir.lowering.registry import Value
-from diastase_mlir.lowering.tensors import unbox
 from diastase_mlir.program import DimensionBindings
 from diastase_runtime.errors import InternalError
 
-_MOST_ELEMENTS = 2**58
-"""More than any memory holds. Larger products are taken to be this: allocating it fails, and it is
-equal to nothing that exists, whereas a product that wraps around would be the size of a small
-array under the shape of a large one."""
-
-_OPERATIONS = {"max": "maxsi", "min": "minsi"}
+_OPERATIONS = {
+    "max": "stablehlo.maximum",
+    "min": "stablehlo.minimum",
+    "floordiv": "runtime.floor_divide",
+    "mod": "runtime.modulo",
+}
+"""Of numbers of 64 bits."""
 
 
 class Dimensions:
-    """Values of dimension symbols, and expressions over them, as `index` values."""
+    """Values of dimension symbols, and expressions over them."""
 
     def __init__(self, bindings: DimensionBindings):
         self._bindings = bindings
@@ -77,7 +79,7 @@ class Dimensions:
         """Note the symbols that this variable defines, now that it has a value."""
         for symbol in self._bindings.values.get(variable, ()):
             assert isinstance(value, ir.Value)
-            self._values[symbol] = to_index(value)
+            self._values[symbol] = _in_64_bits(value)
         for symbol, axis in self._bindings.axes.get(variable, ()):
             assert isinstance(value, ir.Value)
             self._values[symbol] = size_of_axis(value, axis)
@@ -87,34 +89,37 @@ class Dimensions:
         return variable in self._bindings.values or variable in self._bindings.axes
 
     def symbol(self, name: str) -> ir.Value:
-        """The value of a symbol."""
+        """The value of a symbol, a number."""
         if name in self._bindings.solved:
-            return self.value(self._bindings.solved[name])
+            return self.number(self._bindings.solved[name])
         if name not in self._values:
             raise InternalError(what=f"the dimension {name} is used where it has no value")
         return self._values[name]
 
+    def number(self, dimension: Any) -> ir.Value:
+        """An expression or number as a number of the program, of 64 bits; it may be negative."""
+        if not jax_internals.is_symbolic(dimension):
+            return integer_constant(int(dimension))
+        terms = [self._term(*term) for term in jax_internals.dimension_terms(dimension)]
+        return reduce(partial(_on_numbers, "stablehlo.add"), terms)
+
     def value(self, dimension: Any) -> ir.Value:
-        """An expression or number as an `index`."""
+        """The same as an `index`."""
         if not jax_internals.is_symbolic(dimension):
             return index_constant(int(dimension))
-        terms = [self._term(*term) for term in jax_internals.dimension_terms(dimension)]
-        total = terms[0]
-        for term in terms[1:]:
-            total = index_binary("addi", total, term)
-        return total
+        return to_index(self.number(dimension))
 
     def _term(self, factors: Sequence[tuple[Any, int]], coefficient: int) -> ir.Value:
         """Coefficient times a product of powers."""
         values = [self._factor(factor) for factor, power in factors for _ in range(power)]
         if not values:
-            return index_constant(coefficient)
-        product = reduce(_product, values)
+            return integer_constant(coefficient)
+        product = reduce(partial(_on_numbers, "runtime.product"), values)
         if coefficient == 1:
             return product
-        scaled = index_binary("muli", product, index_constant(coefficient))
         is_axis = len(values) == 1 and jax_internals.factor_symbol(factors[0][0]) in self._axes
-        return scaled if is_axis else _bounded_multiple(product, coefficient, scaled)
+        name = "stablehlo.multiply" if is_axis else "runtime.product"
+        return _on_numbers(name, product, integer_constant(coefficient))
 
     def _factor(self, factor: Any) -> ir.Value:
         """A symbol, or an operation on two expressions."""
@@ -122,23 +127,20 @@ class Dimensions:
         if name is not None:
             return self.symbol(name)
         operation, operands = jax_internals.factor_operation(factor)
-        left, right = (self.value(operand) for operand in operands)
-        if operation == "floordiv":
-            return _quotient(left, right)
-        if operation == "mod":  # Python's: the sign of the divisor
-            divisor = _divisor(right)
-            product = index_binary("muli", index_binary("floordivsi", left, divisor), divisor)
-            return index_binary("subi", left, product)
-        return index_binary(_OPERATIONS[operation], left, right)
+        return _on_numbers(_OPERATIONS[operation], *map(self.number, operands))
 
     def size(self, dimension: Any) -> int | ir.Value:
         """A size: a number if known, else an `index` that is never negative."""
         if not jax_internals.is_symbolic(dimension):
             return int(dimension)
-        value = self.value(dimension)
-        if self._cannot_be_negative(dimension):
-            return value
-        return index_binary("maxsi", value, index_constant(0))
+        return to_index(self.size_number(dimension))
+
+    def size_number(self, dimension: Any) -> ir.Value:
+        """A size as a number of the program that is never negative."""
+        number = self.number(dimension)
+        if not jax_internals.is_symbolic(dimension) or self._cannot_be_negative(dimension):
+            return number
+        return _on_numbers("stablehlo.maximum", number, integer_constant(0))
 
     def _cannot_be_negative(self, dimension: Any) -> bool:
         """Whether an expression is a sum of products of sizes of axes, without any subtraction.
@@ -154,62 +156,53 @@ class Dimensions:
 
     def tensor(self, dimension: Any) -> int | ir.Value:
         """A size as a number or a rank-0 `i64` tensor, as JAX's rules want it."""
-        if not jax_internals.is_symbolic(dimension):
-            return int(dimension)
-        return number_tensor(self.value(dimension))
+        return self.number(dimension) if jax_internals.is_symbolic(dimension) else int(dimension)
 
     def shape_tensor(self, sizes: Sequence[int | ir.Value]) -> ir.Value:
-        """Sizes as one `tensor<k x index>`, which folds away where it is used."""
-        indices = [_size_index(size) for size in sizes]
-        tensor_type = ir.RankedTensorType.get([len(indices)], index_type())
-        return create("tensor.from_elements", [tensor_type], indices).result
+        """Sizes, as `tensor` gives them, as one `tensor<k x i64>`."""
+        return _vector(sizes)
 
 
-def _product(left: ir.Value, right: ir.Value) -> ir.Value:
-    """A product that is not beyond `_MOST_ELEMENTS`, where it would wrap around."""
-    double = ir.F64Type.get()
-    operands = [
-        create(
-            "arith.sitofp", [double], [create("arith.index_cast", [integer_type(64)], [n]).result]
-        )
-        for n in (left, right)
-    ]
-    about = create("arith.mulf", [double], [operand.result for operand in operands]).result
-    most = float(_MOST_ELEMENTS)
-    too_large = compare_floats("oge", about, scalar_constant(double, most))
-    too_small = compare_floats("ole", about, scalar_constant(double, -most))
-    return _bounded(index_binary("muli", left, right), too_large, too_small)
+def _vector(numbers: Sequence[int | ir.Value]) -> ir.Value:
+    element, vectors = integer_type(64), list[ir.Value]()
+    for own in numbers:
+        number = own if isinstance(own, ir.Value) else integer_constant(int(np.asarray(own)))
+        one = ir.RankedTensorType.get([1], element)
+        vectors.append(create("stablehlo.reshape", [one], [_in_64_bits(number)]).result)
+    if len(vectors) == 1:
+        return vectors[0]
+    kind = ir.RankedTensorType.get([len(vectors)], element)
+    if not vectors:
+        nothing = ir.Attribute.parse("dense<> : tensor<0xi64>")
+        return create("stablehlo.constant", [kind], [], {"value": nothing}).result
+    return create("stablehlo.concatenate", [kind], vectors, {"dimension": enumeration(0)}).result
 
 
-def _bounded_multiple(number: ir.Value, coefficient: int, multiple: ir.Value) -> ir.Value:
-    """A multiple of a number, bounded like a product."""
-    most = _MOST_ELEMENTS // abs(coefficient)
-    beyond = compare_integers("sgt", number, index_constant(most))
-    below = compare_integers("slt", number, index_constant(-most))
-    return _bounded(multiple, *((beyond, below) if coefficient > 0 else (below, beyond)))
+def shape_of(array: ir.Value) -> ir.Value:
+    """All sizes of an array as one vector."""
+    kind = ir.RankedTensorType(array.type)
+    return _vector(
+        [
+            size_of_axis(array, axis) if kind.is_dynamic_dim(axis) else kind.get_dim_size(axis)
+            for axis in range(kind.rank)
+        ]
+    )
 
 
-def _bounded(number: ir.Value, too_large: ir.Value, too_small: ir.Value) -> ir.Value:
-    at_least = select(too_small, index_constant(-_MOST_ELEMENTS), number)
-    return select(too_large, index_constant(_MOST_ELEMENTS), at_least)
+def _on_numbers(name: str, left: ir.Value, right: ir.Value) -> ir.Value:
+    return create(name, [left.type], [left, right]).result
 
 
-def _quotient(left: ir.Value, right: ir.Value) -> ir.Value:
-    """`left // right`; -1, which is no size, where `right` is 0: the processor would trap."""
-    zero = compare_integers("eq", right, index_constant(0))
-    return select(zero, index_constant(-1), index_binary("floordivsi", left, _divisor(right)))
+def _in_64_bits(number: ir.Value) -> ir.Value:
+    """A number, or an `index`, as a number of 64 bits.
 
-
-def _divisor(number: ir.Value) -> ir.Value:
-    """1 in place of 0; what is left of a division is 0 then, as in JAX for empty arrays."""
-    zero = compare_integers("eq", number, index_constant(0))
-    return select(zero, index_constant(1), number)
-
-
-def _size_index(size: Any) -> ir.Value:
-    if isinstance(size, ir.Value):
-        return to_index(size)
-    return index_constant(int(np.asarray(size)))
+    Unsigned numbers are taken as they are; those above 2**63 are no size or position anyway,
+    and come out negative.
+    """
+    kind = number_type(integer_type(64))
+    if isinstance(number.type, ir.IndexType):
+        return number_tensor(number)
+    return number if number.type == kind else create("stablehlo.convert", [kind], [number]).result
 
 
 def number_tensor(index: ir.Value) -> ir.Value:
@@ -237,5 +230,6 @@ def to_index(value: ir.Value) -> ir.Value:
 
 
 def size_of_axis(value: ir.Value, axis: int) -> ir.Value:
-    """The size of a tensor along an axis."""
-    return create("tensor.dim", [index_type()], [value, index_constant(axis)]).result
+    """The size of a tensor along an axis, a number."""
+    kind = number_type(integer_type(64))
+    return create("runtime.dim", [kind], [value], {"axis": enumeration(axis)}).result

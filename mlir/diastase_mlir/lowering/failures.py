@@ -1,38 +1,37 @@
 """Where compiled code may fail, and how it says so: sites of the user's program, recorded errors.
 
-An error is recorded in the call context, the first one only; the runtime raises it with its site.
+An error is recorded in the state of the call, the first one only, by operations of the `runtime`
+dialect; the loader raises it with its site.
 `fallible` counts the operations emitted so far that may record one, by which a `while` loop knows
 whether its condition has to watch for one.
 """
 
 from collections.abc import Generator, Sequence
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, Literal
 
 from diastase_mlir.diagnostics import span_of
-from diastase_mlir.jax_internals import ir
-from diastase_mlir.lowering.imports import Imports, call
-from diastase_mlir.lowering.operations import (
-    compare_integers,
+from diastase_mlir.emit.operations import (
     create,
-    integer_type,
-    scalar_constant,
+    enumeration,
 )
-from diastase_runtime.abi import ABANDON_FUNCTION, LEAVE_FUNCTION, CallContext, ErrorCode, Site
+from diastase_mlir.jax_internals import ir
+from diastase_runtime.abi import ErrorCode, Site
 from diastase_runtime.errors import Span
+
+Leave = Literal["no", "now", "at start"]
+"""Whether to abandon the call."""
 
 
 class Failures:
     """The sites of a program, and what emits its errors at the current insertion point."""
 
-    def __init__(self, imports: Imports):
+    def __init__(self) -> None:
         self.sites: list[Site] = []
         self.fallible = 0
         self.span: Span | None = None
         """The user's line of the innermost equation being lowered that has one."""
-        self._imports = imports
         self._numbers: dict[Site, int] = {}
-        self._call_context: ir.Value | None = None
 
     @contextmanager
     def at_line_of(self, source_info: Any) -> Generator[Span | None]:
@@ -46,30 +45,16 @@ class Failures:
 
     @property
     def call_context(self) -> ir.Value:
-        """The state of the call: the entry's first argument, a `!llvm.ptr`."""
-        assert self._call_context is not None, "no entry function yet"
-        return self._call_context
+        """The state of the call, a `!llvm.ptr`, for functions that take it."""
+        return create("runtime.context", [ir.Type.parse("!llvm.ptr")], []).result
 
-    @contextmanager
-    def within(self, call_context: ir.Value) -> Generator[None]:
-        """Emit a function that is given this state of the call."""
-        outer, self._call_context = self._call_context, call_context
-        try:
-            yield
-        finally:
-            self._call_context = outer
-
-    def site(self, construct: str, source_info: Any) -> ir.Value:
-        """An `i64` that names this place in the user's program; what follows may fail there."""
-        return scalar_constant(integer_type(64), self.site_number(construct, source_info))
-
-    def site_at(self, construct: str, span: Span | None) -> ir.Value:
-        """The same for a place that is known."""
-        return scalar_constant(integer_type(64), self._number_of(construct, span))
-
-    def site_number(self, construct: str, source_info: Any) -> int:
-        """The same as a number, for operations that hold it as an attribute."""
+    def site(self, construct: str, source_info: Any) -> int:
+        """The number of this place in the user's program; what follows may fail there."""
         return self._number_of(construct, span_of(source_info) or self.span)
+
+    def site_at(self, construct: str, span: Span | None) -> int:
+        """The number of a place that is known; what follows may fail there."""
+        return self._number_of(construct, span)
 
     def _number_of(self, construct: str, span: Span | None) -> int:
         file, line, function = (span.file, span.line, span.function) if span else ("", 0, "")
@@ -81,43 +66,22 @@ class Failures:
             self.sites.append(site)
         return number
 
-    def none_so_far(self) -> ir.Value:
-        """An `i1`: whether the call has recorded no error so far."""
-        code = create("llvm.load", [integer_type(64)], [self._field("code")]).result
-        return compare_integers("eq", code, scalar_constant(integer_type(64), ErrorCode.NONE))
-
     def record(
-        self, failed: ir.Value, code: ErrorCode, site: ir.Value, details: Sequence[ir.Value] = ()
+        self,
+        failed: ir.Value,
+        code: ErrorCode,
+        site: int,
+        details: Sequence[ir.Value] = (),
+        *,
+        leave: Leave = "no",
     ) -> None:
-        """Record an error if `failed` (an `i1`) and none is recorded yet; details are `i64`."""
-        guard = create("arith.andi", [integer_type(1)], [failed, self.none_so_far()]).result
-        operation = create("scf.if", [], [guard], regions=2)
-        with ir.InsertionPoint(operation.regions[0].blocks.append()):
-            number = scalar_constant(integer_type(64), code)
-            create("llvm.store", [], [number, self._field("code")])
-            create("llvm.store", [], [site, self._field("site")])
-            for position, detail in enumerate(details):
-                create("llvm.store", [], [detail, self._field("detail", position)])
-            create("scf.yield", [], [])
+        """Record an error if `failed`, a flag, and none is recorded yet; details have 64 bits.
 
-    def poll(self) -> None:
-        """Let Python handle signals, which may end the call with an error; in loops."""
-        self.fallible += 1
-        operands = [self.call_context]
-        call(self._imports.function("threads", "poll", [operands[0].type]), operands)
-
-    def leave(self, *, at_start: bool) -> None:
-        """Abandon the call at once; an error is recorded. `at_start`: nothing is allocated yet."""
-        function = LEAVE_FUNCTION if at_start else ABANDON_FUNCTION
-        self._imports.declare(function, [], [], {})
-        call(function, [])
-
-    def _field(self, name: str, position: int = 0) -> ir.Value:
-        """Address of a field of the call context, or of one of its 64-bit elements."""
-        offset = getattr(CallContext, name).offset + 8 * position
+        `leave`: abandon the call then, `at start` if nothing is allocated yet.
+        """
         attributes = {
-            "rawConstantIndices": ir.Attribute.parse(f"array<i32: {offset}>"),
-            "elem_type": ir.TypeAttr.get(integer_type(8)),
+            "code": enumeration(code),
+            "site": enumeration(site),
+            "leave": ir.StringAttr.get(leave),
         }
-        pointer = self.call_context
-        return create("llvm.getelementptr", [pointer.type], [pointer], attributes).result
+        create("runtime.check", [], [failed, *details], attributes)

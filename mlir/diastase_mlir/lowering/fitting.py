@@ -9,23 +9,16 @@ nothing is taken (an empty result) always fits; a new shape fits only exactly.
 
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial, reduce
 from typing import Any
 
+from diastase_mlir.emit.operations import integer_constant, integer_type, scalar_constant
+from diastase_mlir.emit.tensors import generate
 from diastase_mlir.jax_internals import ir, is_symbolic, least_everywhere
 from diastase_mlir.lowering.context import LoweringContext
-from diastase_mlir.lowering.loops import if_else
-from diastase_mlir.lowering.operations import (
-    all_of,
-    any_of,
-    compare_integers,
-    create,
-    index_constant,
-    integer_type,
-    negate,
-    scalar_constant,
-)
+from diastase_mlir.lowering.elementwise import compared
+from diastase_mlir.lowering.regions import case, converted, on_numbers
 from diastase_mlir.lowering.registry import Equation, Value
-from diastase_mlir.lowering.tensors import generate
 from diastase_runtime.abi import ErrorCode
 
 Pairs = Iterable[tuple[Any, Any]]
@@ -119,9 +112,10 @@ def lower_if_it_fits(
     site = context.failures.site(construct, equation.source_info)
     fits: list[ir.Value] = []
     for pair in pairs:
-        sizes = [context.dimension(size) for size in pair]
-        fits.append(any_of([compare_integers("sge", *sizes), *nothing]))
-        context.failures.record(negate(fits[-1]), ErrorCode.SIZE_MISMATCH, site, _numbers(sizes))
+        size, taken = (context.number(own) for own in pair)
+        fits.append(_any([compared("ge", "SIGNED", size, taken), *nothing]))
+        failed = on_numbers("not", fits[-1])
+        context.failures.record(failed, ErrorCode.SIZE_MISMATCH, site, [size, taken])
 
     def otherwise() -> list[ir.Value]:
         if updated_by is not None:
@@ -133,17 +127,18 @@ def lower_if_it_fits(
         return [context.typed(value, aval) for value, aval in zip(results, avals, strict=True)]
 
     types = [context.type_of(aval) for aval in avals]
-    return if_else(context, all_of(fits), types, regular, otherwise)
+    index = converted(reduce(partial(on_numbers, "and"), fits), integer_type(32))
+    return case(context, index, types, [otherwise, regular])
+
+
+def _any(flags: Sequence[ir.Value]) -> ir.Value:
+    return reduce(partial(on_numbers, "or"), flags)
 
 
 def _is_empty(context: LoweringContext, aval: Any) -> list[ir.Value]:
     """For each size that may be 0 at run time, whether it is."""
-    sizes = [context.dimension(size) for size in aval.shape if is_symbolic(size)]
-    return [compare_integers("sle", size, index_constant(0)) for size in sizes]
-
-
-def _numbers(sizes: Sequence[ir.Value]) -> list[ir.Value]:
-    return [create("arith.index_cast", [integer_type(64)], [size]).result for size in sizes]
+    sizes = [context.number(size) for size in aval.shape if is_symbolic(size)]
+    return [compared("le", "SIGNED", size, integer_constant(0)) for size in sizes]
 
 
 def _zeros(context: LoweringContext, aval: Any) -> ir.Value:

@@ -1,11 +1,10 @@
 """Functions that lowering defines in the module: what is computed in several places, emitted once.
 
-    func.func private @diastase_function_0(%context: !llvm.ptr, %x: f64, %a: tensor<3xf64>) -> f64
+    func.func private @diastase_function_0(%x: f64, %a: tensor<3xf64>) -> f64
 
 `call_function` calls the function of a key, which the first call of the key defines. In: a key that
 equal computations share, what emits the body, operands with their types. Out: results, as the body
-gives them. First comes the call context, from which the body draws random numbers and where it
-records errors. Numbers travel as scalars, arrays as signless tensors that the body does not write
+gives them. Numbers travel as scalars, arrays as signless tensors that the body does not write
 to, so no call allocates for numbers or copies an array. Arrays that nobody ever writes to, which
 are constants and arguments of the program, travel as memory: bufferization compares all uses of a
 tensor in pairs, calls among them, and there may be thousands.
@@ -19,17 +18,17 @@ from dataclasses import dataclass
 from itertools import count
 from typing import TYPE_CHECKING, Any
 
-from diastase_mlir.jax_internals import ir
-from diastase_mlir.lowering.imports import call
-from diastase_mlir.lowering.operations import (
+from diastase_mlir.emit.operations import (
     create,
     index_type,
     integer_type,
     scalar_constant,
     to_signless,
 )
+from diastase_mlir.emit.tensors import as_index, box, unbox
+from diastase_mlir.jax_internals import ir
+from diastase_mlir.lowering.imports import call
 from diastase_mlir.lowering.registry import Value
-from diastase_mlir.lowering.tensors import as_index, box, unbox
 from diastase_runtime.abi import ELEMENT_FUNCTION, ON_CALLING_THREAD
 
 if TYPE_CHECKING:
@@ -100,7 +99,7 @@ def call_function(
     else:
         context.failures.fallible += function.fallible
         context.counts.again(function)
-    results = call(function.symbol, [context.failures.call_context, *values], function.results)
+    results = call(function.symbol, values, function.results)
     return [_inside(result) for result in results]
 
 
@@ -137,19 +136,19 @@ def call_for_each(
         _outside(context.typed(operand, aval))
         for operand, aval in zip(operands, avals, strict=True)
     ]
-    numbers = [*known.values(), *unknown]
+    numbers = [*map(unbox, known.values()), *unknown]
     symbol = f"{ELEMENT_FUNCTION}{context.functions.new_number()}"
-    types = [ir.Type.parse("!llvm.ptr"), integer_type(64), integer_type(64)]
+    types = [integer_type(64), integer_type(64)]
     arguments = [value.type for value in (*numbers, *values, *outputs)]
     operation, block = _empty_function(context, symbol, [*types, *arguments])
-    state, number, _, *rest = block.arguments
+    number, _, *rest = block.arguments
     calls = context.imports.counts.get("callback", 0)
     counted, fallible = len(context.counts), context.failures.fallible
-    with context.region(block), context.failures.within(state):
+    with context.region(block):
         given, rest = rest[: len(numbers)], rest[len(numbers) :]
         inside = iter(given[len(known) :])
         sizes = [next(inside) if isinstance(size, ir.Value) else size for size in batch.sizes]
-        with context.dimensions.only(dict(zip(known, given, strict=False))):
+        with context.dimensions.only(dict(zip(known, map(box, given), strict=False))):
             elements = [
                 context.typed(_inside(value), aval)
                 for value, aval in zip(rest[: len(values)], avals, strict=True)
@@ -163,7 +162,7 @@ def call_for_each(
     on_this = context.imports.counts.get("callback", 0) > calls
     wires = ON_CALLING_THREAD if on_this else batch.wires
     number = create("arith.index_cast", [integer_type(64)], [as_index(batch.count)]).result
-    leading = [context.failures.call_context, number, scalar_constant(integer_type(64), wires)]
+    leading = [number, scalar_constant(integer_type(64), wires)]
     call(symbol, [*leading, *numbers, *values, *outputs])
 
 
@@ -208,10 +207,10 @@ def _define(
 ) -> Function:
     """Emit a function and what it returns."""
     symbol = f"diastase_function_{context.functions.new_number()}"
-    operation, block = _empty_function(context, symbol, [ir.Type.parse("!llvm.ptr"), *arguments])
-    state, *values = block.arguments
+    operation, block = _empty_function(context, symbol, arguments)
+    values = list(block.arguments)
     counted, fallible = len(context.counts), context.failures.fallible
-    with context.region(block), context.failures.within(state):
+    with context.region(block):
         operands = [
             context.typed(_inside(value), aval) for value, aval in zip(values, avals, strict=True)
         ]
@@ -228,13 +227,10 @@ def _empty_function(
     context: "LoweringContext", symbol: str, arguments: Sequence[ir.Type]
 ) -> tuple[ir.Operation, ir.Block]:
     """A function without results so far, and its block."""
-    unwritten: dict[str, ir.Attribute] = {"bufferization.writable": ir.BoolAttr.get(False)}
-    kinds = [unwritten if isinstance(kind, ir.RankedTensorType) else {} for kind in arguments]
     attributes = {
         "sym_name": ir.StringAttr.get(symbol),
         "function_type": ir.TypeAttr.get(ir.FunctionType.get(list(arguments), [])),
         "sym_visibility": ir.StringAttr.get("private"),
-        "arg_attrs": ir.ArrayAttr.get([ir.DictAttr.get(kind) for kind in kinds]),
         "llvm.linkage": ir.Attribute.parse("#llvm.linkage<internal>"),
         # A copy of a small body at each call would be what a function is to avoid.
         "llvm.no_inline": ir.UnitAttr.get(),

@@ -17,16 +17,15 @@ from typing import Any
 
 import numpy as np
 
+from diastase_mlir.emit.operations import create
 from diastase_mlir.gate_runs import LEAST, MOST, RunGate
 from diastase_mlir.jax_internals import ir
 from diastase_mlir.lowering.context import LoweringContext
-from diastase_mlir.lowering.deferred import scalar_of
-from diastase_mlir.lowering.operations import create, index_constant
+from diastase_mlir.lowering.moves import concatenate, reshaped
 from diastase_mlir.lowering.registers import Register, as_register
 from diastase_mlir.lowering.registry import Read, Several, Value, lowers_together
 from diastase_mlir.lowering.scalar_forms import ARITHMETIC, Forms
 from diastase_mlir.lowering.scalar_tables import insert_scalars
-from diastase_mlir.lowering.tensors import empty, insert
 
 LEAST_ALIKE = 4
 """Parameters of one form from which on they are computed by a loop."""
@@ -168,9 +167,9 @@ def _lower_run(
         params = equation.params
         parameters = tuple(parameter(atom) for atom in _parameters(equation))
         gates.append(ir.StringAttr.get(str(_gate(params, parameters))))
-        sites.append(context.failures.site_number(params["name"], equation.source_info))
+        sites.append(context.failures.site(params["name"], equation.source_info))
     context.uses_engine = True
-    values = [scalar_of(read(atom)) for atom in others]
+    values = [context.value(read(atom)) for atom in others]
     if alike:
         values = [_vector(context, forms, alike, values, read)]
     attributes = {"gates": ir.ArrayAttr.get(gates), "sites": ir.DenseI64ArrayAttr.get(sites)}
@@ -183,10 +182,9 @@ def _vector(
 ) -> ir.Value:
     """All parameters that are not constants: the groups, then the others."""
     first = sum(map(len, alike))
-    vector = empty([first + len(others)], ir.F64Type.get())
-    for number, value in enumerate(others):
-        vector = insert(value, vector, [index_constant(first + number)])
-    start = 0
+    kind = ir.RankedTensorType.get([first + len(others)], ir.F64Type.get())
+    parts = [context.constant(np.zeros(first)), *(reshaped(value, [1]) for value in others)]
+    vector, start = concatenate(kind, parts, 0), 0
     for group in alike:
         scalars = [forms.of(equal[0]) for equal in group]
         vector = insert_scalars(context, scalars, read, vector, start)

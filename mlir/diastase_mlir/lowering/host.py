@@ -1,9 +1,8 @@
 """Calls from compiled code into Python, and JAX primitives run that way.
 
-A host call hands Python the buffers of its arguments and of its results, which the program
-allocates first. The universal fallback is a host call that evaluates one JAX primitive eagerly:
-whatever JAX runs on the CPU, compiled programs run too. Sizes that the primitive's parameters
-mention travel as extra arguments.
+A host call is a `stablehlo.custom_call` from arrays to arrays. The universal fallback is one that
+evaluates a JAX primitive eagerly: whatever JAX runs on the CPU, compiled programs run too. Sizes
+that the primitive's parameters mention travel as extra arguments.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -16,14 +15,12 @@ from jax.core import ShapedArray
 from jax.extend.core import ClosedJaxpr, Jaxpr
 
 from diastase_mlir import jax_internals
+from diastase_mlir.emit.custom_calls import CALLBACK, WITH_DICTIONARY
+from diastase_mlir.emit.operations import create, enumeration, integer_type
 from diastase_mlir.jax_internals import ir
 from diastase_mlir.lowered import HostCallback, HostEquation
-from diastase_mlir.lowering.array_types import array_type
-from diastase_mlir.lowering.buffers import allocate, as_tensor, filled
+from diastase_mlir.lowering.array_types import array_type, is_static
 from diastase_mlir.lowering.context import LoweringContext
-from diastase_mlir.lowering.dimensions import number_tensor
-from diastase_mlir.lowering.imports import call
-from diastase_mlir.lowering.operations import to_signless
 from diastase_mlir.lowering.registry import Equation
 from diastase_runtime.abi import CallbackType
 
@@ -42,11 +39,7 @@ def call_host(
 
     `reason` says why the equation runs in Python; without one the function is the user's own.
     """
-    inputs = [
-        filled(to_signless(context.typed(value, aval)))
-        for value, aval in zip(operands, avals_in, strict=True)
-    ]
-    outputs = [_allocate(context, aval) for aval in equation.avals_out]
+    inputs = [context.typed(value, aval) for value, aval in zip(operands, avals_in, strict=True)]
     number = len(context.callbacks)
     callback_type = CallbackType(
         tuple(array_type(aval) for aval in avals_in),
@@ -62,19 +55,22 @@ def call_host(
     )
     context.callbacks.append(HostCallback(callback_type, function, described))
     site = context.failures.site(equation.primitive.name, equation.source_info)
-    arguments = [context.failures.call_context, site, *inputs, *outputs]
-    symbol = context.imports.function(
-        "callback", str(number), [value.type for value in arguments], c_interface=True
-    )
-    call(symbol, arguments)
-    return [as_tensor(buffer) for buffer in outputs]
-
-
-def _allocate(context: LoweringContext, aval: Any) -> ir.Value:
-    """An uninitialised buffer for an array."""
-    aval = jax_internals.physical_aval(aval)
-    sizes = [context.size(size) for size in aval.shape]
-    return allocate(sizes, context.element_type_of(aval))
+    context.imports.note("callback")
+    results = [jax_internals.physical_aval(aval) for aval in equation.avals_out]
+    shapes = [context.shape(aval) for aval in results if not is_static(aval)]
+    config = {
+        "number": enumeration(number),
+        "site": enumeration(site),
+        "arguments": enumeration(len(inputs)),
+    }
+    attributes = {
+        "call_target_name": ir.StringAttr.get(CALLBACK),
+        "has_side_effect": ir.BoolAttr.get(True),
+        "api_version": ir.IntegerAttr.get(integer_type(32), WITH_DICTIONARY),
+        "backend_config": ir.DictAttr.get(config),
+    }
+    kinds = [context.type_of(aval) for aval in results]
+    return list(create("stablehlo.custom_call", kinds, [*inputs, *shapes], attributes).results)
 
 
 def run_on_host(
@@ -82,7 +78,7 @@ def run_on_host(
 ) -> list[ir.Value]:
     """Evaluate the equation's primitive by eager JAX when the program runs."""
     symbols = sorted(jax_internals.symbols_in(equation.params))
-    sizes = [number_tensor(context.dimensions.symbol(symbol)) for symbol in symbols]
+    sizes = [context.dimensions.symbol(symbol) for symbol in symbols]
     size_aval = ShapedArray((), np.dtype(np.int64))
     avals_in = [*equation.avals_in, *[size_aval] * len(symbols)]
     function = _eager(equation, symbols)

@@ -2,8 +2,8 @@
 
 from collections.abc import Sequence
 
+from diastase_mlir.emit.operations import create
 from diastase_mlir.jax_internals import HookedModuleContext, ir
-from diastase_mlir.lowering.operations import create
 from diastase_runtime.abi import ImportedLibrary, import_symbol
 
 
@@ -36,12 +36,16 @@ class Imports:
     ) -> str:
         """Declare an imported function, once, and return its symbol."""
         symbol = import_symbol(library, name)
-        self._asked_for[library] = self._asked_for.get(library, 0) + 1
+        self.note(library)
         attributes: dict[str, ir.Attribute] = {}
         if c_interface:
             attributes["llvm.emit_c_interface"] = ir.UnitAttr.get()
         self.declare(symbol, operands, results, attributes)
         return symbol
+
+    def note(self, library: ImportedLibrary) -> None:
+        """Count a function that a pass will import."""
+        self._asked_for[library] = self._asked_for.get(library, 0) + 1
 
     def declare(
         self,

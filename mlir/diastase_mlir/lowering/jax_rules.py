@@ -9,9 +9,9 @@ from collections.abc import Sequence, Set
 from dataclasses import replace
 
 from diastase_mlir import jax_internals
+from diastase_mlir.emit.operations import array_attribute, create
 from diastase_mlir.jax_internals import ir
 from diastase_mlir.lowering.context import LoweringContext
-from diastase_mlir.lowering.operations import array_attribute, create
 from diastase_mlir.lowering.registry import Equation
 from diastase_runtime.errors import DiastaseError
 
@@ -23,12 +23,14 @@ _ELEMENTWISE = """
     sine sqrt subtract tan tanh xor
 """.split()
 
-_ANY_SHAPE = (
-    "broadcast_in_dim concatenate dot_general iota reduce transpose return constant".split()
-)
+_ANY_SHAPE = """
+    bitcast_convert broadcast_in_dim case cholesky concatenate constant dot_general dynamic_gather
+    dynamic_iota dynamic_reshape gather iota real_dynamic_slice reduce return scatter sort
+    transpose triangular_solve while
+""".split()
 
 _STATIC_SHAPE = """
-    bitcast_convert convolution pad reduce_precision reduce_window reshape reverse slice
+    convolution pad reduce_precision reduce_window reshape reverse slice
 """.split()
 
 _CHLO = """
@@ -49,7 +51,7 @@ CONVERTIBLE = frozenset(
 CONVERTIBLE_STATIC = frozenset(f"stablehlo.{name}" for name in _STATIC_SHAPE)
 """Those it converts where all shapes are known."""
 
-NEEDS_ELEMENTS = CONVERTIBLE_STATIC | {"stablehlo.reduce"}
+NEEDS_ELEMENTS = CONVERTIBLE_STATIC | {"stablehlo.gather", "stablehlo.reduce"}
 """Those that it leaves over or refuses where the operand is known to be empty."""
 
 CHECKED_DIALECTS = ("stablehlo.", "chlo.", "mhlo.", "sdy.", "shape.")
@@ -131,7 +133,8 @@ def _is_known(operation: ir.Operation, imports: Set[str]) -> bool:
     if name == "func.call":
         return ir.FlatSymbolRefAttr(operation.attributes["callee"]).value in imports
     if name == "stablehlo.custom_call":
-        return False
+        target = ir.StringAttr(operation.attributes["call_target_name"]).value
+        return target.startswith("diastase.")
     if name in NEEDS_ELEMENTS and _is_empty(operation.operands[0]):
         return False
     if not name.startswith(CHECKED_DIALECTS) or name in CONVERTIBLE:

@@ -6,16 +6,15 @@ words and their wires are tables, coefficients a vector.
 
 from collections.abc import Sequence
 from itertools import accumulate
-from typing import Any
 
 import numpy as np
 
+from diastase_mlir.emit.operations import array_attribute, create, integer_type, number_type
 from diastase_mlir.jax_internals import ir
 from diastase_mlir.lowering.context import LoweringContext
-from diastase_mlir.lowering.operations import array_attribute, create, integer_type
+from diastase_mlir.lowering.moves import concatenate, reshaped
 from diastase_mlir.lowering.registers import as_register, site_attribute, wire_values
 from diastase_mlir.lowering.registry import Equation, Value, lowers
-from diastase_mlir.lowering.tensors import box
 
 _PAULI_CODES = {"X": 1, "Y": 2, "Z": 3}
 """As `PAULI_CODES` of the dialect, which cannot be imported on jaxlib's side of the hand-off."""
@@ -61,11 +60,8 @@ def lower_array(
     if name != "state":
         inputs.append(wire_table(equation.params["wires"], wire_operands, context))
     aval = equation.avals_out[0]
-    known_or_not = [context.size(size) for size in aval.shape]
     sizes = [
-        create("arith.index_cast", [integer_type(64)], [size]).result
-        for size in known_or_not
-        if not isinstance(size, int)
+        context.dimensions.size_number(size) for size in aval.shape if not isinstance(size, int)
     ]
     attributes = {"site": site_attribute(context, name, equation)}
     if name != "density_matrix":
@@ -87,8 +83,7 @@ def _statistic(
     name = equation.primitive.name
     attributes["site"] = site_attribute(context, name.partition("_")[0], equation)
     inputs = [as_register(register).materialise(), *operands]
-    value = create(f"quantum.{name}", [ir.F64Type.get()], inputs, attributes).result
-    return [box(value)]
+    return [create(f"quantum.{name}", [number_type(ir.F64Type.get())], inputs, attributes).result]
 
 
 def word_tables(
@@ -108,10 +103,7 @@ def wire_table(
     wires: Sequence[int | None], wire_operands: Sequence[Value], context: LoweringContext
 ) -> ir.Value:
     """Wires as a vector: a constant if all are known."""
-    table_type = ir.RankedTensorType.get([len(wires)], integer_type(64))
     if None in wires:
-        values = wire_values(wires, wire_operands, context)
-        return create("tensor.from_elements", [table_type], values).result
-    numbers = np.array([wire for wire in wires if wire is not None], dtype=np.int64)
-    table: Any = ir.DenseElementsAttr.get(numbers, type=table_type)  # pyright: ignore
-    return create("arith.constant", [table_type], [], {"value": table}).result
+        values = [reshaped(wire, [1]) for wire in wire_values(wires, wire_operands, context)]
+        return concatenate(ir.RankedTensorType.get([len(wires)], integer_type(64)), values, 0)
+    return context.constant(np.array([wire for wire in wires if wire is not None], dtype=np.int64))

@@ -8,17 +8,19 @@ memory with these. What the module looks like is written in `diastase_mlir.lower
 import hashlib
 import io
 import re
+from collections.abc import Sequence
 
 import jax
 from jax.extend.core import ClosedJaxpr
 
 from diastase_mlir import jax_internals
 from diastase_mlir.activity import enter
+from diastase_mlir.emit.bindings import using
+from diastase_mlir.emit.operations import create, to_type
 from diastase_mlir.jax_internals import ir
 from diastase_mlir.lowered import LoweredModule
 from diastase_mlir.lowering.array_types import array_type
 from diastase_mlir.lowering.context import LoweringContext
-from diastase_mlir.lowering.operations import create, to_type
 from diastase_mlir.lowering.shared_circuits import SharedCircuits
 from diastase_mlir.lowering.sizes import check_assumption
 from diastase_mlir.lowering.walk import lower_equation
@@ -55,7 +57,11 @@ def lower(program: Program) -> LoweredModule:
 
 
 def _lower(program: Program) -> LoweredModule:
-    with jax_internals.ir_context() as ir_context, ir.Location.unknown(ir_context):
+    with (
+        jax_internals.ir_context() as ir_context,
+        ir.Location.unknown(ir_context),
+        using(ir),
+    ):
         module_context = jax_internals.new_module_context(ir_context)
         jaxpr = jax_internals.without_references(program.jaxpr)
         context = LoweringContext(
@@ -85,11 +91,10 @@ def _lower_entry(context: LoweringContext, jaxpr: ClosedJaxpr, program: Program)
     """Emit the one public function."""
     argument_types = [context.type_of(aval) for aval in jaxpr.in_avals]
     result_types = [context.type_of(aval) for aval in jaxpr.out_avals]
-    pointer = ir.Type.parse("!llvm.ptr")
-    names = ["", *(program.argument_names or [""] * len(argument_types))]
-    block = _entry_block(context, [pointer, *argument_types], result_types, names)
-    state, *arguments = block.arguments
-    with ir.InsertionPoint(block), context.failures.within(state):
+    names = program.argument_names or [""] * len(argument_types)
+    block = _entry_block(context, argument_types, result_types, names)
+    arguments = list(block.arguments)
+    with ir.InsertionPoint(block):
         for variable, argument in zip(jaxpr.jaxpr.invars, arguments, strict=True):
             context.dimensions.define(variable, argument)
         for assumption in program.assumptions:
@@ -107,17 +112,12 @@ def _entry_block(
     context: LoweringContext,
     arguments: list[ir.Type],
     results: list[ir.Type],
-    names: list[str],
+    names: Sequence[str],
 ) -> ir.Block:
     """The entry function's declaration and empty body."""
-    # Without this, bufferization may write into the caller's arrays.
-    read_only = ir.DictAttr.get({"bufferization.writable": ir.BoolAttr.get(False)})
-    tensors = len(arguments) - 1
     attributes = {
         "sym_name": ir.StringAttr.get(ENTRY_FUNCTION),
         "function_type": ir.TypeAttr.get(ir.FunctionType.get(arguments, results)),
-        "llvm.emit_c_interface": ir.UnitAttr.get(),
-        "arg_attrs": ir.ArrayAttr.get([ir.DictAttr.get({}), *[read_only] * tensors]),
     }
     with ir.InsertionPoint(context.module_context.module.body):
         function = create("func.func", [], [], attributes, regions=1)

@@ -6,13 +6,13 @@ in their order through all stages, which is all that orders these.
 
 from collections.abc import Sequence
 
+from diastase_mlir.emit.operations import create, integer_type, scalar_constant
+from diastase_mlir.emit.tensors import box, unbox
 from diastase_mlir.jax_internals import ir
 from diastase_mlir.lowering.context import LoweringContext
 from diastase_mlir.lowering.imports import call
-from diastase_mlir.lowering.operations import create, integer_type, scalar_constant
 from diastase_mlir.lowering.registers import Register, as_register
 from diastase_mlir.lowering.registry import Equation, Value, lowers
-from diastase_mlir.lowering.tensors import box, unbox
 
 _MODES = {"shots": 0, "tree": 1}
 """As the engine numbers them, in `outcome_scripts`."""
@@ -85,7 +85,7 @@ def lower_follow_script(
     context: LoweringContext, equation: Equation, register: Value, script: Value
 ) -> Sequence[Value]:
     """Tell a state where its outcomes come from."""
-    handle = unbox(context.value(script))
+    handle = context.value(script)
     operands = [as_register(register).materialise(), handle]
     return [Register(create("quantum.follow", [operands[0].type], operands).result)]
 

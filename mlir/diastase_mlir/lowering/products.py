@@ -1,9 +1,9 @@
 """Rule for `dot_general`: products of two arrays, summed over the axes that are contracted.
 
-Those with sums are matrix products (`contractions`). Those without are elementwise products of
-arrays that are broadcast; JAX's rule gives a contraction that adds each product to an array of
-zeros, which MLIR's fusion takes for elementwise arithmetic and repeats wherever the result is
-broadcast: `einsum("i,j,k->ijk", …)` would add up too often.
+Those with sums are StableHLO's (`passes/arrays_to_loops/products`). Those without are elementwise
+products of arrays that are broadcast; JAX's rule gives a contraction that adds each product to an
+array of zeros, which MLIR's fusion takes for elementwise arithmetic and repeats wherever the result
+is broadcast: `einsum("i,j,k->ijk", …)` would add up too often.
 
 Products are taken in the type of the result, or in that of the operands where it holds more.
 """
@@ -17,14 +17,12 @@ import jax.numpy as jnp
 import numpy as np
 from jax import lax
 
+from diastase_mlir.emit.blas import is_for_blas
+from diastase_mlir.emit.operations import create
 from diastase_mlir.jax_internals import ir
 from diastase_mlir.lowering.array_types import whole_bytes
 from diastase_mlir.lowering.context import LoweringContext
-from diastase_mlir.lowering.contractions import contract
-from diastase_mlir.lowering.matrix_products import Labels, Operand
-from diastase_mlir.lowering.operations import to_signless
 from diastase_mlir.lowering.registry import Equation, lowers
-from diastase_mlir.lowering.tensors import Size
 
 _PRESETS = lax.DotAlgorithmPreset
 _ALGORITHMS = frozenset(
@@ -53,14 +51,39 @@ def lower_dot_general(
     (result,) = equation.avals_out
     dtypes = map(whole_bytes, (*_dtypes(avals), result.dtype))
     wide = result.update(dtype=functools.reduce(jnp.promote_types, dtypes))
-    *own_labels, result_labels = _labels(equation)
-    operands: list[Operand] = []
-    sizes: dict[str, Size] = {}
-    for value, aval, labels in zip((left, right), avals, own_labels, strict=True):
-        operands.append(Operand(to_signless(_converted(context, value, aval, wide)), labels))
-        sizes |= dict(zip(labels, map(context.size, aval.shape), strict=True))
-    product = contract(context, operands[0], operands[1], result_labels, sizes)
-    return [_converted(context, context.typed(product, wide), wide, result)]
+    operands = [
+        _converted(context, value, aval, wide)
+        for value, aval in zip((left, right), avals, strict=True)
+    ]
+    attributes = {"dot_dimension_numbers": _dimension_numbers(equation)}
+    product = create("stablehlo.dot_general", [context.type_of(wide)], operands, attributes).result
+    if is_for_blas(context.element_type_of(wide), _sizes_of_one(equation)):
+        context.imports.note("blas")
+    return [_converted(context, product, wide, result)]
+
+
+def _dimension_numbers(equation: Equation) -> ir.Attribute:
+    """StableHLO's attribute; text, as JAX's class for it takes as long."""
+    (contracted, batch) = equation.params["dimension_numbers"]
+    lists = {
+        f"{side}_{kind}_dimensions": list(map(int, axes))
+        for kind, pair in (("batching", batch), ("contracting", contracted))
+        for side, axes in zip(("lhs", "rhs"), pair, strict=True)
+        if axes
+    }
+    text = ", ".join(f"{name} = {axes}" for name, axes in lists.items())
+    return ir.Attribute.parse(f"#stablehlo.dot<{text}>")
+
+
+def _sizes_of_one(equation: Equation) -> list[Any]:
+    """The sizes of one product of the batch."""
+    (_, summed), (left_batch, right_batch) = equation.params["dimension_numbers"]
+    left, right = equation.avals_in
+    others = (*summed, *right_batch)
+    return [
+        *(size for axis, size in enumerate(left.shape) if axis not in left_batch),
+        *(size for axis, size in enumerate(right.shape) if axis not in others),
+    ]
 
 
 def _is_computed_here(precision: Any) -> bool:
@@ -95,22 +118,6 @@ def _converted(context: LoweringContext, value: ir.Value, aval: Any, wanted: Any
         return (lax.convert_element_type(operand, wanted.dtype),)
 
     return context.lower_function(convert, [aval], [value])[0]
-
-
-def _labels(equation: Equation) -> tuple[Labels, Labels, Labels]:
-    """Labels of the axes of operands and result; those that two axes share are contracted."""
-    summed, batch = equation.params["dimension_numbers"]
-    ranks = [aval.ndim for aval in equation.avals_in]
-    labels = [
-        [f"{side}{axis}" for axis in range(rank)] for side, rank in zip("lr", ranks, strict=True)
-    ]
-    for kind, pairs in (("k", summed), ("b", batch)):
-        for number, axes in enumerate(zip(*pairs, strict=True)):
-            for own, axis in zip(labels, axes, strict=True):
-                own[axis] = f"{kind}{number}"
-    free = [label for own in labels for label in own if label[0] in "lr"]
-    left, right = map(tuple, labels)
-    return left, right, (*(f"b{number}" for number in range(len(batch[0]))), *free)
 
 
 def _without_sums(

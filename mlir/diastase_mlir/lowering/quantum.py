@@ -7,10 +7,15 @@ then controls, and the attribute `operandSegmentSizes` says how many of each.
 
 from collections.abc import Sequence
 
+from diastase_mlir.emit.operations import (
+    array_attribute,
+    create,
+    enumeration,
+    integer_type,
+    number_type,
+)
 from diastase_mlir.jax_internals import ir
 from diastase_mlir.lowering.context import LoweringContext
-from diastase_mlir.lowering.deferred import scalar_of
-from diastase_mlir.lowering.operations import array_attribute, create, enumeration, integer_type
 from diastase_mlir.lowering.registers import (
     Register,
     as_register,
@@ -20,7 +25,6 @@ from diastase_mlir.lowering.registers import (
     wire_values,
 )
 from diastase_mlir.lowering.registry import Equation, Value, lowers
-from diastase_mlir.lowering.tensors import box
 
 
 @lowers("gate", lazy=True)
@@ -29,7 +33,7 @@ def lower_gate(
 ) -> Sequence[Value]:
     """A gate by name."""
     count = equation.params["num_parameters"]
-    parameters = [scalar_of(operand) for operand in operands[:count]]
+    parameters = [context.value(operand) for operand in operands[:count]]
     taken = take(register, equation.params["wires"], operands[count:], context)
     controls = equation.params["control_values"]
     attributes = {
@@ -113,7 +117,7 @@ def lower_global_phase(
     context: LoweringContext, equation: Equation, register: Value, phi: Value
 ) -> Sequence[Value]:
     """A factor on the whole state."""
-    operands = [as_register(register).materialise(), scalar_of(phi)]
+    operands = [as_register(register).materialise(), context.value(phi)]
     attributes = {"site": site_attribute(context, "GlobalPhase", equation)}
     return [
         Register(create("quantum.global_phase", [operands[0].type], operands, attributes).result)
@@ -132,9 +136,9 @@ def lower_measure(
         "postselect": enumeration(-1 if postselect is None else postselect),
         "site": site_attribute(context, "measure", equation),
     }
-    results = [bit_type(), integer_type(1)]
+    results = [bit_type(), number_type(integer_type(1))]
     bit, outcome = create("quantum.measure", results, taken.bits, attributes).results
-    return [taken.give_back([bit]), box(outcome)]
+    return [taken.give_back([bit]), outcome]
 
 
 def _control_attributes(

@@ -9,17 +9,17 @@ import jax.numpy as jnp
 import numpy as np
 from jax import lax
 
-from diastase_mlir.jax_internals import ir
-from diastase_mlir.lowering.array_types import is_complex, is_known_empty
-from diastase_mlir.lowering.context import LoweringContext
-from diastase_mlir.lowering.operations import (
+from diastase_mlir.emit.operations import (
     scalar_constant,
 )
-from diastase_mlir.lowering.registry import Equation, lowers
-from diastase_mlir.lowering.tensors import (
+from diastase_mlir.emit.tensors import (
     generate,
     unbox,
 )
+from diastase_mlir.jax_internals import ir
+from diastase_mlir.lowering.array_types import is_complex, is_known_empty
+from diastase_mlir.lowering.context import LoweringContext
+from diastase_mlir.lowering.registry import Equation, lowers
 from diastase_mlir.lowering.windows import identity_of
 
 

@@ -13,10 +13,9 @@ because registers are used linearly: nobody looks at the one before.
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
+from diastase_mlir.emit.operations import create, enumeration, integer_constant
 from diastase_mlir.jax_internals import ir
 from diastase_mlir.lowering.context import LoweringContext
-from diastase_mlir.lowering.deferred import scalar_of
-from diastase_mlir.lowering.operations import create, enumeration, integer_type, scalar_constant
 from diastase_mlir.lowering.registry import Equation, Value
 
 
@@ -40,7 +39,7 @@ class Register:
     def materialise(self) -> ir.Value:
         """Put all qubits back."""
         for wire, bit in self.bits.items():
-            self.insert(_wire_constant(wire), bit)
+            self.insert(integer_constant(wire), bit)
         self.bits.clear()
         return self.value
 
@@ -56,7 +55,7 @@ class Register:
     def bit(self, wire: int) -> ir.Value:
         """The qubit of a known wire, taken out if need be."""
         if wire not in self.bits:
-            self.bits[wire] = self.extract(_wire_constant(wire))
+            self.bits[wire] = self.extract(integer_constant(wire))
         return self.bits[wire]
 
 
@@ -102,19 +101,17 @@ def take(
 def wire_values(
     wires: Sequence[int | None], wire_operands: Sequence[Value], context: LoweringContext
 ) -> list[ir.Value]:
-    """All wires as `i64` values; `None` stands for the next operand."""
+    """All wires as numbers of 64 bits; `None` stands for the next operand."""
     operands = iter(wire_operands)
-    return [scalar_of(next(operands)) if wire is None else _wire_constant(wire) for wire in wires]
+    return [
+        context.value(next(operands)) if wire is None else integer_constant(wire) for wire in wires
+    ]
 
 
 def site_attribute(context: LoweringContext, construct: str, equation: Equation) -> ir.Attribute:
     """The number of this place in the user's program."""
     context.uses_engine = True
-    return enumeration(context.failures.site_number(construct, equation.source_info))
-
-
-def _wire_constant(wire: int) -> ir.Value:
-    return scalar_constant(integer_type(64), wire)
+    return enumeration(context.failures.site(construct, equation.source_info))
 
 
 def _checked(value: Value) -> Register:

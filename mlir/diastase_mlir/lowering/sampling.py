@@ -2,28 +2,22 @@
 
 from collections.abc import Sequence
 
+from diastase_mlir.emit.operations import create, integer_constant
 from diastase_mlir.lowering.context import LoweringContext
+from diastase_mlir.lowering.elementwise import compared
 from diastase_mlir.lowering.measurement import wire_table
-from diastase_mlir.lowering.operations import (
-    compare_integers,
-    create,
-    index_constant,
-    integer_type,
-)
 from diastase_mlir.lowering.registers import as_register, site_attribute
 from diastase_mlir.lowering.registry import Equation, Value, lowers
-from diastase_mlir.lowering.sizes import leave_if
 from diastase_runtime.abi import ErrorCode
 
 
 @lowers("assert_shots")
 def lower_assert_shots(context: LoweringContext, equation: Equation) -> list[Value]:
     """Leave the program if there are no shots, or fewer."""
-    shots = context.dimension(equation.params["shots"])
-    number = create("arith.index_cast", [integer_type(64)], [shots]).result
+    shots = context.number(equation.params["shots"])
     site = context.failures.site(f"the QNode {equation.params['qnode']}", equation.source_info)
-    too_few = compare_integers("slt", shots, index_constant(1))
-    leave_if(context, too_few, ErrorCode.INVALID_SHOTS, site, [number])
+    too_few = compared("lt", "SIGNED", shots, integer_constant(1))
+    context.failures.record(too_few, ErrorCode.INVALID_SHOTS, site, [shots], leave="now")
     return []
 
 
@@ -33,8 +27,7 @@ def lower_sample(
 ) -> Sequence[Value]:
     """Packed outcomes of all shots."""
     wires = wire_table(equation.params["wires"], wire_operands, context)
-    shots = context.dimension(equation.params["shots"])
-    number = create("arith.index_cast", [integer_type(64)], [shots]).result
+    number = context.number(equation.params["shots"])
     attributes = {"site": site_attribute(context, "the QNode", equation)}
     operands = [as_register(register).materialise(), wires, number]
     result = context.type_of(equation.avals_out[0])

@@ -6,9 +6,9 @@ What combines two elements is traced by JAX, so it means what it means elsewhere
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from diastase_mlir.emit.tensors import box, unbox
 from diastase_mlir.jax_internals import ir
 from diastase_mlir.lowering.context import LoweringContext
-from diastase_mlir.lowering.tensors import box, unbox
 
 ScalarFunction = Callable[..., list[ir.Value]]
 """MLIR scalars in, MLIR scalars out."""

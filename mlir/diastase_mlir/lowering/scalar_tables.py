@@ -10,22 +10,17 @@ from typing import Any
 
 import numpy as np
 
+from diastase_mlir.emit.loops import Values
+from diastase_mlir.emit.operations import integer_constant
 from diastase_mlir.jax_internals import ir
 from diastase_mlir.lowering.context import LoweringContext
-from diastase_mlir.lowering.loops import Values, for_each
-from diastase_mlir.lowering.operations import (
-    create,
-    index_binary,
-    index_constant,
-    index_type,
-    to_signless,
-)
+from diastase_mlir.lowering.moves import element_at, row_at, with_row_at
+from diastase_mlir.lowering.regions import counted_loop, on_numbers
 from diastase_mlir.lowering.registry import Read, Value
 from diastase_mlir.lowering.scalar_forms import Scalar
-from diastase_mlir.lowering.tensors import box, extract, insert, unbox
 
 Column = Callable[[ir.Value], ir.Value]
-"""From the loop's position to a tensor of rank 0."""
+"""From the loop's counter to a number."""
 
 
 def insert_scalars(
@@ -40,13 +35,13 @@ def insert_scalars(
     def given(atom: Any) -> Value:
         return read(atom) if hasattr(atom, "val") else known[atom]
 
-    def body(position: Values, carry: Values) -> Values:
-        numbers = (column(position[0]) for column in columns)
+    def body(counter: ir.Value, carry: Values) -> Values:
+        numbers = (column(counter) for column in columns)
         scalar = _emit(context, scalars[0], given, numbers)
-        place = index_binary("addi", position[0], index_constant(first))
-        return [insert(unbox(scalar), carry[0], [place])]
+        place = on_numbers("add", counter, integer_constant(first))
+        return [with_row_at(context, carry[0], scalar, place)]
 
-    return for_each(context, [len(rows)], [target], body)[0]
+    return counted_loop(context, len(rows), [target], body)[0]
 
 
 def _column(context: LoweringContext, numbers: Sequence[Any]) -> Column:
@@ -54,8 +49,8 @@ def _column(context: LoweringContext, numbers: Sequence[Any]) -> Column:
     values = np.array(numbers)
     if values.tobytes() == values[:1].tobytes() * len(values):
         return lambda _: context.constant(values[0])
-    table = to_signless(context.constant(values))
-    return lambda position: box(extract(table, [position]))
+    table = context.constant(values)
+    return lambda counter: row_at(context, table, counter)
 
 
 def _emit(
@@ -66,16 +61,12 @@ def _emit(
     if name == "number":
         return context.typed(next(numbers), scalar.aval)
     if name == "element":
-        root = to_signless(context.value(read(scalar.atom)))
-        position = [_as_index(next(numbers)) for _ in scalar.atom.aval.shape]
-        return context.typed(box(extract(root, position)), scalar.aval)
+        root = context.value(read(scalar.atom))
+        position = [next(numbers) for _ in scalar.atom.aval.shape]
+        return context.typed(element_at(root, position), scalar.aval)
     if name in ("variable", "literal"):
         return context.value(read(scalar.atom))
     operands = [_emit(context, operand, read, numbers) for operand in scalar.operands]
     avals = [operand.aval for operand in scalar.operands], [scalar.aval]
     (result,) = context.lower_one(scalar.equation, operands, avals)
     return context.typed(context.value(result), scalar.aval)
-
-
-def _as_index(number: ir.Value) -> ir.Value:
-    return create("arith.index_cast", [index_type()], [unbox(number)]).result

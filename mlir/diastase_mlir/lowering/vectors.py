@@ -5,10 +5,10 @@ What is only read is materialised, so that all its qubits are in it, and stays t
 
 from collections.abc import Sequence
 
+from diastase_mlir.emit.operations import create
 from diastase_mlir.jax_internals import ir
 from diastase_mlir.lowering.context import LoweringContext
 from diastase_mlir.lowering.measurement import wire_table, word_tables
-from diastase_mlir.lowering.operations import create
 from diastase_mlir.lowering.registers import Register, as_register, site_attribute
 from diastase_mlir.lowering.registry import Equation, Value, lowers
 

@@ -1,6 +1,6 @@
 """How one equation of a jaxpr is lowered: which of five ways, in this order.
 
-1. one operation, for arithmetic on single numbers (`scalar_arithmetic`);
+1. one operation of StableHLO, for elementwise arithmetic (`elementwise`);
 2. a rule of ours (`registry`), after a change to 32 bits for 16-bit floats (`arithmetic`);
 3. a primitive that merely calls a jaxpr is replaced by that jaxpr;
 4. JAX's own rule, if all that it emits can be compiled further (`jax_rules`); nothing is computed
@@ -15,6 +15,7 @@ from typing import Any
 
 from diastase_mlir import jax_internals
 from diastase_mlir.diagnostics import at
+from diastase_mlir.emit.tensors import empty
 from diastase_mlir.errors import LoweringError
 from diastase_mlir.jax_internals import ir
 from diastase_mlir.lowering import (
@@ -32,7 +33,6 @@ from diastase_mlir.lowering import (
     products,
     quantum,
     reductions,
-    selection,
     sizes,
     sorting,
     windows,
@@ -41,13 +41,12 @@ from diastase_mlir.lowering.arithmetic import has_half_floats, lower_widened
 from diastase_mlir.lowering.array_types import is_known_empty
 from diastase_mlir.lowering.calls import CALLS
 from diastase_mlir.lowering.context import LoweringContext
+from diastase_mlir.lowering.elementwise import lower_elementwise
 from diastase_mlir.lowering.fitting import lower_if_it_fits, undecided
 from diastase_mlir.lowering.host import run_on_host
 from diastase_mlir.lowering.jax_rules import lower_by_jax
 from diastase_mlir.lowering.keys import on_words
 from diastase_mlir.lowering.registry import Equation, Value, lowered_lazily, rule_of
-from diastase_mlir.lowering.scalar_arithmetic import lower_scalars
-from diastase_mlir.lowering.tensors import empty
 from diastase_runtime.errors import Span
 
 RULE_MODULES = (
@@ -65,7 +64,6 @@ RULE_MODULES = (
     products,
     quantum,
     reductions,
-    selection,
     sizes,
     sorting,
     windows,
@@ -79,14 +77,11 @@ LAZY_RULES = {
     "callbacks": "pure_callback io_callback debug_callback debug_print accelerated",
     "convolution": "conv_general_dilated",
     "devices": "device_step",
-    "linear_algebra.cholesky": "cholesky cholesky_update",
-    "linear_algebra.eigen": "eigh eig",
-    "linear_algebra.lu": "lu lu_pivots_to_permutation",
-    "linear_algebra.qr": "geqrf geqp3 householder_product ormqr qr",
-    "linear_algebra.schur": "schur hessenberg",
-    "linear_algebra.solve": "custom_linear_solve triangular_solve",
-    "linear_algebra.svd": "svd",
-    "linear_algebra.tridiagonal": "tridiagonal tridiagonal_solve",
+    "linear_algebra.cholesky_update": "cholesky_update",
+    "linear_algebra.routines": "cholesky eigh eig lu lu_pivots_to_permutation geqrf geqp3 "
+    "householder_product ormqr qr schur hessenberg triangular_solve svd "
+    "tridiagonal tridiagonal_solve",
+    "linear_algebra.solve": "custom_linear_solve",
     "outcome_scripts": "uniform outcome_script next_run run_weight "
     "run_is_valid require_weight end_script follow_script",
     "random": "threefry2x32 iota_2x32_shape",
@@ -125,9 +120,9 @@ def _lower(
     context: LoweringContext, equation: Equation, operands: Sequence[Value]
 ) -> Sequence[Value]:
     name = equation.primitive.name
-    numbers = lower_scalars(equation, operands)
-    if numbers is not None:
-        return numbers
+    results = lower_elementwise(context, equation, operands)
+    if results is not None:
+        return results
     words = on_words(equation)
     if words is not None:
         return context.lower_equation(words, operands)

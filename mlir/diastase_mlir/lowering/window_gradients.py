@@ -9,10 +9,8 @@ from typing import Any
 import numpy as np
 from jax import lax
 
-from diastase_mlir.jax_internals import ir
-from diastase_mlir.lowering.context import LoweringContext
-from diastase_mlir.lowering.loops import Values, for_each, if_else
-from diastase_mlir.lowering.operations import (
+from diastase_mlir.emit.loops import Values, for_each, if_else
+from diastase_mlir.emit.operations import (
     all_of,
     any_of,
     compare_integers,
@@ -24,9 +22,11 @@ from diastase_mlir.lowering.operations import (
     select,
     to_signless,
 )
+from diastase_mlir.emit.tensors import extract, generate, insert
+from diastase_mlir.jax_internals import ir
+from diastase_mlir.lowering.context import LoweringContext
 from diastase_mlir.lowering.registry import Equation, lowers
 from diastase_mlir.lowering.scalar_functions import scalar_aval, scalar_function
-from diastase_mlir.lowering.tensors import extract, generate, insert
 from diastase_mlir.lowering.windows import (
     WindowAxis,
     identity_of,

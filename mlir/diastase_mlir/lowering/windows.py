@@ -16,17 +16,19 @@ import numpy as np
 from jax import lax
 
 from diastase_mlir import jax_internals
-from diastase_mlir.jax_internals import ir
-from diastase_mlir.lowering.array_types import is_complex, is_floating
-from diastase_mlir.lowering.context import LoweringContext
-from diastase_mlir.lowering.loops import Values, for_each, for_range, if_else, split
-from diastase_mlir.lowering.operations import (
+from diastase_mlir.emit.loops import Values, for_each, for_range, if_else
+from diastase_mlir.emit.operations import (
     compare_integers,
     index_binary,
     index_constant,
     scalar_constant,
     to_signless,
 )
+from diastase_mlir.emit.tensors import element_type, empty, extract, insert, unbox
+from diastase_mlir.jax_internals import ir
+from diastase_mlir.lowering.array_types import is_complex, is_floating
+from diastase_mlir.lowering.context import LoweringContext
+from diastase_mlir.lowering.loops import split
 from diastase_mlir.lowering.registry import Equation, lowers
 from diastase_mlir.lowering.scalar_functions import (
     ScalarFunction,
@@ -34,7 +36,6 @@ from diastase_mlir.lowering.scalar_functions import (
     scalar_function,
     scalar_jaxpr,
 )
-from diastase_mlir.lowering.tensors import element_type, empty, extract, insert, unbox
 
 
 @dataclass(frozen=True)

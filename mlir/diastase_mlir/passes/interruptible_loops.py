@@ -182,14 +182,16 @@ def _in_pieces(loop: ir.Operation, context: ir.Value) -> None:
     _replace(loop, outer)
     start, *carries = after.arguments
     with ir.InsertionPoint(after):
-        next_start = _add(start, _index(_TURNS))
-        end = create("arith.minsi", [start.type], [next_start, upper]).result
+        # Unsigned, and of what is left: `start + 4096` wraps around below 2**63.
+        left = create("arith.subi", [start.type], [upper, start]).result
+        turns = create("arith.minui", [start.type], [left, _index(_TURNS)]).result
+        end = _add(start, turns)
         loop.detach_from_parent()
         ir.InsertionPoint(after).insert(loop)
         for place, operand in [(0, start), (1, end), *enumerate(carries, start=3)]:
             loop.operands[place] = operand
-        _poll_if(_compare("slt", next_start, upper), context)
-        create("scf.yield", [], [next_start, *loop.results])
+        _poll_if(_compare("slt", end, upper), context)
+        create("scf.yield", [], [end, *loop.results])
 
 
 def _while_below(

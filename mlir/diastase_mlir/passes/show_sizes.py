@@ -3,7 +3,7 @@
 A loop that changes the size of an array carries it under a type with an unknown size. MLIR's
 canonicalisation refines such a type to that of the initial value (`ForOpTensorCastFolder`), though
 the body does not keep it; so lowering passes the initial value through a cast that no fold applies
-to (`lowering.loops.resizable_carry`). Its second operand, a flag, is there for that alone.
+to (`emit.tensors.hidden`). Its second operand, a flag, is there for that alone.
 
     %1 = builtin.unrealized_conversion_cast %0, %true : tensor<?xf64>, i1 to tensor<?xf64>   ->   %0
 """

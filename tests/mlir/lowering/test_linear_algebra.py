@@ -7,6 +7,7 @@ with matrices that make routines fail.
 """
 
 import ctypes
+import re
 
 import jax
 import jax.numpy as jnp
@@ -349,3 +350,16 @@ def test_small_problems_run_on_one_thread(compile_function):
             assert get() == 2
     finally:
         tell(before)
+
+
+def test_it_is_custom_calls_in_what_lowering_gives():
+    """One for each primitive; the memory for LAPACK is a pass's affair."""
+
+    def program(x):
+        values, vectors = jnp.linalg.eigh(x)
+        return values, jnp.linalg.qr(vectors), jnp.linalg.svd(x)
+
+    text = qjit(program).lower(np.eye(3)).as_text(generic=True)
+    assert {*re.findall(r'"(\w+)\.[\w.]+"\(', text)} <= {"builtin", "func", "stablehlo", "chlo"}
+    calls = re.findall(r'call_target_name = "diastase.linear_algebra.(\w+)"', text)
+    assert calls == ["eigh", "qr", "svd"]

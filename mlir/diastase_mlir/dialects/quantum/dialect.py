@@ -9,9 +9,11 @@ operation is registered when its class is made.
 
 from diastase_mlir.bindings import ext, ir
 
-Integer = ir.IntegerType[64]
-Boolean = ir.IntegerType[1]
 Tensor = ir.RankedTensorType
+Integer = ir.IntegerType[64] | Tensor
+Boolean = ir.IntegerType[1] | Tensor
+Real = ir.F64Type | Tensor
+"""Numbers: arrays of rank 0 as lowering emits them, scalars after the pass `scalarize`."""
 
 
 class Quantum(ext.Dialect, name="quantum"):

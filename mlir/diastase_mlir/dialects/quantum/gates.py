@@ -15,6 +15,7 @@ from diastase_mlir.dialects.quantum.dialect import (
     BitType,
     Boolean,
     Quantum,
+    Real,
     Register,
     Tensor,
     fail,
@@ -26,7 +27,7 @@ from diastase_mlir.kernels.gate_table import GATES
 class GateOp(Quantum.Operation, name="gate"):
     """A gate of the gate table, with any number of controls; results: targets, then controls."""
 
-    parameters: Sequence[ext.Operand[ir.F64Type]]
+    parameters: Sequence[ext.Operand[Real]]
     targets: Sequence[ext.Operand[BitType]]
     controls: Sequence[ext.Operand[BitType]]
     gate_name: ir.StringAttr
@@ -85,11 +86,16 @@ class RunOp(Quantum.Operation, name="run"):
 
 def _count_parameters(types: Sequence[ir.Type]) -> int | None:
     """How many numbers the operands of a run are; None where they are something else."""
-    if len(types) == 1 and isinstance(types[0], ir.RankedTensorType):
+    if len(types) == 1 and isinstance(types[0], ir.RankedTensorType) and types[0].rank:
         shape = types[0].shape
         is_vector = len(shape) == 1 and types[0].has_static_shape
         return shape[0] if is_vector and types[0].element_type == ir.F64Type.get() else None
-    return len(types) if all(kind == ir.F64Type.get() for kind in types) else None
+    return len(types) if all(map(_is_real, types)) else None
+
+
+def _is_real(kind: Any) -> bool:
+    is_number = isinstance(kind, ir.RankedTensorType) and kind.rank == 0
+    return isinstance(kind.element_type if is_number else kind, ir.F64Type)
 
 
 class UnitaryOp(Quantum.Operation, name="unitary"):
@@ -150,7 +156,7 @@ class GlobalPhaseOp(Quantum.Operation, name="global_phase"):
     """Multiply the state by exp(-i phi)."""
 
     register: ext.Operand[Register]
-    phi: ext.Operand[ir.F64Type]
+    phi: ext.Operand[Real]
     site: ir.IntegerAttr
     result: ext.Result[Register]
 

@@ -16,7 +16,7 @@ from diastase_mlir.dialects.quantum.checks import (
     check_sizes,
     check_square_matrix,
 )
-from diastase_mlir.dialects.quantum.dialect import Integer, Quantum, Register, Tensor, fail
+from diastase_mlir.dialects.quantum.dialect import Integer, Quantum, Real, Register, Tensor, fail
 from diastase_runtime.abi import MAX_SAMPLED_WIRES
 
 
@@ -29,7 +29,7 @@ class ExpvalPauliOp(Quantum.Operation, name="expval_pauli"):
     offsets: Any
     paulis: Any
     site: ir.IntegerAttr
-    value: ext.Result[ir.F64Type]
+    value: ext.Result[Real]
     verify_invariants = staticmethod(check_pauli_words)
 
 
@@ -42,7 +42,7 @@ class VarPauliOp(Quantum.Operation, name="var_pauli"):
     offsets: Any
     paulis: Any
     site: ir.IntegerAttr
-    value: ext.Result[ir.F64Type]
+    value: ext.Result[Real]
     verify_invariants = staticmethod(check_pauli_words)
 
 
@@ -53,7 +53,7 @@ class ExpvalMatrixOp(Quantum.Operation, name="expval_matrix"):
     matrix: ext.Operand[Tensor]
     wires: ext.Operand[Tensor]
     site: ir.IntegerAttr
-    value: ext.Result[ir.F64Type]
+    value: ext.Result[Real]
     verify_invariants = staticmethod(check_observable_matrix)
 
 
@@ -64,7 +64,7 @@ class VarMatrixOp(Quantum.Operation, name="var_matrix"):
     matrix: ext.Operand[Tensor]
     wires: ext.Operand[Tensor]
     site: ir.IntegerAttr
-    value: ext.Result[ir.F64Type]
+    value: ext.Result[Real]
     verify_invariants = staticmethod(check_observable_matrix)
 
 

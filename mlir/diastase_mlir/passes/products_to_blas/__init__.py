@@ -1,4 +1,4 @@
-"""Turn the matrix products that lowering has marked into calls of BLAS; on buffers.
+"""Turn the matrix products that `arrays_to_loops` has marked into calls of BLAS; on buffers.
 
     linalg.fill ins(%zero) outs(%c)
     linalg.contract … {diastase.for_blas} ins(%a, %b) outs(%c)
@@ -15,19 +15,18 @@ program runs, and the loops stand in the other branch.
 
 from diastase_mlir.bindings import ir
 from diastase_mlir.passes.products_to_blas.replacement import replace_product
-from diastase_mlir.passes.products_to_blas.routines import IMPORT_PREFIX
 
 __all__ = ["products_to_blas"]
 
 MARK = "diastase.for_blas"
-"""As `lowering/matrix_products.py` writes it."""
+"""Attribute of the products that become calls of BLAS, and of the module that has any."""
 
 
 def products_to_blas(module: ir.Module) -> None:
-    """Replace all marked products; a module that imports nothing of BLAS has none."""
-    declared = (operation.attributes["sym_name"] for operation in module.body.operations)
-    if not any(ir.StringAttr(name).value.startswith(IMPORT_PREFIX) for name in declared):
+    """Replace all marked products, of a module that is marked itself."""
+    if MARK not in module.operation.attributes:
         return
+    del module.operation.attributes[MARK]
     found: list[ir.Operation] = []
 
     def collect(operation: ir.Operation) -> ir.WalkResult:

@@ -13,9 +13,6 @@ from math import prod
 
 from diastase_mlir.bindings import func, ir
 from diastase_mlir.passes.products_to_blas.templates import LIMITS, definitions
-from diastase_runtime.abi import import_symbol
-
-IMPORT_PREFIX = import_symbol("blas", "")
 
 PREFIXES = {"f32": "s", "f64": "d", "complex<f32>": "c", "complex<f64>": "z"}
 """First letter of a routine's name, by the type of its matrices."""

@@ -134,3 +134,20 @@ def test_characters_that_no_text_has_are_refused(character):
     for stage in ("mlir", "translate"):
         with pytest.raises(ValueError, match="the character"):
             debug.replace_ir(f, stage, debug.get_compilation_stage(f, stage) + character)
+
+
+def test_what_jax_lowers_with_loops_branches_and_places_in_arrays():
+    def program(v, places):
+        scanned = jax.lax.scan(lambda c, x: (jnp.sin(c) + x, c), 0.0, v)
+        doubled = jax.lax.while_loop(
+            lambda c: c[1].sum() < 100, lambda c: (c[0] + 1, c[1] * 2), (0, v)
+        )
+        chosen = jax.lax.switch(places[0], [lambda: v, lambda: v * 2])
+        moved = v[places], v.at[places].add(2.0), jnp.sort(v[::-1]), jnp.cumsum(v)
+        return scanned, doubled, chosen, moved
+
+    arguments = jnp.linspace(0.1, 1.0, 6), jnp.array([1, 4, 2])
+    compiled = debug.compile_from_mlir(jax.jit(program).lower(*arguments).as_text())
+    expected = jax.tree.leaves(program(*arguments))
+    for own, wanted in zip(jax.tree.leaves(compiled(*arguments)), expected, strict=True):
+        np.testing.assert_allclose(own, wanted, rtol=1e-12)

@@ -15,7 +15,12 @@ CATALYSTS = (
     "BufferizationStage", "MLIRToLLVMDialectConversion", "LLVMIRTranslation", "O2Opt", "last",
     "HLOLoweringPass", "QuantumCompilationPass", "BufferizationPass", "MLIRToLLVMDialect",
 )  # fmt: skip
-EDITS = (("arith.mulf", "arith.addf"), ("llvm.fmul", "llvm.fadd"), ("fmul double", "fadd double"))
+EDITS = (
+    ("stablehlo.multiply", "stablehlo.add"),
+    ("arith.mulf", "arith.addf"),
+    ("llvm.fmul", "llvm.fadd"),
+    ("fmul double", "fadd double"),
+)
 
 
 def edited(text):
@@ -49,7 +54,7 @@ def test_each_edit_starts_from_the_ones_before_it_and_ends_those_after_it():
     llvm = debug.get_compilation_stage(f, "last").replace("1.000000e+00", "2.000000e+00")
     debug.replace_ir(f, "last", llvm)
     assert f(3.0) == 8.0
-    assert "arith.mulf" in debug.get_compilation_stage(f, "mlir")  # before the first edit
+    assert "stablehlo.multiply" in debug.get_compilation_stage(f, "mlir")  # before the first edit
     debug.replace_ir(f, "to-llvm", late)
     assert f(3.0) == 10.0
 
@@ -106,7 +111,7 @@ def test_stages_of_functions_that_are_only_lowered():
     def f(x: float):
         return x * x
 
-    assert "arith.mulf" in debug.get_compilation_stage(f, "mlir")
+    assert "stablehlo.multiply" in debug.get_compilation_stage(f, "mlir")
     assert "fmul double" in debug.get_compilation_stage(f, "last")
     assert f(3.0) == 9.0
 

@@ -1,0 +1,152 @@
+"""Structured control flow (`scf`).
+
+What a loop carries, and what a branch gives, are values of any type. `Scope.region` enters a block;
+whoever emits may keep more than the insertion point by it.
+"""
+
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
+from typing import Any, Protocol
+
+from diastase_mlir.emit.bindings import ir
+from diastase_mlir.emit.operations import (
+    compare_integers,
+    create,
+    index_constant,
+    index_type,
+    to_type,
+)
+from diastase_mlir.emit.tensors import Size, as_index, box
+
+Values = list[ir.Value]
+
+
+class Scope(Protocol):
+    """Who emits."""
+
+    def region(self, block: ir.Block) -> AbstractContextManager[None]:
+        """Emit at the end of a block."""
+        ...
+
+
+def under_type(value: ir.Value, value_type: ir.Type) -> ir.Value:
+    """A value, or a scalar for an array of rank 0, as a value of exactly this type."""
+    if isinstance(value_type, ir.RankedTensorType) and not isinstance(
+        value.type, ir.RankedTensorType
+    ):
+        value = box(value)
+    return to_type(value, value_type)
+
+
+def all_under_types(values: Sequence[ir.Value], types: Sequence[ir.Type]) -> Values:
+    """`under_type` for each."""
+    return [under_type(value, kind) for value, kind in zip(values, types, strict=True)]
+
+
+def append_block(region: ir.Region, types: Sequence[ir.Type]) -> ir.Block:
+    """A block with arguments of these types."""
+    return region.blocks.append(*types, arg_locs=[ir.Location.current] * len(types))
+
+
+def for_range(
+    scope: Scope,
+    bounds: tuple[Size, Size, Size],
+    initial: Sequence[ir.Value],
+    body: Callable[[ir.Value, Values], Sequence[ir.Value]],
+) -> Values:
+    """`for index in range(lower, upper, step)` with a positive step; carries are any values."""
+    types = [value.type for value in initial]
+    operands = [*map(as_index, bounds), *initial]
+    operation = create("scf.for", types, operands, regions=1)
+    block = append_block(operation.regions[0], [index_type(), *types])
+    with scope.region(block):
+        arguments: list[Any] = list(block.arguments)
+        create("scf.yield", [], all_under_types(body(arguments[0], arguments[1:]), types))
+    return list(operation.results)
+
+
+def for_each(
+    scope: Scope,
+    sizes: Sequence[Size],
+    initial: Sequence[ir.Value],
+    body: Callable[[Values, Values], Sequence[ir.Value]],
+) -> Values:
+    """A nest of loops over all positions of an array of these sizes, in row-major order."""
+
+    def nest(position: Values, carries: Values) -> Sequence[ir.Value]:
+        if len(position) == len(sizes):
+            return body(position, carries)
+        bounds = (0, sizes[len(position)], 1)
+        return for_range(
+            scope, bounds, carries, lambda index, inner: nest([*position, index], inner)
+        )
+
+    return list(nest([], list(initial)))
+
+
+def while_true(
+    scope: Scope,
+    initial: Sequence[ir.Value],
+    condition: Callable[[Values], ir.Value],
+    body: Callable[[Values], Sequence[ir.Value]],
+) -> Values:
+    """While the condition (an `i1` computed from the carries, emitted after the body) holds."""
+    types = [value.type for value in initial]
+    operation = create("scf.while", types, initial, regions=2)
+    before, after = (append_block(region, types) for region in operation.regions)
+    with scope.region(after):
+        create("scf.yield", [], all_under_types(body(list(after.arguments)), types))
+    with scope.region(before):
+        proceed = condition(list(before.arguments))
+        create("scf.condition", [], [proceed, *before.arguments])
+    return list(operation.results)
+
+
+def if_else(
+    scope: Scope,
+    condition: ir.Value,
+    types: Sequence[ir.Type],
+    if_true: Callable[[], Sequence[ir.Value]],
+    if_false: Callable[[], Sequence[ir.Value]],
+) -> Values:
+    """One of two regions, by an `i1`."""
+    operation = create("scf.if", types, [condition], regions=2)
+    for region, branch in zip(operation.regions, (if_true, if_false), strict=True):
+        with scope.region(append_block(region, [])):
+            create("scf.yield", [], all_under_types(branch(), types))
+    return list(operation.results)
+
+
+def when(scope: Scope, condition: ir.Value, body: Callable[[], None]) -> None:
+    """A region that is run for its effects, if the condition (an `i1`) holds."""
+    operation = create("scf.if", [], [condition], regions=2)
+    with scope.region(append_block(operation.regions[0], [])):
+        body()
+        create("scf.yield", [], [])
+
+
+def one_of(
+    scope: Scope,
+    index: ir.Value,
+    types: Sequence[ir.Type],
+    branches: Sequence[Callable[[], Sequence[ir.Value]]],
+    first: int = 0,
+) -> Values:
+    """One of several regions, by an `index`; the last one for any index that is out of range.
+
+    Nested `scf.if`: `one-shot-bufferize` (LLVM 23) overlooks that the result of an
+    `scf.index_switch` is one of the arrays that its branches yield, and overwrites it. Each decides
+    between two halves, as the time of bufferization grows with a high power of the depth.
+    """
+    if len(branches) == 1:
+        return list(branches[0]())
+    half = len(branches) // 2
+    # Unsigned: a negative index is above all others.
+    is_below = compare_integers("ult", index, index_constant(first + half))
+    return if_else(
+        scope,
+        is_below,
+        types,
+        lambda: one_of(scope, index, types, branches[:half], first),
+        lambda: one_of(scope, index, types, branches[half:], first + half),
+    )

@@ -1,0 +1,125 @@
+"""The operations of StableHLO that move elements of arrays of known sizes, none of them 0."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from diastase_mlir.emit.operations import array_attribute, create, enumeration
+from diastase_mlir.emit.tensors import element_type, tensor_type
+from diastase_mlir.jax_internals import ir
+from diastase_mlir.lowering.context import LoweringContext
+from diastase_mlir.lowering.registry import Equation
+
+_OPERATIONS = {"rev": "reverse"}
+"""Those that JAX calls otherwise."""
+
+
+def is_known(*avals: Any) -> bool:
+    """Whether all sizes of arrays are known now, and all arrays have elements."""
+    return all(isinstance(size, int) and size for aval in avals for size in aval.shape)
+
+
+def move(
+    context: LoweringContext,
+    equation: Equation,
+    operands: Sequence[ir.Value],
+    numbers: Mapping[str, Sequence[int]],
+) -> ir.Value:
+    """The operation of an equation, with attributes that are lists of numbers."""
+    name = equation.primitive.name
+    attributes = {key: array_attribute("i64", own) for key, own in numbers.items()}
+    result = context.type_of(equation.avals_out[0])
+    return create(f"stablehlo.{_OPERATIONS.get(name, name)}", [result], operands, attributes).result
+
+
+def reshaped(operand: ir.Value, shape: Sequence[int]) -> ir.Value:
+    """The same elements under another shape."""
+    kind = ir.RankedTensorType.get(list(shape), element_type(operand))
+    return (
+        operand if operand.type == kind else create("stablehlo.reshape", [kind], [operand]).result
+    )
+
+
+def spread(operand: ir.Value, shape: Sequence[int], axes: Sequence[int]) -> ir.Value:
+    """An array whose axes are these of the result's, repeated along the others."""
+    kind = ir.RankedTensorType.get(list(shape), element_type(operand))
+    if operand.type == kind:
+        return operand
+    attributes = {"broadcast_dimensions": array_attribute("i64", axes)}
+    return create("stablehlo.broadcast_in_dim", [kind], [operand], attributes).result
+
+
+def spread_to(
+    operand: ir.Value,
+    sizes: ir.Value,
+    kind: ir.Type,
+    axes: Sequence[int],
+    expanding: Sequence[int] = (),
+) -> ir.Value:
+    """The same for sizes known at run time; `expanding`: the operand's axes of size 1."""
+    kept = [axis for axis in range(len(axes)) if axis not in expanding]
+    attributes = {
+        "broadcast_dimensions": array_attribute("i64", axes),
+        "known_expanding_dimensions": array_attribute("i64", expanding),
+        "known_nonexpanding_dimensions": array_attribute("i64", kept),
+    }
+    operands = [operand, sizes]
+    return create("stablehlo.dynamic_broadcast_in_dim", [kind], operands, attributes).result
+
+
+def sliced(
+    operand: ir.Value, starts: Sequence[int], sizes: Sequence[int], strides: Sequence[int]
+) -> ir.Value:
+    """A strided slice."""
+    limits = [
+        start + (size - 1) * stride + 1
+        for start, size, stride in zip(starts, sizes, strides, strict=True)
+    ]
+    attributes = {
+        "start_indices": array_attribute("i64", starts),
+        "limit_indices": array_attribute("i64", limits),
+        "strides": array_attribute("i64", strides),
+    }
+    kind = ir.RankedTensorType.get(list(sizes), element_type(operand))
+    return create("stablehlo.slice", [kind], [operand], attributes).result
+
+
+def concatenate(result: ir.Type, arrays: Sequence[ir.Value], axis: int) -> ir.Value:
+    """Arrays one behind the other along an axis."""
+    if len(arrays) == 1:
+        return arrays[0]
+    return create(
+        "stablehlo.concatenate", [result], arrays, {"dimension": enumeration(axis)}
+    ).result
+
+
+def element_at(array: ir.Value, position: Sequence[ir.Value]) -> ir.Value:
+    """The element of an array at a position, given by numbers."""
+    kind = ir.RankedTensorType.get([1] * len(position), element_type(array))
+    attributes = {"slice_sizes": array_attribute("i64", kind.shape)}
+    part = create("stablehlo.dynamic_slice", [kind], [array, *position], attributes).result
+    return reshaped(part, [])
+
+
+def row_at(context: LoweringContext, array: ir.Value, place: ir.Value) -> ir.Value:
+    """The part of an array at a place, a number, along its first axis, without that axis."""
+    shape = tensor_type(array).shape
+    kind = ir.RankedTensorType.get([1, *shape[1:]], element_type(array))
+    attributes = {"slice_sizes": array_attribute("i64", kind.shape)}
+    operands = [array, *_starts(context, place, len(shape))]
+    row = create("stablehlo.dynamic_slice", [kind], operands, attributes).result
+    return reshaped(row, shape[1:])
+
+
+def with_row_at(
+    context: LoweringContext, array: ir.Value, row: ir.Value, place: ir.Value
+) -> ir.Value:
+    """The array with that part replaced."""
+    shape = tensor_type(array).shape
+    operands = [array, reshaped(row, [1, *shape[1:]]), *_starts(context, place, len(shape))]
+    return create("stablehlo.dynamic_update_slice", [array.type], operands).result
+
+
+def _starts(context: LoweringContext, place: ir.Value, rank: int) -> list[ir.Value]:
+    return [place, *[context.constant(np.int64(0))] * (rank - 1)] if rank > 1 else [place]

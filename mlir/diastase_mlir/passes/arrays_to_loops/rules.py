@@ -1,0 +1,76 @@
+"""What a rule is, and what all rules ask of an operation."""
+
+from collections.abc import Callable, Generator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+from diastase_mlir.bindings import ir
+from diastase_mlir.emit.operations import create, index_constant, to_signless
+from diastase_mlir.emit.tensors import Size, extract
+
+Rule = Callable[[Any], Sequence[ir.Value] | None]
+"""From an operation to values for its results, emitted at its place."""
+
+
+class _AtBlocks:
+    """Who emits in regions (`emit.loops.Scope`): nothing but the insertion point changes."""
+
+    @contextmanager
+    def region(self, block: ir.Block) -> Generator[None]:
+        """Emit at the end of a block."""
+        with ir.InsertionPoint(block):
+            yield
+
+
+SCOPE = _AtBlocks()
+
+
+def numbers(operation: Any, name: str) -> list[int]:
+    """An attribute that is a list of numbers."""
+    return list(ir.DenseI64ArrayAttr(operation.attributes[name]))
+
+
+def is_of_one_type(operation: Any) -> bool:
+    """Whether operands and results have the same elements."""
+    values = (*operation.operands, *operation.results)
+    return len({value.type.element_type for value in values}) == 1
+
+
+def signless_operands(operation: Any) -> list[ir.Value]:
+    """The operands, their integers read as signless ones."""
+    return [to_signless(operand) for operand in operation.operands]
+
+
+def sizes_known(operation: Any) -> list[int | None]:
+    """The sizes of the result, as far as its type knows them."""
+    kind = operation.results[0].type
+    return [
+        None if kind.is_dynamic_dim(axis) else kind.get_dim_size(axis) for axis in range(kind.rank)
+    ]
+
+
+def sizes_given(operation: Any, shape: ir.Value) -> list[Size]:
+    """The sizes of the result; those that its type does not know are in a vector of sizes."""
+    return [
+        number_in(shape, axis) if size is None else size
+        for axis, size in enumerate(sizes_known(operation))
+    ]
+
+
+def number_in(vector: ir.Value, place: int) -> Size:
+    """An integer of a vector, known now or as an `index`."""
+    owner = vector.owner
+    if isinstance(owner, ir.Block):
+        number = extract(vector, [index_constant(place)])
+    elif owner.name == "tensor.from_elements":
+        number = owner.operands[place]
+    elif owner.name == "stablehlo.constant":
+        elements: Any = ir.DenseIntElementsAttr(owner.attributes["value"])
+        return int(elements[place])
+    else:
+        number = extract(vector, [index_constant(place)])
+    if not isinstance(number.owner, ir.Block) and number.owner.name == "arith.constant":
+        return int(ir.IntegerAttr(number.owner.attributes["value"]).value)
+    if isinstance(number.type, ir.IndexType):
+        return number
+    return create("arith.index_cast", [ir.IndexType.get()], [number]).result
