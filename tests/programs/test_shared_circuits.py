@@ -10,7 +10,7 @@ import pennylane as qml
 import pytest
 
 from diastase import cond, for_loop, measure, passes, qjit, while_loop
-from diastase_mlir.lowering.shared_circuits import SharedCircuits
+from diastase_mlir.lowering.shared_bodies import SharedBodies
 from diastase_runtime.errors import WireOutOfRangeError
 
 DEVICE = qml.device("default.qubit", wires=3)
@@ -31,7 +31,7 @@ def unshared(monkeypatch):
 
     def compiled(function, *arguments, **options):
         with monkeypatch.context() as patch:
-            patch.setattr(SharedCircuits, "key_of", lambda shared, jaxpr: None)
+            patch.setattr(SharedBodies, "key_of", lambda shared, params: None)
             return qjit(function, **options).trace(*arguments).lower().compile()
 
     return compiled

@@ -12,7 +12,6 @@ from diastase_mlir.emit.operations import (
 from diastase_mlir.jax_internals import ir
 from diastase_mlir.lowering.context import LoweringContext
 from diastase_mlir.lowering.elementwise import compared
-from diastase_mlir.lowering.functions import call_function
 from diastase_mlir.lowering.registers import Register, as_register, register_type, site_attribute
 from diastase_mlir.lowering.registry import Equation, Value, lowers
 from diastase_runtime.abi import ErrorCode
@@ -55,20 +54,8 @@ def lower_release(context: LoweringContext, equation: Equation, register: Value)
 
 @lowers("qnode", keys=True)
 def lower_qnode(context: LoweringContext, equation: Equation, *operands: Value) -> Sequence[Value]:
-    """The body, which allocates and releases its own register: in place, or called if shared.
-
-    Equations without a line of the user's count as on that of the call, so the line is part of what
-    calls have in common.
-    """
-    jaxpr = equation.params["jaxpr"]
-
-    def body(values: Sequence[Value]) -> Sequence[Value]:
-        return context.lower_jaxpr(jaxpr, values)
-
-    shared = context.shared_circuits.key_of(jaxpr)
-    if shared is None:
-        return body(operands)
-    return call_function(context, (shared, context.failures.span), body, operands, jaxpr.in_avals)
+    """The body, which allocates and releases its own register."""
+    return context.lower_jaxpr(equation.params["jaxpr"], operands)
 
 
 @lowers("inlined", lazy=True, keys=True)

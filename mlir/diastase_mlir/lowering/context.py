@@ -22,11 +22,11 @@ from diastase_mlir.lowering.array_types import element_type
 from diastase_mlir.lowering.dimensions import Dimensions
 from diastase_mlir.lowering.equation_counts import EquationCounts
 from diastase_mlir.lowering.failures import Failures
-from diastase_mlir.lowering.functions import Functions
+from diastase_mlir.lowering.functions import Functions, call_function
 from diastase_mlir.lowering.imports import Imports
 from diastase_mlir.lowering.numbers import Literal
 from diastase_mlir.lowering.registry import Equation, Read, Several, Value, finders
-from diastase_mlir.lowering.shared_circuits import SharedCircuits
+from diastase_mlir.lowering.shared_bodies import SharedBodies
 from diastase_mlir.program import DimensionBindings
 from diastase_mlir.signals import deliver_signals
 
@@ -54,7 +54,7 @@ class LoweringContext:
         module_context: HookedModuleContext,
         bindings: DimensionBindings,
         lower_equation: EquationLowering,
-        shared_circuits: SharedCircuits,
+        shared_bodies: SharedBodies,
     ):
         self.module_context = module_context
         self.dimensions = Dimensions(bindings)
@@ -63,7 +63,7 @@ class LoweringContext:
         self.callbacks: list[HostCallback] = []
         self.counts = EquationCounts(self.callbacks, self.imports)
         self.uses_engine = False
-        self.shared_circuits = shared_circuits
+        self.shared_bodies = shared_bodies
         self.functions = Functions()
         self._types: dict[Any, ir.Type] = {}
         """Of arrays of known sizes."""
@@ -203,7 +203,27 @@ class LoweringContext:
         if avals is not None:
             equation = replace(equation, avals_in=avals[0], avals_out=avals[1])
         with jax_internals.equation_manager(jax_equation), self.counts.one(jax_equation):
-            return self._lower_equation(self, equation, operands)
+            shared = self.shared_bodies.key_of(equation.params)
+            if shared is None:
+                return self._lower_equation(self, equation, operands)
+            return self._lower_shared(shared, equation, operands)
+
+    def _lower_shared(
+        self, key: str, equation: Equation, operands: Sequence[Value]
+    ) -> Sequence[Value]:
+        """Call the function that computes what equal circuits or control flow compute.
+
+        Equations without a line of the user's count as on that of the call, so the line is part of
+        what calls have in common.
+        """
+        with self.failures.at_line_of(equation.source_info) as span:
+            return call_function(
+                self,
+                (key, span),
+                lambda values: self._lower_equation(self, equation, values),
+                operands,
+                equation.avals_in,
+            )
 
     def _lower_one(self, jax_equation: Any, read: Read) -> Sequence[Value]:
         return self.lower_one(jax_equation, [read(atom) for atom in jax_equation.invars])

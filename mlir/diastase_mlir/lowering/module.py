@@ -21,7 +21,7 @@ from diastase_mlir.jax_internals import ir
 from diastase_mlir.lowered import LoweredModule
 from diastase_mlir.lowering.array_types import array_type
 from diastase_mlir.lowering.context import LoweringContext
-from diastase_mlir.lowering.shared_circuits import SharedCircuits
+from diastase_mlir.lowering.shared_bodies import SharedBodies
 from diastase_mlir.lowering.sizes import check_assumption
 from diastase_mlir.lowering.walk import lower_equation
 from diastase_mlir.program import Program
@@ -65,7 +65,7 @@ def _lower(program: Program) -> LoweredModule:
         module_context = jax_internals.new_module_context(ir_context)
         jaxpr = jax_internals.without_references(program.jaxpr)
         context = LoweringContext(
-            module_context, program.dimensions, lower_equation, SharedCircuits(jaxpr)
+            module_context, program.dimensions, lower_equation, SharedBodies(jaxpr)
         )
         module_context.walker = context
         _lower_entry(context, jaxpr, program)
