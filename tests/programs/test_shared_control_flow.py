@@ -127,3 +127,29 @@ def test_exponentials_of_matrices(differentiated):
     np.testing.assert_allclose(many(x), reference(x), atol=1e-10)
     few(x)
     assert functions(few) == functions(many) > 0
+
+
+@pytest.mark.parametrize("turns_of", [lambda n: 2, lambda n: n], ids=["known", "traced"])
+def test_circuits_in_equal_loops(turns_of):
+    """Their gradients run several circuits at once, in functions that see nothing around them."""
+
+    @qml.qnode(qml.device("lightning.qubit", wires=2))
+    def circuit(x, scale):
+        qml.RX(x * scale, 0)
+        qml.CNOT([0, 1])
+        qml.RY(jnp.sin(x) + scale, 1)
+        return qml.expval(qml.Z(1))
+
+    def step(i, value):
+        return value + circuit(value, 1.0 * i) * circuit(value + 1, 2.0)
+
+    def program(x, n):
+        for _ in range(3):
+            x = for_loop(0, turns_of(n), 1)(step)(x)
+        return x
+
+    compiled, found = qjit(program), qjit(grad(program))(0.3, 2)
+    change = 1e-6
+    difference = (compiled(0.3 + change, 2) - compiled(0.3 - change, 2)) / (2 * change)
+    np.testing.assert_allclose(found, difference, rtol=1e-6)
+    assert functions(compiled) > 0

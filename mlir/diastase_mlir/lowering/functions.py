@@ -210,7 +210,7 @@ def _define(
     operation, block = _empty_function(context, symbol, arguments)
     values = list(block.arguments)
     counted, fallible = len(context.counts), context.failures.fallible
-    with context.region(block):
+    with context.region(block), context.dimensions.only({}):
         operands = [
             context.typed(_inside(value), aval) for value, aval in zip(values, avals, strict=True)
         ]
