@@ -11,6 +11,7 @@ from dataclasses import replace
 from diastase_mlir.passes.accurate_math import accurate_math
 from diastase_mlir.passes.arrays_to_loops import arrays_to_loops
 from diastase_mlir.passes.bounded_allocations import bounded_allocations
+from diastase_mlir.passes.bounded_fusion import bounded_fusion
 from diastase_mlir.passes.detensorize_scalars import detensorize_scalars
 from diastase_mlir.passes.element_loops import element_loops
 from diastase_mlir.passes.elementary_calls import elementary_calls
@@ -81,6 +82,7 @@ PIPELINE = Pipeline(
             "fusion first, on values: fewer arrays to give memory to",
             (
                 read_as_operands,
+                bounded_fusion,
                 "func.func(linalg-fuse-elementwise-ops,linalg-inline-scalar-operands)",
                 *_CLEAN,
                 show_sizes,  # nothing may simplify arrays from here on
