@@ -1,36 +1,30 @@
-"""Lowering of outcome scripts: calls of the engine, which keeps them.
+"""Lowering of outcome scripts, and of random numbers of the call, to the `quantum` dialect.
 
-A script is an `i64` of the program, the address of what the engine knows. Calls of functions stay
-in their order through all stages, which is all that orders these.
+A script is an `i64` of the program, the address of what the engine knows.
 """
 
 from collections.abc import Sequence
 
-from diastase_mlir.emit.operations import create, integer_type, scalar_constant
-from diastase_mlir.emit.tensors import box, unbox
+from diastase_mlir.emit.operations import create, integer_type, number_type
 from diastase_mlir.jax_internals import ir
 from diastase_mlir.lowering.context import LoweringContext
-from diastase_mlir.lowering.imports import call
 from diastase_mlir.lowering.registers import Register, as_register
 from diastase_mlir.lowering.registry import Equation, Value, lowers
-
-_MODES = {"shots": 0, "tree": 1}
-"""As the engine numbers them, in `outcome_scripts`."""
 
 
 @lowers("uniform")
 def lower_uniform(context: LoweringContext, equation: Equation) -> Sequence[Value]:
     """A random number of the call."""
-    (number,) = _call(context, "uniform", [], [ir.F64Type.get()])
-    return [box(number)]
+    return [_created(context, "uniform", ir.F64Type.get())]
 
 
 @lowers("outcome_script")
 def lower_outcome_script(context: LoweringContext, equation: Equation) -> Sequence[Value]:
     """A new script."""
-    mode = scalar_constant(integer_type(64), _MODES[equation.params["mode"]])
-    (pointer,) = _call(context, "script_begin", [mode], [_pointer_type()])
-    return [box(create("llvm.ptrtoint", [integer_type(64)], [pointer]).result)]
+    context.uses_engine = True
+    mode = {"mode": ir.StringAttr.get(equation.params["mode"])}
+    kind = number_type(integer_type(64))
+    return [create("quantum.outcome_script", [kind], [], mode).result]
 
 
 @lowers("next_run")
@@ -39,8 +33,7 @@ def lower_next_run(
 ) -> Sequence[Value]:
     """Prepare a run; it may find that there have been too many."""
     context.failures.fallible += 1
-    (number,) = _call(context, "script_next", [_pointer(script)], [integer_type(64)])
-    return [box(_flag(number))]
+    return [_created(context, "next_run", integer_type(1), script)]
 
 
 @lowers("run_weight")
@@ -48,8 +41,7 @@ def lower_run_weight(
     context: LoweringContext, equation: Equation, script: ir.Value
 ) -> Sequence[Value]:
     """The probability of a run."""
-    (weight,) = _call(context, "script_weight", [_pointer(script)], [ir.F64Type.get()])
-    return [box(weight)]
+    return [_created(context, "run_weight", ir.F64Type.get(), script)]
 
 
 @lowers("run_is_valid")
@@ -57,8 +49,7 @@ def lower_run_is_valid(
     context: LoweringContext, equation: Equation, script: ir.Value
 ) -> Sequence[Value]:
     """Whether a run counts."""
-    (number,) = _call(context, "script_is_valid", [_pointer(script)], [integer_type(64)])
-    return [box(_flag(number))]
+    return [_created(context, "run_is_valid", integer_type(1), script)]
 
 
 @lowers("require_weight")
@@ -67,7 +58,7 @@ def lower_require_weight(
 ) -> Sequence[Value]:
     """Refuse an impossible postselection."""
     context.failures.fallible += 1
-    _call(context, "script_require", [_pointer(script), unbox(total)])
+    create("quantum.require_weight", [], [script, total])
     return []
 
 
@@ -76,7 +67,7 @@ def lower_end_script(
     context: LoweringContext, equation: Equation, script: ir.Value
 ) -> Sequence[Value]:
     """The end of a script."""
-    _call(context, "script_end", [_pointer(script)])
+    create("quantum.end_script", [], [script])
     return []
 
 
@@ -90,27 +81,9 @@ def lower_follow_script(
     return [Register(create("quantum.follow", [operands[0].type], operands).result)]
 
 
-def _call(
-    context: LoweringContext,
-    name: str,
-    operands: Sequence[ir.Value],
-    results: Sequence[ir.Type] = (),
-) -> list[ir.Value]:
-    """Call a function of the engine; the call's context comes first."""
+def _created(
+    context: LoweringContext, name: str, element: ir.Type, *operands: ir.Value
+) -> ir.Value:
+    """An operation of the engine that gives a number."""
     context.uses_engine = True
-    arguments = [context.failures.call_context, *operands]
-    types = [argument.type for argument in arguments]
-    symbol = context.imports.function("engine", name, types, results)
-    return call(symbol, arguments, results)
-
-
-def _pointer_type() -> ir.Type:
-    return ir.Type.parse("!llvm.ptr")
-
-
-def _pointer(script: ir.Value) -> ir.Value:
-    return create("llvm.inttoptr", [_pointer_type()], [unbox(script)]).result
-
-
-def _flag(number: ir.Value) -> ir.Value:
-    return create("arith.trunci", [integer_type(1)], [number]).result
+    return create(f"quantum.{name}", [number_type(element)], operands).result

@@ -102,9 +102,10 @@ class RuntimeCalls:
     def call(self, name: str, arguments: Sequence[ir.Value], result: ir.Type | None = None) -> Any:
         """Call an engine function; the call context is added. Gives its result, if it has one.
 
-        The first argument, a state, tells which engine it is.
+        The first argument tells which engine it is, if it is a state.
         """
-        return self._call(name, arguments, result, arguments[0] in self.in_single_precision)
+        single = bool(arguments) and arguments[0] in self.in_single_precision
+        return self._call(name, arguments, result, single)
 
     def create_state(self, name: str, arguments: Sequence[ir.Value], single: bool) -> ir.Value:
         """Call a function that makes a state."""

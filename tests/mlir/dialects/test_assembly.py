@@ -69,13 +69,42 @@ def single_precision(angles):
     return qml.expval(qml.Z(1))
 
 
+@qml.qnode(DEVICE, mcm_method="tree-traversal")
+def every_branch(angles):
+    qml.RX(angles[0], 0)
+    measure(0, postselect=1)
+    outcome = measure(1)
+
+    @cond(outcome)
+    def branch():
+        qml.RX(angles[1], 2)
+
+    branch()
+    return qml.expval(qml.Z(2))
+
+
+@qml.set_shots(20)
+@qml.qnode(DEVICE, mcm_method="one-shot")
+def shot_by_shot(angles):
+    qml.RX(angles[0], 0)
+    return qml.expval(measure(0))
+
+
 def without_numbers(text):
     """Numbers of constants of one value and of locations count those that are left out, too."""
     lines = [line for line in text.split("\n") if not line.startswith("#loc")]
     return re.sub(r"(%c|#loc)\w+", r"\1", "\n".join(lines))
 
 
-PROGRAMS = [loop, every_kind, run_of_gates, single_precision, jax.grad(lambda x: loop(x)[0])]
+PROGRAMS = [
+    loop,
+    every_kind,
+    run_of_gates,
+    single_precision,
+    every_branch,
+    shot_by_shot,
+    jax.grad(lambda x: loop(x)[0]),
+]
 ANGLES = jnp.array([0.1, 0.7, -0.3])
 
 

@@ -195,3 +195,25 @@ def test_a_piece_of_an_argument_is_used_where_it_lies(
         assert "memref.alloc" not in text
         assert "to_buffer %arg1 read_only" in text
         assert (f"[{numbers}]" in text) == (numbers > 0)
+
+
+def test_outcome_scripts_are_kept_by_the_engine():
+    body = """
+      %s = "quantum.outcome_script"() {mode = "tree"} : () -> i64
+      %more = "quantum.next_run"(%s) : (i64) -> i1
+      %w = "quantum.run_weight"(%s) : (i64) -> f64
+      %valid = "quantum.run_is_valid"(%s) : (i64) -> i1
+      %u = "quantum.uniform"() : () -> f64
+      "quantum.require_weight"(%s, %w) : (i64, f64) -> ()
+      "quantum.end_script"(%s) : (i64) -> ()
+    """
+    text = converted(body)
+    names = ["begin", "next", "weight", "is_valid", "require", "end"]
+    assert re.findall(rf"call @{CALL}script_(\w+)\(%arg0", text) == names
+    assert re.findall(rf"call @{CALL}uniform\(%arg0\)", text)
+    assert "quantum" not in text
+
+
+def test_an_outcome_script_has_a_mode_of_the_engine():
+    with pytest.raises(ir.MLIRError, match="no mode of outcome scripts: walk"):
+        converted('%s = "quantum.outcome_script"() {mode = "walk"} : () -> i64')

@@ -17,7 +17,8 @@ Many gates on known wires, written out one after the other, are one operation on
 
     %next = quantum.run(%register, %angle) {gates = ["RX 0 : %0", "CNOT 0 1", ...], sites = [...]}
 
-A run with many parameters that are computed alike takes them as one vector, `tensor<20xf64>`.
+A run with many parameters that are computed alike takes them as one vector, `tensor<20xf64>`. What
+a circuit that is run several times keeps between its runs is an outcome script (`outcome_scripts`).
 
 `site` indexes the table of places in the user's program; the call context that fallible runtime
 functions need is the first argument of the enclosing function, so operations do not carry it.
@@ -59,6 +60,16 @@ from diastase_mlir.dialects.quantum.measurements import (
     VarMatrixOp,
     VarPauliOp,
 )
+from diastase_mlir.dialects.quantum.outcome_scripts import (
+    SCRIPT_MODES,
+    EndScriptOp,
+    NextRunOp,
+    OutcomeScriptOp,
+    RequireWeightOp,
+    RunIsValidOp,
+    RunWeightOp,
+    UniformOp,
+)
 from diastase_mlir.dialects.quantum.registers import (
     AllocOp,
     CheckWiresOp,
@@ -78,6 +89,7 @@ from diastase_mlir.dialects.quantum.vectors import (
 
 __all__ = (
     "PAULI_CODES",
+    "SCRIPT_MODES",
     "AddPauliSumOp",
     "AddScaledOp",
     "AllocOp",
@@ -88,6 +100,7 @@ __all__ = (
     "DensityMatrixOp",
     "DiagonalOp",
     "DifferentiatedOp",
+    "EndScriptOp",
     "ExpvalMatrixOp",
     "ExpvalPauliOp",
     "ExtractOp",
@@ -97,6 +110,8 @@ __all__ = (
     "InnerProductOp",
     "InsertOp",
     "MeasureOp",
+    "NextRunOp",
+    "OutcomeScriptOp",
     "PrepareOp",
     "ProbabilitiesOp",
     "ProjectOnOp",
@@ -104,13 +119,17 @@ __all__ = (
     "RecordOp",
     "RegisterType",
     "ReleaseOp",
+    "RequireWeightOp",
+    "RunIsValidOp",
     "RunOp",
+    "RunWeightOp",
     "SampleOp",
     "SetAmplitudesOp",
     "SingleRegisterType",
     "StateOp",
     "SweepOp",
     "TapeLengthOp",
+    "UniformOp",
     "UnitaryOp",
     "VarMatrixOp",
     "VarPauliOp",

@@ -13,6 +13,7 @@ from diastase_mlir.passes.quantum_to_runtime import (
     adjoint,
     gates,
     measurements,
+    outcome_scripts,
     registers,
     vectors,
 )
@@ -21,7 +22,7 @@ from diastase_mlir.passes.runtime_calls import RuntimeCalls
 
 _RULES: dict[str, Rule] = {
     **registers.RULES, **gates.RULES, **measurements.RULES, **vectors.RULES,
-    **adjoint.RULES,
+    **adjoint.RULES, **outcome_scripts.RULES,
 }  # fmt: skip
 
 
