@@ -30,6 +30,7 @@ from diastase_mlir.passes.separate_empties import separate_empties
 from diastase_mlir.passes.shorter_functions import shorter_functions
 from diastase_mlir.passes.show_sizes import show_sizes
 from diastase_mlir.passes.updates_to_stores import updates_to_stores, without_brackets
+from diastase_mlir.passes.views_for_calls import views_for_calls
 from diastase_mlir.stages import Pipeline, Stage, pass_name
 
 _CLEAN = ("canonicalize", "cse")
@@ -89,6 +90,7 @@ PIPELINE = Pipeline(
                 reuse_arrays,
                 separate_empties,
                 updates_to_stores,
+                views_for_calls,
                 "one-shot-bufferize{bufferize-function-boundaries allow-return-allocs-from-loops "
                 "function-boundary-type-conversion=identity-layout-map}",
                 without_brackets,

@@ -1,13 +1,10 @@
 """Functions that lowering defines in the module: what is computed in several places, emitted once.
 
-    func.func private @diastase_function_0(%x: f64, %a: tensor<3xf64>) -> f64
+    func.func private @diastase_function_0(%x: tensor<f64>, %a: tensor<3xf64>) -> tensor<f64>
 
 `call_function` calls the function of a key, which the first call of the key defines. In: a key that
 equal computations share, what emits the body, operands with their types. Out: results, as the body
-gives them. Numbers travel as scalars, arrays as signless tensors that the body does not write
-to, so no call allocates for numbers or copies an array. Arrays that nobody ever writes to, which
-are constants and arguments of the program, travel as memory: bufferization compares all uses of a
-tensor in pairs, calls among them, and there may be thousands.
+gives them. A body writes to no array that it is given.
 
 The trap: the body must not use values of the program around it, such as sizes; and a call of a body
 that may fail counts as an operation that may, so that loops around it watch for errors.
@@ -23,7 +20,6 @@ from diastase_mlir.emit.operations import (
     index_type,
     integer_type,
     scalar_constant,
-    to_signless,
 )
 from diastase_mlir.emit.tensors import as_index, box, unbox
 from diastase_mlir.jax_internals import ir
@@ -88,19 +84,18 @@ def call_function(
 ) -> list[ir.Value]:
     """Call the function that computes `body`; `avals` are the types of the operands."""
     values = [
-        _outside(context.typed(context.value(operand), aval))
+        context.typed(context.value(operand), aval)
         for operand, aval in zip(operands, avals, strict=True)
     ]
     types = [value.type for value in values]
     function = context.functions.get((key, *types))
     if function is None:
-        function = _define(context, body, types, avals)
+        function = _define(context, body, types)
         context.functions.add((key, *types), function)
     else:
         context.failures.fallible += function.fallible
         context.counts.again(function)
-    results = call(function.symbol, values, function.results)
-    return [_inside(result) for result in results]
+    return call(function.symbol, values, function.results)
 
 
 Element = Callable[[ir.Value, Sequence[Any], Sequence[ir.Value], Sequence[ir.Value]], None]
@@ -132,10 +127,7 @@ def call_for_each(
     """
     known = context.dimensions.known
     unknown = [size for size in batch.sizes if isinstance(size, ir.Value)]
-    values = [
-        _outside(context.typed(operand, aval))
-        for operand, aval in zip(operands, avals, strict=True)
-    ]
+    values = [context.typed(operand, aval) for operand, aval in zip(operands, avals, strict=True)]
     numbers = [*map(unbox, known.values()), *unknown]
     symbol = f"{ELEMENT_FUNCTION}{context.functions.new_number()}"
     types = [integer_type(64), integer_type(64)]
@@ -149,10 +141,7 @@ def call_for_each(
         inside = iter(given[len(known) :])
         sizes = [next(inside) if isinstance(size, ir.Value) else size for size in batch.sizes]
         with context.dimensions.only(dict(zip(known, map(box, given), strict=False))):
-            elements = [
-                context.typed(_inside(value), aval)
-                for value, aval in zip(rest[: len(values)], avals, strict=True)
-            ]
+            elements = list(rest[: len(values)])
             place = create("arith.index_cast", [index_type()], [number]).result
             body(place, sizes, elements, rest[len(values) :])
         create("func.return", [], [])
@@ -166,55 +155,14 @@ def call_for_each(
     call(symbol, [*leading, *numbers, *values, *outputs])
 
 
-def _outside(value: ir.Value) -> ir.Value:
-    """A value as it crosses the border."""
-    value = to_signless(value)
-    if ir.RankedTensorType(value.type).rank == 0:
-        return unbox(value)
-    if not _is_never_written(value):
-        return value
-    view = {"read_only": ir.UnitAttr.get()}
-    kind = ir.RankedTensorType(value.type)
-    memref = ir.MemRefType.get(kind.shape, kind.element_type)
-    return create("bufferization.to_buffer", [memref], [value], view).result
-
-
-def _inside(value: ir.Value) -> ir.Value:
-    """A value that has crossed the border."""
-    if isinstance(value.type, ir.MemRefType):
-        memref = ir.MemRefType(value.type)
-        kind = ir.RankedTensorType.get(memref.shape, memref.element_type)
-        apart = {"restrict": ir.UnitAttr.get()}
-        return create("bufferization.to_tensor", [kind], [value], apart).result
-    return value if isinstance(value.type, ir.RankedTensorType) else box(value)
-
-
-def _is_never_written(tensor: ir.Value) -> bool:
-    """Whether an array is a constant, or an argument of a function."""
-    owner = tensor.owner
-    if isinstance(owner, ir.Block):
-        return owner.owner.operation.name == "func.func"
-    return owner.name == "stablehlo.constant" or _is_argument(owner)
-
-
-def _is_argument(owner: Any) -> bool:
-    """Whether an operation makes a tensor of an argument that travelled as memory."""
-    return owner.name == "bufferization.to_tensor" and "writable" not in owner.attributes
-
-
-def _define(
-    context: "LoweringContext", body: Body, arguments: Sequence[ir.Type], avals: Sequence[Any]
-) -> Function:
+def _define(context: "LoweringContext", body: Body, arguments: Sequence[ir.Type]) -> Function:
     """Emit a function and what it returns."""
     symbol = f"diastase_function_{context.functions.new_number()}"
     operation, block = _empty_function(context, symbol, arguments)
     values = list(block.arguments)
     counted, fallible = len(context.counts), context.failures.fallible
     with context.region(block), context.dimensions.only({}):
-        operands = [
-            context.typed(_inside(value), aval) for value, aval in zip(values, avals, strict=True)
-        ]
-        results = [_outside(context.value(result)) for result in body(operands)]
+        results = [context.value(result) for result in body(values)]
         create("func.return", [], results)
     types = [result.type for result in results]
     function_type = ir.FunctionType.get([argument.type for argument in block.arguments], types)
@@ -231,9 +179,6 @@ def _empty_function(
         "sym_name": ir.StringAttr.get(symbol),
         "function_type": ir.TypeAttr.get(ir.FunctionType.get(list(arguments), [])),
         "sym_visibility": ir.StringAttr.get("private"),
-        "llvm.linkage": ir.Attribute.parse("#llvm.linkage<internal>"),
-        # A copy of a small body at each call would be what a function is to avoid.
-        "llvm.no_inline": ir.UnitAttr.get(),
     }
     with ir.InsertionPoint.at_block_begin(context.module_context.module.body):
         operation = create("func.func", [], [], attributes, regions=1)

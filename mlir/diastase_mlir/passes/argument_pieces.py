@@ -3,7 +3,7 @@
 In: a tensor. Out: the argument and the element at which the piece begins, or None. The caller's
 arrays are contiguous and never written (`bufferization.writable = false`), so such a piece can be
 handed to the engine where it lies; a copy of each would cost a loop, memory and time to compile.
-The same is true of an argument of a function in the module that is memory (`lowering.functions`).
+The same is true of arguments of the module's other functions.
 """
 
 from collections.abc import Sequence
@@ -21,8 +21,6 @@ def piece_of_argument(tensor: ir.Value) -> tuple[ir.Value, int] | None:
     begin = 0
     while not isinstance(tensor.owner, ir.Block):
         operation: Any = tensor.owner
-        if _is_memory_of_an_argument(operation):
-            return tensor, begin
         source = operation.operands[0] if len(operation.operands) == 1 else None
         if source is None or not isinstance(source.type, ir.RankedTensorType):
             return None
@@ -35,15 +33,6 @@ def piece_of_argument(tensor: ir.Value) -> tuple[ir.Value, int] | None:
             return None
         tensor = source
     return (tensor, begin) if _is_the_callers(tensor) else None
-
-
-def _is_memory_of_an_argument(operation: Any) -> bool:
-    """Whether a tensor is an argument that is memory which nobody writes to, of known shape."""
-    if operation.name != "bufferization.to_tensor" or "writable" in operation.attributes:
-        return False
-    buffer = operation.operands[0]
-    known = ir.MemRefType(buffer.type).has_static_shape
-    return known and isinstance(buffer.owner, ir.Block)
 
 
 def _is_the_callers(value: Any) -> bool:

@@ -74,6 +74,10 @@ def _add_state(function: ir.Operation) -> ir.Value:
     )
     if is_entry:
         function.attributes["llvm.emit_c_interface"] = ir.UnitAttr.get()
+    else:
+        function.attributes["llvm.linkage"] = ir.Attribute.parse("#llvm.linkage<internal>")
+        # A copy of a small body at each call would be what a function is to avoid.
+        function.attributes["llvm.no_inline"] = ir.UnitAttr.get()
     return block.arguments[0]
 
 

@@ -104,6 +104,7 @@ PROGRAMS = [
     every_branch,
     shot_by_shot,
     jax.grad(lambda x: loop(x)[0]),
+    lambda x: [every_kind(x * factor)[0] for factor in range(3)],
 ]
 ANGLES = jnp.array([0.1, 0.7, -0.3])
 

@@ -13,27 +13,39 @@ integers, divisions of integers, unsigned numbers, and all that is neither a num
 
 - `conversion`: one walk through a function, with what each value has become
 - `deferred`: numbers, slices and short vectors that are no arrays before somebody needs one
-- `arithmetic`, `movement`, `places`, `regions`, `loops`, `sizes`: the rules, by an operation's name
+- `arithmetic`, `movement`, `places`, `regions`, `loops`, `functions`, `sizes`: the rules, by an
+  operation's name
 """
 
 from diastase_mlir.bindings import ir
 from diastase_mlir.passes.scalarize import (
     arithmetic,
+    functions,
     loops,
     movement,
     places,
     regions,
     sizes,
 )
-from diastase_mlir.passes.scalarize.conversion import convert
+from diastase_mlir.passes.scalarize.conversion import Conversion
 
 RULES = {
     name: rule
-    for module in (arithmetic, movement, places, regions, loops, sizes)
+    for module in (arithmetic, movement, places, regions, loops, functions, sizes)
     for name, rule in module.RULES.items()
 }
 
 
 def scalarize(module: ir.Module) -> None:
     """Convert every function of the module, in place."""
-    convert(module, RULES)
+    inner = functions.inner_functions(module)
+    for view in module.body.operations:
+        definition = view.operation
+        conversion = Conversion(RULES, inner)
+        if definition.name == "func.func" and functions.is_inner(definition):
+            functions.take_scalars(conversion, definition)
+            continue
+        for region in definition.regions:
+            for block in region.blocks:
+                conversion.block(block)
+        conversion.erase()

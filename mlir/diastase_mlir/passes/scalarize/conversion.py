@@ -19,8 +19,10 @@ Rule = Callable[["Conversion", Any, list[Value]], Sequence[Value] | None]
 class Conversion:
     """What the values of a function have become, and the rules."""
 
-    def __init__(self, rules: Mapping[str, Rule]):
+    def __init__(self, rules: Mapping[str, Rule], inner_functions: frozenset[str] = frozenset()):
         self._rules = rules
+        self.inner_functions = inner_functions
+        """Names of the functions that take and give scalars (`functions`)."""
         self._values: dict[ir.Value, Value] = {}
         self._converted: list[Any] = []
         self._kinds: dict[ir.Type, str | None] = {}
@@ -113,13 +115,3 @@ def _kind(kind: Any) -> str | None:
     if not isinstance(element, ir.IntegerType) or not element.is_signless:
         return None
     return {1: "flag", 32: "integer", 64: "integer"}.get(element.width)
-
-
-def convert(module: ir.Module, rules: Mapping[str, Rule]) -> None:
-    """Convert the functions of a module, in place."""
-    for definition in module.body.operations:
-        conversion = Conversion(rules)
-        for region in definition.operation.regions:
-            for block in region.blocks:
-                conversion.block(block)
-        conversion.erase()
