@@ -10,6 +10,7 @@ from dataclasses import replace
 
 from diastase_mlir.passes.accurate_math import accurate_math
 from diastase_mlir.passes.arrays_to_loops import arrays_to_loops
+from diastase_mlir.passes.batches_to_calls import batches_to_calls
 from diastase_mlir.passes.bounded_allocations import bounded_allocations
 from diastase_mlir.passes.bounded_fusion import bounded_fusion
 from diastase_mlir.passes.detensorize_scalars import detensorize_scalars
@@ -38,18 +39,21 @@ _SCALARS = frozenset({"builtin", "func", "arith", "math", "complex", "index", "l
 _ARRAYS = _SCALARS | {"scf", "tensor", "linalg", "memref", "bufferization", "affine", "cf", "shape"}
 _BUFFERS = _SCALARS | {"scf", "linalg", "memref", "bufferization", "affine", "cf"}
 
+LOWERED = frozenset("builtin func scf stablehlo chlo quantum runtime".split())
+"""What a module consists of that lowering made; those that users write may hold more."""
+
 PIPELINE = Pipeline(
     (
         Stage(
             "capture",
             "what lowering built, verified before anything touches it",
             (refuse_what_aborts,),
-            remain=_ARRAYS | {"stablehlo", "chlo", "quantum", "runtime"},
+            remain=_ARRAYS | LOWERED,
         ),
         Stage(
             "scalarize",
             "numbers first: circuits, sizes and loops take them as scalars",
-            (scalarize, runtime_to_calls),
+            (batches_to_calls, scalarize, runtime_to_calls),
             remain=_ARRAYS | {"stablehlo", "chlo", "quantum"},
         ),
         Stage(

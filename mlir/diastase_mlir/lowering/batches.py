@@ -1,75 +1,83 @@
 """Lowering of `parallel_map`: a function for one element, called for all of them.
 
-So is that of `concurrent_qnodes`, of which each QNode is an element, with a branch of its own.
+    func.func private @diastase_element_0(%number: tensor<i64>, %x: tensor<100x3xf64>)
+        -> tensor<f64>
+    %r = stablehlo.custom_call @diastase.map(%count, %x)
+        {called_computations = [@diastase_element_0], backend_config = {arguments = 1, wires = 2}}
 
-    func.func private @diastase_element_0(%context: !llvm.ptr, %number: i64, %wires: i64,
-                                          %x: tensor<100x3xf64>, %out: memref<100xf64>)
+The function takes the arrays of all elements, and finds in them what is its own. The QNodes of a
+`concurrent_qnodes` are a function each, and one `diastase.concurrent` calls them all.
+`passes/batches_to_calls` gives results memory, which each element writes its part of.
 
-What is called is the function itself, with the *count* of elements in the place of the number of
-one; `passes/element_loops` makes of the call a loop that the engine runs, on the threads that are
-free. Each element has a call context of its own there (errors, random numbers), writes its part
-of the results and frees what it allocates. `%wires` is for the engine, too: how large the states
-are, which decides what is done in parallel; `ON_CALLING_THREAD` where Python is called.
-
-The trap: the function sees nothing of the program around it, so sizes known outside are arguments.
+The trap: a function sees nothing of the program around it, so sizes known outside are arguments.
 """
 
+import math
 from collections.abc import Callable, Iterator, Sequence
-from functools import reduce
-from itertools import islice
+from functools import partial, reduce
+from itertools import compress
 from typing import Any
 
-from diastase_mlir.emit.buffers import allocate, as_tensor, put_element
-from diastase_mlir.emit.loops import one_of, under_type
-from diastase_mlir.emit.operations import index_binary, index_constant, to_signless
-from diastase_mlir.emit.tensors import (
-    Size,
-    as_index,
-    extract,
-    extract_slice,
-    reshape,
-    sizes_of,
+import jax.numpy as jnp
+import numpy as np
+
+from diastase_mlir.emit.custom_calls import CONCURRENT, MAP, WITH_DICTIONARY
+from diastase_mlir.emit.operations import (
+    array_attribute,
+    create,
+    enumeration,
+    integer_constant,
+    integer_type,
+    number_type,
 )
+from diastase_mlir.emit.tensors import DYNAMIC, element_type, tensor_type
 from diastase_mlir.jax_internals import ir, jaxprs_in, physical_aval
 from diastase_mlir.lowering.context import LoweringContext
-from diastase_mlir.lowering.functions import Batch, call_for_each
-from diastase_mlir.lowering.loops import region_of
+from diastase_mlir.lowering.functions import FUNCTION, Function, define
+from diastase_mlir.lowering.moves import reshaped
 from diastase_mlir.lowering.registry import Equation, Value, lowers
+from diastase_runtime.abi import ELEMENT_FUNCTION, ON_CALLING_THREAD
 
 
 @lowers("parallel_map", keys=True)
 def lower_parallel_map(
     context: LoweringContext, equation: Equation, *operands: ir.Value
 ) -> Sequence[ir.Value]:
-    """Memory for all results, and the loop that fills it."""
+    """A function of an element's number and of all operands, called for each number."""
     mapped, jaxpr = equation.params["mapped"], equation.params["jaxpr"]
-    sizes = [context.size(size) for size in _batch_sizes(equation.avals_in, mapped)]
-    count = reduce(_product, sizes)
-    shapes = [[context.size(n) for n in physical_aval(a).shape] for a in equation.avals_out]
-    outputs = [
-        allocate([count, *shape[len(sizes) :]], context.element_type_of(aval))
-        for shape, aval in zip(shapes, equation.avals_out, strict=True)
-    ]
+    sizes = list(_batch_sizes(equation.avals_in, mapped))
+    results = [physical_aval(aval) for aval in equation.avals_out]
+    if 0 in sizes:
+        return [_nothing(context, aval) for aval in results]
+    elements = [physical_aval(aval) for aval in jaxpr.in_avals]
 
-    def element(
-        number: ir.Value,
-        sizes: Sequence[Size],
-        arrays: Sequence[ir.Value],
-        outputs: Sequence[ir.Value],
-    ) -> None:
-        places = _places(number, sizes)
+    def element(number: ir.Value, *arrays: ir.Value) -> Sequence[Value]:
+        places = _places(number, [context.number(size) for size in sizes])
         values = [
-            _element(array, [place for place, has in zip(places, flags, strict=True) if has])
-            for array, flags in zip(arrays, mapped, strict=True)
+            _element(context, array, aval, list(compress(places, flags)))
+            for array, aval, flags in zip(arrays, elements, mapped, strict=True)
         ]
-        kinds = [context.type_of(aval) for aval in jaxpr.in_avals]
-        values = [under_type(value, kind) for value, kind in zip(values, kinds, strict=True)]
-        _put(context, context.lower_jaxpr(jaxpr, values), outputs, number)
+        return context.lower_jaxpr(jaxpr, values)
 
-    batch = Batch(count, sizes, _wires(jaxpr))
-    call_for_each(context, element, batch, operands, equation.avals_in, outputs)
+    known = context.dimensions.known
+    number = number_type(integer_type(64))
+    typed = _typed(context, operands, equation.avals_in)
+    function, wires = _function(context, jaxpr, element, [number], known, typed, ELEMENT_FUNCTION)
+    count = reduce(_product, map(context.dimensions.size_number, sizes))
+    unknown = [
+        context.dimensions.size_number(size)
+        for aval in results
+        for size in aval.shape[len(sizes) :]
+        if not isinstance(size, int)
+    ]
+    first = math.prod(sizes) if all(isinstance(size, int) for size in sizes) else DYNAMIC
+    kinds = [_with_axis(first, kind) for kind in function.results]
+    arguments = [*known.values(), *typed]
+    config = {"arguments": len(arguments), "wires": wires}
+    values = _custom_call(MAP, [function], [count, *arguments, *unknown], kinds, config)
     return [
-        reshape(as_tensor(output), shape) for output, shape in zip(outputs, shapes, strict=True)
+        value if len(sizes) == 1 else _with_shape(context, value, aval)
+        for value, aval in zip(values, results, strict=True)
     ]
 
 
@@ -77,47 +85,92 @@ def lower_parallel_map(
 def lower_concurrent_qnodes(
     context: LoweringContext, equation: Equation, *operands: ir.Value
 ) -> Sequence[ir.Value]:
-    """Each QNode as an element of its own, with memory for its results alone."""
-    branches = equation.params["branch_jaxprs"]
-    outputs = [
-        allocate([1, *physical_aval(aval).shape], context.element_type_of(aval))
-        for aval in equation.avals_out
-    ]
-
-    def element(
-        number: ir.Value, _: Sequence[Size], arrays: Sequence[ir.Value], outputs: Sequence[ir.Value]
-    ) -> None:
-        given, places = iter(arrays), iter(outputs)
-
-        def branch(jaxpr: Any) -> Callable[[], Sequence[ir.Value]]:
-            own = list(islice(given, len(jaxpr.in_avals)))
-            parts = list(islice(places, len(jaxpr.out_avals)))
-
-            def run() -> Sequence[ir.Value]:
-                _put(context, region_of(context, jaxpr)(*own), parts, index_constant(0))
-                return []
-
-            return run
-
-        one_of(context, number, [], [branch(jaxpr) for jaxpr in branches])
-
-    batch = Batch(len(branches), [], max(map(_wires, branches)))
-    call_for_each(context, element, batch, operands, equation.avals_in, outputs)
-    return [
-        reshape(as_tensor(output), physical_aval(aval).shape)
-        for output, aval in zip(outputs, equation.avals_out, strict=True)
-    ]
+    """A function for each QNode, all of them called at once."""
+    known = context.dimensions.known
+    given = iter(_typed(context, operands, equation.avals_in))
+    arguments: list[ir.Value] = []
+    functions: list[Function] = []
+    wires: list[int] = []
+    for jaxpr in equation.params["branch_jaxprs"]:
+        own = [next(given) for _ in jaxpr.in_avals]
+        function, most = _function(
+            context, jaxpr, partial(_in_place, context, jaxpr), [], known, own
+        )
+        functions.append(function)
+        wires.append(most)
+        arguments += [*known.values(), *own]
+    on_this = ON_CALLING_THREAD in wires
+    config = {"wires": ON_CALLING_THREAD if on_this else max(wires)}
+    kinds = [kind for function in functions for kind in function.results]
+    return _custom_call(CONCURRENT, functions, arguments, kinds, config)
 
 
-def _put(
+def _custom_call(
+    target: str,
+    functions: Sequence[Function],
+    operands: Sequence[ir.Value],
+    results: Sequence[ir.Type],
+    config: dict[str, int],
+) -> list[ir.Value]:
+    """A call of functions of the module by way of something else."""
+    symbols = [ir.FlatSymbolRefAttr.get(function.symbol) for function in functions]
+    numbers = {name: enumeration(number) for name, number in config.items()}
+    attributes = {
+        "call_target_name": ir.StringAttr.get(target),
+        "called_computations": ir.ArrayAttr.get(symbols),
+        "has_side_effect": ir.BoolAttr.get(True),
+        "api_version": ir.IntegerAttr.get(integer_type(32), WITH_DICTIONARY),
+        "backend_config": ir.DictAttr.get(numbers),
+    }
+    return list(create("stablehlo.custom_call", results, operands, attributes).results)
+
+
+def _in_place(context: LoweringContext, jaxpr: Any, *operands: ir.Value) -> Sequence[Value]:
+    return context.lower_jaxpr(jaxpr, operands)
+
+
+def _function(
     context: LoweringContext,
-    results: Sequence[Value],
-    outputs: Sequence[ir.Value],
-    place: ir.Value,
-) -> None:
-    """Write the results of an element into its place in each output."""
-    for result, output in zip(results, outputs, strict=True):
-        put_element(context.value(result), output, place)
+    jaxpr: Any,
+    body: Callable[..., Sequence[Value]],
+    leading: Sequence[ir.Type],
+    known: dict[str, ir.Value],
+    operands: Sequence[ir.Value],
+    prefix: str = FUNCTION,
+) -> tuple[Function, int]:
+    """A function of leading arguments, of all sizes that are known here, and of these operands.
+
+    Also gives the number of wires of its largest register, or that it calls Python.
+    """
+
+    def emit(arguments: Sequence[ir.Value]) -> Sequence[Value]:
+        first, last = len(leading), len(leading) + len(known)
+        sizes = dict(zip(known, arguments[first:last], strict=True))
+        with context.dimensions.only(sizes):
+            results = body(*arguments[:first], *arguments[last:])
+            return _typed(context, results, jaxpr.out_avals)
+
+    calls = context.imports.counts.get("callback", 0)
+    kinds = [*leading, *(value.type for value in (*known.values(), *operands))]
+    function = define(context, kinds, emit, prefix)
+    context.functions.add(function.symbol, function)
+    on_this = context.imports.counts.get("callback", 0) > calls
+    return function, ON_CALLING_THREAD if on_this else _wires(jaxpr)
+
+
+def _typed(
+    context: LoweringContext, values: Sequence[Value], avals: Sequence[Any]
+) -> list[ir.Value]:
+    return [
+        context.typed(context.value(value), aval) for value, aval in zip(values, avals, strict=True)
+    ]
+
+
+def _nothing(context: LoweringContext, aval: Any) -> ir.Value:
+    """An array without elements."""
+    if all(isinstance(size, int) for size in aval.shape):
+        return context.constant(np.zeros(aval.shape, aval.dtype), aval)
+    return context.lower_function(lambda: (jnp.zeros(aval.shape, aval.dtype),), [], [])[0]
 
 
 def _batch_sizes(avals: Sequence[Any], mapped: Sequence[Sequence[bool]]) -> Iterator[Any]:
@@ -127,34 +180,63 @@ def _batch_sizes(avals: Sequence[Any], mapped: Sequence[Sequence[bool]]) -> Iter
         yield avals[operand].shape[sum(mapped[operand][:axis])]
 
 
-def _product(left: Size, right: Size) -> Size:
-    if isinstance(left, int) and isinstance(right, int):
-        return left * right
-    return index_binary("muli", as_index(left), as_index(right))
+def _product(left: ir.Value, right: ir.Value) -> ir.Value:
+    return create("runtime.product", [left.type], [left, right]).result
 
 
-def _places(number: ir.Value, sizes: Sequence[Size]) -> list[ir.Value]:
+def _places(number: ir.Value, sizes: Sequence[ir.Value]) -> list[ir.Value]:
     """Along each axis of the batch; the last one's changes fastest."""
     places: list[ir.Value] = []
     for size in reversed(sizes[1:]):
-        places.insert(0, index_binary("remui", number, as_index(size)))
-        number = index_binary("divui", number, as_index(size))
+        places.insert(0, create("runtime.modulo", [number.type], [number, size]).result)
+        number = create("runtime.floor_divide", [number.type], [number, size]).result
     return [number, *places]
 
 
-def _element(array: ir.Value, places: Sequence[ir.Value]) -> ir.Value:
-    """The part of an array at a place along its first axes, a scalar where it has no other."""
-    array, count = to_signless(array), len(places)
-    sizes = sizes_of(array)
-    if not sizes or not places:
+def _element(
+    context: LoweringContext, array: ir.Value, aval: Any, places: Sequence[ir.Value]
+) -> ir.Value:
+    """The part of an array at a place along its first axes, an array of this type."""
+    if not places:
         return array
-    if count == len(sizes):
-        return extract(array, places)
-    rest = [0] * (len(sizes) - count)
-    lengths = [*[1] * count, *sizes[count:]]
-    return extract_slice(
-        array, [*places, *rest], lengths, [1] * len(sizes), frozenset(range(count))
+    if 0 in aval.shape:
+        return _nothing(context, aval)
+    shape, count = tensor_type(array).shape, len(places)
+    kind = context.type_of(aval)
+    if tensor_type(array).has_static_shape:
+        rest = shape[count:]
+        part = ir.RankedTensorType.get([1] * count + rest, element_type(array))
+        starts = [*places, *(integer_constant(0) for _ in rest)]
+        attributes = {"slice_sizes": array_attribute("i64", part.shape)}
+        row = create("stablehlo.dynamic_slice", [part], [array, *starts], attributes).result
+        return reshaped(row, rest)
+    before, after = [*range(count)], [*range(len(shape) - count)]
+    numbers = (
+        f"#stablehlo.gather<offset_dims = {after}, collapsed_slice_dims = {before}, "
+        f"start_index_map = {before}, index_vector_dim = 0>"
     )
+    attributes = {"dimension_numbers": ir.Attribute.parse(numbers)}
+    vector = context.dimensions.shape_tensor(places)
+    sizes = [*[1] * count, *aval.shape]
+    if not all(isinstance(size, int) for size in sizes):
+        operands = [array, vector, context.vector(sizes)]
+        return create("stablehlo.dynamic_gather", [kind], operands, attributes).result
+    attributes["slice_sizes"] = array_attribute("i64", sizes)
+    return create("stablehlo.gather", [kind], [array, vector], attributes).result
+
+
+def _with_axis(size: int, kind: ir.Type) -> ir.Type:
+    """The type of an array with one axis more, the first one."""
+    own = ir.RankedTensorType(kind)
+    return ir.RankedTensorType.get([size, *own.shape], own.element_type)
+
+
+def _with_shape(context: LoweringContext, array: ir.Value, aval: Any) -> ir.Value:
+    """The elements of all axes of a batch under the shape that these give."""
+    if all(isinstance(size, int) for size in aval.shape):
+        return reshaped(array, aval.shape)
+    operands = [array, context.shape(aval)]
+    return create("stablehlo.dynamic_reshape", [context.type_of(aval)], operands).result
 
 
 def _wires(jaxpr: Any) -> int:

@@ -17,18 +17,16 @@ from typing import TYPE_CHECKING, Any
 
 from diastase_mlir.emit.operations import (
     create,
-    index_type,
-    integer_type,
-    scalar_constant,
 )
-from diastase_mlir.emit.tensors import as_index, box, unbox
 from diastase_mlir.jax_internals import ir
 from diastase_mlir.lowering.imports import call
 from diastase_mlir.lowering.registry import Value
-from diastase_runtime.abi import ELEMENT_FUNCTION, ON_CALLING_THREAD
 
 if TYPE_CHECKING:
     from diastase_mlir.lowering.context import LoweringContext
+
+FUNCTION = "diastase_function_"
+"""With what the names of functions begin, but for those of elements of a batch."""
 
 Body = Callable[[Sequence[ir.Value]], Sequence[Value]]
 """From operands to results, emitted at the current insertion point."""
@@ -90,7 +88,7 @@ def call_function(
     types = [value.type for value in values]
     function = context.functions.get((key, *types))
     if function is None:
-        function = _define(context, body, types)
+        function = define(context, types, body)
         context.functions.add((key, *types), function)
     else:
         context.failures.fallible += function.fallible
@@ -98,71 +96,18 @@ def call_function(
     return call(function.symbol, values, function.results)
 
 
-Element = Callable[[ir.Value, Sequence[Any], Sequence[ir.Value], Sequence[ir.Value]], None]
-"""From the number of an element, the sizes of the batch and its operands to the results, which it
-puts into its places in the outputs."""
-
-
-@dataclass(frozen=True)
-class Batch:
-    """Of how many elements a batch is, and how the engine is to go about it."""
-
-    count: int | ir.Value
-    sizes: Sequence[int | ir.Value]
-    wires: int
-    """Of the largest register of an element."""
-
-
-def call_for_each(
+def define(
     context: "LoweringContext",
-    body: Element,
-    batch: Batch,
-    operands: Sequence[ir.Value],
-    avals: Sequence[Any],
-    outputs: Sequence[ir.Value],
-) -> None:
-    """Define the function of an element, whose results go to places in `outputs`, and call it.
-
-    See `batches`; the outputs are memory, an axis for the element first.
-    """
-    known = context.dimensions.known
-    unknown = [size for size in batch.sizes if isinstance(size, ir.Value)]
-    values = [context.typed(operand, aval) for operand, aval in zip(operands, avals, strict=True)]
-    numbers = [*map(unbox, known.values()), *unknown]
-    symbol = f"{ELEMENT_FUNCTION}{context.functions.new_number()}"
-    types = [integer_type(64), integer_type(64)]
-    arguments = [value.type for value in (*numbers, *values, *outputs)]
-    operation, block = _empty_function(context, symbol, [*types, *arguments])
-    number, _, *rest = block.arguments
-    calls = context.imports.counts.get("callback", 0)
-    counted, fallible = len(context.counts), context.failures.fallible
-    with context.region(block):
-        given, rest = rest[: len(numbers)], rest[len(numbers) :]
-        inside = iter(given[len(known) :])
-        sizes = [next(inside) if isinstance(size, ir.Value) else size for size in batch.sizes]
-        with context.dimensions.only(dict(zip(known, map(box, given), strict=False))):
-            elements = list(rest[: len(values)])
-            place = create("arith.index_cast", [index_type()], [number]).result
-            body(place, sizes, elements, rest[len(values) :])
-        create("func.return", [], [])
-    equations = context.counts.since(counted)
-    function = Function(symbol, operation, [], context.failures.fallible - fallible, equations)
-    context.functions.add(symbol, function)
-    on_this = context.imports.counts.get("callback", 0) > calls
-    wires = ON_CALLING_THREAD if on_this else batch.wires
-    number = create("arith.index_cast", [integer_type(64)], [as_index(batch.count)]).result
-    leading = [number, scalar_constant(integer_type(64), wires)]
-    call(symbol, [*leading, *numbers, *values, *outputs])
-
-
-def _define(context: "LoweringContext", body: Body, arguments: Sequence[ir.Type]) -> Function:
-    """Emit a function and what it returns."""
-    symbol = f"diastase_function_{context.functions.new_number()}"
+    arguments: Sequence[ir.Type],
+    body: Body,
+    prefix: str = FUNCTION,
+) -> Function:
+    """Emit a function that takes such arguments, and returns what the body gives."""
+    symbol = f"{prefix}{context.functions.new_number()}"
     operation, block = _empty_function(context, symbol, arguments)
-    values = list(block.arguments)
     counted, fallible = len(context.counts), context.failures.fallible
     with context.region(block), context.dimensions.only({}):
-        results = [context.value(result) for result in body(values)]
+        results = [context.value(result) for result in body(list(block.arguments))]
         create("func.return", [], results)
     types = [result.type for result in results]
     function_type = ir.FunctionType.get([argument.type for argument in block.arguments], types)

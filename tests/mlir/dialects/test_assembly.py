@@ -90,6 +90,12 @@ def shot_by_shot(angles):
     return qml.expval(measure(0))
 
 
+def batch(angles):
+    """Elements of two axes, where one operand has the first only."""
+    values = jax.vmap(jax.vmap(lambda x, y: loop(x * y)[0], (0, None)), (None, 0))
+    return values(angles[:2, None] + angles, angles)
+
+
 def without_numbers(text):
     """Numbers of constants of one value and of locations count those that are left out, too."""
     lines = [line for line in text.split("\n") if not line.startswith("#loc")]
@@ -105,6 +111,9 @@ PROGRAMS = [
     shot_by_shot,
     jax.grad(lambda x: loop(x)[0]),
     lambda x: [every_kind(x * factor)[0] for factor in range(3)],
+    lambda x: jax.vmap(jax.vmap(lambda a, b: loop(a * b), (0, None)), (None, 0))(
+        x[:2, None] + x, x
+    ),
 ]
 ANGLES = jnp.array([0.1, 0.7, -0.3])
 
