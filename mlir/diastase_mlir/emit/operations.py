@@ -23,6 +23,9 @@ FLOAT_PREDICATES = (
 )  # fmt: skip
 """In the order of `arith`'s enumeration."""
 
+INSIDE = "runtime.inside"
+"""An attribute of a part of an array at a computed place: that it is known to lie inside."""
+
 
 def create(
     name: str,

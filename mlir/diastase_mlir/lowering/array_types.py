@@ -7,7 +7,9 @@ import jax
 import numpy as np
 
 from diastase_mlir import jax_internals
+from diastase_mlir.emit.operations import create, reinterpret
 from diastase_mlir.errors import UnsupportedTypeError
+from diastase_mlir.jax_internals import ir
 from diastase_runtime.abi import ArrayType
 
 ELEMENT_TYPES = frozenset(
@@ -76,3 +78,14 @@ def is_known_empty(aval: Any) -> bool:
 def is_static(aval: Any) -> bool:
     """Whether all sizes of an array are known now."""
     return all(isinstance(size, int) for size in aval.shape)
+
+
+def retyped(value: ir.Value, kind: ir.Type) -> ir.Value:
+    """The array under a type that knows other sizes of it, or sees its integers as (un)signed."""
+    if value.type == kind or not isinstance(kind, ir.RankedTensorType):
+        return value
+    own = ir.RankedTensorType(value.type)
+    value = reinterpret(value, ir.RankedTensorType.get(own.shape, kind.element_type))
+    if value.type == kind:
+        return value
+    return create("stablehlo.convert", [kind], [value]).result

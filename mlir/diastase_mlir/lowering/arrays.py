@@ -1,58 +1,36 @@
 """Rules for making and rearranging arrays: fill, broadcast, reshape, slice, reverse, pad.
 
-Arrays of known sizes, with elements, become an operation of StableHLO (`moves`), others loops over
-elements. They move elements and never look at them, so elements may be of any type; in loops
-unsigned ones travel as signless.
+Each becomes an operation of StableHLO (`moves`); one whose parameters are known only when the
+program runs takes them as vectors. They move elements and never look at them, so elements may be of
+any type.
 """
 
 from collections.abc import Sequence
 from functools import partial
+from itertools import chain
 from typing import Any
 
 from jax import lax
 
 from diastase_mlir import jax_internals
-from diastase_mlir.emit.buffers import allocate, as_tensor, put_element
-from diastase_mlir.emit.loops import if_else
-from diastase_mlir.emit.operations import (
-    all_of,
-    clamp_index,
-    compare_integers,
-    create,
-    enumeration,
-    index_binary,
-    index_constant,
-    to_signless,
-)
-from diastase_mlir.emit.tensors import (
-    Size,
-    as_index,
-    element_type,
-    extract,
-    extract_slice,
-    generate,
-    insert_slice,
-    unbox,
-)
+from diastase_mlir.emit.operations import create, enumeration, integer_constant, integer_type
 from diastase_mlir.jax_internals import ir
+from diastase_mlir.lowering.array_types import is_known_empty, is_static
 from diastase_mlir.lowering.context import LoweringContext
-from diastase_mlir.lowering.dimensions import to_index
 from diastase_mlir.lowering.moves import (
     concatenate,
     is_known,
     move,
+    nothing,
+    part_at,
     reshaped,
     sliced,
     spread,
     spread_to,
+    with_axis,
 )
-from diastase_mlir.lowering.regions import converted
+from diastase_mlir.lowering.regions import converted, on_numbers
 from diastase_mlir.lowering.registry import Equation, Value, lowers
-
-Position = list[ir.Value]
-
-_FEW = 4
-"""Arrays that are told apart one after the other; of more, each choice leaves out half."""
 
 
 @lowers("dim_as_value")
@@ -102,9 +80,7 @@ def lower_reshape(
         return [operand]
     if is_known(*equation.avals_in, *equation.avals_out):
         return [reshaped(operand, shape)]
-    (result,) = equation.avals_out
-    operands, kind = [operand, context.shape(result)], context.type_of(result)
-    return [create("stablehlo.dynamic_reshape", [kind], operands).result]
+    return [reshaped_to(context, operand, equation.avals_out[0])]
 
 
 @lowers("slice")
@@ -168,19 +144,10 @@ def lower_unstack(
             )
             for number, aval in enumerate(equation.avals_out)
         ]
-    operand = to_signless(operand)
-    sizes = [context.size(size) for size in shape]
-    sizes[axis] = 1
-    dropped, strides = frozenset([axis]), [1] * len(sizes)
+    sizes = context.vector([*shape[:axis], 1, *shape[axis + 1 :]])
     return [
-        extract_slice(
-            operand,
-            [number if a == axis else 0 for a in range(len(sizes))],
-            sizes,
-            strides,
-            dropped,
-        )
-        for number in range(len(equation.avals_out))
+        part_at(operand, axis, integer_constant(number), sizes, context.type_of(aval))
+        for number, aval in enumerate(equation.avals_out)
     ]
 
 
@@ -194,32 +161,32 @@ def lower_stack(
         part = (*result.shape[:axis], 1, *result.shape[axis + 1 :])
         rows = [reshaped(value, part) for value in values]
         return [concatenate(context.type_of(result), rows, axis)]
-    sizes = [context.size(size) for size in result.shape]
-    # As memory: bufferization compares all updates of an array in pairs.
-    stacked = allocate(sizes, context.element_type_of(result))
-    for number, value in enumerate(values):
-        put_element(value, stacked, index_constant(number), axis)
-    return [as_tensor(stacked)]
+    if is_known_empty(result):
+        return [nothing(context, result)]
+    sizes = context.vector([*result.shape[:axis], 1, *result.shape[axis + 1 :]])
+    rows = [with_axis(value, axis, sizes) for value in values]
+    return [concatenate(context.type_of(result), rows, axis)]
 
 
 @lowers("tile")
 def lower_tile(context: LoweringContext, equation: Equation, operand: ir.Value) -> list[ir.Value]:
     """The array repeated along its axes."""
-    shape, result = equation.avals_in[0].shape, equation.avals_out[0].shape
-    if is_known(*equation.avals_in, *equation.avals_out):
-        pairs = zip(shape, result, strict=True)
-        between = [size for own, size in pairs for size in (size // own, own)]
-        axes = range(1, 2 * len(shape), 2)
-        return [reshaped(spread(operand, between, axes), result)]
-    operand = to_signless(operand)
-    own = [as_index(context.size(size)) for size in equation.avals_in[0].shape]
-    sizes = [context.size(size) for size in equation.avals_out[0].shape]
+    (aval,), (result,) = equation.avals_in, equation.avals_out
+    pairs = zip(equation.params["reps"], aval.shape, strict=True)
+    between = aval.update(shape=tuple(size for pair in pairs for size in pair))
+    axes = range(1, 2 * len(aval.shape), 2)
+    if is_known(aval, result):
+        return [reshaped(spread(operand, between.shape, axes), result.shape)]
+    if is_known_empty(result):
+        return [nothing(context, result)]
+    operand = spread_to(operand, context.shape(between), context.type_of(between), axes)
+    return [reshaped_to(context, operand, result)]
 
-    def element(position: Position) -> ir.Value:
-        pairs = zip(position, own, strict=True)
-        return extract(operand, [index_binary("remsi", index, size) for index, size in pairs])
 
-    return [generate(sizes, element_type(operand), element)]
+def reshaped_to(context: LoweringContext, operand: ir.Value, result: Any) -> ir.Value:
+    """The same elements under another shape, of which not all sizes are known."""
+    operands, kind = [operand, context.shape(result)], context.type_of(result)
+    return create("stablehlo.dynamic_reshape", [kind], operands).result
 
 
 @lowers("dynamic_slice")
@@ -230,10 +197,39 @@ def lower_dynamic_slice(
     shape, wanted = equation.avals_in[0].shape, equation.avals_out[0].shape
     if is_known(equation.avals_in[0], *equation.avals_out):
         return [move(context, equation, [operand, *starts], {"slice_sizes": wanted})]
+    (result,) = equation.avals_out
+    if is_known_empty(result):
+        return [nothing(context, result)]
     # What follows the starts are unknown sizes, which we know already.
-    offsets = _clamped_starts(context, starts[: len(shape)], shape, wanted)
-    sizes = [context.size(size) for size in wanted]
-    return [extract_slice(to_signless(operand), offsets, sizes, [1] * len(sizes))]
+    starts = starts[: len(shape)]
+    if is_static(result):
+        return [move(context, equation, [operand, *starts], {"slice_sizes": wanted})]
+    if all(size == own for size, own in zip(wanted, shape, strict=True)):
+        return [operand]
+    firsts = [
+        _clamped(start, *map(context.number, (size, taken)))
+        for start, size, taken in zip(starts, shape, wanted, strict=True)
+    ]
+    limits = [
+        on_numbers("add", first, context.number(taken))
+        for first, taken in zip(firsts, wanted, strict=True)
+    ]
+    bounds = [context.dimensions.shape_tensor(numbers) for numbers in (firsts, limits)]
+    operands = [operand, *bounds, context.vector([1] * len(shape))]
+    return [create("stablehlo.real_dynamic_slice", [context.type_of(result)], operands).result]
+
+
+def _clamped(start: ir.Value, size: ir.Value, taken: ir.Value) -> ir.Value:
+    """A start for which a part lies inside of an array, with 64 bits."""
+    last = on_numbers("maximum", on_numbers("subtract", size, taken), integer_constant(0))
+    element = ir.RankedTensorType(start.type).element_type
+    if getattr(element, "is_unsigned", False):
+        # As a signed number, one of 2**63 or more would be negative.
+        wide = ir.IntegerType.get_unsigned(64)
+        low = on_numbers("minimum", converted(start, wide), converted(last, wide))
+        return converted(low, integer_type(64))
+    start = converted(start, integer_type(64))
+    return on_numbers("maximum", on_numbers("minimum", start, last), integer_constant(0))
 
 
 @lowers("dynamic_update_slice")
@@ -245,30 +241,9 @@ def lower_dynamic_update_slice(
     *starts: ir.Value,
 ) -> list[ir.Value]:
     """The array with a slice replaced, at a place that is moved likewise."""
-    shape, part = (aval.shape for aval in equation.avals_in[:2])
-    if is_known(*equation.avals_in[:2]):
-        return [move(context, equation, [operand, update, *starts], {})]
-    offsets = _clamped_starts(context, starts, shape, part)
-    sizes = [context.size(size) for size in part]
-    operand, update = to_signless(operand), to_signless(update)
-    return [insert_slice(update, operand, offsets, sizes, [1] * len(sizes))]
-
-
-def _clamped_starts(
-    context: LoweringContext, starts: Sequence[ir.Value], shape: Any, part: Any
-) -> list[Size]:
-    """Starts for which a part of these sizes lies inside an array of this shape."""
-    return [
-        clamp_index(to_index(start), context.dimension(size - taken), _is_unsigned(start))
-        for start, size, taken in zip(starts, shape, part, strict=True)
-    ]
-
-
-def _is_unsigned(value: ir.Value) -> bool:
-    """Whether a value, which may be an `index`, is an unsigned number as JAX's types say it."""
-    tensor = isinstance(value.type, ir.RankedTensorType)
-    element = ir.RankedTensorType(value.type).element_type if tensor else value.type
-    return getattr(element, "is_unsigned", False)
+    if any(map(is_known_empty, equation.avals_in[:2])):
+        return [operand]
+    return [move(context, equation, [operand, update, *starts], {})]
 
 
 @lowers("concatenate")
@@ -299,46 +274,22 @@ def lower_pad(
     context: LoweringContext, equation: Equation, operand: ir.Value, filler: ir.Value
 ) -> list[ir.Value]:
     """Elements set apart and surrounded by a value; negative amounts cut off instead."""
-    if not equation.params["padding_config"]:
+    configuration = equation.params["padding_config"]
+    if not configuration:
         return [operand]
-    if is_known(*equation.avals_in, *equation.avals_out):
-        low, high, interior = zip(*equation.params["padding_config"], strict=True)
-        amounts = {
-            "edge_padding_low": low,
-            "edge_padding_high": high,
-            "interior_padding": interior,
-        }
-        return [move(context, equation, [operand, filler], amounts)]
-    operand, fill = to_signless(operand), unbox(filler)
-    sizes = [context.size(size) for size in equation.avals_out[0].shape]
-    configuration = list(
-        zip(equation.params["padding_config"], equation.avals_in[0].shape, strict=True)
-    )
+    (result,), amounts = equation.avals_out, list(zip(*configuration, strict=True))
+    if is_known_empty(result):
+        return [nothing(context, result)]
+    if not any(map(jax_internals.is_symbolic, chain(*amounts))):
+        return [
+            move(context, equation, [operand, filler], dict(zip(_AMOUNTS, amounts, strict=True)))
+        ]
+    vectors = [context.vector(own) for own in amounts]
+    operands = [operand, filler, *vectors]
+    return [create("stablehlo.dynamic_pad", [context.type_of(result)], operands).result]
 
-    def element(position: Position) -> ir.Value:
-        source: Position = []
-        inside: list[ir.Value] = []
-        for index, ((low, _, interior), size) in zip(position, configuration, strict=True):
-            distance = index_binary("subi", index, context.dimension(low))
-            inside.append(compare_integers("sge", distance, index_constant(0)))
-            if jax_internals.is_symbolic(interior) or interior:
-                step = index_binary("addi", context.dimension(interior), index_constant(1))
-                remainder = index_binary("remsi", distance, step)
-                inside.append(compare_integers("eq", remainder, index_constant(0)))
-                distance = index_binary("divsi", distance, step)
-            inside.append(compare_integers("slt", distance, context.dimension(size)))
-            source.append(distance)
-        if not inside:
-            return extract(operand, [])
-        return if_else(
-            context,
-            all_of(inside),
-            [fill.type],
-            lambda: [extract(operand, source)],
-            lambda: [fill],
-        )[0]
 
-    return [generate(sizes, element_type(operand), element)]
+_AMOUNTS = ("edge_padding_low", "edge_padding_high", "interior_padding")
 
 
 @lowers("copy", "copy_p", "optimization_barrier", "stop_gradient", "sharding_constraint", lazy=True)

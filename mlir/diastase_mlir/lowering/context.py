@@ -15,10 +15,10 @@ from functools import partial
 from typing import Any
 
 from diastase_mlir import jax_internals
-from diastase_mlir.emit.operations import signless_type, to_type
+from diastase_mlir.emit.operations import signless_type
 from diastase_mlir.jax_internals import HookedModuleContext, ir
 from diastase_mlir.lowered import HostCallback
-from diastase_mlir.lowering.array_types import element_type
+from diastase_mlir.lowering.array_types import element_type, retyped
 from diastase_mlir.lowering.dimensions import Dimensions
 from diastase_mlir.lowering.equation_counts import EquationCounts
 from diastase_mlir.lowering.failures import Failures
@@ -98,7 +98,7 @@ class LoweringContext:
 
     def typed(self, value: ir.Value, aval: Any) -> ir.Value:
         """The value under the exact type of an abstract value."""
-        return to_type(value, self.type_of(aval))
+        return retyped(value, self.type_of(aval))
 
     def constant(self, value: Any, aval: Any = None) -> ir.Value:
         """A constant of any type that JAX can embed, as a tensor."""
@@ -122,13 +122,13 @@ class LoweringContext:
         """Expressions or numbers as one vector, `tensor<k x i64>`."""
         return self.dimensions.shape_tensor([self.dimensions.tensor(own) for own in dimensions])
 
-    def shape(self, aval: Any) -> ir.Value:
-        """The sizes of an array as one vector; none is negative."""
+    def shape(self, aval: Any, first: int | ir.Value | None = None) -> ir.Value:
+        """The sizes of an array as one vector; none is negative. `first`, if that is at hand."""
         sizes = [
             size if isinstance(size, int) else self.dimensions.size_number(size)
             for size in aval.shape
         ]
-        return self.dimensions.shape_tensor(sizes)
+        return self.dimensions.shape_tensor(sizes if first is None else [first, *sizes[1:]])
 
     @contextmanager
     def region(self, block: ir.Block) -> Generator[None]:

@@ -2,8 +2,8 @@
 
 Our `for_loop` has its own module (`counted_loops`).
 
-All become structured control flow (`loops`), never StableHLO's, which the pipeline cannot convert
-for arrays of unknown size. Regions are jaxprs; constants they close over are leading operands.
+Those whose values are all arrays become StableHLO's (`regions`), others structured control flow
+(`loops`). Regions are jaxprs; constants they close over are leading operands.
 """
 
 from collections.abc import Callable, Sequence
@@ -12,31 +12,21 @@ from typing import Any
 import numpy as np
 
 from diastase_mlir import jax_internals
-from diastase_mlir.emit.loops import Values, append_block, for_range, if_else, under_type
+from diastase_mlir.emit.loops import Values, append_block, if_else
 from diastase_mlir.emit.operations import (
     array_attribute,
     create,
-    index_binary,
-    index_constant,
     integer_constant,
     integer_type,
     number_type,
-    to_signless,
 )
-from diastase_mlir.emit.tensors import (
-    empty,
-    extract,
-    extract_slice,
-    insert_slice,
-    sizes_of,
-    tensor_type,
-)
+from diastase_mlir.emit.tensors import tensor_type
 from diastase_mlir.jax_internals import ir
 from diastase_mlir.lowering import regions
-from diastase_mlir.lowering.array_types import whole_bytes
+from diastase_mlir.lowering.array_types import is_known_empty
 from diastase_mlir.lowering.context import LoweringContext
 from diastase_mlir.lowering.dimensions import shape_of
-from diastase_mlir.lowering.elementwise import compared, repeated
+from diastase_mlir.lowering.elementwise import compared
 from diastase_mlir.lowering.loops import (
     region_of,
     resizable_carry,
@@ -44,8 +34,15 @@ from diastase_mlir.lowering.loops import (
     typed_carry,
     while_true,
 )
-from diastase_mlir.lowering.moves import is_known, row_at, spread, spread_to, with_row_at
-from diastase_mlir.lowering.regions import are_arrays, converted, counted_loop, flag, on_numbers
+from diastase_mlir.lowering.moves import row_at, spread, spread_to, with_row_at, zeros
+from diastase_mlir.lowering.regions import (
+    are_arrays,
+    converted,
+    counted_loop,
+    counted_loop_of_registers,
+    flag,
+    on_numbers,
+)
 from diastase_mlir.lowering.registry import Equation, lowers
 
 # --- while ---------------------------------------------------------------------------------------
@@ -149,74 +146,55 @@ def lower_scan(context: LoweringContext, equation: Equation, *operands: ir.Value
     params = equation.params
     constant_count, count = jax_internals.scan_counts(params)
     constants, carry, stacked = split(operands, constant_count, count)
-    if _is_known(equation):
-        return _scan_known(context, equation, constants, carry, stacked)
-    jaxpr, length = params["jaxpr"], context.dimension(params["length"])
-    carry = typed_carry(context, carry, equation.avals_out[:count])
-    outputs = [_empty_array(context, aval) for aval in equation.avals_out[count:]]
-    slice_types = [context.type_of(aval) for aval in jaxpr.in_avals[len(operands) - len(stacked) :]]
-    stacked = [to_signless(array) for array in stacked]
-    step = region_of(context, jaxpr)
-
-    def body(index: ir.Value, inner: Values) -> Values:
-        if params["reverse"]:
-            index = index_binary("subi", index_binary("subi", length, index_constant(1)), index)
-        states, outs = inner[:count], inner[count:]
-        slices = [
-            under_type(_row(array, index), kind)
-            for array, kind in zip(stacked, slice_types, strict=True)
-        ]
-        results = step(*constants, *states, *slices)
-        rows = [_with_row(out, index, row) for out, row in zip(outs, results[count:], strict=True)]
-        return [*results[:count], *rows]
-
-    return for_range(context, (0, length, 1), [*carry, *outputs], body)
-
-
-def _is_known(equation: Equation) -> bool:
-    """Whether all values are arrays of known sizes, with elements."""
-    avals = [
-        jax_internals.physical_aval(aval) for aval in (*equation.avals_in, *equation.avals_out)
-    ]
-    return all(hasattr(aval, "dtype") for aval in avals) and is_known(*avals)
-
-
-def _scan_known(
-    context: LoweringContext,
-    equation: Equation,
-    constants: Sequence[ir.Value],
-    carry: Sequence[ir.Value],
-    stacked: Sequence[ir.Value],
-) -> Values:
-    """The same for arrays of known sizes."""
-    params, count = equation.params, len(carry)
-    length = params["length"]
-    outputs = [_zeros(context, aval) for aval in equation.avals_out[count:]]
+    avals, length = equation.avals_out[count:], params["length"]
+    initial = typed_carry(context, carry, equation.avals_out[:count])
+    if length == 0:
+        return [*initial, *(zeros(context, aval) for aval in avals)]
+    trips = length if isinstance(length, int) else context.dimensions.size_number(length)
+    initial += [zeros(context, aval, trips) for aval in avals]
+    given = equation.avals_in[len(operands) - len(stacked) :]
+    read, written = ([_sizes_of_rows(context, aval) for aval in own] for own in (given, avals))
+    row_avals = params["jaxpr"].in_avals[len(operands) - len(stacked) :]
     step = region_of(context, params["jaxpr"])
+
+    if isinstance(trips, int):
+        last = integer_constant(trips - 1)
+    else:
+        last = on_numbers("subtract", trips, integer_constant(1))
 
     def body(counter: ir.Value, inner: Values) -> Values:
         if params["reverse"]:
-            counter = on_numbers("subtract", integer_constant(length - 1), counter)
-        rows = [row_at(context, array, counter) for array in stacked]
+            counter = on_numbers("subtract", last, counter)
+        rows = [
+            zeros(context, aval) if _is_empty(aval) else row_at(context, array, counter, sizes)
+            for array, sizes, aval in zip(stacked, read, row_avals, strict=True)
+        ]
         results = step(*constants, *inner[:count], *rows)
         outs = [
-            with_row_at(context, out, row, counter)
-            for out, row in zip(inner[count:], results[count:], strict=True)
+            out if _is_empty(aval) else with_row_at(context, out, row, counter, sizes)
+            for out, row, sizes, aval in zip(
+                inner[count:], results[count:], written, avals, strict=True
+            )
         ]
         return [*results[:count], *outs]
 
-    initial = [*typed_carry(context, carry, equation.avals_out[:count]), *outputs]
     if _is_written_out(params):
         for place in range(length):
             initial = body(integer_constant(place), initial)
         return initial
-    return counted_loop(context, length, initial, body)
+    if are_arrays([value.type for value in initial]):
+        return counted_loop(context, trips, initial, body)
+    return counted_loop_of_registers(context, trips, initial, body)
 
 
-def _zeros(context: LoweringContext, aval: Any) -> ir.Value:
-    physical = jax_internals.physical_aval(aval)
-    zero = context.constant(np.zeros((), whole_bytes(physical.dtype)), physical.update(shape=()))
-    return repeated(zero, context.type_of(aval))
+def _sizes_of_rows(context: LoweringContext, aval: Any) -> ir.Value | None:
+    """The sizes of parts along the first axis, where not all sizes along the others are known."""
+    _, *others = jax_internals.physical_aval(aval).shape
+    return context.vector([1, *others]) if any(map(jax_internals.is_symbolic, others)) else None
+
+
+def _is_empty(aval: Any) -> bool:
+    return is_known_empty(jax_internals.physical_aval(aval))
 
 
 _MOST_STEPS = 32
@@ -226,32 +204,6 @@ def _is_written_out(params: Any) -> bool:
     """Whether the user (or `jnp.polyval`) asks for all steps without a loop, and they are few."""
     length = params["length"]
     return isinstance(length, int) and 1 < params["unroll"] >= length and length <= _MOST_STEPS
-
-
-def _empty_array(context: LoweringContext, aval: Any) -> ir.Value:
-    """An array of undefined contents for an abstract value."""
-    physical = jax_internals.physical_aval(aval)
-    element = context.element_type_of(aval)
-    return empty([context.size(size) for size in physical.shape], element)
-
-
-def _row(array: ir.Value, index: ir.Value) -> ir.Value:
-    """A row of an array: a scalar where the array is a vector."""
-    if tensor_type(array).rank == 1:
-        return extract(array, [index])
-    sizes = sizes_of(array)
-    rank = len(sizes)
-    offsets = [index, *[0] * (rank - 1)]
-    return extract_slice(array, offsets, [1, *sizes[1:]], [1] * rank, frozenset([0]))
-
-
-def _with_row(array: ir.Value, index: ir.Value, row: ir.Value) -> ir.Value:
-    """The array with one row replaced."""
-    row = to_signless(row)
-    sizes = sizes_of(array)
-    rank = len(sizes)
-    offsets = [index, *[0] * (rank - 1)]
-    return insert_slice(row, array, offsets, [1, *sizes[1:]], [1] * rank)
 
 
 # --- branches ------------------------------------------------------------------------------------

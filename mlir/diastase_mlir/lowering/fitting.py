@@ -12,11 +12,11 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial, reduce
 from typing import Any
 
-from diastase_mlir.emit.operations import integer_constant, integer_type, scalar_constant
-from diastase_mlir.emit.tensors import generate
+from diastase_mlir.emit.operations import integer_constant, integer_type
 from diastase_mlir.jax_internals import ir, is_symbolic, least_everywhere
 from diastase_mlir.lowering.context import LoweringContext
 from diastase_mlir.lowering.elementwise import compared
+from diastase_mlir.lowering.moves import zeros
 from diastase_mlir.lowering.regions import case, converted, on_numbers
 from diastase_mlir.lowering.registry import Equation, Value
 from diastase_runtime.abi import ErrorCode
@@ -120,7 +120,7 @@ def lower_if_it_fits(
     def otherwise() -> list[ir.Value]:
         if updated_by is not None:
             return [context.typed(operands[0], avals[0])]
-        return [context.typed(_zeros(context, aval), aval) for aval in avals]
+        return [zeros(context, aval) for aval in avals]
 
     def regular() -> list[ir.Value]:
         results = map(context.value, lower())
@@ -139,9 +139,3 @@ def _is_empty(context: LoweringContext, aval: Any) -> list[ir.Value]:
     """For each size that may be 0 at run time, whether it is."""
     sizes = [context.number(size) for size in aval.shape if is_symbolic(size)]
     return [compared("le", "SIGNED", size, integer_constant(0)) for size in sizes]
-
-
-def _zeros(context: LoweringContext, aval: Any) -> ir.Value:
-    element = context.element_type_of(aval)
-    sizes = [context.size(size) for size in aval.shape]
-    return generate(sizes, element, lambda _: scalar_constant(element, 0))

@@ -6,11 +6,12 @@ Symbols of dimensions defined in a region stay in it (`LoweringContext.region`).
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from diastase_mlir.emit.loops import Values, all_under_types, append_block
+from diastase_mlir.emit.loops import Values, append_block
 from diastase_mlir.emit.operations import (
     create,
 )
 from diastase_mlir.jax_internals import ir
+from diastase_mlir.lowering.array_types import retyped
 from diastase_mlir.lowering.context import LoweringContext
 from diastase_mlir.lowering.registry import Value
 
@@ -74,7 +75,7 @@ def while_true(
     operation = create("scf.while", types, initial, regions=2)
     before, after = (append_block(region, types) for region in operation.regions)
     with context.region(after):
-        create("scf.yield", [], all_under_types(body(list(after.arguments)), types))
+        create("scf.yield", [], [*map(retyped, body(list(after.arguments)), types)])
     with context.region(before):
         proceed = condition(list(before.arguments))
         create("scf.condition", [], [proceed, *before.arguments])

@@ -1,13 +1,15 @@
-"""The operations of StableHLO that move elements of arrays of known sizes, none of them 0."""
+"""The operations of StableHLO that move elements of arrays."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
-from diastase_mlir.emit.operations import array_attribute, create, enumeration
+from diastase_mlir import jax_internals
+from diastase_mlir.emit.operations import INSIDE, array_attribute, create, enumeration
 from diastase_mlir.emit.tensors import element_type, tensor_type
 from diastase_mlir.jax_internals import ir
+from diastase_mlir.lowering.array_types import is_static, whole_bytes
 from diastase_mlir.lowering.context import LoweringContext
 from diastase_mlir.lowering.registry import Equation
 
@@ -102,23 +104,92 @@ def element_at(array: ir.Value, position: Sequence[ir.Value]) -> ir.Value:
     return reshaped(part, [])
 
 
-def row_at(context: LoweringContext, array: ir.Value, place: ir.Value) -> ir.Value:
-    """The part of an array at a place, a number, along its first axis, without that axis."""
+def full(
+    context: LoweringContext, number: ir.Value, aval: Any, first: int | ir.Value | None = None
+) -> ir.Value:
+    """An array that holds one number everywhere; `first`: its first size, where that is at hand."""
+    aval = jax_internals.physical_aval(aval)
+    if is_static(aval):
+        return spread(number, aval.shape, [])
+    return spread_to(number, context.shape(aval, first), context.type_of(aval), [])
+
+
+def zeros(context: LoweringContext, aval: Any, first: int | ir.Value | None = None) -> ir.Value:
+    """An array of zeros."""
+    physical = jax_internals.physical_aval(aval)
+    zero = np.zeros((), whole_bytes(physical.dtype))
+    return full(context, context.constant(zero, physical.update(shape=())), aval, first)
+
+
+def nothing(context: LoweringContext, aval: Any) -> ir.Value:
+    """An array that is known to have no elements."""
+    return zeros(context, aval)
+
+
+def part_at(
+    array: ir.Value, axis: int, place: ir.Value, sizes: ir.Value, kind: ir.Type
+) -> ir.Value:
+    """The part of an array at a place inside of it, a number, along an axis, without that axis.
+
+    `sizes`: a vector of the array's, but 1 for the axis.
+    """
+    others = [*range(tensor_type(array).rank - 1)]
+    numbers = (
+        f"#stablehlo.gather<offset_dims = {others}, collapsed_slice_dims = [{axis}], "
+        f"start_index_map = [{axis}], index_vector_dim = 0>"
+    )
+    attributes = {"dimension_numbers": ir.Attribute.parse(numbers)}
+    attributes |= _inside(array)
+    operands = [array, reshaped(place, [1]), sizes]
+    return create("stablehlo.dynamic_gather", [kind], operands, attributes).result
+
+
+def with_axis(array: ir.Value, axis: int, sizes: ir.Value) -> ir.Value:
+    """The array with one axis more, of size 1; `sizes`: a vector of all of them then."""
+    shape = list(tensor_type(array).shape)
+    kind = ir.RankedTensorType.get([*shape[:axis], 1, *shape[axis:]], element_type(array))
+    if kind.has_static_shape:
+        return reshaped(array, kind.shape)
+    axes = [own + (own >= axis) for own in range(len(shape))]
+    return spread_to(array, sizes, kind, axes)
+
+
+def row_at(
+    context: LoweringContext, array: ir.Value, place: ir.Value, sizes: ir.Value | None = None
+) -> ir.Value:
+    """The part of an array at a place inside of it along its first axis, without that axis.
+
+    `sizes`: a vector of those of a part with that axis, where not all of them are known.
+    """
     shape = tensor_type(array).shape
-    kind = ir.RankedTensorType.get([1, *shape[1:]], element_type(array))
-    attributes = {"slice_sizes": array_attribute("i64", kind.shape)}
+    element = element_type(array)
+    if sizes is not None:
+        kind = ir.RankedTensorType.get(shape[1:], element)
+        return part_at(array, 0, place, sizes, kind)
+    kind = ir.RankedTensorType.get([1, *shape[1:]], element)
+    attributes = {"slice_sizes": array_attribute("i64", kind.shape), **_inside(array)}
     operands = [array, *_starts(context, place, len(shape))]
     row = create("stablehlo.dynamic_slice", [kind], operands, attributes).result
     return reshaped(row, shape[1:])
 
 
 def with_row_at(
-    context: LoweringContext, array: ir.Value, row: ir.Value, place: ir.Value
+    context: LoweringContext,
+    array: ir.Value,
+    row: ir.Value,
+    place: ir.Value,
+    sizes: ir.Value | None = None,
 ) -> ir.Value:
     """The array with that part replaced."""
     shape = tensor_type(array).shape
-    operands = [array, reshaped(row, [1, *shape[1:]]), *_starts(context, place, len(shape))]
-    return create("stablehlo.dynamic_update_slice", [array.type], operands).result
+    part = reshaped(row, [1, *shape[1:]]) if sizes is None else with_axis(row, 0, sizes)
+    operands = [array, part, *_starts(context, place, len(shape))]
+    return create("stablehlo.dynamic_update_slice", [array.type], operands, _inside(array)).result
+
+
+def _inside(array: ir.Value) -> dict[str, ir.Attribute]:
+    """What says that a part lies inside an array, where its sizes do not."""
+    return {} if tensor_type(array).has_static_shape else {INSIDE: ir.UnitAttr.get()}
 
 
 def _starts(context: LoweringContext, place: ir.Value, rank: int) -> list[ir.Value]:

@@ -9,16 +9,10 @@ import jax.numpy as jnp
 import numpy as np
 from jax import lax
 
-from diastase_mlir.emit.operations import (
-    scalar_constant,
-)
-from diastase_mlir.emit.tensors import (
-    generate,
-    unbox,
-)
 from diastase_mlir.jax_internals import ir
 from diastase_mlir.lowering.array_types import is_complex, is_known_empty
 from diastase_mlir.lowering.context import LoweringContext
+from diastase_mlir.lowering.moves import full
 from diastase_mlir.lowering.registry import Equation, lowers
 from diastase_mlir.lowering.windows import identity_of
 
@@ -37,8 +31,8 @@ def lower_reduce(
     name = equation.primitive.name
     if not is_known_empty(aval) or (is_complex(aval.dtype) and name in _EXTREMES):
         return NotImplemented
-    neutral = scalar_constant(context.element_type_of(result), _neutral(equation, result.dtype))
-    return [_filled(context, result, neutral)]
+    neutral = np.array(_neutral(equation, result.dtype)).astype(result.dtype)
+    return [full(context, context.constant(neutral), result)]
 
 
 _EXTREMES = ("reduce_max", "reduce_min")
@@ -52,10 +46,6 @@ def _neutral(equation: Equation, dtype: Any) -> Any:
     return {"prod": 1, "and": -1}.get(kind, 0)
 
 
-def _filled(context: LoweringContext, aval: Any, number: ir.Value) -> ir.Value:
-    return generate([context.size(size) for size in aval.shape], number.type, lambda _: number)
-
-
 @lowers("reduce")
 def lower_generic_reduce(
     context: LoweringContext, equation: Equation, *operands: ir.Value
@@ -65,7 +55,7 @@ def lower_generic_reduce(
     if not is_known_empty(equation.avals_in[0]) or not equation.params["dimensions"]:
         return NotImplemented
     return [
-        _filled(context, aval, unbox(initial))
+        full(context, initial, aval)
         for aval, initial in zip(equation.avals_out, operands[count:], strict=True)
     ]
 

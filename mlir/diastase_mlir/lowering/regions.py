@@ -8,7 +8,7 @@ these loops sees to that.
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from diastase_mlir.emit.loops import Values, all_under_types, append_block
+from diastase_mlir.emit.loops import Values, append_block
 from diastase_mlir.emit.operations import (
     create,
     index_type,
@@ -17,6 +17,7 @@ from diastase_mlir.emit.operations import (
     number_type,
 )
 from diastase_mlir.jax_internals import ir
+from diastase_mlir.lowering.array_types import retyped
 from diastase_mlir.lowering.context import LoweringContext
 from diastase_mlir.lowering.elementwise import compared
 
@@ -74,7 +75,7 @@ def counted_loop_of_registers(
     with context.region(block):
         arguments: list[Any] = list(block.arguments)
         trip = create("runtime.number", [number_type(integer_type(64))], arguments[:1]).result
-        create("scf.yield", [], all_under_types(body(trip, arguments[1:]), types))
+        create("scf.yield", [], [*map(retyped, body(trip, arguments[1:]), types)])
     return list(operation.results)
 
 
@@ -129,4 +130,4 @@ def _fill(
 ) -> None:
     with context.region(block):
         results = function(list(block.arguments))
-        create("stablehlo.return", [], all_under_types(results, types))
+        create("stablehlo.return", [], [*map(retyped, results, types)])

@@ -15,7 +15,6 @@ from typing import Any
 
 from diastase_mlir import jax_internals
 from diastase_mlir.diagnostics import at
-from diastase_mlir.emit.tensors import empty
 from diastase_mlir.errors import LoweringError
 from diastase_mlir.jax_internals import ir
 from diastase_mlir.lowering import (
@@ -46,6 +45,7 @@ from diastase_mlir.lowering.fitting import lower_if_it_fits, undecided
 from diastase_mlir.lowering.host import run_on_host
 from diastase_mlir.lowering.jax_rules import lower_by_jax
 from diastase_mlir.lowering.keys import on_words
+from diastase_mlir.lowering.moves import nothing
 from diastase_mlir.lowering.registry import Equation, Value, lowered_lazily, rule_of
 from diastase_runtime.errors import Span
 
@@ -138,7 +138,7 @@ def _lower(
     if name in CALLS and CALLS[name] in equation.params:
         return context.lower_jaxpr(equation.params[CALLS[name]], values)
     if not equation.effects and not _has_keys(equation) and _gives_nothing(equation):
-        return [_nothing(context, aval) for aval in equation.avals_out]
+        return [nothing(context, aval) for aval in equation.avals_out]
     reason = "XLA has it in a library of its own"
     if name not in LIBRARY_CALLS:
         emitted = lower_by_jax(context, equation, values)
@@ -153,11 +153,6 @@ def _gives_nothing(equation: Equation) -> bool:
     """Whether all results are arrays that are known to be empty."""
     avals = equation.avals_out
     return bool(avals) and all(hasattr(a, "dtype") and is_known_empty(a) for a in avals)
-
-
-def _nothing(context: LoweringContext, aval: Any) -> ir.Value:
-    """An array without elements."""
-    return empty([context.size(size) for size in aval.shape], context.element_type_of(aval))
 
 
 def _refuse_what_the_host_cannot_do(equation: Equation) -> None:

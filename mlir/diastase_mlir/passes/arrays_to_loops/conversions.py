@@ -15,6 +15,8 @@ def _convert(operation: Any) -> Sequence[ir.Value] | None:
         value.type.element_type for value in (operation.operands[0], operation.results[0])
     )
     (operand,) = signless_operands(operation)
+    if source == target:  # only sizes that the type knows differ
+        return [operand]
     element = signless_type(target)
     if isinstance(target, ir.IntegerType) and not isinstance(source, ir.IntegerType):
         if target.width == 1:

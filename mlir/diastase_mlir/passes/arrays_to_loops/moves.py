@@ -17,7 +17,9 @@ from diastase_mlir.emit.operations import (
     signless_type,
     to_signless,
 )
+from diastase_mlir.emit.sizes import larger, plus, times
 from diastase_mlir.emit.tensors import (
+    DYNAMIC,
     Size,
     as_index,
     element_type,
@@ -37,6 +39,7 @@ from diastase_mlir.passes.arrays_to_loops.rules import (
     sizes_given,
     sizes_known,
 )
+from diastase_mlir.passes.scalarize.movement import adds_axes
 
 _FEW = 4
 """Arrays that are told apart one after the other; of more, each choice leaves out half."""
@@ -44,30 +47,45 @@ _FEW = 4
 
 def _pad(operation: Any) -> Sequence[ir.Value]:
     """Elements set apart and surrounded by a value; negative amounts cut off instead."""
-    operand, filler = signless_operands(operation)
-    fill, sizes = unbox(filler), [as_index(size) for size in sizes_of(operand)]
-    lows = numbers(operation, "edge_padding_low")
-    between = numbers(operation, "interior_padding")
+    operand, filler, *vectors = signless_operands(operation)
+    fill, own = unbox(filler), sizes_of(operand)
+    if vectors:
+        amounts = [[number_in(vector, axis) for axis in range(len(own))] for vector in vectors]
+    else:
+        names = ("edge_padding_low", "edge_padding_high", "interior_padding")
+        amounts = [numbers(operation, name) for name in names]
+    lows, highs, interiors = amounts
+    known = sizes_known(operation)
+    sizes = [
+        _padded(*four) if size is None else size
+        for size, *four in zip(known, own, lows, highs, interiors, strict=True)
+    ]
 
     def element(position: list[ir.Value]) -> ir.Value:
         source: list[ir.Value] = []
         inside: list[ir.Value] = []
-        for index, low, interior, size in zip(position, lows, between, sizes, strict=True):
-            distance = index_binary("subi", index, index_constant(low))
+        for index, low, interior, size in zip(position, lows, interiors, own, strict=True):
+            distance = index_binary("subi", index, as_index(low))
             inside.append(compare_integers("sge", distance, index_constant(0)))
-            if interior:
-                step = index_constant(interior + 1)
+            if not isinstance(interior, int) or interior:
+                step = as_index(plus(interior, 1))
                 remainder = index_binary("remsi", distance, step)
                 inside.append(compare_integers("eq", remainder, index_constant(0)))
                 distance = index_binary("divsi", distance, step)
-            inside.append(compare_integers("slt", distance, size))
+            inside.append(compare_integers("slt", distance, as_index(size)))
             source.append(distance)
         if not inside:
             return extract(operand, [])
         kinds, met = [fill.type], all_of(inside)
         return if_else(SCOPE, met, kinds, lambda: [extract(operand, source)], lambda: [fill])[0]
 
-    return [generate(operation.results[0].type.shape, element_type(operand), element)]
+    return [generate(sizes, element_type(operand), element)]
+
+
+def _padded(size: Size, low: Size, high: Size, interior: Size) -> Size:
+    """The size with padding; none is negative."""
+    between = times(larger(plus(size, -1), 0), interior)
+    return larger(plus(plus(size, between), plus(low, high)), 0)
 
 
 def _iota(operation: Any) -> Sequence[ir.Value]:
@@ -95,6 +113,8 @@ def _broadcast(operation: Any) -> Sequence[ir.Value]:
     operand = to_signless(operation.operands[0])
     axes = numbers(operation, "broadcast_dimensions")
     sizes, shape = sizes_given(operation, operation.operands[1]), operand.type.shape
+    if shape and adds_axes(operation):
+        return [reshape(operand, sizes)]
     if not shape:  # the element is known before the loop
         scalar = unbox(operand)
         return [generate(sizes, scalar.type, lambda _: scalar)]
@@ -180,12 +200,16 @@ def _reverse(operation: Any) -> Sequence[ir.Value] | None:
 def _concatenate(operation: Any) -> Sequence[ir.Value] | None:
     """Arrays one behind the other: for each element of the result, halving finds its array."""
     arrays = signless_operands(operation)
-    if len(arrays) <= _FEW:
-        return None  # MLIR's conversion tells them apart one after the other
     axis = ir.IntegerAttr(operation.attributes["dimension"]).value
     known = sizes_known(operation)
-    if None not in known and len(known) > 1 and known[axis] == len(arrays):
-        return [_stacked(arrays, known, axis)]
+    if len(arrays) <= _FEW and None not in known:
+        return None  # MLIR's conversion tells them apart one after the other
+    if len(known) > 1 and known[axis] == len(arrays):
+        sizes = sizes_of(arrays[0])
+        sizes[axis] = len(arrays)
+        return [_stacked(arrays, sizes, axis)]
+    if len(arrays) <= _FEW:
+        return None
     sizes, kind = sizes_of(arrays[0]), element_type(arrays[0])
     starts = [index_constant(0)]
     for array in arrays:
@@ -211,27 +235,30 @@ def _concatenate(operation: Any) -> Sequence[ir.Value] | None:
     return [generate(sizes, kind, lambda position: element(position, 0, len(arrays)))]
 
 
-def _stacked(arrays: Sequence[ir.Value], sizes: Sequence[Any], axis: int) -> ir.Value:
+def _stacked(arrays: Sequence[ir.Value], sizes: list[Size], axis: int) -> ir.Value:
     """Arrays of size 1 along an axis, as memory: bufferization compares all updates in pairs."""
     memory = allocate(sizes, element_type(arrays[0]))
-    part = [size for number, size in enumerate(sizes) if number != axis]
+    part = [*sizes[:axis], *sizes[axis + 1 :]]
     for place, array in enumerate(arrays):
         put_element(_without_axis(array, part), memory, index_constant(place), axis)
     return as_tensor(memory)
 
 
-def _without_axis(array: Any, part: list[int]) -> ir.Value:
+def _without_axis(array: Any, part: list[Size]) -> ir.Value:
     """The array under this shape, which has an axis of size 1 less; it may have been made of it."""
     owner = array.owner
-    if not isinstance(owner, ir.Block) and owner.name == "stablehlo.reshape":
+    if not isinstance(owner, ir.Block) and owner.name in _RESHAPES:
         source = owner.operands[0]
-        if source.type.shape == part:
+        if source.type.shape == [size if isinstance(size, int) else DYNAMIC for size in part]:
             return source
     return reshape(array, part)
 
 
+_RESHAPES = ("stablehlo.reshape", "tensor.expand_shape")
+
 RULES: dict[str, Rule] = {
     "stablehlo.pad": _pad,
+    "stablehlo.dynamic_pad": _pad,
     "stablehlo.dynamic_iota": _iota,
     "stablehlo.dynamic_broadcast_in_dim": _broadcast,
     "stablehlo.dynamic_reshape": _reshape,

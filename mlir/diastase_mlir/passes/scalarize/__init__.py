@@ -13,8 +13,8 @@ integers, divisions of integers, unsigned numbers, and all that is neither a num
 
 - `conversion`: one walk through a function, with what each value has become
 - `deferred`: numbers, slices and short vectors that are no arrays before somebody needs one
-- `arithmetic`, `movement`, `places`, `regions`, `loops`, `functions`, `sizes`: the rules, by an
-  operation's name
+- `arithmetic`, `movement`, `places`, `regions`, `loops`, `functions`, `sizes`, `unknown_sizes`: the
+  rules, by an operation's name
 """
 
 from diastase_mlir.bindings import ir
@@ -26,12 +26,13 @@ from diastase_mlir.passes.scalarize import (
     places,
     regions,
     sizes,
+    unknown_sizes,
 )
 from diastase_mlir.passes.scalarize.conversion import Conversion
 
 RULES = {
     name: rule
-    for module in (arithmetic, movement, places, regions, loops, functions, sizes)
+    for module in (arithmetic, movement, places, regions, loops, functions, sizes, unknown_sizes)
     for name, rule in module.RULES.items()
 }
 

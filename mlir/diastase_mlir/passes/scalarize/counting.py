@@ -10,7 +10,9 @@ from typing import Any
 from diastase_mlir.bindings import ir
 from diastase_mlir.passes.operations import create
 from diastase_mlir.passes.scalarize.conversion import Conversion
-from diastase_mlir.passes.scalarize.deferred import Value, scalar_of
+from diastase_mlir.passes.scalarize.deferred import Number, Value, elements_of, scalar_of
+
+Size = int | ir.Value
 
 _COUNTING = frozenset({"stablehlo.constant", "stablehlo.compare", "stablehlo.return"})
 """All that may stand in a condition that is nothing but a comparison."""
@@ -68,47 +70,106 @@ def count_of(conversion: Conversion, loop: Any, operands: Sequence[Value]) -> Co
     return Count(counter, first, bound, turns, unchanged)
 
 
-def rows_set(loop: Any, count: Count, places: Sequence[int]) -> set[int]:
+def rows_set(conversion: Conversion, loop: Any, count: Count, places: Sequence[int]) -> set[int]:
     """Which carries are arrays of which each turn sets the row of its number, or from the end.
 
     Nothing else reads or writes them, and all rows get their turn: what they hold before is lost.
     """
-    if count.range is None or count.range[0] != 0:
+    if conversion.bounds.get(count.first) != (0, 0):
         return set()
     body = loop.regions[1].blocks[0]
-    returned, counter = list(returned_by(body)), body.arguments[count.counter]
+    returned = list(returned_by(body))
     return {
         place
         for place in places
-        if _sets_all_rows(body.arguments[place], returned[place], counter, count.range[1])
+        if _is_only_replaced_in(body.arguments[place], returned[place])
+        and _sets_rows(conversion, loop, count, place)
     }
 
 
-def _sets_all_rows(array: Any, after: Any, counter: Any, turns: int) -> bool:
+def _is_only_replaced_in(array: Any, after: Any) -> bool:
+    """Whether all that happens to an array in a turn is that a part of it is replaced."""
     uses = list(array.uses)
     update = _defining(after)
     if update is None or update.name != "stablehlo.dynamic_update_slice" or len(uses) != 1:
         return False
     if uses[0].owner.operation != update or update.operands[0] != array:
         return False
-    if len(list(after.uses)) != 1:
-        return False
-    whole, part = array.type.shape, update.operands[1].type.shape
-    partial = [
-        axis for axis, sizes in enumerate(zip(whole, part, strict=True)) if len({*sizes}) > 1
-    ]
+    return len(list(after.uses)) == 1
+
+
+def _sets_rows(conversion: Conversion, loop: Any, count: Count, place: int) -> bool:
+    """Whether the part is a whole row, its number the turn's, and there is a turn for each."""
+    body, turns = loop.regions[1].blocks[0], _size(conversion, count.limit)
+    update = _defining(returned_by(body)[place])
+    whole = _sizes_of(conversion, loop.operands[place])
+    part = _sizes_of(conversion, update.operands[1])
+    pairs = zip(whole, part, strict=True)
+    partial = [axis for axis, pair in enumerate(pairs) if not _are_same(*pair)]
     if not partial:
-        return True
-    if len(partial) > 1 or part[partial[0]] != 1 or whole[partial[0]] != turns:
+        return count.range is not None
+    row = part[partial[0]]
+    if len(partial) > 1 or not _are_same(row, 1) or not _are_same(whole[partial[0]], turns):
         return False
-    start = update.operands[2 + partial[0]]
+    start, counter = update.operands[2 + partial[0]], body.arguments[count.counter]
     if start == counter:
         return True
     defining = _defining(start)
     if defining is None or defining.name != "stablehlo.subtract":
         return False
     last, own = defining.operands
-    return own == counter and constant(last) == turns - 1
+    return own == counter and _is_last(conversion, last, turns)
+
+
+def _is_last(conversion: Conversion, number: Any, turns: Size | None) -> bool:
+    """Whether a number is one less than that of the turns."""
+    if isinstance(turns, int):
+        return constant(number) == turns - 1
+    value = conversion.value(number)
+    difference = _defining(value.scalar) if isinstance(value, Number) else None
+    if difference is None or difference.name != "arith.subi":
+        return False
+    limit, one = (_size(conversion, operand) for operand in difference.operands)
+    return _are_same(limit, turns) and _are_same(one, 1)
+
+
+def _size(conversion: Conversion, scalar: ir.Value) -> Size:
+    """A number that is known, or the scalar that it is."""
+    least, most = conversion.bounds.get(scalar, (0, 1))
+    return least if least == most else scalar
+
+
+def _are_same(left: Size | None, right: Size | None) -> bool:
+    """Whether two sizes, of which nothing may be known, are certainly equal."""
+    if isinstance(left, int) or isinstance(right, int):
+        return isinstance(left, int) and isinstance(right, int) and left == right
+    return left is not None and right is not None and left == right
+
+
+def _sizes_of(conversion: Conversion, array: Any) -> list[Size | None]:
+    """The sizes of an array, where it is seen how it is made."""
+    kind, defining = array.type, _defining(array)
+    given = None
+    if defining is not None and defining.name == "stablehlo.dynamic_broadcast_in_dim":
+        given = numbers_in(conversion, defining.operands[1])
+    sizes: list[Size | None] = []
+    for axis in range(kind.rank):
+        if not kind.is_dynamic_dim(axis):
+            sizes.append(kind.get_dim_size(axis))
+        else:
+            sizes.append(None if given is None else _size(conversion, given[axis]))
+    return sizes
+
+
+def numbers_in(conversion: Conversion, vector: Any) -> list[ir.Value] | None:
+    """The numbers, scalars, of which a vector is made."""
+    value = conversion.value(vector)
+    numbers = elements_of(value)
+    if numbers is None and isinstance(value, ir.Value):
+        defining = _defining(value)
+        if defining is not None and defining.name == "tensor.from_elements":
+            return list(defining.operands)
+    return numbers
 
 
 def returned_by(block: Any) -> Any:

@@ -108,11 +108,15 @@ class Elements(Deferred):
 class Reshaped(Deferred):
     """An array under another shape, with more or fewer axes of size 1."""
 
-    def __init__(self, source: Any, shape: Sequence[int]):
+    def __init__(
+        self, source: Any, shape: Sequence[int], emit: Callable[[], ir.Operation] | None = None
+    ):
         super().__init__()
-        self.source, self.shape = source, list(shape)
+        self.source, self.shape, self._emit = source, list(shape), emit
 
     def _emitted(self) -> ir.Value:
+        if self._emit is not None:
+            return self._emit().result
         kind = ir.RankedTensorType.get(self.shape, element_type(self.source))
         return create("stablehlo.reshape", [kind], [self.source]).result
 

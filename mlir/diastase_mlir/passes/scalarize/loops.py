@@ -19,7 +19,7 @@ from diastase_mlir.bindings import ir, load
 from diastase_mlir.dialects.runtime import RUNTIME
 from diastase_mlir.passes.operations import create
 from diastase_mlir.passes.scalarize.conversion import Conversion, Rule
-from diastase_mlir.passes.scalarize.counting import Count, count_of, rows_set
+from diastase_mlir.passes.scalarize.counting import Count, count_of, numbers_in, rows_set
 from diastase_mlir.passes.scalarize.deferred import Number, Value, index_constant, scalar_of
 from diastase_mlir.passes.scalarize.regions import (
     carried,
@@ -58,14 +58,15 @@ def _uncounted(conversion: Conversion, operation: Any, operands: list[Value]) ->
 def _counted(
     conversion: Conversion, operation: Any, operands: list[Value], count: Count
 ) -> Sequence[Value]:
-    types = [result.type for result in operation.results]
+    types, given = [result.type for result in operation.results], list(operation.operands)
     body = operation.regions[1].blocks[0]
     arguments = list(body.arguments)
     carries = [p for p in range(len(types)) if p not in {count.counter, *count.unchanged}]
-    unread = rows_set(operation, count, carries)
+    unread = rows_set(conversion, operation, count, carries)
     bounds = [_as_index(number) for number in (count.first, count.limit)]
     initial = [
-        carried(_empty(types[place]) if place in unread else operands[place]) for place in carries
+        carried(_empty(conversion, given[place]) if place in unread else operands[place])
+        for place in carries
     ]
     kinds = [carried_type(types[place]) for place in carries]
     loop = create("scf.for", kinds, [*bounds, index_constant(1), *initial], regions=1)
@@ -116,8 +117,15 @@ def _finish(block: Any, results: Sequence[Value]) -> None:
         create("scf.yield", [], [carried(value) for value in results])
 
 
-def _empty(kind: Any) -> ir.Value:
-    return create("tensor.empty", [kind]).result
+def _empty(conversion: Conversion, like: Any) -> ir.Value:
+    """An array with the type and the sizes of another one, whose elements nobody reads."""
+    kind, sizes = like.type, list[ir.Value]()
+    if not kind.has_static_shape:
+        numbers = numbers_in(conversion, like.owner.operands[1]) or []
+        sizes = [
+            _as_index(number) for axis, number in enumerate(numbers) if kind.is_dynamic_dim(axis)
+        ]
+    return create("tensor.empty", [kind], sizes).result
 
 
 def _as_index(number: ir.Value) -> ir.Value:

@@ -71,6 +71,34 @@ def _broadcast(_: Conversion, operation: Any, operands: list[Value]) -> Sequence
     return [Elements([scalar_of(operands[0])])]
 
 
+def _with_axes(_: Conversion, operation: Any, operands: list[Value]) -> Sequence[Value] | None:
+    """An array of unknown sizes with more axes of size 1; no other axis changes."""
+    own, result = operation.operands[0].type, operation.results[0].type
+    if not own.rank or not is_signless(own) or not adds_axes(operation):
+        return None
+    copied = {name: operation.attributes[name] for name in operation.attributes}
+    kinds, given = [result], list(map(materialised, operands))
+    return [Reshaped(given[0], result.shape, lambda: create(operation.name, kinds, given, copied))]
+
+
+def adds_axes(operation: Any) -> bool:
+    """Whether a `dynamic_broadcast_in_dim` does nothing else than to add axes of size 1."""
+    shape = operation.results[0].type.shape
+    axes = list(ir.DenseI64ArrayAttr(operation.attributes["broadcast_dimensions"]))
+    name = "known_nonexpanding_dimensions"
+    kept = (
+        list(ir.DenseI64ArrayAttr(operation.attributes[name]))
+        if name in operation.attributes
+        else []
+    )
+    added = [axis for axis in range(len(shape)) if axis not in axes]
+    return (
+        axes == sorted(axes)
+        and kept == list(range(len(axes)))
+        and all(shape[axis] == 1 for axis in added)
+    )
+
+
 def _reverse(_: Conversion, operation: Any, operands: list[Value]) -> Sequence[Value] | None:
     (operand,) = operands
     return [Elements(operand.scalars[::-1])] if isinstance(operand, Elements) else None
@@ -122,12 +150,26 @@ def _from_elements(_: Conversion, operation: Any, operands: list[Value]) -> Sequ
     return [Elements(scalars)] if len(shape) == 1 else None
 
 
+def shape_wanted(operation: Any, sizes: list[int]) -> list[int]:
+    """The shape that is made of a part, if it is one with fewer axes of size 1."""
+    uses = list(operation.results[0].uses)
+    if len(uses) == 1 and uses[0].owner.operation.name == "stablehlo.reshape":
+        wanted = uses[0].owner.operation.results[0].type.shape
+        kept = iter(sizes)
+        if wanted and len(wanted) < len(sizes) and all(size in kept for size in wanted):
+            return wanted
+    return sizes
+
+
 def is_movable(operation: Any) -> bool:
     """Whether arrays have known sizes, none of them 0, and signless elements."""
     types = [value.type for value in (operation.operands[0], operation.results[0])]
-    return all(map(is_signless, types)) and all(
-        kind.has_static_shape and 0 not in kind.shape for kind in types
-    )
+    return all(map(is_movable_type, types))
+
+
+def is_movable_type(kind: Any) -> bool:
+    """The same of a single type."""
+    return is_signless(kind) and kind.has_static_shape and 0 not in kind.shape
 
 
 def is_signless(kind: Any) -> bool:
@@ -139,6 +181,7 @@ RULES: dict[str, Rule] = {
     "stablehlo.slice": _slice,
     "stablehlo.reshape": _reshape,
     "stablehlo.broadcast_in_dim": _broadcast,
+    "stablehlo.dynamic_broadcast_in_dim": _with_axes,
     "stablehlo.reverse": _reverse,
     "stablehlo.concatenate": _concatenate,
     "tensor.extract": _extract,

@@ -12,6 +12,7 @@ from typing import Any
 
 from diastase_mlir.bindings import ir
 from diastase_mlir.passes.operations import create
+from diastase_mlir.passes.scalarize import unknown_sizes
 from diastase_mlir.passes.scalarize.conversion import Conversion, Rule
 from diastase_mlir.passes.scalarize.deferred import (
     Elements,
@@ -23,7 +24,7 @@ from diastase_mlir.passes.scalarize.deferred import (
     materialised,
     scalar_of,
 )
-from diastase_mlir.passes.scalarize.movement import is_movable, is_signless
+from diastase_mlir.passes.scalarize.movement import is_movable, is_signless, shape_wanted
 from diastase_mlir.passes.scalarize.regions import carried
 
 _DYNAMIC: int = ir.ShapedType.get_dynamic_size()
@@ -35,6 +36,8 @@ def _dynamic_slice(
 ) -> Sequence[Value] | None:
     array, *starts = operands
     part: Any = operation.results[0].type
+    if not operation.operands[0].type.has_static_shape:
+        return [unknown_sizes.part_read(operation, operands)]
     if not _are_places(operation, 1):
         return None
     sizes = part.shape
@@ -45,22 +48,11 @@ def _dynamic_slice(
         if len(sizes) == 1:
             return [Elements([number])]
         return [Reshaped(Elements([number]).materialise(), sizes)]
-    wanted = _shape_wanted(operation, sizes)
+    wanted = shape_wanted(operation, sizes)
     kind = ir.RankedTensorType.get(wanted, part.element_type)
     attributes, values = _slice_attributes(1, offsets, sizes)
     row = create("tensor.extract_slice", [kind], [tensor, *values], attributes).result
     return [row if wanted == sizes else Reshaped(row, sizes)]
-
-
-def _shape_wanted(operation: Any, sizes: list[int]) -> list[int]:
-    """The shape that is made of a part, if it is one with fewer axes of size 1."""
-    uses = list(operation.results[0].uses)
-    if len(uses) == 1 and uses[0].owner.operation.name == "stablehlo.reshape":
-        wanted = uses[0].owner.operation.results[0].type.shape
-        kept = iter(sizes)
-        if wanted and len(wanted) < len(sizes) and all(size in kept for size in wanted):
-            return wanted
-    return sizes
 
 
 def _dynamic_update_slice(
@@ -68,6 +60,8 @@ def _dynamic_update_slice(
 ) -> Sequence[Value] | None:
     array, part, *starts = operands
     whole, given = (value.type for value in operation.operands[:2])
+    if not (whole.has_static_shape and given.has_static_shape):
+        return [unknown_sizes.part_replaced(operation, operands)]
     if not _are_places(operation, 2):
         return None
     offsets = _offsets(conversion, starts, whole.shape, given.shape)
