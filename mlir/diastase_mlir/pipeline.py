@@ -54,13 +54,13 @@ PIPELINE = Pipeline(
             "scalarize",
             "numbers first: circuits, sizes and loops take them as scalars",
             (batches_to_calls, scalarize, runtime_to_calls),
-            remain=_ARRAYS | {"stablehlo", "chlo", "quantum"},
+            remain=_ARRAYS | {"stablehlo", "chlo", "quantum", "runtime"},
         ),
         Stage(
             "quantum-to-runtime",
             "while arrays are values: what the engine reads and writes is bufferized with the rest",
             (quantum_to_runtime,),
-            remain=_ARRAYS | {"stablehlo", "chlo"},
+            remain=_ARRAYS | {"stablehlo", "chlo", "runtime"},
         ),
         Stage(
             "stablehlo-to-linalg",

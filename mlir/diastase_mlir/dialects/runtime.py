@@ -10,6 +10,11 @@
     %k = runtime.number(%i) : tensor<i64>             its counter as a number of the program
     %b = runtime.resizable(%a)                        an array whose sizes a loop may change
 
+    runtime.cumulative(%a) {axis, reverse} ({ … })    each element combined with all before it
+    runtime.reduce_window(%a, %x, %sizes, …) ({ … })  StableHLO's, of windows known at run time
+    runtime.select_and_scatter(%a, %b, %x, …) ({ … }) likewise
+    stablehlo.dynamic_slice … {runtime.inside}        the part is known to lie inside the array
+
 StableHLO has no words for these. `site` indexes the table of places in the user's program. The
 functions of a module get the state of the call as their first argument when these are converted
 (`passes/runtime_to_calls.py`).
@@ -110,6 +115,47 @@ class ResizableOp(Runtime.Operation, name="resizable"):
 
     array: ext.Operand[Tensor]
     result: ext.Result[Tensor]
+
+
+class CumulativeOp(Runtime.Operation, name="cumulative"):
+    """Each element combined with all before it along an axis, or after it, one after another."""
+
+    array: ext.Operand[Any]
+    axis: ir.IntegerAttr
+    reverse: ir.IntegerAttr
+    result: ext.Result[Any]
+    combination: ext.Region
+
+
+class ReduceWindowOp(Runtime.Operation, name="reduce_window"):
+    """StableHLO's, whose attributes are vectors here, and with the sizes of the results.
+
+    Several arrays are a tuple, as an operation of ours has no lists of values of several types.
+    """
+
+    arrays: ext.Operand[Any]
+    initial: ext.Operand[Any]
+    sizes: ext.Operand[Any]
+    windows: ext.Operand[Any]
+    strides: ext.Operand[Any]
+    base_dilations: ext.Operand[Any]
+    window_dilations: ext.Operand[Any]
+    low_padding: ext.Operand[Any]
+    result: ext.Result[Any]
+    combination: ext.Region
+
+
+class SelectAndScatterOp(Runtime.Operation, name="select_and_scatter"):
+    """StableHLO's, without padding, whose attributes are vectors here."""
+
+    array: ext.Operand[Any]
+    source: ext.Operand[Any]
+    initial: ext.Operand[Any]
+    windows: ext.Operand[Any]
+    strides: ext.Operand[Any]
+    result: ext.Result[Any]
+    select: ext.Region
+    scatter: ext.Region
 
 
 class ContextOp(Runtime.Operation, name="context"):

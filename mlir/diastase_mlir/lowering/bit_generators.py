@@ -8,6 +8,8 @@ axis in two: neighbours along it are the two words of one block.
 
 import math
 from collections.abc import Sequence
+from functools import reduce
+from operator import and_
 from typing import Any
 
 import jax
@@ -15,17 +17,6 @@ import jax.numpy as jnp
 import numpy as np
 from jax import lax
 
-from diastase_mlir.emit.operations import (
-    all_of,
-    compare_integers,
-    create,
-    index_binary,
-    index_constant,
-    integer_type,
-    negate,
-    select,
-)
-from diastase_mlir.emit.tensors import as_index, generate
 from diastase_mlir.jax_internals import ir, threefry2x32
 from diastase_mlir.lowering.context import LoweringContext
 from diastase_mlir.lowering.registry import Equation, lowers
@@ -111,73 +102,53 @@ def _philox(key: Sequence[jax.Array], words: list[jax.Array]) -> list[jax.Array]
 def _lower_threefry(context: LoweringContext, equation: Equation, key: ir.Value) -> list[ir.Value]:
     """Counters and halves of blocks by position, then the words themselves elementwise."""
     key_aval, aval = equation.avals_in[0], equation.avals_out[1]
-    sizes = [as_index(context.size(size)) for size in aval.shape]
     wide = aval.dtype == np.uint64
-    split = [] if wide else _split_axis(sizes)
-    halved = [
-        select(split[axis], _half(size), size) if split else size for axis, size in enumerate(sizes)
-    ]
-    number = ir.RankedTensorType.get([], integer_type(64))
 
-    def counter(position: list[ir.Value]) -> ir.Value:
-        total = index_constant(0)
-        for axis, (size, index) in enumerate(zip(halved, position, strict=True)):
-            if split:
-                half = index_binary("divsi", index, index_constant(2))
-                index = select(split[axis], half, index)
-            total = index_binary("addi", index_binary("muli", total, size), index)
-        return create("arith.index_cast", [integer_type(64)], [total]).result
-
-    def is_upper(position: list[ir.Value]) -> ir.Value:
-        remainder = index_constant(0)
-        for flag, index in zip(split, position, strict=False):
-            remainder = select(flag, index_binary("remsi", index, index_constant(2)), remainder)
-        return compare_integers("eq", remainder, index_constant(1))
-
-    blocks = index_constant(1)
-    for size in halved:
-        blocks = index_binary("muli", blocks, size)
-    count = create("arith.index_cast", [integer_type(64)], [blocks]).result
-    known = [context.size(size) for size in aval.shape]
-    operands = [
-        key,
-        generate(known, integer_type(64), counter),
-        generate(known, integer_type(1), is_upper),
-        create("tensor.from_elements", [number], [count]).result,
-    ]
-
-    def threefry(key: Any, counters: Any, uppers: Any, blocks: Any) -> tuple[Any, Any]:
+    def threefry(key: jax.Array) -> tuple[jax.Array, jax.Array]:
+        sizes = [_word(size) for size in aval.shape]
+        split = [np.False_ for _ in sizes] if wide else _split_axis(sizes)
+        counters: Any = jnp.zeros(aval.shape, np.uint64)
+        is_upper: Any = jnp.zeros(aval.shape, bool)
+        blocks: Any = np.uint64(1)
+        for axis, (size, flag) in enumerate(zip(sizes, split, strict=True)):
+            place = lax.broadcasted_iota(np.uint64, aval.shape, axis)
+            if _may_hold(flag):
+                is_upper |= flag & (place & np.uint64(1) == 1)
+                size = _either(flag, (size + np.uint64(1)) >> np.uint64(1), size)
+                place = _either(flag, place >> np.uint64(1), place)
+            counters, blocks = counters * size + place, blocks * size
         state = _state(key)
         keys = [jnp.broadcast_to(word, counters.shape) for word in _halves(state[0])]
         lower, upper = threefry2x32(*keys, *_halves(state[1] + counters))
-        bits = _joined(lower, upper) if wide else jnp.where(uppers, upper, lower)
+        bits = _joined(lower, upper) if wide else jnp.where(is_upper, upper, lower)
         return _next(key, state, blocks), bits.astype(aval.dtype)
 
-    counters = aval.update(dtype=np.dtype(np.uint64))
-    avals = [key_aval, counters, aval.update(dtype=np.dtype(bool)), counters.update(shape=())]
-    typed = [context.typed(value, one) for value, one in zip(operands, avals, strict=True)]
-    return context.lower_function(threefry, avals, typed)
+    return context.lower_function(threefry, [key_aval], [key])
 
 
-def _half(size: ir.Value) -> ir.Value:
-    """Half of a size, rounded up."""
-    more = index_binary("addi", size, index_constant(1))
-    return index_binary("divsi", more, index_constant(2))
+def _word(size: Any) -> Any:
+    """A size as a number of 64 bits, with which numpy reckons as long as it is known."""
+    return np.uint64(size) if isinstance(size, int) else lax.convert_element_type(size, np.uint64)
 
 
-def _split_axis(sizes: Sequence[ir.Value]) -> list[ir.Value]:
+def _may_hold(flag: Any) -> bool:
+    return bool(flag) if isinstance(flag, np.bool_) else True
+
+
+def _either(flag: Any, if_true: Any, if_false: Any) -> Any:
+    """One of two numbers, both of which are computed if the flag is not known."""
+    if isinstance(flag, np.bool_):
+        return if_true if flag else if_false
+    return jnp.where(flag, if_true, if_false)
+
+
+def _split_axis(sizes: Sequence[Any]) -> list[Any]:
     """For each axis, whether it is the split one: the first even, else the first of the largest."""
-    even = [
-        compare_integers("eq", index_binary("remsi", size, index_constant(2)), index_constant(0))
-        for size in sizes
-    ]
-    flags: list[ir.Value] = []
+    even, flags = [size % np.uint64(2) == 0 for size in sizes], list[Any]()
     for axis, size in enumerate(sizes):
-        none_before = [negate(other) for other in even[:axis]]
-        first_even = all_of([even[axis], *none_before])
-        larger = [compare_integers("sgt", size, other) for other in sizes[:axis]]
-        as_large = [compare_integers("sge", size, other) for other in sizes[axis + 1 :]]
-        none_even = [negate(other) for other in even]
-        largest = all_of([*none_even, *larger, *as_large])
-        flags.append(select(first_even, first_even, largest))
+        first_even = [even[axis], *(~other for other in even[:axis])]
+        larger = [size > other for other in sizes[:axis]]
+        as_large = [size >= other for other in sizes[axis + 1 :]]
+        largest = [*(~other for other in even), *larger, *as_large]
+        flags.append(reduce(and_, first_even) | reduce(and_, largest))
     return flags

@@ -5,13 +5,9 @@ import jax.numpy as jnp
 import numpy as np
 from jax import lax
 
-from diastase_mlir.emit.operations import (
-    create,
-    to_signless,
-)
-from diastase_mlir.emit.tensors import elementwise
+from diastase_mlir.emit.operations import create
 from diastase_mlir.jax_internals import ir
-from diastase_mlir.lowering.array_types import is_complex, is_unsigned
+from diastase_mlir.lowering.array_types import is_complex
 from diastase_mlir.lowering.context import LoweringContext
 from diastase_mlir.lowering.registry import Equation, lowers
 
@@ -35,14 +31,27 @@ def lower_mulhi(
     context: LoweringContext, equation: Equation, left: ir.Value, right: ir.Value
 ) -> list[ir.Value]:
     """The upper half of the product of two integers."""
-    aval = equation.avals_out[0]
-    element = context.element_type_of(aval)
-    name = "arith.mului_extended" if is_unsigned(aval.dtype) else "arith.mulsi_extended"
+    return context.lower_function(_upper_half, equation.avals_in, [left, right])
 
-    def upper(x: ir.Value, y: ir.Value) -> ir.Value:
-        return create(name, [element, element], [x, y]).results[1]
 
-    return [elementwise(element, upper, to_signless(left), to_signless(right))]
+def _upper_half(x: jax.Array, y: jax.Array) -> tuple[jax.Array]:
+    """By a product of twice the width, or by products of halves."""
+    width, is_signed = jnp.iinfo(x.dtype).bits, jnp.issubdtype(x.dtype, jnp.signedinteger)
+    if width < 64:
+        wide = np.dtype(f"{'int' if is_signed else 'uint'}{2 * width}")
+        product = x.astype(wide) * y.astype(wide)
+        return ((product >> wide.type(width)).astype(x.dtype),)
+    word, half = np.uint64, np.uint64(32)
+    (x_low, x_high), (y_low, y_high) = (
+        (number & word(_mask(32)), number >> half) for number in (x.astype(word), y.astype(word))
+    )
+    first, second = x_low * y_high, x_high * y_low
+    carried = (x_low * y_low >> half) + (first & word(_mask(32))) + (second & word(_mask(32)))
+    upper = x_high * y_high + (first >> half) + (second >> half) + (carried >> half)
+    upper = upper.astype(x.dtype)
+    if is_signed:  # a negative number counts 2**64 too much
+        upper = upper - jnp.where(x < 0, y, 0) - jnp.where(y < 0, x, 0)
+    return (upper,)
 
 
 @lowers("reduce_precision")

@@ -2,7 +2,7 @@
 
 The left side gets its padding and its holes, and both sides the type of the result, by operations
 of their own; `passes/arrays_to_loops/convolution` makes loops and matrix products of the rest.
-Strides and dilations that are known at run time only are no attributes: `convolution_loops`.
+Strides and dilations that are known at run time only are no attributes: `convolution_patches`.
 """
 
 from collections.abc import Sequence
@@ -16,7 +16,7 @@ from diastase_mlir.emit.operations import array_attribute, create, enumeration
 from diastase_mlir.jax_internals import ir, is_symbolic
 from diastase_mlir.lowering.array_types import is_known_empty
 from diastase_mlir.lowering.context import LoweringContext
-from diastase_mlir.lowering.convolution_loops import convolve_in_loops
+from diastase_mlir.lowering.convolution_patches import convolve_patches
 from diastase_mlir.lowering.registry import Equation, lowers
 
 
@@ -24,11 +24,11 @@ from diastase_mlir.lowering.registry import Equation, lowers
 def lower_conv_general_dilated(
     context: LoweringContext, equation: Equation, left: ir.Value, right: ir.Value
 ) -> list[ir.Value]:
-    """A convolution, or loops where its steps are not known."""
+    """A convolution, or products of patches where its steps are not known."""
     params, (result,) = equation.params, equation.avals_out
-    if not _has_known_steps(params):
-        return convolve_in_loops(context, equation, left, right)
-    operands = _prepared(context, equation, left, right)
+    avals, operands = _prepared(context, equation, left, right)
+    if any(map(is_symbolic, (*params["window_strides"], *params["rhs_dilation"]))):
+        return convolve_patches(context, equation, operands, avals)
     attributes = {
         "dimension_numbers": ir.Attribute.parse(_dimension_numbers(params["dimension_numbers"])),
         "window_strides": array_attribute("i64", params["window_strides"]),
@@ -42,34 +42,32 @@ def lower_conv_general_dilated(
     return [create("stablehlo.convolution", [kind], operands, attributes).result]
 
 
-def _has_known_steps(params: Any) -> bool:
-    steps = (*params["window_strides"], *params["lhs_dilation"], *params["rhs_dilation"])
-    groups = (params["feature_group_count"], params["batch_group_count"])
-    return not any(map(is_symbolic, (*steps, *groups)))
-
-
 def _prepared(
     context: LoweringContext, equation: Equation, left: ir.Value, right: ir.Value
-) -> list[ir.Value]:
-    """The operands in the type of the result, the left one padded."""
+) -> tuple[list[Any], list[ir.Value]]:
+    """The operands in the type of the result, the left one padded; and their types."""
     params, (left_aval, right_aval) = equation.params, equation.avals_in
     (result,), numbers = equation.avals_out, params["dimension_numbers"]
     pads = [(0, 0, 0)] * left_aval.ndim
     spatial = zip(numbers.lhs_spec[2:], params["padding"], params["lhs_dilation"], strict=True)
     for axis, (low, high), dilation in spatial:
         pads[axis] = (low, high, dilation - 1)
+    is_padded = any(amount != 0 for amounts in pads for amount in amounts)
 
     def padded(operand: jax.Array) -> tuple[jax.Array]:
         operand = lax.convert_element_type(operand, result.dtype)
         zero = lax.convert_element_type(0, result.dtype)
-        return (operand if set(pads) == {(0, 0, 0)} else lax.pad(operand, zero, pads),)
+        return (lax.pad(operand, zero, pads) if is_padded else operand,)
 
     def converted(operand: jax.Array) -> tuple[jax.Array]:
         return (lax.convert_element_type(operand, result.dtype),)
 
     (left,) = context.lower_function(padded, [left_aval], [left])
     (right,) = context.lower_function(converted, [right_aval], [right])
-    return [left, right]
+    padded_aval = jax.eval_shape(padded, left_aval)[0]
+    shapes = (padded_aval.shape, right_aval.shape)
+    avals = [left_aval.update(shape=shape, dtype=result.dtype) for shape in shapes]
+    return avals, [left, right]
 
 
 def _dimension_numbers(numbers: Any) -> str:

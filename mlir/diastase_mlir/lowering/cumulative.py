@@ -1,9 +1,9 @@
 """Rules for cumulative operations along one axis: each element combined with all before it.
 
 Where the size is known, a `stablehlo.reduce_window` whose windows begin in front of the array, or
-end behind it: what stands there changes nothing. Where it is not, or nothing is that number, loops.
-The combining function is traced by JAX for scalars, so it means exactly what it means elsewhere,
-for every element type.
+end behind it: what stands there changes nothing. Where it is not, or no operation of StableHLO
+combines, a `runtime.cumulative`. The combining function is traced by JAX for numbers, so it means
+what it means elsewhere, for every element type.
 """
 
 from collections.abc import Callable
@@ -13,16 +13,15 @@ import jax.numpy as jnp
 import numpy as np
 from jax import lax
 
-from diastase_mlir.emit.operations import array_attribute, create, number_type, to_signless
-from diastase_mlir.emit.running import running
+from diastase_mlir.emit.operations import array_attribute, create, enumeration
 from diastase_mlir.emit.tensors import tensor_type
 from diastase_mlir.jax_internals import ir
 from diastase_mlir.lowering.array_types import is_complex
 from diastase_mlir.lowering.context import LoweringContext
 from diastase_mlir.lowering.moves import is_known
 from diastase_mlir.lowering.registry import Equation, lowers
-from diastase_mlir.lowering.scalar_functions import scalar_aval, scalar_function
-from diastase_mlir.lowering.windows import identity_of
+from diastase_mlir.lowering.scalar_functions import fill_by_jax, fill_by_operation, scalar_aval
+from diastase_mlir.lowering.windows import elements_attribute, identity_of
 
 CUMULATIVE: dict[str, Callable[[Any, Any], Any]] = {
     "cumsum": lax.add,
@@ -47,13 +46,14 @@ def lower_cumulative(
     if is_known(aval) and name in _OPERATIONS and simple:
         neutral = context.constant(np.asarray(_neutral(name, aval.dtype), aval.dtype))
         return [_windows(context, operand, neutral, _OPERATIONS[name], axis, backwards)]
-    function = scalar_function(context, CUMULATIVE[name], [scalar_aval(aval)] * 2)
-    sizes = [context.size(size) for size in aval.shape]
-
-    def combine(total: ir.Value, value: ir.Value) -> ir.Value:
-        return function(total, value)[0]
-
-    return [running(context, to_signless(operand), sizes, axis, combine, backwards)]
+    attributes = {"axis": enumeration(axis), "reverse": ir.BoolAttr.get(backwards)}
+    kind = operand.type
+    operation = create("runtime.cumulative", [kind], [operand], attributes, regions=1)
+    combination = CUMULATIVE[name]
+    fill_by_jax(
+        context, operation.regions[0], lambda *pair: (combination(*pair),), [scalar_aval(aval)] * 2
+    )
+    return [operation.result]
 
 
 def _neutral(name: str, dtype: Any) -> Any:
@@ -78,18 +78,8 @@ def _windows(
     padding[axis, 1 if backwards else 0] = window[axis] - 1
     attributes = {
         "window_dimensions": array_attribute("i64", window),
-        "padding": _elements(padding),
+        "padding": elements_attribute(padding),
     }
     operation = create("stablehlo.reduce_window", [kind], [operand, neutral], attributes, regions=1)
-    number = number_type(kind.element_type)
-    locations = [ir.Location.current] * 2
-    block = operation.regions[0].blocks.append(number, number, arg_locs=locations)
-    with context.region(block):
-        result = create(f"stablehlo.{name}", [number], list(block.arguments)).result
-        create("stablehlo.return", [], [result])
+    fill_by_operation(context, operation.regions[0], name, kind.element_type)
     return operation.result
-
-
-def _elements(numbers: Any) -> ir.Attribute:
-    """An attribute that is an array; the bindings' types know no such argument."""
-    return ir.DenseIntElementsAttr.get(numbers)

@@ -1,17 +1,12 @@
-"""JAX functions of numbers as functions of MLIR scalars, for rules that loop over elements.
-
-What combines two elements is traced by JAX, so it means what it means elsewhere, for every type.
-"""
+"""Functions of elements in operations that combine or compare these, say reductions."""
 
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from diastase_mlir.emit.tensors import box, unbox
+from diastase_mlir.emit.loops import append_block
+from diastase_mlir.emit.operations import create, number_type
 from diastase_mlir.jax_internals import ir
 from diastase_mlir.lowering.context import LoweringContext
-
-ScalarFunction = Callable[..., list[ir.Value]]
-"""MLIR scalars in, MLIR scalars out."""
 
 
 def scalar_aval(aval: Any) -> Any:
@@ -19,34 +14,37 @@ def scalar_aval(aval: Any) -> Any:
     return aval.update(shape=())
 
 
-def scalar_function(
-    context: LoweringContext, function: Callable[..., Any], avals: Sequence[Any]
-) -> ScalarFunction:
-    """A JAX function of numbers, which returns one or a tuple of them."""
-
-    def with_tuple(*numbers: Any) -> tuple[Any, ...]:
-        results = function(*numbers)
-        return results if isinstance(results, tuple) else (results,)
-
-    def apply(*scalars: ir.Value) -> list[ir.Value]:
-        operands = [
-            context.typed(box(scalar), aval) for scalar, aval in zip(scalars, avals, strict=True)
-        ]
-        return [unbox(result) for result in context.lower_function(with_tuple, avals, operands)]
-
-    return apply
+def fill(
+    context: LoweringContext,
+    region: ir.Region,
+    kinds: Sequence[ir.Type],
+    function: Callable[[Sequence[ir.Value]], Sequence[ir.Value]],
+) -> None:
+    """Give a region its block, by a function of its arguments."""
+    block = append_block(region, kinds)
+    with context.region(block):
+        create("stablehlo.return", [], function(list(block.arguments)))
 
 
-def scalar_jaxpr(
-    context: LoweringContext, jaxpr: Any, constants: Sequence[Any], avals: Sequence[Any]
-) -> ScalarFunction:
-    """An open jaxpr of numbers, with its constants."""
-    values = [context.constant(constant) for constant in constants]
+def fill_by_jax(
+    context: LoweringContext,
+    region: ir.Region,
+    function: Callable[..., tuple[Any, ...]],
+    avals: Sequence[Any],
+) -> None:
+    """The same by a JAX function, so that it means what it means elsewhere, for every type."""
+    kinds = [context.type_of(aval) for aval in avals]
+    fill(context, region, kinds, lambda values: context.lower_function(function, avals, values))
 
-    def apply(*scalars: ir.Value) -> list[ir.Value]:
-        operands = [
-            context.typed(box(scalar), aval) for scalar, aval in zip(scalars, avals, strict=True)
-        ]
-        return [unbox(result) for result in context.lower_inline(jaxpr, values, operands)]
 
-    return apply
+def fill_by_operation(
+    context: LoweringContext, region: ir.Region, name: str, element: ir.Type
+) -> None:
+    """The same by an operation of StableHLO on two numbers."""
+    kind = number_type(element)
+    fill(
+        context,
+        region,
+        [kind, kind],
+        lambda values: [create(f"stablehlo.{name}", [kind], values).result],
+    )

@@ -4,35 +4,21 @@ Both choose one element of each window by JAX's own comparison, element after el
 order, so that they agree with it on ties and on NaNs.
 """
 
+from collections.abc import Sequence
 from typing import Any
 
+import jax
 import numpy as np
 from jax import lax
 
-from diastase_mlir.emit.loops import Values, for_each, if_else
-from diastase_mlir.emit.operations import (
-    all_of,
-    any_of,
-    compare_integers,
-    flag_constant,
-    index_binary,
-    index_constant,
-    negate,
-    scalar_constant,
-    select,
-    to_signless,
-)
-from diastase_mlir.emit.tensors import extract, generate, insert
+from diastase_mlir import jax_internals
+from diastase_mlir.emit.operations import array_attribute, create
+from diastase_mlir.emit.tensors import element_type
 from diastase_mlir.jax_internals import ir
 from diastase_mlir.lowering.context import LoweringContext
 from diastase_mlir.lowering.registry import Equation, lowers
-from diastase_mlir.lowering.scalar_functions import scalar_aval, scalar_function
-from diastase_mlir.lowering.windows import (
-    WindowAxis,
-    identity_of,
-    reduce_windows,
-    window_axes,
-)
+from diastase_mlir.lowering.scalar_functions import fill_by_jax, fill_by_operation, scalar_aval
+from diastase_mlir.lowering.windows import identity_of, reduce_windows
 
 
 @lowers("select_and_gather_add")
@@ -48,13 +34,21 @@ def lower_select_and_gather_add(
         return lax.select(stays, best, value), lax.select(stays, tangent, its_tangent)
 
     scalars = [scalar_aval(aval), scalar_aval(tangent_aval)]
-    element = context.element_type_of(aval)
     worst = -np.inf if prefers.name == "ge" else np.inf
-    initial = [scalar_constant(element, number) for number in (worst, 0)]
-    axes = window_axes(aval.shape, equation.params)
-    shape = equation.avals_out[0].shape
-    combine = scalar_function(context, choose, scalars * 2)
-    _, chosen = reduce_windows(context, axes, shape, [operand, tangents], initial, combine)
+    initial = [
+        context.constant(np.asarray(number, scalar.dtype))
+        for number, scalar in zip((worst, 0), scalars, strict=True)
+    ]
+    (result,) = equation.avals_out
+    results = [result.update(dtype=aval.dtype), result]
+    operands = [operand, tangents, *initial]
+    _, chosen = reduce_windows(
+        context,
+        equation,
+        operands,
+        results,
+        lambda region: fill_by_jax(context, region, choose, scalars * 2),
+    )
     return [chosen]
 
 
@@ -67,72 +61,48 @@ def lower_select_and_scatter_add(
     As JAX does it on the CPU, padding takes part with the worst number there is; what is added to
     padding is lost.
     """
-    source_aval, aval = equation.avals_in
-    element = context.element_type_of(aval)
-    source, operand = to_signless(source), to_signless(operand)
-    axes = window_axes(aval.shape, equation.params)
-    plus = lax.bitwise_or if aval.dtype == np.bool_ else lax.add
-    add = scalar_function(context, plus, [scalar_aval(aval)] * 2)
+    aval, params = equation.avals_in[1], equation.params
+    suffix = "_max" if params["select_prim"].name == "ge" else "_min"
+    worst = np.asarray(identity_of(suffix, aval.dtype), aval.dtype)
+    around = [(low, high, 0) for low, high in params["padding"]]
+    if all(low == high == 0 for low, high, _ in around):
+        return [_scattered(context, equation, source, operand, aval)]
+    lows = [low for low, _, _ in around]
+    without = [(-low, -high, 0) for low, high, _ in around]
+    shape = [size + low + high for size, (low, high, _) in zip(aval.shape, around, strict=True)]
+    padded = aval.update(shape=tuple(shape))
 
-    def window(output: Values, carry: Values) -> Values:
-        inside, *place = _chosen(context, equation, axes, operand, output)
+    def pad(array: jax.Array) -> tuple[jax.Array]:
+        return (lax.pad(array, worst, around),)
 
-        def scatter() -> Values:
-            (total,) = add(extract(carry[0], place), extract(source, output))
-            return [insert(total, carry[0], place)]
+    def cut(array: jax.Array) -> tuple[jax.Array]:
+        if all(isinstance(low, int) and low >= 0 for low in lows):
+            ends = [low + size for low, size in zip(lows, aval.shape, strict=True)]
+            return (lax.slice(array, lows, ends),)
+        return (lax.pad(array, np.zeros((), aval.dtype), without),)
 
-        return if_else(context, inside, [carry[0].type], scatter, lambda: carry)
-
-    sizes = [context.size(size) for size in aval.shape]
-    zeros = generate(sizes, element, lambda _: scalar_constant(element, 0))
-    return for_each(context, [context.size(size) for size in source_aval.shape], [zeros], window)
-
-
-def _chosen(
-    context: LoweringContext,
-    equation: Equation,
-    axes: list[WindowAxis],
-    operand: ir.Value,
-    output: Values,
-) -> Values:
-    """Whether the best element of a window lies inside of the array, and where."""
-    aval = equation.avals_in[1]
-    prefers = equation.params["select_prim"]
-    keeps = scalar_function(context, prefers.bind, [scalar_aval(aval)] * 2)
-    suffix = "_max" if prefers.name == "ge" else "_min"
-    element = context.element_type_of(aval)
-    worst = scalar_constant(element, identity_of(suffix, aval.dtype))
-
-    def compare(taps: Values, best: Values) -> Values:
-        started, _, number = best[:3]
-        position = [
-            _place(context, axis, index, tap)
-            for axis, index, tap in zip(axes, output, taps, strict=True)
-        ]
-        is_inside = _is_inside(context, axes, position)
-        (candidate,) = if_else(
-            context, is_inside, [element], lambda: [extract(operand, position)], lambda: [worst]
-        )
-        takes = any_of([negate(started), negate(keeps(number, candidate)[0])])
-        found = [is_inside, candidate, *position]
-        chosen = [select(takes, new, old) for new, old in zip(found, best[1:], strict=True)]
-        return [flag_constant(True), *chosen]
-
-    nowhere = [flag_constant(False), flag_constant(False), worst, *[index_constant(0)] * len(axes)]
-    windows = [context.size(axis.window) for axis in axes]
-    _, inside, _, *place = for_each(context, windows, nowhere, compare)
-    return [inside, *place]
+    (operand,) = context.lower_function(pad, [aval], [operand])
+    scattered = _scattered(context, equation, source, operand, padded)
+    return context.lower_function(cut, [padded], [scattered])
 
 
-def _place(context: LoweringContext, axis: WindowAxis, output: ir.Value, tap: ir.Value) -> ir.Value:
-    """The position of a tap along an axis; outside of the array in its padding."""
-    start = index_binary("muli", output, context.dimension(axis.stride))
-    return index_binary("subi", index_binary("addi", start, tap), context.dimension(axis.low))
-
-
-def _is_inside(context: LoweringContext, axes: list[WindowAxis], position: Values) -> ir.Value:
-    inside = [flag_constant(True)]
-    for axis, index in zip(axes, position, strict=True):
-        inside.append(compare_integers("sge", index, index_constant(0)))
-        inside.append(compare_integers("slt", index, context.dimension(axis.size)))
-    return all_of(inside)
+def _scattered(
+    context: LoweringContext, equation: Equation, source: ir.Value, operand: ir.Value, aval: Any
+) -> ir.Value:
+    """The same without padding."""
+    params, kind = equation.params, context.type_of(aval)
+    zero = context.constant(np.zeros((), aval.dtype))
+    operands: Sequence[ir.Value] = [operand, source, zero]
+    numbers = {name: params[name] for name in ("window_dimensions", "window_strides")}
+    if any(jax_internals.is_symbolic(number) for own in numbers.values() for number in own):
+        operands = [*operands, *(context.vector(own) for own in numbers.values())]
+        operation = create("runtime.select_and_scatter", [kind], operands, regions=2)
+    else:
+        attributes = {name: array_attribute("i64", own) for name, own in numbers.items()}
+        name = "stablehlo.select_and_scatter"
+        operation = create(name, [kind], operands, attributes, regions=2)
+    prefers, pair = params["select_prim"], [scalar_aval(aval)] * 2
+    fill_by_jax(context, operation.regions[0], lambda a, b: (prefers.bind(a, b),), pair)
+    plus = "or" if aval.dtype == np.bool_ else "add"
+    fill_by_operation(context, operation.regions[1], plus, element_type(operand))
+    return operation.result

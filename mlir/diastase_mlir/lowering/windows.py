@@ -1,159 +1,96 @@
-"""Windows that slide over an array: where they lie, and reductions over each of them.
+"""Reductions over windows that slide over an array.
 
-`reduce_window` and its relatives for known and unknown sizes. A window at output position `o`
-starts at `o * stride - low` of the dilated array and has a *tap* every `window_dilation` elements;
-`base_dilation - 1` holes lie between neighbours in the dilated array. Taps in the padding or in a
-hole count for nothing, as in XLA on the CPU: a window begins with the initial value and takes in
-the elements it meets, in row-major order. So the loops run over the taps inside the array only.
+    %0 = stablehlo.reduce_window %a, %x, window = [3], strides = [2], padding = [[1, 1]] { … }
+
+`runtime.reduce_window`, which takes vectors for all these numbers, where they are known only when
+the program runs. What stands in the padding, and in holes between elements, counts for nothing
+(`passes/arrays_to_loops/windows`).
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from itertools import chain
 from typing import Any
 
 import jax.numpy as jnp
 import numpy as np
-from jax import lax
 
 from diastase_mlir import jax_internals
-from diastase_mlir.emit.loops import Values, for_each, for_range, if_else
-from diastase_mlir.emit.operations import (
-    compare_integers,
-    index_binary,
-    index_constant,
-    scalar_constant,
-    to_signless,
-)
-from diastase_mlir.emit.tensors import element_type, empty, extract, insert, unbox
+from diastase_mlir.emit.loops import Values
+from diastase_mlir.emit.operations import array_attribute, create
+from diastase_mlir.emit.tensors import element_type
 from diastase_mlir.jax_internals import ir
 from diastase_mlir.lowering.array_types import is_complex, is_floating
 from diastase_mlir.lowering.context import LoweringContext
 from diastase_mlir.lowering.loops import split
 from diastase_mlir.lowering.registry import Equation, lowers
-from diastase_mlir.lowering.scalar_functions import (
-    ScalarFunction,
-    scalar_aval,
-    scalar_function,
-    scalar_jaxpr,
-)
-
-
-@dataclass(frozen=True)
-class WindowAxis:
-    """How windows lie along one axis; all are numbers or dimension expressions."""
-
-    size: Any
-    window: Any
-    stride: Any = 1
-    low: Any = 0
-    base_dilation: Any = 1
-    window_dilation: Any = 1
-
-
-def window_axes(shape: Sequence[Any], params: Any) -> list[WindowAxis]:
-    """The axes of an array, by the parameters that JAX's window primitives share."""
-    ones = (1,) * len(shape)
-    return [
-        WindowAxis(size, window, stride, low, base, dilation)
-        for size, window, stride, (low, _), base, dilation in zip(
-            shape,
-            params["window_dimensions"],
-            params["window_strides"],
-            params["padding"],
-            params.get("base_dilation") or ones,
-            params.get("window_dilation") or ones,
-            strict=True,
-        )
-    ]
-
-
-def over_taps(
-    context: LoweringContext,
-    axes: Sequence[WindowAxis],
-    output: Sequence[ir.Value],
-    carry: Values,
-    body: Callable[[Values, Values, Values], Values],
-) -> Values:
-    """Loop over the taps of one window that lie on elements: `body(position, tap, carry)`."""
-
-    def nest(position: Values, taps: Values, inner: Values) -> Values:
-        if len(position) == len(axes):
-            return body(position, taps, inner)
-        axis = axes[len(position)]
-        first = index_binary("muli", output[len(position)], context.dimension(axis.stride))
-        first = index_binary("subi", first, context.dimension(axis.low))
-
-        def at(tap: ir.Value, carries: Values) -> Values:
-            step = index_binary("muli", tap, context.dimension(axis.window_dilation))
-            place = index_binary("addi", first, step)
-            if axis.base_dilation == 1:
-                return nest([*position, place], [*taps, tap], carries)
-            base = context.dimension(axis.base_dilation)
-            hole = index_binary("remsi", place, base)
-            place = index_binary("divsi", place, base)
-            return if_else(
-                context,
-                compare_integers("eq", hole, index_constant(0)),
-                [value.type for value in carries],
-                lambda: nest([*position, place], [*taps, tap], carries),
-                lambda: carries,
-            )
-
-        return for_range(context, (*_taps_inside(context, axis, first), 1), inner, at)
-
-    return nest([], [], carry)
-
-
-def _taps_inside(
-    context: LoweringContext, axis: WindowAxis, first: ir.Value
-) -> tuple[ir.Value, ir.Value]:
-    """The taps from the first one at or behind the array's start to the last before its end."""
-    end = context.dimension(axis.size)
-    if axis.base_dilation != 1:
-        last = index_binary("subi", end, index_constant(1))
-        end = index_binary("muli", last, context.dimension(axis.base_dilation))
-        end = index_binary("addi", end, index_constant(1))
-    step = context.dimension(axis.window_dilation)
-    before = index_binary("subi", index_constant(0), first)
-    lower = index_binary("maxsi", index_binary("ceildivsi", before, step), index_constant(0))
-    until = index_binary("ceildivsi", index_binary("subi", end, first), step)
-    return lower, index_binary("minsi", until, context.dimension(axis.window))
+from diastase_mlir.lowering.scalar_functions import fill, fill_by_operation, scalar_aval
 
 
 def reduce_windows(
     context: LoweringContext,
-    axes: Sequence[WindowAxis],
-    result_shape: Sequence[Any],
+    equation: Equation,
     operands: Sequence[ir.Value],
-    initial: Sequence[ir.Value],
-    combine: ScalarFunction,
+    avals: Sequence[Any],
+    fill_region: Callable[[ir.Region], None],
 ) -> Values:
-    """For each window, its elements combined: `combine(*so_far, *elements)`; one per operand."""
-    arrays = [to_signless(operand) for operand in operands]
-    sizes = [context.size(size) for size in result_shape]
-    results = [empty(sizes, element_type(array)) for array in arrays]
+    """For each window of arrays, its elements combined; arrays first, then the initial values."""
+    params, kinds = equation.params, [context.type_of(aval) for aval in avals]
+    ones = (1,) * len(avals[0].shape)
+    names = ("window_dimensions", "window_strides", "base_dilation", "window_dilation")
+    numbers = [params.get(name) or ones for name in names]
+    padding = params["padding"]
+    if any(map(jax_internals.is_symbolic, chain(*numbers, *padding))):
+        vectors = [context.vector(own) for own in (*numbers, [low for low, _ in padding])]
+        groups = [_as_one(list(group)) for group in split(operands, len(avals))]
+        given, kind = [*groups, context.shape(avals[0]), *vectors], _type_as_one(kinds)
+        operation = create("runtime.reduce_window", [kind], given, regions=1)
+        fill_region(operation.regions[0])
+        return _as_several(operation.result, kinds)
+    names = ("window_dimensions", "window_strides", "base_dilations", "window_dilations")
+    pairs = zip(names, numbers, strict=True)
+    attributes = {name: array_attribute("i64", own) for name, own in pairs}
+    pads = np.array(padding, np.int64).reshape(-1, 2)
+    attributes["padding"] = elements_attribute(pads)
+    operation = create("stablehlo.reduce_window", kinds, operands, attributes, regions=1)
+    fill_region(operation.regions[0])
+    return list(operation.results)
 
-    def window(output: Values, carry: Values) -> Values:
-        def take_in(position: Values, _taps: Values, so_far: Values) -> Values:
-            return combine(*so_far, *(extract(array, position) for array in arrays))
 
-        totals = over_taps(context, axes, output, list(initial), take_in)
-        return [insert(total, result, output) for total, result in zip(totals, carry, strict=True)]
-
-    return for_each(context, sizes, results, window)
+def _as_one(values: Sequence[ir.Value]) -> ir.Value:
+    """Values as a tuple, if there are several."""
+    if len(values) == 1:
+        return values[0]
+    return create("stablehlo.tuple", [_type_as_one([own.type for own in values])], values).result
 
 
-def has_static_elements(*avals: Any) -> bool:
-    """Whether all sizes are known, and none is 0: what the pipeline converts by itself."""
-    return not any(
-        jax_internals.is_symbolic(size) or size == 0 for aval in avals for size in aval.shape
-    )
+def _type_as_one(kinds: Sequence[ir.Type]) -> ir.Type:
+    return kinds[0] if len(kinds) == 1 else ir.TupleType.get_tuple(list(kinds))
 
 
-MONOIDS: dict[str, Callable[[Any, Any], Any]] = {
-    "reduce_window_sum": lax.add,
-    "reduce_window_max": lax.max,
-    "reduce_window_min": lax.min,
+def _as_several(value: ir.Value, kinds: Sequence[ir.Type]) -> Values:
+    if len(kinds) == 1:
+        return [value]
+    index = ir.IntegerType.get_signless(32)
+    return [
+        create(
+            "stablehlo.get_tuple_element",
+            [kind],
+            [value],
+            {"index": ir.IntegerAttr.get(index, number)},
+        ).result
+        for number, kind in enumerate(kinds)
+    ]
+
+
+def elements_attribute(numbers: Any) -> ir.Attribute:
+    """An attribute that is an array; the bindings' types know no such argument."""
+    return ir.DenseIntElementsAttr.get(numbers)
+
+
+MONOIDS = {
+    "reduce_window_sum": "add",
+    "reduce_window_max": "maximum",
+    "reduce_window_min": "minimum",
 }
 """What combines the elements of a window."""
 
@@ -163,16 +100,17 @@ def lower_reduce_window_monoid(
     context: LoweringContext, equation: Equation, operand: ir.Value
 ) -> list[ir.Value]:
     """Sum, largest or smallest element of each window."""
-    (aval,), (result,) = equation.avals_in, equation.avals_out
-    if has_static_elements(aval, result):
-        return NotImplemented
-    name = equation.primitive.name
+    (aval,), name = equation.avals_in, equation.primitive.name
     if is_complex(aval.dtype) and name != "reduce_window_sum":
         return NotImplemented
-    axes = window_axes(aval.shape, equation.params)
-    combine = scalar_function(context, MONOIDS[name], [scalar_aval(aval)] * 2)
-    initial = scalar_constant(context.element_type_of(aval), identity_of(name, aval.dtype))
-    return reduce_windows(context, axes, result.shape, [operand], [initial], combine)
+    initial = context.constant(np.asarray(identity_of(name, aval.dtype), aval.dtype))
+    return reduce_windows(
+        context,
+        equation,
+        [operand, initial],
+        equation.avals_out,
+        lambda region: fill_by_operation(context, region, MONOIDS[name], element_type(operand)),
+    )
 
 
 def identity_of(name: str, dtype: Any) -> Any:
@@ -192,22 +130,21 @@ def identity_of(name: str, dtype: Any) -> Any:
 def lower_reduce_window(
     context: LoweringContext, equation: Equation, *operands: ir.Value
 ) -> list[ir.Value]:
-    """Windows of several arrays at once, combined by any function, from any initial value.
-
-    Also where all sizes are known: the passes take the initial value for each tap in the padding.
-    """
-    count = len(operands) // 2
-    arrays, initial = split(operands, count)
-    params, avals = equation.params, equation.avals_in[:count]
+    """Windows of several arrays at once, combined by any function, from any initial value."""
+    count, params = len(operands) // 2, equation.params
+    avals, _ = split(equation.avals_in, count)
     if any(jax_internals.is_extended(aval.dtype) for aval in avals):
         return NotImplemented
-    pairs = [*map(scalar_aval, avals)] * 2
-    combine = scalar_jaxpr(context, params["jaxpr"], params["consts"], pairs)
+    constants = [context.constant(constant) for constant in params["consts"]]
+    kinds = [context.type_of(scalar_aval(aval)) for aval in avals] * 2
+
+    def combined(values: Sequence[ir.Value]) -> Sequence[ir.Value]:
+        return context.lower_inline(params["jaxpr"], constants, values)
+
     return reduce_windows(
         context,
-        window_axes(avals[0].shape, params),
-        equation.avals_out[0].shape,
-        arrays,
-        [unbox(value) for value in initial],
-        combine,
+        equation,
+        operands,
+        equation.avals_out,
+        lambda region: fill(context, region, kinds, combined),
     )

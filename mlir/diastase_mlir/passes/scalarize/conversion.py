@@ -74,7 +74,7 @@ class Conversion:
                 for place in changed:
                     operation.operands[place] = materialised(operands[place])
         regions = operation.regions
-        if len(regions) and operation.name.startswith("stablehlo."):
+        if len(regions) and operation.name.startswith(("stablehlo.", "runtime.")):
             self._materialise_captured(operation)
             return
         for region in regions:
@@ -82,7 +82,7 @@ class Conversion:
                 self.block(block)
 
     def _materialise_captured(self, operation: Any) -> None:
-        """Leave the function in an operation of StableHLO, say a reduction's, as it is."""
+        """Leave the function of elements in an operation, say a reduction's, as it is."""
 
         def visit(inner: Any) -> ir.WalkResult:
             for place, own in enumerate(list(inner.operands)):

@@ -24,9 +24,9 @@ _OURS = [
     own
     for dialect in (quantum, runtime)
     for own in vars(dialect).values()
-    if hasattr(own, "OPERATION_NAME")
+    if hasattr(own, "OPERATION_NAME") and not own._ODS_REGIONS[0]
 ]
-"""Operations of our dialects."""
+"""Operations of our dialects, but for those that have functions of elements, as reductions have."""
 
 REGISTERS = frozenset(("!quantum.register", "!quantum.single_register"))
 
