@@ -42,7 +42,6 @@ class Snapshot:
     sites: int
     callbacks: int
     fallible: int
-    imported: frozenset[str]
     functions: int
 
 
@@ -58,7 +57,7 @@ class LoweringContext:
     ):
         self.module_context = module_context
         self.dimensions = Dimensions(bindings)
-        self.imports = Imports(module_context)
+        self.imports = Imports()
         self.failures = Failures()
         self.callbacks: list[HostCallback] = []
         self.counts = EquationCounts(self.callbacks, self.imports)
@@ -269,7 +268,6 @@ class LoweringContext:
             len(self.failures.sites),
             len(self.callbacks),
             self.failures.fallible,
-            self.imports.symbols,
             len(self.functions),
         )
 
@@ -279,7 +277,6 @@ class LoweringContext:
         del self.callbacks[snapshot.callbacks :]
         self.failures.fallible = snapshot.fallible
         self.functions.forget_since(snapshot.functions)
-        self.imports.keep_only(snapshot.imported)
 
 
 def _equation(equation: Any) -> Equation:

@@ -43,11 +43,6 @@ class Failures:
         finally:
             self.span = outer
 
-    @property
-    def call_context(self) -> ir.Value:
-        """The state of the call, a `!llvm.ptr`, for functions that take it."""
-        return create("runtime.context", [ir.Type.parse("!llvm.ptr")], []).result
-
     def site(self, construct: str, source_info: Any) -> int:
         """The number of this place in the user's program; what follows may fail there."""
         return self._number_of(construct, span_of(source_info) or self.span)

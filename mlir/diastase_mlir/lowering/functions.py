@@ -19,7 +19,6 @@ from diastase_mlir.emit.operations import (
     create,
 )
 from diastase_mlir.jax_internals import ir
-from diastase_mlir.lowering.imports import call
 from diastase_mlir.lowering.registry import Value
 
 if TYPE_CHECKING:
@@ -93,7 +92,8 @@ def call_function(
     else:
         context.failures.fallible += function.fallible
         context.counts.again(function)
-    return call(function.symbol, values, function.results)
+    callee = {"callee": ir.FlatSymbolRefAttr.get(function.symbol)}
+    return list(create("func.call", function.results, values, callee).results)
 
 
 def define(

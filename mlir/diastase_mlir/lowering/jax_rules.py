@@ -5,7 +5,7 @@ could not convert (`CONVERTIBLE` is the list of those it can), the scratch opera
 with it all traces of the attempt; otherwise its contents move to where they belong.
 """
 
-from collections.abc import Sequence, Set
+from collections.abc import Sequence
 from dataclasses import replace
 
 from diastase_mlir import jax_internals
@@ -54,7 +54,7 @@ CONVERTIBLE_STATIC = frozenset(f"stablehlo.{name}" for name in _STATIC_SHAPE)
 NEEDS_ELEMENTS = CONVERTIBLE_STATIC | {"stablehlo.gather", "stablehlo.reduce"}
 """Those that it leaves over or refuses where the operand is known to be empty."""
 
-CHECKED_DIALECTS = ("stablehlo.", "chlo.", "mhlo.", "sdy.", "shape.")
+CHECKED_DIALECTS = ("stablehlo.", "chlo.", "mhlo.", "sdy.", "shape.", "func.")
 """Operations of other dialects are emitted by our own rules only, and always convertible."""
 
 
@@ -70,7 +70,7 @@ def lower_by_jax(
     try:
         with ir.InsertionPoint(block):
             results = list(jax_internals.lower_with_jax(context.module_context, equation, operands))
-        reason = _inconvertible(block, context.imports.symbols)
+        reason = _inconvertible(block)
     except DiastaseError:
         raise
     except Exception as error:  # a rule may raise anything at all for what it cannot do
@@ -108,15 +108,12 @@ def _with_ones(
     return replace(equation, avals_in=tuple(avals)), values
 
 
-def _inconvertible(block: ir.Block, imports: Set[str]) -> str:
-    """Which operation in a block the pipeline cannot convert; empty if there is none.
-
-    Rules of ours, for what JAX's rule is made of, may call what they import, as loops do that poll.
-    """
+def _inconvertible(block: ir.Block) -> str:
+    """Which operation in a block the pipeline cannot convert; empty if there is none."""
     unknown: list[str] = []
 
     def visit(inner: ir.Operation) -> ir.WalkResult:
-        if not _is_known(inner, imports):
+        if not _is_known(inner):
             unknown.append(inner.name)
             return ir.WalkResult.INTERRUPT
         return ir.WalkResult.ADVANCE
@@ -126,12 +123,10 @@ def _inconvertible(block: ir.Block, imports: Set[str]) -> str:
     return f"the compiler has no conversion for {unknown[0]}" if unknown else ""
 
 
-def _is_known(operation: ir.Operation, imports: Set[str]) -> bool:
+def _is_known(operation: ir.Operation) -> bool:
     name = operation.name
     if name == "stablehlo.dynamic_broadcast_in_dim":
         _declare_expansion(operation)
-    if name == "func.call":
-        return ir.FlatSymbolRefAttr(operation.attributes["callee"]).value in imports
     if name == "stablehlo.custom_call":
         target = ir.StringAttr(operation.attributes["call_target_name"]).value
         return target.startswith("diastase.")
