@@ -10,7 +10,7 @@
     %k = runtime.number(%i) : tensor<i64>             its counter as a number of the program
     %b = runtime.resizable(%a)                        an array whose sizes a loop may change
 
-    runtime.cumulative(%a) {axis, reverse} ({ … })    each element combined with all before it
+    runtime.cumulative(%a) ({ … }) {axis, reverse}    each element combined with all before it
     runtime.reduce_window(%a, %x, %sizes, …) ({ … })  StableHLO's, of windows known at run time
     runtime.select_and_scatter(%a, %b, %x, …) ({ … }) likewise
     stablehlo.dynamic_slice … {runtime.inside}        the part is known to lie inside the array

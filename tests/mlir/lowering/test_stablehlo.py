@@ -1,4 +1,4 @@
-"""Classical programs of known sizes are StableHLO, as any compiler takes it: XLA runs them."""
+"""Classical programs are StableHLO; those of known sizes are run by XLA as they are."""
 
 import re
 
@@ -118,6 +118,133 @@ def test_known_sizes_are_stablehlo_that_xla_runs(name):
     for own, wanted in zip(found, expected, strict=True):
         assert own.dtype == wanted.dtype
         np.testing.assert_allclose(own, wanted, rtol=1e-13, atol=1e-15)
+
+
+N = ({0: "n"},)
+NM = ({0: "n", 1: "m"},)
+LARGE = np.linspace(-1.0, 1.0, 54).reshape(6, 9)
+
+OF_UNKNOWN_SIZES = {
+    "arithmetic": (lambda m: (jnp.sin(m) * m, m.sum(0), m.max(), m.argmax(1), m @ m.T), NM),
+    "moves": (lambda m: (m.T, m.ravel(), m[::-1], m[1:], m[:, None], jnp.roll(m, 1, 1)), NM),
+    "pads": (
+        lambda m: (
+            jnp.pad(m, 2),
+            lax.pad(m, m[0, 0], [(-1, 1, 2), (0, 3, 0)]),
+            lax.pad(m, 0.0, [(m.shape[1], 0, 0), (0, 0, m.shape[0])]),
+        ),
+        NM,
+    ),
+    "tiles": (lambda m: (jnp.tile(m, (2, 3)), jnp.tile(m[0], 2), jnp.repeat(m, 2, 1)), NM),
+    "side by side": (
+        lambda m: (jnp.stack([m, m[::-1]]), jnp.stack([m] * 6, 1), jnp.concatenate([m] * 5)),
+        NM,
+    ),
+    "parts": (
+        lambda m: (m[1], m[:, -1], *jnp.unstack(jnp.stack([m, 2 * m]), axis=0)),
+        NM,
+    ),
+    "places": (
+        lambda m: (
+            lax.dynamic_slice(m, (1, 7), (1, m.shape[1])),
+            lax.dynamic_update_slice(m, m[:1], (4, 0)),
+            lax.fori_loop(0, m.shape[0], lambda i, a: a.at[i].set(a[i] * i), m),
+        ),
+        NM,
+    ),
+    "gathers and scatters": (
+        lambda m: (m[jnp.argsort(m[:, 0])], m.at[::2].add(1.0), m.at[0, 1].set(9.0)),
+        NM,
+    ),
+    "scan": (
+        lambda m: lax.scan(lambda c, x: (jnp.sin(c + x), (c, x.sum())), m[0], m, reverse=True),
+        NM,
+    ),
+    "scan of numbers": (lambda v: lax.scan(lambda c, x: (c * x, c), 1.0, v), N),
+    "gradient of a scan": (
+        jax.grad(lambda v: lax.scan(lambda c, x: (jnp.sin(c * x), c), 1.0, v)[1].sum()),
+        N,
+    ),
+    "loops": (
+        lambda m: lax.while_loop(lambda c: c.sum() < 50, lambda c: jnp.exp(c), m),
+        NM,
+    ),
+    "branches": (lambda m: lax.cond(m.sum() > 9, lambda m: m, lambda m: m[::-1], m), NM),
+    "running": (
+        lambda m: (
+            jnp.cumsum(m, 1),
+            jnp.cumprod(m, 0),
+            lax.cummax(m, 1, reverse=True),
+            lax.cumlogsumexp(m[0]),
+        ),
+        NM,
+    ),
+    "windows": (
+        lambda m: (
+            lax.reduce_window(m, -np.inf, lax.max, (2, 3), (1, 2), "SAME"),
+            lax.reduce_window(m, 1.0, lambda a, b: a * b + a, (2, 2), (1, 1), "VALID"),
+            lax.reduce_window(m, 0.0, lax.add, (m.shape[0], 2), (1, 1), ((1, 1), (0, 0))),
+        ),
+        NM,
+    ),
+    "gradients of windows": (
+        jax.grad(
+            lambda m: (lax.reduce_window(m, -np.inf, lax.max, (2, 3), (1, 2), "SAME") ** 2).sum()
+        ),
+        NM,
+    ),
+    "convolutions": (
+        lambda m: (
+            jnp.convolve(m[0], m[1]),
+            lax.conv_general_dilated(
+                m[None, None], m[None, None, :2, :3], (m.shape[0] + 1, 1), "VALID"
+            ),
+        ),
+        NM,
+    ),
+    "orders": (lambda m: (jnp.sort(m, 1), lax.top_k(m, 2), jnp.median(m)), NM),
+    "masks": (lambda m: (jnp.tril(m), jnp.where(m > 0, m, 0), jnp.arange(m.shape[0])), NM),
+    "random": (
+        lambda m: (
+            jax.random.normal(jax.random.PRNGKey(3), m.shape),
+            jax.random.bits(jax.random.key(1, impl="rbg"), m.shape),
+            jax.random.permutation(jax.random.key(5), m.shape[0]),
+        ),
+        NM,
+    ),
+    "bits": (lambda m: lax.population_count((jnp.abs(m) * 9).astype(np.uint8)) << 1, NM),
+    "batch": (jax.vmap(lambda row: jnp.cumsum(row) / row.sum()), NM),
+}
+
+
+@pytest.mark.parametrize("name", OF_UNKNOWN_SIZES)
+def test_unknown_sizes_are_stablehlo_and_operations_of_the_runtime(name):
+    program, axes = OF_UNKNOWN_SIZES[name]
+    compiled = qjit(program, abstracted_axes=axes)
+    arguments = [LARGE[:4, :5], LARGE] if axes is NM else [LARGE[:, 0], LARGE[1]]
+    lowered = compiled.lower(arguments[0])
+    operations = re.findall(r'"(\w+)\.[\w.]+"\(', lowered.as_text(generic=True))
+    assert {*operations} <= {"builtin", "func", "scf", "stablehlo", "chlo", "runtime"}
+    for argument in arguments:
+        expected = jax.tree.leaves(program(jnp.asarray(argument)))
+        for own, wanted in zip(jax.tree.leaves(compiled(argument)), expected, strict=True):
+            assert own.dtype == wanted.dtype
+            np.testing.assert_allclose(own, wanted, rtol=1e-12, atol=1e-14)
+
+
+@pytest.mark.parametrize("reverse", [False, True])
+def test_what_a_scan_stacks_is_not_filled_first(reverse):
+    """Of unknown sizes, too: each turn sets a row."""
+
+    def program(first, m):
+        return lax.scan(lambda c, x: (c + x, (c, x)), first, m, reverse=reverse)
+
+    compiled = qjit(program, abstracted_axes=({0: "m"}, *NM))
+    text = compiled.lower(LARGE[0], LARGE).as_text("stablehlo-to-linalg")
+    assert text.count("scf.for") == 1
+    assert "linalg.fill" not in text
+    assert text.count("linalg.generic") == 1  # the sum
+    assert "arith.minsi" not in text  # no place needs to be moved
 
 
 def test_a_scalar_program_reads_as_in_jaxs_documents():

@@ -162,3 +162,37 @@ def test_derivative_along_an_unknown_size(compare_native_dynamic):
 
     arguments = [[numbers("float64", size)] for size in (1, 2, 5, 8)]
     compare_native_dynamic(function, [("float64", "n")], arguments)
+
+
+def test_windows_whose_own_size_is_unknown():
+    """Their strides and dilations as well; of several arrays of several types at once."""
+
+    def combined(a, b):
+        return (jnp.maximum(a[0], b[0]), a[1] + 2 * b[1], a[2] + b[2])
+
+    def function(a):
+        n = a.shape[0]
+        window, counts = (n // 2,), (a * 3).astype(np.int32)
+
+        def pool(a):
+            return lax.reduce_window(a, -jnp.inf, lax.max, window, (2,), ((1, 2),))
+
+        def spread(a):
+            return lax.reduce_window(a, -jnp.inf, lax.max, window, (n // 4,), "VALID")
+
+        several, initial = (a, counts, a * 1j), (0.0, np.int32(1), 0j)
+        geometry = (window, (n // 4,), ((0, 1),), (n // 4 + 1,), (n // 3,))
+        return (
+            lax.reduce_window(a, 0.0, lax.add, window, (1,), ((n // 3, 1),)),
+            pool(a),
+            *lax.reduce_window(several, initial, combined, *geometry),
+            jax.jvp(pool, (a,), (a * 2,))[1],
+            jax.grad(lambda a: (pool(a) ** 2).sum())(a),
+            jax.grad(lambda a: (spread(a) ** 2).sum())(a),
+        )
+
+    compiled = qjit(function, abstracted_axes=({0: "n"},))
+    for size in (4, 5, 9):
+        argument = jnp.round(jnp.sin(jnp.arange(size * 1.0)) * 3)
+        for one, other in zip(compiled(argument), function(argument), strict=True):
+            np.testing.assert_allclose(one, other)

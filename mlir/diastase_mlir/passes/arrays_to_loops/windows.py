@@ -229,20 +229,18 @@ def _when(flag: bool | ir.Value, size: Size, otherwise: Size) -> Size:
 # --- the best element of each window --------------------------------------------------------------
 
 
-def _select_and_scatter(operation: Any) -> Sequence[ir.Value] | None:
-    """Each source number combined with what is where the chosen element of its window lies.
-
-    There is no padding.
-    """
+def _select_and_scatter(operation: Any) -> Sequence[ir.Value]:
+    """Each source number combined with what is where the chosen element of its window lies."""
     operand, source, initial, *vectors = signless_operands(operation)
     own = sizes_of(operand)
     if vectors:
         columns = [[number_in(vector, axis) for axis in range(len(own))] for vector in vectors]
-    elif any(pair != (0, 0) for pair in _padding(operation, len(own))):
-        return None
     else:
         columns = [numbers(operation, name) for name in ("window_dimensions", "window_strides")]
-    axes = [WindowAxis(*entries) for entries in zip(own, *columns, strict=True)]
+    lows = [low for low, _ in _padding(operation, len(own))]
+    axes = [
+        WindowAxis(*entries, low=low) for *entries, low in zip(own, *columns, lows, strict=True)
+    ]
     keeps, combine = (function_of(region) for region in operation.regions)
     scalar = unbox(initial)
     target = generate(own, scalar.type, lambda _: scalar)
@@ -267,11 +265,9 @@ def _chosen(
     output: Values,
 ) -> Values:
     """Whether a window has an element, and where the chosen one is."""
-    firsts = [times(index, axis.stride) for axis, index in zip(axes, output, strict=True)]
 
-    def compare(taps: Values, best: Values) -> Values:
+    def compare(position: Values, best: Values) -> Values:
         started, number, *_ = best
-        position = [as_index(plus(*pair)) for pair in zip(firsts, taps, strict=True)]
         candidate = extract(operand, position)
         takes = any_of([negate(started), negate(keeps(number, candidate)[0])])
         found = [candidate, *position]
@@ -279,7 +275,7 @@ def _chosen(
         return [flag_constant(True), *chosen]
 
     nowhere = [flag_constant(False), unread, *[index_constant(0)] * len(axes)]
-    found, _, *place = for_each(SCOPE, [axis.window for axis in axes], nowhere, compare)
+    found, _, *place = over_taps(axes, output, nowhere, compare)
     return [found, *place]
 
 
