@@ -105,12 +105,8 @@ class LoweringContext:
 
     # --- dimensions ------------------------------------------------------------------------------
 
-    def dimension(self, dimension: Any) -> ir.Value:
-        """The value of a dimension expression (or number) as an `index`; may be negative."""
-        return self.dimensions.value(dimension)
-
     def number(self, dimension: Any) -> ir.Value:
-        """The same as a number of the program, of 64 bits."""
+        """The value of a dimension expression (or number), of 64 bits; may be negative."""
         return self.dimensions.number(dimension)
 
     def size(self, dimension: Any) -> int | ir.Value:

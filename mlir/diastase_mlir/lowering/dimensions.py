@@ -1,13 +1,13 @@
 """Where the dimension symbols of a program have their values, and what expressions over them are.
 
 Values are numbers of the program, arrays of rank 0 and 64 bits, and so is what is computed of them;
-loops over elements ask for them as an `index`.
+batches (`batches`) ask for them as an `index`.
 
 A symbol is defined by a variable of the jaxpr (`DimensionBindings`): by its value, or by the size
 of one of its axes. `define` is called for every variable as soon as it is lowered; a symbol
 defined inside a region of the IR must not be used outside it, which `scope` takes care of.
 
-A symbol that is the value of a variable can be any integer, so `value` may be negative. `size`
+A symbol that is the value of a variable can be any integer, so `number` may be negative. `size`
 never is: a program leaves where a size that it is about to use is negative (`assert_size`).
 """
 
@@ -22,7 +22,6 @@ from diastase_mlir import jax_internals
 from diastase_mlir.emit.operations import (
     create,
     enumeration,
-    index_constant,
     index_type,
     integer_constant,
     integer_type,
@@ -102,12 +101,6 @@ class Dimensions:
             return integer_constant(int(dimension))
         terms = [self._term(*term) for term in jax_internals.dimension_terms(dimension)]
         return reduce(partial(_on_numbers, "stablehlo.add"), terms)
-
-    def value(self, dimension: Any) -> ir.Value:
-        """The same as an `index`."""
-        if not jax_internals.is_symbolic(dimension):
-            return index_constant(int(dimension))
-        return to_index(self.number(dimension))
 
     def _term(self, factors: Sequence[tuple[Any, int]], coefficient: int) -> ir.Value:
         """Coefficient times a product of powers."""
