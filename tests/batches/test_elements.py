@@ -266,3 +266,19 @@ def test_batches_in_loops_and_of_parameters():
     np.testing.assert_allclose(qjit(jax.vmap(node))(grid), np.cos(grid), atol=1e-12)
     np.testing.assert_allclose(qjit(node)(x), np.cos(x), atol=1e-12)
     assert "diastase_element_" in qjit(node).lower(x).as_text("stablehlo")
+
+
+@pytest.mark.parametrize("dynamic", [{}, {0: "n"}, {1: "m"}, {0: "n", 1: "m"}])
+@pytest.mark.parametrize("shape", [(4, 3), (0, 3), (4, 0), (0, 0)])
+@pytest.mark.parametrize("dtype", ["float64", "uint8"])
+def test_parts_of_arrays_of_any_size(dynamic: dict, shape: tuple, dtype: str):
+    @qml.qnode(DEVICE)
+    def node(x):
+        qml.RX(jnp.sum(x) * 1.0, 0)
+        return qml.expval(qml.Z(0)), qml.probs([0, 1])
+
+    x = (np.arange(np.prod(shape)).reshape(shape) % 3).astype(dtype)
+    value, probabilities = qjit(jax.vmap(node), abstracted_axes=(dynamic,))(x)
+    np.testing.assert_allclose(value, np.cos(x.astype(float).sum(1)), atol=1e-12)
+    np.testing.assert_allclose(probabilities[:, 0], (1 + np.asarray(value)) / 2, atol=1e-12)
+    assert probabilities.shape == (shape[0], 4)

@@ -52,7 +52,7 @@ def lower_parallel_map(
     elements = [physical_aval(aval) for aval in jaxpr.in_avals]
 
     def element(number: ir.Value, *arrays: ir.Value) -> Sequence[Value]:
-        places = _places(number, [context.number(size) for size in sizes])
+        places = _places(number, [context.number(size) for size in sizes[1:]])
         values = [
             _element(context, array, aval, list(compress(places, flags)))
             for array, aval, flags in zip(arrays, elements, mapped, strict=True)
@@ -63,14 +63,18 @@ def lower_parallel_map(
     number = number_type(integer_type(64))
     typed = _typed(context, operands, equation.avals_in)
     function, wires = _function(context, jaxpr, element, [number], known, typed, ELEMENT_FUNCTION)
-    count = reduce(_product, map(context.dimensions.size_number, sizes))
     unknown = [
         context.dimensions.size_number(size)
         for aval in results
         for size in aval.shape[len(sizes) :]
         if not isinstance(size, int)
     ]
-    first = math.prod(sizes) if all(isinstance(size, int) for size in sizes) else DYNAMIC
+    if all(isinstance(size, int) for size in sizes):
+        first = math.prod(sizes)
+        count = integer_constant(first)
+    else:
+        first = DYNAMIC
+        count = reduce(_product, map(context.dimensions.size_number, sizes))
     kinds = [_with_axis(first, kind) for kind in function.results]
     arguments = [*known.values(), *typed]
     config = {"arguments": len(arguments), "wires": wires}
@@ -185,9 +189,12 @@ def _product(left: ir.Value, right: ir.Value) -> ir.Value:
 
 
 def _places(number: ir.Value, sizes: Sequence[ir.Value]) -> list[ir.Value]:
-    """Along each axis of the batch; the last one's changes fastest."""
+    """Along each axis of the batch, of which all but the first have these sizes.
+
+    The last one's changes fastest.
+    """
     places: list[ir.Value] = []
-    for size in reversed(sizes[1:]):
+    for size in reversed(sizes):
         places.insert(0, create("runtime.modulo", [number.type], [number, size]).result)
         number = create("runtime.floor_divide", [number.type], [number, size]).result
     return [number, *places]
