@@ -20,7 +20,7 @@ from diastase_mlir.dialects import parse
 from diastase_mlir.errors import ChangedInterfaceError, InvalidIRError
 from diastase_mlir.lowered import LOWERED, LoweredModule
 from diastase_mlir.options import CompileOptions
-from diastase_mlir.pipeline import PIPELINE, PYTHON_PASSES, groups_of, pipeline_of
+from diastase_mlir.pipeline import PIPELINE, PYTHON_PASSES, for_any_module, groups_of, pipeline_of
 from diastase_mlir.stages import Pipeline
 from diastase_runtime.abi import ENTRY_FUNCTION, ENTRY_SYMBOL, IMPORT_TABLE
 from diastase_runtime.errors import Span
@@ -57,6 +57,8 @@ def begin(
 ) -> tuple[ir.Module, Pipeline]:
     """Read the module to begin with, in a session; and say which stages are left until this one."""
     pipeline = _whole_pipeline(options)
+    if not lowered.fingerprint:
+        pipeline = for_any_module(pipeline)
     names = [LOWERED, *(stage.name for stage in pipeline.stages)]
     end = len(pipeline.stages) if until is None else names.index(until)
     start = max(

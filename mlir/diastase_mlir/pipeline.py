@@ -39,8 +39,8 @@ _SCALARS = frozenset({"builtin", "func", "arith", "math", "complex", "index", "l
 _ARRAYS = _SCALARS | {"scf", "tensor", "linalg", "memref", "bufferization", "affine", "cf", "shape"}
 _BUFFERS = _SCALARS | {"scf", "linalg", "memref", "bufferization", "affine", "cf"}
 
-LOWERED = frozenset("builtin func scf stablehlo chlo quantum runtime".split())
-"""What a module consists of that lowering made; those that users write may hold more."""
+DIALECTS = frozenset("builtin func scf stablehlo chlo quantum runtime".split())
+"""What a module consists of that lowering made."""
 
 PIPELINE = Pipeline(
     (
@@ -48,7 +48,7 @@ PIPELINE = Pipeline(
             "capture",
             "what lowering built, verified before anything touches it",
             (refuse_what_aborts,),
-            remain=_ARRAYS | LOWERED,
+            remain=DIALECTS,
         ),
         Stage(
             "scalarize",
@@ -158,6 +158,14 @@ PYTHON_PASSES = {
     if not isinstance(step, str)
 }
 """Passes of ours, by the names that `PIPELINE` shows."""
+
+
+def for_any_module(pipeline: Pipeline) -> Pipeline:
+    """The same for a module that a user wrote, which may hold more than lowering makes."""
+    capture = PIPELINE.stages[0]
+    assert capture.remain is not None
+    lenient = replace(capture, remain=capture.remain | _ARRAYS)
+    return Pipeline(tuple(lenient if stage == capture else stage for stage in pipeline.stages))
 
 
 def pipeline_of(groups: Iterable[tuple[str, Iterable[str]]]) -> Pipeline:

@@ -16,7 +16,7 @@ from jax.extend.core import ClosedJaxpr
 from diastase_mlir import jax_internals
 from diastase_mlir.activity import enter
 from diastase_mlir.emit.bindings import using
-from diastase_mlir.emit.operations import create, to_type
+from diastase_mlir.emit.operations import create
 from diastase_mlir.jax_internals import ir
 from diastase_mlir.lowered import LoweredModule
 from diastase_mlir.lowering.array_types import array_type
@@ -102,8 +102,8 @@ def _lower_entry(context: LoweringContext, jaxpr: ClosedJaxpr, program: Program)
                 check_assumption(context, assumption)
         results = context.lower_jaxpr(jaxpr, arguments)
         values = [
-            to_type(context.value(value), wanted)
-            for value, wanted in zip(results, result_types, strict=True)
+            context.typed(context.value(value), aval)
+            for value, aval in zip(results, jaxpr.out_avals, strict=True)
         ]
         create("func.return", [], values)
 

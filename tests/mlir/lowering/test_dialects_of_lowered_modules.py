@@ -12,10 +12,10 @@ import pytest
 from diastase import cond, for_loop, measure, qjit, while_loop
 from diastase_mlir.bindings import session
 from diastase_mlir.dialects import parse
-from diastase_mlir.pipeline import LOWERED
+from diastase_mlir.pipeline import DIALECTS
 from diastase_mlir.stages import Stage, StageFailure, check_legality
 
-STAGE = Stage("lowered", "what lowering made", (), remain=LOWERED)
+STAGE = Stage("lowered", "what lowering made", (), remain=DIALECTS)
 V = np.linspace(0.1, 1.0, 6)
 DEVICE = qml.device("lightning.qubit", wires=3)
 
