@@ -9,6 +9,7 @@ Other types than f32 and f64 do not get here: lowering computes 16-bit floats in
 """
 
 from diastase_mlir.bindings import func, ir
+from diastase_mlir.passes.operations import operations_named
 
 FUNCTIONS = {"math.expm1": "expm1", "math.log1p": "log1p"}
 """Operations and the C functions that compute them; with `f` at the end for f32."""
@@ -16,14 +17,7 @@ FUNCTIONS = {"math.expm1": "expm1", "math.log1p": "log1p"}
 
 def accurate_math(module: ir.Module) -> None:
     """Replace the operations, and declare the functions that are used."""
-    found: list[ir.Operation] = []
-
-    def collect(operation: ir.Operation) -> ir.WalkResult:
-        if operation.name in FUNCTIONS:
-            found.append(operation)
-        return ir.WalkResult.ADVANCE
-
-    module.operation.walk(collect)
+    found = operations_named(module.operation, *FUNCTIONS)
     declared: set[str] = set()
     for operation in found:
         _replace(module, operation, declared)

@@ -39,6 +39,7 @@ from diastase_mlir.emit.operations import (
 )
 from diastase_mlir.emit.tensors import Size
 from diastase_mlir.passes.arrays_to_loops.rules import SCOPE
+from diastase_mlir.passes.operations import operations_named
 from diastase_runtime.abi import ELEMENT_FUNCTION
 
 Functions = dict[str, ir.Operation]
@@ -47,14 +48,11 @@ Functions = dict[str, ir.Operation]
 
 def batches_to_calls(module: ir.Module) -> None:
     """Convert every such call of a module, in place."""
-    found: list[Any] = []
-
-    def collect(operation: ir.Operation) -> ir.WalkResult:
-        if operation.name == "stablehlo.custom_call" and _target(operation) in (MAP, CONCURRENT):
-            found.append(operation)
-        return ir.WalkResult.ADVANCE
-
-    module.operation.walk(collect)
+    found = [
+        operation
+        for operation in operations_named(module.operation, "stablehlo.custom_call")
+        if _target(operation) in (MAP, CONCURRENT)
+    ]
     if not found:
         return
     load((RUNTIME,))

@@ -12,6 +12,7 @@ has, by some that ask for as much without overflow, and the allocation fails (`c
 from math import prod
 
 from diastase_mlir.bindings import arith, ir
+from diastase_mlir.passes.operations import operations_named
 from diastase_mlir.stages import PassError
 
 MOST_BYTES = 2**62
@@ -20,14 +21,7 @@ MOST_BYTES = 2**62
 
 def bounded_allocations(module: ir.Module) -> None:
     """Bound the sizes of all allocations; raises for one of known size that is too large."""
-    found: list[ir.Operation] = []
-
-    def collect(operation: ir.Operation) -> ir.WalkResult:
-        if operation.name == "memref.alloc":
-            found.append(operation)
-        return ir.WalkResult.ADVANCE
-
-    module.operation.walk(collect)
+    found = operations_named(module.operation, "memref.alloc")
     for allocation in found:
         limit = MOST_BYTES // max(1, _known_bytes(ir.MemRefType(allocation.results[0].type)))
         if limit == 0:

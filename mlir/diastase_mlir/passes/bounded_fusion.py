@@ -12,7 +12,7 @@ from itertools import islice
 
 from diastase_mlir.bindings import ir
 from diastase_mlir.emit.tensors import hidden
-from diastase_mlir.passes.operations import parallel_loops
+from diastase_mlir.passes.operations import operations_named, parallel_loops
 
 MOST = 64
 """Loops that become one."""
@@ -20,14 +20,7 @@ MOST = 64
 
 def bounded_fusion(module: ir.Module) -> None:
     """Hide operands where too many loops would be fused."""
-    found: list[ir.Operation] = []
-
-    def collect(operation: ir.Operation) -> ir.WalkResult:
-        if operation.name == "linalg.generic":
-            found.append(operation)
-        return ir.WalkResult.ADVANCE
-
-    module.operation.walk(collect)
+    found = operations_named(module.operation, "linalg.generic")
     fused: dict[ir.Value, int] = {}  # how many loops give a value, once they are one
     for generic in found:
         producers = {

@@ -15,18 +15,16 @@ Chains of extract and from_elements disappear in the `canonicalize` that follows
 """
 
 from diastase_mlir.bindings import ir, tensor
+from diastase_mlir.passes.operations import operations_named
 
 
 def detensorize_scalars(module: ir.Module) -> None:
     """Inline every rank-0 `linalg.generic` of the module."""
-    found: list[ir.Operation] = []
-
-    def collect(operation: ir.Operation) -> ir.WalkResult:
-        if operation.name == "linalg.generic" and _is_scalar(operation):
-            found.append(operation)
-        return ir.WalkResult.ADVANCE
-
-    module.operation.walk(collect)
+    found = [
+        operation
+        for operation in operations_named(module.operation, "linalg.generic")
+        if _is_scalar(operation)
+    ]
     for generic in found:
         _inline(generic)
 

@@ -19,6 +19,7 @@ the call around it, too. Nothing is inlined here: an element has a stack frame o
 from typing import Any
 
 from diastase_mlir.bindings import func, ir
+from diastase_mlir.passes.operations import operations_named
 from diastase_mlir.passes.parallel_loops.context import Context, StackSpace
 from diastase_mlir.passes.parallel_loops.emit import create, pointer_type, word, word_type
 from diastase_runtime.abi import AFTER_ELEMENTS, ELEMENT_ENTRY, ELEMENT_FUNCTION, import_symbol
@@ -39,14 +40,11 @@ def element_loops(module: ir.Module) -> None:
     }
     if not functions:
         return
-    calls: list[ir.Operation] = []
-
-    def collect(operation: ir.Operation) -> ir.WalkResult:
-        if operation.name == "func.call" and _callee(operation) in functions:
-            calls.append(operation)
-        return ir.WalkResult.ADVANCE
-
-    module.operation.walk(collect)
+    calls = [
+        operation
+        for operation in operations_named(module.operation, "func.call")
+        if _callee(operation) in functions
+    ]
     spaces: dict[ir.Operation, StackSpace] = {}
     for call in calls:
         around = _function_around(call)

@@ -14,6 +14,7 @@ LLVM would make integers of them first.
 
 from diastase_mlir.bindings import arith, func, ir
 from diastase_mlir.elementary import FUNCTIONS
+from diastase_mlir.passes.operations import operations_named
 from diastase_runtime.abi import import_symbol
 
 _OPERATIONS = {f"math.{name}": name for name in FUNCTIONS}
@@ -22,24 +23,21 @@ _AS_NUMBER = "arith.uitofp"
 
 def elementary_calls(module: ir.Module) -> None:
     """Replace the operations in bodies of loops over elements, and declare what they call."""
-    found: list[ir.Operation] = []
-    truths: list[ir.Operation] = []
-    groups = {**dict.fromkeys(_OPERATIONS, found), _AS_NUMBER: truths}
-
-    def collect(operation: ir.Operation) -> ir.WalkResult:
-        group = groups.get(operation.name)
-        if group is not None:
-            parent = operation.parent
-            if parent is not None and parent.name == "linalg.generic":
-                group.append(operation)
-        return ir.WalkResult.ADVANCE
-
-    module.operation.walk(collect)
+    found = _in_loops(module, *_OPERATIONS)
+    truths = _in_loops(module, _AS_NUMBER)
     declared: set[str] = set()
     for operation in found:
         _replace(module, operation, declared)
     for operation in truths:
         _choose(operation)
+
+
+def _in_loops(module: ir.Module, *names: str) -> list[ir.Operation]:
+    return [
+        operation
+        for operation in operations_named(module.operation, *names)
+        if operation.parent is not None and operation.parent.name == "linalg.generic"
+    ]
 
 
 def _choose(operation: ir.Operation) -> None:

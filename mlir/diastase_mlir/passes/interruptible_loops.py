@@ -23,7 +23,7 @@ from math import inf
 from typing import Any
 
 from diastase_mlir.bindings import func, ir
-from diastase_mlir.passes.operations import create
+from diastase_mlir.passes.operations import create, operations_named
 from diastase_runtime.abi import POLLS, CallContext, ErrorCode, ImportedLibrary, import_symbol
 
 _TURNS = 4096
@@ -52,17 +52,11 @@ def interruptible_loops(module: ir.Module) -> None:
 
 
 def _polls(module: ir.Module) -> list[ir.Operation]:
-    found: list[ir.Operation] = []
-
-    def collect(operation: ir.Operation) -> ir.WalkResult:
-        if operation.name == "func.call" and _callee(operation) == _POLL:
-            parent: Any = operation.parent
-            if parent.name in _REWRITES:
-                found.append(operation)
-        return ir.WalkResult.ADVANCE
-
-    module.operation.walk(collect)
-    return found
+    return [
+        call
+        for call in operations_named(module.operation, "func.call")
+        if _callee(call) == _POLL and call.parent.name in _REWRITES
+    ]
 
 
 def _callee(operation: ir.Operation) -> str:

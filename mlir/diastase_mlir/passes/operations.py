@@ -1,6 +1,7 @@
 """What passes ask of operations and how they make them; at the current insertion point."""
 
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 from diastase_mlir.bindings import ir
 
@@ -22,6 +23,22 @@ def create(
         attributes=dict(attributes or {}),
         regions=regions,
     )
+
+
+def operations_named(within: ir.Operation, *names: str) -> list[Any]:
+    """All operations of these names inside of one, whatever is inside of an operation before it.
+
+    They may be replaced and erased one after the other, which a walk does not survive.
+    """
+    wanted, found = frozenset(names), list[Any]()
+
+    def collect(operation: ir.Operation) -> ir.WalkResult:
+        if operation.name in wanted:
+            found.append(operation)
+        return ir.WalkResult.ADVANCE
+
+    within.walk(collect)
+    return found
 
 
 def parallel_loops(generic: ir.Operation) -> list[bool]:

@@ -19,7 +19,7 @@ maxima need no permission.
 from collections.abc import Collection, Sequence
 
 from diastase_mlir.bindings import ir
-from diastase_mlir.passes.operations import parallel_loops
+from diastase_mlir.passes.operations import operations_named, parallel_loops
 
 _REASSOCIATED = frozenset({"arith.addf", "arith.mulf"})
 _COMMUTATIVE = _REASSOCIATED | {
@@ -36,14 +36,7 @@ Axes = tuple[int, ...]
 
 def order_loops(module: ir.Module) -> None:
     """Order the loops of every `linalg.generic`, in place."""
-    found: list[ir.Operation] = []
-
-    def collect(operation: ir.Operation) -> ir.WalkResult:
-        if operation.name == "linalg.generic":
-            found.append(operation)
-        return ir.WalkResult.ADVANCE
-
-    module.operation.walk(collect)
+    found = operations_named(module.operation, "linalg.generic")
     for generic in found:
         _order(generic)
 

@@ -19,7 +19,7 @@ computed as read (positions, say) are computed in each loop that reads them.
 from dataclasses import dataclass
 
 from diastase_mlir.bindings import arith, ir, tensor
-from diastase_mlir.passes.operations import create, parallel_loops
+from diastase_mlir.passes.operations import create, operations_named, parallel_loops
 
 _QUICK = frozenset(
     "arith.constant arith.index_cast arith.sitofp arith.uitofp arith.addi arith.addf arith.extsi "
@@ -43,16 +43,10 @@ class _Read:
 
 def read_as_operands(module: ir.Module) -> None:
     """Rewrite what every `linalg.generic` reads, in place."""
-    found: list[ir.Operation] = []
-
-    def collect(operation: ir.Operation) -> ir.WalkResult:
-        if operation.name == "linalg.generic":
-            _take_constants(operation)
-            if _is_elementwise(operation):
-                found.append(operation)
-        return ir.WalkResult.ADVANCE
-
-    module.operation.walk(collect)
+    generics = operations_named(module.operation, "linalg.generic")
+    for generic in generics:
+        _take_constants(generic)
+    found = [generic for generic in generics if _is_elementwise(generic)]
     for number, generic in enumerate(found):
         reads = _reads(generic)
         if reads:

@@ -5,20 +5,13 @@ handler sees. Lowering avoids them; this pass makes sure that what it overlooks 
 """
 
 from diastase_mlir.bindings import ir
+from diastase_mlir.passes.operations import operations_named
 from diastase_mlir.stages import PassError
 
 
 def refuse_what_aborts(module: ir.Module) -> None:
     """Raise for operations known to crash a later pass."""
-    found: list[ir.Operation] = []
-
-    def collect(operation: ir.Operation) -> ir.WalkResult:
-        # stablehlo-legalize-to-linalg: "LLVM ERROR: could not reify"
-        if operation.name == "stablehlo.reduce_precision":
-            found.append(operation)
-        return ir.WalkResult.ADVANCE
-
-    module.operation.walk(collect)
-    for operation in found:  # not in the walk, where exceptions lose their type
+    # stablehlo-legalize-to-linalg: "LLVM ERROR: could not reify"
+    for operation in operations_named(module.operation, "stablehlo.reduce_precision"):
         if not operation.operands[0].type.has_static_shape:
             raise PassError(f"{operation.name} of an array of unknown size", operation.location)

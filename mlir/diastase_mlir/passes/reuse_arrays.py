@@ -16,19 +16,12 @@ concerned: others may read an element after it was overwritten.
 """
 
 from diastase_mlir.bindings import ir
-from diastase_mlir.passes.operations import parallel_loops
+from diastase_mlir.passes.operations import operations_named, parallel_loops
 
 
 def reuse_arrays(module: ir.Module) -> None:
     """Propose operands as destinations, and move arrays that are carried on into their loops."""
-    found: list[ir.Operation] = []
-
-    def collect(operation: ir.Operation) -> ir.WalkResult:
-        if operation.name == "linalg.generic":
-            found.append(operation)
-        return ir.WalkResult.ADVANCE
-
-    module.operation.walk(collect)
+    found = operations_named(module.operation, "linalg.generic")
     for generic in found:
         _propose(generic)
 

@@ -19,22 +19,13 @@ with the same zeros would get a copy of them, where `products_to_blas` looks for
 from typing import Any
 
 from diastase_mlir.bindings import ir
+from diastase_mlir.passes.operations import operations_named
 
 
 def separate_empties(module: ir.Module) -> None:
     """Copy each `tensor.empty` for every use but the first, and before that each `linalg.fill`."""
-    fills: list[ir.Operation] = []
-    found: list[ir.Operation] = []
-
-    def collect(operation: ir.Operation) -> ir.WalkResult:
-        if operation.name == "tensor.empty":
-            found.append(operation)
-        if operation.name == "linalg.fill":
-            fills.append(operation)
-        return ir.WalkResult.ADVANCE
-
-    module.operation.walk(collect)
-    for operation in (*fills, *found):
+    fills = operations_named(module.operation, "linalg.fill")
+    for operation in (*fills, *operations_named(module.operation, "tensor.empty")):
         uses = [(use.owner, use.operand_number) for use in operation.results[0].uses]
         if not uses:
             continue

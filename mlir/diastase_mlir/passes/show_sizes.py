@@ -9,18 +9,16 @@ to (`emit.tensors.hidden`). Its second operand, a flag, is there for that alone.
 """
 
 from diastase_mlir.bindings import ir
+from diastase_mlir.passes.operations import operations_named
 
 
 def show_sizes(module: ir.Module) -> None:
     """Replace the result of each such cast by its first operand."""
-    found: list[ir.Operation] = []
-
-    def collect(operation: ir.Operation) -> ir.WalkResult:
-        if operation.name == "builtin.unrealized_conversion_cast" and len(operation.operands) == 2:
-            found.append(operation)
-        return ir.WalkResult.ADVANCE
-
-    module.operation.walk(collect)
+    found = [
+        operation
+        for operation in operations_named(module.operation, "builtin.unrealized_conversion_cast")
+        if len(operation.operands) == 2
+    ]
     for operation in found:
         operation.results[0].replace_all_uses_with(operation.operands[0])
         operation.erase()

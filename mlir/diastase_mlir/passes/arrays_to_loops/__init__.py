@@ -23,6 +23,7 @@ from diastase_mlir.passes.arrays_to_loops import (
     windows,
 )
 from diastase_mlir.passes.arrays_to_loops.rules import Rule
+from diastase_mlir.passes.operations import operations_named
 
 _RULES: dict[str, Rule] = {
     name: rule
@@ -33,14 +34,7 @@ _RULES: dict[str, Rule] = {
 
 def arrays_to_loops(module: ir.Module) -> None:
     """Convert every operation of the module that has a rule, in place."""
-    found: list[Any] = []
-
-    def collect(operation: Any) -> ir.WalkResult:
-        if operation.name in _RULES:
-            found.append(operation)
-        return ir.WalkResult.ADVANCE
-
-    module.operation.walk(collect)
+    found = operations_named(module.operation, *_RULES)
     for operation in found:
         with ir.InsertionPoint(operation), operation.location:
             results = _RULES[operation.name](operation)

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from diastase_mlir.bindings import arith, ir
+from diastase_mlir.passes.operations import operations_named
 from diastase_mlir.passes.parallel_loops.choose import Cut
 from diastase_mlir.passes.parallel_loops.emit import index, size_of_axis, slice_of
 from diastase_mlir.passes.parallel_loops.partial_results import result_of, run_parts
@@ -95,14 +96,11 @@ def _is_inside(value: ir.Value, operation: ir.Operation) -> bool:
 
 def _shift_index(operation: ir.Operation, loop: int, first: ir.Value) -> None:
     """What the body takes for the number of the iteration counts from the start of the whole."""
-    found: list[ir.Operation] = []
-
-    def collect(nested: ir.Operation) -> ir.WalkResult:
-        if nested.name == "linalg.index" and ir.IntegerAttr(nested.attributes["dim"]).value == loop:
-            found.append(nested)
-        return ir.WalkResult.ADVANCE
-
-    operation.walk(collect)
+    found = [
+        nested
+        for nested in operations_named(operation, "linalg.index")
+        if ir.IntegerAttr(nested.attributes["dim"]).value == loop
+    ]
     for number in found:
         uses = [(use.owner.operation, use.operand_number) for use in number.results[0].uses]
         with ir.InsertionPoint.after(number), number.location:

@@ -14,6 +14,7 @@ program runs, and the loops stand in the other branch.
 """
 
 from diastase_mlir.bindings import ir
+from diastase_mlir.passes.operations import operations_named
 from diastase_mlir.passes.products_to_blas.replacement import replace_product
 
 __all__ = ["products_to_blas"]
@@ -27,13 +28,10 @@ def products_to_blas(module: ir.Module) -> None:
     if MARK not in module.operation.attributes:
         return
     del module.operation.attributes[MARK]
-    found: list[ir.Operation] = []
-
-    def collect(operation: ir.Operation) -> ir.WalkResult:
-        if operation.name == "linalg.contract" and MARK in operation.attributes:
-            found.append(operation)
-        return ir.WalkResult.ADVANCE
-
-    module.operation.walk(collect)
+    found = [
+        operation
+        for operation in operations_named(module.operation, "linalg.contract")
+        if MARK in operation.attributes
+    ]
     for product in found:
         replace_product(module, product)
