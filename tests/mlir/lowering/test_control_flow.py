@@ -308,3 +308,45 @@ def test_a_hundred_branches_within_each_other():
     limit = sys.getrecursionlimit()
     np.testing.assert_allclose(qjit(function)(1.0), np.exp(1.0))
     assert sys.getrecursionlimit() == limit
+
+
+def inner_loop(start, number, end):
+    """A loop with nothing before it, inside of which a number of the block around is an array."""
+    return lax.while_loop(
+        lambda t: t.sum() < end, lambda t: t + jnp.broadcast_to(number, (3,)), start
+    )
+
+
+NUMBERS_AS_ARRAYS = {
+    "carried by a loop": lambda c: lax.while_loop(
+        lambda s: s[0].sum() < 9,
+        lambda s: (inner_loop(s[0], s[1], 5.0) + 1, s[1] + 1),
+        (jnp.zeros(3), c),
+    )[0],
+    "the counter of a loop": lambda c: lax.fori_loop(
+        0, 4, lambda i, s: inner_loop(s, i * c, 5.0 * i) + i, jnp.zeros(3)
+    ),
+    "of a shared function": lambda c: sum(
+        lax.cond(
+            c > bound,
+            lambda v: sum(jnp.sin(v + k) for k in range(10)) * jnp.broadcast_to(c, (3,)).cumsum(),
+            lambda v: v,
+            jnp.ones(3) * c,
+        )
+        for bound in (0.1, 0.2, 0.9)
+    ),
+    "in derivatives of branches": jax.grad(
+        lambda c: sum(
+            lax.cond(c > bound, lambda v: v.sum(), lambda v: v.prod(), jnp.arange(1.0, 6.0) * c)
+            for bound in (0.1, 0.9)
+        )
+    ),
+}
+
+
+@pytest.mark.parametrize("name", NUMBERS_AS_ARRAYS)
+def test_numbers_that_are_arrays_inside_of_a_region(compile_function, name):
+    function = NUMBERS_AS_ARRAYS[name]
+    found = compile_function(function, np.float64(0.3))(np.float64(0.3))
+    expected = jax.jit(function)(0.3)
+    np.testing.assert_allclose(np.asarray(found[0]), expected, rtol=1e-12)

@@ -26,11 +26,18 @@ def _here() -> Callable[[], Any]:
     return lambda: ir.InsertionPoint.after(last)
 
 
+def _behind(value: Any) -> Callable[[], Any]:
+    """The place where a value is there for the first time."""
+    if isinstance(value.owner, ir.Block):
+        return lambda: ir.InsertionPoint.at_block_begin(value.owner)
+    return lambda: ir.InsertionPoint.after(value.owner)
+
+
 class Deferred:
     """What deferred values have in common: the array, once it is in the IR."""
 
-    def __init__(self) -> None:
-        self._place = _here()
+    def __init__(self, place: Callable[[], Any] | None = None) -> None:
+        self._place = place or _here()
         self._tensor: ir.Value | None = None
 
     def materialise(self) -> ir.Value:
@@ -48,7 +55,9 @@ class Number(Deferred):
     """A scalar that is no tensor; `tensor`: where it is one already."""
 
     def __init__(self, scalar: ir.Value, tensor: ir.Value | None = None):
-        super().__init__()
+        super().__init__(
+            _behind(scalar)
+        )  # what the first operation of a block becomes is before it
         self.scalar, self._tensor = scalar, tensor
 
     def _emitted(self) -> ir.Value:
