@@ -24,9 +24,6 @@ from diastase_mlir.passes.parallel_loops.context import Context, StackSpace
 from diastase_mlir.passes.parallel_loops.emit import create, pointer_type, word, word_type
 from diastase_runtime.abi import AFTER_ELEMENTS, ELEMENT_ENTRY, ELEMENT_FUNCTION, import_symbol
 
-_LEADING = 3
-"""Arguments that every function of an element has: see `abi.ELEMENT_FUNCTION`."""
-
 
 def element_loops(module: ir.Module) -> None:
     """Replace all calls of functions of elements; a module without any has no such function."""
