@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 import diastase
-from diastase.primitives.define import PRIMITIVES
+from diastase.primitives.define import PRIMITIVES, Role
 from diastase_mlir.lowering.calls import CALLS
 from diastase_mlir.lowering.registry import lowered_primitives
 
@@ -91,13 +91,85 @@ def test_the_runtime_loads_no_compiler():
     assert not loaded & {"jax", "jaxlib", "torch_mlir", "pennylane", "llvmlite", "scipy"}
 
 
-def test_every_primitive_of_ours_has_a_lowering_rule():
+def import_all_of_diastase():
     with diastase.acting_as_catalyst():  # so that the module that begins to act so ends here
         for module in pkgutil.walk_packages(diastase.__path__, "diastase."):
             importlib.import_module(module.name)
+
+
+def test_every_primitive_of_ours_has_a_lowering_rule():
+    import_all_of_diastase()
     importlib.import_module("diastase_mlir.lowering.walk")  # imported when a program is lowered
     assert PRIMITIVES
-    reaching = {name for name, record in PRIMITIVES.items() if record.reaches_compiler}
+    replaced = {name for name, record in PRIMITIVES.items() if Role.EXPANDED in record.roles}
+    reaching = PRIMITIVES.keys() - replaced
     assert reaching - lowered_primitives() - CALLS.keys() == set()
-    assert not (PRIMITIVES.keys() - reaching) & lowered_primitives()
+    assert not replaced & lowered_primitives()
     assert all(name == record.primitive.name for name, record in PRIMITIVES.items())
+
+
+def test_every_primitive_of_ours_has_a_role_and_every_role_a_primitive():
+    import_all_of_diastase()
+    assert all(record.roles for record in PRIMITIVES.values())
+    assert set().union(*(record.roles for record in PRIMITIVES.values())) == set(Role)
+
+
+def lists_of_primitives(tree: ast.AST) -> Iterator[str]:
+    """Collections of names of two or more primitives of ours, but for types and tables of rules."""
+    exempt = {
+        id(part)
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Subscript)
+        or (isinstance(node, ast.Call) and ast.unparse(node.func) == "dict.fromkeys")
+        for part in ast.walk(node)
+    }
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Set | ast.Tuple | ast.List) and id(node) not in exempt:
+            named = [PRIMITIVES.get(part.value) for part in node.elts if is_text(part)]
+            if sum(record is not None for record in named) > 1:
+                yield ast.unparse(node)
+        elif isinstance(node, ast.Constant) and is_text(node):
+            words = node.value.split()
+            if len(words) > 1 and all(word in PRIMITIVES for word in words):
+                yield ast.unparse(node)
+        elif isinstance(node, ast.Compare) and isinstance(node.ops[0], ast.In | ast.NotIn):
+            (others,) = node.comparators
+            objects = {f"{name}_p" for name in PRIMITIVES}
+            if isinstance(others, ast.Set | ast.Tuple | ast.List):
+                found = [ast.unparse(part).rpartition(".")[2] for part in others.elts]
+                if len(objects.intersection(found)) > 1:
+                    yield ast.unparse(node)
+
+
+def is_text(node: ast.AST) -> bool:
+    return isinstance(node, ast.Constant) and isinstance(node.value, str)
+
+
+@pytest.mark.parametrize(
+    ("source", "is_list"),
+    [
+        ('X = frozenset({"gate", "unitary"})', True),
+        ('equation.primitive.name in ("for_loop", "scan", "switch")', True),
+        ('X = "for_loop while_loop switch".split()', True),
+        ("equation.primitive in (gate_p, quantum.measure_p)", True),
+        ('RULES = {"gate": gate, "unitary": unitary}', False),
+        ('RULES = {("gate", "jvp"): gate, **dict.fromkeys(("probs", "state"), measured)}', False),
+        ('Kind = Literal["unitary", "diagonal"]', False),
+    ],
+)
+def test_lists_of_primitives_are_found(source, is_list):
+    import_all_of_diastase()
+    assert bool(list(lists_of_primitives(ast.parse(source)))) == is_list
+
+
+def test_no_module_lists_primitives_that_have_a_role_in_common():
+    """What a primitive is stands in its record: `has_role`."""
+    import_all_of_diastase()
+    public_names = {"frontend/diastase/__init__.py", "frontend/diastase/api/dispatch.py"}
+    found = {
+        path: lists
+        for path, file in SOURCES.items()
+        if path.startswith("frontend/") and path not in public_names
+        if (lists := list(lists_of_primitives(ast.parse(file.read_text()))))
+    }
+    assert found == {}

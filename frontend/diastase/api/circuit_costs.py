@@ -9,9 +9,9 @@ from dataclasses import dataclass
 from jax.extend.core import ClosedJaxpr, Jaxpr
 
 from diastase.api.costs import turns_of
+from diastase.primitives.define import Role, has_role
 from diastase_mlir.jax_internals import jaxprs_in
 
-_GATES = frozenset(("gate", "unitary", "diagonal", "global_phase"))
 _AMPLITUDE, _SINGLE = 16, 8
 """Bytes of a complex128, and of a complex64."""
 
@@ -54,9 +54,9 @@ def circuit_costs_of(jaxpr: ClosedJaxpr | Jaxpr) -> CircuitCosts:
     total = CircuitCosts()
     for equation in (jaxpr.jaxpr if isinstance(jaxpr, ClosedJaxpr) else jaxpr).eqns:
         name = equation.primitive.name
-        if name in _GATES:
+        if has_role(equation, Role.GATE):
             total = total.plus(CircuitCosts(gates=1), 1)
-        elif name == "measure":
+        elif has_role(equation, Role.OUTCOME):
             total = total.plus(CircuitCosts(measurements=1), 1)
         elif name == "allocate_qubits":
             # None stands for a number that is the equation's operand.

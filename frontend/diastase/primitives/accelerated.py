@@ -15,7 +15,7 @@ import jax.numpy as jnp
 from jax.extend.core import ClosedJaxpr, Primitive, jaxpr_as_fun
 from jax.interpreters import ad, mlir
 
-from diastase.primitives.define import define_primitive
+from diastase.primitives.define import Role, define_primitive
 
 Values = Sequence[Any]
 
@@ -82,6 +82,7 @@ def _batch(operands: Values, axes: Any, *, jaxpr: ClosedJaxpr, device: Any) -> A
 
 accelerated_p: Primitive = define_primitive(
     "accelerated",
+    Role.HOST,
     construct="accelerate",
     abstract_eval=_accelerated_abstract_eval,
     rules={"jvp": _jvp, "transpose": _transpose, "vmap": _batch},

@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 from jax.core import AbstractValue, ShapedArray
 
-from diastase.primitives.define import define_primitive
+from diastase.primitives.define import Role, define_primitive
 from diastase.primitives.quantum import INSIDE_A_QNODE
 
 
@@ -44,6 +44,7 @@ def _set_abstract_eval(register: Any, amplitudes: Any) -> AbstractValue:
 def _define(name: str, abstract_eval: Any) -> Any:
     return define_primitive(
         name,
+        Role.VECTOR,
         construct="a derivative",
         abstract_eval=abstract_eval,
         multiple_results=False,

@@ -23,7 +23,7 @@ import jax.numpy as jnp
 from jax import lax
 from jax.extend.core import ClosedJaxpr, Primitive
 
-from diastase.primitives.define import define_primitive
+from diastase.primitives.define import Role, define_primitive
 from diastase.primitives.drawing import any_draws
 from diastase_mlir.jax_internals import BatchAxis, add_input, is_of_directions
 
@@ -146,10 +146,11 @@ def _several_runs_abstract_eval(
 
 several_runs_p = define_primitive(
     "several_runs",
+    Role.CIRCUIT,
+    Role.EXPANDED,
     construct="a QNode whose circuit is run several times",
     abstract_eval=_several_runs_abstract_eval,
     has_effects=True,
-    reaches_compiler=False,
     rules={"vmap_of_axis": lambda *args, **params: one_more_axis(several_runs_p, *args, **params)},
     missing_rules={"transpose": "it is linear in nothing"},
     provided_rules=("jvp",),
@@ -173,6 +174,7 @@ def _parallel_map_abstract_eval(
 
 parallel_map_p = define_primitive(
     "parallel_map",
+    Role.BATCH,
     construct="vmap",
     abstract_eval=_parallel_map_abstract_eval,
     has_effects=True,

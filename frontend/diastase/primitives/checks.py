@@ -10,7 +10,7 @@ from typing import Any
 import jax.numpy as jnp
 from jax.extend.core import Primitive
 
-from diastase.primitives.define import define_primitive
+from diastase.primitives.define import Role, define_primitive
 from diastase_mlir.jax_internals import SizeCheckEffect
 from diastase_runtime.abi import ErrorCode
 
@@ -23,6 +23,7 @@ def _require_abstract_eval(
 
 require_p: Primitive = define_primitive(
     "require",
+    Role.CHECK,
     construct="a check of a value",
     abstract_eval=_require_abstract_eval,
     has_effects=True,

@@ -12,7 +12,7 @@ from typing import Any
 
 from jax.extend.core import ClosedJaxpr
 
-from diastase.primitives.define import define_primitive
+from diastase.primitives.define import Role, define_primitive
 
 
 def _abstract_eval(*_: Any, branch_jaxprs: Sequence[ClosedJaxpr]) -> tuple[Sequence[Any], set[Any]]:
@@ -22,6 +22,7 @@ def _abstract_eval(*_: Any, branch_jaxprs: Sequence[ClosedJaxpr]) -> tuple[Seque
 
 concurrent_qnodes_p = define_primitive(
     "concurrent_qnodes",
+    Role.CIRCUIT,
     construct="qjit(async_qnodes=True)",
     abstract_eval=_abstract_eval,
     has_effects=True,

@@ -24,7 +24,7 @@ from typing import Any
 
 import jax
 
-from diastase.primitives.define import define_primitive
+from diastase.primitives.define import Role, define_primitive
 from diastase.primitives.derivatives import inexact_positions, is_inexact
 from diastase_mlir.jax_internals import BatchAxis, Zero
 
@@ -168,10 +168,10 @@ def _linearise(nonzeros: Sequence[bool], *operands: Any, what: Function) -> Any:
 
 control_derivative_p = define_primitive(
     "control_derivative",
+    Role.EXPANDED,
     construct="the derivative of control flow",
     abstract_eval=_abstract_eval,
     has_effects=True,
-    reaches_compiler=False,
     rules={"jvp": _jvp, "linearise": _linearise},
     provided_rules=("transpose", "vmap_of_axis"),
 )

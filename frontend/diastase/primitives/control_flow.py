@@ -20,7 +20,7 @@ from typing import Any
 
 from jax.extend.core import ClosedJaxpr, Primitive
 
-from diastase.primitives.define import define_primitive
+from diastase.primitives.define import Role, define_primitive
 
 _PROVIDED_RULES = ("jvp", "linearise", "transpose", "vmap_of_axis")
 
@@ -62,6 +62,7 @@ def _switch_abstract_eval(
 
 for_loop_p: Primitive = define_primitive(
     "for_loop",
+    Role.CONTROL_FLOW,
     construct="for_loop",
     abstract_eval=_for_loop_abstract_eval,
     has_effects=True,
@@ -69,6 +70,7 @@ for_loop_p: Primitive = define_primitive(
 )
 while_loop_p: Primitive = define_primitive(
     "while_loop",
+    Role.CONTROL_FLOW,
     construct="while_loop",
     abstract_eval=_while_loop_abstract_eval,
     has_effects=True,
@@ -76,6 +78,7 @@ while_loop_p: Primitive = define_primitive(
 )
 switch_p: Primitive = define_primitive(
     "switch",
+    Role.CONTROL_FLOW,
     construct="cond or switch",
     abstract_eval=_switch_abstract_eval,
     has_effects=True,

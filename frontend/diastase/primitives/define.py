@@ -5,12 +5,16 @@ differentiation and batching rules or the reason why it has none; a rule that is
 our error naming the construct and the user's line. Lowering is not here: rules in the compiler
 are keyed by the primitive's name. `PRIMITIVES` lists all of ours.
 
+What a primitive *is* stands in its record, too: its roles. Whoever asks for a kind of equation asks
+`has_role`; nobody keeps names of primitives in a list of their own (but for tables of rules).
+
 Rules that have to trace something belong to the layer above: `provide_rules` says how they are
 loaded, once, when the first of them is asked for.
 """
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from enum import StrEnum
 from typing import Any, NoReturn
 
 from jax.extend.core import Primitive
@@ -22,6 +26,31 @@ from diastase_mlir.diagnostics import user_span
 from diastase_mlir.jax_internals import set_batching, set_linearisation
 
 
+class Role(StrEnum):
+    """What a primitive is to those who read programs; it has one or several."""
+
+    LIFETIME = "begins or ends a register"
+    OPERATION = "takes a circuit's register, first, and gives the next one"
+    GATE = "an operation that is unitary"
+    OF_ARRAY = "an operation whose parameter, behind the register, is an array of amplitudes"
+    RECORDED = "an operation that a recording register keeps, so that a sweep goes back through it"
+    START = "an operation that circuits start with, and that is not undone with them"
+    OUTCOME = "measures in the middle of a circuit: gives the next register, and an outcome"
+    MEASUREMENT = "reads a circuit's register and leaves it alone"
+    AVERAGE = "a measurement that is linear in the density matrix"
+    RANDOM = "gives something else in each run"
+    VECTOR = "takes registers as vectors: copies, sums, products, what a sweep needs"
+    SCRIPT = "a step of running a circuit once for each string of outcomes"
+    CIRCUIT = "runs circuits, or their derivatives: classical operands and results"
+    CONTROL_FLOW = "a loop or branches, through which a register may go"
+    INLINED = "stands for its jaxpr: lowered in place, so symbols defined inside are known after"
+    BATCH = "computes its jaxpr for each element of a batch"
+    CHECK = "has no results: an error, or the end of the program, where something does not hold"
+    CLASSICAL = "computes arrays of arrays, and does nothing else"
+    HOST = "runs outside of compiled code"
+    EXPANDED = "replaced by other equations when tracing is over, so that no compiler sees it"
+
+
 @dataclass(frozen=True)
 class PrimitiveRecord:
     """One primitive of ours."""
@@ -31,8 +60,7 @@ class PrimitiveRecord:
     """What it is in the user's words: `for_loop`, `cond or switch`."""
     missing_rules: Mapping[str, str]
     """Transformation (`jvp`, `transpose`, `vmap`) -> why there is no rule for it."""
-    reaches_compiler: bool = True
-    """Whether it is lowered; or replaced by other equations when tracing is over."""
+    roles: frozenset[Role]
 
     @property
     def name(self) -> str:
@@ -42,6 +70,13 @@ class PrimitiveRecord:
 
 PRIMITIVES: dict[str, PrimitiveRecord] = {}
 """All primitives defined by `define_primitive`, by name."""
+
+
+def has_role(equation: Any, *roles: Role) -> bool:
+    """Whether an equation is of a primitive of ours with any of these roles."""
+    record = PRIMITIVES.get(equation.primitive.name)
+    return record is not None and not record.roles.isdisjoint(roles)
+
 
 Rule = Callable[..., Any]
 _providers: list[Callable[[], Mapping[tuple[str, str], Rule]]] = []
@@ -61,7 +96,7 @@ _OF_AXIS = {"vmap_of_axis": "vmap"}
 
 def define_primitive(
     name: str,
-    *,
+    *roles: Role,
     construct: str,
     abstract_eval: Callable[..., Any],
     has_effects: bool = False,
@@ -69,7 +104,6 @@ def define_primitive(
     rules: Mapping[str, Callable[..., Any]] | None = None,
     missing_rules: Mapping[str, str] | None = None,
     provided_rules: Sequence[str] = (),
-    reaches_compiler: bool = True,
 ) -> Primitive:
     """Make a primitive; `abstract_eval` returns `(avals, effects)` if `has_effects`.
 
@@ -84,6 +118,7 @@ def define_primitive(
         rules[transformation] = _from_provider(name, transformation)
     given = {_OF_AXIS.get(name, name) for name in (*rules, *missing_rules)} - {"linearise"}
     assert given == set(_RULE_TABLES), f"{name}: rules are incomplete"
+    assert roles, f"{name}: it has no role"
     primitive = Primitive(name)
     primitive.multiple_results = multiple_results
     define = primitive.def_effectful_abstract_eval if has_effects else primitive.def_abstract_eval
@@ -95,7 +130,7 @@ def define_primitive(
             _RULE_TABLES[transformation][primitive] = rule
     for transformation, reason in missing_rules.items():
         _RULE_TABLES[transformation][primitive] = _refusal(construct, transformation, reason)
-    PRIMITIVES[name] = PrimitiveRecord(primitive, construct, missing_rules, reaches_compiler)
+    PRIMITIVES[name] = PrimitiveRecord(primitive, construct, missing_rules, frozenset(roles))
     return primitive
 
 

@@ -42,7 +42,7 @@ from diastase.primitives.batches import (
     one_more_axis,
     over_missing_axes,
 )
-from diastase.primitives.define import define_primitive
+from diastase.primitives.define import Role, define_primitive
 from diastase.primitives.quantum import qnode_p
 from diastase_mlir.diagnostics import span_of, user_span
 from diastase_mlir.jax_internals import jaxprs_in
@@ -358,10 +358,11 @@ def _cotangent_transpose(
 
 qnode_tangent_p = define_primitive(
     "qnode_tangent",
+    Role.CIRCUIT,
+    Role.EXPANDED,
     construct="the derivative of a QNode",
     abstract_eval=_tangent_abstract_eval,
     has_effects=True,
-    reaches_compiler=False,
     rules={
         "jvp": _tangent_jvp,
         "transpose": _tangent_transpose,
@@ -371,10 +372,11 @@ qnode_tangent_p = define_primitive(
 
 qnode_cotangent_p = define_primitive(
     "qnode_cotangent",
+    Role.CIRCUIT,
+    Role.EXPANDED,
     construct="the derivative of a QNode",
     abstract_eval=_cotangent_abstract_eval,
     has_effects=True,
-    reaches_compiler=False,
     rules={
         "jvp": _cotangent_jvp,
         "transpose": _cotangent_transpose,

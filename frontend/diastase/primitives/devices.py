@@ -12,7 +12,7 @@ from typing import Any
 
 from jax.core import ShapedArray
 
-from diastase.primitives.define import define_primitive
+from diastase.primitives.define import Role, define_primitive
 from diastase.primitives.quantum import INSIDE_A_QNODE
 
 
@@ -39,6 +39,7 @@ def _device_step_abstract_eval(
 
 device_step_p = define_primitive(
     "device_step",
+    Role.HOST,
     construct="QNode",
     abstract_eval=_device_step_abstract_eval,
     missing_rules=INSIDE_A_QNODE,

@@ -12,7 +12,7 @@ from typing import Any
 
 from jax.extend.core import ClosedJaxpr, Primitive
 
-from diastase.primitives.define import define_primitive
+from diastase.primitives.define import Role, define_primitive
 from diastase.primitives.quantum import INSIDE_A_QNODE
 
 
@@ -22,6 +22,7 @@ def _inlined_abstract_eval(*_: Any, jaxpr: ClosedJaxpr) -> tuple[Sequence[Any], 
 
 inlined_p: Primitive = define_primitive(
     "inlined",
+    Role.INLINED,
     construct="adjoint",
     abstract_eval=_inlined_abstract_eval,
     has_effects=True,

@@ -23,7 +23,7 @@ from jax import lax
 from jax.extend.core import Primitive
 from jax.interpreters import ad
 
-from diastase.primitives.define import define_primitive
+from diastase.primitives.define import Role, define_primitive
 from diastase.primitives.divided_differences import LOG_OF_ZERO, divided_differences
 from diastase.width import runs_in_64_bits
 
@@ -161,6 +161,8 @@ def _abstract_eval(*_: Any, jaxpr: Any, power: int) -> Any:
 
 matrix_function_p: Primitive = define_primitive(
     "matrix_function",
+    Role.CLASSICAL,
+    Role.INLINED,
     construct="a power of an operator",
     abstract_eval=_abstract_eval,
     rules={"jvp": _jvp, "transpose": _transpose, "vmap": _batched},

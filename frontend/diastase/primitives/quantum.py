@@ -19,7 +19,7 @@ from jax.core import AbstractValue, ShapedArray
 from jax.extend.core import ClosedJaxpr
 
 from diastase.primitives.batches import batched_avals, one_more_axis
-from diastase.primitives.define import define_primitive
+from diastase.primitives.define import Role, define_primitive
 
 Wires = tuple[int | None, ...]
 """Known wires; `None` for one that is an operand."""
@@ -63,6 +63,21 @@ class AbstractRegister(AbstractValue):
         The derivative itself is in the register, on a wire of its own (`tracing.derivatives`).
         """
         return ShapedArray((), np.dtype(np.float64))
+
+
+def is_register_aval(aval: Any) -> bool:
+    """Whether a type is that of a register."""
+    return isinstance(aval, AbstractRegister)
+
+
+def is_register(atom: Any) -> bool:
+    """Whether a variable is a register."""
+    return isinstance(atom.aval, AbstractRegister)
+
+
+def touches_register(equation: Any) -> bool:
+    """Whether an equation takes a register or gives one."""
+    return any(map(is_register, equation.invars)) or any(map(is_register, equation.outvars))
 
 
 _OUTCOME = ShapedArray((), np.dtype(np.bool_))
@@ -151,6 +166,7 @@ def _qnode_abstract_eval(
 
 allocate_p = define_primitive(
     "allocate_qubits",
+    Role.LIFETIME,
     construct="QNode",
     abstract_eval=_allocate_abstract_eval,
     multiple_results=False,
@@ -164,6 +180,7 @@ derivatives of the state; `DERIVATIVE_WIRE + j` is the j-th from the end."""
 
 release_p = define_primitive(
     "release_qubits",
+    Role.LIFETIME,
     construct="QNode",
     abstract_eval=_release_abstract_eval,
     missing_rules=INSIDE_A_QNODE,
@@ -173,6 +190,9 @@ release_p = define_primitive(
 
 gate_p = define_primitive(
     "gate",
+    Role.OPERATION,
+    Role.GATE,
+    Role.RECORDED,
     construct="a gate",
     abstract_eval=_gate_abstract_eval,
     multiple_results=False,
@@ -183,6 +203,10 @@ gate_p = define_primitive(
 
 unitary_p = define_primitive(
     "unitary",
+    Role.OPERATION,
+    Role.GATE,
+    Role.RECORDED,
+    Role.OF_ARRAY,
     construct="a gate",
     abstract_eval=_unitary_abstract_eval,
     multiple_results=False,
@@ -196,6 +220,10 @@ whether a sweep back (`primitives.adjoint`) finds derivatives by the elements.""
 
 diagonal_p = define_primitive(
     "diagonal",
+    Role.OPERATION,
+    Role.GATE,
+    Role.RECORDED,
+    Role.OF_ARRAY,
     construct="DiagonalQubitUnitary",
     abstract_eval=_diagonal_abstract_eval,
     multiple_results=False,
@@ -206,6 +234,8 @@ diagonal_p = define_primitive(
 
 check_wires_p = define_primitive(
     "check_wires",
+    Role.OPERATION,
+    Role.RECORDED,
     construct="an operation",
     abstract_eval=_check_wires_abstract_eval,
     multiple_results=False,
@@ -216,6 +246,10 @@ check_wires_p = define_primitive(
 
 prepare_p = define_primitive(
     "prepare",
+    Role.OPERATION,
+    Role.RECORDED,
+    Role.OF_ARRAY,
+    Role.START,
     construct="StatePrep",
     abstract_eval=_prepare_abstract_eval,
     multiple_results=False,
@@ -226,6 +260,9 @@ prepare_p = define_primitive(
 
 global_phase_p = define_primitive(
     "global_phase",
+    Role.OPERATION,
+    Role.GATE,
+    Role.RECORDED,
     construct="GlobalPhase",
     abstract_eval=_global_phase_abstract_eval,
     multiple_results=False,
@@ -236,6 +273,8 @@ global_phase_p = define_primitive(
 
 measure_p = define_primitive(
     "measure",
+    Role.OUTCOME,
+    Role.RANDOM,
     construct="measure",
     abstract_eval=_measure_abstract_eval,
     missing_rules=INSIDE_A_QNODE,
@@ -246,6 +285,8 @@ measure_p = define_primitive(
 
 qnode_p = define_primitive(
     "qnode",
+    Role.CIRCUIT,
+    Role.INLINED,
     construct="QNode",
     abstract_eval=_qnode_abstract_eval,
     has_effects=True,

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from jax.core import AbstractValue, ShapedArray
 
-from diastase.primitives.define import define_primitive
+from diastase.primitives.define import Role, define_primitive
 from diastase.primitives.quantum import INSIDE_A_QNODE, Wires
 from diastase_mlir.jax_internals import SizeCheckEffect
 
@@ -32,6 +32,7 @@ def _assert_shots_abstract_eval(*, shots: Any, qnode: str) -> tuple[list[Any], s
 
 assert_shots_p = define_primitive(
     "assert_shots",
+    Role.CHECK,
     construct="shots",
     abstract_eval=_assert_shots_abstract_eval,
     has_effects=True,
@@ -41,6 +42,8 @@ assert_shots_p = define_primitive(
 
 sample_p = define_primitive(
     "sample",
+    Role.MEASUREMENT,
+    Role.RANDOM,
     construct="a measurement with shots",
     abstract_eval=_sample_abstract_eval,
     multiple_results=False,
@@ -56,6 +59,7 @@ def _uniform_abstract_eval() -> ShapedArray:
 
 uniform_p = define_primitive(
     "uniform",
+    Role.RANDOM,
     construct="a classical shadow",
     abstract_eval=_uniform_abstract_eval,
     multiple_results=False,
@@ -96,6 +100,7 @@ _ONLY_OUTCOMES: dict[str, str] = dict.fromkeys(
 
 outcome_script_p = define_primitive(
     "outcome_script",
+    Role.SCRIPT,
     construct="a mid-circuit measurement",
     abstract_eval=_script_abstract_eval,
     multiple_results=False,
@@ -105,6 +110,7 @@ outcome_script_p = define_primitive(
 
 next_run_p = define_primitive(
     "next_run",
+    Role.SCRIPT,
     construct="a mid-circuit measurement",
     abstract_eval=_next_run_abstract_eval,
     has_effects=True,
@@ -115,6 +121,7 @@ next_run_p = define_primitive(
 
 run_weight_p = define_primitive(
     "run_weight",
+    Role.SCRIPT,
     construct="a mid-circuit measurement",
     abstract_eval=_weight_abstract_eval,
     multiple_results=False,
@@ -124,6 +131,7 @@ run_weight_p = define_primitive(
 
 run_is_valid_p = define_primitive(
     "run_is_valid",
+    Role.SCRIPT,
     construct="a mid-circuit measurement",
     abstract_eval=_flag_abstract_eval,
     multiple_results=False,
@@ -133,6 +141,8 @@ run_is_valid_p = define_primitive(
 
 require_weight_p = define_primitive(
     "require_weight",
+    Role.SCRIPT,
+    Role.CHECK,
     construct="a mid-circuit measurement",
     abstract_eval=_nothing_abstract_eval,
     has_effects=True,
@@ -142,6 +152,7 @@ require_weight_p = define_primitive(
 
 end_script_p = define_primitive(
     "end_script",
+    Role.SCRIPT,
     construct="a mid-circuit measurement",
     abstract_eval=_nothing_abstract_eval,
     has_effects=True,
@@ -151,6 +162,8 @@ end_script_p = define_primitive(
 
 follow_script_p = define_primitive(
     "follow_script",
+    Role.OPERATION,
+    Role.START,
     construct="a mid-circuit measurement",
     abstract_eval=_follow_abstract_eval,
     multiple_results=False,

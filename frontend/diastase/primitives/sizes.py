@@ -16,7 +16,7 @@ from typing import Any
 import jax
 from jax.extend.core import Primitive
 
-from diastase.primitives.define import define_primitive
+from diastase.primitives.define import Role, define_primitive
 from diastase_mlir.diagnostics import called_function
 from diastase_mlir.jax_internals import SizeCheckEffect
 from diastase_mlir.program import Assumption
@@ -44,6 +44,7 @@ _NO_RULES = {"jvp": _NO_OPERANDS, "transpose": _NO_OPERANDS, "vmap": _NO_OPERAND
 
 assert_size_p: Primitive = define_primitive(
     "assert_size",
+    Role.CHECK,
     construct="an array's size",
     abstract_eval=_assert_size_abstract_eval,
     has_effects=True,
@@ -52,6 +53,7 @@ assert_size_p: Primitive = define_primitive(
 
 assume_p: Primitive = define_primitive(
     "assume",
+    Role.CHECK,
     construct="an assumption",
     abstract_eval=_assume_abstract_eval,
     has_effects=True,

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from jax.core import AbstractValue, ShapedArray
 
-from diastase.primitives.define import define_primitive
+from diastase.primitives.define import Role, define_primitive
 from diastase.primitives.measurement import PauliWord
 from diastase.primitives.quantum import INSIDE_A_QNODE, Wires
 
@@ -55,9 +55,10 @@ def _project_abstract_eval(
     return register
 
 
-def _define(name: str, abstract_eval: Any) -> Any:
+def _define(name: str, abstract_eval: Any, *roles: Role) -> Any:
     return define_primitive(
         name,
+        *(roles or (Role.VECTOR,)),
         construct="an observable",
         abstract_eval=abstract_eval,
         multiple_results=False,
@@ -74,7 +75,7 @@ add_pauli_sum_p = _define("add_pauli_sum", _add_pauli_abstract_eval)
 """`target, source, coefficients, *wires -> target`: `target + O source`, O a sum of words."""
 inner_product_p = _define("inner_product", _inner_product_abstract_eval)
 """`bra, ket -> c128`."""
-apply_sparse_p = _define("apply_sparse", _sparse_abstract_eval)
+apply_sparse_p = _define("apply_sparse", _sparse_abstract_eval, Role.OPERATION)
 """`register, row_starts, columns, c128 values, *wires -> register`: a matrix in CSR form."""
-project_on_p = _define("project_on", _project_abstract_eval)
+project_on_p = _define("project_on", _project_abstract_eval, Role.OPERATION)
 """`register, c128 vector, *wires -> register`: |v><v| on some wires."""

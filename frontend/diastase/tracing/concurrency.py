@@ -23,13 +23,13 @@ from typing import Any
 from jax.extend.core import ClosedJaxpr, Literal
 
 from diastase.primitives.concurrency import concurrent_qnodes_p
-from diastase.primitives.define import PRIMITIVES
+from diastase.primitives.define import PRIMITIVES, Role, has_role
 from diastase_mlir.jax_internals import jaxprs_in, source_context, trace_to_jaxpr
 from diastase_mlir.program import DimensionBindings, Program
 
 Equation = Any
-_REGIONS = frozenset({"for_loop", "while_loop", "switch", "inlined", "scan", "while", "cond"})
-"""Primitives in whose jaxprs QNodes are looked for, too."""
+_REGIONS = frozenset({"scan", "while", "cond"})
+"""Primitives of JAX's in whose jaxprs QNodes are looked for, too."""
 _BARRIERS = frozenset({"pure_callback", "while"})
 """Primitives of JAX's without effects that may fail, or never end."""
 
@@ -60,7 +60,8 @@ def _region(closed: ClosedJaxpr, bindings: DimensionBindings) -> ClosedJaxpr:
 
 
 def _with_regions(equation: Equation, bindings: DimensionBindings) -> Equation:
-    if equation.primitive.name not in _REGIONS:
+    ours = has_role(equation, Role.CONTROL_FLOW, Role.INLINED)
+    if not ours and equation.primitive.name not in _REGIONS:
         return equation
     return equation.replace(
         params={name: _inside(value, bindings) for name, value in equation.params.items()}

@@ -17,6 +17,7 @@ from typing import Any
 from jax.extend.core import Jaxpr
 
 from diastase.errors import SizeEscapesError
+from diastase.primitives.define import Role, has_role
 from diastase.tracing.argument_errors import UnsolvableSizeError
 from diastase_mlir.diagnostics import span_of
 from diastase_mlir.jax_internals import (
@@ -30,25 +31,8 @@ from diastase_mlir.jax_internals import (
     symbol_expression,
     symbol_of,
 )
+from diastase_mlir.lowering.calls import CALLS
 from diastase_mlir.program import DimensionBindings, Program
-
-_INLINED = frozenset(
-    {
-        "jit",
-        "closed_call",
-        "core_call",
-        "eval_jaxpr",
-        "custom_jvp_call",
-        "custom_vjp_call",
-        "checkpoint",
-        "remat",
-        "remat2",
-        "qnode",
-        "inlined",
-        "matrix_function",
-    }
-)
-"""Primitives whose jaxprs are lowered in place: symbols defined inside are known after."""
 
 
 @dataclass(frozen=True)
@@ -188,7 +172,7 @@ def _check(jaxpr: Jaxpr, bindings: DimensionBindings, known: set[str], construct
     for variable in (*jaxpr.constvars, *jaxpr.invars):
         _define(variable, bindings, known)
     for equation in jaxpr.eqns:
-        inlined = equation.primitive.name in _INLINED
+        inlined = equation.primitive.name in CALLS or has_role(equation, Role.INLINED)
         for inner in jaxprs_in(equation.params):
             _check(inner, bindings, known if inlined else set(known), equation.primitive.name)
         for variable in equation.outvars:

@@ -19,8 +19,6 @@ Value = ir.Value | Register
 LARGEST_MATRIX = 2**14
 """Elements of a known matrix, beyond which passes are not told what it is."""
 
-_BY_ARRAY = frozenset({"unitary", "diagonal", "prepare"})
-
 
 @dataclass(frozen=True)
 class Scope:
@@ -304,7 +302,9 @@ OF_QUBITS: dict[str, Rule] = {
     "allocate_qubits": Writer.allocate,
     "release_qubits": Writer.release,
     "gate": Writer.gate,
-    **dict.fromkeys(_BY_ARRAY, Writer.by_array),
+    "unitary": Writer.by_array,
+    "diagonal": Writer.by_array,
+    "prepare": Writer.by_array,
     "measure": Writer.measure,
     "check_wires": Writer.check_wires,
     **dict.fromkeys(_ON_REGISTERS, Writer.on_register),

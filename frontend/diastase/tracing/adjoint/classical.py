@@ -19,17 +19,12 @@ from typing import Any
 
 from jax.extend.core import ClosedJaxpr, Var
 
-from diastase.primitives.quantum import AbstractRegister
+from diastase.primitives.quantum import is_register, is_register_aval
 from diastase.tracing.quantum_errors import UnrepeatableError
 from diastase_mlir import span_of
 from diastase_mlir.jax_internals import SizeCheckEffect, jaxprs_in, rebuilt
 
 Equation = Any
-
-
-def is_register(atom: Any) -> bool:
-    """Whether a variable is a register."""
-    return isinstance(atom.aval, AbstractRegister)
 
 
 def without_registers(atoms: Iterable[Any]) -> list[Any]:
@@ -102,7 +97,7 @@ def _switch_params(equation: Equation, repeated: bool) -> dict[str, Any]:
 
 
 def _classical_avals(params: Mapping[str, Any]) -> tuple[Any, ...]:
-    return tuple(aval for aval in params["result_avals"] if not isinstance(aval, AbstractRegister))
+    return tuple(aval for aval in params["result_avals"] if not is_register_aval(aval))
 
 
 _RULES: Mapping[str, Callable[[Equation, bool], dict[str, Any]]] = {

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from jax.extend.core import ClosedJaxpr
 
 from diastase.primitives.batches import is_batched
-from diastase.primitives.define import Rule, provide_rules
+from diastase.primitives.define import Role, Rule, has_role, provide_rules
 from diastase.tracing.context import current_context
 from diastase.width import in_64_bits, runs_in_64_bits
 from diastase_mlir.jax_internals import (
@@ -55,8 +55,6 @@ else:
     simplified = LazyModule("diastase.tracing.derivatives.simplified")
 
 __all__ = ["expand_derivatives", "install_rules"]
-
-_CONTROL_FLOW = frozenset({"for_loop", "while_loop", "switch", "while", "control_derivative"})
 
 
 @cache
@@ -118,7 +116,9 @@ def _computes_sizes(params: Mapping[str, Any]) -> bool:
 def _has_loops(jaxpr: Any) -> bool:
     """Whether there is control flow inside that JAX cannot take apart."""
     return any(
-        equation.primitive.name in _CONTROL_FLOW or any(map(_has_loops, jaxprs_in(equation.params)))
+        has_role(equation, Role.CONTROL_FLOW)
+        or equation.primitive.name in ("while", "control_derivative")
+        or any(map(_has_loops, jaxprs_in(equation.params)))
         for equation in getattr(jaxpr, "jaxpr", jaxpr).eqns
     )
 

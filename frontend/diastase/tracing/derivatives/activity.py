@@ -14,7 +14,7 @@ from typing import Any
 from jax.extend.core import ClosedJaxpr, Literal
 
 from diastase.primitives.derivatives import is_inexact
-from diastase.tracing.derivatives.regions import is_register_aval
+from diastase.primitives.quantum import touches_register
 
 Equation = Any
 Flags = tuple[bool, ...]
@@ -53,11 +53,6 @@ class Activity:
             if rule is not None:
                 return rule(self, equation, given)
         return [any(given)] * len(equation.outvars)
-
-
-def touches_register(equation: Equation) -> bool:
-    """Whether an equation takes a register or gives one."""
-    return any(is_register_aval(atom.aval) for atom in (*equation.invars, *equation.outvars))
 
 
 def _settled(step: Callable[[Flags], Flags], carry: Flags) -> Flags:

@@ -12,15 +12,10 @@ from jax.interpreters import ad
 
 from diastase.primitives.control_flow import for_loop_p, switch_p, while_loop_p
 from diastase.primitives.derivatives import is_inexact
+from diastase.primitives.quantum import is_register_aval
 from diastase.tracing.branches import share_captured
 from diastase.tracing.derivatives.gate_rules import Pair, Rule
-from diastase.tracing.derivatives.regions import (
-    MARK,
-    Extended,
-    derivative_of,
-    extended,
-    is_register_aval,
-)
+from diastase.tracing.derivatives.regions import MARK, Extended, derivative_of, extended
 from diastase.tracing.regions import Region
 from diastase_mlir.jax_internals import Zero, rebuilt, select_inputs
 

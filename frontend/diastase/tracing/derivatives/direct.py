@@ -15,10 +15,11 @@ from jax.extend.core import ClosedJaxpr, Literal
 
 from diastase.errors import NoDerivativeError
 from diastase.primitives import measurement
+from diastase.primitives.define import Role, has_role
 from diastase.primitives.derivatives import inexact_positions, is_inexact
-from diastase.tracing.derivatives.activity import Activity, touches_register
-from diastase.tracing.derivatives.regions import is_register_aval
-from diastase.tracing.derivatives.walks import OPERATIONS, Visitor, Walk, bound, walked
+from diastase.primitives.quantum import is_register, touches_register
+from diastase.tracing.derivatives.activity import Activity
+from diastase.tracing.derivatives.walks import Visitor, Walk, bound, walked
 from diastase_mlir.diagnostics import span_of
 from diastase_mlir.jax_internals import evaluate_jaxpr, rebuilt, trace_to_jaxpr
 
@@ -58,16 +59,13 @@ def _recorded(
     equation: Equation, values: Sequence[Any], active: Sequence[bool]
 ) -> tuple[Sequence[Any], Callable[..., Sequence[Any]]]:
     """Results of an equation on registers, and as a function of operands past the state."""
-    name = equation.primitive.name
     results = bound(equation, values)
-    if name in _CONTROL_FLOW and any(is_inexact(variable.aval) for variable in equation.outvars):
+    is_control_flow = has_role(equation, Role.CONTROL_FLOW)
+    if is_control_flow and any(is_inexact(variable.aval) for variable in equation.outvars):
         return results, lambda *live: _loop_or_branch(equation, results, live)
-    if name in OPERATIONS or name in _CONTROL_FLOW or not any(active):
+    if is_control_flow or has_role(equation, Role.OPERATION) or not any(active):
         return results, lambda *_: results
-    return results, _MEASURED.get(name, _refuse)(equation, values)
-
-
-_CONTROL_FLOW = frozenset({"for_loop", "while_loop", "switch"})
+    return results, _MEASURED.get(equation.primitive.name, _refuse)(equation, values)
 
 
 class _Nothing(Visitor):
@@ -86,7 +84,7 @@ def _loop_or_branch(
     }
     empty, _ = trace_to_jaxpr(lambda: [], [], "derivative")
     alone = rebuilt(empty, list(known), [equation], equation.outvars)
-    operands = [value for atom, value in known.items() if not is_register_aval(atom.aval)]
+    operands = [value for atom, value in known.items() if not is_register(atom)]
     live = walked(alone, operands, Walk(), _Nothing())
     return [old if isinstance(new, Walk) else new for old, new in zip(fixed, live, strict=True)]
 

@@ -9,8 +9,9 @@ from typing import Any
 
 from jax.extend.core import ClosedJaxpr, Literal
 
+from diastase.primitives.define import Role, has_role
+
 Equation = Any
-CONTROL_FLOW = ("for_loop", "while_loop", "switch")
 
 
 def length_of_operation(equation: Equation) -> int:
@@ -30,7 +31,7 @@ def exact_length(closed: ClosedJaxpr) -> int | None:
 
 def exact_length_of(equation: Equation) -> int | None:
     """The number for one execution of an equation; None where it is not known."""
-    if equation.primitive.name not in CONTROL_FLOW:
+    if not has_role(equation, Role.CONTROL_FLOW):
         return length_of_operation(equation)
     lengths = [exact_length(region) for region in regions_of(equation)]
     if None in lengths or not any(lengths):
@@ -55,13 +56,13 @@ def longest_turn(closed: ClosedJaxpr) -> int:
     total = 0
     for equation in closed.jaxpr.eqns:
         total += length_of_operation(equation)
-        if equation.primitive.name in CONTROL_FLOW:
+        if has_role(equation, Role.CONTROL_FLOW):
             total += sum(map(longest_turn, regions_of(equation)))
     return total
 
 
 def _bounded_length_of(equation: Equation) -> int | None:
-    if equation.primitive.name not in CONTROL_FLOW:
+    if not has_role(equation, Role.CONTROL_FLOW):
         return length_of_operation(equation)
     lengths = [bounded_length(region) for region in regions_of(equation)]
     known = [length for length in lengths if length is not None]

@@ -11,6 +11,7 @@ from typing import Any
 from jax.extend.core import ClosedJaxpr
 
 from diastase.errors import NoDerivativeError
+from diastase.primitives.define import Role, has_role
 from diastase.tracing.derivatives.activity import Activity
 from diastase.tracing.derivatives.parts import regions_of
 from diastase_mlir.diagnostics import span_of
@@ -42,7 +43,7 @@ def numbered(body: ClosedJaxpr, activity: Activity) -> Mapping[int, int]:
         if name == "gate":
             found[id(equation)] = number
             number += sum(activity.of(equation)[1:])
-        elif name in ("for_loop", "while_loop", "switch"):
+        elif has_role(equation, Role.CONTROL_FLOW):
             inner = [each for region in regions_of(equation) for each in region.jaxpr.eqns]
             if any(map(_is_active_gate(activity), inner)):
                 raise no_derivative(equation, name, _ONLY_OUTSIDE)

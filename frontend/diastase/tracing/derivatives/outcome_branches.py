@@ -23,13 +23,11 @@ from jax.extend.core import ClosedJaxpr, Literal
 
 from diastase.errors import NoDerivativeError, NotTransformableError
 from diastase.primitives.batches import flags_of, several_runs_p
-from diastase.primitives.define import Rule
+from diastase.primitives.define import Role, Rule, has_role
 from diastase.primitives.measurement import probs_p
-from diastase.primitives.quantum import qnode_p, release_p, unitary_p
+from diastase.primitives.quantum import is_register, qnode_p, release_p, touches_register, unitary_p
 from diastase.primitives.vectors import project_on_p
-from diastase.tracing.derivatives.activity import touches_register
 from diastase.tracing.derivatives.parts import regions_of
-from diastase.tracing.derivatives.regions import is_register_aval
 from diastase.tracing.derivatives.walks import ALLOCATED, Visitor, Walk, bound, walked
 from diastase.tracing.differentiation import parameter_of
 from diastase.tracing.sampling.several_runs import Branches
@@ -160,16 +158,14 @@ def _measured(body: ClosedJaxpr) -> list[bool]:
     """For each result, whether it is measured of the state; it may be made of outcomes only."""
     found = set[Any]()
     for equation in body.jaxpr.eqns:
-        name = equation.primitive.name
-        reads = touches_register(equation) and name not in ("measure", *_CONTROL_FLOW)
+        reads = touches_register(equation) and not has_role(
+            equation, Role.OUTCOME, Role.CONTROL_FLOW
+        )
         inputs = [atom for atom in equation.invars if not isinstance(atom, Literal)]
         if reads or any(atom in found for atom in inputs):
-            found.update(each for each in equation.outvars if not is_register_aval(each.aval))
+            found.update(each for each in equation.outvars if not is_register(each))
     outputs = body.jaxpr.outvars
     return [not isinstance(atom, Literal) and atom in found for atom in outputs]
-
-
-_CONTROL_FLOW = ("for_loop", "while_loop", "switch")
 
 
 # --- how many outcomes there are ------------------------------------------------------------------

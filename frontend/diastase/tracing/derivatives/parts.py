@@ -11,18 +11,14 @@ from typing import Any
 
 from jax.extend.core import ClosedJaxpr, Var
 
+from diastase.primitives.define import Role, has_role
 from diastase.primitives.derivatives import inexact_positions, is_inexact
-from diastase.tracing.derivatives.lengths import CONTROL_FLOW, regions_of
-from diastase.tracing.derivatives.regions import is_register_aval
+from diastase.primitives.quantum import allocate_p, is_register, touches_register
+from diastase.tracing.derivatives.lengths import regions_of
 from diastase.tracing.derivatives.seeds import SEEDS
 from diastase_mlir.jax_internals import rebuilt
 
 Equation = Any
-_ARRAYS = frozenset({"unitary", "diagonal", "prepare"})
-_HEAD = _ARRAYS | {
-    "allocate_qubits", "gate", "global_phase", "check_wires", "for_loop", "while_loop", "switch",
-}  # fmt: skip
-"""What may act on the register before it is measured."""
 
 
 @dataclass(frozen=True)
@@ -59,7 +55,7 @@ def parts_of(closed: ClosedJaxpr) -> Parts | None:
     for equation in closed.jaxpr.eqns:
         name = equation.primitive.name
         if any(atom in measured for atom in equation.invars if isinstance(atom, Var)):
-            if touches_registers(equation):
+            if touches_register(equation):
                 return None
             tail.append(equation)
             measured.update(equation.outvars)
@@ -67,8 +63,8 @@ def parts_of(closed: ClosedJaxpr) -> Parts | None:
             measurements.append(equation)
             measured.update(equation.outvars)
         elif name != "release_qubits":
-            if touches_registers(equation):
-                if name not in _HEAD or not _is_unitary(equation):
+            if touches_register(equation):
+                if not _may_stand_in_a_head(equation):
                     return None
                 if measurements or (name == "allocate_qubits") != (register is None):
                     return None
@@ -79,18 +75,15 @@ def parts_of(closed: ClosedJaxpr) -> Parts | None:
     return _assembled(closed, head, measurements, tail, register)
 
 
-def touches_registers(equation: Equation) -> bool:
-    """Whether an equation has a register among its operands or results."""
-    return any(is_register_aval(atom.aval) for atom in (*equation.invars, *equation.outvars))
-
-
-def _is_unitary(equation: Equation) -> bool:
-    """Whether all that the regions of an equation do to registers may stand in a head."""
-    return all(
-        inner.primitive.name in _HEAD and _is_unitary(inner)
+def _may_stand_in_a_head(equation: Equation) -> bool:
+    """Whether an equation, with all in its regions, does to registers what a sweep goes through."""
+    return (
+        equation.primitive is allocate_p or has_role(equation, Role.RECORDED, Role.CONTROL_FLOW)
+    ) and all(
+        _may_stand_in_a_head(inner)
         for region in regions_of(equation)
         for inner in region.jaxpr.eqns
-        if touches_registers(inner)
+        if touches_register(inner)
     )
 
 
@@ -102,10 +95,7 @@ def _assembled(
     register: Any,
 ) -> Parts:
     classical = [
-        atom
-        for equation in measurements
-        for atom in equation.invars
-        if not is_register_aval(atom.aval)
+        atom for equation in measurements for atom in equation.invars if not is_register(atom)
     ]
     values = [variable for equation in measurements for variable in equation.outvars]
     results = [closed.jaxpr.outvars[p] for p in inexact_positions(closed.out_avals)]
@@ -140,13 +130,13 @@ def marked(closed: ClosedJaxpr, positions: Collection[int]) -> ClosedJaxpr:
 
 
 def _marked(equation: Equation, found: set[Any]) -> Equation:
-    if not touches_registers(equation):
+    if not touches_register(equation):
         return equation
-    name, params = equation.primitive.name, equation.params
-    if name in _ARRAYS:
+    params = equation.params
+    if has_role(equation, Role.OF_ARRAY):
         changed = {"differentiated": equation.invars[1] in found} if _is_variable(equation) else {}
         return equation.replace(params={**params, **changed})
-    if name not in CONTROL_FLOW:
+    if not has_role(equation, Role.CONTROL_FLOW):
         return equation
     if not any(atom in found for atom in equation.invars if isinstance(atom, Var)):
         return equation

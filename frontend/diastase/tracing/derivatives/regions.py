@@ -18,7 +18,7 @@ import numpy as np
 from jax.extend.core import ClosedJaxpr
 from jax.interpreters import ad
 
-from diastase.primitives.quantum import AbstractRegister
+from diastase.primitives.quantum import is_register_aval
 from diastase.tracing.derivatives.evaluation import evaluated
 from diastase_mlir.jax_internals import (
     Zero,
@@ -28,11 +28,6 @@ from diastase_mlir.jax_internals import (
 
 MARK = np.float64(0.0)
 Function = Callable[..., Sequence[Any]]
-
-
-def is_register_aval(aval: Any) -> bool:
-    """Whether a type is that of a register."""
-    return isinstance(aval, AbstractRegister)
 
 
 @dataclass(frozen=True)

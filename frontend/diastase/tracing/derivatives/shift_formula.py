@@ -17,11 +17,11 @@ from jax.core import ShapedArray
 from jax.extend.core import ClosedJaxpr
 
 from diastase.primitives.derivatives import Positions, inexact_positions
+from diastase.primitives.drawing import any_draws
 from diastase.primitives.quantum import qnode_p
 from diastase.tracing.derivatives.activity import Activity
 from diastase.tracing.derivatives.direct import with_state_fixed
 from diastase.tracing.derivatives.hadamard_tests import Tests
-from diastase.tracing.derivatives.lengths import regions_of
 from diastase.tracing.derivatives.result_vectors import (
     Values,
     padded,
@@ -130,7 +130,7 @@ class Formula:
 
     def _each(self, row: Callable[[Any], Any]) -> Callable[[Any], Any]:
         """All runs: at the same time, or one after the other where each draws shots."""
-        return partial(jax.lax.map, row) if _draws(self.node.body) else jax.vmap(row)
+        return partial(jax.lax.map, row) if any_draws(self.node.body) else jax.vmap(row)
 
     def _simultaneous(
         self, values: Values, read: Callable[[Values], Any], number: Any, padding: int
@@ -213,10 +213,3 @@ class Formula:
         avals = [jax.typeof(operand) for operand in operands]
         jaxpr, captured = trace_to_jaxpr(function, avals, "derivative")
         return qnode_p.bind(*captured, *operands, **{**self.node.params, "jaxpr": jaxpr})
-
-
-def _draws(closed: ClosedJaxpr) -> bool:
-    return any(
-        equation.primitive.name in ("sample", "uniform") or any(map(_draws, regions_of(equation)))
-        for equation in closed.jaxpr.eqns
-    )

@@ -9,9 +9,9 @@ from typing import Any
 from jax.extend.core import ClosedJaxpr, Literal, Var
 
 from diastase.errors import NoDerivativeError
-from diastase.tracing.derivatives.activity import touches_register
+from diastase.primitives.define import Role, has_role
+from diastase.primitives.quantum import is_register, touches_register
 from diastase.tracing.derivatives.lengths import regions_of
-from diastase.tracing.derivatives.regions import is_register_aval
 from diastase_mlir.diagnostics import span_of
 
 
@@ -39,9 +39,9 @@ def gives_averages(closed: ClosedJaxpr) -> bool:
         name = equation.primitive.name
         inputs = [atom for atom in equation.invars if not isinstance(atom, Literal)]
         count = sum(atom in averages for atom in inputs)
-        made = [each for each in equation.outvars if not is_register_aval(each.aval)]
-        if touches_register(equation) and name not in _CONTROL_FLOW:
-            (averages if name in _AVERAGES else others).update(made)
+        made = [each for each in equation.outvars if not is_register(each)]
+        if touches_register(equation) and not has_role(equation, Role.CONTROL_FLOW):
+            (averages if has_role(equation, Role.AVERAGE) else others).update(made)
         elif any(atom in others for atom in inputs):
             others.update(made)
         elif count:
@@ -51,8 +51,6 @@ def gives_averages(closed: ClosedJaxpr) -> bool:
     return not any(atom in others for atom in closed.jaxpr.outvars if isinstance(atom, Var))
 
 
-_CONTROL_FLOW = ("for_loop", "while_loop", "switch")
-_AVERAGES = ("expval_pauli", "expval_matrix", "probs", "density_matrix")
 _SUMS = (
     "add", "sub", "neg", "convert_element_type", "reshape", "squeeze", "broadcast_in_dim",
     "reduce_sum", "concatenate", "real", "imag",

@@ -16,6 +16,8 @@ import jax.numpy as jnp
 from jax.extend.core import ClosedJaxpr
 
 from diastase.errors import NoDerivativeError
+from diastase.primitives.define import Role, has_role
+from diastase.primitives.quantum import gate_p, global_phase_p
 from diastase.tracing.derivatives import shift_rules
 from diastase.tracing.derivatives.activity import Activity
 from diastase.tracing.derivatives.array_angles import Words, angles, turned
@@ -35,8 +37,6 @@ Equation = Any
 Values = Sequence[Any]
 LARGEST_ARRAY = 3
 """Wires up to which arrays are shifted: 4^3 words."""
-_ARRAYS = ("unitary", "diagonal", "prepare")
-_NO_EFFECT = ("global_phase",)
 
 
 @dataclass(frozen=True)
@@ -112,12 +112,11 @@ class Rules:
 
     def _found(self, equation: Equation) -> Parameters | None:
         flags = self.activity.of(equation)[1:]
-        name = equation.primitive.name
-        if not any(flags) or name in _NO_EFFECT:
+        if not any(flags) or equation.primitive is global_phase_p:  # nothing that is measured
             return None
-        if name in _ARRAYS:
+        if has_role(equation, Role.OF_ARRAY):
             return self._array(equation)
-        if name != "gate":
+        if equation.primitive is not gate_p:
             raise NoDerivativeError(
                 construct="this operation",
                 reason=f"diff_method={self.method!r} shifts the parameters of gates, and it has "

@@ -19,12 +19,12 @@ import jax
 import jax.numpy as jnp
 from jax.extend.core import ClosedJaxpr, Literal
 
-from diastase.tracing.derivatives.activity import touches_register
+from diastase.primitives.define import Role, has_role
+from diastase.primitives.quantum import allocate_p, is_register, touches_register
 from diastase.tracing.derivatives.lengths import regions_of
-from diastase.tracing.derivatives.regions import is_register_aval
 from diastase.tracing.derivatives.shift_rules import Rule
 from diastase.tracing.derivatives.shifted_parameters import Rules
-from diastase.tracing.derivatives.walks import OPERATIONS, Visitor, Walk
+from diastase.tracing.derivatives.walks import Visitor, Walk
 from diastase_mlir.jax_internals import rebuilt
 
 Equation = Any
@@ -141,7 +141,7 @@ def longest(closed: ClosedJaxpr, rules: Rules) -> int:
     """No fewer runs than any stretch of operations in one region takes."""
     total = 0
     for equation in closed.jaxpr.eqns:
-        if equation.primitive.name in OPERATIONS:
+        if has_role(equation, Role.OPERATION):
             total += _runs(rules, equation)
         total += sum(longest(part, rules) for part in regions_of(equation))
     return total
@@ -156,11 +156,13 @@ def head_of(closed: ClosedJaxpr) -> ClosedJaxpr:
             measured.update(equation.outvars)
             continue
         kept.append(equation)
-        registers = [v for v in equation.outvars if is_register_aval(v.aval)] or registers
+        registers = [v for v in equation.outvars if is_register(v)] or registers
     return rebuilt(closed, closed.jaxpr.invars, kept, registers)
 
 
 def _keeps(equation: Equation) -> bool:
-    name = equation.primitive.name
-    moves = name in OPERATIONS or name in ("allocate_qubits", "for_loop", "while_loop", "switch")
-    return moves or not touches_register(equation)
+    return (
+        not touches_register(equation)
+        or equation.primitive is allocate_p
+        or has_role(equation, Role.OPERATION, Role.CONTROL_FLOW)
+    )

@@ -14,13 +14,13 @@ from typing import Any
 
 from jax.extend.core import ClosedJaxpr, Literal
 
+from diastase.primitives.define import Role, has_role
 from diastase.tracing.derivatives.known_values import Known, Range
 from diastase.tracing.derivatives.lengths import known_range
 from diastase.tracing.resizing import dimension_table
 from diastase_mlir.jax_internals import rebuilt
 
 Equation = Any
-_OURS = frozenset({"for_loop", "while_loop", "switch", "qnode", "inlined", "parallel_map"})
 
 
 def simplified(closed: ClosedJaxpr, ranges: Mapping[int, Range] | None = None) -> ClosedJaxpr:
@@ -51,7 +51,7 @@ class _Simplifier:
             equation = known.with_operands(equation)
             if known.learn(equation):
                 continue
-            if equation.primitive.name in _OURS:
+            if has_role(equation, Role.CONTROL_FLOW, Role.INLINED, Role.BATCH):
                 equation = self._inside(equation)
             equations.append(equation)
         results = [known.atom(atom) for atom in closed.jaxpr.outvars]

@@ -18,17 +18,16 @@ from typing import Any
 import numpy as np
 from jax.extend.core import ClosedJaxpr, Literal
 
+from diastase.primitives.define import Role, has_role
+from diastase.primitives.quantum import is_register, touches_register
 from diastase.tracing.derivatives.lengths import length_of_operation
 from diastase.tracing.derivatives.parameter_vectors import Vector, variables_of
-from diastase.tracing.derivatives.regions import is_register_aval
 from diastase.tracing.derivatives.vectors_of_scalars import vector_of
 from diastase.tracing.resizing import dimension_table
 from diastase_mlir.jax_internals import rebuilt
 from diastase_mlir.lowering.scalar_forms import Forms
 
 Equation = Any
-OPERATIONS = ("gate", "global_phase", "unitary", "diagonal", "prepare", "check_wires")
-_ARRAYS = ("unitary", "diagonal", "prepare")
 LEAST_ALIKE = 4
 """Parameters of one form from which on they are a vector."""
 
@@ -94,9 +93,9 @@ def _runs(equations: Sequence[Equation]) -> Iterator[Sequence[int]]:
     """Positions of the operations of each stretch."""
     run = list[int]()
     for position, equation in enumerate(equations):
-        if not any(is_register_aval(atom.aval) for atom in (*equation.invars, *equation.outvars)):
+        if not touches_register(equation):
             continue
-        if equation.primitive.name in OPERATIONS:
+        if has_role(equation, Role.RECORDED):
             run.append(position)
             continue
         if run:
@@ -108,9 +107,7 @@ def _runs(equations: Sequence[Equation]) -> Iterator[Sequence[int]]:
 
 def _is_needed(equation: Equation, live: set[Any]) -> bool:
     return bool(equation.effects) or any(
-        variable in live
-        or is_register_aval(variable.aval)
-        or dimension_table().defines_symbols(variable)
+        variable in live or is_register(variable) or dimension_table().defines_symbols(variable)
         for variable in equation.outvars
     )
 
@@ -119,7 +116,7 @@ def _stretch(operations: Iterable[Equation], forms: Forms) -> Stretch:
     stretch = Stretch()
     alike: dict[Any, list[tuple[Any, int]]] = {}
     for equation in operations:
-        if equation.primitive.name in _ARRAYS:
+        if has_role(equation, Role.OF_ARRAY):
             if length_of_operation(equation) and not isinstance(equation.invars[1], Literal):
                 stretch.others.append((equation.invars[1], stretch.count))
         else:

@@ -26,12 +26,13 @@ from jax.core import ShapedArray
 from jax.extend.core import ClosedJaxpr
 
 from diastase.primitives.control_flow import for_loop_p, switch_p, while_loop_p
+from diastase.primitives.define import Role, has_role
+from diastase.primitives.quantum import is_register_aval, touches_register
 from diastase.tracing.branches import share_captured
 from diastase.tracing.derivatives.evaluation import evaluated
 from diastase.tracing.derivatives.lengths import exact_length_of, known_range
-from diastase.tracing.derivatives.regions import is_register_aval
 from diastase.tracing.derivatives.simplified import simplified
-from diastase.tracing.derivatives.stretches import OPERATIONS, Stretches, stretches_of
+from diastase.tracing.derivatives.stretches import Stretches, stretches_of
 from diastase.tracing.derivatives.totals import Taken, total_of
 from diastase.tracing.regions import Region
 from diastase_mlir.jax_internals import select_inputs, trace_to_jaxpr
@@ -78,9 +79,9 @@ def run_surrogate(region: Stretches, operands: Sequence[Any], cursor: Cursor) ->
     )
     given = iter(operands)
     values = [registers[variable] if variable in registers else next(given) for variable in inputs]
-    names = {equation.primitive.name for equation in region.jaxpr.jaxpr.eqns}
-    step = _stepping(region, cursor)
-    instead: Mapping[str, Any] = {name: step for name in names if name in _QUANTUM}
+    equations = region.jaxpr.jaxpr.eqns
+    names = {equation.primitive.name for equation in equations if touches_register(equation)}
+    instead: Mapping[str, Any] = dict.fromkeys(names, _stepping(region, cursor))
     results = evaluated(region.jaxpr, values, instead, cursor.known)
     return [result for result in results if not isinstance(result, Cursor)]
 
@@ -94,11 +95,11 @@ def _stepping(region: Stretches, cursor: Cursor) -> Callable[..., Sequence[Any]]
                 return [cursor]
             params = equation.primitive.get_bind_params(equation.params)
             return equation.primitive.bind(*operands, **params)
-        if equation.primitive.name in OPERATIONS:
+        if has_role(equation, Role.RECORDED):
             cursor.take(region.by_equation[id(equation)])
             return [cursor]
         classical = [operand for operand in operands if not isinstance(operand, Cursor)]
-        return CONTROL_FLOW[equation.primitive.name](equation, classical, cursor)
+        return _CONTROL_FLOW[equation.primitive.name](equation, classical, cursor)
 
     return step
 
@@ -220,9 +221,8 @@ def _switch(equation: Equation, operands: Sequence[Any], cursor: Cursor) -> Sequ
     return _continue(equation, cursor, results)
 
 
-CONTROL_FLOW: Mapping[str, Callable[[Equation, Sequence[Any], Cursor], Sequence[Any]]] = {
+_CONTROL_FLOW: Mapping[str, Callable[[Equation, Sequence[Any], Cursor], Sequence[Any]]] = {
     "for_loop": _for_loop,
     "while_loop": _while_loop,
     "switch": _switch,
 }
-_QUANTUM = frozenset({"allocate_qubits", *OPERATIONS, *CONTROL_FLOW})

@@ -18,8 +18,9 @@ import jax.numpy as jnp
 from jax.extend.core import ClosedJaxpr
 
 from diastase.primitives.control_flow import for_loop_p, switch_p, while_loop_p
+from diastase.primitives.define import Role, has_role
+from diastase.primitives.quantum import is_register_aval
 from diastase.tracing.branches import share_captured
-from diastase.tracing.derivatives.regions import is_register_aval
 from diastase.tracing.regions import Region
 from diastase_mlir.jax_internals import evaluate_jaxpr, select_inputs, trace_to_jaxpr
 
@@ -87,7 +88,7 @@ def _stepping(walk: Walk, visitor: Visitor) -> Callable[..., Sequence[Any]]:
         if not quantum:
             return bound(equation, operands)
         classical = [operand for operand in operands if not isinstance(operand, Walk)]
-        if name in OPERATIONS:
+        if has_role(equation, Role.OPERATION):
             classical = visitor.operate(walk, equation, classical)
             if walk.register is not None:
                 visitor.apply(walk, equation, classical)
@@ -108,15 +109,6 @@ def bound(equation: Equation, operands: Sequence[Any]) -> Sequence[Any]:
     with equation.ctx.manager:
         results = primitive.bind(*operands, **primitive.get_bind_params(equation.params))
     return results if primitive.multiple_results else [results]
-
-
-OPERATIONS = frozenset(
-    {
-        "gate", "unitary", "diagonal", "prepare", "global_phase", "check_wires", "follow_script",
-        "project_on", "apply_sparse",
-    }
-)  # fmt: skip
-"""What takes a register, first, and gives the next one."""
 
 
 # --- control flow ---------------------------------------------------------------------------------

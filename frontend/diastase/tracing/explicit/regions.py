@@ -12,6 +12,7 @@ from typing import Any
 
 from diastase.tracing.explicit.model import ExplicitEquation, ExplicitJaxpr
 from diastase.tracing.explicit.types import Atom, ExplicitVariable
+from diastase_mlir.lowering.calls import CALLS
 
 
 @dataclass(frozen=True)
@@ -118,17 +119,5 @@ _RULES: Mapping[str, Callable[[ExplicitEquation, Found], list[Region]]] = {
     "while": _while_loop,
     "cond": _branches,
     "scan": _scan,
-    **dict.fromkeys(
-        (
-            "custom_jvp_call",
-            "custom_vjp_call",
-            "checkpoint",
-            "remat2",
-            "closed_call",
-            "jit",
-            "qnode",
-            "matrix_function",
-        ),
-        _called,
-    ),
+    **dict.fromkeys((*CALLS, "qnode"), _called),
 }

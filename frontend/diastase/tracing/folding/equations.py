@@ -16,8 +16,10 @@ from typing import Any
 
 from jax.extend.core import ClosedJaxpr, Var
 
+from diastase.primitives.define import Role, has_role
+from diastase.primitives.quantum import is_register
 from diastase.tracing.adjoint.backwards import ADJOINT_RULES, literal_value
-from diastase.tracing.adjoint.classical import Equation, is_register, without_registers
+from diastase.tracing.adjoint.classical import Equation, without_registers
 from diastase.tracing.folding.setting import Folding, NotFoldableError
 from diastase_mlir import at, span_of
 from diastase_mlir.jax_internals import (
@@ -27,9 +29,6 @@ from diastase_mlir.jax_internals import (
     source_context,
     trace_to_jaxpr,
 )
-
-_BEFORE = frozenset({"allocate_qubits", "prepare", "follow_script"})
-"""What a circuit starts with, and is never undone."""
 
 
 def folded(
@@ -51,7 +50,7 @@ def folded(
 def _globally(
     closed: ClosedJaxpr, captured: Sequence[Any], folding: Folding
 ) -> tuple[ClosedJaxpr, list[Any]]:
-    chain = [e for e in closed.jaxpr.eqns if _advances(e) and e.primitive.name not in _BEFORE]
+    chain = [e for e in closed.jaxpr.eqns if _advances(e) and not has_role(e, Role.START)]
     if not chain:
         return closed, list(captured)
     circuit = _Circuit()

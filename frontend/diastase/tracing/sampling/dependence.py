@@ -14,7 +14,7 @@ from typing import Any
 from jax.extend.core import ClosedJaxpr
 
 from diastase.primitives.drawing import any_inside, draws
-from diastase.tracing.adjoint.classical import is_register
+from diastase.primitives.quantum import touches_register
 from diastase.tracing.derivatives.evaluation import evaluated
 from diastase.tracing.sampling.needed_parts import Part, needed_part
 
@@ -39,7 +39,7 @@ def classical_results(jaxpr: ClosedJaxpr, operands: Sequence[Any]) -> dict[int, 
 
 
 def _is_classical(part: Part) -> bool:
-    return not any(_reads_register(leaf) or _differs(leaf) for leaf in part.leaves)
+    return not any(touches_register(leaf) or _differs(leaf) for leaf in part.leaves)
 
 
 def _differs(equation: Any) -> bool:
@@ -47,7 +47,3 @@ def _differs(equation: Any) -> bool:
     name = equation.primitive.name
     is_source = name in ("device_step", "io_callback") or draws(equation)
     return is_source or any_inside(_differs, equation.params)
-
-
-def _reads_register(equation: Any) -> bool:
-    return any(map(is_register, (*equation.invars, *equation.outvars)))

@@ -19,7 +19,8 @@ from typing import Any
 
 from jax.extend.core import ClosedJaxpr, Literal
 
-from diastase.tracing.adjoint.classical import effects_of, is_register
+from diastase.primitives.quantum import is_register
+from diastase.tracing.adjoint.classical import effects_of
 from diastase.tracing.resizing import dimension_table
 from diastase_mlir.jax_internals import rebuilt, symbols_in
 
