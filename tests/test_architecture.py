@@ -6,6 +6,7 @@ import pkgutil
 import subprocess
 import sys
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -91,6 +92,7 @@ def test_the_runtime_loads_no_compiler():
     assert not loaded & {"jax", "jaxlib", "torch_mlir", "pennylane", "llvmlite", "scipy"}
 
 
+@cache
 def import_all_of_diastase():
     with diastase.acting_as_catalyst():  # so that the module that begins to act so ends here
         for module in pkgutil.walk_packages(diastase.__path__, "diastase."):
