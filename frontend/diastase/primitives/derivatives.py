@@ -45,7 +45,7 @@ from diastase.primitives.batches import (
 from diastase.primitives.define import Role, define_primitive
 from diastase.primitives.quantum import qnode_p
 from diastase_mlir.diagnostics import span_of, user_span
-from diastase_mlir.jax_internals import jaxprs_in
+from diastase_mlir.jax_internals import equations_in
 
 Positions = tuple[int, ...]
 
@@ -234,13 +234,9 @@ def _refuse(name: str, jaxpr: Any, *, reason: str, at: str | None = None) -> NoR
 
 def _place_of(jaxpr: Any, primitive: str, with_results: bool = False) -> Any:
     """Where the first equation of a primitive was written, at any depth; None without one."""
-    for equation in jaxpr.eqns:
+    for equation in equations_in(jaxpr):
         if equation.primitive.name == primitive and (equation.outvars or not with_results):
             return equation.source_info
-        for inner in jaxprs_in(equation.params):
-            found = _place_of(inner, primitive, with_results)
-            if found is not None:
-                return found
     return None
 
 

@@ -77,7 +77,11 @@ def is_register(atom: Any) -> bool:
 
 def touches_register(equation: Any) -> bool:
     """Whether an equation takes a register or gives one."""
-    return any(map(is_register, equation.invars)) or any(map(is_register, equation.outvars))
+    for atoms in (equation.invars, equation.outvars):
+        for atom in atoms:  # asked of every equation, some times: no generators
+            if isinstance(atom.aval, AbstractRegister):
+                return True
+    return False
 
 
 _OUTCOME = ShapedArray((), np.dtype(np.bool_))

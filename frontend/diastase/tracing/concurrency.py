@@ -16,7 +16,7 @@ that it is called in. Such a QNode stays where it is, as does one with results o
 sizes.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -24,7 +24,13 @@ from jax.extend.core import ClosedJaxpr, Literal
 
 from diastase.primitives.concurrency import concurrent_qnodes_p
 from diastase.primitives.define import PRIMITIVES, Role, has_role
-from diastase_mlir.jax_internals import jaxprs_in, source_context, trace_to_jaxpr
+from diastase_mlir.jax_internals import (
+    equations_of,
+    source_context,
+    trace_to_jaxpr,
+    variables_in,
+    with_jaxprs,
+)
 from diastase_mlir.program import DimensionBindings, Program
 
 Equation = Any
@@ -64,16 +70,8 @@ def _with_regions(equation: Equation, bindings: DimensionBindings) -> Equation:
     if not ours and equation.primitive.name not in _REGIONS:
         return equation
     return equation.replace(
-        params={name: _inside(value, bindings) for name, value in equation.params.items()}
+        params=with_jaxprs(equation.params, lambda region: _region(region, bindings))
     )
-
-
-def _inside(value: Any, bindings: DimensionBindings) -> Any:
-    if isinstance(value, ClosedJaxpr):
-        return _region(value, bindings)
-    if isinstance(value, tuple) and value and all(isinstance(one, ClosedJaxpr) for one in value):
-        return tuple(_region(one, bindings) for one in value)
-    return value
 
 
 @dataclass
@@ -150,17 +148,16 @@ def _is_movable(equation: Equation, bindings: DimensionBindings) -> bool:
         return False
     if equation.primitive.name != "qnode":
         return _is_plain(equation)
-    inside = _defined_in(equation.params)
+    inside = variables_in(equation.params)
     return not any(variable in bindings.values or variable in bindings.axes for variable in inside)
 
 
 def _is_plain(equation: Equation) -> bool:
     """Whether nobody sees when an equation is computed: it cannot fail, and it ends."""
-    name = equation.primitive.name
-    return not (equation.effects or name in PRIMITIVES or name in _BARRIERS) and all(
-        _has_known_sizes(inner) and _is_plain(inner)
-        for jaxpr in jaxprs_in(equation.params)
-        for inner in jaxpr.eqns
+    return all(
+        not (each.effects or each.primitive.name in PRIMITIVES or each.primitive.name in _BARRIERS)
+        and _has_known_sizes(each)
+        for each in equations_of(equation)
     )
 
 
@@ -175,12 +172,3 @@ def _has_known_sizes(equation: Equation) -> bool:
 
 def _sizes(atoms: Sequence[Any]) -> list[Any]:
     return [size for atom in atoms for size in getattr(atom.aval, "shape", ())]
-
-
-def _defined_in(params: Mapping[str, Any]) -> Iterator[Any]:
-    """All variables of the jaxprs among parameters, at any depth."""
-    for jaxpr in jaxprs_in(params):
-        yield from jaxpr.invars
-        for equation in jaxpr.eqns:
-            yield from equation.outvars
-            yield from _defined_in(equation.params)

@@ -67,8 +67,6 @@ from diastase_mlir.jax_internals.jaxprs import (
     convert_outputs,
     drop_leading_register,
     is_dropped,
-    is_jaxpr,
-    jaxprs_in,
     map_jaxpr,
     named_axes,
     new_equation,
@@ -136,6 +134,15 @@ from diastase_mlir.jax_internals.tracing import (
     tracer_variable,
     unwrap_tracer,
 )
+from diastase_mlir.jax_internals.traversal import (
+    closed_jaxprs_in,
+    equations_in,
+    equations_of,
+    is_jaxpr,
+    jaxprs_in,
+    variables_in,
+    with_jaxprs,
+)
 from diastase_mlir.jax_internals.values import (
     as_constant,
     eager,
@@ -174,6 +181,7 @@ __all__ = [
     "batched",
     "checkpoint_p",
     "close_over",
+    "closed_jaxprs_in",
     "cond_p",
     "constant_equation",
     "constant_value",
@@ -189,6 +197,8 @@ __all__ = [
     "eager",
     "enclosing_traces",
     "equation_manager",
+    "equations_in",
+    "equations_of",
     "evaluate_dimension",
     "evaluate_jaxpr",
     "factor_operation",
@@ -260,8 +270,10 @@ __all__ = [
     "tracer_variable",
     "type_of_aval",
     "unwrap_tracer",
+    "variables_in",
     "wait_for",
     "while_p",
+    "with_jaxprs",
     "with_tangent",
     "without_references",
 ]

@@ -7,7 +7,7 @@ jaxpr itself, and its constant variables are those to which values are attached.
 # Private names are what this package is for.
 # pyright: reportPrivateUsage=false, reportPrivateImportUsage=false
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -18,6 +18,7 @@ from jax._src.state import discharge
 from jax.extend.core import ClosedJaxpr
 
 from diastase_mlir.jax_internals.dimensions import dimension_symbols, is_symbolic
+from diastase_mlir.jax_internals.traversal import is_jaxpr
 
 
 def without_references(jaxpr: ClosedJaxpr) -> ClosedJaxpr:
@@ -28,28 +29,6 @@ def without_references(jaxpr: ClosedJaxpr) -> ClosedJaxpr:
     if not any(isinstance(effect, core.InternalMutableArrayEffect) for effect in jaxpr.effects):
         return jaxpr
     return discharge.discharge_state(jaxpr)
-
-
-def is_jaxpr(value: Any) -> bool:
-    """Whether a value is a jaxpr, closed or open."""
-    return isinstance(value, core.Jaxpr | ClosedJaxpr)
-
-
-def jaxprs_in(parameters: Any) -> Iterator[core.Jaxpr]:
-    """The jaxprs among an equation's parameters, or in one of them, without their constants.
-
-    In tuples and lists at any depth; those inside of a jaxpr are not among them.
-    """
-    if isinstance(parameters, ClosedJaxpr):
-        yield parameters.jaxpr
-    elif isinstance(parameters, core.Jaxpr):
-        yield parameters
-    elif isinstance(parameters, Mapping):
-        for value in parameters.values():
-            yield from jaxprs_in(value)
-    elif isinstance(parameters, tuple | list):
-        for value in parameters:
-            yield from jaxprs_in(value)
 
 
 def named_axes(found: Iterable[Any]) -> list[str]:

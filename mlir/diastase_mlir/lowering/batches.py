@@ -31,7 +31,7 @@ from diastase_mlir.emit.operations import (
     number_type,
 )
 from diastase_mlir.emit.tensors import DYNAMIC, element_type, tensor_type
-from diastase_mlir.jax_internals import ir, jaxprs_in, physical_aval
+from diastase_mlir.jax_internals import equations_in, ir, physical_aval
 from diastase_mlir.lowering.context import LoweringContext
 from diastase_mlir.lowering.functions import FUNCTION, Function, define
 from diastase_mlir.lowering.moves import reshaped
@@ -248,9 +248,11 @@ def _with_shape(context: LoweringContext, array: ir.Value, aval: Any) -> ir.Valu
 
 def _wires(jaxpr: Any) -> int:
     """Of the largest register that is allocated, as far as it is known."""
-    found = 0
-    for equation in getattr(jaxpr, "jaxpr", jaxpr).eqns:
-        if equation.primitive.name == "allocate_qubits":
-            found = max(found, equation.params["num_wires"] or 0)
-        found = max([found, *map(_wires, jaxprs_in(equation.params))])
-    return found
+    return max(
+        (
+            equation.params["num_wires"] or 0
+            for equation in equations_in(jaxpr)
+            if equation.primitive.name == "allocate_qubits"
+        ),
+        default=0,
+    )

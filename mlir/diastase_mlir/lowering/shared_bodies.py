@@ -19,7 +19,7 @@ from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from diastase_mlir.jax_internals import jaxprs_in
+from diastase_mlir.jax_internals import equations_in, jaxprs_in
 from diastase_mlir.program_keys import StructureKeys
 
 _NUMBERS = frozenset({
@@ -69,12 +69,10 @@ class SharedBodies:
 
 def _candidates(jaxpr: Any, lengths: dict[int, int]) -> Iterator[Any]:
     """All equations that may be worth a function, at any depth."""
-    for equation in getattr(jaxpr, "jaxpr", jaxpr).eqns:
+    for equation in equations_in(jaxpr):
         name = equation.primitive.name
         if name == "qnode" or (name in _CONTROL_FLOW and _is_worthwhile(equation, lengths)):
             yield equation
-        for inner in jaxprs_in(equation.params):
-            yield from _candidates(inner, lengths)
 
 
 def _is_worthwhile(equation: Any, lengths: dict[int, int]) -> bool:

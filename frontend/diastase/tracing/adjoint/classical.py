@@ -14,15 +14,21 @@ Variables stay what they are, so the symbols of sizes that they define do. Where
 evaluated once more (`repeated`), what is there for its effects only is left out: it has happened.
 """
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from jax.extend.core import ClosedJaxpr, Var
 
+from diastase.primitives.define import Role, has_role
 from diastase.primitives.quantum import is_register, is_register_aval
 from diastase.tracing.quantum_errors import UnrepeatableError
 from diastase_mlir import span_of
-from diastase_mlir.jax_internals import SizeCheckEffect, jaxprs_in, rebuilt
+from diastase_mlir.jax_internals import (
+    SizeCheckEffect,
+    jaxprs_in,
+    rebuilt,
+    with_jaxprs,
+)
 
 Equation = Any
 
@@ -56,10 +62,11 @@ def _classical(equation: Equation, repeated: bool) -> Equation | None:
     if repeated and equation.primitive.name == "qnode":
         raise UnrepeatableError(construct="a QNode", span=span_of(equation.source_info))
     if is_quantum(equation):
-        rule = _RULES.get(equation.primitive.name)
-        if rule is None:
-            return None
-        params = rule(equation, repeated)
+        if not has_role(equation, Role.CONTROL_FLOW):
+            return None  # it has no classical results
+        params = with_jaxprs(equation.params, lambda part: classical_part(part, repeated=repeated))
+        avals = params["result_avals"]
+        params = {**params, "result_avals": tuple(a for a in avals if not is_register_aval(a))}
         equation = equation.replace(
             invars=without_registers(equation.invars),
             outvars=without_registers(equation.outvars),
@@ -78,31 +85,3 @@ def _lasting(effects: Iterable[Any], repeated: bool) -> bool:
 def effects_of(params: Mapping[str, Any]) -> set[Any]:
     """What the jaxprs among an equation's parameters do beside computing."""
     return set[Any]().union(*(jaxpr.effects for jaxpr in jaxprs_in(params)))
-
-
-def _loop_params(equation: Equation, repeated: bool) -> dict[str, Any]:
-    params = dict(equation.params)
-    for name in ("cond_jaxpr", "body_jaxpr"):
-        if name in params:
-            params[name] = classical_part(params[name], repeated=repeated)
-    return params | {"result_avals": _classical_avals(params)}
-
-
-def _switch_params(equation: Equation, repeated: bool) -> dict[str, Any]:
-    branches = equation.params["branch_jaxprs"]
-    parts = tuple(classical_part(branch, repeated=repeated) for branch in branches)
-    return {**equation.params, "branch_jaxprs": parts} | {
-        "result_avals": _classical_avals(equation.params)
-    }
-
-
-def _classical_avals(params: Mapping[str, Any]) -> tuple[Any, ...]:
-    return tuple(aval for aval in params["result_avals"] if not is_register_aval(aval))
-
-
-_RULES: Mapping[str, Callable[[Equation, bool], dict[str, Any]]] = {
-    "for_loop": _loop_params,
-    "while_loop": _loop_params,
-    "switch": _switch_params,
-}
-"""Control flow; anything else on a register has no classical results."""

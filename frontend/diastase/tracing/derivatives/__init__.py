@@ -18,11 +18,12 @@ from diastase.width import in_64_bits, runs_in_64_bits
 from diastase_mlir.jax_internals import (
     checkpoint_p,
     cond_p,
-    jaxprs_in,
+    equations_in,
     scan_p,
     set_batching,
     set_jvp,
     set_linearisation,
+    variables_in,
     while_p,
 )
 from diastase_mlir.lazy_module import LazyModule
@@ -105,12 +106,7 @@ def _computes_sizes(params: Mapping[str, Any]) -> bool:
     context = current_context()
     if context is None or not context.dimensions.symbols:
         return False
-    defines = context.dimensions.defines_symbols
-    return any(
-        any(map(defines, (*jaxpr.invars, *equation.outvars))) or _computes_sizes(equation.params)
-        for jaxpr in jaxprs_in(params)
-        for equation in jaxpr.eqns
-    )
+    return any(map(context.dimensions.defines_symbols, variables_in(params)))
 
 
 def _has_loops(jaxpr: Any) -> bool:
@@ -118,8 +114,7 @@ def _has_loops(jaxpr: Any) -> bool:
     return any(
         has_role(equation, Role.CONTROL_FLOW)
         or equation.primitive.name in ("while", "control_derivative")
-        or any(map(_has_loops, jaxprs_in(equation.params)))
-        for equation in getattr(jaxpr, "jaxpr", jaxpr).eqns
+        for equation in equations_in(jaxpr)
     )
 
 

@@ -20,7 +20,7 @@ from jax.extend.core import ClosedJaxpr
 from diastase.primitives.derivatives import Positions, inexact_positions
 from diastase.primitives.quantum import DERIVATIVE_WIRE, allocate_p
 from diastase.tracing.derivatives.regions import MARK, Extended, extended
-from diastase_mlir.jax_internals import rebuilt, with_tangent
+from diastase_mlir.jax_internals import rebuilt, with_jaxprs, with_tangent
 
 _order: ContextVar[int] = ContextVar("_order", default=0)
 """How many derivative wires the circuit had that is being extended."""
@@ -75,12 +75,7 @@ def _positioned(equation: Any, positioned: Callable[[Any], Any]) -> Any:
     for name in ("wires", "words"):
         if name in params:
             params[name] = positioned(params[name])
-    for name in ("body_jaxpr", "cond_jaxpr"):
-        if name in params:
-            params[name] = _with_wires(params[name], positioned)
-    if "branch_jaxprs" in params:
-        branches = params["branch_jaxprs"]
-        params["branch_jaxprs"] = tuple(_with_wires(branch, positioned) for branch in branches)
+    params = with_jaxprs(params, lambda region: _with_wires(region, positioned))
     return equation.replace(params=params)
 
 

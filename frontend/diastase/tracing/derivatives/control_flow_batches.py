@@ -25,10 +25,15 @@ from diastase.primitives.define import Rule
 from diastase.tracing.adjoint.history import trip_count
 from diastase.tracing.branches import share_captured
 from diastase.tracing.derivatives.evaluation import evaluated
-from diastase.tracing.derivatives.lengths import regions_of
 from diastase.tracing.regions import Region
 from diastase_mlir.diagnostics import user_span
-from diastase_mlir.jax_internals import BatchAxis, batched, convert_outputs, trace_to_jaxpr
+from diastase_mlir.jax_internals import (
+    BatchAxis,
+    batched,
+    convert_outputs,
+    equations_in,
+    trace_to_jaxpr,
+)
 
 Flags = Sequence[bool]
 Batched = tuple[Sequence[Any], Sequence[int | None]]
@@ -75,7 +80,7 @@ def _refuse_other_sizes(construct: str, avals: Sequence[Any], results: Sequence[
 
 def _refuse_checks(construct: str, *regions: ClosedJaxpr) -> None:
     """Refuse a check in code that is run for elements that do not come there, too."""
-    if any(map(_checks, regions)):
+    if any(equation.primitive is require_p for equation in equations_in(regions)):
         raise NotTransformableError(
             construct=construct,
             transformation="vmap",
@@ -83,13 +88,6 @@ def _refuse_checks(construct: str, *regions: ClosedJaxpr) -> None:
             "(assert, raise, or a variable that may have no value)",
             span=user_span(),
         )
-
-
-def _checks(region: ClosedJaxpr) -> bool:
-    return any(
-        equation.primitive is require_p or any(map(_checks, regions_of(equation)))
-        for equation in region.jaxpr.eqns
-    )
 
 
 def as_dims(flags: Flags) -> list[int | None]:

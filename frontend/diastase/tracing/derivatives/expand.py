@@ -35,6 +35,7 @@ from diastase_mlir.jax_internals import (
     rebuilt,
     source_context,
     trace_to_jaxpr,
+    with_jaxprs,
 )
 
 Equation = Any
@@ -67,10 +68,8 @@ def _expanded(equation: Equation) -> Equation:
         return equation.replace(
             primitive=inlined_p, params={"jaxpr": jaxpr}, effects=set(jaxpr.effects)
         )
-    params = {name: _inside(value) for name, value in equation.params.items()}
-    if all(params[name] is value for name, value in equation.params.items()):
-        return equation
-    return equation.replace(params=params)
+    params = with_jaxprs(equation.params, expand_derivatives)
+    return equation if params is equation.params else equation.replace(params=params)
 
 
 def _batch(equation: Equation, rule: "Rule") -> Equation:
@@ -146,17 +145,6 @@ def _padded(array: np.ndarray, places: Any) -> Any:
         element = jax.lax.full((1,) * array.ndim, array[tuple(place)])
         result = result + jax.lax.pad(element, zero, sides)
     return result
-
-
-def _inside(value: Any) -> Any:
-    """A parameter, with jaxprs in it expanded."""
-    if isinstance(value, tuple | list):
-        changed = [_inside(part) for part in value]
-        same = all(new is old for new, old in zip(changed, value, strict=True))
-        return value if same else type(value)(changed)
-    if isinstance(value, ClosedJaxpr):
-        return expand_derivatives(value)
-    return value
 
 
 def _tangent(operands: Sequence[Any], params: Mapping[str, Any]) -> Sequence[Any]:

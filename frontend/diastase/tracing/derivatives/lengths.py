@@ -10,6 +10,7 @@ from typing import Any
 from jax.extend.core import ClosedJaxpr, Literal
 
 from diastase.primitives.define import Role, has_role
+from diastase_mlir.jax_internals import closed_jaxprs_in, equations_in
 
 Equation = Any
 
@@ -33,7 +34,7 @@ def exact_length_of(equation: Equation) -> int | None:
     """The number for one execution of an equation; None where it is not known."""
     if not has_role(equation, Role.CONTROL_FLOW):
         return length_of_operation(equation)
-    lengths = [exact_length(region) for region in regions_of(equation)]
+    lengths = [exact_length(region) for region in closed_jaxprs_in(equation.params)]
     if None in lengths or not any(lengths):
         return None if None in lengths else 0
     match equation.primitive.name:
@@ -53,18 +54,13 @@ def bounded_length(closed: ClosedJaxpr) -> int | None:
 
 def longest_turn(closed: ClosedJaxpr) -> int:
     """The number for a region in which no loop goes round more than once, at least."""
-    total = 0
-    for equation in closed.jaxpr.eqns:
-        total += length_of_operation(equation)
-        if has_role(equation, Role.CONTROL_FLOW):
-            total += sum(map(longest_turn, regions_of(equation)))
-    return total
+    return sum(map(length_of_operation, equations_in(closed)))
 
 
 def _bounded_length_of(equation: Equation) -> int | None:
     if not has_role(equation, Role.CONTROL_FLOW):
         return length_of_operation(equation)
-    lengths = [bounded_length(region) for region in regions_of(equation)]
+    lengths = [bounded_length(region) for region in closed_jaxprs_in(equation.params)]
     known = [length for length in lengths if length is not None]
     if len(known) < len(lengths) or not any(known):
         return 0 if len(known) == len(lengths) else None
@@ -103,13 +99,3 @@ def _known_indices(equation: Equation) -> range | None:
         return None
     lower, upper, step = (int(bound.val) for bound in bounds)
     return range(lower, upper, step) if step else range(0)
-
-
-def regions_of(equation: Equation) -> list[ClosedJaxpr]:
-    """The jaxprs among an equation's parameters."""
-    return [
-        part
-        for value in equation.params.values()
-        for part in (value if isinstance(value, tuple) else (value,))
-        if isinstance(part, ClosedJaxpr)
-    ]

@@ -5,7 +5,7 @@ differentiated by, in the order of execution; that is known while tracing only o
 branches.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 from jax.extend.core import ClosedJaxpr
@@ -13,8 +13,8 @@ from jax.extend.core import ClosedJaxpr
 from diastase.errors import NoDerivativeError
 from diastase.primitives.define import Role, has_role
 from diastase.tracing.derivatives.activity import Activity
-from diastase.tracing.derivatives.parts import regions_of
 from diastase_mlir.diagnostics import span_of
+from diastase_mlir.jax_internals import equations_in
 
 Equation = Any
 BY_NUMBER = ("shifts", "gradient_recipes", "argnum")
@@ -44,8 +44,7 @@ def numbered(body: ClosedJaxpr, activity: Activity) -> Mapping[int, int]:
             found[id(equation)] = number
             number += sum(activity.of(equation)[1:])
         elif has_role(equation, Role.CONTROL_FLOW):
-            inner = [each for region in regions_of(equation) for each in region.jaxpr.eqns]
-            if any(map(_is_active_gate(activity), inner)):
+            if any(_is_active_gate(activity, each) for each in equations_in(equation.params)):
                 raise no_derivative(equation, name, _ONLY_OUTSIDE)
     return found
 
@@ -56,13 +55,8 @@ _ONLY_OUTSIDE = (
 )
 
 
-def _is_active_gate(activity: Activity) -> Callable[[Equation], bool]:
-    def is_active(equation: Equation) -> bool:
-        if equation.primitive.name == "gate":
-            return any(activity.of(equation)[1:])
-        return any(is_active(inner) for part in regions_of(equation) for inner in part.jaxpr.eqns)
-
-    return is_active
+def _is_active_gate(activity: Activity, equation: Equation) -> bool:
+    return equation.primitive.name == "gate" and any(activity.of(equation)[1:])
 
 
 def no_derivative(equation: Equation, construct: str, reason: str) -> NoDerivativeError:

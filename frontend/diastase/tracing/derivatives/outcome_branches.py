@@ -27,12 +27,16 @@ from diastase.primitives.define import Role, Rule, has_role
 from diastase.primitives.measurement import probs_p
 from diastase.primitives.quantum import is_register, qnode_p, release_p, touches_register, unitary_p
 from diastase.primitives.vectors import project_on_p
-from diastase.tracing.derivatives.parts import regions_of
 from diastase.tracing.derivatives.walks import ALLOCATED, Visitor, Walk, bound, walked
 from diastase.tracing.differentiation import parameter_of
 from diastase.tracing.sampling.several_runs import Branches
 from diastase_mlir.diagnostics import span_of, user_span
-from diastase_mlir.jax_internals import forward_derivative, trace_to_jaxpr
+from diastase_mlir.jax_internals import (
+    closed_jaxprs_in,
+    equations_in,
+    forward_derivative,
+    trace_to_jaxpr,
+)
 
 Equation = Any
 Values = Sequence[Any]
@@ -192,7 +196,7 @@ def _outcomes_of(equation: Equation) -> int:
     name, params = equation.primitive.name, equation.params
     if name == "measure":
         return int(params["postselect"] is None)
-    inner = [_outcomes(part) for part in regions_of(equation)]
+    inner = [_outcomes(part) for part in closed_jaxprs_in(equation.params)]
     if not any(inner):
         return 0
     if name == "switch":
@@ -219,14 +223,9 @@ def _turns(equation: Equation) -> int | None:
 
 def _line_of(body: ClosedJaxpr) -> Any:
     """Where the first measurement was written."""
-    for equation in body.jaxpr.eqns:
-        if equation.primitive.name == "measure":
-            return span_of(equation.source_info)
-        for part in regions_of(equation):
-            found = _line_of(part)
-            if found is not None:
-                return found
-    return None
+    measured = (e for e in equations_in(body) if has_role(e, Role.OUTCOME))
+    first = next(measured, None)
+    return None if first is None else span_of(first.source_info)
 
 
 RULES: Mapping[str, Rule] = {"several_runs": _jvp}

@@ -14,9 +14,8 @@ from jax.extend.core import ClosedJaxpr, Var
 from diastase.primitives.define import Role, has_role
 from diastase.primitives.derivatives import inexact_positions, is_inexact
 from diastase.primitives.quantum import allocate_p, is_register, touches_register
-from diastase.tracing.derivatives.lengths import regions_of
 from diastase.tracing.derivatives.seeds import SEEDS
-from diastase_mlir.jax_internals import rebuilt
+from diastase_mlir.jax_internals import equations_of, rebuilt, with_jaxprs
 
 Equation = Any
 
@@ -64,7 +63,8 @@ def parts_of(closed: ClosedJaxpr) -> Parts | None:
             measured.update(equation.outvars)
         elif name != "release_qubits":
             if touches_register(equation):
-                if not _may_stand_in_a_head(equation):
+                acting = filter(touches_register, equations_of(equation))
+                if not all(map(_is_of_a_head, acting)):
                     return None
                 if measurements or (name == "allocate_qubits") != (register is None):
                     return None
@@ -75,16 +75,9 @@ def parts_of(closed: ClosedJaxpr) -> Parts | None:
     return _assembled(closed, head, measurements, tail, register)
 
 
-def _may_stand_in_a_head(equation: Equation) -> bool:
-    """Whether an equation, with all in its regions, does to registers what a sweep goes through."""
-    return (
-        equation.primitive is allocate_p or has_role(equation, Role.RECORDED, Role.CONTROL_FLOW)
-    ) and all(
-        _may_stand_in_a_head(inner)
-        for region in regions_of(equation)
-        for inner in region.jaxpr.eqns
-        if touches_register(inner)
-    )
+def _is_of_a_head(equation: Equation) -> bool:
+    """Whether an equation does to registers what a sweep goes back through."""
+    return equation.primitive is allocate_p or has_role(equation, Role.RECORDED, Role.CONTROL_FLOW)
 
 
 def _assembled(
@@ -140,13 +133,9 @@ def _marked(equation: Equation, found: set[Any]) -> Equation:
         return equation
     if not any(atom in found for atom in equation.invars if isinstance(atom, Var)):
         return equation
-    changed = {}
-    for key, value in params.items():
-        if isinstance(value, ClosedJaxpr):
-            changed[key] = marked(value, inexact_positions(value.in_avals))
-        elif key == "branch_jaxprs":
-            changed[key] = tuple(marked(part, inexact_positions(part.in_avals)) for part in value)
-    return equation.replace(params={**params, **changed})
+    return equation.replace(
+        params=with_jaxprs(params, lambda part: marked(part, inexact_positions(part.in_avals)))
+    )
 
 
 def _is_variable(equation: Equation) -> bool:

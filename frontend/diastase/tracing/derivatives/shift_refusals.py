@@ -11,13 +11,13 @@ from jax.extend.core import ClosedJaxpr, Literal, Var
 from diastase.errors import NoDerivativeError
 from diastase.primitives.define import Role, has_role
 from diastase.primitives.quantum import is_register, touches_register
-from diastase.tracing.derivatives.lengths import regions_of
 from diastase_mlir.diagnostics import span_of
+from diastase_mlir.jax_internals import equations_in
 
 
 def refuse_parts(closed: ClosedJaxpr, method: str) -> None:
     """Refuse outcomes in the middle, and states where only averages have derivatives."""
-    for equation in closed.jaxpr.eqns:
+    for equation in equations_in(closed):
         reason = _REFUSED.get((method, equation.primitive.name)) or _REFUSED.get(
             ("", equation.primitive.name)
         )
@@ -28,8 +28,6 @@ def refuse_parts(closed: ClosedJaxpr, method: str) -> None:
                 reason=why.format(method=method),
                 span=span_of(equation.source_info),
             )
-        for part in regions_of(equation):
-            refuse_parts(part, method)
 
 
 def gives_averages(closed: ClosedJaxpr) -> bool:

@@ -21,11 +21,10 @@ from jax.extend.core import ClosedJaxpr, Literal
 
 from diastase.primitives.define import Role, has_role
 from diastase.primitives.quantum import allocate_p, is_register, touches_register
-from diastase.tracing.derivatives.lengths import regions_of
 from diastase.tracing.derivatives.shift_rules import Rule
 from diastase.tracing.derivatives.shifted_parameters import Rules
 from diastase.tracing.derivatives.walks import Visitor, Walk
-from diastase_mlir.jax_internals import rebuilt
+from diastase_mlir.jax_internals import equations_in, rebuilt
 
 Equation = Any
 
@@ -139,12 +138,8 @@ def _runs(rules: Rules, equation: Equation) -> int:
 
 def longest(closed: ClosedJaxpr, rules: Rules) -> int:
     """No fewer runs than any stretch of operations in one region takes."""
-    total = 0
-    for equation in closed.jaxpr.eqns:
-        if has_role(equation, Role.OPERATION):
-            total += _runs(rules, equation)
-        total += sum(longest(part, rules) for part in regions_of(equation))
-    return total
+    operations = (each for each in equations_in(closed) if has_role(each, Role.OPERATION))
+    return sum(_runs(rules, equation) for equation in operations)
 
 
 def head_of(closed: ClosedJaxpr) -> ClosedJaxpr:

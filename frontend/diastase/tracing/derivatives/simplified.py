@@ -18,7 +18,7 @@ from diastase.primitives.define import Role, has_role
 from diastase.tracing.derivatives.known_values import Known, Range
 from diastase.tracing.derivatives.lengths import known_range
 from diastase.tracing.resizing import dimension_table
-from diastase_mlir.jax_internals import rebuilt
+from diastase_mlir.jax_internals import rebuilt, with_jaxprs
 
 Equation = Any
 
@@ -58,17 +58,12 @@ class _Simplifier:
         return rebuilt(closed, inputs, _needed(equations, results), results)
 
     def _inside(self, equation: Equation) -> Equation:
-        params, changed = equation.params, dict[str, Any]()
         ranges: Mapping[int, Range] = {}
         if equation.primitive.name == "for_loop":
             limits = known_range(equation)
-            ranges = {} if limits is None else {params["body_nconsts"]: limits}
-        for name, value in params.items():
-            if isinstance(value, ClosedJaxpr):
-                changed[name] = self.region(value, ranges)
-            elif name == "branch_jaxprs":
-                changed[name] = tuple(self.region(branch, {}) for branch in value)
-        return equation.replace(params={**params, **changed})
+            ranges = {} if limits is None else {equation.params["body_nconsts"]: limits}
+        params = with_jaxprs(equation.params, lambda region: self.region(region, ranges))
+        return equation.replace(params=params)
 
 
 def _needed(equations: Sequence[Equation], results: Sequence[Any]) -> list[Equation]:

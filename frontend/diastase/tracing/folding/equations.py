@@ -17,17 +17,18 @@ from typing import Any
 from jax.extend.core import ClosedJaxpr, Var
 
 from diastase.primitives.define import Role, has_role
-from diastase.primitives.quantum import is_register
+from diastase.primitives.quantum import is_register, touches_register
 from diastase.tracing.adjoint.backwards import ADJOINT_RULES, literal_value
 from diastase.tracing.adjoint.classical import Equation, without_registers
 from diastase.tracing.folding.setting import Folding, NotFoldableError
 from diastase_mlir import at, span_of
 from diastase_mlir.jax_internals import (
+    equations_in,
     evaluate_jaxpr,
-    is_jaxpr,
     rebuilt,
     source_context,
     trace_to_jaxpr,
+    with_jaxprs,
 )
 
 
@@ -37,7 +38,8 @@ def folded(
     """The folded circuit, and what it closes over, its leading operands."""
     if folding.method == "global":
         return _globally(closed, captured, folding)
-    count = sum(1 for _ in _operations(closed))
+    # In loops and branches, too, where each operation counts once.
+    count = sum(map(_is_foldable_by_itself, equations_in(closed, touches_register)))
     more = folding.once_more(count) if folding.method == "local-random" else frozenset()
     times = iter([folding.times + (place in more) for place in range(count)])
     closed, constants = _locally(closed, times)
@@ -64,49 +66,26 @@ def _globally(
 # --- each operation ------------------------------------------------------------------------------
 
 
-def _operations(closed: ClosedJaxpr) -> Iterator[Equation]:
-    """The operations of a circuit that can be folded, those in loops and branches once."""
-    for equation in closed.jaxpr.eqns:
-        bodies = _bodies(equation)
-        for body in bodies:
-            yield from _operations(body)
-        if not bodies and _is_foldable(equation):
-            yield equation
-
-
 def _locally(closed: ClosedJaxpr, times: Iterator[int]) -> tuple[ClosedJaxpr, list[Any]]:
     """The circuit with each operation folded as often as the next of `times` says."""
     circuit = _Circuit()
     for equation in closed.jaxpr.eqns:
-        bodies = _bodies(equation)
-        circuit.append(_with_folded_bodies(equation, times) if bodies else equation)
-        if not bodies and _is_foldable(equation):
+        circuit.append(_with_folded_bodies(equation, times))
+        if _is_foldable_by_itself(equation):
             circuit.fold(closed, [equation], next(times))
     return circuit.rebuilt(closed), circuit.captured
 
 
 def _with_folded_bodies(equation: Equation, times: Iterator[int]) -> Equation:
-    def change(value: Any) -> Any:
-        if isinstance(value, tuple):
-            return tuple(map(change, value))
-        if not _takes_register(value):
-            return value
-        body, captured = _locally(value, times)
+    def change(body: ClosedJaxpr) -> ClosedJaxpr:
+        if not any(map(is_register, body.jaxpr.invars)):
+            return body
+        folded, captured = _locally(body, times)
         assert not captured, "what undoes a gate closes over nothing"
-        return body
+        return folded
 
-    return equation.replace(params={name: change(v) for name, v in equation.params.items()})
-
-
-def _bodies(equation: Equation) -> list[ClosedJaxpr]:
-    """The jaxprs of control flow that take the register."""
-    values = equation.params.values()
-    parts = [part for v in values for part in (v if isinstance(v, tuple) else (v,))]
-    return [part for part in parts if _takes_register(part)]
-
-
-def _takes_register(value: Any) -> bool:
-    return is_jaxpr(value) and any(map(is_register, value.jaxpr.invars))
+    params = with_jaxprs(equation.params, change)
+    return equation if params is equation.params else equation.replace(params=params)
 
 
 # --- what is added -------------------------------------------------------------------------------
@@ -183,8 +162,10 @@ def _advances(equation: Equation) -> bool:
     return any(map(is_register, equation.invars)) and any(map(is_register, equation.outvars))
 
 
-def _is_foldable(equation: Equation) -> bool:
-    return _advances(equation) and equation.primitive.name in ADJOINT_RULES
+def _is_foldable_by_itself(equation: Equation) -> bool:
+    """Whether it is an operation that can be undone, and no control flow with such inside."""
+    is_known = equation.primitive.name in ADJOINT_RULES
+    return _advances(equation) and is_known and not has_role(equation, Role.CONTROL_FLOW)
 
 
 def _register_of(atoms: Sequence[Any]) -> Any:

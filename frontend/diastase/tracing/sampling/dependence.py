@@ -13,10 +13,11 @@ from typing import Any
 
 from jax.extend.core import ClosedJaxpr
 
-from diastase.primitives.drawing import any_inside, draws
+from diastase.primitives.drawing import draws
 from diastase.primitives.quantum import touches_register
 from diastase.tracing.derivatives.evaluation import evaluated
 from diastase.tracing.sampling.needed_parts import Part, needed_part
+from diastase_mlir.jax_internals import equations_of
 
 
 def differs(jaxpr: ClosedJaxpr) -> list[bool]:
@@ -44,6 +45,7 @@ def _is_classical(part: Part) -> bool:
 
 def _differs(equation: Any) -> bool:
     """Whether an equation, or one inside of it, draws or asks Python."""
-    name = equation.primitive.name
-    is_source = name in ("device_step", "io_callback") or draws(equation)
-    return is_source or any_inside(_differs, equation.params)
+    asking = (
+        each.primitive.name in ("device_step", "io_callback") for each in equations_of(equation)
+    )
+    return any(asking) or draws(equation)

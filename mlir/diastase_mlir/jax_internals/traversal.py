@@ -1,0 +1,91 @@
+"""The jaxprs inside of equations: the one traversal of equations at any depth, and of parameters.
+
+Everything that asks something of all equations of a program, or changes the jaxprs of one of them,
+goes through here. What counts differently at each level (costs, which multiply by turns; lengths,
+of which branches have the largest; what is known in a region only) takes `jaxprs_in` and recurs.
+"""
+
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any
+
+from jax.extend.core import ClosedJaxpr, Jaxpr
+
+
+def is_jaxpr(value: Any) -> bool:
+    """Whether a value is a jaxpr, closed or open."""
+    return isinstance(value, Jaxpr | ClosedJaxpr)
+
+
+def jaxprs_in(parameters: Any) -> list[Jaxpr]:
+    """The jaxprs among an equation's parameters, or in one of them, without their constants.
+
+    In tuples and lists at any depth; those inside of a jaxpr are not among them.
+    """
+    found = _found([parameters], [])
+    return [jaxpr.jaxpr if isinstance(jaxpr, ClosedJaxpr) else jaxpr for jaxpr in found]
+
+
+def closed_jaxprs_in(parameters: Any) -> list[ClosedJaxpr]:
+    """Those among them that are closed, as regions of ours are, with their constants."""
+    return [jaxpr for jaxpr in _found([parameters], []) if isinstance(jaxpr, ClosedJaxpr)]
+
+
+def _found(values: Iterable[Any], found: list[Any]) -> list[Any]:
+    """Programs have thousands of equations without any: no generators, no abstract classes."""
+    for value in values:
+        if isinstance(value, ClosedJaxpr | Jaxpr):
+            found.append(value)
+        elif isinstance(value, tuple | list):
+            _found(value, found)
+        elif isinstance(value, dict):
+            _found(value.values(), found)
+    return found
+
+
+def _always(_: Any) -> bool:
+    return True
+
+
+def equations_in(within: Any, enters: Callable[[Any], bool] = _always) -> Iterator[Any]:
+    """All equations of a jaxpr, or of those among parameters, at any depth, in their order.
+
+    Each comes before those inside of it; `enters` says which equations are looked into.
+    """
+    for jaxpr in jaxprs_in(within):
+        for equation in jaxpr.eqns:
+            yield equation
+            if enters(equation):
+                inside = jaxprs_in(equation.params)
+                if inside:
+                    yield from equations_in(inside, enters)
+
+
+def equations_of(equation: Any, enters: Callable[[Any], bool] = _always) -> Iterator[Any]:
+    """An equation, and all inside of it."""
+    yield equation
+    if enters(equation):
+        yield from equations_in(equation.params, enters)
+
+
+def variables_in(within: Any) -> Iterator[Any]:
+    """All variables that a jaxpr, or those among parameters, define, at any depth."""
+    for jaxpr in jaxprs_in(within):
+        yield from jaxpr.invars
+        for equation in jaxpr.eqns:
+            yield from equation.outvars
+            yield from variables_in(equation.params)
+
+
+def with_jaxprs(parameters: Any, change: Callable[[Any], Any]) -> Any:
+    """Parameters with each closed jaxpr among them changed; the very same if none is another."""
+    if isinstance(parameters, ClosedJaxpr):
+        return change(parameters)
+    if isinstance(parameters, dict):
+        values = {name: with_jaxprs(value, change) for name, value in parameters.items()}
+        same = all(values[name] is value for name, value in parameters.items())
+        return parameters if same else values
+    if isinstance(parameters, tuple | list):
+        parts = [with_jaxprs(part, change) for part in parameters]
+        same = all(new is old for new, old in zip(parts, parameters, strict=True))
+        return parameters if same else type(parameters)(parts)
+    return parameters
