@@ -5,10 +5,10 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-from jax.extend.core import ClosedJaxpr, Primitive, Var
+from jax.extend.core import ClosedJaxpr, Primitive
 
 from diastase_mlir.bindings import ir
-from diastase_mlir.jax_internals import new_variable, rebuilt
+from diastase_mlir.jax_internals import needed_equations, new_variable, rebuilt
 
 
 @dataclass(eq=False)
@@ -71,18 +71,14 @@ def needed(
 
     Not what gives integers, which may be sizes.
     """
-    used = {atom for atom in results if isinstance(atom, Var)}
-    needed: list[Any] = []
-    for equation in reversed(equations):
-        is_needed = (
-            equation.effects
-            or equation.primitive.name in primitives
-            or any(v in used or not is_spare(v.aval) for v in equation.outvars)
+
+    def stays(equation: Any) -> bool:
+        is_ours = equation.primitive.name in primitives
+        return (
+            is_ours or bool(equation.effects) or not all(is_spare(v.aval) for v in equation.outvars)
         )
-        if is_needed:
-            needed.append(equation)
-            used.update(atom for atom in equation.invars if isinstance(atom, Var))
-    return needed[::-1]
+
+    return needed_equations(equations, results, stays)[0]
 
 
 def is_spare(aval: Any) -> bool:

@@ -32,6 +32,7 @@ from diastase_mlir.jax_internals.decisions import (
     answering,
     deciding,
 )
+from diastase_mlir.jax_internals.dependence import needed_equations, settled
 from diastase_mlir.jax_internals.derivatives import (
     Zero,
     evaluate_jaxpr,
@@ -236,6 +237,7 @@ __all__ = [
     "name_of_generator",
     "named_axes",
     "nans_are_looked_for",
+    "needed_equations",
     "never_move_out_of_loops",
     "new_equation",
     "new_module_context",
@@ -254,6 +256,7 @@ __all__ = [
     "set_batching",
     "set_jvp",
     "set_linearisation",
+    "settled",
     "source_context",
     "source_of_its_own",
     "structure_differences",

@@ -27,16 +27,17 @@ from diastase.primitives.adjoint import record_p, sweep_p, tape_length_p
 from diastase.primitives.derivatives import Positions
 from diastase.primitives.quantum import qnode_p, release_p
 from diastase.primitives.vectors import copy_register_p
+from diastase.tracing.derivatives.dependence import active_variables
 from diastase.tracing.derivatives.evaluation import evaluated, is_number
 from diastase.tracing.derivatives.lengths import bounded_length, longest_turn
-from diastase.tracing.derivatives.parts import Parts, dependent, marked
+from diastase.tracing.derivatives.parts import Parts, marked
 from diastase.tracing.derivatives.result_vectors import paired
 from diastase.tracing.derivatives.seeds import BY_OPERAND, SEEDS
 from diastase.tracing.derivatives.selections import Selection, put_into_places, selections
 from diastase.tracing.derivatives.stretches import Stretches, stretches_of
 from diastase.tracing.derivatives.surrogate import Cursor, run_surrogate
 from diastase.tracing.resizing import dimension_table
-from diastase_mlir.jax_internals import rebuilt, trace_to_jaxpr
+from diastase_mlir.jax_internals import needed_equations, rebuilt, trace_to_jaxpr
 
 _OF_THE_EQUATION = ("wanted", "directions", "with_results")
 """Parameters that the circuit with its sweep does not have."""
@@ -84,7 +85,7 @@ def _swept(
     rows = list(zip(parts.measurements, own, by_measured, strict=True))
     for equation, operands, cotangent in rows:
         adjoint = SEEDS[equation.primitive.name](equation, state, operands, cotangent, adjoint)
-    changing = dependent(head, wanted)
+    changing = active_variables(head, wanted)
     by_operand = [
         BY_OPERAND[equation.primitive.name](equation, state, operands, cotangent)
         if _has_active_operand(equation, changing)
@@ -209,12 +210,9 @@ def _leaf_values(
     closed: Any, chosen: Mapping[Any, Selection], leaves: Sequence[Any], given: Mapping[Any, Any]
 ) -> list[Any]:
     """The values of leaves: the equations that select them."""
-    needed, kept = set(leaves), list[Any]()
-    for equation in reversed(closed.jaxpr.eqns):
-        if equation.outvars and equation.outvars[0] in chosen and equation.outvars[0] in needed:
-            needed.update(atom for atom in equation.invars if isinstance(atom, Var))
-            kept.append(equation)
-    selecting = rebuilt(closed, closed.jaxpr.invars, kept[::-1], leaves)
+    selecting = [e for e in closed.jaxpr.eqns if e.outvars and e.outvars[0] in chosen]
+    kept, _ = needed_equations(selecting, leaves, lambda _: False)
+    selecting = rebuilt(closed, closed.jaxpr.invars, kept, leaves)
     return evaluated(selecting, [given[variable] for variable in closed.jaxpr.invars])
 
 

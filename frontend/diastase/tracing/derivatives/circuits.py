@@ -19,8 +19,14 @@ from jax.extend.core import ClosedJaxpr
 
 from diastase.primitives.derivatives import Positions, inexact_positions
 from diastase.primitives.quantum import DERIVATIVE_WIRE, allocate_p
+from diastase.tracing.derivatives.dependence import lasting
 from diastase.tracing.derivatives.regions import MARK, Extended, extended
-from diastase_mlir.jax_internals import rebuilt, with_jaxprs, with_tangent
+from diastase_mlir.jax_internals import (
+    needed_equations,
+    rebuilt,
+    with_jaxprs,
+    with_tangent,
+)
 
 _order: ContextVar[int] = ContextVar("_order", default=0)
 """How many derivative wires the circuit had that is being extended."""
@@ -97,12 +103,5 @@ def _only_tangents(result: Extended, count: int) -> ClosedJaxpr:
     """Without the results themselves, and what only they need."""
     closed = result.jaxpr
     outputs = closed.jaxpr.outvars[count:]
-    needed = {atom for atom in outputs}
-    kept: list[Any] = []
-    for equation in reversed(closed.jaxpr.eqns):
-        results = equation.outvars
-        if results and not equation.effects and not any(atom in needed for atom in results):
-            continue
-        needed.update(atom for atom in equation.invars if not hasattr(atom, "val"))
-        kept.append(equation)
-    return rebuilt(closed, closed.jaxpr.invars, kept[::-1], outputs)
+    kept, _ = needed_equations(closed.jaxpr.eqns, outputs, lasting)
+    return rebuilt(closed, closed.jaxpr.invars, kept, outputs)

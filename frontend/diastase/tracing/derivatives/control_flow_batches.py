@@ -32,6 +32,7 @@ from diastase_mlir.jax_internals import (
     batched,
     convert_outputs,
     equations_in,
+    settled,
     trace_to_jaxpr,
 )
 
@@ -127,12 +128,13 @@ def _batched_body(
     axis: BatchAxis, body: ClosedJaxpr, constants: Flags, carry: Flags
 ) -> tuple[ClosedJaxpr, list[Any], list[bool]]:
     """A loop's body, and which carried values have a batch axis, before and after it."""
-    carried = list(carry)
-    while True:
+
+    def turn(carried: list[bool]) -> tuple[list[bool], tuple[ClosedJaxpr, list[Any]]]:
         jaxpr, captured, found = _batched_region(axis, body, [*constants, *carried], carried)
-        if found == carried:
-            return jaxpr, captured, carried
-        carried = found
+        return found, (jaxpr, captured)
+
+    carried, (jaxpr, captured) = settled(list(carry), turn)
+    return jaxpr, captured, carried
 
 
 def _batched_region(
@@ -284,13 +286,12 @@ def _switch(
     )
     if by_element:
         return _each_its_own(axis, index, values, flags, branches), [0] * len(avals)
-    wanted = [False] * len(avals)
-    while True:
+
+    def turn(wanted: list[bool]) -> tuple[list[bool], list[Any]]:
         batches = [_batched_region(axis, branch, flags, wanted) for branch in branches]
-        found = [any(each) for each in zip(*(flags for *_, flags in batches), strict=True)]
-        if found == wanted:
-            break
-        wanted = found
+        return [any(each) for each in zip(*(flags for *_, flags in batches), strict=True)], batches
+
+    wanted, batches = settled([False] * len(avals), turn)
     regions = [Region(jaxpr, tuple(captured)) for jaxpr, captured, _ in batches]
     shared, regions = share_captured(regions, values)
     results = switch_p.bind(

@@ -17,7 +17,12 @@ from diastase.tracing.branches import share_captured
 from diastase.tracing.derivatives.gate_rules import Pair, Rule
 from diastase.tracing.derivatives.regions import MARK, Extended, derivative_of, extended
 from diastase.tracing.regions import Region
-from diastase_mlir.jax_internals import Zero, rebuilt, select_inputs
+from diastase_mlir.jax_internals import (
+    Zero,
+    rebuilt,
+    select_inputs,
+    settled,
+)
 
 
 def _active(tangents: Sequence[Any], avals: Sequence[Any]) -> tuple[int, ...]:
@@ -50,13 +55,13 @@ def _stable(body: ClosedJaxpr, leading: tuple[int, ...], first: int, carry: Sequ
 
     `leading`: positions of active constants; `first`: the position of the first carried value.
     """
-    active = tuple(carry)
-    while True:
-        positions = (*leading, *(first + number for number in active))
-        result = extended(body, positions, active)
-        if set(result.active) <= set(active):
-            return result, active
-        active = tuple(sorted({*active, *result.active}))
+
+    def turn(active: tuple[int, ...]) -> tuple[tuple[int, ...], Extended]:
+        result = extended(body, (*leading, *(first + number for number in active)), active)
+        return tuple(sorted({*active, *result.active})), result
+
+    active, result = settled(tuple(sorted(carry)), turn)
+    return result, active
 
 
 def _reordered(result: Extended, body: ClosedJaxpr, constants: int, leading: int) -> ClosedJaxpr:

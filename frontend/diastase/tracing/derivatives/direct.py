@@ -18,7 +18,7 @@ from diastase.primitives import measurement
 from diastase.primitives.define import Role, has_role
 from diastase.primitives.derivatives import inexact_positions, is_inexact
 from diastase.primitives.quantum import is_register, touches_register
-from diastase.tracing.derivatives.activity import Activity
+from diastase.tracing.derivatives.dependence import Activity
 from diastase.tracing.derivatives.walks import Visitor, Walk, bound, walked
 from diastase_mlir.diagnostics import span_of
 from diastase_mlir.jax_internals import evaluate_jaxpr, rebuilt, trace_to_jaxpr

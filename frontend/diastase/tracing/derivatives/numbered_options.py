@@ -12,7 +12,7 @@ from jax.extend.core import ClosedJaxpr
 
 from diastase.errors import NoDerivativeError
 from diastase.primitives.define import Role, has_role
-from diastase.tracing.derivatives.activity import Activity
+from diastase.tracing.derivatives.dependence import Activity
 from diastase_mlir.diagnostics import span_of
 from diastase_mlir.jax_internals import equations_in
 

@@ -27,6 +27,7 @@ from diastase.primitives.define import Role, Rule, has_role
 from diastase.primitives.measurement import probs_p
 from diastase.primitives.quantum import is_register, qnode_p, release_p, touches_register, unitary_p
 from diastase.primitives.vectors import project_on_p
+from diastase.tracing.derivatives.dependence import Activity
 from diastase.tracing.derivatives.walks import ALLOCATED, Visitor, Walk, bound, walked
 from diastase.tracing.differentiation import parameter_of
 from diastase.tracing.sampling.several_runs import Branches
@@ -160,16 +161,13 @@ def _with_given_outcomes(body: ClosedJaxpr, count: int) -> tuple[ClosedJaxpr, li
 
 def _measured(body: ClosedJaxpr) -> list[bool]:
     """For each result, whether it is measured of the state; it may be made of outcomes only."""
-    found = set[Any]()
-    for equation in body.jaxpr.eqns:
-        reads = touches_register(equation) and not has_role(
-            equation, Role.OUTCOME, Role.CONTROL_FLOW
-        )
-        inputs = [atom for atom in equation.invars if not isinstance(atom, Literal)]
-        if reads or any(atom in found for atom in inputs):
-            found.update(each for each in equation.outvars if not is_register(each))
-    outputs = body.jaxpr.outvars
-    return [not isinstance(atom, Literal) and atom in found for atom in outputs]
+    activity = Activity(carries=lambda variable: not is_register(variable), starts=_reads_state)
+    return list(activity.within(body, [False] * len(body.in_avals)))
+
+
+def _reads_state(equation: Equation) -> bool:
+    is_other = has_role(equation, Role.OUTCOME, Role.CONTROL_FLOW)
+    return touches_register(equation) and not is_other
 
 
 # --- how many outcomes there are ------------------------------------------------------------------

@@ -12,8 +12,9 @@ from typing import Any
 from jax.extend.core import ClosedJaxpr, Var
 
 from diastase.primitives.define import Role, has_role
-from diastase.primitives.derivatives import inexact_positions, is_inexact
+from diastase.primitives.derivatives import inexact_positions
 from diastase.primitives.quantum import allocate_p, is_register, touches_register
+from diastase.tracing.derivatives.dependence import active_variables
 from diastase.tracing.derivatives.seeds import SEEDS
 from diastase_mlir.jax_internals import equations_of, rebuilt, with_jaxprs
 
@@ -103,21 +104,9 @@ def _assembled(
     )
 
 
-# --- what depends on what -------------------------------------------------------------------------
-
-
-def dependent(closed: ClosedJaxpr, positions: Collection[int]) -> set[Any]:
-    """The variables that may depend on the inputs at some positions, as derivatives see it."""
-    found = {closed.jaxpr.invars[position] for position in positions}
-    for equation in closed.jaxpr.eqns:
-        if any(atom in found for atom in equation.invars if isinstance(atom, Var)):
-            found.update(variable for variable in equation.outvars if is_inexact(variable.aval))
-    return found
-
-
 def marked(closed: ClosedJaxpr, positions: Collection[int]) -> ClosedJaxpr:
     """The jaxpr with arrays of operations that may depend on some inputs `differentiated`."""
-    found = dependent(closed, positions)
+    found = active_variables(closed, positions)
     equations = [_marked(equation, found) for equation in closed.jaxpr.eqns]
     return rebuilt(closed, closed.jaxpr.invars, equations, closed.jaxpr.outvars)
 

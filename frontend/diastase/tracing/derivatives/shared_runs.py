@@ -23,10 +23,16 @@ import numpy as np
 from jax.extend.core import ClosedJaxpr, Literal, Var
 
 from diastase.primitives.batches import flags_of
+from diastase.primitives.define import Role, has_role
 from diastase.primitives.derivatives import is_inexact
 from diastase.primitives.inlined import inlined_p
 from diastase.tracing.derivatives.parts import parts_of
-from diastase_mlir.jax_internals import is_symbolic, source_context, trace_to_jaxpr
+from diastase_mlir.jax_internals import (
+    is_symbolic,
+    needed_equations,
+    source_context,
+    trace_to_jaxpr,
+)
 
 Equation = Any
 Changes = dict[int, list[Equation]]
@@ -185,17 +191,16 @@ def _moved_up(run: _Run, equations: Sequence[Equation]) -> Changes:
 
 def _before(run: _Run, between: Sequence[Equation], cotangents: Sequence[Any]) -> list[int] | None:
     """Which equations after a run compute these cotangents; None if they cannot come before it."""
-    needed = {atom for atom in cotangents if isinstance(atom, Var)}
-    places: list[int] = []
-    for offset in reversed(range(len(between))):
-        equation = between[offset]
-        if needed.isdisjoint(equation.outvars):
-            continue
-        if equation.effects or equation.primitive.name.startswith("qnode") or _has_sizes(equation):
-            return None
-        needed.update(atom for atom in equation.invars if isinstance(atom, Var))
-        places.append(offset)
-    return places[::-1] if needed.isdisjoint(run.equation.outvars) else None
+    needed, read = needed_equations(between, cotangents, lambda _: False)
+    if not read.isdisjoint(run.equation.outvars) or any(map(_has_its_place, needed)):
+        return None
+    earlier = set(map(id, needed))
+    return [offset for offset, equation in enumerate(between) if id(equation) in earlier]
+
+
+def _has_its_place(equation: Equation) -> bool:
+    is_circuit = has_role(equation, Role.CIRCUIT)
+    return bool(equation.effects) or is_circuit or _has_sizes(equation)
 
 
 def _has_sizes(equation: Equation) -> bool:

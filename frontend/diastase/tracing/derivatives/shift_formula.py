@@ -19,7 +19,7 @@ from jax.extend.core import ClosedJaxpr
 from diastase.primitives.derivatives import Positions, inexact_positions
 from diastase.primitives.drawing import any_draws
 from diastase.primitives.quantum import qnode_p
-from diastase.tracing.derivatives.activity import Activity
+from diastase.tracing.derivatives.dependence import Activity
 from diastase.tracing.derivatives.direct import with_state_fixed
 from diastase.tracing.derivatives.hadamard_tests import Tests
 from diastase.tracing.derivatives.result_vectors import (

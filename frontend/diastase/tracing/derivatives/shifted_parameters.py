@@ -19,8 +19,8 @@ from diastase.errors import NoDerivativeError
 from diastase.primitives.define import Role, has_role
 from diastase.primitives.quantum import gate_p, global_phase_p
 from diastase.tracing.derivatives import shift_rules
-from diastase.tracing.derivatives.activity import Activity
 from diastase.tracing.derivatives.array_angles import Words, angles, turned
+from diastase.tracing.derivatives.dependence import Activity
 from diastase.tracing.derivatives.gate_rules import HAVE_GENERATORS, gate_matrix
 from diastase.tracing.derivatives.hadamard_words import Word, tests_of_angles, tests_of_gate
 from diastase.tracing.derivatives.numbered_options import (

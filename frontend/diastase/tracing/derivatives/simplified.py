@@ -9,16 +9,16 @@ Nothing changes by a bit: of floats only what is exact is left out (`x * 1`, but
 is 0 for -0).
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
-from jax.extend.core import ClosedJaxpr, Literal
+from jax.extend.core import ClosedJaxpr
 
 from diastase.primitives.define import Role, has_role
+from diastase.tracing.derivatives.dependence import lasting
 from diastase.tracing.derivatives.known_values import Known, Range
 from diastase.tracing.derivatives.lengths import known_range
-from diastase.tracing.resizing import dimension_table
-from diastase_mlir.jax_internals import rebuilt, with_jaxprs
+from diastase_mlir.jax_internals import needed_equations, rebuilt, with_jaxprs
 
 Equation = Any
 
@@ -55,7 +55,7 @@ class _Simplifier:
                 equation = self._inside(equation)
             equations.append(equation)
         results = [known.atom(atom) for atom in closed.jaxpr.outvars]
-        return rebuilt(closed, inputs, _needed(equations, results), results)
+        return rebuilt(closed, inputs, needed_equations(equations, results, lasting)[0], results)
 
     def _inside(self, equation: Equation) -> Equation:
         ranges: Mapping[int, Range] = {}
@@ -64,19 +64,3 @@ class _Simplifier:
             ranges = {} if limits is None else {equation.params["body_nconsts"]: limits}
         params = with_jaxprs(equation.params, lambda region: self.region(region, ranges))
         return equation.replace(params=params)
-
-
-def _needed(equations: Sequence[Equation], results: Sequence[Any]) -> list[Equation]:
-    """The equations that have effects, or whose results are read."""
-    live = {atom for atom in results if not isinstance(atom, Literal)}
-    table, kept = dimension_table(), list[Equation]()
-    for equation in reversed(equations):
-        outputs = equation.outvars
-        if (
-            not outputs
-            or equation.effects
-            or any(variable in live or table.defines_symbols(variable) for variable in outputs)
-        ):
-            live.update(atom for atom in equation.invars if not isinstance(atom, Literal))
-            kept.append(equation)
-    return kept[::-1]

@@ -22,7 +22,7 @@ from jax.extend.core import ClosedJaxpr, Literal
 from diastase.primitives.quantum import is_register
 from diastase.tracing.adjoint.classical import effects_of
 from diastase.tracing.resizing import dimension_table
-from diastase_mlir.jax_internals import rebuilt, symbols_in
+from diastase_mlir.jax_internals import rebuilt, settled, symbols_in
 
 Equation = Any
 
@@ -145,13 +145,13 @@ def _switch(equation: Equation, wanted: set[int]) -> tuple[Equation, list[Part]]
 
 def _carried(body: ClosedJaxpr, first: int, wanted: set[int]) -> tuple[list[int], Part]:
     """All carried values that those wanted are computed of, and the part of the body for them."""
-    while True:
-        carry = sorted(wanted)
-        part = needed_part(body, carry)
-        more = {k - first for k in part.inputs if k >= first}
-        if more <= wanted:
-            return carry, part
-        wanted = wanted | more
+
+    def turn(carry: set[int]) -> tuple[set[int], Part]:
+        part = needed_part(body, sorted(carry))
+        return carry | {k - first for k in part.inputs if k >= first}, part
+
+    carry, part = settled(wanted, turn)
+    return sorted(carry), part
 
 
 def _with(
