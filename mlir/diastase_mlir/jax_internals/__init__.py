@@ -35,6 +35,7 @@ from diastase_mlir.jax_internals.decisions import (
 from diastase_mlir.jax_internals.dependence import needed_equations, settled
 from diastase_mlir.jax_internals.derivatives import (
     Zero,
+    evaluate_equation,
     evaluate_jaxpr,
     forward_derivative,
     with_tangent,
@@ -201,6 +202,7 @@ __all__ = [
     "equations_in",
     "equations_of",
     "evaluate_dimension",
+    "evaluate_equation",
     "evaluate_jaxpr",
     "factor_operation",
     "factor_symbol",

@@ -64,14 +64,19 @@ def evaluate_jaxpr(
         traceback, names = equation.source_info.traceback, equation.source_info.name_stack
         with source_info_util.user_context(traceback, name_stack=names):
             other = instead.get(equation.primitive.name)
-            results = _bound(equation, arguments) if other is None else other(equation, *arguments)
+            results = (
+                evaluate_equation(equation, arguments)
+                if other is None
+                else other(equation, *arguments)
+            )
         for variable, result in zip(equation.outvars, results, strict=True):
             values[variable] = result
             note(variable, result)
     return [read(atom) for atom in inner.outvars]
 
 
-def _bound(equation: Any, arguments: Sequence[Any]) -> Sequence[Any]:
+def evaluate_equation(equation: Any, arguments: Sequence[Any]) -> Sequence[Any]:
+    """The results of an equation, once more, for these operands."""
     primitive = equation.primitive
     with equation.ctx.manager:
         results = primitive.bind(*arguments, **primitive.get_bind_params(equation.params))

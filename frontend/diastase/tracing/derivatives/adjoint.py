@@ -37,7 +37,12 @@ from diastase.tracing.derivatives.selections import Selection, put_into_places, 
 from diastase.tracing.derivatives.stretches import Stretches, stretches_of
 from diastase.tracing.derivatives.surrogate import Cursor, run_surrogate
 from diastase.tracing.resizing import dimension_table
-from diastase_mlir.jax_internals import needed_equations, rebuilt, trace_to_jaxpr
+from diastase_mlir.jax_internals import (
+    evaluate_equation,
+    needed_equations,
+    rebuilt,
+    trace_to_jaxpr,
+)
 
 _OF_THE_EQUATION = ("wanted", "directions", "with_results")
 """Parameters that the circuit with its sweep does not have."""
@@ -76,7 +81,7 @@ def _swept(
     state, *classical = evaluated(head, values, {"allocate_qubits": _recording})
     own, others = parts.own(classical)
     measured = [
-        equation.primitive.bind(state, *operands, **equation.params)
+        evaluate_equation(equation, [state, *operands])[0]
         for equation, operands in zip(parts.measurements, own, strict=True)
     ]
 
@@ -136,7 +141,7 @@ def _has_active_operand(equation: Any, changing: set[Any]) -> bool:
 
 
 def _recording(equation: Any, *operands: Any) -> Sequence[Any]:
-    return [record_p.bind(equation.primitive.bind(*operands, **equation.params))]
+    return [record_p.bind(*evaluate_equation(equation, operands))]
 
 
 def _length(head: Any, state: Any) -> Any:

@@ -19,9 +19,14 @@ from diastase.primitives.define import Role, has_role
 from diastase.primitives.derivatives import inexact_positions, is_inexact
 from diastase.primitives.quantum import is_register, touches_register
 from diastase.tracing.derivatives.dependence import Activity
-from diastase.tracing.derivatives.walks import Visitor, Walk, bound, walked
+from diastase.tracing.derivatives.walks import Visitor, Walk, walked
 from diastase_mlir.diagnostics import span_of
-from diastase_mlir.jax_internals import evaluate_jaxpr, rebuilt, trace_to_jaxpr
+from diastase_mlir.jax_internals import (
+    evaluate_equation,
+    evaluate_jaxpr,
+    rebuilt,
+    trace_to_jaxpr,
+)
 
 Equation = Any
 Live = Callable[..., list[Any]]
@@ -34,7 +39,7 @@ def with_state_fixed(closed: ClosedJaxpr, activity: Activity, operands: Sequence
 
     def run(equation: Equation, *values: Any) -> Sequence[Any]:
         if not touches_register(equation):
-            return bound(equation, values)
+            return evaluate_equation(equation, values)
         results, live = _recorded(equation, values, activity.of(equation)[1:])
         recorded.append(live)
         return results
@@ -46,7 +51,7 @@ def with_state_fixed(closed: ClosedJaxpr, activity: Activity, operands: Sequence
 
         def again(equation: Equation, *values: Any) -> Sequence[Any]:
             if not touches_register(equation):
-                return bound(equation, values)
+                return evaluate_equation(equation, values)
             return next(remaining)(*values)
 
         results = evaluate_jaxpr(closed, values, dict.fromkeys(names, again))
@@ -59,7 +64,7 @@ def _recorded(
     equation: Equation, values: Sequence[Any], active: Sequence[bool]
 ) -> tuple[Sequence[Any], Callable[..., Sequence[Any]]]:
     """Results of an equation on registers, and as a function of operands past the state."""
-    results = bound(equation, values)
+    results = evaluate_equation(equation, values)
     is_control_flow = has_role(equation, Role.CONTROL_FLOW)
     if is_control_flow and any(is_inexact(variable.aval) for variable in equation.outvars):
         return results, lambda *live: _loop_or_branch(equation, results, live)

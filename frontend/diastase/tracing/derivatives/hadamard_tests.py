@@ -17,8 +17,9 @@ import numpy as np
 from diastase.primitives.quantum import gate_p, unitary_p
 from diastase.primitives.sampling import sample_p
 from diastase.tracing.derivatives.shifted_parameters import Rules
-from diastase.tracing.derivatives.walks import Visitor, Walk, bound
+from diastase.tracing.derivatives.walks import Visitor, Walk
 from diastase.tracing.sampling.shots import SIGN
+from diastase_mlir.jax_internals import evaluate_equation
 
 Equation = Any
 _LETTERS = np.array([[[1, 0], [0, 1]], [[0, 1], [1, 0]], [[0, -1j], [1j, 0]], [[1, 0], [0, -1]]])
@@ -73,7 +74,7 @@ class Tests(Visitor):
     def measure(self, walk: Walk, equation: Equation, operands: Sequence[Any]) -> Sequence[Any]:
         """Samples have the sign of their shot."""
         if equation.primitive is not sample_p:
-            return bound(equation, operands)
+            return evaluate_equation(equation, operands)
         if not self._is_turned:
             walk.register = self._on_wire("Adjoint(S)", walk.register)
             walk.register = self._on_wire("Hadamard", walk.register)

@@ -28,13 +28,14 @@ from diastase.primitives.measurement import probs_p
 from diastase.primitives.quantum import is_register, qnode_p, release_p, touches_register, unitary_p
 from diastase.primitives.vectors import project_on_p
 from diastase.tracing.derivatives.dependence import Activity
-from diastase.tracing.derivatives.walks import ALLOCATED, Visitor, Walk, bound, walked
+from diastase.tracing.derivatives.walks import ALLOCATED, Visitor, Walk, walked
 from diastase.tracing.differentiation import parameter_of
 from diastase.tracing.sampling.several_runs import Branches
 from diastase_mlir.diagnostics import span_of, user_span
 from diastase_mlir.jax_internals import (
     closed_jaxprs_in,
     equations_in,
+    evaluate_equation,
     forward_derivative,
     trace_to_jaxpr,
 )
@@ -140,7 +141,7 @@ class _Given(Visitor):
             norm = jnp.sum(probs_p.bind(walk.register, wires=(0,), size=2))
             self.counts = self._string >> walk.position == 0
             self.weight = jnp.where(self.counts, norm, 0.0)
-        return bound(equation, operands)
+        return evaluate_equation(equation, operands)
 
 
 def _with_given_outcomes(body: ClosedJaxpr, count: int) -> tuple[ClosedJaxpr, list[Any]]:

@@ -35,7 +35,7 @@ from diastase.tracing.derivatives.simplified import simplified
 from diastase.tracing.derivatives.stretches import Stretches, stretches_of
 from diastase.tracing.derivatives.totals import Taken, total_of
 from diastase.tracing.regions import Region
-from diastase_mlir.jax_internals import select_inputs, trace_to_jaxpr
+from diastase_mlir.jax_internals import evaluate_equation, select_inputs, trace_to_jaxpr
 
 Equation = Any
 
@@ -93,8 +93,7 @@ def _stepping(region: Stretches, cursor: Cursor) -> Callable[..., Sequence[Any]]
         if not any(isinstance(operand, Cursor) for operand in operands):
             if equation.primitive.name == "allocate_qubits":
                 return [cursor]
-            params = equation.primitive.get_bind_params(equation.params)
-            return equation.primitive.bind(*operands, **params)
+            return evaluate_equation(equation, operands)
         if has_role(equation, Role.RECORDED):
             cursor.take(region.by_equation[id(equation)])
             return [cursor]

@@ -22,7 +22,12 @@ from diastase.primitives.define import Role, has_role
 from diastase.primitives.quantum import is_register_aval
 from diastase.tracing.branches import share_captured
 from diastase.tracing.regions import Region
-from diastase_mlir.jax_internals import evaluate_jaxpr, select_inputs, trace_to_jaxpr
+from diastase_mlir.jax_internals import (
+    evaluate_equation,
+    evaluate_jaxpr,
+    select_inputs,
+    trace_to_jaxpr,
+)
 
 Equation = Any
 ALLOCATED = object()
@@ -50,7 +55,7 @@ class Visitor:
 
     def apply(self, walk: Walk, equation: Equation, operands: Sequence[Any]) -> None:
         """Apply the operation, with operands to go on with, to the walk's register."""
-        (walk.register,) = bound(equation, [walk.register, *operands])
+        (walk.register,) = evaluate_equation(equation, [walk.register, *operands])
 
     def outcome(self, walk: Walk, equation: Equation, operands: Sequence[Any]) -> Any:
         """The outcome of a measurement in the middle."""
@@ -58,11 +63,11 @@ class Visitor:
 
     def allocate(self, equation: Equation, operands: Sequence[Any]) -> Any:
         """The register that the walk will have."""
-        return bound(equation, operands)[0]
+        return evaluate_equation(equation, operands)[0]
 
     def measure(self, walk: Walk, equation: Equation, operands: Sequence[Any]) -> Sequence[Any]:
         """What takes the register, first, and gives none."""
-        return bound(equation, operands)
+        return evaluate_equation(equation, operands)
 
     def settle(self, walk: Walk) -> None:
         """Add what is pending."""
@@ -86,7 +91,7 @@ def _stepping(walk: Walk, visitor: Visitor) -> Callable[..., Sequence[Any]]:
                 walk.register = visitor.allocate(equation, operands)
             return [walk]
         if not quantum:
-            return bound(equation, operands)
+            return evaluate_equation(equation, operands)
         classical = [operand for operand in operands if not isinstance(operand, Walk)]
         if has_role(equation, Role.OPERATION):
             classical = visitor.operate(walk, equation, classical)
@@ -101,14 +106,6 @@ def _stepping(walk: Walk, visitor: Visitor) -> Callable[..., Sequence[Any]]:
         return visitor.measure(walk, equation, given)
 
     return step
-
-
-def bound(equation: Equation, operands: Sequence[Any]) -> Sequence[Any]:
-    """The results of an equation, once more, for these operands."""
-    primitive = equation.primitive
-    with equation.ctx.manager:
-        results = primitive.bind(*operands, **primitive.get_bind_params(equation.params))
-    return results if primitive.multiple_results else [results]
 
 
 # --- control flow ---------------------------------------------------------------------------------
