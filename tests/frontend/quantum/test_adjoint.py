@@ -17,6 +17,7 @@ from diastase.tracing.quantum_errors import (
     UnrepeatableError,
 )
 from diastase_mlir import GATES
+from diastase_mlir.jax_internals import equations_in
 from diastase_runtime.errors import WireOutOfRangeError, ZeroStepError
 
 
@@ -243,6 +244,40 @@ def test_arrays_of_any_size(same_as_pennylane):
 
     for n in (3, 1):
         np.testing.assert_allclose(compiled(0.3, n), reference(0.3, n), atol=1e-10)
+
+
+def test_loops_keep_what_undoing_them_reads_and_nothing_is_computed_again():
+    """Rows of arrays and of random keys; none of counters, nor of what no operation reads."""
+
+    def function(x, n):
+        @for_loop(0, n, 1)
+        def loop(i, angles, count, unread, key):
+            key, used = jax.random.split(key)
+            qml.RX(angles[0] + jax.random.uniform(used), i % 3)
+            qml.RY(angles[1] * count, (i + 1) % 3)
+            return angles * 1.1 + x, count + 2, jnp.sin(unread), key
+
+        loop(jnp.array([x, 0.3]), 1, jnp.ones(7), jax.random.key(3))
+
+    @qjit
+    @qml.qnode(device())
+    def there_and_back(x, n):
+        entangle(x)
+        function(x, n)
+        adjoint(function)(x, n)
+        return qml.state()
+
+    expected = applied(lambda _: None)[0](0.4)
+    for n in (0, 1, 6):
+        np.testing.assert_allclose(there_and_back(0.4, n), expected, atol=1e-12)
+    jaxpr = there_and_back.lower(0.4, 6).traced.program.jaxpr
+    loops = [equation for equation in equations_in(jaxpr) if equation.primitive.name == "for_loop"]
+    inside = {each.primitive.name for loop in loops for each in equations_in(loop.params)}
+    assert "for_loop" not in inside
+    first, *_, rows, _ = loops  # and one that computes what nobody asks for
+    carried = {variable.aval.shape for variable in first.outvars[1:]}
+    kept = [v.aval.shape[1:] for v in rows.outvars if v.aval.shape not in carried]
+    assert kept == [(2,), (2,)]  # the angles; the numbers of a key
 
 
 def test_results_and_effects():

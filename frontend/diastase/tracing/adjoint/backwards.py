@@ -7,6 +7,7 @@ the values of its classical operands in their order, and the register; it gives 
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+import jax
 import jax.numpy as jnp
 import numpy as np
 from jax.extend.core import ClosedJaxpr, Var
@@ -27,14 +28,16 @@ from diastase.tracing.adjoint.classical import (
     without_registers,
 )
 from diastase.tracing.adjoint.gates import ADJOINT_GATES
-from diastase.tracing.adjoint.history import Loop, loop_backwards, while_loop_as_counted
+from diastase.tracing.adjoint.history import size_pattern, undo_loop
 from diastase.tracing.branches import share_captured
 from diastase.tracing.quantum_errors import NotInvertibleError
 from diastase.tracing.regions import Region
+from diastase.tracing.reversal.loops import ForLoop, number_of_turns
 from diastase.width import runs_in_64_bits
 from diastase_mlir import at, span_of
 from diastase_mlir.jax_internals import (
     abstract_value,
+    add_input,
     evaluate_jaxpr,
     source_context,
     symbols_in,
@@ -58,19 +61,26 @@ def apply_backwards(
     values = evaluated(part, operands)
     count = len(values) - len(needed)
     environment = dict(zip(needed, values[count:], strict=True))
-
-    def read(atom: Any) -> Any:
-        return environment[atom] if isinstance(atom, Var) else literal_value(atom)
-
     for equation in reversed(quantum):
-        rule = ADJOINT_RULES.get(equation.primitive.name)
-        span = span_of(equation.source_info)
-        if rule is None:
-            raise NotInvertibleError(operation=equation.primitive.name, span=span)
-        with at(span), source_context(equation.source_info):
-            classical = [read(atom) for atom in without_registers(equation.invars)]
-            register = rule(equation, classical, register)
+        register = undone(equation, environment, register)
     return register, values[:count]
+
+
+def undone(
+    equation: Equation,
+    known: Mapping[Any, Any],
+    register: Any,
+    refusal: Callable[..., Exception] = NotInvertibleError,
+) -> Any:
+    """Undo one equation, whose classical operands are known: the register after it."""
+    rule = ADJOINT_RULES.get(equation.primitive.name)
+    span = span_of(equation.source_info)
+    if rule is None:
+        raise refusal(operation=equation.primitive.name, span=span)
+    with at(span), source_context(equation.source_info):
+        atoms = without_registers(equation.invars)
+        values = [known[atom] if isinstance(atom, Var) else literal_value(atom) for atom in atoms]
+        return rule(equation, values, register)
 
 
 def evaluated(part: ClosedJaxpr, operands: Sequence[Any]) -> list[Any]:
@@ -133,46 +143,39 @@ def _global_phase(equation: Equation, operands: Sequence[Any], register: Any) ->
 
 
 def _for_loop(equation: Equation, operands: Sequence[Any], register: Any) -> Any:
-    count = equation.params["body_nconsts"]
-    constants, bounds, carry = operands[:count], operands[count : count + 3], operands[count + 3 :]
     body = equation.params["body_jaxpr"]
-
-    def forwards(index: Any, carried: Sequence[Any]) -> Sequence[Any]:
-        part = classical_part(body, repeated=True)
-        return evaluated(part, [*constants, index, *carried])
-
-    def backwards(index: Any, carried: Sequence[Any], register: Any) -> Any:
-        operands = [*constants, index, *carried]
-        return apply_backwards(body, operands, register, repeated=True)[0]
-
-    results = without_registers(equation.outvars)
-    in_reverse = equation.params["apply_reverse_transform"]
-    lower, upper, step = bounds
-    loop = Loop((lower, upper, step), carry, results, forwards, backwards, in_reverse)
-    return loop_backwards(loop, register)
+    params = {**equation.params, "body_jaxpr": classical_part(body, repeated=True)}
+    return _undone(ForLoop.read(operands, params), body, equation, register)
 
 
 def _while_loop(equation: Equation, operands: Sequence[Any], register: Any) -> Any:
     params = equation.params
-    tested, count = params["cond_nconsts"], params["body_nconsts"]
-    tested_values, constants = operands[:tested], operands[tested : tested + count]
-    carry = operands[tested + count :]
+    tested, start = params["cond_nconsts"], params["cond_nconsts"] + params["body_nconsts"]
+    test = classical_part(params["cond_jaxpr"], repeated=True)
+    part = classical_part(params["body_jaxpr"], repeated=True)
+    results = without_registers(equation.outvars)
+    constants, carry = tuple(operands[tested:start]), tuple(operands[start:])
+    turns, _ = number_of_turns(
+        lambda carried: evaluated(test, [*operands[:tested], *carried])[0],
+        lambda carried: evaluated(part, [*constants, *carried]),
+        carry,
+        lambda: size_pattern(results).fresh([variable.aval for variable in results]),
+    )
+    index = jax.typeof(jnp.int64(0))
+    bounds = jnp.int64(0), turns, jnp.int64(1)
+    loop = ForLoop(add_input(part, len(constants), index), constants, bounds, carry, False)
+    body = add_input(params["body_jaxpr"], len(constants), index)
+    return _undone(loop, body, equation, register)
 
-    def holds(carried: Sequence[Any]) -> Any:
-        part = classical_part(params["cond_jaxpr"], repeated=True)
-        return evaluated(part, [*tested_values, *carried])[0]
 
-    def forwards(_: Any, carried: Sequence[Any]) -> Sequence[Any]:
-        part = classical_part(params["body_jaxpr"], repeated=True)
-        return evaluated(part, [*constants, *carried])
+def _undone(loop: ForLoop, body: ClosedJaxpr, equation: Equation, register: Any) -> Any:
+    """The register before a loop with this body, whose classical part the other has."""
 
-    def backwards(_: Any, carried: Sequence[Any], register: Any) -> Any:
-        operands = [*constants, *carried]
-        return apply_backwards(params["body_jaxpr"], operands, register, repeated=True)[0]
+    def undo(inputs: Sequence[Any], register: Any) -> Any:
+        return apply_backwards(body, inputs, register, repeated=True)[0]
 
     results = without_registers(equation.outvars)
-    loop = while_loop_as_counted(holds, carry, results, forwards, backwards)
-    return loop_backwards(loop, register)
+    return undo_loop(loop, results, undo, evaluated, register)
 
 
 def _switch(equation: Equation, operands: Sequence[Any], register: Any) -> Any:

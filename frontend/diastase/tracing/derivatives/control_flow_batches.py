@@ -22,10 +22,10 @@ from diastase.errors import NotTransformableError
 from diastase.primitives.checks import require_p
 from diastase.primitives.control_flow import for_loop_p, switch_p, while_loop_p
 from diastase.primitives.define import Rule
-from diastase.tracing.adjoint.history import trip_count
 from diastase.tracing.branches import share_captured
 from diastase.tracing.derivatives.evaluation import evaluated
 from diastase.tracing.regions import Region
+from diastase.tracing.reversal.loops import trip_count
 from diastase_mlir.diagnostics import user_span
 from diastase_mlir.jax_internals import (
     BatchAxis,

@@ -23,7 +23,7 @@ from jax.extend.core import ClosedJaxpr
 
 from diastase.primitives.control_flow import for_loop_p
 from diastase.tracing.derivatives.evaluation import evaluated
-from diastase.tracing.derivatives.loop_rows import ForLoop
+from diastase.tracing.reversal.loops import ForLoop
 from diastase_mlir.jax_internals import convert_outputs, is_extended, is_symbolic, trace_to_jaxpr
 
 _KEPT = 64 << 20

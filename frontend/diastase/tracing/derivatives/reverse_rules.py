@@ -35,7 +35,7 @@ from diastase.primitives.control_derivatives import (
     along,
     control_derivative_p,
 )
-from diastase.primitives.control_flow import for_loop_p, switch_p, while_loop_p
+from diastase.primitives.control_flow import for_loop_p, switch_p
 from diastase.primitives.define import Rule
 from diastase.primitives.derivatives import inexact_positions, is_inexact, refuse_stateful
 from diastase.tracing.branches import share_captured
@@ -45,6 +45,8 @@ from diastase.tracing.derivatives.evaluation import evaluated
 from diastase.tracing.derivatives.loops_backwards import loop_cotangent
 from diastase.tracing.derivatives.regions import derivative_of
 from diastase.tracing.regions import Region
+from diastase.tracing.resizing import SizePattern
+from diastase.tracing.reversal.loops import number_of_turns
 from diastase_mlir.diagnostics import user_span
 from diastase_mlir.jax_internals import (
     Zero,
@@ -69,7 +71,12 @@ def _while_loop(nonzeros: Sequence[bool], *operands: Any, **params: Any) -> Any:
     tested, count = params["cond_nconsts"], params["body_nconsts"]
     start = tested + count
     _refuse_resizing("while_loop", operands[start:], params)
-    number, *results = _counted(operands, params)
+    number, results = number_of_turns(
+        lambda carried: evaluated(params["cond_jaxpr"], [*operands[:tested], *carried])[0],
+        lambda carried: evaluated(params["body_jaxpr"], [*operands[tested:start], *carried]),
+        operands[start:],
+        lambda: SizePattern().fresh(params["result_avals"]),
+    )
     settings = {
         "body_jaxpr": add_input(params["body_jaxpr"], count, jax.typeof(jnp.int64(0))),
         "body_nconsts": count,
@@ -88,30 +95,6 @@ def _while_loop(nonzeros: Sequence[bool], *operands: Any, **params: Any) -> Any:
         return linear(residuals, *entries)
 
     return results, found, kept, of_all
-
-
-def _counted(operands: Sequence[Any], params: Mapping[str, Any]) -> Sequence[Any]:
-    """The number of iterations and the results, found in one run."""
-    tested, count = params["cond_nconsts"], params["body_nconsts"]
-    start, number = tested + count, jax.typeof(jnp.int64(0))
-    avals = params["body_jaxpr"].in_avals[count:]
-
-    def next_one(trip: Any, *values: Any) -> Sequence[Any]:
-        return [trip + 1, *evaluated(params["body_jaxpr"], [*operands[tested:start], *values])]
-
-    body, captured = trace_to_jaxpr(next_one, [number, *avals], "derivative")
-    return while_loop_p.bind(
-        *operands[:tested],
-        *captured,
-        jnp.int64(0),
-        *operands[start:],
-        cond_jaxpr=add_input(params["cond_jaxpr"], tested, number),
-        body_jaxpr=body,
-        cond_nconsts=tested,
-        body_nconsts=len(captured),
-        preserve_dimensions=True,
-        result_avals=(number, *params["result_avals"]),
-    )
 
 
 def checkpoint(nonzeros: Sequence[bool], *operands: Any, jaxpr: Any, **params: Any) -> Any:

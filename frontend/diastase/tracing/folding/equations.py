@@ -18,15 +18,13 @@ from jax.extend.core import ClosedJaxpr, Var
 
 from diastase.primitives.define import Role, has_role
 from diastase.primitives.quantum import is_register, touches_register
-from diastase.tracing.adjoint.backwards import ADJOINT_RULES, literal_value
+from diastase.tracing.adjoint.backwards import ADJOINT_RULES, undone
 from diastase.tracing.adjoint.classical import Equation, without_registers
 from diastase.tracing.folding.setting import Folding, NotFoldableError
-from diastase_mlir import at, span_of
 from diastase_mlir.jax_internals import (
     equations_in,
     evaluate_jaxpr,
     rebuilt,
-    source_context,
     trace_to_jaxpr,
     with_jaxprs,
 )
@@ -115,7 +113,7 @@ class _Circuit:
             known = dict(zip(operands, values, strict=True))
             for _ in range(times):
                 for equation in reversed(chain):
-                    register = _undone(equation, known, register)
+                    register = undone(equation, known, register, NotFoldableError)
                 (register,) = evaluate_jaxpr(again, [register, *values])
             return [register]
 
@@ -134,17 +132,6 @@ class _Circuit:
         jaxpr = closed.jaxpr
         outputs = [self._registers.get(a, a) if isinstance(a, Var) else a for a in jaxpr.outvars]
         return rebuilt(closed, [*self._constants, *jaxpr.invars], self._equations, outputs)
-
-
-def _undone(equation: Equation, known: dict[Any, Any], register: Any) -> Any:
-    atoms = _classical(equation)
-    rule = ADJOINT_RULES.get(equation.primitive.name)
-    span = span_of(equation.source_info)
-    if rule is None:
-        raise NotFoldableError(operation=equation.primitive.name, span=span)
-    with at(span), source_context(equation.source_info):
-        values = [known[a] if isinstance(a, Var) else literal_value(a) for a in atoms]
-        return rule(equation, values, register)
 
 
 def _classical(equation: Equation) -> list[Any]:

@@ -1,65 +1,17 @@
 """What a loop carries, kept in arrays with a row for each iteration."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import jax
 import jax.numpy as jnp
 from jax import lax
-from jax.extend.core import ClosedJaxpr
 
-from diastase.primitives.control_flow import for_loop_p
-from diastase.tracing.adjoint.history import trip_count
 from diastase.tracing.derivatives.dependence import carry_read
 from diastase.tracing.derivatives.evaluation import evaluated
-from diastase_mlir.jax_internals import (
-    convert_outputs,
-    is_concrete,
-    is_extended,
-    trace_to_jaxpr,
-)
-
-
-@dataclass(frozen=True)
-class ForLoop:
-    """The operands and parameters of a `for_loop` without registers."""
-
-    body: ClosedJaxpr
-    constants: tuple[Any, ...]
-    bounds: tuple[Any, Any, Any]
-    carry: tuple[Any, ...]
-    in_reverse: bool
-    is_segmented: bool = False
-    """Whether it is a segment of a loop, or the loop over segments."""
-    is_over_segments: bool = False
-
-    @classmethod
-    def read(cls, operands: Sequence[Any], settings: Mapping[str, Any]) -> "ForLoop":
-        """Take an equation apart."""
-        count = settings["body_nconsts"]
-        lower, upper, step = operands[count : count + 3]
-        return cls(
-            settings["body_jaxpr"],
-            tuple(operands[:count]),
-            (lower, upper, step),
-            tuple(operands[count + 3 :]),
-            settings["apply_reverse_transform"],
-            settings.get("part") is not None,
-            settings.get("part") == "segments",
-        )
-
-    @property
-    def first(self) -> int:
-        """The position of the first carried value among the inputs of the body."""
-        return len(self.constants) + 1
-
-    def trips(self) -> Any:
-        """How often it goes round: a number if the bounds are numbers."""
-        if all(map(is_concrete, self.bounds)):
-            lower, upper, step = map(int, self.bounds)
-            return len(range(lower, upper, step)) if step else 0
-        return trip_count(*self.bounds)
+from diastase.tracing.reversal.loops import ForLoop, record_loop
+from diastase_mlir.jax_internals import convert_outputs, is_extended, trace_to_jaxpr
 
 
 @dataclass(frozen=True)
@@ -138,7 +90,7 @@ def kept_rows(loop: ForLoop, rows: Sequence[Rows], wanted: set[int]) -> list[Any
     ]
     jaxpr, captured = trace_to_jaxpr(step, [jax.typeof(loop.bounds[0]), *types], "derivative")
     jaxpr = convert_outputs(jaxpr, types)
-    results = bound(jaxpr, captured, bounds, start, in_reverse=loop.in_reverse)
+    results = record_loop(jaxpr, captured, bounds, start, in_reverse=loop.in_reverse)
     arrays = list(results[1 + len(needed) :])
     if not loop.is_over_segments:
         return arrays
@@ -147,24 +99,3 @@ def kept_rows(loop: ForLoop, rows: Sequence[Rows], wanted: set[int]) -> list[Any
         rows[position].with_row(array, results[0], last[position])
         for position, array in zip(kept, arrays, strict=True)
     ]
-
-
-def bound(
-    body: ClosedJaxpr,
-    captured: Sequence[Any],
-    bounds: tuple[Any, Any, Any],
-    carry: Sequence[Any],
-    *,
-    in_reverse: bool,
-) -> Sequence[Any]:
-    """Record a loop whose carried values keep their types."""
-    return for_loop_p.bind(
-        *captured,
-        *bounds,
-        *carry,
-        body_jaxpr=body,
-        body_nconsts=len(captured),
-        apply_reverse_transform=in_reverse,
-        preserve_dimensions=True,
-        result_avals=tuple(body.out_avals),
-    )

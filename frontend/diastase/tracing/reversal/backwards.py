@@ -1,0 +1,109 @@
+"""A loop gone through backwards, in each iteration with what was carried into it.
+
+A first loop goes forwards and keeps rows of what is carried, but only of what the steps back read;
+if they read none, there is no first loop. What counts iterations is not kept but computed. Where no
+arrays can hold what is carried (its sizes change), each iteration computes it again from the start.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import jax.numpy as jnp
+import numpy as np
+from jax import lax, typeof
+from jax.extend.core import ClosedJaxpr
+
+from diastase.tracing.derivatives.dependence import without_unread
+from diastase.tracing.derivatives.loop_carry import counters
+from diastase.tracing.reversal.loops import ForLoop, record_loop
+from diastase.tracing.reversal.rows import Rows, kept_rows
+from diastase_mlir.jax_internals import convert_outputs, select_inputs, trace_to_jaxpr
+
+Values = Sequence[Any]
+Step = Callable[[Values, Values], Values]
+"""The inputs that the body had in an iteration, and a state -> the state before."""
+
+
+@dataclass(frozen=True)
+class Backwards:
+    """The loop backwards: `[*captured, *rows, index, *state, trip] -> [*state, trip]`.
+
+    A register comes first in what is carried. Nobody asks for the number of an iteration (`trip`)
+    where the loop carries nothing, and there is none.
+    """
+
+    loop: ForLoop
+    trips: Any
+    rows: Sequence[Rows]
+    body: ClosedJaxpr
+    captured: list[Any]
+    needed: set[int]
+    """Which of the carried values the steps read, so that their rows are kept."""
+
+    def run(self, state: Values) -> list[Any]:
+        """Go through it."""
+        loop = self.loop
+        last = [jnp.asarray(self.trips, jnp.int64) - 1] if loop.carry else []
+        operands = [*self.captured, *kept_rows(loop, self.rows, self.needed)]
+        start, backwards = [*state, *last], not loop.in_reverse
+        results = record_loop(self.body, operands, loop.bounds, start, in_reverse=backwards)
+        return list(results[: len(state)])
+
+
+def backwards_through(
+    loop: ForLoop,
+    trips: Any,
+    step: Step,
+    kinds: Values,
+    again: Callable[[Any], Values] | None = None,
+) -> Backwards:
+    """Trace the steps; `kinds` are the types of the state.
+
+    `trips`: how often the loop goes round, once at least. `again`: what computes the carried values
+    of an iteration, by its number, where they are not to be kept.
+    """
+    rows = [Rows(value, trips) for value in loop.carry] if again is None else []
+    first, count = loop.first, len(rows)
+    counted = counters(loop.body, first)
+
+    def carried_into(trip: Any, arrays: Values) -> Values:
+        if again is not None:
+            return again(trip)
+        return [
+            _counted(loop.carry[position], counted[position], trip)
+            if position in counted
+            else kind.row(array, trip)
+            for position, (kind, array) in enumerate(zip(rows, arrays, strict=True))
+        ]
+
+    def turn(*arguments: Any) -> Values:
+        arrays, (index, *old) = arguments[:count], arguments[count:]
+        if not loop.carry:
+            return step([*loop.constants, index], old)
+        *old, trip = old
+        inputs = [*loop.constants, index, *carried_into(trip, arrays)]
+        return [*step(inputs, old), trip - 1]
+
+    after = [*kinds, *([typeof(jnp.int64(0))] if loop.carry else [])]
+    types = [*(kind.aval() for kind in rows), typeof(loop.bounds[0]), *after]
+    jaxpr, captured = trace_to_jaxpr(turn, types, "backwards")
+    jaxpr = convert_outputs(jaxpr, after)
+    avals = jaxpr.in_avals
+    jaxpr, inputs = without_unread(jaxpr, range(len(jaxpr.out_avals)))
+    start = len(captured)
+    needed = {position - start for position in inputs if start <= position < start + count}
+    # All that is no row is taken, read or not.
+    order = [*range(start), *(start + k for k in sorted(needed)), *range(start + count, len(avals))]
+    places = {position: place for place, position in enumerate(order)}
+    jaxpr = select_inputs(
+        jaxpr, [places[position] for position in inputs], [avals[k] for k in order]
+    )
+    return Backwards(loop, trips, rows, jaxpr, captured, needed)
+
+
+def _counted(start: Any, each: int, trip: Any) -> Any:
+    """What a counter is in an iteration; it wraps around as it does when it is added up."""
+    dtype = typeof(start).dtype
+    step = np.asarray(each % (1 << 64), np.uint64).astype(dtype)
+    return jnp.asarray(start) + lax.convert_element_type(trip, dtype) * step
