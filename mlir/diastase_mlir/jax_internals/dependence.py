@@ -20,7 +20,7 @@ def needed_equations(
     kept: list[Any] = []
     for equation in reversed(equations):
         if not live.isdisjoint(equation.outvars) or keeps(equation):
-            live.update(atom for atom in equation.invars if not isinstance(atom, Literal))
+            live.update([atom for atom in equation.invars if not isinstance(atom, Literal)])
             kept.append(equation)
     return kept[::-1], live
 

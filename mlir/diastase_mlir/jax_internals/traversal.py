@@ -10,10 +10,14 @@ from typing import Any
 
 from jax.extend.core import ClosedJaxpr, Jaxpr
 
+_JAXPRS = (ClosedJaxpr, Jaxpr)
+_PLAIN = frozenset({bool, int, float, str, type(None)})
+"""What most parameters are: programs have thousands of equations without a jaxpr in them."""
+
 
 def is_jaxpr(value: Any) -> bool:
     """Whether a value is a jaxpr, closed or open."""
-    return isinstance(value, Jaxpr | ClosedJaxpr)
+    return isinstance(value, _JAXPRS)
 
 
 def jaxprs_in(parameters: Any) -> list[Jaxpr]:
@@ -31,11 +35,12 @@ def closed_jaxprs_in(parameters: Any) -> list[ClosedJaxpr]:
 
 
 def _found(values: Iterable[Any], found: list[Any]) -> list[Any]:
-    """Programs have thousands of equations without any: no generators, no abstract classes."""
     for value in values:
-        if isinstance(value, ClosedJaxpr | Jaxpr):
+        if type(value) in _PLAIN:
+            continue
+        if isinstance(value, _JAXPRS):
             found.append(value)
-        elif isinstance(value, tuple | list):
+        elif isinstance(value, (tuple, list)):
             _found(value, found)
         elif isinstance(value, dict):
             _found(value.values(), found)
@@ -78,6 +83,8 @@ def variables_in(within: Any) -> Iterator[Any]:
 
 def with_jaxprs(parameters: Any, change: Callable[[Any], Any]) -> Any:
     """Parameters with each closed jaxpr among them changed; the very same if none is another."""
+    if not _found([parameters], []):
+        return parameters
     if isinstance(parameters, ClosedJaxpr):
         return change(parameters)
     if isinstance(parameters, dict):

@@ -19,7 +19,6 @@ from typing import Any
 from jax.extend.core import ClosedJaxpr, Literal
 
 from diastase.primitives.derivatives import is_inexact
-from diastase.primitives.quantum import touches_register
 from diastase.tracing.resizing import dimension_table
 from diastase_mlir.jax_internals import needed_equations, rebuilt, settled
 
@@ -38,12 +37,14 @@ class Activity:
     """Which variables can be active at all."""
     starts: Callable[[Equation], bool] | None = None
     """Equations whose results are active, whatever their operands are."""
-    operands: dict[int, Flags] = field(default_factory=dict)
-    """For each equation on a register, by its identity: which operands are active."""
+    operands: dict[int, Flags] | None = field(default_factory=dict)
+    """For each equation with an active operand, by its identity: which operands are. None
+    where nobody asks for them."""
 
     def of(self, equation: Equation) -> Flags:
         """Which operands of an equation are active."""
-        return self.operands.get(id(equation), (False,) * len(equation.invars))
+        found = (self.operands or {}).get(id(equation))
+        return (False,) * len(equation.invars) if found is None else found
 
     def variables(self, closed: ClosedJaxpr, active: Sequence[bool]) -> set[Any]:
         """The active variables of a region some of whose inputs are active."""
@@ -70,8 +71,8 @@ class Activity:
         return settled(carry, turn)[0]
 
     def _results(self, equation: Equation, given: Flags) -> Iterable[bool]:
-        if touches_register(equation):
-            old = self.of(equation)
+        if self.operands is not None:
+            old = self.operands.get(id(equation), given)  # of a turn before
             self.operands[id(equation)] = tuple(map(any, zip(old, given, strict=True)))
         if self.starts is not None and self.starts(equation):
             return [True] * len(equation.outvars)
@@ -80,7 +81,7 @@ class Activity:
 
 
 def _flags(atoms: Iterable[Any], found: Set[Any]) -> Flags:
-    return tuple(not isinstance(atom, Literal) and atom in found for atom in atoms)
+    return tuple([not isinstance(atom, Literal) and atom in found for atom in atoms])
 
 
 def _for_loop(activity: Activity, equation: Equation, given: Flags) -> Flags:
@@ -110,19 +111,19 @@ _CONTROL_FLOW: Mapping[str, Callable[[Activity, Equation, Flags], Flags]] = {
 
 def active_variables(closed: ClosedJaxpr, active: Iterable[int]) -> set[Any]:
     """The variables that have derivatives, if the inputs at these positions have."""
-    return Activity().variables(closed, _at(active, len(closed.in_avals)))
+    return Activity(operands=None).variables(closed, _at(active, len(closed.in_avals)))
 
 
 def active_results(closed: ClosedJaxpr, active: Iterable[int]) -> set[int]:
     """The results that have derivatives, if the inputs at these positions have."""
-    return _positions(Activity().within(closed, _at(active, len(closed.in_avals))))
+    return _positions(Activity(operands=None).within(closed, _at(active, len(closed.in_avals))))
 
 
 def active_carry(body: ClosedJaxpr, constants: Iterable[int], carry: Iterable[int]) -> set[int]:
     """Which carried values have derivatives, if these constants and these initial values have."""
     count = len(body.out_avals)
     leading = _at(constants, len(body.in_avals) - count)
-    return _positions(Activity().carried(body, leading, _at(carry, count)))
+    return _positions(Activity(operands=None).carried(body, leading, _at(carry, count)))
 
 
 def _at(positions: Iterable[int], count: int) -> Flags:
