@@ -12,12 +12,13 @@ is 0 for -0).
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from jax.extend.core import ClosedJaxpr, Literal
+from jax.extend.core import ClosedJaxpr
 
 from diastase.tracing.derivatives.known_values import Known, Range
 from diastase.tracing.derivatives.lengths import known_range
 from diastase.tracing.resizing import dimension_table
 from diastase_mlir.jax_internals import rebuilt
+from diastase_mlir.rerolling import needed
 
 Equation = Any
 _OURS = frozenset({"for_loop", "while_loop", "switch", "qnode", "inlined", "parallel_map"})
@@ -73,15 +74,5 @@ class _Simplifier:
 
 def _needed(equations: Sequence[Equation], results: Sequence[Any]) -> list[Equation]:
     """The equations that have effects, or whose results are read."""
-    live = {atom for atom in results if not isinstance(atom, Literal)}
-    table, kept = dimension_table(), list[Equation]()
-    for equation in reversed(equations):
-        outputs = equation.outvars
-        if (
-            not outputs
-            or equation.effects
-            or any(variable in live or table.defines_symbols(variable) for variable in outputs)
-        ):
-            live.update(atom for atom in equation.invars if not isinstance(atom, Literal))
-            kept.append(equation)
-    return kept[::-1]
+    defines_symbols = dimension_table().defines_symbols
+    return needed(equations, results, lambda equation: any(map(defines_symbols, equation.outvars)))

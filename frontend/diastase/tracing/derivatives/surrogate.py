@@ -10,8 +10,7 @@ classical program: loops, branches and all that happens to parameters on their w
 Operations take what is theirs from g in the order of execution; `Cursor` says where we are. Those
 of a stretch (`stretches`) are taken together, and a region's are added up at its end (`totals`).
 
-The trap: only the gradient of `total` is meant. Its value is another one: where parameters are
-elements of an array, a cotangent of that array is made of g and paired with it.
+The trap: only the gradient of `total` is meant.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -31,10 +30,11 @@ from diastase.tracing.derivatives.evaluation import evaluated
 from diastase.tracing.derivatives.lengths import exact_length_of, known_range
 from diastase.tracing.derivatives.regions import is_register_aval
 from diastase.tracing.derivatives.simplified import simplified
-from diastase.tracing.derivatives.stretches import OPERATIONS, Stretches, stretches_of
+from diastase.tracing.derivatives.stretches import in_stretches
 from diastase.tracing.derivatives.totals import Taken, total_of
 from diastase.tracing.regions import Region
 from diastase_mlir.jax_internals import select_inputs, trace_to_jaxpr
+from diastase_mlir.rerolling import Places
 
 Equation = Any
 
@@ -48,20 +48,19 @@ class Cursor:
     start: Any
     """Where the next stretch of operations begins: a number until control flow is met."""
     total: Any
-    known: dict[Any, Any] = field(default_factory=dict)
-    """Values of the region's variables."""
     _taken: list[Taken] = field(default_factory=list)
 
-    def take(self, stretch: Any) -> None:
+    def take(self, places: Places, operands: Sequence[Any]) -> None:
         """The operations of a stretch."""
-        if stretch.count:
-            self._taken.append(Taken(self.start, stretch))
-            self.start = _moved(self.start, stretch.count)
+        entry = Taken(self.start, places, operands)
+        if entry.count:
+            self._taken.append(entry)
+            self.start = _moved(self.start, entry.count)
 
     def settled(self) -> tuple[Any, Any]:
         """Position and total, with all that was taken."""
         if self._taken:
-            self.total = lax.add(self.total, total_of(self.weights, self._taken, self.known))
+            self.total = lax.add(self.total, total_of(self.weights, self._taken))
             self._taken = []
         return self.start, self.total
 
@@ -70,22 +69,20 @@ def _moved(start: Any, count: int) -> Any:
     return start + count if isinstance(start, int) else lax.add(start, np.int64(count))
 
 
-def run_surrogate(region: Stretches, operands: Sequence[Any], cursor: Cursor) -> list[Any]:
-    """Evaluate a region with the cursor for its register: its classical results."""
-    inputs = region.jaxpr.jaxpr.invars
+def run_surrogate(region: ClosedJaxpr, operands: Sequence[Any], cursor: Cursor) -> list[Any]:
+    """Evaluate a region in stretches with the cursor for its register: its classical results."""
+    inputs = region.jaxpr.invars
     registers = dict.fromkeys(
         (variable for variable in inputs if is_register_aval(variable.aval)), cursor
     )
     given = iter(operands)
     values = [registers[variable] if variable in registers else next(given) for variable in inputs]
-    names = {equation.primitive.name for equation in region.jaxpr.jaxpr.eqns}
-    step = _stepping(region, cursor)
-    instead: Mapping[str, Any] = {name: step for name in names if name in _QUANTUM}
-    results = evaluated(region.jaxpr, values, instead, cursor.known)
+    instead = dict.fromkeys(_QUANTUM, _stepping(cursor))
+    results = evaluated(region, values, instead)
     return [result for result in results if not isinstance(result, Cursor)]
 
 
-def _stepping(region: Stretches, cursor: Cursor) -> Callable[..., Sequence[Any]]:
+def _stepping(cursor: Cursor) -> Callable[..., Sequence[Any]]:
     """What is done for an equation that may act on the register."""
 
     def step(equation: Equation, *operands: Any) -> Sequence[Any]:
@@ -94,10 +91,10 @@ def _stepping(region: Stretches, cursor: Cursor) -> Callable[..., Sequence[Any]]
                 return [cursor]
             params = equation.primitive.get_bind_params(equation.params)
             return equation.primitive.bind(*operands, **params)
-        if equation.primitive.name in OPERATIONS:
-            cursor.take(region.by_equation[id(equation)])
-            return [cursor]
         classical = [operand for operand in operands if not isinstance(operand, Cursor)]
+        if equation.primitive.name == "operations":
+            cursor.take(equation.params["places"], classical)
+            return [cursor]
         return CONTROL_FLOW[equation.primitive.name](equation, classical, cursor)
 
     return step
@@ -121,7 +118,7 @@ def _region(
         ShapedArray((), np.dtype(np.float64)),
     ]
 
-    inside = stretches_of(closed)
+    inside = in_stretches(closed)
 
     def body(*arguments: Any) -> Sequence[Any]:
         position, total = arguments[leading : leading + 2]
@@ -225,4 +222,4 @@ CONTROL_FLOW: Mapping[str, Callable[[Equation, Sequence[Any], Cursor], Sequence[
     "while_loop": _while_loop,
     "switch": _switch,
 }
-_QUANTUM = frozenset({"allocate_qubits", *OPERATIONS, *CONTROL_FLOW})
+_QUANTUM = frozenset({"allocate_qubits", "operations", *CONTROL_FLOW})
