@@ -1,8 +1,9 @@
-"""Many gates in a row as one equation: what is lowered to tables of gates, `quantum.run`.
+"""What is rewritten for lowering: many gates in a row, to be tables of gates, `quantum.run`.
 
 A run is a chain of `gate` equations on known wires, each taking the register of the one before.
 Equations that compute parameters may stand between them: they touch no register and have no
-effects, so all gates of a run can be applied where the last of them stands.
+effects, so all gates of a run can be applied where the last of them stands. Many numbers that are
+put together beside circuits, say coefficients, are vectors, too.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -10,15 +11,24 @@ from typing import Any
 
 from diastase_mlir.gate_runs import LEAST, MOST
 from diastase_mlir.rerolling.joins import join_positions
-from diastase_mlir.rerolling.operations import Equation, Run, register_operations, rerolled
+from diastase_mlir.rerolling.operations import (
+    Equation,
+    Run,
+    is_on_register,
+    register_operations,
+    rerolled,
+)
 
 
 def equations_to_lower(jaxpr: Any, is_kept: Callable[[Any], bool]) -> Sequence[Equation]:
     """The equations of a jaxpr, or those instead: long runs of gates are one each.
 
-    `is_kept` is as for `rerolled`.
+    `is_kept` is as for `rerolled`. A jaxpr without a register stays as it is: in a loop, numbers in
+    processor registers may be faster than vectors in memory, which is nothing beside a circuit.
     """
     equations = jaxpr.eqns
+    if not any(map(is_on_register, equations)):
+        return equations
     runs = list(_worthwhile(register_operations(equations, _is_on_known_wires)))
     joins = join_positions(equations, LEAST)
     if not runs and not joins:

@@ -55,7 +55,7 @@ def register_operations(
     for position, equation in enumerate(equations):
         belongs = is_member(equation)
         follows = belongs and run and equation.invars[0] is equations[run[-1]].outvars[0]
-        if run and not follows and (belongs or equation.effects or _is_on_register(equation)):
+        if run and not follows and (belongs or equation.effects or is_on_register(equation)):
             yield run
             run = []
         if belongs:
@@ -99,7 +99,7 @@ def rerolled(
     return needed(
         renewed,
         results,
-        lambda equation: _is_on_register(equation) or any(map(is_kept, equation.outvars)),
+        lambda equation: is_on_register(equation) or any(map(is_kept, equation.outvars)),
     )
 
 
@@ -154,7 +154,8 @@ def _may_be_element(atom: Any) -> bool:
     return is_variable(atom) and not atom.aval.shape and atom.aval.dtype == np.float64
 
 
-def _is_on_register(equation: Equation) -> bool:
+def is_on_register(equation: Equation) -> bool:
+    """Whether an equation takes or gives a register."""
     return any(hasattr(atom.aval, "mlir_type") for atom in (*equation.invars, *equation.outvars))
 
 

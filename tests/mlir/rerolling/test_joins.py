@@ -1,16 +1,19 @@
 """Numbers put together, computed as vectors: the same numbers, by fewer equations."""
 
+import itertools
+
 import jax
 import jax.numpy as jnp
 import numpy as np
+import pennylane as qml
 import pytest
 from jax import lax
 
 from diastase import qjit
 from diastase_mlir.jax_internals import evaluate_jaxpr, rebuilt
-from diastase_mlir.rerolling import equations_to_lower
+from diastase_mlir.rerolling import join_positions, rerolled
 
-COUNT = 40
+LEAST, COUNT = 32, 40
 ROWS = np.sin(np.arange(6.0 * COUNT)).reshape(COUNT, 6)
 
 
@@ -46,10 +49,11 @@ ARGUMENTS = jnp.asarray(ROWS), jnp.float64(0.7), jnp.int64(2)
 
 
 def renewed(function, *arguments):
-    """The jaxpr of a function, and as it would be lowered."""
+    """The jaxpr of a function, as it is and with vectors."""
     closed = jax.make_jaxpr(function)(*arguments)
     inner = closed.jaxpr
-    equations = equations_to_lower(inner, lambda variable: False)
+    joins = join_positions(inner.eqns, LEAST)
+    equations = rerolled(inner.eqns, inner.outvars, [], list, lambda variable: False, joins=joins)
     if closed.consts:
         return closed, closed.replace(jaxpr=inner.replace(eqns=list(equations)))
     return closed, rebuilt(closed, inner.invars, equations, inner.outvars)
@@ -90,14 +94,39 @@ def test_numbers_that_others_read_too_are_there():
         np.testing.assert_allclose(one, other, rtol=1e-15)
 
 
-def test_compiled_programs_are_as_large_for_any_count():
-    def program(count):
-        return lambda a, x: jnp.stack([jnp.sin(x * a[i]) / (1 + i) for i in range(count)])
+WORDS = [qml.prod(*(pauli(wire) for wire, pauli in enumerate(word)))
+         for word in itertools.product([qml.I, qml.X, qml.Y, qml.Z], repeat=4)]  # fmt: skip
 
-    def lines(count):
-        a = jnp.linspace(0.1, 0.9, count)
-        compiled = qjit(program(count))
-        np.testing.assert_allclose(compiled(a, 0.3), program(count)(a, 0.3), rtol=1e-14)
-        return len(compiled.mlir.splitlines())
 
-    assert lines(50) == lines(100) < 20
+def hamiltonian(count):
+    def circuit(a, x):
+        for wire in range(4):
+            qml.RY(x + wire, wire)
+            qml.CNOT([wire, (wire + 1) % 4])
+        coefficients = [jnp.sin(0.7 * a[i]) * a[0] / (1 + i) for i in range(count)]
+        return qml.expval(qml.dot(coefficients, WORDS[1 : 1 + count]))
+
+    return circuit
+
+
+def derivative(count, name, argnums):
+    node = qml.QNode(hamiltonian(count), qml.device(name, wires=4))
+    return jax.value_and_grad(node, argnums)
+
+
+def test_gradients_by_coefficients_that_are_a_vector():
+    a = jnp.linspace(0.1, 0.9, COUNT)
+    found = qjit(derivative(COUNT, "lightning.qubit", (0, 1)))(a, 0.3)
+    expected = derivative(COUNT, "default.qubit", (0, 1))(a, 0.3)
+    for one, other in zip(jax.tree.leaves(found), jax.tree.leaves(expected), strict=True):
+        np.testing.assert_allclose(one, other, atol=1e-12)
+
+
+def test_hamiltonians_are_as_large_for_any_number_of_coefficients():
+    """In operations, with their gradients."""
+
+    def operations(count):
+        program = qjit(derivative(count, "lightning.qubit", 1))
+        return len(program.lower(jnp.linspace(0.1, 0.9, count), 0.3).as_text().splitlines())
+
+    assert operations(50) == operations(100) < 100
