@@ -10,7 +10,7 @@ What it keeps:
 
 from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 from diastase_mlir import jax_internals
@@ -180,19 +180,9 @@ class LoweringContext:
                 write(variable, result)
         return [read(atom) for atom in jaxpr.outvars]
 
-    def lower_one(
-        self,
-        jax_equation: Any,
-        operands: Sequence[Value],
-        avals: tuple[Sequence[Any], Sequence[Any]] | None = None,
-    ) -> Sequence[Value]:
-        """Lower an equation of a jaxpr at the current insertion point; the results in order.
-
-        `avals`: the types of operands and results, where it is applied to others than its own.
-        """
+    def lower_one(self, jax_equation: Any, operands: Sequence[Value]) -> Sequence[Value]:
+        """Lower an equation of a jaxpr at the current insertion point; the results in order."""
         equation = _equation(jax_equation)
-        if avals is not None:
-            equation = replace(equation, avals_in=avals[0], avals_out=avals[1])
         with jax_internals.equation_manager(jax_equation), self.counts.one(jax_equation):
             shared = self.shared_bodies.key_of(equation.params)
             if shared is None:
