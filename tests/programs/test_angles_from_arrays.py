@@ -295,7 +295,7 @@ SAME_SIZE = [
 @pytest.mark.parametrize("read", SAME_SIZE)
 def test_a_module_does_not_grow_with_the_number_of_angles(read):
     lowered = [
-        compiled(circuit_of(READS[read], count)).lower(jnp.array(ANGLES)) for count in (40, 400)
+        compiled(circuit_of(READS[read], count)).lower(jnp.array(ANGLES)) for count in (80, 400)
     ]
     for stage in (None, "llvm_dialect"):
         short, long = (part.as_text(stage) if stage else part.as_text() for part in lowered)
@@ -310,7 +310,7 @@ def test_a_module_does_not_grow_where_sizes_are_known_at_run_time_only():
     axes = ({0: "n", 1: "m", 2: "k"}, {})
     short, long = (
         compiled(circuit_of(read, count), abstracted_axes=axes).lower(jnp.array(ANGLES), 1)
-        for count in (40, 400)
+        for count in (80, 400)
     )
     assert operations(short.as_text()) == operations(long.as_text())
 

@@ -113,8 +113,12 @@ def rebuilt(
 
 def constant_equation(variable: Any, value: Any) -> Any:
     """An equation that gives a variable this value, which is part of it."""
-    literal = core.Literal(np.asarray(value), variable.aval)
-    return core.new_jaxpr_eqn([literal], [variable], lax.copy_p, {}, core.no_effects)
+    return copy_equation(variable, core.Literal(np.asarray(value), variable.aval))
+
+
+def copy_equation(variable: Any, atom: Any) -> Any:
+    """An equation that gives a variable the value of an atom."""
+    return core.new_jaxpr_eqn([atom], [variable], lax.copy_p, {}, core.no_effects)
 
 
 def new_equation(

@@ -10,8 +10,7 @@ What it keeps:
 
 from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
-from functools import partial
+from dataclasses import dataclass
 from typing import Any
 
 from diastase_mlir import jax_internals
@@ -25,14 +24,13 @@ from diastase_mlir.lowering.failures import Failures
 from diastase_mlir.lowering.functions import Functions, call_function
 from diastase_mlir.lowering.imports import Imports
 from diastase_mlir.lowering.numbers import Literal
-from diastase_mlir.lowering.registry import Equation, Read, Several, Value, finders
+from diastase_mlir.lowering.registry import Equation, Value
 from diastase_mlir.lowering.shared_bodies import SharedBodies
 from diastase_mlir.program import DimensionBindings
+from diastase_mlir.rerolling import equations_to_lower
 from diastase_mlir.signals import deliver_signals
 
 EquationLowering = Callable[["LoweringContext", Equation, Sequence[Value]], Sequence[Value]]
-Step = Callable[[Any, Read], Sequence[Value]]
-"""Lowers an equation of a jaxpr, perhaps with some before it."""
 
 
 @dataclass(frozen=True)
@@ -66,6 +64,7 @@ class LoweringContext:
         self.functions = Functions()
         self._types: dict[Any, ir.Type] = {}
         """Of arrays of known sizes."""
+        self._rewritten: dict[int, tuple[Any, Sequence[Any]]] = {}
         self._lower_equation = lower_equation
 
     # --- types and values ------------------------------------------------------------------------
@@ -174,29 +173,16 @@ class LoweringContext:
             write(variable, value)
         for variable, value in zip(jaxpr.invars, operands, strict=True):
             write(variable, value)
-        together = self._lowered_together(jaxpr)
-        for position, equation in enumerate(jaxpr.eqns):
+        for equation in self._equations_of(jaxpr):
             deliver_signals()
-            step = together.get(position, self._lower_one)
-            if step is not None:
-                results = step(equation, read)
-                for variable, result in zip(equation.outvars, results, strict=True):
-                    write(variable, result)
+            results = self.lower_one(equation, [read(atom) for atom in equation.invars])
+            for variable, result in zip(equation.outvars, results, strict=True):
+                write(variable, result)
         return [read(atom) for atom in jaxpr.outvars]
 
-    def lower_one(
-        self,
-        jax_equation: Any,
-        operands: Sequence[Value],
-        avals: tuple[Sequence[Any], Sequence[Any]] | None = None,
-    ) -> Sequence[Value]:
-        """Lower an equation of a jaxpr at the current insertion point; the results in order.
-
-        `avals`: the types of operands and results, where it is applied to others than its own.
-        """
+    def lower_one(self, jax_equation: Any, operands: Sequence[Value]) -> Sequence[Value]:
+        """Lower an equation of a jaxpr at the current insertion point; the results in order."""
         equation = _equation(jax_equation)
-        if avals is not None:
-            equation = replace(equation, avals_in=avals[0], avals_out=avals[1])
         with jax_internals.equation_manager(jax_equation), self.counts.one(jax_equation):
             shared = self.shared_bodies.key_of(equation.params)
             if shared is None:
@@ -220,24 +206,15 @@ class LoweringContext:
                 equation.avals_in,
             )
 
-    def _lower_one(self, jax_equation: Any, read: Read) -> Sequence[Value]:
-        return self.lower_one(jax_equation, [read(atom) for atom in jax_equation.invars])
-
-    def _lowered_together(self, jaxpr: Any) -> dict[int, Step | None]:
-        """Equations that are lowered several at once, by position: by the last one's step."""
-        steps: dict[int, Step | None] = {}
-        for find in finders():
-            for several in find(self, jaxpr):
-                equations = [jaxpr.eqns[position] for position in several.positions]
-                steps.update(dict.fromkeys(several.positions))
-                steps[several.positions[-1]] = partial(self._lower_several, several, equations)
-        return steps
-
-    def _lower_several(
-        self, several: Several, equations: Sequence[Any], last: Any, read: Read
-    ) -> Sequence[Value]:
-        self.counts.several(equations)
-        return several.lower(read)
+    def _equations_of(self, jaxpr: Any) -> Sequence[Any]:
+        """The equations of a jaxpr, rewritten; kept, as they are counted by their identity."""
+        known = self._rewritten.get(id(jaxpr))
+        if known is not None:
+            return known[1]
+        equations = equations_to_lower(jaxpr, self.dimensions.is_bound)
+        if equations is not jaxpr.eqns:
+            self._rewritten[id(jaxpr)] = jaxpr, equations
+        return equations
 
     def lower_function(
         self, function: Callable[..., Any], avals: Sequence[Any], operands: Sequence[ir.Value]

@@ -96,14 +96,6 @@ def concatenate(result: ir.Type, arrays: Sequence[ir.Value], axis: int) -> ir.Va
     ).result
 
 
-def element_at(array: ir.Value, position: Sequence[ir.Value]) -> ir.Value:
-    """The element of an array at a position, given by numbers."""
-    kind = ir.RankedTensorType.get([1] * len(position), element_type(array))
-    attributes = {"slice_sizes": array_attribute("i64", kind.shape)}
-    part = create("stablehlo.dynamic_slice", [kind], [array, *position], attributes).result
-    return reshaped(part, [])
-
-
 def full(
     context: LoweringContext, number: ir.Value, aval: Any, first: int | ir.Value | None = None
 ) -> ir.Value:

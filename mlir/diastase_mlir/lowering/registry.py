@@ -8,9 +8,6 @@ for any rule. Equations on values of extended dtypes (PRNG keys, whose MLIR type
 than their abstract value) go past our rules to JAX's, except to rules with `keys=True`.
 
 A rule that returns `NotImplemented` passes the equation on to JAX's own rule.
-
-What `lowers_together` registers finds equations of a jaxpr that are lowered as one, where the last
-of them stands (`Several`).
 """
 
 from __future__ import annotations
@@ -60,32 +57,9 @@ class Entry:
     keys: bool
 
 
-Read = Callable[[Any], Value]
-"""From an atom of a jaxpr to its value."""
-
-
-@dataclass(frozen=True)
-class Several:
-    """Equations of a jaxpr that are lowered as one.
-
-    Of the results only those of the last equation are read by equations that nobody lowers
-    together with others.
-    """
-
-    positions: Sequence[int]
-    """In the jaxpr; at the last one stands what is emitted."""
-    lower: Callable[[Read], Sequence[Value]]
-    """Gives the results of the last equation."""
-
-
-Find = Callable[..., Iterable[Several]]
-"""`(LoweringContext, jaxpr) -> equations that are lowered together`."""
-
-
 _rules: dict[str, Entry] = {}
 _modules: dict[str, str] = {}
 """Where rules are that may not have been imported yet, by primitive."""
-_finders: list[Find] = []
 
 
 def lowers(*names: str, lazy: bool = False, keys: bool = False) -> Callable[[Rule], Rule]:
@@ -111,17 +85,6 @@ def rule_of(name: str) -> Entry | None:
     if name not in _rules and name in _modules:
         import_module(_modules[name])
     return _rules.get(name)
-
-
-def lowers_together(find: Find) -> Find:
-    """Register a function that finds equations which are lowered together."""
-    _finders.append(find)
-    return find
-
-
-def finders() -> Sequence[Find]:
-    """All functions that find equations which are lowered together."""
-    return _finders
 
 
 def lowered_primitives() -> frozenset[str]:

@@ -20,7 +20,6 @@ from typing import Any
 
 import jax
 import jax.numpy as jnp
-import numpy as np
 from jax.extend.core import Var
 
 from diastase.primitives.adjoint import record_p, sweep_p, tape_length_p
@@ -33,16 +32,11 @@ from diastase.tracing.derivatives.lengths import bounded_length, longest_turn
 from diastase.tracing.derivatives.parts import Parts, marked
 from diastase.tracing.derivatives.result_vectors import paired
 from diastase.tracing.derivatives.seeds import BY_OPERAND, SEEDS
-from diastase.tracing.derivatives.selections import Selection, put_into_places, selections
-from diastase.tracing.derivatives.stretches import Stretches, stretches_of
+from diastase.tracing.derivatives.selections import put_together, without_parts
+from diastase.tracing.derivatives.stretches import in_stretches
 from diastase.tracing.derivatives.surrogate import Cursor, run_surrogate
 from diastase.tracing.resizing import dimension_table
-from diastase_mlir.jax_internals import (
-    evaluate_equation,
-    needed_equations,
-    rebuilt,
-    trace_to_jaxpr,
-)
+from diastase_mlir.jax_internals import evaluate_equation, trace_to_jaxpr
 
 _OF_THE_EQUATION = ("wanted", "directions", "with_results")
 """Parameters that the circuit with its sweep does not have."""
@@ -159,78 +153,18 @@ def _surrogate_gradient(
     head: Any, values: Sequence[Any], weights: Any, wanted: Positions, more: Any
 ) -> list[Any]:
     """The gradient of `weights . parameters`, and of what `more` makes of the head's results."""
-    region = stretches_of(head)
     inputs = head.jaxpr.invars
-    chosen = selections(region.jaxpr, wanted)
-    equations, leaves = _without_selections(region, chosen)
-    variables = list(dict.fromkeys([*inputs, *leaves]))
-    reduced = rebuilt(head, variables, equations, head.jaxpr.outvars)
+    sources = [inputs[position] for position in wanted]
+    slicing, region, parts = without_parts(in_stretches(head), sources)
     given = dict(zip(inputs, values, strict=True))
-    plain = [inputs[position] for position in wanted if inputs[position] not in chosen]
 
     def loss(arguments: Sequence[Any]) -> Any:
-        known = given | dict(zip([*leaves, *plain], arguments, strict=True))
+        known = given | dict(zip(parts, arguments, strict=True))
         cursor = Cursor(weights, 0, jnp.float64(0))
-        operands = [known[variable] for variable in variables]
-        classical = run_surrogate(Stretches(reduced, region.by_equation), operands, cursor)
+        operands = [known[variable] for variable in region.jaxpr.invars]
+        classical = run_surrogate(region, operands, cursor)
         return cursor.settled()[1] + more(classical)
 
-    leaf_values = _leaf_values(region.jaxpr, chosen, leaves, given)
-    _, pull_back = jax.vjp(loss, [*leaf_values, *(given[variable] for variable in plain)])
+    _, pull_back = jax.vjp(loss, evaluated(slicing, values))
     (found,) = pull_back(jnp.float64(1))
-    by_leaf, by_plain = found[: len(leaves)], dict(zip(plain, found[len(leaves) :], strict=True))
-    vector, pieces = _pieces(chosen, leaves, by_leaf)
-    gradients: list[Any] = []
-    for position in wanted:
-        variable = inputs[position]
-        aval = variable.aval
-        if variable in by_plain:
-            gradients.append(by_plain[variable])
-        elif pieces.get(position):
-            flat = put_into_places(aval.size, pieces[position], vector)
-            gradients.append(flat.reshape(aval.shape))
-        else:
-            gradients.append(jnp.zeros(aval.shape, aval.dtype))
-    return gradients
-
-
-def _without_selections(
-    region: Stretches, chosen: Mapping[Any, Selection]
-) -> tuple[list[Any], list[Any]]:
-    """Equations that do not select; the selections that these, or the results, use as values."""
-    closed = region.jaxpr
-    equations = [
-        equation
-        for equation in closed.jaxpr.eqns
-        if not (equation.outvars and equation.outvars[0] in chosen)
-    ]
-    read = [atom for equation in equations for atom in equation.invars]
-    read += [variable for stretch in region.by_equation.values() for variable in stretch.needs]
-    read += closed.jaxpr.outvars
-    leaves = dict.fromkeys(atom for atom in read if isinstance(atom, Var) and atom in chosen)
-    return equations, list(leaves)
-
-
-def _leaf_values(
-    closed: Any, chosen: Mapping[Any, Selection], leaves: Sequence[Any], given: Mapping[Any, Any]
-) -> list[Any]:
-    """The values of leaves: the equations that select them."""
-    selecting = [e for e in closed.jaxpr.eqns if e.outvars and e.outvars[0] in chosen]
-    kept, _ = needed_equations(selecting, leaves, lambda _: False)
-    selecting = rebuilt(closed, closed.jaxpr.invars, kept, leaves)
-    return evaluated(selecting, [given[variable] for variable in closed.jaxpr.invars])
-
-
-def _pieces(
-    chosen: Mapping[Any, Selection], leaves: Sequence[Any], by_leaf: Sequence[Any]
-) -> tuple[Any, dict[int, list[tuple[np.ndarray, np.ndarray]]]]:
-    """One vector of all derivatives; for each input, where they belong and where they are."""
-    pieces: dict[int, list[tuple[np.ndarray, np.ndarray]]] = {}
-    parts, start = list[Any](), 0
-    for variable, cotangent in zip(leaves, by_leaf, strict=True):
-        selection = chosen[variable]
-        places = selection.places.ravel()
-        pieces.setdefault(selection.source, []).append((places, start + np.arange(len(places))))
-        parts.append(jnp.ravel(cotangent))
-        start = start + len(places)
-    return (jnp.concatenate(parts) if len(parts) > 1 else parts[0] if parts else None), pieces
+    return [put_together(variable, parts, found) for variable in sources]

@@ -11,24 +11,10 @@ from diastase_mlir.jax_internals import evaluate_jaxpr
 
 
 def evaluated(
-    closed: ClosedJaxpr,
-    operands: Sequence[Any],
-    instead: Mapping[str, Any] | None = None,
-    known: dict[Any, Any] | None = None,
+    closed: ClosedJaxpr, operands: Sequence[Any], instead: Mapping[str, Any] | None = None
 ) -> list[Any]:
-    """The results of a jaxpr for these operands; `instead` is as for `evaluate_jaxpr`.
-
-    `known` is given the value of every variable, as soon as it has one.
-    """
-    note_copy = dimension_table().note_copy
-    if known is None:
-        return evaluate_jaxpr(closed, operands, instead, note_copy)
-
-    def note(variable: Any, value: Any) -> None:
-        known[variable] = value
-        note_copy(variable, value)
-
-    return evaluate_jaxpr(closed, operands, instead, note)
+    """The results of a jaxpr for these operands; `instead` is as for `evaluate_jaxpr`."""
+    return evaluate_jaxpr(closed, operands, instead, dimension_table().note_copy)
 
 
 def number_of(atom: Any) -> np.generic | int | None:

@@ -11,6 +11,7 @@ import numpy as np
 from jax.extend.core import Literal
 
 from diastase.tracing.resizing import dimension_table
+from diastase_mlir.rerolling import FOLDED
 
 Equation = Any
 Range = tuple[int, int]
@@ -74,14 +75,6 @@ class Known:
 
 Rule = Callable[[Known, Equation], Any]
 
-_FOLDED: Mapping[str, Callable[..., Any]] = {
-    "add": np.add, "sub": np.subtract, "mul": np.multiply, "neg": np.negative,
-    "max": np.maximum, "min": np.minimum, "eq": np.equal, "ne": np.not_equal,
-    "lt": np.less, "le": np.less_equal, "gt": np.greater, "ge": np.greater_equal,
-    "convert_element_type": np.asarray,
-}  # fmt: skip
-"""Exact in integers, which wrap around here as they do when the program runs."""
-
 _EXACT = ("add", "sub", "mul", "neg")
 """Rounded alike everywhere."""
 
@@ -100,7 +93,7 @@ def _folded(known: Known, equation: Equation) -> Any:
     if not (is_exact or (kinds == {"f"} and name in _EXACT)):
         return None
     with np.errstate(all="ignore"):
-        return np.asarray(_FOLDED[name](*values))
+        return np.asarray(FOLDED[name](*values))
 
 
 def _is_literal(atom: Any) -> bool:
@@ -183,7 +176,7 @@ def _broadcast(known: Known, equation: Equation) -> Any:
 
 
 _RULES: Mapping[str, Rule] = {
-    **dict.fromkeys(_FOLDED, _folded),
+    **dict.fromkeys(FOLDED, _folded),
     "mul": _product,
     "add": _sum,
     "lt": _less,

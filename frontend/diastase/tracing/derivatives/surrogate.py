@@ -10,8 +10,7 @@ classical program: loops, branches and all that happens to parameters on their w
 Operations take what is theirs from g in the order of execution; `Cursor` says where we are. Those
 of a stretch (`stretches`) are taken together, and a region's are added up at its end (`totals`).
 
-The trap: only the gradient of `total` is meant. Its value is another one: where parameters are
-elements of an array, a cotangent of that array is made of g and paired with it.
+The trap: only the gradient of `total` is meant.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -26,16 +25,16 @@ from jax.core import ShapedArray
 from jax.extend.core import ClosedJaxpr
 
 from diastase.primitives.control_flow import for_loop_p, switch_p, while_loop_p
-from diastase.primitives.define import Role, has_role
 from diastase.primitives.quantum import is_register_aval, touches_register
 from diastase.tracing.branches import share_captured
 from diastase.tracing.derivatives.evaluation import evaluated
 from diastase.tracing.derivatives.lengths import exact_length_of, known_range
 from diastase.tracing.derivatives.simplified import simplified
-from diastase.tracing.derivatives.stretches import Stretches, stretches_of
+from diastase.tracing.derivatives.stretches import in_stretches
 from diastase.tracing.derivatives.totals import Taken, total_of
 from diastase.tracing.regions import Region
 from diastase_mlir.jax_internals import evaluate_equation, select_inputs, trace_to_jaxpr
+from diastase_mlir.rerolling import Places
 
 Equation = Any
 
@@ -49,20 +48,19 @@ class Cursor:
     start: Any
     """Where the next stretch of operations begins: a number until control flow is met."""
     total: Any
-    known: dict[Any, Any] = field(default_factory=dict)
-    """Values of the region's variables."""
     _taken: list[Taken] = field(default_factory=list)
 
-    def take(self, stretch: Any) -> None:
+    def take(self, places: Places, operands: Sequence[Any]) -> None:
         """The operations of a stretch."""
-        if stretch.count:
-            self._taken.append(Taken(self.start, stretch))
-            self.start = _moved(self.start, stretch.count)
+        entry = Taken(self.start, places, operands)
+        if entry.count:
+            self._taken.append(entry)
+            self.start = _moved(self.start, entry.count)
 
     def settled(self) -> tuple[Any, Any]:
         """Position and total, with all that was taken."""
         if self._taken:
-            self.total = lax.add(self.total, total_of(self.weights, self._taken, self.known))
+            self.total = lax.add(self.total, total_of(self.weights, self._taken))
             self._taken = []
         return self.start, self.total
 
@@ -71,22 +69,20 @@ def _moved(start: Any, count: int) -> Any:
     return start + count if isinstance(start, int) else lax.add(start, np.int64(count))
 
 
-def run_surrogate(region: Stretches, operands: Sequence[Any], cursor: Cursor) -> list[Any]:
-    """Evaluate a region with the cursor for its register: its classical results."""
-    inputs = region.jaxpr.jaxpr.invars
+def run_surrogate(region: ClosedJaxpr, operands: Sequence[Any], cursor: Cursor) -> list[Any]:
+    """Evaluate a region in stretches with the cursor for its register: its classical results."""
+    inputs = region.jaxpr.invars
     registers = dict.fromkeys(
         (variable for variable in inputs if is_register_aval(variable.aval)), cursor
     )
     given = iter(operands)
     values = [registers[variable] if variable in registers else next(given) for variable in inputs]
-    equations = region.jaxpr.jaxpr.eqns
-    names = {equation.primitive.name for equation in equations if touches_register(equation)}
-    instead: Mapping[str, Any] = dict.fromkeys(names, _stepping(region, cursor))
-    results = evaluated(region.jaxpr, values, instead, cursor.known)
+    names = {e.primitive.name for e in region.jaxpr.eqns if touches_register(e)}
+    results = evaluated(region, values, dict.fromkeys(names, _stepping(cursor)))
     return [result for result in results if not isinstance(result, Cursor)]
 
 
-def _stepping(region: Stretches, cursor: Cursor) -> Callable[..., Sequence[Any]]:
+def _stepping(cursor: Cursor) -> Callable[..., Sequence[Any]]:
     """What is done for an equation that may act on the register."""
 
     def step(equation: Equation, *operands: Any) -> Sequence[Any]:
@@ -94,10 +90,10 @@ def _stepping(region: Stretches, cursor: Cursor) -> Callable[..., Sequence[Any]]
             if equation.primitive.name == "allocate_qubits":
                 return [cursor]
             return evaluate_equation(equation, operands)
-        if has_role(equation, Role.RECORDED):
-            cursor.take(region.by_equation[id(equation)])
-            return [cursor]
         classical = [operand for operand in operands if not isinstance(operand, Cursor)]
+        if equation.primitive.name == "operations":
+            cursor.take(equation.params["places"], classical)
+            return [cursor]
         return _CONTROL_FLOW[equation.primitive.name](equation, classical, cursor)
 
     return step
@@ -121,7 +117,7 @@ def _region(
         ShapedArray((), np.dtype(np.float64)),
     ]
 
-    inside = stretches_of(closed)
+    inside = in_stretches(closed)
 
     def body(*arguments: Any) -> Sequence[Any]:
         position, total = arguments[leading : leading + 2]

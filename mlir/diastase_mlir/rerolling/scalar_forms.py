@@ -3,8 +3,7 @@
 `angles[3, 0, 1]` and `-2.0 * angles[5, 1, 0]` written out are equations of their own for every
 angle. `Forms.of` sees through them: a scalar has a *form* (which elements of which arrays, by which
 arithmetic, from which other values) and *columns* (positions in arrays, and literals, in the order
-in which the form is read). Scalars of one form are computed by one loop over a table of their
-columns (`scalar_tables`):
+in which the form is read). Scalars of one form are one vector (`vectors`):
 
     d = slice[start_indices=(3, 0, 1)] a    e = squeeze d    form: element of a    columns: 3, 0, 1
     f = neg (element of a at (5, 1, 0))                      form: neg(element of a)        5, 1, 0
@@ -18,13 +17,13 @@ What is not understood is a variable of the form itself, so that only scalars wi
 in that place have that form. Everything here is pure; what is computed twice gives the same twice.
 """
 
-from collections.abc import Hashable, Iterable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Collection, Hashable, Iterable, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from diastase_mlir.lowering.element_positions import (
+from diastase_mlir.rerolling.element_positions import (
     Part,
     Position,
     is_move,
@@ -65,8 +64,6 @@ class Scalar:
 
     form: Form
     columns: tuple[Any, ...]
-    equations: tuple[int, ...]
-    """Positions of the equations that compute it; those of its parts are among them."""
     parts: int
     needs: tuple[Any, ...]
     """Variables that stand in the form."""
@@ -91,16 +88,18 @@ class Scalar:
 
 
 class Forms:
-    """The forms of the scalars of a jaxpr, given its equations and results."""
+    """The forms of the scalars of a jaxpr, given its equations and results.
 
-    def __init__(self, equations: Sequence[Any], results: Sequence[Any]):
-        self.equations = equations
+    `joins`: positions of equations that put numbers together, of which forms are asked for.
+    """
+
+    def __init__(self, equations: Sequence[Any], results: Sequence[Any], joins: Iterable[int] = ()):
         self._producers = {
-            equation.outvars[0]: position
-            for position, equation in enumerate(equations)
+            equation.outvars[0]: equation
+            for equation in equations
             if len(equation.outvars) == 1 and not equation.effects
         }
-        self._computed_anyway = _read_by_others(equations, results)
+        self._computed_anyway = _read_by_others(equations, results, frozenset(joins))
         self._scalars: dict[Any, Scalar] = {}
         self._seen: dict[Any, Part] = {}
 
@@ -108,9 +107,11 @@ class Forms:
         """The form of a scalar; always the same one, as other forms have it in them."""
         return self._of(variable, DEEPEST)
 
-    def position(self, variable: Any) -> int | None:
-        """Where the equation stands that computes a variable, and has no effects."""
-        return self._producers.get(variable)
+    def of_joined(self, equation: Any, place: int) -> Scalar:
+        """The form of a number that is put together with others."""
+        operand = equation.invars[place]
+        scalar = self._at_operands(equation, (place,), DEEPEST)
+        return _unknown(operand) if scalar is None else scalar
 
     def _of(self, variable: Any, depth: int) -> Scalar:
         known = self._scalars.get(variable)
@@ -124,27 +125,20 @@ class Forms:
         part = self._seen_through(variable, depth)
         if part.root is variable or part.axes:
             return None
-        return self._at(part.root, part.start, part.equations, depth - 1)
+        return self._at(part.root, part.start, depth - 1)
 
-    def _at(
-        self, array: Any, position: Position, through: tuple[int, ...], depth: int
-    ) -> Scalar | None:
-        """The element of an array, which equations have been seen through to find."""
+    def _at(self, array: Any, position: Position, depth: int) -> Scalar | None:
+        """The element of an array."""
         if hasattr(array, "val"):
-            return _number(array, np.asarray(array.val)[position], through)
+            return _number(array, np.asarray(array.val)[position])
         part = self._seen_through(array, depth)
-        root, start, through = part.root, part.at(position), through + part.equations
-        number = self._producers.get(root)
-        if number is not None:
-            equation = self.equations[number]
+        root, start = part.root, part.at(position)
+        equation = self._producers.get(root)
+        if equation is not None:
             if _is_understood(equation):  # at a computed place
                 return None
             is_seen_through = depth > 0 and root not in self._computed_anyway
-            scalar = (
-                self._at_operands(equation, start, (number, *through), depth)
-                if is_seen_through
-                else None
-            )
+            scalar = self._at_operands(equation, start, depth) if is_seen_through else None
             if scalar is not None:
                 return scalar
         if root.aval.dtype not in _DTYPES or not root.aval.shape:
@@ -152,45 +146,46 @@ class Forms:
         return Scalar(
             form=("element", root),
             columns=start,
-            equations=through,
             parts=1 + len(start),
             needs=(root,),
             atom=root,
             is_element=True,
         )
 
-    def _at_operands(
-        self, equation: Any, position: Position, through: tuple[int, ...], depth: int
-    ) -> Scalar | None:
+    def _at_operands(self, equation: Any, position: Position, depth: int) -> Scalar | None:
         """An element of an array by elements of what it is computed from."""
         (array,) = equation.outvars
         if equation.primitive.name == "iota" and array.aval.dtype in _DTYPES:
             along = position[equation.params["dimension"]]
-            return _number(array, np.asarray(along).astype(array.aval.dtype)[()], through)
+            return _number(array, np.asarray(along).astype(array.aval.dtype)[()])
         if is_move(equation):
             operand, place = moved(equation, position)
             if operand.aval.shape:
-                return self._at(operand, place, through, depth - 1)
-            return _through(self._part(operand, depth - 1), through)
+                return self._at(operand, place, depth - 1)
+            return self._part(operand, depth - 1)
         if not _is_elementwise(equation):
             return None
         parts = [
-            self._at(atom, repeated(atom.aval.shape, position), (), depth - 1)
+            self._at(atom, repeated(atom.aval.shape, position), depth - 1)
             if atom.aval.shape
             else self._part(atom, depth - 1)
             for atom in equation.invars
         ]
         known = [part for part in parts if part is not None]
-        return _applied(equation, known, through, array) if len(known) == len(parts) else None
+        return _applied(equation, known, array) if len(known) == len(parts) else None
 
     def _computed(self, variable: Any, depth: int) -> Scalar:
         """By arithmetic on other scalars, or an element at a position so computed."""
-        position = self._producers.get(variable)
-        if position is None or depth <= 0 or not _is_understood(self.equations[position]):
+        equation = self._producers.get(variable)
+        if equation is None or depth <= 0 or not _is_understood(equation):
             return _unknown(variable)
-        equation = self.equations[position]
+        if is_move(equation):
+            operand, place = moved(equation, ())
+            element = self._at(operand, place, depth - 1) if operand.aval.shape else None
+            if element is not None:
+                return element
         parts = [self._part(atom, depth - 1) for atom in equation.invars]
-        return _applied(equation, parts, (position,), variable) or _unknown(variable)
+        return _applied(equation, parts, variable) or _unknown(variable)
 
     def _part(self, atom: Any, depth: int) -> Scalar:
         """The form of an operand: also a literal, one element computed by a slice, or an array."""
@@ -198,29 +193,24 @@ class Forms:
             return _literal(atom)
         if not atom.aval.shape:
             return self._of(atom, depth)
-        number = self._producers.get(atom)
-        is_one = number is not None and self.equations[number].primitive.name == "dynamic_slice"
+        equation = self._producers.get(atom)
+        is_one = equation is not None and equation.primitive.name == "dynamic_slice"
         return self._of(atom, depth) if is_one else _unknown(atom)
 
     def _seen_through(self, variable: Any, depth: int) -> Part:
         """What of which array a variable is: slices with known bounds, and axes dropped."""
         known = self._seen.get(variable)
         if known is None:
-            number = self._producers.get(variable)
-            if number is None or depth <= 0 or not is_view(self.equations[number]):
+            equation = self._producers.get(variable)
+            if equation is None or depth <= 0 or not is_view(equation):
                 known = whole(variable)
             else:
-                operand = self.equations[number].invars[0]
-                known = viewed(
-                    self._seen_through(operand, depth - 1), self.equations[number], number
-                )
+                known = viewed(self._seen_through(equation.invars[0], depth - 1), equation)
             self._seen[variable] = known
         return known
 
 
-def _applied(
-    equation: Any, parts: Sequence[Scalar], through: tuple[int, ...], result: Any
-) -> Scalar | None:
+def _applied(equation: Any, parts: Sequence[Scalar], result: Any) -> Scalar | None:
     """The result of an equation, or an element of it, computed from these operands."""
     count = 1 + sum(part.parts for part in parts)
     params = _hashable(equation.params)
@@ -235,7 +225,6 @@ def _applied(
     return Scalar(
         form=(equation.primitive.name, params, kind, *(part.form for part in parts)),
         columns=tuple(number for part in parts for number in part.columns),
-        equations=(*through, *(number for part in parts for number in part.equations)),
         parts=count,
         needs=tuple(needed for part in parts for needed in part.needs),
         atom=result,
@@ -252,8 +241,11 @@ def _is_understood(equation: Any) -> bool:
     if name == "dynamic_slice":
         slice_is_one = all(isinstance(size, int) and size == 1 for size in result.aval.shape)
         return slice_is_one and _is_number(result) and len(equation.invars) > 1
-    if name == "squeeze":
-        return not result.aval.shape and _is_number(result)
+    if name in ("squeeze", "reshape"):
+        return not result.aval.shape and _is_number(result) and len(equation.invars) == 1
+    if name == "dot_general":
+        kinds = {atom.aval.dtype for atom in (*equation.invars, result)}
+        return len(kinds) == 1 and not any(atom.aval.shape for atom in (*equation.invars, result))
     return not result.aval.shape and _is_elementwise(equation)
 
 
@@ -279,10 +271,17 @@ def _is_simple(atom: Any) -> bool:
     return _is_number(atom) or getattr(atom.aval, "dtype", None) == np.bool_
 
 
-def _read_by_others(equations: Sequence[Any], results: Iterable[Any]) -> set[Any]:
-    """Arrays of which more is read than elements that forms see through."""
+def _read_by_others(
+    equations: Sequence[Any], results: Iterable[Any], joins: Collection[int]
+) -> set[Any]:
+    """Arrays of which more is read than elements that forms see through.
+
+    `joins`: positions of equations of whose operands forms are asked for.
+    """
     found = {atom for atom in results if not hasattr(atom, "val")}
-    for equation in reversed(equations):
+    for position, equation in reversed(list(enumerate(equations))):
+        if position in joins:
+            continue
         arrays = [
             atom
             for atom in equation.invars
@@ -295,25 +294,20 @@ def _read_by_others(equations: Sequence[Any], results: Iterable[Any]) -> set[Any
     return found
 
 
-def _through(scalar: Scalar, through: tuple[int, ...]) -> Scalar:
-    """The same scalar, found by more equations."""
-    return replace(scalar, equations=through + scalar.equations)
-
-
 def _unknown(atom: Any) -> Scalar:
-    return Scalar(("variable", atom), (), (), 1, (atom,), atom)
+    return Scalar(("variable", atom), (), 1, (atom,), atom)
 
 
 def _literal(atom: Any) -> Scalar:
     if atom.aval.shape or not _is_number(atom):
-        return Scalar(("literal", id(atom)), (), (), 1, (), atom)
-    return _number(atom, np.asarray(atom.val)[()], ())
+        return Scalar(("literal", id(atom)), (), 1, (), atom)
+    return _number(atom, np.asarray(atom.val)[()])
 
 
-def _number(atom: Any, value: Any, through: tuple[int, ...]) -> Scalar:
+def _number(atom: Any, value: Any) -> Scalar:
     """A number known now."""
     form = ("number", _kind(atom, ()))
-    return Scalar(form, (value,), through, 1, (), atom, is_element=bool(atom.aval.shape))
+    return Scalar(form, (value,), 1, (), atom, is_element=bool(atom.aval.shape))
 
 
 def _kind(atom: Any, shape: Sequence[Any]) -> Hashable:

@@ -12,6 +12,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+
 Position = tuple[int, ...]
 
 
@@ -24,23 +26,28 @@ class Part:
     steps: Position
     axes: tuple[int, ...]
     """The root's axes that are left, in order."""
-    equations: tuple[int, ...]
-    """The chain of slices that reads it."""
 
-    def at(self, position: Position) -> Position:
-        """Where in the root an element is."""
+    def at(self, position: Any) -> Any:
+        """Where in the root an element is; or elements, by an array of numbers for each axis."""
         if not self.axes:
             return self.start
         place = list(self.start)
         for axis, number in zip(self.axes, position, strict=True):
-            place[axis] += number * self.steps[axis]
+            place[axis] = place[axis] + number * self.steps[axis]
         return tuple(place)
+
+    def places(self, shape: Sequence[int]) -> np.ndarray:
+        """Where in the root all elements are, in order; both with all axes as one."""
+        if not self.start:
+            return np.zeros(1, int)
+        positions: Any = np.broadcast_arrays(*self.at(tuple(np.indices(shape))))
+        return np.ravel(np.ravel_multi_index(positions, self.root.aval.shape))
 
 
 def whole(variable: Any) -> Part:
     """All of an array."""
     rank = len(getattr(variable.aval, "shape", ()))
-    return Part(variable, (0,) * rank, (1,) * rank, tuple(range(rank)), ())
+    return Part(variable, (0,) * rank, (1,) * rank, tuple(range(rank)))
 
 
 def is_view(equation: Any) -> bool:
@@ -49,20 +56,19 @@ def is_view(equation: Any) -> bool:
     return operand is not None and not hasattr(operand, "val") and _is_known(operand)
 
 
-def viewed(part: Part, equation: Any, number: int) -> Part:
-    """What such an equation, which has this number, leaves of a part."""
-    equations = (number, *part.equations)
+def viewed(part: Part, equation: Any) -> Part:
+    """What such an equation leaves of a part."""
     params = equation.params
     if equation.primitive.name == "squeeze":
         dropped = params["dimensions"]
         kept = tuple(axis for place, axis in enumerate(part.axes) if place not in dropped)
-        return Part(part.root, part.start, part.steps, kept, equations)
+        return Part(part.root, part.start, part.steps, kept)
     start, steps = list(part.start), list(part.steps)
     strides = params["strides"] or (1,) * len(part.axes)
     for axis, first, stride in zip(part.axes, params["start_indices"], strides, strict=True):
         start[axis] += first * steps[axis]
         steps[axis] *= stride
-    return Part(part.root, tuple(start), tuple(steps), part.axes, equations)
+    return Part(part.root, tuple(start), tuple(steps), part.axes)
 
 
 def is_repeated(shape: Sequence[Any], result: Sequence[Any]) -> bool:

@@ -1,0 +1,37 @@
+"""Re-rolling: what is written out again and again in a jaxpr, in a few equations.
+
+    angles[0, 1], angles[0, 2], ... of a thousand gates        a vector: slices or a gather
+    2.0 * t[3] + 0.1, 2.0 * t[4] + 0.7, ...                    the same arithmetic on vectors
+    a thousand gates                                           one equation on the register
+    a thousand such numbers, stacked                           a vector
+
+It is a rewriting of equations that lowering and derivatives share: programs of thousands of gates
+are small for both, and what is rewritten is an ordinary jaxpr, which JAX differentiates.
+
+`element_positions` and `scalar_forms` see what scalars are computed alike, `vectors` computes those
+of one form at once, `places` reads vectors at places known now. `operations` rewrites operations on
+registers, and with them `joins`, numbers put together; `gates` says which of them for lowering.
+"""
+
+from diastase_mlir.rerolling.element_positions import Part, is_view, viewed, whole
+from diastase_mlir.rerolling.gates import equations_to_lower, parameters_of_gate
+from diastase_mlir.rerolling.joins import join_positions
+from diastase_mlir.rerolling.operations import Places, register_operations, rerolled
+from diastase_mlir.rerolling.places import put_into_places
+from diastase_mlir.rerolling.vectors import FOLDED, LEAST_ALIKE
+
+__all__ = [
+    "FOLDED",
+    "LEAST_ALIKE",
+    "Part",
+    "Places",
+    "equations_to_lower",
+    "is_view",
+    "join_positions",
+    "parameters_of_gate",
+    "put_into_places",
+    "register_operations",
+    "rerolled",
+    "viewed",
+    "whole",
+]

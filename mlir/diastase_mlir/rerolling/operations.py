@@ -1,0 +1,157 @@
+"""Operations on a register that follow each other, as one equation on vectors of their parameters.
+
+    b = slice[0:1] x   c = squeeze b   r1 = gate[RX] r0 c         v = slice[0:3] x
+    d = slice[1:2] x   e = squeeze d   r2 = gate[RY] r1 e   ->    r3 = operations r0 v
+    f = slice[2:3] x   g = squeeze f   r3 = gate[RX] r2 g
+
+`register_operations` finds such runs, `rerolled` puts one equation in the place of each, where its
+last operation stands. Parameters that are computed alike (`scalar_forms`) are elements of one
+vector among its operands, each other value is an operand of its own; numbers are none. Which
+parameter is which element of which operand is said by its parameter `places`; the operations
+themselves are in its parameter `operations`. Equations of which nothing is read any more are gone.
+
+Nobody binds `operations`: who asks for it says what it means, lowering by a rule, derivatives by
+what they do instead.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from jax.extend.core import Primitive
+
+from diastase_mlir.jax_internals import needed_equations, new_equation
+from diastase_mlir.rerolling.joins import joined
+from diastase_mlir.rerolling.recording import is_variable, recorded
+from diastase_mlir.rerolling.scalar_forms import Forms, Scalar
+from diastase_mlir.rerolling.vectors import LEAST_ALIKE, vector_of
+
+Equation = Any
+Run = Sequence[int]
+"""Positions of the operations of a run, in order."""
+
+operations_p = Primitive("operations")
+operations_p.multiple_results = True
+
+
+@dataclass(frozen=True)
+class Places:
+    """Where the numbers of a run's parameters are: in which of its operands, and at which place.
+
+    Arrays among these are complex: the real and the imaginary part of each element.
+    """
+
+    operands: np.ndarray
+    """From 0; -1 for a number known now."""
+    elements: np.ndarray
+
+
+def register_operations(
+    equations: Sequence[Equation], is_member: Callable[[Equation], bool]
+) -> Iterator[Run]:
+    """The runs of such operations: no other on a register, nor any effect, stands in between."""
+    run = list[int]()
+    for position, equation in enumerate(equations):
+        belongs = is_member(equation)
+        follows = belongs and run and equation.invars[0] is equations[run[-1]].outvars[0]
+        if run and not follows and (belongs or equation.effects or is_on_register(equation)):
+            yield run
+            run = []
+        if belongs:
+            run.append(position)
+    if run:
+        yield run
+
+
+def rerolled(
+    equations: Sequence[Equation],
+    results: Sequence[Any],
+    runs: Sequence[Run],
+    parameters: Callable[[Equation], Sequence[Any]],
+    keeps: Callable[[Equation], bool],
+    *,
+    apart: bool = False,
+    joins: Sequence[int] = (),
+) -> list[Equation]:
+    """The equations of a jaxpr with one in the place of each run.
+
+    `parameters` of an operation are scalars, and complex arrays; `keeps` is as for
+    `needed_equations`, and what is on a register stays; `apart`: each run has vectors of its own;
+    `joins`: positions of what `joined` may rewrite.
+    """
+    forms = Forms(equations, results, joins)
+    instead: dict[int, Sequence[Equation]] = {
+        position: joined(equations[position], forms) for position in joins
+    }
+    for some in [[run] for run in runs] if apart else [runs]:
+        atoms = [
+            [atom for position in run for atom in parameters(equations[position])] for run in some
+        ]
+        vectors = _Vectors(forms, [atom for own in atoms for atom in own])
+        for run, own in zip(some, atoms, strict=True):
+            operations = [equations[position] for position in run]
+            instead |= dict.fromkeys(run, ())
+            instead[run[-1]] = list(vectors.with_operands(operations, own))
+    renewed = list[Equation]()
+    for position, equation in enumerate(equations):
+        renewed += instead.get(position, (equation,))
+    return needed_equations(
+        renewed, results, lambda equation: is_on_register(equation) or keeps(equation)
+    )[0]
+
+
+class _Vectors:
+    """The parameters of some runs: elements of vectors, or operands of their own."""
+
+    def __init__(self, forms: Forms, atoms: Sequence[Any]):
+        alike: dict[Any, dict[Any, list[Any]]] = {}
+        for atom in dict.fromkeys(atom for atom in atoms if _may_be_element(atom)):
+            scalar = forms.of(atom)
+            alike.setdefault(scalar.form, {}).setdefault(scalar.row, []).append(atom)
+        self._elements: dict[Any, tuple[Any, int]] = {}
+        """Of which form a parameter is, and its place in the vector."""
+        self._scalars: dict[Any, list[Scalar]] = {}
+        self._vectors: dict[Any, Any] = {}
+        """By form; where they have been computed."""
+        for form, rows in alike.items():
+            if sum(map(len, rows.values())) >= LEAST_ALIKE:
+                self._scalars[form] = [forms.of(atom) for atom, *_ in rows.values()]
+                for place, equal in enumerate(rows.values()):
+                    self._elements |= dict.fromkeys(equal, (form, place))
+
+    def with_operands(
+        self, operations: Sequence[Equation], atoms: Sequence[Any]
+    ) -> Iterator[Equation]:
+        """The equation for a run with these parameters, after those of vectors that are new."""
+        operands, numbers, elements = dict[Any, int](), list[int](), list[int]()
+        source = operations[-1].source_info
+        for atom in atoms:
+            operand, element = atom, 0
+            if is_variable(atom) and atom in self._elements:
+                form, element = self._elements[atom]
+                if form not in self._vectors:
+                    made, self._vectors[form] = _computed(self._scalars[form], source)
+                    yield from made
+                operand = self._vectors[form]
+            size = 2 * atom.aval.size if atom.aval.shape else 1
+            known = not is_variable(operand)
+            numbers += [-1 if known else operands.setdefault(operand, len(operands))] * size
+            elements += range(element, element + size)
+        places = Places(np.array(numbers, int), np.array(elements, int))
+        register, last = operations[0].invars[0], operations[-1].outvars[0]
+        params = {"operations": tuple(operations), "places": places}
+        yield new_equation(operations_p, [register, *operands], [last], params, source)
+
+
+def _computed(scalars: Sequence[Scalar], source: Any) -> tuple[list[Equation], Any]:
+    return recorded(lambda values: vector_of(scalars, values), scalars[0].needs, source)
+
+
+def _may_be_element(atom: Any) -> bool:
+    return is_variable(atom) and not atom.aval.shape and atom.aval.dtype == np.float64
+
+
+def is_on_register(equation: Equation) -> bool:
+    """Whether an equation takes or gives a register."""
+    return any(hasattr(atom.aval, "mlir_type") for atom in (*equation.invars, *equation.outvars))
