@@ -29,6 +29,7 @@ from diastase_mlir.passes.results_in_memory import results_in_memory
 from diastase_mlir.passes.reuse_arrays import reuse_arrays
 from diastase_mlir.passes.runtime_to_calls import runtime_to_calls
 from diastase_mlir.passes.scalarize import scalarize
+from diastase_mlir.passes.separate_aliases import separate_aliases
 from diastase_mlir.passes.separate_empties import separate_empties
 from diastase_mlir.passes.shorter_functions import shorter_functions
 from diastase_mlir.passes.show_sizes import show_sizes
@@ -93,6 +94,7 @@ PIPELINE = Pipeline(
                 show_sizes,  # nothing may simplify arrays from here on
                 reuse_arrays,
                 separate_empties,
+                separate_aliases,
                 outline_parts,  # the next pass's time grows with the cube of a function's length
                 "one-shot-bufferize{bufferize-function-boundaries allow-return-allocs-from-loops "
                 "function-boundary-type-conversion=identity-layout-map}",

@@ -11,7 +11,6 @@ are written in place across them.
 """
 
 from diastase_mlir.bindings import ir
-from diastase_mlir.function_parts import PART
 from diastase_mlir.passes.parts.outlining import Cutting, Outliner
 
 MOST_OPERATIONS = 48
@@ -32,5 +31,9 @@ def outline_parts(module: ir.Module) -> None:
 def _is_on_arrays(operation: ir.Operation) -> int:
     name = operation.name
     if name == "func.call":
-        return PART in ir.FlatSymbolRefAttr(operation.attributes["callee"]).value
+        return any(isinstance(value.type, ir.RankedTensorType) for value in _values(operation))
     return name.startswith(_ON_ARRAYS) and name not in _INSIDE
+
+
+def _values(operation: ir.Operation) -> list[ir.Value]:
+    return [*operation.operands, *operation.results]

@@ -13,14 +13,14 @@ Parts of the function's own block are called once each and named after the funct
 inner block, which may be called in a loop, after a name of the block's own (`function_parts`).
 """
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from diastase_mlir.bindings import func, ir
 from diastase_mlir.function_parts import INNER, PART
 from diastase_mlir.passes.operations import create
-from diastase_mlir.passes.parts.aliases import Aliases
+from diastase_mlir.passes.separate_aliases import Callees, separate
 
 _CONSTANTS = frozenset(
     "arith.constant llvm.mlir.constant llvm.mlir.zero llvm.mlir.addressof memref.get_global "
@@ -62,6 +62,7 @@ class Outliner:
         self._module = module
         self._cutting = cutting
         self._names: dict[str, int] = {}
+        self._callees = Callees(module)
 
     def cut_functions(self) -> None:
         """Cut all blocks of functions, loops and branches that weigh too much; inner ones first."""
@@ -186,7 +187,7 @@ class Outliner:
         for step in part:
             for _, _, value in step.uses:
                 if value not in made and value not in step.own:
-                    (constants if _is_constant(value) else captured)[value] = None
+                    (constants if self._is_made_anew(value) else captured)[value] = None
         types = [value.type for value in captured], [value.type for value in results]
         here = part[-1].operation
         with ir.InsertionPoint(here), here.location:
@@ -209,42 +210,15 @@ class Outliner:
                     user.operands[operand] = given[value]
             block.append(step.operation)
         with ir.InsertionPoint(block), here.location:
-            if self._cutting.arrays_are_values:
-                results = _apart(part, block.arguments, results)
             create("func.return", [], results)
+        if self._cutting.arrays_are_values:
+            separate(block, self._callees)
+            self._callees.add(function.operation)
         return call
 
 
-def _apart(
-    part: Sequence[_Step], arguments: Iterable[ir.Value], results: Sequence[ir.Value]
-) -> list[ir.Value]:
-    """Copy each array that may share memory with one before it, which the caller cannot know.
-
-    What arrays share with an argument it knows.
-    """
-    aliases = Aliases(frozenset(arguments))
-
-    def visit(operation: ir.Operation) -> ir.WalkResult:
-        aliases.add(operation)
-        return ir.WalkResult.ADVANCE
-
-    for step in part:
-        step.operation.walk(visit)
-    apart: list[ir.Value] = []
-    taken: set[ir.Value] = set()
-    for result in results:
-        memory = aliases.find(result)
-        copied = isinstance(result.type, ir.RankedTensorType) and memory in taken
-        apart.append(_copy(result) if copied else result)
-        taken.add(memory)
-    return apart
-
-
-def _copy(array: ir.Value) -> ir.Value:
-    sizes = ir.DenseI32ArrayAttr.get([0, 1, 0])  # dynamic sizes, array to be copied, a hint
-    attributes = {"operandSegmentSizes": sizes}
-    return create("bufferization.alloc_tensor", [array.type], [array], attributes).results[0]
-
-
-def _is_constant(value: ir.Value) -> bool:
-    return not isinstance(value.owner, ir.Block) and value.owner.operation.name in _CONSTANTS
+    def _is_made_anew(self, value: ir.Value) -> bool:
+        """Whether parts have a constant of their own; of an array each call must know it."""
+        if isinstance(value.owner, ir.Block) or value.owner.operation.name not in _CONSTANTS:
+            return False
+        return not (self._cutting.arrays_are_values and isinstance(value.type, ir.RankedTensorType))
