@@ -1,12 +1,13 @@
-"""Arrays that a loop carries on, or a function returns, get memory of their own; before bufferization.
+"""Arrays that loops carry on, or functions return, get memory of their own; before bufferization.
 
     scf.yield %z, %z               ->      %copy = bufferization.alloc_tensor() copy(%z)
                                            scf.yield %z, %copy
 
 Bufferization takes it that the arrays with which an iteration begins share no memory with one
-another, nor those that a call returns: it compares them with what was given to the loop or to the
-function, and lets them be what they are if they were made inside. So one would be written over the
-other. The same with a constant: what receives it may write to it.
+another, nor those that a call returns: it compares each with what was given to the loop or to the
+function. What is made inside may be carried on as it is, and what is given to a function may be a
+copy, of which two results are views. So one would be written over the other. The same with a
+constant: what receives it may write to it.
 
 `Aliases` says which arrays may be the same memory once they are memory. A view is the memory that
 it is a part of, what a loop carries on may be what it was given, and an update is written where the
@@ -28,17 +29,19 @@ _DESTINATION = {"tensor.insert": 1, "tensor.insert_slice": 1}
 def separate_aliases(module: ir.Module) -> None:
     """Separate what all loops carry on, and what all functions but the entry return."""
     callees = Callees(module)
-    blocks: list[ir.Block] = []
+    found: list[ir.Operation] = []
 
     def visit(operation: ir.Operation) -> ir.WalkResult:
         is_called = operation.name == "func.func" and ENTRY_FUNCTION != _name(operation)
         if is_called or operation.name in ("scf.for", "scf.while"):
-            blocks.extend(block for region in operation.regions for block in region.blocks)
+            found.append(operation)
         return ir.WalkResult.ADVANCE
 
     module.operation.walk(visit)
-    for block in blocks:
-        separate(block, callees)
+    for operation in found:
+        for region in operation.regions:
+            for block in region.blocks:
+                separate(block, callees, of_function=operation.name == "func.func")
 
 
 class Callees:
@@ -68,17 +71,22 @@ class Callees:
                 for number, value in enumerate(values):
                     if _has_memory(value):
                         sets.setdefault(aliases.find(value), []).append(number)
-                self._pairs[name] = [pair for numbers in sets.values() for pair in pairwise(numbers)]
+                self._pairs[name] = [
+                    pair for numbers in sets.values() for pair in pairwise(numbers)
+                ]
         return self._pairs[name]
 
 
-def separate(block: ir.Block, callees: Callees) -> None:
-    """Copy each array at a block's end that may share memory, made inside, with one before it."""
+def separate(block: ir.Block, callees: Callees, *, of_function: bool) -> None:
+    """Copy each array at a block's end that may share memory with one before it.
+
+    Memory that a loop is given is left to bufferization, which compares what it carries on with it.
+    """
     end = block.operations[len(block.operations) - 1].operation
     numbers = [n for n, value in enumerate(end.operands) if _is_array(value)]
     if not numbers:
         return
-    aliases = Aliases(block, callees)
+    aliases = Aliases(block, callees, arguments=of_function)
     taken = {aliases.find(constant) for constant in aliases.constants}
     for number in numbers:
         value = end.operands[number]
@@ -170,9 +178,11 @@ def _pairs(operation: ir.Operation, callees: Callees) -> Iterator[tuple[ir.Value
         for number, region in enumerate(operation.regions):
             if region.blocks:
                 yield from zip(results, _given(operation, number), strict=True)
-    elif name == "func.call" and (
-        numbers := callees.pairs(ir.FlatSymbolRefAttr(operation.attributes["callee"]).value)
-    ) is not None:
+    elif (
+        name == "func.call"
+        and (numbers := callees.pairs(ir.FlatSymbolRefAttr(operation.attributes["callee"]).value))
+        is not None
+    ):
         values = [*results, *operands]
         yield from ((values[one], values[other]) for one, other in numbers)
     else:

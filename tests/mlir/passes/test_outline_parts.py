@@ -1,7 +1,8 @@
 """`outline_parts`, `inline_parts`: long chains of operations on arrays, bufferized in parts.
 
-What must hold whatever the cuts are: answers, and that an array is written in place. Random programs
-set and add elements, rows and slices of arrays, keep old versions, and do so in loops and branches.
+What must hold whatever the cuts are: answers, and that an array is written in place. Random
+programs set and add elements, rows and slices of arrays, keep old versions, and do so in loops and
+branches.
 """
 
 import re
@@ -10,7 +11,6 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from jax import lax
@@ -18,8 +18,8 @@ from jax import lax
 from diastase import debug, qjit
 from diastase_mlir.bindings import ir, session
 from diastase_mlir.dialects import parse
-from diastase_mlir.passes.parts.inline_parts import inline_parts
 from diastase_mlir.passes.parts import outline_parts as outlining
+from diastase_mlir.passes.parts.inline_parts import inline_parts
 from diastase_mlir.passes.parts.outline_parts import outline_parts
 
 MOST_OPERATIONS, OPERATIONS_OF_A_PART = 4, 2

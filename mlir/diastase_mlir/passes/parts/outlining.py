@@ -28,6 +28,9 @@ _CONSTANTS = frozenset(
 )
 _ON_THE_STACK = frozenset({"llvm.alloca", "memref.alloca"})
 
+MOST_NUMBERS = 32
+"""That a part returns: all results together are one structure, built a field at a time."""
+
 
 @dataclass(frozen=True)
 class Cutting:
@@ -149,10 +152,11 @@ class Outliner:
         return step
 
     def _parts(self, steps: list[_Step]) -> list[list[int]]:
-        """Positions of operations in a row with enough loops; what is left at the end stays."""
+        """Positions of operations in a row that weigh enough; what is left at the end stays."""
         parts: list[list[int]] = []
         part: list[int] = []
-        weight = needed = 0
+        weight = together = 0
+        numbers: set[ir.Value] = set()
         last_uses = {value: n for n, step in enumerate(steps) for _, _, value in step.uses}
         for position, step in enumerate(steps[:-1]):
             name = step.operation.name
@@ -160,18 +164,32 @@ class Outliner:
                 continue
             if name in _ON_THE_STACK:
                 if step.uses:  # of a size that a part may compute
-                    part, weight, needed = [], 0, 0
+                    part, weight, together, numbers = [], 0, 0, set()
                 continue
             part.append(position)
             weight += step.weight
-            if self._cutting.arrays_are_values:
-                for result in step.operation.results:
-                    if name == "tensor.empty" or isinstance(result.type, ir.MemRefType):
-                        needed = max(needed, last_uses.get(result, 0))
-            if weight >= self._cutting.of_a_part and needed <= position:
+            numbers.difference_update(v for _, _, v in step.uses if last_uses[v] == position)
+            for result in step.operation.results:
+                last_use = last_uses.get(result, position)
+                if not self._is_array(result) and last_use > position:
+                    numbers.add(result)
+                elif self._stays_with_users(result):
+                    together = max(together, last_use)
+            is_enough = weight >= self._cutting.of_a_part and together <= position
+            if is_enough and len(numbers) <= MOST_NUMBERS:
                 parts.append(part)
-                part, weight, needed = [], 0, 0
+                part, weight, together, numbers = [], 0, 0, set()
         return parts
+
+    @staticmethod
+    def _is_array(value: ir.Value) -> bool:
+        return isinstance(value.type, (ir.RankedTensorType, ir.MemRefType))
+
+    def _stays_with_users(self, value: ir.Value) -> bool:
+        """What bufferization knows nothing of, and undefined contents, which need no memory yet."""
+        if not self._cutting.arrays_are_values:
+            return False
+        return isinstance(value.type, ir.MemRefType) or value.owner.name == "tensor.empty"
 
     def _outline(
         self,
@@ -212,10 +230,9 @@ class Outliner:
         with ir.InsertionPoint(block), here.location:
             create("func.return", [], results)
         if self._cutting.arrays_are_values:
-            separate(block, self._callees)
+            separate(block, self._callees, of_function=True)
             self._callees.add(function.operation)
         return call
-
 
     def _is_made_anew(self, value: ir.Value) -> bool:
         """Whether parts have a constant of their own; of an array each call must know it."""
