@@ -28,9 +28,6 @@ _CONSTANTS = frozenset(
 )
 _ON_THE_STACK = frozenset({"llvm.alloca", "memref.alloca"})
 
-MOST_NUMBERS = 32
-"""That a part returns: all results together are one structure, built a field at a time."""
-
 
 @dataclass(frozen=True)
 class Cutting:
@@ -156,7 +153,6 @@ class Outliner:
         parts: list[list[int]] = []
         part: list[int] = []
         weight = together = 0
-        numbers: set[ir.Value] = set()
         last_uses = {value: n for n, step in enumerate(steps) for _, _, value in step.uses}
         for position, step in enumerate(steps[:-1]):
             name = step.operation.name
@@ -164,26 +160,17 @@ class Outliner:
                 continue
             if name in _ON_THE_STACK:
                 if step.uses:  # of a size that a part may compute
-                    part, weight, together, numbers = [], 0, 0, set()
+                    part, weight, together = [], 0, 0
                 continue
             part.append(position)
             weight += step.weight
-            numbers.difference_update(v for _, _, v in step.uses if last_uses[v] == position)
             for result in step.operation.results:
-                last_use = last_uses.get(result, position)
-                if not self._is_array(result) and last_use > position:
-                    numbers.add(result)
-                elif self._stays_with_users(result):
-                    together = max(together, last_use)
-            is_enough = weight >= self._cutting.of_a_part and together <= position
-            if is_enough and len(numbers) <= MOST_NUMBERS:
+                if self._stays_with_users(result):
+                    together = max(together, last_uses.get(result, position))
+            if weight >= self._cutting.of_a_part and together <= position:
                 parts.append(part)
-                part, weight, together, numbers = [], 0, 0, set()
+                part, weight, together = [], 0, 0
         return parts
-
-    @staticmethod
-    def _is_array(value: ir.Value) -> bool:
-        return isinstance(value.type, (ir.RankedTensorType, ir.MemRefType))
 
     def _stays_with_users(self, value: ir.Value) -> bool:
         """What bufferization knows nothing of, and undefined contents, which need no memory yet."""
