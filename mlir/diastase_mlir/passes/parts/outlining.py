@@ -174,7 +174,7 @@ class Outliner:
 
     def _stays_with_users(self, value: ir.Value) -> bool:
         """What bufferization knows nothing of, and undefined contents, which need no memory yet."""
-        if not self._cutting.arrays_are_values:
+        if not self._cutting.arrays_are_values or isinstance(value.owner, ir.Block):
             return False
         return isinstance(value.type, ir.MemRefType) or value.owner.name == "tensor.empty"
 
