@@ -13,7 +13,7 @@ Parts of the function's own block are called once each and named after the funct
 inner block, which may be called in a loop, after a name of the block's own (`function_parts`).
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -26,6 +26,7 @@ _CONSTANTS = frozenset(
     "arith.constant llvm.mlir.constant llvm.mlir.zero llvm.mlir.addressof memref.get_global "
     "func.constant".split()
 )
+_WRITABLE = "bufferization.writable"
 _ON_THE_STACK = frozenset({"llvm.alloca", "memref.alloca"})
 
 
@@ -202,6 +203,8 @@ class Outliner:
         with ir.InsertionPoint.at_block_begin(self._module.body), here.location:
             function = func.FuncOp(name, ir.FunctionType.get(*types), visibility="private")
             block = function.add_entry_block()
+        if self._cutting.arrays_are_values:
+            function.attributes["arg_attrs"] = _attributes(captured)
         function.attributes["llvm.linkage"] = ir.Attribute.parse("#llvm.linkage<internal>")
         function.attributes["llvm.no_inline"] = ir.UnitAttr.get()
         given: dict[ir.Value, ir.Value] = dict(zip(captured, block.arguments, strict=True))
@@ -226,3 +229,29 @@ class Outliner:
         if isinstance(value.owner, ir.Block) or value.owner.operation.name not in _CONSTANTS:
             return False
         return not (self._cutting.arrays_are_values and isinstance(value.type, ir.RankedTensorType))
+
+
+def _attributes(captured: Iterable[ir.Value]) -> ir.ArrayAttr:
+    """Of a part's arguments: what nobody may write to, nobody may in a part.
+
+    The engine may have been given the address of such an array long before it reads it.
+    """
+    never = ir.DictAttr.get({_WRITABLE: ir.BoolAttr.get(False)})
+    return ir.ArrayAttr.get(
+        [never if _is_never_written(v) else ir.DictAttr.get() for v in captured]
+    )
+
+
+def _is_never_written(array: ir.Value) -> bool:
+    """Whether an array is a constant, or an argument that bufferization may not write to."""
+    if not isinstance(array.type, ir.RankedTensorType):
+        return False
+    owner = array.owner
+    if not isinstance(owner, ir.Block):
+        return owner.name == "arith.constant"
+    function = owner.owner.operation
+    if function.name != "func.func" or "arg_attrs" not in function.attributes:
+        return False
+    number = ir.BlockArgument(array).arg_number
+    attributes = ir.DictAttr(ir.ArrayAttr(function.attributes["arg_attrs"])[number])
+    return _WRITABLE in attributes and not ir.BoolAttr(attributes[_WRITABLE]).value
