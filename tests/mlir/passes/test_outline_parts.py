@@ -10,12 +10,13 @@ import re
 import jax
 import jax.numpy as jnp
 import numpy as np
+import pennylane as qml
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from jax import lax
 
-from diastase import debug, qjit
+from diastase import debug, grad, qjit
 from diastase_mlir.bindings import ir, session
 from diastase_mlir.dialects import parse
 from diastase_mlir.passes.parts import outline_parts as outlining
@@ -338,3 +339,21 @@ def test_second_derivatives_in_a_long_program():
     x = jnp.arange(6.0)
     for got, expected in zip(qjit(program)(x), program(x), strict=True):
         np.testing.assert_allclose(got, expected, rtol=1e-5)
+
+
+def test_the_engine_reads_coefficients_that_no_part_has_written_to(short_parts):
+    """One address of constants serves both circuits; between them, twice the constants are made."""
+
+    def average(x):
+        qml.RX(x, wires=0)
+        qml.CNOT([0, 1])
+        qml.RY(0.3, wires=1)
+        return qml.expval(qml.Z(0) @ qml.Y(1) + 0.5 * qml.X(2) + qml.Z(1))
+
+    def product(circuit):
+        return lambda x: circuit(x) * circuit(3 * x)
+
+    ours = qml.qnode(qml.device("lightning.qubit", wires=3))(average)
+    theirs = qml.qnode(qml.device("default.qubit", wires=3), interface="jax")(average)
+    expected = jax.grad(product(theirs))(0.4)
+    np.testing.assert_allclose(qjit(grad(product(ours)))(0.4), expected, rtol=1e-12)
