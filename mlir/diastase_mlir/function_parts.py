@@ -1,8 +1,12 @@
 """How parts of functions are named, which two places must agree on.
 
-`passes.shorter_functions` cuts a function into `name.part0`, `name.part1`, …, each called once by
-the function `name`; `codegen.small_loops` counts their loops as loops of that function.
+`passes.parts.outlining` cuts a function into `name.part0`, `name.part1`, …, each called once by
+the function `name`; `codegen.small_loops` counts their loops as loops of that function. Parts of an
+inner block, which may be the body of a loop, belong to a name of their own: `name.inner0.part0`.
 """
 
 PART = ".part"
 """Between the name of the function and the number of the part."""
+
+INNER = ".inner"
+"""Between the name of the function and the number of a block inside of it that is cut."""

@@ -19,6 +19,8 @@ from diastase_mlir.passes.elementary_calls import elementary_calls
 from diastase_mlir.passes.interruptible_loops import interruptible_loops
 from diastase_mlir.passes.order_loops import order_loops
 from diastase_mlir.passes.parallel_loops import parallel_loops
+from diastase_mlir.passes.parts.inline_parts import inline_parts
+from diastase_mlir.passes.parts.outline_parts import outline_parts
 from diastase_mlir.passes.products_to_blas import products_to_blas
 from diastase_mlir.passes.quantum_to_runtime import quantum_to_runtime
 from diastase_mlir.passes.read_as_operands import read_as_operands
@@ -27,11 +29,10 @@ from diastase_mlir.passes.results_in_memory import results_in_memory
 from diastase_mlir.passes.reuse_arrays import reuse_arrays
 from diastase_mlir.passes.runtime_to_calls import runtime_to_calls
 from diastase_mlir.passes.scalarize import scalarize
+from diastase_mlir.passes.separate_aliases import separate_aliases
 from diastase_mlir.passes.separate_empties import separate_empties
 from diastase_mlir.passes.shorter_functions import shorter_functions
 from diastase_mlir.passes.show_sizes import show_sizes
-from diastase_mlir.passes.updates_to_stores import updates_to_stores, without_brackets
-from diastase_mlir.passes.views_for_calls import views_for_calls
 from diastase_mlir.stages import Pipeline, Stage, pass_name
 
 _CLEAN = ("canonicalize", "cse")
@@ -93,11 +94,11 @@ PIPELINE = Pipeline(
                 show_sizes,  # nothing may simplify arrays from here on
                 reuse_arrays,
                 separate_empties,
-                updates_to_stores,
-                views_for_calls,
+                separate_aliases,
+                outline_parts,  # the next pass's time grows with the cube of a function's length
                 "one-shot-bufferize{bufferize-function-boundaries allow-return-allocs-from-loops "
                 "function-boundary-type-conversion=identity-layout-map}",
-                without_brackets,
+                inline_parts,
                 *_CLEAN,
             ),
             remain=_BUFFERS,

@@ -21,7 +21,8 @@ import llvmlite.binding as llvm
 from llvmlite.binding.newpassmanagers import NewPassManager
 
 from diastase_mlir.codegen.processor import asked_processor
-from diastase_mlir.codegen.small_loops import bounded_loops
+from diastase_mlir.codegen.small_loops import bounded_loops, run_once
+from diastase_runtime.abi import ENTRY_FUNCTION
 
 
 class InvalidLLVMError(ValueError):
@@ -87,6 +88,11 @@ def level_for(text: str) -> Level:
     return Level.WITHOUT_LOOPS if are_few or are_short else Level.WITH_LOOPS
 
 
+LONG_FUNCTION = 500
+"""Lines; if such a function has no loop and runs once, it is taken as it is written: LLVM's time
+for one block grows faster than its length."""
+
+
 @dataclass(frozen=True)
 class OptimisedModule:
     """A module of LLVM, and what its machine code is worth."""
@@ -112,6 +118,11 @@ def optimised(text: str, exported: Collection[str]) -> Generator[OptimisedModule
             # Without it, passes would place fields of structures elsewhere than machine code does.
             module.data_layout = str(target_machine(level).target_data)
             _hide(module, exported)
+            if level is Level.WITH_LOOPS:
+                for name in run_once(text, ENTRY_FUNCTION, LONG_FUNCTION):
+                    function = module.get_function(name)
+                    function.add_function_attribute("noinline")  # or the next is not allowed
+                    function.add_function_attribute("optnone")
             _optimise(module, level)
             yield OptimisedModule(module, level)
 

@@ -38,6 +38,31 @@ _END = re.compile(
 )
 
 
+_FUNCTION = re.compile(rf"^define\b[^@\n]*@({_NAME})\(.*?^}}$", re.MULTILINE | re.DOTALL)
+
+
+def run_once(text: str, entry: str, least: int) -> list[str]:
+    """Functions of `least` lines, without a loop, that run once: the entry, and its parts."""
+    found: list[str] = []
+    for function in _FUNCTION.finditer(text):
+        name, _, part = function[1].strip('"').partition(PART)
+        is_long = text.count("\n", function.start(), function.end()) >= least
+        if is_long and name == entry and (not part or part.isdigit()) and not _loops(function[0]):
+            found.append(function[1].strip('"'))
+    return found
+
+
+def _loops(function: str) -> bool:
+    """Whether any block jumps to one before it, or to itself."""
+    begun: set[str] = set()
+    for match in _FUNCTION_LABEL_OR_JUMP.finditer(function):
+        if match["label"]:
+            begun.add(match["label"].strip('"'))
+        elif match["target"] and match["target"].strip('"') in begun:
+            return True
+    return False
+
+
 @dataclass(frozen=True)
 class _Loop:
     """From the label of its first block to the jump back; and how often it runs at most."""

@@ -6,7 +6,7 @@ import pytest
 
 from diastase import qjit
 from diastase_mlir.codegen.machine import Level, level_for
-from diastase_mlir.codegen.small_loops import bounded_loops
+from diastase_mlir.codegen.small_loops import bounded_loops, run_once
 
 
 def _loop(end="4", step="1", first="0", name="i", body="", compare="slt", swapped=False):
@@ -122,3 +122,21 @@ def test_small_programs_give_what_jax_gives(dtype, shape):
     for ours, theirs in zip(found, program(argument), strict=True):
         assert ours.dtype == theirs.dtype
         np.testing.assert_allclose(ours, theirs, rtol=2e-6 if dtype == "float32" else 1e-14)
+
+
+def test_long_functions_that_run_once():
+    long = "  %a = add i64 %n, 1\n" * 500
+    text = "".join(
+        _function(*inside, name=name)
+        for name, inside in {
+            "e": [long],
+            "e.part0": [long],
+            "e.part1": [long, _loop()],
+            "e.part2": [long, "  br label %ahead\nahead:\n"],
+            "e.part3": [],
+            "e.inner0.part0": [long],
+            "f": [long],
+            '"e.part4"': [long],
+        }.items()
+    )
+    assert run_once(text, "e", 500) == ["e", "e.part0", "e.part2", "e.part4"]
