@@ -94,5 +94,8 @@ def with_jaxprs(parameters: Any, change: Callable[[Any], Any]) -> Any:
     if isinstance(parameters, tuple | list):
         parts = [with_jaxprs(part, change) for part in parameters]
         same = all(new is old for new, old in zip(parts, parameters, strict=True))
-        return parameters if same else type(parameters)(parts)
+        if same:
+            return parameters
+        is_named = isinstance(parameters, tuple) and hasattr(parameters, "_fields")
+        return type(parameters)(*parts) if is_named else type(parameters)(parts)
     return parameters

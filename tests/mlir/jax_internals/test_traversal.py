@@ -66,3 +66,14 @@ def test_jaxprs_are_changed_where_they_stand_and_nothing_else_is():
     other = jax.make_jaxpr(jnp.sin)(1.0)
     changed = with_jaxprs(params, lambda _: other)
     assert changed == {**params, "jaxpr": other, "branches": (other, other)}
+
+
+def test_jaxprs_in_tuples_with_names_are_changed_as_well():
+    """As those of a linear system are."""
+    solved = jax.make_jaxpr(lambda a: jnp.linalg.solve(a, a))(jnp.eye(2))
+    found = [e for e in equations_in(solved) if e.primitive.name == "custom_linear_solve"]
+    jaxprs = found[0].params["jaxprs"]
+    changed = with_jaxprs(found[0].params, lambda jaxpr: jaxpr.replace())["jaxprs"]
+    assert type(changed) is type(jaxprs)
+    assert changed is not jaxprs
+    assert changed.matvec.jaxpr is jaxprs.matvec.jaxpr

@@ -17,6 +17,7 @@ from typing import Any
 
 from jax.extend.core import ClosedJaxpr
 
+from diastase.primitives.define import Role, has_role
 from diastase.primitives.derivatives import Positions, inexact_positions
 from diastase.primitives.quantum import DERIVATIVE_WIRE, allocate_p
 from diastase.tracing.derivatives.dependence import lasting
@@ -81,7 +82,8 @@ def _positioned(equation: Any, positioned: Callable[[Any], Any]) -> Any:
     for name in ("wires", "words"):
         if name in params:
             params[name] = positioned(params[name])
-    params = with_jaxprs(params, lambda region: _with_wires(region, positioned))
+    if has_role(equation, Role.CONTROL_FLOW):  # JAX's own have no wires, but may have constants
+        params = with_jaxprs(params, lambda region: _with_wires(region, positioned))
     return equation.replace(params=params)
 
 
