@@ -13,6 +13,7 @@ Parts of the function's own block are called once each and named after the funct
 inner block, which may be called in a loop, after a name of the block's own (`function_parts`).
 """
 
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -67,32 +68,35 @@ class Outliner:
 
     def cut_functions(self) -> None:
         """Cut all blocks of functions, loops and branches that weigh too much; inner ones first."""
-        if self._weight(self._module.operation) <= self._cutting.most:
-            return
+        weights = self._weights()
         for definition in list(self._module.body.operations):
             function = definition.operation
-            if function.name == "func.func" and self._weight(function) > self._cutting.most:
+            if function.name == "func.func" and weights[function] > self._cutting.most:
                 name = ir.StringAttr(function.attributes["sym_name"]).value
-                self._cut_inside(function, name)
+                self._cut_inside(function, name, weights)
 
-    def _weight(self, operation: ir.Operation) -> int:
-        total = 0
+    def _weights(self) -> dict[ir.Operation, int]:
+        """Of all operations, with what is inside of them."""
+        weights: defaultdict[ir.Operation, int] = defaultdict(int)
 
-        def visit(nested: ir.Operation) -> ir.WalkResult:
-            nonlocal total
-            total += self._cutting.weight(nested)
+        def visit(operation: ir.Operation) -> ir.WalkResult:
+            weights[operation] += self._cutting.weight(operation)
+            if (around := operation.parent) is not None:
+                weights[around.operation] += weights[operation]
             return ir.WalkResult.ADVANCE
 
-        operation.walk(visit)
-        return total
+        self._module.operation.walk(visit, ir.WalkOrder.POST_ORDER)
+        return weights
 
-    def _cut_inside(self, operation: ir.Operation, name: str) -> None:
+    def _cut_inside(
+        self, operation: ir.Operation, name: str, weights: Mapping[ir.Operation, int]
+    ) -> None:
         blocks = [block for region in operation.regions for block in region.blocks]
         for block in blocks:
             for nested in list(block.operations):
                 inner = nested.operation
-                if inner.name.startswith("scf.") and self._weight(inner) > self._cutting.most:
-                    self._cut_inside(inner, self._new_name(f"{name}{INNER}"))
+                if inner.name.startswith("scf.") and weights[inner] > self._cutting.most:
+                    self._cut_inside(inner, self._new_name(f"{name}{INNER}"), weights)
             while self._cut(block, name):
                 pass  # calls become parts, too, if they weigh too much
 
