@@ -159,7 +159,7 @@ def _pairs(operation: ir.Operation, callees: Callees) -> Iterator[tuple[ir.Value
     """What an operation, without those inside of it, says of results and operands."""
     name = operation.name
     results, operands = list(operation.results), list(operation.operands)
-    if not any(map(_has_memory, results)):
+    if name == "bufferization.alloc_tensor" or not any(map(_has_memory, results)):
         return
     if name.startswith("linalg."):
         yield from zip(results, operands[len(operands) - len(results) :], strict=True)
