@@ -48,6 +48,9 @@ _DISTINGUISHING = frozenset({"lax/fft.py"})
 """Files of JAX's machinery that distinguish cases all the same: derivatives of a Fourier transform
 to real numbers ask whether their number is even."""
 
+_CACHES = frozenset({("jax_internals/decisions.py", "_abstract_eval")})
+"""Functions of ours that call a cache of JAX's: it compares keys, and may miss."""
+
 _PROBES = frozenset({"_try_broadcast_shapes", "definitely_equal_one_of_dim"})
 """Functions in type rules that look for sizes of 1, which `broadcast` has found before."""
 
@@ -70,13 +73,15 @@ def asker_of(frame: Any, about: Any, *, in_type_rule: bool) -> Asker:
     names.append(frame.f_code.co_name)
     if not all(name.startswith(("definitely_equal", "<")) for name in names[:-1]):
         return "machinery"
+    file = frame.f_code.co_filename
+    short = "/".join(file.split("/")[-2:])
+    if (short, names[-1]) in _CACHES:
+        return "machinery"
     if not _PROBES.isdisjoint(names) or "sharding" in names[-1]:
         return "machinery"
     if in_type_rule or (definitely and names[-1] in _REQUIRING):
         special = not core.is_symbolic_dim(about) and about in (0, 1)
         return "machinery" if special and _ABOUT_ONE.isdisjoint(names) else "type rule"
-    file = frame.f_code.co_filename
-    short = "/".join(file.split("/")[-2:])
     if definitely or (is_machinery(file) and short not in _DISTINGUISHING):
         return "machinery"
     known = (short, names[-1]) in RIGHT_FOR_EVERY_SIZE
