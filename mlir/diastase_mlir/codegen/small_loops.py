@@ -9,7 +9,8 @@ In: text of MLIR's translation, in which a loop is a backward jump to a block th
 and has `%next = add i64 %i, 1` inside. Out: a bound, or None. Only speed depends on it, so what
 does not look exactly like this (a `while`, a bound known at run time) simply has no bound.
 
-A program of many such loops, each of a few turns, says how many there are.
+A program of many such loops, each of a few turns, says how many there are. `run_once` finds the
+long functions without any.
 
 The trap: a function may be called by another one's loop, so counts of functions are multiplied; not
 those of the parts of one function, which are called one after the other.
@@ -36,8 +37,6 @@ _END = re.compile(
     rf"\s*br i1 %(?P=more), label %(?P<body>{_NAME}), label %(?P<after>{_NAME})$",
     re.MULTILINE,
 )
-
-
 _FUNCTION = re.compile(rf"^define\b[^@\n]*@({_NAME})\(.*?^}}$", re.MULTILINE | re.DOTALL)
 
 
@@ -47,12 +46,17 @@ def run_once(text: str, entry: str, least: int) -> list[str]:
     for function in _FUNCTION.finditer(text):
         name, _, part = function[1].strip('"').partition(PART)
         is_long = text.count("\n", function.start(), function.end()) >= least
-        if is_long and name == entry and (not part or part.isdigit()) and not _loops(function[0]):
+        if (
+            is_long
+            and name == entry
+            and (not part or part.isdigit())
+            and not _has_loop(function[0])
+        ):
             found.append(function[1].strip('"'))
     return found
 
 
-def _loops(function: str) -> bool:
+def _has_loop(function: str) -> bool:
     """Whether any block jumps to one before it, or to itself."""
     begun: set[str] = set()
     for match in _FUNCTION_LABEL_OR_JUMP.finditer(function):

@@ -66,7 +66,7 @@ class Callees:
             if function is not None and function.regions[0].blocks:
                 block = function.regions[0].blocks[0]
                 aliases = Aliases(block, self, arguments=True)
-                values = [*block.operations[len(block.operations) - 1].operands, *block.arguments]
+                values = [*_end(block).operands, *block.arguments]
                 sets: dict[ir.Value, list[int]] = {}
                 for number, value in enumerate(values):
                     if _has_memory(value):
@@ -82,7 +82,7 @@ def separate(block: ir.Block, callees: Callees, *, of_function: bool) -> None:
 
     Memory that a loop is given is left to bufferization, which compares what it carries on with it.
     """
-    end = block.operations[len(block.operations) - 1].operation
+    end = _end(block)
     numbers = [n for n, value in enumerate(end.operands) if _is_array(value)]
     if not numbers:
         return
@@ -195,5 +195,8 @@ def _arguments(operation: ir.Operation, region: int) -> list[ir.Value]:
 
 def _given(operation: ir.Operation, region: int) -> list[ir.Value]:
     """What a region ends with."""
-    operations = operation.regions[region].blocks[0].operations
-    return list(operations[len(operations) - 1].operands)
+    return list(_end(operation.regions[region].blocks[0]).operands)
+
+
+def _end(block: ir.Block) -> ir.Operation:
+    return block.operations[len(block.operations) - 1].operation

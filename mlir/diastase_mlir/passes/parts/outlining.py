@@ -6,8 +6,8 @@
 
 In: functions of one block, with structured control flow; blocks of loops and branches are cut like
 theirs. A part takes what it uses from before and returns what is used after it. Constants are made
-anew in each part, so that LLVM knows them there. What is on the stack stays where it is: it must
-live as long as the function.
+anew in each part, so that LLVM knows them there; but for arrays, while these are values. What is on
+the stack stays where it is: it must live as long as the function.
 
 Parts of the function's own block are called once each and named after the function; those of an
 inner block, which may be called in a loop, after a name of the block's own (`function_parts`).
