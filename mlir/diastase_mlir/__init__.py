@@ -22,7 +22,7 @@ from diastase_mlir.errors import (
     UnsafeCacheDirectoryError,
     UnsupportedTypeError,
 )
-from diastase_mlir.kernels import GATES
+from diastase_mlir.kernels import GATES, when_whole, with_libraries
 from diastase_mlir.known_programs import CompiledProgram, compile_program
 from diastase_mlir.lowered import LOWERED, HostCallback, HostEquation, LoweredModule
 from diastase_mlir.options import CompileOptions
@@ -101,6 +101,8 @@ __all__ = [
     "stage_text",
     "transform_circuit",
     "user_span",
+    "when_whole",
+    "with_libraries",
 ]
 
 _LAZY = {

@@ -13,8 +13,9 @@ LLVM still uses, so `exit` is left before that.
 import atexit
 import ctypes
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Generator
 from concurrent.futures import Future
+from contextlib import contextmanager
 from functools import partial
 from queue import SimpleQueue
 from typing import TypeVar
@@ -107,14 +108,17 @@ def _idle_thread() -> _Thread:
         if thread.is_alive():  # in a forked process it is not
             return thread
     thread = _Thread()
-    _start(thread)
+    with deep_stacks():
+        thread.start()
     return thread
 
 
-def _start(thread: threading.Thread) -> None:
+@contextmanager
+def deep_stacks() -> Generator[None]:
+    """Threads that start here may run LLVM and MLIR."""
     before = threading.stack_size(_STACK)
     try:
-        thread.start()
+        yield
     finally:
         threading.stack_size(before)
 

@@ -7,7 +7,7 @@ package agree on is in `abi`.
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from diastase_runtime.loader import EngineWork, Executable, load
+from diastase_runtime.loader import EngineWork, Executable, exchange_engine, load
 from diastase_runtime.memref import LARGEST_COPIED_RESULT
 from diastase_runtime.observation import Observer, observe
 
@@ -20,6 +20,7 @@ __all__ = [
     "Executable",
     "Observer",
     "c_source",
+    "exchange_engine",
     "load",
     "observe",
 ]

@@ -86,6 +86,9 @@ class Import:
     name: str
 
 
+CALLED_BY_THE_LOADER = frozenset(("use_threads", "state_release", "script_end"))
+"""Functions of the engine that the loader calls, whatever the program does."""
+
 DRAWING = frozenset(("measure", "sample", "uniform"))
 """Functions of the engine that draw random numbers."""
 

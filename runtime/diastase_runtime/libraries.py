@@ -10,6 +10,7 @@ import os
 import shutil
 import tempfile
 from collections.abc import Callable
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -46,6 +47,26 @@ def open_library(path: Path, *, unique: bool) -> ctypes.CDLL:
             return ctypes.CDLL(str(copy))
     except OSError as error:
         raise LibraryLoadError(library=path, reason=str(error)) from None
+
+
+_better: dict[Path, Path] = {}
+"""Engines that others are to be used instead of."""
+
+
+def use_instead(engine: Path, better: Path) -> None:
+    """Use another engine from now on."""
+    _better[engine] = better
+
+
+def with_better_engines(artifact: Artifact) -> Artifact:
+    """Say where the engines are that are to be used now."""
+    if artifact.engine not in _better and artifact.single not in _better:
+        return artifact
+    engine, single = (
+        path if path is None else _better.get(path, path)
+        for path in (artifact.engine, artifact.single)
+    )
+    return replace(artifact, engine=engine, single=single)
 
 
 def symbol_address(imported: Import, artifact: Artifact) -> int:

@@ -14,17 +14,25 @@ from _ctypes import dlclose  # pyright: ignore[reportPrivateUsage, reportAttribu
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import accumulate
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from diastase_runtime.abi import ENTRY_SYMBOL, IMPORT_TABLE, Artifact, CallContext, ErrorCode
 from diastase_runtime.callbacks import called_by_programs
-from diastase_runtime.errors import ArgumentTypeError, AssumptionError
+from diastase_runtime.errors import ArgumentTypeError, AssumptionError, LibraryLoadError
 from diastase_runtime.failures import exception_of
 from diastase_runtime.frames import Frame, FrameLayout
 from diastase_runtime.interrupts import raised_by_a_handler
-from diastase_runtime.libraries import open_library, release_states, symbol_address, thread_pool
+from diastase_runtime.libraries import (
+    open_library,
+    release_states,
+    symbol_address,
+    thread_pool,
+    use_instead,
+    with_better_engines,
+)
 from diastase_runtime.memref import (
     data_pointer,
     descriptor_words,
@@ -33,7 +41,7 @@ from diastase_runtime.memref import (
     result_reader,
     sizes_and_strides,
 )
-from diastase_runtime.observation import Observer, register
+from diastase_runtime.observation import Observer, observe_again, register, registered
 
 HostFunction = Callable[..., Sequence[np.ndarray]]
 
@@ -62,12 +70,9 @@ class Executable:
 
     def __init__(self, artifact: Artifact, callbacks: Sequence[HostFunction]):
         self.artifact = artifact
-        library = open_library(artifact.library, unique=bool(artifact.callbacks))
-        # Not at exit: the process unloads everything anyway.
-        weakref.finalize(self, dlclose, library._handle).atexit = False
-        self._callbacks = _fill_import_table(library, artifact, callbacks)
-        self._native: Any = library[ENTRY_SYMBOL]
-        self._native.restype = None
+        self._callbacks = list(map(called_by_programs, artifact.callbacks, callbacks))
+        self._linked = with_better_engines(artifact)
+        self._native = self._open(unique=bool(artifact.callbacks))
         self._entry: Any = self._native
         self._layout = FrameLayout(artifact.arguments, artifact.results)
         self._arguments = [
@@ -79,6 +84,35 @@ class Executable:
         self._readers = list(map(result_reader, artifact.results, self._first_words))
         self._frames: list[Frame] = []
         register(self)
+        self.take_better_engines()  # there may have been one since
+
+    def _open(self, *, unique: bool) -> Any:
+        """Load the library and fill its import table; what is returned is the entry."""
+        library = open_library(self.artifact.library, unique=unique)
+        # Not at exit: the process unloads everything anyway.
+        weakref.finalize(self, dlclose, library._handle).atexit = False
+        _fill_import_table(library, self._linked, self._callbacks)
+        native: Any = library[ENTRY_SYMBOL]
+        native.restype = None
+        return native
+
+    def take_better_engines(self) -> None:
+        """Load the program once more if there is a better engine than it has.
+
+        A call that goes on has states of the engine that it began with, and ends with that.
+        """
+        linked = with_better_engines(self.artifact)
+        if linked == self._linked:
+            return
+        before, self._linked = self._linked, linked
+        try:
+            native = self._open(unique=True)
+        except LibraryLoadError:  # somebody has emptied the cache
+            self._linked = before
+            return
+        if self._entry is self._native:
+            self._entry = native
+        self._native = native
 
     def __call__(self, arguments: Sequence[Argument], seed: int = 0) -> list[np.ndarray]:
         """Run the program on numpy arrays of exactly the compiled dtypes and ranks.
@@ -237,19 +271,24 @@ def load(artifact: Artifact, callbacks: Sequence[HostFunction] = ()) -> Executab
     return Executable(artifact, callbacks)
 
 
+def exchange_engine(engine: Path, better: Path) -> None:
+    """Use another engine from now on: programs that are loaded, and those that will be."""
+    use_instead(engine, better)
+    for program in registered():
+        if isinstance(program, Executable):
+            program.take_better_engines()
+    observe_again()
+
+
 def _fill_import_table(
-    library: ctypes.CDLL, artifact: Artifact, callbacks: Sequence[HostFunction]
-) -> list[Any]:
-    """Write the addresses of all imports; what is returned must live as long as the library."""
-    called: list[Any] = []
+    library: ctypes.CDLL, artifact: Artifact, callbacks: Sequence[object]
+) -> None:
+    """Write the addresses of all imports; callbacks must live as long as the library."""
     if not artifact.imports:
-        return called
+        return
     table = (ctypes.c_void_p * len(artifact.imports)).in_dll(library, IMPORT_TABLE)
     for entry, imported in enumerate(artifact.imports):
         if imported.library == "callback":
-            number = int(imported.name)
-            called.append(called_by_programs(artifact.callbacks[number], callbacks[number]))
-            table[entry] = id(called[-1])  # where the object is
+            table[entry] = id(callbacks[int(imported.name)])  # where the object is
         else:
             table[entry] = symbol_address(imported, artifact)
-    return called

@@ -64,6 +64,18 @@ def observe(observer: Observer | None) -> None:
             program.observed_by(observer)
 
 
+def registered() -> list[Any]:
+    """The programs that are loaded."""
+    with _OBSERVATION.lock:
+        return list(_OBSERVATION.programs)
+
+
+def observe_again() -> None:
+    """Say once more who observes: entries of programs have changed."""
+    with _OBSERVATION.lock:
+        observe(_OBSERVATION.observer)
+
+
 def called_back(function: Callable[..., Any]) -> Callable[..., Any]:
     """Return a function that a program calls, as the observer wants to see it called."""
     observer = _OBSERVATION.observer

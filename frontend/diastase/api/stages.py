@@ -32,9 +32,10 @@ from diastase_mlir import (
     CompileOptions,
     LoweredModule,
     compile_program,
+    when_whole,
 )
 from diastase_mlir.lazy_module import LazyModule
-from diastase_runtime import load
+from diastase_runtime import exchange_engine, load
 
 if TYPE_CHECKING:
     from diastase.api import notebooks
@@ -42,6 +43,8 @@ if TYPE_CHECKING:
 else:
     notebooks = LazyModule("diastase.api.notebooks")
     explicit = LazyModule("diastase.tracing.explicit")
+
+when_whole(exchange_engine)
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""A shared library from an object file, by the system's linker.
+"""A shared library from object files, by the system's linker.
 
 `ld` itself is preferred: it needs no C start-up files for a library without constructors, and
 takes 3 ms where a compiler driver takes 15. Symbols of libc and libm stay undefined: they are
@@ -15,6 +15,7 @@ import shutil
 import struct
 import subprocess
 import sys
+from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
 
@@ -43,31 +44,53 @@ _OF_THE_LINKER = "_GLOBAL_OFFSET_TABLE_"
 
 def link(machine_code: bytes, library: Path) -> None:
     """Link one object into a shared library; the object is kept beside it meanwhile."""
-    missing = [name for name in undefined_symbols(machine_code) if not is_provided(name)]
+    link_parts([machine_code], library)
+
+
+def link_parts(objects: Sequence[bytes], library: Path) -> None:
+    """Link several objects, which may call each other."""
+    missing = [name for name in _undefined_in_all(objects) if not is_provided(name)]
     if missing:
         reason = f"undefined symbols: {', '.join(missing)}; please report it, with the program"
         raise LinkError(command=str(library), reason=reason)
     command = _linker()
-    source = library.with_suffix(".o")
+    sources = [library.with_suffix(f".{number}.o") for number in range(len(objects))]
     try:
-        source.write_bytes(machine_code)
-        _run([*command, "-o", str(library), str(source)])
+        for source, machine_code in zip(sources, objects, strict=True):
+            source.write_bytes(machine_code)
+        _run([*command, "-o", str(library), *map(str, sources)])
     except OSError as error:
-        raise LinkError(command=f"writing {source}", reason=str(error)) from None
+        raise LinkError(command=f"writing {sources[0]}", reason=str(error)) from None
     finally:
-        source.unlink(missing_ok=True)
+        for source in sources:
+            source.unlink(missing_ok=True)
 
 
 def undefined_symbols(machine_code: bytes) -> list[str]:
     """Names that an object expects elsewhere; none where that is left to the linker."""
+    return _undefined_in_all([machine_code])
+
+
+def _undefined_in_all(objects: Sequence[bytes]) -> list[str]:
+    """Names that none of these objects defines."""
+    symbols = [symbol for machine_code in objects for symbol in _symbols(machine_code)]
+    defined = {name for name, is_defined in symbols if is_defined}
+    return [name for name, is_defined in symbols if not is_defined and name not in defined]
+
+
+def _symbols(machine_code: bytes) -> list[tuple[str, bool]]:
+    """An object's symbols, and which of them it defines; none where that is left to the linker."""
     if not machine_code.startswith(_ELF):
         return []
     parsed = llvm.ObjectFileRef.from_data(machine_code)
     sections = {section.name(): section.data() for section in parsed.sections()}
     names = sections[b".strtab"]
     symbols = _SYMBOL.iter_unpack(sections[b".symtab"])
-    places = [place for place, _, _, section, _, _ in symbols if place and not section]
-    return [names[place : names.index(b"\0", place)].decode() for place in places]
+    return [
+        (names[place : names.index(b"\0", place)].decode(), bool(section))
+        for place, _, _, section, _, _ in symbols
+        if place
+    ]
 
 
 @cache

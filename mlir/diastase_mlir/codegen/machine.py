@@ -10,14 +10,17 @@ take 10 to 25 ms of compilation to win nanoseconds. It gets five cheap passes (M
 has folded and shared what it could before) and LLVM's fast code generator.
 """
 
+import ctypes
 import threading
-from collections.abc import Collection, Generator
+from collections.abc import Callable, Collection, Generator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from enum import IntEnum
 from functools import cache
+from typing import Any
 
 import llvmlite.binding as llvm
+from llvmlite.binding import ffi
 from llvmlite.binding.newpassmanagers import NewPassManager
 
 from diastase_mlir.codegen.processor import asked_processor
@@ -37,6 +40,9 @@ class Level(IntEnum):
     """How much is done for speed, as LLVM counts."""
 
     WITHOUT_LOOPS = 0
+    VECTORS_AS_WRITTEN = 1
+    """Loops whose instructions are of vectors already: the passes of a program without loops, and
+    a code generator that keeps values in registers."""
     WITH_LOOPS = 2
 
 
@@ -102,8 +108,15 @@ class OptimisedModule:
 
 
 @contextmanager
-def optimised(text: str, exported: Collection[str]) -> Generator[OptimisedModule]:
+def optimised(
+    text: str,
+    exported: Collection[str],
+    level: Level | None = None,
+    common: Collection[str] = (),
+) -> Generator[OptimisedModule]:
     """Parse LLVM IR text, hide what is not exported, and optimise the module.
+
+    Of a part of a library, names in `common` are seen by the other parts and by nobody else.
 
     The module lives inside the `with` only. Left to the garbage collector, a context that is part
     of a cycle (an error's traceback, say) can be freed before its module, which crashes.
@@ -114,10 +127,10 @@ def optimised(text: str, exported: Collection[str]) -> Generator[OptimisedModule
         except RuntimeError as error:
             raise InvalidLLVMError(str(error)) from None
         with module:
-            level = level_for(text)
+            level = level_for(text) if level is None else level
             # Without it, passes would place fields of structures elsewhere than machine code does.
             module.data_layout = str(target_machine(level).target_data)
-            _hide(module, exported)
+            _hide(module, exported, common)
             if level is Level.WITH_LOOPS:
                 for name in run_once(text, ENTRY_FUNCTION, LONG_FUNCTION):
                     function = module.get_function(name)
@@ -127,10 +140,12 @@ def optimised(text: str, exported: Collection[str]) -> Generator[OptimisedModule
             yield OptimisedModule(module, level)
 
 
-def _hide(module: llvm.ModuleRef, exported: Collection[str]) -> None:
+def _hide(module: llvm.ModuleRef, exported: Collection[str], common: Collection[str]) -> None:
     for definition in (*module.functions, *module.global_variables):
         ours = not definition.is_declaration and not definition.name.startswith("llvm.")
-        if ours and definition.name not in exported:
+        if definition.name in common:
+            definition.visibility = "hidden"
+        elif ours and definition.name not in exported:
             definition.linkage = "internal"
 
 
@@ -143,16 +158,14 @@ def _optimise(module: llvm.ModuleRef, level: Level) -> None:
     options.loop_unrolling = False
     options.loop_interleaving = False
     builder = llvm.create_pass_builder(target_machine(level), options)
-    passes = (
-        builder.getModulePassManager() if level is Level.WITH_LOOPS else _passes_without_loops()
-    )
-    passes.run(module, builder)
+    passes = builder.getModulePassManager() if level is Level.WITH_LOOPS else _few_passes()
+    _at_once("LLVMPY_RunNewModulePassManager")(passes, module, builder)
     # llvmlite 0.50 never frees a pass manager: the no-op `ObjectRef._dispose` hides this one.
     NewPassManager._dispose(passes)  # pyright: ignore[reportPrivateUsage]
     passes.detach()
 
 
-def _passes_without_loops() -> llvm.ModulePassManager:
+def _few_passes() -> llvm.ModulePassManager:
     passes = llvm.create_new_module_pass_manager()
     passes.add_always_inliner_pass()  # `codegen.memory`, `codegen.imports`
     passes.add_sroa_pass()
@@ -164,4 +177,24 @@ def _passes_without_loops() -> llvm.ModulePassManager:
 
 def emit_object(optimised_module: OptimisedModule) -> bytes:
     """Make the object file of an optimised module."""
-    return target_machine(optimised_module.level).emit_object(optimised_module.module)
+    machine = target_machine(optimised_module.level)
+    with ffi.OutputString() as error:
+        emit = _at_once("LLVMPY_TargetMachineEmitToMemory")
+        buffer = emit(machine, optimised_module.module, 1, error)
+        if not buffer:
+            raise RuntimeError(str(error))
+    try:
+        start = ffi.lib.LLVMPY_GetBufferStart(buffer)
+        return ctypes.string_at(start, ffi.lib.LLVMPY_GetBufferSize(buffer))
+    finally:
+        ffi.lib.LLVMPY_DisposeMemoryBuffer(buffer)
+
+
+def _at_once(name: str) -> Callable[..., Any]:
+    """One of LLVM's functions, which several threads may be in at once.
+
+    llvmlite lets one thread at a time into LLVM. What takes long needs no such lock: modules,
+    passes and target machines that no two threads share have nothing in common.
+    """
+    function = getattr(ffi.lib, name)
+    return getattr(function, "_cfn", function)

@@ -6,6 +6,8 @@ from diastase_mlir.kernels.engine import (
     foreign_library,
     single_library,
     threads_library,
+    when_whole,
+    with_libraries,
 )
 from diastase_mlir.kernels.gate_table import GATES, Gate
 
@@ -17,4 +19,6 @@ __all__ = [
     "foreign_library",
     "single_library",
     "threads_library",
+    "when_whole",
+    "with_libraries",
 ]

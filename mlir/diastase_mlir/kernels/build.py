@@ -8,6 +8,7 @@ from collections.abc import Collection, Mapping
 from pathlib import Path
 
 from diastase_mlir.codegen import link, machine
+from diastase_mlir.kernels.build_parts import EngineInParts
 from diastase_mlir.kernels.elementary.functions import elementary_ir, symbols
 from diastase_mlir.kernels.foreign.handler import EXPORTS as FOREIGN
 from diastase_mlir.kernels.language import compile_kernels
@@ -55,6 +56,17 @@ def engine_ir(settings: Mapping[str, int] | None = None, prefix: str = SYMBOL_PR
     host = machine.host_processor()
     kernels = {prefix + name: function for name, function in EXPORTS.items()}
     return str(compile_kernels(kernels, host.triple, settings or settings_for(host)))
+
+
+def engine_in_parts() -> EngineInParts:
+    """The engine as what programs need of it, of which there is nothing yet."""
+    return EngineInParts(SYMBOL_PREFIX, settings_for(machine.host_processor()))
+
+
+def single_in_parts() -> EngineInParts:
+    """The same for amplitudes in single precision."""
+    settings = settings_for(machine.host_processor(), single=True)
+    return EngineInParts(library_symbol("single", ""), settings)
 
 
 def _build(text: str, symbols: Collection[str], library: Path) -> None:

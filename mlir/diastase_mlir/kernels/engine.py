@@ -1,63 +1,172 @@
-"""The engine and the thread pool as shared libraries, compiled once for each processor and version.
+"""The engine and the other libraries that programs import from, for this processor.
 
-In: nothing. Out: the path of a library whose functions are `abi.library_symbol(library, name)` for
-every name of its `EXPORTS` (`state_vector.exports`, `threads.exports`). The cache key holds
-all that the machine code depends on and no more, so work elsewhere in the compiler does not
-rebuild them.
+In: programs. Out: paths of libraries whose functions are `abi.library_symbol(library, name)`.
+The whole engine takes LLVM seconds, once for each machine and version. A program that finds none
+gets an engine of what it calls, in less than a second (`build_parts`), and the whole one is built
+behind it (`behind`): programs that are loaded by then are told (`when_whole`).
 """
 
 import hashlib
-import importlib
+import os
+import threading
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from diastase_mlir.activity import enter
-from diastase_mlir.cache import (
-    hash_of_sources,
-    have_changed,
-    host_processor,
-    program_cache,
-    uncached_artifact,
+from diastase_mlir.background import deep_stacks
+from diastase_mlir.cache import have_changed, program_cache, uncached_artifact
+from diastase_mlir.kernels.behind import alone, build_behind, has_python
+from diastase_mlir.kernels.libraries import (
+    build,
+    builders,
+    built_library,
+    found_library,
+    key_of,
+    library,
 )
-from diastase_mlir.codegen.processor import llvmlite_version
-from diastase_mlir.kernels.tuning import settings_for
-from diastase_mlir.sources import python_files
-from diastase_runtime import abi
-from diastase_runtime.abi import Artifact
+from diastase_runtime.abi import CALLED_BY_THE_LOADER, Artifact
 
-_TOOLS = ("machine.py", "small_loops.py", "link.py", "vector_widths.py")
-"""What of `codegen` the engine is built by; not imported for an engine that there is."""
+if TYPE_CHECKING:
+    from diastase_mlir.kernels.build_parts import EngineInParts
+
+_FOLDER = "state_vector"
+
+Listener = Callable[[Path, Path], None]
+"""Is told of an engine, and of the whole one that is to be used instead of it."""
 
 
-@cache
+class _Engine:
+    """The engine in one precision: the whole one, or until there is one what programs call."""
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+        self._whole: Artifact | None = None
+        self._listeners: list[Listener] = []
+        self._parts: list[Artifact] = []
+        self._functions: frozenset[str] = frozenset()
+        self.begin()
+
+    def begin(self) -> None:
+        """Begin; also in a forked process, which has no threads and leaves what they were doing."""
+        self._lock = threading.RLock()
+        self._in_parts: EngineInParts | None = None
+        self._is_awaited = False
+
+    def whole(self) -> Path:
+        """Path of the whole one, built if there is none."""
+        with self._lock:
+            return (self._whole or self._take(library(self._name, _FOLDER))).library
+
+    def having(self, functions: frozenset[str]) -> Path:
+        """Path of one that has these functions."""
+        with self._lock:
+            if self._whole is None and (found := found_library(self._name, _FOLDER)) is not None:
+                self._take(found)
+            if self._whole is not None or not has_python() or have_changed(since_import=False):
+                return self.whole()
+            wanted = self._functions | functions | CALLED_BY_THE_LOADER
+            if wanted != self._functions:
+                self._parts.append(self._part(wanted))
+                self._functions = wanted
+            if not self._is_awaited:
+                self._is_awaited = True
+                threading.Thread(target=self._await, name="diastase-engine", daemon=True).start()
+            return self._parts[-1].library
+
+    def tell(self, listener: Listener) -> None:
+        """Tell somebody when there is the whole one, and not before."""
+        self._listeners.append(listener)
+
+    def _part(self, functions: frozenset[str]) -> Artifact:
+        digest = hashlib.sha256(" ".join(sorted(functions)).encode()).hexdigest()[:16]
+        name = f"{self._name}-of-{digest}"
+        return found_library(name, _FOLDER) or built_library(
+            name, _FOLDER, lambda path: self._build_part(functions, path)
+        )
+
+    def _build_part(self, functions: frozenset[str], path: Path) -> None:
+        enter(f"build what is needed of the {self._name} library, once")
+        with deep_stacks(), ThreadPoolExecutor(1) as meanwhile:
+            meanwhile.submit(threads_library)  # which whoever uses an engine needs, too
+            in_parts = self._in_parts or getattr(builders, f"{self._name}_in_parts")()
+            in_parts.build(functions, path)
+            self._in_parts = in_parts
+
+    def _await(self) -> None:
+        """Have the whole one built, in a thread that waits for it."""
+        with suppress(Exception):  # where it cannot be, programs keep what they have
+            made = self._made_behind()
+            if made is not None:
+                with self._lock:
+                    self._take(made)
+
+    def _made_behind(self) -> Artifact | None:
+        programs, key = program_cache(), key_of(_FOLDER)
+        done = False
+
+        def make(path: Path) -> None:
+            nonlocal done
+            done = build_behind(self._name, key, path)
+
+        if programs is not None and self._parts[-1].library.parent == programs.directory:
+            build_behind(self._name, key)
+            return found_library(self._name, _FOLDER)
+        made = uncached_artifact(Artifact(self._name, Path(), (), ()), make)
+        return made if done else None
+
+    def _take(self, whole: Artifact) -> Artifact:
+        """Use this one from now on; those before are kept: a library may go with its artifact."""
+        if self._whole is None:
+            self._whole, self._in_parts = whole, None
+            for part in self._parts:
+                for listener in self._listeners:
+                    listener(part.library, whole.library)
+        return self._whole
+
+
+_ENGINES = {name: _Engine(name) for name in ("engine", "single")}
+
+
+def when_whole(listener: Listener) -> None:
+    """Tell somebody whenever there is a whole engine to be used instead of one that was given."""
+    for engine in _ENGINES.values():
+        engine.tell(listener)
+
+
+def build_whole(name: str, key: str, path: str | None = None) -> bool:
+    """Build an engine if its key is this one, for `build_behind`; whether it is there."""
+    if key_of(_FOLDER) != key:
+        return False  # sources have changed meanwhile
+    if path is not None:
+        build(name, Path(path))
+        return not have_changed()
+    programs = program_cache()
+    if programs is None:
+        return False
+    with alone(programs.directory):
+        _ENGINES[name].whole()
+    return found_library(name, _FOLDER) is not None
+
+
 def engine_library() -> Path:
-    """Path of the engine for this processor, built if it is not in the cache."""
-    return _engine().library
+    """Path of the whole engine, built if it is not in the cache."""
+    return _ENGINES["engine"].whole()
 
 
-@cache
 def single_library() -> Path:
-    """Path of the engine for amplitudes in single precision, likewise."""
-    return _single().library
+    """Path of the whole engine for amplitudes in single precision, likewise."""
+    return _ENGINES["single"].whole()
 
 
 @cache
 def threads_library() -> Path:
     """Path of the thread pool, likewise."""
     return _threads().library
-
-
-def with_libraries(artifact: Artifact) -> Artifact:
-    """Say where the libraries are that a program imports from."""
-    libraries = {imported.library for imported in artifact.imports}
-    return replace(
-        artifact,
-        engine=engine_library() if "engine" in libraries else None,
-        single=single_library() if "single" in libraries else None,
-        threads=threads_library() if libraries & {"engine", "single", "threads"} else None,
-        elementary=elementary_library() if "elementary" in libraries else None,
-    )
 
 
 @cache
@@ -73,66 +182,43 @@ def foreign_library() -> Path:
 
 
 @cache
-def _foreign() -> Artifact:
-    return _library("foreign", "foreign")
+def _threads() -> Artifact:
+    """Return the pool as an artifact; kept, as an uncached library dies with its artifact."""
+    return library("threads", "threads")
 
 
 @cache
 def _elementary() -> Artifact:
-    return _library("elementary", "elementary")
+    return library("elementary", "elementary")
 
 
 @cache
-def _engine() -> Artifact:
-    """Return the engine as an artifact; kept, as an uncached library dies with its artifact."""
-    return _library("engine", "state_vector")
+def _foreign() -> Artifact:
+    return library("foreign", "foreign")
 
 
-@cache
-def _single() -> Artifact:
-    """Return the same, compiled for single precision; only programs that ask for it need it."""
-    return _library("single", "state_vector")
+def with_libraries(artifact: Artifact, *, whole: bool = False) -> Artifact:
+    """Say where the libraries are that a program imports from, and whole engines if so asked."""
+    called = {
+        name: frozenset(entry.name for entry in artifact.imports if entry.library == name)
+        for name in {entry.library for entry in artifact.imports}
+    }
+    engines = {
+        name: (engine.whole() if whole else engine.having(called[name])) if name in called else None
+        for name, engine in _ENGINES.items()
+    }
+    return replace(
+        artifact,
+        engine=engines["engine"],
+        single=engines["single"],
+        threads=threads_library() if called.keys() & {*_ENGINES, "threads"} else None,
+        elementary=elementary_library() if "elementary" in called else None,
+    )
 
 
-@cache
-def _threads() -> Artifact:
-    return _library("threads", "threads")
+def _begin_again() -> None:
+    for engine in _ENGINES.values():
+        engine.begin()
 
 
-def _library(name: str, folder: str) -> Artifact:
-    """Find or build a library that is written in the kernel language, in this folder."""
-    unbuilt = Artifact(name=name, library=Path(), arguments=(), results=())
-
-    def build(library: Path) -> None:
-        enter(f"build the {name} library, once")
-        # Once per machine. Importing the kernels and their language is a fifth of our import.
-        builders = importlib.import_module("diastase_mlir.kernels.build")
-        getattr(builders, f"build_{name}")(library)
-
-    programs = program_cache()
-    if programs is None:
-        return uncached_artifact(unbuilt, build)
-    key = f"{name}-{_key(folder)}"
-    found = programs.find(key)
-    if found is None and have_changed(since_import=False):  # the key is of the sources as they are
-        return uncached_artifact(unbuilt, build)
-    return found or programs.add(key, unbuilt, build)
-
-
-def _key(folder: str) -> str:
-    host, sources = host_processor(), hash_of_sources(_sources(folder))
-    parts = f"{llvmlite_version()} {host} {settings_for(host)} {sources}"
-    return hashlib.sha256(parts.encode()).hexdigest()[:32]
-
-
-def _sources(folder: str) -> list[str]:
-    """Files that the library of this folder is made from, and made by."""
-    kernels = Path(__file__).parent
-    codegen = kernels.parent / "codegen"
-    tools = [abi.__file__, *(str(codegen / name) for name in _TOOLS)]
-    tools += [str(kernels.parent / name) for name in ("elementary.py", "function_parts.py")]
-    tools += map(str, kernels.glob("*.py"))
-    # The engine knows how the pool calls it, the pool knows call contexts and the engine's states.
-    folders = {"language", "threads", folder, *(["state_vector"] if folder == "threads" else [])}
-    written = [file for name in sorted(folders) for file in python_files(kernels / name)]
-    return [*sorted(tools), *written]
+os.register_at_fork(after_in_child=_begin_again)

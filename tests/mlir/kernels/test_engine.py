@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from diastase_mlir.kernels import engine, engine_library
+from diastase_mlir.kernels import engine, engine_library, libraries
 from diastase_mlir.kernels.language import size_of
 from diastase_mlir.kernels.state_vector import records
 from diastase_mlir.kernels.state_vector.exports import EXPORTS
@@ -59,7 +59,7 @@ def test_it_is_built_without_a_cache(
 @pytest.mark.parametrize("folder", ["state_vector", "threads", "elementary", "foreign"])
 def test_a_library_is_found_by_all_that_it_is_written_with(folder: str) -> None:
     """What its kernels import of ours is in its key; else a change there would find an old one."""
-    hashed = set(engine._sources(folder))
+    hashed = set(libraries.sources_of(folder))
     kernels = Path(engine.__file__).parent
     for file in kernels.joinpath(folder).rglob("*.py"):
         assert str(file) in hashed

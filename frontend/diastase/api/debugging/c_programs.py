@@ -25,7 +25,7 @@ from diastase.api.debugging.stages import qjit_function
 from diastase.api.qjit import QJIT
 from diastase.api.specialisations import read_arguments
 from diastase.api.stages import Compiled
-from diastase_mlir import LinkError, at, user_span
+from diastase_mlir import LinkError, at, user_span, with_libraries
 from diastase_mlir.workspace import file_name, workspace
 from diastase_runtime import c_source
 from diastase_runtime.abi import Artifact
@@ -46,8 +46,13 @@ class _Call:
     arguments: Sequence[np.ndarray]
 
     @property
-    def artifact(self) -> Artifact:
+    def loaded(self) -> Artifact:
         return self.compiled.direct_call.executable.artifact
+
+    @property
+    def artifact(self) -> Artifact:
+        """The same with whole engines, which nothing exchanges without Python."""
+        return with_libraries(self.loaded, whole=True)
 
     @property
     def names(self) -> list[str]:
@@ -76,7 +81,7 @@ def get_cmain(fn: QJIT, *args: Any) -> str:
     Results of `qml.counts` are two arrays. `NeedsPythonError` if the program calls Python.
     """
     call = _read_call(fn, args, "get_cmain")
-    _kept.append(call.artifact)
+    _kept.append(call.loaded)
     return call.source()
 
 

@@ -18,7 +18,12 @@ There is no implicit conversion between `i64` and `f64`, no exception, no alloca
 written out; `and`, `or` and conditional expressions evaluate only what Python would.
 """
 
-from diastase_mlir.kernels.language.compile import compile_kernels
+from diastase_mlir.kernels.language.compile import (
+    called_by,
+    compile_kernels,
+    compile_part,
+    named_kernels,
+)
 from diastase_mlir.kernels.language.errors import KernelLanguageError
 from diastase_mlir.kernels.language.functions import (
     derived,
@@ -91,10 +96,12 @@ __all__ = [
     "broadcast",
     "broadcast_wide",
     "call_through",
+    "called_by",
     "cast",
     "code",
     "code_of",
     "compile_kernels",
+    "compile_part",
     "count_ones",
     "count_trailing_zeros",
     "derived",
@@ -111,6 +118,7 @@ __all__ = [
     "lane_set",
     "lanes_match",
     "load_unaligned",
+    "named_kernels",
     "null",
     "pack",
     "pause",

@@ -22,6 +22,8 @@ from diastase_mlir.kernels.language.values import Dynamic
 
 _ORDER = "seq_cst"
 _CACHE_LINE = 64
+SHARED = ".shared"
+"""How the names of global records end."""
 _X86 = ("x86_64", "i686")
 _ARM = ("aarch64", "arm64")
 
@@ -124,10 +126,11 @@ def shared_record(frame: Frame, declaration: Shared) -> Dynamic:
     """The library's one global of a `shared` declaration, made on first sight."""
     layout = record_layout(declaration.record)
     module = frame.builder.module
-    name = f"{layout.name}.shared"
+    name = layout.name + SHARED
     if name not in module.globals:
         variable: Any = ir.GlobalVariable(module, layout.llvm, name)
         variable.type = ir.PointerType()  # opaque, as all pointers here
-        variable.linkage, variable.align = "internal", _CACHE_LINE
+        # Where a library is made of parts, each may have it, and the linker takes one.
+        variable.linkage, variable.align = "linkonce_odr", _CACHE_LINE
         variable.initializer = ir.Constant(layout.llvm, None)
     return Dynamic(pointer_to(layout), module.globals[name])

@@ -7,7 +7,7 @@ function cannot be called from Python; its type is kept only so that kernels typ
 import ast
 import functools
 import linecache
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from types import FunctionType
 from typing import Any, Generic, NoReturn, ParamSpec, TypeVar, cast
@@ -66,9 +66,21 @@ class LanguageFunction(Generic[P, R]):
                 return Source(self.name, code.co_filename, node, self._function.__globals__)
         raise TypeError(f"no source of {self.name} in {code.co_filename}")
 
+    @functools.cached_property
+    def kernels(self) -> "tuple[Kernel[..., Any], ...]":
+        """The kernels that it calls at most, also through inline functions, each once."""
+        function = self._function
+        named = [function.__globals__.get(name) for name in function.__code__.co_names]
+        return tuple(dict.fromkeys(kernel for value in named for kernel in _kernels_in(value)))
+
 
 class Kernel(LanguageFunction[P, R]):
     """A function of its own in the compiled library."""
+
+    @property
+    def module(self) -> str:
+        """The Python module that defines it, without its packages."""
+        return self._function.__module__.rpartition(".")[2]
 
     @functools.cached_property
     def parameter_types(self) -> list[Type]:
@@ -85,6 +97,20 @@ class Kernel(LanguageFunction[P, R]):
 
 class Inline(LanguageFunction[P, R]):
     """Expanded where it is called, with static or dynamic arguments."""
+
+
+def _kernels_in(value: object) -> "tuple[Kernel[..., Any], ...]":
+    """Kernels in a value that a name stands for: a function, or a table of some."""
+    if isinstance(value, Kernel):
+        return (cast("Kernel[..., Any]", value),)
+    if isinstance(value, Inline):
+        return cast("Inline[..., Any]", value).kernels
+    if isinstance(value, dict):
+        value = tuple(cast("dict[object, object]", value).values())
+    if isinstance(value, list | tuple):
+        elements = cast("list[object]", value)
+        return tuple(kernel for element in elements for kernel in _kernels_in(element))
+    return ()
 
 
 @dataclass(frozen=True)
@@ -175,5 +201,13 @@ def shared(record: type[T]) -> T:
 def _definitions(file: str) -> tuple[ast.FunctionDef, ...]:
     """All function definitions of a source file."""
     lines = linecache.getlines(file)
-    nodes = ast.walk(ast.parse("".join(lines), file))
-    return tuple(node for node in nodes if isinstance(node, ast.FunctionDef))
+    return tuple(_definitions_in(ast.parse("".join(lines), file).body))
+
+
+def _definitions_in(statements: list[ast.stmt]) -> Iterator[ast.FunctionDef]:
+    """Definitions among statements and inside of them; nothing looks at their expressions."""
+    for statement in statements:
+        if isinstance(statement, ast.FunctionDef):
+            yield statement
+        for field in ("body", "orelse"):
+            yield from _definitions_in(getattr(statement, field, []))

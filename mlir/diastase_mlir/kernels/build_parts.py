@@ -1,0 +1,82 @@
+"""Build of an engine what programs call, and as fast as can be: what a first program waits for.
+
+In: functions of `EXPORTS`. Out: a library of these and of all that they call, which programs use as
+they use the whole engine (`build`), until that is there (`whole`).
+
+Kernels that are defined in one Python module are a part, and are compiled once: LLVM works on some,
+in threads, while this thread compiles the next ones from Python. Nothing is inlined into a kernel
+of another part. LLVM does what it can where all amplitudes go through. Where else there are
+vectors, code is as it is written, but made by LLVM's better code generator; all else by its fast
+one. Tiles are the smallest, of which there are fewest cases.
+
+The trap: a state that this engine has made is for this engine alone.
+"""
+
+import os
+import re
+from collections.abc import Collection, Mapping
+from concurrent.futures import Future, ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+from diastase_mlir.background import deep_stacks
+from diastase_mlir.codegen import link, machine
+from diastase_mlir.codegen.machine import Level
+from diastase_mlir.kernels.language import called_by, compile_part, named_kernels
+from diastase_mlir.kernels.language.concurrency import SHARED
+from diastase_mlir.kernels.state_vector.exports import EXPORTS
+
+_VECTORS = re.compile(r"<\d+ x (double|float)>")
+_LOOPS = frozenset("tiles sweeps pair_sweeps backward_passes samples random_numbers".split())
+"""Parts in which circuits of many wires, or of many shots, spend their time."""
+
+
+class EngineInParts:
+    """Machine code of what was needed of an engine so far; for one thread at a time."""
+
+    def __init__(self, prefix: str, settings: Mapping[str, int]) -> None:
+        self._prefix = prefix
+        self._settings = {**settings, "slots": 1}
+        exported = named_kernels({prefix + name: kernel for name, kernel in EXPORTS.items()})
+        self._exports = frozenset(exported.values())
+        self._names = {
+            kernel: exported.get(kernel, f"{kernel.module}.{kernel.name}")
+            for kernel in called_by(exported)
+        }
+        self._compiled: set[object] = set()
+        self._objects: list[bytes] = []
+
+    def build(self, functions: Collection[str], library: Path) -> None:
+        """Link a library of these functions, and of those that were asked for before."""
+        exported = {self._prefix + name for name in functions}
+        wanted = called_by([kernel for kernel, name in self._names.items() if name in exported])
+        missing = [kernel for kernel in wanted if kernel not in self._compiled]
+        parts: dict[str, list[Any]] = {}
+        for kernel in missing:
+            parts.setdefault(kernel.module, []).append(kernel)
+        self._objects += self._machine_code(parts)
+        self._compiled.update(missing)
+        link.link_parts(self._objects, library)
+
+    def _machine_code(self, parts: Mapping[str, Collection[Any]]) -> list[bytes]:
+        """Compile parts; LLVM has them in threads, as many as there are processors."""
+        triple = machine.host_processor().triple
+        made: list[Future[bytes]] = []
+        pool = ThreadPoolExecutor(os.cpu_count(), "diastase-engine")
+        try:
+            with deep_stacks():
+                for part, kernels in parts.items():
+                    module = compile_part(kernels, self._names, triple, self._settings)
+                    records = [name for name in module.globals if name.endswith(SHARED)]
+                    made.append(pool.submit(self._object, part, str(module), records))
+            return [code.result() for code in made]
+        finally:
+            pool.shutdown(wait=False, cancel_futures=True)
+
+    def _object(self, part: str, text: str, records: Collection[str]) -> bytes:
+        """Have LLVM make machine code of a part."""
+        level = Level.VECTORS_AS_WRITTEN if _VECTORS.search(text) else Level.WITHOUT_LOOPS
+        level = Level.WITH_LOOPS if part in _LOOPS else level
+        common = {*self._names.values(), *records} - self._exports
+        with machine.optimised(text, self._exports, level, common) as module:
+            return machine.emit_object(module)

@@ -1,0 +1,295 @@
+"""Engines of what programs call: what is in them, what they compute, when the whole one comes."""
+
+import ctypes
+import os
+import re
+import subprocess
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+from diastase_mlir.codegen import machine
+from diastase_mlir.kernels import behind, build, build_parts, engine, engine_library, libraries
+from diastase_mlir.kernels.build_parts import EngineInParts
+from diastase_mlir.kernels.language import called_by, compile_kernels, named_kernels
+from diastase_mlir.kernels.state_vector.exports import EXPORTS
+from diastase_mlir.kernels.tuning import settings_for
+from diastase_runtime.abi import CALLED_BY_THE_LOADER, Artifact, Import
+
+LITTLE = frozenset(("num_qubits", "check_wires"))
+NEEDED = frozenset(
+    "state_create state_release state_copy gate controlled_gate unitary diagonal num_qubits"
+    " expval_pauli probabilities amplitudes sample measure".split()
+)
+
+
+def test_all_kernels_are_found_without_compiling_them() -> None:
+    host = machine.host_processor()
+    whole = compile_kernels(EXPORTS, host.triple, settings_for(host))
+    compiled = [function for function in whole.functions if not function.is_declaration]
+    assert len(called_by(named_kernels(EXPORTS))) == len(compiled)
+
+
+def test_a_library_has_what_was_asked_for_and_hides_the_rest(tmp_path: Path) -> None:
+    parts = build.engine_in_parts()
+    parts.build(LITTLE, tmp_path / "little.so")
+    little = ctypes.CDLL(str(tmp_path / "little.so"))
+    assert hasattr(little, "diastase_engine_check_wires")
+    assert not hasattr(little, "failures.fail")
+    assert not hasattr(little, "diastase_engine_uniform")
+    parts.build({"uniform"}, tmp_path / "more.so")
+    more = ctypes.CDLL(str(tmp_path / "more.so"))
+    assert hasattr(more, "diastase_engine_check_wires")
+    assert hasattr(more, "diastase_engine_uniform")
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["little.so", "more.so"]
+
+
+def test_what_is_there_is_not_compiled_again(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    made: list[str] = []
+    optimised = machine.optimised
+
+    def noted(text: str, *others: object) -> object:
+        made.extend(re.findall(r'^define .*@"([\w.]+)"', text, re.MULTILINE))
+        return optimised(text, *others)
+
+    monkeypatch.setattr(machine, "optimised", noted)
+    parts = build.single_in_parts()
+    parts.build({"uniform"}, tmp_path / "a.so")
+    parts.build({"uniform", "check_wires"}, tmp_path / "b.so")
+    parts.build({"check_wires"}, tmp_path / "c.so")
+    assert "diastase_single_check_wires" in made
+    assert len(made) == len(set(made))
+
+
+def test_a_part_that_fails_is_told(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    def fail(*_: object) -> bytes:
+        raise OSError("no room")
+
+    parts = build.engine_in_parts()
+    with monkeypatch.context() as failing:
+        failing.setattr(machine, "emit_object", fail)
+        with pytest.raises(OSError, match="no room"):
+            parts.build(LITTLE, tmp_path / "parts.so")
+    parts.build(LITTLE, tmp_path / "parts.so")
+    assert hasattr(ctypes.CDLL(str(tmp_path / "parts.so")), "diastase_engine_num_qubits")
+
+
+@pytest.fixture(scope="session")
+def of_parts(
+    built_once: Callable[[str, Callable[[Path], None]], Path],
+) -> Callable[[str], ctypes.CDLL]:
+    def load(precision: str) -> ctypes.CDLL:
+        parts: Callable[[], EngineInParts]
+        parts = build.single_in_parts if precision == "single" else build.engine_in_parts
+        path = built_once(f"parts-{precision}.so", lambda path: parts().build(NEEDED, path))
+        return ctypes.CDLL(str(path))
+
+    return load
+
+
+@pytest.mark.parametrize("qubits", [2, 5, 11])
+def test_it_computes_what_the_whole_engine_does(
+    register: Callable, registers: Callable, of_parts: Callable, precision: str, qubits: int
+) -> None:
+    random = np.random.default_rng(qubits)
+    states = [register(qubits, 3), registers(of_parts(precision), qubits, 3)]
+    phases = np.exp(1j * random.normal(size=4))
+    matrix = np.linalg.qr(random.normal(size=(4, 4)) + 1j * random.normal(size=(4, 4)))[0]
+    angles = random.normal(size=(3, qubits))
+    outcomes = []
+    for state in states:
+        for layer in angles:
+            for wire, angle in enumerate(layer):
+                state.gate("RX", (wire,), angle)
+                state.gate("RZ", (wire,), 2 * angle)
+                state.gate("CNOT", (wire, (wire + 1) % qubits))
+            state.controlled("RY", (0,), (1,), (qubits - 1,), layer[0])
+            state.gate("IsingXX", (0, qubits - 1), layer[1])
+        state.unitary(matrix, (qubits - 1, 0))
+        state.diagonal(phases, (0, 1))
+        outcomes.append(state.measure(1))
+    assert outcomes[0] == outcomes[1]
+    whole, parts = states
+    tolerance = parts.within(1e-13)
+    np.testing.assert_allclose(parts.amplitudes, whole.amplitudes, atol=tolerance)
+    np.testing.assert_allclose(parts.probabilities((0,)), whole.probabilities((0,)), atol=tolerance)
+    terms = [(0.5, "XY", (0, 1)), (2.0, "Z", (qubits - 1,))]
+    assert parts.pauli("expval_pauli", terms) == pytest.approx(
+        whole.pauli("expval_pauli", terms), abs=tolerance
+    )
+    np.testing.assert_array_equal(parts.sample((0, 1), 50), whole.sample((0, 1), 50))
+
+
+@pytest.fixture
+def built(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> list[str]:
+    """What is built of an engine, in no time; the whole one behind it when `finish` says so."""
+    names: list[str] = []
+
+    class Parts:
+        def build(self, functions: set[str], library: Path) -> None:
+            names.append(" ".join(sorted(functions - CALLED_BY_THE_LOADER)))
+            library.write_text(names[-1])
+
+    def whole(library: Path) -> None:
+        names.append("whole")
+        library.write_text("whole")
+
+    monkeypatch.setenv("DIASTASE_CACHE_DIR", str(tmp_path / "cache"))
+    builders = SimpleNamespace(engine_in_parts=Parts, build_engine=whole)
+    monkeypatch.setattr(engine, "builders", builders)
+    monkeypatch.setattr(libraries, "builders", builders)
+    monkeypatch.setattr(engine, "threads_library", lambda: tmp_path / "threads.so")
+    monkeypatch.setattr(engine, "has_python", lambda: True)
+    return names
+
+
+class Behind:
+    """Stands for the process that builds the whole engine, and waits until it may."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self._goes_on = threading.Event()
+        self.calls = 0
+        self.told: list[tuple[str, str]] = []
+        monkeypatch.setattr(engine, "build_behind", self._build)
+        monkeypatch.setattr(engine, "_ENGINES", {"single": engine._Engine("single")})
+        self.engine = self.process()
+
+    def process(self) -> "engine._Engine":
+        """The engines of another process."""
+        found = engine._ENGINES["engine"] = engine._Engine("engine")
+        found.tell(lambda old, new: self.told.append((old.read_text(), new.read_text())))
+        return found
+
+    def _build(self, name: str, key: str, library: Path | None = None) -> bool:
+        self.calls += 1
+        assert self._goes_on.wait(60)
+        ours, engine._ENGINES[name] = engine._ENGINES[name], engine._Engine(name)
+        try:
+            return engine.build_whole(name, key, None if library is None else str(library))
+        finally:
+            engine._ENGINES[name] = ours
+
+    def finish(self) -> None:
+        self._goes_on.set()
+        for thread in threading.enumerate():
+            if thread.name == "diastase-engine":
+                thread.join(60)
+
+
+@pytest.fixture
+def background(monkeypatch: pytest.MonkeyPatch) -> Iterator[Behind]:
+    process = Behind(monkeypatch)
+    yield process
+    process.finish()
+
+
+def functions(*names: str) -> frozenset[str]:
+    return frozenset(names)
+
+
+@pytest.mark.parametrize("cached", [True, False])
+def test_programs_get_what_they_call_and_then_the_whole_one(
+    built: list[str], background: Behind, monkeypatch: pytest.MonkeyPatch, cached: bool
+) -> None:
+    if not cached:
+        monkeypatch.setenv("DIASTASE_CACHE", "0")
+    ours = background.engine
+    first = ours.having(functions("gate"))
+    assert ours.having(functions("gate")) == first
+    second = ours.having(functions("uniform"))
+    assert [first.read_text(), second.read_text()] == built == ["gate", "gate uniform"]
+    assert background.told == []
+    background.finish()
+    assert built[2:] == ["whole"]
+    assert background.calls == 1
+    assert ours.having(functions("gate")).read_text() == "whole"
+    assert background.told == [("gate", "whole"), ("gate uniform", "whole")]
+    assert first.exists()
+
+
+def test_another_process_finds_what_there_is(built: list[str], background: Behind) -> None:
+    first = background.engine.having(functions("gate"))
+    assert background.process().having(functions("gate")) == first
+    assert built == ["gate"]
+    background.finish()
+    assert background.process().having(functions("uniform")).read_text() == "whole"
+    assert sorted(built) == ["gate", "whole"]
+
+
+def test_one_that_another_process_has_built_is_taken(built: list[str], background: Behind) -> None:
+    ours = background.engine
+    ours.having(functions("gate"))
+    background.process().whole()
+    assert ours.having(functions("uniform")).read_text() == "whole"
+    assert background.told == [("gate", "whole")]
+
+
+def test_without_a_python_to_run_the_whole_one_is_built_at_once(
+    built: list[str], background: Behind, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(engine, "has_python", lambda: False)
+    background.engine.having(functions("gate"))
+    assert built == ["whole"]
+
+
+def test_what_programs_lie_beside_is_the_whole_one(built: list[str], background: Behind) -> None:
+    program = Artifact("f", Path("f.so"), (), (), imports=(Import("engine", "gate"),))
+    assert engine.with_libraries(program).engine.read_text() == "gate"
+    assert engine.with_libraries(program, whole=True).engine.read_text() == "whole"
+
+
+def test_an_engine_of_other_sources_is_not_built(built: list[str], tmp_path: Path) -> None:
+    assert not engine.build_whole("engine", "another key", str(tmp_path / "engine.so"))
+    assert built == []
+
+
+def test_a_forked_process_waits_for_no_thread_of_its_parent(
+    built: list[str], background: Behind
+) -> None:
+    ours = background.engine
+    ours.having(functions("gate"))
+    with ours._lock:
+        engine._begin_again()
+        thread = threading.Thread(target=ours.having, args=(functions("uniform"),))
+        thread.start()
+        thread.join(60)
+        assert built == ["gate", "gate uniform"]
+
+
+def test_a_process_of_its_own() -> None:
+    """Which finds the engine that these tests have, and refuses to build another one."""
+    engine_library()
+    key = libraries.key_of("state_vector")
+    assert behind.build_behind("engine", key)
+    assert not behind.build_behind("engine", "another key")
+
+
+def test_it_ends_with_the_process_that_waits_for_its_file() -> None:
+    process = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(600)"])
+    behind._end(process, os.getpid() + 1)
+    assert process.poll() is None
+    behind._end(process, os.getpid())
+    assert process.wait(60) != 0
+
+
+def test_loops_over_amplitudes_keep_values_in_registers(monkeypatch: pytest.MonkeyPatch) -> None:
+    levels: dict[str, machine.Level] = {}
+    optimised = machine.optimised
+
+    def noted(text: str, exported: object, level: machine.Level, common: object) -> object:
+        for name in re.findall(r'^define .*@"([\w.]+)"', text, re.MULTILINE):
+            levels[name] = level
+        return optimised(text, exported, level, common)
+
+    monkeypatch.setattr(build_parts.machine, "optimised", noted)
+    monkeypatch.setattr(build_parts.link, "link_parts", lambda objects, library: None)
+    build.engine_in_parts().build({"expval_pauli"}, Path("unused"))
+    assert levels["tiles.run_tile"] > machine.Level.WITHOUT_LOOPS
+    assert levels["failures.fail"] == machine.Level.WITHOUT_LOOPS
