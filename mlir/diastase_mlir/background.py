@@ -13,9 +13,9 @@ LLVM still uses, so `exit` is left before that.
 import atexit
 import ctypes
 import threading
-from collections.abc import Callable, Generator
+from collections.abc import Callable
 from concurrent.futures import Future
-from contextlib import contextmanager
+from contextlib import suppress
 from functools import partial
 from queue import SimpleQueue
 from typing import TypeVar
@@ -73,6 +73,8 @@ def in_background(work: Callable[[], T]) -> T:
         return work()
     outcome: Future[T] = Future()
     thread = _idle_thread()
+    if thread is None:
+        return work()
     thread.may_be_ended = False
     try:
         thread.tasks.put(partial(_run, as_here(work), outcome))
@@ -90,6 +92,17 @@ def in_background(work: Callable[[], T]) -> T:
     return result
 
 
+def begun_in_background(work: Callable[[], T]) -> "Future[T] | None":
+    """Begin some work in another thread, and wait for it elsewhere; None if no thread can start."""
+    thread = _idle_thread()
+    if thread is None:
+        return None
+    outcome: Future[T] = Future()
+    outcome.add_done_callback(lambda _: thread.abandon())
+    thread.tasks.put(partial(_run, as_here(work), outcome))
+    return outcome
+
+
 def _run(work: Callable[[], T], outcome: "Future[T]") -> None:
     try:
         outcome.set_result(work())
@@ -102,25 +115,27 @@ _idle: list[_Thread] = []
 """Threads that wait for work: one, or one for each handler of signals that compiled meanwhile."""
 
 
-def _idle_thread() -> _Thread:
-    while _idle:
-        thread = _idle.pop()
-        if thread.is_alive():  # in a forked process it is not
-            return thread
+def _idle_thread() -> _Thread | None:
+    """A thread that waits for work; none where the interpreter ends and has no new ones."""
+    with suppress(IndexError):
+        while True:
+            thread = _idle.pop()
+            if thread.is_alive():  # in a forked process it is not
+                return thread
     thread = _Thread()
-    with deep_stacks():
-        thread.start()
+    with _stack_size:
+        before = threading.stack_size(_STACK)
+        try:
+            thread.start()
+        except RuntimeError:
+            return None
+        finally:
+            threading.stack_size(before)
     return thread
 
 
-@contextmanager
-def deep_stacks() -> Generator[None]:
-    """Threads that start here may run LLVM and MLIR."""
-    before = threading.stack_size(_STACK)
-    try:
-        yield
-    finally:
-        threading.stack_size(before)
+_stack_size = threading.Lock()
+"""Of whoever has changed it, which is for all threads."""
 
 
 def _let_process_end(thread: _Thread) -> None:

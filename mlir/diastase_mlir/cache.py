@@ -261,6 +261,11 @@ def program_cache() -> ProgramCache | None:
     return None if directory is None else ProgramCache(directory / _PROGRAMS)
 
 
+def private_cache() -> ProgramCache:
+    """A cache of this process alone, removed when it ends."""
+    return ProgramCache(_checked(_private_directory(os.getpid())) / _PROGRAMS)
+
+
 def uncached_artifact(artifact: Artifact, build: Callable[[Path], None]) -> Artifact:
     """Build a library that lives as long as the artifact that is returned."""
     handle, name = tempfile.mkstemp(dir=_private_directory(os.getpid()), suffix=".so")

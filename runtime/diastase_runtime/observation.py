@@ -5,6 +5,7 @@ that changes, and call through the observer only while there is one: where nothi
 a call does no more than it would without this module.
 """
 
+import os
 import threading
 import weakref
 from collections.abc import Callable
@@ -43,8 +44,13 @@ class _Observation:
         self.programs: weakref.WeakSet[Any] = weakref.WeakSet()
         self.lock = threading.RLock()
 
+    def begin_again(self) -> None:
+        """In a forked process, whose parent's other threads may have held the lock."""
+        self.lock = threading.RLock()
+
 
 _OBSERVATION = _Observation()
+os.register_at_fork(after_in_child=_OBSERVATION.begin_again)
 
 
 def register(program: Observable) -> None:

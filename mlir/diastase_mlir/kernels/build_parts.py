@@ -15,11 +15,11 @@ The trap: a state that this engine has made is for this engine alone.
 import os
 import re
 from collections.abc import Collection, Mapping
-from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
+from queue import SimpleQueue
 from typing import Any
 
-from diastase_mlir.background import deep_stacks
+from diastase_mlir.background import begun_in_background
 from diastase_mlir.codegen import link, machine
 from diastase_mlir.codegen.machine import Level
 from diastase_mlir.kernels.language import called_by, compile_part, named_kernels
@@ -43,35 +43,46 @@ class EngineInParts:
             kernel: exported.get(kernel, f"{kernel.module}.{kernel.name}")
             for kernel in called_by(exported)
         }
-        self._compiled: set[object] = set()
-        self._objects: list[bytes] = []
+        self._made: tuple[list[bytes], frozenset[object]] = [], frozenset()
+        """Machine code, and the kernels that it is of."""
 
     def build(self, functions: Collection[str], library: Path) -> None:
         """Link a library of these functions, and of those that were asked for before."""
         exported = {self._prefix + name for name in functions}
         wanted = called_by([kernel for kernel, name in self._names.items() if name in exported])
-        missing = [kernel for kernel in wanted if kernel not in self._compiled]
+        before, compiled = self._made
+        missing = [kernel for kernel in wanted if kernel not in compiled]
         parts: dict[str, list[Any]] = {}
         for kernel in missing:
             parts.setdefault(kernel.module, []).append(kernel)
-        self._objects += self._machine_code(parts)
-        self._compiled.update(missing)
-        link.link_parts(self._objects, library)
+        objects = before + self._machine_code(parts)
+        link.link_parts(objects, library)
+        self._made = objects, compiled.union(missing)  # at once: a process may be forked here
 
     def _machine_code(self, parts: Mapping[str, Collection[Any]]) -> list[bytes]:
-        """Compile parts; LLVM has them in threads, as many as there are processors."""
+        """Compile parts; LLVM has them in threads, and then in this one, too."""
         triple = machine.host_processor().triple
-        made: list[Future[bytes]] = []
-        pool = ThreadPoolExecutor(os.cpu_count(), "diastase-engine")
+        texts: SimpleQueue[tuple[str, str, list[str]] | None] = SimpleQueue()
+        objects: list[bytes] = []
+
+        def work() -> None:
+            while (text := texts.get()) is not None:
+                objects.append(self._object(*text))
+
+        others = [begun_in_background(work) for _ in range(os.cpu_count() or 1)]
         try:
-            with deep_stacks():
-                for part, kernels in parts.items():
-                    module = compile_part(kernels, self._names, triple, self._settings)
-                    records = [name for name in module.globals if name.endswith(SHARED)]
-                    made.append(pool.submit(self._object, part, str(module), records))
-            return [code.result() for code in made]
+            for part, kernels in parts.items():
+                module = compile_part(kernels, self._names, triple, self._settings)
+                records = [name for name in module.globals if name.endswith(SHARED)]
+                texts.put((part, str(module), records))
         finally:
-            pool.shutdown(wait=False, cancel_futures=True)
+            for _ in (*others, self):
+                texts.put(None)
+            work()
+            for other in others:
+                if other is not None:
+                    other.result()
+        return objects
 
     def _object(self, part: str, text: str, records: Collection[str]) -> bytes:
         """Have LLVM make machine code of a part."""

@@ -10,19 +10,17 @@ import hashlib
 import os
 import threading
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import replace
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from diastase_mlir.activity import enter
-from diastase_mlir.background import deep_stacks
-from diastase_mlir.cache import have_changed, program_cache, uncached_artifact
-from diastase_mlir.kernels.behind import alone, build_behind, has_python
+from diastase_mlir.background import begun_in_background
+from diastase_mlir.cache import have_changed, private_cache, program_cache
+from diastase_mlir.kernels.behind import build_behind, has_python
 from diastase_mlir.kernels.libraries import (
-    build,
     builders,
     built_library,
     found_library,
@@ -49,12 +47,12 @@ class _Engine:
         self._listeners: list[Listener] = []
         self._parts: list[Artifact] = []
         self._functions: frozenset[str] = frozenset()
+        self._in_parts: EngineInParts | None = None
         self.begin()
 
     def begin(self) -> None:
         """Begin; also in a forked process, which has no threads and leaves what they were doing."""
         self._lock = threading.RLock()
-        self._in_parts: EngineInParts | None = None
         self._is_awaited = False
 
     def whole(self) -> Path:
@@ -74,8 +72,11 @@ class _Engine:
                 self._parts.append(self._part(wanted))
                 self._functions = wanted
             if not self._is_awaited:
-                self._is_awaited = True
-                threading.Thread(target=self._await, name="diastase-engine", daemon=True).start()
+                with suppress(RuntimeError):  # the interpreter ends, and starts no threads
+                    awaits = threading.Thread(target=self._await, name="diastase-engine")
+                    awaits.daemon = True
+                    awaits.start()
+                    self._is_awaited = True
             return self._parts[-1].library
 
     def tell(self, listener: Listener) -> None:
@@ -91,11 +92,14 @@ class _Engine:
 
     def _build_part(self, functions: frozenset[str], path: Path) -> None:
         enter(f"build what is needed of the {self._name} library, once")
-        with deep_stacks(), ThreadPoolExecutor(1) as meanwhile:
-            meanwhile.submit(threads_library)  # which whoever uses an engine needs, too
+        meanwhile = begun_in_background(threads_library)  # which whoever uses an engine needs, too
+        try:
             in_parts = self._in_parts or getattr(builders, f"{self._name}_in_parts")()
             in_parts.build(functions, path)
             self._in_parts = in_parts
+        finally:
+            if meanwhile is not None:
+                meanwhile.exception()  # who needs it tries again
 
     def _await(self) -> None:
         """Have the whole one built, in a thread that waits for it."""
@@ -106,18 +110,17 @@ class _Engine:
                     self._take(made)
 
     def _made_behind(self) -> Artifact | None:
-        programs, key = program_cache(), key_of(_FOLDER)
-        done = False
-
-        def make(path: Path) -> None:
-            nonlocal done
-            done = build_behind(self._name, key, path)
-
-        if programs is not None and self._parts[-1].library.parent == programs.directory:
-            build_behind(self._name, key)
-            return found_library(self._name, _FOLDER)
-        made = uncached_artifact(Artifact(self._name, Path(), (), ()), make)
-        return made if done else None
+        key = key_of(_FOLDER)
+        entry = f"{self._name}-{key}"
+        programs, private = program_cache(), private_cache()
+        if programs is None or self._parts[-1].library.parent != programs.directory:
+            programs = private
+        for where in dict.fromkeys((programs, private)):  # the first may be full
+            find = partial(where.find, entry)
+            build_behind(self._name, key, where.directory, find, outlives=where != private)
+            if (whole := find()) is not None:
+                return whole
+        return None
 
     def _take(self, whole: Artifact) -> Artifact:
         """Use this one from now on; those before are kept: a library may go with its artifact."""
@@ -138,19 +141,10 @@ def when_whole(listener: Listener) -> None:
         engine.tell(listener)
 
 
-def build_whole(name: str, key: str, path: str | None = None) -> bool:
-    """Build an engine if its key is this one, for `build_behind`; whether it is there."""
-    if key_of(_FOLDER) != key:
-        return False  # sources have changed meanwhile
-    if path is not None:
-        build(name, Path(path))
-        return not have_changed()
-    programs = program_cache()
-    if programs is None:
-        return False
-    with alone(programs.directory):
+def build_whole(name: str, key: str) -> None:
+    """Build an engine if its key is this one: for `build_behind`."""
+    if key_of(_FOLDER) == key:  # or sources have changed meanwhile
         _ENGINES[name].whole()
-    return found_library(name, _FOLDER) is not None
 
 
 def engine_library() -> Path:

@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 from diastase_mlir.codegen import machine
-from diastase_mlir.kernels import behind, build, build_parts, engine, engine_library, libraries
+from diastase_mlir.kernels import behind, build, build_parts, engine, libraries
 from diastase_mlir.kernels.build_parts import EngineInParts
 from diastase_mlir.kernels.language import called_by, compile_kernels, named_kernels
 from diastase_mlir.kernels.state_vector.exports import EXPORTS
@@ -167,12 +167,18 @@ class Behind:
         found.tell(lambda old, new: self.told.append((old.read_text(), new.read_text())))
         return found
 
-    def _build(self, name: str, key: str, library: Path | None = None) -> bool:
+    def _build(
+        self, name: str, key: str, folder: Path, find: Callable[[], object], *, outlives: bool
+    ) -> None:
         self.calls += 1
         assert self._goes_on.wait(60)
         ours, engine._ENGINES[name] = engine._ENGINES[name], engine._Engine(name)
+        environment = {"DIASTASE_CACHE": "1", "DIASTASE_CACHE_DIR": str(folder.parent)}
         try:
-            return engine.build_whole(name, key, None if library is None else str(library))
+            with pytest.MonkeyPatch.context() as its_own:
+                for variable, value in environment.items():
+                    its_own.setenv(variable, value)
+                engine.build_whole(name, key)
         finally:
             engine._ENGINES[name] = ours
 
@@ -245,8 +251,8 @@ def test_what_programs_lie_beside_is_the_whole_one(built: list[str], background:
     assert engine.with_libraries(program, whole=True).engine.read_text() == "whole"
 
 
-def test_an_engine_of_other_sources_is_not_built(built: list[str], tmp_path: Path) -> None:
-    assert not engine.build_whole("engine", "another key", str(tmp_path / "engine.so"))
+def test_an_engine_of_other_sources_is_not_built(built: list[str], background: Behind) -> None:
+    engine.build_whole("engine", "another key")
     assert built == []
 
 
@@ -263,20 +269,133 @@ def test_a_forked_process_waits_for_no_thread_of_its_parent(
         assert built == ["gate", "gate uniform"]
 
 
-def test_a_process_of_its_own() -> None:
-    """Which finds the engine that these tests have, and refuses to build another one."""
-    engine_library()
-    key = libraries.key_of("state_vector")
-    assert behind.build_behind("engine", key)
-    assert not behind.build_behind("engine", "another key")
+@pytest.fixture
+def noted(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
+    """A file in which the process that builds says what it was told; it builds nothing."""
+    program = behind._PROGRAM.replace(
+        "    build_whole(",
+        "    time.sleep(0.2)\n"
+        "    print({engine!r}, {key!r}, os.getppid(), os.environ['DIASTASE_CACHE_DIR'],"
+        f" file=open({str(tmp_path / 'noted')!r}, 'a'))\n    (",
+    ).replace("import sys", "import sys, time")
+    monkeypatch.setattr(behind, "_PROGRAM", program)
+    return tmp_path / "noted"
 
 
-def test_it_ends_with_the_process_that_waits_for_its_file() -> None:
-    process = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(600)"])
-    behind._end(process, os.getpid() + 1)
-    assert process.poll() is None
-    behind._end(process, os.getpid())
-    assert process.wait(60) != 0
+def _folder(tmp_path: Path) -> Path:
+    (tmp_path / "cache" / "programs").mkdir(parents=True)
+    return tmp_path / "cache" / "programs"
+
+
+@pytest.mark.parametrize("outlives", [True, False])
+def test_a_process_of_its_own(noted: Path, tmp_path: Path, outlives: bool) -> None:
+    """Which is nobody's child, and is waited for all the same."""
+    folder = _folder(tmp_path)
+    behind.build_behind("engine", "a key", folder, lambda: None, outlives=outlives)
+    name, words = "engine", noted.read_text().split()
+    assert words[:3] == [name, "a", "key"]
+    assert int(words[3]) != os.getpid()
+    assert words[4] == str(folder.parent)
+
+
+def test_of_several_one_builds(noted: Path, tmp_path: Path) -> None:
+    folder = _folder(tmp_path)
+
+    def find() -> object:
+        return noted if noted.exists() else None
+
+    threads = [
+        threading.Thread(
+            target=behind.build_behind,
+            args=("engine", "key", folder, find),
+            kwargs={"outlives": True},
+        )
+        for _ in range(4)
+    ]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(60)
+    assert len(noted.read_text().splitlines()) == 1
+
+
+def test_who_is_killed_is_not_waited_for(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr(behind, "_PROGRAM", "import os, signal\nos.kill(os.getpid(), 9)")
+    folder = _folder(tmp_path)
+    behind.build_behind("engine", "key", folder, lambda: None, outlives=True)
+    behind.build_behind("engine", "key", folder, lambda: None, outlives=False)
+
+
+def test_a_folder_that_is_gone_stays_gone(tmp_path: Path) -> None:
+    folder = _folder(tmp_path)
+
+    def find() -> None:
+        folder.rmdir()
+        folder.parent.rmdir()
+
+    behind.build_behind("engine", "key", folder, find, outlives=True)
+    behind.build_behind("engine", "key", folder, lambda: None, outlives=True)
+    assert not folder.parent.exists()
+
+
+_ENDS = """\
+import os, sys, threading, time
+from pathlib import Path
+from diastase_mlir.kernels import behind
+folder, file = map(Path, sys.argv[1:])
+behind._PROGRAM = behind._PROGRAM.replace(
+    "sys.path[:] =", f"print(os.getpid(), file=open({str(file)!r}, 'w'))\\nimport time\\n"
+    "time.sleep(600)\\nsys.path[:] =")
+args = ("engine", "key", folder, lambda: None)
+threading.Thread(
+    target=behind.build_behind, args=args, kwargs={"outlives": False}, daemon=True
+).start()
+while not (file.exists() and file.read_text()):
+    time.sleep(0.01)
+os._exit(0)
+"""
+
+
+def test_it_ends_with_the_process_whose_cache_it_builds_in(tmp_path: Path) -> None:
+    folder, file = _folder(tmp_path), tmp_path / "pid"
+    subprocess.run([sys.executable, "-c", _ENDS, str(folder), str(file)], check=True, timeout=120)
+    with behind._alone(folder):  # which it holds as long as it lives
+        assert file.read_text()
+
+
+def test_a_forked_process_keeps_no_lock(tmp_path: Path) -> None:
+    folder = _folder(tmp_path)
+    with behind._alone(folder):
+        read, write = os.pipe()
+        child = os.fork()
+        if not child:
+            os.close(write)
+            os.read(read, 1)
+            os._exit(0)
+        os.close(read)
+    try:
+        with behind._alone(folder):
+            pass
+    finally:
+        os.close(write)
+        os.waitpid(child, 0)
+
+
+@pytest.mark.parametrize(
+    ("name", "is_python"),
+    [
+        ("python", True),
+        ("python3.11", True),
+        ("python-app", False),
+        ("", False),
+        ("pythonw", False),
+    ],
+)
+def test_a_python_is_known_by_its_name(
+    monkeypatch: pytest.MonkeyPatch, name: str, is_python: bool
+) -> None:
+    monkeypatch.setattr(sys, "executable", f"/usr/bin/{name}" if name else name)
+    assert behind.has_python() == is_python
 
 
 def test_loops_over_amplitudes_keep_values_in_registers(monkeypatch: pytest.MonkeyPatch) -> None:
