@@ -3,6 +3,9 @@
 `passes.parts.outlining` cuts a function into `name.part0`, `name.part1`, …, each called once by
 the function `name`; `codegen.small_loops` counts their loops as loops of that function. Parts of an
 inner block, which may be the body of a loop, belong to a name of their own: `name.inner0.part0`.
+
+`passes.parts.equal_loops` makes a function of loops that are equal, which the entry calls once for
+each.
 """
 
 PART = ".part"
@@ -10,3 +13,6 @@ PART = ".part"
 
 INNER = ".inner"
 """Between the name of the function and the number of a block inside of it that is cut."""
+
+LOOP = ".loop"
+"""Between the name of the function and the number of a loop that it has many times."""

@@ -19,6 +19,7 @@ from diastase_mlir.passes.elementary_calls import elementary_calls
 from diastase_mlir.passes.interruptible_loops import interruptible_loops
 from diastase_mlir.passes.order_loops import order_loops
 from diastase_mlir.passes.parallel_loops import parallel_loops
+from diastase_mlir.passes.parts.equal_loops import equal_loops
 from diastase_mlir.passes.parts.inline_parts import inline_parts
 from diastase_mlir.passes.parts.outline_parts import outline_parts
 from diastase_mlir.passes.products_to_blas import products_to_blas
@@ -121,6 +122,7 @@ PIPELINE = Pipeline(
                 elementary_calls,
                 interruptible_loops,  # which sees whether a body calls the thread pool
                 results_in_memory,  # before it is seen what parts of a function return
+                equal_loops,
                 shorter_functions,  # LLVM's time grows with the square of a function's loops
                 "func.func(convert-linalg-to-parallel-loops)",
                 "expand-strided-metadata",

@@ -13,14 +13,15 @@ A program of many such loops, each of a few turns, says how many there are. `run
 long functions without any.
 
 The trap: a function may be called by another one's loop, so counts of functions are multiplied; not
-those of the parts of one function, which are called one after the other.
+those of the parts of one function, which are called one after the other. A loop that stands for
+several equal ones (`passes.parts.equal_loops`) counts once for each call.
 """
 
 import re
 from dataclasses import dataclass
 from math import prod
 
-from diastase_mlir.function_parts import PART
+from diastase_mlir.function_parts import LOOP, PART
 
 _NAME = r'(?:"[^"\n]*"|[\w.$-]+)'
 _FUNCTION_LABEL_OR_JUMP = re.compile(
@@ -102,7 +103,9 @@ def bounded_loops(text: str) -> Loops | None:
             begun = {}
             functions.append([])
             name, _, _ = match["name"].partition(PART)
-            parts.setdefault(name, []).append(len(functions) - 1)
+            name, is_loop, _ = name.partition(LOOP)
+            calls = text.count(f"@{match['name']}(") - 1 if is_loop else 1
+            parts.setdefault(name, []).extend([len(functions) - 1] * calls)
         elif match["label"]:
             begun[match["label"].strip('"')] = match.end()
         elif (start := begun.get(match["target"].strip('"'))) is not None:
@@ -117,7 +120,8 @@ def bounded_loops(text: str) -> Loops | None:
     )
     loops = [loop for function in functions for loop in function]
     longest = max(text.count("\n", loop.start, loop.stop) for loop in loops)
-    return Loops(len(loops), turns, longest)
+    number = sum(len(functions[number]) for part in parts.values() for number in part)
+    return Loops(number, turns, longest)
 
 
 def _turns(loops: list[_Loop]) -> int:

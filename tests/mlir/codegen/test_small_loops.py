@@ -55,6 +55,14 @@ def test_turns_are_counted(text, turns):
     assert (loops.number, loops.turns) == (text.count("latch:"), turns)
 
 
+def test_a_loop_for_several_counts_for_each():
+    calls = "  call void @g.loop0(i64 %n)\n" * 3
+    text = _function(_loop(), name="g.loop0") + _function(_loop("2"), calls, name="g")
+    loops = bounded_loops(text)
+    assert loops is not None
+    assert (loops.number, loops.turns) == (4, 2 + 3 * 4)
+
+
 @pytest.mark.parametrize(
     "text",
     [

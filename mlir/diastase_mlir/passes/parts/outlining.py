@@ -46,14 +46,16 @@ class Cutting:
 
 
 @dataclass
-class _Step:
+class Step:
     """An operation of a block, with all that is in its regions."""
 
     operation: ir.Operation
     weight: int = 0
+    operations: list[ir.Operation] = field(default_factory=list)
+    """Those inside, and it."""
     uses: list[tuple[ir.Operation, int, ir.Value]] = field(default_factory=list)
     """Which operand of which operation uses which value."""
-    own: set[ir.Value] = field(default_factory=set)
+    own: dict[ir.Value, None] = field(default_factory=dict)
     """What is defined inside."""
 
 
@@ -106,7 +108,7 @@ class Outliner:
 
     def _cut(self, block: ir.Block, name: str) -> bool:
         """Cut a block once, if it weighs too much; says whether it has."""
-        steps = [self._step(operation.operation) for operation in block.operations]
+        steps = [self.step(operation.operation) for operation in block.operations]
         if sum(step.weight for step in steps) <= self._cutting.most:
             return False
         parts = self._parts(steps)
@@ -128,8 +130,10 @@ class Outliner:
         returned: dict[ir.Value, ir.Value] = {}
         for number, part in enumerate(parts):
             moved = [steps[position] for position in part]
-            call = self._outline(
-                self._new_name(f"{name}{PART}"), moved, list(later[number]), returned
+            captured, constants = self._captured(moved)
+            results = list(later[number])
+            call = self.outline(
+                self._new_name(f"{name}{PART}"), moved, results, captured, constants, returned
             )
             for result, (value, users) in zip(call.results, later[number].items(), strict=True):
                 returned[value] = result
@@ -137,23 +141,25 @@ class Outliner:
                     user.operands[operand] = result
         return bool(parts)
 
-    def _step(self, operation: ir.Operation) -> _Step:
-        step = _Step(operation)
+    def step(self, operation: ir.Operation) -> Step:
+        """Look at an operation."""
+        step = Step(operation)
 
         def visit(nested: ir.Operation) -> ir.WalkResult:
             step.weight += self._cutting.weight(nested)
+            step.operations.append(nested)
             step.uses += [(nested, number, value) for number, value in enumerate(nested.operands)]
             if nested != operation:
-                step.own.update(nested.results)
+                step.own.update(dict.fromkeys(nested.results))
             for region in nested.regions:
                 for block in region.blocks:
-                    step.own.update(block.arguments)
+                    step.own.update(dict.fromkeys(block.arguments))
             return ir.WalkResult.ADVANCE
 
         operation.walk(visit)
         return step
 
-    def _parts(self, steps: list[_Step]) -> list[list[int]]:
+    def _parts(self, steps: list[Step]) -> list[list[int]]:
         """Positions of operations in a row that weigh enough; what is left at the end stays."""
         parts: list[list[int]] = []
         part: list[int] = []
@@ -183,21 +189,20 @@ class Outliner:
             return False
         return isinstance(value.type, ir.MemRefType) or value.owner.name == "tensor.empty"
 
-    def _outline(
+    def outline(
         self,
         name: str,
-        part: Sequence[_Step],
+        part: Sequence[Step],
         results: Sequence[ir.Value],
+        captured: Sequence[ir.Value],
+        constants: Sequence[ir.Value],
         returned: Mapping[ir.Value, ir.Value],
     ) -> ir.Operation:
-        """Move operations into a function; `returned`: what parts before this one return now."""
-        made = {value for step in part for value in step.operation.results}
-        captured: dict[ir.Value, None] = {}
-        constants: dict[ir.Value, None] = {}
-        for step in part:
-            for _, _, value in step.uses:
-                if value not in made and value not in step.own:
-                    (constants if self._is_made_anew(value) else captured)[value] = None
+        """Move operations into a function, and call it.
+
+        It takes values that they capture, and makes constants anew. `returned`: what parts before
+        this one return now.
+        """
         types = [value.type for value in captured], [value.type for value in results]
         here = part[-1].operation
         with ir.InsertionPoint(here), here.location:
@@ -228,11 +233,31 @@ class Outliner:
             self._callees.add(function.operation)
         return call
 
+    def _captured(self, part: Sequence[Step]) -> tuple[list[ir.Value], list[ir.Value]]:
+        """What operations use from outside: values, and constants that are made anew."""
+        captured: list[ir.Value] = []
+        constants: list[ir.Value] = []
+        for value in outside(part):
+            (constants if self._is_made_anew(value) else captured).append(value)
+        return captured, constants
+
     def _is_made_anew(self, value: ir.Value) -> bool:
         """Whether parts have a constant of their own; of an array each call must know it."""
-        if isinstance(value.owner, ir.Block) or value.owner.operation.name not in _CONSTANTS:
-            return False
-        return not (self._cutting.arrays_are_values and isinstance(value.type, ir.RankedTensorType))
+        return is_constant(value) and not (
+            self._cutting.arrays_are_values and isinstance(value.type, ir.RankedTensorType)
+        )
+
+
+def outside(part: Sequence[Step]) -> list[ir.Value]:
+    """Values that operations use and do not define, each once."""
+    made = {value for step in part for value in step.operation.results}
+    used = (value for step in part for _, _, value in step.uses if value not in step.own)
+    return [value for value in dict.fromkeys(used) if value not in made]
+
+
+def is_constant(value: ir.Value) -> bool:
+    """Whether the operation that defines a value can be made anew elsewhere."""
+    return not isinstance(value.owner, ir.Block) and value.owner.operation.name in _CONSTANTS
 
 
 def _attributes(captured: Iterable[ir.Value]) -> ir.ArrayAttr:

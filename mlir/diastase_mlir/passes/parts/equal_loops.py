@@ -1,0 +1,93 @@
+"""Loops that a program has many times become one function, called where they stood.
+
+    linalg.generic ins(%a) outs(%b)              call @diastase_entry.loop0(%a, %b)
+    linalg.generic ins(%c) outs(%d)        ->    call @diastase_entry.loop0(%c, %d)
+
+In: buffers, before loops become branches. Equal are operations of the same name, attributes and
+types, with the same operations inside; the function takes what differs, constants, too. All passes
+from here on, and LLVM, then have one loop instead of hundreds.
+
+Only the entry's own block is looked at, which runs once in a call: in a loop the call itself would
+count, and what LLVM makes of small loops beside each other.
+"""
+
+from collections import defaultdict
+from collections.abc import Hashable, Sequence
+from typing import Any
+
+from diastase_mlir.bindings import ir
+from diastase_mlir.function_parts import LOOP
+from diastase_mlir.passes.operations import create
+from diastase_mlir.passes.parts.outlining import Cutting, Outliner, Step, is_constant, outside
+from diastase_runtime.abi import ENTRY_FUNCTION
+
+LEAST_EQUAL = 16
+"""Loops that are worth a function: to compile these takes longer than to compare them."""
+
+_LOOPS = "linalg."
+
+
+def equal_loops(module: ir.Module) -> None:
+    """Make functions of the loops that the entry has often enough."""
+    for definition in module.body.operations:
+        function = definition.operation
+        if function.name == "func.func":
+            name = ir.StringAttr(function.attributes["sym_name"]).value
+            if name == ENTRY_FUNCTION and function.regions[0].blocks:
+                _share(module, function.regions[0].blocks[0])
+                return
+
+
+def _share(module: ir.Module, block: ir.Block) -> None:
+    outliner = Outliner(module, Cutting(_is_loop, most=0, of_a_part=1))
+    loops = [each.operation for each in block.operations if _is_loop(each.operation)]
+    if len(loops) < LEAST_EQUAL:
+        return
+    alike: defaultdict[Hashable, list[tuple[Step, list[ir.Value]]]] = defaultdict(list)
+    for loop in loops:
+        step = outliner.step(loop)
+        values = outside([step])
+        alike[_structure(step, values)].append((step, values))
+    shared = (loops for loops in alike.values() if len(loops) >= LEAST_EQUAL)
+    for number, ((first, values), *others) in enumerate(shared):
+        is_inside = [
+            is_constant(value)
+            and all(_constant(other[place]) == _constant(value) for _, other in others)
+            for place, value in enumerate(values)
+        ]
+        call = outliner.outline(
+            f"{ENTRY_FUNCTION}{LOOP}{number}",
+            [first],
+            [],
+            [value for value, inside in zip(values, is_inside, strict=True) if not inside],
+            [value for value, inside in zip(values, is_inside, strict=True) if inside],
+            {},
+        )
+        for step, used in others:
+            operands = [value for value, inside in zip(used, is_inside, strict=True) if not inside]
+            loop = step.operation
+            with ir.InsertionPoint(loop), loop.location:
+                create("func.call", [], operands, {"callee": call.attributes["callee"]})
+            loop.erase()
+
+
+def _is_loop(operation: ir.Operation) -> bool:
+    return operation.name.startswith(_LOOPS) and not operation.results
+
+
+def _structure(step: Step, used: Sequence[ir.Value]) -> Hashable:
+    """What loops that are alike have in common: all but the values that they take from outside."""
+    numbers = {value: number for number, value in enumerate([*step.own, *used])}
+    operations = tuple(
+        (operation.name, _attributes(operation), *(numbers[value] for value in operation.operands))
+        for operation in step.operations
+    )
+    return operations, tuple(value.type for value in numbers), tuple(map(is_constant, used))
+
+
+def _attributes(operation: ir.Operation) -> Hashable:
+    return tuple(operation.attributes.items())
+
+
+def _constant(value: Any) -> Hashable:
+    return value.owner.name, _attributes(value.owner)
