@@ -32,6 +32,7 @@ from diastase_mlir.passes.runtime_to_calls import runtime_to_calls
 from diastase_mlir.passes.scalarize import scalarize
 from diastase_mlir.passes.separate_aliases import separate_aliases
 from diastase_mlir.passes.separate_empties import separate_empties
+from diastase_mlir.passes.short_descriptors.short_descriptors import short_descriptors
 from diastase_mlir.passes.shorter_functions import shorter_functions
 from diastase_mlir.passes.show_sizes import show_sizes
 from diastase_mlir.stages import Pipeline, Stage, pass_name
@@ -128,6 +129,7 @@ PIPELINE = Pipeline(
                 "expand-strided-metadata",
                 "lower-affine",
                 "convert-scf-to-cf",
+                short_descriptors,  # of arrays that blocks and functions take and return
                 "convert-complex-to-standard",
                 "func.func(math-extend-to-supported-types{target-type=f32})",
                 # What is left of 16-bit floats then are conversions: codegen/half_floats.py.

@@ -46,6 +46,11 @@ class Level(IntEnum):
     WITH_LOOPS = 2
 
 
+MOST_ACCESSES = 200
+"""Of memory, in one block, which LLVM's schedulers compare in pairs before they give up on some;
+its own bound, 1,000, is as far as their time grows with the square. An option of the process."""
+
+
 class _Machines(threading.local):
     """A target machine may serve one thread at a time only, and takes a while to make."""
 
@@ -62,6 +67,7 @@ def target_machine(level: Level = Level.WITH_LOOPS) -> llvm.TargetMachine:
     if machine is None:
         llvm.initialize_native_target()
         llvm.initialize_native_asmprinter()
+        llvm.set_option("", f"-dag-maps-huge-region={MOST_ACCESSES}")
         host = host_processor()
         machine = llvm.Target.from_triple(host.triple).create_target_machine(
             cpu=host.name, features=host.features, opt=level, reloc="pic", codemodel="default"

@@ -1,0 +1,1 @@
+"""What blocks and functions take and return of arrays."""
