@@ -12,6 +12,9 @@ which it knows by the name.
 from diastase_mlir.bindings import ir
 from diastase_mlir.passes.parts.outlining import Cutting, Outliner
 
+_OF_A_LOOP = 2
+"""Weight; of a branch half as much."""
+
 MOST_LOOPS = 32
 """Of a block that is left as it is."""
 
@@ -24,9 +27,12 @@ _IN_LOOPS = frozenset({"linalg.yield", "linalg.index"})
 
 def shorter_functions(module: ir.Module) -> None:
     """Cut all blocks that have too many loops."""
-    Outliner(module, Cutting(_is_loop, most=MOST_LOOPS, of_a_part=LOOPS_OF_A_PART)).cut_functions()
+    most, of_a_part = (loops * _OF_A_LOOP for loops in (MOST_LOOPS, LOOPS_OF_A_PART))
+    Outliner(module, Cutting(_weight, most, of_a_part)).cut_functions()
 
 
-def _is_loop(operation: ir.Operation) -> int:
+def _weight(operation: ir.Operation) -> int:
     name = operation.name
-    return name.startswith(_LOOPS) and name not in _IN_LOOPS
+    if name == "scf.if":
+        return 1
+    return _OF_A_LOOP * (name.startswith(_LOOPS) and name not in _IN_LOOPS)
