@@ -1,11 +1,9 @@
 """How parts of functions are named, which two places must agree on.
 
 `passes.parts.outlining` cuts a function into `name.part0`, `name.part1`, …, each called once by
-the function `name`; `codegen.small_loops` counts their loops as loops of that function. Parts of an
-inner block, which may be the body of a loop, belong to a name of their own: `name.inner0.part0`.
-
-`passes.parts.equal_loops` makes a function of loops that are equal, which the entry calls once for
-each.
+the function `name`, so `codegen.small_loops` knows that they run once if it does. Parts of an inner
+block, which may be the body of a loop, belong to a name of their own: `name.inner0.part0`.
+`passes.parts.equal_loops` makes a function of loops that are equal, which is called for each.
 """
 
 PART = ".part"

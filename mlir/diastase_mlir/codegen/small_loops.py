@@ -12,21 +12,22 @@ does not look exactly like this (a `while`, a bound known at run time) simply ha
 A program of many such loops, each of a few turns, says how many there are. `run_once` finds the
 long functions without any.
 
-The trap: a function may be called by another one's loop, so counts of functions are multiplied; not
-those of the parts of one function, which are called one after the other. A loop that stands for
-several equal ones (`passes.parts.equal_loops`) counts once for each call.
+A function's loops count as often as it is called, and one that may be called by its address in each
+turn of the others.
 """
 
 import re
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from graphlib import CycleError, TopologicalSorter
 from math import prod
 
-from diastase_mlir.function_parts import LOOP, PART
+from diastase_mlir.function_parts import PART
 
 _NAME = r'(?:"[^"\n]*"|[\w.$-]+)'
-_FUNCTION_LABEL_OR_JUMP = re.compile(
+_LINE = re.compile(
     rf"^(?P<function>define\b[^@\n]*@(?P<name>{_NAME}))|^(?P<label>{_NAME}):"
-    rf"|\blabel %(?P<target>{_NAME})",
+    rf"|\blabel %(?P<target>{_NAME})|\bcall\b[^@\n]*@(?P<callee>{_NAME})\(",
     re.MULTILINE,
 )
 _PHI = re.compile(
@@ -60,7 +61,7 @@ def run_once(text: str, entry: str, least: int) -> list[str]:
 def _has_loop(function: str) -> bool:
     """Whether any block jumps to one before it, or to itself."""
     begun: set[str] = set()
-    for match in _FUNCTION_LABEL_OR_JUMP.finditer(function):
+    for match in _LINE.finditer(function):
         if match["label"]:
             begun.add(match["label"].strip('"'))
         elif match["target"] and match["target"].strip('"') in begun:
@@ -76,10 +77,26 @@ class _Loop:
     stop: int
     times: int
 
-    def repeats(self, other: "_Loop") -> bool:
-        """Whether the other one may run in each turn of this one."""
-        is_apart = self.stop < other.start or other.stop < self.start
-        return not is_apart and not (other.start < self.start and self.stop < other.stop)
+
+@dataclass(frozen=True)
+class _Function:
+    """What repeats in a function, and where it calls which others."""
+
+    loops: list[_Loop] = field(default_factory=list)
+    calls: list[tuple[int, str]] = field(default_factory=list)
+
+    def times(self, place: int) -> int:
+        """How often it comes to a place in one call."""
+        return prod(loop.times for loop in self.loops if loop.start <= place <= loop.stop)
+
+    def turns_of(self, loop: _Loop) -> int:
+        """How many turns one of its loops takes in one call."""
+        return prod(
+            outer.times
+            for outer in self.loops
+            if outer.start <= loop.stop and loop.start <= outer.stop  # also if they overlap
+            and not (loop.start < outer.start and outer.stop < loop.stop)
+        )
 
 
 @dataclass(frozen=True)
@@ -87,6 +104,7 @@ class Loops:
     """What the loops of a module are, all together."""
 
     number: int
+    """How many there are, those of a function as often as it is called."""
     turns: int
     """A bound on how many turns they take in one call."""
     longest: int = 0
@@ -95,38 +113,55 @@ class Loops:
 
 def bounded_loops(text: str) -> Loops | None:
     """The loops of a module, if there is a bound on how often each of them runs."""
-    functions: list[list[_Loop]] = []
-    parts: dict[str, list[int]] = {}
+    functions: dict[str, _Function] = {}
+    function = _Function()
     begun: dict[str, int] = {}
-    for match in _FUNCTION_LABEL_OR_JUMP.finditer(text):
+    for match in _LINE.finditer(text):
         if match["function"]:
             begun = {}
-            functions.append([])
-            name, _, _ = match["name"].partition(PART)
-            name, is_loop, _ = name.partition(LOOP)
-            calls = text.count(f"@{match['name']}(") - 1 if is_loop else 1
-            parts.setdefault(name, []).extend([len(functions) - 1] * calls)
+            function = functions[match["name"].strip('"')] = _Function()
         elif match["label"]:
             begun[match["label"].strip('"')] = match.end()
+        elif match["callee"]:
+            function.calls.append((match.start(), match["callee"].strip('"')))
         elif (start := begun.get(match["target"].strip('"'))) is not None:
             times = _times(text[start : match.end()], begun, start)
             if times is None:
                 return None
-            functions[-1].append(_Loop(start, match.end(), times))
-    if not any(functions):
+            function.loops.append(_Loop(start, match.end(), times))
+    loops = [loop for function in functions.values() for loop in function.loops]
+    if not loops:
         return Loops(0, 0)
-    turns = prod(
-        max(1, sum(_turns(functions[number]) for number in part)) for part in parts.values()
-    )
-    loops = [loop for function in functions for loop in function]
     longest = max(text.count("\n", loop.start, loop.stop) for loop in loops)
-    number = sum(len(functions[number]) for part in parts.values() for number in part)
-    return Loops(number, turns, longest)
+    return _together(functions, longest)
 
 
-def _turns(loops: list[_Loop]) -> int:
-    """The turns of nested loops and of those one after the other, all together."""
-    return sum(prod(outer.times for outer in loops if outer.repeats(loop)) for loop in loops)
+def _together(functions: Mapping[str, _Function], longest: int) -> Loops | None:
+    """The loops of all functions; None where one calls itself.
+
+    What is called by its address, if at all, may be called in each turn of the others.
+    """
+    callees = {
+        name: {callee for _, callee in function.calls if callee in functions}
+        for name, function in functions.items()
+    }
+    number: dict[str, int] = {}
+    turns: dict[str, int] = {}
+    try:
+        for name in TopologicalSorter(callees).static_order():  # those that are called first
+            function = functions[name]
+            calls = [call for call in function.calls if call[1] in functions]
+            number[name] = len(function.loops) + sum(number[callee] for _, callee in calls)
+            turns[name] = sum(function.turns_of(loop) for loop in function.loops) + sum(
+                function.times(place) * turns[callee] for place, callee in calls
+            )
+    except CycleError:
+        return None
+    called = {callee for each in callees.values() for callee in each}
+    roots = functions.keys() - called
+    return Loops(
+        sum(number[name] for name in roots), prod(max(1, turns[name]) for name in roots), longest
+    )
 
 
 def _times(loop: str, begun: dict[str, int], start: int) -> int | None:

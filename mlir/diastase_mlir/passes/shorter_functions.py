@@ -1,19 +1,17 @@
-"""Cut functions of many loops into several; before loops become branches.
+"""Cut functions of many loops and branches into several; before they become jumps.
 
 LLVM's passes over loops look at all other loops of the function for each, and its code generator
-at all values: a function of 400 loops takes a hundred times as long to compile as one of 40. So
-operations in a row that have enough loops become a function of their own, called where they stood
-(`parts.outlining`).
-
-The trap: `codegen.small_loops` counts the turns of a part as turns of the function it is part of,
-which it knows by the name.
+at all values: a function of 400 loops takes a hundred times as long to compile as one of 40. Branches
+are like loops to it: there may be one for each array, which asks whether it is still to be freed.
+So operations in a row that have enough of both become a function of their own, called where they
+stood (`parts.outlining`).
 """
 
 from diastase_mlir.bindings import ir
 from diastase_mlir.passes.parts.outlining import Cutting, Outliner
 
 _OF_A_LOOP = 2
-"""Weight; of a branch half as much."""
+"""What a loop counts; a branch counts one."""
 
 MOST_LOOPS = 32
 """Of a block that is left as it is."""

@@ -30,6 +30,10 @@ def _function(*loops, name="f"):
     return f"define void @{name}(i64 %n, i1 %c) {{\n{''.join(loops)}  ret void\n}}\n"
 
 
+def _call(name):
+    return f"  call void @{name}(i64 %n, i1 %c)\n"
+
+
 def _nested(outer, inner):
     inside = _loop(end=inner, name="j") + "  br label %ilatch\n"
     return _loop(end=outer, body=inside)
@@ -38,7 +42,11 @@ def _nested(outer, inner):
 @pytest.mark.parametrize(
     ("text", "turns"),
     [
-        (_function(_loop("4"), name="g") + _function(_loop("3"), name="g.part0"), 7),
+        (_function(_loop("4"), _call("g.part0")) + _function(_loop("3"), name="g.part0"), 7),
+        (_function(_loop(body=_call("g") + "  br label %ilatch\n"))
+         + _function(_loop("3"), name="g"), 4 + 12),
+        (_function(_loop("3"), name="g") + _function(_call("g"), name="h")
+         + _function(_call("h"), _call("elsewhere")), 3),
         (_function(), 0),
         (_function(_loop()), 4),
         (_function(_loop(first="1", end="8", step="3")), 3),
@@ -55,12 +63,11 @@ def test_turns_are_counted(text, turns):
     assert (loops.number, loops.turns) == (text.count("latch:"), turns)
 
 
-def test_a_loop_for_several_counts_for_each():
-    calls = "  call void @g.loop0(i64 %n)\n" * 3
-    text = _function(_loop(), name="g.loop0") + _function(_loop("2"), calls, name="g")
+def test_a_function_counts_for_each_call():
+    text = _function(_loop("2"), *[_call("g")] * 3) + _function(_loop(), name="g")
     loops = bounded_loops(text)
     assert loops is not None
-    assert (loops.number, loops.turns) == (4, 2 + 3 * 4)
+    assert (loops.number, loops.turns) == (1 + 3, 2 + 3 * 4)
 
 
 @pytest.mark.parametrize(
@@ -82,6 +89,7 @@ def test_a_loop_for_several_counts_for_each():
         _function(_nested("%n", "3")),
         _function(_loop(), _loop(name="j", end="%n")),
         _function(_loop(), name="f") + _function(_loop(end="%n"), name="g"),
+        _function(_loop(), _call("g")) + _function(_call("f"), name="g"),
     ],
 )
 def test_what_is_not_known_has_no_bound(text):
