@@ -94,7 +94,8 @@ class _Function:
         return prod(
             outer.times
             for outer in self.loops
-            if outer.start <= loop.stop and loop.start <= outer.stop  # also if they overlap
+            if outer.start <= loop.stop
+            and loop.start <= outer.stop  # also if they overlap
             and not (loop.start < outer.start and outer.stop < loop.stop)
         )
 

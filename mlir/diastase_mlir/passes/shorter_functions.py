@@ -1,10 +1,10 @@
 """Cut functions of many loops and branches into several; before they become jumps.
 
 LLVM's passes over loops look at all other loops of the function for each, and its code generator
-at all values: a function of 400 loops takes a hundred times as long to compile as one of 40. Branches
-are like loops to it: there may be one for each array, which asks whether it is still to be freed.
-So operations in a row that have enough of both become a function of their own, called where they
-stood (`parts.outlining`).
+at all values: a function of 400 loops takes a hundred times as long to compile as one of 40. So do
+branches, of which there may be one for each array, which asks whether it is still to be freed. So
+operations in a row that have enough of both become a function of their own, called where they stood
+(`parts.outlining`).
 """
 
 from diastase_mlir.bindings import ir

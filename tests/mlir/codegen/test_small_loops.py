@@ -43,10 +43,17 @@ def _nested(outer, inner):
     ("text", "turns"),
     [
         (_function(_loop("4"), _call("g.part0")) + _function(_loop("3"), name="g.part0"), 7),
-        (_function(_loop(body=_call("g") + "  br label %ilatch\n"))
-         + _function(_loop("3"), name="g"), 4 + 12),
-        (_function(_loop("3"), name="g") + _function(_call("g"), name="h")
-         + _function(_call("h"), _call("elsewhere")), 3),
+        (
+            _function(_loop(body=_call("g") + "  br label %ilatch\n"))
+            + _function(_loop("3"), name="g"),
+            4 + 12,
+        ),
+        (
+            _function(_loop("3"), name="g")
+            + _function(_call("g"), name="h")
+            + _function(_call("h"), _call("elsewhere")),
+            3,
+        ),
         (_function(), 0),
         (_function(_loop()), 4),
         (_function(_loop(first="1", end="8", step="3")), 3),

@@ -18,18 +18,16 @@ The trap: all calls in a function share one record, so what each returns is load
 """
 
 from collections.abc import Iterable, Mapping
-from itertools import accumulate, pairwise
 from typing import Any
 
 from diastase_mlir.bindings import ir
 from diastase_mlir.passes.operations import create, operations_named
+from diastase_mlir.passes.short_descriptors.branches import replace_arguments
 from diastase_mlir.passes.short_descriptors.words import Types, is_array
 
 _MOST_RETURNED = 4
 """Words that a function returns as they are: there are registers for them."""
 
-_SEGMENTS = "operandSegmentSizes"
-_CASES = "case_operand_segments"
 _ADDRESSES = {"func.constant": "value", "llvm.mlir.addressof": "global_name"}
 
 
@@ -86,11 +84,10 @@ class _Body:
             if call.name == "func.call"
             and (name := ir.FlatSymbolRefAttr(call.attributes["callee"]).value) in signatures
         ]
+        given: Any = function.attributes.get("arg_attrs") or []
         self._attributes_of_others = [
             attributes
-            for argument, attributes in zip(
-                self._entry.arguments, function.attributes.get("arg_attrs", []), strict=False
-            )
+            for argument, attributes in zip(self._entry.arguments, given, strict=False)
             if not is_array(argument)
         ]
         self._words: dict[ir.Value, list[ir.Value]] = {}
@@ -106,7 +103,7 @@ class _Body:
             self._shorten_call(call, signature, record)
         for branch in self._branches:
             if any(map(is_array, branch.operands)):
-                self._shorten_branch(branch)
+                replace_arguments(branch, self._shortened)
         if self._signature is not None:
             self._shorten_results(self._signature)
 
@@ -124,10 +121,8 @@ class _Body:
         for argument in long:
             kind = argument.type
             parts = self._types.parts(kind)
-            words = [block.add_argument(part, argument.location) for part in parts]
-            place = (
-                self._start if block == self._entry else ir.InsertionPoint.at_block_begin(block)
-            )
+            words: list[ir.Value] = [block.add_argument(p, argument.location) for p in parts]
+            place = self._start if block == self._entry else ir.InsertionPoint.at_block_begin(block)
             with place, argument.location:
                 argument.replace_all_uses_with(self._array(kind, words))
         for argument in reversed(long):
@@ -150,14 +145,12 @@ class _Body:
         words = self._words.get(value)
         if words is None:
             owner: Any = value.owner
-            begins = isinstance(owner, ir.Block)
-            with (
-                ir.InsertionPoint.at_block_begin(owner)
-                if begins
-                else ir.InsertionPoint.after(owner.operation)
-            ):
-                with value.location:
-                    words = self._words[value] = self._types.words_in(value)
+            if isinstance(owner, ir.Block):
+                place = ir.InsertionPoint.at_block_begin(owner)
+            else:
+                place = ir.InsertionPoint.after(owner.operation)
+            with place, value.location:
+                words = self._words[value] = self._types.words_in(value)
         return words
 
     def _shortened(self, values: Iterable[ir.Value]) -> list[ir.Value]:
@@ -191,31 +184,6 @@ class _Body:
                 new = self._array(result.type, words) if is_array(result) else words[0]
                 result.replace_all_uses_with(new)
         call.erase()
-
-    def _shorten_branch(self, branch: ir.Operation) -> None:
-        attributes = {name: branch.attributes[name] for name in branch.attributes}
-        operands = list(branch.operands)
-        if _SEGMENTS not in attributes:
-            operands = self._shortened(operands)
-        else:
-            chosen_by, *sizes = ir.DenseI32ArrayAttr(attributes[_SEGMENTS])
-            is_switch = _CASES in attributes
-            if is_switch:  # whose second size is that of all cases together
-                sizes = [sizes[0], *ir.DenseI32ArrayAttr(attributes[_CASES])]
-            ends = pairwise(accumulate(sizes, initial=chosen_by))
-            given = [self._shortened(operands[first:last]) for first, last in ends]
-            operands = [*operands[:chosen_by], *(value for values in given for value in values)]
-            sizes = list(map(len, given))
-            if is_switch:
-                attributes[_CASES] = ir.DenseI32ArrayAttr.get(sizes[1:])
-                sizes = [sizes[0], sum(sizes[1:])]
-            attributes[_SEGMENTS] = ir.DenseI32ArrayAttr.get([chosen_by, *sizes])
-        successors = list(branch.successors)
-        with ir.InsertionPoint(branch), branch.location:
-            ir.Operation.create(
-                branch.name, operands=operands, attributes=attributes, successors=successors
-            )
-        branch.erase()
 
     def _shorten_results(self, signature: _Signature) -> None:
         record = None

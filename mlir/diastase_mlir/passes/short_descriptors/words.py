@@ -1,7 +1,7 @@
 """The words of a descriptor that the type of its array does not say; and words in memory.
 
-    memref<4xf64>    allocated and aligned pointer; not the offset 0, the size 4, the stride 1
-    memref<?xf64>    allocated and aligned pointer, size; not the offset, the stride
+memref<4xf64>    allocated and aligned pointer; not the offset 0, the size 4, the stride 1
+memref<?xf64>    allocated and aligned pointer, size; not the offset, the stride
 """
 
 from collections.abc import Sequence
