@@ -56,3 +56,15 @@ def test_few_loops_stay_in_one_function():
         return x
 
     assert not _parts(qjit(few).lower(np.ones(5)).as_text("llvm_dialect"))
+
+
+def test_many_branches():
+    def program(x):
+        for number in range(3 * MOST_LOOPS):
+            x = jax.lax.cond(x > number, jnp.sin, lambda x: x + 1.5, x)
+        return x
+
+    compiled = qjit(program)
+    assert len(_parts(compiled.lower(0.3).as_text("llvm_dialect"))) > 1
+    for x in (0.3, 40.0, 200.0):
+        np.testing.assert_allclose(compiled(x), program(x), rtol=1e-12)
