@@ -155,6 +155,7 @@ class Behind:
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self._goes_on = threading.Event()
+        self._alone = threading.Lock()
         self.calls = 0
         self.told: list[tuple[str, str]] = []
         monkeypatch.setattr(engine, "build_behind", self._build)
@@ -172,15 +173,12 @@ class Behind:
     ) -> None:
         self.calls += 1
         assert self._goes_on.wait(60)
-        ours, engine._ENGINES[name] = engine._ENGINES[name], engine._Engine(name)
-        environment = {"DIASTASE_CACHE": "1", "DIASTASE_CACHE_DIR": str(folder.parent)}
-        try:
-            with pytest.MonkeyPatch.context() as its_own:
-                for variable, value in environment.items():
-                    its_own.setenv(variable, value)
+        with self._alone, pytest.MonkeyPatch.context() as its_own:
+            if find() is None:
+                its_own.setitem(engine._ENGINES, name, engine._Engine(name))
+                its_own.setenv("DIASTASE_CACHE", "1")
+                its_own.setenv("DIASTASE_CACHE_DIR", str(folder.parent))
                 engine.build_whole(name, key)
-        finally:
-            engine._ENGINES[name] = ours
 
     def finish(self) -> None:
         self._goes_on.set()
@@ -363,22 +361,26 @@ def test_it_ends_with_the_process_whose_cache_it_builds_in(tmp_path: Path) -> No
         assert file.read_text()
 
 
-def test_a_forked_process_keeps_no_lock(tmp_path: Path) -> None:
-    folder = _folder(tmp_path)
-    with behind._alone(folder):
-        read, write = os.pipe()
-        child = os.fork()
-        if not child:
-            os.close(write)
-            os.read(read, 1)
-            os._exit(0)
-        os.close(read)
-    try:
-        with behind._alone(folder):
-            pass
-    finally:
+_FORKS = """\
+import os, sys
+from pathlib import Path
+from diastase_mlir.kernels import behind
+folder = Path(sys.argv[1])
+with behind._alone(folder):
+    read, write = os.pipe()
+    if not os.fork():
         os.close(write)
-        os.waitpid(child, 0)
+        os.read(read, 1)
+        os._exit(0)
+with behind._alone(folder):
+    print("alone")
+"""
+
+
+def test_a_forked_process_keeps_no_lock(tmp_path: Path) -> None:
+    command = [sys.executable, "-c", _FORKS, str(_folder(tmp_path))]
+    ran = subprocess.run(command, check=True, timeout=120, capture_output=True, text=True)
+    assert ran.stdout == "alone\n"
 
 
 @pytest.mark.parametrize(
