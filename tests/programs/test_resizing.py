@@ -522,3 +522,41 @@ def test_the_arrays_of_the_caller_are_not_written():
     results = [np.asarray(program(given, count)) for count in (0, 1, 2, 3)]
     np.testing.assert_array_equal(given, np.arange(4.0))
     assert [list(result) for result in results] == [[0, 1, 2, 3], [9, 1, 2, 3], [9, 2, 3], [9, 3]]
+
+
+def _grown_by_its_first(x):
+    for number in range(12):
+        x = jnp.concatenate([x, x[:1] * number])
+    return x
+
+
+def _cut_and_joined(x):
+    for number in range(5):
+        x = jnp.concatenate([x[:-1], x[number:], x[-2:] * 2])[:9]
+    return x, x[:3] + x[:3]
+
+
+def _cut_backwards(x):
+    y = x
+    for number in range(4):
+        y = jnp.concatenate([y[:2], x[::-1][: number + 2], y[1:]])
+    return y, y[::-1], y[:-1] - y[:-1], jnp.cumsum(y)
+
+
+def _cut_at_both_ends(x):
+    for number in range(6):
+        x = x[1:][:-1][: 20 - number]
+    return x, jnp.sum(x)
+
+
+@pytest.mark.parametrize(
+    "program", [_grown_by_its_first, _cut_and_joined, _cut_backwards, _cut_at_both_ends]
+)
+def test_sizes_of_sizes_of_sizes(program):
+    """Each slice's size is the minimum of one before: long before the last, they are symbols."""
+    compiled = qjit(program, abstracted_axes={0: "n"})
+    for size in (0, 1, 2, 3, 12, 30):
+        x = jnp.arange(1.0, size + 1)
+        own, wanted = jax.tree.leaves(compiled(x)), jax.tree.leaves(program(x))
+        for array, expected in zip(own, wanted, strict=True):
+            np.testing.assert_allclose(array, expected)

@@ -42,6 +42,7 @@ from diastase_mlir.jax_internals.derivatives import (
 )
 from diastase_mlir.jax_internals.dimensions import (
     SizeScope,
+    depth_of_extremes,
     dimension_symbols,
     dimension_terms,
     evaluate_dimension,
@@ -194,6 +195,7 @@ __all__ = [
     "current_source_info",
     "current_trace",
     "deciding",
+    "depth_of_extremes",
     "determinant_of_few_rows",
     "dimension_symbols",
     "dimension_terms",

@@ -43,6 +43,19 @@ def _plain(operand: Any) -> Any:
     return operand if constant is None else constant
 
 
+def depth_of_extremes(dimension: Any) -> int:
+    """How many `max` and `min` a size has inside of one another."""
+    if not is_symbolic(dimension):
+        return 0
+    factors = [factor for term, _ in dimension_terms(dimension) for factor, _ in term]
+    return max((_depth(factor) for factor in factors if factor_symbol(factor) is None), default=0)
+
+
+def _depth(factor: Any) -> int:
+    operation, operands = factor_operation(factor)
+    return (operation in ("max", "min")) + max(map(depth_of_extremes, operands))
+
+
 def dimension_symbols(dimension: Any) -> set[str]:
     """All symbols in an expression."""
     return dimension._get_vars()

@@ -14,7 +14,13 @@ from jax.core import ShapedArray, Tracer, max_dim, min_dim
 from diastase.tracing.dimensions import DimensionTable, is_size_like
 from diastase.tracing.hooks.found import fit_axis, is_dynamic
 from diastase.tracing.hooks.overlay import Original, Overlay
-from diastase_mlir.jax_internals import HookPoint, deciding, is_symbolic, lower_bound
+from diastase_mlir.jax_internals import (
+    HookPoint,
+    deciding,
+    depth_of_extremes,
+    is_symbolic,
+    lower_bound,
+)
 
 
 def _index(_: DimensionTable, original: Original, array: Any, index: Any, **keywords: Any) -> Any:
@@ -92,14 +98,19 @@ def _slice(table: DimensionTable, original: Original, index: slice, size: Any) -
         raise ValueError("slice step cannot be zero")
     if step > 0:
         start, stop = _bound(table, index.start, 0, size), _bound(table, index.stop, size, size)
-        length = max_dim(0, stop - start)
+        length = _length(table, stop - start)
         # The start of an empty result must lie inside the array, too.
         return min_dim(start, size), step, (length + step - 1) // step
     # Bounds count one more than the positions, from 0 (before the first) to the size.
     start = size if index.start is None else _bound_backwards(table, index.start, size)
     stop = 0 if index.stop is None else _bound_backwards(table, index.stop, size)
-    length = max_dim(0, start - stop)
+    length = _length(table, start - stop)
     return start - 1, step, (length - step - 1) // -step
+
+
+MOST_DEEP = 2
+"""`max` and `min` inside of one another in a size. To decide about it takes a time that is a power
+of their number; beyond, the run says what the size is, and a symbol stands for it."""
 
 
 def _bound(table: DimensionTable, bound: Any, default: Any, size: Any) -> Any:
@@ -108,15 +119,39 @@ def _bound(table: DimensionTable, bound: Any, default: Any, size: Any) -> Any:
         return default
     if not is_symbolic(bound):
         bound = operator.index(bound)
+    if default == 0 and not is_symbolic(bound) and bound >= 0:
+        return bound
+    if max(map(depth_of_extremes, (bound, size))) >= MOST_DEEP:
+        return _counted(table, bound, size)
     if lower_bound(bound) >= 0:
-        unlimited = default == 0 and not is_symbolic(bound)
-        return bound if unlimited else min_dim(bound, size)
+        return min_dim(bound, size)
     if lower_bound(-bound) > 0:
         return max_dim(0, size + bound)
     # The sign is not known, so Python's rule is computed at run time.
     value, length = jnp.asarray(bound), jnp.asarray(size)
     counted = jnp.clip(jnp.where(value < 0, value + length, value), 0, length)
     return table.of(counted)
+
+
+def _counted(table: DimensionTable, bound: Any, size: Any) -> Any:
+    """A symbol for a slice bound, of which nothing is known but that it is a size."""
+    value, length = jnp.asarray(bound), jnp.asarray(size)
+    value = jnp.where(value < 0, value + length, value)
+    return _symbol(table, jnp.where(value < length, value, length))
+
+
+def _length(table: DimensionTable, distance: Any) -> Any:
+    """The size of a slice."""
+    if depth_of_extremes(distance) >= MOST_DEEP:
+        return _symbol(table, jnp.asarray(distance))
+    return max_dim(0, distance)
+
+
+def _symbol(table: DimensionTable, value: Any) -> Any:
+    """A symbol for a number, or for 0 where it is negative."""
+    symbol = table.of(jnp.where(value < 0, 0, value))  # to which `where` is not followed
+    table.scope.learn_not_negative(symbol, everywhere=True)
+    return symbol
 
 
 def _bound_backwards(table: DimensionTable, bound: Any, size: Any) -> Any:
