@@ -12,7 +12,7 @@ import threading
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import replace
-from functools import cache, partial
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -157,38 +157,41 @@ def single_library() -> Path:
     return _ENGINES["single"].whole()
 
 
-@cache
+class _Others:
+    """Libraries that are found or built whole; kept, as an uncached one dies with its artifact."""
+
+    def __init__(self) -> None:
+        self._libraries: dict[str, Artifact] = {}
+        self.begin()
+
+    def begin(self) -> None:
+        """Begin; also in a forked process, whose parent's other threads may have held the lock."""
+        self._lock = threading.Lock()
+
+    def path(self, name: str) -> Path:
+        """Where a library is, the same for all threads."""
+        with self._lock:
+            if name not in self._libraries:
+                self._libraries[name] = library(name, name)
+            return self._libraries[name].library
+
+
+_OTHERS = _Others()
+
+
 def threads_library() -> Path:
     """Path of the thread pool, likewise."""
-    return _threads().library
+    return _OTHERS.path("threads")
 
 
-@cache
 def elementary_library() -> Path:
     """Path of the library of elementary functions, likewise."""
-    return _elementary().library
+    return _OTHERS.path("elementary")
 
 
-@cache
 def foreign_library() -> Path:
     """Path of the library by which XLA calls programs, likewise."""
-    return _foreign().library
-
-
-@cache
-def _threads() -> Artifact:
-    """Return the pool as an artifact; kept, as an uncached library dies with its artifact."""
-    return library("threads", "threads")
-
-
-@cache
-def _elementary() -> Artifact:
-    return library("elementary", "elementary")
-
-
-@cache
-def _foreign() -> Artifact:
-    return library("foreign", "foreign")
+    return _OTHERS.path("foreign")
 
 
 def with_libraries(artifact: Artifact, *, whole: bool = False) -> Artifact:
@@ -211,7 +214,7 @@ def with_libraries(artifact: Artifact, *, whole: bool = False) -> Artifact:
 
 
 def _begin_again() -> None:
-    for engine in _ENGINES.values():
+    for engine in (*_ENGINES.values(), _OTHERS):
         engine.begin()
 
 

@@ -4,7 +4,7 @@ import ctypes
 import importlib.util
 import re
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -14,7 +14,7 @@ from diastase_mlir.kernels import engine, engine_library, libraries
 from diastase_mlir.kernels.language import size_of
 from diastase_mlir.kernels.state_vector import records
 from diastase_mlir.kernels.state_vector.exports import EXPORTS
-from diastase_runtime.abi import Artifact, CallContext
+from diastase_runtime.abi import CallContext
 
 
 def test_the_library_has_every_function() -> None:
@@ -25,35 +25,58 @@ def test_the_library_has_every_function() -> None:
 
 
 @pytest.fixture
-def fresh() -> Iterator[Callable[[], Artifact]]:
+def fresh(monkeypatch: pytest.MonkeyPatch) -> Callable[[], Path]:
     """The thread pool, found or built anew: in the way in which the engine is, but in no time."""
 
-    def find() -> Artifact:
-        engine._threads.cache_clear()
-        return engine._threads()
+    def find() -> Path:
+        monkeypatch.setattr(engine, "_OTHERS", engine._Others())
+        return engine.threads_library()
 
-    yield find
-    engine._threads.cache_clear()
+    return find
 
 
 def test_it_is_built_once(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, fresh: Callable[[], Artifact]
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, fresh: Callable[[], Path]
 ) -> None:
     monkeypatch.setenv("DIASTASE_CACHE_DIR", str(tmp_path / "cache"))
-    built = fresh().library
+    built = fresh()
     assert built.is_relative_to(tmp_path)
     changed = built.stat().st_mtime_ns
-    assert fresh().library == built
+    assert fresh() == built
     assert built.stat().st_mtime_ns == changed
 
 
 def test_it_is_built_without_a_cache(
-    monkeypatch: pytest.MonkeyPatch, fresh: Callable[[], Artifact]
+    monkeypatch: pytest.MonkeyPatch, fresh: Callable[[], Path]
 ) -> None:
     monkeypatch.setenv("DIASTASE_CACHE", "0")
     built = fresh()
-    assert ctypes.CDLL(str(built.library)).diastase_threads_parallel_for
-    assert "programs" not in built.library.parts
+    assert ctypes.CDLL(str(built)).diastase_threads_parallel_for
+    assert "programs" not in built.parts
+
+
+def test_threads_that_come_together_get_one(
+    monkeypatch: pytest.MonkeyPatch, fresh: Callable[[], Path]
+) -> None:
+    """The file of another one would go with it, which without a cache nothing keeps."""
+    monkeypatch.setenv("DIASTASE_CACHE", "0")
+    fresh()
+    monkeypatch.setattr(engine, "_OTHERS", engine._Others())
+    found: list[Path] = []
+    all_are_there = threading.Barrier(4)
+
+    def find() -> None:
+        all_are_there.wait(60)
+        found.append(engine.threads_library())
+
+    threads = [threading.Thread(target=find) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(60)
+    assert len(found) == 4
+    assert set(found) == {engine.threads_library()}
+    assert found[0].exists()
 
 
 @pytest.mark.parametrize("folder", ["state_vector", "threads", "elementary", "foreign"])

@@ -7,12 +7,13 @@ In: buffers, before loops become branches. Equal are operations of the same name
 types, with the same operations inside; the function takes what differs, constants, too. All passes
 from here on, and LLVM, then have one loop instead of hundreds.
 
-Only the entry's own block is looked at, which runs once in a call: in a loop the call itself would
-count, and what LLVM makes of small loops beside each other.
+Only the entry's own block is looked at, which runs once in a call, and loops over few elements. In
+a loop the call itself would count, and what LLVM makes of small loops beside each other.
 """
 
 from collections import defaultdict
 from collections.abc import Hashable, Sequence
+from math import prod
 from typing import Any
 
 from diastase_mlir.bindings import ir
@@ -23,6 +24,9 @@ from diastase_runtime.abi import ENTRY_FUNCTION
 
 LEAST_EQUAL = 16
 """Loops that are worth a function: to compile these takes longer than to compare them."""
+
+MOST_ELEMENTS = 64
+"""Of each array: LLVM makes more of longer loops where it knows what is not the same memory."""
 
 _LOOPS = "linalg."
 
@@ -72,14 +76,29 @@ def _share(module: ir.Module, block: ir.Block) -> None:
 
 
 def _is_loop(operation: ir.Operation) -> bool:
-    return operation.name.startswith(_LOOPS) and not operation.results
+    return (
+        operation.name.startswith(_LOOPS)
+        and not operation.results
+        and all(_is_small(operand.type) for operand in operation.operands)
+    )
+
+
+def _is_small(kind: ir.Type) -> bool:
+    if not isinstance(kind, ir.MemRefType):
+        return True
+    return kind.has_static_shape and prod(kind.shape) <= MOST_ELEMENTS
 
 
 def _structure(step: Step, used: Sequence[ir.Value]) -> Hashable:
     """What loops that are alike have in common: all but the values that they take from outside."""
     numbers = {value: number for number, value in enumerate([*step.own, *used])}
     operations = tuple(
-        (operation.name, _attributes(operation), *(numbers[value] for value in operation.operands))
+        (
+            operation.name,
+            _attributes(operation),
+            *(numbers[value] for value in operation.operands),
+            *(len(block.operations) for region in operation.regions for block in region.blocks),
+        )
         for operation in step.operations
     )
     return operations, tuple(value.type for value in numbers), tuple(map(is_constant, used))
