@@ -14,8 +14,8 @@ from diastase_mlir.bindings import ir
 from diastase_mlir.emit.tensors import hidden
 from diastase_mlir.passes.operations import operations_named, parallel_loops
 
-MOST = 64
-"""Loops that become one."""
+MOST = 256
+"""Loops that become one: more than random bits take (160), which would be arrays between else."""
 
 
 def bounded_fusion(module: ir.Module) -> None:

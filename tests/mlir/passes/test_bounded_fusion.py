@@ -15,14 +15,14 @@ jax.config.update("jax_enable_x64", True)
 
 def chain(a, b):
     """Each loop reads the last one's array, and another."""
-    for k in range(150):
+    for k in range(600):
         a = a * (1 + b / (k + 1))
     return a
 
 
 def tree(a, b):
     """Halves that are as long as each other."""
-    leaves = [jnp.sin(a * (k + 1)) - b for k in range(100)]
+    leaves = [jnp.sin(a * (k + 1)) - b for k in range(400)]
     while len(leaves) > 1:
         leaves = [sum(leaves[k : k + 2]) for k in range(0, len(leaves), 2)]
     return leaves[0]
