@@ -549,8 +549,21 @@ def _cut_at_both_ends(x):
     return x, jnp.sum(x)
 
 
+def _cut_in_steps_backwards(x):
+    for number in range(4):
+        x = jnp.concatenate([x[: number + 1], x[-2::-1]])
+    return x, x[1::-1]
+
+
 @pytest.mark.parametrize(
-    "program", [_grown_by_its_first, _cut_and_joined, _cut_backwards, _cut_at_both_ends]
+    "program",
+    [
+        _grown_by_its_first,
+        _cut_and_joined,
+        _cut_backwards,
+        _cut_at_both_ends,
+        _cut_in_steps_backwards,
+    ],
 )
 def test_sizes_of_sizes_of_sizes(program):
     """Each slice's size is the minimum of one before: long before the last, they are symbols."""

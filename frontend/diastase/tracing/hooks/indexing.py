@@ -98,13 +98,13 @@ def _slice(table: DimensionTable, original: Original, index: slice, size: Any) -
         raise ValueError("slice step cannot be zero")
     if step > 0:
         start, stop = _bound(table, index.start, 0, size), _bound(table, index.stop, size, size)
-        length = _length(table, stop - start)
+        length = _length(table, start, stop)
         # The start of an empty result must lie inside the array, too.
         return min_dim(start, size), step, (length + step - 1) // step
     # Bounds count one more than the positions, from 0 (before the first) to the size.
     start = size if index.start is None else _bound_backwards(table, index.start, size)
     stop = 0 if index.stop is None else _bound_backwards(table, index.stop, size)
-    length = _length(table, start - stop)
+    length = _length(table, stop, start)
     return start - 1, step, (length - step - 1) // -step
 
 
@@ -133,18 +133,20 @@ def _bound(table: DimensionTable, bound: Any, default: Any, size: Any) -> Any:
     return table.of(counted)
 
 
-def _counted(table: DimensionTable, bound: Any, size: Any) -> Any:
-    """A symbol for a slice bound, of which nothing is known but that it is a size."""
+def _counted(table: DimensionTable, bound: Any, size: Any, more: int = 0) -> Any:
+    """A symbol for a slice bound and `more`, of which nothing is known but that it is a size."""
     value, length = jnp.asarray(bound), jnp.asarray(size)
-    value = jnp.where(value < 0, value + length, value)
+    value = jnp.where(value < 0, value + length, value) + more
     return _symbol(table, jnp.where(value < length, value, length))
 
 
-def _length(table: DimensionTable, distance: Any) -> Any:
-    """The size of a slice."""
-    if depth_of_extremes(distance) >= MOST_DEEP:
-        return _symbol(table, jnp.asarray(distance))
-    return max_dim(0, distance)
+def _length(table: DimensionTable, first: Any, beyond: Any) -> Any:
+    """The size of a slice between two bounds, which are sizes."""
+    distance = beyond - first
+    if depth_of_extremes(distance) < MOST_DEEP:
+        return max_dim(0, distance)
+    is_all = not is_symbolic(first) and first == 0
+    return beyond if is_all else _symbol(table, jnp.asarray(distance))
 
 
 def _symbol(table: DimensionTable, value: Any) -> Any:
@@ -158,6 +160,8 @@ def _bound_backwards(table: DimensionTable, bound: Any, size: Any) -> Any:
     """A bound of a slice with a negative step, plus one: from 0 to `size`."""
     if not is_symbolic(bound):
         bound = operator.index(bound)
+    if max(map(depth_of_extremes, (bound, size))) >= MOST_DEEP:
+        return _counted(table, bound, size, more=1)
     if lower_bound(bound) >= 0:
         return min_dim(bound + 1, size)
     if lower_bound(-bound) > 0:
