@@ -1,7 +1,7 @@
 """Build of an engine what programs call, and as fast as can be: what a first program waits for.
 
 In: functions of `EXPORTS`. Out: a library of these and of all that they call, which programs use as
-they use the whole engine (`build`), until that is there (`whole`).
+they use the whole engine, until that is there (`kernels.engine`).
 
 Kernels that are defined in one Python module are a part, and are compiled once: LLVM works on some,
 in threads, while this thread compiles the next ones from Python. Nothing is inlined into a kernel

@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from diastase_mlir.bindings import ir
+from diastase_runtime.abi import ENTRY_FUNCTION
 
 _PARALLEL = "#linalg.iterator_type<parallel>"
 
@@ -39,6 +40,16 @@ def operations_named(within: ir.Operation, *names: str) -> list[Any]:
 
     within.walk(collect)
     return found
+
+
+def entry_of(module: ir.Module) -> ir.Operation | None:
+    """The program's entry, where the module has it with a body."""
+    for definition in module.body.operations:
+        function = definition.operation
+        if function.name == "func.func" and function.regions[0].blocks:
+            if ir.StringAttr(function.attributes["sym_name"]).value == ENTRY_FUNCTION:
+                return function
+    return None
 
 
 def parallel_loops(generic: ir.Operation) -> list[bool]:

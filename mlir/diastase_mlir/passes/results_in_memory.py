@@ -21,8 +21,7 @@ freed on its way out. The loader does not look at them then.
 from typing import Any
 
 from diastase_mlir.bindings import ir
-from diastase_mlir.passes.operations import create
-from diastase_runtime.abi import ENTRY_FUNCTION
+from diastase_mlir.passes.operations import create, entry_of
 
 _WORD = 8
 """Bytes."""
@@ -30,12 +29,9 @@ _WORD = 8
 
 def results_in_memory(module: ir.Module) -> None:
     """Let the entry store its results; nothing changes where it has none."""
-    for definition in module.body.operations:
-        function = definition.operation
-        if function.name == "func.func":
-            name = ir.StringAttr(function.attributes["sym_name"]).value
-            if name == ENTRY_FUNCTION and function.regions[0].blocks:
-                _store_results(function)
+    entry = entry_of(module)
+    if entry is not None:
+        _store_results(entry)
 
 
 def _store_results(function: ir.Operation) -> None:

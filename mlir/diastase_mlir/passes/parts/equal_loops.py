@@ -13,12 +13,13 @@ a loop the call itself would count, and what LLVM makes of small loops beside ea
 
 from collections import defaultdict
 from collections.abc import Hashable, Sequence
+from itertools import compress
 from math import prod
 from typing import Any
 
 from diastase_mlir.bindings import ir
 from diastase_mlir.function_parts import LOOP
-from diastase_mlir.passes.operations import create
+from diastase_mlir.passes.operations import create, entry_of
 from diastase_mlir.passes.parts.outlining import Cutting, Outliner, Step, is_constant, outside
 from diastase_runtime.abi import ENTRY_FUNCTION
 
@@ -33,13 +34,9 @@ _LOOPS = "linalg."
 
 def equal_loops(module: ir.Module) -> None:
     """Make functions of the loops that the entry has often enough."""
-    for definition in module.body.operations:
-        function = definition.operation
-        if function.name == "func.func":
-            name = ir.StringAttr(function.attributes["sym_name"]).value
-            if name == ENTRY_FUNCTION and function.regions[0].blocks:
-                _share(module, function.regions[0].blocks[0])
-                return
+    entry = entry_of(module)
+    if entry is not None:
+        _share(module, entry.regions[0].blocks[0])
 
 
 def _share(module: ir.Module, block: ir.Block) -> None:
@@ -53,25 +50,19 @@ def _share(module: ir.Module, block: ir.Block) -> None:
         values = outside([step])
         alike[_structure(step, values)].append((step, values))
     shared = (loops for loops in alike.values() if len(loops) >= LEAST_EQUAL)
-    for number, ((first, values), *others) in enumerate(shared):
-        is_inside = [
-            is_constant(value)
-            and all(_constant(other[place]) == _constant(value) for _, other in others)
-            for place, value in enumerate(values)
-        ]
+    for number, alike_loops in enumerate(shared):
+        steps, used = zip(*alike_loops, strict=True)
+        is_taken = [not _are_one_constant(values) for values in zip(*used, strict=True)]
+        made_anew = [value for value, taken in zip(used[0], is_taken, strict=True) if not taken]
+        name = f"{ENTRY_FUNCTION}{LOOP}{number}"
         call = outliner.outline(
-            f"{ENTRY_FUNCTION}{LOOP}{number}",
-            [first],
-            [],
-            [value for value, inside in zip(values, is_inside, strict=True) if not inside],
-            [value for value, inside in zip(values, is_inside, strict=True) if inside],
-            {},
+            name, steps[:1], [], list(compress(used[0], is_taken)), made_anew, {}
         )
-        for step, used in others:
-            operands = [value for value, inside in zip(used, is_inside, strict=True) if not inside]
+        callee = {"callee": call.attributes["callee"]}
+        for step, values in zip(steps[1:], used[1:], strict=True):
             loop = step.operation
             with ir.InsertionPoint(loop), loop.location:
-                create("func.call", [], operands, {"callee": call.attributes["callee"]})
+                create("func.call", [], list(compress(values, is_taken)), callee)
             loop.erase()
 
 
@@ -108,5 +99,8 @@ def _attributes(operation: ir.Operation) -> Hashable:
     return tuple(operation.attributes.items())
 
 
-def _constant(value: Any) -> Hashable:
-    return value.owner.name, _attributes(value.owner)
+def _are_one_constant(values: Sequence[Any]) -> bool:
+    """Whether all of these are constants, and equal."""
+    if not all(map(is_constant, values)):
+        return False
+    return len({(value.owner.name, _attributes(value.owner)) for value in values}) == 1
