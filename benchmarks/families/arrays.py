@@ -130,7 +130,7 @@ def concatenations_in_a_chain(k):
     return program, vector()
 
 
-@family(50)
+@family(200)  # with fewer, loops are too short for LLVM to optimise them: a step of its own
 def concatenations_that_grow(k):
     def program(a):
         for i in range(k):

@@ -66,6 +66,9 @@ OBSERVABLES = {
         qml.prod(qml.X(1), qml.s_prod(-0.5, qml.X(2)), qml.Z(0)),
     ),
     "powers": lambda x, w: qml.Z(0) @ qml.Z(0),
+    "written with plus": lambda x, w: (
+        x * qml.Z(0) + w * qml.X(1) + 0.5 * qml.Z(0) + (x - 1) * qml.Z(0) @ qml.X(2) - w * qml.X(1)
+    ),
     "equal words": lambda x, w: qml.sum(qml.Z(0), qml.Z(0), qml.s_prod(x, qml.Z(0))),
 }
 
@@ -128,6 +131,20 @@ def test_observable_of_the_user_with_a_name_of_pennylanes():
 
     with pytest.raises(UnsupportedObservableError, match="PauliZ"):
         qjit(circuit)()
+
+
+def test_coefficients_of_a_sum_are_those_of_its_terms():
+    @qjit
+    def program(x):
+        operator = x * qml.Z(0)
+        for factor in range(2, 5):
+            operator = operator + (factor * x) * qml.X(factor)
+        for term in operator.operands:
+            ((word, coefficient),) = term.pauli_rep.items()
+            assert operator.pauli_rep[word] is coefficient  # not 0.0 plus it, an equation each
+        return x
+
+    program(0.3)
 
 
 def test_a_hamiltonian_is_one_call():

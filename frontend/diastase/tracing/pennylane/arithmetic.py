@@ -34,6 +34,7 @@ def take_traced_numbers(is_tracing: IsTracing) -> None:
     _replace(qml.operation.Operator, ("__add__", "__radd__"), _shifted, is_tracing)
     _take_mixed_coefficients(combination, is_tracing)
     _take_nested_lists(qml.Hermitian, is_tracing)
+    _add_to_no_zeros(ops.Sum, is_tracing)
 
 
 def _replace(kind: Any, names: tuple[str, ...], rule: Method, is_tracing: IsTracing) -> None:
@@ -81,6 +82,29 @@ def _take_nested_lists(kind: Any, is_tracing: IsTracing) -> None:
         return original(self, *given, **{name: _as_array(value) for name, value in kwargs.items()})
 
     kind.__init__ = initialise
+
+
+def _add_to_no_zeros(kind: Any, is_tracing: IsTracing) -> None:
+    """Coefficients of Pauli words in a sum are as they are, not equations that add them to 0.0.
+
+    PennyLane finds them for each sum that there is, and a sum of k terms that is written with `+`
+    is k sums: of all their terms, k * k / 2 equations.
+    """
+    original = kind._build_pauli_rep
+
+    @wraps(original)
+    def build(self: Any) -> Any:
+        sentences = [operand.pauli_rep for operand in self.operands]
+        if not is_tracing() or not all(sentences):
+            return original(self)
+        words = qml.pauli.PauliSentence()
+        for sentence in sentences:
+            for word, coefficient in sentence.items():
+                is_first = word not in words and _is_traced_float(coefficient)
+                words[word] = coefficient if is_first else words[word] + coefficient
+        return words
+
+    kind._build_pauli_rep = build
 
 
 def _as_array(value: Any) -> Any:
@@ -134,3 +158,7 @@ def _has_traced(hamiltonian: Any) -> bool:
 
 def _is_traced(number: Any) -> bool:
     return isinstance(number, Tracer) and number.ndim == 0
+
+
+def _is_traced_float(number: Any) -> bool:
+    return isinstance(number, Tracer) and number.dtype.kind in "fc"
