@@ -16,6 +16,7 @@ from diastase_mlir.passes.bounded_fusion import bounded_fusion
 from diastase_mlir.passes.detensorize_scalars import detensorize_scalars
 from diastase_mlir.passes.element_loops import element_loops
 from diastase_mlir.passes.elementary_calls import elementary_calls
+from diastase_mlir.passes.free_after_last_use import free_after_last_use
 from diastase_mlir.passes.interruptible_loops import interruptible_loops
 from diastase_mlir.passes.order_loops import order_loops
 from diastase_mlir.passes.parallel_loops import parallel_loops
@@ -108,7 +109,12 @@ PIPELINE = Pipeline(
         Stage(
             "deallocate",
             "needs structured control flow, so before it is lowered; results stay the caller's",
-            ("buffer-deallocation-pipeline", "convert-bufferization-to-memref", *_CLEAN),
+            (
+                "buffer-deallocation-pipeline",
+                "convert-bufferization-to-memref",
+                free_after_last_use,
+                *_CLEAN,
+            ),
             remain=_BUFFERS - {"bufferization"},
         ),
         Stage(
