@@ -555,9 +555,23 @@ def _cut_in_steps_backwards(x):
     return x, x[1::-1]
 
 
+def _every_second_of_every_second(x):
+    for number in range(5):
+        x = jnp.concatenate([x, x[3 : number + 6 : -2], x[::-1]])[::2]
+    shorter = x[::2][::3]
+    return x, shorter[1:] - shorter[:-1], shorter[:3] + x[::2][::3][:3]
+
+
+def _convolved(x):
+    x = jnp.append(x, 1.0)  # what is convolved is not empty
+    return jnp.convolve(x[::2], x[::3])[::2][: x[::2].shape[0]]
+
+
 @pytest.mark.parametrize(
     "program",
     [
+        _every_second_of_every_second,
+        _convolved,
         _grown_by_its_first,
         _cut_and_joined,
         _cut_backwards,

@@ -42,7 +42,6 @@ from diastase_mlir.jax_internals.derivatives import (
 )
 from diastase_mlir.jax_internals.dimensions import (
     SizeScope,
-    depth_of_extremes,
     dimension_symbols,
     dimension_terms,
     evaluate_dimension,
@@ -51,6 +50,7 @@ from diastase_mlir.jax_internals.dimensions import (
     is_symbolic,
     least_everywhere,
     lower_bound,
+    nesting_depth,
     normalised,
     substitute,
     substitute_some,
@@ -195,7 +195,6 @@ __all__ = [
     "current_source_info",
     "current_trace",
     "deciding",
-    "depth_of_extremes",
     "determinant_of_few_rows",
     "dimension_symbols",
     "dimension_terms",
@@ -244,6 +243,7 @@ __all__ = [
     "named_axes",
     "nans_are_looked_for",
     "needed_equations",
+    "nesting_depth",
     "never_move_out_of_loops",
     "new_equation",
     "new_module_context",

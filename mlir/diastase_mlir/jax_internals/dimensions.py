@@ -43,17 +43,14 @@ def _plain(operand: Any) -> Any:
     return operand if constant is None else constant
 
 
-def depth_of_extremes(dimension: Any) -> int:
-    """How many `max` and `min` a size has inside of one another."""
+def nesting_depth(dimension: Any) -> int:
+    """How many operations a size has inside of one another, apart from sums and products."""
     if not is_symbolic(dimension):
         return 0
     factors = [factor for term, _ in dimension_terms(dimension) for factor, _ in term]
-    return max((_depth(factor) for factor in factors if factor_symbol(factor) is None), default=0)
-
-
-def _depth(factor: Any) -> int:
-    operation, operands = factor_operation(factor)
-    return (operation in ("max", "min")) + max(map(depth_of_extremes, operands))
+    operations = [factor for factor in factors if factor_symbol(factor) is None]
+    operands = [operand for factor in operations for operand in factor_operation(factor)[1]]
+    return bool(operations) + max(map(nesting_depth, operands), default=0)
 
 
 def dimension_symbols(dimension: Any) -> set[str]:

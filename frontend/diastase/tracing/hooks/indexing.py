@@ -17,9 +17,9 @@ from diastase.tracing.hooks.overlay import Original, Overlay
 from diastase_mlir.jax_internals import (
     HookPoint,
     deciding,
-    depth_of_extremes,
     is_symbolic,
     lower_bound,
+    nesting_depth,
 )
 
 
@@ -109,8 +109,8 @@ def _slice(table: DimensionTable, original: Original, index: slice, size: Any) -
 
 
 MOST_DEEP = 2
-"""`max` and `min` inside of one another in a size. To decide about it takes a time that is a power
-of their number; beyond, the run says what the size is, and a symbol stands for it."""
+"""`max`, `min` and divisions inside of one another in a size. To decide about it takes a time that
+is a power of their number; beyond, the run says what the size is, and a symbol stands for it."""
 
 
 def _bound(table: DimensionTable, bound: Any, default: Any, size: Any) -> Any:
@@ -121,7 +121,7 @@ def _bound(table: DimensionTable, bound: Any, default: Any, size: Any) -> Any:
         bound = operator.index(bound)
     if default == 0 and not is_symbolic(bound) and bound >= 0:
         return bound
-    if max(map(depth_of_extremes, (bound, size))) >= MOST_DEEP:
+    if max(map(nesting_depth, (bound, size))) >= MOST_DEEP:
         return _counted(table, bound, size)
     if lower_bound(bound) >= 0:
         return min_dim(bound, size)
@@ -143,7 +143,7 @@ def _counted(table: DimensionTable, bound: Any, size: Any, more: int = 0) -> Any
 def _length(table: DimensionTable, first: Any, beyond: Any) -> Any:
     """The size of a slice between two bounds, which are sizes."""
     distance = beyond - first
-    if depth_of_extremes(distance) < MOST_DEEP:
+    if nesting_depth(distance) < MOST_DEEP:
         return max_dim(0, distance)
     is_all = not is_symbolic(first) and first == 0
     return beyond if is_all else _symbol(table, jnp.asarray(distance))
@@ -160,7 +160,7 @@ def _bound_backwards(table: DimensionTable, bound: Any, size: Any) -> Any:
     """A bound of a slice with a negative step, plus one: from 0 to `size`."""
     if not is_symbolic(bound):
         bound = operator.index(bound)
-    if max(map(depth_of_extremes, (bound, size))) >= MOST_DEEP:
+    if max(map(nesting_depth, (bound, size))) >= MOST_DEEP:
         return _counted(table, bound, size, more=1)
     if lower_bound(bound) >= 0:
         return min_dim(bound + 1, size)
