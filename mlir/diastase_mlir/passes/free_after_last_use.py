@@ -10,10 +10,11 @@
 So a program needs the memory of the arrays that are alive at once, not of all that it makes, and
 the next array gets memory that the processor's caches still hold.
 
-In: blocks in which bufferization has put all deallocations at the end. The last use is the last of
-whatever may be the same memory (`separate_aliases.Aliases`). Memory stays until the end where it
-is freed conditionally, and where a library gets a pointer to it that may keep it: the engine reads
-the angles of gates when it runs them. BLAS and LAPACK do not.
+In: what MLIR's deallocation has made, which frees at the ends of blocks. The last use is the last
+of whatever may be the same memory (`separate_aliases.Aliases`). Memory stays until the end where it
+is freed conditionally, where it comes from outside of the block, and where a library gets a pointer
+to it that may keep it: the engine reads the angles of gates when it runs them. BLAS and LAPACK do
+not.
 """
 
 from collections.abc import Iterable
@@ -42,28 +43,27 @@ def free_after_last_use(module: ir.Module) -> None:
         return
     callees, keeping = Callees(module), _keeping(module)
     for block, deallocations in blocks.items():
-        if len(block.operations) > len(deallocations) + 1:
-            _move(block, deallocations, callees, keeping)
+        _move(block, deallocations, callees, keeping)
 
 
 def _move(
     block: ir.Block, deallocations: list[ir.Operation], callees: Callees, keeping: set[str]
 ) -> None:
     """Move what a block frees."""
-    freed = [_owner(deallocation) for deallocation in deallocations]
+    freed = {deallocation: _owner(deallocation) for deallocation in deallocations}
     aliases = Aliases(block, callees, arguments=True)
-    sets: dict[ir.Value, list[ir.Value]] = {aliases.find(value): [] for value in freed}
+    sets: dict[ir.Value, list[ir.Value]] = {aliases.find(value): [] for value in freed.values()}
     for value in aliases.inside:
         members = sets.get(aliases.find(value))
         if members is not None:
             members.append(value)
-    places = {step.operation: place for place, step in enumerate(block.operations)}
+    steps = [step.operation for step in block.operations]
+    places = {step: place for place, step in enumerate(steps)}
     last_uses = {memory: _last_use(members, places, keeping) for memory, members in sets.items()}
-    steps = list(block.operations)
-    for value, deallocation in zip(freed, deallocations, strict=True):
+    for deallocation, value in freed.items():
         last = last_uses[aliases.find(value)]
         if last is not None and last < len(steps) - 1:
-            deallocation.move_after(steps[last].operation)
+            deallocation.move_after(steps[last])
 
 
 def _owner(deallocation: ir.Operation) -> ir.Value:
@@ -83,12 +83,13 @@ def _last_use(
     memory: Iterable[ir.Value], places: dict[ir.Operation, int], keeping: set[str]
 ) -> int | None:
     """The place in the block of what uses memory last; None if nobody knows."""
-    last, values = 0, list(memory)
+    users: list[Any] = []
+    values = list(memory)
     while values:
         value = values.pop()
         definition: Any = value.owner
         if not isinstance(definition, ir.Block):
-            last = max(last, _place(definition.operation, places))
+            users.append(definition.operation)
         for use in value.uses:
             user: Any = use.owner.operation
             if user.name == "memref.dealloc":
@@ -97,38 +98,39 @@ def _last_use(
                 values += user.results
             elif _may_keep(user, value, keeping):
                 return None
-            last = max(last, _place(user, places))
-    return last
+            users.append(user)
+    found = [place for user in users if (place := _place(user, places)) is not None]
+    return max(found, default=None) if len(found) == len(users) else None
 
 
 def _may_keep(user: ir.Operation, value: ir.Value, keeping: set[str]) -> bool:
     """Whether memory may be used by somebody who is not seen here, and later."""
+    is_array = isinstance(value.type, (ir.MemRefType, ir.UnrankedMemRefType))
     if user.name == "func.call":
-        return ir.FlatSymbolRefAttr(user.attributes["callee"]).value in keeping
-    if isinstance(value.type, ir.MemRefType):
-        return False
+        callee = ir.FlatSymbolRefAttr(user.attributes["callee"]).value
+        return callee in keeping if is_array else not callee.startswith(_NOT_KEEPING)
     if user.name == "llvm.store":
         return user.operands[0] == value  # and not where to
-    return user.name != "llvm.load"
+    return not is_array and user.name != "llvm.load"
 
 
-def _place(operation: Any, places: dict[ir.Operation, int]) -> int:
-    """Where in the block an operation stands, or what it is inside of."""
+def _place(operation: Any, places: dict[ir.Operation, int]) -> int | None:
+    """Where in the block an operation stands, or what it is inside of, if that is in the block."""
     while (place := places.get(operation)) is None:
-        operation = operation.parent.operation
+        parent = operation.parent
+        if parent is None:
+            return None
+        operation = parent.operation
     return place
 
 
 def _keeping(module: ir.Module) -> set[str]:
-    """Names of functions that may keep a pointer, or give somebody one who may."""
+    """Names of functions that may keep a pointer to an array that they are given."""
     found: set[str] = set()
     for definition in module.body.operations:
         function = definition.operation
-        if function.name == "func.func":
-            name = ir.StringAttr(function.attributes["sym_name"]).value
-            is_import = not function.regions[0].blocks
-            if is_import and not name.startswith(_NOT_KEEPING):
-                found.add(name)
-            elif not is_import and operations_named(function, _POINTER, "func.call"):
-                found.add(name)
+        if function.name == "func.func" and (
+            not function.regions[0].blocks or operations_named(function, _POINTER, "func.call")
+        ):
+            found.add(ir.StringAttr(function.attributes["sym_name"]).value)
     return found

@@ -152,7 +152,7 @@ def _is_array(value: ir.Value) -> bool:
 
 
 def _has_memory(value: ir.Value) -> bool:
-    return isinstance(value.type, (ir.RankedTensorType, ir.MemRefType))
+    return isinstance(value.type, (ir.RankedTensorType, ir.MemRefType, ir.UnrankedMemRefType))
 
 
 def _pairs(operation: ir.Operation, callees: Callees) -> Iterator[tuple[ir.Value, ir.Value]]:
@@ -174,7 +174,7 @@ def _pairs(operation: ir.Operation, callees: Callees) -> Iterator[tuple[ir.Value
         yield from zip(_arguments(operation, 0), _given(operation, 1), strict=True)
         yield from zip(results, _given(operation, 0)[1:], strict=True)
         yield from zip(results, _arguments(operation, 1), strict=True)
-    elif name == "scf.if":
+    elif name in ("scf.if", "scf.index_switch"):
         for number, region in enumerate(operation.regions):
             if region.blocks:
                 yield from zip(results, _given(operation, number), strict=True)
@@ -186,7 +186,9 @@ def _pairs(operation: ir.Operation, callees: Callees) -> Iterator[tuple[ir.Value
         values = [*results, *operands]
         yield from ((values[one], values[other]) for one, other in numbers)
     else:
-        yield from pairwise(value for value in (*results, *operands) if _has_memory(value))
+        blocks = [block for region in operation.regions for block in region.blocks]
+        inside = [value for block in blocks for value in (*block.arguments, *_end(block).operands)]
+        yield from pairwise(filter(_has_memory, (*results, *operands, *inside)))
 
 
 def _arguments(operation: ir.Operation, region: int) -> list[ir.Value]:

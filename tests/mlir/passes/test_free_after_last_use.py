@@ -16,6 +16,9 @@ from diastase_mlir.passes.free_after_last_use import free_after_last_use
 MODULE = """
 func.func private @diastase_import__engine__gate(!llvm.ptr)
 func.func private @diastase_import__lapack__dgetrf(!llvm.ptr)
+func.func private @same(%p: !llvm.ptr) -> !llvm.ptr {{
+  return %p : !llvm.ptr
+}}
 func.func private @sum(%a: memref<9xf64>) -> f64 {{
   %c0 = arith.constant 0 : index
   %r = memref.load %a[%c0] : memref<9xf64>
@@ -33,6 +36,7 @@ func.func private @gate(%a: memref<9xf64>) -> f64 {{
 func.func @f(%n: index, %is: i1, %x: memref<9xf64>) -> f64 {{
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
+  %z = arith.constant 0.0 : f64
   %a = memref.alloc() : memref<9xf64>
   %b = memref.alloc() : memref<9xf64>
   memref.copy %x, %a : memref<9xf64> to memref<9xf64>
@@ -40,8 +44,7 @@ func.func @f(%n: index, %is: i1, %x: memref<9xf64>) -> f64 {{
   "test.end"() : () -> ()
   memref.dealloc %a : memref<9xf64>
   memref.dealloc %b : memref<9xf64>
-  %r = arith.constant 0.0 : f64
-  return %r : f64
+  return %z : f64
 }}
 """
 POINTER = """
@@ -85,6 +88,33 @@ FREED = {
   memref.copy %l, %x : memref<9xf64> to memref<9xf64>
   "test.last"() : () -> ()
 """,
+    "after what one of many branches has given": """
+  %l = scf.index_switch %n -> memref<9xf64>
+  case 0 {
+    scf.yield %a : memref<9xf64>
+  }
+  default {
+    scf.yield %x : memref<9xf64>
+  }
+  "test.other"() : () -> ()
+  memref.copy %l, %x : memref<9xf64> to memref<9xf64>
+  "test.last"() : () -> ()
+""",
+    "after what a region has given": """
+  %l = scf.execute_region -> memref<9xf64> {
+    scf.yield %a : memref<9xf64>
+  }
+  "test.other"() : () -> ()
+  memref.copy %l, %x : memref<9xf64> to memref<9xf64>
+  "test.last"() : () -> ()
+""",
+    "after a use as an array of any rank": """
+  %l = memref.cast %a : memref<9xf64> to memref<*xf64>
+  "test.other"() : () -> ()
+  %m = memref.cast %l : memref<*xf64> to memref<?xf64>
+  memref.store %z, %m[%c0] : memref<?xf64>
+  "test.last"() : () -> ()
+""",
     "after one of two": """
   %l = arith.select %is, %a, %x : memref<9xf64>
   "test.other"() : () -> ()
@@ -108,6 +138,11 @@ FREED = {
 KEPT = {
     "by the engine": POINTER + "call @diastase_import__engine__gate(%s) : (!llvm.ptr) -> ()",
     "by what calls the engine": "%l = call @gate(%a) : (memref<9xf64>) -> f64",
+    "by who gives a pointer back": POINTER
+    + """
+  %t = call @same(%s) : (!llvm.ptr) -> !llvm.ptr
+  %l = llvm.load %t : !llvm.ptr -> f64
+""",
     "by what has stored the pointer": POINTER
     + """
   %m = llvm.alloca %q x !llvm.ptr : (i64) -> !llvm.ptr
@@ -115,8 +150,8 @@ KEPT = {
 """,
     "by somebody who compares pointers": POINTER
     + """
-  %z = llvm.mlir.zero : !llvm.ptr
-  %l = llvm.icmp "eq" %s, %z : !llvm.ptr
+  %m = llvm.mlir.zero : !llvm.ptr
+  %l = llvm.icmp "eq" %s, %m : !llvm.ptr
 """,
 }
 
@@ -155,16 +190,42 @@ def test_kept(name):
     assert names[names.index("test.end") :].count("memref.dealloc") == 1
 
 
-def test_what_is_freed_conditionally_stays():
-    names = after_pass("""
+OTHER_BLOCKS = {
+    "in a branch": """
   scf.if %is {
-    %base, %offset, %size, %stride = memref.extract_strided_metadata %a
-        : memref<9xf64> -> memref<f64>, index, index, index
+    memref.copy %a, %x : memref<9xf64> to memref<9xf64>
+    memref.store %z, %base[] : memref<f64>
+    memref.copy %a, %x : memref<9xf64> to memref<9xf64>
     memref.dealloc %base : memref<f64>
   }
-  "test.last"() : () -> ()
-""")
-    assert names[: names.index("test.last")].count("scf.if") == 1
+""",
+    "in the next block": """
+  cf.br ^next
+^next:
+  memref.copy %a, %x : memref<9xf64> to memref<9xf64>
+  memref.store %z, %base[] : memref<f64>
+  memref.copy %a, %x : memref<9xf64> to memref<9xf64>
+  memref.dealloc %base : memref<f64>
+""",
+}
+
+
+@pytest.mark.parametrize("name", OTHER_BLOCKS)
+def test_what_comes_from_another_block_stays(name):
+    base = """
+  %base, %offset, %size, %stride = memref.extract_strided_metadata %a
+      : memref<9xf64> -> memref<f64>, index, index, index
+"""
+    text = MODULE.format(uses=base + OTHER_BLOCKS[name])
+    text = text.replace('"test.end"() : () -> ()', "")
+    text = text.replace("  memref.dealloc %a : memref<9xf64>\n", "")
+    with session():
+        module = parse(text.encode())
+        free_after_last_use(module)
+        assert module.operation.verify()
+        text = str(module)
+    assert text.index("memref.dealloc %alloc :") > text.rindex("memref.copy %alloc,")
+    assert text.rindex("memref.copy %alloc,") > text.index("memref.store")
 
 
 def test_the_base_of_an_array_is_the_array():
