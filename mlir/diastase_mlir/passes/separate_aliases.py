@@ -9,10 +9,10 @@ function. What is made inside may be carried on as it is, and what is given to a
 copy, of which two results are views. So one would be written over the other. The same with a
 constant: what receives it may write to it.
 
-`Aliases` says which arrays may be the same memory once they are memory. A view is the memory that
-it is a part of, what a loop carries on may be what it was given, and an update is written where the
-array was. It does not see that a later operation may not write over what is still read: copies
-that bufferization makes for that reason are made twice.
+`Aliases` says which arrays may be the same memory once they are memory, or when they are. A view is
+the memory that it is a part of, what a loop carries on may be what it was given, and an update is
+written where the array was. It does not see that a later operation may not write over what is still
+read: copies that bufferization makes for that reason are made twice.
 """
 
 from collections.abc import Iterator
