@@ -9,7 +9,7 @@ PYTHON_NEWEST ?= $(shell for p in python3.12 $$HOME/.pyenv/versions/3.12*/bin/py
 WORKERS ?= 2
 
 .DEFAULT_GOAL := help
-.PHONY: help demo demo-training test test-newest check format lint types imports bench bench-compare docs sizes clean
+.PHONY: help demo demo-training test test-all test-newest check format lint types imports bench bench-compare docs sizes clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 16
@@ -31,8 +31,11 @@ demo-training: $(VENV)/.installed-demo ## three trainings, each one compiled pro
 	$(BIN)/python examples/qaoa_maxcut.py
 	$(BIN)/python examples/digits_classifier.py
 
-test: $(VENV)/.installed-test ## all tests
+test: $(VENV)/.installed-test ## all tests, of what is long a sample (tests/sampled.py)
 	$(BIN)/python -m pytest --numprocesses $(WORKERS) --dist worksteal --quiet
+
+test-all: $(VENV)/.installed-test ## everything, half an hour: before a large change is called done
+	$(BIN)/python -m pytest --numprocesses $(WORKERS) --dist worksteal --quiet tests
 
 test-newest: ## all tests on Python 3.12 with the newest jax, where a python3.12 is found
 	@if [ -z "$(PYTHON_NEWEST)" ]; then echo "no python3.12 found: nothing to do"; else \
@@ -59,7 +62,9 @@ bench: $(VENV)/.installed-demo ## speed beside its peers, how compiling grows; C
 bench-compare: $(VENV)/.installed-demo ## what got slower between the last two runs of make bench
 	$(BIN)/python benchmarks --regressions
 
-docs: $(VENV)/.installed-demo ## run the tour: one program through every stage
+docs: $(VENV)/.installed-test ## draw the rooms and the table of errors from the sources, run the tour
+	$(BIN)/python docs/rooms.py
+	$(BIN)/python docs/error_table.py
 	$(BIN)/python docs/tour.py
 
 sizes: ## lines of each source file, largest first

@@ -13,7 +13,7 @@ import jax
 from families import all_families
 
 from diastase import QJIT, qjit
-from diastase_mlir.steps import watch_steps
+from diastase_toolchain.steps import watch_steps
 
 _STEPS = {"capture": "tracing", "generate_ir": "lowering"}
 """Words of the architecture for those of Catalyst."""

@@ -9,8 +9,10 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import diastase
+import diastase_engine
 import diastase_mlir
 import diastase_runtime
+import diastase_toolchain
 from diastase import DiastaseError
 
 PAGE = Path(__file__).with_name("errors.md")
@@ -18,29 +20,33 @@ BEGIN, END = "<!-- table: begin (docs/error_table.py) -->\n", "<!-- table: end -
 
 MODULES = {
     "diastase_runtime.errors": "While a program runs, or is loaded",
-    "diastase.errors": "While tracing: values and sizes known only at run time",
+    "diastase.capture.jax_errors.errors": "While tracing: values known only at run time",
+    "diastase.dynamic_shapes.errors": "While tracing: sizes known only at run time",
+    "diastase.primitives.errors": "Derivatives and batches that there are not",
     "diastase.tracing.argument_errors": "Arguments and results",
-    "diastase.tracing.control_flow_errors": "Control flow",
-    "diastase.tracing.quantum_errors.qnodes": "QNodes",
-    "diastase.tracing.quantum_errors.wires": "Circuits: wires",
-    "diastase.tracing.quantum_errors.operations": "Circuits: operations",
-    "diastase.tracing.quantum_errors.regions": "Circuits: operations in functions of JAX's",
-    "diastase.tracing.quantum_errors.quantum_functions": "Circuits: `adjoint` and `ctrl`",
-    "diastase.tracing.quantum_errors.measurements": "Circuits: measurements",
-    "diastase.tracing.device_errors": "Devices that run in Python, and transforms of QNodes",
-    "diastase.api.errors": "`qjit` and the stages",
-    "diastase.tracing.unlike_catalyst": "Programs written for Catalyst",
-    "diastase.autograph.errors": "AutoGraph",
+    "diastase.capture.control_flow.errors": "Control flow",
+    "diastase.capture.quantum_errors.qnodes": "QNodes",
+    "diastase.capture.quantum_errors.wires": "Circuits: wires",
+    "diastase.capture.quantum_errors.operations": "Circuits: operations",
+    "diastase.capture.quantum_errors.regions": "Circuits: operations in functions of JAX's",
+    "diastase.capture.quantum_errors.quantum_functions": "Circuits: `adjoint` and `ctrl`",
+    "diastase.capture.quantum_errors.measurements": "Circuits: measurements",
+    "diastase.capture.quantum_errors.devices": "Devices in Python, and transforms of QNodes",
+    "diastase.jit.options.errors": "`qjit` and the stages",
+    "diastase.namespace.errors": "Names that there are not",
+    "diastase.capture.pennylane_compat.unlike_catalyst": "Programs written for Catalyst",
+    "diastase.autograph.staging.errors": "AutoGraph",
     "diastase.api.derivative_errors": "Derivatives",
-    "diastase.api.callbacks.errors": "Callbacks",
-    "diastase.api.methods.errors": "Methods",
-    "diastase.api.mitigation.errors": "Error mitigation",
-    "diastase.tracing.folding.setting": "Error mitigation: circuits",
-    "diastase.api.debugging.errors": "`diastase.debug` and `diastase.pipelines`",
-    "diastase.tracing.explicit.errors": "Explicit jaxprs",
+    "diastase.callbacks.errors": "Callbacks",
+    "diastase.jit.dispatch.methods.errors": "Methods",
+    "diastase.mitigation.errors": "Error mitigation",
+    "diastase.quantum.settings.folding": "Error mitigation: circuits",
+    "diastase.jit.options.ir_errors": "`diastase.debug` and `diastase.pipelines`",
+    "diastase.inspection.explicit_jaxpr.errors": "Explicit jaxprs",
     "diastase_mlir.errors": "Compiling",
+    "diastase_toolchain.errors": "Making machine code",
     "diastase_mlir.passes.circuits.errors": "Passes on circuits",
-    "diastase_mlir.kernels.language.errors": "Building the engine",
+    "diastase_engine.language.errors": "Building the engine",
 }
 """Modules that define errors, in the order of the page, with what they are about."""
 
@@ -54,14 +60,18 @@ def subclasses(base: type) -> Iterator[type]:
 
 def ours() -> list[type]:
     """Every error and warning class that our packages define, base class included."""
-    for package in (diastase, diastase_mlir, diastase_runtime):
+    packages = (diastase, diastase_mlir, diastase_engine, diastase_toolchain, diastase_runtime)
+    for package in packages:
         for module in pkgutil.walk_packages(package.__path__, f"{package.__name__}."):
             importlib.import_module(module.name)
-    packages = ("diastase.", "diastase_mlir.", "diastase_runtime.")
     kinds = {*subclasses(DiastaseError), *subclasses(UserWarning)}
     # A program may derive errors of its own from ours, as tests do.
     return sorted(
-        (kind for kind in kinds if kind.__module__.startswith(packages)),
+        (
+            kind
+            for kind in kinds
+            if kind.__module__.startswith(tuple(f"{package.__name__}." for package in packages))
+        ),
         key=lambda kind: kind.__name__,
     )
 

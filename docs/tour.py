@@ -13,7 +13,7 @@ import numpy as np
 import pennylane as qml
 
 from diastase import for_loop, qjit
-from diastase_mlir.pipeline import PIPELINE
+from diastase_mlir.driver.pipeline import PIPELINE
 
 WIRES = 3
 
@@ -64,7 +64,9 @@ def main() -> None:
         lowered = traced.lower()
         excerpt(lowered.as_text(), 60)
 
-        heading(3, "The pipeline", "mlir/diastase_mlir/pipeline.py: what will happen, and why")
+        heading(
+            3, "The pipeline", "mlir/diastase_mlir/driver/pipeline.py: what will happen, and why"
+        )
         print(PIPELINE)
 
         heading(4, "After each stage", "the IR that keep_intermediate='stage' writes")

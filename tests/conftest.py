@@ -9,10 +9,11 @@ from pathlib import Path
 import jax
 import pytest
 
-from diastase.tracing.explicit import explicit_jaxpr, typecheck_jaxpr
+import sampled
+from diastase.inspection.explicit_jaxpr import explicit_jaxpr, typecheck_jaxpr
 from diastase.tracing.trace import TracedProgram
+from diastase_engine import engine, threads_library
 from diastase_mlir import CompileOptions, LoweredModule, compile_module
-from diastase_mlir.kernels import engine, threads_library
 from diastase_runtime import Executable, load
 from diastase_runtime.abi import ENTRY_FUNCTION, ArrayType, library_symbol
 from diastase_runtime.libraries import thread_pool
@@ -25,7 +26,7 @@ os.environ.setdefault("DIASTASE_CACHE_DIR", str(_CACHE))
 _CACHE.mkdir(mode=0o700, exist_ok=True)
 
 # A test has the whole engine from the start, whichever test is the first: another one rounds
-# differently, and would be exchanged in the middle. `tests/mlir/kernels/test_parts.py` has others.
+# differently, and would be exchanged in the middle. `tests/engine/test_parts.py` has others.
 engine.has_python = lambda: False
 
 # XLA serves as the reference only, and compiles thousands of small programs, which was half of the
@@ -34,6 +35,28 @@ _XLA_FLAGS = ["--xla_backend_optimization_level=0", "--xla_llvm_disable_expensiv
 if jax.__version_info__ < (0, 11):
     _XLA_FLAGS.append("--xla_cpu_use_fusion_emitters=false")
 os.environ.setdefault("XLA_FLAGS", " ".join(_XLA_FLAGS))
+
+
+def pytest_configure(config):
+    """Nothing is left out of what is asked for by name."""
+    sampled.begin(asked_for_all=config.args_source is pytest.Config.ArgsSource.ARGS)
+
+
+def pytest_collection_modifyitems(config, items):
+    """Leave out what `make test-all` runs besides (`sampled`)."""
+    if not sampled.is_sample():
+        return
+    cases = {}
+    for item in items:
+        cases.setdefault(item.nodeid.partition("[")[0], []).append(item)
+    kept = set()
+    for of_function in cases.values():
+        mark = of_function[0].get_closest_marker("sample")
+        count = len(of_function) if mark is None else mark.args[0]
+        if of_function[0].get_closest_marker("thorough") is None:
+            kept.update(sampled.spread(of_function, count))
+    config.hook.pytest_deselected(items=[item for item in items if item not in kept])
+    items[:] = [item for item in items if item in kept]
 
 
 @pytest.fixture(autouse=True)

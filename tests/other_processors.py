@@ -6,11 +6,11 @@ from pathlib import Path
 import llvmlite.binding as llvm
 import pytest
 
-from diastase_mlir.codegen import link, machine
-from diastase_mlir.codegen.processor import LEVELS, HostProcessor
-from diastase_mlir.kernels.build import SYMBOL_PREFIX
-from diastase_mlir.kernels.language import compile_kernels
-from diastase_mlir.kernels.state_vector.exports import EXPORTS
+from diastase_engine.build import SYMBOL_PREFIX
+from diastase_engine.language import compile_kernels
+from diastase_engine.state_vector.exports import EXPORTS
+from diastase_toolchain import linker, machine_code
+from diastase_toolchain.processor import LEVELS, HostProcessor
 
 _X86, _ARM = "x86_64-unknown-linux-gnu", "aarch64-unknown-linux-gnu"
 PROCESSORS = {
@@ -32,8 +32,8 @@ def compiling_for(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """
     llvm.initialize_all_targets()
     llvm.initialize_all_asmprinters()
-    monkeypatch.setattr(machine, "host_processor", lambda: PROCESSORS[name])
-    monkeypatch.setattr(machine, "_machines", machine._Machines())
+    monkeypatch.setattr(machine_code, "host_processor", lambda: PROCESSORS[name])
+    monkeypatch.setattr(machine_code, "_machines", machine_code._Machines())
     monkeypatch.setenv("DIASTASE_CACHE", "0")
 
 
@@ -57,4 +57,4 @@ def engine_object(triple: str, processor: str, settings: Mapping[str, int]) -> b
 
 def build_engine_for(processor: str, settings: Mapping[str, int], library: Path) -> None:
     """Build a library for another processor of this machine's family."""
-    link.link(engine_object(llvm.get_default_triple(), processor, settings), library)
+    linker.link(engine_object(llvm.get_default_triple(), processor, settings), library)

@@ -30,6 +30,7 @@ def measured(tmp_path_factory):
     return folder
 
 
+@pytest.mark.thorough
 def test_every_case_has_figures_of_its_subjects(measured):
     found = json.loads((measured / "partial" / "results.json").read_text())
     figures = {(f["case"], f["subject"]): f for f in found["figures"]}
@@ -163,6 +164,7 @@ Array(7...)
 """
 
 
+@pytest.mark.thorough
 def test_programs_of_documents_run_and_what_fails_is_listed(tmp_path):
     """Beside records of a peer that ran all of them, and printed another number."""
     (tmp_path / "page.rst").write_text(PAGE)
@@ -201,6 +203,7 @@ def run_scaling(*arguments):
     return subprocess.run(command, capture_output=True, text=True, check=False)
 
 
+@pytest.mark.thorough
 def test_how_a_family_grows_is_written(tmp_path):
     file = tmp_path / "growth.md"
     done = run_scaling("arithmetic-in", "--divide", 25, "--doublings", 1, "--file", file)

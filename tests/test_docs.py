@@ -24,6 +24,7 @@ def page_name(page: Path) -> str:
     return str(page.relative_to(ROOT))
 
 
+@pytest.mark.sample(29)
 @pytest.mark.parametrize("page", PAGES, ids=page_name)
 def test_links_lead_somewhere(page):
     targets = [page.parent / target for target, _ in LINK.findall(page.read_text())]
@@ -65,6 +66,7 @@ def test_the_tour(capsys):
     assert "\n--- 00_capture.mlir" in printed
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("page", sorted((ROOT / "docs").glob("*.md")), ids=page_name)
 def test_programs_in_the_docs_run(page):
     """Blocks marked `python` of one page share their names, as in one session."""
@@ -108,4 +110,9 @@ def test_what_the_page_on_sizes_says_raises(error, function, arguments):
 
 def test_the_table_of_errors():
     made = runpy.run_path(str(ROOT / "docs" / "error_table.py"))
-    assert made["page"]() == made["PAGE"].read_text(), "run: python docs/error_table.py"
+    assert made["page"]() == made["PAGE"].read_text(), "run: make docs"
+
+
+def test_the_picture_and_the_table_of_rooms():
+    made = runpy.run_path(str(ROOT / "docs" / "rooms.py"))
+    assert made["page"]() == made["PAGE"].read_text(), "run: make docs"

@@ -24,6 +24,7 @@ def numbers(pattern, text):
     return [float(number) for number in re.findall(pattern, text)]
 
 
+@pytest.mark.thorough
 def test_lih_vqe(tmp_path):
     printed = run("lih_vqe", tmp_path, "--steps", "6")
     energies = numbers(r"step +\d+: (\S+) Ha", printed)
@@ -33,6 +34,7 @@ def test_lih_vqe(tmp_path):
     assert exact < final < energies[0] - 0.01
 
 
+@pytest.mark.thorough
 def test_qaoa_maxcut(tmp_path):
     printed = run("qaoa_maxcut", tmp_path, "--steps", "6", "--nodes", "8", "--layers", "3")
     cuts = numbers(r"expected cut (\d+\.\d+)", printed)
@@ -43,6 +45,7 @@ def test_qaoa_maxcut(tmp_path):
     assert sampled == largest
 
 
+@pytest.mark.thorough
 def test_digits_classifier(tmp_path):
     pytest.importorskip("sklearn")
     printed = run("digits_classifier", tmp_path, "--steps", "6", "--layers", "1")

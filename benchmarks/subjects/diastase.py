@@ -4,7 +4,7 @@ import importlib.metadata
 from functools import partial
 
 from diastase import qjit
-from diastase_mlir.kernels import engine_library, single_library, threads_library
+from diastase_engine import engine_library, single_library, threads_library
 from subjects import pennylane_compilers
 
 compiler = partial(pennylane_compilers.compiler, qjit)

@@ -10,7 +10,7 @@ import jax
 
 jax.config.update("jax_enable_x64", True)
 
-from diastase.garbage import fewer_collections  # noqa: E402
+from diastase_toolchain.gc_pause import fewer_collections  # noqa: E402
 
 autograph_strict_conversion = False
 """Whether a loop that AutoGraph leaves to Python is an error."""
@@ -18,10 +18,10 @@ autograph_ignore_fallbacks = False
 """Whether AutoGraph says nothing of loops that it leaves to Python."""
 
 with fewer_collections():
-    from diastase.api.errors import RecompilationWarning
-    from diastase.api.names import lazy_names, public_names
-    from diastase.api.qjit import QJIT, qjit
     from diastase.api.quantum import measure, pauli_measure
+    from diastase.jit.options.errors import RecompilationWarning
+    from diastase.jit.qjit import QJIT, qjit
+    from diastase.namespace.lazy_names import lazy_names, public_names
     from diastase_runtime.errors import (
         CompileError,
         DiastaseError,
@@ -31,21 +31,21 @@ with fewer_collections():
 
 if TYPE_CHECKING:
     from diastase import autograph, debug, passes, pipelines, utils
-    from diastase.api.batches import vmap
-    from diastase.api.callbacks.accelerated import accelerate
-    from diastase.api.callbacks.assertions import debug_assert
-    from diastase.api.callbacks.pure import pure_callback
     from diastase.api.control_flow import cond, for_loop, switch, while_loop
     from diastase.api.gradients import grad, jacobian, value_and_grad
-    from diastase.api.mitigation.zne import mitigate_with_zne
-    from diastase.api.options import CompileOptions
+    from diastase.api.jvp_vjp import jvp, vjp
     from diastase.api.passes import pipeline
-    from diastase.api.products import jvp, vjp
-    from diastase.api.profiling import profile
     from diastase.api.quantum_functions import adjoint, ctrl
-    from diastase.api.stand_in import acting_as_catalyst
+    from diastase.api.vmap import vmap
     from diastase.autograph import autograph_source, disable_autograph, run_autograph
-    from diastase.autograph.errors import AutoGraphError
+    from diastase.autograph.staging.errors import AutoGraphError
+    from diastase.callbacks.accelerated import accelerate
+    from diastase.callbacks.assertions import debug_assert
+    from diastase.callbacks.pure import pure_callback
+    from diastase.debugging.profiling import profile
+    from diastase.jit.options.options import CompileOptions
+    from diastase.mitigation.zne import mitigate_with_zne
+    from diastase.namespace.stand_in import acting_as_catalyst
 
 __all__ = [
     "QJIT",
@@ -91,23 +91,23 @@ __all__ = [
 ]
 
 _LAZY = {
-    "diastase": ("autograph", "debug", "jit", "passes", "pipelines", "utils"),
+    "diastase": ("autograph", "debug", "errors", "jit", "passes", "pipelines", "utils"),
     "diastase.autograph": ("autograph_source", "disable_autograph", "run_autograph"),
-    "diastase.autograph.errors": ("AutoGraphError",),
-    "diastase.api.batches": ("vmap",),
-    "diastase.api.callbacks.accelerated": ("accelerate",),
-    "diastase.api.callbacks.assertions": ("debug_assert",),
-    "diastase.api.callbacks.pure": ("pure_callback",),
+    "diastase.autograph.staging.errors": ("AutoGraphError",),
+    "diastase.api.vmap": ("vmap",),
+    "diastase.callbacks.accelerated": ("accelerate",),
+    "diastase.callbacks.assertions": ("debug_assert",),
+    "diastase.callbacks.pure": ("pure_callback",),
     "diastase.api.control_flow": ("cond", "for_loop", "switch", "while_loop"),
     "diastase.api.gradients": ("grad", "jacobian", "value_and_grad"),
-    "diastase.api.mitigation.zne": ("mitigate_with_zne",),
-    "diastase.api.options": ("CompileOptions",),
+    "diastase.mitigation.zne": ("mitigate_with_zne",),
+    "diastase.jit.options.options": ("CompileOptions",),
     "diastase.api.passes": ("pipeline",),
-    "diastase.api.products": ("jvp", "vjp"),
-    "diastase.api.profiling": ("profile",),
+    "diastase.api.jvp_vjp": ("jvp", "vjp"),
+    "diastase.debugging.profiling": ("profile",),
     "diastase.api.quantum_functions": ("adjoint", "ctrl"),
-    "diastase.api.stand_in": ("acting_as_catalyst",),
-    "diastase.api.version": ("__version__",),
+    "diastase.namespace.stand_in": ("acting_as_catalyst",),
+    "diastase.namespace.version": ("__version__",),
 }
 """What is imported when it is first asked for: names by the module that has them, and modules."""
 

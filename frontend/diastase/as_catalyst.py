@@ -9,8 +9,8 @@ Import it before anything that imports Catalyst. For one block only, and undone 
 `with diastase.acting_as_catalyst()`; imported inside of one, it changes nothing.
 """
 
-from diastase.api.stand_in import act_as_catalyst
-from diastase.tracing.pennylane import stands_in_for_catalyst
+from diastase.capture.pennylane_compat import stands_in_for_catalyst
+from diastase.namespace.stand_in import act_as_catalyst
 
 if not stands_in_for_catalyst():
     act_as_catalyst()

@@ -6,14 +6,14 @@ first used.
 
 from typing import TYPE_CHECKING
 
-from diastase.api.names import lazy_names, public_names
+from diastase.namespace.lazy_names import lazy_names, public_names
 
 if TYPE_CHECKING:
-    from diastase.api.callbacks.debugging import callback, print, print_memref
-    from diastase.api.debugging.c_programs import compile_executable, get_cmain
-    from diastase.api.debugging.from_mlir import CompiledModule, compile_from_mlir
-    from diastase.api.debugging.instrumentation import instrumentation
-    from diastase.api.debugging.stages import (
+    from diastase.callbacks.debugging import callback, print, print_memref
+    from diastase.debugging.c_programs import compile_executable, get_cmain
+    from diastase.debugging.from_mlir import CompiledModule, compile_from_mlir
+    from diastase.debugging.instrumentation import instrumentation
+    from diastase.debugging.stages import (
         get_compilation_stage,
         get_compilation_stages_groups,
         replace_ir,
@@ -36,11 +36,11 @@ __all__ = [
 __getattr__ = lazy_names(
     __name__,
     {
-        "diastase.api.callbacks.debugging": ("callback", "print", "print_memref"),
-        "diastase.api.debugging.c_programs": ("compile_executable", "get_cmain"),
-        "diastase.api.debugging.from_mlir": ("CompiledModule", "compile_from_mlir"),
-        "diastase.api.debugging.instrumentation": ("instrumentation",),
-        "diastase.api.debugging.stages": (
+        "diastase.callbacks.debugging": ("callback", "print", "print_memref"),
+        "diastase.debugging.c_programs": ("compile_executable", "get_cmain"),
+        "diastase.debugging.from_mlir": ("CompiledModule", "compile_from_mlir"),
+        "diastase.debugging.instrumentation": ("instrumentation",),
+        "diastase.debugging.stages": (
             "get_compilation_stage",
             "get_compilation_stages_groups",
             "replace_ir",

@@ -5,9 +5,9 @@ JAX's own, which `explicit_jaxpr` turns into one. Everything is immutable; `data
 makes changed copies, which `typecheck_jaxpr` judges. See `docs/explicit-jaxpr.md`.
 """
 
-from diastase.tracing.explicit.derive import explicit_jaxpr
-from diastase.tracing.explicit.errors import JaxprTypeError
-from diastase.tracing.explicit.expansion import (
+from diastase.inspection.explicit_jaxpr.derive import explicit_jaxpr
+from diastase.inspection.explicit_jaxpr.errors import JaxprTypeError
+from diastase.inspection.explicit_jaxpr.expansion import (
     Strategy,
     collapse,
     expand_arguments,
@@ -15,10 +15,10 @@ from diastase.tracing.explicit.expansion import (
     initialize_arguments,
     initialize_results,
 )
-from diastase.tracing.explicit.model import ExplicitEquation, ExplicitJaxpr
-from diastase.tracing.explicit.regions import Region, regions
-from diastase.tracing.explicit.typecheck import typecheck_jaxpr
-from diastase.tracing.explicit.types import (
+from diastase.inspection.explicit_jaxpr.model import ExplicitEquation, ExplicitJaxpr
+from diastase.inspection.explicit_jaxpr.regions import Region, regions
+from diastase.inspection.explicit_jaxpr.typecheck import typecheck_jaxpr
+from diastase.inspection.explicit_jaxpr.types import (
     Atom,
     DBIdx,
     DShapedArray,

@@ -7,7 +7,6 @@ the program runs.
 from typing import TYPE_CHECKING, Any
 
 import diastase_mlir
-from diastase.api.names import public_names, unknown_name
 from diastase.api.passes import (
     apply_pass,
     cancel_inverses,
@@ -17,6 +16,7 @@ from diastase.api.passes import (
     merge_rotations,
     pipeline,
 )
+from diastase.namespace.lazy_names import public_names, unknown_name
 
 if TYPE_CHECKING:
     from diastase_mlir import Circuit, Gate, New, gate_before, register_pass

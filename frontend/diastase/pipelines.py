@@ -3,7 +3,7 @@
 What is made of them is given to `qjit(pipelines=…)`.
 """
 
-from diastase.api.debugging.pipelines import (
+from diastase.jit.options.pipelines import (
     PipelineStage,
     PipelineStages,
     default_pipeline,
@@ -12,7 +12,7 @@ from diastase.api.debugging.pipelines import (
     insert_stage_after,
     insert_stage_before,
 )
-from diastase.api.names import lazy_names, public_names
+from diastase.namespace.lazy_names import lazy_names, public_names
 
 __all__ = [
     "PipelineStage",

@@ -8,36 +8,45 @@ Other layers import from here only.
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from diastase_mlir.cache import cache_directory
-from diastase_mlir.compiled import Compilation
+from diastase_engine import GATES, when_whole, with_libraries
 from diastase_mlir.diagnostics import at, span_of, user_span
+from diastase_mlir.driver.compilation_result import Compilation
+from diastase_mlir.driver.compile_program import CompiledProgram, compile_program
 from diastase_mlir.errors import (
-    CacheWarning,
     ChangedInterfaceError,
     FailedPassError,
     InvalidIRError,
-    LinkerNotFoundError,
-    LinkError,
     LoweringError,
-    UnsafeCacheDirectoryError,
     UnsupportedTypeError,
 )
-from diastase_mlir.kernels import GATES, when_whole, with_libraries
-from diastase_mlir.known_programs import CompiledProgram, compile_program
-from diastase_mlir.lowered import LOWERED, HostCallback, HostEquation, LoweredModule
+from diastase_mlir.lowering.core.lowered_module import (
+    LOWERED,
+    HostCallback,
+    HostEquation,
+    LoweredModule,
+)
 from diastase_mlir.options import CompileOptions
-from diastase_mlir.program import DimensionBindings, Program
+from diastase_mlir.program.program import DimensionBindings, Program
 from diastase_runtime.abi import Artifact
+from diastase_toolchain.cache import cache_directory
+from diastase_toolchain.errors import (
+    CacheWarning,
+    LinkerNotFoundError,
+    LinkError,
+    UnsafeCacheDirectoryError,
+)
 
 if TYPE_CHECKING:
-    from diastase_mlir import continuation as continuation
     from diastase_mlir.circuit_modules import MOVING, TracedBody, transform_circuit
-    from diastase_mlir.compilation import (
+    from diastase_mlir.driver import continuation as continuation
+    from diastase_mlir.driver.compilation import (
         compile_module,
         llvm_ir_text,
         stage_module,
         stage_text,
     )
+    from diastase_mlir.driver.pipeline import PIPELINE
+    from diastase_mlir.driver.written_modules import read_module
     from diastase_mlir.lowering.module import lower
     from diastase_mlir.passes.circuits import (
         Circuit,
@@ -51,8 +60,6 @@ if TYPE_CHECKING:
         register_pass,
     )
     from diastase_mlir.passes.circuits import values as circuit_values
-    from diastase_mlir.pipeline import PIPELINE
-    from diastase_mlir.written_modules import read_module
 
 __all__ = [
     "GATES",
@@ -107,7 +114,7 @@ __all__ = [
 
 _LAZY = {
     "diastase_mlir.circuit_modules": ("MOVING", "TracedBody", "transform_circuit"),
-    "diastase_mlir.compilation": (
+    "diastase_mlir.driver.compilation": (
         "compile_module", "llvm_ir_text", "stage_module", "stage_text",
     ),
     "diastase_mlir.lowering.module": ("lower",),
@@ -115,15 +122,15 @@ _LAZY = {
         "Circuit", "Gate", "New", "NotAQNodeError", "PassCall", "gate_before", "pass_call",
         "pass_calls", "register_pass",
     ),
-    "diastase_mlir.pipeline": ("PIPELINE",),
-    "diastase_mlir.written_modules": ("read_module",),
+    "diastase_mlir.driver.pipeline": ("PIPELINE",),
+    "diastase_mlir.driver.written_modules": ("read_module",),
 }  # fmt: skip
 """What is imported when it is first asked for: it needs MLIR and LLVM, which a program that is
 found in the cache does not, and to load them takes as long as to import everything else."""
 
 _MODULES = {
     "circuit_values": "diastase_mlir.passes.circuits.values",
-    "continuation": "diastase_mlir.continuation",
+    "continuation": "diastase_mlir.driver.continuation",
 }
 
 

@@ -5,7 +5,6 @@ or in one of our own packages (which an editable install keeps outside of `site-
 numbers come from code objects alone, so nothing here needs JAX's private source-info module.
 """
 
-import importlib.util
 import re
 import sys
 import sysconfig
@@ -16,10 +15,17 @@ from types import CodeType, FrameType
 from typing import Any
 
 from diastase_runtime.errors import DiastaseError, Span
+from diastase_toolchain.source_hash import folders_of
 
 _PLACE = re.compile(r'(?:"(?P<function>[^"]*)"\()?"(?P<file>[^"]+)":(?P<line>\d+):\d+')
-_OUR_PACKAGES = ("diastase", "diastase_mlir", "diastase_runtime")
-_IN_PLACE_OF_JAX = ("/diastase_mlir/jax_internals/", "/diastase/tracing/hooks/")
+_OUR_PACKAGES = (
+    "diastase",
+    "diastase_mlir",
+    "diastase_engine",
+    "diastase_toolchain",
+    "diastase_runtime",
+)
+_IN_PLACE_OF_JAX = ("/diastase_mlir/jax_compat/", "/diastase/capture/jax_overlays/")
 _LIBRARIES = frozenset(
     {"numpy", "scipy", "nn", "random", "image", "ops", "third_party", "example_libraries"}
     | {"experimental"}
@@ -38,9 +44,7 @@ def _internal_directories() -> tuple[str, ...]:
 @cache
 def _directories_of(*packages: str) -> tuple[str, ...]:
     """Directories of packages, found by name: this layer must not import the frontend."""
-    specs = [importlib.util.find_spec(name) for name in packages]
-    paths = [path for spec in specs if spec for path in spec.submodule_search_locations or ()]
-    return tuple(path.rstrip("/") + "/" for path in paths)
+    return tuple(path.rstrip("/") + "/" for path in folders_of(*packages))
 
 
 @cache

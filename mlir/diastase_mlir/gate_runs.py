@@ -15,7 +15,7 @@ them. Numbers are written so that they read back as the same double.
 from dataclasses import dataclass
 from functools import lru_cache
 
-from diastase_mlir.kernels.gate_table import GATES
+from diastase_runtime.gate_table import GATES
 
 LEAST = 32
 """Gates in a row from which on they are one operation: fewer are easier to read, and to transform,

@@ -7,9 +7,9 @@ package agree on is in `abi`.
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from diastase_runtime.call_observer import Observer, observe
 from diastase_runtime.loader import EngineWork, Executable, exchange_engine, load
 from diastase_runtime.memref import LARGEST_COPIED_RESULT
-from diastase_runtime.observation import Observer, observe
 
 if TYPE_CHECKING:
     from diastase_runtime.standalone.source import c_source

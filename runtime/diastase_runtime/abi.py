@@ -29,7 +29,7 @@ ABI_VERSION = 10
 
 ENTRY_FUNCTION = "diastase_entry"
 """MLIR name of the program: `(CallContext*, arguments…) -> results`, all of them memrefs; in the
-end `(CallContext*, arguments…, results*)` (`passes.results_in_memory`)."""
+end `(CallContext*, arguments…, results*)` (`passes.llvm.results_in_memory`)."""
 
 ENTRY_SYMBOL = f"_mlir_ciface_{ENTRY_FUNCTION}"
 """C symbol: `void (pointers*)`, to an array of results*, CallContext*, argument descriptor*…; no

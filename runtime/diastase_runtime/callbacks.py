@@ -15,9 +15,9 @@ from typing import Any
 import numpy as np
 
 from diastase_runtime.abi import ArrayType, CallbackType
+from diastase_runtime.call_observer import called_back
 from diastase_runtime.errors import CallbackResultError
 from diastase_runtime.memref import array_at, numpy_dtype
-from diastase_runtime.observation import called_back
 
 
 def called_by_programs(

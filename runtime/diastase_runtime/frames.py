@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from diastase_runtime.abi import ArrayType, CallContext
-from diastase_runtime.limits import available_memory
+from diastase_runtime.cgroups import available_memory
 from diastase_runtime.memref import descriptor_words, numpy_dtype
 
 _CONTEXT_WORDS = ctypes.sizeof(CallContext) // 8

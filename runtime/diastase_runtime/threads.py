@@ -6,8 +6,8 @@ processors' time its control group may use (containers limit that, Kubernetes fo
 
 import os
 
+from diastase_runtime.cgroups import processor_quota
 from diastase_runtime.errors import InvalidThreadsError
-from diastase_runtime.limits import processor_quota
 
 VARIABLE = "DIASTASE_NUM_THREADS"
 MOST_THREADS = 1024

@@ -11,10 +11,10 @@ import pennylane as qml
 import pytest
 
 from diastase import qjit
-from diastase.api.around import xla
-from diastase_mlir.kernels.foreign import records
-from diastase_mlir.kernels.language.types import size_of
-from diastase_runtime import foreign
+from diastase.jit.interop import ffi_lowering
+from diastase_engine.language.types import size_of
+from diastase_engine.xla_ffi import records
+from diastase_runtime import xla_plans
 from diastase_runtime.errors import WireOutOfRangeError
 
 FAILURES = (jax.errors.JaxRuntimeError, ValueError)
@@ -61,11 +61,12 @@ def test_equal_calls_are_one_program():
 
 
 def test_the_records_are_those_of_the_handler():
-    assert size_of(records.Plan) == ctypes.sizeof(foreign.Plan)
-    names = [field for field, _ in foreign.Plan._fields_]
+    assert size_of(records.Plan) == ctypes.sizeof(xla_plans.Plan)
+    names = [field for field, _ in xla_plans.Plan._fields_]
     assert names == list(records.Plan.__annotations__)
 
 
+@pytest.mark.thorough
 def test_draws_differ_from_call_to_call():
     circuit = sampled()
     jitted = jax.jit(lambda x: (circuit(x), circuit(x)))
@@ -157,7 +158,7 @@ def test_programs_outlive_their_functions():
 
 def test_a_call_of_another_process_is_refused():
     """As if XLA's compilation had come from a disk cache."""
-    xla._handler()
+    ffi_lowering._handler()
     call = jax.ffi.ffi_call("diastase_program", jax.ShapeDtypeStruct((), np.float64))
     with pytest.raises(jax.errors.JaxRuntimeError, match="compiled by another process"):
         jax.jit(lambda x: call(x, plan=np.array([0, 1], np.int64)))(1.0)

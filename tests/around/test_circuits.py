@@ -61,6 +61,7 @@ def compiled():
     return qjit(energy), qjit(both)
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("name", TRANSFORMATIONS)
 def test_transformations(compiled, name):
     found = TRANSFORMATIONS[name](*compiled)

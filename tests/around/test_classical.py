@@ -74,6 +74,7 @@ def compiled():
     return qjit(function), qjit(scalar)
 
 
+@pytest.mark.sample(7)
 @pytest.mark.parametrize("name", TRANSFORMATIONS)
 def test_transformations(compiled, name):
     transformation = TRANSFORMATIONS[name]

@@ -7,7 +7,7 @@ import pennylane as qml
 import pytest
 
 from diastase import qjit
-from diastase.errors import LeakedTracerError
+from diastase.capture.jax_errors.errors import LeakedTracerError
 
 X = jnp.array([0.3, 0.7])
 SIZES = jnp.arange(1.0, 4.0)
@@ -68,6 +68,7 @@ def close(found, expected):
         np.testing.assert_allclose(value, wanted, atol=1e-10)
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("name", TRANSFORMATIONS)
 def test_tracers_that_are_closed_over_become_arguments(name):
     transform = TRANSFORMATIONS[name]

@@ -10,8 +10,8 @@ import pennylane as qml
 import pytest
 
 from diastase import qjit
-from diastase.api.around import many_arrays
-from diastase.api.calls import LEAF_KEYS
+from diastase.jit.interop import many_arrays
+from diastase.jit.stages.prepared_call import LEAF_KEYS
 from diastase_runtime import Executable
 from diastase_runtime.errors import NegativeSizeError
 from forks import forked

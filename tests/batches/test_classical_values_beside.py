@@ -113,6 +113,7 @@ WAYS = (
 )
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("body", [counted, doubled, chosen, nested])
 def test_values_carried_through_gates_have_no_axis_of_the_batch(body):
     def circuit(x, n):

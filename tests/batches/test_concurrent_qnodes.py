@@ -11,8 +11,8 @@ import pennylane as qml
 import pytest
 
 from diastase import cond, debug, for_loop, grad, measure, qjit, vmap
-from diastase.api.costs import jaxprs_in
 from diastase.errors import CompileError
+from diastase.inspection.costs import jaxprs_in
 from diastase_runtime.errors import WireOutOfRangeError
 
 

@@ -79,6 +79,7 @@ BODIES = {
 }
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("name", BODIES)
 def test_bodies(name, configure):
     node, batch = BODIES[name]
@@ -216,6 +217,7 @@ def test_calls_from_several_threads(configure):
 DTYPES = (jnp.bfloat16, np.float16, np.float32, np.int8, np.uint8, np.uint32, np.bool_)
 
 
+@pytest.mark.sample(3)
 @pytest.mark.parametrize("dtype", DTYPES)
 def test_arrays_and_numbers_of_any_type(dtype):
     @qml.qnode(DEVICE)
@@ -268,6 +270,7 @@ def test_batches_in_loops_and_of_parameters():
     assert "diastase_element_" in qjit(node).lower(x).as_text("stablehlo")
 
 
+@pytest.mark.sample(10)
 @pytest.mark.parametrize("dynamic", [{}, {0: "n"}, {1: "m"}, {0: "n", 1: "m"}])
 @pytest.mark.parametrize("shape", [(4, 3), (0, 3), (4, 0), (0, 0)])
 @pytest.mark.parametrize("dtype", ["float64", "uint8"])

@@ -61,6 +61,7 @@ TRANSFORMED = {
 }  # fmt: skip
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("name", TRANSFORMED)
 def test_transformed_batches(name):
     function, arguments = TRANSFORMED[name]

@@ -8,7 +8,7 @@ import pytest
 from scipy.stats import unitary_group
 
 from diastase import for_loop, qjit, while_loop
-from diastase_mlir.kernels import GATES
+from diastase_engine import GATES
 
 DEVICE = qml.device("default.qubit", wires=4)
 X = jnp.array([0.3, 0.7, -1.1, 0.2])
@@ -42,6 +42,7 @@ def check(body, *arguments, argnums=0):
         np.testing.assert_allclose(mine, other, atol=1e-10)
 
 
+@pytest.mark.thorough
 def test_all_gates_in_one_circuit():
     """Plain, under controls, and with parameters of 0, where a gate is the identity."""
     rows = [gate for gate in GATES.values() if gate.parameters]
@@ -82,6 +83,7 @@ MEASUREMENTS = {
 }
 
 
+@pytest.mark.sample(4)
 @pytest.mark.parametrize("name", MEASUREMENTS)
 def test_measurements(name):
     def body(x):

@@ -7,7 +7,7 @@ import pennylane as qml
 import pytest
 
 from diastase import for_loop, measure, qjit, while_loop
-from diastase.errors import NotTransformableError
+from diastase.primitives.errors import NotTransformableError
 
 DEVICE = qml.device("default.qubit", wires=3)
 HERMITIAN = np.array([[1, 2j], [-2j, 0.5]])
@@ -69,6 +69,7 @@ def derivatives(function, argument):
     )
 
 
+@pytest.mark.sample(6)
 @pytest.mark.parametrize("measured", MEASUREMENTS.values(), ids=MEASUREMENTS)
 def test_first_and_second_derivatives(measured):
     body = circuit(measured)
@@ -121,6 +122,7 @@ def test_operands_other_than_angles():
     jax.tree.map(lambda a, b: np.testing.assert_allclose(a, b, atol=1e-10), found, expected)
 
 
+@pytest.mark.thorough
 def test_control_flow_forwards():
     @qml.qnode(DEVICE)
     def node(x, n):

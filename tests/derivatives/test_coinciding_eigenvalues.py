@@ -72,6 +72,7 @@ def test_entropy_of_a_mixture_of_outcomes():
     check(mixed, (0.0,))
 
 
+@pytest.mark.thorough
 def test_block_encodings():
     @qml.qnode(DEVICE)
     def circuit(x, matrices):

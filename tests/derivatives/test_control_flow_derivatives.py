@@ -9,7 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from diastase import cond, for_loop, qjit, while_loop
-from diastase.errors import NoDerivativeError, NotTransformableError
+from diastase.primitives.errors import NoDerivativeError, NotTransformableError
+from sampled import examples
 
 X = jnp.array([0.7, 0.3, -0.4])
 TABLE = np.array([2, 0, 3, 1])
@@ -227,6 +228,7 @@ def checkpoints_and_scans():
     return loop, python
 
 
+@pytest.mark.sample(3)
 @pytest.mark.parametrize("name", CASES)
 def test_first_and_second_derivatives(name):
     loop, python, numbers = CASES[name]
@@ -309,7 +311,7 @@ def in_python(program, x, n, i, v):
     return v
 
 
-@settings(max_examples=12, deadline=None)
+@settings(max_examples=examples(12), deadline=None)
 @given(nests())
 def test_random_nests(program):
     compiled = qjit(jax.grad(lambda x, n: in_loops(program, x, n, n - 1, x[1])))

@@ -7,8 +7,8 @@ import pennylane as qml
 import pytest
 
 from diastase import cond, for_loop, measure, qjit
-from diastase.errors import NoDerivativeError, NotTransformableError
-from diastase.tracing.derivatives.shift_rules import parameter_shifts
+from diastase.autodiff.parameter_shift.shift_rules import parameter_shifts
+from diastase.primitives.errors import NoDerivativeError, NotTransformableError
 
 DEVICE = qml.device("default.qubit", wires=3)
 X = jnp.array([0.3, 0.7, -1.1])
@@ -205,6 +205,7 @@ def test_hadamard():
     assert_close(qjit(all_of("hadamard"))(X), jax.jit(all_of("backprop"))(X), 1e-12)
 
 
+@pytest.mark.thorough
 def test_methods_together_and_in_batches():
     def body(x):
         gates(x)
@@ -297,6 +298,7 @@ def large(x):
     return qml.expval(qml.Z(0))
 
 
+@pytest.mark.sample(4)
 @pytest.mark.parametrize(
     ("body", "options", "shots", "text"),
     [

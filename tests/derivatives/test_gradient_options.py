@@ -7,9 +7,9 @@ import pennylane as qml
 import pytest
 
 from diastase import for_loop, qjit
-from diastase.errors import NoDerivativeError
-from diastase.tracing.derivatives import expand
-from diastase.tracing.quantum_errors import InvalidSettingError
+from diastase.autodiff import lower_derivatives
+from diastase.capture.quantum_errors import InvalidSettingError
+from diastase.primitives.errors import NoDerivativeError
 
 DEVICE = qml.device("default.qubit", wires=2)
 X = jnp.array([0.3, 0.7, -1.1])
@@ -58,7 +58,9 @@ METHODS = {
 
 @pytest.mark.parametrize("method", METHODS)
 def test_derivatives_are_pennylanes(method, monkeypatch):
-    monkeypatch.setattr(expand, "_MOST_NUMBERS", 2)  # directions are arrays, not single numbers
+    monkeypatch.setattr(
+        lower_derivatives, "_MOST_NUMBERS", 2
+    )  # directions are arrays, not single numbers
     all_nodes = nodes(method, METHODS[method])
     found = qjit(lambda x: [jax.grad(node)(x) for node in all_nodes])(X)
     for node, mine in zip(all_nodes, found, strict=True):

@@ -7,8 +7,8 @@ import pennylane as qml
 import pytest
 
 from diastase import for_loop, measure, qjit
+from diastase.capture.quantum_errors.devices import UnsupportedTransformError
 from diastase.errors import DiastaseError
-from diastase.tracing.device_errors import UnsupportedTransformError
 
 DEVICE = qml.device("default.qubit", wires=3)
 WITH_AUXILIARY = qml.device("default.qubit", wires=4)

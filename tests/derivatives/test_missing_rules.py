@@ -9,7 +9,7 @@ import pytest
 from jax import lax
 
 from diastase import for_loop, grad, qjit, while_loop
-from diastase.errors import NotTransformableError, TransformationUseError
+from diastase.primitives.errors import NotTransformableError, TransformationUseError
 from diastase_mlir.errors import LoweringError
 
 X = jnp.array([0.7, 0.3, -0.4])
@@ -126,3 +126,19 @@ def test_transformations_of_jax_that_do_not_fit(use, text):
 def test_argnums_that_are_no_positions(argnums):
     with pytest.raises(ValueError, match="neither a position nor several"):
         qjit(lambda x: grad(lambda x, y: jnp.sum(x * y), argnums=argnums)(x, x))(X)
+
+
+def test_a_while_loop_has_no_transpose_of_its_own():
+    """Until issue 14 it promised one that was nowhere, and ended in a bare StopIteration."""
+
+    def doubled(x):
+        return while_loop(lambda i, y: i < 3)(lambda i, y: (i + 1, 2 * y))(0, x)[1]
+
+    @qjit
+    def transposed(x):
+        return jax.linear_transpose(doubled, x)(x)
+
+    with pytest.raises(NotTransformableError, match=r"while_loop has no transpose rule.*jax\.vjp"):
+        transposed(X)
+    pulled_back = qjit(lambda x: jax.vjp(doubled, x)[1](x)[0])
+    np.testing.assert_allclose(pulled_back(X), 8 * X)

@@ -8,6 +8,7 @@ import jax
 import jax.numpy as jnp
 import jax.scipy as jsp
 import numpy as np
+import pytest
 from jax import lax
 
 from diastase import qjit
@@ -139,6 +140,7 @@ def total(rows):
     return sum(jnp.sum(value * jnp.cos(0.7 * jnp.arange(value.size))) for value in values)
 
 
+@pytest.mark.thorough
 def test_gradients_of_many_operations():
     rows = jnp.stack([ROW] * len(OPERATIONS))
     ours = qjit(jax.grad(total))(rows)

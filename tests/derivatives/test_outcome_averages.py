@@ -7,7 +7,7 @@ import pennylane as qml
 import pytest
 
 from diastase import cond, for_loop, measure, qjit
-from diastase.errors import NoDerivativeError
+from diastase.primitives.errors import NoDerivativeError
 
 DEVICE = qml.device("default.qubit", wires=3)
 DEFERRED = qml.device("default.qubit")
@@ -73,6 +73,7 @@ def test_all_that_is_measured():
         np.testing.assert_allclose(jacobian, reference, atol=1e-12)
 
 
+@pytest.mark.thorough
 def test_second_derivatives_also_where_an_outcome_is_impossible():
     mine = qjit(lambda x: [jax.hessian(ours(energy(*OURS), method))(x) for method in METHODS])
     reference = jax.jit(jax.hessian(theirs(energy(*PENNYLANES))))

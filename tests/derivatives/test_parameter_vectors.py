@@ -96,12 +96,14 @@ def check(forms, derivative=jax.grad, tolerance=1e-10):
     compare(found, derivatives(list(map(plain, forms)), derivative)(A, X, K), tolerance)
 
 
+@pytest.mark.thorough
 def test_forms():
     names = [name for name in FORMS if name != "single"]
     check([FORMS[name] for name in names])
     check([FORMS["single"]], tolerance=1e-6)
 
 
+@pytest.mark.thorough
 def test_second_order():
     check([FORMS["deep"]], jax.hessian)
 
@@ -137,6 +139,7 @@ def grown(tree, a, x):
     return STEPS[name](grown(one, a, x), grown(other, a, x))
 
 
+@pytest.mark.thorough
 @settings(max_examples=3, deadline=None)
 @given(st.lists(st.tuples(trees, trees), min_size=4, max_size=4))
 def test_any_arithmetic(pairs):

@@ -22,8 +22,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from diastase import cond, for_loop, qjit, switch, while_loop
+from sampled import examples
 
-PROGRAMS = int(os.environ.get("DIASTASE_RANDOM_PROGRAMS", "6"))
+PROGRAMS = int(os.environ.get("DIASTASE_RANDOM_PROGRAMS", examples(6)))
 SIZE, WIRES = 4, 2
 DEVICE = qml.device("default.qubit", wires=WIRES)
 PLACES = st.integers(0, SIZE - 1)

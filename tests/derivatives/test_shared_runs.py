@@ -8,7 +8,7 @@ import pytest
 from jax.experimental import io_callback
 
 from diastase import for_loop, profile, qjit
-from diastase.errors import NoDerivativeError
+from diastase.primitives.errors import NoDerivativeError
 
 GATES = 5
 X = jnp.array([0.3, -0.7])
@@ -86,6 +86,7 @@ ONE_RUN = {
 }
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("name", ONE_RUN)
 def test_one_run_gives_both(name):
     transform, body, runs = ONE_RUN[name]

@@ -8,9 +8,9 @@ from jax import lax
 from jax.extend.core import jaxpr_as_fun
 
 from diastase import for_loop, qjit
-from diastase.tracing.context import new_context
-from diastase.tracing.derivatives.loop_carry import counters, sums
-from diastase.tracing.derivatives.simplified import simplified
+from diastase.autodiff.qnode.simplify import simplified
+from diastase.capture.context import new_context
+from diastase.jaxprs.loop_carry import counters, sums
 
 FLOATS = jnp.array([0.0, -0.0, 1.5, -2.0, np.nan, np.inf, -np.inf])
 LARGEST = np.iinfo(np.int64).max

@@ -10,14 +10,16 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pennylane as qml
+import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from scipy.stats import unitary_group
 
 from diastase import for_loop, grad, qjit, switch
-from diastase_mlir.kernels import GATES
+from diastase_engine import GATES
+from sampled import examples
 
-CIRCUITS = int(os.environ.get("DIASTASE_RANDOM_SWEEPS", "3"))
+CIRCUITS = int(os.environ.get("DIASTASE_RANDOM_SWEEPS", examples(3)))
 PARAMETERS = 3
 ANGLES = jnp.array([0.7, -1.9, 0.0])
 UNITARIES = {
@@ -139,6 +141,7 @@ def along_wires(n, x, device="lightning.qubit", method="adjoint"):
     return weighted(node(x))
 
 
+@pytest.mark.thorough
 def test_traced_number_of_wires():
     """One program for any number of wires; with 11 of them, a chunk has several pieces."""
     program = qjit(jax.value_and_grad(along_wires, argnums=1))
@@ -228,6 +231,7 @@ def test_circuits_without_parameters():
     np.testing.assert_array_equal(nothing(ANGLES), np.zeros(PARAMETERS))
 
 
+@pytest.mark.thorough
 def test_gates_that_cancel():
     """Behind an array, which is undone alone, nothing is left to be undone."""
 

@@ -13,7 +13,7 @@ import pennylane as qml
 import pytest
 
 from diastase import cond, for_loop, qjit, while_loop
-from diastase.errors import NotTransformableError
+from diastase.primitives.errors import NotTransformableError
 
 DEVICES = ["lightning.qubit", "default.mixed"]
 DATA = jnp.arange(3.0)

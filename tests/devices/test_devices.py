@@ -7,7 +7,7 @@ import pennylane as qml
 import pytest
 
 from diastase import cond, for_loop, measure, passes, qjit
-from diastase.tracing.device_errors import (
+from diastase.capture.quantum_errors.devices import (
     DeviceResultError,
     UnknownOutcomeError,
     UnsupportedDeviceError,

@@ -7,7 +7,7 @@ from collections.abc import Generator
 import pytest
 
 from diastase import qjit
-from diastase.garbage import fewer_collections
+from diastase_toolchain.gc_pause import fewer_collections
 
 
 @pytest.fixture(autouse=True)

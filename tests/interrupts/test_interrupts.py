@@ -21,7 +21,7 @@ import pennylane as qml
 import pytest
 
 from diastase import for_loop, qjit, vmap, while_loop
-from diastase_mlir.background import in_background
+from diastase_toolchain.background import in_background
 
 MANY = 10**13
 
@@ -99,6 +99,7 @@ def with_callbacks(x, n):
     return for_loop(0, n, 1)(lambda _, s: jax.pure_callback(lambda y: np.asarray(y), shape, s))(x)
 
 
+@pytest.mark.sample(3)
 @pytest.mark.parametrize(
     "program",
     [counted, conditional, of_jax, nested, of_arrays, with_callbacks, circuit],
@@ -266,6 +267,7 @@ except KeyboardInterrupt:
 """
 
 
+@pytest.mark.thorough
 def test_a_process_ends_with_its_status_while_an_abandoned_compilation_goes_on(tmp_path):
     environment = {**os.environ, "DIASTASE_CACHE_DIR": str(tmp_path / "cache")}
     command = [sys.executable, "-c", CTRL_C_WHILE_COMPILING]
@@ -273,6 +275,7 @@ def test_a_process_ends_with_its_status_while_an_abandoned_compilation_goes_on(t
     assert (ran.stderr, ran.returncode) == ("", 3)
 
 
+@pytest.mark.thorough
 def test_ctrl_c_is_a_keyboard_interrupt_also_where_xla_calls_the_program():
     command = [sys.executable, "-c", CTRL_C]
     ran = subprocess.run(command, capture_output=True, text=True, timeout=300)

@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 
 from diastase import for_loop, qjit
-from diastase_mlir.jax_internals import ir
-from diastase_mlir.lazy_module import LazyModule
-from diastase_mlir.signals import deliver_signals, signals_held
+from diastase_mlir.jax_compat import ir
+from diastase_toolchain.lazy_import import LazyModule
+from diastase_toolchain.signals import deliver_signals, signals_held
 
 
 @pytest.fixture(autouse=True)

@@ -19,7 +19,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from diastase import qjit
-from diastase.api.stages import Compiled, Stage
+from diastase.jit.stages.stages import Compiled, Stage
 from diastase_runtime.errors import DiastaseError
 from matrix.inputs import INPUTS
 

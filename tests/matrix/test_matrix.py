@@ -7,6 +7,7 @@ from matrix.programs import ALL
 from matrix.runner import check, plain_jax
 
 
+@pytest.mark.sample(36)
 @pytest.mark.parametrize("name", ALL)
 def test_as_plain_jax(name):
     on_the_host = check(ALL[name], plain_jax(ALL[name]))

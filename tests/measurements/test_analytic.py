@@ -9,6 +9,7 @@ CASES = cases()
 CHUNKS = [CASES[start : start + CHUNK] for start in range(0, len(CASES), CHUNK)]
 
 
+@pytest.mark.sample(3)
 @pytest.mark.parametrize("number", range(len(CHUNKS)))
 def test_as_default_qubit(number):
     chunk = CHUNKS[number]

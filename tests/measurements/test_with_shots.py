@@ -9,6 +9,7 @@ NAMES = list(OBSERVABLES)
 CHUNKS = [tuple(NAMES[start : start + 8]) for start in range(0, len(NAMES), 8)]
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("traced", [False, True])
 @pytest.mark.parametrize("names", CHUNKS, ids=range(len(CHUNKS)))
 def test_statistics_of_shots(names, traced):

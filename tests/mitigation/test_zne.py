@@ -9,7 +9,8 @@ import pytest
 from pennylane.noise import exponential_extrapolate, poly_extrapolate, richardson_extrapolate
 
 from diastase import cond, for_loop, grad, measure, mitigate_with_zne, qjit, while_loop
-from diastase.tracing.folding.setting import Folding, folded_by
+from diastase.capture.context import Folding
+from diastase.quantum.settings.folding import folded_by
 
 ENGINE = qml.device("lightning.qubit", wires=2)
 SCALES = [
@@ -37,6 +38,7 @@ def control_flow(x, n):
     return qml.expval(qml.Z(0) @ qml.X(1)), {"other": qml.expval(qml.Y(0))}
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize(("method", "scale"), SCALES)
 @pytest.mark.parametrize("name", ["lightning.qubit", "default.mixed"])
 def test_folded_circuits_have_the_same_effect(name, method, scale):
@@ -98,6 +100,7 @@ RULES = [
 ]
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize(("rule", "keywords"), RULES)
 def test_with_noise_as_in_pennylane(rule, keywords):
     circuit, factors = qml.QNode(flat, NOISY), [1, 3, 5]

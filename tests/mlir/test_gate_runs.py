@@ -5,7 +5,7 @@ import math
 import pytest
 
 from diastase_mlir.gate_runs import RunGate, read_gate
-from diastase_mlir.kernels.gate_table import GATES
+from diastase_runtime.gate_table import GATES
 
 GATE_LINES = [
     ("CNOT 0 3", RunGate("CNOT", (0, 3))),

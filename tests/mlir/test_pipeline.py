@@ -151,6 +151,7 @@ def test_one_library_serves_several_sizes(load_mlir):
         np.testing.assert_array_equal(result, 2 * x)
 
 
+@pytest.mark.sample(4)
 @pytest.mark.parametrize(
     ("dtype", "kind"),
     [

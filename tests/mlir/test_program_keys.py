@@ -13,11 +13,11 @@ from jax.extend.random import define_prng_impl
 from jax.interpreters import mlir as jax_mlir
 
 from diastase import for_loop, measure, passes, qjit
-from diastase_mlir.jax_internals import key_implementation
-from diastase_mlir.lowering import walk
-from diastase_mlir.lowering.calls import CALLS
-from diastase_mlir.lowering.registry import lowered_primitives
-from diastase_mlir.program_keys import program_key
+from diastase_mlir.jax_compat import key_implementation
+from diastase_mlir.jax_compat.inlined_primitives import CALLS
+from diastase_mlir.lowering import lower_equation
+from diastase_mlir.lowering.core.registry import lowered_primitives
+from diastase_mlir.program.keys import program_key
 
 X = jnp.float64(0.5)
 DEVICE = qml.device("lightning.qubit", wires=3)
@@ -203,7 +203,7 @@ def test_keys_of_a_generator_of_the_users_have_none():
 
 def test_of_calls_nothing_but_the_jaxpr_is_read():
     """The key takes in only the jaxpr of these: a rule of ours might read more."""
-    assert walk.RULE_MODULES
+    assert lower_equation.RULE_MODULES
     assert not CALLS.keys() & lowered_primitives()
 
 
@@ -226,7 +226,7 @@ one, two = f(0.3)
 compiled = f._specialisations.latest
 print(float(one), np.asarray(two).tolist(), sep="|", end="|")
 print(compiled.compilation.from_cache, "lower" in compiled.timings, sep="|", end="|")
-loaded = {"torch_mlir", "llvmlite", "diastase_mlir.lowering.walk"} & sys.modules.keys()
+loaded = {"torch_mlir", "llvmlite", "diastase_mlir.lowering.lower_equation"} & sys.modules.keys()
 print(sorted(loaded), end="|")
 print("quantum.run" in f.mlir)
 """
@@ -243,7 +243,7 @@ def test_a_second_process_finds_a_program_without_lowering_it(tmp_path, monkeypa
         return done.stdout.split("|")
 
     first, second, other = run(0), run(0), run(1)
-    needed = "['diastase_mlir.lowering.walk', 'llvmlite', 'torch_mlir']"
+    needed = "['diastase_mlir.lowering.lower_equation', 'llvmlite', 'torch_mlir']"
     assert first[2:] == ["False", "True", needed, "True\n"]
     assert second[2:] == ["True", "False", "[]", "True\n"]
     assert first[:2] == second[:2]

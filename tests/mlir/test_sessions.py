@@ -5,7 +5,7 @@ import sys
 import numpy as np
 import pytest
 
-from diastase_mlir import bindings, jax_internals
+from diastase_mlir import bindings, jax_compat
 from diastase_mlir.bindings import ir, session
 from diastase_mlir.dialects import parse
 
@@ -53,12 +53,12 @@ def test_large_modules_wear_a_context_out(fresh_context):
 
 
 def test_a_thread_lowers_in_one_context_until_it_is_told_to_forget_it():
-    with jax_internals.ir_context() as first:
+    with jax_compat.ir_context() as first:
         pass
-    with jax_internals.ir_context() as second:
+    with jax_compat.ir_context() as second:
         pass
-    jax_internals.forget_ir_context()
-    with jax_internals.ir_context() as third:
+    jax_compat.forget_ir_context()
+    with jax_compat.ir_context() as third:
         pass
     assert first is second
     assert third is not second

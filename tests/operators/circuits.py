@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pennylane as qml
 
-from diastase.tracing.snapshots import WithSnapshots
+from diastase.quantum.measurements.snapshots import WithSnapshots
 from operators.examples import Example
 
 CONTROLS = 2

@@ -11,8 +11,8 @@ import pytest
 from pennylane import ops
 
 from diastase import for_loop, measure, qjit
-from diastase.tracing.pennylane import with_parameters
-from diastase.tracing.quantum_errors import BatchSizeError
+from diastase.capture.pennylane_compat import with_parameters
+from diastase.capture.quantum_errors import BatchSizeError
 from operators.examples import amplitudes, angles, unitary
 from operators.test_operators import EXAMPLES
 
@@ -94,6 +94,7 @@ def _state(body, x):
     return circuit()
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("names", [list(BODIES)[start::4] for start in range(4)], ids=str)
 def test_results_gain_the_axis_of_the_batch(names):
     def program(x):

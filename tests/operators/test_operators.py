@@ -43,6 +43,7 @@ def _batches(names: list[str]) -> list[list[str]]:
     return [names[start : start + _CHUNK] for start in range(0, len(names), _CHUNK)]
 
 
+@pytest.mark.sample(13)
 @pytest.mark.parametrize("names", list(_chunks()))
 def test_operators_have_the_results_of_default_qubit(names):
     chunk = {name: variants_of(EXAMPLES[name]) for name in names}

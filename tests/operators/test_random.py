@@ -9,6 +9,7 @@ import itertools
 import jax.numpy as jnp
 import numpy as np
 import pennylane as qml
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -78,6 +79,7 @@ def test_rotations_about_pauli_words_under_controls(place, data):
     _check(apply, (0.7, 0), (-2.9, 0))
 
 
+@pytest.mark.thorough
 @_SETTINGS
 @given(controlled(5), st.integers(0, 100))
 def test_diagonal_matrices_under_controls(place, seed):

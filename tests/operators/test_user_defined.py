@@ -8,7 +8,7 @@ import pytest
 from pennylane.operation import Operation, Operator
 
 from diastase import adjoint, for_loop, measure, qjit
-from diastase.tracing.quantum_errors import ForeignRegionError, UnsupportedOperationError
+from diastase.capture.quantum_errors import ForeignRegionError, UnsupportedOperationError
 from operators.examples import unitary
 
 

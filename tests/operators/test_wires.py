@@ -8,7 +8,7 @@ import pennylane as qml
 import pytest
 
 from diastase import cond, for_loop, qjit
-from diastase.tracing.quantum_errors import (
+from diastase.capture.quantum_errors import (
     AllocationError,
     UnknownWireError,
     UnknownWiresError,

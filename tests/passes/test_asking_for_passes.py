@@ -10,8 +10,9 @@ import pytest
 
 import diastase
 from diastase import DiastaseError, for_loop, passes, qjit
-from diastase_mlir import FailedPassError, reproducer
-from diastase_mlir.stages import PassError
+from diastase_mlir import FailedPassError
+from diastase_mlir.bindings.pass_pipeline import PassError
+from diastase_mlir.driver import reproducer
 
 DEVICE = qml.device("lightning.qubit", wires=2)
 

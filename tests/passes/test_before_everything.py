@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 
 import diastase
 from diastase import cond, for_loop, grad, measure, passes, qjit, while_loop
+from sampled import examples
 
 DEVICE = qml.device("lightning.qubit", wires=3)
 REFERENCE = qml.device("default.qubit", wires=3)
@@ -109,6 +110,7 @@ WAYS = {
 }
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("way", WAYS)
 def test_all_ways_see_the_same_circuit(way):
     passed = passes.pipeline(BOTH)(qml.QNode(circuit_of(True), DEVICE))
@@ -123,6 +125,7 @@ def test_all_ways_see_the_same_circuit(way):
     assert gates(program, X) == gates(by_hand, X) != []
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("method", ["adjoint", "backprop", "parameter-shift", "finite-diff"])
 def test_methods_of_differentiation(method):
     def gradient(qnode):
@@ -343,7 +346,7 @@ def run(found, x, y):
                 qml.adjoint(gate(*inner))
 
 
-@settings(max_examples=8, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=examples(8), deadline=None, suppress_health_check=list(HealthCheck))
 @given(
     found=st.lists(blocks, min_size=1, max_size=6),
     x=st.floats(-2, 2),

@@ -48,6 +48,7 @@ PAIRS = {
 }
 
 
+@pytest.mark.sample(6)
 @pytest.mark.parametrize("case", PAIRS)
 def test_pairs_go(left_by, case):
     def circuit(x):

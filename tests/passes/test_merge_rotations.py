@@ -45,6 +45,7 @@ ROTATIONS = {
 }
 
 
+@pytest.mark.sample(8)
 @pytest.mark.parametrize("name", ROTATIONS)
 def test_additive_rotations(left_by, name):
     def circuit(x, y):

@@ -9,17 +9,19 @@ import os
 import jax
 import numpy as np
 import pennylane as qml
+import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from diastase import cond, for_loop, measure, qjit, while_loop
+from sampled import examples
 
 WIRES = 3
 PASSES = [
     "cancel_inverses", "merge_rotations", "combine_global_phases", "disentangle_cnot",
     "disentangle_swap",
 ]  # fmt: skip
-EXAMPLES = int(os.environ.get("DIASTASE_RANDOM_CIRCUITS", "25"))
+EXAMPLES = int(os.environ.get("DIASTASE_RANDOM_CIRCUITS", examples(25)))
 
 PLAIN = {
     1: ["Hadamard", "PauliX", "PauliY", "PauliZ", "S", "T", "SX"],
@@ -216,6 +218,7 @@ chosen = st.one_of(
 )
 
 
+@pytest.mark.thorough
 @random_test
 @given(
     blocks=st.lists(blocks_of(leaves), min_size=1, max_size=12),

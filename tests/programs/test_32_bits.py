@@ -57,6 +57,7 @@ def close(found, expected):
         np.testing.assert_allclose(value, wanted, atol=2e-6)
 
 
+@pytest.mark.thorough
 def test_types_and_values_are_those_of_default_qubit():
     plain = qml.QNode(results, DEVICE, diff_method="backprop")
     compiled = qjit(plain)
@@ -66,6 +67,7 @@ def test_types_and_values_are_those_of_default_qubit():
     assert jnp.ones(1).dtype == np.float32  # as it was before
 
 
+@pytest.mark.thorough
 def test_derivatives_and_batches():
     @qml.qnode(DEVICE, diff_method="backprop")
     def measured(x):

@@ -93,6 +93,7 @@ def test_elements_read_in_many_ways(read):
     check(circuit_of(read), jnp.array(ANGLES))
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize(
     "dtype", ["float32", "int8", "int32", "int64", "uint32", "float16", "bool"]
 )
@@ -165,6 +166,7 @@ def test_layers_in_a_loop():
     np.testing.assert_allclose(ours, plain, atol=1e-12)
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("shape", [(4, 5, 6), (1, 1, 1), (2, 1, 9)])
 def test_arrays_of_any_size(shape):
     reads = {

@@ -15,6 +15,7 @@ def write(number, wires):
         qml.RX(np.pi * bit, wire)
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize(("a", "b"), [(0, 0), (3, 6), (13, 9), (15, 15)])
 def test_addition_in_the_fourier_basis(a, b):
     """Draper, quant-ph/0008033: each bit of `a` turns the phases of `b`."""

@@ -45,6 +45,7 @@ def truth(n):
 CASES = {"at least": (last_two, 2), "equal": (three_cases, 3), "truth": (truth, 2)}
 
 
+@pytest.mark.sample(3)
 @pytest.mark.parametrize("name", CASES)
 @pytest.mark.parametrize("order", [SIZES, SIZES[::-1], (2, 0, 100, 1, 3, 8)])
 def test_a_program_for_each_answer(name, order):
@@ -79,6 +80,7 @@ BROADCASTS = {
 }
 
 
+@pytest.mark.sample(3)
 @pytest.mark.parametrize("name", BROADCASTS)
 def test_sizes_that_broadcast(name):
     """Equal sizes, and ones, as NumPy has it; anything else is an error, as there."""
@@ -115,6 +117,7 @@ CONTRACTIONS = {
 }
 
 
+@pytest.mark.sample(3)
 @pytest.mark.parametrize("name", CONTRACTIONS)
 @pytest.mark.parametrize("order", [(3, 1, 0, 8), (0, 8, 1, 3)])
 def test_sizes_that_must_be_equal(name, order):
@@ -339,6 +342,7 @@ RIGHT_FOR_EVERY_SIZE = {
 }
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("name", RIGHT_FOR_EVERY_SIZE)
 def test_library_functions_that_need_no_answer(name):
     """What `askers.RIGHT_FOR_EVERY_SIZE` says; an error only where JAX has one."""

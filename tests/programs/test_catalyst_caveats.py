@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from diastase import DiastaseError, cond, for_loop, qjit, while_loop
-from diastase.tracing.control_flow_errors import ResizingError
+from diastase.capture.control_flow.errors import ResizingError
 from diastase_runtime.errors import NegativeSizeError, SizeMismatchError
 
 SIZES = (0, 1, 2, 3, 8, 100)

@@ -108,6 +108,7 @@ FAMILIES = {
 }  # fmt: skip
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("name", FAMILIES)
 def test_as_plain_jax(name):
     function = FAMILIES[name]

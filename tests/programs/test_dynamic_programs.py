@@ -19,6 +19,7 @@ def _load(name):
 programs, verdicts = _load("dynamic_programs"), _load("dynamic_verdicts")
 
 
+@pytest.mark.sample(5)
 @pytest.mark.filterwarnings("ignore:.*empty.*:RuntimeWarning")
 @pytest.mark.parametrize("name", programs.PROGRAMS)
 def test_works_at_every_size(name):

@@ -26,6 +26,7 @@ OF_ARRAYS = {
 }
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("name", OF_ARRAYS)
 def test_of_any_array(name):
     function = OF_ARRAYS[name]

@@ -26,6 +26,7 @@ def loss(transform):
     return lambda a: jnp.abs(transform(a) * (1 + jnp.arange(transform(a).shape[-1]))).sum()
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("name", TRANSFORMS)
 def test_of_a_traced_size(name):
     """An odd and an even number of elements have different derivatives."""

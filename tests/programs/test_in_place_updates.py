@@ -106,6 +106,7 @@ PROGRAMS = [
 ]
 
 
+@pytest.mark.sample(3)
 @pytest.mark.parametrize("program", PROGRAMS, ids=lambda program: program.__name__)
 def test_callbacks_see_what_the_array_holds(program):
     compiled = qjit(program)
@@ -178,6 +179,7 @@ WITHOUT_CALLBACKS = [
 ]
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("program", WITHOUT_CALLBACKS, ids=lambda program: program.__name__)
 def test_old_values_remain(program):
     compiled = qjit(program)

@@ -67,6 +67,7 @@ def assert_close(found, expected):
         np.testing.assert_allclose(one, other, rtol=1e-9, atol=1e-11)
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_one_program_for_all_sizes(name):
     program = qjit(lambda n: PROGRAMS[name](*operands(n)))
@@ -84,6 +85,7 @@ MAY_BE_COMPILED_AGAIN = {
 }
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("name", MAY_BE_COMPILED_AGAIN)
 def test_empty_and_single_rows_as_cases_of_their_own(name):
     program = qjit(lambda n: MAY_BE_COMPILED_AGAIN[name](*operands(n)))
@@ -149,6 +151,7 @@ def test_a_size_beyond_lapacks_integers_is_an_error():
         compiled(2**31)
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("dtype", [np.int32, np.uint8, np.bool_])
 def test_integers_are_promoted_as_jax_does(dtype):
     def results(a):

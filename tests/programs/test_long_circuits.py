@@ -118,6 +118,7 @@ def test_constants_are_written_and_read_exactly(angle):
     np.testing.assert_array_equal(ours, singly(0.0, float(angle)))
 
 
+@pytest.mark.thorough
 def test_more_parameters_than_one_run_takes():
     def circuit(x):
         for number in range(MOST + 10):

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from jax import lax
 
 from diastase import for_loop, qjit
+from sampled import examples
 
 SIZE = 4
 
@@ -109,7 +110,12 @@ def apply(block, state):
 
 
 # Always the same programs: of others, rounding may decide which way a comparison goes.
-@settings(max_examples=50, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck))
+@settings(
+    max_examples=examples(50),
+    deadline=None,
+    derandomize=True,
+    suppress_health_check=list(HealthCheck),
+)
 @given(program=st.lists(blocks, min_size=1, max_size=6), seed=st.integers(0, 2**16))
 def test_random_program(program, seed):
     random = np.random.default_rng(seed)

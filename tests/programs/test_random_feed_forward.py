@@ -10,6 +10,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from diastase import cond, for_loop, measure, qjit, while_loop
+from sampled import examples
 
 WIRES = 4
 ROUNDS = 3
@@ -115,7 +116,7 @@ def expect(block, total, bits):
     return total
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=examples(60), deadline=None, suppress_health_check=list(HealthCheck))
 @given(program=st.lists(blocks, min_size=1, max_size=5))
 def test_random_feed_forward(program):
     @qjit

@@ -60,6 +60,7 @@ def test_sizes_follow_a_plan(plan, length, fill):
     np.testing.assert_allclose(sums, wanted_sums)
 
 
+@pytest.mark.sample(3)
 @pytest.mark.parametrize(
     ("dtype", "rank"), [("float64", 1), ("int16", 3), *((d, 2) for d in DTYPES)]
 )

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from jax import lax
 
 from diastase import cond, for_loop, qjit
+from sampled import examples
 
 LARGEST = 12
 """Arrays are cut to this size after each step that makes them longer."""
@@ -132,7 +133,12 @@ def start(n):
     return vector, jnp.sin(jnp.outer(jnp.arange(n + 1) * 1.0, vector + 1)), jnp.asarray(n)
 
 
-@settings(max_examples=25, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck))
+@settings(
+    max_examples=examples(25),
+    deadline=None,
+    derandomize=True,
+    suppress_health_check=list(HealthCheck),
+)
 @given(program=st.lists(blocks, min_size=1, max_size=5))
 def test_random_program(program):
     compiled = qjit(lambda n: run(program, start(n)))

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from diastase import cond, for_loop, qjit, switch, while_loop
-from diastase.tracing.control_flow_errors import ResizingError
+from diastase.capture.control_flow.errors import ResizingError
 from diastase_runtime.errors import AssumptionError
 
 SIZES = (0, 1, 2, 3, 8)
@@ -373,6 +373,7 @@ PROGRAMS = [
 ]  # fmt: skip
 
 
+@pytest.mark.sample(3)
 @pytest.mark.parametrize("function", PROGRAMS, ids=lambda function: function.__name__)
 def test_as_plain_python(function):
     check(function, *((n,) for n in SIZES))
@@ -567,6 +568,7 @@ def _convolved(x):
     return jnp.convolve(x[::2], x[::3])[::2][: x[::2].shape[0]]
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize(
     "program",
     [

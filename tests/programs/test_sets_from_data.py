@@ -49,6 +49,7 @@ def assert_same(found, expected):
         np.testing.assert_array_equal(one.astype(complex), other.astype(complex))
 
 
+@pytest.mark.sample(3)
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_as_plain_jax(name):
     function, traces = PROGRAMS[name], []
@@ -77,6 +78,7 @@ SPECIAL = {
 }
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("dtype", SPECIAL)
 def test_types_and_special_values(dtype):
     values = jnp.array(SPECIAL[dtype]).astype(dtype)

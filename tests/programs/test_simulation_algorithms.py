@@ -22,6 +22,7 @@ def heisenberg(wires):
     )
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("steps", [0, 1, 7])
 def test_trotter_steps_in_a_loop(steps):
     @qml.qnode(qml.device("default.qubit", wires=4))
@@ -109,6 +110,7 @@ def test_walk_on_a_cycle(steps):
     np.testing.assert_allclose(qjit(walk)(steps), walk(steps), atol=1e-10)
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("seed", range(3))
 def test_quantum_volume_circuits_have_heavy_outputs(seed):
     random = np.random.default_rng(seed)

@@ -7,8 +7,8 @@ import pytest
 from scipy.sparse import csr_matrix
 
 from diastase import for_loop, measure, qjit, while_loop
-from diastase.api.errors import InvalidOptionError
-from diastase_mlir.program_keys import program_key
+from diastase.jit.options.errors import InvalidOptionError
+from diastase_mlir.program.keys import program_key
 from diastase_runtime.errors import OutOfMemoryError
 
 WIRES = 5
@@ -164,6 +164,7 @@ def test_measurements_in_the_middle(method):
     assert types_of(single) == [np.dtype(float), PROBABILITIES]
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("qubits", [1, 2, 3, 4, 9])
 def test_shots(qubits):
     def samples(c_dtype):

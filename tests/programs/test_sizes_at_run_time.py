@@ -30,6 +30,7 @@ PROGRAMS = {
 }
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_as_plain_jax(name):
     function = PROGRAMS[name]
@@ -41,6 +42,7 @@ def test_as_plain_jax(name):
             np.testing.assert_allclose(one, other, rtol=1e-12)
 
 
+@pytest.mark.sample(3)
 @pytest.mark.parametrize("dtype", [np.float32, np.complex128])
 @pytest.mark.parametrize("side", ["left", "right"])
 def test_searchsorted_has_the_order_of_sort(dtype, side):

@@ -113,16 +113,19 @@ def assert_as_numpy(program, sizes=SIZES, argument=values):
     assert len(traces) == 1
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("name", INDEXED)
 def test_a_mask_as_an_index(name):
     assert_as_numpy(INDEXED[name])
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("name", FOUND)
 def test_what_is_found(name):
     assert_as_numpy(FOUND[name])
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("shape", [(0,), (0, 3), (3, 0)])
 def test_arrays_that_are_known_to_be_empty(shape):
     functions = [

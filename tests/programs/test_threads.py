@@ -54,6 +54,7 @@ def run(code: str, *arguments: str, threads: str | None) -> subprocess.Completed
     return subprocess.run(command, env=environment, capture_output=True, text=True, timeout=300)
 
 
+@pytest.mark.thorough
 def test_results_for_one_two_three_and_eight_threads(tmp_path) -> None:
     results = []
     for threads in ("1", "2", "3", "8", None):
@@ -69,6 +70,7 @@ def test_results_for_one_two_three_and_eight_threads(tmp_path) -> None:
             np.testing.assert_allclose(value, expected, rtol=0, atol=1e-12)
 
 
+@pytest.mark.thorough
 def test_one_thread_makes_none_and_a_wrong_number_is_an_error() -> None:
     done = run(
         """
@@ -171,6 +173,7 @@ def test_a_program_that_fails_between_large_loops() -> None:
     assert are_right()
 
 
+@pytest.mark.thorough
 def test_the_interpreter_ends_while_threads_work() -> None:
     """In the middle of a call that would take minutes, which a daemon thread has made."""
     done = run(

@@ -9,10 +9,10 @@ import pennylane as qml
 import pytest
 
 from diastase import cond, for_loop, measure, qjit
-from diastase.api.stages import Stage
-from diastase.tracing.quantum_errors import WireTypeError
-from diastase_mlir.kernels.state_vector import records
-from diastase_mlir.lowering import circuits
+from diastase.capture.quantum_errors import WireTypeError
+from diastase.jit.stages.stages import Stage
+from diastase_engine.state_vector.state import records
+from diastase_mlir.lowering.quantum import circuits
 from diastase_runtime.errors import (
     NegativeQubitsError,
     TooManyQubitsError,
@@ -147,6 +147,7 @@ def check(function, calls):
             np.testing.assert_allclose(leaf, value, atol=1e-9)
 
 
+@pytest.mark.thorough
 def test_entangled_states_of_1_to_12_qubits():
     check(ghz, [(n,) for n in range(1, 13)])
 

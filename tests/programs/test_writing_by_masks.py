@@ -7,7 +7,7 @@ import pytest
 from jax import lax
 
 from diastase import for_loop, qjit
-from diastase.errors import MappedSizeError
+from diastase.dynamic_shapes.errors import MappedSizeError
 from diastase_runtime.errors import SizeMismatchError
 
 A = np.array([0.5, -1.0, 2.0, 0.0, -3.0, 1.0])

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from diastase import for_loop, measure, qjit, while_loop
-from diastase.tracing.quantum_errors import UnsupportedMeasurementError, UnsupportedReturnError
+from diastase.capture.quantum_errors import UnsupportedMeasurementError, UnsupportedReturnError
 from diastase_runtime.errors import ImpossiblePostselectionError
 
 METHODS = ["deferred", "tree-traversal"]
@@ -45,6 +45,7 @@ def circuit(x, postselect=None, reset=False):
     )
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("reset", [False, True])
 @pytest.mark.parametrize("postselect", [None, 0, 1])
 @pytest.mark.parametrize("method", METHODS)

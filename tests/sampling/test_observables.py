@@ -5,10 +5,7 @@ import pennylane as qml
 import pytest
 
 from diastase import qjit
-from diastase.tracing.quantum_errors import (
-    UnsupportedMeasurementError,
-    UnsupportedObservableError,
-)
+from diastase.capture.quantum_errors import UnsupportedMeasurementError, UnsupportedObservableError
 from diastase_runtime.errors import OverlappingWiresError
 
 SHOTS = 20_000
@@ -50,6 +47,7 @@ WITHOUT_PROBABILITIES = {"LinearCombination", "SparseHamiltonian"}
 """Observables of which PennyLane makes no `probs`."""
 
 
+@pytest.mark.sample(2)
 @pytest.mark.filterwarnings("ignore:Using qml.probs with a Hermitian", "ignore:Using qp.probs")
 @pytest.mark.parametrize("name", OBSERVABLES)
 def test_statistics(name, prepared, exact):

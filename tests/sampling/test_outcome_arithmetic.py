@@ -6,7 +6,7 @@ import pennylane as qml
 import pytest
 
 from diastase import for_loop, measure, qjit
-from diastase.tracing.control_flow_errors import CarryTypeError
+from diastase.capture.control_flow.errors import CarryTypeError
 
 CALCULATIONS = [
     lambda m, n: m + n,

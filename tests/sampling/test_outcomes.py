@@ -6,10 +6,7 @@ import pennylane as qml
 import pytest
 
 from diastase import cond, for_loop, measure, qjit, switch, while_loop
-from diastase.tracing.quantum_errors import (
-    UnsupportedMeasurementError,
-    UnsupportedObservableError,
-)
+from diastase.capture.quantum_errors import UnsupportedMeasurementError, UnsupportedObservableError
 from diastase_runtime.errors import ImpossiblePostselectionError
 
 SHOTS = 20_000
@@ -52,6 +49,7 @@ def exact(postselect):
     return circuit()
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize(
     ("method", "postselect"),
     [("one-shot", None), ("one-shot", 0), ("one-shot", 1), ("deferred", 1), ("tree-traversal", 0)],
@@ -94,6 +92,7 @@ def test_statistics(method, postselect, frequencies):
     assert sums == dict(zip(values, numbers, strict=True))
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("method", METHODS)
 def test_fill_shots(method, frequencies):
     """As many shots as asked for, distributed as the postselected outcome leaves them."""
@@ -248,6 +247,7 @@ def test_no_shot_is_valid():
     assert np.isnan(probs).all()
 
 
+@pytest.mark.thorough
 def test_shots_that_cannot_be_filled():
     @qml.qnode(qml.device("lightning.qubit", wires=1), shots=3, postselect_mode="fill-shots")
     def circuit():

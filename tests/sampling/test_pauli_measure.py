@@ -6,7 +6,7 @@ import pytest
 
 import diastase
 from diastase import cond, pauli_measure, qjit
-from diastase.tracing.quantum_errors import OutsideQNodeError, ParameterTypeError
+from diastase.capture.quantum_errors import OutsideQNodeError, ParameterTypeError
 
 WORDS = [("X", [1]), ("Y", [0]), ("ZZ", [2, 0]), ("XY", [0, 3]), ("YZX", [3, 1, 2]),
          ("XYZY", [0, 1, 2, 3])]  # fmt: skip
@@ -21,6 +21,7 @@ def projected(state, word, wires, outcome):
     return after / np.sqrt(chance), chance
 
 
+@pytest.mark.sample(3)
 @pytest.mark.parametrize(("word", "wires"), WORDS)
 def test_collapse(word, wires, prepared, final_state):
     @qml.qnode(qml.device("lightning.qubit", wires=4), mcm_method="deferred")

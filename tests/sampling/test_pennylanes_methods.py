@@ -33,6 +33,7 @@ def same_distribution(found: dict, wanted: dict) -> None:
     assert table.shape[1] < 2 or stats.chi2_contingency(table).pvalue > RARE
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize(
     ("method", "postselect", "mode"),
     [

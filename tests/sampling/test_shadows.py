@@ -5,7 +5,7 @@ import pennylane as qml
 import pytest
 
 from diastase import measure, qjit
-from diastase.tracing.quantum_errors import UnsupportedMeasurementError, UnsupportedObservableError
+from diastase.capture.quantum_errors import UnsupportedMeasurementError, UnsupportedObservableError
 
 SHOTS = 12_000
 

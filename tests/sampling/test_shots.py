@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from diastase import for_loop, qjit
-from diastase.tracing.quantum_errors import InvalidSettingError, UnsupportedMeasurementError
+from diastase.capture.quantum_errors import InvalidSettingError, UnsupportedMeasurementError
 from diastase_runtime.errors import InvalidShotsError, OutOfMemoryError
 
 
@@ -177,6 +177,7 @@ def test_counts_of_a_batch():
     assert outcomes.shape == numbers.shape == (3, 4)
 
 
+@pytest.mark.thorough
 @given(
     first=st.integers(1, 300),
     second=st.integers(1, 40),

@@ -57,6 +57,7 @@ def _chunks() -> Iterator[Any]:
             yield pytest.param(names[start : start + _CHUNK], id=f"{topic}-{number}")
 
 
+@pytest.mark.sample(7)
 @pytest.mark.parametrize("names", list(_chunks()))
 def test_functions_have_the_results_of_jax(names):
     chunk = {name: CALLS[name] for name in names}

@@ -56,6 +56,7 @@ def training(cost, optimizer, more=lambda value, gradient: {}):
     return train
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("name", OPTIMIZERS)
 def test_a_whole_training_loop_is_one_program(name):
     optimizer = OPTIMIZERS[name]()

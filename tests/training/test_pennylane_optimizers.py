@@ -60,6 +60,7 @@ def test_quantum_natural_gradient():
     np.testing.assert_allclose(costs, expected_costs, atol=1e-10)
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("approx", [None, "block-diag", "diag"])
 def test_natural_gradient_as_one_program(approx):
     optimizer = qml.QNGOptimizerQJIT(stepsize=0.2, approx=approx)

@@ -8,7 +8,7 @@ import pytest
 from matplotlib import pyplot
 
 from diastase import cond, for_loop, measure, qjit, while_loop
-from diastase.tracing.device_errors import UnsupportedTransformError
+from diastase.capture.quantum_errors.devices import UnsupportedTransformError
 
 device = qml.device("default.qubit")
 

@@ -8,13 +8,13 @@ import pytest
 from pennylane import transforms
 
 from diastase import adjoint, cond, ctrl, for_loop, measure, passes, qjit, switch, while_loop
-from diastase.tracing.argument_errors import UnsupportedResultError
-from diastase.tracing.device_errors import (
+from diastase.capture.quantum_errors.devices import (
     TapeRecordingError,
     UnknownOutcomeError,
     UnmeasuredError,
     UnsupportedTransformError,
 )
+from diastase.tracing.argument_errors import UnsupportedResultError
 from diastase_runtime.errors import DiastaseError
 
 engine = qml.device("default.qubit", wires=4)

@@ -72,11 +72,13 @@ TRANSFORMS = {
 }
 
 
+@pytest.mark.sample(3)
 @pytest.mark.parametrize("name", TRANSFORMS)
 def test_on_the_engine(same_uncompiled, name):
     same_uncompiled(TRANSFORMS[name](qml.QNode(circuit, engine)), 0.4, 0.7, tolerance=1e-9)
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("name", ["split_non_commuting", "decompose", "a stack"])
 def test_on_a_device_in_python(same_uncompiled, name):
     same_uncompiled(TRANSFORMS[name](qml.QNode(circuit, mixed)), 0.4, 0.7, tolerance=1e-9)
@@ -116,6 +118,7 @@ def test_added_noise(same_uncompiled):
     same_uncompiled(program, 0.4, 0.9)
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("name", EXTRAPOLATIONS)
 def test_noise_mitigated(same_uncompiled, name):
     mitigate = partial(

@@ -1,1 +1,1 @@
-"""What users call: `qjit`, the stages, control flow, circuits."""
+"""What users call inside of programs: control flow, derivatives, `adjoint`, measurements, …."""

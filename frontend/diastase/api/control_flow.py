@@ -9,15 +9,15 @@ from typing import Any
 
 import numpy as np
 
-from diastase.tracing.branches import Branch, case_index, chain_index, trace_switch
-from diastase.tracing.carries import LoopOptions, normalise_state, single_or_tuple
-from diastase.tracing.control_flow_errors import NotCalledError, ResizingOptionsError
-from diastase.tracing.loops import trace_for_loop, trace_while_loop
-from diastase.tracing.pennylane import is_native_outcome, native_cond, withdraw_operators
-from diastase.tracing.pennylane.applied import AppliedFunction, puts_off, recorded
-from diastase.tracing.regions import current_scope
-from diastase.tracing.tapes.control_flow import known, records_a_tape, traced_or_unrolled
-from diastase.tracing.trace import is_tracing
+from diastase.capture.context import is_tracing
+from diastase.capture.control_flow.branches import Branch, case_index, chain_index, trace_switch
+from diastase.capture.control_flow.errors import NotCalledError, ResizingOptionsError
+from diastase.capture.control_flow.loop_state import LoopOptions, normalise_state, single_or_tuple
+from diastase.capture.control_flow.loops import trace_for_loop, trace_while_loop
+from diastase.capture.pennylane_compat import is_native_outcome, native_cond, withdraw_operators
+from diastase.capture.pennylane_compat.applied import AppliedFunction, puts_off, recorded
+from diastase.capture.regions import current_scope
+from diastase.quantum.tapes.control_flow import known, records_a_tape, traced_or_unrolled
 from diastase_mlir.diagnostics import user_span
 
 Function = Callable[..., Any]

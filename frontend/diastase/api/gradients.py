@@ -2,9 +2,9 @@
 
 The same inside of a compiled program, where `qml.grad`, … are these, and outside of one, as plain
 JAX. With `method="auto"` JAX differentiates, and each QNode by its own `diff_method`; with "fd" the
-whole function is run at arguments moved by `h` (`differences`). In: functions of pytrees; the first
-argument is differentiated unless `argnums` says otherwise. An integer gives one derivative, a
-sequence a tuple of them. Keyword arguments are passed on.
+whole function is run at arguments moved by `h` (`finite_differences`). In: functions of pytrees;
+the first argument is differentiated unless `argnums` says otherwise. An integer gives one
+derivative, a sequence a tuple of them. Keyword arguments are passed on.
 """
 
 import functools
@@ -14,9 +14,9 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 
-from diastase.api.differences import by_each_element, zeros_without_type
 from diastase.api.differentiable import Argnums, Derivation, Function, derivation
-from diastase.tracing.snapshots import WithSnapshots
+from diastase.api.finite_differences import by_each_element, zeros_without_type
+from diastase.quantum.measurements.snapshots import WithSnapshots
 
 
 def grad(

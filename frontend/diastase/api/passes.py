@@ -15,9 +15,9 @@ from typing import TYPE_CHECKING, Any
 
 import pennylane as qml
 
-from diastase.tracing.circuit_passes import with_passes
+from diastase.quantum.settings.circuit_passes import with_passes
 from diastase_mlir.diagnostics import user_span
-from diastase_mlir.lazy_module import LazyModule
+from diastase_toolchain.lazy_import import LazyModule
 
 if TYPE_CHECKING:
     from diastase_mlir.passes import circuits

@@ -2,35 +2,35 @@
 
 from typing import TYPE_CHECKING, Any
 
-from diastase.tracing.controls import as_list
-from diastase.tracing.devices.outcomes import measure_on_device
-from diastase.tracing.pennylane import (
+from diastase.capture.context import is_tracing
+from diastase.capture.pennylane_compat import (
     hook_pauli_measure,
     is_recording,
     native_measure,
     native_pauli_measure,
     register_compiler,
 )
-from diastase.tracing.qnode import hook_qnodes
-from diastase.tracing.quantum_errors import (
+from diastase.capture.quantum_errors import (
     OutsideProgramError,
     OutsideQNodeError,
     ParameterTypeError,
 )
-from diastase.tracing.quantum_scope import CircuitScope
-from diastase.tracing.regions import current_scope
-from diastase.tracing.trace import is_tracing
-from diastase.width import runs_in_64_bits
+from diastase.capture.regions import current_scope
+from diastase.quantum.host_devices.outcomes import measure_on_device
+from diastase.quantum.qnode.qnode import hook_qnodes
+from diastase.quantum.scope.circuit_scope import CircuitScope
+from diastase.quantum.scope.controls import as_list
 from diastase_mlir import at, user_span
-from diastase_mlir.lazy_module import LazyModule
+from diastase_mlir.jax_compat.x64 import runs_in_64_bits
 from diastase_runtime.errors import Span
+from diastase_toolchain.lazy_import import LazyModule
 
 if TYPE_CHECKING:
-    from diastase.tracing import pauli_measurements
-    from diastase.tracing.devices import capture
+    from diastase.quantum.host_devices import capture
+    from diastase.quantum.measurements import pauli_measurements
 else:
-    capture = LazyModule("diastase.tracing.devices.capture")
-    pauli_measurements = LazyModule("diastase.tracing.pauli_measurements")
+    capture = LazyModule("diastase.quantum.host_devices.capture")
+    pauli_measurements = LazyModule("diastase.quantum.measurements.pauli_measurements")
 
 hook_qnodes()
 register_compiler()

@@ -6,25 +6,25 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import pennylane as qml
 
-from diastase.tracing.controls import ControlledBy, read_controls, require_known
-from diastase.tracing.pennylane import (
+from diastase.capture.pennylane_compat import (
     is_operator,
     is_operator_class,
     native_adjoint,
     native_ctrl,
     withdraw_operators,
 )
-from diastase.tracing.pennylane.applied import recorded
-from diastase.tracing.quantum_errors import NotAQuantumFunctionError
-from diastase.tracing.quantum_scope import CircuitScope
-from diastase.tracing.regions import current_scope
+from diastase.capture.pennylane_compat.applied import recorded
+from diastase.capture.quantum_errors import NotAQuantumFunctionError
+from diastase.capture.regions import current_scope
+from diastase.quantum.scope.circuit_scope import CircuitScope
+from diastase.quantum.scope.controls import ControlledBy, read_controls, require_known
 from diastase_mlir import user_span
-from diastase_mlir.lazy_module import LazyModule
+from diastase_toolchain.lazy_import import LazyModule
 
 if TYPE_CHECKING:
-    from diastase.tracing import adjoint as adjoints
+    from diastase.quantum.qnode import adjoint_functions as adjoints
 else:
-    adjoints = LazyModule("diastase.tracing.adjoint")
+    adjoints = LazyModule("diastase.quantum.qnode.adjoint_functions")
 
 
 def adjoint(f: Any, lazy: bool = True) -> Any:

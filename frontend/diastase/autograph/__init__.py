@@ -11,14 +11,14 @@
 `operators`; these are Python's, unless a program is being traced: then its `branches` and `loops`
 make `cond`, `for_loop` and `while_loop` of them, over the values of the function's `variables`.
 `calls` converts what is called, `staging` gives up what cannot be traced, `mutations` finds changes
-that would be made while tracing, by what things hold (`contents`).
+that would be made while tracing, by what things hold (`staging.contents`).
 
 What converts is imported when it is first asked for.
 """
 
 from typing import TYPE_CHECKING, Any
 
-from diastase.api.names import lazy_names, public_names
+from diastase.namespace.lazy_names import lazy_names, public_names
 
 if TYPE_CHECKING:
     from diastase.autograph.functions import autograph_source, disable_autograph, run_autograph

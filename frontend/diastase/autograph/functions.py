@@ -11,15 +11,17 @@ from typing import Any
 
 import pennylane as qml
 
-from diastase.api.qjit import QJIT
 from diastase.autograph import operators
-from diastase.autograph.calls import call, mark, use_operators
-from diastase.autograph.conversion import converted_source
-from diastase.autograph.errors import NotAFunctionError, NotAutoGraphedError
-from diastase.autograph.selection import module_name
-from diastase.tracing.context import changed_settings, current_settings
+from diastase.autograph.operators.calls import call, mark, use_operators
+from diastase.autograph.staging.errors import NotAFunctionError, NotAutoGraphedError
+from diastase.autograph.staging.selection import module_name
+from diastase.autograph.syntax.conversion import converted_source
+from diastase.capture.context import changed_settings, current_settings
 
 use_operators(operators)
+
+_OF_QJIT = "original_function"
+"""What a compiled function has, whose class imports this module, and no other callable."""
 
 
 def run_autograph(fn: Callable[..., Any], *modules: Any) -> Callable[..., Any]:
@@ -39,8 +41,7 @@ def run_autograph(fn: Callable[..., Any], *modules: Any) -> Callable[..., Any]:
     >>> int(halvings(10.0))
     4
     """
-    if isinstance(fn, QJIT):
-        fn = fn.original_function
+    fn = getattr(fn, _OF_QJIT, fn)
     _require_function("run_autograph", fn)
     return with_autograph(fn, [_name_of(module) for module in modules])
 
@@ -136,9 +137,7 @@ def autograph_source(fn: Callable[..., Any]) -> str:
 
 def _inside(function: Any) -> Any:
     """The function that a callable is made from."""
-    if isinstance(function, QJIT):
-        return function.original_function
-    for name in ("__wrapped__", "func", "__func__"):
+    for name in (_OF_QJIT, "__wrapped__", "func", "__func__"):
         if hasattr(function, name):
             return getattr(function, name)
     method = inspect.getattr_static(type(function), "__call__", None)

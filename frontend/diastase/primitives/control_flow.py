@@ -74,7 +74,10 @@ while_loop_p: Primitive = define_primitive(
     construct="while_loop",
     abstract_eval=_while_loop_abstract_eval,
     has_effects=True,
-    provided_rules=_PROVIDED_RULES,
+    missing_rules={
+        "transpose": "how often it goes round is not known on the way back; jax.vjp counts first"
+    },
+    provided_rules=[name for name in _PROVIDED_RULES if name != "transpose"],
 )
 switch_p: Primitive = define_primitive(
     "switch",

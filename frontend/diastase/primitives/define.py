@@ -20,10 +20,10 @@ from typing import Any, NoReturn
 from jax.extend.core import Primitive
 from jax.interpreters import ad, batching
 
-from diastase.errors import NotTransformableError
-from diastase.width import in_64_bits
+from diastase.primitives.errors import NotTransformableError
 from diastase_mlir.diagnostics import user_span
-from diastase_mlir.jax_internals import set_batching, set_linearisation
+from diastase_mlir.jax_compat import set_batching, set_linearisation
+from diastase_mlir.jax_compat.x64 import in_64_bits
 
 
 class Role(StrEnum):
@@ -61,6 +61,8 @@ class PrimitiveRecord:
     missing_rules: Mapping[str, str]
     """Transformation (`jvp`, `transpose`, `vmap`) -> why there is no rule for it."""
     roles: frozenset[Role]
+    provided_rules: frozenset[str] = frozenset()
+    """Transformations whose rules are loaded when they are needed; see `provide_rules`."""
 
     @property
     def name(self) -> str:
@@ -130,7 +132,9 @@ def define_primitive(
             _RULE_TABLES[transformation][primitive] = rule
     for transformation, reason in missing_rules.items():
         _RULE_TABLES[transformation][primitive] = _refusal(construct, transformation, reason)
-    PRIMITIVES[name] = PrimitiveRecord(primitive, construct, missing_rules, frozenset(roles))
+    PRIMITIVES[name] = PrimitiveRecord(
+        primitive, construct, missing_rules, frozenset(roles), frozenset(provided_rules)
+    )
     return primitive
 
 

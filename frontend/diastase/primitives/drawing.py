@@ -3,7 +3,7 @@
 from typing import Any
 
 from diastase.primitives.define import Role, has_role
-from diastase_mlir.jax_internals import equations_in, equations_of
+from diastase_mlir.jax_compat import equations_in, equations_of
 
 
 def draws(equation: Any) -> bool:

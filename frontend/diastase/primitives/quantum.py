@@ -18,7 +18,7 @@ import numpy as np
 from jax.core import AbstractValue, ShapedArray
 from jax.extend.core import ClosedJaxpr
 
-from diastase.primitives.batches import batched_avals, one_more_axis
+from diastase.primitives.batching import batched_avals, one_more_axis
 from diastase.primitives.define import Role, define_primitive
 
 Wires = tuple[int | None, ...]
@@ -60,7 +60,7 @@ class AbstractRegister(AbstractValue):
     def to_tangent_aval(self) -> AbstractValue:
         """A number that nobody looks at: what JAX needs to see of a register's derivative.
 
-        The derivative itself is in the register, on a wire of its own (`tracing.derivatives`).
+        The derivative itself is in the register, on a wire of its own (`autodiff`).
         """
         return ShapedArray((), np.dtype(np.float64))
 
@@ -298,6 +298,6 @@ qnode_p = define_primitive(
     provided_rules=("jvp",),
     missing_rules={"transpose": "it is linear in nothing"},
 )
-"""A QNode's body: classical operands and results; `jaxpr` allocates and releases its register.
-With `mapped` it is of a batch (`primitives.batches`). `differentiation`, where it is not exact, is
-the method by which the QNode is differentiated, with its options (`tracing.differentiation`)."""
+"""A QNode's body: classical operands and results; `jaxpr` allocates and releases its register. With
+`mapped` it is of a batch (`primitives.batching`). `differentiation`, where it is not exact, is the
+method by which the QNode is differentiated, with its options (`quantum.settings.diff_method`)."""

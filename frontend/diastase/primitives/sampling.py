@@ -17,7 +17,7 @@ from jax.core import AbstractValue, ShapedArray
 
 from diastase.primitives.define import Role, define_primitive
 from diastase.primitives.quantum import INSIDE_A_QNODE, Wires
-from diastase_mlir.jax_internals import SizeCheckEffect
+from diastase_mlir.jax_compat import SizeCheckEffect
 
 
 def _sample_abstract_eval(

@@ -44,26 +44,6 @@ class AbstractArgumentError(DiastaseError, TypeError):
     type: str
 
 
-class UnsolvableSizeError(DiastaseError, ValueError):
-    """A symbolic size from which the values of its symbols cannot be found.
-
-        m, n = jax.export.symbolic_shape("m, n")
-        f.trace(jax.ShapeDtypeStruct((m * n,), float))    # 6 may be 2 * 3, or 6 * 1
-
-    The program learns `m` and `n` from the sizes of its arguments: each must be a size itself
-    somewhere, or be the one unknown of a sum (`2*m + 1`, or `m + n` where `n` is known).
-    """
-
-    title: ClassVar[str] = "Sizes cannot be found"
-    message: ClassVar[str] = "size {size} of argument {argument} does not determine {unknown}"
-    help: ClassVar[str] = (
-        "use each symbol as the size of an axis, or in a sum with no other unknown symbol"
-    )
-    argument: str
-    size: str
-    unknown: str
-
-
 class TracerArgumentError(DiastaseError, TypeError):
     """A compiled function, traced ahead of time inside one of JAX's transformations.
 

@@ -24,14 +24,14 @@ from jax.extend.core import ClosedJaxpr, Literal
 
 from diastase.primitives.concurrency import concurrent_qnodes_p
 from diastase.primitives.define import PRIMITIVES, Role, has_role
-from diastase_mlir.jax_internals import (
+from diastase_mlir.jax_compat import (
     equations_of,
     source_context,
     trace_to_jaxpr,
     variables_in,
     with_jaxprs,
 )
-from diastase_mlir.program import DimensionBindings, Program
+from diastase_mlir.program.program import DimensionBindings, Program
 
 Equation = Any
 _REGIONS = frozenset({"scan", "while", "cond"})

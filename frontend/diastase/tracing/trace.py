@@ -19,16 +19,16 @@ import jax
 from jax.core import Tracer
 from jax.extend.core import ClosedJaxpr, Var
 
-from diastase.errors import LeakedTracerError
-from diastase.tracing.context import current_context, new_context
-from diastase.tracing.derivatives import expand_derivatives, install_rules
-from diastase.tracing.dimensions import DimensionTable
-from diastase.tracing.failures import jax_failures_as_ours
-from diastase.tracing.hooks import install_hooks
-from diastase.tracing.symbols import check_symbols, input_symbols
+from diastase.autodiff import expand_derivatives, install_rules
+from diastase.capture.context import new_context
+from diastase.capture.jax_errors.errors import LeakedTracerError
+from diastase.capture.jax_errors.translation import jax_failures_as_ours
+from diastase.capture.jax_overlays import install_hooks
+from diastase.dynamic_shapes.dimensions import DimensionTable
+from diastase.dynamic_shapes.symbols import check_symbols, input_symbols
 from diastase_mlir.diagnostics import user_span
-from diastase_mlir.jax_internals import close_over, is_symbolic, trace_to_jaxpr
-from diastase_mlir.program import DimensionBindings, Program
+from diastase_mlir.jax_compat import close_over, is_symbolic, trace_to_jaxpr
+from diastase_mlir.program.program import DimensionBindings, Program
 
 install_hooks()
 install_rules()
@@ -120,11 +120,6 @@ def trace_open(
     if table.bindings() != DimensionBindings() or table.assumptions.made:
         _refuse_tracers(captured)
     return jaxpr, captured
-
-
-def is_tracing() -> bool:
-    """Whether this thread is inside `trace`: a `qjit` function called now is traced inline."""
-    return current_context() is not None
 
 
 def _of_fixed_sizes(table: DimensionTable, argument: Any) -> Any:

@@ -1,6 +1,6 @@
 """What is kept where Catalyst keeps it; `exceptions` are the base classes of its errors."""
 
-from diastase.api.names import lazy_names, public_names
+from diastase.namespace.lazy_names import lazy_names, public_names
 from diastase.utils import exceptions
 
 __all__ = ["exceptions"]

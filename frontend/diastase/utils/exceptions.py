@@ -8,8 +8,8 @@
 `docs/errors.md` lists the classes that derive from each.
 """
 
-from diastase.api.names import lazy_names, public_names
-from diastase.autograph.errors import AutoGraphError
+from diastase.autograph.staging.errors import AutoGraphError
+from diastase.namespace.lazy_names import lazy_names, public_names
 from diastase_runtime.errors import (
     CompileError,
     DifferentiableCompileError,

@@ -8,7 +8,7 @@ import numpy as np
 from jax.extend.core import ClosedJaxpr, Primitive
 
 from diastase_mlir.bindings import ir
-from diastase_mlir.jax_internals import needed_equations, new_variable, rebuilt
+from diastase_mlir.jax_compat import needed_equations, new_variable, rebuilt
 
 
 @dataclass(eq=False)

@@ -1,16 +1,16 @@
 """A register while a circuit is written: one value in a jaxpr, qubits in the `quantum` dialect.
 
-As in the compiler's lowering (`lowering/registers.py`), which makes the same operations of another
-MLIR's: qubits of known wires are taken out once and go from gate to gate; who needs the register as
-a value, or a wire that is computed, has all qubits put back.
+As in the compiler's lowering (`lowering/quantum/registers.py`), which makes the same operations of
+another MLIR's: qubits of known wires are taken out once and go from gate to gate; who needs the
+register as a value, or a wire that is computed, has all qubits put back.
 """
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
 from diastase_mlir.bindings import ir
+from diastase_mlir.bindings.operations import create
 from diastase_mlir.passes.circuits.circuit import BIT
-from diastase_mlir.passes.operations import create
 
 
 @dataclass

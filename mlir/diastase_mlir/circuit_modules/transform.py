@@ -21,19 +21,19 @@ import numpy as np
 from jax.extend.core import ClosedJaxpr, Primitive
 
 from diastase_mlir.bindings import ir, session
+from diastase_mlir.bindings.pass_pipeline import PassError, reason_and_span
 from diastase_mlir.circuit_modules.origin import Origin
 from diastase_mlir.circuit_modules.read import read_circuit
 from diastase_mlir.circuit_modules.write import write_circuit
 from diastase_mlir.diagnostics import span_at
 from diastase_mlir.dialects import DIALECTS, printed
 from diastase_mlir.errors import FailedPassError
-from diastase_mlir.jax_internals import eager
+from diastase_mlir.jax_compat import eager
 from diastase_mlir.options import CompileOptions
 from diastase_mlir.passes.circuits.circuit import BIT, Circuit
+from diastase_mlir.passes.circuits.dce import tidy
 from diastase_mlir.passes.circuits.forwarding import forward_qubits
 from diastase_mlir.passes.circuits.registry import PASSES, PassCall
-from diastase_mlir.passes.circuits.tidying import tidy
-from diastase_mlir.stages import PassError, reason_and_span
 from diastase_mlir.workspace import failure_folder, file_name, workspace
 
 STAGE = "transform-circuits"
@@ -178,7 +178,7 @@ def _write_reproducer(
     text = module.operation.get_asm(enable_debug_info=True, print_generic_op_form=True)
     path.write_text(
         f"// A pass of diastase failed: {' '.join(reason.split())}\n"
-        f"// rerun: {sys.executable} -m diastase_mlir.reproducer {path}\n"
+        f"// rerun: {sys.executable} -m diastase_mlir.driver.reproducer {path}\n"
         f"// stage: {STAGE}\n"
         f"// pass: {shown}\n"
         f"{text}\n"

@@ -20,7 +20,7 @@ what rounding the f64 would (Boldo and Melquiond, "When double rounding is odd",
 
 import re
 
-from diastase_mlir.codegen import machine
+from diastase_toolchain import machine_code
 
 _CONVERSION = re.compile(
     r"= fp(?:ext|trunc) (?:contract )?(?P<source>half|bfloat|float|double) (?P<value>%[\w.]+)"
@@ -54,7 +54,7 @@ def emulated_float_types() -> tuple[str, ...]:
 
 def _has_instructions() -> bool:
     """Whether the processor converts between f16 and f32."""
-    host = machine.host_processor()
+    host = machine_code.host_processor()
     return host.triple.startswith(("aarch64", "arm64")) or "+f16c" in host.features.split(",")
 
 

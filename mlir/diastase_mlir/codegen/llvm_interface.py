@@ -8,7 +8,7 @@ from collections.abc import Mapping
 
 import llvmlite.binding as llvm
 
-from diastase_mlir.codegen.machine import InvalidLLVMError
+from diastase_toolchain.machine_code import InvalidLLVMError
 
 
 def types_of_globals(text: str) -> Mapping[str, str]:

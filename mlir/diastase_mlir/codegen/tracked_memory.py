@@ -1,11 +1,12 @@
 """A list of what a call has allocated and not freed, for programs that may be left in their course.
 
 The list is an array of pointers, in no order, with its length and capacity in the frame that the
-entry keeps on its stack (`codegen.memory`), at byte 528. Buffers are freed soon after they were
-allocated, mostly, so the search from the end is short; how many live at once is bounded by the
-text of the program. Results are on the list until the call ends, and are the caller's from there.
+entry keeps on its stack (`codegen.allocation_runtime`), at byte 528. Buffers are freed soon after
+they were allocated, mostly, so the search from the end is short; how many live at once is bounded
+by the text of the program. Results are on the list until the call ends, and are the caller's from
+there.
 
-In: nothing. Out: LLVM IR text that defines what `codegen.memory` calls.
+In: nothing. Out: LLVM IR text that defines what `codegen.allocation_runtime` calls.
 """
 
 from diastase_runtime.abi import ABANDON_FUNCTION, LEAVE_FUNCTION

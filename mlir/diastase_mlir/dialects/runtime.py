@@ -17,7 +17,7 @@
 
 StableHLO has no words for these. `site` indexes the table of places in the user's program. The
 functions of a module get the state of the call as their first argument when these are converted
-(`passes/runtime_to_calls.py`).
+(`passes/runtime/runtime_to_calls.py`).
 """
 
 # Annotations are the bindings' own language for constraints here, not types.

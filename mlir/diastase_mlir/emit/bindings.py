@@ -35,7 +35,7 @@ class _Bindings:
 
 
 if TYPE_CHECKING:
-    from diastase_mlir.jax_internals import ir
+    from diastase_mlir.jax_compat import ir
 else:
     ir = _Bindings()
 

@@ -7,6 +7,9 @@ from collections.abc import Sequence
 
 from diastase_mlir.emit.bindings import ir
 
+MARK = "diastase.for_blas"
+"""Attribute of the products that become calls of BLAS, and of the module that has any."""
+
 TINY = 64
 """Multiplications in a product of known sizes up to which loops are faster than a call."""
 

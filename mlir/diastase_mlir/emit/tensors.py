@@ -71,7 +71,7 @@ def unbox(tensor: ir.Value) -> ir.Value:
 
 
 def hidden(value: ir.Value) -> ir.Value:
-    """The array itself, as the result of a cast that no pass looks through before `show_sizes`."""
+    """The array as the result of a cast that nothing looks through before `drop_barriers`."""
     value = to_signless(value)
     return create(HIDING, [value.type], [value, flag_constant(True)]).result
 

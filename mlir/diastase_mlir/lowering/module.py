@@ -1,8 +1,8 @@
 """From a traced program to an MLIR module: the entry of lowering.
 
 The module is built with jaxlib's bindings, where the dialects `linalg`, `bufferization` and
-`quantum` are unregistered, and leaves as bytecode: the bindings that run the passes share no
-memory with these. What the module looks like is written in `diastase_mlir.lowered`.
+`quantum` are unregistered, and leaves as bytecode: the bindings that run the passes share no memory
+with these. What the module looks like is written in `diastase_mlir.lowering.core.lowered_module`.
 """
 
 import hashlib
@@ -13,22 +13,22 @@ from collections.abc import Sequence
 import jax
 from jax.extend.core import ClosedJaxpr
 
-from diastase_mlir import jax_internals
-from diastase_mlir.activity import enter
+from diastase_mlir import jax_compat
 from diastase_mlir.emit.bindings import using
 from diastase_mlir.emit.operations import create
-from diastase_mlir.jax_internals import ir
-from diastase_mlir.lowered import LoweredModule
-from diastase_mlir.lowering.array_types import array_type
-from diastase_mlir.lowering.context import LoweringContext
-from diastase_mlir.lowering.shared_bodies import SharedBodies
-from diastase_mlir.lowering.sizes import check_assumption
-from diastase_mlir.lowering.walk import lower_equation
-from diastase_mlir.program import Program
-from diastase_mlir.recursion import deep_recursion
-from diastase_mlir.signals import signals_held
-from diastase_mlir.steps import step
+from diastase_mlir.jax_compat import ir
+from diastase_mlir.lowering.core.array_types import array_type
+from diastase_mlir.lowering.core.context import LoweringContext
+from diastase_mlir.lowering.core.lowered_module import LoweredModule
+from diastase_mlir.lowering.core.recursion import deep_recursion
+from diastase_mlir.lowering.core.shared_bodies import SharedBodies
+from diastase_mlir.lowering.host.shape_checks import check_assumption
+from diastase_mlir.lowering.lower_equation import lower_equation
+from diastase_mlir.program.program import Program
 from diastase_runtime.abi import ENTRY_FUNCTION
+from diastase_toolchain.activity import enter
+from diastase_toolchain.signals import signals_held
+from diastase_toolchain.steps import step
 
 _BYTECODE_VERSION = 4
 """The last one that names the properties of operations. Later ones write them in the order of their
@@ -58,12 +58,12 @@ def lower(program: Program) -> LoweredModule:
 
 def _lower(program: Program) -> LoweredModule:
     with (
-        jax_internals.ir_context() as ir_context,
+        jax_compat.ir_context() as ir_context,
         ir.Location.unknown(ir_context),
         using(ir),
     ):
-        module_context = jax_internals.new_module_context(ir_context)
-        jaxpr = jax_internals.without_references(program.jaxpr)
+        module_context = jax_compat.new_module_context(ir_context)
+        jaxpr = jax_compat.without_references(program.jaxpr)
         context = LoweringContext(
             module_context, program.dimensions, lower_equation, SharedBodies(jaxpr)
         )
@@ -73,7 +73,7 @@ def _lower(program: Program) -> LoweredModule:
         module_context.module.operation.write_bytecode(bytecode, _BYTECODE_VERSION)
         printed = str(module_context.module)
     if len(printed) > _LARGE:
-        jax_internals.forget_ir_context()
+        jax_compat.forget_ir_context()
     return LoweredModule(
         name=program.name,
         bytecode=bytecode.getvalue(),

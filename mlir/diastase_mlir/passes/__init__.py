@@ -1,1 +1,5 @@
-"""Passes of ours: one file each, named as its function `(module: ir.Module) -> None`."""
+"""Passes of ours: one file each, named as its function `(module: ir.Module) -> None`.
+
+Folders are the forms that a pass finds the program in: circuits, tensors, what is asked of the
+runtime, buffers, LLVM. Which pass runs when, and why there, says `driver.pipeline`.
+"""

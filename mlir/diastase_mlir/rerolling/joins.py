@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from jax import lax
 
-from diastase_mlir.jax_internals import copy_equation
+from diastase_mlir.jax_compat import copy_equation
 from diastase_mlir.rerolling.places import picked
 from diastase_mlir.rerolling.recording import Equation, Values, is_variable, recorded
 from diastase_mlir.rerolling.scalar_forms import Forms, Scalar

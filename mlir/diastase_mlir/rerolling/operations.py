@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 from jax.extend.core import Primitive
 
-from diastase_mlir.jax_internals import needed_equations, new_equation
+from diastase_mlir.jax_compat import needed_equations, new_equation
 from diastase_mlir.rerolling.joins import joined
 from diastase_mlir.rerolling.recording import is_variable, recorded
 from diastase_mlir.rerolling.scalar_forms import Forms, Scalar

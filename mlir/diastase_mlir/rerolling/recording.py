@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from diastase_mlir.jax_internals import constant_equation, source_context, trace_to_jaxpr
+from diastase_mlir.jax_compat import constant_equation, source_context, trace_to_jaxpr
 
 Equation = Any
 Values = Callable[[Any], Any]

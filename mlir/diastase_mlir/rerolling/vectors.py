@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 from jax import lax
 
-from diastase_mlir.jax_internals import evaluate_equation
+from diastase_mlir.jax_compat import evaluate_equation
 from diastase_mlir.rerolling.places import elements_at, picked
 from diastase_mlir.rerolling.recording import Values
 from diastase_mlir.rerolling.scalar_forms import Scalar

@@ -26,7 +26,8 @@ from derivatives.transformed.circuits import (
 )
 from derivatives.transformed.transformations import NAMES, all_of, batch_of, expected
 from diastase import measure, qjit
-from diastase.errors import MappedSizeError, NotTransformableError
+from diastase.dynamic_shapes.errors import MappedSizeError
+from diastase.primitives.errors import NotTransformableError
 from diastase_mlir.errors import LoweringError
 
 X = np.array([0.37, 0.71, -0.43])
@@ -127,12 +128,14 @@ def check(subject, function, exact, backprop=None):
             np.testing.assert_allclose(found[name], reference[name], atol=1e-10, err_msg=name)
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("subject", classical.SUBJECTS)
 def test_classical_programs(subject):
     function, exact = classical.SUBJECTS[subject]
     check(subject, function, lambda x: exact(x, N))
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("subject", QUANTUM)
 def test_circuits(subject):
     check(subject, *QUANTUM[subject]())

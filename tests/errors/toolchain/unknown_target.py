@@ -1,7 +1,7 @@
 import os
 from unittest import mock
 
-from diastase_mlir.codegen.processor import asked_processor
+from diastase_toolchain.processor import asked_processor
 
 
 def program():

@@ -100,6 +100,7 @@ PROGRAMS = {
 }  # fmt: skip
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("case", PROGRAMS)
 def test_one_program_for_all_sizes(case):
     function, axes, shapes = PROGRAMS[case]
@@ -111,6 +112,7 @@ def test_one_program_for_all_sizes(case):
     assert len(count) == 1
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("dtype", [np.float32, np.int8, np.uint16, np.complex64, np.bool_])
 def test_dtypes(dtype):
     compiled, count = compiled_with_count(lambda x: (x + x, x.sum()), ("n",))
@@ -177,6 +179,7 @@ FORMS = {
 }
 
 
+@pytest.mark.sample(7)
 @pytest.mark.parametrize("form", FORMS)
 @pytest.mark.parametrize("convert", [np.asarray, jnp.asarray], ids=["numpy", "jax"])
 def test_forms(form, convert):

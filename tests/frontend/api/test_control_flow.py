@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from diastase import cond, for_loop, qjit, switch, while_loop
-from diastase.tracing.control_flow_errors import (
+from diastase.capture.control_flow.errors import (
     BranchStructureError,
     BranchTypeError,
     CarryStructureError,

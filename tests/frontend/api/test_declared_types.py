@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from diastase import qjit
-from diastase.api.errors import RecompilationWarning
+from diastase.jit.options.errors import RecompilationWarning
 
 VECTOR = jax.ShapeDtypeStruct((3,), np.float32)
 SHAPED = jax.core.ShapedArray((2,), np.dtype(np.int64))

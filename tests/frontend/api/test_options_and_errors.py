@@ -85,7 +85,9 @@ def test_the_page_has_every_option_and_its_default():
     rows = re.findall(r"^\| `(\w+)` \| `(.*?)` \|", page.read_text(), re.MULTILINE)
     parameters = list(inspect.signature(qjit).parameters.values())[1:]
     assert sorted(rows) == sorted((p.name, repr(p.default)) for p in parameters)
-    assert {p.name for p in parameters} == diastase.api.options.Keywords.__annotations__.keys()
+    assert {
+        p.name for p in parameters
+    } == diastase.jit.options.options.Keywords.__annotations__.keys()
 
 
 @pytest.mark.parametrize(

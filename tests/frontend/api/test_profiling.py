@@ -10,7 +10,7 @@ import pennylane as qml
 import pytest
 
 from diastase import QJIT, profile, qjit
-from diastase.api.errors import NestedProfileError
+from diastase.jit.options.errors import NestedProfileError
 
 
 @qjit

@@ -12,8 +12,8 @@ import jax.numpy as jnp
 import pytest
 
 from diastase import qjit
-from diastase.api import progress
-from diastase_mlir.activity import enter, watched
+from diastase.inspection import progress
+from diastase_toolchain.activity import enter, watched
 
 
 @pytest.fixture

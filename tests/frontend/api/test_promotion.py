@@ -39,6 +39,7 @@ def same(have, want):
         assert (left.dtype, left.weak_type) == (right.dtype, right.weak_type)
 
 
+@pytest.mark.sample(3)
 @pytest.mark.parametrize("kind", ARGUMENTS)
 @pytest.mark.parametrize("name", [*SHARED, *NOT_SHARED])
 def test_promotion_is_what_jax_computes(name, kind):

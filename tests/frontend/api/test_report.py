@@ -8,8 +8,8 @@ import pytest
 from jax import lax
 
 from diastase import for_loop, measure, qjit
-from diastase.api.circuit_costs import CircuitCosts, circuit_costs_of
-from diastase.api.errors import NotCompiledError
+from diastase.inspection.circuit_costs import CircuitCosts, circuit_costs_of
+from diastase.jit.options.errors import NotCompiledError
 
 
 def test_native_program():

@@ -61,6 +61,7 @@ FUNCTIONS = {
 }
 
 
+@pytest.mark.sample(7)
 @pytest.mark.parametrize("case", FUNCTIONS)
 def test_same_as_jit(case):
     function, args = FUNCTIONS[case]
@@ -75,6 +76,7 @@ DTYPES = [
 ]  # fmt: skip
 
 
+@pytest.mark.sample(4)
 @pytest.mark.parametrize("dtype", DTYPES, ids=lambda dtype: np.dtype(dtype).name)
 def test_dtypes_survive(dtype):
     def function(scalar, vector):

@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 
 from diastase import disable_autograph, qjit
-from diastase.autograph import mutations
-from diastase.autograph.errors import AutoGraphWarning
-from diastase.errors import TracedIndexError
+from diastase.autograph.staging import mutations
+from diastase.autograph.staging.errors import AutoGraphWarning
+from diastase.capture.jax_errors.errors import TracedIndexError
 
 TABLE = [1.5, -2.0, 4.0, 0.5]
 

@@ -149,6 +149,7 @@ def both_or_neither(x, y):
 WEIGHTS = np.array([[0.1, 0.2, 0.3, 0.4], [0.5, 0.6, 0.7, 0.8]]).T
 
 
+@pytest.mark.sample(6)
 @pytest.mark.parametrize(
     ("function", "arguments", "expected"),
     [

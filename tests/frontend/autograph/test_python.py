@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from diastase import AutoGraphError, qjit
-from diastase.errors import TracedIndexError
+from diastase.capture.jax_errors.errors import TracedIndexError
 from diastase_runtime.errors import InvalidValueError
 
 TABLE = np.array([3.0, 1.0, -4.0, 1.0, 5.0])
@@ -243,6 +243,7 @@ def _program(*functions):
     return qjit(all_of_them, autograph=True)
 
 
+@pytest.mark.sample(3)
 @pytest.mark.parametrize(("functions", "arguments"), GROUPS, ids=range(len(GROUPS)))
 def test_as_in_python(functions, arguments):
     found = _program(*functions)(*map(jnp.asarray, arguments))

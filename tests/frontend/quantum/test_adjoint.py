@@ -8,16 +8,16 @@ import pytest
 from jax.extend.core import Primitive
 
 from diastase import adjoint, cond, ctrl, for_loop, measure, qjit, switch, while_loop
-from diastase.api.dispatch import is_tracing
-from diastase.primitives import quantum
-from diastase.tracing.adjoint import ADJOINT_GATES, ADJOINT_RULES
-from diastase.tracing.quantum_errors import (
+from diastase.api.pennylane_entry import is_tracing
+from diastase.capture.quantum_errors import (
     MeasurementInsideError,
     NotAQuantumFunctionError,
     UnrepeatableError,
 )
+from diastase.primitives import quantum
+from diastase.quantum.inversion import ADJOINT_GATES, ADJOINT_RULES
 from diastase_mlir import GATES
-from diastase_mlir.jax_internals import equations_in
+from diastase_mlir.jax_compat import equations_in
 from diastase_runtime.errors import WireOutOfRangeError, ZeroStepError
 
 
@@ -195,6 +195,7 @@ def test_loops_of_any_step(bounds, same_as_pennylane):
     same_as_pennylane(*applied(lambda x, *bounds: adjoint(function)(x, *bounds), 0.3, *bounds))
 
 
+@pytest.mark.thorough
 def test_arrays_of_any_size(same_as_pennylane):
     """Sizes known at run time, that change on the way through loops, and random keys."""
 

@@ -6,7 +6,7 @@ import pennylane as qml
 import pytest
 
 from diastase import adjoint, cond, ctrl, for_loop, measure, qjit, while_loop
-from diastase.tracing.quantum_errors import (
+from diastase.capture.quantum_errors import (
     AlreadyAppliedError,
     ControlValuesError,
     MeasurementInsideError,
@@ -91,6 +91,7 @@ def layers(y, n, first):
     climb(0, z)
 
 
+@pytest.mark.thorough
 def test_functions_with_control_flow():
     def function(x, n):
         ctrl(layers, 3)(x, n, 0)

@@ -15,7 +15,7 @@ from diastase.api.derivative_errors import (
     DerivativeMethodError,
     DerivativeTypeError,
 )
-from diastase.tracing.pennylane.compilers import ENTRY_POINTS, GROUP, NAME
+from diastase.capture.pennylane_compat.compilers import ENTRY_POINTS, GROUP, NAME
 
 
 def device(wires=3):

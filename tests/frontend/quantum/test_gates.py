@@ -6,7 +6,7 @@ import pennylane as qml
 import pytest
 
 from diastase import measure, qjit
-from diastase.tracing.quantum_errors import (
+from diastase.capture.quantum_errors import (
     ParameterTypeError,
     UnknownWireError,
     UnsupportedOperationError,
@@ -46,6 +46,7 @@ def device(wires: int = WIRES) -> qml.devices.Device:
     return qml.device("default.qubit", wires=wires)
 
 
+@pytest.mark.sample(4)
 @pytest.mark.parametrize(("name", "wires", "parameters"), GATES)
 def test_gate(name, wires, parameters, same_as_pennylane):
     gate = getattr(qml, name)
@@ -138,6 +139,7 @@ def test_traced_matrix_that_is_overwritten_afterwards(same_as_pennylane):
     same_as_pennylane(circuit, jnp.array(qml.matrix(qml.RX(0.4, 0))))
 
 
+@pytest.mark.sample(3)
 @pytest.mark.parametrize(
     "build",
     [

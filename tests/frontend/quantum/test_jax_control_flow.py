@@ -8,8 +8,8 @@ import pytest
 from jax import lax
 
 from diastase import adjoint, ctrl, for_loop, measure, qjit
-from diastase.tracing.control_flow_errors import CarryTypeError, LoopConditionError
-from diastase.tracing.quantum_errors import ForeignRegionError, MeasurementInsideError
+from diastase.capture.control_flow.errors import CarryTypeError, LoopConditionError
+from diastase.capture.quantum_errors import ForeignRegionError, MeasurementInsideError
 from diastase_runtime.errors import DiastaseError, WireOutOfRangeError
 
 VALUES = np.array([0.1, 0.2, 0.4])

@@ -5,7 +5,7 @@ import re
 import pennylane as qml
 
 from diastase import for_loop, qjit
-from diastase.tracing.pennylane import describe
+from diastase.capture.pennylane_compat import describe
 
 
 def mlir_of(body, *arguments):

@@ -6,7 +6,7 @@ import pennylane as qml
 import pytest
 
 from diastase import cond, for_loop, measure, qjit, while_loop
-from diastase.tracing.quantum_errors import (
+from diastase.capture.quantum_errors import (
     AlreadyAppliedError,
     MeasurementInsideError,
     OutsideProgramError,

@@ -8,7 +8,7 @@ import pennylane as qml
 import pytest
 
 from diastase import qjit
-from diastase.tracing.quantum_errors import (
+from diastase.capture.quantum_errors import (
     UnsupportedMeasurementError,
     UnsupportedObservableError,
     UnsupportedReturnError,
@@ -73,6 +73,7 @@ OBSERVABLES = {
 }
 
 
+@pytest.mark.sample(3)
 @pytest.mark.parametrize("name", OBSERVABLES)
 def test_expectation_and_variance(name, same_as_pennylane):
     observable = OBSERVABLES[name]

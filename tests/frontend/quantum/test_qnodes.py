@@ -11,7 +11,7 @@ import pennylane as qml
 import pytest
 
 from diastase import for_loop, qjit
-from diastase.tracing.quantum_errors import (
+from diastase.capture.quantum_errors import (
     OutsideQNodeError,
     UnknownWiresError,
     UnsupportedOperationError,

@@ -25,8 +25,9 @@ from hypothesis import strategies as st
 from jax import lax
 
 from diastase import adjoint, cond, ctrl, for_loop, qjit, switch, while_loop
+from sampled import examples
 
-CIRCUITS = int(os.environ.get("DIASTASE_RANDOM_CIRCUITS", "40"))
+CIRCUITS = int(os.environ.get("DIASTASE_RANDOM_CIRCUITS", examples(40)))
 AT_A_TIME = 10
 """Circuits in one compiled program."""
 WIRES = 4

@@ -7,7 +7,7 @@ import pennylane as qml
 import pytest
 
 from diastase import cond, for_loop, qjit, switch, while_loop
-from diastase.tracing.quantum_errors import (
+from diastase.capture.quantum_errors import (
     ForeignRegionError,
     UnsupportedOperationError,
     UnsupportedReturnError,

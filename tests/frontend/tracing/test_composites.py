@@ -20,6 +20,7 @@ FUNCTIONS = {
 }
 
 
+@pytest.mark.sample(3)
 @pytest.mark.parametrize("name", FUNCTIONS)
 def test_they_are_traced_inline(name):
     function = FUNCTIONS[name]

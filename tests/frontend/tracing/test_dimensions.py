@@ -4,11 +4,8 @@ import jax
 import jax.numpy as jnp
 import pytest
 
-from diastase.errors import (
-    MappedSizeError,
-    SizeEscapesError,
-    TracedIndexError,
-)
+from diastase.capture.jax_errors.errors import TracedIndexError
+from diastase.dynamic_shapes.errors import MappedSizeError, SizeEscapesError
 from diastase.tracing.trace import trace
 
 

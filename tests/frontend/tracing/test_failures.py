@@ -7,15 +7,14 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from diastase.errors import (
+from diastase.capture.jax_errors.errors import (
     LeakedTracerError,
     TracedArrayError,
     TracedConditionError,
     TracedIndexError,
     TracedValueError,
-    UnknownSizesDifferError,
-    UnknownSizeUnsupportedError,
 )
+from diastase.dynamic_shapes.errors import UnknownSizesDifferError, UnknownSizeUnsupportedError
 from diastase.tracing.trace import trace
 from diastase_runtime.errors import DiastaseError
 

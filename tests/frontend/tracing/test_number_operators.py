@@ -7,7 +7,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from diastase.tracing.hooks import numbers
+from diastase.capture.jax_overlays.circuits import scalar_fast_path
 from diastase.tracing.trace import trace
 
 pytestmark = [
@@ -57,12 +57,13 @@ def by_jax(monkeypatch):
 
     def record(function, *arguments):
         with monkeypatch.context() as patch:
-            patch.setattr(numbers, "_under_its_type", lambda *_: None)
+            patch.setattr(scalar_fast_path, "_under_its_type", lambda *_: None)
             return equations(function, *arguments)
 
     return record
 
 
+@pytest.mark.sample(4)
 @pytest.mark.parametrize("traced", TRACED.values(), ids=TRACED)
 @pytest.mark.parametrize("name", ["add", "sub", "mul"])
 def test_a_number_and_a_traced_one(name, traced, wide, by_jax):
@@ -94,7 +95,7 @@ def test_values_of_functions_that_jax_traces(wide, by_jax):
 def test_promotion_is_left_out_for_plain_floats(monkeypatch):
     calls = []
     monkeypatch.setattr(
-        numbers, "of_outcomes", lambda _, original, x, y: calls.append(y) or original(x, y)
+        scalar_fast_path, "of_outcomes", lambda _, original, x, y: calls.append(y) or original(x, y)
     )
     equations(lambda x: [1.5 * x + 2 - x, 3 - (x * x) * 0.1], jnp.float32(1))
     equations(lambda x: [1.5 * x + 2 - x, 3 - (x * x) * 0.1], 0.5)

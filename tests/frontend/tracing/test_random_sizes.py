@@ -14,6 +14,7 @@ PROGRAMS = {
 }
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_random_numbers_of_traced_sizes(name):
     program = PROGRAMS[name]

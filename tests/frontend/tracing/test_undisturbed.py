@@ -8,7 +8,8 @@ import jax
 import jax.numpy as jnp
 import pytest
 
-from diastase.tracing.trace import is_tracing, trace
+from diastase.capture.context import is_tracing
+from diastase.tracing.trace import trace
 
 SIZED = lambda n: jnp.ones(n)  # noqa: E731
 

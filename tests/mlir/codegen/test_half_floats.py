@@ -79,6 +79,7 @@ def hard_numbers(dtype, kind):
     return np.concatenate([positive, -positive, random])
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("half", HALVES)
 def test_every_half_float_is_converted(half):
     numbers = every_half(half)
@@ -89,6 +90,7 @@ def test_every_half_float_is_converted(half):
             np.testing.assert_array_equal(found, jnp.asarray(numbers).astype(found.dtype))
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("half", HALVES)
 def test_wider_numbers_are_rounded_once(half):
     """Where `ml_dtypes` and XLA round to float32 first, and so to the wrong side sometimes."""
@@ -129,6 +131,7 @@ FUNCTIONS = {
 }
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("half", HALVES)
 def test_functions(half):
     def functions(x):

@@ -1,8 +1,8 @@
 """Imported functions become stubs that call through the import table."""
 
-from diastase_mlir.codegen.imports import link_imports
-from diastase_mlir.codegen.machine import optimised
+from diastase_mlir.codegen.import_table import link_imports
 from diastase_runtime.abi import IMPORT_TABLE, Import
+from diastase_toolchain.machine_code import optimised
 
 TEXT = """
 declare noundef ptr @diastase_import__engine__state_create(ptr, i64)

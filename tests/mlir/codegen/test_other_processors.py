@@ -12,14 +12,14 @@ import pytest
 from diastase import qjit
 from diastase_mlir import CompileOptions, stage_text
 from diastase_mlir.bindings import session, translate_module_to_llvmir
+from diastase_mlir.codegen.allocation_runtime import with_memory
 from diastase_mlir.codegen.half_floats import emulated_float_types, with_half_floats
-from diastase_mlir.codegen.imports import link_imports
-from diastase_mlir.codegen.link import is_provided, link, undefined_symbols
+from diastase_mlir.codegen.import_table import link_imports
 from diastase_mlir.codegen.llvm_text import for_llvmlite
-from diastase_mlir.codegen.machine import emit_object, optimised
-from diastase_mlir.codegen.memory import with_memory
-from diastase_mlir.compilation import EXPORTED
 from diastase_mlir.dialects import parse
+from diastase_mlir.driver.compilation import EXPORTED
+from diastase_toolchain.linker import is_provided, link, undefined_symbols
+from diastase_toolchain.machine_code import emit_object, optimised
 from other_processors import PROCESSORS, compiling_for
 
 FLOATS = ("float16", "bfloat16", "float32", "float64")
@@ -49,6 +49,7 @@ def llvm_ir() -> str:
         return translate_module_to_llvmir(module.operation)
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("processor", PROCESSORS)
 def test_programs_need_the_c_library_only(processor, monkeypatch, tmp_path):
     text = llvm_ir()

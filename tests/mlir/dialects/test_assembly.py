@@ -118,6 +118,7 @@ PROGRAMS = [
 ANGLES = jnp.array([0.1, 0.7, -0.3])
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("program", PROGRAMS)
 def test_what_is_printed_compiles_to_the_same(program):
     compiled = qjit(program, seed=3)

@@ -96,6 +96,7 @@ JAX_CASES = {
 }  # fmt: skip
 
 
+@pytest.mark.sample(3)
 @pytest.mark.parametrize("name", JAX_CASES)
 def test_jax_control_flow(compare, name):
     function, *arguments = JAX_CASES[name]
@@ -182,6 +183,7 @@ def test_short_loops_end_anywhere(compile_function, last, turns):
     ]
 
 
+@pytest.mark.sample(3)
 @pytest.mark.parametrize("dtype", [np.int8, np.uint8, np.int32, np.int64, np.uint64])
 @pytest.mark.parametrize("bounds", [(0, 3, 1), (1, 9, 3), (5, 5, 1), (7, 2, 1), (9, 0, -2)])
 def test_for_loop_over_bounds_that_stand_in_the_program(dtype, bounds):
@@ -216,6 +218,7 @@ def counting(dtype, bounds):
     return Program("counting", traced(program, *numbers)), numbers
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("dtype", ["int8", "int32", "uint8", "uint64"])
 def test_for_loop_index_types(compile_program, dtype):
     limit = np.iinfo(dtype).max
@@ -344,6 +347,7 @@ NUMBERS_AS_ARRAYS = {
 }
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("name", NUMBERS_AS_ARRAYS)
 def test_numbers_that_are_arrays_inside_of_a_region(compile_function, name):
     function = NUMBERS_AS_ARRAYS[name]

@@ -8,7 +8,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from jax import lax
 
-from diastase_mlir.passes.arrays_to_loops.convolution import ways
+from diastase_mlir.passes.tensors.arrays_to_loops.convolution import ways
 
 FEW = settings(
     max_examples=6, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck)
@@ -75,6 +75,7 @@ def test_any_parameters(compare_native_dynamic, first, second, layout, groups, u
     compare_native_dynamic(function, [("float64", shape)], arguments)
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize(
     "dtype", ["float16", "bfloat16", "float32", "complex64", "complex128", "int8", "uint16"]
 )
@@ -135,6 +136,7 @@ def case(layout, features, groups=1, channels=4):
     )
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("layout", LAYOUTS)
 @pytest.mark.parametrize("rows_at_once", [2**19, 2**8])
 def test_few_and_many_features(compare_native, monkeypatch, layout, rows_at_once):

@@ -31,6 +31,7 @@ def test_numbers_of_an_array_are_no_arrays():
     _same(program, x, 0.5)
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("dtype", ["float32", "float64", "int32", "int64"])
 def test_arithmetic_on_numbers(dtype):
     """All that has an operation of its own, at values where these have corners."""
@@ -113,6 +114,7 @@ def test_many_arrays_side_by_side():
             np.testing.assert_array_equal(own, wanted)
 
 
+@pytest.mark.sample(3)
 @pytest.mark.parametrize("dtype", ["float64", "int32", "uint8", "bool", "complex128", "bfloat16"])
 @pytest.mark.parametrize("axis", [0, 1, 2])
 def test_arrays_side_by_side(dtype, axis):

@@ -11,9 +11,9 @@ import pytest
 
 from diastase import cond, for_loop, measure, qjit, while_loop
 from diastase_mlir.bindings import session
+from diastase_mlir.bindings.pass_pipeline import Stage, StageFailure, check_legality
 from diastase_mlir.dialects import parse
-from diastase_mlir.pipeline import DIALECTS
-from diastase_mlir.stages import Stage, StageFailure, check_legality
+from diastase_mlir.driver.pipeline import DIALECTS
 
 STAGE = Stage("lowered", "what lowering made", (), remain=DIALECTS)
 V = np.linspace(0.1, 1.0, 6)
@@ -120,6 +120,7 @@ def assert_lowered(program: Callable, *arguments: Any, **options: Any) -> None:
         check_legality(STAGE, parse(lowered.module.bytecode))
 
 
+@pytest.mark.sample(20)
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_lowering_makes_nothing_else(name: str):
     assert_lowered(PROGRAMS[name], V)

@@ -117,12 +117,14 @@ MATRIX = {
 }
 
 
+@pytest.mark.sample(4)
 @pytest.mark.parametrize("name", VECTOR)
 def test_vector(compare_dynamic, name):
     function, sizes = VECTOR[name]
     compare_dynamic(function, [("float64", "n")], [[vector(size)] for size in sizes])
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("name", MATRIX)
 def test_matrix(compare_dynamic, name):
     function, sizes = MATRIX[name]
@@ -130,6 +132,7 @@ def test_matrix(compare_dynamic, name):
     compare_dynamic(function, [("float64", "n, m")], arguments)
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize(
     "dtype", ["float16", "bfloat16", "float32", "complex64", "int8", "uint8", "uint64", "bool"]
 )

@@ -108,12 +108,14 @@ _INEXACT = {"exp2": ("float16", "bfloat16")}
 _NO_REFERENCE = {"clamp": ("bool", "complex64", "complex128")}
 
 
+@pytest.mark.sample(3)
 @pytest.mark.parametrize("name", UNARY)
 def test_unary(check, name):
     types = [dtype for dtype in ALL if dtype not in _INEXACT.get(name, ())]
     check(getattr(lax, name), [(values(dtype),) for dtype in types])
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("name", FUNCTIONS)
 def test_function(check, name):
     types = [dtype for dtype in ALL if dtype not in _NO_REFERENCE.get(name, ())]
@@ -137,6 +139,7 @@ def test_clamp_of_flags():
         np.testing.assert_array_equal(clamped, (flags | low) & high)
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("name", BINARY)
 def test_binary(check, name):
     check(getattr(lax, name), [pairs(dtype) for dtype in SOME])
@@ -152,6 +155,7 @@ BINARY_FLOAT = {
 }
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("name", BINARY_FLOAT)
 def test_binary_float(check, name):
     types = ("float64",) if name.startswith("igamma") else ("float32", "float64")
@@ -159,12 +163,14 @@ def test_binary_float(check, name):
 
 
 # JAX's gcd does not end for the least signed number.
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("name", ["floor_divide", "mod", "gcd", "power", "fmod"])
 def test_integer_arithmetic(check, name):
     types = ("uint8", "uint32") if name == "gcd" else ("int8", "int64", "uint8", "uint32")
     check(getattr(jnp, name), [pairs(dtype) for dtype in types])
 
 
+@pytest.mark.sample(2)
 @pytest.mark.filterwarnings("ignore:Casting complex values")
 @pytest.mark.parametrize("target", ALL)
 def test_conversion(check, target):

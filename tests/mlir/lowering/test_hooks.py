@@ -12,7 +12,7 @@ from jax import export, lax
 from diastase_mlir import LoweringError, Program, UnsupportedTypeError, lower
 from diastase_mlir.bindings import ir, session
 from diastase_mlir.dialects import DIALECTS
-from diastase_mlir.lowering import registry
+from diastase_mlir.lowering.core import registry
 
 V = np.array([2.0, -1.0, 5.0, 0.5])
 

@@ -2,8 +2,8 @@
 
 import importlib
 
-from diastase_mlir.lowering import registry
-from diastase_mlir.lowering.walk import LAZY_RULES
+from diastase_mlir.lowering.core import registry
+from diastase_mlir.lowering.lower_equation import LAZY_RULES
 
 
 def test_the_table_names_the_rules_of_each_module():

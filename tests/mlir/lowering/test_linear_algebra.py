@@ -124,6 +124,7 @@ SQUARE = {
 }
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("name", SQUARE)
 def test_square_matrices(check, name, dtype):
@@ -144,6 +145,7 @@ NOT_EMPTY = {
 }
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("name", NOT_EMPTY)
 def test_reductions_of_matrices_that_must_not_be_empty(check, name, dtype):
@@ -169,6 +171,7 @@ ANY_SHAPE = {
 }
 
 
+@pytest.mark.sample(10)
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("name", ANY_SHAPE)
 def test_matrices_of_any_shape(check, name, dtype):
@@ -182,6 +185,7 @@ def test_matrices_of_any_shape(check, name, dtype):
             assert [result.shape for result in found[:3]] == [shape, shape[1:], (0,)]
 
 
+@pytest.mark.sample(3)
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("left_side", [False, True])
 def test_triangular_solve(check, left_side, dtype):
@@ -213,6 +217,7 @@ def test_triangular_solve(check, left_side, dtype):
     check(solve, ["n, n", "n, k" if left_side else "k, n"], [dtype] * 2, calls)
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("left", [False, True])
 def test_multiplication_by_reflectors(check, left, dtype):
@@ -288,6 +293,7 @@ FALLIBLE = {
 }
 
 
+@pytest.mark.sample(7)
 @pytest.mark.parametrize("dtype", ["float64", "complex64"])
 @pytest.mark.parametrize("name", FALLIBLE)
 def test_singular_indefinite_and_not_finite(compile_function, name, dtype):

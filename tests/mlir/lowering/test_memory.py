@@ -55,6 +55,7 @@ PROGRAMS = {
 }
 
 
+@pytest.mark.sample(4)
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_no_leak(compile_function, name):
     compiled = compile_function(PROGRAMS[name], V)

@@ -16,8 +16,8 @@ from scipy.linalg import cython_blas
 
 from diastase import qjit
 from diastase_mlir import CompileOptions, compile_module
-from diastase_mlir.compilation import stage_text
-from diastase_mlir.passes.products_to_blas import replacement
+from diastase_mlir.driver.compilation import stage_text
+from diastase_mlir.passes.buffers.matmul_to_blas import replacement
 from diastase_runtime.abi import Import
 
 FEW = settings(
@@ -55,6 +55,7 @@ def operands_of(formula, dtype, scale=1):
     return [numbers(dtype, *(scale * SIZES[label] for label in term)) for term in terms]
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize(
     "dtype", ["float32", "float64", "complex64", "complex128", "uint8", "bfloat16"]
 )
@@ -68,6 +69,7 @@ def test_every_form_of_every_type(compare_native, dtype):
     compare_native(function, *[array for _, own in cases for array in own])
 
 
+@pytest.mark.thorough
 def test_every_form_of_unknown_sizes(compare_native_dynamic):
     def function(x, y):
         n = x.shape[0]
@@ -128,6 +130,7 @@ def test_any_dimension_numbers(compare_native, left, right, summed, batch, dtype
     compare_native(function, *(numbers(dtype, *shape) for shape in shapes))
 
 
+@pytest.mark.sample(4)
 @pytest.mark.parametrize(
     ("left", "right", "preferred"),
     [
@@ -208,6 +211,7 @@ def test_large_loops_beside_large_products(compare_native):
     compare_native(lambda x: (jnp.sin(x @ x.T) + 1, (x @ x.T).sum(0)), x)
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("dtype", ["float32", "float64", "complex64", "complex128"])
 def test_products_in_parts(compare_native_dynamic, dtype):
     """Whatever is larger, rows or columns; every operand also transposed."""
@@ -343,6 +347,7 @@ def test_products_in_loops(compare_native_dynamic):
     compare_native_dynamic(function, (("float64", "n, 4"),), arguments)
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("dtype", ["float32", "float64", "float16", "int8"])
 def test_algorithms_that_jax_has_on_a_cpu(dtype):
     """Operands are converted to the algorithm's type as by JAX; sums are as accurate or more."""
@@ -361,6 +366,7 @@ def test_algorithms_that_jax_has_on_a_cpu(dtype):
         qjit(lambda a: lax.dot(a, a.T, precision=lax.DotAlgorithmPreset.TF32_TF32_F32))(a)
 
 
+@pytest.mark.thorough
 @jax.numpy_dtype_promotion("strict")
 def test_promotions_of_ours_are_not_the_users():
     a = np.arange(6, dtype="int8").reshape(2, 3)

@@ -234,6 +234,7 @@ CASES = [
 ]
 
 
+@pytest.mark.sample(11)
 @pytest.mark.parametrize("case", CASES)
 def test_program(compare, case):
     function, *arguments = case

@@ -37,6 +37,7 @@ def halved(numbers, dtype):
         return numbers.astype(jnp.dtype(dtype))
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("dtype", [*FLOATS, "int8", "uint64", "bool"])
 def test_top_k(compare_native_dynamic, dtype):
     def function(a):
@@ -83,6 +84,7 @@ CASTS = [
 ]
 
 
+@pytest.mark.sample(3)
 @pytest.mark.parametrize(("dtype", "shape", "targets"), CASTS)
 def test_bitcast(compare_native_dynamic, dtype, shape, targets):
     def function(a):
@@ -111,6 +113,7 @@ def test_empty_bitcasts(compare_native):
     compare_native(lambda a: lax.bitcast_convert_type(a, "float64"), np.ones((0, 2), "int32"))
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("dtype", FLOATS)
 def test_reduce_precision(compare_native_dynamic, dtype):
     def function(a):
@@ -123,6 +126,7 @@ def test_reduce_precision(compare_native_dynamic, dtype):
     compare_native_dynamic(function, [(dtype, "n")], arguments)
 
 
+@pytest.mark.sample(3)
 @pytest.mark.parametrize("dtype", ["int8", "int32", "int64", "uint8", "uint32", "uint64"])
 def test_upper_half_of_products(compare_native_dynamic, dtype):
     limits = np.iinfo(dtype)
@@ -135,6 +139,7 @@ def test_upper_half_of_products(compare_native_dynamic, dtype):
     compare_native_dynamic(function, [(dtype, "n")], arguments)
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("dtype", ["bool", "int8", "uint32", "bfloat16", "float64"])
 def test_reductions_of_nothing(compare_native, dtype):
     """Over sizes known to be 0; unknown ones are in `test_dynamic`."""

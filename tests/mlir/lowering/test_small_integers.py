@@ -23,6 +23,7 @@ FUNCTIONS = {
 }  # fmt: skip
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("dtype", ["int4", "uint4", "int2"])
 def test_small_integers_wrap_around_as_in_xla(dtype):
     def program(x):

@@ -106,6 +106,7 @@ def run_by_xla(text, arguments):
     return executable.execute([jax.device_put(np.asarray(own)) for own in arguments])
 
 
+@pytest.mark.sample(4)
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_known_sizes_are_stablehlo_that_xla_runs(name):
     program, *arguments = PROGRAMS[name]
@@ -217,6 +218,7 @@ OF_UNKNOWN_SIZES = {
 }
 
 
+@pytest.mark.sample(4)
 @pytest.mark.parametrize("name", OF_UNKNOWN_SIZES)
 def test_unknown_sizes_are_stablehlo_and_operations_of_the_runtime(name):
     program, axes = OF_UNKNOWN_SIZES[name]

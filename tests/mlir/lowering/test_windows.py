@@ -52,6 +52,7 @@ def combined(a, b):
     return (jnp.maximum(a[0], b[0]), a[1] + 2 * b[1])
 
 
+@pytest.mark.thorough
 @FEW
 @given(axes=st.lists(axis, min_size=1, max_size=2))
 def test_any_geometry(compare_native_dynamic, axes):
@@ -84,6 +85,7 @@ def test_an_initial_value_counts_once_for_each_window(base_dilation):
     np.testing.assert_array_equal(function(np.array([1.0, 2, 3])), expected)
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("padding", ["SAME", "VALID", ((2, 1),)])
 def test_window_along_an_unknown_size(compare_native_dynamic, padding):
     def function(a):
@@ -98,6 +100,7 @@ def test_window_along_an_unknown_size(compare_native_dynamic, padding):
     compare_native_dynamic(function, [("float64", "n")], arguments)
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("dtype", ["float16", "bfloat16", "float32", "int8", "uint32", "bool"])
 def test_element_types(compare_native_dynamic, dtype):
     def function(a):
@@ -128,6 +131,7 @@ def pooled(kind, padding="SAME"):
     return lambda a: lax.reduce_window(a, start, kind, (1, 2, 3), (1, 2, 1), padding)
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("kind", [lax.max, lax.min])
 @pytest.mark.parametrize("padding", ["SAME", "VALID", ((0, 0), (1, 2), (0, 1))])
 def test_derivatives_of_extremes(compare_native_dynamic, kind, padding):

@@ -6,9 +6,9 @@ import pytest
 
 from diastase_mlir.bindings import ir, session
 from diastase_mlir.dialects import DIALECTS
-from diastase_mlir.passes.batches_to_calls import batches_to_calls
-from diastase_mlir.passes.runtime_to_calls import runtime_to_calls
-from diastase_mlir.passes.scalarize import scalarize
+from diastase_mlir.passes.runtime.batches_to_calls import batches_to_calls
+from diastase_mlir.passes.runtime.runtime_to_calls import runtime_to_calls
+from diastase_mlir.passes.tensors.scalarize import scalarize
 
 MAP = """
 func.func private @diastase_element_0(%number: tensor<i64>, %x: tensor<4x3xf64>, %n: tensor<i64>)

@@ -16,6 +16,7 @@ SHAPES = {
 }
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("name", SHAPES)
 def test_too_many_bytes(name):
     function = SHAPES[name]

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from diastase import qjit
-from diastase_mlir.passes.bounded_fusion import MOST
+from diastase_mlir.passes.tensors.bounded_fusion import MOST
 
 jax.config.update("jax_enable_x64", True)
 
@@ -33,6 +33,7 @@ def into_a_sum(a, b):
     return chain(a, b).sum() + jnp.zeros(3)
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("function", [chain, tree, into_a_sum])
 @pytest.mark.parametrize("size", [0, 1, 17])
 def test_parts_compute_what_the_whole_does(function, size):

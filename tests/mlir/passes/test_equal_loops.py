@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from diastase import qjit
-from diastase_mlir.passes.parts.equal_loops import LEAST_EQUAL, MOST_ELEMENTS
+from diastase_mlir.passes.buffers.parts.equal_loops import LEAST_EQUAL, MOST_ELEMENTS
 
 
 def _calls(function, *arguments):

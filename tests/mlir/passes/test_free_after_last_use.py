@@ -11,7 +11,7 @@ import pytest
 from diastase import qjit
 from diastase_mlir.bindings import session
 from diastase_mlir.dialects import parse
-from diastase_mlir.passes.free_after_last_use import free_after_last_use
+from diastase_mlir.passes.buffers.free_after_last_use import free_after_last_use
 
 MODULE = """
 func.func private @diastase_import__engine__gate(!llvm.ptr)
@@ -287,6 +287,7 @@ def loops(x):
     return jax.lax.scan(body, x, None, length=3)
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("function", [inverses, sums, sorts, branches, loops])
 def test_results_are_jaxs(function):
     x = jnp.asarray(np.random.default_rng(3).uniform(size=(30, 30)))
@@ -314,6 +315,7 @@ for name in ("inverses", "sums", "sorts", "branches", "loops"):
 """
 
 
+@pytest.mark.thorough
 def test_a_program_has_the_memory_of_some_of_its_arrays():
     folder = str(__file__).rpartition("/")[0]
     made = subprocess.run(

@@ -1,10 +1,10 @@
 """Numbers cross the borders of a module's own functions as scalars, whatever their type."""
 
 from diastase_mlir.bindings import ir, session
+from diastase_mlir.bindings.pass_pipeline import PythonPass
 from diastase_mlir.dialects import DIALECTS
-from diastase_mlir.passes.runtime_to_calls import runtime_to_calls
-from diastase_mlir.passes.scalarize import scalarize
-from diastase_mlir.stages import PythonPass
+from diastase_mlir.passes.runtime.runtime_to_calls import runtime_to_calls
+from diastase_mlir.passes.tensors.scalarize import scalarize
 
 MODULE = """
 func.func private @inner(%x: tensor<f64>, %a: tensor<3xui8>, %k: tensor<ui32>,

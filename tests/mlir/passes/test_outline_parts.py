@@ -19,9 +19,10 @@ from jax import lax
 from diastase import debug, grad, qjit
 from diastase_mlir.bindings import ir, session
 from diastase_mlir.dialects import parse
-from diastase_mlir.passes.parts import outline_parts as outlining
-from diastase_mlir.passes.parts.inline_parts import inline_parts
-from diastase_mlir.passes.parts.outline_parts import outline_parts
+from diastase_mlir.passes.buffers.parts import outline_parts as outlining
+from diastase_mlir.passes.buffers.parts.inline_parts import inline_parts
+from diastase_mlir.passes.buffers.parts.outline_parts import outline_parts
+from sampled import examples
 
 MOST_OPERATIONS, OPERATIONS_OF_A_PART = 4, 2
 UPDATES = 19
@@ -142,6 +143,7 @@ OTHERS = [
 ARGUMENTS = np.linspace(-1.0, 2.0, SIZE), 1.25, 3
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("dynamic", [False, True])
 @pytest.mark.parametrize("function", [*UPDATES_IN_PLACE, *OTHERS])
 def test_answers_are_jaxs(short_parts, function, dynamic):
@@ -155,6 +157,7 @@ def test_answers_are_jaxs(short_parts, function, dynamic):
     np.testing.assert_array_equal(array, kept)
 
 
+@pytest.mark.sample(3)
 @pytest.mark.parametrize("function", UPDATES_IN_PLACE)
 def test_the_array_is_not_copied_for_updates(short_parts, function):
     """Once for each array that changes, as arguments do not, and results are not arguments."""
@@ -303,7 +306,9 @@ STEPS = {
 
 
 @settings(
-    max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+    max_examples=examples(25),
+    deadline=None,
+    suppress_health_check=[HealthCheck.function_scoped_fixture],
 )
 @given(
     programs,

@@ -52,6 +52,7 @@ FUNCTIONS: dict[str, tuple[Callable, tuple[np.ndarray, ...]]] = {
 }
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("name", FUNCTIONS)
 def test_results_do_not_depend_on_the_number_of_threads(name: str, configure: Configure) -> None:
     function, arguments = FUNCTIONS[name]
@@ -123,6 +124,7 @@ def _of_any_matrix(a):
     return jnp.sin(a).T * 2, a.sum(1), a.sum(0)
 
 
+@pytest.mark.sample(3)
 @pytest.mark.parametrize("shape", [(1, 1), (2, 3), (1000, 7), (7, 100_000), (900, 900)])
 @pytest.mark.parametrize("threads", [1, 2, 5])
 def test_places_and_running_results_of_any_size(

@@ -6,7 +6,7 @@ import pytest
 
 from diastase_mlir.bindings import ir, session
 from diastase_mlir.dialects import DIALECTS
-from diastase_mlir.passes.quantum_to_runtime import quantum_to_runtime
+from diastase_mlir.passes.runtime.quantum_to_runtime import quantum_to_runtime
 
 CALL = "diastase_import__engine__"
 

@@ -7,7 +7,7 @@ import numpy as np
 from diastase import qjit
 from diastase_mlir.bindings import session
 from diastase_mlir.dialects import parse
-from diastase_mlir.passes.results_in_memory import results_in_memory
+from diastase_mlir.passes.llvm.results_in_memory import results_in_memory
 
 TWO_RESULTS = b"""
 func.func @diastase_entry(%context: !llvm.ptr, %x: memref<?x2xf64> {bufferization.writable = false})

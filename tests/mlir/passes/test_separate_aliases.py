@@ -9,7 +9,7 @@ from jax import lax
 from diastase import for_loop, qjit
 from diastase_mlir.bindings import session
 from diastase_mlir.dialects import parse
-from diastase_mlir.passes.separate_aliases import separate_aliases
+from diastase_mlir.passes.buffers.separate_aliases import separate_aliases
 
 
 def views_of_one_array(a, b, n):
@@ -86,6 +86,7 @@ def functions_that_return_views(a, b, n):
     return a, b
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize(
     "function",
     [

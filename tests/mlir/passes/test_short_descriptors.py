@@ -10,7 +10,7 @@ import pytest
 from diastase import cond, for_loop, qjit
 from diastase_mlir.bindings import session
 from diastase_mlir.dialects import parse
-from diastase_mlir.passes.short_descriptors.short_descriptors import short_descriptors
+from diastase_mlir.passes.llvm.short_descriptors.short_descriptors import short_descriptors
 
 BLOCKS = b"""
 func.func private @g(%n: i64, %a: memref<2x3xf64>) -> (memref<2x3xf64>, i1) {
@@ -102,6 +102,7 @@ def test_loops_of_many_arrays_take_text_in_proportion():
     assert many < 4.8 * few
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize(
     ("count", "dtype"),
     [(1, "float64"), (2, "complex64"), (3, "float16"), (5, "bool"), (12, "int8")],

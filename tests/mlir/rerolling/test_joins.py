@@ -10,7 +10,7 @@ import pytest
 from jax import lax
 
 from diastase import qjit
-from diastase_mlir.jax_internals import evaluate_jaxpr, rebuilt
+from diastase_mlir.jax_compat import evaluate_jaxpr, rebuilt
 from diastase_mlir.rerolling import join_positions, rerolled
 
 LEAST, COUNT = 32, 40
@@ -59,6 +59,7 @@ def renewed(function, *arguments):
     return closed, rebuilt(closed, inner.invars, equations, inner.outvars)
 
 
+@pytest.mark.sample(15)
 @pytest.mark.parametrize("join", [stacked, concatenated])
 @pytest.mark.parametrize("name", NUMBERS)
 def test_vectors_are_what_was_put_together(name, join):
@@ -114,6 +115,7 @@ def derivative(count, name, argnums):
     return jax.value_and_grad(node, argnums)
 
 
+@pytest.mark.thorough
 def test_gradients_by_coefficients_that_are_a_vector():
     a = jnp.linspace(0.1, 0.9, COUNT)
     found = qjit(derivative(COUNT, "lightning.qubit", (0, 1)))(a, 0.3)

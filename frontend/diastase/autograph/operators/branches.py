@@ -8,9 +8,14 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from diastase.api.control_flow import cond
-from diastase.autograph.errors import BranchValueError
-from diastase.autograph.staging import in_words, named_as_in, nothing_else_changes, staged
-from diastase.autograph.variables import (
+from diastase.autograph.staging.errors import BranchValueError
+from diastase.autograph.staging.staging import (
+    in_words,
+    named_as_in,
+    nothing_else_changes,
+    staged,
+)
+from diastase.autograph.staging.variables import (
     MaybeDefined,
     NeedsPair,
     Pairs,

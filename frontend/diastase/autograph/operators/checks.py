@@ -6,10 +6,10 @@ from typing import Any
 
 import jax.numpy as jnp
 
-from diastase.autograph.staging import depth, is_active
-from diastase.autograph.variables import is_traced
-from diastase.primitives.checks import assert_holds, require
-from diastase.tracing.context import current_settings
+from diastase.autograph.staging.staging import depth, is_active
+from diastase.autograph.staging.variables import is_traced
+from diastase.capture.context import current_settings
+from diastase.primitives.value_checks import assert_holds, require
 
 
 def assert_stmt(condition: Any, message: Callable[[], Any]) -> None:

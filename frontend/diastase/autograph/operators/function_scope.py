@@ -5,7 +5,7 @@ from typing import Any
 
 from malt.operators.variables import UndefinedReturnValue
 
-from diastase.autograph.variables import MaybeDefined
+from diastase.autograph.staging.variables import MaybeDefined
 
 
 class FunctionScope:

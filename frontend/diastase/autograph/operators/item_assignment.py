@@ -8,8 +8,8 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from diastase.autograph.errors import FreeArrayError
-from diastase.autograph.variables import has_tracer, is_array
+from diastase.autograph.staging.errors import FreeArrayError
+from diastase.autograph.staging.variables import has_tracer, is_array
 from diastase_mlir.diagnostics import user_span
 
 _IN_PLACE: dict[str, Callable[[Any, Any], Any]] = {

@@ -8,14 +8,14 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from diastase.autograph.errors import LogicalOperandError
-from diastase.autograph.items import TracedRange
 from diastase.autograph.operators.statements import if_exp
-from diastase.autograph.staging import is_active, is_undecided
-from diastase.autograph.variables import is_array
-from diastase.tracing.regions import current_scope
+from diastase.autograph.staging.errors import LogicalOperandError
+from diastase.autograph.staging.items import TracedRange
+from diastase.autograph.staging.staging import is_active, is_undecided
+from diastase.autograph.staging.variables import is_array
+from diastase.capture.regions import current_scope
 from diastase_mlir.diagnostics import user_span
-from diastase_mlir.jax_internals import Tracer
+from diastase_mlir.jax_compat import Tracer
 
 Block = Callable[[], Any]
 

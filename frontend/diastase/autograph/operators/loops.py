@@ -14,10 +14,15 @@ from typing import Any
 import jax.numpy as jnp
 
 from diastase.api.control_flow import for_loop, while_loop
-from diastase.autograph.errors import LoopValueError
-from diastase.autograph.items import Items
-from diastase.autograph.staging import in_words, named_as_in, nothing_else_changes, staged
-from diastase.autograph.variables import (
+from diastase.autograph.staging.errors import LoopValueError
+from diastase.autograph.staging.items import Items
+from diastase.autograph.staging.staging import (
+    in_words,
+    named_as_in,
+    nothing_else_changes,
+    staged,
+)
+from diastase.autograph.staging.variables import (
     MaybeDefined,
     NeedsPair,
     Pairs,

@@ -6,14 +6,14 @@ from typing import Any
 import numpy as np
 from malt.operators.variables import Undefined
 
-from diastase.autograph.errors import LoopAttemptError
-from diastase.autograph.items import items_of, spend
-from diastase.autograph.mutations import contents_of, first_change
 from diastase.autograph.operators.branches import choose
 from diastase.autograph.operators.loops import loop_over, loop_while
-from diastase.autograph.staging import attempt, is_active, is_undecided
-from diastase.autograph.switches import is_strict, warn_or_refuse
-from diastase.autograph.variables import Variables, is_traced
+from diastase.autograph.staging.errors import LoopAttemptError
+from diastase.autograph.staging.items import items_of, spend
+from diastase.autograph.staging.mutations import contents_of, first_change
+from diastase.autograph.staging.staging import attempt, is_active, is_undecided
+from diastase.autograph.staging.switches import is_strict, warn_or_refuse
+from diastase.autograph.staging.variables import Variables, is_traced
 from diastase_mlir.diagnostics import user_span
 from diastase_runtime.errors import InternalError
 

@@ -4,7 +4,7 @@ import ast
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
-from diastase.autograph.errors import UnsupportedSyntaxError
+from diastase.autograph.staging.errors import UnsupportedSyntaxError
 from diastase_runtime.errors import Span
 
 _INNER = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda, ast.ClassDef)

@@ -21,7 +21,7 @@ from diastase_mlir.dialects.quantum.dialect import (
     fail,
 )
 from diastase_mlir.gate_runs import read_gate
-from diastase_mlir.kernels.gate_table import GATES
+from diastase_runtime.gate_table import GATES
 
 
 class GateOp(Quantum.Operation, name="gate"):

@@ -5,9 +5,9 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 
-from diastase_mlir.jax_internals import ir
-from diastase_mlir.lowering.context import LoweringContext
-from diastase_mlir.lowering.registry import Equation, lowers
+from diastase_mlir.jax_compat import ir
+from diastase_mlir.lowering.core.context import LoweringContext
+from diastase_mlir.lowering.core.registry import Equation, lowers
 
 
 @lowers("cholesky_update")

@@ -17,10 +17,10 @@ from jax.core import min_dim
 from diastase_mlir.emit.custom_calls import LINEAR_ALGEBRA, SITE, WITH_DICTIONARY
 from diastase_mlir.emit.operations import create, enumeration, integer_type
 from diastase_mlir.errors import LoweringError
-from diastase_mlir.jax_internals import ir, is_symbolic
-from diastase_mlir.lowering.array_types import element_name, is_complex, is_known_empty
-from diastase_mlir.lowering.context import LoweringContext
-from diastase_mlir.lowering.registry import Equation, lowers
+from diastase_mlir.jax_compat import ir, is_symbolic
+from diastase_mlir.lowering.core.array_types import element_name, is_complex, is_known_empty
+from diastase_mlir.lowering.core.context import LoweringContext
+from diastase_mlir.lowering.core.registry import Equation, lowers
 
 _OPTIONS = {
     "eig": "compute_left_eigenvectors compute_right_eigenvectors",

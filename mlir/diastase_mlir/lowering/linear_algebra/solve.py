@@ -1,10 +1,10 @@
 """Rule for `custom_linear_solve`."""
 
 from diastase_mlir.emit.loops import Values
-from diastase_mlir.jax_internals import ir
-from diastase_mlir.lowering.context import LoweringContext
-from diastase_mlir.lowering.loops import region_of, split
-from diastase_mlir.lowering.registry import Equation, lowers
+from diastase_mlir.jax_compat import ir
+from diastase_mlir.lowering.control_flow.loops import region_of, split
+from diastase_mlir.lowering.core.context import LoweringContext
+from diastase_mlir.lowering.core.registry import Equation, lowers
 
 
 @lowers("custom_linear_solve")

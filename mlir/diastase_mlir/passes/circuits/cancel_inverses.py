@@ -15,7 +15,13 @@ import numpy as np
 
 from diastase_mlir.bindings import ir
 from diastase_mlir.passes.circuits.circuit import Circuit
-from diastase_mlir.passes.circuits.forms import NEGATED, Form, form, form_before, inverse_name
+from diastase_mlir.passes.circuits.gate_identities import (
+    NEGATED,
+    Form,
+    form,
+    form_before,
+    inverse_name,
+)
 from diastase_mlir.passes.circuits.gates import UNITARY, Gate, New
 from diastase_mlir.passes.circuits.loop_boundaries import (
     Boundary,

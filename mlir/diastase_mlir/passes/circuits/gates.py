@@ -14,8 +14,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from diastase_mlir.bindings import ir
+from diastase_mlir.bindings.operations import create
 from diastase_mlir.passes.circuits.values import Number, defining
-from diastase_mlir.passes.operations import create
 
 UNITARY = "QubitUnitary"
 """The name of a gate that is given by its matrix."""

@@ -6,7 +6,7 @@ import jax.numpy as jnp
 import pytest
 
 from diastase import debug, profile, qjit
-from diastase_mlir.pipeline import PIPELINE
+from diastase_mlir.driver.pipeline import PIPELINE
 
 STEPS = ["capture", "generate_ir", "compile", "run"]
 LINE = re.compile(

@@ -29,6 +29,7 @@ def edited(text):
     return text
 
 
+@pytest.mark.sample(7)
 @pytest.mark.parametrize("stage", [*dict.fromkeys(OURS + CATALYSTS)])
 def test_compilation_goes_on_from_edited_ir(stage):
     f = qjit(lambda x: x * x)

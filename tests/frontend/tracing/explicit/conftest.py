@@ -3,7 +3,7 @@
 import jax
 import pytest
 
-from diastase.tracing.explicit import derive_explicit
+from diastase.inspection.explicit_jaxpr import derive_explicit
 from diastase.tracing.trace import trace
 
 

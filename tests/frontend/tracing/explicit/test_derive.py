@@ -7,7 +7,7 @@ import jax.numpy as jnp
 from jax.extend.core import ClosedJaxpr
 
 from diastase.api.control_flow import cond, for_loop, while_loop
-from diastase.tracing.explicit import ExplicitJaxpr, derive_explicit
+from diastase.inspection.explicit_jaxpr import ExplicitJaxpr, derive_explicit
 from diastase.tracing.trace import trace
 
 

@@ -12,6 +12,7 @@ import jax.numpy as jnp
 import pytest
 
 from diastase import for_loop, qjit
+from diastase.capture.control_flow.errors import ResizingError
 from diastase.jaxpr import (
     DBIdx,
     DShapedArray,
@@ -23,7 +24,6 @@ from diastase.jaxpr import (
     initialize_arguments,
     initialize_results,
 )
-from diastase.tracing.control_flow_errors import ResizingError
 
 INT, FLOAT = jnp.dtype("int64"), jnp.dtype("float64")
 

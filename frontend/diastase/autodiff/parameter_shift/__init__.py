@@ -1,0 +1,1 @@
+"""Derivatives from runs with shifted parameters, as on hardware; SPSA, Hadamard tests."""

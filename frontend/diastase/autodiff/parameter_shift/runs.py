@@ -1,0 +1,163 @@
+"""Runs with shifted parameters, and what is made of them.
+
+Each parameter that is differentiated by (`parameters`) has a `Rule`: terms, each of which
+takes one run. Runs are numbered in the order of execution, so the first parameter has the runs
+0, 1, ... of its terms:
+
+    Shifts      the circuit of run r: the parameter that r belongs to, shifted by the term's shift
+    Weighted    the classical program  sum over parameters p of p * (terms' coefficients . results),
+                with the results of all runs, an array with a row for each, held fixed; its
+                derivatives by the arguments are those of the circuit
+    Counts      how many runs there are
+    Perturbs    the circuit with all parameters shifted at once, by a vector
+"""
+
+from collections.abc import Sequence
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+from jax.extend.core import ClosedJaxpr, Literal
+
+from diastase.autodiff.parameter_shift.parameters import Rules
+from diastase.autodiff.parameter_shift.shift_rules import Rule
+from diastase.autodiff.qnode.circuit_interpreter import Visitor, Walk
+from diastase.primitives.define import Role, has_role
+from diastase.primitives.quantum import allocate_p, is_register, touches_register
+from diastase_mlir.jax_compat import equations_in, rebuilt
+
+Equation = Any
+
+
+class Shifts(Visitor):
+    """The circuit of one run."""
+
+    def __init__(self, rules: Rules, run: Any) -> None:
+        self._rules, self._run = rules, run
+
+    def operate(self, walk: Walk, equation: Equation, operands: Sequence[Any]) -> Sequence[Any]:
+        """Shift the parameter that the run belongs to."""
+        parameters = self._rules.active(equation)
+        if parameters is None:
+            return operands
+        needs_values = any(rule.multiples for rule in parameters.rules)
+        values = parameters.values(operands) if needs_values else [0.0] * len(parameters.rules)
+        shifts = list[Any]()
+        for rule, value in zip(parameters.rules, values, strict=True):
+            shifts.append(_shift(rule, value, self._run - walk.position))
+            walk.position = walk.position + len(rule.terms)
+        return parameters.shifted(operands, shifts)
+
+
+def _shift(rule: Rule, value: Any, term: Any) -> Any:
+    """That of a parameter in the run of one of its terms; zero in others."""
+    shift: Any = jnp.float64(0)
+    for position, (_, amount) in enumerate(rule.terms):
+        if rule.multiples:
+            amount = amount + (rule.multiples[position] - 1) * value
+        shift = jnp.where(term == position, amount, shift)
+    return shift
+
+
+class Perturbs(Visitor):
+    """The circuit with all parameters shifted."""
+
+    def __init__(self, rules: Rules, shifts: Any) -> None:
+        self._rules, self._shifts = rules, shifts
+
+    def operate(self, walk: Walk, equation: Equation, operands: Sequence[Any]) -> Sequence[Any]:
+        """Shift each parameter by its own element."""
+        parameters = self._rules.active(equation)
+        if parameters is None:
+            return operands
+        count = len(parameters.rules)
+        if isinstance(walk.position, int):
+            own = jax.lax.slice_in_dim(self._shifts, walk.position, walk.position + count)
+        else:
+            own = jax.lax.dynamic_slice_in_dim(self._shifts, walk.position, count)
+        walk.position = walk.position + count
+        shifts = [jax.lax.squeeze(part, [0]) for part in jax.lax.split(own, [1] * count)]
+        return parameters.shifted(operands, shifts)
+
+
+class Counts(Visitor):
+    """How many runs there are."""
+
+    def __init__(self, rules: Rules) -> None:
+        self._rules = rules
+
+    def operate(self, walk: Walk, equation: Equation, operands: Sequence[Any]) -> Sequence[Any]:
+        """Count the runs of an operation's parameters."""
+        walk.position = walk.position + _runs(self._rules, equation)
+        return operands
+
+
+class Weighted(Visitor):
+    """The sum of all parameters, with weights made of the results of runs."""
+
+    def __init__(self, rules: Rules, results: Any, base: Any) -> None:
+        self._rules, self._results, self._base = rules, results, base
+
+    def operate(self, walk: Walk, equation: Equation, operands: Sequence[Any]) -> Sequence[Any]:
+        """Note an operation's parameters; those with equal rules are added at once."""
+        parameters = self._rules.active(equation)
+        if parameters is None:
+            return operands
+        for rule, value in zip(parameters.rules, parameters.values(operands), strict=True):
+            if walk.pending and walk.pending[-1][0] != rule:
+                self.settle(walk)
+            walk.pending.append((rule, value))
+        return operands
+
+    def settle(self, walk: Walk) -> None:
+        """Add what is pending: parameters with equal rules."""
+        if not walk.pending:
+            return
+        rule = walk.pending[0][0]
+        values = jnp.stack([jnp.asarray(value, jnp.float64) for _, value in walk.pending])
+        walk.pending = []
+        count, terms = values.shape[0], len(rule.terms)
+        size = count * terms
+        weights: Any = 0.0
+        if terms:
+            start = jnp.asarray(walk.position, jnp.int64)
+            rows = jax.lax.dynamic_slice_in_dim(self._results, start, size)
+            rows = rows.reshape(count, terms, -1)
+            for position, (coefficient, _) in enumerate(rule.terms):
+                weights = weights + coefficient * rows[:, position]
+        if rule.base and self._base is not None:
+            weights = weights + rule.base * self._base[None, :]
+        walk.position = walk.position + size
+        walk.total = walk.total + jnp.sum(values[:, None] * weights, axis=0)
+
+
+def _runs(rules: Rules, equation: Equation) -> int:
+    parameters = rules.active(equation)
+    return 0 if parameters is None else sum(len(rule.terms) for rule in parameters.rules)
+
+
+def longest(closed: ClosedJaxpr, rules: Rules) -> int:
+    """No fewer runs than any stretch of operations in one region takes."""
+    operations = (each for each in equations_in(closed) if has_role(each, Role.OPERATION))
+    return sum(_runs(rules, equation) for equation in operations)
+
+
+def head_of(closed: ClosedJaxpr) -> ClosedJaxpr:
+    """A body up to its measurements, and without what is computed of them; gives the register."""
+    measured, kept, registers = set[Any](), list[Equation](), list[Any]()
+    for equation in closed.jaxpr.eqns:
+        inputs = [atom for atom in equation.invars if not isinstance(atom, Literal)]
+        if any(atom in measured for atom in inputs) or not _keeps(equation):
+            measured.update(equation.outvars)
+            continue
+        kept.append(equation)
+        registers = [v for v in equation.outvars if is_register(v)] or registers
+    return rebuilt(closed, closed.jaxpr.invars, kept, registers)
+
+
+def _keeps(equation: Equation) -> bool:
+    return (
+        not touches_register(equation)
+        or equation.primitive is allocate_p
+        or has_role(equation, Role.OPERATION, Role.CONTROL_FLOW)
+    )

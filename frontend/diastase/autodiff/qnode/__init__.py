@@ -1,0 +1,1 @@
+"""The body of a QNode, taken apart for its derivatives."""

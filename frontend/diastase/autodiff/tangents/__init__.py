@@ -1,0 +1,1 @@
+"""Forward derivatives of operations and measurements, on a register with a derivative wire."""

@@ -1,0 +1,1 @@
+"""Variables, loops and changes of converted functions at the border of what is traced."""

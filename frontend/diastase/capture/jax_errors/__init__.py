@@ -1,0 +1,1 @@
+"""JAX's errors about tracers, derivatives and batches, as errors of ours."""

@@ -1,0 +1,1 @@
+"""Functions on arrays of sizes that only the call knows."""

@@ -1,0 +1,1 @@
+"""JAX's control flow and arithmetic around gates and outcomes."""

@@ -1,0 +1,1 @@
+"""Indexing, and results as long as the values of a program say."""

@@ -1,0 +1,134 @@
+"""PennyLane's internals: the only package that reaches into them.
+
+- `qnodes`: calls of QNodes are taken over; what a QNode has been told to do.
+- `queues`: `CircuitQueue`, in which we record: it knows for each operator where it was applied,
+  and in which JAX trace, and it tells when PennyLane takes an operator back.
+- `inspection`: functions of PennyLane's that look at a circuit, given a compiled one.
+- `operators`: what PennyLane itself makes of `adjoint` and `ctrl`; operators in messages.
+- `arithmetic`: observables times, and plus, traced numbers.
+- `arguments`: operators among arguments and results.
+- `compilers`: diastase as one of PennyLane's compilers.
+- `devices`: devices with a traced number of wires.
+- `wires`: traced wires as labels that PennyLane can handle.
+- `pauli_measures`: `qml.pauli_measure`, which PennyLane dispatches to no compiler.
+- `former_jax`: names that JAX has dropped, and PennyLane still uses.
+
+Hooks are set once, on import, and do nothing unless this thread is tracing one of our programs, so
+eager PennyLane is never disturbed, in this thread or another.
+"""
+
+from diastase.capture.pennylane_compat import former_jax
+from diastase.capture.pennylane_compat.arguments import withdraw_operators, without_operators
+from diastase.capture.pennylane_compat.arithmetic import take_traced_numbers
+from diastase.capture.pennylane_compat.compilers import (
+    register_compiler,
+    stand_in_for_catalyst,
+    stands_in_for_catalyst,
+)
+from diastase.capture.pennylane_compat.devices import (
+    TracedNumber,
+    take_traced_numbers_of_wires,
+    traced_number_of_wires,
+)
+from diastase.capture.pennylane_compat.inspection import (
+    debugger_of,
+    look_through,
+    splitting_at_snapshots,
+)
+from diastase.capture.pennylane_compat.operators import (
+    describe,
+    flatten_object,
+    is_native_outcome,
+    is_no_pytree,
+    is_operator,
+    is_operator_class,
+    is_quantum_object,
+    native_adjoint,
+    native_cond,
+    native_ctrl,
+    native_measure,
+    refuse_outcomes_as_numbers,
+    unflatten_object,
+    with_parameters,
+)
+from diastase.capture.pennylane_compat.pauli_measures import (
+    hook_pauli_measure,
+    native_pauli_measure,
+)
+from diastase.capture.pennylane_compat.qnodes import (
+    QNodeHandler,
+    apply_transform,
+    intercept_qnodes,
+    is_inside_pennylane,
+    qnode_of_tape,
+    run_as_qnode,
+    shots_of_call,
+    tape_of,
+    transform_name,
+)
+from diastase.capture.pennylane_compat.queues import (
+    CircuitQueue,
+    Place,
+    is_recording,
+    making_operators,
+    refuse_unrecorded,
+    withdraw_since,
+)
+from diastase.capture.pennylane_compat.wires import (
+    TracedWire,
+    is_traced_wire,
+    label_traced_wires,
+    unwrapped,
+)
+
+__all__ = [
+    "CircuitQueue",
+    "Place",
+    "QNodeHandler",
+    "TracedNumber",
+    "TracedWire",
+    "apply_transform",
+    "debugger_of",
+    "describe",
+    "flatten_object",
+    "hook_pauli_measure",
+    "intercept_qnodes",
+    "is_inside_pennylane",
+    "is_native_outcome",
+    "is_no_pytree",
+    "is_operator",
+    "is_operator_class",
+    "is_quantum_object",
+    "is_recording",
+    "is_traced_wire",
+    "label_traced_wires",
+    "look_through",
+    "making_operators",
+    "native_adjoint",
+    "native_cond",
+    "native_ctrl",
+    "native_measure",
+    "native_pauli_measure",
+    "qnode_of_tape",
+    "refuse_outcomes_as_numbers",
+    "refuse_unrecorded",
+    "register_compiler",
+    "run_as_qnode",
+    "shots_of_call",
+    "splitting_at_snapshots",
+    "stand_in_for_catalyst",
+    "stands_in_for_catalyst",
+    "take_traced_numbers",
+    "take_traced_numbers_of_wires",
+    "tape_of",
+    "traced_number_of_wires",
+    "transform_name",
+    "unflatten_object",
+    "unwrapped",
+    "with_parameters",
+    "withdraw_operators",
+    "withdraw_since",
+    "without_operators",
+]
+
+former_jax.restore()

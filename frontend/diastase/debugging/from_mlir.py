@@ -1,0 +1,166 @@
+"""`compile_from_mlir`: MLIR as text becomes a function of arrays."""
+
+import cmath
+import random
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import jax.numpy as jnp
+import numpy as np
+
+from diastase.jit.options.errors import CompiledTransformError, InvalidOptionError
+from diastase.jit.options.ir_errors import NeedsPythonError
+from diastase.jit.options.options import QjitOptions
+from diastase_mlir import (
+    Compilation,
+    InvalidIRError,
+    LoweredModule,
+    compile_module,
+    read_module,
+    stage_text,
+    user_span,
+)
+from diastase_mlir.jax_compat import Tracer
+from diastase_runtime import Executable, load
+from diastase_runtime.errors import ArgumentTypeError
+
+
+def compile_from_mlir(ir: str, compile_options: QjitOptions | None = None) -> "CompiledModule":
+    """Compile MLIR to a function of arrays.
+
+    `ir` has one function to call: public, or named `main`, of ranked tensors, whose sizes may be
+    dynamic (`tensor<?xf64>`). Its operations may be those of StableHLO, so what JAX prints can be
+    compiled, of MLIR's own dialects (`linalg`, `scf`, `tensor`, `arith`, `math`, …), and of the
+    quantum dialect, in functions that take the call context (`!llvm.ptr`) first, as `f.mlir` shows
+    it. Loops and branches are those of `scf`. `compile_options` are those of `qjit`. Arguments are
+    compared with the types of the function; that dynamic sizes fit each other inside, as those of
+    two arrays that are added, is up to the text.
+
+    >>> double = compile_from_mlir('''
+    ...     func.func @double(%x: tensor<?xf64>) -> tensor<?xf64> {
+    ...         %y = stablehlo.add %x, %x : tensor<?xf64>
+    ...         return %y : tensor<?xf64>
+    ...     }''')
+    >>> double(jnp.array([1.0, 2.5]))
+    Array([2., 5.], dtype=float64)
+
+    Raises `InvalidIRError` (a `ValueError`) with the line that is wrong, `EntryNotFoundError` (a
+    `ValueError`), `UnsupportedTypeError` (a `TypeError`), `NeedsPythonError` for text that was
+    printed of a function with callbacks, and what compiling raises.
+    """
+    text: Any = ir
+    if not isinstance(text, str):
+        reason = f"it is a {type(text).__qualname__}, not a str"
+        raise InvalidIRError(stage="mlir", reason=reason, span=user_span())
+    given: Any = QjitOptions() if compile_options is None else compile_options
+    if not isinstance(given, QjitOptions):
+        raise InvalidOptionError(
+            option="compile_options",
+            value=repr(given),
+            allowed="diastase.CompileOptions(...)",
+            span=user_span(),
+        )
+    module, shapes = read_module(text)
+    compilation = compile_module(module, given.for_compiler(module.name))
+    if any(entry.library == "callback" for entry in compilation.artifact.imports):
+        raise NeedsPythonError(program=module.name, what="a callback")
+    return CompiledModule(module, shapes, compilation, load(compilation.artifact), given)
+
+
+@dataclass(frozen=True, repr=False, eq=False)
+class CompiledModule:
+    """A function compiled from MLIR; called with arrays, it returns one, or a tuple of them."""
+
+    module: LoweredModule
+    shapes: Sequence[Sequence[int | None]]
+    """Of the arguments; None stands for any size."""
+    compilation: Compilation
+    executable: Executable
+    options: QjitOptions
+
+    def __call__(self, *arguments: Any) -> Any:
+        """Call the function; arguments must have its element types and shapes.
+
+        Numbers need only have a value in the element type, as 3 has in `f64`.
+        """
+        for argument in arguments:
+            if isinstance(argument, Tracer):
+                raise CompiledTransformError(type=type(argument).__qualname__)
+        wanted = [*zip(self.module.arguments, self.shapes, strict=True)]
+        if len(arguments) != len(wanted):
+            raise self._wrong(arguments)
+        arrays = [
+            self._array(given, jnp.dtype(kind.dtype), shape, arguments)
+            for given, (kind, shape) in zip(arguments, wanted, strict=True)
+        ]
+        seed = random.getrandbits(63) if self.options.seed is None else self.options.seed
+        results = [*map(jnp.asarray, self.executable(arrays, seed))]
+        return results[0] if len(results) == 1 else tuple(results)
+
+    @property
+    def mlir(self) -> str:
+        """The module that is compiled."""
+        return self.module.text
+
+    @property
+    def llvm_ir(self) -> str:
+        """The LLVM IR that machine code is made from."""
+        options = self.options.for_compiler(self.module.name)
+        return stage_text(self.module, options, "optimise")
+
+    def _array(
+        self, given: Any, dtype: Any, shape: Sequence[int | None], arguments: tuple[Any, ...]
+    ) -> np.ndarray:
+        is_number = isinstance(given, bool | int | float | complex)
+        try:
+            array = np.asarray(given)
+            fits = _fits(given, dtype) if is_number else array.dtype == dtype
+            if fits and len(array.shape) == len(shape) and all(map(_is, array.shape, shape)):
+                return array.astype(dtype)
+        except (ValueError, OverflowError):  # lists of different lengths, large numbers
+            pass
+        raise self._wrong(arguments)
+
+    def _wrong(self, arguments: tuple[Any, ...]) -> ArgumentTypeError:
+        pairs = zip(self.module.arguments, self.shapes, strict=True)
+        wanted = (_type(kind.dtype, shape) for kind, shape in pairs)
+        return ArgumentTypeError(
+            program=self.module.name,
+            wanted=", ".join(wanted),
+            given=", ".join(map(_described, arguments)),
+            span=user_span(),
+        )
+
+    def __repr__(self) -> str:
+        return f"<compiled from MLIR: {self.module.name}>"
+
+
+def _is(size: int, wanted: int | None) -> bool:
+    return wanted is None or size == wanted
+
+
+def _fits(number: complex, dtype: Any) -> bool:
+    """Whether a number of Python's has a value in this type, as in JAX: no float is an integer."""
+    if jnp.issubdtype(dtype, np.integer):
+        bounds = jnp.iinfo(dtype)
+        return isinstance(number, int) and bounds.min <= number <= bounds.max
+    if not jnp.issubdtype(dtype, np.inexact):
+        return isinstance(number, bool)
+    if isinstance(number, complex) and not jnp.issubdtype(dtype, np.complexfloating):
+        return False
+    with np.errstate(over="ignore"):
+        return np.isfinite(np.asarray(number).astype(dtype)) == cmath.isfinite(number)
+
+
+def _type(dtype: str, shape: Sequence[int | None]) -> str:
+    return f"{dtype}[{','.join('?' if size is None else str(size) for size in shape)}]"
+
+
+def _described(argument: Any) -> str:
+    if argument is None or isinstance(argument, str | int | float | complex):
+        return repr(argument)
+    if isinstance(argument, list | tuple):
+        return f"a {type(argument).__qualname__}"
+    array = np.asarray(argument)
+    return _type(str(array.dtype), array.shape)

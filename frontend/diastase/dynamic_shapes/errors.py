@@ -1,0 +1,106 @@
+"""Errors about sizes that are known only when the program runs."""
+
+from typing import ClassVar
+
+from jax.errors import InconclusiveDimensionOperation
+
+from diastase_runtime.errors import CompileError, DiastaseError
+
+
+class UndecidableDimensionError(DiastaseError, InconclusiveDimensionOperation):
+    """A comparison of sizes whose outcome depends on sizes that are known only at run time.
+
+    Python code (yours, or a library function's) asked, for example, whether `n >= 2` while
+    tracing, and either answer would be wrong for some `n`. Compare the values instead of the
+    sizes and branch in the program (`diastase.cond`), use an operation that needs no decision,
+    or make the size static (`static_argnums`).
+    """
+
+    title: ClassVar[str] = "Sizes cannot be compared while tracing"
+    message: ClassVar[str] = "{comparison}"
+    label: ClassVar[str] = "needs the answer while tracing"
+    help: ClassVar[str] = (
+        "sizes d0, d1, ... are known only when the program runs; make this one static "
+        "(static_argnums), or branch in the program (diastase.cond)"
+    )
+    comparison: str
+
+
+class UnknownSizesDifferError(DiastaseError, TypeError, ValueError):
+    """Arrays that must have equal sizes, of which one is known only at run time.
+
+    `jnp.ones(n) + x` needs `x.shape == (n,)`, and while tracing `n` and 3 are different sizes, as
+    are `n` and `m`, even if they turn out to be equal when the program runs. Use one size for
+    both: `jnp.ones(x.shape[0]) + x`, or make the size static (`static_argnums`).
+    """
+
+    title: ClassVar[str] = "Sizes are not known to be equal"
+    message: ClassVar[str] = "{what}"
+    label: ClassVar[str] = "needs sizes that fit each other"
+    help: ClassVar[str] = (
+        "sizes d0, d1, ... are known only when the program runs; use the same one for both "
+        "(x.shape[0] in place of n), or make it static (static_argnums)"
+    )
+    what: str
+
+
+class UnknownSizeUnsupportedError(CompileError, NotImplementedError):
+    """An operation of JAX that works only on arrays whose sizes are known while tracing.
+
+    Make the size static (`static_argnums`), or compute with an array of a fixed size, of which a
+    mask says what counts.
+    """
+
+    title: ClassVar[str] = "A size must be known while tracing"
+    message: ClassVar[str] = "{what}"
+    label: ClassVar[str] = "needs a known size"
+    help: ClassVar[str] = "make the size static (static_argnums)"
+    what: str
+
+
+class SizeEscapesError(DiastaseError, TypeError):
+    """An array whose size is computed inside a loop or branch is used outside of it.
+
+    The size has no value out there: the body may run many times, or never. Compute the size
+    outside and use it inside, or return arrays whose sizes do not depend on the body.
+    """
+
+    title: ClassVar[str] = "A size does not exist outside of its loop or branch"
+    message: ClassVar[str] = "the type {type_name} has a size that is computed inside {construct}"
+    label: ClassVar[str] = "its result has this type"
+    help: ClassVar[str] = "compute the size before {construct} and use it inside"
+    type_name: str
+    construct: str
+
+
+class MappedSizeError(DiastaseError, ValueError):
+    """A size that differs between the elements of a `jax.vmap`.
+
+    The arrays of one batch must have one shape. Map over arrays of the largest size and mask, or
+    loop with `diastase.for_loop`.
+    """
+
+    title: ClassVar[str] = "A size differs between the elements of a vmap"
+    message: ClassVar[str] = "an argument that vmap maps over is used as a size"
+    label: ClassVar[str] = "one shape for the whole batch"
+    help: ClassVar[str] = "use the largest size and jnp.where, or diastase.for_loop"
+
+
+class UnsolvableSizeError(DiastaseError, ValueError):
+    """A symbolic size from which the values of its symbols cannot be found.
+
+        m, n = jax.export.symbolic_shape("m, n")
+        f.trace(jax.ShapeDtypeStruct((m * n,), float))    # 6 may be 2 * 3, or 6 * 1
+
+    The program learns `m` and `n` from the sizes of its arguments: each must be a size itself
+    somewhere, or be the one unknown of a sum (`2*m + 1`, or `m + n` where `n` is known).
+    """
+
+    title: ClassVar[str] = "Sizes cannot be found"
+    message: ClassVar[str] = "size {size} of argument {argument} does not determine {unknown}"
+    help: ClassVar[str] = (
+        "use each symbol as the size of an axis, or in a sum with no other unknown symbol"
+    )
+    argument: str
+    size: str
+    unknown: str

@@ -1,0 +1,1 @@
+"""What a program is and costs, shown to its user: reports, estimates, progress, explicit jaxprs."""

@@ -1,0 +1,1 @@
+"""What is asked of jaxprs, with circuits or without, and made of them: dependence, reversal."""

@@ -1,0 +1,338 @@
+"""One function, many compiled programs: which program serves a call, each compiled once.
+
+In: calls. Out: `PreparedCall`s. A program is kept under everything that it depends on: the types
+of the arguments (weak types included), their pytree, keyword names, static values, and the
+settings of JAX that change tracing. All stay alive until the function dies or `clear`. Programs for
+arguments that differ in sizes only are a `Family`, if sizes are dynamic in any of them.
+
+The trap: two threads that need the same program at once must compile it once; two that need
+different ones must not wait for each other, except for tracing, which PennyLane's queue of
+operations (one for the whole process) forces to be done one at a time.
+"""
+
+import dis
+import functools
+import threading
+import time
+from collections.abc import Callable, Generator, Hashable, Iterable, Mapping, Sequence
+from concurrent.futures import Future
+from contextlib import AbstractContextManager, contextmanager, suppress
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any
+
+import jax
+from jax.core import ShapedArray
+
+from diastase.capture.context import changed_settings, current_settings
+from diastase.capture.pennylane_compat import is_no_pytree
+from diastase.dynamic_shapes.dimensions import is_integer_scalar
+from diastase.jit.dispatch.dynamic_dims import Family
+from diastase.jit.dispatch.methods.states import Kept
+from diastase.jit.options.options import QjitOptions
+from diastase.jit.stages.argument_checks import is_type, type_of_leaf
+from diastase.jit.stages.stages import Compiled, Interface, Lowered, Traced
+from diastase.tracing.argument_errors import TracerArgumentError, UnsupportedResultError
+from diastase.tracing.signatures import Call, Signature
+from diastase.tracing.trace import TracedProgram, trace
+from diastase_mlir.jax_compat import Tracer, abstract_value, is_symbolic
+from diastase_runtime.errors import Span
+from diastase_toolchain.gc_pause import fewer_collections
+from diastase_toolchain.lazy_import import LazyModule
+from diastase_toolchain.steps import step
+
+if TYPE_CHECKING:
+    from diastase.jit.options import ir_errors as debugging_errors
+    from diastase.tracing import concurrency
+else:
+    concurrency = LazyModule("diastase.tracing.concurrency")
+    debugging_errors = LazyModule("diastase.jit.options.ir_errors")
+
+_TRACING = threading.RLock()
+_MOST_PLANS = 2000
+
+Plan = Callable[[Sequence[Any]], Any]
+"""What is called with the flat arguments of a call: a `PreparedCall`, or what wraps one."""
+
+
+@dataclass
+class Specialisations:
+    """The programs of one function; for a method, those of one instance."""
+
+    plans: dict[Hashable, Plan] = field(default_factory=dict)
+    """By what a call looks like, cheaply computed: several keys may lead to one program."""
+    families: dict[Hashable, Family] = field(default_factory=dict)
+    """By what a call looks like, apart from sizes."""
+    pull_backs: dict[Hashable, Any] = field(default_factory=dict)
+    """Derivatives for autograd (`interop.autograd_calls`)."""
+    latest: Traced | Lowered | Compiled | None = None
+    """What was made last: the one that `f.jaxpr`, `f.mlir`, … show."""
+    is_replaced: bool = False
+    """Whether a program runs IR that the user has edited (`debug.replace_ir`)."""
+    around: dict[Hashable, Any] = field(default_factory=dict)
+    """The same for calls with tracers of plain JAX (`diastase.jit.interop`)."""
+    reads: dict[str, list[Kept]] = field(default_factory=dict)
+    """Of a method: the attributes of its object that any program has read, and what they were."""
+    around_lock: Any = field(default_factory=threading.RLock)
+    _programs: dict[Hashable, "Future[Compiled]"] = field(default_factory=dict)
+    _lock: threading.Lock = field(default_factory=threading.Lock)
+
+    def compiled(self) -> list[Compiled]:
+        """All programs that there are."""
+        with self._lock:
+            finished = [future for future in self._programs.values() if future.done()]
+        return [future.result() for future in finished if future.exception() is None]
+
+    def program(
+        self, find_key: Callable[[], Hashable], compile_program: Callable[[], Compiled]
+    ) -> Compiled:
+        """Return the program of a key, compiled by whoever asks first.
+
+        The key is found again afterwards: what a method has read of its object is part of it.
+        """
+        key = find_key()
+        with self._lock:
+            found = self._programs.get(key)
+            future: Future[Compiled] = found or self._programs.setdefault(key, Future())
+        if found is not None:
+            return future.result()
+        try:
+            compiled = compile_program()
+            key_by_now = find_key()
+        except BaseException as error:
+            with self._lock:
+                self._programs.pop(key, None)
+            future.set_exception(error)
+            raise
+        self.latest = compiled
+        self._programs.setdefault(key_by_now, future)
+        future.set_result(compiled)
+        return compiled
+
+    def remember(self, keys: Iterable[Hashable], plan: Plan) -> None:
+        """Let calls that look like this find their program at once.
+
+        A program of dynamic sizes may be called with ever new ones: what is forgotten here is found
+        again, more slowly.
+        """
+        if len(self.plans) > _MOST_PLANS:
+            self.plans.clear()
+        for key in keys:
+            self.plans[key] = plan
+
+    def run_instead(self, compiled: Compiled, other: Compiled) -> None:
+        """Wherever a program is called, run another one, which no Python function stands for."""
+        compiled.direct_call.executable = other.direct_call.executable
+        self.is_replaced = True
+        self.latest = replace(other, prepared=compiled.prepared, direct_call=compiled.direct_call)
+
+    def refuse_if_replaced(self, function: str) -> None:
+        """Refuse what goes back to the Python function where it is not what runs."""
+        if self.is_replaced:
+            raise debugging_errors.ReplacedIRError(function=function)
+
+    def clear(self) -> None:
+        """Forget all programs; results that callers hold stay valid."""
+        with self._lock:
+            self._programs.clear()
+            self.plans.clear()
+            self.families.clear()
+            self.pull_backs.clear()
+            self.around.clear()
+            for known in self.reads.values():
+                known.clear()
+            self.latest = None
+            self.is_replaced = False
+
+
+@dataclass(frozen=True)
+class Arguments:
+    """The traced arguments of one call, flat, with their types and the user's names for them."""
+
+    call: Call
+    leaves: list[Any]
+    tree: Any
+    avals: tuple[ShapedArray, ...]
+    names: tuple[str, ...]
+
+
+def any_symbolic(avals: Sequence[ShapedArray]) -> bool:
+    """Whether a size is symbolic."""
+    return any(is_symbolic(size) for aval in avals for size in aval.shape)
+
+
+def types_of(leaves: Sequence[Any]) -> list[Any]:
+    """Types of leaves; none at all if one of them is no array, which is refused elsewhere."""
+    try:
+        return [abstract_value(leaf) for leaf in leaves]
+    except (TypeError, ValueError):
+        return []
+
+
+def types_key(avals: Sequence[ShapedArray]) -> Hashable:
+    """What types are, by name of symbols: those of JAX are equal only within one scope."""
+    return tuple(
+        (str(aval.shape), aval.dtype, aval.weak_type) if any(map(is_symbolic, aval.shape)) else aval
+        for aval in avals
+    )
+
+
+def read_arguments(signature: Signature, call: Call, *, may_be_types: bool = False) -> Arguments:
+    """Flatten a call's arguments; refuses, by name, every leaf that is no array."""
+    with_paths, tree = jax.tree_util.tree_flatten_with_path((call.args, call.kwargs))
+    leaves = [leaf for _, leaf in with_paths]
+    names = tuple(signature.leaf_name(path, call) for path, _ in with_paths)
+    for leaf, name in zip(leaves, names, strict=True):
+        if isinstance(leaf, Tracer):
+            raise TracerArgumentError(
+                function=signature.name, argument=name, type=type(leaf).__name__
+            )
+    avals = tuple(
+        type_of_leaf(leaf, signature.name, name, may_be_type=may_be_types)
+        for leaf, name in zip(leaves, names, strict=True)
+    )
+    return Arguments(call, leaves, tree, avals, names)
+
+
+def trace_call(
+    function: Callable[..., Any],
+    signature: Signature,
+    arguments: Arguments,
+    options: QjitOptions,
+    answers: Mapping[str, bool] | None = None,
+    *,
+    may_fix_sizes: bool = False,
+) -> Traced:
+    """Trace a function for these types of arguments and these static values.
+
+    Questions about sizes that types leave open are answered by `answers`, and else by the values
+    of the arguments, as far as they are values. `may_fix_sizes`: what cannot be traced for any
+    sizes is traced for those of the arguments, which the program checks.
+    """
+    flat_function, out_trees = flattened(function, signature, arguments)
+
+    def tracing(fixes_sizes: bool) -> TracedProgram:
+        return trace(
+            flat_function,
+            arguments.avals,
+            signature.name,
+            arguments.names,
+            [None if is_type(leaf) else leaf for leaf in arguments.leaves],
+            answers,
+            fixes_sizes=fixes_sizes,
+        )
+
+    with tracing_with(options, signature.name):
+        start = time.perf_counter()  # after waiting for other threads' traces
+        with step("capture") as capturing:
+            traced = _traced(tracing, may_fix_sizes and any(map(_gives_a_size, arguments.avals)))
+            if options.async_qnodes:
+                program = concurrency.with_concurrent_qnodes(traced.program)
+                traced = replace(traced, program=program)
+            capturing.size = lambda: str(traced.program.jaxpr).count("\n") + 1
+        seconds = time.perf_counter() - start
+    interface = Interface(
+        fun_name=signature.name,
+        in_tree=arguments.tree,
+        out_tree=out_trees[-1],
+        argument_names=arguments.names,
+        options=options.for_compiler(signature.name),
+        seed=options.seed,
+        counts=options.counts,
+        report=options.report,
+    )
+    return Traced(interface, traced, tracing_seconds=seconds)
+
+
+def flattened(
+    function: Callable[..., Any], signature: Signature, arguments: Arguments
+) -> tuple[Callable[..., list[Any]], list[Any]]:
+    """The function, of flat arguments and results, and where the trees of results will stand."""
+    out_trees: list[Any] = []
+
+    @functools.wraps(function)  # so that JAX's messages name the user's function, not this one
+    def flat_function(*tracers: Any) -> list[Any]:
+        args, kwargs = arguments.call.merge(*arguments.tree.unflatten(tracers))
+        with signature.recording():
+            results = function(*args, **kwargs)
+        leaves, out_tree = flatten_results(function, signature.name, results)
+        out_trees.append(out_tree)
+        return leaves
+
+    return flat_function, out_trees
+
+
+@contextmanager
+def tracing_with(options: QjitOptions, name: str) -> Generator[None]:
+    """Inside, a program of this name is traced as these options say; one at a time."""
+    compiler = options.for_compiler(name)
+    with (
+        _TRACING,
+        fewer_collections(),
+        settings_of(options),
+        changed_settings(compiler=compiler),
+    ):
+        yield
+
+
+def settings_of(options: QjitOptions) -> AbstractContextManager[None]:
+    """Inside, what is called is traced as these options say, and those of programs around."""
+    outer = current_settings()
+    return changed_settings(
+        passes=tuple(options.circuit_passes) or outer.passes,
+        single=options.single or outer.single,
+        without_assertions=options.disable_assertions or outer.without_assertions,
+    )
+
+
+def _traced(tracing: Callable[[bool], TracedProgram], may_fix_sizes: bool) -> TracedProgram:
+    """The program for all sizes, or for those at hand where there is none for all."""
+    try:
+        return tracing(False)
+    except Exception:
+        if may_fix_sizes:
+            with suppress(Exception):  # the first error is about what the user wrote
+                return tracing(True)
+        raise
+
+
+def _gives_a_size(aval: ShapedArray) -> bool:
+    """Whether arguments of this type may be sizes, or have sizes that are not known."""
+    return any(map(is_symbolic, aval.shape)) or is_integer_scalar(aval)
+
+
+def flatten_results(function: Callable[..., Any], name: str, results: Any) -> tuple[list[Any], Any]:
+    """Flatten what a function returned; refuses, by its place, every leaf that is no array."""
+    with_paths, tree = jax.tree_util.tree_flatten_with_path(results, is_leaf=is_no_pytree)
+    for path, leaf in with_paths:
+        if not _is_array(leaf):
+            raise UnsupportedResultError(
+                function=name,
+                output=f"result{jax.tree_util.keystr(path)}",
+                type=type(leaf).__qualname__,
+                span=return_span(function),
+            )
+    return [leaf for _, leaf in with_paths], tree
+
+
+def _is_array(leaf: Any) -> bool:
+    if isinstance(leaf, Tracer):
+        return True
+    try:
+        return isinstance(abstract_value(leaf), ShapedArray)
+    except (TypeError, ValueError):
+        return False
+
+
+def return_span(function: Callable[..., Any]) -> Span | None:
+    """Find the line of the last `return` of a function that is written in Python."""
+    while isinstance(function, functools.partial) or hasattr(function, "__wrapped__"):
+        function = getattr(function, "__wrapped__", None) or function.func  # type: ignore[attr-defined]
+    code = getattr(function, "__code__", None)
+    if code is None:
+        return None
+    line = code.co_firstlineno
+    for instruction in dis.get_instructions(code):
+        position = instruction.positions and instruction.positions.lineno
+        if instruction.opname.startswith("RETURN_") and position:
+            line = position
+    return Span(code.co_filename, line, code.co_qualname)

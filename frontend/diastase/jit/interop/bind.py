@@ -1,0 +1,201 @@
+"""From a call with tracers of plain JAX to the equation `program`.
+
+The sizes of arguments are known there, so nothing is learnt and nothing is dynamic, but an integer
+that is a size still is one: what a size depends on may vary from call to call, the sizes of results
+may not, as XLA allocates them. Where they do depend on integers, and those are known at this call,
+there is a program for each of them. What a function closes over may be tracers of the
+transformation, too (`closure_conversion`).
+"""
+
+from collections.abc import Callable, Hashable, Sequence
+from dataclasses import replace
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from diastase.capture.jax_errors.errors import LeakedTracerError
+from diastase.jit.dispatch.program_cache import (
+    Arguments,
+    any_symbolic,
+    flattened,
+    read_arguments,
+    trace_call,
+    types_key,
+)
+from diastase.jit.dispatch.programs import Programs
+from diastase.jit.interop.closure_conversion import call_closing_over
+from diastase.jit.interop.embedded_program import AroundProgram, flat
+from diastase.jit.interop.primitive import program_p
+from diastase.jit.options.errors import UnknownResultSizeError
+from diastase.jit.stages.prepared_call import PreparedCall
+from diastase.tracing.signatures import Call
+from diastase_mlir import user_span
+from diastase_mlir.jax_compat import Tracer, abstract_value, is_being_transformed, trace_context
+
+Build = Callable[..., Any]
+"""From flat results to their pytree."""
+
+
+class ImpureCall:
+    """The call of a program whose results differ from call to call, with concrete arguments.
+
+    Within a transformation it is part of what is transformed, or a loop of JAX's would draw once.
+    """
+
+    def __init__(self, plan: PreparedCall, programs: Programs, call: Call, tree: Any) -> None:
+        self._plan, self._programs, self._tree = plan, programs, tree
+        self._call = Call((), {}, call.static)
+
+    def __call__(self, leaves: Sequence[Any]) -> Any:
+        """Run the program, or make an equation."""
+        if is_being_transformed():
+            return call_around(self._programs, self._call, leaves, self._tree)
+        return self._plan(leaves)
+
+
+def call_around(programs: Programs, call: Call, leaves: Sequence[Any], tree: Any) -> Any:
+    """Make the equation of a call, and return its results in their pytree."""
+    programs.made.refuse_if_replaced(programs.signature.name)
+    types: list[Any] = list(map(_type_of, leaves))
+    args, kwargs = jax.tree_util.tree_unflatten(tree, types)
+    call = Call(args, kwargs, call.static)
+    arguments = read_arguments(programs.signature, call, may_be_types=True)
+
+    def key() -> Hashable:
+        static = programs.signature.static_key(call)
+        return trace_context(), tree, static, types_key(arguments.avals)
+
+    try:
+        found = _once(programs, key, lambda: _made(programs, arguments))
+    except LeakedTracerError as error:
+        return _call_closing_over(programs, arguments, leaves, error)
+    if isinstance(found, UnknownResultSizeError):
+        return _call_for_these_integers(programs, arguments, leaves, key, found)
+    program, build = found
+    return build(_equation(program, leaves))
+
+
+def _equation(program: AroundProgram, operands: Sequence[Any]) -> Sequence[Any]:
+    try:
+        return program_p.bind(*map(_array, operands), program=program)
+    except jax.errors.UnexpectedTracerError as error:
+        what = f"an argument of {program.name} belongs to a trace that is over"
+        raise LeakedTracerError(what=what, span=user_span()) from error
+
+
+def _once(programs: Programs, find_key: Callable[[], Hashable], make: Callable[[], Any]) -> Any:
+    """What is made for a key, which may be another one afterwards, as for `Specialisations`."""
+    with programs.made.around_lock:
+        found = programs.made.around.get(find_key())
+        if found is None:
+            found = make()
+            programs.made.around[find_key()] = found
+    return found
+
+
+def _call_closing_over(
+    programs: Programs, arguments: Arguments, leaves: Sequence[Any], failure: LeakedTracerError
+) -> Any:
+    """Make the equation of a call that is traced for itself, so all that is known is constant."""
+    function, known = programs.function, _known_integers(leaves)
+    if known:
+        function, arguments = _without(known, function, arguments)
+    operands = [_array(leaf) for place, leaf in enumerate(leaves) if place not in known]
+    return call_closing_over(programs, function, arguments, operands, failure)
+
+
+def _call_for_these_integers(
+    programs: Programs,
+    arguments: Arguments,
+    leaves: Sequence[Any],
+    key: Callable[[], Hashable],
+    failure: UnknownResultSizeError,
+) -> Any:
+    """Make the equation of a call whose integers, as far as they are known, are constants."""
+    known = _known_integers(leaves)
+    if not known:
+        raise failure
+    operands = [leaf for place, leaf in enumerate(leaves) if place not in known]
+    values = tuple((place, int(leaf)) for place, leaf in known.items())
+    found = _once(programs, lambda: (key(), values), lambda: _made(programs, arguments, known))
+    if isinstance(found, UnknownResultSizeError):
+        raise found
+    program, build = found
+    return build(_equation(program, operands))
+
+
+def _known_integers(leaves: Sequence[Any]) -> dict[int, Any]:
+    return {place: leaf for place, leaf in enumerate(leaves) if _is_known_integer(leaf)}
+
+
+def _is_known_integer(leaf: Any) -> bool:
+    if isinstance(leaf, Tracer | bool) or np.ndim(leaf) != 0:
+        return False
+    return isinstance(leaf, int) or jnp.issubdtype(getattr(leaf, "dtype", bool), np.integer)
+
+
+def _type_of(leaf: Any) -> Any:
+    """The type of an argument; what has none is refused where arguments are read."""
+    try:
+        aval: Any = abstract_value(leaf)
+        return jax.ShapeDtypeStruct(aval.shape, aval.dtype, weak_type=aval.weak_type)
+    except (TypeError, ValueError, AttributeError):
+        return leaf
+
+
+def _array(leaf: Any) -> Any:
+    return leaf if isinstance(leaf, jax.Array | Tracer) else jnp.asarray(leaf)
+
+
+def _made(
+    programs: Programs, arguments: Arguments, known: dict[int, Any] | None = None
+) -> tuple[AroundProgram, Build] | UnknownResultSizeError:
+    """Trace the function, for the types of its results; it is compiled when it runs first.
+
+    `known`: arguments that are constants of the program, by their place among the leaves.
+    """
+    signature, function = programs.signature, programs.function
+    if known:
+        function, arguments = _without(known, function, arguments)
+    traced = trace_call(function, signature, arguments, programs.options)
+    out_avals = traced.traced.out_avals
+    if any_symbolic(out_avals):
+        types = ", ".join(aval.str_short() for aval in out_avals)
+        return UnknownResultSizeError(function=signature.name, types=types)
+    program = AroundProgram(
+        signature.name,
+        flattened(function, signature, arguments)[0],
+        arguments.avals,
+        out_avals,
+        arguments.names,
+        programs.options,
+        given=flat(traced),
+    )
+    return program, traced.out_tree.unflatten
+
+
+def _without(
+    known: dict[int, Any], function: Callable[..., Any], arguments: Arguments
+) -> tuple[Callable[..., Any], Arguments]:
+    """The function of the other arguments, one by one, and these."""
+    call, tree = arguments.call, arguments.tree
+    rest = [place for place in range(len(arguments.avals)) if place not in known]
+
+    def of_rest(*values: Any) -> Any:
+        leaves = {**known, **dict(zip(rest, values, strict=True))}
+        args, kwargs = call.merge(*tree.unflatten([leaves[place] for place in sorted(leaves)]))
+        return function(*args, **kwargs)
+
+    of_rest.__wrapped__ = function  # type: ignore[attr-defined]  # whose lines errors show
+    leaves = [arguments.leaves[place] for place in rest]
+    fewer = Call(tuple(leaves), {})
+    return of_rest, replace(
+        arguments,
+        call=fewer,
+        leaves=leaves,
+        tree=jax.tree_util.tree_structure((tuple(rest), {})),
+        avals=tuple(arguments.avals[place] for place in rest),
+        names=tuple(arguments.names[place] for place in rest),
+    )

@@ -1,0 +1,1 @@
+"""What users ask of `qjit`: options, axes, pipelines; read and checked once."""

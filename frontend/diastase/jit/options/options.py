@@ -1,0 +1,226 @@
+"""Options of `qjit`: one table, read once, checked, and from then on a frozen value.
+
+An option is a line of `QjitOptions` (what reads the user's value, and the default) and a line of
+`Keywords` (what it takes, for editors and type checkers). `option_readers` has what reads values.
+
+`capture` chooses between two frontends of Catalyst's, each of which takes programs that the other
+refuses. There is one here, which takes both kinds: the three values are checked, and mean the same.
+
+The trap: any other option that Catalyst has and this version does not know how to honour must be
+refused when it is given a value that would change anything, never ignored.
+"""
+
+import copy
+import inspect
+import sys
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, fields
+from difflib import get_close_matches
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Literal, TextIO, TypedDict, Unpack, cast
+
+import diastase_mlir
+from diastase.jit.options.abstracted_axes import AbstractedAxes, read_abstracted_axes
+from diastase.jit.options.errors import ConflictingOptionsError, UnknownOptionError
+from diastase.jit.options.option_readers import (
+    INTERMEDIATE,
+    Reader,
+    flag,
+    is_array,
+    modules,
+    named,
+    names,
+    one_of,
+    only,
+    positions,
+    seed_number,
+    writable,
+)
+from diastase_mlir.diagnostics import at, user_span
+from diastase_mlir.workspace import file_name
+from diastase_toolchain.lazy_import import LazyModule
+
+if TYPE_CHECKING:
+    from diastase.jit.options import pipelines
+    from diastase_mlir import PassCall
+else:
+    pipelines = LazyModule("diastase.jit.options.pipelines")
+
+Target = Literal["jaxpr", "mlir", "llvmir", "binary"]
+CountsForm = Literal["dict", "arrays"]
+Dynamic = Literal["auto", "none"]
+Precision = Literal["double", "single"]
+_OWN_PASSES = "passes are functions in Python here: diastase.passes.register_pass"
+_NO_PREPROCESSING = "leave it out: the engine runs circuits as they are; other devices need theirs"
+_RULES_ON_DEMAND = "leave it out: decompositions are found only where a gate needs one"
+
+
+def _passes(option: str, value: Any) -> "tuple[PassCall, ...]":
+    """The passes asked for; without any, nothing about them is imported."""
+    return diastase_mlir.pass_calls(value) if is_array(value) or value else ()
+
+
+def _pipelines(option: str, value: Any) -> Any:
+    return pipelines.read_pipelines(value) if is_array(value) or value else None
+
+
+def _axes(option: str, value: Any) -> AbstractedAxes | None:
+    return read_abstracted_axes(value)
+
+
+@dataclass(frozen=True, init=False)
+class QjitOptions:
+    """What the user asked of `qjit`; public as `diastase.CompileOptions`, Catalyst's name.
+
+    Options are those of `qjit`, with the same defaults, and are checked when this is made.
+
+    >>> from diastase import CompileOptions
+    >>> CompileOptions(seed=3).seed
+    3
+    """
+
+    autograph: Annotated[bool, flag] = False
+    autograph_include: Annotated[Sequence[Any], modules] = ()
+    """Read: names of modules."""
+    async_qnodes: Annotated[bool, flag] = False
+    target: Annotated[Target, one_of("binary", "llvmir", "mlir", "jaxpr")] = "binary"
+    keep_intermediate: Annotated[Any, named(INTERMEDIATE)] = False
+    """Read: `"none"`, `"stage"`, `"changed"` or `"pass"`."""
+    use_nameloc: Annotated[bool, flag] = False
+    verbose: Annotated[bool, flag] = False
+    logfile: Annotated[TextIO | None, writable] = None
+    pipelines: Annotated[Any, _pipelines] = None
+    static_argnums: Annotated[tuple[int, ...] | None, positions] = None
+    static_argnames: Annotated[tuple[str, ...] | None, names] = None
+    abstracted_axes: Annotated[AbstractedAxes | None, _axes] = None
+    disable_assertions: Annotated[bool, flag] = False
+    seed: Annotated[int | None, seed_number] = None
+    circuit_transform_pipeline: Annotated["tuple[PassCall, ...] | None", _passes] = None
+    pass_plugins: Annotated[Any, only(None, instead=_OWN_PASSES)] = None
+    dialect_plugins: Annotated[Any, only(None, instead=_OWN_PASSES)] = None
+    capture: Annotated[bool | Literal["global"], one_of("global", True, False)] = "global"
+    skip_preprocess: Annotated[bool, only(False, instead=_NO_PREPROCESSING)] = False
+    collect_decomp_rules: Annotated[bool, only(True, instead=_RULES_ON_DEMAND)] = True
+    link: Annotated[bool, only(True, instead="target='llvmir' stops before the linker")] = True
+    lower_to_llvm: Annotated[bool, only(True, instead="target='mlir' stops before LLVM")] = True
+    checkpoint_stage: Annotated[str, only("", instead="diastase.debug.replace_ir goes on")] = ""
+    dynamic_dims: Annotated[Dynamic | None, one_of("auto", "none", None)] = None
+    counts: Annotated[CountsForm, one_of("dict", "arrays")] = "dict"
+    precision: Annotated[Precision, one_of("double", "single")] = "double"
+    directory: Path | None = field(default=None, init=False)
+    """Where the folders of intermediate IR are made, if there are to be any."""
+
+    def __init__(self, **given: "Unpack[Keywords]") -> None:
+        with at(user_span()):
+            self._read(given)
+
+    def _read(self, given: Mapping[str, Any]) -> None:
+        for option in given.keys() - _READERS.keys():
+            near = get_close_matches(option, _READERS)
+            allowed = " or ".join(near) if near else ", ".join(_READERS)
+            raise UnknownOptionError(option=option, allowed=allowed)
+        values = vars(self)
+        for option in _TABLE:
+            value = given.get(option.name, option.default)
+            values[option.name] = _READERS[option.name](option.name, value)
+        values["directory"] = None
+        if self.keep_intermediate != "none":
+            values["directory"] = Path.cwd()
+        if self.autograph_include and not self.autograph:
+            raise ConflictingOptionsError(
+                first="autograph_include", second="autograph=False", advice="pass autograph=True"
+            )
+        if self.async_qnodes and self.seed is not None:
+            raise ConflictingOptionsError(
+                first="async_qnodes", second="seed", advice="leave one of them out"
+            )
+
+    def but(self, **read: Any) -> "QjitOptions":
+        """The same options but for some, whose values have been read already."""
+        changed = copy.copy(self)
+        vars(changed).update(read)
+        return changed
+
+    def for_compiler(self, name: str) -> diastase_mlir.CompileOptions:
+        """What the compiler is to know, for a function of this name."""
+        workspace = self.directory and self.directory / file_name(name)
+        return diastase_mlir.CompileOptions(
+            self.keep_intermediate, workspace, self.pipelines, self.use_nameloc
+        )
+
+    @property
+    def circuit_passes(self) -> "tuple[PassCall, ...]":
+        """Passes for QNodes that ask for none themselves."""
+        return self.circuit_transform_pipeline or ()
+
+    @property
+    def learns_sizes(self) -> bool:
+        """Whether a size that has changed is dynamic from then on."""
+        return self.dynamic_dims == "auto"
+
+    @property
+    def single(self) -> bool:
+        """Whether all QNodes have amplitudes in single precision."""
+        return self.precision == "single"
+
+    @property
+    def report(self) -> Callable[[str], None]:
+        """The function that takes a line about a step of the compilation."""
+        if not self.verbose:
+            return _silent
+        return lambda line: print(line, file=self.logfile or sys.stderr)
+
+
+CompileOptions = QjitOptions
+"""Catalyst's name."""
+
+_TABLE = [option for option in fields(QjitOptions) if option.init]
+_READERS: dict[str, Reader] = {
+    option.name: cast("Any", option.type).__metadata__[0] for option in _TABLE
+}
+
+
+class Keywords(TypedDict, total=False):
+    """The options as they are given; what each does: `qjit`, `docs/options.md`."""
+
+    autograph: bool
+    autograph_include: Sequence[Any]
+    async_qnodes: bool
+    target: Target
+    keep_intermediate: bool | int | str | None
+    use_nameloc: bool
+    verbose: bool
+    logfile: TextIO | None
+    pipelines: Any
+    static_argnums: int | Iterable[int] | None
+    static_argnames: str | Iterable[str] | None
+    abstracted_axes: Any
+    disable_assertions: bool
+    seed: int | None
+    circuit_transform_pipeline: Mapping[str, Mapping[str, Any]] | None
+    pass_plugins: Any
+    dialect_plugins: Any
+    capture: bool | Literal["global"]
+    skip_preprocess: bool
+    collect_decomp_rules: bool
+    link: bool
+    lower_to_llvm: bool
+    checkpoint_stage: str
+    dynamic_dims: Dynamic | None
+    counts: CountsForm
+    precision: Precision
+
+
+def option_parameters() -> list[inspect.Parameter]:
+    """The options as parameters, for the signature of `qjit`."""
+    return [
+        inspect.Parameter(option.name, inspect.Parameter.KEYWORD_ONLY, default=option.default)
+        for option in _TABLE
+    ]
+
+
+QjitOptions.__signature__ = inspect.Signature(option_parameters())  # pyright: ignore[reportAttributeAccessIssue]
+
+
+def _silent(line: str) -> None:
+    """Without `verbose`, nothing is said."""

@@ -1,0 +1,461 @@
+"""`qjit`: a Python function becomes one that compiles itself for each kind of arguments.
+
+In: anything callable. Out: a `QJIT` object that is called like the function. It is a cache of
+specialisations over the stages, and `__call__` is its fast path: it looks a call up by what is
+cheap to know of flat arguments, and leaves everything else (keywords, static values, pytrees, the
+first call) to `_call_in_general`.
+
+The trap: within tracing, a `QJIT` must behave as the plain function, so that the program that is
+being traced contains it, even when a compiled one is at hand. The fast path need not ask: a trace
+of ours has settings of its own in `trace_context()`, so no key made within one is ever found.
+"""
+
+import functools
+import inspect
+import operator
+import weakref
+from collections.abc import Callable, Hashable
+from dataclasses import replace
+from pathlib import Path
+from types import MethodType
+from typing import (
+    TYPE_CHECKING,
+    Any,
+    Concatenate,
+    Generic,
+    ParamSpec,
+    Protocol,
+    TypeVar,
+    Unpack,
+    overload,
+)
+
+import jax
+
+from diastase.capture.context import is_tracing
+from diastase.capture.jax_errors.errors import LeakedTracerError
+from diastase.capture.pennylane_compat import look_through
+from diastase.jit.dispatch.methods.watched import WatchedSelf, watched_self
+from diastase.jit.dispatch.program_cache import Plan, Specialisations, read_arguments, settings_of
+from diastase.jit.dispatch.programs import Programs
+from diastase.jit.dispatch.type_hints import Declaration
+from diastase.jit.ir_properties import ProgramTexts
+from diastase.jit.options.errors import InvalidOptionError, NotCallableError
+from diastase.jit.options.options import Keywords, QjitOptions, option_parameters
+from diastase.jit.stages.prepared_call import LEAF_KEYS, PreparedCall, leaf_key
+from diastase.jit.stages.stages import Compiled, Lowered, Traced, types_text
+from diastase.tracing.argument_errors import UnhashableStaticArgumentError
+from diastase.tracing.signatures import Call, Signature, signature_of
+from diastase_mlir.jax_compat import (
+    Tracer,
+    as_arrays,
+    is_being_transformed,
+    jit_is_disabled,
+    trace_context,
+)
+from diastase_mlir.workspace import file_name
+from diastase_toolchain.lazy_import import LazyModule
+
+if TYPE_CHECKING:
+    import pennylane as qml
+
+    from diastase.autograph import functions as with_autograph
+    from diastase.inspection import notebooks
+    from diastase.jit.interop import autograd_calls, many_arrays
+    from diastase.jit.interop import bind as around
+else:
+    around = LazyModule("diastase.jit.interop.bind")
+    many_arrays = LazyModule("diastase.jit.interop.many_arrays")
+    notebooks = LazyModule("diastase.inspection.notebooks")
+    autograd_calls = LazyModule("diastase.jit.interop.autograd_calls")
+    with_autograph = LazyModule("diastase.autograph.functions")
+
+P = ParamSpec("P")
+Q = ParamSpec("Q")
+R = TypeVar("R")
+
+_NAMED = ("__module__", "__name__", "__qualname__", "__doc__", "__annotations__")
+_LONGEST_SIGNATURE = 120
+_LEAF = jax.tree_util.tree_structure(0)
+
+
+class QJIT(ProgramTexts, Generic[P, R]):
+    """A compiled function; made by `qjit`."""
+
+    def __init__(
+        self,
+        fn: Callable[P, R],
+        compile_options: QjitOptions,
+        *,
+        signature: Signature | None = None,
+        made: Specialisations | None = None,
+    ) -> None:
+        function, options = fn, compile_options
+        if not callable(function):
+            raise NotCallableError(type=type(function).__qualname__)
+        if not isinstance(options, QjitOptions):  # pyright: ignore[reportUnnecessaryIsInstance]
+            allowed = "a diastase.CompileOptions"
+            raise InvalidOptionError(option="compile_options", value=repr(options), allowed=allowed)
+        if is_new := signature is None:
+            signature = signature_of(function, options.static_argnums, options.static_argnames)
+            signature = replace(signature, bound_to=watched_self(function))
+        functools.update_wrapper(self, function, assigned=_NAMED, updated=())
+        self._function: Callable[..., Any] = function
+        self._signature = signature
+        self._options = options
+        if options.autograph:
+            function = with_autograph.with_autograph(function, options.autograph_include)
+        self._traced: Callable[..., Any] = function
+        self._programs = Programs(function, signature, options, made or Specialisations())
+        self._plans = self._programs.made.plans
+        self._has_static = signature.has_static
+        self._methods: weakref.WeakKeyDictionary[Any, Specialisations] = weakref.WeakKeyDictionary()
+        if is_new:
+            self._compile_declared()
+
+    # --- calls -----------------------------------------------------------------------------------
+
+    def __call__(self, /, *args: P.args, **kwargs: P.kwargs) -> R:
+        """Call the function, compiling it first if it was not yet for arguments of these types."""
+        if self._has_static:
+            return self._call_in_general(args, kwargs)
+        leaves, names = args, ()
+        if kwargs:
+            names = (len(args), *sorted(kwargs))
+            leaves = (*args, *[kwargs[name] for name in names[1:]])  # as JAX flattens them
+        try:
+            key = (trace_context(), *names, *[LEAF_KEYS[type(leaf)](leaf) for leaf in leaves])
+        except KeyError:
+            key = None
+        plan = self._plans.get(key)
+        return self._call_in_general(args, kwargs, key) if plan is None else plan(leaves)
+
+    def _call_in_general(
+        self, args: tuple[Any, ...], kwargs: dict[str, Any], flat_key: Hashable = None
+    ) -> Any:
+        """Find or make the program for any kind of arguments, and call it."""
+        if is_tracing():
+            return self._inline(args, kwargs)
+        if jit_is_disabled():
+            return self._function(*args, **kwargs)
+        if self._programs.declared is not None:
+            given, by_name = args, bool(kwargs)
+            args, kwargs = self._programs.declared.in_place(args, kwargs)
+            if by_name or len(args) > len(given) or any(map(operator.is_not, given, args)):
+                flat_key = None  # calls like this one are changed, too
+        call = self._signature.split(args, kwargs)
+        leaves, tree = jax.tree_util.tree_flatten((call.args, call.kwargs))
+        if any(isinstance(leaf, Tracer) for leaf in leaves):
+            return around.call_around(self._programs, call, leaves, tree)
+        key = self._key(call, leaves, tree)
+        plan = None if key is None else self._plans.get(key)
+        if plan is None:
+            if autograd_calls.is_boxed(leaves):
+                return autograd_calls.call_boxed(self, call)
+            try:
+                plan = self._plan(call, leaves, tree)
+            except LeakedTracerError:
+                if not is_being_transformed():
+                    raise
+                return around.call_around(self._programs, call, leaves, tree)
+            flat = tree.num_leaves == len(args) + len(kwargs)
+            self._remember(plan, call, leaves, tree, flat_key if flat else None)
+        return plan(leaves)
+
+    def _plan(self, call: Call, leaves: list[Any], tree: Any) -> Plan:
+        """Find or make the program, and say how it is called."""
+        plan = self._programs.for_call(call, leaves, tree)
+        if isinstance(plan, PreparedCall):
+            if not plan.executable.artifact.is_pure:
+                plan = around.ImpureCall(plan, self._programs, call, tree)
+            elif plan.may_be_called_by_xla(leaves):
+                plan = many_arrays.ManyArrays.of(plan)
+        return autograd_calls.giving_tensors(plan, leaves)
+
+    def _remember(
+        self, plan: Plan, call: Call, leaves: list[Any], tree: Any, flat_key: Hashable
+    ) -> None:
+        """Let calls like this one find their program at once.
+
+        The key is made again: what a method has read of its object is part of it.
+        """
+        keys = [self._key(call, leaves, tree)]
+        self._specialisations.remember(keys if flat_key is None else [*keys, flat_key], plan)
+
+    def _inline(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """Trace the function as part of the program that is being traced."""
+        self._specialisations.refuse_if_replaced(self._signature.name)
+        call = self._signature.split(args, kwargs)
+        positional, named = call.merge(as_arrays(call.args), as_arrays(call.kwargs))
+        with settings_of(self._options), self._signature.recording(is_inlined=True):
+            return self._traced(*positional, **named)
+
+    def _key(self, call: Call, leaves: list[Any], tree: Any) -> Hashable:
+        """Say what the program of a call depends on; None where a leaf is no array."""
+        static = self._signature.static_key(call)
+        try:
+            return (trace_context(), tree, static, *map(leaf_key, leaves))
+        except (TypeError, ValueError):
+            return None
+
+    # --- ahead of time ---------------------------------------------------------------------------
+
+    def _compile_declared(self) -> None:
+        """Compile for the types that the hints declare, as far as `target` says; if they do.
+
+        A function that closes over tracers of a transformation is part of what is transformed.
+        """
+        declared = self._signature.declared()
+        if declared is None or is_tracing() or jit_is_disabled():
+            return
+        try:
+            self._compile_for(declared)
+        except LeakedTracerError:
+            if not is_being_transformed():
+                raise
+
+    def _compile_for(self, declared: tuple[Any, Any]) -> None:
+        arguments = read_arguments(self._signature, Call(*declared), may_be_types=True)
+        types = self._programs.abstracted(arguments)
+        self._programs.declared = Declaration.of(self._signature, types)
+        match self._options.target:
+            case "binary":
+                self._programs.compiled(arguments)
+            case "jaxpr":
+                self._specialisations.latest = self._programs.traced(types)
+            case _:
+                self._specialisations.latest = self._programs.traced(types).lower()
+
+    @property
+    def _specialisations(self) -> Specialisations:
+        return self._programs.made
+
+    # --- stages ----------------------------------------------------------------------------------
+
+    def trace(self, /, *args: Any, **kwargs: Any) -> Traced:
+        """Trace the function for these arguments, or for types (`jax.ShapeDtypeStruct`) of them."""
+        call = self._signature.split(args, kwargs)
+        self._signature.static_key(call)
+        arguments = read_arguments(self._signature, call, may_be_types=True)
+        return self._programs.traced(self._programs.abstracted(arguments))
+
+    def lower(self, /, *args: Any, **kwargs: Any) -> Lowered:
+        """Trace and lower in one step."""
+        return self.trace(*args, **kwargs).lower()
+
+    def eval_shape(self, /, *args: Any, **kwargs: Any) -> Any:
+        """Types of the results for these arguments, without compiling."""
+        return self.trace(*args, **kwargs).out_info
+
+    def clear_cache(self) -> None:
+        """Forget all compiled programs of this function, except those on disk."""
+        self._specialisations.clear()
+
+    # --- what it was made from -------------------------------------------------------------------
+
+    @property
+    def original_function(self) -> Callable[P, R]:
+        """The function that was compiled."""
+        return self._function
+
+    user_function = original_function
+
+    @property
+    def jaxed_function(self) -> "QJIT[P, R]":
+        """What functions of JAX take: the function itself."""
+        return self
+
+    @property
+    def compiled_function(self) -> Compiled | None:
+        """The program compiled last; None before the first."""
+        latest = self._specialisations.latest
+        return latest if isinstance(latest, Compiled) else None
+
+    @property
+    def compile_options(self) -> QjitOptions:
+        """The options given to `qjit`."""
+        return self._options
+
+    @property
+    def workspace(self) -> Path:
+        """Where intermediate IR is written if `keep_intermediate` asks for it."""
+        return (self._options.directory or Path.cwd()) / file_name(self._signature.name)
+
+    def like(self, function: Callable[..., Any], of_same_arguments: bool = True) -> "QJIT":
+        """Compile another function, of the same arguments or others, with the same options."""
+        if of_same_arguments:
+            return QJIT(function, self._options, signature=self._signature)
+        options = self._options.but(abstracted_axes=None, target="binary")
+        return QJIT(function, options, signature=signature_of(function))
+
+    @property
+    def signature(self) -> Signature:
+        """Parameters of the function, and which of them are static."""
+        return self._signature
+
+    @property
+    def programs(self) -> Programs:
+        """The programs of the function: those that there are, and how others are made."""
+        return self._programs
+
+    @property
+    def pull_backs(self) -> dict[Hashable, Any]:
+        """Derivatives of the function, compiled for autograd; by what was asked for."""
+        return self._specialisations.pull_backs
+
+    def __reduce__(self) -> str:
+        """Copy and pickle like a function: by name, never by content."""
+        return self.__dict__["__qualname__"]
+
+    def __repr__(self) -> str:
+        return f"<{self._title()}>"
+
+    def _repr_html_(self) -> str:
+        programs = self._specialisations.compiled()
+        rows = [(types_text(program), program.origin) for program in programs]
+        return notebooks.page(self._title(), rows)
+
+    def _title(self) -> str:
+        """`qjit circuit(x, y=2), 3 programs`."""
+        name = getattr(self, "__qualname__", self._signature.name)
+        number = len(self._specialisations.compiled())
+        programs = {0: "not compiled yet", 1: "1 program"}.get(number, f"{number} programs")
+        signature = self._signature.parameters
+        parameters = "(...)" if signature is None else str(signature)
+        if signature and len(parameters) > _LONGEST_SIGNATURE:  # a default may be a large array
+            parameters = f"({', '.join(signature.parameters)})"
+        return f"qjit {name}{parameters}, {programs}"
+
+    # --- methods ---------------------------------------------------------------------------------
+
+    @overload
+    def __get__(self, instance: None, owner: type | None = None) -> "QJIT[P, R]": ...
+    @overload
+    def __get__(
+        self: "QJIT[Concatenate[Any, Q], R]", instance: object, owner: type | None = None
+    ) -> "QJIT[Q, R]": ...
+    def __get__(self, instance: Any, owner: type | None = None) -> Any:
+        """Bind a method: `self` is static, as it is now; if it is a pytree, it is traced."""
+        if instance is None:
+            return self
+        if jax.tree_util.tree_structure(instance) != _LEAF:
+            return _TracedSelf(self, instance)
+        return self._bound(instance)
+
+    def _bound(self, instance: Any) -> "QJIT":
+        made, options = self._of_instance(instance), self._options
+        signature = self._signature.bound(WatchedSelf(instance, made.reads))
+        if options.abstracted_axes is not None:
+            axes = options.abstracted_axes.for_method(signature)
+            options = options.but(abstracted_axes=axes)
+        return QJIT(MethodType(self._function, instance), options, signature=signature, made=made)
+
+    def _of_instance(self, instance: Any) -> Specialisations:
+        """Find the programs of one instance, which live as long as it does."""
+        try:
+            return self._methods.setdefault(instance, Specialisations())
+        except TypeError as error:
+            raise UnhashableStaticArgumentError(
+                function=self._signature.name,
+                argument="self",
+                type=type(instance).__name__,
+                reason=str(error),
+            ) from error
+
+
+look_through(QJIT)
+
+_CALL = QJIT.__call__
+
+
+def call_through(around: Callable[[QJIT, Callable[..., Any]], Any] | None) -> None:
+    """Have every call of every `QJIT` made by `around`, or, with None, directly again.
+
+    The method itself is replaced, so that calls cost nothing more while nobody asks.
+    """
+    if around is None:
+        QJIT.__call__ = _CALL
+        return
+
+    def call(self: QJIT, /, *args: Any, **kwargs: Any) -> Any:
+        return around(self, lambda: _CALL(self, *args, **kwargs))
+
+    QJIT.__call__ = call
+
+
+class _TracedSelf(QJIT):
+    """A method of an instance that is a pytree: the instance is the first argument of each call."""
+
+    def __init__(self, method: QJIT, instance: Any) -> None:
+        vars(self).update(vars(method))
+        self._instance = instance
+
+    def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
+        return super().__call__(self._instance, *args, **kwargs)
+
+    def trace(self, /, *args: Any, **kwargs: Any) -> Traced:
+        return super().trace(self._instance, *args, **kwargs)
+
+
+class Decorator(Protocol):
+    """What `qjit(**options)` gives: it keeps the signature of what it decorates."""
+
+    # The result of a `QNode` is a type variable of PennyLane's, which nothing binds.
+    @overload
+    def __call__(self, fn: "qml.QNode", /) -> QJIT[..., Any]: ...
+    @overload
+    def __call__(self, fn: Callable[P, R], /) -> QJIT[P, R]: ...
+
+
+@overload
+def qjit(fn: "qml.QNode", **options: Unpack[Keywords]) -> QJIT[..., Any]: ...
+@overload
+def qjit(fn: Callable[P, R], **options: Unpack[Keywords]) -> QJIT[P, R]: ...
+@overload
+def qjit(fn: None = None, **options: Unpack[Keywords]) -> Decorator: ...
+def qjit(fn: Callable[..., Any] | None = None, **options: Any) -> Any:
+    """Compile a function of arrays, circuits and control flow to native code.
+
+    Compiled at the first call for each kind of arguments, or at once if every parameter has a type
+    hint (`int`, `float`, `complex`, `bool`, a `jax.ShapeDtypeStruct` or a `jax.core.ShapedArray`).
+
+    >>> @qjit
+    ... def f(x: float):
+    ...     return x * 2
+    >>> f(1.5)
+    Array(3., dtype=float64, weak_type=True)
+
+    `static_argnums`, `static_argnames`: arguments whose values are part of the program; hashable.
+    `keep_intermediate`: write the IR after each stage (`True`), each pass that changes it
+    (`"changed"`) or each pass (`"pass"`) to `f.workspace`.
+    `pipelines`: stages with names of passes, instead of `diastase.pipelines.default_pipeline()`.
+    `use_nameloc`: print IR with the names of the function's arguments.
+    `verbose`: report times and files to `logfile`, or to the standard error.
+    `seed`: makes measurement outcomes the same in every call.
+    `target`: how far to go at decoration: `jaxpr`, `mlir`, `llvmir` or `binary`.
+    `abstracted_axes`: names for axes of the arguments whose sizes are known at run time only: for
+    all arguments (`("m", "n")`, `{1: "n"}`), for each (`(("m",), {})`), for a pytree a pytree.
+    `dynamic_dims`: with `"auto"`, a size that changes between calls is known at run time only from
+    then on.
+    `counts`: what `qml.counts` gives: `"dict"`, as in PennyLane, or `"arrays"`, all outcomes and
+    how often each was found, as in Catalyst.
+    `precision`: with `"single"`, amplitudes of all QNodes are complex64 (else of those whose device
+    has `c_dtype=np.complex64`): states and density matrices are complex64, probabilities float32.
+    `circuit_transform_pipeline`: passes for the circuits of QNodes that ask for none themselves:
+    names with options, in order, `{"cancel_inverses": {}}` (`diastase.passes`).
+    All options of Catalyst's are taken; `docs/options.md` has them, and what differs.
+    """
+
+    def decorate(function: Callable[..., Any]) -> QJIT:
+        function = function.original_function if isinstance(function, QJIT) else function
+        return QJIT(function, QjitOptions(**options))
+
+    return decorate if fn is None else decorate(fn)
+
+
+qjit.__signature__ = inspect.Signature(  # pyright: ignore[reportFunctionMemberAccess]
+    [
+        inspect.Parameter("fn", inspect.Parameter.POSITIONAL_OR_KEYWORD, default=None),
+        *option_parameters(),
+    ]
+)

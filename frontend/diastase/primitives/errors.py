@@ -1,0 +1,43 @@
+"""Errors about derivatives and batches that there are not."""
+
+from typing import ClassVar
+
+from diastase_runtime.errors import CompileError, DiastaseError, DifferentiableCompileError
+
+
+class NotTransformableError(CompileError, NotImplementedError):
+    """A construct of diastase under a JAX transformation for which it has no rule (yet)."""
+
+    title: ClassVar[str] = "Not differentiable or batchable here"
+    message: ClassVar[str] = "{construct} has no {transformation} rule: {reason}"
+    label: ClassVar[str] = "transformed here"
+    construct: str
+    transformation: str
+    reason: str
+
+
+class TransformationUseError(DiastaseError, TypeError, ValueError):
+    """`jax.grad`, `jax.jvp`, `jax.vmap`, … inside of a program, of what they do not take.
+
+    The message is JAX's: a gradient of more than a number, an integer argument, axes or sizes that
+    do not fit. A rule that is given by hand and returns other types than it must is among them.
+    """
+
+    title: ClassVar[str] = "A transformation that does not fit"
+    message: ClassVar[str] = "{what}"
+    label: ClassVar[str] = "used here"
+    what: str
+
+
+class NoDerivativeError(NotTransformableError, DifferentiableCompileError):
+    """A QNode is differentiated, and by its `diff_method` something in it has no derivative.
+
+    Outcomes and samples jump, so no method has a derivative of them: return an expectation value,
+    a variance or probabilities. An observable or a state that is not to be differentiated is kept
+    out by `jax.lax.stop_gradient` on the arguments that it depends on.
+    """
+
+    title: ClassVar[str] = "Not differentiable"
+    message: ClassVar[str] = "{construct} has no derivative: {reason}"
+    label: ClassVar[str] = "is differentiated"
+    transformation: str = "jvp"

@@ -1,0 +1,1 @@
+"""PennyLane's circuits to equations on a register."""

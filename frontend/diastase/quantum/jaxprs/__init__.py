@@ -1,0 +1,1 @@
+"""Questions about jaxprs of circuits: which part is classical, which a result needs."""

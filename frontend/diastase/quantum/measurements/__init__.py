@@ -1,0 +1,1 @@
+"""From measurement processes to equations on the final register."""

@@ -1,0 +1,1 @@
+"""From PennyLane's observables to what a register is measured by."""

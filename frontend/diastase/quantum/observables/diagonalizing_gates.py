@@ -1,0 +1,134 @@
+"""The eigenbasis of an observable: gates after which its eigenvalues are read off the wires.
+
+PennyLane's diagonalizing gates where they can be made. Operands of sums and products that share
+wires are diagonalised together, by the eigenvectors of their matrix in ascending order of
+eigenvalues, computed by the program where the matrix is traced; so are other traced matrices.
+
+The trap: what outcome `k` means depends on these groups and orders, which are PennyLane's.
+"""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import pennylane as qml
+from pennylane import ops
+
+from diastase.capture.pennylane_compat import is_traced_wire
+from diastase.primitives.matrix_functions import eigenvectors
+from diastase.primitives.quantum import unitary_p
+from diastase.quantum.observables.observable_factors import Term, distinct, is_traced
+from diastase.quantum.observables.observables import terms_of
+from diastase.quantum.observables.operator_matrix import dense
+from diastase.quantum.observables.refusals import DATA_DEPENDENT, unsupported
+from diastase.quantum.observables.register_copy import Scratch
+from diastase.quantum.operators.gate_operands import complex_array
+from diastase.quantum.operators.gates import record
+from diastase.quantum.wires.wires import Position, WireMap
+
+LARGEST_DENSE = 10
+"""Wires up to which eigenvectors are computed."""
+
+
+_FUNCTIONS = (ops.SProd, ops.Adjoint, ops.Exp, ops.Pow)
+"""Operators whose eigenvectors are those of their base."""
+
+
+def rotate_to_eigenbasis(observable: Any, scratch: Scratch) -> None:
+    """Apply the diagonalizing gates of an observable."""
+    if any(map(is_traced_wire, observable.wires)):  # PennyLane would not know which are equal
+        return _rotate_by_parts(observable, scratch)
+    try:
+        with qml.QueuingManager.stop_recording():
+            gates = observable.diagonalizing_gates()
+    except DATA_DEPENDENT:
+        return _rotate_by_parts(observable, scratch)
+    except qml.operation.DiagGatesUndefinedError as error:
+        raise unsupported(observable, "has no diagonalizing gates") from error
+    if not all(map(is_unitary, gates)):
+        return _rotate_by_eigenvectors(terms_of(observable, scratch.wires), observable, scratch)
+    for gate in gates:
+        record(gate, scratch)
+    return None
+
+
+def is_unitary(gate: Any) -> bool:
+    """Whether a diagonalizing gate is one.
+
+    Where PennyLane does not know an operator to be Hermitian, its eigenvectors need not be
+    orthogonal, and the matrix that it makes of them is no gate.
+    """
+    if not isinstance(gate, qml.QubitUnitary) or is_traced(gate.data[0]):
+        return True
+    matrix = np.asarray(gate.data[0])
+    return bool(np.allclose(matrix @ matrix.conj().T, np.eye(len(matrix)), atol=1e-8))
+
+
+def _rotate_by_parts(observable: Any, scratch: Scratch) -> None:
+    """Group by group, as PennyLane does."""
+    if isinstance(observable, ops.Sum | ops.Prod):
+        for group in _overlapping(list(observable.operands), scratch):
+            if len(group) == 1:
+                rotate_to_eigenbasis(group[0], scratch)
+            else:
+                _rotate_jointly(observable, group, scratch)
+        return None
+    if isinstance(observable, _FUNCTIONS):
+        return rotate_to_eigenbasis(observable.base, scratch)
+    try:
+        with qml.QueuingManager.stop_recording():
+            gates = observable.diagonalizing_gates()
+    except (*DATA_DEPENDENT, qml.operation.DiagGatesUndefinedError):
+        return _rotate_by_eigenvectors(terms_of(observable, scratch.wires), observable, scratch)
+    for gate in gates:
+        record(gate, scratch)
+    return None
+
+
+def measured_wires(observable: Any, wires: WireMap) -> tuple[Position, ...]:
+    """The wires on which eigenvalues are read off, each once."""
+    if isinstance(observable, _FUNCTIONS):
+        return measured_wires(observable.base, wires)
+    if isinstance(observable, ops.Sum | ops.Prod):
+        operands = observable.operands
+        return distinct([wire for each in operands for wire in measured_wires(each, wires)])
+    return wires.positions(observable.wires, "probs")
+
+
+def _overlapping(operators: Sequence[Any], scratch: Scratch) -> list[list[Any]]:
+    """Operators in groups that share no wire."""
+    groups: list[tuple[list[Any], list[Position]]] = []
+    for operator in operators:
+        own = measured_wires(operator, scratch.wires)
+        near = [group for group in groups if _share(group[1], own)]
+        if not near:
+            groups.append(([operator], list(own)))
+            continue
+        first, *others = near
+        for other in others:
+            groups.remove(other)
+            first[0].extend(other[0])
+            first[1].extend(other[1])
+        first[0].append(operator)
+        first[1][:] = distinct([*first[1], *own])
+    return [operators for operators, _ in groups]
+
+
+def _share(first: Sequence[Position], second: Sequence[Position]) -> bool:
+    return len(distinct([*first, *second])) < len(first) + len(second)
+
+
+def _rotate_jointly(observable: Any, group: Sequence[Any], scratch: Scratch) -> None:
+    with qml.QueuingManager.stop_recording():
+        joint = type(observable)(*group)
+    _rotate_by_eigenvectors(terms_of(joint, scratch.wires), joint, scratch)
+
+
+def _rotate_by_eigenvectors(terms: Sequence[Term], observable: Any, scratch: Scratch) -> None:
+    positions = measured_wires(observable, scratch.wires)
+    if len(positions) > LARGEST_DENSE:
+        raise unsupported(observable, f"on {len(positions)} wires would be too large a matrix")
+    matrix = dense(terms, positions)
+    _, vectors = eigenvectors(matrix) if is_traced(matrix) else np.linalg.eigh(matrix)
+    gate = complex_array(vectors.conj().T)
+    scratch.advance_on(positions, unitary_p, gate, control_values=())

@@ -1,0 +1,178 @@
+"""From a PennyLane observable to a sum of terms: one rule for each class of operators.
+
+Every operator, however nested, becomes `Term`s: coefficients, possibly traced, and products of
+factors (`observable_factors.py`). Sums and products of operators come back here for their parts;
+matrices, projectors and users' operators have none (`matrix_observables`). The form in which the
+terms are then measured is chosen by `observable_forms`.
+
+The trap: letters on the same wire multiply as matrices (X Y = iZ). Known wires, and one and the
+same traced wire, are recognised; of traced wires that turn out equal the engine takes the product,
+and refuses it where it is i times a word.
+"""
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+import jax.numpy as jnp
+import numpy as np
+import pennylane as qml
+import scipy.linalg
+from pennylane import ops
+
+from diastase.quantum.observables.matrix_observables import (
+    of_hadamard,
+    of_matrix,
+    of_projector,
+    of_sparse,
+    of_user,
+)
+from diastase.quantum.observables.observable_factors import (
+    Matrix,
+    Pauli,
+    Term,
+    are_hermitian,
+    distinct,
+    is_complex,
+    is_traced,
+)
+from diastase.quantum.observables.operator_matrix import dense
+from diastase.quantum.observables.pauli_words import word_of
+from diastase.quantum.observables.refusals import unsupported
+from diastase.quantum.observables.term_products import multiplied_terms, scaled_terms
+from diastase.quantum.wires.wires import WireMap
+from diastase_toolchain.lazy_import import LazyModule
+
+if TYPE_CHECKING:
+    from jax.scipy import linalg as jax_linalg
+else:
+    jax_linalg = LazyModule("jax.scipy.linalg")
+
+LARGEST_DENSE = 10
+"""Wires up to which a function of an operator (an exponential, a root) is made of its matrix."""
+
+LARGEST_POWER = 16
+"""Powers up to which an operator is multiplied with itself."""
+
+_PAULIS: dict[type, str] = {qml.PauliX: "X", qml.PauliY: "Y", qml.PauliZ: "Z"}
+"""By exact class: a user's class may have the same name."""
+
+
+def terms_of(observable: Any, wires: WireMap) -> list[Term]:
+    """An operator as terms; products multiply out."""
+    if isinstance(observable, qml.Identity):
+        wires.positions(observable.wires, observable.name)
+        return [Term(1.0)]
+    pauli = _PAULIS.get(type(observable))
+    if pauli is not None:
+        (wire,) = wires.positions(observable.wires, observable.name)
+        return [Term(1.0, (Pauli(pauli, wire),))]
+    rule = next((rule for kind, rule in _RULES if isinstance(observable, kind)), of_user)
+    return rule(observable, wires)
+
+
+def _of_word(observable: Any, wires: WireMap) -> list[Term]:
+    """A PauliWord, which is no operator of PennyLane; a dictionary of wires and letters."""
+    labels = list(observable.keys())
+    positions = wires.positions(labels, "PauliWord")
+    pairs = zip(labels, positions, strict=True)
+    return [Term(1.0, tuple(Pauli(observable[label], wire) for label, wire in pairs))]
+
+
+def _of_sentence(observable: Any, wires: WireMap) -> list[Term]:
+    """A PauliSentence: a dictionary of words and coefficients."""
+    pairs = observable.items()
+    return [term for word, factor in pairs for term in scaled_terms(factor, _of_word(word, wires))]
+
+
+def _of_linear_combination(observable: Any, wires: WireMap) -> list[Term]:
+    coefficients = observable.coeffs
+    pairs = zip(coefficients, observable.ops, strict=True)
+    return [
+        term for factor, inner in pairs for term in scaled_terms(factor, terms_of(inner, wires))
+    ]
+
+
+def _of_scaled(observable: Any, wires: WireMap) -> list[Term]:
+    return scaled_terms(observable.scalar, terms_of(observable.base, wires))
+
+
+def _of_sum(observable: Any, wires: WireMap) -> list[Term]:
+    return [term for inner in observable.operands for term in terms_of(inner, wires)]
+
+
+def _of_product(observable: Any, wires: WireMap) -> list[Term]:
+    return multiplied_terms([terms_of(inner, wires) for inner in observable.operands])
+
+
+def _of_adjoint(observable: Any, wires: WireMap) -> list[Term]:
+    return [term.adjoint() for term in terms_of(observable.base, wires)]
+
+
+def _of_power(observable: Any, wires: WireMap) -> list[Term]:
+    """A small integer power is a product; any other is a function of the matrix."""
+    base, exponent = observable.base, observable.z
+    if not is_traced(exponent) and exponent == int(exponent) and 0 <= exponent <= LARGEST_POWER:
+        return multiplied_terms([terms_of(base, wires)] * int(exponent))
+    return _function(observable, lambda matrix: _matrix_power(matrix, observable), wires)
+
+
+def _matrix_power(matrix: Any, observable: Any) -> Any:
+    exponent = observable.z
+    if is_traced(exponent):
+        raise unsupported(observable, "has a traced exponent; only known ones are compiled")
+    if exponent == int(exponent):
+        library = jnp if is_traced(matrix) else np
+        return library.linalg.matrix_power(matrix, int(exponent))
+    if is_traced(matrix):
+        raise unsupported(
+            observable, "is a root of a traced matrix; only those of known ones are compiled"
+        )
+    return scipy.linalg.fractional_matrix_power(matrix, exponent)
+
+
+def _of_exponential(observable: Any, wires: WireMap) -> list[Term]:
+    """Of one Pauli word P: cosh c + P sinh c; of anything else, of its matrix."""
+    scalar, terms = observable.scalar, terms_of(observable.base, wires)
+    if len(terms) == 1 and terms[0].is_word:
+        word = word_of(terms[0])
+        scale = scalar * word.scale
+        library = jnp if is_traced(scale) else np
+        return [Term(library.cosh(scale)), Term(library.sinh(scale), word.factors)]
+
+    def exponential(matrix: Any) -> Any:
+        scaled = scalar * matrix
+        return jax_linalg.expm(scaled) if is_traced(scaled) else scipy.linalg.expm(scaled)
+
+    return _function(observable, exponential, wires)
+
+
+def _function(observable: Any, function: Callable[[Any], Any], wires: WireMap) -> list[Term]:
+    """A function of the base, of which a matrix is made."""
+    terms = terms_of(observable.base, wires)
+    positions = distinct([wire for term in terms for wire in term.wires])
+    if len(positions) > LARGEST_DENSE:
+        raise unsupported(observable, f"on {len(positions)} wires would be too large a matrix")
+    matrix = function(dense(terms, positions))
+    if is_traced(matrix):
+        is_hermitian = are_hermitian(terms) and not is_complex(getattr(observable, "scalar", 1))
+    else:
+        is_hermitian = np.allclose(matrix, np.conj(matrix).T)
+    return [Term(1.0, (Matrix(matrix, positions, bool(is_hermitian)),))]
+
+
+_RULES: tuple[tuple[Any, Callable[[Any, WireMap], list[Term]]], ...] = (
+    (qml.pauli.PauliWord, _of_word),
+    (qml.pauli.PauliSentence, _of_sentence),
+    (qml.Hadamard, of_hadamard),
+    (qml.Hermitian, of_matrix),
+    (qml.SparseHamiltonian, of_sparse),
+    (qml.Projector, of_projector),
+    (ops.LinearCombination, _of_linear_combination),
+    (ops.SProd, _of_scaled),
+    (ops.Sum, _of_sum),
+    (ops.Prod, _of_product),
+    (ops.Adjoint, _of_adjoint),
+    (ops.Pow, _of_power),
+    (ops.Exp, _of_exponential),
+)
+"""By class; the first that fits."""

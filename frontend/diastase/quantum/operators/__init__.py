@@ -1,0 +1,1 @@
+"""From PennyLane's operators to equations on a register."""

@@ -1,0 +1,104 @@
+"""What gate equations are made of: the recorder that takes them, their wires and parameters.
+
+In come PennyLane's operators; out go positions of wires, numbers and arrays as the primitives of
+gates take them. What cannot be one is refused, with the operator's name.
+
+`Controls` are pairs of a wire label and the value that activates the gate. The trap: a parameter
+may be traced, and PennyLane may look at it; so its methods are called through `silently` only.
+"""
+
+from collections.abc import Callable, Sequence
+from typing import Any, Protocol
+
+import jax.numpy as jnp
+import numpy as np
+import pennylane as qml
+from jax.core import Tracer
+
+from diastase.capture.pennylane_compat import describe
+from diastase.capture.quantum_errors import ParameterTypeError, UnsupportedOperationError
+from diastase.quantum.operators.decompositions import DATA_DEPENDENT
+from diastase.quantum.wires.wires import WireMap, as_dtype, split_positions
+
+Controls = tuple[tuple[Any, bool], ...]
+
+LOOKS_AT_TRACED_VALUES = "is built by PennyLane in a way that depends on a traced value"
+
+
+class Recorder(Protocol):
+    """Where gate equations go."""
+
+    wires: WireMap
+
+    @property
+    def is_outermost(self) -> bool:
+        """Whether this is the QNode's body itself, not a loop or branch in it."""
+        ...
+
+    @property
+    def is_untouched(self) -> bool:
+        """Whether the register is known to be |0...0>."""
+        ...
+
+    def advance(self, primitive: Any, *operands: Any, **params: Any) -> None:
+        """Apply a primitive `register, *operands -> register` to the current register."""
+        ...
+
+    def run_decomposition(
+        self, function: Callable[[], Sequence[Any] | None], controls: Controls
+    ) -> Sequence[Any] | None:
+        """The factors that a user's function gives, but those that it has recorded itself."""
+        ...
+
+    def take_snapshot(self, operator: Any) -> None:
+        """Measure what a snapshot sees."""
+        ...
+
+
+def wires_of(
+    operator: Any, targets: Sequence[Any], recorder: Recorder, controls: Controls
+) -> tuple[tuple[tuple[int | None, ...], list[Any]], tuple[bool, ...]]:
+    """Positions of targets, then controls, as primitives take them; and the control values."""
+    labels = [*targets, *(wire for wire, _ in controls)]
+    positions = recorder.wires.positions(labels, operator.name)
+    return split_positions(positions), tuple(value for _, value in controls)
+
+
+def real_scalar(parameter: Any, operator: Any) -> Any:
+    """A parameter as f64: a number known now, or a traced scalar."""
+    if isinstance(parameter, list | tuple):
+        parameter = jnp.asarray(parameter)
+    if np.ndim(parameter) != 0:
+        reason = f"a parameter has the shape {tuple(np.shape(parameter))}, not ()"
+        raise ParameterTypeError(operation=describe(operator), reason=reason)
+    dtype = getattr(parameter, "dtype", None) or np.min_scalar_type(parameter)
+    if jnp.issubdtype(dtype, jnp.complexfloating):
+        raise ParameterTypeError(operation=describe(operator), reason="a parameter is complex")
+    is_number = jnp.issubdtype(dtype, jnp.number) or jnp.issubdtype(dtype, jnp.bool_)
+    if not (is_number or isinstance(parameter, int)):  # an int may have more than 64 bits
+        reason = f"a parameter is no number: {parameter!r}"
+        raise ParameterTypeError(operation=describe(operator), reason=reason)
+    if isinstance(parameter, Tracer):
+        return as_dtype(parameter, jnp.float64)
+    return np.float64(parameter)
+
+
+def complex_array(matrix: Any) -> Any:
+    """A matrix as complex128: an array known now, or a traced one."""
+    if isinstance(matrix, Tracer):
+        return as_dtype(matrix, jnp.complex128)
+    return np.asarray(matrix, dtype=np.complex128)
+
+
+def silently(operator: Any, function: Callable[[], Any]) -> Any:
+    """Call PennyLane without recording what it makes; it may look at traced values: refused."""
+    with qml.QueuingManager.stop_recording():
+        try:
+            return function()
+        except DATA_DEPENDENT as error:
+            raise unsupported(operator, LOOKS_AT_TRACED_VALUES) from error
+
+
+def unsupported(operator: Any, reason: str) -> UnsupportedOperationError:
+    """The refusal of an operator."""
+    return UnsupportedOperationError(operation=describe(operator), reason=reason)

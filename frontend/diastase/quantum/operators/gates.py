@@ -1,0 +1,224 @@
+"""From a PennyLane operator to gate equations.
+
+In this order: a gate of the gate table by its name (with any number of controls), a matrix gate,
+the operator's decomposition (`decompositions`), recursively; its matrix. Anything else is refused,
+with the operator's name.
+
+`controls` are pairs of a wire label and the value that activates the gate. The trap: a global
+phase under controls is a phase gate, so it can never be dropped.
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+import pennylane as qml
+from pennylane import ops
+from pennylane.allocation import Allocate, Deallocate
+
+from diastase.capture.pennylane_compat.applied import AppliedFunction
+from diastase.primitives.quantum import check_wires_p, gate_p, global_phase_p, prepare_p
+from diastase.quantum.operators.broadcasting import element_of
+from diastase.quantum.operators.decompositions import decomposition_of
+from diastase.quantum.operators.gate_operands import (
+    Controls,
+    Recorder,
+    complex_array,
+    real_scalar,
+    silently,
+    unsupported,
+    wires_of,
+)
+from diastase.quantum.operators.matrix_gates import record_diagonal, record_matrix, record_unitary
+from diastase.quantum.operators.state_preparation import amplitudes_of, check_state
+from diastase_mlir import GATES
+
+_OBSERVABLES = (qml.Hermitian, qml.Projector, qml.SparseHamiltonian, ops.Sum, ops.SProd)
+"""Operators that PennyLane has a matrix for, but that are no gates."""
+
+
+def is_no_gate(operator: Any) -> bool:
+    """Whether an operator can be an observable only."""
+    if isinstance(operator, ops.Prod):
+        return any(is_no_gate(factor) for factor in operator.operands)
+    return isinstance(operator, _OBSERVABLES)
+
+
+def record(operator: Any, recorder: Recorder, controls: Controls = ()) -> None:
+    """Record an operator, under these controls."""
+    _refuse_other_than_gates(operator)
+    operator = element_of(operator)
+    if operator.has_matrix or isinstance(operator, qml.operation.StatePrepBase):
+        recorder.wires.take_note(operator.wires, operator.name)
+    if isinstance(operator, qml.Identity):
+        _record_nothing(operator, recorder, controls)
+    elif _is_named(operator):
+        _record_named(operator, recorder, controls)
+    else:
+        _rule(operator)(operator, recorder, controls)
+
+
+def _rule(operator: Any) -> Callable[[Any, Recorder, Controls], None]:
+    """How to record what the engine has not by name."""
+    found = (rule for kinds, rule in _RULES if isinstance(operator, kinds))
+    return next(found, _record_decomposition)
+
+
+def _is_named(operator: Any) -> bool:
+    """Whether the engine has the gate by name."""
+    return operator.name in GATES and _is_pennylanes(operator)
+
+
+def _is_pennylanes(operator: Any) -> bool:
+    """Whether a name means PennyLane's gate; a class of the user's may have the same one."""
+    base = operator.base if isinstance(operator, ops.Adjoint) else operator
+    return type(base) is getattr(qml, base.name, None)
+
+
+def _refuse_other_than_gates(operator: Any) -> None:
+    if isinstance(operator, _OBSERVABLES):
+        raise unsupported(operator, "is an observable, not a gate")
+    if isinstance(operator, qml.operation.Channel):
+        raise unsupported(operator, "is noise, which a state vector cannot hold")
+    if isinstance(operator, ops.MidMeasure):
+        raise unsupported(operator, "of PennyLane: use diastase.measure in compiled programs")
+    if isinstance(operator, ops.Conditional):
+        raise unsupported(operator, "of PennyLane: use diastase.cond in compiled programs")
+
+
+def _record_named(operator: Any, recorder: Recorder, controls: Controls) -> None:
+    """A row of the gate table."""
+    parameters = [real_scalar(parameter, operator) for parameter in operator.data]
+    targets, control_values = wires_of(operator, operator.wires, recorder, controls)
+    recorder.advance(
+        gate_p, *parameters, *targets[1], name=operator.name, num_parameters=len(parameters),
+        wires=targets[0], control_values=control_values,
+    )  # fmt: skip
+
+
+def _record_controlled(operator: Any, recorder: Recorder, controls: Controls) -> None:
+    """Its controls come first; `CNOT`, `CRX`, … have rows of their own and never come here."""
+    own = zip(operator.control_wires, map(bool, operator.control_values), strict=True)
+    record(operator.base, recorder, (*controls, *own))
+
+
+def _record_adjoint(operator: Any, recorder: Recorder, controls: Controls) -> None:
+    """The adjoint of the base: known to PennyLane, or of its decomposition in reverse order."""
+    base = operator.base
+    if isinstance(base, ops.Adjoint):
+        return record(base.base, recorder, controls)
+    if isinstance(base, Deallocate):  # of wires that are restored: they are in |0> before, too
+        return recorder.wires.pool.allocate(base.wires, "zero", True, not recorder.is_outermost)
+    if isinstance(base, Allocate):
+        return recorder.wires.pool.deallocate(base.wires)
+    if isinstance(base, ops.Controlled):
+        own = zip(base.control_wires, map(bool, base.control_values), strict=True)
+        inner = silently(operator, lambda: ops.Adjoint(base.base))
+        return record(inner, recorder, (*controls, *own))
+    if base.has_adjoint:
+        return record(silently(operator, base.adjoint), recorder, controls)
+    decomposition = decomposition_of(base)
+    if decomposition.factors is None:
+        return record_matrix(operator, recorder, controls, decomposition.failure)
+    for factor in reversed(decomposition.factors):
+        record(silently(operator, lambda factor=factor: ops.Adjoint(factor)), recorder, controls)
+    return None
+
+
+def _record_preparation(operator: Any, recorder: Recorder, controls: Controls) -> None:
+    """A state prepared first is written into the register; later, PennyLane's circuit makes it."""
+    first = recorder.is_untouched and not controls
+    check_state(operator, first)
+    if not first or isinstance(operator, qml.BasisState):
+        return _record_decomposition(operator, recorder, controls)
+    targets, _ = wires_of(operator, operator.wires, recorder, ())
+    vector = amplitudes_of(operator)
+    return recorder.advance(prepare_p, complex_array(vector), *targets[1], wires=targets[0])
+
+
+def _record_allocation(operator: Any, recorder: Recorder, controls: Controls) -> None:
+    """Choose wires; nothing happens to them, under controls or not."""
+    in_region = not recorder.is_outermost
+    recorder.wires.pool.allocate(operator.wires, operator.state, operator.restored, in_region)
+
+
+def _record_deallocation(operator: Any, recorder: Recorder, controls: Controls) -> None:
+    recorder.wires.pool.deallocate(operator.wires)
+
+
+def _record_applied(operator: Any, recorder: Recorder, controls: Controls) -> None:
+    """What a tape has put off, done now."""
+
+    def run() -> None:
+        operator.run()
+
+    recorder.run_decomposition(run, controls)
+
+
+def _record_snapshot(operator: Any, recorder: Recorder, controls: Controls) -> None:
+    recorder.take_snapshot(operator)
+
+
+def _record_global_phase(operator: Any, recorder: Recorder, controls: Controls) -> None:
+    """exp(-i phi); under controls, a phase gate on the last one of them."""
+    _record_nothing(operator, recorder, controls)
+    phi = real_scalar(operator.data[0], operator)
+    if not controls:
+        return recorder.advance(global_phase_p, phi)
+    *others, (wire, value) = controls
+    flip = () if value else (silently(operator, lambda: qml.PauliX(wire)),)
+    for gate in flip:
+        record(gate, recorder)
+    phase = silently(operator, lambda: qml.PhaseShift(-phi, wire))
+    record(phase, recorder, tuple(others))
+    for gate in flip:
+        record(gate, recorder)
+    return None
+
+
+def _record_nothing(operator: Any, recorder: Recorder, controls: Controls) -> None:
+    """Check the wires only, traced ones when the program runs."""
+    (known, traced), _ = wires_of(operator, operator.wires, recorder, controls)
+    if traced:
+        recorder.advance(check_wires_p, *traced, wires=known, construct=operator.name)
+
+
+def _is_made_of_operators(operator: Any) -> bool:
+    """Whether its wires are those of other operators, of which two may be one wire."""
+    parts = [
+        part
+        for value in operator.hyperparameters.values()
+        for part in (value if isinstance(value, list | tuple) else [value])
+    ]
+    symbolic = isinstance(operator, ops.CompositeOp | ops.SymbolicOp)
+    return symbolic or any(isinstance(part, qml.operation.Operator) for part in parts)
+
+
+def _record_decomposition(operator: Any, recorder: Recorder, controls: Controls) -> None:
+    """The factors of an operator; its matrix, where it has none."""
+    if recorder.wires.are_the_devices and not _is_made_of_operators(operator):
+        _record_nothing(operator, recorder, controls)
+    decomposition = decomposition_of(
+        operator, lambda function: recorder.run_decomposition(function, controls) or ()
+    )
+    if decomposition.factors is None:
+        return record_matrix(operator, recorder, controls, decomposition.failure)
+    for factor in decomposition.factors:
+        record(factor, recorder, controls)
+    return None
+
+
+_RULES: tuple[tuple[Any, Callable[[Any, Recorder, Controls], None]], ...] = (
+    (Allocate, _record_allocation),
+    (Deallocate, _record_deallocation),
+    (qml.GlobalPhase, _record_global_phase),
+    (qml.Snapshot, _record_snapshot),
+    (AppliedFunction, _record_applied),
+    (qml.operation.StatePrepBase, _record_preparation),
+    (ops.Adjoint, _record_adjoint),
+    (ops.ControlledQubitUnitary, _record_controlled),
+    (ops.Controlled, _record_controlled),
+    (qml.QubitUnitary, record_unitary),
+    (qml.DiagonalQubitUnitary, record_diagonal),
+    (qml.SpecialUnitary, record_matrix),  # its decomposition looks at the values of its angles
+)
+"""By class, for what is not in the gate table under its own name; the first that fits."""

@@ -1,0 +1,124 @@
+"""A QNode called while a program is being traced: which way its settings ask for it to be run.
+
+Each way gets a `QNodeCall`, traces the body (`circuits.circuits`), and gives results of the
+structure that the quantum function returned.
+"""
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
+
+import jax
+import pennylane as qml
+from pennylane.measurements import MeasurementProcess
+
+from diastase.capture.context import is_tracing
+from diastase.capture.pennylane_compat import (
+    intercept_qnodes,
+    label_traced_wires,
+    refuse_outcomes_as_numbers,
+    refuse_unrecorded,
+    take_traced_numbers,
+    take_traced_numbers_of_wires,
+)
+from diastase.capture.pennylane_compat.devices import ENGINE_DEVICES
+from diastase.capture.quantum_errors.devices import TapeRecordingError, UnsupportedTransformError
+from diastase.quantum.circuits.circuits import QNodeCall, trace_circuit
+from diastase.quantum.host_devices.outcomes import refuse_number
+from diastase.quantum.measurements.measurements import measure_process
+from diastase.quantum.operators.broadcasting import broadcast
+from diastase.quantum.scope.circuit_scope import CircuitScope
+from diastase.quantum.settings.diff_method import needs_averages
+from diastase.quantum.settings.precision import in_precision_of
+from diastase.quantum.settings.qnode_results import classical_result
+from diastase.quantum.settings.qnode_settings import QNodeSettings, resolve_settings
+from diastase_mlir.jax_compat.x64 import in_64_bits, narrowed
+from diastase_toolchain.lazy_import import LazyModule
+
+if TYPE_CHECKING:
+    from diastase.quantum.host_devices import capture
+    from diastase.quantum.qnode import moment_qnodes
+    from diastase.quantum.sampling import averages, outcomes, shot_qnode
+    from diastase.quantum.tapes import call as tape_calls
+    from diastase.quantum.tapes import metric_tensor
+else:
+    capture = LazyModule("diastase.quantum.host_devices.capture")
+    moment_qnodes = LazyModule("diastase.quantum.qnode.moment_qnodes")
+    averages = LazyModule("diastase.quantum.sampling.averages")
+    outcomes = LazyModule("diastase.quantum.sampling.outcomes")
+    shot_qnode = LazyModule("diastase.quantum.sampling.shot_qnode")
+    tape_calls = LazyModule("diastase.quantum.tapes.call")
+    metric_tensor = LazyModule("diastase.quantum.tapes.metric_tensor")
+
+
+def call_qnode(qnode: qml.QNode, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """Record the call of a QNode."""
+    with in_64_bits():
+        return narrowed(_call_qnode(qnode, args, kwargs))
+
+
+def _call_qnode(qnode: qml.QNode, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    settings, kwargs = resolve_settings(qnode, kwargs)
+    if settings.transforms:
+        return _call_transformed(qnode, settings, args, kwargs)
+    if settings.device.name not in ENGINE_DEVICES:
+        return capture.call_on_device(qnode, settings, args, kwargs)
+    call = QNodeCall(qnode.func, settings, args, kwargs)
+    return broadcast(lambda: _way_to_run(settings)(call))
+
+
+def _way_to_run(settings: QNodeSettings) -> Callable[[QNodeCall], Any]:
+    if not settings.is_analytic:
+        return shot_qnode.call_with_shots
+    if settings.mcm_method != "single-branch-statistics":
+        return averages.call_averaged
+    if needs_averages(settings.differentiation):
+        return lambda call: moment_qnodes.call_by_moments(call, _result)
+    return _call_analytic
+
+
+def _call_transformed(
+    qnode: qml.QNode, settings: QNodeSettings, args: tuple[Any, ...], kwargs: dict[str, Any]
+) -> Any:
+    """Transforms are applied while tracing; a device in Python may need to do it when it runs."""
+    if metric_tensor.asks_for_metric(settings.transforms):
+        return metric_tensor.call_metric(qnode, settings, args, kwargs)
+    natively = settings.device.name not in ENGINE_DEVICES
+    try:
+        call = tape_calls.prepare(qnode, settings, args, kwargs)
+    except (TapeRecordingError, UnsupportedTransformError) as error:
+        if not natively or error.always:
+            raise
+        return capture.call_on_device(qnode, settings, args, kwargs)
+    return call.run(lambda made: call_qnode(made, (), {}), natively)
+
+
+def _call_analytic(call: QNodeCall) -> Any:
+    """One run, and the exact results of its final state."""
+
+    def finish(leaves: Sequence[Any], scope: CircuitScope) -> Sequence[Any]:
+        return [narrowed(_result(leaf, scope)) for leaf in leaves]
+
+    traced = trace_circuit(call, finish)
+    return jax.tree_util.tree_unflatten(traced.tree, traced.beside(traced.run()))
+
+
+def _result(leaf: Any, scope: CircuitScope) -> Any:
+    """One result: a measurement of the final state, or a classical value."""
+    if isinstance(leaf, MeasurementProcess):
+        with scope.as_from(leaf):
+            return (
+                outcomes.outcome_statistic(leaf)
+                if leaf.mv is not None
+                else in_precision_of(scope.register, leaf, measure_process(leaf, scope))
+            )
+    return classical_result(leaf, scope.circuit.name)
+
+
+def hook_qnodes() -> None:
+    """From now on calls of QNodes come here, while this thread is tracing; called once."""
+    intercept_qnodes(is_tracing, call_qnode)
+    refuse_unrecorded(is_tracing)
+    refuse_outcomes_as_numbers(is_tracing, refuse_number)
+    label_traced_wires(is_tracing)
+    take_traced_numbers(is_tracing)
+    take_traced_numbers_of_wires(is_tracing)

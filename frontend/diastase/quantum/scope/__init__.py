@@ -1,0 +1,1 @@
+"""The recording of operators in one region of a circuit."""

@@ -1,0 +1,1 @@
+"""What a QNode and its call say beside the quantum function."""

@@ -1,0 +1,139 @@
+"""Everything that a QNode and its call say beside the quantum function, resolved in one place.
+
+In: a QNode and the keywords of one call. Out: `QNodeSettings`, by which `call_qnode` chooses how
+the function is run, and the keywords that are the function's own.
+
+Shots come from, in PennyLane's order: `qml.set_shots` or the QNode itself, `shots=` of the call
+(which PennyLane has deprecated and still honours), the device. Their number may be traced.
+
+The trap: a value that PennyLane would only refuse when it executes must be refused here; a compiled
+program never gets there.
+"""
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal
+
+import jax.numpy as jnp
+import pennylane as qml
+from jax.core import Tracer
+from pennylane.measurements import Shots
+
+from diastase.capture.context import Folding
+from diastase.capture.pennylane_compat import shots_of_call
+from diastase.capture.quantum_errors import InvalidSettingError
+from diastase.quantum.settings.circuit_passes import passes_of
+from diastase.quantum.settings.diff_method import Differentiation, differentiation_of
+from diastase.quantum.settings.folding import current_folding
+from diastase.quantum.settings.precision import is_single
+from diastase_mlir import user_span
+
+if TYPE_CHECKING:
+    from diastase_mlir import PassCall
+
+McmMethod = Literal["one-shot", "single-branch-statistics", "deferred", "tree-traversal"]
+PostselectMode = Literal["hw-like", "fill-shots"]
+
+MCM_METHODS: tuple[McmMethod, ...] = (
+    "one-shot", "single-branch-statistics", "deferred", "tree-traversal"
+)  # fmt: skip
+POSTSELECT_MODES: tuple[PostselectMode, ...] = ("hw-like", "fill-shots")
+
+
+@dataclass(frozen=True)
+class QNodeSettings:
+    """What was asked of one call of a QNode."""
+
+    qnode: str
+    """The name of the quantum function."""
+    device: Any
+    shots: Shots
+    """Numbers, or traced scalars."""
+    mcm_method: McmMethod
+    postselect_mode: PostselectMode
+    transforms: tuple[Any, ...]
+    """PennyLane's transforms of the tape, in the order in which they apply."""
+    passes: "tuple[PassCall, ...]" = ()
+    """Of the compiler on the circuit."""
+    single: bool = False
+    """Whether amplitudes are in single precision."""
+    sweeps: bool = False
+    """Whether derivatives are to be found by sweeps alone, which outcomes do not have."""
+    differentiation: Differentiation | None = None
+    """How it is differentiated; None for exactly."""
+    folding: Folding | None = None
+    """How its circuit is made longer; None for not at all."""
+
+    @property
+    def is_analytic(self) -> bool:
+        """Whether results are exact: no shots were asked for."""
+        return not self.shots
+
+    @property
+    def total_shots(self) -> Any:
+        """How many shots all partitions have together; asked for only where there are any."""
+        assert not self.is_analytic
+        return self.shots.total_shots
+
+
+def resolve_settings(
+    qnode: qml.QNode, kwargs: dict[str, Any]
+) -> tuple[QNodeSettings, dict[str, Any]]:
+    """The settings of a call, and the keywords that the quantum function takes."""
+    name = getattr(qnode.func, "__name__", "qnode")
+    remaining = dict(kwargs)
+    shots = _shots(name, qnode, remaining)
+    settings = QNodeSettings(
+        qnode=name,
+        device=qnode.device,
+        shots=shots,
+        mcm_method=_mcm_method(name, qnode.execute_kwargs.get("mcm_method"), shots),
+        postselect_mode=_postselect_mode(name, qnode.execute_kwargs.get("postselect_mode")),
+        transforms=tuple(qnode.compile_pipeline),
+        passes=passes_of(qnode),
+        single=is_single(qnode.device),
+        sweeps=qnode.diff_method == "adjoint",
+        differentiation=differentiation_of(qnode, name, bool(shots)),
+        folding=current_folding(),
+    )
+    return settings, remaining
+
+
+def _shots(name: str, qnode: qml.QNode, kwargs: dict[str, Any]) -> Shots:
+    given: Any = shots_of_call(qnode, kwargs)
+    try:
+        shots: Any = Shots(given)
+    except ValueError as error:
+        raise _invalid(name, f"shots={given!r}", str(error)) from error
+    for count in (copies.shots for copies in shots.shot_vector):
+        if isinstance(count, Tracer) and not jnp.issubdtype(count.dtype, jnp.integer):
+            reason = f"traced shots are an integer, not {count.aval.str_short()}"
+            raise _invalid(name, "shots", reason)
+    return shots
+
+
+def _mcm_method(name: str, given: Any, shots: Shots) -> McmMethod:
+    if given is None:
+        return "one-shot" if shots else "single-branch-statistics"
+    if given not in MCM_METHODS:
+        reason = f"the methods are {', '.join(MCM_METHODS)}"
+        raise _invalid(name, f"mcm_method={given!r}", reason)
+    if given == "one-shot" and not shots:
+        reason = "that method needs shots, and the QNode has none"
+        raise _invalid(name, f"mcm_method={given!r}", reason)
+    return given
+
+
+def _postselect_mode(name: str, given: Any) -> PostselectMode:
+    if given is None:
+        return "hw-like"
+    if given == "pad-invalid-samples":
+        reason = "results have their own sizes in compiled programs, so nothing is padded"
+        raise _invalid(name, f"postselect_mode={given!r}", f"{reason}: use hw-like")
+    if given not in POSTSELECT_MODES:
+        reason = f"the modes are {', '.join(POSTSELECT_MODES)}"
+        raise _invalid(name, f"postselect_mode={given!r}", reason)
+    return given
+
+
+def _invalid(name: str, setting: str, reason: str) -> InvalidSettingError:
+    return InvalidSettingError(qnode=name, setting=setting, reason=reason, span=user_span())

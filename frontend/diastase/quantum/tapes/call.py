@@ -1,0 +1,94 @@
+"""The call of a QNode that has transforms.
+
+In: the QNode, its settings, and `run`, which records the call of a QNode without transforms. The
+tapes that the transforms make are run as such QNodes: like the first one, but for the function and
+the shots.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import jax
+import pennylane as qml
+from pennylane.measurements import MeasurementProcess
+
+from diastase.capture.pennylane_compat import debugger_of, qnode_of_tape, splitting_at_snapshots
+from diastase.quantum.measurements.snapshots import WithSnapshots
+from diastase.quantum.settings.qnode_results import classical_result
+from diastase.quantum.settings.qnode_settings import QNodeSettings
+from diastase.quantum.tapes.pipeline import Transformed, transformed
+from diastase.quantum.tapes.recording import Recorded, record_tape
+from diastase.quantum.tapes.replay import replay
+from diastase.quantum.tapes.snapshots import deliver, in_order, refuse_outcomes, seen_by_snapshots
+
+
+@dataclass(frozen=True)
+class TransformedCall:
+    """A call of a QNode, whose tapes have been made, and not run yet."""
+
+    qnode: qml.QNode
+    settings: QNodeSettings
+    recorded: Recorded
+    transformed: Transformed
+    debugger: Any
+    """Where the results of snapshots go, if somebody looks at them."""
+
+    def run(self, run: Callable[[qml.QNode], Any], natively: bool) -> Any:
+        """Run the tapes; the result has the structure that the quantum function returned.
+
+        `natively`: on a device that runs in Python.
+        """
+        tapes = self.transformed.tapes
+        if self.transformed.is_information:
+            return self.transformed.postprocess(tapes)
+        if not natively and seen_by_snapshots(self.settings, tapes):
+            seen, result = run(self._qnode(tapes[0], natively))
+            return WithSnapshots(seen, self._structured(self.transformed.postprocess([result])))
+        result = self.transformed.postprocess([run(self._qnode(tape, natively)) for tape in tapes])
+        if self.debugger is not None:
+            result = deliver(self.debugger, result)
+        return self._structured(in_order(result))
+
+    def _qnode(self, tape: Any, natively: bool) -> qml.QNode:
+        return qnode_of_tape(self.qnode, replay(tape, natively), tape.shots)
+
+    def _structured(self, results: Any) -> Any:
+        if self.recorded.tape.shots.has_partitioned_shots:
+            return tuple(self._filled(part) for part in results)
+        return self._filled(results)
+
+    def _filled(self, results: Any) -> Any:
+        """Results in the places of their measurements; as they are, if a transform changed them."""
+        measured = self.recorded.tape.measurements
+        given = [results] if len(measured) == 1 else results
+        if not _are_results(given, len(measured)):
+            return results
+        of = {id(process): result for process, result in zip(measured, given, strict=True)}
+        filled = [
+            of[id(leaf)]
+            if isinstance(leaf, MeasurementProcess)
+            else classical_result(leaf, self.settings.qnode)
+            for leaf in self.recorded.returned
+        ]
+        return jax.tree_util.tree_unflatten(self.recorded.tree, filled)
+
+
+def prepare(
+    qnode: qml.QNode, settings: QNodeSettings, args: tuple[Any, ...], kwargs: dict[str, Any]
+) -> TransformedCall:
+    """Record the quantum function and apply the transforms: all that can fail by being traced."""
+    recorded = record_tape(qnode, settings, args, kwargs)
+    transforms, debugger = settings.transforms, debugger_of(qnode.device)
+    if debugger is not None:
+        refuse_outcomes(settings.qnode, recorded)
+        transforms = splitting_at_snapshots(transforms)
+    changed = transformed(settings.qnode, recorded.tape, transforms)
+    return TransformedCall(qnode, settings, recorded, changed, debugger)
+
+
+def _are_results(given: Any, number: int) -> bool:
+    """Whether these are the results of so many measurements, not what a transform made of them."""
+    if not isinstance(given, Sequence) or len(given) != number:
+        return False
+    return not any(isinstance(result, Sequence) for result in given)

@@ -1,0 +1,1 @@
+"""Labels of wires, and the positions in the register that they stand for."""

@@ -1,0 +1,215 @@
+"""From PennyLane's wire labels to positions in the register.
+
+A position is a plain `int`, or a traced `i64` scalar. Labels of a device may be anything hashable;
+they are looked up here. A traced wire *is* a position, so it needs a device labelled 0, 1, 2, ….
+
+A device without wires gets those that the circuit names, and wires can be allocated: what is known
+only after the whole circuit has been seen makes `WireMap.number` give up a first trace
+(`wire_discovery`), in which positions are stand-ins.
+"""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax.core import Tracer
+from pennylane.wires import DynamicWire
+
+from diastase.capture.context import current_context
+from diastase.capture.pennylane_compat import TracedNumber, is_traced_wire, unwrapped
+from diastase.capture.quantum_errors import UnknownWireError, UnknownWiresError, WireTypeError
+from diastase.dynamic_shapes.dimensions import DimensionTable
+from diastase.dynamic_shapes.value_numbering import SameValues
+from diastase.quantum.wires.allocation import MadeUp, Pool
+from diastase.quantum.wires.wire_discovery import Found, WiresFound, found_wires
+from diastase_mlir.jax_compat import is_recorded, is_recorded_variable
+from diastase_runtime.errors import InternalError, OverlappingWiresError, WireOutOfRangeError
+
+Position = int | jax.Array
+"""A number known now, or a traced `i64` scalar."""
+
+_STAND_IN = 1_000_000
+"""From here on, positions stand for ones that only the second trace knows."""
+
+
+@dataclass
+class WireMap:
+    """The wires of one QNode."""
+
+    qnode: str
+    labels: tuple[Any, ...] | None
+    """Of the device, in order; None where it has none."""
+    traced: TracedNumber | None = None
+    """How many wires the device has, numbered 0, 1, 2, …, where only the program knows it."""
+    pool: Pool = field(default_factory=lambda: Pool(None))
+    """Wires for `qml.allocate`."""
+    _named: dict[Any, int] = field(default_factory=dict)
+    """Labels that the circuit names, in this order, with their positions."""
+    _named_by_operators: int | None = None
+    """How many of them; measurements name the others."""
+    _traced: str | None = None
+    """An operation with a traced wire."""
+    _fixed: bool = False
+    _wanted_early: bool = False
+    """Whether somebody asked for the number of wires before all were named."""
+    _values: SameValues = field(default_factory=SameValues)
+    _tracers: dict[Any, jax.Array] = field(default_factory=dict)
+    """The first of the tracers that are known to be one value; by its variable."""
+
+    def __post_init__(self) -> None:
+        self.are_the_devices = self.labels is not None
+        """Whether the device says which wires there are; else the circuit does."""
+        found = found_wires()
+        if found is not None:
+            self.labels, self.pool = found.labels, Pool(list(reversed(found.unused)))
+
+    def end_of_operators(self) -> None:
+        """From now on, measurements name wires."""
+        self._named_by_operators = len(self._named)
+
+    def positions(self, labels: Iterable[Any], construct: str) -> tuple[Position, ...]:
+        """Where these wires are; refuses unknown ones and static overlaps."""
+        positions = tuple(self._position(label, construct) for label in labels)
+        known = [position for position in positions if isinstance(position, int)]
+        for index, position in enumerate(known):
+            if position in known[:index]:
+                raise OverlappingWiresError(construct=construct, wire=position)
+        return positions
+
+    def take_note(self, labels: Iterable[Any], construct: str) -> None:
+        """These wires belong to the circuit, even if no gate acts on them.
+
+        `PauliRot(x, "XI", wires=[0, 1])` makes two qubits, as in PennyLane.
+        """
+        self.positions([label for label in labels if not is_traced_wire(label)], construct)
+
+    @property
+    def number(self) -> int:
+        """How many qubits the register has; final once everything has been recorded."""
+        if self.labels is not None and (found_wires() or not self.pool.was_used):
+            return len(self.labels)
+        if self.traced is not None:
+            reason = "the number of wires is traced, which this measurement does not take"
+            raise UnknownWiresError(qnode=self.qnode, reason=reason)
+        self._fixed = True
+        if self._traced is not None:
+            raise UnknownWiresError(
+                qnode=self.qnode, reason=f"{self._traced} acts on a traced wire"
+            )
+        if self.labels is not None:
+            unused = tuple(label for label in self.labels if label not in self._named)
+            raise WiresFound(Found(self.labels, unused))
+        if not self._named:
+            raise UnknownWiresError(qnode=self.qnode, reason="the circuit names none")
+        return self._counted()
+
+    def _counted(self) -> int:
+        """How many wires a circuit names, if they are 0, 1, 2, …, as PennyLane counts them."""
+        first = 1 + max((label for label in self._named if isinstance(label, int)), default=-1)
+        named = tuple(
+            first + label.number if isinstance(label, MadeUp) else label for label in self._named
+        )
+        own = len(named) if self._named_by_operators is None else self._named_by_operators
+        in_order = set(named[:own]) == set(range(own)) and set(named) == set(range(len(named)))
+        if in_order and not self.pool.was_used and not self._wanted_early:
+            return len(named)
+        labels = tuple(range(len(named))) if in_order else named
+        raise WiresFound(Found(labels, tuple(range(first, first + self.pool.created))))
+
+    @property
+    def leaves_out(self) -> bool:
+        """Whether a device without wires has gone without one below the largest that is named."""
+        numbers = {label for label in self._named if isinstance(label, int)}
+        return not self.are_the_devices and numbers != set(range(max(numbers, default=-1) + 1))
+
+    def must_be_found_first(self) -> bool:
+        """Whether the register's size is wanted now, and known only once all wires are named."""
+        known = self.traced is not None or found_wires() is not None
+        self._wanted_early |= not known and (self.labels is None or self.pool.was_used)
+        return self._wanted_early
+
+    @property
+    def states(self) -> Any:
+        """How many basis states the register has: the length of its state."""
+        if self.traced is None:
+            return 2**self.number
+        return current_dimensions().size(self.traced.states)
+
+    def _position(self, label: Any, construct: str) -> Position:
+        if type(label) is not int:  # most are
+            label = unwrapped(label)
+            if isinstance(label, DynamicWire):
+                label = self.pool.wire(label)
+            if isinstance(label, Tracer):
+                return self._traced_position(label, construct)
+            if isinstance(label, jax.Array | np.generic | np.ndarray) and np.ndim(label) == 0:
+                label = np.asarray(label).item()
+        if self.traced is not None:
+            return self._known_position(label, construct)
+        if self.labels is None or isinstance(label, MadeUp):
+            return self._new_position(label)
+        if label not in self.labels:
+            raise self._unknown(label, construct)
+        return self._named.setdefault(label, self.labels.index(label))
+
+    def _unknown(self, label: Any, construct: str) -> WireOutOfRangeError | UnknownWireError:
+        assert self.labels is not None
+        if self._numbered and isinstance(label, int):
+            return WireOutOfRangeError(construct=construct, wire=label, num_wires=len(self.labels))
+        return UnknownWireError(construct=construct, wire=label, wires=list(self.labels))
+
+    @property
+    def _numbered(self) -> bool:
+        """Whether the device's wires are 0, 1, 2, …."""
+        return self.labels is not None and self.labels == tuple(range(len(self.labels)))
+
+    def _known_position(self, label: Any, construct: str) -> int:
+        """A wire of a device with a traced number of them; too large ones are found later."""
+        if isinstance(label, int) and label >= 0:
+            return label
+        reason = "the device's wires are 0, 1, 2, …, as their number is traced"
+        raise WireTypeError(operation=f"{construct} on wire {label!r}", reason=reason)
+
+    def _new_position(self, label: Any) -> int:
+        """A wire of a device without wires: its number is its position, if all are numbers."""
+        if self._fixed and label not in self._named:
+            raise InternalError(what=f"wire {label} named after the wires were counted")
+        is_number = isinstance(label, int) and label >= 0
+        return self._named.setdefault(label, label if is_number else _STAND_IN + len(self._named))
+
+    def _traced_position(self, label: Any, construct: str) -> jax.Array:
+        if label.ndim != 0 or not jnp.issubdtype(label.dtype, jnp.integer):
+            reason = f"a wire is an integer scalar, not {label.aval.str_short()}"
+            raise WireTypeError(operation=construct, reason=reason)
+        self._traced = self._traced or construct
+        if self.labels is not None and not self._numbered:
+            reason = f"a traced wire needs a device with the wires 0, 1, 2, …, not {self.labels}"
+            raise WireTypeError(operation=construct, reason=reason)
+        return as_dtype(self.first(label), jnp.int64)
+
+    def first(self, label: Any) -> jax.Array:
+        """One tracer for wires computed alike: `w[0]`, written twice, is two tracers."""
+        if not is_recorded(label) or not is_recorded_variable(label):
+            return label
+        return self._tracers.setdefault(self._values.representative(label), label)
+
+
+def current_dimensions() -> DimensionTable:
+    """The sizes of the program that is being traced."""
+    context = current_context()
+    assert context is not None, "circuits are traced as parts of programs"
+    return context.dimensions
+
+
+def as_dtype(value: jax.Array, dtype: Any) -> jax.Array:
+    """A traced value of this dtype; `astype` would record an equation for a weak type, too."""
+    return value if value.dtype == dtype else value.astype(dtype)
+
+
+def split_positions(positions: Sequence[Position]) -> tuple[tuple[int | None, ...], list[Any]]:
+    """As primitives take them: known ones with None for the others, and those others."""
+    known = tuple(wire if isinstance(wire, int) else None for wire in positions)
+    return known, [wire for wire in positions if not isinstance(wire, int)]

@@ -1,0 +1,1 @@
+"""One compilation from its start to the shared library: pipeline, caches, reproducers."""

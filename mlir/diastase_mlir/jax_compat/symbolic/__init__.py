@@ -1,0 +1,1 @@
+"""JAX's symbolic dimensions, and comparisons of them that it cannot decide."""

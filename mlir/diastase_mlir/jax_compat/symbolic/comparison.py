@@ -1,0 +1,284 @@
+"""Comparisons of sizes that JAX cannot decide.
+
+JAX raises an error for `>=`, and says False for `==`, because hashing and its own code must be
+able to compare. In a thread inside `answering`, a `Decider` is asked instead, where it matters:
+
+- `>=` and its kin: always;
+- `==`, `!=` and truth, asked by the user's code or by a library that distinguishes cases
+  (`jax.numpy` and the like): `equal`, since both answers lead somewhere;
+- asked by the type rule of a primitive, which compares in order to refuse: `must_be_equal`;
+- asked by JAX's machinery (caches, hashing, `definitely_equal`): nobody. False means there "not
+  known to be equal", and is right for every size.
+
+A comparison in the user's code may become a value instead (`traced_comparison`). Comparisons
+of sizes that are none of ours are JAX's.
+"""
+
+# Private names are what this package is for.
+# pyright: reportPrivateUsage=false, reportPrivateImportUsage=false
+
+import functools
+import sys
+import threading
+from collections.abc import Callable, Generator, Sequence
+from contextlib import contextmanager
+from typing import Any, Protocol
+
+from jax._src import core
+from jax._src.export import shape_poly
+from jax._src.interpreters import partial_eval
+from jax._src.lax import lax, slicing
+
+from diastase_mlir.jax_compat.symbolic.dimensions import SizeScope, lower_bound
+from diastase_mlir.jax_compat.symbolic.equality_policy import asker_of
+from diastase_mlir.jax_compat.symbolic.traced_comparison import (
+    ORDERINGS,
+    Comparing,
+    value_of_comparison,
+)
+
+
+class Decider(Comparing, Protocol):
+    """Answers for one trace, and remembers what it has answered."""
+
+    def at_least(self, left: Any, right: Any) -> bool:
+        """Whether `left >= right`."""
+        ...
+
+    def equal(self, left: Any, right: Any) -> bool:
+        """Whether `left == right`, where either answer can be dealt with."""
+        ...
+
+    def must_be_equal(self, left: Any, right: Any) -> bool:
+        """The same where False leads to an error: only True is remembered."""
+        ...
+
+    def broadcast(self, sizes: Sequence[Any]) -> None:
+        """Sizes of one axis are about to be broadcast: equal, or 1."""
+        ...
+
+
+class _Undecided(threading.local):
+    decider: Decider | None = None
+    at_least: Callable[[Any, Any], bool] | None = None
+    in_type_rule = False
+
+
+_undecided = _Undecided()
+
+
+@contextmanager
+def answering(decider: Decider) -> Generator[None]:
+    """In this thread, this decider answers what cannot be decided."""
+    outer = _undecided.decider, _undecided.at_least, _undecided.in_type_rule
+    _undecided.decider, _undecided.at_least, _undecided.in_type_rule = decider, None, False
+    try:
+        yield
+    finally:
+        _undecided.decider, _undecided.at_least, _undecided.in_type_rule = outer
+
+
+@contextmanager
+def deciding(at_least: Callable[[Any, Any], bool]) -> Generator[None]:
+    """In this thread: what cannot be decided of `left >= right` is what this function says."""
+    outer, _undecided.at_least = _undecided.at_least, at_least
+    try:
+        yield
+    finally:
+        _undecided.at_least = outer
+
+
+# --- inequalities --------------------------------------------------------------------------------
+
+_jax_geq_decision = shape_poly._geq_decision
+
+
+def _geq_decision(left: Any, right: Any, comparison: Callable[[], str]) -> bool:
+    scope = getattr(left, "scope", None) or getattr(right, "scope", None)
+    ours = isinstance(scope, SizeScope)
+    if ours:
+        left, right = scope.normalised(left), scope.normalised(right)
+    try:
+        return _jax_geq_decision(left, right, comparison)
+    except shape_poly.InconclusiveDimensionOperation:
+        if ours and _undecided.at_least is not None:
+            return _undecided.at_least(left, right)
+        if ours and _undecided.decider is not None:
+            return _undecided.decider.at_least(left, right)
+        raise
+
+
+def _assume_that_it_fits(primitive: core.Primitive) -> None:
+    """In type rules of this primitive, what cannot be decided fits: parts into their wholes.
+
+    These rules compare in order to refuse, never to choose. The comparison is made again by the
+    compiled program (`jax_compat.lowering`), for equations whose sizes are symbolic.
+    """
+    abstract_eval = primitive.abstract_eval
+
+    def assume(*avals: Any, **params: Any) -> Any:
+        with deciding(lambda whole, part: True):
+            return abstract_eval(*avals, **params)
+
+    primitive.abstract_eval = assume
+
+
+# --- equality ------------------------------------------------------------------------------------
+
+_jax_equals = shape_poly._DimExpr.__eq__
+
+
+def _are_equal(size: Any, other: Any, frame: Any) -> bool:
+    """Whether sizes are equal that are not the same expression."""
+    scope = size.scope
+    if not isinstance(scope, SizeScope):
+        return False
+    if not core.is_constant_dim(other) and getattr(other, "scope", None) is not scope:
+        return False
+    difference = scope.normalised(size - other)
+    if not core.is_symbolic_dim(difference):
+        return difference == 0
+    decider = _undecided.decider
+    asker = (
+        "machinery"
+        if decider is None
+        else asker_of(frame, other, in_type_rule=_undecided.in_type_rule)
+    )
+    if decider is None or asker == "machinery":
+        return False
+    if lower_bound(difference) > 0 or lower_bound(-difference) > 0:
+        return False
+    size, other = scope.normalised(size), scope.normalised(other)
+    return (decider.equal if asker == "library" else decider.must_be_equal)(size, other)
+
+
+def _size_equals(size: Any, other: Any) -> Any:
+    if _jax_equals(size, other):
+        return True
+    frame = sys._getframe(1)
+    value = value_of_comparison(_undecided.decider, size, "==", other, frame)
+    return _are_equal(size, other, frame) if value is None else value
+
+
+def _size_differs(size: Any, other: Any) -> Any:
+    if _jax_equals(size, other):
+        return False
+    frame = sys._getframe(1)
+    value = value_of_comparison(_undecided.decider, size, "!=", other, frame)
+    return not _are_equal(size, other, frame) if value is None else value
+
+
+def _ordering(comparison: str) -> Callable[[Any, Any], Any]:
+    original = getattr(shape_poly._DimExpr, f"__{ORDERINGS[comparison].__name__}__")
+
+    def compare(size: Any, other: Any) -> Any:
+        value = value_of_comparison(_undecided.decider, size, comparison, other, sys._getframe(1))
+        return original(size, other) if value is None else value
+
+    return compare
+
+
+_jax_truth: Any = core.ShapedArray._bool
+
+
+def _truth(aval: Any, tracer: Any) -> bool:
+    decider = _undecided.decider
+    answer = None if decider is None else decider.truth(tracer)
+    return _jax_truth(aval, tracer) if answer is None else answer
+
+
+def _size_is_not_zero(size: Any) -> bool:
+    return not _are_equal(size, 0, sys._getframe(1))
+
+
+# --- places where JAX compares in order to refuse ------------------------------------------------
+
+_cached_abstract_eval = partial_eval._cached_abstract_eval
+_try_broadcast_shapes = lax._try_broadcast_shapes
+_definitely_equal_one_of_dim = core.definitely_equal_one_of_dim
+
+
+@functools.wraps(_cached_abstract_eval)
+def _abstract_eval(*args: Any, **params: Any) -> Any:
+    if _undecided.decider is None:
+        return _cached_abstract_eval(*args, **params)
+    outer, _undecided.in_type_rule = _undecided.in_type_rule, True
+    try:
+        if args[0].name in _OF_ONE_SHAPE:
+            args = (args[0], *_of_one_shape(args[1:], _undecided.decider))
+        return _cached_abstract_eval(*args, **params)
+    finally:
+        _undecided.in_type_rule = outer
+
+
+_OF_ONE_SHAPE = frozenset({"stack"})
+"""Primitives whose type rules compare shapes by hash."""
+
+
+def _of_one_shape(avals: Sequence[Any], decider: Decider) -> Sequence[Any]:
+    """The types with the first one's shape, as far as they have equal ones."""
+    first = avals[0].shape if avals else ()
+
+    def has_that_shape(aval: Any) -> bool:
+        return len(aval.shape) == len(first) and all(
+            size == wanted or (_are_symbolic(size, wanted) and decider.must_be_equal(size, wanted))
+            for size, wanted in zip(aval.shape, first, strict=True)
+        )
+
+    return [aval.update(shape=first) if has_that_shape(aval) else aval for aval in avals]
+
+
+def _are_symbolic(size: Any, other: Any) -> bool:
+    """Whether at least one of two sizes is a symbolic one of ours."""
+    scopes = [getattr(number, "scope", None) for number in (size, other)]
+    return any(isinstance(scope, SizeScope) for scope in scopes)
+
+
+def _broadcast(*shapes: Any, name: str) -> Any:
+    if _undecided.decider is not None and len({len(shape) for shape in shapes}) == 1:
+        for sizes in zip(*shapes, strict=True):
+            if any(_are_symbolic(size, sizes[0]) for size in sizes):
+                _undecided.decider.broadcast(sizes)
+    return _try_broadcast_shapes(*shapes, name=name)
+
+
+def _equal_to_one_of(size: Any, others: Any) -> bool:
+    """Whether `size` is 1 or the size that it is broadcast to: JAX asks for nothing else."""
+    if _definitely_equal_one_of_dim(size, others):
+        return True
+    if _undecided.decider is None:
+        return False
+    return any(
+        _are_symbolic(size, other) and _undecided.decider.must_be_equal(size, other)
+        for other in reversed(others)
+    )
+
+
+_dimension_class: Any = shape_poly._DimExpr
+_dimension_class.__eq__ = _size_equals
+_dimension_class.__ne__ = _size_differs
+_dimension_class.__bool__ = _size_is_not_zero
+for _comparison, _function in ORDERINGS.items():
+    setattr(_dimension_class, f"__{_function.__name__}__", _ordering(_comparison))
+_array_class: Any = core.ShapedArray
+_array_class._bool = _truth
+shape_poly._geq_decision = _geq_decision
+partial_eval._cached_abstract_eval = _abstract_eval
+lax._try_broadcast_shapes = _broadcast
+core.definitely_equal_one_of_dim = _equal_to_one_of
+for _primitive in (
+    slicing.gather_p,
+    slicing.dynamic_slice_p,
+    slicing.dynamic_update_slice_p,
+    slicing.slice_p,
+    slicing.scatter_p,
+    slicing.scatter_add_p,
+    slicing.scatter_sub_p,
+    slicing.scatter_mul_p,
+    slicing.scatter_min_p,
+    slicing.scatter_max_p,
+    lax.argmax_p,
+    lax.argmin_p,
+    lax.top_k_p,
+):
+    _assume_that_it_fits(_primitive)

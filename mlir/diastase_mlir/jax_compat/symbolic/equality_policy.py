@@ -1,0 +1,88 @@
+"""Who asks whether two sizes are equal, from the Python frame that asks.
+
+JAX compares sizes everywhere: to look a shape up in a cache, to refuse what does not fit, to save
+work for a size of 1, to treat an empty array as a case of its own. Only of the last kind is an
+answer that holds for some sizes wrong for others, and such code is where users' functions call
+it: in `jax.numpy` and the like. A function there that is right for every size without an answer
+belongs in `RIGHT_FOR_EVERY_SIZE`: each question that is answered may be another compilation.
+"""
+
+# Private names are what this package is for.
+# pyright: reportPrivateUsage=false, reportPrivateImportUsage=false
+
+from typing import Any, Literal
+
+from jax._src import core
+
+from diastase_mlir.diagnostics import is_machinery
+
+Asker = Literal["library", "type rule", "machinery"]
+
+RIGHT_FOR_EVERY_SIZE = frozenset(
+    {
+        ("random/core.py", "choice"),  # nothing is drawn by the way of all other numbers, too
+        ("numpy/indexing.py", "_take"),
+        ("numpy/indexing.py", "place"),
+        ("numpy/indexing.py", "take_along_axis"),
+        ("numpy/lax_numpy.py", "_argmax"),  # refuse empty arrays, as the compiled program does
+        ("numpy/lax_numpy.py", "_argmin"),
+        ("numpy/lax_numpy.py", "_roll_static"),
+        ("numpy/lax_numpy.py", "cov"),  # the overlay of `cov` makes it so
+        ("numpy/lax_numpy.py", "diagonal"),
+        ("numpy/lax_numpy.py", "ix_"),
+        ("numpy/lax_numpy.py", "trapezoid"),
+        ("numpy/linalg.py", "_pinv"),
+        ("numpy/linalg.py", "cond"),
+        ("numpy/linalg.py", "det"),  # its formulas for small sizes are in overlays
+        ("numpy/linalg.py", "slogdet"),
+        ("numpy/setops.py", "_in1d"),
+        ("numpy/setops.py", "_intersect1d_size"),
+        ("numpy/vectorize.py", "<genexpr>"),
+    }
+)
+"""Functions of JAX's libraries, by file and name, in which False is right for every size: what
+follows works for these, too, or is checked when the program runs. Each was compiled for one size
+and compared with JAX at sizes 0, 1, 2, 3, 8, 100 (`tests/programs/test_assumptions.py`)."""
+
+_DISTINGUISHING = frozenset({"lax/fft.py"})
+"""Files of JAX's machinery that distinguish cases all the same: derivatives of a Fourier transform
+to real numbers ask whether their number is even."""
+
+_CACHES = frozenset({("symbolic/comparison.py", "_abstract_eval")})
+"""Functions of ours that call a cache of JAX's: it compares keys, and may miss."""
+
+_PROBES = frozenset({"_try_broadcast_shapes", "definitely_equal_one_of_dim"})
+"""Functions in type rules that look for sizes of 1, which `broadcast` has found before."""
+
+_REQUIRING = frozenset({"dot", "matmul", "_matmul"})
+"""Functions outside of type rules that refuse sizes which `definitely_equal` does not equate."""
+
+_ABOUT_ONE = frozenset({"_compute_squeeze_shape", "definitely_equal_shape"})
+"""Askers in type rules that refuse a size which is not 1; others look for it as a special case."""
+
+
+def asker_of(frame: Any, about: Any, *, in_type_rule: bool) -> Asker:
+    """Who asks whether a size is equal to another one, or to a number."""
+    names: list[str] = []
+    if "/export/shape_poly" in frame.f_code.co_filename:  # JAX's own reasoning about sizes
+        return "machinery"
+    while frame.f_code.co_filename == core.__file__:  # `definitely_equal` and its kin
+        names.append(frame.f_code.co_name)
+        frame = frame.f_back
+    definitely = bool(names)
+    names.append(frame.f_code.co_name)
+    if not all(name.startswith(("definitely_equal", "<")) for name in names[:-1]):
+        return "machinery"
+    file = frame.f_code.co_filename
+    short = "/".join(file.split("/")[-2:])
+    if (short, names[-1]) in _CACHES:
+        return "machinery"
+    if not _PROBES.isdisjoint(names) or "sharding" in names[-1]:
+        return "machinery"
+    if in_type_rule or (definitely and names[-1] in _REQUIRING):
+        special = not core.is_symbolic_dim(about) and about in (0, 1)
+        return "machinery" if special and _ABOUT_ONE.isdisjoint(names) else "type rule"
+    if definitely or (is_machinery(file) and short not in _DISTINGUISHING):
+        return "machinery"
+    known = (short, names[-1]) in RIGHT_FOR_EVERY_SIZE
+    return "machinery" if known else "library"

@@ -1,0 +1,73 @@
+"""What lowering must know of values and primitives of JAX's: PRNG keys, scans, host calls."""
+
+# Private names are what this package is for.
+# pyright: reportPrivateUsage=false, reportPrivateImportUsage=false
+
+from collections.abc import Mapping
+from contextlib import AbstractContextManager
+from typing import Any
+
+import jaxlib
+import numpy as np
+from jax._src import core, dtypes
+from jax._src.random import prng
+from jax._src.random import threefry2x32 as _threefry
+
+_GENERATORS = tuple(prng.prngs.values())
+"""JAX's own, as they are when it has been imported; users may add others."""
+
+
+def jaxlib_version() -> str:
+    """The version of jaxlib, which `jax` may have several of."""
+    return jaxlib.__version__
+
+
+def physical_aval(aval: Any) -> Any:
+    """The array that represents a value of an extended dtype (PRNG keys); others unchanged."""
+    return core.physical_aval(aval)
+
+
+def as_constant(array: np.ndarray) -> Any:
+    """What JAX makes of each NumPy array among operands: one object is one constant."""
+    return dtypes.canonicalize_value(array)
+
+
+def is_extended(dtype: Any) -> bool:
+    """Whether a dtype is represented by another array (PRNG keys)."""
+    return not isinstance(dtype, np.dtype)
+
+
+def key_implementation(dtype: Any) -> Any:
+    """The PRNG implementation of a key dtype; `jax.random.key_impl` wants an array."""
+    return dtype._impl
+
+
+def name_of_generator(value: Any) -> str | None:
+    """The name of one of JAX's own PRNG implementations; None for anything else."""
+    if not isinstance(value, prng.PRNGImpl):
+        return None
+    return value.name if value in _GENERATORS else None
+
+
+def threefry2x32(*words: Any) -> Any:
+    """The generator of JAX's default keys, rounds unrolled; public only rolled, in XLA's form."""
+    return tuple(_threefry._threefry2x32_lowering(*words, use_rolled_loops=False))
+
+
+def scan_counts(params: Mapping[str, Any]) -> tuple[int, int]:
+    """How many operands of a `scan` are constants, and how many are carried, out of its parameters.
+
+    From jax 0.12 on, the parameter `ft_in` says which operands are which; no numbers are given.
+    """
+    if "ft_in" not in params:
+        return params["num_consts"], params["num_carry"]
+    constants, carry, _ = params["ft_in"].unpack()
+    return len(constants), len(carry)
+
+
+def eager() -> AbstractContextManager[None]:
+    """Evaluate JAX primitives now, whatever is being traced in this thread.
+
+    The public `jax.ensure_compile_time_eval` refuses values that belong to no trace.
+    """
+    return core.eval_context()

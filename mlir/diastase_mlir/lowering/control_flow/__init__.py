@@ -1,0 +1,1 @@
+"""Rules for loops, branches and batches."""

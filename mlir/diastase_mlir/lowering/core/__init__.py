@@ -1,0 +1,1 @@
+"""What a lowering rule can ask for: the context, the registry, types, sizes, functions."""

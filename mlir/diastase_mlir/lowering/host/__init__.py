@@ -1,0 +1,1 @@
+"""Rules that end in the state of the call: checks, calls of Python, JAX's own rules."""

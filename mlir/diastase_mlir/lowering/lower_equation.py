@@ -1,0 +1,174 @@
+"""How one equation of a jaxpr is lowered: which of five ways, in this order.
+
+1. one operation of StableHLO, for elementwise arithmetic (`elementwise.elementwise`); 2. a rule of
+ours (`core.registry`), after a change to 32 bits for 16-bit floats (`elementwise.arithmetic`); 3. a
+primitive that merely calls a jaxpr is replaced by that jaxpr; 4. JAX's own rule, if all that it
+emits can be compiled further (`host.jax_rules`); nothing is computed
+   where the results are known to be empty;
+5. the primitive is evaluated by eager JAX when the program runs (`host.host_calls`).
+
+The last way always works, so nothing that JAX runs on the CPU is refused.
+"""
+
+from collections.abc import Sequence
+from typing import Any
+
+from diastase_mlir import jax_compat
+from diastase_mlir.diagnostics import at
+from diastase_mlir.errors import LoweringError
+from diastase_mlir.jax_compat import ir
+from diastase_mlir.jax_compat.inlined_primitives import CALLS
+from diastase_mlir.lowering.control_flow import control_flow, for_loop
+from diastase_mlir.lowering.core.array_types import is_known_empty
+from diastase_mlir.lowering.core.context import LoweringContext
+from diastase_mlir.lowering.core.registry import Equation, Value, lowered_lazily, rule_of
+from diastase_mlir.lowering.elementwise import bits, complex_functions
+from diastase_mlir.lowering.elementwise.arithmetic import has_half_floats, lower_widened
+from diastase_mlir.lowering.elementwise.elementwise import lower_elementwise
+from diastase_mlir.lowering.elementwise.moves import nothing
+from diastase_mlir.lowering.host import shape_checks, value_checks
+from diastase_mlir.lowering.host.host_calls import run_on_host
+from diastase_mlir.lowering.host.jax_rules import lower_by_jax
+from diastase_mlir.lowering.quantum import circuits, gate_runs, gates, measurement
+from diastase_mlir.lowering.random.prng_keys import on_words
+from diastase_mlir.lowering.tensor import (
+    arrays,
+    cumulative,
+    dot_general,
+    indexing,
+    reductions,
+    sorting,
+    windows,
+)
+from diastase_mlir.lowering.tensor.bounds_checks import lower_if_it_fits, undecided
+from diastase_runtime.errors import Span
+
+RULE_MODULES = (
+    arrays,
+    bits,
+    value_checks,
+    circuits,
+    complex_functions,
+    control_flow,
+    for_loop,
+    cumulative,
+    gate_runs,
+    indexing,
+    measurement,
+    dot_general,
+    gates,
+    reductions,
+    shape_checks,
+    sorting,
+    windows,
+)
+"""Imported so that their rules register themselves."""
+
+LAZY_RULES = {
+    "quantum.adjoint": "record tape_length sweep set_amplitudes",
+    "control_flow.parallel_map": "parallel_map concurrent_qnodes",
+    "random.bit_generators": "rng_bit_generator",
+    "host.callbacks": "pure_callback io_callback debug_callback debug_print accelerated",
+    "tensor.convolution": "conv_general_dilated",
+    "host.devices": "device_step",
+    "linear_algebra.cholesky_update": "cholesky_update",
+    "linear_algebra.routines": "cholesky eigh eig lu lu_pivots_to_permutation geqrf geqp3 "
+    "householder_product ormqr qr schur hessenberg triangular_solve svd "
+    "tridiagonal tridiagonal_solve",
+    "linear_algebra.solve": "custom_linear_solve",
+    "quantum.measurement_scripts": "uniform outcome_script next_run run_weight "
+    "run_is_valid require_weight end_script follow_script",
+    "random.threefry": "threefry2x32 iota_2x32_shape",
+    "quantum.sampling": "assert_shots sample",
+    "quantum.statevector": "copy_register add_scaled add_pauli_sum inner_product "
+    "apply_sparse project_on",
+    "tensor.window_gradients": "select_and_gather_add select_and_scatter_add",
+}
+"""Modules that few programs need, with the primitives that they have rules for."""
+
+for _module, _names in LAZY_RULES.items():
+    lowered_lazily(f"diastase_mlir.lowering.{_module}", _names.split())
+
+LIBRARY_CALLS = frozenset({"fft", "tridiagonal_solve"})
+"""Primitives that JAX's rules hand to a library of XLA's; not worth the attempt."""
+
+
+def lower_equation(
+    context: LoweringContext, equation: Equation, operands: Sequence[Value]
+) -> Sequence[Value]:
+    """Lower one equation at the current insertion point; the results in order."""
+    with (
+        context.failures.at_line_of(equation.source_info) as span,
+        at(span),
+        _location(equation.primitive.name, span),
+    ):
+        pairs = undecided(equation)
+        if not pairs or _has_keys(equation):
+            return _lower(context, equation, operands)
+        values = [context.value(operand) for operand in operands]
+        return lower_if_it_fits(
+            context, equation, values, pairs, lambda: _lower(context, equation, values)
+        )
+
+
+def _lower(
+    context: LoweringContext, equation: Equation, operands: Sequence[Value]
+) -> Sequence[Value]:
+    name = equation.primitive.name
+    results = lower_elementwise(context, equation, operands)
+    if results is not None:
+        return results
+    words = on_words(equation)
+    if words is not None:
+        return context.lower_equation(words, operands)
+    if has_half_floats(equation):
+        return lower_widened(context, equation, [context.value(value) for value in operands])
+    entry = rule_of(name)
+    if entry is not None and (entry.keys or not _has_keys(equation)):
+        arguments = operands if entry.lazy else [context.value(value) for value in operands]
+        results = entry.rule(context, equation, *arguments)
+        if results is not NotImplemented:
+            return results
+    values = [context.value(value) for value in operands]
+    if name in CALLS and CALLS[name] in equation.params:
+        return context.lower_jaxpr(equation.params[CALLS[name]], values)
+    if not equation.effects and not _has_keys(equation) and _gives_nothing(equation):
+        return [nothing(context, aval) for aval in equation.avals_out]
+    reason = "XLA has it in a library of its own"
+    if name not in LIBRARY_CALLS:
+        emitted = lower_by_jax(context, equation, values)
+        if not isinstance(emitted, str):
+            return emitted
+        reason = emitted
+    _refuse_what_the_host_cannot_do(equation)
+    return run_on_host(context, equation, values, reason)
+
+
+def _gives_nothing(equation: Equation) -> bool:
+    """Whether all results are arrays that are known to be empty."""
+    avals = equation.avals_out
+    return bool(avals) and all(hasattr(a, "dtype") and is_known_empty(a) for a in avals)
+
+
+def _refuse_what_the_host_cannot_do(equation: Equation) -> None:
+    name = equation.primitive.name
+    if name == "custom_lin":  # what JAX makes of it by `jax.jvp`, which runs to fail
+        reason = "it has a derivative in reverse only; give it one with jax.custom_jvp"
+        raise LoweringError(primitive="jax.jvp of a jax.custom_vjp function", reason=reason)
+    if any(not hasattr(aval, "dtype") for aval in (*equation.avals_in, *equation.avals_out)):
+        raise LoweringError(primitive=name, reason="it works on values that are not arrays")
+    if not {"impl", "to_lojax"} & vars(equation.primitive).keys():  # ours, or it only compiles
+        raise LoweringError(primitive=name, reason="it cannot be evaluated on the host either")
+
+
+def _has_keys(equation: Equation) -> bool:
+    avals = (*equation.avals_in, *equation.avals_out)
+    return any(hasattr(a, "dtype") and jax_compat.is_extended(a.dtype) for a in avals)
+
+
+def _location(name: str, span: Span | None) -> ir.Location:
+    """The user's line, under the name of the primitive; the surrounding one where unknown."""
+    if span is None:
+        surrounding: Any = ir.Location.current
+        return surrounding
+    return ir.Location.name(name, childLoc=ir.Location.file(span.file, span.line, 0))

@@ -1,0 +1,1 @@
+"""Rules for circuits: registers, gates, measurements, sampling."""

@@ -1,0 +1,151 @@
+"""Lowering of gates and mid-circuit measurements into the `quantum` dialect.
+
+Each takes its qubits out of the register (`registers`), gives them to one operation of the
+dialect, and puts that operation's results in their places. The trap: the operands are targets,
+then controls, and the attribute `operandSegmentSizes` says how many of each.
+"""
+
+from collections.abc import Sequence
+
+from diastase_mlir.emit.operations import (
+    array_attribute,
+    create,
+    enumeration,
+    integer_type,
+    number_type,
+)
+from diastase_mlir.jax_compat import ir
+from diastase_mlir.lowering.core.context import LoweringContext
+from diastase_mlir.lowering.core.registry import Equation, Value, lowers
+from diastase_mlir.lowering.quantum.registers import (
+    Register,
+    as_register,
+    bit_type,
+    site_attribute,
+    take,
+    wire_values,
+)
+
+
+@lowers("gate", lazy=True)
+def lower_gate(
+    context: LoweringContext, equation: Equation, register: Value, *operands: Value
+) -> Sequence[Value]:
+    """A gate by name."""
+    count = equation.params["num_parameters"]
+    parameters = [context.value(operand) for operand in operands[:count]]
+    taken = take(register, equation.params["wires"], operands[count:], context)
+    controls = equation.params["control_values"]
+    attributes = {
+        "gate_name": ir.StringAttr.get(equation.params["name"]),
+        "site": site_attribute(context, equation.params["name"], equation),
+        **_control_attributes(controls, [len(parameters), len(taken.bits) - len(controls)]),
+    }
+    results = [bit_type()] * len(taken.bits)
+    gate = create("quantum.gate", results, [*parameters, *taken.bits], attributes)
+    return [taken.give_back(gate.results)]
+
+
+def _marked(register: Value, equation: Equation) -> Value:
+    """Say where an array has derivatives that are to be found by a sweep back (`adjoint`)."""
+    if not equation.params.get("differentiated", False):
+        return register
+    state = as_register(register).materialise()
+    return Register(create("quantum.differentiated", [state.type], [state]).result)
+
+
+_GATES_BY_ARRAY = {"unitary": "QubitUnitary", "diagonal": "DiagonalQubitUnitary"}
+"""Gates given by a matrix or by its diagonal, and what errors call them."""
+
+
+@lowers(*_GATES_BY_ARRAY, lazy=True)
+def lower_gate_by_array(
+    context: LoweringContext,
+    equation: Equation,
+    register: Value,
+    array: Value,
+    *wire_operands: Value,
+) -> Sequence[Value]:
+    """The operation of the dialect has the primitive's name."""
+    name = equation.primitive.name
+    register = _marked(register, equation)
+    taken = take(register, equation.params["wires"], wire_operands, context)
+    controls = equation.params["control_values"]
+    attributes = {
+        "site": site_attribute(context, _GATES_BY_ARRAY[name], equation),
+        **_control_attributes(controls, [1, len(taken.bits) - len(controls)]),
+    }
+    operands = [context.value(array), *taken.bits]
+    gate = create(f"quantum.{name}", [bit_type()] * len(taken.bits), operands, attributes)
+    return [taken.give_back(gate.results)]
+
+
+@lowers("check_wires", lazy=True)
+def lower_check_wires(
+    context: LoweringContext, equation: Equation, register: Value, *wire_operands: Value
+) -> Sequence[Value]:
+    """A check of wires on which nothing acts."""
+    checked = Register(as_register(register).materialise())
+    wires = wire_values(equation.params["wires"], wire_operands, context)
+    attributes = {"site": site_attribute(context, equation.params["construct"], equation)}
+    create("quantum.check_wires", [], [checked.value, *wires], attributes)
+    return [checked]
+
+
+@lowers("prepare", lazy=True)
+def lower_prepare(
+    context: LoweringContext,
+    equation: Equation,
+    register: Value,
+    amplitudes: Value,
+    *wire_operands: Value,
+) -> Sequence[Value]:
+    """Amplitudes for wires in |0...0>."""
+    register = _marked(register, equation)
+    taken = take(register, equation.params["wires"], wire_operands, context)
+    attributes = {
+        "site": site_attribute(context, "StatePrep", equation),
+        "operandSegmentSizes": array_attribute("i32", [1, len(taken.bits)]),
+    }
+    operands = [context.value(amplitudes), *taken.bits]
+    result = create("quantum.prepare", [bit_type()] * len(taken.bits), operands, attributes)
+    return [taken.give_back(result.results)]
+
+
+@lowers("global_phase", lazy=True)
+def lower_global_phase(
+    context: LoweringContext, equation: Equation, register: Value, phi: Value
+) -> Sequence[Value]:
+    """A factor on the whole state."""
+    operands = [as_register(register).materialise(), context.value(phi)]
+    attributes = {"site": site_attribute(context, "GlobalPhase", equation)}
+    return [
+        Register(create("quantum.global_phase", [operands[0].type], operands, attributes).result)
+    ]
+
+
+@lowers("measure", lazy=True)
+def lower_measure(
+    context: LoweringContext, equation: Equation, register: Value, *wire_operands: Value
+) -> Sequence[Value]:
+    """A mid-circuit measurement."""
+    taken = take(register, equation.params["wires"], wire_operands, context)
+    postselect = equation.params["postselect"]
+    attributes = {
+        "reset": ir.BoolAttr.get(equation.params["reset"]),
+        "postselect": enumeration(-1 if postselect is None else postselect),
+        "site": site_attribute(context, "measure", equation),
+    }
+    results = [bit_type(), number_type(integer_type(1))]
+    bit, outcome = create("quantum.measure", results, taken.bits, attributes).results
+    return [taken.give_back([bit]), outcome]
+
+
+def _control_attributes(
+    controls: Sequence[bool], leading_segments: Sequence[int]
+) -> dict[str, ir.Attribute]:
+    """Control values, and how many operands belong to each operand of the definition."""
+    return {
+        "control_values": ir.DenseBoolArrayAttr.get(list(controls)),
+        "operandSegmentSizes": array_attribute("i32", [*leading_segments, len(controls)]),
+    }

@@ -1,0 +1,1 @@
+"""Rules for random bits and PRNG keys."""

@@ -1,0 +1,1 @@
+"""Rules for arrays: their forms, their elements, products, sorting, windows."""

@@ -1,0 +1,1 @@
+"""Passes where arrays become memory, and on memory."""

@@ -1,0 +1,287 @@
+"""Loops of the user's that can be interrupted: they poll, seldom enough to cost nothing, and leave.
+
+In: loops on memory, whose bodies begin with a call of the thread pool's `poll` (lowering puts one
+into every loop that the user wrote). Out: the same loops, left where an error is recorded:
+
+* a short body, of arithmetic only, runs `_TURNS` times between two polls: a loop of its own
+  inside of the one that polls, which LLVM optimises as if there were no polls;
+* any other body counts down in each turn, and polls in one of `abi.POLLS`, or in each if it calls
+  what may take long;
+* a short body that runs at most `_TURNS` times, as is known here, need not poll.
+
+    scf.for %i = %0 to %n {            scf.while (%i = %0) { %i < %n, and no error } do {
+      call @poll(%context)       ->      scf.for %j = %i to min(%i + 4096, %n) { ... }
+      ...                                call @poll_now(%context), after 4096 turns
+    }                                    }
+
+The trap: what a loop that was left has computed is anything. All sizes and positions that are
+computed from it are checked as any other's, and nobody sees the results.
+"""
+
+from collections.abc import Sequence
+from math import inf
+from typing import Any
+
+from diastase_mlir.bindings import func, ir
+from diastase_mlir.bindings.operations import callee_of, create, operations_named
+from diastase_runtime.abi import POLLS, CallContext, ErrorCode, ImportedLibrary, import_symbol
+
+_TURNS = 4096
+"""Of a short body between two polls: some microseconds."""
+_POLL = import_symbol("threads", "poll")
+_POLL_NOW = import_symbol("threads", "poll_now")
+_LIBRARIES: tuple[ImportedLibrary, ...] = ("blas", "lapack", "elementary")
+_BLAS, _LAPACK, _ELEMENTARY = (import_symbol(library, "") for library in _LIBRARIES)
+_SLOW = (import_symbol("threads", "parallel_for"), _BLAS, _LAPACK)
+_CODE, _POLLS_LEFT = (getattr(CallContext, name).offset for name in ("code", "polls"))
+_LONG = ("scf.for", "scf.while", "scf.parallel")
+_LONG_ON_ARRAYS = ("linalg.", "memref.alloc", "memref.copy")
+
+
+def interruptible_loops(module: ir.Module) -> None:
+    """Rewrite all loops that poll."""
+    polls = _polls(module)
+    if polls:
+        with ir.InsertionPoint.at_block_begin(module.body), ir.Location.unknown():
+            kind = ir.FunctionType.get([ir.Type.parse("!llvm.ptr")], [])
+            func.FuncOp(_POLL_NOW, kind, visibility="private")
+    for poll in polls:
+        loop: Any = poll.parent
+        with ir.InsertionPoint(loop), poll.location:
+            _REWRITES[loop.name](loop.operation, poll)
+
+
+def _polls(module: ir.Module) -> list[ir.Operation]:
+    return [
+        call
+        for call in operations_named(module.operation, "func.call")
+        if callee_of(call) == _POLL and call.parent.name in _REWRITES
+    ]
+
+
+def _rewrite_for(loop: ir.Operation, poll: ir.Operation) -> None:
+    (context,), (lower, upper, step, *_) = poll.operands, loop.operands
+    bounds = [_constant(bound) for bound in (lower, upper, step)]
+    in_one_piece = _trips(*bounds) <= _TURNS
+    if not _is_short(loop, poll) or not (in_one_piece or bounds[2] == 1):
+        _count_down(loop, poll)
+        _as_while(loop, context)
+        return
+    poll.erase()
+    if not in_one_piece:
+        _in_pieces(loop, context)
+
+
+def _trips(lower: int | None, upper: int | None, step: int | None) -> float:
+    """How often a loop is gone through, as far as it is known."""
+    if lower is None or upper is None or step is None:
+        return inf
+    return len(range(lower, upper, step))
+
+
+def _rewrite_while(loop: ir.Operation, poll: ir.Operation) -> None:
+    if not _is_short(loop, poll):
+        _count_down(loop, poll)
+        return
+    (context,) = poll.operands
+    poll.erase()
+    _with_countdown(loop, context)
+
+
+_REWRITES = {"scf.for": _rewrite_for, "scf.while": _rewrite_while}
+
+
+def _is_short(loop: ir.Operation, poll: ir.Operation) -> bool:
+    """Whether a body is arithmetic only."""
+    return not _any_inside(loop, lambda inner: inner != poll and _may_be_long(inner))
+
+
+def _may_be_long(operation: ir.Operation) -> bool:
+    if operation.name == "func.call":
+        return not callee_of(operation).startswith(_ELEMENTARY)
+    if operation.name.startswith(_LONG_ON_ARRAYS):
+        return any(_is_array(value) for value in (*operation.operands, *operation.results))
+    return operation.name.startswith(_LONG)
+
+
+def _is_array(value: ir.Value) -> bool:
+    return isinstance(value.type, ir.MemRefType) and ir.MemRefType(value.type).rank > 0
+
+
+def _count_down(loop: ir.Operation, poll: ir.Operation) -> None:
+    """Let a body that calls what may take long poll in each turn, any other in one of many."""
+    if _any_inside(
+        loop, lambda inner: inner.name == "func.call" and callee_of(inner).startswith(_SLOW)
+    ):
+        poll.attributes["callee"] = ir.FlatSymbolRefAttr.get(_POLL_NOW)
+        return
+    (context,) = poll.operands
+    with ir.InsertionPoint(poll):
+        polls = _field(context, _POLLS_LEFT)
+        left = create("llvm.load", [_word_type()], [polls]).result
+        left = create("arith.subi", [_word_type()], [left, _word(1)]).result
+        create("llvm.store", [], [left, polls])
+        _poll_if(_compare("slt", left, _word(0)), context, polls)
+    poll.erase()
+
+
+def _any_inside(loop: ir.Operation, holds: Any) -> bool:
+    found = False
+
+    def look(operation: ir.Operation) -> ir.WalkResult:
+        nonlocal found
+        found = operation != loop and holds(operation)
+        return ir.WalkResult.INTERRUPT if found else ir.WalkResult.ADVANCE
+
+    loop.walk(look)
+    return found
+
+
+def _constant(value: ir.Value) -> int | None:
+    owner = value.owner
+    if isinstance(owner, ir.Block) or owner.name != "arith.constant":
+        return None
+    return ir.IntegerAttr(owner.attributes["value"]).value
+
+
+# --- the new loops --------------------------------------------------------------------------------
+
+
+def _as_while(loop: ir.Operation, context: ir.Value) -> None:
+    """The loop itself, left where there is an error."""
+    _, upper, step, *initial = loop.operands
+    body = loop.regions[0].blocks[0]
+    outer, after = _while_below(loop, context, upper, initial)
+    for own, new in zip(body.arguments, after.arguments, strict=True):
+        own.replace_all_uses_with(new)
+    *operations, last = body.operations
+    with ir.InsertionPoint(after):
+        for operation in operations:
+            operation.detach_from_parent()
+            ir.InsertionPoint(after).insert(operation)
+        index = _add(after.arguments[0], step)
+        create("scf.yield", [], [index, *last.operands])
+    _replace(loop, outer)
+    loop.erase()
+
+
+def _in_pieces(loop: ir.Operation, context: ir.Value) -> None:
+    """The loop as a piece of a loop that polls."""
+    upper, initial = loop.operands[1], list(loop.operands)[3:]
+    outer, after = _while_below(loop, context, upper, initial)
+    _replace(loop, outer)
+    start, *carries = after.arguments
+    with ir.InsertionPoint(after):
+        # Unsigned, and of what is left: `start + 4096` wraps around below 2**63.
+        left = create("arith.subi", [start.type], [upper, start]).result
+        turns = create("arith.minui", [start.type], [left, _index(_TURNS)]).result
+        end = _add(start, turns)
+        loop.detach_from_parent()
+        ir.InsertionPoint(after).insert(loop)
+        for place, operand in [(0, start), (1, end), *enumerate(carries, start=3)]:
+            loop.operands[place] = operand
+        _poll_if(_compare("slt", end, upper), context)
+        create("scf.yield", [], [end, *loop.results])
+
+
+def _while_below(
+    loop: ir.Operation, context: ir.Value, upper: ir.Value, initial: Sequence[ir.Value]
+) -> tuple[ir.Operation, ir.Block]:
+    """A loop while its first carry is below a number and no error is recorded; and its body."""
+    carries = [loop.operands[0], *initial]
+    kinds = [carry.type for carry in carries]
+    outer = create("scf.while", kinds, carries, regions=2)
+    before, after = (region.blocks.append(*kinds) for region in outer.regions)
+    with ir.InsertionPoint(before):
+        proceeds = _compare("slt", before.arguments[0], upper)
+        flag = proceeds.type
+        proceeds = create("arith.andi", [flag], [proceeds, _no_error(context)]).result
+        create("scf.condition", [], [proceeds, *before.arguments])
+    return outer, after
+
+
+def _replace(loop: ir.Operation, outer: ir.Operation) -> None:
+    for own, new in zip(loop.results, list(outer.results)[1:], strict=True):
+        own.replace_all_uses_with(new)
+
+
+def _with_countdown(loop: ir.Operation, context: ir.Value) -> None:
+    """The loop with one carry more, which counts the turns until the next poll."""
+    word, full = _word_type(), _word(_TURNS)
+    kinds = [result.type for result in loop.results]
+    outer = create("scf.while", [word, *kinds], [full, *loop.operands], regions=2)
+    for own, new in zip(loop.regions, outer.regions, strict=True):
+        old = own.blocks[0]
+        block = new.blocks.append(word, *[argument.type for argument in old.arguments])
+        left, *arguments = block.arguments
+        for argument, other in zip(old.arguments, arguments, strict=True):
+            argument.replace_all_uses_with(other)
+        *operations, last = old.operations
+        with ir.InsertionPoint(block):
+            for operation in operations:
+                operation.detach_from_parent()
+                ir.InsertionPoint(block).insert(operation)
+            if last.name == "scf.condition":
+                proceeds, *carries = last.operands
+                create("scf.condition", [], [proceeds, left, *carries])
+            else:
+                left = create("arith.subi", [word], [left, _word(1)]).result
+                over = _compare("eq", left, _word(0))
+                _poll_if(over, context)
+                left = create("arith.select", [word], [over, full, left]).result
+                create("scf.yield", [], [left, *last.operands])
+    _replace(loop, outer)
+    loop.erase()
+
+
+def _poll_if(condition: ir.Value, context: ir.Value, polls: ir.Value | None = None) -> None:
+    """Poll under a condition; `polls`: a countdown that begins anew then."""
+    choice = create("scf.if", [], [condition], regions=2)
+    with ir.InsertionPoint(choice.regions[0].blocks.append()):
+        if polls is not None:
+            create("llvm.store", [], [_word(POLLS), polls])
+        callee = {"callee": ir.FlatSymbolRefAttr.get(_POLL_NOW)}
+        create("func.call", [], [context], callee)
+        create("scf.yield")
+
+
+def _no_error(context: ir.Value) -> ir.Value:
+    """Whether no error is recorded in a call context, which begins with its code."""
+    code = create("llvm.load", [_word_type()], [_field(context, _CODE)]).result
+    return _compare("eq", code, _word(ErrorCode.NONE))
+
+
+def _compare(predicate: str, left: ir.Value, right: ir.Value) -> ir.Value:
+    number = {"eq": 0, "slt": 2}[predicate]
+    attributes = {"predicate": ir.IntegerAttr.get(_word_type(), number)}
+    flag = ir.IntegerType.get_signless(1)
+    return create("arith.cmpi", [flag], [left, right], attributes).result
+
+
+def _add(left: ir.Value, right: ir.Value) -> ir.Value:
+    no_overflow = {"overflowFlags": ir.Attribute.parse("#arith.overflow<nsw>")}
+    return create("arith.addi", [left.type], [left, right], no_overflow).result
+
+
+def _field(context: ir.Value, offset: int) -> ir.Value:
+    attributes = {
+        "rawConstantIndices": ir.Attribute.parse(f"array<i32: {offset}>"),
+        "elem_type": ir.TypeAttr.get(ir.IntegerType.get_signless(8)),
+    }
+    return create("llvm.getelementptr", [context.type], [context], attributes).result
+
+
+def _word_type() -> ir.Type:
+    return ir.IntegerType.get_signless(64)
+
+
+def _word(number: int) -> ir.Value:
+    return _number(_word_type(), number)
+
+
+def _index(number: int) -> ir.Value:
+    return _number(ir.IndexType.get(), number)
+
+
+def _number(kind: ir.Type, number: int) -> ir.Value:
+    return create("arith.constant", [kind], [], {"value": ir.IntegerAttr.get(kind, number)}).result

@@ -1,0 +1,50 @@
+"""Put the parts of functions back where they are called; when arrays are memory.
+
+    func.call @name.part0(%a)              ->        the operations of the part, on %a
+
+In: what `outline_parts` has cut, bufferized. Memory is freed, and divided among functions for LLVM,
+where all that uses it is in sight.
+"""
+
+from diastase_mlir.bindings import ir
+from diastase_mlir.bindings.operations import callee_of, name_of
+from diastase_toolchain.function_parts import PART
+
+
+def inline_parts(module: ir.Module) -> None:
+    """Replace each call of a part, and remove all parts."""
+    parts: dict[str, ir.Operation] = {}
+    for definition in module.body.operations:
+        operation = definition.operation
+        if "sym_name" in operation.attributes:
+            name = name_of(operation)
+            if PART in name:
+                parts[name] = operation
+    if not parts:
+        return
+    calls: list[tuple[ir.Operation, ir.Operation]] = []
+
+    def collect(operation: ir.Operation) -> ir.WalkResult:
+        if operation.name == "func.call":
+            part = parts.get(callee_of(operation))
+            if part is not None:
+                calls.append((operation, part))
+        return ir.WalkResult.ADVANCE
+
+    module.operation.walk(collect)
+    for call, part in calls:
+        _inline(call, part.regions[0].blocks[0])
+    for part in parts.values():
+        part.erase()
+
+
+def _inline(call: ir.Operation, block: ir.Block) -> None:
+    """Move what a block has before a call, which is the only one of its function."""
+    for argument, operand in zip(block.arguments, call.operands, strict=True):
+        argument.replace_all_uses_with(operand)
+    *operations, end = block.operations
+    for operation in operations:
+        operation.operation.move_before(call)
+    for result, value in zip(call.results, end.operands, strict=True):
+        result.replace_all_uses_with(value)
+    call.erase()

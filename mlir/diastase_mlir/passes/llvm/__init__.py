@@ -1,0 +1,1 @@
+"""Passes just before and in the LLVM dialect: what functions and blocks take and return."""

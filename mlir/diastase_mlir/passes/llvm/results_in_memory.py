@@ -1,0 +1,83 @@
+"""The entry writes each result's descriptor into the caller's memory, where the result is made.
+
+MLIR would return all descriptors as one structure, built a field at a time by values of the type
+of the whole: for a program of many results both the text of LLVM IR and the code generator's work
+grow with the square of their number. So the entry takes a pointer to their memory, after its
+arguments (`codegen.allocation_runtime` knows it there):
+
+    func.func @diastase_entry(%context, …)     func.func @diastase_entry(%context, …, %results) {
+        -> memref<3xf64> {                ->     %0 = memref.alloc() : memref<3xf64>
+      %0 = memref.alloc() : memref<3xf64>        the five words of %0's descriptor, stored
+      return %0 : memref<3xf64>                  return
+    }                                          }
+
+In: an entry of one block. Each descriptor is written as soon as there is one, so that functions
+that are cut (`split_functions`) have nothing to hand back.
+
+The trap: a call that is abandoned may have written some of the descriptors, of arrays that are
+freed on its way out. The loader does not look at them then.
+"""
+
+from typing import Any
+
+from diastase_mlir.bindings import ir
+from diastase_mlir.bindings.operations import create, entry_of
+
+_WORD = 8
+"""Bytes."""
+
+
+def results_in_memory(module: ir.Module) -> None:
+    """Let the entry store its results; nothing changes where it has none."""
+    entry = entry_of(module)
+    if entry is not None:
+        _store_results(entry)
+
+
+def _store_results(function: ir.Operation) -> None:
+    block = function.regions[0].blocks[0]
+    leave = block.operations[len(block.operations) - 1].operation
+    results = list(leave.operands)
+    if not results:
+        return
+    pointer = ir.Type.parse("!llvm.ptr")
+    memory = block.add_argument(pointer, function.location)
+    function.attributes["function_type"] = ir.TypeAttr.get(
+        ir.FunctionType.get([argument.type for argument in block.arguments], [])
+    )
+    if "arg_attrs" in function.attributes:
+        attributes = list(ir.ArrayAttr(function.attributes["arg_attrs"]))
+        function.attributes["arg_attrs"] = ir.ArrayAttr.get([*attributes, ir.DictAttr.get()])
+    if "res_attrs" in function.attributes:
+        del function.attributes["res_attrs"]
+    first_word = 0
+    for result in results:
+        with _after(result, block), leave.location:
+            first_word += _store_descriptor(result, memory, first_word)
+    with ir.InsertionPoint(leave), leave.location:
+        create("func.return")
+    leave.erase()
+
+
+def _after(value: ir.Value, block: ir.Block) -> ir.InsertionPoint:
+    """Where a value is known that the entry returns."""
+    owner: Any = value.owner
+    if isinstance(owner, ir.Block):
+        return ir.InsertionPoint.at_block_begin(block)
+    return ir.InsertionPoint.after(owner.operation)
+
+
+def _store_descriptor(result: ir.Value, memory: ir.Value, first_word: int) -> int:
+    """Store a descriptor, and say how many words it has."""
+    pointer = ir.Type.parse("!llvm.ptr")
+    rank = ir.MemRefType(result.type).rank
+    arrays = f", array<{rank} x i64>, array<{rank} x i64>" if rank else ""
+    kind = ir.Type.parse(f"!llvm.struct<(ptr, ptr, i64{arrays})>")
+    descriptor = create("builtin.unrealized_conversion_cast", [kind], [result]).result
+    at = {
+        "elem_type": ir.TypeAttr.get(ir.IntegerType.get_signless(8)),
+        "rawConstantIndices": ir.DenseI32ArrayAttr.get([_WORD * first_word]),
+    }
+    place = create("llvm.getelementptr", [pointer], [memory], at).result
+    create("llvm.store", [], [descriptor, place])
+    return 3 + 2 * rank

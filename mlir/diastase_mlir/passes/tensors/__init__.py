@@ -1,0 +1,1 @@
+"""Passes before arrays are memory."""

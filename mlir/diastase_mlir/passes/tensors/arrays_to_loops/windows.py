@@ -1,0 +1,367 @@
+"""Rules for windows that slide over an array: where they lie, and what is made of each.
+
+    %0 = stablehlo.reduce_window %a, %zero, window = [n], padding = [[n - 1, 0]] { add }
+
+adds up, for each place, all elements before it, and zeros. Where what stands in the padding changes
+nothing, that is one loop along the axis; other windows of one array of known sizes
+are for MLIR's own conversion then, which combines each by itself.
+
+A window at output position `o` starts at `o * stride - low` of the dilated array and has a *tap*
+every `window_dilation` elements; `base_dilation - 1` holes lie between neighbours in the dilated
+array. Taps in the padding or in a hole count for nothing, as in XLA on the CPU: a window begins
+with the initial value and takes in the elements it meets, in row-major order. So the loops run over
+the taps inside the array only. Numbers of windows may be known at run time only (`runtime`).
+"""
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from diastase_mlir.bindings import ir
+from diastase_mlir.emit.loops import Values, for_each, for_range, if_else
+from diastase_mlir.emit.operations import (
+    any_of,
+    compare_integers,
+    flag_constant,
+    index_binary,
+    index_constant,
+    negate,
+    select,
+    to_signless,
+    to_type,
+)
+from diastase_mlir.emit.running import running
+from diastase_mlir.emit.sizes import larger, plus, smaller, times
+from diastase_mlir.emit.tensors import (
+    Size,
+    as_index,
+    element_type,
+    empty,
+    extract,
+    generate,
+    insert,
+    sizes_of,
+    unbox,
+)
+from diastase_mlir.passes.tensors.arrays_to_loops.inlined import Function, function_of
+from diastase_mlir.passes.tensors.arrays_to_loops.rules import (
+    SCOPE,
+    Rule,
+    number_in,
+    numbers,
+    signless_operands,
+    sizes_known,
+)
+
+
+@dataclass(frozen=True)
+class WindowAxis:
+    """How windows lie along one axis."""
+
+    size: Size
+    window: Size
+    stride: Size = 1
+    base_dilation: Size = 1
+    window_dilation: Size = 1
+    low: Size = 0
+    high: Size = 0
+
+    def count(self) -> Size:
+        """How many windows there are."""
+        taken = plus(times(plus(self.window, -1), self.window_dilation), 1)
+        spread = plus(times(plus(self.size, -1), self.base_dilation), 1)
+        spread = _when(_is_positive(self.size), spread, 0)
+        room = _minus(plus(spread, plus(self.low, self.high)), taken)
+        # A quotient of negative numbers is rounded towards zero.
+        places = plus(_quotient("divsi", larger(room, 0), self.stride), 1)
+        return _when(_is_positive(plus(room, 1)), places, 0)
+
+
+def _reduce_window(operation: Any) -> Sequence[ir.Value] | None:
+    """What StableHLO says in attributes."""
+    rank = operation.operands[0].type.rank
+    if len(operation.results) == 1 and _changes_nothing(operation):
+        along = _whole_axis(operation)
+        if along is not None:
+            return [_running(operation, *along)]
+        shapes = (operation.operands[0].type, operation.results[0].type)
+        if all(kind.has_static_shape and 0 not in kind.shape for kind in shapes):
+            return None
+    padding = _padding(operation, rank)
+    columns = [numbers(operation, "window_dimensions")]
+    for name in ("window_strides", "base_dilations", "window_dilations"):
+        given = name in operation.attributes
+        columns.append(numbers(operation, name) if given else [1] * rank)
+    columns += [[low for low, _ in padding], [high for _, high in padding]]
+    own = sizes_of(operation.operands[0])
+    axes = [WindowAxis(*entries) for entries in zip(own, *columns, strict=True)]
+    known = sizes_known(operation)
+    sizes = [axis.count() if size is None else size for axis, size in zip(axes, known, strict=True)]
+    return _over_windows(operation, axes, sizes, list(operation.operands))
+
+
+def _padding(operation: Any, rank: int) -> list[tuple[int, int]]:
+    """Before and behind each axis."""
+    if "padding" not in operation.attributes:
+        return [(0, 0)] * rank
+    elements: Any = ir.DenseIntElementsAttr(operation.attributes["padding"])
+    amounts = [int(number) for number in elements]
+    return list(zip(amounts[::2], amounts[1::2], strict=True))
+
+
+def _reduce_window_of_unknown(operation: Any) -> Sequence[ir.Value]:
+    """The same by vectors."""
+    *groups, shape, windows, strides, base, dilations, low = operation.operands
+    operands = [value for group in groups for value in _members(group)]
+    own, vectors = sizes_of(to_signless(operands[0])), (windows, strides, base, dilations, low)
+    places = range(len(own))
+    axes = [WindowAxis(own[axis], *(number_in(one, axis) for one in vectors)) for axis in places]
+    sizes = [number_in(shape, axis) for axis in places]
+    results = _over_windows(operation, axes, sizes, operands)
+    if len(results) == 1:
+        return results
+    for use in list(operation.results[0].uses):
+        user = use.owner.operation
+        member = user.results[0]
+        result = results[ir.IntegerAttr(user.attributes["index"]).value]
+        member.replace_all_uses_with(to_type(result, member.type))
+        user.erase()
+    return groups[:1]  # nothing uses the tuple any more
+
+
+def _members(group: Any) -> list[ir.Value]:
+    """Several values, if it is a tuple."""
+    is_tuple = isinstance(group.type, ir.TupleType)
+    return list(group.owner.operands) if is_tuple else [group]
+
+
+def _over_windows(
+    operation: Any, axes: Sequence[WindowAxis], sizes: Sequence[Size], operands: Sequence[ir.Value]
+) -> Values:
+    """For each window, its elements combined: `combine(*so_far, *elements)`; one per array."""
+    count, combine = len(operands) // 2, function_of(operation.regions[0])
+    arrays = [to_signless(array) for array in operands[:count]]
+    initial = [unbox(to_signless(value)) for value in operands[count:]]
+    results = [empty(sizes, element_type(array)) for array in arrays]
+
+    def window(output: Values, carry: Values) -> Values:
+        def take_in(position: Values, so_far: Values) -> Values:
+            return combine(*so_far, *(extract(array, position) for array in arrays))
+
+        totals = over_taps(axes, output, initial, take_in)
+        return [insert(total, result, output) for total, result in zip(totals, carry, strict=True)]
+
+    return for_each(SCOPE, sizes, results, window)
+
+
+def over_taps(
+    axes: Sequence[WindowAxis],
+    output: Sequence[ir.Value],
+    carry: Values,
+    body: Callable[[Values, Values], Values],
+) -> Values:
+    """Loop over the taps of one window that lie on elements: `body(position, carry)`."""
+
+    def nest(position: Values, inner: Values) -> Values:
+        if len(position) == len(axes):
+            return body(position, inner)
+        axis = axes[len(position)]
+        first = _minus(times(output[len(position)], axis.stride), axis.low)
+
+        def at(tap: ir.Value, carries: Values) -> Values:
+            place = as_index(plus(first, times(tap, axis.window_dilation)))
+            if isinstance(axis.base_dilation, int) and axis.base_dilation == 1:
+                return nest([*position, place], carries)
+            base = as_index(axis.base_dilation)
+            hole = index_binary("remsi", place, base)
+            place = index_binary("divsi", place, base)
+            return if_else(
+                SCOPE,
+                compare_integers("eq", hole, index_constant(0)),
+                [value.type for value in carries],
+                lambda: nest([*position, place], carries),
+                lambda: carries,
+            )
+
+        return for_range(SCOPE, (*_taps_inside(axis, first), 1), inner, at)
+
+    return nest([], carry)
+
+
+def _taps_inside(axis: WindowAxis, first: Size) -> tuple[Size, Size]:
+    """The taps from the first one at or behind the array's start to the last before its end."""
+    end = axis.size
+    if not isinstance(axis.base_dilation, int) or axis.base_dilation != 1:
+        end = plus(times(plus(end, -1), axis.base_dilation), 1)
+    lower = larger(_quotient("ceildivsi", _minus(0, first), axis.window_dilation), 0)
+    until = _quotient("ceildivsi", _minus(end, first), axis.window_dilation)
+    return lower, smaller(until, axis.window)
+
+
+def _minus(left: Size, right: Size) -> Size:
+    if isinstance(right, int):
+        return plus(left, -right)
+    return index_binary("subi", as_index(left), right)
+
+
+def _quotient(name: str, left: Size, right: Size) -> Size:
+    """`divsi`, of what is not negative, or `ceildivsi`."""
+    if isinstance(right, int) and right == 1:
+        return left
+    if isinstance(left, int) and isinstance(right, int):
+        return left // right if name == "divsi" else -(-left // right)
+    return index_binary(name, as_index(left), as_index(right))
+
+
+def _is_positive(size: Size) -> bool | ir.Value:
+    if isinstance(size, int):
+        return size > 0
+    return compare_integers("sgt", size, index_constant(0))
+
+
+def _when(flag: bool | ir.Value, size: Size, otherwise: Size) -> Size:
+    if isinstance(flag, bool):
+        return size if flag else otherwise
+    return select(flag, as_index(size), as_index(otherwise))
+
+
+# --- the best element of each window --------------------------------------------------------------
+
+
+def _select_and_scatter(operation: Any) -> Sequence[ir.Value]:
+    """Each source number combined with what is where the chosen element of its window lies."""
+    operand, source, initial, *vectors = signless_operands(operation)
+    own = sizes_of(operand)
+    if vectors:
+        columns = [[number_in(vector, axis) for axis in range(len(own))] for vector in vectors]
+    else:
+        columns = [numbers(operation, name) for name in ("window_dimensions", "window_strides")]
+    lows = [low for low, _ in _padding(operation, len(own))]
+    axes = [
+        WindowAxis(*entries, low=low) for *entries, low in zip(own, *columns, lows, strict=True)
+    ]
+    keeps, combine = (function_of(region) for region in operation.regions)
+    scalar = unbox(initial)
+    target = generate(own, scalar.type, lambda _: scalar)
+
+    def window(output: Values, carry: Values) -> Values:
+        found, *place = _chosen(keeps, axes, operand, scalar, output)
+
+        def scatter() -> Values:
+            (total,) = combine(extract(carry[0], place), extract(source, output))
+            return [insert(total, carry[0], place)]
+
+        return if_else(SCOPE, found, [carry[0].type], scatter, lambda: carry)
+
+    return for_each(SCOPE, sizes_of(source), [target], window)
+
+
+def _chosen(
+    keeps: Function,
+    axes: Sequence[WindowAxis],
+    operand: ir.Value,
+    unread: ir.Value,
+    output: Values,
+) -> Values:
+    """Whether a window has an element, and where the chosen one is."""
+
+    def compare(position: Values, best: Values) -> Values:
+        started, number, *_ = best
+        candidate = extract(operand, position)
+        takes = any_of([negate(started), negate(keeps(number, candidate)[0])])
+        found = [candidate, *position]
+        chosen = [select(takes, new, old) for new, old in zip(found, best[1:], strict=True)]
+        return [flag_constant(True), *chosen]
+
+    nowhere = [flag_constant(False), unread, *[index_constant(0)] * len(axes)]
+    found, _, *place = over_taps(axes, output, nowhere, compare)
+    return [found, *place]
+
+
+# --- running combinations -------------------------------------------------------------------------
+
+
+def _cumulative(operation: Any) -> Sequence[ir.Value]:
+    axis = ir.IntegerAttr(operation.attributes["axis"]).value
+    return [_running(operation, axis, ir.BoolAttr(operation.attributes["reverse"]).value)]
+
+
+def _running(operation: Any, axis: int, backwards: bool) -> ir.Value:
+    operand = signless_operands(operation)[0]
+    function = function_of(operation.regions[0])
+
+    def combine(total: ir.Value, value: ir.Value) -> ir.Value:
+        return function(total, value)[0]
+
+    return running(SCOPE, operand, sizes_of(operand), axis, combine, backwards)
+
+
+def _whole_axis(operation: Any) -> tuple[int, bool] | None:
+    """The axis along which each window ends (begins: True) at its place, and has all before it."""
+    kind, names = operation.operands[0].type, ("window_strides", "base_dilations")
+    if not kind.has_static_shape or operation.results[0].type.shape != kind.shape:
+        return None
+    given = [name for name in (*names, "window_dilations") if name in operation.attributes]
+    if any(number != 1 for name in given for number in numbers(operation, name)):
+        return None
+    window = numbers(operation, "window_dimensions")
+    axes = [axis for axis, size in enumerate(window) if size != 1]
+    if len(axes) != 1 or window[axes[0]] != kind.shape[axes[0]]:
+        return None
+    if "padding" not in operation.attributes:
+        return None
+    amounts: Any = ir.DenseIntElementsAttr(operation.attributes["padding"])
+    padding, (axis,) = [int(number) for number in amounts], axes
+    size = window[axis] - 1
+    for backwards in (False, True):
+        wanted = [0] * (2 * len(window))
+        wanted[2 * axis + backwards] = size
+        if padding == wanted:
+            return axis, backwards
+    return None
+
+
+def _changes_nothing(operation: Any) -> bool:
+    """Whether the initial value, combined with any number, gives that number."""
+    block, initial = operation.regions[0].blocks[0], operation.operands[1].owner
+    views = list(block.operations)
+    if len(views) != 2 or isinstance(initial, ir.Block) or initial.name != "stablehlo.constant":
+        return False
+    combination = views[0].operation
+    if [*combination.operands] not in ([*block.arguments], [*block.arguments][::-1]):
+        return False
+    number, element = _number(initial), operation.operands[1].type.element_type
+    name = combination.name.removeprefix("stablehlo.")
+    if name in ("maximum", "minimum"):
+        return number == _limit(element, largest=name == "minimum")
+    return number == {"add": 0, "multiply": 1}.get(name)
+
+
+def _number(constant: Any) -> complex | int:
+    """The number that a constant of rank 0 is."""
+    if isinstance(constant.results[0].type.element_type, ir.ComplexType):
+        # The bindings have no class for its value.
+        parts = str(constant).partition("dense<(")[2].partition(")")[0].split(",")
+        # One that is no number is in hexadecimal digits.
+        return complex(*(math.nan if "x" in part else float(part) for part in parts))
+    number: Any = ir.DenseElementsAttr(constant.attributes["value"]).get_splat_value()
+    return number.value
+
+
+def _limit(element: Any, largest: bool) -> float | int:
+    """The least number of a type, or the largest."""
+    if not isinstance(element, ir.IntegerType):
+        return math.inf if largest else -math.inf
+    if element.is_unsigned or element.width == 1:
+        return 2**element.width - 1 if largest else 0
+    return 2 ** (element.width - 1) - 1 if largest else -(2 ** (element.width - 1))
+
+
+RULES: dict[str, Rule] = {
+    "stablehlo.reduce_window": _reduce_window,
+    "runtime.reduce_window": _reduce_window_of_unknown,
+    "stablehlo.select_and_scatter": _select_and_scatter,
+    "runtime.select_and_scatter": _select_and_scatter,
+    "runtime.cumulative": _cumulative,
+}

@@ -1,0 +1,1 @@
+"""What the frontend hands to the compiler, and the identity of it."""

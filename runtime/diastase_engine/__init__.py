@@ -1,0 +1,31 @@
+"""Libraries that compiled programs call: state-vector engines, thread pool, elementary functions.
+
+In: names of functions that a program imports. Out: shared libraries for this processor, written in
+`language`, found in the cache or built. Nothing here knows MLIR, JAX or PennyLane: the compiler and
+tests call the functions by their C types (`state_vector.exports`, `pool_exports`).
+"""
+
+from diastase_engine.engine import (
+    elementary_library,
+    engine_library,
+    foreign_library,
+    single_library,
+    threads_library,
+    when_whole,
+    with_libraries,
+)
+from diastase_engine.vector_math.names import ELEMENTARY_FUNCTIONS
+from diastase_runtime.gate_table import GATES, Gate
+
+__all__ = [
+    "ELEMENTARY_FUNCTIONS",
+    "GATES",
+    "Gate",
+    "elementary_library",
+    "engine_library",
+    "foreign_library",
+    "single_library",
+    "threads_library",
+    "when_whole",
+    "with_libraries",
+]

@@ -1,0 +1,214 @@
+"""Elements of a batch, on all threads: what `parallel_map` becomes when a program runs.
+
+Each element has a call context of its own: random numbers from a stream that the call's seed and
+position and the element's number determine, an error, the states that are alive. So nothing that
+is computed depends on the number of threads, nor on the order of the elements. The error of the
+first element that has one, in the order of their numbers, becomes the call's; elements after one
+that has failed need not be run, and none after an interrupt.
+
+Small states are many elements at once, each on one thread (a loop inside of another has no other
+threads). Elements with large states, or fewer elements than threads, run one after the other, and
+the engine has the threads. Elements that call Python run on the thread of the call, in its context.
+"""
+
+from typing import Annotated
+
+from diastase_engine.call_context.random_numbers import philox
+from diastase_engine.call_context.records import CallContext
+from diastase_engine.call_context.sticky_errors import INTERRUPTED
+from diastase_engine.language import (
+    Record,
+    atomic_compare_exchange,
+    atomic_load,
+    atomic_store,
+    call_through,
+    cast,
+    code,
+    code_of,
+    f64,
+    i1,
+    i64,
+    is_null,
+    kernel,
+    null,
+    pause,
+    ptr,
+    shift_right_logical,
+    signature,
+    size_of,
+    stack_array,
+)
+from diastase_engine.state_vector.state.records import OutcomeScript, State
+from diastase_engine.threads.parallel_for import run_job
+from diastase_engine.threads.records import POOL
+from diastase_runtime.abi import ON_CALLING_THREAD
+
+ALONE_WIRES = 20
+"""From here on the engine has all threads for each element: several states at once would share the
+cache that one of them needs."""
+SHARED_WIRES = 14
+"""From here on the engine can make use of threads at all."""
+_ROUNDS = 32
+"""Chunks of elements that each thread gets about."""
+_WORD = 0xFFFFFFFF
+_OF_ELEMENTS = 1 << 30
+"""In the last word of a counter: no counter of a call's own numbers has it."""
+_ENTRY = signature([ptr[f64], ptr[f64], i64])
+
+
+class Batch(Record):
+    """A loop over elements that is under way."""
+
+    context: CallContext
+    entry: code
+    memory: ptr[f64]
+    count: i64
+    position: i64
+    """Of the call's random numbers."""
+    failed: Annotated[ptr[i64], 1]
+    """The first element that has failed, or the number of elements."""
+    lock: Annotated[ptr[i64], 1]
+
+
+@kernel
+def for_each_element(
+    context: CallContext, entry: code, memory: ptr[f64], count: i64, wires: i64
+) -> None:
+    """Call `entry` for each element of a batch."""
+    if context.code != 0 or count <= 0:
+        return
+    if wires == ON_CALLING_THREAD:
+        for number in range(count):
+            if context.code == 0:
+                call_through(entry, _ENTRY, cast(context, ptr[f64]), memory, number)
+        return
+    room = stack_array(i64, size_of(Batch) // 8)
+    batch = cast(room, Batch)
+    batch.context = context
+    batch.entry = entry
+    batch.memory = memory
+    batch.count = count
+    batch.position = context.counter
+    context.counter += 1
+    batch.failed[0] = count
+    batch.lock[0] = 0
+    threads = atomic_load(POOL.threads)
+    if wires >= ALONE_WIRES or (wires >= SHARED_WIRES and count < threads):
+        run_elements(cast(room, ptr[f64]), 0, count, 0)
+        return
+    grain: i64 = 1
+    while grain * _ROUNDS * threads < count:
+        grain <<= 1
+    run_job(code_of(run_elements), cast(room, ptr[f64]), count, grain, context)
+
+
+@kernel
+def run_elements(argument: ptr[f64], first: i64, last: i64, worker: i64) -> None:
+    """Run some elements; `argument` is a `Batch`."""
+    batch = cast(argument, Batch)
+    room = stack_array(i64, size_of(CallContext) // 8)
+    own = cast(room, CallContext)
+    begin_context(batch, own)
+    for number in range(first, last):
+        if number < atomic_load(batch.failed):
+            give_seed(batch, own, number)
+            call_through(batch.entry, _ENTRY, cast(room, ptr[f64]), batch.memory, number)
+            if own.code != 0:
+                note_failure(batch, own, number)
+                own.code = 0
+                own.detail[3] = 0
+    acquire(batch)
+    batch.context.gates += own.gates
+    batch.context.operations += own.operations
+    batch.context.stages += own.stages
+    atomic_store(batch.lock, 0)
+
+
+@kernel
+def begin_context(batch: Batch, own: CallContext) -> None:
+    """Make the context of elements that one thread runs."""
+    own.code, own.site = 0, -1
+    for number in range(4):
+        own.detail[number] = 0
+    own.states, own.scripts = null(ptr[f64]), null(ptr[f64])
+    own.gates, own.operations, own.stages = 0, 0, 0
+    own.memory = batch.context.memory
+    own.polls = 0
+    own.outer = cast(batch.context, ptr[f64])
+
+
+@kernel
+def give_seed(batch: Batch, own: CallContext, number: i64) -> None:
+    """Begin the stream of random numbers of an element."""
+    words = stack_array(i64, 4)
+    words[0] = batch.position & _WORD
+    words[1] = shift_right_logical(batch.position, 32)
+    words[2] = number & _WORD
+    words[3] = shift_right_logical(number, 32) | _OF_ELEMENTS
+    seed = batch.context.seed
+    philox(words, seed & _WORD, shift_right_logical(seed, 32))
+    own.seed = words[0] | (words[1] << 32)
+    own.counter = 0
+
+
+@kernel
+def acquire(batch: Batch) -> None:
+    """Get what elements share for this thread; it is held for a moment only."""
+    while atomic_compare_exchange(batch.lock, 0, 1) != 0:
+        pause()
+
+
+@kernel
+def note_failure(batch: Batch, own: CallContext, number: i64) -> None:
+    """Make an element's error the call's, unless an element before it has one, or a signal came."""
+    acquire(batch)
+    context = batch.context
+    seen = context.code
+    is_first = number < batch.failed[0] or own.code == INTERRUPTED
+    # The thread of the call, which waits, may record an interrupt at any moment.
+    if is_first and seen != INTERRUPTED and set_code(context, seen, own.code):
+        context.site = own.site
+        for place in range(4):
+            context.detail[place] = own.detail[place]
+        atomic_store(batch.failed, number)
+    if own.code == INTERRUPTED:  # also where that thread has recorded it
+        atomic_store(batch.failed, 0)
+    leave_states(batch.context, own)
+    leave_scripts(batch.context, own)
+    atomic_store(batch.lock, 0)
+
+
+@kernel
+def set_code(context: CallContext, seen: i64, new: i64) -> i1:
+    """Record an error in the place of the one seen, unless it is another one by now."""
+    return atomic_compare_exchange(cast(context, ptr[i64]), seen, new) == seen
+
+
+@kernel
+def leave_states(context: CallContext, own: CallContext) -> None:
+    """Hand states that an abandoned element has left to the call, which releases them at last."""
+    if is_null(own.states):
+        return
+    last = cast(own.states, State)
+    while not is_null(last.next):
+        last = cast(last.next, State)
+    last.next = context.states
+    if not is_null(context.states):
+        cast(context.states, State).previous = cast(last, ptr[f64])
+    context.states = own.states
+    own.states = null(ptr[f64])
+
+
+@kernel
+def leave_scripts(context: CallContext, own: CallContext) -> None:
+    """The same for outcome scripts."""
+    if is_null(own.scripts):
+        return
+    last = cast(own.scripts, OutcomeScript)
+    while not is_null(last.next):
+        last = cast(last.next, OutcomeScript)
+    last.next = context.scripts
+    if not is_null(context.scripts):
+        cast(context.scripts, OutcomeScript).previous = cast(last, ptr[f64])
+    context.scripts = own.scripts
+    own.scripts = null(ptr[f64])

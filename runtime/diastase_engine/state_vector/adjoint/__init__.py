@@ -1,0 +1,1 @@
+"""The sweep back: derivatives by the parameters of everything on a tape."""

@@ -1,0 +1,161 @@
+"""The sweep back: derivatives of a loss by the parameters of everything on a tape.
+
+In: a state that has been recorded (`queue.tape`), and its *adjoint*, a register A such that a
+change dS of the state changes the loss by `Re <A|dS>`. Out: the derivatives, in the order in which
+the operations were executed. Both registers are taken back to the beginning of the tape (but for a
+phase, which is the same for both), many operations at a time: rows are captured again
+(`tape_replay`), fused (`fusion`), divided into stages (`plan`) and undone (`run`, `passes`), and
+what was summed up on the way gives the derivatives by all parameters (`derivatives`). Operations
+that are given by arrays are undone one by one (`arrays`).
+
+Source: Jones and Gacon, "Efficient calculation of gradients in classical simulations of variational
+quantum algorithms" (2020), for the sweep; the fusion is ours.
+"""
+
+from math import nan
+
+from diastase_engine.call_context.records import CallContext
+from diastase_engine.call_context.sticky_errors import OUT_OF_MEMORY, fail
+from diastase_engine.language import (
+    cast,
+    f64,
+    i1,
+    i64,
+    is_null,
+    kernel,
+    null,
+    ptr,
+    size_of,
+    stack_array,
+)
+from diastase_engine.state_vector.adjoint.arrays import is_undone_alone, undo_array
+from diastase_engine.state_vector.adjoint.derivatives import add_derivatives
+from diastase_engine.state_vector.adjoint.fusion import fuse
+from diastase_engine.state_vector.adjoint.plan import plan_backward
+from diastase_engine.state_vector.adjoint.records import Backward
+from diastase_engine.state_vector.adjoint.run import run_backward
+from diastase_engine.state_vector.adjoint.tape_replay import capture_row
+from diastase_engine.state_vector.observables.linear_algebra import can_meet
+from diastase_engine.state_vector.operations.captured import Capture
+from diastase_engine.state_vector.queue.tape import DERIVATIVES, HEAD, NUMBERS, WIRES, Tape
+from diastase_engine.state_vector.state.c_functions import free, memset
+from diastase_engine.state_vector.state.checks import cannot_run
+from diastase_engine.state_vector.state.records import MAX_QUBITS, State
+
+MOST_ROWS = 1024
+"""Rows that are captured, fused and undone together, at most."""
+
+
+@kernel
+def undo_rows(run: Backward, rows: ptr[i64], first: i64, end: i64, parameter: i64) -> None:
+    """Undo the rows between two places, the first parameter of which has this number."""
+    state, shadow, capture = run.state, run.shadow, run.capture
+    capture.count, capture.pairs = 0, 0
+    for wire in range(state.qubits):
+        shadow.bit_of_wire[wire] = state.qubits - 1 - wire
+    place: i64 = first
+    number: i64 = parameter
+    while place < end:
+        row = rows + place
+        if not capture_row(run.context, shadow, run.site, row, number):
+            fail(run.context, OUT_OF_MEMORY, run.site, -1, 0)
+            return
+        number += row[DERIVATIVES]
+        place += HEAD + row[WIRES] + row[NUMBERS] + 1
+    bit_of = stack_array(i64, MAX_QUBITS)
+    bit_of[0] = 0
+    for wire in range(state.qubits):
+        bit_of[shadow.bit_of_wire[wire]] = state.bit_of_wire[wire]
+    if not fuse(run, bit_of) or not plan_backward(run):
+        fail(run.context, OUT_OF_MEMORY, run.site, -1, 0)
+        return
+    run_backward(run)
+    for wire in range(state.qubits):
+        state.bit_of_wire[wire] = bit_of[state.qubits - 1 - wire]
+        run.adjoint.bit_of_wire[wire] = state.bit_of_wire[wire]
+    add_derivatives(run)
+
+
+@kernel
+def are_alike(state: State, adjoint: State) -> i1:
+    """Whether the wires of two registers are the same bits, and nothing waits."""
+    for wire in range(state.qubits):
+        if state.bit_of_wire[wire] != adjoint.bit_of_wire[wire]:
+            return False
+    return state.waiting == 0 and adjoint.waiting == 0
+
+
+@kernel
+def undo_all(run: Backward, tape: Tape) -> None:
+    """Undo everything, the last operation first."""
+    end: i64 = tape.used
+    number: i64 = tape.derivatives
+    while end > 0 and run.context.code == 0:
+        first: i64 = end - tape.rows[end - 1]
+        row = tape.rows + first
+        number -= row[DERIVATIVES]
+        if is_undone_alone(row):
+            undo_array(run, row, run.results + number)
+        else:
+            count: i64 = 1
+            going: i64 = 1
+            while first > 0 and going != 0:
+                before = first - tape.rows[first - 1]
+                earlier = tape.rows + before
+                if count == MOST_ROWS or is_undone_alone(earlier):
+                    going = 0
+                else:
+                    first = before
+                    number -= earlier[DERIVATIVES]
+                    count += 1
+            if are_alike(run.state, run.adjoint) or can_meet(
+                run.context, run.state, run.adjoint, run.site
+            ):
+                undo_rows(run, tape.rows, first, end, number)
+        end = first
+
+
+@kernel
+def tape_sweep(
+    context: CallContext, state: State, adjoint: State, site: i64, size: i64, results: ptr[f64]
+) -> None:
+    """Write `size` derivatives, those of the tape and then zeros; undoes all that is on it."""
+    for k in range(size):
+        results[k] = 0.0
+    if cannot_run(context, state) or is_null(adjoint) or is_null(state.tape):
+        return
+    tape = cast(state.tape, Tape)
+    if tape.derivatives > size or not can_meet(context, state, adjoint, site):
+        return
+    memory = stack_array(i64, size_of(Backward) // 8)
+    shadow, capture = stack_array(i64, size_of(State) // 8), stack_array(i64, size_of(Capture) // 8)
+    memset(cast(memory, ptr[f64]), 0, size_of(Backward))
+    memset(cast(shadow, ptr[f64]), 0, size_of(State))
+    memset(cast(capture, ptr[f64]), 0, size_of(Capture))
+    run = cast(memory, Backward)
+    run.context, run.state, run.adjoint, run.site = context, state, adjoint, site
+    run.shadow, run.capture = cast(shadow, State), cast(capture, Capture)
+    run.results = results
+    run.shadow.qubits, run.shadow.spoilt = state.qubits, 1
+    run.shadow.capture = cast(capture, ptr[f64])
+    kept = state.tape
+    state.tape = null(ptr[f64])  # What undoes is not kept.
+    undo_all(run, tape)
+    state.tape = kept
+    if state.spoilt != 0 or adjoint.spoilt != 0:
+        for k in range(tape.derivatives):
+            results[k] = nan
+    tape.used, tape.derivatives = 0, 0
+    release_work(run)
+
+
+@kernel
+def release_work(run: Backward) -> None:
+    """Give all memory back."""
+    free(cast(run.shadow.operations, ptr[f64]))
+    free(cast(run.capture.factors, ptr[f64]))
+    free(run.capture.derivatives)
+    free(cast(run.undone, ptr[f64]))
+    free(run.plan_memory)
+    free(run.moments)
+    free(run.work)

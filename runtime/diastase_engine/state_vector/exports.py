@@ -1,0 +1,66 @@
+"""The engine's C functions: name in the import table -> kernel. The contract with lowering."""
+
+from collections.abc import Callable
+from typing import Any
+
+from diastase_engine.call_context import random_numbers
+from diastase_engine.state_vector.adjoint import sweep
+from diastase_engine.state_vector.gates import (
+    dense,
+    diagonal,
+    gate_runs,
+    gates,
+    operators,
+    preparation,
+)
+from diastase_engine.state_vector.measure import outcome_scripts, outcomes, samples
+from diastase_engine.state_vector.observables import expectations, linear_algebra, pauli
+from diastase_engine.state_vector.queue import memory, tape
+from diastase_engine.state_vector.state import parallel
+
+EXPORTS: dict[str, Callable[..., Any]] = {
+    "state_create": memory.state_create,
+    "state_release": memory.state_release,
+    "state_copy": memory.state_copy,
+    "num_qubits": memory.num_qubits,
+    "work_done": memory.work_done,
+    "gate": gates.gate,
+    "controlled_gate": gates.controlled_gate,
+    "gate_on_wires": gates.gate_on_wires,
+    "controlled_gate_on_wires": gates.controlled_gate_on_wires,
+    "gate_run": gate_runs.gate_run,
+    "global_phase": gates.global_phase,
+    "check_wires": gates.check_wires,
+    "unitary": dense.unitary,
+    "diagonal": diagonal.diagonal,
+    "prepare": preparation.prepare,
+    "set_amplitudes": preparation.set_amplitudes,
+    "measure": outcomes.measure,
+    "script_begin": outcome_scripts.script_begin,
+    "script_end": outcome_scripts.script_end,
+    "script_next": outcome_scripts.script_next,
+    "script_weight": outcome_scripts.script_weight,
+    "script_is_valid": outcome_scripts.script_is_valid,
+    "script_require": outcome_scripts.script_require,
+    "state_follow": outcome_scripts.state_follow,
+    "sample": samples.sample,
+    "uniform": random_numbers.next_uniform,
+    "probabilities": outcomes.probabilities,
+    "amplitudes": outcomes.amplitudes,
+    "expval_pauli": expectations.expval_pauli,
+    "var_pauli": expectations.var_pauli,
+    "expval_matrix": expectations.expval_matrix,
+    "var_matrix": expectations.var_matrix,
+    "density_matrix": operators.density_matrix,
+    "add_pauli_sum": pauli.add_pauli_sum,
+    "apply_sparse": operators.apply_sparse,
+    "project_on": operators.project_on,
+    "state_zero": linear_algebra.state_zero,
+    "state_scale_add": linear_algebra.state_scale_add,
+    "use_threads": parallel.use_threads,
+    "inner_product": linear_algebra.inner_product,
+    "tape_record": tape.tape_record,
+    "tape_differentiated": tape.tape_differentiated,
+    "tape_length": tape.tape_length,
+    "tape_sweep": sweep.tape_sweep,
+}

@@ -1,0 +1,1 @@
+"""Gates, by name and by arrays, as operations of the queue."""

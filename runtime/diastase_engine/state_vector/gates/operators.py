@@ -1,0 +1,164 @@
+"""Operators that are no gates, sparse matrices and projectors, applied; density matrices.
+
+All three walk over the amplitudes in *groups*: the wires in question take all their values, the
+others stand still. `offsets_of` gives the place of each value within a group.
+"""
+
+from diastase_engine.call_context.records import CallContext
+from diastase_engine.language import cast, f64, i64, inline, is_null, kernel, ptr, stored
+from diastase_engine.state_vector.gates.dense_plan import position
+from diastase_engine.state_vector.queue.memory import allocate
+from diastase_engine.state_vector.queue.queue import flush
+from diastase_engine.state_vector.state.c_functions import free, memset
+from diastase_engine.state_vector.state.checks import cannot_run
+from diastase_engine.state_vector.state.records import LANES, State
+from diastase_engine.state_vector.state.wires import mask_of
+
+
+@kernel
+def offsets_of(
+    context: CallContext, state: State, site: i64, n_wires: i64, wires: ptr[i64]
+) -> ptr[i64]:
+    """Places of the 2^k values of checked wires within a group, then as much scratch; or null."""
+    size = 1 << n_wires
+    memory = allocate(context, site, 8 * 3 * size)
+    offsets = cast(memory, ptr[i64])
+    if is_null(memory):
+        return offsets
+    offsets[0] = 0
+    for k in range(n_wires):  # the last wire is the least significant bit of a value
+        bit = position(1 << state.bit_of_wire[wires[n_wires - 1 - k]])
+        for value in range(1 << k):
+            offsets[(1 << k) | value] = offsets[value] | bit
+    return offsets
+
+
+@inline
+def next_group(group: i64, mask: i64) -> i64:
+    """Return the next index whose bits in `mask` are zero."""
+    return ((group | mask) + 1) & ~mask
+
+
+@kernel
+def gather(numbers: ptr[stored], base: i64, size: i64, offsets: ptr[i64], out: ptr[f64]) -> None:
+    """Copy a group's amplitudes, real and imaginary parts alternating."""
+    for value in range(size):
+        place = base + offsets[value]
+        out[2 * value] = numbers[place]
+        out[2 * value + 1] = numbers[place + LANES]
+
+
+@kernel
+def apply_sparse(
+    context: CallContext,
+    state: State,
+    site: i64,
+    n_wires: i64,
+    wires: ptr[i64],
+    row_starts: ptr[i64],
+    columns: ptr[i64],
+    values: ptr[f64],
+) -> None:
+    """Apply a sparse matrix (CSR; columns are known to be in range) to some wires."""
+    if cannot_run(context, state):
+        return
+    mask = mask_of(context, state, site, n_wires, wires, 0)
+    if mask < 0:
+        return
+    offsets = offsets_of(context, state, site, n_wires, wires)
+    if is_null(offsets):
+        return
+    flush(state)
+    size = 1 << n_wires
+    before = cast(offsets, ptr[f64]) + size
+    numbers = cast(state.amplitudes, ptr[stored])
+    group: i64 = 0
+    for _ in range(1 << (state.qubits - n_wires)):
+        base = position(group)
+        gather(numbers, base, size, offsets, before)
+        for row in range(size):
+            real: f64 = 0.0
+            imaginary: f64 = 0.0
+            k: i64 = row_starts[row]
+            while k < row_starts[row + 1]:
+                column = columns[k]
+                a, b = values[2 * k], values[2 * k + 1]
+                x, y = before[2 * column], before[2 * column + 1]
+                real += a * x - b * y
+                imaginary += a * y + b * x
+                k += 1
+            numbers[base + offsets[row]] = real
+            numbers[base + offsets[row] + LANES] = imaginary
+        group = next_group(group, mask)
+    free(cast(offsets, ptr[f64]))
+
+
+@kernel
+def project_on(
+    context: CallContext,
+    state: State,
+    site: i64,
+    n_wires: i64,
+    wires: ptr[i64],
+    vector: ptr[f64],
+) -> None:
+    """Apply |v><v| for a vector of some wires."""
+    if cannot_run(context, state):
+        return
+    mask = mask_of(context, state, site, n_wires, wires, 0)
+    if mask < 0:
+        return
+    offsets = offsets_of(context, state, site, n_wires, wires)
+    if is_null(offsets):
+        return
+    flush(state)
+    numbers = cast(state.amplitudes, ptr[stored])
+    group: i64 = 0
+    for _ in range(1 << (state.qubits - n_wires)):
+        base = position(group)
+        real: f64 = 0.0
+        imaginary: f64 = 0.0
+        for value in range(1 << n_wires):
+            place = base + offsets[value]
+            a, b = vector[2 * value], vector[2 * value + 1]
+            x, y = numbers[place], numbers[place + LANES]
+            real += a * x + b * y
+            imaginary += a * y - b * x
+        for value in range(1 << n_wires):
+            place = base + offsets[value]
+            a, b = vector[2 * value], vector[2 * value + 1]
+            numbers[place] = a * real - b * imaginary
+            numbers[place + LANES] = a * imaginary + b * real
+        group = next_group(group, mask)
+    free(cast(offsets, ptr[f64]))
+
+
+@kernel
+def density_matrix(
+    context: CallContext, state: State, site: i64, n_wires: i64, wires: ptr[i64], out: ptr[f64]
+) -> None:
+    """Write the density matrix of some wires, row-major, the others traced out."""
+    if cannot_run(context, state):
+        return
+    mask = mask_of(context, state, site, n_wires, wires, 0)
+    if mask < 0:
+        return
+    offsets = offsets_of(context, state, site, n_wires, wires)
+    if is_null(offsets):
+        return
+    flush(state)
+    size = 1 << n_wires
+    group_of = cast(offsets, ptr[f64]) + size
+    memset(out, 0, 16 * size * size)
+    group: i64 = 0
+    for _ in range(1 << (state.qubits - n_wires)):
+        gather(cast(state.amplitudes, ptr[stored]), position(group), size, offsets, group_of)
+        for row in range(size):
+            a, b = group_of[2 * row], group_of[2 * row + 1]
+            line = out + 2 * size * row
+            for column in range(size):
+                x, y = group_of[2 * column], group_of[2 * column + 1]
+                line[2 * column] = line[2 * column] + a * x + b * y
+                line[2 * column + 1] = line[2 * column + 1] + b * x - a * y
+        group = next_group(group, mask)
+    free(cast(offsets, ptr[f64]))

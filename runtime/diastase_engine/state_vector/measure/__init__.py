@@ -1,0 +1,1 @@
+"""Outcomes: probabilities, samples, collapse."""

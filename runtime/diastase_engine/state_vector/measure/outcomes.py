@@ -1,0 +1,211 @@
+"""Probabilities, amplitudes in the user's order, and measurement with collapse.
+
+A collapse is one more operation on the queue: the projector divided by the norm, followed by a
+flip where the wire is reset. Outcomes come from the call's counter-based random numbers, so a
+seed and the order of the measurements determine them.
+"""
+
+from diastase_engine.call_context.random_numbers import next_uniform
+from diastase_engine.call_context.records import CallContext
+from diastase_engine.call_context.sticky_errors import IMPOSSIBLE_POSTSELECTION, fail
+from diastase_engine.language import (
+    Record,
+    broadcast_wide,
+    cast,
+    code_of,
+    f64,
+    horizontal_sum,
+    i64,
+    inline,
+    is_null,
+    kernel,
+    lanes_match,
+    ptr,
+    select,
+    size_of,
+    square_root,
+    stack_array,
+    static,
+    store_unaligned,
+    stored,
+    wide,
+    widen,
+)
+from diastase_engine.state_vector.measure.outcome_scripts import IMPOSSIBLE, scripted_outcome
+from diastase_engine.state_vector.queue.queue import flush, push_single
+from diastase_engine.state_vector.state.c_functions import memset
+from diastase_engine.state_vector.state.checks import cannot_run
+from diastase_engine.state_vector.state.nan_gates import is_drawable
+from diastase_engine.state_vector.state.parallel import run_parallel
+from diastase_engine.state_vector.state.records import LANE_BITS, LANES, MAX_QUBITS, State
+from diastase_engine.state_vector.state.wires import bit_of, bits_of, in_order, mask_of
+from diastase_engine.state_vector.tiles.sweeps import SHARED_BLOCKS, next_block
+
+
+@kernel
+def place_of(index: i64, count: i64, bits: ptr[i64]) -> i64:
+    """Return the number made of some bits of an index, the first of them the most significant."""
+    place: i64 = 0
+    for k in range(count):
+        place = (place << 1) | ((index >> bits[k]) & 1)
+    return place
+
+
+@inline
+def lane_places(count: i64, bits: ptr[i64]) -> ptr[i64]:
+    """`place_of` for the lanes of block 0; a block adds its own place."""
+    places = stack_array(i64, LANES)
+    for lane in static(range(LANES)):
+        places[lane] = place_of(lane, count, bits)
+    return places
+
+
+@inline
+def weight(state: State, block: i64) -> wide:
+    """Squared magnitudes of a block."""
+    x, y = widen(state.amplitudes[2 * block]), widen(state.amplitudes[2 * block + 1])
+    return x * x + y * y
+
+
+@kernel
+def marginal(state: State, count: i64, bits: ptr[i64], out: ptr[f64]) -> None:
+    """Add up probabilities by the values of some bits."""
+    memset(out, 0, 8 << count)
+    places = lane_places(count, bits)
+    weights = stack_array(wide, 1)
+    numbers = cast(weights, ptr[f64])
+    for block in range(state.blocks):
+        weights[0] = weight(state, block)
+        base = place_of(block << LANE_BITS, count, bits)
+        for lane in static(range(LANES)):
+            place = base | places[lane]
+            out[place] = out[place] + numbers[lane]
+
+
+class Weights(Record):
+    """Probabilities of all outcomes in order, while they are written."""
+
+    state: State
+    out: ptr[f64]
+
+
+@kernel
+def write_weights(argument: ptr[f64], first: i64, last: i64, worker: i64) -> None:
+    """Write those of some blocks; `argument` is a `Weights`."""
+    run = cast(argument, Weights)
+    for block in range(first, last):
+        store_unaligned(run.out, block << LANE_BITS, weight(run.state, block))
+
+
+@kernel
+def probabilities(
+    context: CallContext, state: State, site: i64, n_wires: i64, wires: ptr[i64], out: ptr[f64]
+) -> None:
+    """Probabilities of the outcomes on some wires in their order; of all wires where none."""
+    if cannot_run(context, state):
+        return
+    if mask_of(context, state, site, n_wires, wires, 0) < 0:
+        return
+    flush(state)
+    if n_wires != 0:
+        bits = stack_array(i64, MAX_QUBITS)
+        bits_of(state, n_wires, wires, bits)
+        marginal(state, n_wires, bits, out)
+    elif state.qubits >= LANE_BITS and in_order(state):
+        memory = stack_array(i64, size_of(Weights) // 8)
+        run = cast(memory, Weights)
+        run.state = state
+        run.out = out
+        run_parallel(code_of(write_weights), cast(memory, ptr[f64]), state.blocks, SHARED_BLOCKS)
+    else:
+        marginal(state, state.qubits, state.bit_of_wire, out)
+
+
+@kernel
+def amplitudes(context: CallContext, state: State, out: ptr[stored]) -> None:
+    """All amplitudes, wire 0 most significant, real and imaginary parts alternating."""
+    if cannot_run(context, state):
+        return
+    flush(state)
+    count = state.qubits
+    places = lane_places(count, state.bit_of_wire)
+    lanes = LANES if count >= LANE_BITS else 1 << count
+    numbers = cast(state.amplitudes, ptr[stored])
+    for block in range(state.blocks):
+        base = place_of(block << LANE_BITS, count, state.bit_of_wire)
+        for lane in range(lanes):
+            place = 2 * (base | places[lane])
+            out[place] = numbers[2 * LANES * block + lane]
+            out[place + 1] = numbers[2 * LANES * block + LANES + lane]
+
+
+@kernel
+def outcome_weights(state: State, bit: i64, weights: ptr[f64]) -> None:
+    """Write the total weight of the amplitudes with a bit 0, and with it 1."""
+    zero = broadcast_wide(0.0)
+    one = broadcast_wide(0.0)
+    if bit < LANE_BITS:
+        for block in range(state.blocks):
+            zero += weight(state, block)
+        lanes = lanes_match(1 << bit, 1 << bit)
+        one = select(lanes, zero, 0.0)
+        zero = select(lanes, 0.0, zero)
+    else:
+        stride = 1 << (bit - LANE_BITS)
+        block: i64 = 0
+        for _ in range(state.blocks >> 1):
+            zero += weight(state, block)
+            one += weight(state, block | stride)
+            block = next_block(block, stride)
+    weights[0], weights[1] = horizontal_sum(zero), horizontal_sum(one)
+
+
+@kernel
+def draw(context: CallContext, weights: ptr[f64]) -> i64:
+    """Draw a random outcome; one of weight zero is never drawn."""
+    uniform = next_uniform(context)
+    if weights[0] == 0.0:
+        return 1
+    if uniform * (weights[0] + weights[1]) < weights[1]:
+        return 1
+    return 0
+
+
+@kernel
+def push_collapse(state: State, bit: i64, outcome: i64, reset: i64, weight_of: f64) -> None:
+    """Queue the projector on an outcome, normalised; `reset` then moves it to 0."""
+    matrix = stack_array(f64, 8)
+    for k in static(range(8)):
+        matrix[k] = 0.0
+    row = 0 if reset != 0 else outcome
+    matrix[4 * row + 2 * outcome] = 1.0 / square_root(weight_of)
+    push_single(state, bit, 0, 0, matrix)
+
+
+@kernel
+def measure(
+    context: CallContext, state: State, site: i64, wire: i64, reset: i64, postselect: i64
+) -> i64:
+    """Measure a wire in the computational basis: the outcome, and the state collapses."""
+    if cannot_run(context, state):
+        return 0
+    bit = bit_of(context, state, site, wire)
+    if bit < 0:
+        return 0
+    flush(state)
+    weights = stack_array(f64, 2)
+    outcome_weights(state, bit, weights)
+    outcome: i64 = 0
+    if not is_drawable(context, site, weights[0] + weights[1]):
+        return outcome
+    if not is_null(state.script):
+        outcome = scripted_outcome(context, state, site, wire, weights, postselect)
+    elif postselect < 0:
+        outcome = draw(context, weights)
+    else:
+        outcome = postselect & 1
+        if not weights[outcome] > IMPOSSIBLE * (weights[0] + weights[1]):
+            fail(context, IMPOSSIBLE_POSTSELECTION, site, wire, outcome)
+            return outcome
+    push_collapse(state, bit, outcome, reset, weights[outcome])
+    return outcome

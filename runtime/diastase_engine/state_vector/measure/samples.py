@@ -1,0 +1,160 @@
+"""Samples of a state: many outcomes at once, without collapse.
+
+In: wires (which may repeat) and a number of shots. Out: one integer for each shot, made of the
+bits of its wires, the first wire the most significant.
+
+Sorted uniform numbers, made as sums of exponential gaps, are merged with the running sum of the
+weights in one walk over the amplitudes; then the shots are shuffled. So no table of the size of
+the state is needed, and nothing is searched for. An outcome of weight zero is never drawn: the
+running sum does not grow there, and what rounding leaves over at the end of a block, or of the
+walk, goes to the last outcome with a weight.
+"""
+
+from diastase_engine.call_context.random_numbers import next_uniform
+from diastase_engine.call_context.records import CallContext
+from diastase_engine.call_context.sticky_errors import INVALID_SHOTS, fail
+from diastase_engine.language import (
+    cast,
+    external,
+    f64,
+    horizontal_sum,
+    i1,
+    i64,
+    kernel,
+    ptr,
+    stack_array,
+    static,
+    to_float,
+    to_integer,
+    wide,
+)
+from diastase_engine.state_vector.measure.outcomes import lane_places, place_of, weight
+from diastase_engine.state_vector.queue.queue import flush
+from diastase_engine.state_vector.state.c_functions import memset
+from diastase_engine.state_vector.state.checks import cannot_run
+from diastase_engine.state_vector.state.nan_gates import is_drawable
+from diastase_engine.state_vector.state.parallel import is_interrupted
+from diastase_engine.state_vector.state.records import LANE_BITS, LANES, State
+from diastase_engine.state_vector.state.wires import bit_of
+from diastase_runtime.abi import MAX_SAMPLED_WIRES
+
+_BETWEEN_POLLS = (1 << 16) - 1
+"""Shots, less one."""
+
+log = external("log", [f64], f64)
+
+
+@kernel
+def write_gaps(context: CallContext, state: State, shots: i64, gaps: ptr[f64]) -> f64:
+    """Write exponential gaps, one for each shot; return their sum and one gap more."""
+    total: f64 = 0.0
+    for shot in range(shots):
+        if shot & _BETWEEN_POLLS == 0 and is_interrupted(state):
+            return total
+        gap = 0.0 - log(1.0 - next_uniform(context))
+        gaps[shot] = gap
+        total += gap
+    return total - log(1.0 - next_uniform(context))
+
+
+@kernel
+def total_weight(state: State) -> f64:
+    """Sum of all squared magnitudes, in the order in which they are walked."""
+    total: f64 = 0.0
+    for block in range(state.blocks):
+        total += horizontal_sum(weight(state, block))
+    return total
+
+
+@kernel
+def walk(state: State, count: i64, bits: ptr[i64], scale: f64, shots: i64, out: ptr[i64]) -> None:
+    """Replace each gap by the outcome that the sum of the gaps up to it, scaled, falls on."""
+    gaps = cast(out, ptr[f64])
+    places = lane_places(count, bits)
+    weights = stack_array(wide, 1)
+    numbers = cast(weights, ptr[f64])
+    shot: i64 = 0
+    arrived: f64 = gaps[0]
+    reached: f64 = 0.0
+    chosen: i64 = 0
+    for block in range(state.blocks):
+        weights[0] = weight(state, block)
+        before = reached
+        reached += horizontal_sum(weights[0])
+        if shot < shots and arrived * scale < reached:
+            base = place_of(block << LANE_BITS, count, bits)
+            for lane in static(range(LANES)):
+                before += numbers[lane]
+                if numbers[lane] > 0.0:
+                    chosen = base | places[lane]
+                while shot < shots and arrived * scale < before:
+                    out[shot] = chosen
+                    shot += 1
+                    if shot < shots:
+                        arrived += gaps[shot]
+            while shot < shots and arrived * scale < reached:
+                out[shot] = chosen
+                shot += 1
+                if shot < shots:
+                    arrived += gaps[shot]
+    while shot < shots:
+        out[shot] = chosen
+        shot += 1
+
+
+@kernel
+def shuffle_shots(context: CallContext, state: State, shots: i64, out: ptr[i64]) -> None:
+    """Put the shots into random order: Fisher and Yates."""
+    for step in range(shots - 1):
+        if step & _BETWEEN_POLLS == 0 and is_interrupted(state):
+            return
+        last = shots - 1 - step
+        other = to_integer(next_uniform(context) * to_float(last + 1))
+        kept = out[last]
+        out[last] = out[other]
+        out[other] = kept
+
+
+@kernel
+def wires_to_bits(
+    context: CallContext, state: State, site: i64, count: i64, wires: ptr[i64], bits: ptr[i64]
+) -> i1:
+    """Write the bits of wires that may repeat; whether all of them exist."""
+    for k in range(count):
+        bits[k] = bit_of(context, state, site, wires[k])
+    return context.code == 0
+
+
+@kernel
+def sample(
+    context: CallContext,
+    state: State,
+    site: i64,
+    n_wires: i64,
+    wires: ptr[i64],
+    shots: i64,
+    out: ptr[i64],
+) -> None:
+    """Draw outcomes on some wires; of all wires where none are given."""
+    if shots > 0:
+        memset(cast(out, ptr[f64]), 0, 8 * shots)
+    if cannot_run(context, state):
+        return
+    if shots < 1:
+        fail(context, INVALID_SHOTS, site, shots, 0)
+        return
+    bits = stack_array(i64, MAX_SAMPLED_WIRES)
+    if not wires_to_bits(context, state, site, n_wires, wires, bits):
+        return
+    flush(state)
+    weight_of_all = total_weight(state)
+    if not is_drawable(context, site, weight_of_all):
+        return
+    scale = weight_of_all / write_gaps(context, state, shots, cast(out, ptr[f64]))
+    if context.code != 0:
+        return
+    if n_wires != 0:
+        walk(state, n_wires, bits, scale, shots, out)
+    else:
+        walk(state, state.qubits, state.bit_of_wire, scale, shots, out)
+    shuffle_shots(context, state, shots, out)

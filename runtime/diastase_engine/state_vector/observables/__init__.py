@@ -1,0 +1,1 @@
+"""Expectation values and variances, inner products."""

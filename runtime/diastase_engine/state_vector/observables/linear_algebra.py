@@ -1,0 +1,89 @@
+"""States as vectors: sums and inner products, for observables that have no direct form.
+
+SWAP renames the wires of one state only, so two states may order their amplitudes differently;
+both are brought into the user's order before they meet.
+"""
+
+from diastase_engine.call_context.records import CallContext
+from diastase_engine.call_context.sticky_errors import SIZE_MISMATCH, fail
+from diastase_engine.language import (
+    broadcast,
+    broadcast_wide,
+    cast,
+    f64,
+    horizontal_sum,
+    i1,
+    i64,
+    is_null,
+    kernel,
+    ptr,
+    widen,
+)
+from diastase_engine.state_vector.gates.decompositions import exchange_bits
+from diastase_engine.state_vector.queue.queue import flush, forget_waiting
+from diastase_engine.state_vector.state.bulk_memory import clear
+from diastase_engine.state_vector.state.checks import cannot_run
+from diastase_engine.state_vector.state.records import BLOCK_BYTES, State
+
+
+@kernel
+def restore_order(state: State) -> None:
+    """Apply all operations and move amplitudes so that wire 0 is the most significant bit."""
+    for wire in range(state.qubits):
+        bit, wanted = state.bit_of_wire[wire], state.qubits - 1 - wire
+        if bit != wanted:
+            exchange_bits(state, bit, wanted)
+    flush(state)
+
+
+@kernel
+def can_meet(context: CallContext, first: State, second: State, site: i64) -> i1:
+    """Bring two states into the same order; false where they do not fit or after an error."""
+    if cannot_run(context, first) or is_null(second):
+        return False
+    if first.qubits != second.qubits:
+        fail(context, SIZE_MISMATCH, site, second.qubits, first.qubits)
+        return False
+    restore_order(first)
+    restore_order(second)
+    return True
+
+
+@kernel
+def state_zero(context: CallContext, state: State) -> None:
+    """Set all amplitudes to zero."""
+    if cannot_run(context, state):
+        return
+    forget_waiting(state)
+    state.spoilt = 0
+    clear(cast(state.amplitudes, ptr[f64]), state.blocks * BLOCK_BYTES)
+
+
+@kernel
+def state_scale_add(
+    context: CallContext, target: State, source: State, site: i64, factor: ptr[f64]
+) -> None:
+    """`target += factor source`, the factor as real and imaginary part."""
+    if not can_meet(context, target, source, site):
+        return
+    a, b = broadcast(factor[0]), broadcast(factor[1])
+    for block in range(target.blocks):
+        x, y = source.amplitudes[2 * block], source.amplitudes[2 * block + 1]
+        target.amplitudes[2 * block] = target.amplitudes[2 * block] + a * x - b * y
+        target.amplitudes[2 * block + 1] = target.amplitudes[2 * block + 1] + a * y + b * x
+
+
+@kernel
+def inner_product(context: CallContext, bra: State, ket: State, site: i64, out: ptr[f64]) -> None:
+    """Write <bra|ket>, zero after an error."""
+    out[0], out[1] = 0.0, 0.0
+    if not can_meet(context, bra, ket, site):
+        return
+    real = broadcast_wide(0.0)
+    imaginary = broadcast_wide(0.0)
+    for block in range(bra.blocks):
+        x, y = bra.amplitudes[2 * block], bra.amplitudes[2 * block + 1]
+        u, w = ket.amplitudes[2 * block], ket.amplitudes[2 * block + 1]
+        real += widen(x * u + y * w)
+        imaginary += widen(x * w - y * u)
+    out[0], out[1] = horizontal_sum(real), horizontal_sum(imaginary)

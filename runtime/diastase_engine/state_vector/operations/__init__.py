@@ -1,0 +1,1 @@
+"""Operations of the queue: what they are, when two are one, which commute."""

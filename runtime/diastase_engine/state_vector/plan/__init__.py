@@ -1,0 +1,1 @@
+"""Waiting operations to stages over chunks of the state, and these run."""

@@ -1,0 +1,149 @@
+"""Stages run: tiles over chunks, which the first tile fetches and the last one puts back.
+
+The parts of a stage do not depend on each other: `run_parts` may run on any of them in any order,
+at the same time in several threads, each with a buffer of its own; it changes nothing but the
+amplitudes of its parts and its buffer. After an interrupt nothing is run: the amplitudes are of
+no use to anybody then.
+"""
+
+from diastase_engine.language import (
+    Record,
+    cast,
+    code_of,
+    count_ones,
+    count_trailing_zeros,
+    f64,
+    i64,
+    kernel,
+    ptr,
+    size_of,
+    stack_array,
+    vector,
+)
+from diastase_engine.state_vector.state.parallel import (
+    PARALLEL_QUBITS,
+    is_interrupted,
+    run_parallel,
+)
+from diastase_engine.state_vector.state.records import LANE_BITS, State
+from diastase_engine.state_vector.tiles.plan_records import SLOTS, Plan, Stage
+from diastase_engine.state_vector.tiles.single_operations import apply_operation
+from diastase_engine.state_vector.tiles.sweeps import next_block, spread
+from diastase_engine.state_vector.tiles.tiles import FAR_SOURCE, FAR_TARGET, run_tile
+
+
+@kernel
+def run_length(bits: i64) -> i64:
+    """How many blocks lie next to each other in a chunk of these block bits."""
+    return (bits + 1) & ~bits
+
+
+@kernel
+def run_chunk(
+    plan: Plan, stage: Stage, amplitudes: ptr[vector], base: i64, count: i64, buffer: ptr[vector]
+) -> None:
+    """Run all tiles of a stage on a chunk: the first one loads it, the last one stores it."""
+    for k in range(stage.first, stage.end):
+        source, target = buffer, buffer
+        sides: i64 = 0
+        if k == stage.first:
+            source = amplitudes
+            sides |= FAR_SOURCE
+        if k == stage.end - 1:
+            target = amplitudes
+            sides |= FAR_TARGET
+        run_tile(source, target, sides, base, 0, count, plan.tiles[k], plan.operations)
+
+
+@kernel
+def run_chunks(
+    state: State, plan: Plan, stage: Stage, first: i64, last: i64, buffer: ptr[vector]
+) -> None:
+    """Run all tiles of a stage on some of its chunks; one that is contiguous is not copied."""
+    bits = stage.bits >> LANE_BITS
+    blocks = 1 << count_ones(bits)
+    start: i64 = spread(first, ~bits)
+    is_copied = run_length(bits) < blocks
+    for chunk in range(first, last):
+        amplitudes = state.amplitudes + 2 * start
+        base = chunk * blocks
+        if (start << LANE_BITS) & ~state.support != 0:
+            pass  # All zeros, and so they stay.
+        elif is_copied:
+            run_chunk(plan, stage, amplitudes, base, blocks >> SLOTS, buffer)
+        else:
+            run_on_blocks(plan, stage, amplitudes, base, 0, 1, 1)
+        start = next_block(start, bits)
+
+
+@kernel
+def run_on_blocks(
+    plan: Plan, stage: Stage, amplitudes: ptr[vector], base: i64, first: i64, last: i64, parts: i64
+) -> None:
+    """Run all tiles of a stage in place on some of the `parts` of their groups of blocks."""
+    shift = count_trailing_zeros(parts)
+    for k in range(stage.first, stage.end):
+        tile = plan.tiles[k]
+        group = (tile.groups * first) >> shift
+        count = ((tile.groups * last) >> shift) - group
+        start = spread(group, ~tile.fixed)
+        run_tile(amplitudes, amplitudes, 0, base, start, count, tile, plan.operations)
+
+
+@kernel
+def run_in_place(state: State, plan: Plan, stage: Stage, first: i64, last: i64) -> None:
+    """Run all tiles of a stage on some parts of the state itself."""
+    run_on_blocks(plan, stage, state.amplitudes, 0, first, last, stage.parts)
+
+
+@kernel
+def run_parts(
+    state: State, plan: Plan, stage: Stage, first: i64, last: i64, buffer: ptr[vector]
+) -> None:
+    """Run a stage on its parts `first` to `last`, with room for one chunk in the buffer."""
+    if stage.in_place != 0:
+        run_in_place(state, plan, stage, first, last)
+    else:
+        run_chunks(state, plan, stage, first, last, buffer)
+
+
+class StageRun(Record):
+    """A stage that is being run: what its parts need."""
+
+    state: State
+    plan: Plan
+    stage: Stage
+    buffers: ptr[vector]
+    """Room for a chunk for each worker."""
+
+
+@kernel
+def run_parts_of(argument: ptr[f64], first: i64, last: i64, worker: i64) -> None:
+    """`run_parts` as threads call it; `argument` is a `StageRun`."""
+    run = cast(argument, StageRun)
+    if is_interrupted(run.state):
+        return
+    buffer = run.buffers + (worker << (run.plan.chunk_bits - LANE_BITS + 1))
+    run_parts(run.state, run.plan, run.stage, first, last, buffer)
+
+
+@kernel
+def run_stages(state: State, plan: Plan, buffers: ptr[vector]) -> None:
+    """Run a whole plan, with room for a chunk for each thread that may work."""
+    memory = stack_array(i64, size_of(StageRun) // 8)
+    run = cast(memory, StageRun)
+    run.state = state
+    run.plan = plan
+    run.buffers = buffers
+    for k in range(plan.stage_count):
+        if is_interrupted(state):
+            return
+        stage = plan.stages[k]
+        run.stage = stage
+        if stage.single >= 0:
+            apply_operation(state, state.operations[stage.single])
+        elif state.qubits < PARALLEL_QUBITS:
+            run_parts(state, plan, stage, 0, stage.parts, buffers)
+        else:
+            run_parallel(code_of(run_parts_of), cast(memory, ptr[f64]), stage.parts, 1)
+        state.support |= stage.bits

@@ -1,0 +1,142 @@
+"""Operations waiting to be applied, fused as they arrive.
+
+A gate costs a sweep over all amplitudes, two fused gates cost one; so `push` merges a new operation
+into a waiting one where it can (`fusion`), and `flush` applies what is left. Operations
+with several mask bits are the identity where the mask does not match, and merge with their like
+only. A test runs random circuits with and without fusion.
+"""
+
+from diastase_engine.language import f64, i64, is_null, kernel, null, ptr, stack_array
+from diastase_engine.state_vector.operations.captured import capture_operation
+from diastase_engine.state_vector.operations.fusion import settle
+from diastase_engine.state_vector.operations.parity_operations import turned
+from diastase_engine.state_vector.plan.plan import run_planned
+from diastase_engine.state_vector.state.nan_gates import are_numbers, fill_with_nan
+from diastase_engine.state_vector.state.records import QUEUE_CAPACITY, State
+from diastase_engine.state_vector.state.small_matrices import IDENTITY, copy_matrix, write
+from diastase_engine.state_vector.tiles.single_operations import apply_operation
+
+
+@kernel
+def forget_waiting(state: State) -> None:
+    """Empty the queue without applying it."""
+    state.waiting = 0
+    for bit in range(state.qubits):
+        state.last_change[bit] = -1
+        state.last_read[bit] = -1
+    # A state without qubits has a phase, kept as an operation on bit 0.
+    state.last_change[0] = -1
+    state.last_read[0] = -1
+
+
+@kernel
+def flush(state: State) -> None:
+    """Apply all waiting operations; what the caller then does may change any amplitude."""
+    if state.waiting == 0:
+        state.support = -1
+        return
+    if not run_planned(state):
+        for k in range(state.waiting):
+            if state.operations[k].is_live != 0:
+                apply_operation(state, state.operations[k])
+                state.applied += 1
+                state.stages += 1
+    state.support = -1
+    forget_waiting(state)
+
+
+@kernel
+def spoil(state: State) -> None:
+    """Make all amplitudes NaN, for good."""
+    state.gates += 1
+    if state.spoilt == 0:
+        forget_waiting(state)
+        fill_with_nan(state)
+        state.support, state.spoilt = -1, 1
+
+
+@kernel
+def push(
+    state: State, target: i64, mask: i64, value: i64, otherwise: ptr[f64], matched: ptr[f64]
+) -> None:
+    """Queue an operation (see `records.Operation`), merged into a waiting one where possible."""
+    if state.spoilt != 0 or not are_numbers(matched, otherwise):
+        if is_null(state.capture):
+            spoil(state)
+        else:
+            capture_operation(state, target, mask, value, otherwise, matched)
+        return
+    if state.waiting == QUEUE_CAPACITY:
+        flush(state)
+    operation = state.operations[state.waiting]
+    operation.target, operation.mask, operation.is_live = target, mask, 1
+    operation.flips, operation.first = 0, null(ptr[f64])
+    if value == 0 and mask != 0 and mask & (mask - 1) == 0:
+        # Selected by a zero: the same with the matrices exchanged. So equal masks mean more often
+        # equal values.
+        operation.value = mask
+        copy_matrix(matched, operation.otherwise)
+        copy_matrix(otherwise, operation.matched)
+    else:
+        operation.value = value
+        if mask != 0:
+            copy_matrix(otherwise, operation.otherwise)
+        copy_matrix(matched, operation.matched)
+    state.gates += 1
+    settle(state)
+
+
+@kernel
+def push_even_odd(state: State, first: i64, second: i64, even: ptr[f64], odd: ptr[f64]) -> None:
+    """Queue an operation that keeps the parity of two bits; see `parity_operations`."""
+    if state.spoilt != 0 or not are_numbers(even, odd):
+        spoil(state)
+        return
+    if state.waiting == QUEUE_CAPACITY:
+        flush(state)
+    operation = state.operations[state.waiting]
+    target = first if first > second else second
+    flips = 1 << (first + second - target)
+    operation.target, operation.mask, operation.value = target, flips, flips
+    operation.flips, operation.is_live = flips, 1
+    operation.first = null(ptr[f64])
+    copy_matrix(even, operation.otherwise)
+    if target == first:
+        copy_matrix(odd, operation.matched)
+    else:
+        turned(odd, operation.matched)
+    state.gates += 1
+    settle(state)
+
+
+@kernel
+def push_single(state: State, target: i64, mask: i64, value: i64, matrix: ptr[f64]) -> None:
+    """Queue a controlled matrix: the identity where the mask does not match."""
+    if mask == 0:
+        push(state, target, 0, 0, matrix, matrix)
+        return
+    identity = stack_array(f64, 8)
+    write(IDENTITY, identity)
+    push(state, target, mask, value, identity, matrix)
+
+
+@kernel
+def push_selected(
+    state: State,
+    target: i64,
+    selector: i64,
+    controls: i64,
+    value: i64,
+    otherwise: ptr[f64],
+    matched: ptr[f64],
+) -> None:
+    """Queue `matched` where bit `selector` is one and `otherwise` where it is zero.
+
+    `controls` restrict both; the selector must not be among them.
+    """
+    if controls == 0:
+        push(state, target, 1 << selector, 1 << selector, otherwise, matched)
+        return
+    mask = controls | (1 << selector)
+    push_single(state, target, mask, value, otherwise)
+    push_single(state, target, mask, value | (1 << selector), matched)

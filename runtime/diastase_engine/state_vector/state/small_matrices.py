@@ -1,0 +1,143 @@
+"""Complex 2x2 matrices of a kernel: eight numbers, row-major, real and imaginary parts.
+
+They lie in memory and are read and written as one vector.
+"""
+
+from typing import Any
+
+from diastase_engine.language import (
+    f64,
+    i1,
+    inline,
+    kernel,
+    load_unaligned,
+    pack,
+    ptr,
+    shuffle,
+    square_root,
+    static,
+    store_unaligned,
+    v8,
+)
+
+IDENTITY = [1.0, 0.0, 0.0, 0.0, 0.0, 0.0, 1.0, 0.0]
+
+
+@inline
+def copy_matrix(source: ptr[f64], target: ptr[f64]) -> None:
+    """Copy a matrix."""
+    store_unaligned(target, 0, load_unaligned(source, 0))
+
+
+@inline
+def write(matrix: list[Any], target: ptr[f64]) -> None:
+    """Store eight numbers as one vector, as which they are soon read again."""
+    store_unaligned(target, 0, pack(matrix))
+
+
+@kernel
+def is_identity(matrix: ptr[f64]) -> i1:
+    """Whether a matrix is exactly the identity."""
+    for k in static(range(8)):
+        if matrix[k] != (1.0 if k in (0, 6) else 0.0):
+            return False
+    return True
+
+
+@kernel
+def is_diagonal(matrix: ptr[f64]) -> i1:
+    """Whether a matrix is exactly diagonal."""
+    for k in static(range(2, 6)):
+        if matrix[k] != 0.0:
+            return False
+    return True
+
+
+@kernel
+def is_equal(left: ptr[f64], right: ptr[f64]) -> i1:
+    """Whether two matrices are exactly equal."""
+    for k in static(range(8)):
+        if left[k] != right[k]:
+            return False
+    return True
+
+
+@inline
+def times_row(left: v8, right: v8, k: int) -> v8:
+    """Column `k` of the left matrix times row `k` of the right one."""
+    real = shuffle(left, [2 * k] * 4 + [2 * k + 4] * 4)
+    imaginary = shuffle(left, [2 * k + 1] * 4 + [2 * k + 5] * 4) * pack([-1.0, 1.0] * 4)
+    row = [4 * k, 4 * k + 1, 4 * k + 2, 4 * k + 3]
+    turned = [4 * k + 1, 4 * k, 4 * k + 3, 4 * k + 2]
+    return real * shuffle(right, row * 2) + imaginary * shuffle(right, turned * 2)
+
+
+@kernel
+def multiply(left: ptr[f64], right: ptr[f64], product: ptr[f64]) -> None:
+    """`product = left @ right`; product may be one of them."""
+    a, b = load_unaligned(left, 0), load_unaligned(right, 0)
+    store_unaligned(product, 0, times_row(a, b, 0) + times_row(a, b, 1))
+
+
+@kernel
+def multiply_adjoint(left: ptr[f64], right: ptr[f64], product: ptr[f64]) -> None:
+    """`product = adjoint(left) @ right`, in memory of its own."""
+    turned = [0, 4, 2, 6]
+    for row in static(range(2)):
+        for column in static(range(2)):
+            real: f64 = 0.0
+            imaginary: f64 = 0.0
+            for k in static(range(2)):
+                place = turned[2 * row + k]
+                a, b = left[place], left[place + 1]
+                x, y = right[4 * k + 2 * column], right[4 * k + 2 * column + 1]
+                real += a * x + b * y
+                imaginary += a * y - b * x
+            product[4 * row + 2 * column] = real
+            product[4 * row + 2 * column + 1] = imaginary
+
+
+@inline
+def magnitude(real: f64, imaginary: f64) -> f64:
+    """|z|; numbers below 1e-154 count as zero."""
+    return square_root(real * real + imaginary * imaginary)
+
+
+@inline
+def column_weight(matrix: ptr[f64], column: int) -> f64:
+    """Squared norm of a (static) column."""
+    a, b = matrix[2 * column], matrix[2 * column + 1]
+    c, d = matrix[4 + 2 * column], matrix[5 + 2 * column]
+    return a * a + b * b + c * c + d * d
+
+
+@kernel
+def rotate_columns(matrix: ptr[f64], vectors: ptr[f64]) -> None:
+    """Multiply `vectors` by the unitary that makes the columns of `matrix` orthogonal (Jacobi)."""
+    first, second = column_weight(matrix, 0), column_weight(matrix, 1)
+    real: f64 = 0.0
+    imaginary: f64 = 0.0
+    for row in static(range(2)):
+        a, b = matrix[4 * row], matrix[4 * row + 1]
+        x, y = matrix[4 * row + 2], matrix[4 * row + 3]
+        real += a * x + b * y
+        imaginary += a * y - b * x
+    overlap = magnitude(real, imaginary)
+    if overlap == 0.0:
+        return
+    slope = 0.5 * (second - first) / overlap
+    steep = slope if slope >= 0.0 else -slope
+    tangent = 1.0 / (steep + square_root(1.0 + steep * steep))
+    if slope < 0.0:
+        tangent = -tangent
+    cosine = 1.0 / square_root(1.0 + tangent * tangent)
+    sine = cosine * tangent
+    # The second column is first turned by the phase that makes the overlap real.
+    u, w = real / overlap, -(imaginary / overlap)
+    for row in static(range(2)):
+        a, b = vectors[4 * row], vectors[4 * row + 1]
+        x, y = vectors[4 * row + 2], vectors[4 * row + 3]
+        p, q = x * u - y * w, x * w + y * u
+        vectors[4 * row], vectors[4 * row + 1] = cosine * a - sine * p, cosine * b - sine * q
+        vectors[4 * row + 2] = sine * a + cosine * p
+        vectors[4 * row + 3] = sine * b + cosine * q

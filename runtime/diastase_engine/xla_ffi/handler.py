@@ -1,0 +1,168 @@
+"""The handler: XLA's typed foreign function interface on one side, a program's entry on the other.
+
+One handler serves all programs: which one is called stands in the one attribute of the call, the
+address of a `Plan`. A call's memory is copied from the plan's template, in which all sizes stand
+already; what is missing are addresses and the seed. Python is called where the program fails, and
+nowhere else.
+
+XLA calls from any of its threads, several at a time.
+"""
+
+from diastase_engine.language import (
+    address,
+    atomic_add,
+    call_through,
+    cast,
+    code,
+    external,
+    f64,
+    i32,
+    i64,
+    is_null,
+    kernel,
+    null,
+    ptr,
+    shift_right_logical,
+    signature,
+    size_of,
+    stack_array,
+)
+from diastase_engine.xla_ffi.records import (
+    PROCESS,
+    Api,
+    Attribute,
+    Buffer,
+    CallContext,
+    CallFrame,
+    Descriptor,
+    Metadata,
+    MetadataExtension,
+    NewError,
+    Plan,
+    PlanName,
+    Pointer,
+)
+
+_ENTRY = signature([ptr[f64]])
+_REPORT = signature([Plan, ptr[f64]], ptr[f64])
+_INTERRUPT = signature([])
+_CREATE = signature([NewError], ptr[f64])
+_ABORTED = 10
+"""XLA's code: a few others become other classes of exceptions, depending on when one is found."""
+_MULTIPLIERS = (0xBF58476D1CE4E5B9 - (1 << 64), 0x94D049BB133111EB - (1 << 64))
+_WEYL = 0x9E3779B97F4A7C15 - (1 << 64)
+
+malloc = external("malloc", [i64], ptr[f64])
+free = external("free", [ptr[f64]])
+memset = external("memset", [ptr[f64], i32, i64], ptr[f64])
+memcpy = external("memcpy", [ptr[f64], ptr[f64], i64], ptr[f64])
+
+
+@kernel
+def configure(name: i64, version: i64, report: code, interrupt: code) -> None:
+    """Say what there is once; called before the first program is handed to XLA."""
+    PROCESS.name = name
+    PROCESS.version = version
+    PROCESS.report = report
+    PROCESS.interrupt = interrupt
+
+
+@kernel
+def set_key(key: i64) -> None:
+    """Say what seeds are made of; in a forked process again."""
+    PROCESS.key = key
+
+
+@kernel
+def handler(frame: CallFrame) -> ptr[f64]:
+    """Answer XLA's question for the metadata, or call a program; null, or an error of XLA's."""
+    if not is_null(frame.extension):
+        metadata = cast(cast(frame.extension, MetadataExtension).metadata, Metadata)
+        metadata.version = PROCESS.version
+        metadata.traits = 0
+        metadata.state_type = 0
+        return null(ptr[f64])
+    name = cast(cast(frame.attributes[0].target, Attribute).numbers, PlanName)
+    plan = cast(name.plan, Plan)
+    if name.process != PROCESS.name:
+        # Compiled by another process, whose addresses mean nothing here.
+        plan = null(Plan)
+        return failure(frame, plan, null(ptr[f64]))
+    memory = malloc(plan.bytes)
+    if is_null(memory):
+        return failure(frame, plan, memory)
+    memcpy(memory, plan.template, plan.bytes)
+    write_arguments(frame, plan, memory)
+    call_through(plan.entry, _ENTRY, memory + plan.pointers)
+    if cast(memory, CallContext).code != 0:
+        return failure(frame, plan, memory)
+    take_results(frame, plan, memory)
+    free(memory)
+    return null(ptr[f64])
+
+
+@kernel
+def write_arguments(frame: CallFrame, plan: Plan, memory: ptr[f64]) -> None:
+    """Fill in the addresses and the seed."""
+    for number in range(plan.num_arguments):
+        buffer = cast(frame.arguments[number].target, Buffer)
+        descriptor = cast(memory + plan.arguments[number], Descriptor)
+        descriptor.allocated = buffer.memory
+        descriptor.aligned = buffer.memory
+    pointers = cast(memory + plan.pointers, ptr[Pointer])
+    for number in range(plan.num_pointers):
+        pointers[number].target = memory + plan.targets[number]
+    if plan.draws != 0:
+        cast(memory, CallContext).seed = new_seed()
+
+
+@kernel
+def new_seed() -> i64:
+    """Draw the next number of SplitMix64, without its last shift, which adds nothing here."""
+    state: i64 = PROCESS.key + (atomic_add(PROCESS.calls, 1) + 1) * _WEYL
+    state = (state ^ shift_right_logical(state, 30)) * _MULTIPLIERS[0]
+    return (state ^ shift_right_logical(state, 27)) * _MULTIPLIERS[1]
+
+
+@kernel
+def take_results(frame: CallFrame, plan: Plan, memory: ptr[f64]) -> None:
+    """Copy the results into XLA's buffers, and free them; several may be the same memory."""
+    for number in range(plan.num_results):
+        descriptor = cast(memory + plan.results[number], Descriptor)
+        buffer = cast(frame.results[number].target, Buffer)
+        memcpy(buffer.memory, descriptor.aligned, plan.result_bytes[number])
+    for number in range(plan.num_results):
+        allocated = cast(memory + plan.results[number], Descriptor).allocated
+        later: i64 = number + 1
+        while later < plan.num_results and address(
+            cast(memory + plan.results[later], Descriptor).allocated
+        ) != address(allocated):
+            later += 1
+        if later >= plan.num_results:
+            free(allocated)
+
+
+@kernel
+def failure(frame: CallFrame, plan: Plan, memory: ptr[f64]) -> ptr[f64]:
+    """Make XLA's error of what Python says of the call, and free the call's memory.
+
+    Where it says nothing, Python is told to raise as on Ctrl-C; the results are zeros until then.
+    """
+    message = call_through(PROCESS.report, _REPORT, plan, memory)
+    free(memory)
+    if is_null(message):
+        for number in range(plan.num_results):
+            buffer = cast(frame.results[number].target, Buffer)
+            memset(buffer.memory, 0, plan.result_bytes[number])
+        call_through(PROCESS.interrupt, _INTERRUPT)
+        return null(ptr[f64])
+    new = cast(stack_array(i64, 4), NewError)
+    new.size = size_of(NewError)
+    new.extension = 0
+    new.message = message
+    new.kind = _ABORTED
+    return call_through(cast(frame.api, Api).create_error, _CREATE, new)
+
+
+EXPORTS = {"handler": handler, "configure": configure, "set_key": set_key}
+"""Functions of the library."""

@@ -1,0 +1,73 @@
+"""Errors of the way from LLVM IR to a library on disk: the processor, the linker, the cache."""
+
+from pathlib import Path
+from typing import ClassVar
+
+from diastase_runtime.errors import CompileError, DiastaseError
+
+
+class LinkerNotFoundError(CompileError, RuntimeError):
+    """No program that can link a shared library was found.
+
+    diastase makes machine code by itself but leaves the last step to the system's linker: `ld`,
+    or one of the compiler drivers `cc`, `gcc` and `clang`. Install one of them (Debian, Ubuntu:
+    `apt install binutils`; Fedora: `dnf install binutils`; macOS: `xcode-select --install`), or
+    name one in the environment variable `DIASTASE_CC`.
+    """
+
+    title: ClassVar[str] = "No linker found"
+    message: ClassVar[str] = "none of {tried} is on the PATH"
+    help: ClassVar[str] = (
+        "install one (Debian, Ubuntu: apt install binutils; Fedora: dnf install binutils; "
+        "macOS: xcode-select --install) or set DIASTASE_CC to a C compiler driver"
+    )
+    tried: str
+
+
+class LinkError(CompileError, RuntimeError):
+    """The system's linker refused the object file, or could not be run.
+
+    The message quotes the command and what it printed. Usual causes: a full disk, or a
+    `DIASTASE_CC` that names something which is not a linker or a C compiler driver.
+    """
+
+    title: ClassVar[str] = "Linking failed"
+    message: ClassVar[str] = "{command}: {reason}"
+    command: str
+    reason: str
+
+
+class TargetProcessorError(DiastaseError, ValueError):
+    """The environment variable for the processor names one that programs cannot be compiled for.
+
+        DIASTASE_TARGET_CPU=x86-64-v3 python program.py
+
+    Unset it to compile for the processor of this computer, or name a level of x86-64 that this
+    computer has.
+    """
+
+    title: ClassVar[str] = "Invalid target processor"
+    message: ClassVar[str] = "{variable} is {level!r}, {reason}"
+    help: ClassVar[str] = "unset it to compile for this computer's processor"
+    variable: str
+    level: str
+    reason: str
+
+
+class UnsafeCacheDirectoryError(DiastaseError, PermissionError):
+    """The cache directory is one in which others could plant a library.
+
+    Compiled programs are loaded from the cache and run with your rights, so its directory must
+    belong to you and be writable by nobody else: `chmod 700` it, or set `DIASTASE_CACHE_DIR` to
+    another directory.
+    """
+
+    title: ClassVar[str] = "Unsafe cache directory"
+    message: ClassVar[str] = "{directory} {reason}"
+    help: ClassVar[str] = "chmod 700 {directory}, or set DIASTASE_CACHE_DIR to another directory"
+    directory: Path
+    reason: str
+
+
+class CacheWarning(UserWarning):
+    """The disk cache could not be used, or held a broken entry; the program is compiled anew."""

@@ -1,0 +1,206 @@
+"""LLVM IR text to a relocatable object for this computer's processor, by llvmlite.
+
+Every definition but those named in `exported` becomes internal, so nothing in one program can
+collide with the C library or with another program, and what is not used disappears. Each module
+has an LLVM context of its own: types and constants die with it.
+
+A program without loops runs each of its instructions once per call at most, and one whose loops
+run over the eight angles of a circuit not much more often: optimising it as LLVM does loops would
+take 10 to 25 ms of compilation to win nanoseconds. It gets five cheap passes (MLIR
+has folded and shared what it could before) and LLVM's fast code generator.
+"""
+
+import ctypes
+import threading
+from collections.abc import Callable, Collection, Generator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from enum import IntEnum
+from functools import cache
+from typing import Any
+
+import llvmlite.binding as llvm
+from llvmlite.binding import ffi
+from llvmlite.binding.newpassmanagers import NewPassManager
+
+from diastase_runtime.abi import ENTRY_FUNCTION
+from diastase_toolchain.processor import asked_processor
+from diastase_toolchain.trip_counts import bounded_loops, run_once
+
+
+class InvalidLLVMError(ValueError):
+    """Text that is no valid LLVM IR; the pipeline turns it into a `FailedPassError`."""
+
+
+host_processor = cache(asked_processor)
+"""What machine code is made for, as LLVM describes it."""
+
+
+class Level(IntEnum):
+    """How much is done for speed, as LLVM counts."""
+
+    WITHOUT_LOOPS = 0
+    VECTORS_AS_WRITTEN = 1
+    """Loops whose instructions are of vectors already: the passes of a program without loops, and
+    a code generator that keeps values in registers."""
+    WITH_LOOPS = 2
+
+
+MOST_ACCESSES = 200
+"""Of memory, in one block, which LLVM's schedulers compare in pairs before they give up on some;
+its own bound, 1,000, is as far as their time grows with the square. An option of the process."""
+
+
+class _Machines(threading.local):
+    """A target machine may serve one thread at a time only, and takes a while to make."""
+
+    def __init__(self) -> None:
+        self.by_level: dict[Level, llvm.TargetMachine] = {}
+
+
+_machines = _Machines()
+
+
+def target_machine(level: Level = Level.WITH_LOOPS) -> llvm.TargetMachine:
+    """Return this thread's code generator for the host processor."""
+    machine = _machines.by_level.get(level)
+    if machine is None:
+        llvm.initialize_native_target()
+        llvm.initialize_native_asmprinter()
+        llvm.set_option("", f"-dag-maps-huge-region={MOST_ACCESSES}")
+        host = host_processor()
+        machine = llvm.Target.from_triple(host.triple).create_target_machine(
+            cpu=host.name, features=host.features, opt=level, reloc="pic", codemodel="default"
+        )
+        _machines.by_level[level] = machine
+    return machine
+
+
+MOST_TURNS = 128
+"""Of loops that are not worth 25 ms of LLVM's time: less than a microsecond of each call."""
+
+MOST_TURNS_EACH = 32
+"""Of many loops, on average: LLVM takes 3 ms for each."""
+
+LONG_TEXT = 5000
+"""Lines, each of which takes LLVM 0.1 ms where loops are optimised, and 8 µs where not: from here
+on loops may go through as many lines as `LINES_OF_LOOPS` times what there are."""
+
+LINES_OF_LOOPS = 8
+"""So a call takes a few times as long at most as what stands outside of loops."""
+
+
+def level_for(text: str) -> Level:
+    """Look for loops, but for those that take a few turns only."""
+    loops, lines = bounded_loops(text), text.count("\n")
+    if loops is None:
+        return Level.WITH_LOOPS
+    are_few = loops.turns <= max(MOST_TURNS, MOST_TURNS_EACH * loops.number)
+    are_short = lines >= LONG_TEXT and loops.turns * loops.longest <= LINES_OF_LOOPS * lines
+    return Level.WITHOUT_LOOPS if are_few or are_short else Level.WITH_LOOPS
+
+
+LONG_FUNCTION = 500
+"""Lines; if such a function has no loop and runs once, it is taken as it is written: LLVM's time
+for one block grows faster than its length."""
+
+
+@dataclass(frozen=True)
+class OptimisedModule:
+    """A module of LLVM, and what its machine code is worth."""
+
+    module: llvm.ModuleRef
+    level: Level
+
+
+@contextmanager
+def optimised(
+    text: str,
+    exported: Collection[str],
+    level: Level | None = None,
+    common: Collection[str] = (),
+) -> Generator[OptimisedModule]:
+    """Parse LLVM IR text, hide what is not exported, and optimise the module.
+
+    Of a part of a library, names in `common` are seen by the other parts and by nobody else.
+
+    The module lives inside the `with` only. Left to the garbage collector, a context that is part
+    of a cycle (an error's traceback, say) can be freed before its module, which crashes.
+    """
+    with llvm.create_context() as context:
+        try:
+            module = llvm.parse_assembly(text, context)
+        except RuntimeError as error:
+            raise InvalidLLVMError(str(error)) from None
+        with module:
+            level = level_for(text) if level is None else level
+            # Without it, passes would place fields of structures elsewhere than machine code does.
+            module.data_layout = str(target_machine(level).target_data)
+            _hide(module, exported, common)
+            if level is Level.WITH_LOOPS:
+                for name in run_once(text, ENTRY_FUNCTION, LONG_FUNCTION):
+                    function = module.get_function(name)
+                    function.add_function_attribute("noinline")  # or the next is not allowed
+                    function.add_function_attribute("optnone")
+            _optimise(module, level)
+            yield OptimisedModule(module, level)
+
+
+def _hide(module: llvm.ModuleRef, exported: Collection[str], common: Collection[str]) -> None:
+    for definition in (*module.functions, *module.global_variables):
+        ours = not definition.is_declaration and not definition.name.startswith("llvm.")
+        if definition.name in common:
+            definition.visibility = "hidden"
+        elif ours and definition.name not in exported:
+            definition.linkage = "internal"
+
+
+def _optimise(module: llvm.ModuleRef, level: Level) -> None:
+    # Unrolling and interleaving double the time of compilation and gain little: loops over
+    # arrays are vectorised anyway.
+    options = llvm.create_pipeline_tuning_options(speed_level=level)
+    options.loop_vectorization = True
+    options.slp_vectorization = False
+    options.loop_unrolling = False
+    options.loop_interleaving = False
+    builder = llvm.create_pass_builder(target_machine(level), options)
+    passes = builder.getModulePassManager() if level is Level.WITH_LOOPS else _few_passes()
+    _at_once("LLVMPY_RunNewModulePassManager")(passes, module, builder)
+    # llvmlite 0.50 never frees a pass manager: the no-op `ObjectRef._dispose` hides this one.
+    NewPassManager._dispose(passes)  # pyright: ignore[reportPrivateUsage]
+    passes.detach()
+
+
+def _few_passes() -> llvm.ModulePassManager:
+    passes = llvm.create_new_module_pass_manager()
+    passes.add_always_inliner_pass()  # `codegen.allocation_runtime`, `codegen.import_table`
+    passes.add_sroa_pass()
+    passes.add_instruction_combine_pass()
+    passes.add_simplify_cfg_pass()
+    passes.add_global_dead_code_eliminate_pass()
+    return passes
+
+
+def emit_object(optimised_module: OptimisedModule) -> bytes:
+    """Make the object file of an optimised module."""
+    machine = target_machine(optimised_module.level)
+    with ffi.OutputString() as error:
+        emit = _at_once("LLVMPY_TargetMachineEmitToMemory")
+        buffer = emit(machine, optimised_module.module, 1, error)
+        if not buffer:
+            raise RuntimeError(str(error))
+    try:
+        start = ffi.lib.LLVMPY_GetBufferStart(buffer)
+        return ctypes.string_at(start, ffi.lib.LLVMPY_GetBufferSize(buffer))
+    finally:
+        ffi.lib.LLVMPY_DisposeMemoryBuffer(buffer)
+
+
+def _at_once(name: str) -> Callable[..., Any]:
+    """One of LLVM's functions, which several threads may be in at once.
+
+    llvmlite lets one thread at a time into LLVM. What takes long needs no such lock: modules,
+    passes and target machines that no two threads share have nothing in common.
+    """
+    function = getattr(ffi.lib, name)
+    return getattr(function, "_cfn", function)

@@ -1,0 +1,196 @@
+"""How often the loops of LLVM IR text run at most, where the text says so: for few times only.
+
+In: text of MLIR's translation, in which a loop is a backward jump to a block that begins
+
+    %i = phi i64 [ %next, %latch ], [ 0, %before ]
+    %more = icmp slt i64 %i, 4
+    br i1 %more, label %body, label %after
+
+and has `%next = add i64 %i, 1` inside. Out: a bound, or None. Only speed depends on it, so what
+does not look exactly like this (a `while`, a bound known at run time) simply has no bound.
+
+A program of many such loops, each of a few turns, says how many there are. `run_once` finds the
+long functions without any.
+
+A function's loops count as often as it is called, and one that may be called by its address in each
+turn of the others.
+"""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from graphlib import CycleError, TopologicalSorter
+from math import prod
+
+from diastase_toolchain.function_parts import PART
+
+_NAME = r'(?:"[^"\n]*"|[\w.$-]+)'
+_LINE = re.compile(
+    rf"^(?P<function>define\b[^@\n]*@(?P<name>{_NAME}))|^(?P<label>{_NAME}):"
+    rf"|\blabel %(?P<target>{_NAME})|\bcall\b[^@\n]*@(?P<callee>{_NAME})\(",
+    re.MULTILINE,
+)
+_PHI = re.compile(
+    rf"\s*%(?P<index>{_NAME}) = phi i64 \[ (?P<one>%?{_NAME}), %{_NAME} \],"
+    rf" \[ (?P<other>%?{_NAME}), %{_NAME} \]$"
+)
+_END = re.compile(
+    rf"\s*%(?P<more>{_NAME}) = icmp slt i64 %(?P<index>{_NAME}), (?P<end>\d+)\n"
+    rf"\s*br i1 %(?P=more), label %(?P<body>{_NAME}), label %(?P<after>{_NAME})$",
+    re.MULTILINE,
+)
+_FUNCTION = re.compile(rf"^define\b[^@\n]*@({_NAME})\(.*?^}}$", re.MULTILINE | re.DOTALL)
+
+
+def run_once(text: str, entry: str, least: int) -> list[str]:
+    """Functions of `least` lines, without a loop, that run once: the entry, and its parts."""
+    found: list[str] = []
+    for function in _FUNCTION.finditer(text):
+        name, _, part = function[1].strip('"').partition(PART)
+        is_long = text.count("\n", function.start(), function.end()) >= least
+        if (
+            is_long
+            and name == entry
+            and (not part or part.isdigit())
+            and not _has_loop(function[0])
+        ):
+            found.append(function[1].strip('"'))
+    return found
+
+
+def _has_loop(function: str) -> bool:
+    """Whether any block jumps to one before it, or to itself."""
+    begun: set[str] = set()
+    for match in _LINE.finditer(function):
+        if match["label"]:
+            begun.add(match["label"].strip('"'))
+        elif match["target"] and match["target"].strip('"') in begun:
+            return True
+    return False
+
+
+@dataclass(frozen=True)
+class _Loop:
+    """From the label of its first block to the jump back; and how often it runs at most."""
+
+    start: int
+    stop: int
+    times: int
+
+
+@dataclass(frozen=True)
+class _Function:
+    """What repeats in a function, and where it calls which others."""
+
+    loops: list[_Loop] = field(default_factory=list)
+    calls: list[tuple[int, str]] = field(default_factory=list)
+
+    def times(self, place: int) -> int:
+        """How often it comes to a place in one call."""
+        return prod(loop.times for loop in self.loops if loop.start <= place <= loop.stop)
+
+    def turns_of(self, loop: _Loop) -> int:
+        """How many turns one of its loops takes in one call."""
+        return prod(
+            outer.times
+            for outer in self.loops
+            if outer.start <= loop.stop
+            and loop.start <= outer.stop  # also if they overlap
+            and not (loop.start < outer.start and outer.stop < loop.stop)
+        )
+
+
+@dataclass(frozen=True)
+class Loops:
+    """What the loops of a module are, all together."""
+
+    number: int
+    """How many there are, those of a function as often as it is called."""
+    turns: int
+    """A bound on how many turns they take in one call."""
+    longest: int = 0
+    """The lines of the longest of them."""
+
+
+def bounded_loops(text: str) -> Loops | None:
+    """The loops of a module, if there is a bound on how often each of them runs."""
+    functions: dict[str, _Function] = {}
+    function = _Function()
+    begun: dict[str, int] = {}
+    for match in _LINE.finditer(text):
+        if match["function"]:
+            begun = {}
+            function = functions[match["name"].strip('"')] = _Function()
+        elif match["label"]:
+            begun[match["label"].strip('"')] = match.end()
+        elif match["callee"]:
+            function.calls.append((match.start(), match["callee"].strip('"')))
+        elif (start := begun.get(match["target"].strip('"'))) is not None:
+            times = _times(text[start : match.end()], begun, start)
+            if times is None:
+                return None
+            function.loops.append(_Loop(start, match.end(), times))
+    loops = [loop for function in functions.values() for loop in function.loops]
+    if not loops:
+        return Loops(0, 0)
+    longest = max(text.count("\n", loop.start, loop.stop) for loop in loops)
+    return _together(functions, longest)
+
+
+def _together(functions: Mapping[str, _Function], longest: int) -> Loops | None:
+    """The loops of all functions; None where one calls itself.
+
+    What is called by its address, if at all, may be called in each turn of the others.
+    """
+    callees = {
+        name: {callee for _, callee in function.calls if callee in functions}
+        for name, function in functions.items()
+    }
+    number: dict[str, int] = {}
+    turns: dict[str, int] = {}
+    try:
+        for name in TopologicalSorter(callees).static_order():  # those that are called first
+            function = functions[name]
+            calls = [call for call in function.calls if call[1] in functions]
+            number[name] = len(function.loops) + sum(number[callee] for _, callee in calls)
+            turns[name] = sum(function.turns_of(loop) for loop in function.loops) + sum(
+                function.times(place) * turns[callee] for place, callee in calls
+            )
+    except CycleError:
+        return None
+    called = {callee for each in callees.values() for callee in each}
+    roots = functions.keys() - called
+    return Loops(
+        sum(number[name] for name in roots), prod(max(1, turns[name]) for name in roots), longest
+    )
+
+
+def _times(loop: str, begun: dict[str, int], start: int) -> int | None:
+    """How often a loop runs; None where that is not written in its first block and its step."""
+    _, _, block = loop.partition("\n")
+    lines = block.split("\n", 16)
+    phis = [phi for phi in map(_PHI.match, lines) if phi]
+    number = next((n for n, line in enumerate(lines) if " = phi " not in line), 0)
+    end = _END.match("\n".join(lines[number : number + 2]))
+    if end is None or not _leaves(end, begun, start):
+        return None
+    phi = next((phi for phi in phis if phi["index"] == end["index"]), None)
+    if phi is None:
+        return None
+    first, following = sorted((phi["one"], phi["other"]), key=lambda value: value.startswith("%"))
+    if not first.isdigit() or not following.startswith("%"):
+        return None
+    step = re.search(
+        rf"^\s*{re.escape(following)} = add (?:nuw |nsw )*i64 %{re.escape(phi['index'])}, (\d+)$",
+        block,
+        re.MULTILINE,
+    )
+    if step is None or int(step[1]) == 0:
+        return None
+    return max(0, -(-(int(end["end"]) - int(first)) // int(step[1])))
+
+
+def _leaves(end: re.Match[str], begun: dict[str, int], start: int) -> bool:
+    """Whether the first block's jump goes into the loop while it runs, and out of it after."""
+    body, after = end["body"].strip('"'), end["after"].strip('"')
+    return begun.get(body, -1) > start and after not in begun

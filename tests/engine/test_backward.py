@@ -1,0 +1,277 @@
+"""The sweep back against central differences: any gate, any mix, any size of chunk.
+
+The loss is `Re <A|S>` for a fixed vector A, so that A itself is the adjoint of the state.
+"""
+
+import ctypes
+from collections.abc import Callable, Sequence
+from functools import partial
+
+import numpy as np
+import pytest
+from scipy.stats import unitary_group
+
+from diastase_engine import GATES
+
+I64 = ctypes.c_int64
+SITE = 7
+Operation = tuple[str, tuple[int, ...], tuple[int, ...], tuple[int, ...], np.ndarray]
+"""Name, wires, controls, control values, numbers."""
+
+STEP = 1e-5
+
+
+def apply(state, operation: Operation) -> None:
+    name, wires, controls, values, numbers = operation
+    if name in ("unitary", "diagonal"):
+        if state.differentiates:
+            state.call("tape_differentiated")
+        array = numbers.view(complex)
+        size = 2 ** len(wires)
+        array = array.reshape(size, size) if name == "unitary" else array
+        getattr(state, name)(array, wires, controls, values)
+    elif name == "fixed":
+        size = 2 ** len(wires)
+        state.unitary(numbers.view(complex).reshape(size, size), wires, controls, values)
+    elif name == "prepare":
+        if state.differentiates:
+            state.call("tape_differentiated")
+        state.prepare_wires(numbers.view(complex), wires)
+    elif name == "phase":
+        state.global_phase(*numbers)
+    elif controls:
+        state.controlled(name, controls, values, wires, *numbers)
+    else:
+        state.gate(name, wires, *numbers)
+
+
+def run(make: Callable, qubits: int, circuit: Sequence[Operation], record: bool = False):
+    state = make(qubits)
+    state.differentiates = record
+    if record:
+        state.call("tape_record", I64(SITE))
+    for operation in circuit:
+        apply(state, operation)
+    return state
+
+
+def swept(make: Callable, qubits: int, circuit: Sequence[Operation], vector, chunk: int = 0):
+    state = run(make, qubits, circuit, record=True)
+    assert state.error[0] == 0
+    if chunk:
+        state.set_chunk_bits(chunk)
+    adjoint = state.copy()
+    adjoint.call("state_zero")
+    fresh = make(qubits)
+    fresh.prepare_wires(vector, range(qubits))
+    adjoint.scale_add(fresh, 1)
+    size = state.call("tape_length", result=I64)
+    out = np.full(size + 3, np.nan)
+    state.call(
+        "tape_sweep",
+        ctypes.c_void_p(adjoint.state),
+        I64(SITE),
+        I64(size + 3),
+        ctypes.c_void_p(out.ctypes.data),
+    )
+    assert state.error[0] == 0
+    assert np.all(out[size:] == 0)
+    at_start = state.amplitudes
+    # Both registers may be left with a phase, the same one: nothing depends on it.
+    at_start = at_start * np.exp(-1j * np.angle(at_start[0]))
+    adjoint.release()
+    return out[:size], at_start
+
+
+def differences(make: Callable, qubits: int, circuit: Sequence[Operation], vector) -> np.ndarray:
+    found = []
+    for place, (name, wires, controls, values, numbers) in enumerate(circuit):
+        if name == "fixed":
+            continue
+        for k in range(len(numbers)):
+            losses = []
+            for sign in (1, -1):
+                moved = numbers.copy()
+                moved[k] += sign * STEP
+                changed = [*circuit]
+                changed[place] = (name, wires, controls, values, moved)
+                state = run(make, qubits, changed)
+                losses.append(np.vdot(vector, state.amplitudes).real)
+            found.append((losses[0] - losses[1]) / (2 * STEP))
+    return np.array(found)
+
+
+@pytest.fixture
+def register(register: Callable, registers: Callable, engines: Callable) -> Callable:
+    """Registers, those in double precision at hand, too: the reference of single precision."""
+    register.double = partial(registers, engines("double"))
+    return register
+
+
+def check(make: Callable, qubits: int, circuit: Sequence[Operation], seed: int, chunk: int = 0):
+    generator = np.random.default_rng(seed)
+    vector = generator.normal(size=2**qubits) + 1j * generator.normal(size=2**qubits)
+    found, at_start = swept(make, qubits, circuit, vector, chunk)
+    single = make(1).is_single
+    if single:
+        wanted, _ = swept(make.double, qubits, circuit, vector)
+    else:
+        wanted = differences(make, qubits, circuit, vector)
+    start = np.zeros(2**qubits)
+    start[0] = 1
+    np.testing.assert_allclose(at_start, start, atol=1e-5 if single else 1e-12)
+    size = np.linalg.norm(vector)
+    np.testing.assert_allclose(found, wanted, atol=5e-6 * size if single else 2e-8)
+    return found
+
+
+def random_gate(generator: np.random.Generator, qubits: int, name: str) -> Operation:
+    count = GATES[name].wires or int(generator.integers(1, qubits + 1))
+    order = [int(wire) for wire in generator.permutation(qubits)]
+    controls = int(generator.integers(0, qubits - count + 1)) if generator.random() < 0.4 else 0
+    values = tuple(int(value) for value in generator.integers(0, 2, controls))
+    special = generator.choice([0.0, np.pi, np.pi / 2, 2 * np.pi])
+    numbers = generator.normal(size=GATES[name].parameters) * 2
+    if generator.random() < 0.3:
+        numbers[:] = special
+    return name, tuple(order[:count]), tuple(order[count : count + controls]), values, numbers
+
+
+def random_circuit(seed: int, qubits: int, length: int) -> list[Operation]:
+    generator = np.random.default_rng(seed)
+    names = [name for name in GATES if GATES[name].wires <= qubits]
+    common = ["RX", "RY", "RZ", "CNOT", "CRX", "Hadamard", "SWAP", "ISWAP", "CRZ", "IsingZZ"]
+    common = [name for name in common if GATES[name].wires <= qubits]
+    return [
+        random_gate(
+            generator, qubits, str(generator.choice(names if generator.random() < 0.4 else common))
+        )
+        for _ in range(length)
+    ]
+
+
+@pytest.mark.parametrize("name", [name for name, gate in GATES.items() if gate.parameters])
+def test_every_gate(register: Callable, name: str) -> None:
+    generator = np.random.default_rng(5)
+    for controls in (0, 1, 2):
+        before = random_circuit(7, 5, 12)
+        count = GATES[name].wires or 3
+        order = tuple(int(wire) for wire in generator.permutation(5))
+        if count + controls > 5:
+            continue
+        gate = (
+            name,
+            order[:count],
+            order[count : count + controls],
+            (1, 0)[:controls],
+            generator.normal(size=GATES[name].parameters),
+        )
+        zero = (*gate[:4], np.zeros(GATES[name].parameters))
+        check(register, 5, [*before, gate, *random_circuit(9, 5, 4), zero], controls)
+
+
+@pytest.mark.parametrize("qubits", [1, 2, 3, 4, 5, 6])
+def test_random_circuits(register: Callable, qubits: int) -> None:
+    for seed in range(6):
+        check(register, qubits, random_circuit(seed, qubits, 30), seed)
+
+
+LAYERS: dict[str, Sequence[str]] = {
+    "real and phases": ("RY", "RZ", "CNOT"),
+    "real": ("RY", "CNOT", "CRY", "Hadamard"),
+    "turning": ("RX", "CZ", "RX", "CRX"),
+    "phases first": ("RZ", "RY", "CZ"),
+    "selected phases": ("RY", "CRZ", "CNOT", "PhaseShift", "ControlledPhaseShift"),
+    "flips": ("RY", "T", "CNOT", "RZ", "PauliX", "RY", "S", "CNOT"),
+    "diagonal": ("Hadamard", "IsingZZ", "RZ", "ControlledPhaseShift"),
+}
+
+
+@pytest.mark.parametrize("name", LAYERS)
+def test_layers(register: Callable, name: str) -> None:
+    """Each form of an operation (`backward_forms`), with every bit as its target and selector."""
+    generator = np.random.default_rng(len(name))
+    circuit = list[Operation]()
+    for layer in range(2):
+        for gate in LAYERS[name]:
+            for wire in range(8 if GATES[gate].wires == 1 else 7):
+                pair = (wire + 1, wire) if layer == 1 and gate == "CRX" else (wire, wire + 1)
+                wires = pair[: GATES[gate].wires]
+                numbers = generator.uniform(-3, 3, GATES[gate].parameters)
+                circuit.append((gate, wires, (), (), numbers))
+    check(register, 8, circuit, 3)
+    vector = np.random.default_rng(1).normal(size=2**8) + 0.3j
+    found = [swept(register, 8, circuit, vector, chunk)[0] for chunk in (0, 5, 6, 7)]
+    tolerance = 1e-3 if register(1).is_single else 1e-12
+    for each in found[1:]:
+        np.testing.assert_allclose(each, found[0], atol=tolerance)
+
+
+@pytest.mark.parametrize("chunk", [4, 5, 6, 7])
+def test_chunks(register: Callable, chunk: int) -> None:
+    found = [check(register, 8, random_circuit(3, 8, 40), 3, size) for size in (0, chunk)]
+    np.testing.assert_allclose(*found, atol=1e-4 if register(1).is_single else 1e-12)
+
+
+def test_a_phase_of_no_qubits(register: Callable) -> None:
+    check(register, 0, [("phase", (), (), (), np.array([0.4]))], 1)
+    check(register, 3, [("phase", (), (), (), np.array([0.4]))], 1)
+
+
+def numbers_of(array: np.ndarray) -> np.ndarray:
+    return np.ascontiguousarray(array, complex).ravel().view(float).copy()
+
+
+@pytest.mark.parametrize("wires", [1, 2, 3])
+def test_arrays(register: Callable, wires: int) -> None:
+    """Unitary matrices and others, diagonals, prepared amplitudes, all of them in one circuit."""
+    generator = np.random.default_rng(wires)
+    size = 2**wires
+    unitary = numbers_of(unitary_group.rvs(size, random_state=generator))
+    other = numbers_of(generator.normal(size=(size, size)) + 1j * np.eye(size) * 3)
+    diagonal = numbers_of(np.exp(1j * generator.normal(size=size)) * 1.2)
+    amplitudes = numbers_of(generator.normal(size=size) + 1j * generator.normal(size=size))
+    order = (3, 0, 4)[:wires]
+    circuit: list[Operation] = [
+        ("prepare", order, (), (), amplitudes),
+        *random_circuit(1, 5, 8),
+        ("unitary", order, (), (), unitary),
+        ("SWAP", (0, 2), (), (), np.array([])),
+        ("fixed", order, (1,), (0,), unitary),
+        ("fixed", order, (), (), other),
+        *random_circuit(2, 5, 8),
+        ("diagonal", order, (2,), (1,), diagonal),
+        ("unitary", order[::-1], (2, 1), (0, 1), other),
+        *random_circuit(4, 5, 5),
+    ]
+    generator = np.random.default_rng(0)
+    vector = generator.normal(size=32) + 1j * generator.normal(size=32)
+    found, _ = swept(register, 5, circuit, vector)
+    if not register(1).is_single:
+        wanted = differences(register, 5, circuit, vector)
+        np.testing.assert_allclose(found, wanted, atol=1e-6, rtol=1e-7)
+
+
+def test_long_circuits(register: Callable) -> None:
+    """More rows than are undone together, and more than the queue holds."""
+    circuit = random_circuit(11, 4, 1500)
+    generator = np.random.default_rng(1)
+    vector = generator.normal(size=16) + 1j * generator.normal(size=16)
+    whole, at_start = swept(register, 4, circuit, vector)
+    tolerance = 1e-4 if register(1).is_single else 1e-10
+    np.testing.assert_allclose(at_start, np.eye(16)[0], atol=tolerance)
+    # The last 40 operations by themselves, from the state before them.
+    state = run(register, 4, circuit[:1460])
+    short: list[Operation] = [
+        ("prepare", (0, 1, 2, 3), (), (), numbers_of(state.amplitudes)),
+        *circuit[1460:],
+    ]
+    tail, _ = swept(register, 4, short, vector)
+    count = len(tail) - 32
+    np.testing.assert_allclose(whole[-count:], tail[32:], atol=tolerance)
+
+
+def test_not_a_number_stays_one(register: Callable) -> None:
+    circuit = [("RX", (0,), (), (), np.array([np.nan])), ("RY", (1,), (), (), np.array([0.3]))]
+    found, _ = swept(register, 2, circuit, np.ones(4))
+    assert np.all(np.isnan(found))

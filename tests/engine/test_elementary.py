@@ -1,0 +1,105 @@
+"""Elementary functions of arrays: below one unit of error, the same bits in every lane."""
+
+import re
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from diastase import qjit
+from diastase_engine.vector_math.names import ELEMENTARY_FUNCTIONS
+from diastase_mlir.codegen import vector_abi
+from diastase_toolchain.vector_widths import widths
+
+jax.config.update("jax_enable_x64", True)
+
+SPECIAL = [0.0, -0.0, np.inf, -np.inf, np.nan, 1.0, -1.0, -2.0, 5e-324, -5e-324, 1e308, -1e308]
+needs_vectors = pytest.mark.skipif(not widths("f64"), reason="no fma on this processor")
+needs_extended = pytest.mark.skipif(
+    np.finfo(np.longdouble).nmant < 63, reason="nothing more accurate to compare with"
+)
+
+
+def all_functions(x):
+    """Every elementary function of one array."""
+    return {name: getattr(jnp, name)(x) for name in ELEMENTARY_FUNCTIONS}
+
+
+@pytest.fixture(name="compiled", scope="module")
+def compiled_fixture():
+    """One program for all functions, all sizes, and either precision."""
+    return qjit(all_functions, abstracted_axes=("n",))
+
+
+def arguments(dtype):
+    """Numbers of all magnitudes, and those where something special happens."""
+    numbers = np.random.default_rng(0)
+    exponents = np.finfo(dtype).minexp, np.finfo(dtype).maxexp - 1
+    everywhere = np.ldexp(numbers.uniform(1, 2, 3001), numbers.integers(*exponents, 3001))
+    halves = np.arange(1, 2000) * np.pi / 2
+    parts = [numbers.uniform(-scale, scale, 3001) for scale in (1e-9, 0.1, 1, 20, 700, 1e6)]
+    tiny = np.arange(1, 50) * float(np.finfo(dtype).smallest_subnormal)
+    near = [halves, -halves, np.log(2) * np.arange(-30, 30) / 2, 1 + parts[0], -1 - parts[1] / 10]
+    return np.concatenate([everywhere, -everywhere, tiny, *parts, *near]).astype(dtype)
+
+
+def units_off(found, name, x):
+    """Errors in units of the last place, of finite results."""
+    with np.errstate(all="ignore"):
+        exact = getattr(np, name)(x.astype(np.longdouble))
+        unit = np.spacing(np.abs(exact).astype(x.dtype)).astype(np.longdouble)
+        finite = np.isfinite(exact.astype(x.dtype))
+    usual = finite & np.isfinite(unit)
+    np.testing.assert_array_equal(np.isfinite(found), finite, err_msg=name)
+    return np.abs(found.astype(np.longdouble)[usual] - exact[usual]) / unit[usual]
+
+
+@needs_vectors
+@needs_extended
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+def test_errors_are_below_one_unit(compiled, dtype):
+    x = arguments(dtype)
+    for name, found in compiled(x).items():
+        errors = units_off(np.asarray(found), name, x)
+        assert errors.max() < (0.95 if dtype == "float64" else 0.7), name
+
+
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+def test_ends_and_signs_are_those_of_the_c_library(compiled, dtype):
+    with np.errstate(all="ignore"):
+        x = np.array(SPECIAL * 3).astype(dtype)
+        for name, found in compiled(x).items():
+            expected = getattr(np, name)(x)
+            finite = np.isfinite(expected)
+            np.testing.assert_array_equal(finite, np.isfinite(found), err_msg=name)
+            np.testing.assert_allclose(found, expected, rtol=2e-7, err_msg=name)
+            same = np.signbit(expected) == np.signbit(found)
+            assert same[~np.isnan(expected)].all(), name
+
+
+def test_equal_numbers_have_equal_functions_wherever_they_stand(compiled):
+    """Vectors of all widths, and what is left over, compute the same bits."""
+    for number in (0.7, -3.3, 1e7, 123.456):
+        for size in (1, 2, 3, 5, 8, 13, 16, 31):
+            for name, found in compiled(np.full(size, number)).items():
+                assert np.unique(np.asarray(found)).size == 1, (name, number, size)
+
+
+@needs_vectors
+def test_loops_call_vector_forms_and_scalars_the_c_library():
+    def both(x):
+        return jnp.exp(x) + 1, jnp.exp(x[0])
+
+    text = qjit(both).lower(np.zeros(1000)).as_text("llvm_ir")
+    assert re.search(r"call <\d+ x double> @\S+exp_f64x\d", text)
+    assert "@llvm.exp.f64" in text
+
+
+def test_without_vector_forms_the_c_library_is_called(monkeypatch):
+    """As on processors that do not multiply and add in one step."""
+    monkeypatch.setattr(vector_abi, "widths", lambda kind: ())
+    text = qjit(lambda x: jnp.expm1(jnp.exp(x))).lower(np.zeros(9)).as_text("llvm_ir")
+    assert "call double @exp(" in text
+    assert "call double @expm1(" in text
+    assert "elementary" not in text
