@@ -2,6 +2,8 @@
 
 import ctypes
 import gc
+import subprocess
+import sys
 import threading
 
 import jax
@@ -139,6 +141,22 @@ def test_many_threads():
     for thread in threads:
         thread.join()
     assert not wrong
+
+
+SUBNORMAL = """
+import jax, jax.numpy as jnp, numpy as np
+from diastase import qjit
+
+f, x = qjit(jnp.exp), np.full(200_000, -708.43)
+for function in (jax.jit(f), f):  # the first call makes the threads that both run on
+    assert np.asarray(function(x)).all()
+assert not np.asarray(jax.jit(jnp.exp)(x)).any(), "XLA keeps them by now: say so in the docs"
+"""
+
+
+def test_subnormal_numbers_are_kept_there_and_afterwards():
+    """XLA flushes them to zero in the thread that calls, from which our own threads had it."""
+    subprocess.run([sys.executable, "-c", SUBNORMAL], check=True, timeout=120)
 
 
 def test_programs_outlive_their_functions():

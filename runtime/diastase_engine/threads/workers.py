@@ -1,5 +1,6 @@
 """What workers do all their life: wait, first awake and then asleep, join a job, leave it."""
 
+from diastase_engine.floating_point import DEFAULT, set_environment
 from diastase_engine.language import (
     atomic_add,
     atomic_load,
@@ -51,6 +52,7 @@ def run_worker(argument: ptr[f64]) -> ptr[f64]:
     """Return never."""
     pool = POOL
     seen: i64 = 0
+    set_environment(DEFAULT)
     while True:
         for _ in range(SPINS):
             if atomic_load(pool.generation) != seen:

@@ -8,6 +8,12 @@ nowhere else.
 XLA calls from any of its threads, several at a time.
 """
 
+from diastase_engine.floating_point import (
+    DEFAULT,
+    ENVIRONMENT_WORDS,
+    save_environment,
+    set_environment,
+)
 from diastase_engine.language import (
     address,
     atomic_add,
@@ -93,7 +99,11 @@ def handler(frame: CallFrame) -> ptr[f64]:
         return failure(frame, plan, memory)
     memcpy(memory, plan.template, plan.bytes)
     write_arguments(frame, plan, memory)
+    environment = stack_array(i64, ENVIRONMENT_WORDS)
+    save_environment(environment)
+    set_environment(DEFAULT)
     call_through(plan.entry, _ENTRY, memory + plan.pointers)
+    set_environment(address(environment))
     if cast(memory, CallContext).code != 0:
         return failure(frame, plan, memory)
     take_results(frame, plan, memory)
