@@ -25,9 +25,9 @@ SOURCES = {
 
 # What only these may import, besides the standard library and the layers below.
 NEIGHBOURS = {
-    "jax._src": ["mlir/diastase_mlir/jax_compat/"],
+    "jax._src": [],  # by name only: `diastase_mlir/jax_compat/private.py`
     # bindings: for the type checker only, which finds no stubs in torch_mlir.
-    "jaxlib": ["mlir/diastase_mlir/jax_compat/", "mlir/diastase_mlir/bindings/__init__.py"],
+    "jaxlib": ["mlir/diastase_mlir/bindings/__init__.py"],
     "torch_mlir": ["mlir/diastase_mlir/bindings/__init__.py"],
     "pennylane": ["frontend/"],
     "jax": ["frontend/", "mlir/"],
@@ -73,7 +73,7 @@ def test_a_dangerous_neighbour_has_one_door(neighbour):
         for name, source in SOURCES.items()
         if any(is_within(module, neighbour) for module in imported_modules(source))
     ]
-    assert importers, "nobody imports it: is the rule still needed?"
+    assert bool(importers) == bool(allowed), "is the rule still needed?"
     assert [name for name in importers if not name.startswith(allowed)] == []
 
 

@@ -71,3 +71,22 @@ class UnsafeCacheDirectoryError(DiastaseError, PermissionError):
 
 class CacheWarning(UserWarning):
     """The disk cache could not be used, or held a broken entry; the program is compiled anew."""
+
+
+class MissingNameError(CompileError, NotImplementedError):
+    """A version of JAX or PennyLane that has not what diastase uses inside of it.
+
+    Both have no public way to some of what a compiler must do, so diastase uses private names,
+    which come and go. Where one is missing, or is another function than it was, the feature that
+    needs it is off, and everything else works. Install a version that the message names, or wait
+    for a new diastase.
+    """
+
+    title: ClassVar[str] = "Not with this version"
+    message: ClassVar[str] = "{feature}: {name} of {package} {reason}"
+    help: ClassVar[str] = "diastase is tested with {tested}"
+    feature: str
+    name: str
+    package: str
+    reason: str
+    tested: str

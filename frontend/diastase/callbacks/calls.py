@@ -8,12 +8,12 @@ from collections.abc import Callable
 from typing import Any
 
 import jax
+from jax.core import Tracer
 
 from diastase.callbacks.errors import CallbackArgumentsError, CallbackFunctionError
 from diastase.capture.context import is_tracing
 from diastase.tracing.signatures import misfit
 from diastase_mlir.diagnostics import user_span
-from diastase_mlir.jax_compat import Tracer
 
 
 def becomes_an_equation(arguments: Any) -> bool:

@@ -8,6 +8,7 @@ from typing import Any
 
 import jax.numpy as jnp
 import numpy as np
+from jax.core import Tracer
 
 from diastase.jit.options.errors import CompiledTransformError, InvalidOptionError
 from diastase.jit.options.ir_errors import NeedsPythonError
@@ -21,7 +22,6 @@ from diastase_mlir import (
     stage_text,
     user_span,
 )
-from diastase_mlir.jax_compat import Tracer
 from diastase_runtime import Executable, load
 from diastase_runtime.errors import ArgumentTypeError
 

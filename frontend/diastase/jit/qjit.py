@@ -31,6 +31,7 @@ from typing import (
 )
 
 import jax
+from jax.core import Tracer
 
 from diastase.capture.context import is_tracing
 from diastase.capture.jax_errors.errors import LeakedTracerError
@@ -47,7 +48,6 @@ from diastase.jit.stages.stages import Compiled, Lowered, Traced, types_text
 from diastase.tracing.argument_errors import UnhashableStaticArgumentError
 from diastase.tracing.signatures import Call, Signature, signature_of
 from diastase_mlir.jax_compat import (
-    Tracer,
     as_arrays,
     is_being_transformed,
     jit_is_disabled,

@@ -13,6 +13,7 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 import numpy as np
+from jax.core import Tracer
 
 from diastase.capture.context import Folding, current_settings, is_tracing
 from diastase.capture.jax_errors.translation import jax_failures_as_ours, user_line
@@ -27,7 +28,6 @@ from diastase.mitigation.errors import (
 from diastase.quantum.settings.folding import METHODS, folded_by
 from diastase.tracing.signatures import function_name, misfit
 from diastase_mlir import user_span
-from diastase_mlir.jax_compat import Tracer
 
 Function = Callable[..., Any]
 

@@ -27,7 +27,13 @@ from diastase.capture.jax_overlays import install_hooks
 from diastase.dynamic_shapes.dimensions import DimensionTable
 from diastase.dynamic_shapes.symbols import check_symbols, input_symbols
 from diastase_mlir.diagnostics import user_span
-from diastase_mlir.jax_compat import close_over, is_symbolic, trace_to_jaxpr
+from diastase_mlir.jax_compat import (
+    EVERY_PROGRAM,
+    JAX,
+    close_over,
+    is_symbolic,
+    trace_to_jaxpr,
+)
 from diastase_mlir.program.program import DimensionBindings, Program
 
 install_hooks()
@@ -71,6 +77,7 @@ def trace(
     names = argument_names or [f"argument {number}" for number in range(len(argument_avals))]
     examples = example or [None] * len(argument_avals)
     with new_context(answers) as context, jax_failures_as_ours():
+        JAX.require(EVERY_PROGRAM)
         table = context.dimensions
         inputs = input_symbols(table.scope, argument_avals, argument_names)
 

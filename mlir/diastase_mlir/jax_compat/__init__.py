@@ -76,14 +76,9 @@ from diastase_mlir.jax_compat.lowering import (
     new_module_context,
     type_of_aval,
 )
-from diastase_mlir.jax_compat.patch_points import (
-    HOOK_POINTS,
-    HookPoint,
-    determinant_of_few_rows,
-    hook,
-    log_determinant_of_few_rows,
-)
+from diastase_mlir.jax_compat.patches import EVERY_PROGRAM, OVERLAID, SIZES
 from diastase_mlir.jax_compat.printing import JaxprPrinter
+from diastase_mlir.jax_compat.private import JAX, patch
 from diastase_mlir.jax_compat.symbolic.comparison import answering, deciding
 from diastase_mlir.jax_compat.symbolic.dimensions import (
     SizeScope,
@@ -105,7 +100,6 @@ from diastase_mlir.jax_compat.symbolic.dimensions import (
 from diastase_mlir.jax_compat.symbolic.traced_comparison import COMPARISONS
 from diastase_mlir.jax_compat.tracing import (
     SizeCheckEffect,
-    Tracer,
     current_source_info,
     current_trace,
     enclosing_traces,
@@ -137,10 +131,12 @@ from diastase_mlir.jax_compat.traversal import (
 )
 from diastase_mlir.jax_compat.values import (
     as_constant,
+    determinant_of_few_rows,
     eager,
     is_extended,
     jaxlib_version,
     key_implementation,
+    log_determinant_of_few_rows,
     name_of_generator,
     physical_aval,
     scan_counts,
@@ -149,16 +145,17 @@ from diastase_mlir.jax_compat.values import (
 
 __all__ = [
     "COMPARISONS",
-    "HOOK_POINTS",
+    "EVERY_PROGRAM",
+    "JAX",
+    "OVERLAID",
+    "SIZES",
     "ArrayImpl",
     "BatchAxis",
-    "HookPoint",
     "HookedModuleContext",
     "JaxprPrinter",
     "Linear",
     "SizeCheckEffect",
     "SizeScope",
-    "Tracer",
     "Walker",
     "Zero",
     "abstract_value",
@@ -197,7 +194,6 @@ __all__ = [
     "factor_symbol",
     "forget_ir_context",
     "forward_derivative",
-    "hook",
     "inline_jits",
     "ir",
     "ir_context",
@@ -238,6 +234,7 @@ __all__ = [
     "normalised",
     "of_type",
     "only_one_device",
+    "patch",
     "physical_aval",
     "read_module",
     "rebuilt",

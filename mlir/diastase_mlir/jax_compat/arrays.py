@@ -12,9 +12,10 @@ from functools import cache
 from typing import Any
 
 import jax
-from jax._src import array, config, core, tree_util, xla_bridge
-from jax._src.lax import lax as lax_internal
-from jax._src.lib import xla_client
+from jax.api_util import shaped_abstractify
+from jax.extend.backend import backends
+
+from diastase_mlir.jax_compat.private import array, config, lax, tree_util, xla
 
 ArrayImpl = array.ArrayImpl
 """The concrete class of arrays: `type(x) is ArrayImpl` excludes tracers and key arrays."""
@@ -25,31 +26,32 @@ trace_context = config.trace_context
 
 def jit_is_disabled() -> bool:
     """Whether `jax.disable_jit` is in force: the user wants to see the operations one by one."""
-    return config.disable_jit.value
+    return jax.config.jax_disable_jit  # type: ignore[attr-defined]
 
 
-abstract_value = core.shaped_abstractify
+abstract_value = shaped_abstractify
 """The type of a value as JAX sees it; of a `ShapeDtypeStruct`, too."""
 
 structure_differences = tree_util.equality_errors_pytreedef
 """`(path, expected, given, explanation)` for each place in which two pytree structures differ."""
 
-make_array: Callable[..., Any] = xla_client.batched_device_put
+make_array: Callable[..., Any] = xla.xla_client.batched_device_put
 """`(aval, sharding, [value], [device], committed) -> jax.Array`, aligned ones uncopied."""
 
 
-wait_for: Callable[[Any], None] = xla_client.batched_block_until_ready
+wait_for: Callable[[Any], None] = xla.xla_client.batched_block_until_ready
 """Return when all of a list of arrays are there; raises where one failed."""
 
 
 def of_type(value: Any, aval: Any) -> Any:
     """The same array, of a type that is weak or not; within a trace."""
-    return lax_internal._convert_element_type(value, aval.dtype, aval.weak_type)
+    return lax._convert_element_type(value, aval.dtype, aval.weak_type)
 
 
 def nans_are_looked_for() -> bool:
     """Whether JAX looks at each result for numbers that are none (`jax.debug_nans`)."""
-    return config.debug_nans.value or config.debug_infs.value
+    settings: Any = jax.config
+    return settings.jax_debug_nans or settings.jax_debug_infs
 
 
 @cache
@@ -62,5 +64,5 @@ def cpu_placement() -> tuple[Any, list[Any]]:
 @cache
 def only_one_device() -> bool:
     """Whether every array of this process lives in the host's memory, in one piece."""
-    backends = xla_bridge.backends()
-    return list(backends) == ["cpu"] and backends["cpu"].device_count() == 1
+    found = backends()
+    return list(found) == ["cpu"] and found["cpu"].device_count() == 1

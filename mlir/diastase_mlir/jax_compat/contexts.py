@@ -8,24 +8,25 @@ jaxlib's MLIR bindings have no public name; StableHLO can only be built with the
 
 import threading
 from collections.abc import Generator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import partial
 from typing import Any
 
-from jax._src.interpreters import mlir as jax_mlir
-from jaxlib.mlir import ir
-from jaxlib.mlir._mlir_libs._mlir import globals as _binding_globals
+from jax.extend.mlir import ir
 
 # Loaded here, or else at the first lowering.
-from jaxlib.mlir.dialects import (
+from jax.extend.mlir.dialects import (
     builtin as _builtin,  # noqa: F401  # pyright: ignore[reportUnusedImport]
 )
-from jaxlib.mlir.dialects import chlo as _chlo
-from jaxlib.mlir.dialects import stablehlo as _stablehlo
+from jax.extend.mlir.dialects import chlo as _chlo
+from jax.extend.mlir.dialects import stablehlo as _stablehlo
 
 from diastase_mlir.jax_compat.operation_classes import do_without
+from diastase_mlir.jax_compat.private import jax_mlir, mlir_bindings
+from diastase_toolchain.errors import MissingNameError
 
-do_without(_binding_globals)
+with suppress(MissingNameError):  # who lowers gets it
+    do_without(mlir_bindings.globals)
 
 
 _USES_OF_A_CONTEXT = 50
@@ -76,7 +77,8 @@ def _new_ir_context() -> ir.Context:
     return context
 
 
-_contexts.context = _new_ir_context()  # on import, where its 3 ms are not felt
+with suppress(MissingNameError):
+    _contexts.context = _new_ir_context()  # on import, where its 3 ms are not felt
 
 
 def load_rare_dialects(context: ir.Context, rule: Any) -> None:

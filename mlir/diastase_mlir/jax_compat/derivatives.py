@@ -9,23 +9,26 @@
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from jax._src import core, source_info_util
-from jax._src.interpreters import ad
+from jax.extend import source_info_util
+from jax.extend.core import Literal, TraceTag, set_current_trace, take_current_trace
+from jax.interpreters.ad import JVPTrace, Zero
 
-Zero = ad.Zero
+from diastase_mlir.jax_compat.private import ad, core
+
+Zero = Zero
 
 
 def forward_derivative(
     function: Callable[..., Sequence[Any]], primals: Sequence[Any], tangents: Sequence[Any]
 ) -> tuple[list[Any], list[Any]]:
     """Results of a flat function and their tangents, of which some are `Zero`, as the given."""
-    with core.take_current_trace() as parent:
-        trace = ad.JVPTrace(parent, core.TraceTag())
+    with take_current_trace() as parent:
+        trace = JVPTrace(parent, TraceTag())
         tracers = [
             ad.maybe_jvp_tracer(trace, primal, tangent)
             for primal, tangent in zip(primals, tangents, strict=True)
         ]
-        with core.set_current_trace(trace):
+        with set_current_trace(trace):
             results = function(*tracers)
         pairs = [trace.to_primal_tangent_pair(result) for result in results]
     return [primal for primal, _ in pairs], [tangent for _, tangent in pairs]
@@ -57,7 +60,7 @@ def evaluate_jaxpr(
         note(variable, value)
 
     def read(atom: Any) -> Any:
-        return atom.val if isinstance(atom, core.Literal) else values[atom]
+        return atom.val if isinstance(atom, Literal) else values[atom]
 
     for equation in inner.eqns:
         arguments = [read(atom) for atom in equation.invars]

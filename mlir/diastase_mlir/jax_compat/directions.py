@@ -9,8 +9,7 @@ from collections.abc import Generator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
-from jax._src import core
-from jax._src.interpreters import batching
+from diastase_mlir.jax_compat.private import batching, core
 
 
 class _Directions(threading.local):
@@ -36,10 +35,10 @@ def along_directions(primals: Sequence[Any], tangents: Sequence[Any]) -> Generat
         _directions.axes = outer
 
 
-def is_of_directions(axis: batching.AxisData) -> bool:
+def is_of_directions(axis: Any) -> bool:
     """Whether the batch under way along this axis is one of directions."""
     return any(axis is other for other in _directions.axes)
 
 
-def _is_of(trace: batching.BatchTrace, value: Any) -> bool:
+def _is_of(trace: Any, value: Any) -> bool:
     return trace.to_batch_info(value)[1] is not None

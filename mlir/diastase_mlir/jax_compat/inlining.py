@@ -5,17 +5,18 @@
 
 import sys
 import threading
-from collections.abc import Generator
-from contextlib import contextmanager
+from collections.abc import Callable, Generator
+from contextlib import contextmanager, suppress
 from types import SimpleNamespace
 from typing import Any
 
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jax._src import core, pjit
-from jax._src import hijax as composites
-from jax._src.interpreters import partial_eval
+from jax.extend.core import set_current_trace
+
+from diastase_mlir.jax_compat.private import hijax, partial_eval, patch, pjit
+from diastase_toolchain.errors import MissingNameError
 
 
 class _Inlining(threading.local):
@@ -24,44 +25,52 @@ class _Inlining(threading.local):
 
 _inlining = _Inlining()
 
-_composite_p = composites.call_hi_primitive_p
-_jax_stage_composite = partial_eval.custom_staging_rules[_composite_p]
+
+def _stage_inline(original: Callable[..., Any]) -> Callable[..., Any]:
+    def stage(trace: Any, source_info: Any, *operands: Any, **params: Any) -> Any:
+        if not _inlining.active:
+            return original(trace, source_info, *operands, **params)
+        with set_current_trace(trace):
+            return hijax.call_hi_primitive_p.to_lojax(*operands, **params)
+
+    return stage
 
 
-def _stage_composite(trace: Any, source_info: Any, *operands: Any, **params: Any) -> Any:
-    if not _inlining.active:
-        return _jax_stage_composite(trace, source_info, *operands, **params)
-    with core.set_current_trace(trace):
-        return _composite_p.to_lojax(*operands, **params)
-
-
-partial_eval.custom_staging_rules[_composite_p] = _stage_composite
-
-
-_infer_params, _run_jit = pjit._infer_params, pjit._run_python_pjit
 _NOTHING_TRACED = SimpleNamespace(effects=(), consts=())
 
 
-def _infer_unless_inlined(function: Any, info: Any, args: Any, kwargs: Any) -> tuple[Any, Any]:
+def _infer_unless_inlined(original: Callable[..., Any]) -> Callable[..., Any]:
     """What comes first when a jitted function is called, or asked for its shapes or stages."""
-    caller = sys._getframe(1).f_code.co_name
-    if _inlining.active and caller == "cache_miss":  # a call
-        return info, ()
-    return _infer_params(function, info, args, kwargs)
+
+    def infer_params(function: Any, info: Any, args: Any, kwargs: Any) -> tuple[Any, Any]:
+        caller = sys._getframe(1).f_code.co_name
+        if _inlining.active and caller == "cache_miss":  # a call
+            return info, ()
+        return original(function, info, args, kwargs)
+
+    return infer_params
 
 
-def _run_or_inline(params: Any, flat: Any, function: Any, args: Any, kwargs: Any) -> Any:
+def _run_or_inline(original: Callable[..., Any]) -> Callable[..., Any]:
     """What comes second; the parameters are those of `jax.jit` itself if it is to be inlined."""
-    if not isinstance(params, pjit.PjitInfo):
-        return _run_jit(params, flat, function, args, kwargs)
-    positions = {p + len(args) if p < 0 else p for p in params.static_argnums}
-    args = [arg if p in positions else as_arrays(arg) for p, arg in enumerate(args)]
-    names = params.static_argnames
-    kwargs = {name: arg if name in names else as_arrays(arg) for name, arg in kwargs.items()}
-    return function(*args, **kwargs), (), None, (), _NOTHING_TRACED, None, None, ()
+
+    def run_jit(params: Any, flat: Any, function: Any, args: Any, kwargs: Any) -> Any:
+        if not isinstance(params, pjit.PjitInfo):
+            return original(params, flat, function, args, kwargs)
+        positions = {p + len(args) if p < 0 else p for p in params.static_argnums}
+        args = [arg if p in positions else as_arrays(arg) for p, arg in enumerate(args)]
+        names = params.static_argnames
+        kwargs = {name: arg if name in names else as_arrays(arg) for name, arg in kwargs.items()}
+        return function(*args, **kwargs), (), None, (), _NOTHING_TRACED, None, None, ()
+
+    return run_jit
 
 
-pjit._infer_params, pjit._run_python_pjit = _infer_unless_inlined, _run_or_inline
+patch("staging", _infer_unless_inlined)
+patch("calling", _run_or_inline)
+with suppress(MissingNameError):
+    _rules = partial_eval.custom_staging_rules
+    _rules[hijax.call_hi_primitive_p] = _stage_inline(_rules[hijax.call_hi_primitive_p])
 
 
 def as_arrays(tree: Any) -> Any:

@@ -11,12 +11,11 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
-from jax._src import core, effects
-from jax._src.interpreters import partial_eval
-from jax._src.lax import lax
-from jax._src.state import discharge
-from jax.extend.core import ClosedJaxpr
+from jax.core import ShapedArray, eval_context
+from jax.extend.core import ClosedJaxpr, DropVar, Literal, Var, new_jaxpr_eqn, no_effects
+from jax.lax import convert_element_type_p, copy_p
 
+from diastase_mlir.jax_compat.private import core, discharge, partial_eval
 from diastase_mlir.jax_compat.symbolic.dimensions import dimension_symbols, is_symbolic
 from diastase_mlir.jax_compat.traversal import is_jaxpr
 
@@ -65,14 +64,12 @@ def map_jaxpr(jaxpr: Any, change: Callable[[Any], Any]) -> Any:
     variables: dict[Any, Any] = {}
 
     def renew(atom: Any) -> Any:
-        if isinstance(atom, core.Literal):
+        if isinstance(atom, Literal):
             return atom
         if atom not in variables:
             shape = getattr(atom.aval, "shape", None)
             aval = atom.aval if shape is None else atom.aval.update(shape=change(tuple(shape)))
-            variables[atom] = (
-                core.DropVar(aval) if isinstance(atom, core.DropVar) else core.Var(aval)
-            )
+            variables[atom] = DropVar(aval) if isinstance(atom, DropVar) else Var(aval)
         return variables[atom]
 
     def changed(equation: Any) -> Any:
@@ -113,12 +110,12 @@ def rebuilt(
 
 def constant_equation(variable: Any, value: Any) -> Any:
     """An equation that gives a variable this value, which is part of it."""
-    return copy_equation(variable, core.Literal(np.asarray(value), variable.aval))
+    return copy_equation(variable, Literal(np.asarray(value), variable.aval))
 
 
 def copy_equation(variable: Any, atom: Any) -> Any:
     """An equation that gives a variable the value of an atom."""
-    return core.new_jaxpr_eqn([atom], [variable], lax.copy_p, {}, core.no_effects)
+    return new_jaxpr_eqn([atom], [variable], copy_p, {}, no_effects)
 
 
 def new_equation(
@@ -129,26 +126,26 @@ def new_equation(
     source_info: Any,
 ) -> Any:
     """An equation without effects."""
-    return core.new_jaxpr_eqn(
-        list(operands), list(results), primitive, dict(params), core.no_effects, source_info
+    return new_jaxpr_eqn(
+        list(operands), list(results), primitive, dict(params), no_effects, source_info
     )
 
 
 def new_variable(aval: Any) -> Any:
     """A variable of a jaxpr that is no other one."""
-    return core.Var(aval)
+    return Var(aval)
 
 
 def is_dropped(variable: Any) -> bool:
     """Whether a result of an equation has no variable that could be used."""
-    return isinstance(variable, core.DropVar)
+    return isinstance(variable, DropVar)
 
 
 def add_input(closed: ClosedJaxpr, position: int, aval: Any) -> ClosedJaxpr:
     """Add an input of type `aval` at `position`, which nothing uses."""
     jaxpr = closed.jaxpr
     debug = jaxpr.debug_info.with_unknown_names()
-    invars = [*jaxpr.invars[:position], core.Var(aval), *jaxpr.invars[position:]]
+    invars = [*jaxpr.invars[:position], Var(aval), *jaxpr.invars[position:]]
     return partial_eval.close_jaxpr(jaxpr.replace(invars=invars, debug_info=debug))
 
 
@@ -189,17 +186,15 @@ def convert_outputs(closed: ClosedJaxpr, avals: Sequence[Any]) -> ClosedJaxpr:
     jaxpr = closed.jaxpr
     equations, outputs = list(jaxpr.eqns), list(jaxpr.outvars)
     for position, (output, aval) in enumerate(zip(jaxpr.outvars, avals, strict=True)):
-        if not isinstance(aval, core.ShapedArray):
+        if not isinstance(aval, ShapedArray):
             continue
         params = {"new_dtype": aval.dtype, "weak_type": aval.weak_type, "sharding": None}
         if (output.aval.dtype, output.aval.weak_type) == (aval.dtype, aval.weak_type):
             continue
-        with core.eval_context():  # sizes of the region are not known, nor checked, outside of it
-            converted = core.Var(output.aval.update(dtype=aval.dtype, weak_type=aval.weak_type))
+        with eval_context():  # sizes of the region are not known, nor checked, outside of it
+            converted = Var(output.aval.update(dtype=aval.dtype, weak_type=aval.weak_type))
         equations.append(
-            core.new_jaxpr_eqn(
-                [output], [converted], lax.convert_element_type_p, params, effects.no_effects
-            )
+            new_jaxpr_eqn([output], [converted], convert_element_type_p, params, no_effects)
         )
         outputs[position] = converted
     return partial_eval.close_jaxpr(jaxpr.replace(eqns=equations, outvars=outputs))
@@ -211,6 +206,6 @@ def select_inputs(
     """The jaxpr over more inputs, of these types, of which it uses those at `positions`."""
     jaxpr = closed.jaxpr
     used = dict(zip(positions, jaxpr.invars, strict=True))
-    invars = [used.get(position) or core.Var(aval) for position, aval in enumerate(avals)]
+    invars = [used.get(position) or Var(aval) for position, aval in enumerate(avals)]
     debug = jaxpr.debug_info.with_unknown_names()
     return partial_eval.close_jaxpr(jaxpr.replace(invars=invars, debug_info=debug))

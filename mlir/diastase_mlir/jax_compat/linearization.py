@@ -7,12 +7,18 @@
 # pyright: reportPrivateUsage=false, reportPrivateImportUsage=false
 
 from collections.abc import Callable, Sequence
+from functools import cache
 from typing import Any
 
-from jax._src import ad_checkpoint, core, source_info_util
-from jax._src.interpreters import ad, batching, partial_eval
-from jax._src.lax.control_flow import conditionals, loops
-from jax.extend.core import Primitive
+from jax.extend import source_info_util
+from jax.extend.core import Primitive, TraceTag, set_current_trace, take_current_trace
+from jax.extend.core.primitives import remat_p
+from jax.interpreters.ad import primitive_jvps
+from jax.interpreters.batching import fancy_primitive_batchers
+from jax.interpreters.partial_eval import custom_partial_eval_rules
+from jax.lax import cond_p, reduce_prod_p, scan_p, while_p
+
+from diastase_mlir.jax_compat.private import JAX, ad, batching, core
 
 Linear = Callable[..., Sequence[Any]]
 """All tangents of the operands, some `Zero` -> all tangents of the results, some `Zero`."""
@@ -20,13 +26,16 @@ Linearisation = Callable[..., tuple[Sequence[Any], Sequence[bool], Sequence[Any]
 """(which operands have tangents, *operands, **params) -> results, which of them have tangents,
 residuals, and a function of residuals and tangents."""
 
-cond_p: Primitive = conditionals.cond_p
-scan_p: Primitive = loops.scan_p
-while_p: Primitive = loops.while_p
-checkpoint_p: Primitive = ad_checkpoint.remat_p
+cond_p: Primitive = cond_p
+scan_p: Primitive = scan_p
+while_p: Primitive = while_p
+checkpoint_p: Primitive = remat_p
 
-_GIVES_FIVE = "structured_residuals" in ad.LinearizeTrace.__init__.__code__.co_names
-"""From jax 0.12 on, a rule gives residuals with a structure of their own, too."""
+
+@cache
+def _gives_five() -> bool:
+    """From jax 0.12 on, a rule gives residuals with a structure of their own, too."""
+    return "structured_residuals" in ad.LinearizeTrace.__init__.__code__.co_names
 
 
 Condition = Callable[..., bool]
@@ -52,7 +61,7 @@ def set_linearisation(
                 return before(is_vjp, nonzeros, *operands, **params)
             return ad.fallback_linearize_rule(primitive, is_vjp, nonzeros, *operands, **params)
         results, found, residuals, linear = rule(nonzeros, *operands, **params)
-        if not _GIVES_FIVE:
+        if not _gives_five():
             return results, found, residuals, linear
         return results, found, residuals, None, lambda kept, _, *rest: linear(kept, *rest)
 
@@ -69,7 +78,7 @@ def never_move_out_of_loops(primitive: Primitive, applies: Condition) -> None:
         staged = map(trace.instantiate_const, tracers) if applies(**params) else tracers
         return trace.default_process_primitive(primitive, list(staged), params)
 
-    partial_eval.custom_partial_eval_rules[primitive] = stage
+    custom_partial_eval_rules[primitive] = stage
 
 
 BatchAxis = batching.AxisData
@@ -78,7 +87,7 @@ BatchAxis = batching.AxisData
 
 def set_jvp(primitive: Primitive, rule: Callable[..., Any], applies: Condition) -> None:
     """Have one of JAX's primitives differentiated by a rule, where it applies; else as before."""
-    _replace(ad.primitive_jvps, primitive, rule, applies)
+    _replace(primitive_jvps, primitive, rule, applies)
 
 
 def set_batching(
@@ -89,11 +98,11 @@ def set_batching(
     `batching.primitive_batchers` has rules that do not know the size, nor the name. Where the rule
     does not apply, as before.
     """
-    if primitive in batching.fancy_primitive_batchers:
-        _replace(batching.fancy_primitive_batchers, primitive, rule, applies)
+    if primitive in fancy_primitive_batchers:
+        _replace(fancy_primitive_batchers, primitive, rule, applies)
     else:
         assert applies is _always, f"{primitive} is JAX's, and batched by a rule without the axis"
-        batching.fancy_primitive_batchers[primitive] = rule
+        fancy_primitive_batchers[primitive] = rule
 
 
 def _replace(
@@ -122,15 +131,23 @@ def batched(
 
     `jax.vmap` must be told where they have one, and is wrong about it otherwise.
     """
-    with core.take_current_trace() as parent:
-        trace = batching.BatchTrace(parent, core.TraceTag(), axis)
+    with take_current_trace() as parent:
+        trace = batching.BatchTrace(parent, TraceTag(), axis)
         source = source_info_util.current()
         tracers = [
             value if dim is None else batching.BatchTracer(trace, value, dim, source)
             for value, dim in zip(operands, dims, strict=True)
         ]
-        with core.set_current_trace(trace), core.extend_axis_env_nd([(axis.name, axis.size)]):
+        with set_current_trace(trace), core.extend_axis_env_nd([(axis.name, axis.size)]):
             results = function(*tracers)
         pairs = [trace.to_batch_info(result) for result in results]
     values = [value if dim is None else batching.moveaxis(value, dim, 0) for value, dim in pairs]
     return values, [dim is not None for _, dim in pairs]
+
+
+def _product_rule(*args: Any, **params: Any) -> Any:
+    """What has replaced the function, too, which the table of derivatives holds itself."""
+    return JAX.name("jax._src.lax.lax:_reduce_prod_jvp_rule")(*args, **params)
+
+
+primitive_jvps[reduce_prod_p] = _product_rule

@@ -14,17 +14,25 @@ other to JAX's original.
 import functools
 import itertools
 import types
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
 from typing import Any, Protocol
 
-from jax._src import config, core, source_info_util
-from jax._src.interpreters import mlir as jax_mlir
-from jax._src.mesh import AbstractMesh
-from jax._src.sharding_impls import ShardingContext
-from jaxlib.mlir import ir
+from jax.extend import source_info_util
+from jax.extend.mlir import ir
+from jax.interpreters.mlir import (
+    LoweringParameters,
+    LoweringRuleContext,
+    ModuleContext,
+    ShardingContext,
+    TokenSet,
+    aval_to_ir_type,
+    lower_fun,
+)
+from jax.sharding import AbstractMesh
 
 from diastase_mlir.jax_compat.contexts import load_rare_dialects
+from diastase_mlir.jax_compat.private import config, core, jax_mlir, patch
 
 _KNOWN_PACKAGES = frozenset({"jax", "jaxlib", "diastase", "diastase_mlir", "functools"})
 """What is defined in these changes with a version that keys of the cache hold."""
@@ -50,7 +58,7 @@ class Walker(Protocol):
         ...
 
 
-class HookedModuleContext(jax_mlir.ModuleContext):
+class HookedModuleContext(ModuleContext):
     """A module context whose dimensions and nested jaxprs are lowered by our walker."""
 
     walker: Walker
@@ -71,14 +79,14 @@ def new_module_context(context: ir.Context) -> HookedModuleContext:
         keepalives=[],
         channel_iterator=itertools.count(1),
         host_callbacks=[],
-        lowering_parameters=jax_mlir.LoweringParameters(),
+        lowering_parameters=LoweringParameters(),
         context=context,
     )
 
 
 def type_of_aval(module_context: HookedModuleContext, aval: Any) -> ir.Type:
     """The MLIR type of an abstract value."""
-    return jax_mlir.aval_to_ir_type(module_context, aval)
+    return aval_to_ir_type(module_context, aval)
 
 
 def constant_value(value: Any, aval: Any = None) -> ir.Value:
@@ -99,14 +107,14 @@ def lower_with_jax(
 
     `equation` has primitive, avals_in, avals_out, params, source_info, effects, jaxpr_context.
     """
-    rule_context = jax_mlir.LoweringRuleContext(
+    rule_context = LoweringRuleContext(
         module_context=module_context,
         primitive=equation.primitive,
         name_stack=source_info_util.new_name_stack(),
         traceback=None,
         avals_in=tuple(equation.avals_in),
         avals_out=tuple(equation.avals_out),
-        tokens_in=jax_mlir.TokenSet(),
+        tokens_in=TokenSet(),
         tokens_out=None,
         jaxpr_eqn_ctx=equation.jaxpr_context,
         dim_var_values=(),
@@ -182,53 +190,57 @@ def lower_function_with_jax(
     operands: Sequence[ir.Value],
 ) -> Sequence[ir.Value]:
     """Trace a JAX function over these abstract values and lower it in place."""
-    rule_context = jax_mlir.LoweringRuleContext(
+    rule_context = LoweringRuleContext(
         module_context=module_context,
         primitive=None,
         name_stack=source_info_util.new_name_stack(),
         traceback=None,
         avals_in=tuple(avals),
         avals_out=None,
-        tokens_in=jax_mlir.TokenSet(),
+        tokens_in=TokenSet(),
         tokens_out=None,
         dim_var_values=(),
         const_lowering={},
     )
-    results: Any = jax_mlir.lower_fun(function, multiple_results=True)(rule_context, *operands)
+    results: Any = lower_fun(function, multiple_results=True)(rule_context, *operands)
     return results
 
 
-_jax_jaxpr_subcomp = jax_mlir.jaxpr_subcomp
-_jax_eval_dynamic_shape = jax_mlir.eval_dynamic_shape
-_jax_shape_tensor = jax_mlir.shape_tensor
+def _with_our_walker(original: Callable[..., Any]) -> Callable[..., Any]:
+    def jaxpr_subcomp(
+        context: Any,
+        jaxpr: Any,
+        name_stack: Any,
+        tokens: Any,
+        constants: Any,
+        *args: Any,
+        **keywords: Any,
+    ) -> Any:
+        if not isinstance(context, HookedModuleContext):
+            return original(context, jaxpr, name_stack, tokens, constants, *args, **keywords)
+        return tuple(context.walker.lower_inline(jaxpr, constants, args)), tokens
+
+    return jaxpr_subcomp
 
 
-def _jaxpr_subcomp(
-    context: Any,
-    jaxpr: Any,
-    name_stack: Any,
-    tokens: Any,
-    constants: Any,
-    *args: Any,
-    **keywords: Any,
-) -> Any:
-    if not isinstance(context, HookedModuleContext):
-        return _jax_jaxpr_subcomp(context, jaxpr, name_stack, tokens, constants, *args, **keywords)
-    return tuple(context.walker.lower_inline(jaxpr, constants, args)), tokens
+def _with_our_sizes(original: Callable[..., Any]) -> Callable[..., Any]:
+    def eval_dynamic_shape(context: Any, shape: Any) -> Any:
+        if not isinstance(context.module_context, HookedModuleContext):
+            return original(context, shape)
+        return tuple(context.module_context.walker.dimension_tensor(size) for size in shape)
+
+    return eval_dynamic_shape
 
 
-def _eval_dynamic_shape(context: Any, shape: Any) -> Any:
-    if not isinstance(context.module_context, HookedModuleContext):
-        return _jax_eval_dynamic_shape(context, shape)
-    return tuple(context.module_context.walker.dimension_tensor(size) for size in shape)
+def _with_our_shapes(original: Callable[..., Any]) -> Callable[..., Any]:
+    def shape_tensor(context: Any, sizes: Any) -> Any:
+        if not isinstance(context, HookedModuleContext) or not sizes:
+            return original(context, sizes)
+        return context.walker.shape_tensor(sizes)
+
+    return shape_tensor
 
 
-def _shape_tensor(context: Any, sizes: Any) -> Any:
-    if not isinstance(context, HookedModuleContext) or not sizes:
-        return _jax_shape_tensor(context, sizes)
-    return context.walker.shape_tensor(sizes)
-
-
-jax_mlir.jaxpr_subcomp = _jaxpr_subcomp
-jax_mlir.eval_dynamic_shape = _eval_dynamic_shape
-jax_mlir.shape_tensor = _shape_tensor
+patch("nested_jaxprs", _with_our_walker)
+patch("lowered_sizes", _with_our_sizes)
+patch("lowered_shapes", _with_our_shapes)

@@ -6,11 +6,23 @@
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from jax._src import core, effects
-from jax.extend.core import ClosedJaxpr
+from jax.core import AbstractValue
+from jax.extend.core import (
+    ClosedJaxpr,
+    DebugInfo,
+    DropVar,
+    Jaxpr,
+    Literal,
+    Primitive,
+    Var,
+    new_jaxpr_eqn,
+    no_effects,
+)
+
+from diastase_mlir.jax_compat.private import core
 
 
-class _PrintedType(core.AbstractValue):
+class _PrintedType(AbstractValue):
     """A type that is only printed."""
 
     def __init__(self, text: Callable[[], str]):
@@ -32,11 +44,11 @@ class JaxprPrinter:
 
     def variable(self, type_text: Callable[[], str], is_dropped: bool) -> Any:
         """A variable, or `_`, whose type prints as this text."""
-        return (core.DropVar if is_dropped else core.Var)(_PrintedType(type_text))
+        return (DropVar if is_dropped else Var)(_PrintedType(type_text))
 
     def literal(self, value: Any, aval: Any) -> Any:
         """A number written out."""
-        return core.Literal(value, aval)
+        return Literal(value, aval)
 
     def equation(
         self,
@@ -47,8 +59,8 @@ class JaxprPrinter:
         original: Any,
     ) -> Any:
         """An equation; JAX shows the parameters of an `original` in its own way."""
-        known = core.Primitive(primitive) if original is None else original.primitive
-        return core.new_jaxpr_eqn(operands, results, known, dict(params), effects.no_effects)
+        known = Primitive(primitive) if original is None else original.primitive
+        return new_jaxpr_eqn(operands, results, known, dict(params), no_effects)
 
     def jaxpr(
         self,
@@ -59,8 +71,8 @@ class JaxprPrinter:
         name: str,
     ) -> Any:
         """A jaxpr; closed, as JAX's printers of some primitives want those inside them."""
-        debug = core.DebugInfo("explicit form", name, None, None)
-        jaxpr = core.Jaxpr(constants, inputs, outputs, equations, debug_info=debug)
+        debug = DebugInfo("explicit form", name, None, None)
+        jaxpr = Jaxpr(constants, inputs, outputs, equations, debug_info=debug)
         # From jax 0.12 on, only constants that have values are printed as such.
         return ClosedJaxpr(jaxpr, [None] * len(constants))
 

@@ -9,15 +9,27 @@
 import operator
 import threading
 from collections.abc import Callable, Generator, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, contextmanager, suppress
 from typing import Any
 
-from jax._src import api_util, core, effects, linear_util, source_info_util
-from jax._src.interpreters import ad, batching, partial_eval
-from jax.extend.core import ClosedJaxpr
+from jax.api_util import debug_info
+from jax.extend import source_info_util
+from jax.extend.core import ClosedJaxpr, DebugInfo, Effect, Var, set_current_trace
+from jax.interpreters.ad import JVPTracer
+from jax.interpreters.partial_eval import DynamicJaxprTracer, trace_to_jaxpr_dynamic
 
-Tracer = core.Tracer
-"""`jax.core.Tracer` is public; here so that the modules below name one place."""
+from diastase_mlir.jax_compat.private import (
+    ad,
+    api_util,
+    batching,
+    core,
+    effects,
+    linear_util,
+    partial_eval,
+    patch,
+    source_info_internals,
+)
+from diastase_toolchain.errors import MissingNameError
 
 is_concrete = core.is_concrete
 """Whether a value has a number now; `jax.core.is_concrete` is gone from jax 0.12."""
@@ -34,12 +46,12 @@ def trace_to_jaxpr(
     Never cached. Values closed over are tracers of enclosing traces and concrete arrays.
     """
     if argument_names is None:
-        debug = api_util.debug_info(purpose, function, tuple(avals), {})
+        debug = debug_info(purpose, function, tuple(avals), {})
     else:  # without asking for the function's signature, which takes longer than a gate
         place, names = api_util.fun_sourceinfo(function), tuple(argument_names)
-        debug = core.DebugInfo(purpose, place, names, core.initial_result_paths)
+        debug = DebugInfo(purpose, place, names, core.initial_result_paths)
     wrapped = linear_util.wrap_init(lambda *args: list(function(*args)), debug_info=debug)
-    jaxpr, _, captured = partial_eval.trace_to_jaxpr_dynamic(wrapped, list(avals))
+    jaxpr, _, captured = trace_to_jaxpr_dynamic(wrapped, list(avals))
     closed = partial_eval.close_jaxpr(partial_eval.convert_constvars_jaxpr(jaxpr))
     return closed, list(captured)
 
@@ -51,7 +63,7 @@ def current_trace() -> Any:
 
 def recorded_in(trace: Any) -> AbstractContextManager[None]:
     """Operations inside are recorded in this trace, which may enclose the current one."""
-    context: Any = core.set_current_trace(trace)
+    context: Any = set_current_trace(trace)
     return context
 
 
@@ -77,7 +89,7 @@ def source_of_its_own() -> Generator[None]:
 
     While JAX lowers an equation, or transposes it, all that is recorded has that one's source.
     """
-    current: Any = source_info_util._source_info_context  # `user_context` can only add to it
+    current: Any = source_info_internals._source_info_context  # `user_context` can only add to it
     before, current.context = current.context, source_info_util.new_source_info()
     try:
         yield
@@ -106,18 +118,20 @@ class _Recording(threading.local):
 
 
 _recording = _Recording()
-_jax_process_primitive = partial_eval.DynamicJaxprTrace.process_primitive
 
 
-def _process_primitive(trace: Any, *args: Any, **keywords: Any) -> Any:
-    outer, _recording.trace = _recording.trace, trace
-    try:
-        return _jax_process_primitive(trace, *args, **keywords)
-    finally:
-        _recording.trace = outer
+def _noting_the_trace(original: Callable[..., Any]) -> Callable[..., Any]:
+    def process_primitive(trace: Any, *args: Any, **keywords: Any) -> Any:
+        outer, _recording.trace = _recording.trace, trace
+        try:
+            return original(trace, *args, **keywords)
+        finally:
+            _recording.trace = outer
+
+    return process_primitive
 
 
-partial_eval.DynamicJaxprTrace.process_primitive = _process_primitive
+patch("process_primitive", _noting_the_trace)
 
 
 def recording_trace() -> Any:
@@ -144,11 +158,11 @@ def unwrap_tracer(value: Any) -> Any:
     A value that `vmap` maps over is returned as it is: it has no single underlying value.
     """
     while True:
-        if isinstance(value, ad.JVPTracer | ad.LinearizeTracer):
+        if isinstance(value, JVPTracer | ad.LinearizeTracer):
             value = value.primal
         elif isinstance(value, batching.BatchTracer) and value.batch_dim is None:
             value = value.val
-        elif isinstance(value, partial_eval.DynamicJaxprTracer):
+        elif isinstance(value, DynamicJaxprTracer):
             lowered = value.full_lower()  # a closed-over value: the one of the enclosing trace
             if lowered is value:
                 return value
@@ -159,12 +173,12 @@ def unwrap_tracer(value: Any) -> Any:
 
 def is_recorded(value: Any) -> bool:
     """Whether a value is a tracer whose variable will stand in a jaxpr."""
-    return isinstance(value, partial_eval.DynamicJaxprTracer)
+    return isinstance(value, DynamicJaxprTracer)
 
 
 def is_recorded_variable(tracer: Any) -> bool:
     """Whether a recorded tracer is a variable, not a literal."""
-    return isinstance(tracer.val, core.Var)
+    return isinstance(tracer.val, Var)
 
 
 def literal_value(tracer: Any) -> int:
@@ -172,7 +186,7 @@ def literal_value(tracer: Any) -> int:
     return operator.index(tracer.val.val)
 
 
-def tracer_variable(tracer: Any) -> core.Var:
+def tracer_variable(tracer: Any) -> Var:
     """The jaxpr variable that a recorded tracer is."""
     return tracer.val
 
@@ -187,7 +201,7 @@ def tracer_trace(tracer: Any) -> Any:
     return tracer._trace
 
 
-class SizeCheckEffect(effects.Effect):
+class SizeCheckEffect(Effect):
     """Keeps a check of a size from being dropped, where nothing depends on its results."""
 
     def __str__(self) -> str:
@@ -207,4 +221,5 @@ for _allowed in (
     effects.remat_allowed_effects,
     effects.custom_derivatives_allowed_effects,
 ):
-    _allowed.add_type(SizeCheckEffect)
+    with suppress(MissingNameError):
+        _allowed.add_type(SizeCheckEffect)

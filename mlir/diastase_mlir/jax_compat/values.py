@@ -7,19 +7,24 @@ from collections.abc import Mapping
 from contextlib import AbstractContextManager
 from typing import Any
 
-import jaxlib
+import jax.lib
 import numpy as np
-from jax._src import core, dtypes
-from jax._src.random import prng
-from jax._src.random import threefry2x32 as _threefry
+from jax.core import eval_context
+from jax.extend.random import (
+    rbg_prng_impl,
+    threefry_prng_impl,
+    unsafe_rbg_prng_impl,
+)
 
-_GENERATORS = tuple(prng.prngs.values())
-"""JAX's own, as they are when it has been imported; users may add others."""
+from diastase_mlir.jax_compat.private import core, dtypes, linalg, threefry
+
+_GENERATORS = (threefry_prng_impl, rbg_prng_impl, unsafe_rbg_prng_impl)
+"""JAX's own; users may add others."""
 
 
 def jaxlib_version() -> str:
     """The version of jaxlib, which `jax` may have several of."""
-    return jaxlib.__version__
+    return jax.lib.__version__
 
 
 def physical_aval(aval: Any) -> Any:
@@ -44,14 +49,14 @@ def key_implementation(dtype: Any) -> Any:
 
 def name_of_generator(value: Any) -> str | None:
     """The name of one of JAX's own PRNG implementations; None for anything else."""
-    if not isinstance(value, prng.PRNGImpl):
+    if not isinstance(value, type(threefry_prng_impl)):
         return None
     return value.name if value in _GENERATORS else None
 
 
 def threefry2x32(*words: Any) -> Any:
     """The generator of JAX's default keys, rounds unrolled; public only rolled, in XLA's form."""
-    return tuple(_threefry._threefry2x32_lowering(*words, use_rolled_loops=False))
+    return tuple(threefry._threefry2x32_lowering(*words, use_rolled_loops=False))
 
 
 def scan_counts(params: Mapping[str, Any]) -> tuple[int, int]:
@@ -70,4 +75,14 @@ def eager() -> AbstractContextManager[None]:
 
     The public `jax.ensure_compile_time_eval` refuses values that belong to no trace.
     """
-    return core.eval_context()
+    return eval_context()
+
+
+def determinant_of_few_rows(matrix: Any) -> Any:
+    """JAX's formula for two or three rows."""
+    return {2: linalg._det_2x2, 3: linalg._det_3x3}[matrix.shape[-1]](matrix)
+
+
+def log_determinant_of_few_rows(matrix: Any) -> Any:
+    """JAX's formula (sign and logarithm) for one or two rows."""
+    return linalg._slogdet_small(matrix)

@@ -1,6 +1,7 @@
 """The table of overlays: complete, no function replaced by two topics; how overlays are called."""
 
-import builtins
+import functools
+import importlib
 import inspect
 
 import jax
@@ -11,20 +12,25 @@ from jax import lax
 
 from diastase import qjit
 from diastase.capture.jax_overlays import _TOPICS, OVERLAYS, _own_names
-from diastase_mlir.jax_compat import HOOK_POINTS
+from diastase_mlir.jax_compat import OVERLAID
 
 
-def test_every_hook_point_has_one_overlay():
-    assert set(OVERLAYS) == set(HOOK_POINTS)
+def test_every_entry_of_the_table_has_one_overlay():
+    assert set(OVERLAYS) == set(OVERLAID)
     assert len(OVERLAYS) == sum(len(topic.OVERLAYS) for topic in _TOPICS)
 
 
-@pytest.mark.parametrize("point", HOOK_POINTS)
+@pytest.mark.parametrize("point", OVERLAID)
 def test_an_overlay_takes_what_jax_takes(point):
     """All parameters by position, then each that may be by name, under the name that JAX has."""
     overlay = inspect.signature(OVERLAYS[point])
-    for holder, name in HOOK_POINTS[point]:
-        replaced = getattr(holder, name, None) or getattr(builtins, name)
+    for place in OVERLAID[point].places:
+        module, _, path = place.rstrip("?*").partition(":")
+        try:
+            replaced = functools.reduce(getattr, path.split("."), importlib.import_module(module))
+        except AttributeError:
+            assert place.endswith("?")
+            continue
         original = inspect.unwrap(getattr(replaced, "fun", replaced))
         if original in (min, max):  # which have no signature
             continue

@@ -7,6 +7,7 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 import numpy as np
+from jax.core import Tracer
 
 from diastase.autograph.operators.statements import if_exp
 from diastase.autograph.staging.errors import LogicalOperandError
@@ -15,7 +16,6 @@ from diastase.autograph.staging.staging import is_active, is_undecided
 from diastase.autograph.staging.variables import is_array
 from diastase.capture.regions import current_scope
 from diastase_mlir.diagnostics import user_span
-from diastase_mlir.jax_compat import Tracer
 
 Block = Callable[[], Any]
 

@@ -10,6 +10,8 @@ from contextlib import ExitStack, contextmanager
 from types import CellType, FunctionType
 from typing import Any
 
+from jax.core import Tracer
+
 from diastase.autograph.staging.errors import ForeignChangeError
 from diastase.autograph.staging.mutations import (
     contents_of,
@@ -22,7 +24,6 @@ from diastase.capture.context import current_context, current_settings, new_cach
 from diastase.capture.pennylane_compat import is_native_outcome
 from diastase.capture.regions import current_scope
 from diastase_mlir.diagnostics import user_span
-from diastase_mlir.jax_compat import Tracer
 from diastase_runtime.errors import DiastaseError
 
 _LEAF = re.compile(r"^\w+(\[\d+\])*\['(?P<name>[^']+)'\](\[\d+\])*$")

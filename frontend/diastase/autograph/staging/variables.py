@@ -16,12 +16,13 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 import numpy as np
+from jax.core import Tracer
 from malt.operators.variables import Undefined, UndefinedReturnValue
 
 from diastase.autograph.staging.errors import UninitialisedError
 from diastase.primitives.value_checks import require
 from diastase_mlir.diagnostics import user_span
-from diastase_mlir.jax_compat import Tracer, is_symbolic
+from diastase_mlir.jax_compat import is_symbolic
 
 _NUMBERS = (bool, int, float, complex, np.generic)
 

@@ -39,6 +39,7 @@ from diastase.dynamic_shapes.errors import (
 )
 from diastase.primitives.errors import NotTransformableError, TransformationUseError
 from diastase_mlir.diagnostics import is_of_a_library, is_user_file, user_span
+from diastase_mlir.jax_compat import JAX
 from diastase_runtime.errors import DiastaseError, Span
 
 _TYPE = re.compile(r"traced array with shape ([^\s.]+)")
@@ -192,6 +193,8 @@ def jax_failures_as_ours(
     except tuple(_FAILURES) as error:
         translate = next(make for kind, make in _FAILURES.items() if isinstance(error, kind))
         ours = derivative_failure(error) or translate(error)
+        for missing in JAX.disabled.values():  # JAX may have refused what we would have done
+            (ours or error).add_note(str(missing))
         if ours is None:
             raise
         ours.span = _line_of(error, line)

@@ -1,21 +1,21 @@
 """Where JAX asks for a size and would refuse a traced integer: our answers, as a table.
 
-Each overlay replaces one function inside JAX (`HookPoint` in `jax_compat`). It is called with
-the trace's dimension table, JAX's own function and the arguments (its parameters stand in JAX's
-order and may have other names), and only in a thread that is inside our tracing; everywhere else
-JAX's own function runs, unchanged.
+Each overlay replaces one function inside JAX (`OVERLAID` in `jax_compat.patches`). It is called
+with the trace's dimension table, JAX's own function and the arguments (its parameters stand in
+JAX's order and may have other names), and only in a thread that is inside our tracing; everywhere
+else JAX's own function runs, unchanged.
 
 The trap: JAX compares sizes with `==`, which is False (not an error) where it cannot be decided.
 Functions that treat size 1 specially must therefore be overlaid, or refuse: `squeeze`, `linspace`.
 
-To add an overlay: a function and a line in the table `OVERLAYS` of its topic's module, a line in
-`HOOK_POINTS` (`diastase_mlir/jax_compat/patch_points.py`); for a new topic, a module and a line in
+To add an overlay: a function and a line in the table `OVERLAYS` of its topic's module, an entry of
+`OVERLAID` (`diastase_mlir/jax_compat/patches.py`); for a new topic, a module and a line in
 `_TOPICS`. Two topics must not replace the same function.
 """
 
 import functools
 import inspect
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import Any
 
 from diastase.capture.context import current_context
@@ -49,8 +49,8 @@ from diastase.capture.jax_overlays.data_dependent import (
     sets,
     uniques,
 )
-from diastase.capture.jax_overlays.overlay import Original, Overlay
-from diastase_mlir.jax_compat import HookPoint, hook
+from diastase.capture.jax_overlays.overlay import Original, Overlay, Overlays
+from diastase_mlir.jax_compat import patch
 
 _TOPICS = (
     arithmetic,
@@ -79,7 +79,7 @@ _TOPICS = (
     uniques,
 )
 
-OVERLAYS: Mapping[HookPoint, Overlay] = {
+OVERLAYS: Overlays = {
     point: overlay for topic in _TOPICS for point, overlay in topic.OVERLAYS.items()
 }
 """What replaces each function of JAX while we are tracing."""
@@ -88,7 +88,7 @@ OVERLAYS: Mapping[HookPoint, Overlay] = {
 def install_hooks() -> None:
     """Put the overlays in place, for good; `trace` does it once."""
     for point, overlay in OVERLAYS.items():
-        hook(point, functools.partial(_guarded, overlay))
+        patch(point, functools.partial(_guarded, overlay))
 
 
 def _guarded(overlay: Overlay, original: Original) -> Original:

@@ -21,7 +21,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import jax
-from jax.core import ShapedArray
+from jax.core import ShapedArray, Tracer
 
 from diastase.capture.context import changed_settings, current_settings
 from diastase.capture.pennylane_compat import is_no_pytree
@@ -34,7 +34,7 @@ from diastase.jit.stages.stages import Compiled, Interface, Lowered, Traced
 from diastase.tracing.argument_errors import TracerArgumentError, UnsupportedResultError
 from diastase.tracing.signatures import Call, Signature
 from diastase.tracing.trace import TracedProgram, trace
-from diastase_mlir.jax_compat import Tracer, abstract_value, is_symbolic
+from diastase_mlir.jax_compat import abstract_value, is_symbolic
 from diastase_runtime.errors import Span
 from diastase_toolchain.gc_pause import fewer_collections
 from diastase_toolchain.lazy_import import LazyModule

@@ -14,14 +14,14 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pennylane as qml
-from jax.core import ShapedArray
+from jax.core import ShapedArray, Tracer
 
 from diastase.jit.dispatch.program_cache import Arguments, types_key, types_of
 from diastase.jit.options.errors import RecompilationWarning
 from diastase.jit.stages.argument_checks import same_shape
 from diastase.tracing.signatures import Signature
 from diastase_mlir.diagnostics import stack_level_of_user
-from diastase_mlir.jax_compat import Tracer, is_extended
+from diastase_mlir.jax_compat import is_extended
 
 _RECOMPILING = "Provided arguments did not match declared signature, recompiling..."
 

@@ -14,6 +14,7 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 import numpy as np
+from jax.core import Tracer
 
 from diastase.capture.jax_errors.errors import LeakedTracerError
 from diastase.jit.dispatch.program_cache import (
@@ -32,7 +33,7 @@ from diastase.jit.options.errors import UnknownResultSizeError
 from diastase.jit.stages.prepared_call import PreparedCall
 from diastase.tracing.signatures import Call
 from diastase_mlir import user_span
-from diastase_mlir.jax_compat import Tracer, abstract_value, is_being_transformed, trace_context
+from diastase_mlir.jax_compat import abstract_value, is_being_transformed, trace_context
 
 Build = Callable[..., Any]
 """From flat results to their pytree."""

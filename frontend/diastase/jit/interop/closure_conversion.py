@@ -11,6 +11,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import jax
+from jax.core import Tracer
 
 from diastase.capture.jax_errors.errors import LeakedTracerError
 from diastase.jit.dispatch.program_cache import Arguments, flattened, tracing_with
@@ -18,7 +19,7 @@ from diastase.jit.dispatch.programs import Programs
 from diastase.jit.interop.embedded_program import AroundProgram
 from diastase.jit.interop.primitive import program_p
 from diastase.tracing.trace import trace_open
-from diastase_mlir.jax_compat import Tracer, evaluate_jaxpr
+from diastase_mlir.jax_compat import evaluate_jaxpr
 
 
 def call_closing_over(

@@ -9,7 +9,7 @@ from typing import Any, Protocol
 
 import jax
 import numpy as np
-from jax.core import ShapedArray
+from jax.core import ShapedArray, Tracer
 
 from diastase.jit.options.errors import (
     ArgumentMismatchError,
@@ -18,7 +18,7 @@ from diastase.jit.options.errors import (
 )
 from diastase.jit.stages.shape_guards import SizePattern
 from diastase.tracing.argument_errors import AbstractArgumentError, UnsupportedArgumentError
-from diastase_mlir.jax_compat import Tracer, abstract_value, is_symbolic, structure_differences
+from diastase_mlir.jax_compat import abstract_value, is_symbolic, structure_differences
 
 
 class Expected(Protocol):

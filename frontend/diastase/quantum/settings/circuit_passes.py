@@ -17,13 +17,13 @@ from typing import TYPE_CHECKING, Any
 import jax
 import numpy as np
 import pennylane as qml
+from jax.core import Tracer
 from jax.extend.core import ClosedJaxpr
 
 import diastase_mlir
 from diastase.capture.context import current_settings
 from diastase.primitives.define import PRIMITIVES
 from diastase_mlir.jax_compat import (
-    Tracer,
     is_extended,
     is_recorded,
     is_recorded_variable,

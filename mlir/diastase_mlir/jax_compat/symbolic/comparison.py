@@ -21,14 +21,28 @@ import functools
 import sys
 import threading
 from collections.abc import Callable, Generator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Any, Protocol
 
-from jax._src import core
-from jax._src.export import shape_poly
-from jax._src.interpreters import partial_eval
-from jax._src.lax import lax, slicing
+from jax.errors import InconclusiveDimensionOperation
+from jax.extend.core import Primitive
+from jax.lax import (
+    argmax_p,
+    argmin_p,
+    dynamic_slice_p,
+    dynamic_update_slice_p,
+    gather_p,
+    scatter_add_p,
+    scatter_max_p,
+    scatter_min_p,
+    scatter_mul_p,
+    scatter_p,
+    scatter_sub_p,
+    slice_p,
+    top_k_p,
+)
 
+from diastase_mlir.jax_compat.private import core, patch, shape_poly
 from diastase_mlir.jax_compat.symbolic.dimensions import SizeScope, lower_bound
 from diastase_mlir.jax_compat.symbolic.equality_policy import asker_of
 from diastase_mlir.jax_compat.symbolic.traced_comparison import (
@@ -36,6 +50,7 @@ from diastase_mlir.jax_compat.symbolic.traced_comparison import (
     Comparing,
     value_of_comparison,
 )
+from diastase_toolchain.errors import MissingNameError
 
 
 class Decider(Comparing, Protocol):
@@ -90,25 +105,26 @@ def deciding(at_least: Callable[[Any, Any], bool]) -> Generator[None]:
 
 # --- inequalities --------------------------------------------------------------------------------
 
-_jax_geq_decision = shape_poly._geq_decision
+
+def _with_a_decider(original: Callable[..., bool]) -> Callable[..., bool]:
+    def geq_decision(left: Any, right: Any, comparison: Callable[[], str]) -> bool:
+        scope = getattr(left, "scope", None) or getattr(right, "scope", None)
+        ours = isinstance(scope, SizeScope)
+        if ours:
+            left, right = scope.normalised(left), scope.normalised(right)
+        try:
+            return original(left, right, comparison)
+        except InconclusiveDimensionOperation:
+            if ours and _undecided.at_least is not None:
+                return _undecided.at_least(left, right)
+            if ours and _undecided.decider is not None:
+                return _undecided.decider.at_least(left, right)
+            raise
+
+    return geq_decision
 
 
-def _geq_decision(left: Any, right: Any, comparison: Callable[[], str]) -> bool:
-    scope = getattr(left, "scope", None) or getattr(right, "scope", None)
-    ours = isinstance(scope, SizeScope)
-    if ours:
-        left, right = scope.normalised(left), scope.normalised(right)
-    try:
-        return _jax_geq_decision(left, right, comparison)
-    except shape_poly.InconclusiveDimensionOperation:
-        if ours and _undecided.at_least is not None:
-            return _undecided.at_least(left, right)
-        if ours and _undecided.decider is not None:
-            return _undecided.decider.at_least(left, right)
-        raise
-
-
-def _assume_that_it_fits(primitive: core.Primitive) -> None:
+def _assume_that_it_fits(primitive: Primitive) -> None:
     """In type rules of this primitive, what cannot be decided fits: parts into their wholes.
 
     These rules compare in order to refuse, never to choose. The comparison is made again by the
@@ -124,8 +140,6 @@ def _assume_that_it_fits(primitive: core.Primitive) -> None:
 
 
 # --- equality ------------------------------------------------------------------------------------
-
-_jax_equals = shape_poly._DimExpr.__eq__
 
 
 def _are_equal(size: Any, other: Any, frame: Any) -> bool:
@@ -152,39 +166,49 @@ def _are_equal(size: Any, other: Any, frame: Any) -> bool:
     return (decider.equal if asker == "library" else decider.must_be_equal)(size, other)
 
 
-def _size_equals(size: Any, other: Any) -> Any:
-    if _jax_equals(size, other):
-        return True
-    frame = sys._getframe(1)
-    value = value_of_comparison(_undecided.decider, size, "==", other, frame)
-    return _are_equal(size, other, frame) if value is None else value
+def _equality(original: Callable[[Any, Any], bool]) -> Callable[[Any, Any], Any]:
+    patch("difference", lambda _: _difference(original))  # JAX's asks `==`, which is ours by then
+
+    def equals(size: Any, other: Any) -> Any:
+        if original(size, other):
+            return True
+        frame = sys._getframe(1)
+        value = value_of_comparison(_undecided.decider, size, "==", other, frame)
+        return _are_equal(size, other, frame) if value is None else value
+
+    return equals
 
 
-def _size_differs(size: Any, other: Any) -> Any:
-    if _jax_equals(size, other):
-        return False
-    frame = sys._getframe(1)
-    value = value_of_comparison(_undecided.decider, size, "!=", other, frame)
-    return not _are_equal(size, other, frame) if value is None else value
+def _difference(equals: Callable[[Any, Any], bool]) -> Callable[[Any, Any], Any]:
+    def differs(size: Any, other: Any) -> Any:
+        if equals(size, other):
+            return False
+        frame = sys._getframe(1)
+        value = value_of_comparison(_undecided.decider, size, "!=", other, frame)
+        return not _are_equal(size, other, frame) if value is None else value
+
+    return differs
 
 
-def _ordering(comparison: str) -> Callable[[Any, Any], Any]:
-    original = getattr(shape_poly._DimExpr, f"__{ORDERINGS[comparison].__name__}__")
+def _ordering(comparison: str) -> Callable[..., Any]:
+    def replace(original: Callable[[Any, Any], bool]) -> Callable[[Any, Any], Any]:
+        def compare(size: Any, other: Any) -> Any:
+            decider, frame = _undecided.decider, sys._getframe(1)
+            value = value_of_comparison(decider, size, comparison, other, frame)
+            return original(size, other) if value is None else value
 
-    def compare(size: Any, other: Any) -> Any:
-        value = value_of_comparison(_undecided.decider, size, comparison, other, sys._getframe(1))
-        return original(size, other) if value is None else value
+        return compare
 
-    return compare
+    return replace
 
 
-_jax_truth: Any = core.ShapedArray._bool
+def _truth(original: Callable[[Any, Any], bool]) -> Callable[[Any, Any], bool]:
+    def truth(aval: Any, tracer: Any) -> bool:
+        decider = _undecided.decider
+        answer = None if decider is None else decider.truth(tracer)
+        return original(aval, tracer) if answer is None else answer
 
-
-def _truth(aval: Any, tracer: Any) -> bool:
-    decider = _undecided.decider
-    answer = None if decider is None else decider.truth(tracer)
-    return _jax_truth(aval, tracer) if answer is None else answer
+    return truth
 
 
 def _size_is_not_zero(size: Any) -> bool:
@@ -193,22 +217,21 @@ def _size_is_not_zero(size: Any) -> bool:
 
 # --- places where JAX compares in order to refuse ------------------------------------------------
 
-_cached_abstract_eval = partial_eval._cached_abstract_eval
-_try_broadcast_shapes = lax._try_broadcast_shapes
-_definitely_equal_one_of_dim = core.definitely_equal_one_of_dim
 
+def _type_rule(original: Callable[..., Any]) -> Callable[..., Any]:
+    @functools.wraps(original)
+    def _abstract_eval(*args: Any, **params: Any) -> Any:
+        if _undecided.decider is None:
+            return original(*args, **params)
+        outer, _undecided.in_type_rule = _undecided.in_type_rule, True
+        try:
+            if args[0].name in _OF_ONE_SHAPE:
+                args = (args[0], *_of_one_shape(args[1:], _undecided.decider))
+            return original(*args, **params)
+        finally:
+            _undecided.in_type_rule = outer
 
-@functools.wraps(_cached_abstract_eval)
-def _abstract_eval(*args: Any, **params: Any) -> Any:
-    if _undecided.decider is None:
-        return _cached_abstract_eval(*args, **params)
-    outer, _undecided.in_type_rule = _undecided.in_type_rule, True
-    try:
-        if args[0].name in _OF_ONE_SHAPE:
-            args = (args[0], *_of_one_shape(args[1:], _undecided.decider))
-        return _cached_abstract_eval(*args, **params)
-    finally:
-        _undecided.in_type_rule = outer
+    return _abstract_eval
 
 
 _OF_ONE_SHAPE = frozenset({"stack"})
@@ -234,51 +257,55 @@ def _are_symbolic(size: Any, other: Any) -> bool:
     return any(isinstance(scope, SizeScope) for scope in scopes)
 
 
-def _broadcast(*shapes: Any, name: str) -> Any:
-    if _undecided.decider is not None and len({len(shape) for shape in shapes}) == 1:
-        for sizes in zip(*shapes, strict=True):
-            if any(_are_symbolic(size, sizes[0]) for size in sizes):
-                _undecided.decider.broadcast(sizes)
-    return _try_broadcast_shapes(*shapes, name=name)
+def _broadcast(original: Callable[..., Any]) -> Callable[..., Any]:
+    def broadcast(*shapes: Any, name: str) -> Any:
+        if _undecided.decider is not None and len({len(shape) for shape in shapes}) == 1:
+            for sizes in zip(*shapes, strict=True):
+                if any(_are_symbolic(size, sizes[0]) for size in sizes):
+                    _undecided.decider.broadcast(sizes)
+        return original(*shapes, name=name)
+
+    return broadcast
 
 
-def _equal_to_one_of(size: Any, others: Any) -> bool:
-    """Whether `size` is 1 or the size that it is broadcast to: JAX asks for nothing else."""
-    if _definitely_equal_one_of_dim(size, others):
-        return True
-    if _undecided.decider is None:
-        return False
-    return any(
-        _are_symbolic(size, other) and _undecided.decider.must_be_equal(size, other)
-        for other in reversed(others)
-    )
+def _size_or_one(original: Callable[[Any, Any], bool]) -> Callable[[Any, Any], bool]:
+    def equal_to_one_of(size: Any, others: Any) -> bool:
+        """Whether `size` is 1 or the size that it is broadcast to: JAX asks for nothing else."""
+        if original(size, others):
+            return True
+        if _undecided.decider is None:
+            return False
+        return any(
+            _are_symbolic(size, other) and _undecided.decider.must_be_equal(size, other)
+            for other in reversed(others)
+        )
+
+    return equal_to_one_of
 
 
-_dimension_class: Any = shape_poly._DimExpr
-_dimension_class.__eq__ = _size_equals
-_dimension_class.__ne__ = _size_differs
-_dimension_class.__bool__ = _size_is_not_zero
+patch("equality", _equality)
+with suppress(MissingNameError):
+    shape_poly._DimExpr.__bool__ = _size_is_not_zero
 for _comparison, _function in ORDERINGS.items():
-    setattr(_dimension_class, f"__{_function.__name__}__", _ordering(_comparison))
-_array_class: Any = core.ShapedArray
-_array_class._bool = _truth
-shape_poly._geq_decision = _geq_decision
-partial_eval._cached_abstract_eval = _abstract_eval
-lax._try_broadcast_shapes = _broadcast
-core.definitely_equal_one_of_dim = _equal_to_one_of
+    patch(f"ordering_{_function.__name__}", _ordering(_comparison))
+patch("truth", _truth)
+patch("undecided_inequality", _with_a_decider)
+patch("type_rules", _type_rule)
+patch("broadcast_sizes", _broadcast)
+patch("sizes_or_one", _size_or_one)
 for _primitive in (
-    slicing.gather_p,
-    slicing.dynamic_slice_p,
-    slicing.dynamic_update_slice_p,
-    slicing.slice_p,
-    slicing.scatter_p,
-    slicing.scatter_add_p,
-    slicing.scatter_sub_p,
-    slicing.scatter_mul_p,
-    slicing.scatter_min_p,
-    slicing.scatter_max_p,
-    lax.argmax_p,
-    lax.argmin_p,
-    lax.top_k_p,
+    gather_p,
+    dynamic_slice_p,
+    dynamic_update_slice_p,
+    slice_p,
+    scatter_p,
+    scatter_add_p,
+    scatter_sub_p,
+    scatter_mul_p,
+    scatter_min_p,
+    scatter_max_p,
+    argmax_p,
+    argmin_p,
+    top_k_p,
 ):
     _assume_that_it_fits(_primitive)

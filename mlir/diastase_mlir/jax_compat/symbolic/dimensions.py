@@ -8,13 +8,14 @@ goes on: `SizeScope` has.
 # Private names are what this package is for.
 # pyright: reportPrivateUsage=false, reportPrivateImportUsage=false
 
-from collections.abc import Generator, Mapping, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 
-from jax._src import core
-from jax._src.export import shape_poly
-from jax._src.export.shape_poly_decision import _DecisionByElimination
+from jax.export import SymbolicScope
+
+from diastase_mlir.jax_compat.patches import SIZES
+from diastase_mlir.jax_compat.private import JAX, core, patch, shape_poly, shape_poly_decision
 
 
 def is_symbolic(dimension: Any) -> bool:
@@ -63,7 +64,7 @@ def evaluate_dimension(dimension: Any, sizes: Mapping[str, int]) -> int:
     return int(dimension._evaluate(sizes))
 
 
-class SizeScope(shape_poly.SymbolicScope):
+class SizeScope(SymbolicScope):
     """A scope whose symbols are any integers, except for what has become known of them.
 
     What is learnt changes what expressions mean: sizes that were different are equal from then
@@ -81,6 +82,7 @@ class SizeScope(shape_poly.SymbolicScope):
 
     def symbol(self, name: str) -> Any:
         """The expression that is this symbol alone."""
+        JAX.require(SIZES)
         return shape_poly._DimExpr._from_var(name, self)
 
     def normalised(self, expression: Any) -> Any:
@@ -117,7 +119,7 @@ class SizeScope(shape_poly.SymbolicScope):
         self._explicit_constraints.append(constraint)
         self._forget_decisions()
         try:
-            _DecisionByElimination.build(self)
+            shape_poly_decision._DecisionByElimination.build(self)
         except ValueError:  # unsatisfiable: the program raises before this matters
             self._explicit_constraints.pop()
             self._forget_decisions()
@@ -216,16 +218,16 @@ def _age(symbol: str) -> tuple[int, str]:
     return (int(symbol[1:]) if symbol[1:].isdigit() else -1, symbol)
 
 
-_jax_implicit_constraints = _DecisionByElimination.add_implicit_constraints_term
+def _bounded_products(original: Callable[..., Any]) -> Callable[..., Any]:
+    def add_implicit_constraints_term(decision: Any, term: Any) -> None:
+        if not isinstance(decision.scope, SizeScope):
+            original(decision, term)
+        elif term.to_factor() is None:
+            _product_constraint(decision, term)
+        elif term.to_var() is None:
+            original(decision, term)
 
-
-def _implicit_constraints(decision: Any, term: Any) -> None:
-    if not isinstance(decision.scope, SizeScope):
-        _jax_implicit_constraints(decision, term)
-    elif term.to_factor() is None:
-        _product_constraint(decision, term)
-    elif term.to_var() is None:
-        _jax_implicit_constraints(decision, term)
+    return add_implicit_constraints_term
 
 
 def _product_constraint(decision: Any, term: Any) -> None:
@@ -246,8 +248,7 @@ def _product_constraint(decision: Any, term: Any) -> None:
     decision.combine_and_add_constraint(shape_poly.Comparator.GEQ, product, least)
 
 
-_decision_class: Any = _DecisionByElimination
-_decision_class.add_implicit_constraints_term = _implicit_constraints
+patch("implicit_constraints", _bounded_products)
 
 
 def normalised(dimension: Any) -> Any:

@@ -12,9 +12,8 @@ belongs in `RIGHT_FOR_EVERY_SIZE`: each question that is answered may be another
 
 from typing import Any, Literal
 
-from jax._src import core
-
 from diastase_mlir.diagnostics import is_machinery
+from diastase_mlir.jax_compat.private import core
 
 Asker = Literal["library", "type rule", "machinery"]
 
@@ -66,7 +65,7 @@ def asker_of(frame: Any, about: Any, *, in_type_rule: bool) -> Asker:
     names: list[str] = []
     if "/export/shape_poly" in frame.f_code.co_filename:  # JAX's own reasoning about sizes
         return "machinery"
-    while frame.f_code.co_filename == core.__file__:  # `definitely_equal` and its kin
+    while frame.f_code.co_filename.endswith("/jax/_src/core.py"):  # `definitely_equal` and its kin
         names.append(frame.f_code.co_name)
         frame = frame.f_back
     definitely = bool(names)

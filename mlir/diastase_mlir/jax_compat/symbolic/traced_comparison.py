@@ -14,9 +14,10 @@ import operator
 from collections.abc import Callable, Mapping
 from typing import Any, Protocol
 
-from jax._src import core
+from jax.core import Tracer
 
 from diastase_mlir.diagnostics import is_user_file
+from diastase_mlir.jax_compat.private import core
 from diastase_mlir.jax_compat.symbolic.dimensions import SizeScope, lower_bound
 
 ORDERINGS: Mapping[str, Callable[[Any, Any], Any]] = {
@@ -53,7 +54,7 @@ def value_of_comparison(
         return None
     if not is_user_file(frame.f_code.co_filename):
         return None
-    if isinstance(right, core.Tracer):
+    if isinstance(right, Tracer):
         return COMPARISONS[comparison](core.dimension_as_value(left), right)
     if not core.is_constant_dim(right) and getattr(right, "scope", None) is not scope:
         return None

@@ -2,14 +2,14 @@
 
 import functools
 import operator
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from jax.core import max_dim, min_dim
 
-from diastase.capture.jax_overlays.overlay import Original, Overlay
+from diastase.capture.jax_overlays.overlay import Original, Overlay, Overlays
 from diastase.dynamic_shapes.dimensions import DimensionTable, is_size_like
-from diastase_mlir.jax_compat import HookPoint, is_symbolic
+from diastase_mlir.jax_compat import is_symbolic
 
 
 def _division(symbol: Callable[[Any, Any], Any]) -> Overlay:
@@ -49,7 +49,7 @@ def _extreme(of_sizes: Callable[[Any, Any], Any]) -> Overlay:
     return overlay
 
 
-OVERLAYS: Mapping[HookPoint, Overlay] = {
+OVERLAYS: Overlays = {
     "floor_divide": _division(operator.floordiv),
     "remainder": _division(operator.mod),
     "length": _length,

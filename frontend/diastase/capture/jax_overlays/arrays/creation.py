@@ -1,15 +1,14 @@
 """Arrays made of traced numbers: ranges and the like."""
 
-from collections.abc import Mapping
 from typing import Any
 
 import jax
 import jax.numpy as jnp
 from jax.core import Tracer
 
-from diastase.capture.jax_overlays.overlay import Original, Overlay
+from diastase.capture.jax_overlays.overlay import Original, Overlays
 from diastase.dynamic_shapes.dimensions import DimensionTable, is_size_like
-from diastase_mlir.jax_compat import HookPoint, is_symbolic
+from diastase_mlir.jax_compat import is_symbolic
 
 
 def _arange(
@@ -91,7 +90,7 @@ def _linspace(
     return values, jnp.where(intervals > 0, (stop - start) / intervals, jnp.nan)
 
 
-OVERLAYS: Mapping[HookPoint, Overlay] = {
+OVERLAYS: Overlays = {
     "arange": _arange,
     "linspace": _linspace,
 }

@@ -1,13 +1,13 @@
 """Forward derivatives: a batch of directions at one point is one evaluation of the function."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import Any
 
 import jax
 
-from diastase.capture.jax_overlays.overlay import Original, Overlay
+from diastase.capture.jax_overlays.overlay import Original, Overlays
 from diastase.dynamic_shapes.dimensions import DimensionTable
-from diastase_mlir.jax_compat import HookPoint, along_directions
+from diastase_mlir.jax_compat import along_directions
 
 
 def _jvp(
@@ -22,4 +22,4 @@ def _jvp(
         return original(function, primals, tangents, has_aux)
 
 
-OVERLAYS: Mapping[HookPoint, Overlay] = {"jvp": _jvp}
+OVERLAYS: Overlays = {"jvp": _jvp}

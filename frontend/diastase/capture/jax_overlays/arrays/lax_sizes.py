@@ -1,13 +1,13 @@
 """Functions of `jax.lax` that take sizes unseen: traced integers among them are sizes."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import jax
 
-from diastase.capture.jax_overlays.overlay import Original, Overlay
+from diastase.capture.jax_overlays.overlay import Original, Overlays
 from diastase.dynamic_shapes.dimensions import DimensionTable, is_size_like
-from diastase_mlir.jax_compat import HookPoint, is_symbolic
+from diastase_mlir.jax_compat import is_symbolic
 
 
 def _sizes_second(
@@ -75,7 +75,7 @@ def _convolution_padding(
     return original(lhs, rhs, window_strides, [(0, 0)] * len(axes), *rest, *others, **options)
 
 
-OVERLAYS: Mapping[HookPoint, Overlay] = {
+OVERLAYS: Overlays = {
     "sizes_second": _sizes_second,
     "lax_slice": _lax_slice,
     "lax_pad": _lax_pad,

@@ -1,17 +1,16 @@
 """`jax.numpy.linalg` where it treats small, empty or wide matrices as cases of their own."""
 
 import functools
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import jax
 import jax.numpy as jnp
 from jax.core import max_dim
 
-from diastase.capture.jax_overlays.overlay import Original, Overlay
+from diastase.capture.jax_overlays.overlay import Original, Overlays
 from diastase.dynamic_shapes.dimensions import DimensionTable
 from diastase_mlir.jax_compat import (
-    HookPoint,
     determinant_of_few_rows,
     is_symbolic,
     log_determinant_of_few_rows,
@@ -83,7 +82,7 @@ def _is_exact(array: Any) -> bool:
     return not jnp.issubdtype(array.dtype, jnp.inexact)
 
 
-OVERLAYS: Mapping[HookPoint, Overlay] = {
+OVERLAYS: Overlays = {
     "determinant": _determinant,
     "log_determinant": _log_determinant,
     "matrix_rank": _matrix_rank,

@@ -4,16 +4,16 @@ JAX's modes that repeat what an array holds distinguish cases by its size. Here 
 the result is looked up where it comes from, by a formula that holds for every size.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import jax
 import jax.numpy as jnp
 from jax.core import min_dim
 
-from diastase.capture.jax_overlays.overlay import Original, Overlay
+from diastase.capture.jax_overlays.overlay import Original, Overlays
 from diastase.dynamic_shapes.dimensions import DimensionTable, is_size_like
-from diastase_mlir.jax_compat import HookPoint, is_symbolic
+from diastase_mlir.jax_compat import is_symbolic
 
 Widths = Sequence[tuple[Any, Any]]
 """How many elements before and after, for each axis."""
@@ -101,7 +101,7 @@ def _looked_up(
     return array
 
 
-OVERLAYS: Mapping[HookPoint, Overlay] = {
+OVERLAYS: Overlays = {
     "pad": _pad,
     "pad_edge": _pad_edge,
     "pad_wrap": _pad_wrap,

@@ -1,15 +1,14 @@
 """Polynomials whose number of coefficients only the call knows, and powers of any number."""
 
-from collections.abc import Mapping
 from typing import Any
 
 import jax
 import jax.numpy as jnp
 from jax.core import max_dim, min_dim
 
-from diastase.capture.jax_overlays.overlay import Original, Overlay
+from diastase.capture.jax_overlays.overlay import Original, Overlays
 from diastase.dynamic_shapes.dimensions import DimensionTable, is_size_like
-from diastase_mlir.jax_compat import HookPoint, is_symbolic
+from diastase_mlir.jax_compat import is_symbolic
 
 
 def _polyadd(table: DimensionTable, original: Original, a1: Any, a2: Any) -> Any:
@@ -69,7 +68,7 @@ def _vander(
     return jnp.power(x[:, None], powers[None])
 
 
-OVERLAYS: Mapping[HookPoint, Overlay] = {
+OVERLAYS: Overlays = {
     "polyadd": _polyadd,
     "polymul": _polymul,
     "polyval": _polyval,

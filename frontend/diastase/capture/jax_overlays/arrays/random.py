@@ -1,16 +1,16 @@
 """Random keys and numbers."""
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import jax
 import jax.numpy as jnp
 from jax.core import min_dim
 
-from diastase.capture.jax_overlays.overlay import Original, Overlay
+from diastase.capture.jax_overlays.overlay import Original, Overlays
 from diastase.dynamic_shapes.dimensions import DimensionTable, is_size_like
-from diastase_mlir.jax_compat import HookPoint, deciding, is_symbolic
+from diastase_mlir.jax_compat import deciding, is_symbolic
 
 _ROUNDS_BEYOND = (1, 1625, 2642245, 2**32 - 1)
 """The sizes beyond which JAX shuffles once more: it sorts by keys of 32 bits as often as makes
@@ -63,7 +63,7 @@ def _choice(
         return original(key, a, shape, *args, **keywords)
 
 
-OVERLAYS: Mapping[HookPoint, Overlay] = {
+OVERLAYS: Overlays = {
     "split": _split,
     "shuffle": _shuffle,
     "choice": _choice,

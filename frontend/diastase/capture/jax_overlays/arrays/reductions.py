@@ -1,15 +1,15 @@
 """Reductions, of which some want at least one element."""
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import jax
 import jax.numpy as jnp
 
-from diastase.capture.jax_overlays.overlay import Original, Overlay
+from diastase.capture.jax_overlays.overlay import Original, Overlays
 from diastase.dynamic_shapes.dimensions import DimensionTable
-from diastase_mlir.jax_compat import HookPoint, deciding, is_symbolic
+from diastase_mlir.jax_compat import deciding, is_symbolic
 
 
 def _reduction(table: DimensionTable, original: Original, *args: Any, **keywords: Any) -> Any:
@@ -67,7 +67,7 @@ def _accumulate(
     return jnp.moveaxis(jax.lax.scan(step, start, arr)[1], 0, axis)
 
 
-OVERLAYS: Mapping[HookPoint, Overlay] = {
+OVERLAYS: Overlays = {
     "reduction": _reduction,
     "derivative_of_product": _derivative_of_product,
     "accumulate": _accumulate,

@@ -1,6 +1,6 @@
 """Arrays whose elements are arranged anew: squeezed, repeated, tiled."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import jax
@@ -8,9 +8,9 @@ import jax.numpy as jnp
 import numpy as np
 
 from diastase.capture.jax_overlays.data_dependent.compaction import along, is_dynamic, number_of
-from diastase.capture.jax_overlays.overlay import Original, Overlay
+from diastase.capture.jax_overlays.overlay import Original, Overlays
 from diastase.dynamic_shapes.dimensions import DimensionTable, is_size_like
-from diastase_mlir.jax_compat import HookPoint, is_symbolic
+from diastase_mlir.jax_compat import is_symbolic
 
 
 def _squeeze(table: DimensionTable, original: Original, a: Any, axis: Any = None) -> Any:
@@ -59,7 +59,7 @@ def _tile(table: DimensionTable, original: Original, operand: Any, repeats: Any)
     return original(operand, [table.size(r) if is_size_like(r) else r for r in repeats])
 
 
-OVERLAYS: Mapping[HookPoint, Overlay] = {
+OVERLAYS: Overlays = {
     "squeeze": _squeeze,
     "resize": _resize,
     "packbits": _packbits,

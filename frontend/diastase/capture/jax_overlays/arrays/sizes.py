@@ -1,11 +1,10 @@
 """Sizes as arguments: what JAX asks whether it is a number, a traced integer may be."""
 
-from collections.abc import Mapping
 from typing import Any
 
-from diastase.capture.jax_overlays.overlay import Original, Overlay
+from diastase.capture.jax_overlays.overlay import Original, Overlays
 from diastase.dynamic_shapes.dimensions import DimensionTable, is_size_like
-from diastase_mlir.jax_compat import HookPoint, is_symbolic
+from diastase_mlir.jax_compat import is_symbolic
 
 _PARTS_OF_SLICES = ("start", "stop", "step")
 _GRIDS = ("mgrid", "ogrid")
@@ -78,7 +77,7 @@ def _number_argument(
     return original(force, value, context)
 
 
-OVERLAYS: Mapping[HookPoint, Overlay] = {
+OVERLAYS: Overlays = {
     "dimension": _dimension,
     "size_argument": _size_argument,
     "number_argument": _number_argument,

@@ -1,13 +1,12 @@
 """Covariances of any number of observations."""
 
-from collections.abc import Mapping
 from typing import Any
 
 import jax.numpy as jnp
 
-from diastase.capture.jax_overlays.overlay import Original, Overlay
+from diastase.capture.jax_overlays.overlay import Original, Overlays
 from diastase.dynamic_shapes.dimensions import DimensionTable
-from diastase_mlir.jax_compat import HookPoint, is_symbolic
+from diastase_mlir.jax_compat import is_symbolic
 
 
 def _cov(
@@ -35,4 +34,4 @@ def _cov(
     return jnp.where(jnp.asarray(observations) == 0, jnp.nan, result)
 
 
-OVERLAYS: Mapping[HookPoint, Overlay] = {"cov": _cov}
+OVERLAYS: Overlays = {"cov": _cov}

@@ -1,15 +1,14 @@
 """Window functions and convolutions of sizes that only the call knows."""
 
-from collections.abc import Mapping
 from typing import Any
 
 import jax
 import jax.numpy as jnp
 from jax.core import max_dim, min_dim
 
-from diastase.capture.jax_overlays.overlay import Original, Overlay
+from diastase.capture.jax_overlays.overlay import Original, Overlays
 from diastase.dynamic_shapes.dimensions import DimensionTable, is_size_like
-from diastase_mlir.jax_compat import HookPoint, is_symbolic
+from diastase_mlir.jax_compat import is_symbolic
 
 
 def _window(table: DimensionTable, original: Original, M: Any, *args: Any, **keywords: Any) -> Any:
@@ -80,7 +79,7 @@ def _convolution(
             return original(x, y, mode, op, **options)
 
 
-OVERLAYS: Mapping[HookPoint, Overlay] = {
+OVERLAYS: Overlays = {
     "window": _window,
     "rfftfreq": _rfftfreq,
     "convolution": _convolution,

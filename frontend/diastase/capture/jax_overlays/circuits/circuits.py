@@ -11,7 +11,7 @@ has imported by its name before diastase is JAX's own, and operators inside are 
 """
 
 import functools
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import jax.numpy as jnp
@@ -20,9 +20,9 @@ from diastase.capture.control_flow.branches import Branch, chain_index, trace_sw
 from diastase.capture.control_flow.loop_state import LoopOptions
 from diastase.capture.control_flow.loops import trace_for_loop, trace_while_loop
 from diastase.capture.jax_overlays.circuits.effect_probe import any_applies, recording_scope
-from diastase.capture.jax_overlays.overlay import Original, Overlay
+from diastase.capture.jax_overlays.overlay import Original, Overlays
 from diastase.dynamic_shapes.dimensions import DimensionTable
-from diastase_mlir.jax_compat import HookPoint, as_arrays
+from diastase_mlir.jax_compat import as_arrays
 
 Function = Callable[..., Any]
 
@@ -113,7 +113,7 @@ def _checkpoint(_: DimensionTable, original: Original, *args: Any, **keywords: A
     return called
 
 
-OVERLAYS: Mapping[HookPoint, Overlay] = {
+OVERLAYS: Overlays = {
     "lax_cond": _cond,
     "lax_switch": _switch,
     "lax_while_loop": _while_loop,

@@ -1,16 +1,16 @@
 """Loops of `jax.lax`: a traced number of iterations."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import jax
 import jax.numpy as jnp
 
 from diastase.capture.jax_overlays.circuits.effect_probe import refuse_operators
-from diastase.capture.jax_overlays.overlay import Original, Overlay
+from diastase.capture.jax_overlays.overlay import Original, Overlays
 from diastase.dynamic_shapes.dimensions import DimensionTable, is_size_like
 from diastase.dynamic_shapes.errors import UnknownSizesDifferError
-from diastase_mlir.jax_compat import HookPoint, is_symbolic
+from diastase_mlir.jax_compat import is_symbolic
 
 
 def _scan_length(
@@ -67,7 +67,7 @@ def _associative_scan(
     return tree.unflatten([jnp.moveaxis(result, 0, axis) for result in results])
 
 
-OVERLAYS: Mapping[HookPoint, Overlay] = {
+OVERLAYS: Overlays = {
     "scan_length": _scan_length,
     "associative_scan": _associative_scan,
 }

@@ -5,7 +5,7 @@ the types that a trial has found.
 """
 
 import functools
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import jax
@@ -15,11 +15,11 @@ from jax import lax
 from diastase.capture.control_flow.loop_state import LoopOptions
 from diastase.capture.control_flow.loops import trace_for_loop
 from diastase.capture.jax_overlays.circuits.effect_probe import Trial, recording_scope, try_out
-from diastase.capture.jax_overlays.overlay import Original, Overlay
+from diastase.capture.jax_overlays.overlay import Original, Overlays
 from diastase.capture.pennylane_compat import without_operators
 from diastase.capture.regions import QuantumScope
 from diastase.dynamic_shapes.dimensions import DimensionTable
-from diastase_mlir.jax_compat import HookPoint, as_arrays
+from diastase_mlir.jax_compat import as_arrays
 
 Function = Callable[..., Any]
 
@@ -188,4 +188,4 @@ def _broadcast(axes: Any, values: Any) -> list[Any] | None:
     return jax.tree.leaves(full, is_leaf=lambda axis: axis is None)
 
 
-OVERLAYS: Mapping[HookPoint, Overlay] = {"lax_scan": _scan, "lax_map": _map, "vmap": _vmap}
+OVERLAYS: Overlays = {"lax_scan": _scan, "lax_map": _map, "vmap": _vmap}

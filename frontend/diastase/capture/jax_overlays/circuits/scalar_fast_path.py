@@ -17,9 +17,9 @@ import numpy as np
 from jax import lax
 
 from diastase.capture.jax_overlays.circuits.outcomes import of_outcomes
-from diastase.capture.jax_overlays.overlay import Original, Overlay
+from diastase.capture.jax_overlays.overlay import Original, Overlays
 from diastase.dynamic_shapes.dimensions import DimensionTable
-from diastase_mlir.jax_compat import HookPoint, is_recorded
+from diastase_mlir.jax_compat import is_recorded
 
 _OPERATIONS: Mapping[str, Callable[[Any, Any], Any]] = {
     "add": lax.add,
@@ -79,7 +79,7 @@ def _plain_float(tracer: Any) -> tuple[Any, bool] | None:
     return (aval.dtype, aval.weak_type) if is_plain else None
 
 
-OVERLAYS: Mapping[HookPoint, Overlay] = {
+OVERLAYS: Overlays = {
     f"operator_{reflected}{name}": partial(_operator, name, bool(reflected))
     for name in _OPERATIONS
     for reflected in ("", "r")

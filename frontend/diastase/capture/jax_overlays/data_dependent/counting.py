@@ -2,7 +2,7 @@
 
 import itertools
 import operator
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import jax.numpy as jnp
@@ -18,9 +18,9 @@ from diastase.capture.jax_overlays.data_dependent.compaction import (
     positions_of,
     require_equal,
 )
-from diastase.capture.jax_overlays.overlay import Original, Overlay
+from diastase.capture.jax_overlays.overlay import Original, Overlays
 from diastase.dynamic_shapes.dimensions import DimensionTable, is_size_like
-from diastase_mlir.jax_compat import HookPoint, is_symbolic
+from diastase_mlir.jax_compat import is_symbolic
 
 
 def _bincount(
@@ -188,7 +188,7 @@ def _starts_of_sections(table: DimensionTable, op: str, size: Any, number: int) 
     return starts
 
 
-OVERLAYS: Mapping[HookPoint, Overlay] = {
+OVERLAYS: Overlays = {
     "bincount": _bincount,
     "repeat": _repeat,
     "delete": _delete,

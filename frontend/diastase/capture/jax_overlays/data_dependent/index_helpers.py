@@ -1,7 +1,7 @@
 """Positions in arrays of any size: triangles, flattened indices, choices."""
 
 import operator
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import jax.numpy as jnp
@@ -9,9 +9,9 @@ import numpy as np
 from jax.core import Tracer, max_dim, min_dim
 
 from diastase.capture.jax_overlays.data_dependent.compaction import along, is_dynamic
-from diastase.capture.jax_overlays.overlay import Original, Overlay
+from diastase.capture.jax_overlays.overlay import Original, Overlays
 from diastase.dynamic_shapes.dimensions import DimensionTable, is_size_like
-from diastase_mlir.jax_compat import HookPoint, is_symbolic, lower_bound
+from diastase_mlir.jax_compat import is_symbolic, lower_bound
 
 
 def _triu_size(_: DimensionTable, original: Original, n: Any, m: Any, k: Any) -> Any:
@@ -159,7 +159,7 @@ def _choose(
     return original(a, choices, out, "clip")
 
 
-OVERLAYS: Mapping[HookPoint, Overlay] = {
+OVERLAYS: Overlays = {
     "triu_size": _triu_size,
     "ravel_multi_index": _ravel_multi_index,
     "diagonal": _diagonal,

@@ -1,7 +1,7 @@
 """Index expressions `a[...]` with traced bounds and steps, and writing at such places."""
 
 import operator
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,9 +12,9 @@ from jax import lax
 from jax.core import ShapedArray, Tracer, max_dim, min_dim
 
 from diastase.capture.jax_overlays.data_dependent.compaction import fit_axis, is_dynamic
-from diastase.capture.jax_overlays.overlay import Original, Overlay
+from diastase.capture.jax_overlays.overlay import Original, Overlays
 from diastase.dynamic_shapes.dimensions import DimensionTable, is_size_like
-from diastase_mlir.jax_compat import HookPoint, deciding, is_symbolic, lower_bound, nesting_depth
+from diastase_mlir.jax_compat import deciding, is_symbolic, lower_bound, nesting_depth
 
 
 def _index(_: DimensionTable, original: Original, array: Any, index: Any, **keywords: Any) -> Any:
@@ -234,7 +234,7 @@ def _scatter(
     )  # fmt: skip
 
 
-OVERLAYS: Mapping[HookPoint, Overlay] = {
+OVERLAYS: Overlays = {
     "index": _index,
     "indices": _indices,
     "slice": _slice,

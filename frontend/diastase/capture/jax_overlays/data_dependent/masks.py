@@ -5,7 +5,7 @@ size. NumPy's rules; that a mask has the size of what it indexes is checked at r
 is not known.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import jax.numpy as jnp
@@ -21,9 +21,9 @@ from diastase.capture.jax_overlays.data_dependent.compaction import (
     require_equal,
     unravelled,
 )
-from diastase.capture.jax_overlays.overlay import Original, Overlay
+from diastase.capture.jax_overlays.overlay import Original, Overlays
 from diastase.dynamic_shapes.dimensions import DimensionTable, is_size_like
-from diastase_mlir.jax_compat import HookPoint, is_symbolic
+from diastase_mlir.jax_compat import is_symbolic
 
 
 def _expand_masks(table: DimensionTable, original: Original, indexer: Any) -> Any:
@@ -169,7 +169,7 @@ def _compress(
     return jnp.moveaxis(chosen, 0, 0 if axis is None else axis)
 
 
-OVERLAYS: Mapping[HookPoint, Overlay] = {
+OVERLAYS: Overlays = {
     "expand_masks": _expand_masks,
     "expand_flags": _expand_flags,
     "nonzero": _nonzero,

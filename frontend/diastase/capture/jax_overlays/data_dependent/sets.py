@@ -1,6 +1,5 @@
 """Operations on sets: what `unique` alone does not make of them for arrays of any size."""
 
-from collections.abc import Mapping
 from typing import Any
 
 import jax.numpy as jnp
@@ -11,9 +10,9 @@ from diastase.capture.jax_overlays.data_dependent.compaction import (
     is_dynamic,
     positions_of,
 )
-from diastase.capture.jax_overlays.overlay import Original, Overlay
+from diastase.capture.jax_overlays.overlay import Original, Overlays
 from diastase.dynamic_shapes.dimensions import DimensionTable
-from diastase_mlir.jax_compat import HookPoint, is_symbolic
+from diastase_mlir.jax_compat import is_symbolic
 
 
 def _in1d(
@@ -137,7 +136,7 @@ def _intersect1d_size(
     )
 
 
-OVERLAYS: Mapping[HookPoint, Overlay] = {
+OVERLAYS: Overlays = {
     "in1d": _in1d,
     "setdiff1d": _setdiff1d,
     "setxor1d": _setxor1d,

@@ -4,7 +4,6 @@ The algorithm is JAX's (sort, compare neighbours), so order and the meaning of N
 zero are. A result of a given `size` is written, not read, so an empty array has one, too.
 """
 
-from collections.abc import Mapping
 from typing import Any
 
 import jax
@@ -17,9 +16,9 @@ from diastase.capture.jax_overlays.data_dependent.compaction import (
     number_of,
     positions_of,
 )
-from diastase.capture.jax_overlays.overlay import Original, Overlay
+from diastase.capture.jax_overlays.overlay import Original, Overlays
 from diastase.dynamic_shapes.dimensions import DimensionTable, is_size_like
-from diastase_mlir.jax_compat import HookPoint, is_symbolic
+from diastase_mlir.jax_compat import is_symbolic
 
 
 def _unique(
@@ -98,4 +97,4 @@ def _differs_from_last(rows: Any, equal_nan: bool) -> Any:
     return jnp.ones(rows.shape[0], bool).at[1:].set(new)
 
 
-OVERLAYS: Mapping[HookPoint, Overlay] = {"unique": _unique}
+OVERLAYS: Overlays = {"unique": _unique}

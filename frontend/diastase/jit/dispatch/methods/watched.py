@@ -21,6 +21,8 @@ from threading import RLock
 from types import CodeType, FunctionType, MethodType
 from typing import Any
 
+from jax.core import Tracer
+
 from diastase.autograph.staging.contents import held, is_changed, own_attributes, put_back
 from diastase.jit.dispatch.methods.contents import (
     ABSENT,
@@ -32,7 +34,6 @@ from diastase.jit.dispatch.methods.contents import (
 from diastase.jit.dispatch.methods.errors import TracedAttributeError
 from diastase.jit.dispatch.methods.states import Kept
 from diastase_mlir.diagnostics import is_user_file
-from diastase_mlir.jax_compat import Tracer
 from diastase_runtime.errors import Span
 
 
