@@ -13,12 +13,18 @@ import builtins
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from importlib import import_module
 from importlib.metadata import version
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, TypeVar
 
 from diastase_toolchain.errors import MissingNameError
+
+libraries: "list[PrivateApi]" = []
+"""Those that have been imported."""
+
+T = TypeVar("T")
 
 Place = str
 """`module:name`, or `module:Class.name`."""
@@ -73,32 +79,38 @@ class PrivateApi:
         """`tested`: the versions with which our tests pass, in words."""
         self.needs, self.patches = tuple(needs), patches
         self._package, self._tested = package, tested
-        self._features: dict[Place, set[str]] = {}
-        for need in self.needs:
-            for place in need.places():
-                self._features.setdefault(place, set()).add(need.feature)
         self._modules: Sequence[Any] = ()
         self.disabled: dict[str, MissingNameError] = {}
         """By feature: the error that says what is missing."""
+        self._names: dict[Place, Any] = {}
+        for need in self.needs:
+            for place in need.places():
+                found = _look_up(place)
+                if found is None:
+                    self._disable(need.feature, place, "is missing")
+                    found = _Missing(self.disabled[need.feature])
+                self._names[place] = found
+        libraries.append(self)
 
     def module(self, path: str) -> Any:
-        """The declared names of a module."""
-        found = SimpleNamespace()
-        for place in self._features:
-            module, _, name = place.partition(":")
-            if module == path:
-                setattr(found, name, self.name(place))
-        assert vars(found), f"no private name of {path} is declared"
-        return found
+        """The declared names of a module; a missing one raises an error when it is used."""
+        prefix = f"{path}:"
+        found = {
+            place.removeprefix(prefix): name
+            for place, name in self._names.items()
+            if place.startswith(prefix)
+        }
+        assert found, f"no private name of {path} is declared"
+        return SimpleNamespace(**found)
 
-    def name(self, place: Place) -> Any:
-        """A declared name, or what raises an error when it is used."""
-        found = _look_up(place)
-        if found is not None:
-            return found
-        for feature in self._features[place]:
-            self._disable(feature, place, "is missing")
-        return _Missing(self.disabled[min(self._features[place])])
+    def or_else(self, place: Place, public: T) -> T:
+        """A declared name; or what is public, and does the same in more time or in fewer cases."""
+        found = self._names[place]
+        return public if isinstance(found, _Missing) else found
+
+    def now(self, place: Place) -> Any:
+        """What is under a declared name now: perhaps not what was there on import."""
+        return _look_up(place) or self._names[place]
 
     def patch(self, point: str, replace: Callable[[Any], Any]) -> None:
         """Put `replace(function)` into the places of an entry, if what is there is what we know."""
@@ -112,11 +124,12 @@ class PrivateApi:
             taken = "" if patch.parameters is None else _parameters(function)
             if patch.parameters is not None and taken not in patch.parameters.split(" | "):
                 return self._disable(patch.feature, place, f"takes other arguments ({taken})")
+        once = cache(replace)  # what is one function in several places stays one
         for place, function in there.items():
             name = place.rstrip("?*").rpartition(":")[2].rpartition(".")[2]
             holders = self._holders(name, function) if place.endswith("*") else [_holder(place)]
             for holder in holders:
-                _set(holder, name, replace)
+                _set(holder, name, once)
 
     def require(self, feature: str) -> None:
         """Raise the error of a feature that is off."""
@@ -154,7 +167,7 @@ class _Missing:
         raise self._error
 
     __call__ = __iter__ = __getitem__ = __contains__ = __instancecheck__ = __subclasscheck__ = _use
-    __bool__ = __len__ = __enter__ = __exit__ = _use
+    __bool__ = __len__ = __hash__ = __enter__ = __exit__ = _use
 
     def __or__(self, other: Any) -> "_Missing":
         return self  # in `isinstance(x, A | B)`

@@ -5,6 +5,7 @@ from types import ModuleType
 
 import pytest
 
+from diastase_toolchain import private_api
 from diastase_toolchain.errors import MissingNameError
 from diastase_toolchain.private_api import Need, Patch, PrivateApi
 
@@ -30,7 +31,8 @@ def add(x, y=1):
 
 @pytest.fixture(name="library")
 def library_fixture(monkeypatch):
-    """A package `pytest_library` with two modules that hold one function."""
+    """Two modules that hold one function; of `pytest`, which has a version."""
+    monkeypatch.setattr(private_api, "libraries", [])
     for name in ("pytest", "pytest.inner_", "pytest.outer_"):
         module = sys.modules.get(name) or ModuleType(name)
         monkeypatch.setitem(sys.modules, name, module)
@@ -41,12 +43,12 @@ def library_fixture(monkeypatch):
 
 
 def private(**patches):
-    """The library's table: package `pytest`, which has a version."""
+    """The library's table."""
     needs = [
         Need("sums", "there is no other way", {"pytest.inner_": "add gone Kind"}),
         Need("differences", "nor here", {"pytest.inner_": "gone", "pytest.absent": "anything"}),
     ]
-    table = {name: Patch("sums", "as a test", *patch) for name, patch in patches.items()}
+    table = {name: Patch("changes", "as a test", *patch) for name, patch in patches.items()}
     return PrivateApi("pytest", "1.0 to 2.0", needs, table)
 
 
@@ -99,7 +101,19 @@ def test_a_function_is_replaced_where_it_is_looked_up(library):
     api.patch("one", twice)
     assert inner.add(1, 2) == (3, 3)
     assert outer.add(1, 2) == 3
-    assert not api.disabled
+    assert "changes" not in api.disabled
+
+
+def test_what_is_one_function_in_two_places_stays_one(library):
+    inner, outer = library
+    private(both=(["pytest.inner_:add", "pytest.outer_:add"],)).patch("both", twice)
+    assert inner.add is outer.add
+
+
+def test_what_is_public_stands_for_a_missing_name(library):
+    api = private()
+    assert api.or_else("pytest.inner_:gone", max) is max
+    assert api.or_else("pytest.inner_:add", max) is library[0].add
 
 
 def test_a_function_is_replaced_in_all_modules_that_hold_it(library):
@@ -143,12 +157,12 @@ def test_a_function_that_has_changed_stays_and_its_feature_is_off(library, case)
     api.patch("one", twice)
     assert library[0].add(1, 2) == 3
     with pytest.raises(MissingNameError, match=reason):
-        api.require("sums")
+        api.require("changes")
 
 
 def test_a_place_of_some_versions_may_be_missing(library):
     patch = (["pytest.inner_:former?", "pytest.inner_:add"], "y x | x y")
     api = private(one=patch)
     api.patch("one", twice)
-    assert not api.disabled
+    assert "changes" not in api.disabled
     assert library[0].add(1, 2) == (3, 3)

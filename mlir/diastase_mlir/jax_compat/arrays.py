@@ -7,17 +7,24 @@ under which JAX would trace anew, and the type of a value in one step, have no p
 # Private names are what this package is for.
 # pyright: reportPrivateUsage=false, reportPrivateImportUsage=false
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import cache
+from types import SimpleNamespace
 from typing import Any
 
 import jax
 from jax.api_util import shaped_abstractify
 from jax.extend.backend import backends
+from jax.lax import convert_element_type_p
 
-from diastase_mlir.jax_compat.private import array, config, lax, tree_util, xla
+from diastase_mlir.jax_compat.private import JAX, config, tree_util
 
-ArrayImpl = array.ArrayImpl
+
+class _NoClass:
+    """Of no array: then all of them go the longer way."""
+
+
+ArrayImpl: Any = JAX.or_else("jax._src.array:ArrayImpl", _NoClass)
 """The concrete class of arrays: `type(x) is ArrayImpl` excludes tracers and key arrays."""
 
 trace_context = config.trace_context
@@ -35,17 +42,28 @@ abstract_value = shaped_abstractify
 structure_differences = tree_util.equality_errors_pytreedef
 """`(path, expected, given, explanation)` for each place in which two pytree structures differ."""
 
-make_array: Callable[..., Any] = xla.xla_client.batched_device_put
+
+def _put(_: Any, sharding: Any, values: Sequence[Any], __: Any, committed: bool) -> Any:
+    return jax.device_put(values[0], sharding if committed else None)
+
+
+_fast = JAX.or_else(
+    "jax._src.lib:xla_client",
+    SimpleNamespace(batched_device_put=_put, batched_block_until_ready=jax.block_until_ready),
+)
+make_array: Callable[..., Any] = _fast.batched_device_put
 """`(aval, sharding, [value], [device], committed) -> jax.Array`, aligned ones uncopied."""
 
 
-wait_for: Callable[[Any], None] = xla.xla_client.batched_block_until_ready
+wait_for: Callable[[Any], None] = _fast.batched_block_until_ready
 """Return when all of a list of arrays are there; raises where one failed."""
 
 
 def of_type(value: Any, aval: Any) -> Any:
     """The same array, of a type that is weak or not; within a trace."""
-    return lax._convert_element_type(value, aval.dtype, aval.weak_type)
+    return convert_element_type_p.bind(
+        value, new_dtype=aval.dtype, weak_type=aval.weak_type, sharding=None
+    )
 
 
 def nans_are_looked_for() -> bool:

@@ -19,13 +19,16 @@ from jax.extend.mlir.dialects import (
     builtin as _builtin,  # noqa: F401  # pyright: ignore[reportUnusedImport]
 )
 from jax.extend.mlir.dialects import chlo as _chlo
+from jax.extend.mlir.dialects import mpmd, sdy
 from jax.extend.mlir.dialects import stablehlo as _stablehlo
 
 from diastase_mlir.jax_compat.operation_classes import do_without
-from diastase_mlir.jax_compat.private import jax_mlir, mlir_bindings
+from diastase_mlir.jax_compat.private import JAX, jax_mlir, mlir_bindings
 from diastase_toolchain.errors import MissingNameError
 
-with suppress(MissingNameError):  # who lowers gets it
+_FAST, _MHLO = "fast compilation", "linear algebra"
+
+with suppress(MissingNameError):
     do_without(mlir_bindings.globals)
 
 
@@ -68,8 +71,11 @@ def _new_ir_context() -> ir.Context:
     Not `make_ir_context`: that one loads dialects for sharding and for older XLA (13 ms of imports;
     here `load_rare_dialects` does, when needed), and from jax 0.12 on hands out a shared context.
     """
-    context = jax_mlir.JaxIrContext()
-    context.append_dialect_registry(jax_mlir.upstream_dialects)
+    if _FAST in JAX.disabled:
+        context = ir.Context()
+    else:
+        context: ir.Context = jax_mlir.JaxIrContext()
+        context.append_dialect_registry(jax_mlir.upstream_dialects)
     context.load_all_available_dialects()
     _chlo.register_dialect(context)
     _stablehlo.register_dialect(context)
@@ -77,8 +83,7 @@ def _new_ir_context() -> ir.Context:
     return context
 
 
-with suppress(MissingNameError):
-    _contexts.context = _new_ir_context()  # on import, where its 3 ms are not felt
+_contexts.context = _new_ir_context()  # on import, where its 3 ms are not felt
 
 
 def load_rare_dialects(context: ir.Context, rule: Any) -> None:
@@ -90,6 +95,7 @@ def load_rare_dialects(context: ir.Context, rule: Any) -> None:
     while isinstance(rule, partial):
         rule = rule.func
     if getattr(rule, "__module__", None) != "jax._src.lax.lax":
-        jax_mlir.dialects.sdy.register_dialect(context)
-        jax_mlir.dialects.mpmd.register_dialect(context)
-        jax_mlir.dialects.mhlo.register_mhlo_dialect(context)
+        for dialect in (mpmd, sdy):
+            dialect.register_dialect(context)
+        if _MHLO not in JAX.disabled:
+            jax_mlir.dialects.mhlo.register_mhlo_dialect(context)

@@ -15,7 +15,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax.extend.core import set_current_trace
 
-from diastase_mlir.jax_compat.private import hijax, partial_eval, patch, pjit
+from diastase_mlir.jax_compat.private import JAX, hijax, partial_eval, patch, pjit
 from diastase_toolchain.errors import MissingNameError
 
 
@@ -24,6 +24,7 @@ class _Inlining(threading.local):
 
 
 _inlining = _Inlining()
+_FEATURE = JAX.patches["calling"].feature
 
 
 def _stage_inline(original: Callable[..., Any]) -> Callable[..., Any]:
@@ -66,8 +67,10 @@ def _run_or_inline(original: Callable[..., Any]) -> Callable[..., Any]:
     return run_jit
 
 
-patch("staging", _infer_unless_inlined)
-patch("calling", _run_or_inline)
+if _FEATURE not in JAX.disabled:
+    patch("calling", _run_or_inline)
+if _FEATURE not in JAX.disabled:  # one half is of no use
+    patch("staging", _infer_unless_inlined)
 with suppress(MissingNameError):
     _rules = partial_eval.custom_staging_rules
     _rules[hijax.call_hi_primitive_p] = _stage_inline(_rules[hijax.call_hi_primitive_p])

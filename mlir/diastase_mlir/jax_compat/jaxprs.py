@@ -15,7 +15,7 @@ from jax.core import ShapedArray, eval_context
 from jax.extend.core import ClosedJaxpr, DropVar, Literal, Var, new_jaxpr_eqn, no_effects
 from jax.lax import convert_element_type_p, copy_p
 
-from diastase_mlir.jax_compat.private import core, discharge, partial_eval
+from diastase_mlir.jax_compat.private import core, discharge
 from diastase_mlir.jax_compat.symbolic.dimensions import dimension_symbols, is_symbolic
 from diastase_mlir.jax_compat.traversal import is_jaxpr
 
@@ -97,14 +97,15 @@ def rebuilt(
     for equation in equations:
         found |= equation.effects
     jaxpr = closed.jaxpr
-    return partial_eval.close_jaxpr(
+    return ClosedJaxpr(
         jaxpr.replace(
             invars=list(inputs),
             eqns=list(equations),
             outvars=list(outputs),
             effects=found,
             debug_info=jaxpr.debug_info.with_unknown_names(),
-        )
+        ),
+        (),
     )
 
 
@@ -146,7 +147,7 @@ def add_input(closed: ClosedJaxpr, position: int, aval: Any) -> ClosedJaxpr:
     jaxpr = closed.jaxpr
     debug = jaxpr.debug_info.with_unknown_names()
     invars = [*jaxpr.invars[:position], Var(aval), *jaxpr.invars[position:]]
-    return partial_eval.close_jaxpr(jaxpr.replace(invars=invars, debug_info=debug))
+    return ClosedJaxpr(jaxpr.replace(invars=invars, debug_info=debug), ())
 
 
 def drop_leading_register(closed: ClosedJaxpr, position: int) -> ClosedJaxpr:
@@ -154,8 +155,8 @@ def drop_leading_register(closed: ClosedJaxpr, position: int) -> ClosedJaxpr:
     jaxpr = closed.jaxpr
     debug = jaxpr.debug_info.with_unknown_names()
     invars = [*jaxpr.invars[:position], *jaxpr.invars[position + 1 :]]
-    return partial_eval.close_jaxpr(
-        jaxpr.replace(invars=invars, outvars=jaxpr.outvars[1:], debug_info=debug)
+    return ClosedJaxpr(
+        jaxpr.replace(invars=invars, outvars=jaxpr.outvars[1:], debug_info=debug), ()
     )
 
 
@@ -163,8 +164,8 @@ def add_leading_register(closed: ClosedJaxpr, position: int, aval: Any) -> Close
     """Add an input of type `aval` at `position` that is returned as the first output."""
     jaxpr = add_input(closed, position, aval).jaxpr
     outvars = [jaxpr.invars[position], *jaxpr.outvars]
-    return partial_eval.close_jaxpr(
-        jaxpr.replace(outvars=outvars, debug_info=jaxpr.debug_info.with_unknown_names())
+    return ClosedJaxpr(
+        jaxpr.replace(outvars=outvars, debug_info=jaxpr.debug_info.with_unknown_names()), ()
     )
 
 
@@ -197,7 +198,7 @@ def convert_outputs(closed: ClosedJaxpr, avals: Sequence[Any]) -> ClosedJaxpr:
             new_jaxpr_eqn([output], [converted], convert_element_type_p, params, no_effects)
         )
         outputs[position] = converted
-    return partial_eval.close_jaxpr(jaxpr.replace(eqns=equations, outvars=outputs))
+    return ClosedJaxpr(jaxpr.replace(eqns=equations, outvars=outputs), ())
 
 
 def select_inputs(
@@ -208,4 +209,4 @@ def select_inputs(
     used = dict(zip(positions, jaxpr.invars, strict=True))
     invars = [used.get(position) or Var(aval) for position, aval in enumerate(avals)]
     debug = jaxpr.debug_info.with_unknown_names()
-    return partial_eval.close_jaxpr(jaxpr.replace(invars=invars, debug_info=debug))
+    return ClosedJaxpr(jaxpr.replace(invars=invars, debug_info=debug), ())

@@ -53,6 +53,8 @@ def set_linearisation(
 
     `applies` is told, too, whether it is for reverse mode: `is_vjp`.
     """
+    if "derivatives" in JAX.disabled:
+        return
     before = ad.primitive_linearizations.get(primitive)
 
     def linearise(is_vjp: bool, nonzeros: Sequence[bool], *operands: Any, **params: Any) -> Any:
@@ -147,7 +149,7 @@ def batched(
 
 def _product_rule(*args: Any, **params: Any) -> Any:
     """What has replaced the function, too, which the table of derivatives holds itself."""
-    return JAX.name("jax._src.lax.lax:_reduce_prod_jvp_rule")(*args, **params)
+    return JAX.now("jax._src.lax.lax:_reduce_prod_jvp_rule")(*args, **params)
 
 
 primitive_jvps[reduce_prod_p] = _product_rule

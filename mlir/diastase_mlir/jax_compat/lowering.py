@@ -27,16 +27,18 @@ from jax.interpreters.mlir import (
     ShardingContext,
     TokenSet,
     aval_to_ir_type,
+    ir_constant,
     lower_fun,
 )
 from jax.sharding import AbstractMesh
 
 from diastase_mlir.jax_compat.contexts import load_rare_dialects
-from diastase_mlir.jax_compat.private import config, core, jax_mlir, patch
+from diastase_mlir.jax_compat.private import JAX, config, core, jax_mlir, patch
 
 _KNOWN_PACKAGES = frozenset({"jax", "jaxlib", "diastase", "diastase_mlir", "functools"})
 """What is defined in these changes with a version that keys of the cache hold."""
 
+_RULES = "programs from the cache on disk"
 _EMPTY_CELL = types.CellType()
 
 
@@ -91,8 +93,7 @@ def type_of_aval(module_context: HookedModuleContext, aval: Any) -> ir.Type:
 
 def constant_value(value: Any, aval: Any = None) -> ir.Value:
     """A constant in the module, of any type JAX can embed."""
-    constant: Any = jax_mlir._ir_constant(value, const_lowering={}, aval=aval)
-    return constant
+    return ir_constant(value, const_lowering={}, aval=aval)
 
 
 def equation_manager(equation: Any) -> AbstractContextManager[None]:
@@ -144,6 +145,8 @@ def is_foreign(primitive: Any, seen: set[int]) -> bool:
     Of functions in `seen` (identities, which it adds to) nothing is asked again, as primitives
     share many; after a foreign one it is of no more use.
     """
+    if _RULES in JAX.disabled:
+        return True
     rules = [jax_mlir._lowerings.get(primitive)]
     rules += [table.get(primitive) for table in jax_mlir._platform_specific_lowerings.values()]
     found = [rule.rule for rule in rules if rule is not None]
@@ -172,8 +175,9 @@ def _is_foreign(value: Any, seen: set[int]) -> bool:
 
 def lowering_settings() -> tuple[Any, ...]:
     """JAX's settings, all that may change how an equation is lowered; meshes only if empty."""
-    empty = [core.AxisEnv, AbstractMesh]
-    settings = [core.trace_ctx.axis_env, *config.trace_context()]
+    axes = core.trace_ctx.axis_env
+    empty = [type(axes), AbstractMesh]
+    settings = [axes, *config.trace_context()]
     return tuple(_empty(value) if type(value) in empty else value for value in settings)
 
 

@@ -245,7 +245,7 @@ OVERLAID = {
 
 INSIDE = {
     "process_primitive": Patch(
-        EVERY_PROGRAM,
+        SIZES,
         "JAX does not tell which trace records while it makes the type of an equation",
         ["jax._src.interpreters.partial_eval:DynamicJaxprTrace.process_primitive"],
     ),
@@ -261,7 +261,7 @@ INSIDE = {
         ["jax._src.pjit:_run_python_pjit"],
     ),
     "nested_jaxprs": Patch(
-        EVERY_PROGRAM,
+        SIZES,
         "JAX's lowering rules lower nested jaxprs by JAX's own walk",
         ["jax._src.interpreters.mlir:jaxpr_subcomp"],
     ),

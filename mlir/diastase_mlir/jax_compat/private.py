@@ -11,47 +11,71 @@ whole suite with the newest versions, finds those that change.
 from collections.abc import Callable
 from typing import Any
 
+from jax.experimental.hijax import aval_method
+
 from diastase_mlir.jax_compat.patches import EVERY_PROGRAM, INSIDE, OVERLAID, SIZES
 from diastase_toolchain.private_api import Need, PrivateApi
 
 _NEEDS = (
     Need(
         EVERY_PROGRAM,
-        "`jax.make_jaxpr` caches by function, takes arrays only, and asks for signatures",
+        "`jax.make_jaxpr` caches by function, and takes arrays only",
         {
-            "jax._src.api_util": "fun_sourceinfo",
-            "jax._src.core": "EvalTrace initial_result_paths is_concrete trace_ctx "
-            "trace_state_clean",
-            "jax._src.interpreters.partial_eval": "close_jaxpr convert_constvars_jaxpr",
-            "jax._src.linear_util": "wrap_init",
-            "jax._src.source_info_util": "_source_info_context",
+            "jax._src.core": "EvalTrace trace_ctx trace_state_clean",
+            "jax._src.interpreters.partial_eval": "convert_constvars_jaxpr",
         },
+    ),
+    Need(
+        EVERY_PROGRAM,
+        "the settings under which JAX would trace anew have no public name",
+        {"jax._src.config": "trace_context"},
     ),
     Need(
         EVERY_PROGRAM,
         "`jax.export` lowers whole functions, for XLA; not one equation into a module of ours",
+        {"jax._src.interpreters.mlir": "_get_lowering_rules _uncached_lowering"},
+    ),
+    Need(
+        "fast tracing",
+        "`jax.api_util.debug_info` asks for the signature of a function, which takes 0.1 ms",
         {
-            "jax._src.config": "trace_context",
-            "jax._src.core": "AxisEnv",
-            "jax._src.interpreters.mlir": "JaxIrContext _get_lowering_rules _ir_constant "
-            "_lowerings _platform_specific_lowerings _uncached_lowering dialects upstream_dialects",
+            "jax._src.api_util": "fun_sourceinfo",
+            "jax._src.core": "initial_result_paths",
+        },
+    ),
+    Need(
+        "fast compilation",
+        "public contexts load all dialects that there are, and look for classes of operations",
+        {
+            "jax._src.interpreters.mlir": "JaxIrContext upstream_dialects",
             "jaxlib.mlir._mlir_libs._mlir": "globals",
         },
     ),
     Need(
-        EVERY_PROGRAM,
+        "fast calls",
         "`jax.device_put` takes ten times as long; the class of arrays excludes tracers",
-        {
-            "jax._src.array": "ArrayImpl",
-            "jax._src.lax.lax": "_convert_element_type",
-            "jax._src.lib": "xla_client",
-        },
+        {"jax._src.array": "ArrayImpl", "jax._src.lib": "xla_client"},
+    ),
+    Need(
+        "programs from the cache on disk",
+        "whether a primitive, or its rule, is one of JAX's own",
+        {"jax._src.interpreters.mlir": "_lowerings _platform_specific_lowerings"},
+    ),
+    Need(
+        "linear algebra",
+        "rules of factorisations make attributes of dialects for sharding and for older XLA",
+        {"jax._src.interpreters.mlir": "dialects"},
+    ),
+    Need(
+        "lines of rules",
+        "what JAX records while it lowers or transposes an equation has that one's line",
+        {"jax._src.source_info_util": "_source_info_context"},
     ),
     Need(
         SIZES,
         "`jax.export` has no symbols that are made while tracing, and no facts learnt about them",
         {
-            "jax._src.core": "dimension_as_value is_constant_dim is_symbolic_dim",
+            "jax._src.core": "dimension_as_value",
             "jax._src.export.shape_poly": "BoundsPrecision Comparator _DimExpr _DimTerm "
             "_SymbolicConstraint _bounds_decision",
             "jax._src.export.shape_poly_decision": "_DecisionByElimination",
@@ -131,29 +155,20 @@ _NEEDS = (
         "JAX has the explanation, not the function",
         {"jax._src.tree_util": "equality_errors_pytreedef"},
     ),
-    Need(
-        "operators of traced arrays",
-        "they are wrapped into this",
-        {"jax._src.core": "aval_method"},
-    ),
 )
 
 JAX = PrivateApi("jax", "0.10.2 to 0.12.0", _NEEDS, {**OVERLAID, **INSIDE})
 
 ad = JAX.module("jax._src.interpreters.ad")
 api_util = JAX.module("jax._src.api_util")
-array = JAX.module("jax._src.array")
 batching = JAX.module("jax._src.interpreters.batching")
 config = JAX.module("jax._src.config")
 core = JAX.module("jax._src.core")
 discharge = JAX.module("jax._src.state.discharge")
-dtypes = JAX.module("jax._src.dtypes")
 effects = JAX.module("jax._src.effects")
 hijax = JAX.module("jax._src.hijax")
 jax_mlir = JAX.module("jax._src.interpreters.mlir")
-lax = JAX.module("jax._src.lax.lax")
 linalg = JAX.module("jax._src.numpy.linalg")
-linear_util = JAX.module("jax._src.linear_util")
 mlir_bindings = JAX.module("jaxlib.mlir._mlir_libs._mlir")
 partial_eval = JAX.module("jax._src.interpreters.partial_eval")
 pjit = JAX.module("jax._src.pjit")
@@ -162,7 +177,6 @@ shape_poly_decision = JAX.module("jax._src.export.shape_poly_decision")
 source_info_internals = JAX.module("jax._src.source_info_util")
 threefry = JAX.module("jax._src.random.threefry2x32")
 tree_util = JAX.module("jax._src.tree_util")
-xla = JAX.module("jax._src.lib")
 
 
 def patch(point: str, replace: Callable[[Any], Any]) -> None:
@@ -172,8 +186,8 @@ def patch(point: str, replace: Callable[[Any], Any]) -> None:
     """
 
     def replaced(original: Any) -> Any:
-        if isinstance(original, core.aval_method):
-            return core.aval_method(replace(original.fun))
+        if isinstance(original, aval_method):
+            return aval_method(replace(original.fun))
         return replace(original)
 
     JAX.patch(point, replaced)

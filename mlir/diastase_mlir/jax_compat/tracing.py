@@ -13,26 +13,32 @@ from contextlib import AbstractContextManager, contextmanager, suppress
 from typing import Any
 
 from jax.api_util import debug_info
+from jax.core import Tracer
 from jax.extend import source_info_util
 from jax.extend.core import ClosedJaxpr, DebugInfo, Effect, Var, set_current_trace
+from jax.extend.linear_util import wrap_init
 from jax.interpreters.ad import JVPTracer
 from jax.interpreters.partial_eval import DynamicJaxprTracer, trace_to_jaxpr_dynamic
 
 from diastase_mlir.jax_compat.private import (
+    JAX,
     ad,
     api_util,
     batching,
     core,
     effects,
-    linear_util,
     partial_eval,
     patch,
     source_info_internals,
 )
 from diastase_toolchain.errors import MissingNameError
 
-is_concrete = core.is_concrete
-"""Whether a value has a number now; `jax.core.is_concrete` is gone from jax 0.12."""
+_FAST, _BATCHES, _LINES = "fast tracing", "batches", "lines of rules"
+
+
+def is_concrete(value: Any) -> bool:
+    """Whether a value has a number now; `jax.core.is_concrete` is gone from jax 0.12."""
+    return not isinstance(value, Tracer) or value.to_concrete_value() is not None
 
 
 def trace_to_jaxpr(
@@ -45,14 +51,14 @@ def trace_to_jaxpr(
 
     Never cached. Values closed over are tracers of enclosing traces and concrete arrays.
     """
-    if argument_names is None:
+    if argument_names is None or _FAST in JAX.disabled:
         debug = debug_info(purpose, function, tuple(avals), {})
     else:  # without asking for the function's signature, which takes longer than a gate
         place, names = api_util.fun_sourceinfo(function), tuple(argument_names)
         debug = DebugInfo(purpose, place, names, core.initial_result_paths)
-    wrapped = linear_util.wrap_init(lambda *args: list(function(*args)), debug_info=debug)
+    wrapped = wrap_init(lambda *args: list(function(*args)), debug_info=debug)
     jaxpr, _, captured = trace_to_jaxpr_dynamic(wrapped, list(avals))
-    closed = partial_eval.close_jaxpr(partial_eval.convert_constvars_jaxpr(jaxpr))
+    closed = ClosedJaxpr(partial_eval.convert_constvars_jaxpr(jaxpr), ())
     return closed, list(captured)
 
 
@@ -89,6 +95,9 @@ def source_of_its_own() -> Generator[None]:
 
     While JAX lowers an equation, or transposes it, all that is recorded has that one's source.
     """
+    if _LINES in JAX.disabled:
+        yield
+        return
     current: Any = source_info_internals._source_info_context  # `user_context` can only add to it
     before, current.context = current.context, source_info_util.new_source_info()
     try:
@@ -104,6 +113,8 @@ def is_being_transformed() -> bool:
 
 def is_batching() -> bool:
     """Whether `jax.vmap` is the innermost transformation that this thread is inside of."""
+    if _BATCHES in JAX.disabled:
+        return False
     return isinstance(core.trace_ctx.trace, batching.BatchTrace)
 
 

@@ -16,7 +16,7 @@ from jax.extend.random import (
     unsafe_rbg_prng_impl,
 )
 
-from diastase_mlir.jax_compat.private import core, dtypes, linalg, threefry
+from diastase_mlir.jax_compat.private import JAX, core, linalg, threefry
 
 _GENERATORS = (threefry_prng_impl, rbg_prng_impl, unsafe_rbg_prng_impl)
 """JAX's own; users may add others."""
@@ -29,12 +29,16 @@ def jaxlib_version() -> str:
 
 def physical_aval(aval: Any) -> Any:
     """The array that represents a value of an extended dtype (PRNG keys); others unchanged."""
-    return core.physical_aval(aval)
+    dtype = getattr(aval, "dtype", None)
+    return aval if dtype is None or not is_extended(dtype) else core.physical_aval(aval)
 
 
-def as_constant(array: np.ndarray) -> Any:
-    """What JAX makes of each NumPy array among operands: one object is one constant."""
-    return dtypes.canonicalize_value(array)
+def _itself(array: np.ndarray) -> Any:
+    return array
+
+
+as_constant = JAX.or_else("jax._src.dtypes:canonicalize_value", _itself)
+"""What JAX makes of each NumPy array among operands: one object is one constant."""
 
 
 def is_extended(dtype: Any) -> bool:

@@ -39,8 +39,8 @@ from diastase.dynamic_shapes.errors import (
 )
 from diastase.primitives.errors import NotTransformableError, TransformationUseError
 from diastase_mlir.diagnostics import is_of_a_library, is_user_file, user_span
-from diastase_mlir.jax_compat import JAX
 from diastase_runtime.errors import DiastaseError, Span
+from diastase_toolchain import private_api
 
 _TYPE = re.compile(r"traced array with shape ([^\s.]+)")
 _LAX_SHAPES = re.compile(r"The (input carry|output of) .* has type .*, so the shapes do not match")
@@ -193,8 +193,9 @@ def jax_failures_as_ours(
     except tuple(_FAILURES) as error:
         translate = next(make for kind, make in _FAILURES.items() if isinstance(error, kind))
         ours = derivative_failure(error) or translate(error)
-        for missing in JAX.disabled.values():  # JAX may have refused what we would have done
-            (ours or error).add_note(str(missing))
+        for library in private_api.libraries:  # may have refused what we would have done
+            for missing in library.disabled.values():
+                (ours or error).add_note(str(missing))
         if ours is None:
             raise
         ours.span = _line_of(error, line)

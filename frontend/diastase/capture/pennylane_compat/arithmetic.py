@@ -9,7 +9,7 @@ PennyLane forgets a Hamiltonian that is multiplied by a number, or to which some
 """
 
 from collections.abc import Callable
-from functools import wraps
+from functools import partial, wraps
 from typing import Any
 
 import jax
@@ -18,28 +18,32 @@ import pennylane as qml
 from jax.core import Tracer
 from pennylane import ops
 
+from diastase.capture.pennylane_compat.private import PENNYLANE
 from diastase.capture.regions import current_scope
 
 Method = Callable[[Any, Any], Any]
+Initialise = Callable[..., None]
 IsTracing = Callable[[], bool]
 
 
 def take_traced_numbers(is_tracing: IsTracing) -> None:
     """Set the hooks; called once."""
-    combination: Any = ops.LinearCombination
-    _replace(combination, ("__mul__", "__rmul__"), _scaled_combination, is_tracing)
-    _replace(combination, ("__add__", "__radd__"), _sum, is_tracing)
-    _replace(combination, ("__matmul__",), _product, is_tracing)
-    _replace(qml.SparseHamiltonian, ("__mul__", "__rmul__"), _scaled, is_tracing)
-    _replace(qml.operation.Operator, ("__add__", "__radd__"), _shifted, is_tracing)
-    _take_mixed_coefficients(combination, is_tracing)
-    _take_nested_lists(qml.Hermitian, is_tracing)
-    _add_to_no_zeros(ops.Sum, is_tracing)
+    rules = {
+        "scaled_combination": _scaled_combination,
+        "sum_of_combinations": _sum,
+        "product_of_combinations": _product,
+        "scaled_matrix": _scaled,
+        "shifted": _shifted,
+    }
+    for point, rule in rules.items():
+        PENNYLANE.patch(point, partial(_ruled, rule, is_tracing))
+    PENNYLANE.patch("combination", partial(_with_mixed_coefficients, is_tracing))
+    PENNYLANE.patch("hermitian", partial(_with_nested_lists, is_tracing))
+    PENNYLANE.patch("words_of_sums", partial(_adding_to_no_zeros, is_tracing))
 
 
-def _replace(kind: Any, names: tuple[str, ...], rule: Method, is_tracing: IsTracing) -> None:
-    original = getattr(kind, names[0])
-
+def _ruled(rule: Method, is_tracing: IsTracing, original: Method) -> Method:
+    @wraps(original)
     def method(self: Any, other: Any) -> Any:
         if not is_tracing():
             return original(self, other)
@@ -52,14 +56,10 @@ def _replace(kind: Any, names: tuple[str, ...], rule: Method, is_tracing: IsTrac
                     qml.QueuingManager.remove(operand)
         return result
 
-    method.__doc__ = original.__doc__
-    for name in names:
-        setattr(kind, name, method)
+    return method
 
 
-def _take_mixed_coefficients(combination: Any, is_tracing: IsTracing) -> None:
-    original = combination.__init__
-
+def _with_mixed_coefficients(is_tracing: IsTracing, original: Initialise) -> Initialise:
     @wraps(original)
     def initialise(self: Any, coeffs: Any, *args: Any, **kwargs: Any) -> None:
         is_list = is_tracing() and isinstance(coeffs, list | tuple)
@@ -67,12 +67,11 @@ def _take_mixed_coefficients(combination: Any, is_tracing: IsTracing) -> None:
             coeffs = jnp.stack([jnp.asarray(coefficient) for coefficient in coeffs])
         original(self, coeffs, *args, **kwargs)
 
-    combination.__init__ = initialise
+    return initialise
 
 
-def _take_nested_lists(kind: Any, is_tracing: IsTracing) -> None:
+def _with_nested_lists(is_tracing: IsTracing, original: Initialise) -> Initialise:
     """`Hermitian([[x, 1.0], [1.0, 0.0]], wires)`."""
-    original = kind.__init__
 
     @wraps(original)
     def initialise(self: Any, *args: Any, **kwargs: Any) -> None:
@@ -81,16 +80,15 @@ def _take_nested_lists(kind: Any, is_tracing: IsTracing) -> None:
         given = [_as_array(argument) for argument in args]
         return original(self, *given, **{name: _as_array(value) for name, value in kwargs.items()})
 
-    kind.__init__ = initialise
+    return initialise
 
 
-def _add_to_no_zeros(kind: Any, is_tracing: IsTracing) -> None:
+def _adding_to_no_zeros(is_tracing: IsTracing, original: Callable[[Any], Any]) -> Any:
     """Coefficients of Pauli words in a sum are as they are, not equations that add them to 0.0.
 
     PennyLane finds them for each sum that there is, and a sum of k terms that is written with `+`
     is k sums: of all their terms, k * k / 2 equations.
     """
-    original = kind._build_pauli_rep
 
     @wraps(original)
     def build(self: Any) -> Any:
@@ -104,7 +102,7 @@ def _add_to_no_zeros(kind: Any, is_tracing: IsTracing) -> None:
                 words[word] = coefficient if is_first else words[word] + coefficient
         return words
 
-    kind._build_pauli_rep = build
+    return build
 
 
 def _as_array(value: Any) -> Any:

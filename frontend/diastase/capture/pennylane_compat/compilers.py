@@ -12,13 +12,18 @@ so that name must come before ours.
 
 import warnings
 from collections.abc import Callable
+from contextlib import suppress
 from importlib.metadata import EntryPoint
 from typing import Any
 
 import jax
 import pennylane as qml
 from pennylane.capture import switches
-from pennylane.compiler import compiler, qjit_api
+
+from diastase.capture.pennylane_compat.private import PENNYLANE
+from diastase_toolchain.errors import MissingNameError
+
+_compiler = PENNYLANE.module("pennylane.compiler.compiler")
 
 GROUP = "pennylane.compilers"
 NAME = "diastase"
@@ -43,24 +48,28 @@ _names = [NAME]
 
 def register_compiler() -> None:
     """Make PennyLane know diastase, installed or not; called once."""
-    refresh = compiler._refresh_compilers  # pyright: ignore[reportPrivateUsage]
 
-    def refresh_and_register() -> None:
-        refresh()
+    def registering(refresh: Callable[[], None]) -> Callable[[], None]:
+        def refresh_and_register() -> None:
+            refresh()
+            _register()
+
+        return refresh_and_register
+
+    def unless_it_is_us(check: Callable[[str], None]) -> Callable[[str], None]:
+        return lambda name: None if stands_in_for_catalyst() and name == CATALYST else check(name)
+
+    PENNYLANE.patch("compilers", registering)
+    PENNYLANE.patch("compiler_version", unless_it_is_us)
+    with suppress(MissingNameError):  # who looks for the compiler finds none
         _register()
-
-    compiler._refresh_compilers = refresh_and_register  # pyright: ignore[reportPrivateUsage]
-    _register()
 
 
 def stand_in_for_catalyst() -> Callable[[], None]:
     """Be the compiler `catalyst`, too; returns what ends that."""
-    check = qjit_api._check_compiler_version  # pyright: ignore[reportPrivateUsage]
     enable = switches.enable
     _names.insert(0, CATALYST)
     _register()
-    # There is no package `pennylane-catalyst` whose version could be asked for.
-    qjit_api._check_compiler_version = lambda name: None if name == CATALYST else check(name)  # pyright: ignore[reportPrivateUsage]
     if not switches.is_jax_compatible:
         switches.enable = lambda: None  # `qml.capture.pause()` calls it at its end
         qml.capture.enable = _warn_of_capture
@@ -69,10 +78,9 @@ def stand_in_for_catalyst() -> Callable[[], None]:
 
     def end() -> None:
         setattr(jax.config, "update", update)  # noqa: B010
-        qjit_api._check_compiler_version = check  # pyright: ignore[reportPrivateUsage]
         switches.enable = qml.capture.enable = enable
         _names.remove(CATALYST)
-        compiler._refresh_compilers()  # pyright: ignore[reportPrivateUsage]
+        PENNYLANE.now("pennylane.compiler.compiler:_refresh_compilers")()
 
     return end
 
@@ -84,7 +92,7 @@ def stands_in_for_catalyst() -> bool:
 
 def _register() -> None:
     """Put our names before all others'."""
-    known = compiler.AvailableCompilers.names_entrypoints
+    known = _compiler.AvailableCompilers.names_entrypoints
     others = {name: points for name, points in known.items() if name not in _names}
     known.clear()
     for name in _names:

@@ -14,10 +14,9 @@ from typing import Any
 
 import jax
 import jax.numpy as jnp
-import pennylane as qml
 from jax.core import Tracer
-from pennylane.devices import device_constructor
 
+from diastase.capture.pennylane_compat.private import PENNYLANE
 from diastase.capture.quantum_errors import WireTypeError
 from diastase_mlir import user_span
 
@@ -45,21 +44,22 @@ def traced_number_of_wires(device: Any) -> TracedNumber | None:
 
 def take_traced_numbers_of_wires(is_tracing: Callable[[], bool]) -> None:
     """Set the hook; called once."""
-    original = qml.device
 
-    @wraps(original)
-    def device(name: str, *args: Any, **kwargs: Any) -> Any:
-        wires = kwargs.get("wires", args[0] if args else None)
-        if not isinstance(wires, Tracer) or not is_tracing():
-            return original(name, *args, **kwargs)
-        number = _checked(wires, name)
-        others = {**kwargs, "wires": None}
-        made = original(name, *args[1:], **others)
-        setattr(made, _ATTRIBUTE, number)
-        return made
+    def with_traced_number(original: Callable[..., Any]) -> Callable[..., Any]:
+        @wraps(original)
+        def device(name: str, *args: Any, **kwargs: Any) -> Any:
+            wires = kwargs.get("wires", args[0] if args else None)
+            if not isinstance(wires, Tracer) or not is_tracing():
+                return original(name, *args, **kwargs)
+            number = _checked(wires, name)
+            others = {**kwargs, "wires": None}
+            made = original(name, *args[1:], **others)
+            setattr(made, _ATTRIBUTE, number)
+            return made
 
-    qml.device = device
-    device_constructor.device = device
+        return device
+
+    PENNYLANE.patch("device", with_traced_number)
 
 
 def _checked(wires: Any, name: str) -> TracedNumber:

@@ -6,13 +6,15 @@ so `look_through` puts in front of `qml.specs` what the others do, and registers
 """
 
 from collections.abc import Callable, Sequence
+from functools import wraps
 from typing import Any, Protocol
 
 import pennylane as qml
-from pennylane import resource
-from pennylane.debugging import snapshot
-from pennylane.resource import specs as original_specs
 from pennylane.transforms.core import BoundTransform
+
+from diastase.capture.pennylane_compat.private import PENNYLANE
+
+_snapshot = PENNYLANE.module("pennylane.debugging.snapshot")
 
 
 class CompiledFunction(Protocol):
@@ -31,13 +33,15 @@ class CompiledFunction(Protocol):
 def look_through(kind: type[CompiledFunction]) -> None:
     """Let PennyLane look at what functions of this class were compiled from; called once."""
 
-    def specs(qnode: Any, *args: Any, **kwargs: Any) -> Any:
-        given = qnode.original_function if isinstance(qnode, kind) else qnode
-        return original_specs(given, *args, **kwargs)
+    def of_its_function(original: Callable[..., Any]) -> Callable[..., Any]:
+        @wraps(original)
+        def specs(qnode: Any, *args: Any, **kwargs: Any) -> Any:
+            given = qnode.original_function if isinstance(qnode, kind) else qnode
+            return original(given, *args, **kwargs)
 
-    specs.__doc__ = original_specs.__doc__
-    for module in (qml, resource):
-        setattr(module, "specs", specs)  # noqa: B010
+        return specs
+
+    PENNYLANE.patch("specs", of_its_function)
 
     def snapshots(compiled: CompiledFunction, *args: Any, **kwargs: Any) -> Any:
         return compiled.like(qml.snapshots(compiled.original_function, *args, **kwargs))
@@ -56,8 +60,6 @@ def splitting_at_snapshots(transforms: Sequence[Any]) -> list[Any]:
 
     Its result is a dictionary, in which the result of the QNode is `execution_results`.
     """
-    own = [each for each in transforms if each.tape_transform is not _TAGGING.tape_transform]
+    tagging = _snapshot._add_snapshot_tags.tape_transform
+    own = [each for each in transforms if each.tape_transform is not tagging]
     return [*own, BoundTransform(qml.snapshots)]
-
-
-_TAGGING = snapshot._add_snapshot_tags  # pyright: ignore[reportPrivateUsage]

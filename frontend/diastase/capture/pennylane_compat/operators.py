@@ -10,12 +10,14 @@ import pennylane as qml
 from pennylane.measurements import MeasurementProcess
 from pennylane.ops import Conditional, MidMeasure
 from pennylane.ops.mid_measure import MeasurementValue
-from pennylane.ops.op_math.adjoint import create_adjoint_op
-from pennylane.ops.op_math.controlled import create_controlled_op
 from pennylane.queuing import AnnotatedQueue, QueuingManager
 from pennylane.wires import Wires
 
+from diastase.capture.pennylane_compat.private import OPERATORS_AS_DATA, PENNYLANE
 from diastase.capture.pennylane_compat.wires import is_traced_wire
+
+_adjoint = PENNYLANE.module("pennylane.ops.op_math.adjoint")
+_controlled = PENNYLANE.module("pennylane.ops.op_math.controlled")
 
 
 def describe(operator: Any) -> str:
@@ -50,16 +52,17 @@ def is_operator_class(value: Any) -> bool:
 
 def native_adjoint(operator: Any, lazy: bool) -> Any:
     """What `qml.adjoint` gives where no compiler is active."""
-    return create_adjoint_op(operator, lazy)
+    return _adjoint.create_adjoint_op(operator, lazy)
 
 
 def native_ctrl(operator: Any, control: Any, **options: Any) -> Any:
     """What `qml.ctrl` gives where no compiler is active."""
-    return create_controlled_op(operator, control, **options)
+    return _controlled.create_controlled_op(operator, control, **options)
 
 
 def flatten_object(obj: Any) -> tuple[Sequence[Any], Any]:
     """An operator or measurement in PennyLane's own parts: leaves and metadata."""
+    PENNYLANE.require(OPERATORS_AS_DATA)
     if isinstance(obj, Conditional):  # what PennyLane gives here, it cannot make one of again
         return (obj.base,), obj.meas_val
     return obj._flatten()  # pyright: ignore[reportPrivateUsage]

@@ -1,8 +1,8 @@
 """Calls of QNodes, and the settings that a QNode has."""
 
-import copy
 import warnings
 from collections.abc import Callable, Sequence
+from functools import wraps
 from pathlib import Path
 from types import TracebackType
 from typing import Any
@@ -13,6 +13,7 @@ from pennylane.exceptions import PennyLaneDeprecationWarning
 from pennylane.queuing import AnnotatedQueue
 from pennylane.tape import QuantumScript
 
+from diastase.capture.pennylane_compat.private import PENNYLANE, SHOTS_OF_CALLS
 from diastase_mlir.diagnostics import is_user_file
 
 _PENNYLANE = str(Path(str(qml.__file__)).parent)
@@ -23,7 +24,8 @@ QNodeHandler = Callable[[qml.QNode, tuple[Any, ...], dict[str, Any]], Any]
 def shots_of_call(qnode: qml.QNode, kwargs: dict[str, Any]) -> Any:
     """Shots of one call, by PennyLane's own precedence; `shots` is taken out of the keywords."""
     if "shots" not in kwargs:
-        return qnode._get_shots(kwargs)  # pyright: ignore[reportPrivateUsage]
+        return qnode.shots
+    PENNYLANE.require(SHOTS_OF_CALLS)
     with warnings.catch_warnings():
         # That `shots=` of a call is deprecated is said by PennyLane where the program runs on it.
         warnings.simplefilter("ignore", PennyLaneDeprecationWarning)
@@ -43,10 +45,9 @@ def run_as_qnode(
             qml.apply(operator)
         return [qml.apply(process) for process in processes]
 
-    replayed: Any = copy.copy(qnode)
+    replayed: Any = qnode.update_shots(shots)
     replayed.func, replayed.diff_method, replayed.interface = circuit, None, "numpy"
     replayed._qfunc_uses_shots_arg = False
-    replayed._set_shots(shots)
     found: Any = replayed()
     if replayed.shots.has_partitioned_shots:
         return [result for results in found for result in results]
@@ -55,11 +56,10 @@ def run_as_qnode(
 
 def qnode_of_tape(qnode: qml.QNode, function: Callable[[], Any], shots: Any) -> qml.QNode:
     """A QNode like another one, of this function, without transforms."""
-    made: Any = copy.copy(qnode)
+    made: Any = qnode.update_shots(shots)
     function.__name__ = getattr(qnode.func, "__name__", "qnode")
     made.func, made._compile_pipeline = function, CompilePipeline()
     made._qfunc_uses_shots_arg = False
-    made._set_shots(shots)
     return made
 
 
@@ -97,12 +97,14 @@ def intercept_qnodes(is_tracing: Callable[[], bool], handler: QNodeHandler) -> N
 
     PennyLane offers compilers no way to take over a call of a QNode.
     """
-    original = qml.QNode.__call__
 
-    def call(self: qml.QNode, *args: Any, **kwargs: Any) -> Any:
-        if not is_tracing():
-            return original(self, *args, **kwargs)
-        return handler(self, args, kwargs)
+    def intercepted(original: Callable[..., Any]) -> Callable[..., Any]:
+        @wraps(original)
+        def call(self: qml.QNode, *args: Any, **kwargs: Any) -> Any:
+            if not is_tracing():
+                return original(self, *args, **kwargs)
+            return handler(self, args, kwargs)
 
-    call.__doc__ = original.__doc__
-    qml.QNode.__call__ = call
+        return call
+
+    PENNYLANE.patch("qnode_calls", intercepted)

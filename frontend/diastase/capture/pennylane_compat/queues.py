@@ -14,6 +14,7 @@ from pennylane.measurements import MeasurementProcess
 from pennylane.queuing import AnnotatedQueue, QueuingManager, WrappedObj
 
 from diastase.capture.pennylane_compat.operators import describe
+from diastase.capture.pennylane_compat.private import PENNYLANE
 from diastase.capture.quantum_errors import OutsideQNodeError
 from diastase.capture.regions import current_scope
 from diastase_mlir.diagnostics import is_user_file, user_span
@@ -114,22 +115,23 @@ def refuse_unrecorded(is_tracing: Callable[[], bool]) -> None:
     In PennyLane such an operator leaves no trace. One that goes into a tape of PennyLane's while
     JAX traces the function that applies it would be there once, however often that runs.
     """
-    original = QueuingManager.append.__func__
 
-    def append(cls: type[QueuingManager], obj: Any, **kwargs: Any) -> None:
-        original(cls, obj, **kwargs)
-        scope = current_scope()
-        if cls.recording() and scope is not None and not _making.depth and is_tracing():
-            scope.refuse_foreign_trace(obj)
-        if cls.recording() or current_scope() is not None or _making.depth or not is_tracing():
-            return
-        if isinstance(obj, MeasurementProcess):
-            raise OutsideQNodeError(operation=repr(obj), span=user_span())
-        if isinstance(obj, qml.operation.Operator) and _is_statement(_user_frame()):
-            raise OutsideQNodeError(operation=describe(obj), span=user_span())
+    def refusing(original: Callable[..., None]) -> Callable[..., None]:
+        def append(cls: type[QueuingManager], obj: Any, **kwargs: Any) -> None:
+            original(cls, obj, **kwargs)
+            scope = current_scope()
+            if cls.recording() and scope is not None and not _making.depth and is_tracing():
+                scope.refuse_foreign_trace(obj)
+            if cls.recording() or current_scope() is not None or _making.depth or not is_tracing():
+                return
+            if isinstance(obj, MeasurementProcess):
+                raise OutsideQNodeError(operation=repr(obj), span=user_span())
+            if isinstance(obj, qml.operation.Operator) and _is_statement(_user_frame()):
+                raise OutsideQNodeError(operation=describe(obj), span=user_span())
 
-    manager: Any = QueuingManager
-    manager.append = classmethod(append)
+        return append
+
+    PENNYLANE.patch("recording", refusing)
 
 
 def _user_frame() -> FrameType | None:

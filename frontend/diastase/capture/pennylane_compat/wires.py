@@ -12,10 +12,9 @@ them for different ones; the engine finds out when the program runs, and reports
 from collections.abc import Callable, Iterable
 from typing import Any
 
-import pennylane as qml
 from jax.core import Tracer
-from pennylane import wires
 
+from diastase.capture.pennylane_compat.private import PENNYLANE
 from diastase.capture.regions import current_scope
 
 
@@ -108,16 +107,17 @@ def label_traced_wires(is_tracing: Callable[[], bool]) -> None:
 
     `_process` sees whatever is given as wires; `Permute` compares labels before they come there.
     """
-    process = wires._process  # pyright: ignore[reportPrivateUsage]
-    permute = qml.Permute.__init__
 
-    def labelling_process(given: Any) -> tuple[Any, ...]:
-        return process(with_labels(given) if is_tracing() else given)
+    def labelling_process(original: Callable[..., Any]) -> Callable[..., Any]:
+        return lambda given: original(with_labels(given) if is_tracing() else given)
 
-    def labelling_permute(self: Any, permutation: Any, wires: Any, id: Any = None) -> None:
-        if is_tracing():
-            permutation, wires = with_labels(permutation), with_labels(wires)
-        permute(self, permutation, wires, id=id)
+    def labelling_permute(original: Callable[..., None]) -> Callable[..., None]:
+        def initialise(self: Any, permutation: Any, wires: Any, id: Any = None) -> None:
+            if is_tracing():
+                permutation, wires = with_labels(permutation), with_labels(wires)
+            original(self, permutation, wires, id=id)
 
-    wires.__dict__["_process"] = labelling_process
-    qml.Permute.__init__ = labelling_permute
+        return initialise
+
+    PENNYLANE.patch("wires", labelling_process)
+    PENNYLANE.patch("permute", labelling_permute)

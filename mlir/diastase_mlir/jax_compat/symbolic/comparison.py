@@ -42,8 +42,13 @@ from jax.lax import (
     top_k_p,
 )
 
-from diastase_mlir.jax_compat.private import core, patch, shape_poly
-from diastase_mlir.jax_compat.symbolic.dimensions import SizeScope, lower_bound
+from diastase_mlir.jax_compat.private import patch, shape_poly
+from diastase_mlir.jax_compat.symbolic.dimensions import (
+    SizeScope,
+    is_number,
+    is_symbolic,
+    lower_bound,
+)
 from diastase_mlir.jax_compat.symbolic.equality_policy import asker_of
 from diastase_mlir.jax_compat.symbolic.traced_comparison import (
     ORDERINGS,
@@ -147,10 +152,10 @@ def _are_equal(size: Any, other: Any, frame: Any) -> bool:
     scope = size.scope
     if not isinstance(scope, SizeScope):
         return False
-    if not core.is_constant_dim(other) and getattr(other, "scope", None) is not scope:
+    if not is_number(other) and getattr(other, "scope", None) is not scope:
         return False
     difference = scope.normalised(size - other)
-    if not core.is_symbolic_dim(difference):
+    if not is_symbolic(difference):
         return difference == 0
     decider = _undecided.decider
     asker = (

@@ -8,19 +8,30 @@ goes on: `SizeScope` has.
 # Private names are what this package is for.
 # pyright: reportPrivateUsage=false, reportPrivateImportUsage=false
 
+import operator
 from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 
-from jax.export import SymbolicScope
+from jax.errors import ConcretizationTypeError
+from jax.export import SymbolicScope, symbolic_shape
 
 from diastase_mlir.jax_compat.patches import SIZES
-from diastase_mlir.jax_compat.private import JAX, core, patch, shape_poly, shape_poly_decision
+from diastase_mlir.jax_compat.private import JAX, patch, shape_poly, shape_poly_decision
 
 
 def is_symbolic(dimension: Any) -> bool:
     """Whether a size is a dimension expression, not a plain number."""
-    return core.is_symbolic_dim(dimension)
+    return isinstance(dimension, _EXPRESSIONS)
+
+
+def is_number(dimension: Any) -> bool:
+    """Whether a size, or what one is compared with, is an integer that is known now."""
+    try:
+        operator.index(dimension)
+    except (TypeError, ConcretizationTypeError):
+        return False
+    return True
 
 
 def dimension_terms(dimension: Any) -> Sequence[tuple[Sequence[tuple[Any, int]], int]]:
@@ -62,6 +73,10 @@ def dimension_symbols(dimension: Any) -> set[str]:
 def evaluate_dimension(dimension: Any, sizes: Mapping[str, int]) -> int:
     """The number that an expression is for these values of its symbols."""
     return int(dimension._evaluate(sizes))
+
+
+_EXPRESSIONS = type(symbolic_shape("n")[0])
+"""The class of dimension expressions, which has no public name."""
 
 
 class SizeScope(SymbolicScope):

@@ -13,7 +13,7 @@ belongs in `RIGHT_FOR_EVERY_SIZE`: each question that is answered may be another
 from typing import Any, Literal
 
 from diastase_mlir.diagnostics import is_machinery
-from diastase_mlir.jax_compat.private import core
+from diastase_mlir.jax_compat.symbolic.dimensions import is_symbolic
 
 Asker = Literal["library", "type rule", "machinery"]
 
@@ -79,7 +79,7 @@ def asker_of(frame: Any, about: Any, *, in_type_rule: bool) -> Asker:
     if not _PROBES.isdisjoint(names) or "sharding" in names[-1]:
         return "machinery"
     if in_type_rule or (definitely and names[-1] in _REQUIRING):
-        special = not core.is_symbolic_dim(about) and about in (0, 1)
+        special = not is_symbolic(about) and about in (0, 1)
         return "machinery" if special and _ABOUT_ONE.isdisjoint(names) else "type rule"
     if definitely or (is_machinery(file) and short not in _DISTINGUISHING):
         return "machinery"

@@ -18,7 +18,12 @@ from jax.core import Tracer
 
 from diastase_mlir.diagnostics import is_user_file
 from diastase_mlir.jax_compat.private import core
-from diastase_mlir.jax_compat.symbolic.dimensions import SizeScope, lower_bound
+from diastase_mlir.jax_compat.symbolic.dimensions import (
+    SizeScope,
+    is_number,
+    is_symbolic,
+    lower_bound,
+)
 
 ORDERINGS: Mapping[str, Callable[[Any, Any], Any]] = {
     "<": operator.lt,
@@ -56,10 +61,10 @@ def value_of_comparison(
         return None
     if isinstance(right, Tracer):
         return COMPARISONS[comparison](core.dimension_as_value(left), right)
-    if not core.is_constant_dim(right) and getattr(right, "scope", None) is not scope:
+    if not is_number(right) and getattr(right, "scope", None) is not scope:
         return None
     difference = scope.normalised(left - right)
-    if not core.is_symbolic_dim(difference) or _is_decided(difference, comparison):
+    if not is_symbolic(difference) or _is_decided(difference, comparison):
         return None
     return decider.compared(scope.normalised(left), comparison, scope.normalised(right))
 
