@@ -3,13 +3,10 @@
 PYTHON ?= python3
 VENV ?= .venv
 BIN := $(VENV)/bin
-# pyenv's shims name versions that they do not run, so the command is tried, not looked up.
-PYTHON_NEWEST ?= $(shell for p in python3.12 $$HOME/.pyenv/versions/3.12*/bin/python3.12; do \
-	$$p -c '' 2>/dev/null && echo $$p && break; done)
 WORKERS ?= 2
 
 .DEFAULT_GOAL := help
-.PHONY: help demo demo-training test test-all test-newest check format lint types imports bench bench-compare docs sizes clean
+.PHONY: help demo demo-training test test-all canary check format lint types imports bench bench-compare docs sizes clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 16
@@ -37,9 +34,8 @@ test: $(VENV)/.installed-test ## all tests, of what is long a sample (tests/samp
 test-all: $(VENV)/.installed-test ## everything, half an hour: before a large change is called done
 	$(BIN)/python -m pytest --numprocesses $(WORKERS) --dist worksteal --quiet tests
 
-test-newest: ## all tests on Python 3.12 with the newest jax, where a python3.12 is found
-	@if [ -z "$(PYTHON_NEWEST)" ]; then echo "no python3.12 found: nothing to do"; else \
-	$(MAKE) test PYTHON=$(PYTHON_NEWEST) VENV=.venv-newest; fi
+canary: $(VENV)/.installed-test ## the suite with the newest JAX, PennyLane and Python: what breaks
+	$(BIN)/python tests/canary.py
 
 check: format lint types imports test ## everything that must hold before a commit
 
@@ -71,5 +67,5 @@ sizes: ## lines of each source file, largest first
 	@find frontend mlir runtime -name '*.py' | xargs wc -l | sort -rn | head -40
 
 clean: ## remove what make made; the user's compile cache stays
-	rm -rf .venv .venv-newest build dist .pytest_cache .ruff_cache .hypothesis .import_linter_cache
+	rm -rf .venv .venv-canary build dist .pytest_cache .ruff_cache .hypothesis .import_linter_cache
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
