@@ -18,7 +18,7 @@ from diastase_runtime.errors import DiastaseError, Span
 from diastase_toolchain.source_hash import folders_of
 
 _PLACE = re.compile(r'(?:"(?P<function>[^"]*)"\()?"(?P<file>[^"]+)":(?P<line>\d+):\d+')
-_OUR_PACKAGES = (
+OUR_PACKAGES = (
     "diastase",
     "diastase_mlir",
     "diastase_engine",
@@ -26,23 +26,18 @@ _OUR_PACKAGES = (
     "diastase_runtime",
 )
 _IN_PLACE_OF_JAX = ("/diastase_mlir/jax_compat/", "/diastase/capture/jax_overlays/")
-_LIBRARIES = frozenset(
-    {"numpy", "scipy", "nn", "random", "image", "ops", "third_party", "example_libraries"}
-    | {"experimental"}
-)
-"""Folders of JAX in which functions are like a user's."""
 
 
 @cache
 def _internal_directories() -> tuple[str, ...]:
     """Directories, each with a trailing separator, none of whose code is the user's."""
     paths = [sysconfig.get_path(kind) for kind in ("stdlib", "platstdlib", "purelib", "platlib")]
-    packages = _directories_of(*_OUR_PACKAGES, "jax", "jaxlib", "pennylane")
+    packages = directories_of(*OUR_PACKAGES, "jax", "jaxlib", "pennylane")
     return tuple({path.rstrip("/") + "/" for path in paths if path} | set(packages))
 
 
 @cache
-def _directories_of(*packages: str) -> tuple[str, ...]:
+def directories_of(*packages: str) -> tuple[str, ...]:
     """Directories of packages, found by name: this layer must not import the frontend."""
     return tuple(path.rstrip("/") + "/" for path in folders_of(*packages))
 
@@ -58,23 +53,8 @@ def is_of_a_library(file: str | None) -> bool:
     """Whether code in this file is another package's, or ours that stands in for JAX's."""
     if file is None or is_user_file(file):
         return False
-    is_ours = file.startswith(_directories_of(*_OUR_PACKAGES))
+    is_ours = file.startswith(directories_of(*OUR_PACKAGES))
     return not is_ours or any(folder in file for folder in _IN_PLACE_OF_JAX)
-
-
-@cache
-def is_machinery(file: str) -> bool:
-    """Whether code in this file is Python's, ours or JAX's, and takes sizes as they are.
-
-    Not so `jax.numpy` and the like, nor packages of others: they distinguish cases, as users do.
-    """
-    for directory in _directories_of("jax"):
-        if file.startswith(directory):
-            return _LIBRARIES.isdisjoint(file.removeprefix(directory).split("/"))
-    if file.startswith(("<frozen ", *_directories_of(*_OUR_PACKAGES))):
-        return True
-    installed = [sysconfig.get_path(kind) + "/" for kind in ("purelib", "platlib")]
-    return not is_user_file(file) and not file.startswith(tuple(installed))
 
 
 def user_span(skip_internal: bool = True) -> Span | None:

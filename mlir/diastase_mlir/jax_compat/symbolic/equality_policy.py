@@ -10,10 +10,28 @@ belongs in `RIGHT_FOR_EVERY_SIZE`: each question that is answered may be another
 # Private names are what this package is for.
 # pyright: reportPrivateUsage=false, reportPrivateImportUsage=false
 
+import sysconfig
+from functools import cache
 from typing import Any, Literal
 
-from diastase_mlir.diagnostics import is_machinery
+from diastase_mlir.diagnostics import OUR_PACKAGES, directories_of, is_user_file
 from diastase_mlir.jax_compat.symbolic.dimensions import is_symbolic
+
+_MACHINERY = frozenset(
+    "abstract_arrays.py ad_checkpoint.py ad_util.py api.py api_util.py array.py basearray.py "
+    "blocked_sampler.py buffer_callback.py callback.py checkify.py compiler.py config.py core.py "
+    "custom_api_util.py custom_batching.py custom_derivatives.py custom_partitioning.py "
+    "debugging.py dispatch.py dtypes.py effects.py error_check.py export ffi.py flatten_util.py "
+    "flattree.py frozen_dict.py hashable_array.py hijax.py interpreters jaxpr_util.py lax lib "
+    "linear_util.py literals.py mesh.py named_sharding.py partition_spec.py pjit.py "
+    "pretty_printer.py ref.py shard_map.py sharding.py sharding_impls.py source_info_util.py "
+    "stages.py state traceback_util.py tree.py tree_util.py typing.py util.py".split()
+)
+"""Files and folders of `jax/_src` that take sizes as they are: False is right for every size.
+
+What is not named here, as of a later version, may distinguish cases, as users and `jax.numpy` do:
+its questions become guards. So a wrong guess costs a compilation, and never an answer.
+"""
 
 Asker = Literal["library", "type rule", "machinery"]
 
@@ -58,6 +76,19 @@ _REQUIRING = frozenset({"dot", "matmul", "_matmul"})
 
 _ABOUT_ONE = frozenset({"_compute_squeeze_shape", "definitely_equal_shape"})
 """Askers in type rules that refuse a size which is not 1; others look for it as a special case."""
+
+
+@cache
+def is_machinery(file: str) -> bool:
+    """Whether code in this file is Python's, ours or JAX's, and takes sizes as they are."""
+    for directory in directories_of("jax"):
+        if file.startswith(directory):
+            source, _, name = file.removeprefix(directory).partition("/")
+            return source == "_src" and name.partition("/")[0] in _MACHINERY
+    if file.startswith(("<frozen ", *directories_of(*OUR_PACKAGES))):
+        return True
+    installed = [sysconfig.get_path(kind) + "/" for kind in ("purelib", "platlib")]
+    return not is_user_file(file) and not file.startswith(tuple(installed))
 
 
 def asker_of(frame: Any, about: Any, *, in_type_rule: bool) -> Asker:
