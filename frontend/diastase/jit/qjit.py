@@ -36,6 +36,7 @@ from jax.core import Tracer
 from diastase.capture.context import is_tracing
 from diastase.capture.jax_errors.errors import LeakedTracerError
 from diastase.capture.pennylane_compat import look_through
+from diastase.jit.dispatch.keys import call_key, flat_key
 from diastase.jit.dispatch.methods.watched import WatchedSelf, watched_self
 from diastase.jit.dispatch.program_cache import Plan, Specialisations, read_arguments, settings_of
 from diastase.jit.dispatch.programs import Programs
@@ -43,7 +44,7 @@ from diastase.jit.dispatch.type_hints import Declaration
 from diastase.jit.ir_properties import ProgramTexts
 from diastase.jit.options.errors import InvalidOptionError, NotCallableError
 from diastase.jit.options.options import Keywords, QjitOptions, option_parameters
-from diastase.jit.stages.prepared_call import LEAF_KEYS, PreparedCall, leaf_key
+from diastase.jit.stages.prepared_call import PreparedCall
 from diastase.jit.stages.stages import Compiled, Lowered, Traced, types_text
 from diastase.tracing.argument_errors import UnhashableStaticArgumentError
 from diastase.tracing.signatures import Call, Signature, signature_of
@@ -51,7 +52,6 @@ from diastase_mlir.jax_compat import (
     as_arrays,
     is_being_transformed,
     jit_is_disabled,
-    trace_context,
 )
 from diastase_mlir.workspace import file_name
 from diastase_toolchain.lazy_import import LazyModule
@@ -123,10 +123,7 @@ class QJIT(ProgramTexts, Generic[P, R]):
         if kwargs:
             names = (len(args), *sorted(kwargs))
             leaves = (*args, *[kwargs[name] for name in names[1:]])  # as JAX flattens them
-        try:
-            key = (trace_context(), *names, *[LEAF_KEYS[type(leaf)](leaf) for leaf in leaves])
-        except KeyError:
-            key = None
+        key = flat_key(leaves, names)
         plan = self._plans.get(key)
         return self._call_in_general(args, kwargs, key) if plan is None else plan(leaves)
 
@@ -147,7 +144,7 @@ class QJIT(ProgramTexts, Generic[P, R]):
         leaves, tree = jax.tree_util.tree_flatten((call.args, call.kwargs))
         if any(isinstance(leaf, Tracer) for leaf in leaves):
             return around.call_around(self._programs, call, leaves, tree)
-        key = self._key(call, leaves, tree)
+        key = call_key(self._signature, call, tree, leaves)
         plan = None if key is None else self._plans.get(key)
         if plan is None:
             if autograd_calls.is_boxed(leaves):
@@ -179,7 +176,7 @@ class QJIT(ProgramTexts, Generic[P, R]):
 
         The key is made again: what a method has read of its object is part of it.
         """
-        keys = [self._key(call, leaves, tree)]
+        keys = [call_key(self._signature, call, tree, leaves)]
         self._specialisations.remember(keys if flat_key is None else [*keys, flat_key], plan)
 
     def _inline(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
@@ -189,14 +186,6 @@ class QJIT(ProgramTexts, Generic[P, R]):
         positional, named = call.merge(as_arrays(call.args), as_arrays(call.kwargs))
         with settings_of(self._options), self._signature.recording(is_inlined=True):
             return self._traced(*positional, **named)
-
-    def _key(self, call: Call, leaves: list[Any], tree: Any) -> Hashable:
-        """Say what the program of a call depends on; None where a leaf is no array."""
-        static = self._signature.static_key(call)
-        try:
-            return (trace_context(), tree, static, *map(leaf_key, leaves))
-        except (TypeError, ValueError):
-            return None
 
     # --- ahead of time ---------------------------------------------------------------------------
 

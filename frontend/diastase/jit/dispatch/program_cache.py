@@ -168,14 +168,6 @@ def types_of(leaves: Sequence[Any]) -> list[Any]:
         return []
 
 
-def types_key(avals: Sequence[ShapedArray]) -> Hashable:
-    """What types are, by name of symbols: those of JAX are equal only within one scope."""
-    return tuple(
-        (str(aval.shape), aval.dtype, aval.weak_type) if any(map(is_symbolic, aval.shape)) else aval
-        for aval in avals
-    )
-
-
 def read_arguments(signature: Signature, call: Call, *, may_be_types: bool = False) -> Arguments:
     """Flatten a call's arguments; refuses, by name, every leaf that is no array."""
     with_paths, tree = jax.tree_util.tree_flatten_with_path((call.args, call.kwargs))

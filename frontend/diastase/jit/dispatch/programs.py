@@ -12,13 +12,13 @@ from typing import Any
 from diastase.inspection.progress import progress_of
 from diastase.jit.dispatch.dynamic_dims import FallingBack, Family, NotForTheseSizes
 from diastase.jit.dispatch.guards import Answers, AssumedCall
+from diastase.jit.dispatch.keys import family_key, program_key
 from diastase.jit.dispatch.program_cache import (
     Arguments,
     Specialisations,
     any_symbolic,
     read_arguments,
     trace_call,
-    types_key,
     types_of,
 )
 from diastase.jit.dispatch.promotion import promoted
@@ -26,7 +26,6 @@ from diastase.jit.dispatch.type_hints import Declaration
 from diastase.jit.options.options import QjitOptions
 from diastase.jit.stages.stages import Compiled, Traced
 from diastase.tracing.signatures import Call, Signature
-from diastase_mlir.jax_compat import trace_context
 from diastase_runtime.errors import InternalError
 from diastase_toolchain.gc_pause import fewer_collections
 
@@ -45,7 +44,7 @@ class Programs:
         """Find a program of dynamic sizes that serves a call, or compile one."""
         if self.made.families:
             avals = types_of(leaves)
-            family = self.made.families.get(self._family_key(call, tree, avals))
+            family = self.made.families.get(family_key(self.signature, call, tree, avals))
             found = family and family.find([aval.shape for aval in avals])
             if found is not None:
                 return found.prepared
@@ -58,7 +57,7 @@ class Programs:
             return self._program(typed)
 
         def key() -> Hashable:
-            return self._family_key(arguments.call, arguments.tree, arguments.avals)
+            return family_key(self.signature, arguments.call, arguments.tree, arguments.avals)
 
         family = self.made.families.setdefault(key(), Family())
         with family.lock:
@@ -114,18 +113,11 @@ class Programs:
         """Find or compile the program for exactly these types of arguments."""
 
         def key() -> Hashable:
-            static = self.signature.static_key(arguments.call)
-            return trace_context(), arguments.tree, static, types_key(arguments.avals)
+            return program_key(self.signature, arguments.call, arguments.tree, arguments.avals)
 
         # No collections between tracing and compiling, either.
         with progress_of(self.signature.name), fewer_collections():
             return self.made.program(key, lambda: self._build(arguments))
-
-    def _family_key(self, call: Call, tree: Any, avals: Sequence[Any]) -> Hashable:
-        """What of a call decides which program serves it, sizes apart."""
-        static = self.signature.static_key(call)
-        kinds = ((aval.ndim, aval.dtype, aval.weak_type) for aval in avals)
-        return (trace_context(), tree, static, *kinds)
 
     def _build(self, arguments: Arguments) -> Compiled:
         """Trace for these types of arguments; compile unless a program that there is serves."""

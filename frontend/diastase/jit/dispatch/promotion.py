@@ -2,7 +2,7 @@
 
 In: a function traced for new types of arguments, and a program compiled for others. Traced for an
 int, `x * 2.0` is the program for a float behind a conversion of `x`. Where this holds for every
-argument that differs, and everything else is the same to the letter, converting the arguments
+argument that differs, and everything else has the same key, converting the arguments
 before the call gives the same result, types included, and nothing is compiled.
 
 The trap: the dtypes of the results prove nothing. `x // 2 * 1.0` returns a float for an int too,
@@ -16,8 +16,10 @@ from typing import Any
 import jax
 import numpy as np
 from jax.core import ShapedArray
+from jax.extend.core import ClosedJaxpr
 
 from diastase.jit.stages.stages import Compiled, Traced
+from diastase_mlir.program.keys import structure_key
 
 
 def promoted(compiled: Compiled, traced: Traced) -> Compiled | None:
@@ -30,12 +32,8 @@ def promoted(compiled: Compiled, traced: Traced) -> Compiled | None:
     without = _without_conversions(program.jaxpr.jaxpr, wanted.jaxpr.in_avals)
     if without is None:
         return None
-    text = str(without)
-    if (
-        text != str(wanted.jaxpr.jaxpr) or "callback" in text
-    ):  # a Python function shows only its name
-        return None
-    if not _same_constants(program.jaxpr.consts, wanted.jaxpr.consts):
+    key = structure_key(ClosedJaxpr(without, program.jaxpr.consts))
+    if key is None or key != structure_key(wanted.jaxpr):
         return None
     call = PromotingCall(compiled.prepared, compiled.traced.in_avals)
     return replace(compiled, interface=traced.interface, traced=traced.traced, prepared=call)
@@ -111,15 +109,3 @@ def _rename(atom: Any, renamed: dict[Any, Any]) -> Any:
 def _read(equations: Sequence[Any], outvars: Sequence[Any]) -> set[Any]:
     atoms = [*outvars, *(atom for equation in equations for atom in equation.invars)]
     return {atom for atom in atoms if not hasattr(atom, "val")}
-
-
-def _same_constants(have: Sequence[Any], want: Sequence[Any]) -> bool:
-    return len(have) == len(want) and all(
-        left is right
-        or (_type_of(left) == _type_of(right) and np.array_equal(left, right, equal_nan=False))
-        for left, right in zip(have, want, strict=True)
-    )
-
-
-def _type_of(constant: Any) -> tuple[Any, ...]:
-    return np.shape(constant), getattr(constant, "dtype", type(constant))

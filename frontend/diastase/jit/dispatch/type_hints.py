@@ -16,7 +16,8 @@ import numpy as np
 import pennylane as qml
 from jax.core import ShapedArray, Tracer
 
-from diastase.jit.dispatch.program_cache import Arguments, types_key, types_of
+from diastase.jit.dispatch.keys import types_key
+from diastase.jit.dispatch.program_cache import Arguments, types_of
 from diastase.jit.options.errors import RecompilationWarning
 from diastase.jit.stages.argument_checks import same_shape
 from diastase.tracing.signatures import Signature

@@ -17,13 +17,13 @@ import numpy as np
 from jax.core import Tracer
 
 from diastase.capture.jax_errors.errors import LeakedTracerError
+from diastase.jit.dispatch.keys import program_key
 from diastase.jit.dispatch.program_cache import (
     Arguments,
     any_symbolic,
     flattened,
     read_arguments,
     trace_call,
-    types_key,
 )
 from diastase.jit.dispatch.programs import Programs
 from diastase.jit.interop.closure_conversion import call_closing_over
@@ -33,7 +33,7 @@ from diastase.jit.options.errors import UnknownResultSizeError
 from diastase.jit.stages.prepared_call import PreparedCall
 from diastase.tracing.signatures import Call
 from diastase_mlir import user_span
-from diastase_mlir.jax_compat import abstract_value, is_being_transformed, trace_context
+from diastase_mlir.jax_compat import abstract_value, is_being_transformed
 
 Build = Callable[..., Any]
 """From flat results to their pytree."""
@@ -65,8 +65,7 @@ def call_around(programs: Programs, call: Call, leaves: Sequence[Any], tree: Any
     arguments = read_arguments(programs.signature, call, may_be_types=True)
 
     def key() -> Hashable:
-        static = programs.signature.static_key(call)
-        return trace_context(), tree, static, types_key(arguments.avals)
+        return program_key(programs.signature, call, tree, arguments.avals)
 
     try:
         found = _once(programs, key, lambda: _made(programs, arguments))

@@ -8,9 +8,8 @@ waits); and large results are not copied, so their memory belongs to the arrays 
 """
 
 import random
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Sequence
 from math import prod
-from operator import attrgetter
 from typing import Any
 
 import jax
@@ -21,7 +20,6 @@ from diastase.jit.options.options import CountsForm
 from diastase.quantum.measurements.counts import Counts, is_counts
 from diastase_mlir.jax_compat import (
     ArrayImpl,
-    abstract_value,
     cpu_placement,
     is_extended,
     key_implementation,
@@ -30,22 +28,8 @@ from diastase_mlir.jax_compat import (
 )
 from diastase_runtime import LARGEST_COPIED_RESULT, Executable
 
-LEAF_KEYS: dict[type, Callable[[Any], Hashable]] = {
-    **dict.fromkeys((bool, int, float, complex), type),
-    ArrayImpl: attrgetter("aval"),
-    np.ndarray: attrgetter("shape", "dtype"),
-}
-"""By class of an argument: what of it decides which program serves it, in the least time."""
-
-
 _NUMBERS = frozenset((bool, int, float, complex))
 _LEAF = jax.tree_util.tree_structure(0)
-
-
-def leaf_key(leaf: Any) -> Hashable:
-    """Say what of a leaf decides which program serves it."""
-    key = LEAF_KEYS.get(type(leaf))
-    return (type(leaf), abstract_value(leaf)) if key is None else key(leaf)
 
 
 MANY_ARRAYS = 3

@@ -1,0 +1,79 @@
+"""What of a call decides which program serves it: one key for each level of the cache.
+
+    flat_key     the plan of a call, from the arguments as they are given, in the least time
+    call_key     the plan of a call, from the leaves of its pytree
+    program_key  the program, from the types of the leaves
+    family_key   the programs that differ in sizes only
+
+In each stands what is no argument, too: JAX's settings, the pytree, static values (among which is
+what a method has read of its object). Programs on disk are found by `diastase_mlir.program.keys`.
+"""
+
+from collections.abc import Callable, Hashable, Iterable, Sequence
+from operator import attrgetter
+from typing import Any
+
+import numpy as np
+from jax.core import ShapedArray
+
+from diastase.tracing.signatures import Call, Signature
+from diastase_mlir.jax_compat import ArrayImpl, abstract_value, is_symbolic, trace_context
+
+_LEAF_KEYS: dict[type, Callable[[Any], Hashable]] = {
+    **dict.fromkeys((bool, int, float, complex), type),
+    ArrayImpl: attrgetter("aval"),
+    np.ndarray: attrgetter("shape", "dtype"),
+}
+"""By class of an argument: what of it decides which program serves it, in the least time."""
+
+
+def flat_key(leaves: Sequence[Any], names: Iterable[Any]) -> Hashable:
+    """Of arguments that are arrays and numbers, none static; None where one is something else.
+
+    `names`: how many are given by position, and the names of the others, where there are any.
+    """
+    try:
+        return (trace_context(), *names, *[_LEAF_KEYS[type(leaf)](leaf) for leaf in leaves])
+    except KeyError:
+        return None
+
+
+def call_key(signature: Signature, call: Call, tree: Any, leaves: Sequence[Any]) -> Hashable:
+    """Of a call with any arguments; None where a leaf is no array."""
+    try:
+        keys = [_leaf_key(leaf) for leaf in leaves]
+    except (TypeError, ValueError):
+        return None
+    return _key(signature, call, tree, keys)
+
+
+def program_key(
+    signature: Signature, call: Call, tree: Any, avals: Sequence[ShapedArray]
+) -> Hashable:
+    """Of arguments of exactly these types."""
+    return _key(signature, call, tree, types_key(avals))
+
+
+def family_key(
+    signature: Signature, call: Call, tree: Any, avals: Sequence[ShapedArray]
+) -> Hashable:
+    """Of arguments of these types, sizes apart."""
+    kinds = ((aval.ndim, aval.dtype, aval.weak_type) for aval in avals)
+    return _key(signature, call, tree, kinds)
+
+
+def types_key(avals: Sequence[ShapedArray]) -> tuple[Hashable, ...]:
+    """What types are, by name of symbols: those of JAX are equal only within one scope."""
+    return tuple(
+        (str(aval.shape), aval.dtype, aval.weak_type) if any(map(is_symbolic, aval.shape)) else aval
+        for aval in avals
+    )
+
+
+def _key(signature: Signature, call: Call, tree: Any, leaves: Iterable[Hashable]) -> Hashable:
+    return (trace_context(), tree, signature.static_key(call), *leaves)
+
+
+def _leaf_key(leaf: Any) -> Hashable:
+    key = _LEAF_KEYS.get(type(leaf))
+    return (type(leaf), abstract_value(leaf)) if key is None else key(leaf)
