@@ -57,11 +57,10 @@ def pythons() -> Iterator[tuple[str, str]]:
     """Each version that runs, and its interpreter; pyenv's shims name others, too."""
     homes = Path.home() / ".pyenv" / "versions"
     for version in PYTHONS:
-        candidates = [shutil.which(f"python{version}") or "", *map(str, homes.glob(f"{version}.*"))]
-        for candidate in candidates:
-            path = Path(candidate)
-            command = str(path / "bin" / "python") if path.is_dir() else candidate
-            if command and subprocess.run([command, "-c", ""], capture_output=True).returncode == 0:
+        found = [shutil.which(f"python{version}")]
+        found += [str(home / "bin" / "python") for home in homes.glob(f"{version}.*")]
+        for command in filter(None, found):
+            if subprocess.run([command, "-c", ""], capture_output=True).returncode == 0:
                 yield version, command
                 break
 

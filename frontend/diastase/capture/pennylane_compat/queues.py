@@ -11,7 +11,7 @@ from typing import Any
 
 import pennylane as qml
 from pennylane.measurements import MeasurementProcess
-from pennylane.queuing import AnnotatedQueue, QueuingManager, WrappedObj
+from pennylane.queuing import AnnotatedQueue, QueuingManager
 
 from diastase.capture.pennylane_compat.operators import describe
 from diastase.capture.pennylane_compat.private import PENNYLANE
@@ -43,7 +43,7 @@ class CircuitQueue(AnnotatedQueue):
 
     def remove(self, obj: Any) -> None:
         """Forget an object that becomes part of another."""
-        self._on_remove(obj.obj if isinstance(obj, WrappedObj) else obj)
+        self._on_remove(getattr(obj, "obj", obj))  # as queues wrap what they hold
         super().remove(obj)
 
     def recorded(self) -> list[tuple[Any, Place]]:
