@@ -1,6 +1,6 @@
-"""The rooms of the house in `architecture.md`: a picture and a table, made from the sources.
+"""The rooms of the house: a picture in `architecture.md`, tables in `rooms.md`, from the sources.
 
-`python docs/rooms.py` (`make docs`) writes them into the page; a test compares. The picture has an
+`python docs/rooms.py` (`make docs`) writes them into the pages; a test compares. The picture has an
 arrow from each room to those that it imports from, but for those that it reaches by other arrows;
 the table has the first line of what each folder, and each module beside folders, says of itself.
 """
@@ -12,7 +12,7 @@ from pathlib import Path
 import grimp
 
 ROOT = Path(__file__).parents[1]
-PAGE = ROOT / "docs" / "architecture.md"
+PICTURE, TABLE = ROOT / "docs" / "architecture.md", ROOT / "docs" / "rooms.md"
 PACKAGES = {
     "diastase": "frontend",
     "diastase_mlir": "mlir",
@@ -100,15 +100,17 @@ def purpose(file: Path) -> str:
     return text.splitlines()[0].rstrip(".").replace("|", r"\|")
 
 
-def page() -> str:
-    """The page with a fresh picture and table."""
-    text = PAGE.read_text()
-    for what, made in (("picture", picture()), ("rooms", table())):
-        begin, end = marks(what)
-        before, rest = text.split(begin)
-        text = f"{before}{begin}\n{made}\n{end}{rest.split(end)[1]}"
-    return text
+def pages() -> dict[Path, str]:
+    """The pages with a fresh picture and fresh tables."""
+    return {PICTURE: _with(PICTURE, "picture", picture()), TABLE: _with(TABLE, "rooms", table())}
+
+
+def _with(page: Path, what: str, made: str) -> str:
+    begin, end = marks(what)
+    before, rest = page.read_text().split(begin)
+    return f"{before}{begin}\n{made}\n{end}{rest.split(end)[1]}"
 
 
 if __name__ == "__main__":
-    PAGE.write_text(page())
+    for page, text in pages().items():
+        page.write_text(text)

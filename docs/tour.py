@@ -1,6 +1,6 @@
 """A tour of the compiler: one small circuit through every stage, printing each form.
 
-Run it with `make docs`. Read the output beside `docs/architecture.md`, which names the folders in
+Run it with `make docs`. Read the output beside `docs/walkthroughs.md`, which names the folders in
 the same order. The program has one of everything: a size that is known only at run time, classical
 code, a loop around gates with a traced wire, a measurement.
 """

@@ -13,6 +13,8 @@ from contextlib import contextmanager
 from threading import local
 from typing import TYPE_CHECKING, Any
 
+from diastase_toolchain.lazy_import import LazyModule
+
 __all__ = ["ir", "using"]
 
 
@@ -28,15 +30,15 @@ class _Bindings:
 
     def __getattr__(self, name: str) -> Any:
         if _current.module is None:
-            from diastase_mlir.bindings import ir as of_passes  # noqa: PLC0415
-
-            return getattr(of_passes, name)
+            return getattr(bindings.ir, name)
         return getattr(_current.module, name)
 
 
 if TYPE_CHECKING:
+    from diastase_mlir import bindings
     from diastase_mlir.jax_compat import ir
 else:
+    bindings = LazyModule("diastase_mlir.bindings")
     ir = _Bindings()
 
 

@@ -11,7 +11,7 @@ on; the entry becomes a function that C code can call, which does not write to i
 """
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from diastase_mlir.bindings import ir
 from diastase_mlir.bindings.operations import callee_of, create, name_of
@@ -25,6 +25,12 @@ from diastase_runtime.abi import (
     ErrorCode,
     import_symbol,
 )
+from diastase_toolchain.lazy_import import LazyModule
+
+if TYPE_CHECKING:
+    from diastase_mlir.passes.runtime import linear_algebra
+else:
+    linear_algebra = LazyModule("diastase_mlir.passes.runtime.linear_algebra")
 
 _CALLBACKS = import_symbol("callback", "")
 _POLL = import_symbol("threads", "poll")
@@ -169,9 +175,7 @@ def _custom_call(operation: Any, state: ir.Value, declared: dict[str, ir.Type]) 
 
 
 def _linear_algebra(operation: Any, state: ir.Value, declared: dict[str, ir.Type]) -> None:
-    from diastase_mlir.passes.runtime.linear_algebra import call_libraries  # noqa: PLC0415
-
-    for check in call_libraries(operation, declared):
+    for check in linear_algebra.call_libraries(operation, declared):
         with ir.InsertionPoint(check), check.location:
             _check(check, state, declared)
         check.erase()
