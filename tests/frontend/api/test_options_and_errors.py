@@ -227,7 +227,9 @@ def test_inside_transformations_of_jax(number):
     compiled = qjit(lambda x: x * 2.0)
     compiled(1.0)
     argument = jnp.ones(3) if number == 2 else 1.0
-    assert TRANSFORMS[number](compiled)(argument) is not None  # tests/around has their results
+    assert (
+        TRANSFORMS[number](compiled)(argument) is not None
+    )  # tests/frontend/jit/interop has their results
     with pytest.raises(TypeError, match="inside a transformation of JAX: argument x") as caught:
         TRANSFORMS[number](compiled.trace)(argument)
     assert isinstance(caught.value, diastase.DiastaseError)
