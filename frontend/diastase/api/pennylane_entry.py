@@ -11,7 +11,7 @@ tape. What it builds there is PennyLane's, so there no compiler is active.
 from diastase.api.control_flow import cond, for_loop, while_loop
 from diastase.api.gradients import grad, jacobian, value_and_grad
 from diastase.api.jvp_vjp import jvp, vjp
-from diastase.api.quantum import measure
+from diastase.api.quantum import measure, pauli_measure
 from diastase.api.quantum_functions import adjoint, ctrl
 from diastase.capture.context import is_tracing as is_tracing_a_program
 from diastase.capture.pennylane_compat import is_recording
@@ -27,6 +27,7 @@ __all__ = [
     "jacobian",
     "jvp",
     "measure",
+    "pauli_measure",
     "value_and_grad",
     "vjp",
     "while_loop",

@@ -93,10 +93,10 @@ _PATCHES = {
         "wires",
     ),
     "permute": Patch(
-        TRACED_WIRES,
+        "qml.Permute of wires known only at run time",
         "it compares its labels before anybody else sees them",
         ["pennylane:Permute.__init__"],
-        "self permutation wires id",
+        "self permutation wires id | self permutation wires",
     ),
     "device": Patch(
         "a traced number of wires",

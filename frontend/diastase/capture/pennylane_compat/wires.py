@@ -112,10 +112,10 @@ def label_traced_wires(is_tracing: Callable[[], bool]) -> None:
         return lambda given: original(with_labels(given) if is_tracing() else given)
 
     def labelling_permute(original: Callable[..., None]) -> Callable[..., None]:
-        def initialise(self: Any, permutation: Any, wires: Any, id: Any = None) -> None:
+        def initialise(self: Any, permutation: Any, wires: Any, **others: Any) -> None:
             if is_tracing():
                 permutation, wires = with_labels(permutation), with_labels(wires)
-            original(self, permutation, wires, id=id)
+            original(self, permutation, wires, **others)
 
         return initialise
 
