@@ -1,6 +1,6 @@
 """Families of JAX's functions through the whole of `qjit`: values, dtypes and weak types of JAX.
 
-The layers below are tested operation by operation; here, what users call goes through our hooks
+The layers below are tested operation by operation; here, what users call goes through our overlays
 of JAX's tracing, too.
 """
 

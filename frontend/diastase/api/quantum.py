@@ -4,10 +4,10 @@ from typing import TYPE_CHECKING, Any
 
 from diastase.capture.context import is_tracing
 from diastase.capture.pennylane_compat import (
-    hook_pauli_measure,
     is_recording,
     native_measure,
     native_pauli_measure,
+    patch_pauli_measure,
     register_compiler,
 )
 from diastase.capture.quantum_errors import (
@@ -17,7 +17,7 @@ from diastase.capture.quantum_errors import (
 )
 from diastase.capture.regions import current_scope
 from diastase.quantum.host_devices.outcomes import measure_on_device
-from diastase.quantum.qnode.qnode import hook_qnodes
+from diastase.quantum.qnode.qnode import patch_qnodes
 from diastase.quantum.scope.circuit_scope import CircuitScope
 from diastase.quantum.scope.controls import as_list
 from diastase_mlir import at, user_span
@@ -32,7 +32,7 @@ else:
     capture = LazyModule("diastase.quantum.host_devices.capture")
     pauli_measurements = LazyModule("diastase.quantum.measurements.pauli_measurements")
 
-hook_qnodes()
+patch_qnodes()
 register_compiler()
 
 
@@ -118,4 +118,4 @@ def _outside(construct: str, span: Span | None) -> OutsideQNodeError | OutsidePr
     return OutsideProgramError(construct=construct, span=span)
 
 
-hook_pauli_measure(is_tracing, pauli_measure)
+patch_pauli_measure(is_tracing, pauli_measure)

@@ -1,6 +1,6 @@
 """The thread-local state of tracing: the trace that this thread is inside, and its settings.
 
-Every hook in JAX asks `current_context()` first and does what JAX does where it is None; so plain
+Every patch in JAX asks `current_context()` first and does what JAX does where it is None; so plain
 JAX is undisturbed outside of our tracing, and in other threads during it.
 
 The trap: JAX traces a function once, the body of a loop say, where its caches' keys are equal. So

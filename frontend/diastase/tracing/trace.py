@@ -23,7 +23,7 @@ from diastase.autodiff import expand_derivatives, install_rules
 from diastase.capture.context import new_context
 from diastase.capture.jax_errors.errors import LeakedTracerError
 from diastase.capture.jax_errors.translation import jax_failures_as_ours
-from diastase.capture.jax_overlays import install_hooks
+from diastase.capture.jax_overlays import install_overlays
 from diastase.dynamic_shapes.dimensions import DimensionTable
 from diastase.dynamic_shapes.symbols import check_symbols, input_symbols
 from diastase_mlir.diagnostics import user_span
@@ -36,7 +36,7 @@ from diastase_mlir.jax_compat import (
 )
 from diastase_mlir.program.program import DimensionBindings, Program
 
-install_hooks()
+install_overlays()
 install_rules()
 
 

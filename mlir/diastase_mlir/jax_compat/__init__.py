@@ -1,12 +1,12 @@
-"""JAX's private API: the only package that imports `jax._src` and `jaxlib`.
+"""JAX, where its public API ends: its private names in one table, what we replace in it in another.
 
-Each entry says which public API is missing. The rest of the project takes the names from here, so
-a new JAX version is this package's work. Where versions differ, what both have is used; where there
-is no such thing, a comment names the version (jax 0.10 to 0.12 are tested).
+The rest of the project takes the names from here, so a new JAX version is this package's work:
+`private` declares each name that JAX has no public place for, `patches` each function in it that
+is replaced. Where versions differ, what both have is used; where there is no such thing, a comment
+names the version (jax 0.10 to 0.12 are tested).
 
-Some functions inside JAX are replaced, once, on import. Each replacement does what the original
-does, unless it is called on our behalf (an object of ours in its arguments, or a flag of the
-thread), so plain JAX, in this thread or another, is never disturbed.
+A replacement does what the original does, unless it is called on our behalf (an object of ours in
+its arguments, or a flag of the thread), so plain JAX, in this thread or another, is never disturbed.
 """
 
 from diastase_mlir.jax_compat.arrays import (
@@ -65,7 +65,7 @@ from diastase_mlir.jax_compat.linearization import (
     while_p,
 )
 from diastase_mlir.jax_compat.lowering import (
-    HookedModuleContext,
+    OwnModuleContext,
     Walker,
     constant_value,
     equation_manager,
@@ -151,9 +151,9 @@ __all__ = [
     "SIZES",
     "ArrayImpl",
     "BatchAxis",
-    "HookedModuleContext",
     "JaxprPrinter",
     "Linear",
+    "OwnModuleContext",
     "SizeCheckEffect",
     "SizeScope",
     "Walker",

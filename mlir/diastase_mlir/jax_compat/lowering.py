@@ -4,7 +4,7 @@
 
 Some of JAX's own rules ask for the value of a dimension or lower a nested jaxpr; for our modules
 both must go through our walker. The three functions of `jax._src.interpreters.mlir` concerned look
-at the *module context* in their arguments: ours (`HookedModuleContext`) goes to our walker, any
+at the *module context* in their arguments: ours (`OwnModuleContext`) goes to our walker, any
 other to JAX's original.
 """
 
@@ -60,21 +60,21 @@ class Walker(Protocol):
         ...
 
 
-class HookedModuleContext(ModuleContext):
+class OwnModuleContext(ModuleContext):
     """A module context whose dimensions and nested jaxprs are lowered by our walker."""
 
     walker: Walker
 
-    def replace(self, **changes: Any) -> "HookedModuleContext":
+    def replace(self, **changes: Any) -> "OwnModuleContext":
         """Like the original, which builds a new object from the declared fields only."""
         replaced = super().replace(**changes)
         replaced.walker = self.walker
         return replaced
 
 
-def new_module_context(context: ir.Context) -> HookedModuleContext:
+def new_module_context(context: ir.Context) -> OwnModuleContext:
     """A module for one lowering, for the CPU and a single device."""
-    return HookedModuleContext(
+    return OwnModuleContext(
         platforms=("cpu",),
         backend=None,
         axis_context=ShardingContext(1),
@@ -86,7 +86,7 @@ def new_module_context(context: ir.Context) -> HookedModuleContext:
     )
 
 
-def type_of_aval(module_context: HookedModuleContext, aval: Any) -> ir.Type:
+def type_of_aval(module_context: OwnModuleContext, aval: Any) -> ir.Type:
     """The MLIR type of an abstract value."""
     return aval_to_ir_type(module_context, aval)
 
@@ -102,7 +102,7 @@ def equation_manager(equation: Any) -> AbstractContextManager[None]:
 
 
 def lower_with_jax(
-    module_context: HookedModuleContext, equation: Any, operands: Sequence[ir.Value]
+    module_context: OwnModuleContext, equation: Any, operands: Sequence[ir.Value]
 ) -> Sequence[ir.Value]:
     """Lower one equation by JAX's own rule, at the current insertion point.
 
@@ -188,7 +188,7 @@ def _empty(setting: Any) -> Any:
 
 
 def lower_function_with_jax(
-    module_context: HookedModuleContext,
+    module_context: OwnModuleContext,
     function: Any,
     avals: Sequence[Any],
     operands: Sequence[ir.Value],
@@ -220,7 +220,7 @@ def _with_our_walker(original: Callable[..., Any]) -> Callable[..., Any]:
         *args: Any,
         **keywords: Any,
     ) -> Any:
-        if not isinstance(context, HookedModuleContext):
+        if not isinstance(context, OwnModuleContext):
             return original(context, jaxpr, name_stack, tokens, constants, *args, **keywords)
         return tuple(context.walker.lower_inline(jaxpr, constants, args)), tokens
 
@@ -229,7 +229,7 @@ def _with_our_walker(original: Callable[..., Any]) -> Callable[..., Any]:
 
 def _with_our_sizes(original: Callable[..., Any]) -> Callable[..., Any]:
     def eval_dynamic_shape(context: Any, shape: Any) -> Any:
-        if not isinstance(context.module_context, HookedModuleContext):
+        if not isinstance(context.module_context, OwnModuleContext):
             return original(context, shape)
         return tuple(context.module_context.walker.dimension_tensor(size) for size in shape)
 
@@ -238,7 +238,7 @@ def _with_our_sizes(original: Callable[..., Any]) -> Callable[..., Any]:
 
 def _with_our_shapes(original: Callable[..., Any]) -> Callable[..., Any]:
     def shape_tensor(context: Any, sizes: Any) -> Any:
-        if not isinstance(context, HookedModuleContext) or not sizes:
+        if not isinstance(context, OwnModuleContext) or not sizes:
             return original(context, sizes)
         return context.walker.shape_tensor(sizes)
 

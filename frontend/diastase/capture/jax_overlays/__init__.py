@@ -85,7 +85,7 @@ OVERLAYS: Overlays = {
 """What replaces each function of JAX while we are tracing."""
 
 
-def install_hooks() -> None:
+def install_overlays() -> None:
     """Put the overlays in place, for good; `trace` does it once."""
     for point, overlay in OVERLAYS.items():
         patch(point, functools.partial(_guarded, overlay))

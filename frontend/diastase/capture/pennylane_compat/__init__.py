@@ -10,11 +10,12 @@
 - `compilers`: diastase as one of PennyLane's compilers.
 - `devices`: devices with a traced number of wires.
 - `wires`: traced wires as labels that PennyLane can handle.
-- `pauli_measures`: `qml.pauli_measure`, which PennyLane dispatches to no compiler.
+- `pauli_measures`: `qml.pauli_measure`, which PennyLane dispatches to no compiler before 0.46.
+- `private`: the private names of PennyLane, and its functions that are replaced: all of them.
 - `former_jax`: names that JAX has dropped, and PennyLane still uses.
 
-Hooks are set once, on import, and do nothing unless this thread is tracing one of our programs, so
-eager PennyLane is never disturbed, in this thread or another.
+Patches are applied once, on import, and do nothing unless this thread is tracing one of our
+programs, so eager PennyLane is never disturbed, in this thread or another.
 """
 
 from diastase.capture.pennylane_compat import former_jax
@@ -52,8 +53,8 @@ from diastase.capture.pennylane_compat.operators import (
     with_parameters,
 )
 from diastase.capture.pennylane_compat.pauli_measures import (
-    hook_pauli_measure,
     native_pauli_measure,
+    patch_pauli_measure,
 )
 from diastase.capture.pennylane_compat.qnodes import (
     QNodeHandler,
@@ -91,7 +92,6 @@ __all__ = [
     "debugger_of",
     "describe",
     "flatten_object",
-    "hook_pauli_measure",
     "intercept_qnodes",
     "is_inside_pennylane",
     "is_native_outcome",
@@ -109,6 +109,7 @@ __all__ = [
     "native_ctrl",
     "native_measure",
     "native_pauli_measure",
+    "patch_pauli_measure",
     "qnode_of_tape",
     "refuse_outcomes_as_numbers",
     "refuse_unrecorded",

@@ -1,7 +1,7 @@
 """Arithmetic of observables with traced numbers, where PennyLane's own takes known ones only.
 
 `x * H`, `H + G`, `H - G` of Hamiltonians with traced coefficients, `x * SparseHamiltonian`,
-`observable + x`, and Hamiltonians with known and traced coefficients. Each hook asks first whether
+`observable + x`, and Hamiltonians with known and traced coefficients. Each patch asks first whether
 a number is traced; all else is PennyLane's.
 
 While a circuit is recorded, the operands leave it, as those of other sums and products do;
@@ -27,7 +27,7 @@ IsTracing = Callable[[], bool]
 
 
 def take_traced_numbers(is_tracing: IsTracing) -> None:
-    """Set the hooks; called once."""
+    """Apply the patches; called once."""
     rules = {
         "scaled_combination": _scaled_combination,
         "sum_of_combinations": _sum,

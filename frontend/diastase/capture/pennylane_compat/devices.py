@@ -43,7 +43,7 @@ def traced_number_of_wires(device: Any) -> TracedNumber | None:
 
 
 def take_traced_numbers_of_wires(is_tracing: Callable[[], bool]) -> None:
-    """Set the hook; called once."""
+    """Apply the patch; called once."""
 
     def with_traced_number(original: Callable[..., Any]) -> Callable[..., Any]:
         @wraps(original)

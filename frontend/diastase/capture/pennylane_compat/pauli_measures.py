@@ -13,7 +13,7 @@ def native_pauli_measure(wires: Any, pauli_word: str, postselect: int | None) ->
     return _module._pauli_measure_impl(wires, pauli_word, postselect)
 
 
-def hook_pauli_measure(is_tracing: Callable[[], bool], handler: Callable[..., Any]) -> None:
+def patch_pauli_measure(is_tracing: Callable[[], bool], handler: Callable[..., Any]) -> None:
     """Send each call made while this thread is tracing to `handler`; called once."""
 
     def handled(original: Callable[..., Any]) -> Callable[..., Any]:

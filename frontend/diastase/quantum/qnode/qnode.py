@@ -114,7 +114,7 @@ def _result(leaf: Any, scope: CircuitScope) -> Any:
     return classical_result(leaf, scope.circuit.name)
 
 
-def hook_qnodes() -> None:
+def patch_qnodes() -> None:
     """From now on calls of QNodes come here, while this thread is tracing; called once."""
     intercept_qnodes(is_tracing, call_qnode)
     refuse_unrecorded(is_tracing)

@@ -15,7 +15,7 @@ from typing import Any
 
 from diastase_mlir import jax_compat
 from diastase_mlir.emit.operations import signless_type
-from diastase_mlir.jax_compat import HookedModuleContext, ir
+from diastase_mlir.jax_compat import OwnModuleContext, ir
 from diastase_mlir.lowering.core.array_types import element_type, retyped
 from diastase_mlir.lowering.core.dimensions import Dimensions
 from diastase_mlir.lowering.core.equation_counts import EquationCounts
@@ -48,7 +48,7 @@ class LoweringContext:
 
     def __init__(
         self,
-        module_context: HookedModuleContext,
+        module_context: OwnModuleContext,
         bindings: DimensionBindings,
         lower_equation: EquationLowering,
         shared_bodies: SharedBodies,

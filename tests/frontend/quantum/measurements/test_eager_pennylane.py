@@ -6,7 +6,7 @@ import numpy as np
 import pennylane as qml
 import pytest
 
-import diastase  # noqa: F401 sets the hooks
+import diastase  # noqa: F401 applies the patches
 
 
 def test_hamiltonians_stay_hamiltonians():

@@ -6,7 +6,7 @@ same is recorded by control flow of ours (`scan`, `map` and `vmap`: `mapped_gate
 calls its function. Without operators, and outside of circuits, JAX does what it does. Whether a
 function applies operators is seen in a trial (`effect_probe`).
 
-The trap: JAX's functions are hooked where users look them up (`jax.lax.scan`). One that a module
+The trap: JAX's functions are replaced where users look them up (`jax.lax.scan`). One that a module
 has imported by its name before diastase is JAX's own, and operators inside are refused.
 """
 
