@@ -6,7 +6,7 @@ is replaced. Where versions differ, what both have is used; where there is no su
 names the version (jax 0.10 to 0.12 are tested).
 
 A replacement does what the original does, unless it is called on our behalf (an object of ours in
-its arguments, or a flag of the thread), so plain JAX, in this thread or another, is never disturbed.
+its arguments, or a flag of the thread): plain JAX, in this thread or another, is never disturbed.
 """
 
 from diastase_mlir.jax_compat.arrays import (
