@@ -79,7 +79,7 @@ class PrivateApi:
         """`tested`: the versions with which our tests pass, in words."""
         self.needs, self.patches = tuple(needs), patches
         self._package, self._tested = package, tested
-        self._modules: Sequence[Any] = ()
+        self._modules: Sequence[tuple[dict[str, Any], Any]] = ()
         self.disabled: dict[str, MissingNameError] = {}
         """By feature: the error that says what is missing."""
         self._names: dict[Place, Any] = {}
@@ -139,10 +139,9 @@ class PrivateApi:
     def _holders(self, name: str, function: Any) -> list[Any]:
         """The library's modules that have a function under its name."""
         if not self._modules:
-            package = self._package
-            names = [other for other in sys.modules if other.partition(".")[0] == package]
-            self._modules = [sys.modules[other] for other in names]
-        return [module for module in self._modules if vars(module).get(name) is function]
+            names = [other for other in sys.modules if f"{other}.".startswith(f"{self._package}.")]
+            self._modules = [(vars(sys.modules[other]), sys.modules[other]) for other in names]
+        return [module for held, module in self._modules if name in held and held[name] is function]
 
     def _disable(self, feature: str, place: Place, reason: str) -> None:
         self.disabled[feature] = MissingNameError(
