@@ -29,29 +29,12 @@ from diastase_mlir.jax_compat.x64 import in_64_bits, runs_in_64_bits
 from diastase_toolchain.lazy_import import LazyModule
 
 if TYPE_CHECKING:
-    from diastase.autodiff import lower_derivatives
-    from diastase.autodiff.control_flow import (
-        batching,
-        derivative_batches,
-        jvp_rules,
-        lax_control_flow,
-        linearize,
-    )
-    from diastase.autodiff.qnode import mcm_branches, simplify
-    from diastase.autodiff.tangents import gate_rules, measurement_rules
-    from diastase.primitives import qnode_derivatives
+    from diastase.autodiff import lower_derivatives, rules
+    from diastase.jaxprs import constant_folding
 else:
-    qnode_derivatives = LazyModule("diastase.primitives.qnode_derivatives")
-    batching = LazyModule("diastase.autodiff.control_flow.batching")
-    jvp_rules = LazyModule("diastase.autodiff.control_flow.jvp_rules")
-    derivative_batches = LazyModule("diastase.autodiff.control_flow.derivative_batches")
+    rules = LazyModule("diastase.autodiff.rules")
     lower_derivatives = LazyModule("diastase.autodiff.lower_derivatives")
-    gate_rules = LazyModule("diastase.autodiff.tangents.gate_rules")
-    lax_control_flow = LazyModule("diastase.autodiff.control_flow.lax_control_flow")
-    measurement_rules = LazyModule("diastase.autodiff.tangents.measurement_rules")
-    mcm_branches = LazyModule("diastase.autodiff.qnode.mcm_branches")
-    linearize = LazyModule("diastase.autodiff.control_flow.linearize")
-    simplify = LazyModule("diastase.autodiff.qnode.simplify")
+    constant_folding = LazyModule("diastase.jaxprs.constant_folding")
 
 __all__ = ["expand_derivatives", "install_rules"]
 
@@ -59,15 +42,7 @@ __all__ = ["expand_derivatives", "install_rules"]
 @cache
 def provided_rules() -> Mapping[tuple[str, str], Rule]:
     """The rules that primitives promise: `(primitive, transformation)` -> rule."""
-    tables = (
-        gate_rules.RULES,
-        measurement_rules.RULES,
-        jvp_rules.RULES,
-        mcm_branches.RULES,
-    )
-    jvps = {(name, "jvp"): rule for table in tables for name, rule in table.items()}
-    more = {**linearize.RULES, **batching.RULES, **derivative_batches.RULES}
-    return {**qnode_derivatives.RULES, **more, **jvps}
+    return rules.RULES
 
 
 def install_rules() -> None:
@@ -77,8 +52,15 @@ def install_rules() -> None:
         _differentiate_as_ours(primitive)
     set_linearisation(
         checkpoint_p,
-        runs_in_64_bits(lambda *args, **params: linearize.checkpoint(*args, **params)),
+        _rule("checkpoint", "linearise"),
         applies=lambda jaxpr, **_: current_context() is not None and _has_loops(jaxpr),
+    )
+
+
+def _rule(name: str, transformation: str) -> Rule:
+    """One of our rules for a primitive of JAX's, loaded when it is needed."""
+    return runs_in_64_bits(
+        lambda *args, **params: provided_rules()[name, transformation](*args, **params)
     )
 
 
@@ -86,21 +68,15 @@ def _differentiate_as_ours(primitive: Any) -> None:
     """Have JAX's loops and branches taken for ours where they need it (`lax_control_flow`)."""
     name = primitive.name
 
-    def applies(**params: Any) -> bool:
-        return current_context() is not None and _computes_sizes(params)
-
     def linearised(**params: Any) -> bool:
-        return current_context() is not None and (name == "while" or applies(**params))
+        return _computes_sizes(**params) or (name == "while" and current_context() is not None)
 
-    jvp = lambda *a, **p: lax_control_flow.jvp_rule(name)(*a, **p)  # noqa: E731
-    batch = lambda *a, **p: lax_control_flow.batching_rule(name)(*a, **p)  # noqa: E731
-    linearise = lambda *a, **p: lax_control_flow.linearisation_rule(name)(*a, **p)  # noqa: E731
-    set_jvp(primitive, runs_in_64_bits(jvp), applies)
-    set_batching(primitive, runs_in_64_bits(batch), applies)
-    set_linearisation(primitive, runs_in_64_bits(linearise), linearised)
+    set_jvp(primitive, _rule(name, "jvp"), _computes_sizes)
+    set_batching(primitive, _rule(name, "vmap_of_axis"), _computes_sizes)
+    set_linearisation(primitive, _rule(name, "linearise"), linearised)
 
 
-def _computes_sizes(params: Mapping[str, Any]) -> bool:
+def _computes_sizes(**params: Any) -> bool:
     """Whether any of the jaxprs among these parameters does, at any depth."""
     context = current_context()
     if context is None or not context.dimensions.symbols:
@@ -124,4 +100,4 @@ def expand_derivatives(closed: ClosedJaxpr) -> ClosedJaxpr:
         return closed
     with in_64_bits():
         expanded = lower_derivatives.expand_derivatives(closed)
-        return closed if expanded is closed else simplify.simplified(expanded)
+        return closed if expanded is closed else constant_folding.simplified(expanded)

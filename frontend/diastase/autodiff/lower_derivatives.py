@@ -14,11 +14,10 @@ import jax.numpy as jnp
 import numpy as np
 from jax.extend.core import ClosedJaxpr
 
-from diastase.autodiff.adjoint.adjoint import gradient
-from diastase.autodiff.control_flow.linearize import implementation
+from diastase.autodiff.adjoint.adjoint import gradient, parts_of
+from diastase.autodiff.control_flow.derivative_equations import implementation
 from diastase.autodiff.fuse_value_and_grad import with_shared_runs
-from diastase.autodiff.methods import rule_of_method
-from diastase.autodiff.qnode.circuit_split import parts_of
+from diastase.autodiff.parameter_shift.methods import rule_of_method
 from diastase.autodiff.tangents.tangent_circuit import tangent_circuit, with_positions
 from diastase.capture.jax_errors.translation import failures_at
 from diastase.jaxprs.evaluate import number_of

@@ -19,6 +19,7 @@ from typing import Any
 from jax.extend.core import ClosedJaxpr, Literal
 
 from diastase.capture.dynamic_carry import dimension_table
+from diastase.jaxprs.control_flow import LoopOperands
 from diastase.primitives.qnode_derivatives import is_inexact
 from diastase_mlir.jax_compat import needed_equations, rebuilt, settled
 
@@ -84,16 +85,10 @@ def _flags(atoms: Iterable[Any], found: Set[Any]) -> Flags:
     return tuple([not isinstance(atom, Literal) and atom in found for atom in atoms])
 
 
-def _for_loop(activity: Activity, equation: Equation, given: Flags) -> Flags:
-    count = equation.params["body_nconsts"]
-    constants, carry = given[:count], given[count + 3 :]
-    return activity.carried(equation.params["body_jaxpr"], (*constants, False), carry)
-
-
-def _while_loop(activity: Activity, equation: Equation, given: Flags) -> Flags:
-    params = equation.params
-    tested, start = params["cond_nconsts"], params["cond_nconsts"] + params["body_nconsts"]
-    return activity.carried(params["body_jaxpr"], given[tested:start], given[start:])
+def _loop(activity: Activity, equation: Equation, given: Flags) -> Flags:
+    at = LoopOperands.read(given, equation.params)
+    index = (False,) if at.bounds else ()
+    return activity.carried(equation.params["body_jaxpr"], (*at.constants, *index), (*at.carry,))
 
 
 def _switch(activity: Activity, equation: Equation, given: Flags) -> Flags:
@@ -103,8 +98,8 @@ def _switch(activity: Activity, equation: Equation, given: Flags) -> Flags:
 
 
 _CONTROL_FLOW: Mapping[str, Callable[[Activity, Equation, Flags], Flags]] = {
-    "for_loop": _for_loop,
-    "while_loop": _while_loop,
+    "for_loop": _loop,
+    "while_loop": _loop,
     "switch": _switch,
 }
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from diastase import for_loop, qjit, while_loop
-from diastase.autodiff.control_flow import loop_checkpointing
+from diastase.autodiff.control_flow import loop_vjp
 
 X = jnp.array([0.7, 0.3, -0.4])
 
@@ -43,9 +43,9 @@ def python(x, n, size):
 
 @pytest.mark.thorough
 def test_segments_of_two_iterations(monkeypatch):
-    monkeypatch.setattr(loop_checkpointing, "_KEPT", 1)
-    monkeypatch.setattr(loop_checkpointing, "_SHORTEST", 2)
-    monkeypatch.setattr(loop_checkpointing, "_LARGE_ROW", 1)
+    monkeypatch.setattr(loop_vjp, "_KEPT", 1)
+    monkeypatch.setattr(loop_vjp, "_SHORTEST", 2)
+    monkeypatch.setattr(loop_vjp, "_LARGE_ROW", 1)
     bounds_of_arguments = qjit(jax.value_and_grad(loops))
     for n, size in ((0, 3), (1, 0), (2, 1), (3, 2), (6, 5)):
         ours = bounds_of_arguments(X, n, size)
@@ -79,7 +79,7 @@ def test_what_is_kept_is_bounded():
 
         return str(qjit(jax.grad(total)).trace(jnp.ones(1000)).jaxpr)
 
-    assert largest_array(gradient(1_000_000)) <= loop_checkpointing._KEPT // 8
+    assert largest_array(gradient(1_000_000)) <= loop_vjp._KEPT // 8
     text = gradient(1000)
     assert largest_array(text) == 1000 * 1000, "short loops keep all"
     assert "segment" not in text

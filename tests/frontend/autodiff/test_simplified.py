@@ -8,9 +8,9 @@ from jax import lax
 from jax.extend.core import jaxpr_as_fun
 
 from diastase import for_loop, qjit
-from diastase.autodiff.qnode.simplify import simplified
 from diastase.capture.context import new_context
-from diastase.jaxprs.loop_carry import counters, sums
+from diastase.jaxprs.constant_folding import simplified
+from diastase.jaxprs.loop_reversal import counters, sums
 
 FLOATS = jnp.array([0.0, -0.0, 1.5, -2.0, np.nan, np.inf, -np.inf])
 LARGEST = np.iinfo(np.int64).max

@@ -1,4 +1,15 @@
-"""The classical surrogate of a circuit: what its derivatives by parameters mean for its arguments.
+"""How many numbers g has for a region: one for each real parameter of each executed operation.
+
+`exact_length` is the number itself, where no value of the program decides it. `bounded_length` is a
+number that it does not exceed, nor does any stretch of operations in it, executed or not.
+
+The operations of a region, in stretches: what the surrogate makes of them.
+
+A *stretch* is operations that follow each other with no control flow between them. It is one
+equation on vectors of parameters (`rerolling`): thousands of gates written out leave a few
+equations. What a region does between stretches is kept as it is.
+
+The classical surrogate of a circuit: what its derivatives by parameters mean for its arguments.
 
 A sweep gives the derivative g of the loss by each parameter of each executed operation. Here the
 same program runs with its register taken away, and each operation replaced by "add g . parameters":
@@ -29,16 +40,118 @@ from jax import lax
 from jax.core import ShapedArray
 from jax.extend.core import ClosedJaxpr
 
-from diastase.autodiff.adjoint.gate_segments import in_stretches
-from diastase.autodiff.qnode.parameter_counts import exact_length_of, known_range
-from diastase.autodiff.qnode.simplify import simplified
 from diastase.capture.control_flow.branches import share_captured
 from diastase.capture.regions import Region
+from diastase.jaxprs.constant_folding import simplified
+from diastase.jaxprs.control_flow import known_range, known_trips
+from diastase.jaxprs.dependence import lasting
 from diastase.jaxprs.evaluate import evaluated
 from diastase.primitives.control_flow import for_loop_p, switch_p, while_loop_p
+from diastase.primitives.define import Role, has_role
 from diastase.primitives.quantum import is_register_aval, touches_register
-from diastase_mlir.jax_compat import evaluate_equation, select_inputs, trace_to_jaxpr
-from diastase_mlir.rerolling import Places, put_into_places
+from diastase_mlir.jax_compat import (
+    closed_jaxprs_in,
+    equations_in,
+    evaluate_equation,
+    rebuilt,
+    select_inputs,
+    trace_to_jaxpr,
+)
+from diastase_mlir.rerolling import (
+    LEAST_ALIKE,
+    Places,
+    join_positions,
+    put_into_places,
+    register_operations,
+    rerolled,
+)
+
+Equation = Any
+
+
+def length_of_operation(equation: Equation) -> int:
+    """How many numbers g has for an operation."""
+    name, params = equation.primitive.name, equation.params
+    if name == "gate":
+        return params["num_parameters"]
+    if name == "global_phase":
+        return 1
+    return 2 * equation.invars[1].aval.size if params.get("differentiated", False) else 0
+
+
+def exact_length(closed: ClosedJaxpr) -> int | None:
+    """The number for one execution of a region; None where it is not known."""
+    return _sum(closed, exact_length_of)
+
+
+def exact_length_of(equation: Equation) -> int | None:
+    """The number for one execution of an equation; None where it is not known."""
+    if not has_role(equation, Role.CONTROL_FLOW):
+        return length_of_operation(equation)
+    lengths = [exact_length(region) for region in closed_jaxprs_in(equation.params)]
+    if None in lengths or not any(lengths):
+        return None if None in lengths else 0
+    match equation.primitive.name:
+        case "for_loop":
+            trips = known_trips(equation)
+            return None if trips is None else trips * sum(map(int, filter(None, lengths)))
+        case "switch":
+            return lengths[0] if len(set(lengths)) == 1 else None
+        case _:
+            return None
+
+
+def bounded_length(closed: ClosedJaxpr) -> int | None:
+    """A number that is never too small; None where there is none."""
+    return _sum(closed, _bounded_length_of)
+
+
+def longest_turn(closed: ClosedJaxpr) -> int:
+    """The number for a region in which no loop goes round more than once, at least."""
+    return sum(map(length_of_operation, equations_in(closed)))
+
+
+def _bounded_length_of(equation: Equation) -> int | None:
+    if not has_role(equation, Role.CONTROL_FLOW):
+        return length_of_operation(equation)
+    lengths = [bounded_length(region) for region in closed_jaxprs_in(equation.params)]
+    known = [length for length in lengths if length is not None]
+    if len(known) < len(lengths) or not any(known):
+        return 0 if len(known) == len(lengths) else None
+    if equation.primitive.name == "for_loop":
+        trips = known_trips(equation)
+        return None if trips is None else max(trips, 1) * sum(known)
+    return max(known) if equation.primitive.name == "switch" else None
+
+
+def _sum(closed: ClosedJaxpr, length: Callable[[Equation], int | None]) -> int | None:
+    total = 0
+    for equation in closed.jaxpr.eqns:
+        more = length(equation)
+        if more is None:
+            return None
+        total += more
+    return total
+
+
+def in_stretches(closed: ClosedJaxpr) -> ClosedJaxpr:
+    """The region with one equation, `operations`, for each stretch."""
+    inner = closed.jaxpr
+    runs = list(register_operations(inner.eqns, _is_operation))
+    joins = join_positions(inner.eqns, LEAST_ALIKE)
+    equations = rerolled(inner.eqns, inner.outvars, runs, _parameters, lasting, joins=joins)
+    return rebuilt(closed, inner.invars, equations, inner.outvars)
+
+
+def _is_operation(equation: Equation) -> bool:
+    return has_role(equation, Role.RECORDED)
+
+
+def _parameters(equation: Equation) -> Sequence[Any]:
+    """What g has numbers for: scalars, or one array."""
+    length = length_of_operation(equation)
+    is_array = has_role(equation, Role.OF_ARRAY)
+    return equation.invars[1 : 1 + (min(length, 1) if is_array else length)]
 
 
 @dataclass(frozen=True)
@@ -93,9 +206,6 @@ def _real_numbers(value: Any) -> Any:
     if jnp.iscomplexobj(value):
         value = jnp.stack([jnp.real(value), jnp.imag(value)], axis=-1)
     return jnp.ravel(value).astype(jnp.float64)
-
-
-Equation = Any
 
 
 @dataclass

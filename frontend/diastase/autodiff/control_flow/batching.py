@@ -18,11 +18,8 @@ import jax.numpy as jnp
 from jax import lax
 from jax.extend.core import ClosedJaxpr
 
-from diastase.capture.control_flow.branches import share_captured
-from diastase.capture.regions import Region
+from diastase.jaxprs.control_flow import LoopOperands, record_switch, trip_count
 from diastase.jaxprs.evaluate import evaluated
-from diastase.jaxprs.loops import trip_count
-from diastase.primitives.control_flow import for_loop_p, switch_p, while_loop_p
 from diastase.primitives.define import Rule
 from diastase.primitives.errors import NotTransformableError
 from diastase.primitives.value_checks import require_p
@@ -61,12 +58,11 @@ def _all_mapped(
     return with_axes(axis, results, found, [True] * len(found))
 
 
-def _aval(axis: BatchAxis, aval: Any, is_batched: bool) -> Any:
-    return aval.update(shape=(axis.size, *aval.shape)) if is_batched else aval
-
-
 def _avals(axis: BatchAxis, avals: Sequence[Any], flags: Flags) -> list[Any]:
-    return [_aval(axis, aval, flag) for aval, flag in zip(avals, flags, strict=True)]
+    return [
+        aval.update(shape=(axis.size, *aval.shape)) if flag else aval
+        for aval, flag in zip(avals, flags, strict=True)
+    ]
 
 
 def _refuse_other_sizes(construct: str, avals: Sequence[Any], results: Sequence[Any]) -> None:
@@ -99,29 +95,30 @@ def as_dims(flags: Flags) -> list[int | None]:
 # --- loops ----------------------------------------------------------------------------------------
 
 
-def _for_loop(
+def _loop(
     axis: BatchAxis, operands: Sequence[Any], dims: Sequence[int | None], **params: Any
 ) -> Batched:
-    body, count = params["body_jaxpr"], params["body_nconsts"]
     values, flags = in_front(operands, dims), [dim is not None for dim in dims]
-    start = count + 3
-    _refuse_other_sizes("for_loop", list(body.in_avals[count + 1 :]), params["result_avals"])
-    if any(flags[count:start]):
-        return _for_loop_of_own_bounds(axis, values, flags, params)
-    constants = [*flags[:count], False]
-    jaxpr, captured, carried = _batched_body(axis, body, constants, flags[start:])
-    results = for_loop_p.bind(
-        *captured,
-        *values[:start],
-        *with_axes(axis, values[start:], flags[start:], carried),
-        **{
-            **params,
-            "body_jaxpr": jaxpr,
-            "body_nconsts": len(captured) + count,
-            "result_avals": tuple(_avals(axis, params["result_avals"], carried)),
-        },
+    at, by = LoopOperands.read(values, params), LoopOperands.read(flags, params)
+    body, test, avals = params["body_jaxpr"], params.get("cond_jaxpr"), params["result_avals"]
+    _refuse_other_sizes(
+        "for_loop" if test is None else "while_loop",
+        body.in_avals[len(body.in_avals) - len(avals) :],
+        avals,
     )
-    return results, as_dims(carried)
+    if any(by.bounds):
+        return _for_loop_of_own_bounds(axis, at, by, params)
+    index = [False] if at.bounds else []
+    jaxpr, captured, carried = _batched_body(axis, body, [*by.constants, *index], by.carry)
+    tested = at.tested
+    if test is not None:
+        test, more, (by_element,) = _batched_region(axis, test, [*by.tested, *carried], [False])
+        if by_element:
+            return _while_loop_of_own_condition(axis, at, by, params)
+        tested = [*more, *tested]
+    carry = with_axes(axis, at.carry, by.carry, carried)
+    batch = LoopOperands(tested, [*captured, *at.constants], at.bounds, carry)
+    return batch.record(params, jaxpr, _avals(axis, avals, carried), test), as_dims(carried)
 
 
 def _batched_body(
@@ -162,39 +159,27 @@ def with_axes(axis: BatchAxis, values: Sequence[Any], flags: Flags, carried: Fla
 
 
 def _for_loop_of_own_bounds(
-    axis: BatchAxis, values: Sequence[Any], flags: Flags, params: Mapping[str, Any]
+    axis: BatchAxis, at: LoopOperands, by: LoopOperands, params: Mapping[str, Any]
 ) -> Batched:
     """Over iteration numbers; an element that is through keeps its values."""
-    body, count = params["body_jaxpr"], params["body_nconsts"]
+    body, all_of_them = params["body_jaxpr"], [True] * len(at.carry)
     _refuse_checks("for_loop", body)
-    start, avals = count + 3, body.in_avals[count + 1 :]
-    constants = [for_all(axis, value, flag) for value, flag in zip(values, flags, strict=True)]
-    lower, upper, step = constants[count:start]
+    lower, upper, step = with_axes(axis, at.bounds, by.bounds, [True] * 3)
     trips = jax.vmap(trip_count)(lower, upper, step)
-    types = _avals(axis, avals, [True] * len(avals))
-    everything = [*flags[:count], True, *([True] * len(avals))]
+    types = _avals(axis, body.in_avals[len(at.constants) + 1 :], all_of_them)
 
     def one(trip: Any, *carry: Any) -> Sequence[Any]:
         done = trips - 1 - trip if params["apply_reverse_transform"] else trip
-        index = lower + jnp.asarray(done, lower.dtype) * step
-        results = _all_mapped(axis, body, [*values[:count], index, *carry], everything)
+        operands = [*at.constants, lower + jnp.asarray(done, lower.dtype) * step, *carry]
+        results = _all_mapped(axis, body, operands, [*by.constants, True, *all_of_them])
         return [chosen(trip < trips, new, old) for new, old in zip(results, carry, strict=True)]
 
-    number = jax.typeof(jnp.int64(0))
-    jaxpr, captured = trace_to_jaxpr(one, [number, *types], "vmap")
-    results = for_loop_p.bind(
-        *captured,
-        jnp.int64(0),
-        jnp.max(trips, initial=0),
-        jnp.int64(1),
-        *constants[start:],
-        body_jaxpr=convert_outputs(jaxpr, types),
-        body_nconsts=len(captured),
-        apply_reverse_transform=False,
-        preserve_dimensions=params["preserve_dimensions"],
-        result_avals=tuple(types),
-    )
-    return results, [0] * len(results)
+    jaxpr, captured = trace_to_jaxpr(one, [jax.typeof(jnp.int64(0)), *types], "vmap")
+    bounds = jnp.int64(0), jnp.max(trips, initial=0), jnp.int64(1)
+    carry = with_axes(axis, at.carry, by.carry, all_of_them)
+    params = {**params, "apply_reverse_transform": False, "part": None}
+    batch = LoopOperands([], captured, bounds, carry)
+    return batch.record(params, convert_outputs(jaxpr, types), types), as_dims(all_of_them)
 
 
 def chosen(flags: Any, new: Any, old: Any) -> Any:
@@ -203,72 +188,30 @@ def chosen(flags: Any, new: Any, old: Any) -> Any:
     return jnp.where(lax.reshape(flags, shape), new, old)
 
 
-def _while_loop(
-    axis: BatchAxis, operands: Sequence[Any], dims: Sequence[int | None], **params: Any
-) -> Batched:
-    test, body = params["cond_jaxpr"], params["body_jaxpr"]
-    tested, count = params["cond_nconsts"], params["body_nconsts"]
-    start = tested + count
-    values, flags = in_front(operands, dims), [dim is not None for dim in dims]
-    _refuse_other_sizes("while_loop", list(body.in_avals[count:]), params["result_avals"])
-    jaxpr, captured, carried = _batched_body(axis, body, flags[tested:start], flags[start:])
-    condition, more, (by_element,) = _batched_region(
-        axis, test, [*flags[:tested], *carried], [False]
-    )
-    if by_element:
-        return _while_loop_of_own_condition(axis, values, flags, params)
-    results = while_loop_p.bind(
-        *more,
-        *values[:tested],
-        *captured,
-        *values[tested:start],
-        *with_axes(axis, values[start:], flags[start:], carried),
-        **{
-            **params,
-            "cond_jaxpr": condition,
-            "body_jaxpr": jaxpr,
-            "cond_nconsts": len(more) + tested,
-            "body_nconsts": len(captured) + count,
-            "result_avals": tuple(_avals(axis, params["result_avals"], carried)),
-        },
-    )
-    return results, as_dims(carried)
-
-
 def _while_loop_of_own_condition(
-    axis: BatchAxis, values: Sequence[Any], flags: Flags, params: Mapping[str, Any]
+    axis: BatchAxis, at: LoopOperands, by: LoopOperands, params: Mapping[str, Any]
 ) -> Batched:
     """Until all are through: the flags of those that are not are carried, too."""
     test, body = params["cond_jaxpr"], params["body_jaxpr"]
     _refuse_checks("while_loop", test, body)
-    tested, count = params["cond_nconsts"], params["body_nconsts"]
-    start, avals = tested + count, body.in_avals[count:]
-    all_of_them = [True] * len(avals)
-    tests, inputs = [*flags[:tested], *all_of_them], [*flags[tested:start], *all_of_them]
+    all_of_them = [True] * len(at.carry)
+    tests, inputs = [*by.tested, *all_of_them], [*by.constants, *all_of_them]
 
     def one(goes_on: Any, *carry: Any) -> Sequence[Any]:
-        results = _all_mapped(axis, body, [*values[tested:start], *carry], inputs)
+        results = _all_mapped(axis, body, [*at.constants, *carry], inputs)
         kept = [chosen(goes_on, new, old) for new, old in zip(results, carry, strict=True)]
-        (again,) = _all_mapped(axis, test, [*values[:tested], *kept], tests)
+        (again,) = _all_mapped(axis, test, [*at.tested, *kept], tests)
         return [goes_on & again, *kept]
 
-    carry = with_axes(axis, values[start:], flags[start:], all_of_them)
-    (goes_on,) = _all_mapped(axis, test, [*values[:tested], *carry], tests)
-    types = [jax.typeof(goes_on), *_avals(axis, avals, all_of_them)]
+    carry = with_axes(axis, at.carry, by.carry, all_of_them)
+    (goes_on,) = _all_mapped(axis, test, [*at.tested, *carry], tests)
+    types = _avals(axis, body.in_avals[len(at.constants) :], all_of_them)
+    types = [jax.typeof(goes_on), *types]
     jaxpr, captured = trace_to_jaxpr(one, types, "vmap")
     condition, _ = trace_to_jaxpr(lambda goes_on, *_: [jnp.any(goes_on)], types, "vmap")
-    results = while_loop_p.bind(
-        *captured,
-        goes_on,
-        *carry,
-        cond_jaxpr=condition,
-        body_jaxpr=convert_outputs(jaxpr, types),
-        cond_nconsts=0,
-        body_nconsts=len(captured),
-        preserve_dimensions=params["preserve_dimensions"],
-        result_avals=tuple(types),
-    )
-    return results[1:], [0] * len(avals)
+    batch = LoopOperands([], captured, [], [goes_on, *carry])
+    results = batch.record(params, convert_outputs(jaxpr, types), types, condition)
+    return results[1:], as_dims(all_of_them)
 
 
 # --- branches -------------------------------------------------------------------------------------
@@ -280,10 +223,8 @@ def _switch(
     branches, avals = params["branch_jaxprs"], params["result_avals"]
     for branch in branches:
         _refuse_other_sizes("cond or switch", branch.out_avals, avals)
-    (index, *values), (by_element, *flags) = (
-        in_front(operands, dims),
-        [dim is not None for dim in dims],
-    )
+    index, *values = in_front(operands, dims)
+    by_element, *flags = [dim is not None for dim in dims]
     if by_element:
         return _each_its_own(axis, index, values, flags, branches), [0] * len(avals)
 
@@ -292,14 +233,8 @@ def _switch(
         return [any(each) for each in zip(*(flags for *_, flags in batches), strict=True)], batches
 
     wanted, batches = settled([False] * len(avals), turn)
-    regions = [Region(jaxpr, tuple(captured)) for jaxpr, captured, _ in batches]
-    shared, regions = share_captured(regions, values)
-    results = switch_p.bind(
-        index,
-        *shared,
-        branch_jaxprs=tuple(region.jaxpr for region in regions),
-        result_avals=tuple(_avals(axis, avals, wanted)),
-    )
+    regions = [(jaxpr, captured) for jaxpr, captured, _ in batches]
+    results = record_switch(index, regions, values, _avals(axis, avals, wanted))
     return results, as_dims(wanted)
 
 
@@ -312,21 +247,16 @@ def _each_its_own(
 ) -> list[Any]:
     """All branches, and of their results for each element those of its own."""
     _refuse_checks("cond or switch", *branches)
-    found: list[Any] = []
-    for number, branch in enumerate(branches):
-        results = _all_mapped(axis, branch, values, flags)
+    found, *others = [_all_mapped(axis, branch, values, flags) for branch in branches]
+    for number, results in enumerate(others, start=1):
         is_taken = index == number
-        found = (
-            [chosen(is_taken, new, old) for new, old in zip(results, found, strict=True)]
-            if number
-            else list(results)
-        )
+        found = [chosen(is_taken, new, old) for new, old in zip(results, found, strict=True)]
     return found
 
 
 RULES: Mapping[tuple[str, str], Rule] = {
-    ("for_loop", "vmap_of_axis"): _for_loop,
-    ("while_loop", "vmap_of_axis"): _while_loop,
+    ("for_loop", "vmap_of_axis"): _loop,
+    ("while_loop", "vmap_of_axis"): _loop,
     ("switch", "vmap_of_axis"): _switch,
 }
 """Rules that are given the axis."""

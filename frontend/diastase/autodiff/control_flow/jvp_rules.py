@@ -2,7 +2,7 @@
 
 Which carried values have tangents is found by iteration: a value whose tangent is not zero after
 the body has one before it, too. A register carries its derivative within itself
-(`tangents.regions`).
+(`tangents.tangent_circuit`).
 """
 
 from collections.abc import Mapping, Sequence
@@ -12,10 +12,13 @@ from jax.extend.core import ClosedJaxpr
 from jax.interpreters import ad
 
 from diastase.autodiff.tangents.gate_rules import Pair, Rule
-from diastase.autodiff.tangents.regions import MARK, Extended, derivative_of, extended
-from diastase.capture.control_flow.branches import share_captured
-from diastase.capture.regions import Region
-from diastase.primitives.control_flow import for_loop_p, switch_p, while_loop_p
+from diastase.autodiff.tangents.tangent_circuit import (
+    Extended,
+    derivative_of,
+    extended,
+    tangents_at,
+)
+from diastase.jaxprs.control_flow import LoopOperands, record_switch
 from diastase.primitives.qnode_derivatives import is_inexact
 from diastase.primitives.quantum import is_register_aval
 from diastase_mlir.jax_compat import Zero, rebuilt, select_inputs, settled
@@ -31,15 +34,7 @@ def _active(tangents: Sequence[Any], avals: Sequence[Any]) -> tuple[int, ...]:
 
 def _changes(avals: Sequence[Any], active: Sequence[int], found: Sequence[Any]) -> list[Any]:
     """Tangents of all results, of which `active` have those in `found`."""
-    entries = dict(zip(active, found, strict=True))
-    return [
-        MARK
-        if is_register_aval(aval)
-        else entries[number]
-        if number in entries
-        else Zero(aval.to_tangent_aval())
-        for number, aval in enumerate(avals)
-    ]
+    return tangents_at(avals, dict(zip(active, found, strict=True)))
 
 
 def _tangent_avals(avals: Sequence[Any], active: Sequence[int]) -> tuple[Any, ...]:
@@ -73,59 +68,22 @@ def _reordered(result: Extended, body: ClosedJaxpr, constants: int, leading: int
     return rebuilt(result.jaxpr, inputs, jaxpr.eqns, jaxpr.outvars)
 
 
-def _for_loop(primals: Sequence[Any], tangents: Sequence[Any], **params: Any) -> Pair:
-    body, count = params["body_jaxpr"], params["body_nconsts"]
-    avals = params["result_avals"]
-    start = count + 3
-    constants = _active(tangents[:count], body.in_avals[:count])
-    carried = _active(tangents[start:], avals)
-    result, active = _stable(body, constants, count + 1, carried)
-    operands = [
-        *result.captured,
-        *primals[:count],
-        *(tangents[number] for number in constants),
-        *primals[count:],
-        *(ad.instantiate_zeros(tangents[start + number]) for number in active),
-    ]
-    results = for_loop_p.bind(
-        *operands,
-        **{
-            **params,
-            "body_jaxpr": _reordered(result, body, count, len(constants)),
-            "body_nconsts": len(result.captured) + count + len(constants),
-            "result_avals": (*avals, *_tangent_avals(avals, active)),
-        },
+def _loop(primals: Sequence[Any], tangents: Sequence[Any], **params: Any) -> Pair:
+    at, moved = LoopOperands.read(primals, params), LoopOperands.read(tangents, params)
+    body, test, avals = params["body_jaxpr"], params.get("cond_jaxpr"), params["result_avals"]
+    first = len(body.in_avals) - len(avals)
+    constants = _active(moved.constants, body.in_avals[: len(at.constants)])
+    result, active = _stable(body, constants, first, _active(moved.carry, avals))
+    if test is not None:
+        added = _tangent_avals(body.in_avals[first:], active)
+        test = select_inputs(test, range(len(test.in_avals)), [*test.in_avals, *added])
+    entries = [moved.constants[number] for number in constants]
+    changes = [ad.instantiate_zeros(moved.carry[number]) for number in active]
+    extended_loop = LoopOperands(
+        at.tested, [*result.captured, *at.constants, *entries], at.bounds, [*at.carry, *changes]
     )
-    return results[: len(avals)], _changes(avals, active, results[len(avals) :])
-
-
-def _while_loop(primals: Sequence[Any], tangents: Sequence[Any], **params: Any) -> Pair:
-    test, body, avals = params["cond_jaxpr"], params["body_jaxpr"], params["result_avals"]
-    tested, count = params["cond_nconsts"], params["body_nconsts"]
-    start = tested + count
-    constants = _active(tangents[tested:start], body.in_avals[:count])
-    carried = _active(tangents[start:], avals)
-    result, active = _stable(body, constants, count, carried)
-    added = [body.in_avals[count + number].to_tangent_aval() for number in active]
-    condition = select_inputs(test, range(len(test.in_avals)), [*test.in_avals, *added])
-    operands = [
-        *primals[:tested],
-        *result.captured,
-        *primals[tested:start],
-        *(tangents[tested + number] for number in constants),
-        *primals[start:],
-        *(ad.instantiate_zeros(tangents[start + number]) for number in active),
-    ]
-    results = while_loop_p.bind(
-        *operands,
-        **{
-            **params,
-            "cond_jaxpr": condition,
-            "body_jaxpr": _reordered(result, body, count, len(constants)),
-            "body_nconsts": len(result.captured) + count + len(constants),
-            "result_avals": (*avals, *_tangent_avals(avals, active)),
-        },
-    )
+    jaxpr = _reordered(result, body, len(at.constants), len(constants))
+    results = extended_loop.record(params, jaxpr, (*avals, *_tangent_avals(avals, active)), test)
     return results[: len(avals)], _changes(avals, active, results[len(avals) :])
 
 
@@ -137,13 +95,11 @@ def _switch(primals: Sequence[Any], tangents: Sequence[Any], **params: Any) -> P
     wanted = tuple(sorted(set[int]().union(*found)))
     extensions = [extended(branch, active, wanted) for branch in branches]
     entries = [tangents[1 + number] for number in active]
-    regions = [Region(result.jaxpr, tuple(result.captured)) for result in extensions]
-    shared, regions = share_captured(regions, [*operands, *entries])
-    results = switch_p.bind(
+    results = record_switch(
         index,
-        *shared,
-        branch_jaxprs=tuple(region.jaxpr for region in regions),
-        result_avals=(*avals, *_tangent_avals(avals, wanted)),
+        [(result.jaxpr, result.captured) for result in extensions],
+        [*operands, *entries],
+        (*avals, *_tangent_avals(avals, wanted)),
     )
     return results[: len(avals)], _changes(avals, wanted, results[len(avals) :])
 
@@ -158,7 +114,7 @@ def _inlined(primals: Sequence[Any], tangents: Sequence[Any], *, jaxpr: ClosedJa
 
 RULES: Mapping[str, Rule] = {
     "inlined": _inlined,
-    "for_loop": _for_loop,
-    "while_loop": _while_loop,
+    "for_loop": _loop,
+    "while_loop": _loop,
     "switch": _switch,
 }

@@ -5,7 +5,7 @@
                             regard to where a size is defined, and keeps arrays for the way back
                             whose sizes differ from one iteration to the next
 
-`as_ours` is the same as an equation of ours. Its operands are those given, in another order, and
+`Ours` is the same as an equation of ours. Its operands are those given, in another order, and
 constants; `positions` tells them apart, for operands that are equal may differ in their tangents.
 """
 
@@ -24,6 +24,7 @@ from diastase.capture.control_flow.branches import share_captured
 from diastase.capture.regions import Region
 from diastase.jaxprs.evaluate import evaluated
 from diastase.primitives.control_flow import for_loop_p, switch_p, while_loop_p
+from diastase.primitives.define import Rule
 from diastase_mlir.jax_compat import (
     BatchAxis,
     Zero,
@@ -60,50 +61,36 @@ class Ours:
         ]
 
 
-def as_ours(name: str, operands: Sequence[Any], params: Mapping[str, Any]) -> Ours:
-    """An equation of `while`, `scan` or `cond` as one of ours."""
-    return _AS_OURS[name](operands, params)
+AsOurs = Callable[[Sequence[Any], Mapping[str, Any]], Ours]
 
 
-def jvp_rule(name: str) -> Callable[..., Any]:
-    """The forward derivative of a construct, as that of ours."""
+def _rules(name: str, as_ours: AsOurs) -> Mapping[tuple[str, str], Rule]:
+    """The rules of a construct: those of ours."""
 
-    def rule(primals: Sequence[Any], tangents: Sequence[Any], **params: Any) -> Any:
-        return forward_derivative(
-            lambda *values: as_ours(name, values, params).bind(), primals, tangents
-        )
+    def record(params: Mapping[str, Any]) -> Callable[..., list[Any]]:
+        return lambda *values: as_ours(values, params).bind()
 
-    return rule
+    def jvp(primals: Sequence[Any], tangents: Sequence[Any], **params: Any) -> Any:
+        return forward_derivative(record(params), primals, tangents)
 
-
-def batching_rule(name: str) -> Callable[..., Any]:
-    """The batch of a construct, as that of ours."""
-
-    def rule(
+    def batch(
         axis: BatchAxis, operands: Sequence[Any], dims: Sequence[int | None], **params: Any
     ) -> Any:
-        function = lambda *values: as_ours(name, values, params).bind()  # noqa: E731
-        results, flags = batched(axis, function, operands, dims)
+        results, flags = batched(axis, record(params), operands, dims)
         return results, as_dims(flags)
 
-    return rule
-
-
-def linearisation_rule(name: str) -> Callable[..., Any]:
-    """The values of a construct and its linear rest, as those of ours."""
-
-    def rule(nonzeros: Sequence[bool], *operands: Any, **params: Any) -> Any:
-        ours = as_ours(name, operands, params)
-        linearise = REVERSE_RULES[ours.primitive.name, "linearise"]
+    def linearise(nonzeros: Sequence[bool], *operands: Any, **params: Any) -> Any:
+        ours = as_ours(operands, params)
+        rule = REVERSE_RULES[ours.primitive.name, "linearise"]
         moved = ours.given(nonzeros, lambda _: False)
-        results, found, kept, linear = linearise(moved, *ours.operands, **ours.params)
+        results, found, kept, linear = rule(moved, *ours.operands, **ours.params)
 
         def of_given(residuals: Sequence[Any], *tangents: Any) -> Sequence[Any]:
             return linear(residuals, *ours.given(tangents, _zero))[ours.added :]
 
         return results[ours.added :], found[ours.added :], kept, of_given
 
-    return rule
+    return {(name, "jvp"): jvp, (name, "vmap_of_axis"): batch, (name, "linearise"): linearise}
 
 
 def _zero(operand: Any) -> Any:
@@ -237,8 +224,8 @@ def _cond(operands: Sequence[Any], params: Mapping[str, Any]) -> Ours:
     )
 
 
-_AS_OURS: Mapping[str, Callable[[Sequence[Any], Mapping[str, Any]], Ours]] = {
-    "while": _while_loop,
-    "scan": _scan,
-    "cond": _cond,
+RULES: Mapping[tuple[str, str], Rule] = {
+    **_rules("while", _while_loop),
+    **_rules("scan", _scan),
+    **_rules("cond", _cond),
 }

@@ -3,18 +3,26 @@
 The state that `jaxprs.loop_reversal` takes backwards are cotangents, and sums for the constants;
 the body is computed again in each iteration. So memory is the carried values times the number of
 iterations, whatever happens inside of the body; of these, only those that the derivative depends on
-are kept, and if it depends on none (the loop is linear), there is no first loop. The cotangent of a
-sum is the same in all iterations (`jaxprs.loop_carry`). Where that would be much memory, it is one
-segment of the loop after the other (`loop_checkpointing`).
+are kept, and if it depends on none (the loop is linear), there is no first loop.
 
-Cotangents added to a sum in place: `w[i]` in a loop has one element of `w` to add to.
+Checkpointing: where the residuals would be much memory, the loop is taken in segments,
 
-JAX transposes the reading of a part of an array to an array of zeros with the part in it. To add
-that to a sum in each iteration would make a loop over an array quadratic. `added` finds such an
-array in the trace that has just recorded it, and adds the part only; the zeros are not read then.
+    for k in range(n): body        for s in range(segments):
+                              ->       for k in range(s * length, min((s + 1) * length, n)): body
+
+and in reverse the loop over segments keeps what is carried into each of them, and each segment,
+when its turn comes, what is carried into each of its iterations, for one more run forwards (but for
+the last segment). A segment is as long as `_KEPT` bytes of residuals allow, which stay in the
+cache, so that it is faster, too, than to keep all residuals of a loop that is long enough.
+
+The trap: JAX transposes the reading of a part of an array (`w[i]`) to an array of zeros with the
+part in it, and to add that in each iteration would make a loop over an array quadratic. `_added`
+finds such an array in the trace that has just recorded it, and adds the part only, in place.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import jax
@@ -22,20 +30,31 @@ import jax.numpy as jnp
 import numpy as np
 from jax import lax
 from jax.core import Tracer
+from jax.extend.core import ClosedJaxpr
 
-from diastase.autodiff.control_flow.loop_checkpointing import in_segments, memory_of
+from diastase.jaxprs.control_flow import ForLoop
 from diastase.jaxprs.dependence import active_carry
-from diastase.jaxprs.evaluate import evaluated
-from diastase.jaxprs.loop_carry import sums
-from diastase.jaxprs.loop_reversal import backwards_through
-from diastase.jaxprs.loops import ForLoop
+from diastase.jaxprs.evaluate import evaluated, pullback
+from diastase.jaxprs.loop_reversal import backwards_through, sums
+from diastase.primitives.control_flow import for_loop_p
 from diastase_mlir.jax_compat import (
+    convert_outputs,
     is_concrete,
+    is_extended,
     is_recorded,
     is_recorded_variable,
+    is_symbolic,
+    trace_to_jaxpr,
     tracer_equation,
     unwrap_tracer,
 )
+
+_KEPT = 64 << 20
+"""Bytes of the rows of one segment."""
+_SHORTEST = 32
+"""Iterations of a segment, however large a row is."""
+_LARGE_ROW = 4096
+"""Bytes of a row from which on loops of unknown length are worth the larger program."""
 
 
 def loop_cotangent(
@@ -66,23 +85,17 @@ def loop_cotangent(
 
     def step(inputs: Sequence[Any], state: Sequence[Any]) -> Sequence[Any]:
         sums, weights = state[: len(constants)], state[len(constants) :]
-
-        def function(*values: Any) -> Sequence[Any]:
-            known = dict(enumerate(inputs)) | dict(zip(moved, values, strict=True))
-            results = evaluated(loop.body, list(known.values()))
-            return [results[position] for position in weighted]
-
-        _, pull = jax.vjp(function, *(inputs[place] for place in moved))
+        pull = pullback(partial(evaluated, loop.body), inputs, moved, weighted)
         changes = pull([*weights, *fixed.values()])
-        totals = [added(old, new) for old, new in zip(sums, changes, strict=False)]
+        totals = [_added(old, new) for old, new in zip(sums, changes, strict=False)]
         return [*totals, *changes[len(constants) :]]
 
     types = [jax.typeof(_zeros(operands[position])) for position in constants]
     types += [jax.typeof(_zeros(loop.carry[position])) for position in carried]
     back = backwards_through(loop, trips, step, types)
-    memory = memory_of(loop, back.needed)
+    memory = _memory_of(loop, back.needed)
     if not loop.is_segmented and memory.may_be_large(trips):
-        segments = in_segments(loop, memory.iterations(), trips)
+        segments = _in_segments(loop, memory.iterations(), trips)
         return loop_cotangent(
             segments.operands, cotangents, segments.settings, segments.places(wanted), found
         )
@@ -103,14 +116,130 @@ def _zeros(value: Any) -> Any:
     return jnp.zeros(aval.shape, aval.dtype)
 
 
-def added(total: Any, change: Any) -> Any:
+# --- checkpointing --------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class _RowMemory:
+    """The bytes that are kept for each iteration: a number, or an expression over sizes."""
+
+    row: Any
+
+    def may_be_large(self, trips: Any) -> bool:
+        """Whether so many iterations may be more than a segment."""
+        if is_symbolic(self.row):
+            return not isinstance(trips, int) or trips > _SHORTEST
+        if isinstance(trips, int):
+            return trips > self.iterations()
+        return self.row >= _LARGE_ROW
+
+    def iterations(self) -> Any:
+        """The length of a segment."""
+        if is_symbolic(self.row):
+            return jnp.maximum(_KEPT // jnp.maximum(jnp.asarray(self.row, jnp.int64), 1), _SHORTEST)
+        return max(_KEPT // max(self.row, 1), _SHORTEST)
+
+
+def _memory_of(loop: ForLoop, kept: Iterable[int]) -> _RowMemory:
+    """What it takes to keep these of the carried values for an iteration."""
+    avals = [jax.typeof(loop.carry[position]) for position in kept]
+    return _RowMemory(sum(aval.size * _item_size(aval) for aval in avals))
+
+
+def _item_size(aval: Any) -> int:
+    return 16 if is_extended(aval.dtype) else aval.dtype.itemsize
+
+
+@dataclass(frozen=True)
+class _Segments:
+    """The equation of the loop over segments."""
+
+    operands: list[Any]
+    settings: Mapping[str, Any]
+    constants: int
+    """How many constants the loop has itself; the others are behind them."""
+    added: int
+
+    def places(self, wanted: Sequence[int]) -> list[int]:
+        """Where operands of the loop are among these."""
+        return [
+            position if position < self.constants else position + self.added for position in wanted
+        ]
+
+
+def _in_segments(loop: ForLoop, length: Any, trips: Any) -> _Segments:
+    """A loop as a loop over segments of so many iterations, at least one segment."""
+    trips = jnp.asarray(trips, jnp.int64)
+    length = jnp.asarray(length, jnp.int64)
+    number = jnp.maximum((trips + length - 1) // length, 1)
+    lower, _, step = loop.bounds
+    added = [lower, step, trips, length]
+    count = len(loop.constants)
+
+    def segment(*values: Any) -> Sequence[Any]:
+        constants, (lower, step, trips, length, place, *carry) = values[:count], values[count:]
+        first = place * length
+        body, captured = _body_of_segment(loop, (trips, first))
+        assert not captured, "a segment takes all that it reads as operands"
+        more = [*constants, lower, step, trips, first]
+        bounds = jnp.int64(0), jnp.minimum(length, trips - first), jnp.int64(1)
+        settings = _settings(loop, body, len(more), "segment")
+        return for_loop_p.bind(*more, *bounds, *carry, **settings)
+
+    inside = loop.body.in_avals[loop.first :]
+    operands = [*loop.constants, *added]
+    types = [*map(jax.typeof, operands), jax.typeof(number), *inside]
+    jaxpr, captured = trace_to_jaxpr(segment, types, "derivative")
+    assert not captured, "a segment takes all that it reads as operands"
+    bounds = jnp.int64(0), number, jnp.int64(1)
+    return _Segments(
+        [*operands, *bounds, *loop.carry],
+        _settings(loop, convert_outputs(jaxpr, inside), len(operands), "segments"),
+        count,
+        len(added),
+    )
+
+
+def _body_of_segment(loop: ForLoop, numbers: Sequence[Any]) -> tuple[ClosedJaxpr, Sequence[Any]]:
+    """`[*constants, lower, step, trips, first, k, *carry]`: the body of iteration `first + k`."""
+    count, index = len(loop.constants), loop.body.in_avals[len(loop.constants)]
+
+    def one(*values: Any) -> Sequence[Any]:
+        constants, (lower, step, trips, first, trip, *carry) = values[:count], values[count:]
+        done = trips - 1 - first - trip if loop.in_reverse else first + trip
+        place = lower + lax.convert_element_type(done, index.dtype) * step
+        return evaluated(loop.body, [*constants, place, *carry])
+
+    number = jax.typeof(jnp.int64(0))
+    bounds = [jax.typeof(loop.bounds[0]), jax.typeof(loop.bounds[2])]
+    inside = loop.body.in_avals[loop.first :]
+    types = [*map(jax.typeof, loop.constants), *bounds, *map(jax.typeof, numbers), number, *inside]
+    jaxpr, captured = trace_to_jaxpr(one, types, "derivative")
+    return convert_outputs(jaxpr, inside), captured
+
+
+def _settings(loop: ForLoop, body: ClosedJaxpr, constants: int, part: str) -> dict[str, Any]:
+    return {
+        "body_jaxpr": body,
+        "body_nconsts": constants,
+        "apply_reverse_transform": False,
+        "preserve_dimensions": True,
+        "result_avals": tuple(loop.body.in_avals[loop.first :]),
+        "part": part,
+    }
+
+
+# --- cotangents added in place --------------------------------------------------------------------
+
+
+def _added(total: Any, change: Any) -> Any:
     """`total + change`."""
     equation = _equation(change)
     if equation is None:
         return total + change
     name, operands = equation.primitive.name, equation.in_tracers
     if name == "add_any":
-        return added(added(total, operands[0]), operands[1])
+        return _added(_added(total, operands[0]), operands[1])
     if name == "dynamic_update_slice" and _is_zero(operands[0]):
         _, part, *start = operands
         before = lax.dynamic_slice_p.bind(total, *start, slice_sizes=part.shape)

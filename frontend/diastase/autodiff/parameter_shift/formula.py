@@ -3,8 +3,14 @@
 `rows` makes all runs, in one loop, also where only the program knows how many there are; with their
 results held fixed, `weighted` is the classical program whose derivatives are those by operations,
 and `direct_...` are those of what results owe to operands past the state.
+
+`spsa` shifts all parameters at once, into random directions. With PennyLane's option `sampler_rng`
+a number, directions are PennyLane's, drawn while tracing, the same for each call; so are those of a
+`sampler` of the user's. Otherwise each call draws its own signs, from the call's random numbers,
+which `seed` makes the same again.
 """
 
+import inspect
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -15,33 +21,38 @@ import jax.numpy as jnp
 import numpy as np
 from jax.core import ShapedArray
 from jax.extend.core import ClosedJaxpr
+from pennylane.gradients import spsa_grad
 
-from diastase.autodiff.parameter_shift.hadamard_tests import Tests
+from diastase.autodiff.circuit_interpreter import ALLOCATED, Visitor, Walk, walked
+from diastase.autodiff.parameter_shift.observable_derivatives import with_state_fixed
 from diastase.autodiff.parameter_shift.parameters import Rules
-from diastase.autodiff.parameter_shift.refusals import refuse_parts
 from diastase.autodiff.parameter_shift.runs import (
     Counts,
     Perturbs,
     Shifts,
+    Tests,
     Weighted,
     head_of,
     longest,
 )
 from diastase.autodiff.parameter_shift.shift_rules import finite_differences
-from diastase.autodiff.parameter_shift.spsa import directions_of
-from diastase.autodiff.qnode.circuit_interpreter import ALLOCATED, Visitor, Walk, walked
-from diastase.autodiff.qnode.observable_derivatives import with_state_fixed
-from diastase.autodiff.qnode.result_vectors import Values, padded, paired, pulled_back, replaced
 from diastase.capture.dynamic_carry import dimension_table
 from diastase.jaxprs.dependence import Activity
+from diastase.jaxprs.evaluate import Values, paired, pulled_back, replaced
 from diastase.primitives.drawing import any_draws
+from diastase.primitives.errors import NoDerivativeError
 from diastase.primitives.qnode_derivatives import Positions, inexact_positions
 from diastase.primitives.quantum import qnode_p
-from diastase_mlir.jax_compat import trace_to_jaxpr
+from diastase.primitives.sampling import uniform_p
+from diastase_mlir import user_span
+from diastase_mlir.jax_compat import is_symbolic, trace_to_jaxpr
 
 Rows = tuple[Any, Any]
 """Results of all runs, a row for each (and rows of zeros after them); of the run without shifts."""
 _INDEX = ShapedArray((), np.dtype(np.int64))
+_transform: Any = spsa_grad.tape_transform
+_SIGNS_OF_PENNYLANE = inspect.signature(_transform).parameters["sampler"].default
+"""Signs that are drawn while tracing."""
 
 
 @dataclass(frozen=True)
@@ -91,8 +102,7 @@ class Formula:
 
     @classmethod
     def of(cls, node: Node, positions: Positions) -> "Formula":
-        """The formula, unless the body has parts without derivatives."""
-        refuse_parts(node.body, node.method)
+        """The formula for a body whose parts all have derivatives."""
         activity = Activity()
         flags = [position in positions for position in range(len(node.body.in_avals))]
         results = activity.within(node.body, flags)
@@ -120,7 +130,7 @@ class Formula:
         base = None
         if self.node.method == "finite-diff":
             base = read(self.node.run(self.node.body, *values))
-        return padded(found, padding), base
+        return _padded(found, padding), base
 
     def _each(self, row: Callable[[Any], Any]) -> Callable[[Any], Any]:
         """All runs: at the same time, or one after the other where each draws shots."""
@@ -143,8 +153,8 @@ class Formula:
             inverse = jnp.where(direction == 0, 0.0, 1 / jnp.where(direction == 0, 1.0, direction))
             return inverse[:, None] * total[None, :]
 
-        found = sum(map(estimate, directions_of(options, number)))
-        return padded(found / options["num_directions"], padding)
+        found = sum(map(estimate, _spsa_directions(options, number)))
+        return _padded(found / options["num_directions"], padding)
 
     def _changed(
         self, visitor: Callable[[Any], Visitor], aval: Any
@@ -207,3 +217,41 @@ class Formula:
         avals = [jax.typeof(operand) for operand in operands]
         jaxpr, captured = trace_to_jaxpr(function, avals, "derivative")
         return qnode_p.bind(*captured, *operands, **{**self.node.params, "jaxpr": jaxpr})
+
+
+def _padded(rows: Any, count: int) -> Any:
+    """Rows of zeros after a number of others that is not known: so no slice is too long."""
+    if not is_symbolic(rows.shape[0]):
+        return rows
+    return jnp.concatenate([rows, jnp.zeros((count, *rows.shape[1:]), rows.dtype)])
+
+
+# --- the directions of SPSA -----------------------------------------------------------------------
+
+
+def _spsa_directions(options: Mapping[str, Any], number: Any) -> Sequence[Any]:
+    """As many directions as were asked for, each with an element for each parameter."""
+    count, sampler, seed = options["num_directions"], options["sampler"], options["sampler_rng"]
+    if sampler in (None, _SIGNS_OF_PENNYLANE) and seed is None:
+        return [_signs(number) for _ in range(count)]
+    if not isinstance(number, int):
+        raise NoDerivativeError(
+            construct="a QNode with diff_method='spsa'",
+            reason="sampler and sampler_rng draw while tracing, and only the program knows how "
+            "many parameters there are",
+            span=user_span(),
+        )
+    draw = _SIGNS_OF_PENNYLANE if sampler is None else sampler
+    generator = np.random.default_rng(seed)
+    indices = list(range(number))
+    return [
+        jnp.asarray(np.asarray(draw(indices, number, turn, rng=generator), np.float64))
+        for turn in range(count)
+    ]
+
+
+def _signs(number: Any) -> Any:
+    def sign(_: Any) -> Any:
+        return jnp.where(uniform_p.bind() < 0.5, -1.0, 1.0)
+
+    return jax.lax.map(sign, jnp.arange(number))

@@ -1,11 +1,14 @@
 """The parameters of operations that runs shift, and by which rules.
 
-a gate's own parameter      f(p + shift)
-an array (a matrix, a diagonal, amplitudes)
-one angle for each Pauli word on its wires (`matrix_parameters`): three
-for one wire, as many rotations as PennyLane makes of it
-of a Hadamard test          a gate's own parameter, or the angles of its matrix; runs do not
-shift it, but control words of its generator (`hadamard_tests`)
+    a gate's own parameter      f(p + shift)
+    an array (a matrix, a       one angle for each Pauli word on its wires (`pauli_words`): three
+    diagonal, amplitudes)       for one wire, as many rotations as PennyLane makes of it
+    of a Hadamard test          a gate's own parameter, or the angles of its matrix; runs do not
+                                shift it, but control words of its generator
+
+The options `shifts`, `gradient_recipes` and `argnum` count, as PennyLane does, the parameters of
+gates that are differentiated by, in the order of execution; that is known while tracing only
+outside of loops and branches.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -16,27 +19,32 @@ import jax.numpy as jnp
 from jax.extend.core import ClosedJaxpr
 
 from diastase.autodiff.parameter_shift import shift_rules
-from diastase.autodiff.parameter_shift.hadamard_words import Word, tests_of_angles, tests_of_gate
-from diastase.autodiff.parameter_shift.matrix_parameters import Words, angles, turned
-from diastase.autodiff.parameter_shift.shift_rules import Rule
-from diastase.autodiff.parameter_shift.trainable_parameters import (
-    BY_NUMBER,
-    ONLY_GATES,
-    no_derivative,
-    numbered,
-    of_parameter,
+from diastase.autodiff.parameter_shift.pauli_words import (
+    Word,
+    Words,
+    angles,
+    tests_of_angles,
+    tests_of_gate,
+    turned,
 )
+from diastase.autodiff.parameter_shift.shift_rules import Rule
 from diastase.autodiff.tangents.gate_rules import HAVE_GENERATORS, gate_matrix
 from diastase.jaxprs.dependence import Activity
 from diastase.primitives.define import Role, has_role
 from diastase.primitives.errors import NoDerivativeError
 from diastase.primitives.quantum import gate_p, global_phase_p
 from diastase_mlir.diagnostics import span_of
+from diastase_mlir.jax_compat import equations_in
 
 Equation = Any
 Values = Sequence[Any]
 LARGEST_ARRAY = 3
 """Wires up to which arrays are shifted: 4^3 words."""
+_BY_NUMBER = ("shifts", "gradient_recipes", "argnum")
+_ONLY_GATES = (
+    f"the options {', '.join(_BY_NUMBER)} go by the number of a parameter, and it has none: leave "
+    "them out"
+)
 
 
 @dataclass(frozen=True)
@@ -100,8 +108,8 @@ class Rules:
         cls, method: str, options: Mapping[str, Any], activity: Activity, body: ClosedJaxpr
     ) -> "Rules":
         """The rules of a method with these options."""
-        counts = any(options.get(name) is not None for name in BY_NUMBER)
-        return cls(method, activity, options, numbered(body, activity) if counts else {})
+        counts = any(options.get(name) is not None for name in _BY_NUMBER)
+        return cls(method, activity, options, _numbered(body, activity) if counts else {})
 
     def active(self, equation: Equation) -> Parameters | None:
         """The parameters of an operation that are differentiated by; None where there are none."""
@@ -159,10 +167,10 @@ class Rules:
             place = chosen.index(order)
         if self.method in ("finite-diff", "spsa"):
             return self._difference()
-        recipe = of_parameter(self.options, "gradient_recipes", place, equation)
+        recipe = _of_parameter(self.options, "gradient_recipes", place, equation)
         if recipe is not None:
             return shift_rules.rule_of_recipe(recipe)
-        shifts = of_parameter(self.options, "shifts", place, equation)
+        shifts = _of_parameter(self.options, "shifts", place, equation)
         return self._parameter_shift(equation, number, shifts)
 
     def _difference(self) -> Rule:
@@ -180,10 +188,10 @@ class Rules:
         try:
             terms = shift_rules.parameter_shifts(*given, shifts)
         except ValueError as error:
-            raise no_derivative(equation, params["name"], f"shifts={shifts}: {error}") from error
+            raise _no_derivative(equation, params["name"], f"shifts={shifts}: {error}") from error
         if terms is None:
             reason = "it has no shift rule: use diff_method='adjoint', 'backprop' or 'finite-diff'"
-            raise no_derivative(equation, params["name"], reason)
+            raise _no_derivative(equation, params["name"], reason)
         return Rule(terms)
 
     def _array(self, equation: Equation) -> Parameters:
@@ -197,9 +205,9 @@ class Rules:
                 f"{self.method!r} would shift, and {LARGEST_ARRAY} wires are the most: use "
                 "'adjoint' or 'backprop', without shots, or gates"
             )
-            raise no_derivative(equation, construct, reason)
-        if any(self.options.get(name) is not None for name in BY_NUMBER):
-            raise no_derivative(equation, construct, ONLY_GATES)
+            raise _no_derivative(equation, construct, reason)
+        if any(self.options.get(name) is not None for name in _BY_NUMBER):
+            raise _no_derivative(equation, construct, _ONLY_GATES)
         words = Words(kind, wires, bool(controls))
         if self._tests:
             return ArrayParameters(words, *tests_of_angles(words, controls))
@@ -220,3 +228,46 @@ _CONSTRUCTS = {
     "diagonal": "a gate given by its diagonal",
     "prepare": "StatePrep",
 }
+
+
+# --- options that go by the number of a parameter -------------------------------------------------
+
+
+def _of_parameter(options: Mapping[str, Any], name: str, place: int, equation: Equation) -> Any:
+    """What an option says for a parameter."""
+    given = options.get(name)
+    if given is None:
+        return None
+    if place >= len(given):
+        reason = f"it is parameter {place} of those that are differentiated by, and {name} has "
+        raise _no_derivative(equation, equation.params["name"], f"{reason}{len(given)} elements")
+    return given[place]
+
+
+def _numbered(body: ClosedJaxpr, activity: Activity) -> Mapping[int, int]:
+    """The number of each gate's first active parameter."""
+    found, number = dict[int, int](), 0
+    for equation in body.jaxpr.eqns:
+        name = equation.primitive.name
+        if name == "gate":
+            found[id(equation)] = number
+            number += sum(activity.of(equation)[1:])
+        elif has_role(equation, Role.CONTROL_FLOW):
+            if any(_is_active_gate(activity, each) for each in equations_in(equation.params)):
+                raise _no_derivative(equation, name, _ONLY_OUTSIDE)
+    return found
+
+
+_ONLY_OUTSIDE = (
+    f"the options {', '.join(_BY_NUMBER)} go by the number of a parameter, which is not known "
+    "in loops and branches: leave them out"
+)
+
+
+def _is_active_gate(activity: Activity, equation: Equation) -> bool:
+    return equation.primitive.name == "gate" and any(activity.of(equation)[1:])
+
+
+def _no_derivative(equation: Equation, construct: str, reason: str) -> NoDerivativeError:
+    """The error, at the line of an equation."""
+    return NoDerivativeError(construct=construct, reason=reason, span=span_of(equation.source_info))

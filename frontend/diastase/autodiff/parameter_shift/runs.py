@@ -1,8 +1,8 @@
-"""Runs with shifted parameters, and what is made of them.
+"""The runs of a derivative: shifted circuits, Hadamard tests, and the sum of their results.
 
-Each parameter that is differentiated by (`parameters`) has a `Rule`: terms, each of which
-takes one run. Runs are numbered in the order of execution, so the first parameter has the runs
-0, 1, ... of its terms:
+Each parameter that is differentiated by (`parameters`) has a `Rule`: terms, each of which takes one
+run. Runs are numbered in the order of execution, so the first parameter has the runs 0, 1, ... of
+its terms. Visitors of the circuit's body (`circuit_interpreter`):
 
     Shifts      the circuit of run r: the parameter that r belongs to, shifted by the term's shift
     Weighted    the classical program  sum over parameters p of p * (terms' coefficients . results),
@@ -10,6 +10,13 @@ takes one run. Runs are numbered in the order of execution, so the first paramet
                 derivatives by the arguments are those of the circuit
     Counts      how many runs there are
     Perturbs    the circuit with all parameters shifted at once, by a vector
+    Tests       the Hadamard test of run r, which estimates <Y x O>: one more wire in |+>, the
+                *auxiliary wire*, which after the operation that r belongs to controls the letters
+                of r's Pauli word, and is measured in Y
+
+The outcome of the auxiliary wire is the sign of the shot: it is noted in the packed outcomes
+(`sampling.samples.SIGN`), and averages over shots are weighted with signs there. A test of a test
+has two auxiliary wires, and the product of two signs.
 """
 
 from collections.abc import Sequence
@@ -17,14 +24,17 @@ from typing import Any
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jax.extend.core import ClosedJaxpr, Literal
 
+from diastase.autodiff.circuit_interpreter import Visitor, Walk
 from diastase.autodiff.parameter_shift.parameters import Rules
 from diastase.autodiff.parameter_shift.shift_rules import Rule
-from diastase.autodiff.qnode.circuit_interpreter import Visitor, Walk
 from diastase.primitives.define import Role, has_role
-from diastase.primitives.quantum import allocate_p, is_register, touches_register
-from diastase_mlir.jax_compat import equations_in, rebuilt
+from diastase.primitives.quantum import allocate_p, gate_p, is_register, touches_register, unitary_p
+from diastase.primitives.sampling import sample_p
+from diastase.quantum.sampling.samples import SIGN
+from diastase_mlir.jax_compat import equations_in, evaluate_equation, rebuilt
 
 Equation = Any
 
@@ -161,3 +171,78 @@ def _keeps(equation: Equation) -> bool:
         or equation.primitive is allocate_p
         or has_role(equation, Role.OPERATION, Role.CONTROL_FLOW)
     )
+
+
+_LETTERS = np.array([[[1, 0], [0, 1]], [[0, 1], [1, 0]], [[0, -1j], [1j, 0]], [[1, 0], [0, -1]]])
+
+
+class Tests(Visitor):
+    """The circuit of one test."""
+
+    def __init__(self, rules: Rules, run: Any) -> None:
+        self._rules, self._run = rules, run
+        self._wire: Any = None
+        """The auxiliary wire."""
+        self._is_turned = False
+
+    def allocate(self, equation: Equation, operands: Sequence[Any]) -> Any:
+        """A register with one more wire, in |+>."""
+        number = equation.params["num_wires"]
+        if number is None:
+            (self._wire,) = operands
+            register = equation.primitive.bind(self._wire + 1, **equation.params)
+        else:
+            self._wire = number
+            register = equation.primitive.bind(**{**equation.params, "num_wires": number + 1})
+        return self._on_wire("Hadamard", register)
+
+    def operate(self, walk: Walk, equation: Equation, operands: Sequence[Any]) -> Sequence[Any]:
+        """Operations are as they were."""
+        return operands
+
+    def apply(self, walk: Walk, equation: Equation, operands: Sequence[Any]) -> None:
+        """The operation; then control the word of this run, if it belongs to it."""
+        super().apply(walk, equation, operands)
+        parameters = self._rules.active(equation)
+        if parameters is None:
+            return
+        count = len(parameters.tests)
+        test = self._run - walk.position
+        walk.position = walk.position + count
+        table = np.array([*parameters.tests, (0,) * len(equation.params["wires"])])
+        is_here = (test >= 0) & (test < count)
+        letters = jnp.asarray(table)[jnp.where(is_here, test, count)]
+        wires = equation.params["wires"]
+        traced = iter(operands[len(operands) - wires.count(None) :])
+        for place, wire in enumerate(wires):
+            matrix = jnp.asarray(_LETTERS)[letters[place]]
+            wire_operands = [next(traced)] if wire is None else []
+            known, more = self._with_wire((wire,))
+            walk.register = unitary_p.bind(
+                walk.register, matrix, *wire_operands, *more, wires=known, control_values=(True,)
+            )
+
+    def measure(self, walk: Walk, equation: Equation, operands: Sequence[Any]) -> Sequence[Any]:
+        """Samples have the sign of their shot."""
+        if equation.primitive is not sample_p:
+            return evaluate_equation(equation, operands)
+        if not self._is_turned:
+            walk.register = self._on_wire("Adjoint(S)", walk.register)
+            walk.register = self._on_wire("Hadamard", walk.register)
+            self._is_turned = True
+        known, more = self._with_wire(equation.params["wires"])
+        params = {**equation.params, "wires": known}
+        found = sample_p.bind(walk.register, *operands[1:], *more, **params)
+        old, sign = found & SIGN, (found & 1) << np.int64(SIGN.bit_length() - 1)
+        return [((found ^ old) >> 1) | (old ^ sign)]
+
+    def _with_wire(self, wires: Sequence[Any]) -> tuple[tuple[Any, ...], list[Any]]:
+        """The wires and the auxiliary one, and the latter as an operand, where it is traced."""
+        known = isinstance(self._wire, int)
+        return (*wires, self._wire if known else None), [] if known else [self._wire]
+
+    def _on_wire(self, name: str, register: Any) -> Any:
+        known, more = self._with_wire(())
+        return gate_p.bind(
+            register, *more, name=name, num_parameters=0, wires=known, control_values=()
+        )

@@ -11,8 +11,7 @@ import jax.numpy as jnp
 import numpy as np
 import pennylane as qml
 
-from diastase.autodiff.tangents.regions import MARK
-from diastase.autodiff.tangents.tangent_circuit import new_wire
+from diastase.autodiff.tangents.tangent_circuit import MARK, new_wire
 from diastase.capture.pennylane_compat import making_operators
 from diastase.primitives.errors import NotTransformableError
 from diastase.primitives.quantum import (

@@ -24,8 +24,7 @@ from diastase.autodiff.tangents.gate_rules import (
     unchanged,
     with_wire,
 )
-from diastase.autodiff.tangents.regions import MARK, derivative_of
-from diastase.autodiff.tangents.tangent_circuit import new_wire, old_wires
+from diastase.autodiff.tangents.tangent_circuit import MARK, derivative_of, new_wire, old_wires
 from diastase.primitives import measurement, statevector
 from diastase.primitives.measurement import PauliWord
 from diastase.primitives.quantum import Wires, gate_p, release_p, unitary_p

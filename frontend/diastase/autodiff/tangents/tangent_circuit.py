@@ -1,28 +1,108 @@
 """Circuits that compute directional derivatives: the same circuit, on one wire more.
 
-Forward derivatives of any order by numbers a + b e with e e = 0: a state and its derivative are
-the two halves of a state with one more wire, the *derivative wire*, on which e is the matrix
+Forward derivatives of any order by dual numbers a + b e with e e = 0: a state and its derivative
+are the two halves of a state with one more wire, the *derivative wire*, on which e is the matrix
 N = [[0, 0], [1, 0]]. A gate U whose parameters change, with derivative V, becomes the matrix
 U x I + V x N on its wires and the derivative wire; a gate that does not change stays what it is.
 An expectation value <s|O|s> has the derivative <s|O|t> + <t|O|s> = <S| O x X |S>, where S is the
 pair of s and its derivative t: again an expectation value. The second derivative is the same, done
-to the first; so there are 2^k times as many amplitudes for order k.
+to the first; so there are 2^k times as many amplitudes for order k. A new derivative wire stands
+before those that there are, so that each keeps its place from the end.
 
-A new derivative wire stands before those that there are, so that each keeps its place from the end.
+`extended` is `jax.jvp` for jaxprs with registers. The trap: a register is active always, and has no
+tangent of its own. What JAX sees as its tangent is `MARK`, a number that nothing reads; it only
+makes JAX apply our rules to every equation on a register.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextvars import ContextVar
+from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
 from jax.extend.core import ClosedJaxpr
+from jax.interpreters import ad
 
-from diastase.autodiff.tangents.regions import MARK, Extended, extended
 from diastase.jaxprs.dependence import lasting
+from diastase.jaxprs.evaluate import evaluated
 from diastase.primitives.define import Role, has_role
 from diastase.primitives.qnode_derivatives import Positions, inexact_positions
-from diastase.primitives.quantum import DERIVATIVE_WIRE, allocate_p
-from diastase_mlir.jax_compat import needed_equations, rebuilt, with_jaxprs, with_tangent
+from diastase.primitives.quantum import DERIVATIVE_WIRE, allocate_p, is_register_aval
+from diastase_mlir.jax_compat import (
+    Zero,
+    forward_derivative,
+    needed_equations,
+    rebuilt,
+    trace_to_jaxpr,
+    with_jaxprs,
+    with_tangent,
+)
+
+MARK = np.float64(0.0)
+
+
+@dataclass(frozen=True)
+class Extended:
+    """An extended jaxpr, and which of the region's own results have tangents in it."""
+
+    captured: list[Any]
+    jaxpr: ClosedJaxpr
+    active: tuple[int, ...]
+
+
+def extended(
+    closed: ClosedJaxpr,
+    active: Sequence[int],
+    always: Sequence[int] = (),
+    instead: dict[str, Any] | None = None,
+) -> Extended:
+    """Extend a closed jaxpr; `always`: results that get a tangent even if it is zero."""
+    avals = list(closed.in_avals)
+    found: list[int] = []
+
+    def function(*arguments: Any) -> Sequence[Any]:
+        values, entries = arguments[: len(avals)], arguments[len(avals) :]
+        results, changes = derivative_of(
+            closed, values, dict(zip(active, entries, strict=True)), instead
+        )
+        found[:] = [
+            number
+            for number, change in enumerate(changes)
+            if not is_register_aval(closed.out_avals[number])
+            and (number in always or type(change) is not Zero)
+        ]
+        return [*results, *(ad.instantiate_zeros(changes[number]) for number in found)]
+
+    types = [*avals, *(avals[position].to_tangent_aval() for position in active)]
+    jaxpr, captured = trace_to_jaxpr(function, types, "derivative")
+    return Extended(captured, jaxpr, tuple(found))
+
+
+def derivative_of(
+    closed: ClosedJaxpr,
+    values: Sequence[Any],
+    entries: Mapping[int, Any],
+    instead: dict[str, Any] | None = None,
+) -> tuple[list[Any], list[Any]]:
+    """Results of a jaxpr and their tangents; `entries`: tangents of operands, by position."""
+    return forward_derivative(
+        lambda *operands: evaluated(closed, operands, instead),
+        values,
+        tangents_at(closed.in_avals, entries),
+    )
+
+
+def tangents_at(avals: Sequence[Any], entries: Mapping[int, Any]) -> list[Any]:
+    """Tangents of values of these types, by position; zeros where there is none."""
+    return [
+        MARK
+        if is_register_aval(aval)
+        else entries[position]
+        if position in entries
+        else Zero(aval.to_tangent_aval())
+        for position, aval in enumerate(avals)
+    ]
+
 
 _order: ContextVar[int] = ContextVar("_order", default=0)
 """How many derivative wires the circuit had that is being extended."""

@@ -3,7 +3,7 @@
 A circuit that is run several times is a loop, with scripts of outcomes and conditions for its end
 that belong to one element of a batch alone. So `jax.vmap` gets to see one equation, `several_runs`,
 and each element of the batch has the loop by itself. A loop over outcomes is not differentiated:
-the equation has `branches`, by which it is (`autodiff.qnode.mcm_branches`).
+the equation has `branches`, by which it is (`autodiff.mcm_branches`).
 """
 
 from collections.abc import Callable, Sequence

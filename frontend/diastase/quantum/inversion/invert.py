@@ -21,8 +21,8 @@ from diastase.capture.control_flow.branches import share_captured
 from diastase.capture.dynamic_carry import SizePattern, dimension_table, grouped
 from diastase.capture.quantum_errors import NotInvertibleError
 from diastase.capture.regions import Region
+from diastase.jaxprs.control_flow import ForLoop, number_of_turns, record_loop, trip_count
 from diastase.jaxprs.loop_reversal import backwards_through
-from diastase.jaxprs.loops import ForLoop, number_of_turns, record_loop, trip_count
 from diastase.primitives.closed_call import inlined_p
 from diastase.primitives.control_flow import switch_p
 from diastase.primitives.quantum import (

@@ -1,16 +1,26 @@
-"""What an equation's result is known to be: the rules of `simplified`, and what they learn.
+"""Constant folding and dead code elimination of jaxprs, done before a derivative is lowered.
 
-A rule gives what stands for the result, an atom or a number (as an array of rank 0), or None. It is
-exact: of floats, numbers are computed only where they are rounded alike everywhere.
+Rules of derivatives are written for any operands, and often the operands are known: cotangents of
+1, bounds of loops, positions in arrays. `simplified` follows numbers through the equations, at any
+depth, drops equations that do nothing, and those whose results nobody reads (the value of which
+only a gradient is wanted). A rule (`_RULES`) gives what stands for an equation's result, an atom or
+a number (as an array of rank 0), or None.
+
+The trap: nothing changes by a bit. Of floats only what is exact is left out (`x * 1`, but not
+`x + 0`, which is 0 for -0), and numbers are computed only where they are rounded alike everywhere.
 """
 
 from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
-from jax.extend.core import Literal
+from jax.extend.core import ClosedJaxpr, Literal
 
 from diastase.capture.dynamic_carry import dimension_table
+from diastase.jaxprs.control_flow import known_range
+from diastase.jaxprs.dependence import lasting
+from diastase.primitives.define import Role, has_role
+from diastase_mlir.jax_compat import needed_equations, rebuilt, with_jaxprs
 from diastase_mlir.rerolling import FOLDED
 
 Equation = Any
@@ -187,3 +197,46 @@ _RULES: Mapping[str, Rule] = {
     "broadcast_in_dim": _broadcast,
     "stop_gradient": lambda known, equation: equation.invars[0],
 }
+
+
+def simplified(closed: ClosedJaxpr, ranges: Mapping[int, Range] | None = None) -> ClosedJaxpr:
+    """The program without needless equations; `ranges`: what integers among its inputs lie in."""
+    return _Simplifier().region(closed, ranges or {})
+
+
+class _Simplifier:
+    """Simplifies regions, each once: what was the same jaxpr stays the same."""
+
+    def __init__(self) -> None:
+        self._done: dict[Any, tuple[ClosedJaxpr, ClosedJaxpr]] = {}
+
+    def region(self, closed: ClosedJaxpr, ranges: Mapping[int, Range]) -> ClosedJaxpr:
+        """A region; `ranges`: of its inputs that are integers known to lie in one."""
+        key = (id(closed), tuple(ranges.items()))
+        if key not in self._done:
+            self._done[key] = closed, self._simplified(closed, ranges)
+        return self._done[key][1]
+
+    def _simplified(self, closed: ClosedJaxpr, ranges: Mapping[int, Range]) -> ClosedJaxpr:
+        if closed.consts:
+            return closed
+        inputs = closed.jaxpr.invars
+        known = Known({inputs[position]: limits for position, limits in ranges.items()})
+        equations = list[Equation]()
+        for equation in closed.jaxpr.eqns:
+            equation = known.with_operands(equation)
+            if known.learn(equation):
+                continue
+            if has_role(equation, Role.CONTROL_FLOW, Role.INLINED, Role.BATCH):
+                equation = self._inside(equation)
+            equations.append(equation)
+        results = [known.atom(atom) for atom in closed.jaxpr.outvars]
+        return rebuilt(closed, inputs, needed_equations(equations, results, lasting)[0], results)
+
+    def _inside(self, equation: Equation) -> Equation:
+        ranges: Mapping[int, Range] = {}
+        if equation.primitive.name == "for_loop":
+            limits = known_range(equation)
+            ranges = {} if limits is None else {equation.params["body_nconsts"]: limits}
+        params = with_jaxprs(equation.params, lambda region: self.region(region, ranges))
+        return equation.replace(params=params)

@@ -1,4 +1,4 @@
-"""Loops as data; how often they go round; loops recorded.
+"""Control flow as data: operands of loops, how often loops go round, equations recorded.
 
 The trap: `trip_count` must be what the lowering of `for_loop` computes, for any bounds.
 """
@@ -10,11 +10,52 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 from jax import lax
-from jax.extend.core import ClosedJaxpr
+from jax.extend.core import ClosedJaxpr, Literal
 
+from diastase.capture.control_flow.branches import share_captured
 from diastase.capture.dynamic_carry import FreshSizes
-from diastase.primitives.control_flow import for_loop_p, while_loop_p
+from diastase.capture.regions import Region
+from diastase.primitives.control_flow import for_loop_p, switch_p, while_loop_p
 from diastase_mlir.jax_compat import is_concrete, trace_to_jaxpr
+
+
+@dataclass(frozen=True)
+class LoopOperands:
+    """The operands of a `for_loop` or `while_loop`, or what there is one of for each of them."""
+
+    tested: Sequence[Any]
+    """Constants of the condition; a `for_loop` has none."""
+    constants: Sequence[Any]
+    """Of the body."""
+    bounds: Sequence[Any]
+    """Lower, upper, step; a `while_loop` has none."""
+    carry: Sequence[Any]
+
+    @classmethod
+    def read(cls, operands: Sequence[Any], params: Mapping[str, Any]) -> "LoopOperands":
+        """Take an equation apart."""
+        tested = params.get("cond_nconsts", 0)
+        start = tested + params["body_nconsts"]
+        first = start + (0 if "cond_jaxpr" in params else 3)
+        parts = slice(tested), slice(tested, start), slice(start, first), slice(first, None)
+        return cls(*(operands[part] for part in parts))
+
+    def record(
+        self,
+        params: Mapping[str, Any],
+        body: ClosedJaxpr,
+        result_avals: Sequence[Any],
+        condition: ClosedJaxpr | None = None,
+    ) -> list[Any]:
+        """Record a loop like that with these parameters, with another body and condition."""
+        changed: dict[str, Any] = {"body_jaxpr": body, "body_nconsts": len(self.constants)}
+        if condition is not None:
+            changed |= {"cond_jaxpr": condition, "cond_nconsts": len(self.tested)}
+        primitive = for_loop_p if condition is None else while_loop_p
+        operands = [*self.tested, *self.constants, *self.bounds, *self.carry]
+        return primitive.bind(
+            *operands, **{**params, **changed, "result_avals": tuple(result_avals)}
+        )
 
 
 @dataclass(frozen=True)
@@ -33,16 +74,16 @@ class ForLoop:
     @classmethod
     def read(cls, operands: Sequence[Any], settings: Mapping[str, Any]) -> "ForLoop":
         """Take an equation apart."""
-        count = settings["body_nconsts"]
-        lower, upper, step = operands[count : count + 3]
+        at, part = LoopOperands.read(operands, settings), settings.get("part")
+        lower, upper, step = at.bounds
         return cls(
             settings["body_jaxpr"],
-            tuple(operands[:count]),
+            tuple(at.constants),
             (lower, upper, step),
-            tuple(operands[count + 3 :]),
+            tuple(at.carry),
             settings["apply_reverse_transform"],
-            settings.get("part") is not None,
-            settings.get("part") == "segments",
+            part is not None,
+            part == "segments",
         )
 
     @property
@@ -68,6 +109,26 @@ def trip_count(lower: Any, upper: Any, step: Any) -> jax.Array:
     distance = last.astype(jnp.uint64) - first.astype(jnp.uint64) - jnp.uint64(1)
     trips = lax.div(distance, stride).astype(jnp.int64) + 1
     return jnp.where((first < last) & (step != 0), trips, 0)
+
+
+def known_trips(equation: Any) -> int | None:
+    """How often a `for_loop` goes round, if its bounds are numbers."""
+    indices = _known_indices(equation)
+    return None if indices is None else len(indices)
+
+
+def known_range(equation: Any) -> tuple[int, int] | None:
+    """The least and the largest index of a `for_loop`; None where they are not known."""
+    indices = _known_indices(equation)
+    return (min(indices[0], indices[-1]), max(indices[0], indices[-1])) if indices else None
+
+
+def _known_indices(equation: Any) -> range | None:
+    bounds = LoopOperands.read(equation.invars, equation.params).bounds
+    if not all(isinstance(bound, Literal) for bound in bounds):
+        return None
+    lower, upper, step = (int(bound.val) for bound in bounds)
+    return range(lower, upper, step) if step else range(0)
 
 
 def number_of_turns(
@@ -130,3 +191,16 @@ def record_loop(
         preserve_dimensions=result_avals is None,
         result_avals=tuple(result_avals or body.out_avals),
     )
+
+
+def record_switch(
+    index: Any,
+    branches: Sequence[tuple[ClosedJaxpr, Sequence[Any]]],
+    operands: Sequence[Any],
+    result_avals: Sequence[Any],
+) -> list[Any]:
+    """Record a choice between jaxprs, each with what it captures, of the same operands."""
+    regions = [Region(jaxpr, tuple(captured)) for jaxpr, captured in branches]
+    shared, regions = share_captured(regions, operands)
+    jaxprs = tuple(region.jaxpr for region in regions)
+    return switch_p.bind(index, *shared, branch_jaxprs=jaxprs, result_avals=tuple(result_avals))

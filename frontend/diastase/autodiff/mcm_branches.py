@@ -21,7 +21,7 @@ import numpy as np
 from jax.core import ShapedArray
 from jax.extend.core import ClosedJaxpr, Literal
 
-from diastase.autodiff.qnode.circuit_interpreter import ALLOCATED, Visitor, Walk, walked
+from diastase.autodiff.circuit_interpreter import ALLOCATED, Visitor, Walk, walked
 from diastase.jaxprs.dependence import Activity
 from diastase.primitives.batching import flags_of, several_runs_p
 from diastase.primitives.define import Role, Rule, has_role

@@ -13,7 +13,7 @@ from typing import Any, NoReturn
 import jax.numpy as jnp
 from jax.extend.core import ClosedJaxpr, Literal
 
-from diastase.autodiff.qnode.circuit_interpreter import Visitor, Walk, walked
+from diastase.autodiff.circuit_interpreter import Visitor, Walk, walked
 from diastase.jaxprs.dependence import Activity
 from diastase.primitives import measurement
 from diastase.primitives.define import Role, has_role

@@ -1,1 +1,0 @@
-"""The body of a QNode, taken apart for its derivatives."""
