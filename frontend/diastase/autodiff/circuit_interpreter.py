@@ -1,33 +1,34 @@
-"""A circuit's body evaluated again, with a counter of the parameters that were executed.
+"""An interpreter of a circuit's body that counts the parameters of executed operations.
 
 A `Walk` stands where the register was: it has the register or none, how many *runs* the parameters
 so far take (`position`; a number of Python's as long as that is known), and what has been added up.
-What happens at a parameter is up to a `Visitor`. Loops and branches are traced anew, with the
+What happens at an operation is up to a `Visitor`. Loops and branches are traced anew, with the
 walk's values carried in the register's place, so a parameter is known by the order of execution.
 
-    with the register        a circuit with shifted parameters (`parameter_shift.runs`)
-    without                  a classical program: the sum of all parameters with weights, or a count
+    with the register        a circuit with shifted parameters (`parameter_shift.runs`), or with
+                             given outcomes (`mcm_branches`)
+    without                  a classical program: the sum of all parameters with weights
+                             (`adjoint.surrogate`, `parameter_shift.runs`), or a count
+
+The trap: each loop or branch begins with a sum of zero, which is added to the outer one after it.
+So the outer one stays a sum (`jaxprs.loop_reversal.sums`), whose cotangent need not be carried.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 import jax
 import jax.numpy as jnp
 from jax.extend.core import ClosedJaxpr
 
-from diastase.capture.control_flow.branches import share_captured
-from diastase.capture.regions import Region
-from diastase.primitives.control_flow import for_loop_p, switch_p, while_loop_p
+from diastase.jaxprs.constant_folding import simplified
+from diastase.jaxprs.control_flow import LoopOperands, known_range, record_switch
+from diastase.jaxprs.evaluate import evaluated
 from diastase.primitives.define import Role, has_role
-from diastase.primitives.quantum import is_register_aval
-from diastase_mlir.jax_compat import (
-    evaluate_equation,
-    evaluate_jaxpr,
-    select_inputs,
-    trace_to_jaxpr,
-)
+from diastase.primitives.quantum import is_register_aval, touches_register
+from diastase_mlir.jax_compat import evaluate_equation, select_inputs, trace_to_jaxpr
 
 Equation = Any
 ALLOCATED = object()
@@ -47,11 +48,11 @@ class Walk:
 
 
 class Visitor:
-    """What happens at the operations of a body."""
+    """What happens at the operations of a body: by default nothing changes."""
 
     def operate(self, walk: Walk, equation: Equation, operands: Sequence[Any]) -> Sequence[Any]:
         """An operation whose operands these are, without the register: operands to go on with."""
-        raise NotImplementedError
+        return operands
 
     def apply(self, walk: Walk, equation: Equation, operands: Sequence[Any]) -> None:
         """Apply the operation, with operands to go on with, to the walk's register."""
@@ -72,47 +73,75 @@ class Visitor:
     def settle(self, walk: Walk) -> None:
         """Add what is pending."""
 
+    def count(self, equation: Equation) -> int | None:
+        """How far a loop or a branch moves the position; None where only the program knows."""
+        return None
+
 
 def walked(closed: ClosedJaxpr, operands: Sequence[Any], walk: Walk, visitor: Visitor) -> list[Any]:
     """Evaluate a region; its results, of which the register is the walk."""
     given = iter(operands)
-    values = [
-        walk if is_register_aval(variable.aval) else next(given) for variable in closed.jaxpr.invars
-    ]
-    names = {equation.primitive.name for equation in closed.jaxpr.eqns}
-    return evaluate_jaxpr(closed, values, dict.fromkeys(names, _stepping(walk, visitor)))
+    values = [walk if is_register_aval(aval) else next(given) for aval in closed.in_avals]
+    names = {each.primitive.name for each in closed.jaxpr.eqns if touches_register(each)}
+    return evaluated(closed, values, dict.fromkeys(names, partial(_step, walk, visitor)))
 
 
-def _stepping(walk: Walk, visitor: Visitor) -> Callable[..., Sequence[Any]]:
-    def step(equation: Equation, *operands: Any) -> Sequence[Any]:
-        name, quantum = equation.primitive.name, any(isinstance(o, Walk) for o in operands)
-        if name == "allocate_qubits":
-            if walk.register is not None:
-                walk.register = visitor.allocate(equation, operands)
-            return [walk]
-        if not quantum:
-            return evaluate_equation(equation, operands)
-        classical = [operand for operand in operands if not isinstance(operand, Walk)]
-        if has_role(equation, Role.OPERATION):
-            classical = visitor.operate(walk, equation, classical)
-            if walk.register is not None:
-                visitor.apply(walk, equation, classical)
-            return [walk]
-        if name == "measure":
-            return [walk, visitor.outcome(walk, equation, classical)]
-        if name in _CONTROL_FLOW:
-            return _CONTROL_FLOW[name](equation, classical, walk, visitor)
-        given = [walk.register if isinstance(operand, Walk) else operand for operand in operands]
-        return visitor.measure(walk, equation, given)
-
-    return step
+def _step(walk: Walk, visitor: Visitor, equation: Equation, *operands: Any) -> Sequence[Any]:
+    name = equation.primitive.name
+    if name == "allocate_qubits":
+        if walk.register is not None:
+            walk.register = visitor.allocate(equation, operands)
+        return [walk]
+    classical = [operand for operand in operands if not isinstance(operand, Walk)]
+    if len(classical) == len(operands):
+        return evaluate_equation(equation, operands)
+    if name == "operations" or has_role(equation, Role.OPERATION):
+        classical = visitor.operate(walk, equation, classical)
+        if walk.register is not None:
+            visitor.apply(walk, equation, classical)
+        return [walk]
+    if name == "measure":
+        return [walk, visitor.outcome(walk, equation, classical)]
+    if has_role(equation, Role.CONTROL_FLOW):
+        return _control_flow(walk, visitor, equation, classical)
+    given = [walk.register if isinstance(operand, Walk) else operand for operand in operands]
+    return visitor.measure(walk, equation, given)
 
 
 # --- control flow ---------------------------------------------------------------------------------
 
 
-def _state(walk: Walk, visitor: Visitor) -> list[Any]:
+def _control_flow(
+    walk: Walk, visitor: Visitor, equation: Equation, operands: Sequence[Any]
+) -> Sequence[Any]:
+    """The equation with the walk's values in the place of the register."""
     visitor.settle(walk)
+    own = None if walk.total is None else jnp.zeros(walk.total.shape, walk.total.dtype)
+    state, params = _state(Walk(walk.register, walk.position, own)), equation.params
+    classical = (aval for aval in params["result_avals"] if not is_register_aval(aval))
+    avals = [*map(jax.typeof, state), *classical]
+    region = partial(_region, walk, visitor, state)
+    if equation.primitive.name == "switch":
+        index, *values = operands
+        branches = [region(branch, 0) for branch in params["branch_jaxprs"]]
+        results = record_switch(index, branches, [*state, *values], avals)
+    else:
+        at, test = LoopOperands.read(operands, params), params.get("cond_jaxpr")
+        leading = len(at.constants) + (test is None)
+        body, captured = region(params["body_jaxpr"], leading, equation if test is None else None)
+        if test is not None:
+            test = _condition(test, len(at.tested), avals[: len(state)])
+        constants, carry = [*captured, *at.constants], [*state, *at.carry]
+        loop = LoopOperands(at.tested, constants, at.bounds, carry)
+        results = loop.record(params, body, avals, test)
+    after, count = _resumed(walk, results), visitor.count(equation)
+    walk.register = after.register
+    walk.position = after.position if count is None else walk.position + count
+    walk.total = None if walk.total is None else walk.total + after.total
+    return [walk, *results[len(state) :]]
+
+
+def _state(walk: Walk) -> list[Any]:
     parts = [walk.register, jnp.asarray(walk.position, jnp.int64), walk.total]
     return [part for part in parts if part is not None]
 
@@ -124,72 +153,33 @@ def _resumed(walk: Walk, values: Sequence[Any]) -> Walk:
     return Walk(register, next(given), None if walk.total is None else next(given))
 
 
-def _continue(walk: Walk, results: Sequence[Any], count: int) -> list[Any]:
-    after = _resumed(walk, results[:count])
-    walk.register, walk.position, walk.total = after.register, after.position, after.total
-    return [walk, *results[count:]]
-
-
 def _region(
-    closed: ClosedJaxpr, walk: Walk, visitor: Visitor, state: Sequence[Any], leading: int
-) -> Region:
-    """`[*captured, *leading operands, *state, *carry] -> [*state, *carry]`."""
-    avals = [v.aval for v in closed.jaxpr.invars if not is_register_aval(v.aval)]
+    walk: Walk,
+    visitor: Visitor,
+    state: Sequence[Any],
+    closed: ClosedJaxpr,
+    leading: int,
+    for_loop: Equation | None = None,
+) -> tuple[ClosedJaxpr, list[Any]]:
+    """`[*captured, *leading operands, *state, *carry] -> [*state, *carry]`, and what is captured.
+
+    The last of the leading operands is the index of a `for_loop`, where it is the body of one.
+    """
+    avals = [aval for aval in closed.in_avals if not is_register_aval(aval)]
     count = len(state)
 
     def body(*arguments: Any) -> Sequence[Any]:
         inner = _resumed(walk, arguments[leading : leading + count])
         rest = [*arguments[:leading], *arguments[leading + count :]]
         results = walked(closed, rest, inner, visitor)
-        values = [result for result in results if not isinstance(result, Walk)]
-        return [*_state(inner, visitor), *values]
+        visitor.settle(inner)
+        return [*_state(inner), *(value for value in results if not isinstance(value, Walk))]
 
     types = [*avals[:leading], *map(jax.typeof, state), *avals[leading:]]
     jaxpr, captured = trace_to_jaxpr(body, types, "derivative")
-    return Region(jaxpr, tuple(captured), leading=leading)
-
-
-def _result_avals(equation: Equation, state: Sequence[Any]) -> tuple[Any, ...]:
-    own = [aval for aval in equation.params["result_avals"] if not is_register_aval(aval)]
-    return (*map(jax.typeof, state), *own)
-
-
-def _for_loop(
-    equation: Equation, operands: Sequence[Any], walk: Walk, visitor: Visitor
-) -> Sequence[Any]:
-    params, state = equation.params, _state(walk, visitor)
-    count = params["body_nconsts"]
-    region = _region(params["body_jaxpr"], walk, visitor, state, count + 1)
-    results = for_loop_p.bind(
-        *region.captured, *operands[: count + 3], *state, *operands[count + 3 :],
-        **{
-            **params,
-            "body_jaxpr": region.jaxpr,
-            "body_nconsts": len(region.captured) + count,
-            "result_avals": _result_avals(equation, state),
-        },
-    )  # fmt: skip
-    return _continue(walk, results, len(state))
-
-
-def _while_loop(
-    equation: Equation, operands: Sequence[Any], walk: Walk, visitor: Visitor
-) -> Sequence[Any]:
-    params, state = equation.params, _state(walk, visitor)
-    tested, count = params["cond_nconsts"], params["body_nconsts"]
-    region = _region(params["body_jaxpr"], walk, visitor, state, count)
-    start = tested + count
-    results = while_loop_p.bind(
-        *operands[:tested], *region.captured, *operands[tested:start], *state, *operands[start:],
-        **{
-            **params,
-            "cond_jaxpr": _condition(params["cond_jaxpr"], tested, state),
-            "body_jaxpr": region.jaxpr,
-            "body_nconsts": len(region.captured) + count,
-            "result_avals": _result_avals(equation, state),
-        },
-    )  # fmt: skip
-    return _continue(walk, results, len(state))
+    limits = None if for_loop is None else known_range(for_loop)
+    ranges = {} if limits is None else {len(captured) + leading - 1: limits}
+    return simplified(jaxpr, ranges), captured
 
 
 def _condition(test: ClosedJaxpr, constants: int, state: Sequence[Any]) -> ClosedJaxpr:
@@ -200,30 +190,6 @@ def _condition(test: ClosedJaxpr, constants: int, state: Sequence[Any]) -> Close
     plain = test.replace(
         jaxpr=jaxpr.replace(invars=kept, debug_info=jaxpr.debug_info.with_unknown_names())
     )
-    avals = [*own[:constants], *map(jax.typeof, state), *own[constants:]]
+    avals = [*own[:constants], *state, *own[constants:]]
     after = constants + len(state)
     return select_inputs(plain, [*range(constants), *range(after, len(avals))], avals)
-
-
-def _switch(
-    equation: Equation, operands: Sequence[Any], walk: Walk, visitor: Visitor
-) -> Sequence[Any]:
-    index, *values = operands
-    state = _state(walk, visitor)
-    branches = equation.params["branch_jaxprs"]
-    regions = [_region(branch, walk, visitor, state, 0) for branch in branches]
-    shared, regions = share_captured(regions, [*state, *values])
-    results = switch_p.bind(
-        index,
-        *shared,
-        branch_jaxprs=tuple(region.jaxpr for region in regions),
-        result_avals=_result_avals(equation, state),
-    )
-    return _continue(walk, results, len(state))
-
-
-_CONTROL_FLOW: Mapping[str, Callable[[Equation, Sequence[Any], Walk, Visitor], Sequence[Any]]] = {
-    "for_loop": _for_loop,
-    "while_loop": _while_loop,
-    "switch": _switch,
-}

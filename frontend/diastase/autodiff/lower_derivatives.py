@@ -10,7 +10,6 @@ from functools import partial
 from typing import Any
 
 import jax
-import jax.numpy as jnp
 import numpy as np
 from jax.extend.core import ClosedJaxpr
 
@@ -20,7 +19,7 @@ from diastase.autodiff.fuse_value_and_grad import with_shared_runs
 from diastase.autodiff.parameter_shift.methods import rule_of_method
 from diastase.autodiff.tangents.tangent_circuit import tangent_circuit, with_positions
 from diastase.capture.jax_errors.translation import failures_at
-from diastase.jaxprs.evaluate import number_of
+from diastase.jaxprs.evaluate import gradient_by_element, number_of, paired
 from diastase.primitives.batching import element_avals, parallel_map_p
 from diastase.primitives.closed_call import inlined_p
 from diastase.primitives.errors import NotTransformableError
@@ -148,7 +147,7 @@ def _padded(array: np.ndarray, places: Any) -> Any:
 
 def _tangent(operands: Sequence[Any], params: Mapping[str, Any]) -> Sequence[Any]:
     """The circuit of the derivative: one derivative wire for each direction."""
-    given = Operands.read(operands, dict(params))
+    given = Operands.read(operands, params)
     circuit, captured, more = _along_directions(params)
     entries = [entry for direction in given.directions for entry in direction]
     more = {name: value for name, value in more.items() if name not in ("jaxpr", "directions")}
@@ -182,7 +181,7 @@ def _along_directions(
 
 def _cotangent(operands: Sequence[Any], params: Mapping[str, Any]) -> Sequence[Any]:
     """By one sweep back where the circuit allows it, else run by run."""
-    given = Operands.read(operands, dict(params))
+    given = Operands.read(operands, params)
     order = len(params["directions"])
     circuit, captured, more = params["jaxpr"], list[Any](), dict(params)
     if order:
@@ -198,31 +197,18 @@ def _cotangent(operands: Sequence[Any], params: Mapping[str, Any]) -> Sequence[A
 
 def _run_by_run(operands: Sequence[Any], params: Mapping[str, Any]) -> Sequence[Any]:
     """A run for each element of what is differentiated by: always possible."""
-    given = Operands.read(operands, dict(params))
+    given = Operands.read(operands, params)
     more = {name: value for name, value in params.items() if name not in ("wanted", "directions")}
     old = list(map(Direction, params["directions"], given.directions))
 
-    def along(position: int, entry: Any) -> Any:
-        found = tangent(given.values, [*old, Direction((position,), [entry])], **more)
-        return sum(
-            jnp.real(jnp.sum(weight * change))
-            for weight, change in zip(given.cotangents, found, strict=True)
-        )
+    def gradient_by(position: int) -> Any:
+        def along(entry: Any) -> Any:
+            direction = Direction((position,), [entry])
+            return paired(given.cotangents, tangent(given.values, [*old, direction], **more))
 
-    return [_gradient(given.values[position], position, along) for position in params["wanted"]]
+        return gradient_by_element(along, given.values[position], jax.vmap)
 
-
-def _gradient(value: Any, position: int, along: Callable[[int, Any], Any]) -> Any:
-    aval = jax.typeof(value)
-    unit = jnp.eye(aval.size, dtype=aval.dtype)
-
-    def element(row: Any) -> Any:
-        entry = row.reshape(aval.shape)
-        if not jnp.issubdtype(aval.dtype, jnp.complexfloating):
-            return along(position, entry)
-        return along(position, entry) - 1j * along(position, 1j * entry)
-
-    return jax.vmap(element)(unit).reshape(aval.shape).astype(aval.dtype)
+    return list(map(gradient_by, params["wanted"]))
 
 
 Rule = Callable[[Sequence[Any], Mapping[str, Any]], Sequence[Any]]

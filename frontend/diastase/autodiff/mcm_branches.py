@@ -19,9 +19,10 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from jax.core import ShapedArray
-from jax.extend.core import ClosedJaxpr, Literal
+from jax.extend.core import ClosedJaxpr
 
 from diastase.autodiff.circuit_interpreter import ALLOCATED, Visitor, Walk, walked
+from diastase.jaxprs.control_flow import known_trips
 from diastase.jaxprs.dependence import Activity
 from diastase.primitives.batching import flags_of, several_runs_p
 from diastase.primitives.define import Role, Rule, has_role
@@ -107,10 +108,6 @@ class _Given(Visitor):
         """The norm of the state in the end; zero if the string is too long."""
         self.counts: Any = None
         """Whether it is not."""
-
-    def operate(self, walk: Walk, equation: Equation, operands: Values) -> Values:
-        """Operations are as they were."""
-        return operands
 
     def apply(self, walk: Walk, equation: Equation, operands: Values) -> None:
         """There is no script of outcomes to follow."""
@@ -200,7 +197,7 @@ def _outcomes_of(equation: Equation) -> int:
         return 0
     if name == "switch":
         return max(inner)
-    turns = _turns(equation) if name == "for_loop" else None
+    turns = known_trips(equation) if name == "for_loop" else None
     if turns is None:
         raise NoDerivativeError(
             construct=f"measure in a {name}",
@@ -209,15 +206,6 @@ def _outcomes_of(equation: Equation) -> int:
             span=span_of(equation.source_info),
         )
     return turns * sum(inner)
-
-
-def _turns(equation: Equation) -> int | None:
-    """The turns of a `for_loop`, where its bounds are numbers."""
-    count = equation.params["body_nconsts"]
-    bounds = equation.invars[count : count + 3]
-    if not all(isinstance(bound, Literal) for bound in bounds):
-        return None
-    return len(range(*(int(bound.val) for bound in bounds)))
 
 
 def _line_of(body: ClosedJaxpr) -> Any:

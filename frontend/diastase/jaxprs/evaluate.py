@@ -83,19 +83,24 @@ def pulled_back(function: Callable[..., Any], primals: Values) -> list[Any]:
     except (NotTransformableError, ValueError):  # a loop
         pass
     return [
-        _by_element(partial(_at, function, primals, number), primal)
+        gradient_by_element(partial(_along, function, primals, number), primal)
         for number, primal in enumerate(primals)
     ]
 
 
-def _at(function: Callable[..., Any], primals: Values, number: int, entry: Any) -> Any:
+def _along(function: Callable[..., Any], primals: Values, number: int, entry: Any) -> Any:
     def of_one(value: Any) -> Any:
         return function(*replaced(primals, (number,), [value]))
 
     return jax.jvp(of_one, (primals[number],), (entry,))[1]
 
 
-def _by_element(along: Callable[[Any], Any], primal: Any) -> Any:
+def gradient_by_element(
+    along: Callable[[Any], Any],
+    primal: Any,
+    for_each: Callable[[Any], Any] = lambda element: partial(jax.lax.map, element),
+) -> Any:
+    """A gradient of derivatives along unit vectors; `for_each`: one after the other, or `vmap`."""
     aval = jax.typeof(primal)
 
     def element(row: Any) -> Any:
@@ -105,4 +110,4 @@ def _by_element(along: Callable[[Any], Any], primal: Any) -> Any:
         return along(entry) - 1j * along(1j * entry)
 
     unit = jnp.eye(aval.size, dtype=aval.dtype)
-    return jax.lax.map(element, unit).reshape(aval.shape).astype(aval.dtype)
+    return for_each(element)(unit).reshape(aval.shape).astype(aval.dtype)

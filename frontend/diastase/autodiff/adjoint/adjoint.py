@@ -1,31 +1,18 @@
-"""The body of a QNode, taken apart, and which of its values depend on what is differentiated by.
+"""Adjoint differentiation: the gradient of a QNode by one run and one sweep back.
 
-A body allocates its register and applies operations (its *head*), then measures; its *tail*
-computes results of what was measured. `parts_of` gives None where a body is no such sequence
-(outcomes in the middle, registers of an observable's own): then there are other ways.
-
-The gradient of a QNode by one run and one sweep back, for any number of arguments and results.
-
-In one region, where the body was (`qnode.circuit_split`):
+`parts_of` takes a body apart: it allocates its register and applies operations (its *head*), then
+measures; its *tail* computes results of what was measured. It gives None where a body is no such
+sequence (outcomes in the middle, registers of an observable's own): then there are other ways.
+`gradient` makes one region of it, for any number of arguments and results:
 
     run the head on a register that records        (`primitives.adjoint.record_p`)
     measure; cotangents of what was measured, from those of the results, through the tail
-    the adjoint of the register for these          (`qnode.adjoint_seeds`)
+    the adjoint of the register for these          (`seeds`)
     sweep back: derivatives g by the parameters of all operations that were executed
     the gradient of the classical surrogate        (`surrogate`): derivatives by the arguments
 
-What else than a parameter selects elements of an argument has its derivatives put into their places
-at once, too.
-
 Source: Jones and Gacon, "Efficient calculation of gradients in classical simulations of variational
 quantum algorithms" (2020), for circuits of gates; the surrogate is ours.
-
-Parts of inputs, and derivatives by all parts of an input put into their places at once.
-
-JAX transposes each slice of an array to an array of zeros with the part in it, and adds these up: a
-loop or a matrix for each of a thousand parts would make a thousand such arrays. Parameters of gates
-are vectors by now (`gate_segments`); what else reads parts of inputs has its derivatives put into
-their places together.
 """
 
 from collections.abc import Callable, Collection, Mapping, Sequence
@@ -34,17 +21,13 @@ from typing import Any
 
 import jax
 import jax.numpy as jnp
-import numpy as np
-from jax import lax
 from jax.extend.core import ClosedJaxpr, Var
 
 from diastase.autodiff.adjoint.seeds import BY_OPERAND, SEEDS
 from diastase.autodiff.adjoint.surrogate import (
-    Cursor,
-    bounded_length,
-    in_stretches,
-    longest_turn,
-    run_surrogate,
+    number_of_parameters,
+    parameters_of_operation,
+    surrogate_gradient,
 )
 from diastase.capture.dynamic_carry import dimension_table
 from diastase.jaxprs.dependence import active_variables
@@ -61,15 +44,17 @@ from diastase.primitives.quantum import (
 )
 from diastase.primitives.statevector import copy_register_p
 from diastase_mlir.jax_compat import (
+    equations_in,
     equations_of,
     evaluate_equation,
     rebuilt,
     trace_to_jaxpr,
     with_jaxprs,
 )
-from diastase_mlir.rerolling import Part, is_view, put_into_places, viewed, whole
 
 Equation = Any
+_OF_THE_EQUATION = ("wanted", "directions", "with_results")
+"""Parameters that the circuit with its sweep does not have."""
 
 
 @dataclass(frozen=True)
@@ -155,7 +140,7 @@ def _assembled(
     )
 
 
-def marked(closed: ClosedJaxpr, positions: Collection[int]) -> ClosedJaxpr:
+def _with_marks(closed: ClosedJaxpr, positions: Collection[int]) -> ClosedJaxpr:
     """The jaxpr with arrays of operations that may depend on some inputs `differentiated`."""
     found = active_variables(closed, positions)
     equations = [_marked(equation, found) for equation in closed.jaxpr.eqns]
@@ -174,7 +159,7 @@ def _marked(equation: Equation, found: set[Any]) -> Equation:
     if not any(atom in found for atom in equation.invars if isinstance(atom, Var)):
         return equation
     return equation.replace(
-        params=with_jaxprs(params, lambda part: marked(part, inexact_positions(part.in_avals)))
+        params=with_jaxprs(params, lambda part: _with_marks(part, inexact_positions(part.in_avals)))
     )
 
 
@@ -182,8 +167,7 @@ def _is_variable(equation: Equation) -> bool:
     return isinstance(equation.invars[1], Var)
 
 
-_OF_THE_EQUATION = ("wanted", "directions", "with_results")
-"""Parameters that the circuit with its sweep does not have."""
+# --- the gradient ---------------------------------------------------------------------------------
 
 
 def gradient(
@@ -215,7 +199,7 @@ def _swept(
     parts: Parts, values: Sequence[Any], cotangents: Sequence[Any], wanted: Positions
 ) -> tuple[Callable[[], list[Any]], list[Any]]:
     """In the region: what computes the results, and the gradient."""
-    head = marked(parts.head, wanted)
+    head = _with_marks(parts.head, wanted)
     state, *classical = evaluated(head, values, {"allocate_qubits": _recording})
     own, others = parts.own(classical)
     measured = [
@@ -251,7 +235,7 @@ def _swept(
             total = total + paired(cotangents, results)
         return total
 
-    found = _surrogate_gradient(head, values, weights, wanted, more)
+    found = surrogate_gradient(head, values, weights, wanted, more)
     return lambda: evaluated(parts.tail, [*measured, *others]), found
 
 
@@ -284,73 +268,8 @@ def _recording(equation: Any, *operands: Any) -> Sequence[Any]:
 
 def _length(head: Any, state: Any) -> Any:
     """How many derivatives there are, and what a stretch of the surrogate reads behind these."""
-    bound = bounded_length(head)
+    bound = number_of_parameters(head, bound=True)
     if bound is not None:
         return bound
-    return dimension_table().size(tape_length_p.bind(state)) + longest_turn(head)
-
-
-# --- the gradient of the surrogate ----------------------------------------------------------------
-
-
-def _surrogate_gradient(
-    head: Any, values: Sequence[Any], weights: Any, wanted: Positions, more: Any
-) -> list[Any]:
-    """The gradient of `weights . parameters`, and of what `more` makes of the head's results."""
-    inputs = head.jaxpr.invars
-    sources = [inputs[position] for position in wanted]
-    slicing, region, parts = without_parts(in_stretches(head), sources)
-    given = dict(zip(inputs, values, strict=True))
-
-    def loss(arguments: Sequence[Any]) -> Any:
-        known = given | dict(zip(parts, arguments, strict=True))
-        cursor = Cursor(weights, 0, jnp.float64(0))
-        operands = [known[variable] for variable in region.jaxpr.invars]
-        classical = run_surrogate(region, operands, cursor)
-        return cursor.settled()[1] + more(classical)
-
-    _, pull_back = jax.vjp(loss, evaluated(slicing, values))
-    (found,) = pull_back(jnp.float64(1))
-    return [put_together(variable, parts, found) for variable in sources]
-
-
-def without_parts(
-    closed: ClosedJaxpr, wanted: Collection[Any]
-) -> tuple[ClosedJaxpr, ClosedJaxpr, dict[Any, Part]]:
-    """What takes parts of some inputs, the rest as a jaxpr of all inputs and these, and the parts.
-
-    An input of which not only parts are read is a part itself, and the first jaxpr gives it, too.
-    """
-    inputs = closed.jaxpr.invars
-    parts = {variable: whole(variable) for variable in inputs if variable in wanted}
-    slices, others = list[Any](), list[Any]()
-    for equation in closed.jaxpr.eqns:
-        if is_view(equation) and equation.invars[0] in parts:
-            parts[equation.outvars[0]] = viewed(parts[equation.invars[0]], equation)
-            slices.append(equation)
-        else:
-            others.append(equation)
-    read = [atom for equation in others for atom in equation.invars] + closed.jaxpr.outvars
-    used = dict.fromkeys(atom for atom in read if isinstance(atom, Var) and atom in parts)
-    slicing = rebuilt(closed, inputs, slices, list(used))
-    rest = rebuilt(closed, list(dict.fromkeys([*inputs, *used])), others, closed.jaxpr.outvars)
-    return slicing, rest, {variable: parts[variable] for variable in used}
-
-
-def put_together(variable: Any, parts: Mapping[Any, Part], cotangents: Sequence[Any]) -> Any:
-    """The cotangent of an input, given those of all parts."""
-    aval = variable.aval
-    total, places, numbers = None, list[np.ndarray](), list[Any]()
-    for (own, part), cotangent in zip(parts.items(), cotangents, strict=True):
-        if own is variable:
-            total = cotangent
-        elif part.root is variable:
-            places.append(part.places(cotangent.shape))
-            numbers.append(lax.reshape(cotangent, (cotangent.size,)))
-    if places:
-        targets = np.concatenate(places)
-        pieces = [(targets, np.arange(len(targets)))]
-        flat = put_into_places(aval.size, pieces, lax.concatenate(numbers, 0))
-        own = lax.reshape(flat, aval.shape)
-        total = own if total is None else lax.add(total, own)
-    return jnp.zeros(aval.shape, aval.dtype) if total is None else total
+    longest = sum(map(parameters_of_operation, equations_in(head)))
+    return dimension_table().size(tape_length_p.bind(state)) + longest

@@ -1,15 +1,4 @@
-"""How many numbers g has for a region: one for each real parameter of each executed operation.
-
-`exact_length` is the number itself, where no value of the program decides it. `bounded_length` is a
-number that it does not exceed, nor does any stretch of operations in it, executed or not.
-
-The operations of a region, in stretches: what the surrogate makes of them.
-
-A *stretch* is operations that follow each other with no control flow between them. It is one
-equation on vectors of parameters (`rerolling`): thousands of gates written out leave a few
-equations. What a region does between stretches is kept as it is.
-
-The classical surrogate of a circuit: what its derivatives by parameters mean for its arguments.
+"""The classical surrogate of a circuit: what its derivatives by parameters mean for its arguments.
 
 A sweep gives the derivative g of the loss by each parameter of each executed operation. Here the
 same program runs with its register taken away, and each operation replaced by "add g . parameters":
@@ -18,144 +7,120 @@ same program runs with its register taken away, and each operation replaced by "
 
 With g held fixed, the gradient of `total` by x is the gradient of the loss. It is an ordinary
 classical program: loops, branches and all that happens to parameters on their way come for free.
-Operations take what is theirs from g in the order of execution; `Cursor` says where we are. Those
-of a stretch (`gate_segments`) are taken together, and a region's are added up at its end.
+Operations take what is theirs from g in the order of execution (`circuit_interpreter`).
+
+Programs do not grow with the number of gates. Operations that follow each other with no control
+flow between them are one equation on vectors of parameters (`rerolling`), a *stretch*; their
+derivatives are put into the places of these vectors at once, and a region's are added up at its
+end. What else reads parts of inputs has its derivatives put into their places at once, too: JAX
+would transpose each of a thousand slices to an array of zeros with the part in it.
 
 The trap: only the gradient of `total` is meant.
-
-What the operations of a region add to the surrogate's total, all at once: `g . parameters`.
-
-Parameters are elements of a few vectors (`gate_segments`). Their derivatives g are put into the
-places of these, so there are as many equations as there are vectors, not as there are operations.
 """
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 from jax import lax
-from jax.core import ShapedArray
-from jax.extend.core import ClosedJaxpr
+from jax.extend.core import ClosedJaxpr, Var
 
-from diastase.capture.control_flow.branches import share_captured
-from diastase.capture.regions import Region
-from diastase.jaxprs.constant_folding import simplified
-from diastase.jaxprs.control_flow import known_range, known_trips
+from diastase.autodiff.circuit_interpreter import Visitor, Walk, walked
+from diastase.jaxprs.control_flow import known_trips
 from diastase.jaxprs.dependence import lasting
 from diastase.jaxprs.evaluate import evaluated
-from diastase.primitives.control_flow import for_loop_p, switch_p, while_loop_p
 from diastase.primitives.define import Role, has_role
-from diastase.primitives.quantum import is_register_aval, touches_register
-from diastase_mlir.jax_compat import (
-    closed_jaxprs_in,
-    equations_in,
-    evaluate_equation,
-    rebuilt,
-    select_inputs,
-    trace_to_jaxpr,
-)
+from diastase.primitives.qnode_derivatives import Positions
+from diastase.primitives.quantum import touches_register
+from diastase_mlir.jax_compat import closed_jaxprs_in, rebuilt, with_jaxprs
 from diastase_mlir.rerolling import (
     LEAST_ALIKE,
+    Part,
     Places,
+    is_view,
     join_positions,
     put_into_places,
     register_operations,
     rerolled,
+    viewed,
+    whole,
 )
 
 Equation = Any
 
 
-def length_of_operation(equation: Equation) -> int:
-    """How many numbers g has for an operation."""
-    name, params = equation.primitive.name, equation.params
-    if name == "gate":
-        return params["num_parameters"]
-    if name == "global_phase":
-        return 1
-    return 2 * equation.invars[1].aval.size if params.get("differentiated", False) else 0
+def surrogate_gradient(
+    head: Any, values: Sequence[Any], weights: Any, wanted: Positions, more: Any
+) -> list[Any]:
+    """The gradient of `weights . parameters`, and of what `more` makes of the head's results."""
+    inputs = head.jaxpr.invars
+    sources = [inputs[position] for position in wanted]
+    slicing, region, parts = _without_parts(_in_stretches(head), sources)
+    given = dict(zip(inputs, values, strict=True))
+
+    def loss(arguments: Sequence[Any]) -> Any:
+        known = given | dict(zip(parts, arguments, strict=True))
+        walk, visitor = Walk(total=jnp.float64(0)), _Surrogate(weights)
+        operands = [known[variable] for variable in region.jaxpr.invars]
+        results = walked(region, operands, walk, visitor)
+        visitor.settle(walk)
+        return walk.total + more([value for value in results if not isinstance(value, Walk)])
+
+    _, pull_back = jax.vjp(loss, evaluated(slicing, values))
+    (found,) = pull_back(jnp.float64(1))
+    return [_put_together(variable, parts, found) for variable in sources]
 
 
-def exact_length(closed: ClosedJaxpr) -> int | None:
-    """The number for one execution of a region; None where it is not known."""
-    return _sum(closed, exact_length_of)
+def _without_parts(
+    closed: ClosedJaxpr, wanted: Collection[Any]
+) -> tuple[ClosedJaxpr, ClosedJaxpr, dict[Any, Part]]:
+    """What takes parts of some inputs, the rest as a jaxpr of all inputs and these, and the parts.
 
-
-def exact_length_of(equation: Equation) -> int | None:
-    """The number for one execution of an equation; None where it is not known."""
-    if not has_role(equation, Role.CONTROL_FLOW):
-        return length_of_operation(equation)
-    lengths = [exact_length(region) for region in closed_jaxprs_in(equation.params)]
-    if None in lengths or not any(lengths):
-        return None if None in lengths else 0
-    match equation.primitive.name:
-        case "for_loop":
-            trips = known_trips(equation)
-            return None if trips is None else trips * sum(map(int, filter(None, lengths)))
-        case "switch":
-            return lengths[0] if len(set(lengths)) == 1 else None
-        case _:
-            return None
-
-
-def bounded_length(closed: ClosedJaxpr) -> int | None:
-    """A number that is never too small; None where there is none."""
-    return _sum(closed, _bounded_length_of)
-
-
-def longest_turn(closed: ClosedJaxpr) -> int:
-    """The number for a region in which no loop goes round more than once, at least."""
-    return sum(map(length_of_operation, equations_in(closed)))
-
-
-def _bounded_length_of(equation: Equation) -> int | None:
-    if not has_role(equation, Role.CONTROL_FLOW):
-        return length_of_operation(equation)
-    lengths = [bounded_length(region) for region in closed_jaxprs_in(equation.params)]
-    known = [length for length in lengths if length is not None]
-    if len(known) < len(lengths) or not any(known):
-        return 0 if len(known) == len(lengths) else None
-    if equation.primitive.name == "for_loop":
-        trips = known_trips(equation)
-        return None if trips is None else max(trips, 1) * sum(known)
-    return max(known) if equation.primitive.name == "switch" else None
-
-
-def _sum(closed: ClosedJaxpr, length: Callable[[Equation], int | None]) -> int | None:
-    total = 0
+    An input of which not only parts are read is a part itself, and the first jaxpr gives it, too.
+    """
+    inputs = closed.jaxpr.invars
+    parts = {variable: whole(variable) for variable in inputs if variable in wanted}
+    slices, others = list[Any](), list[Any]()
     for equation in closed.jaxpr.eqns:
-        more = length(equation)
-        if more is None:
-            return None
-        total += more
-    return total
+        if is_view(equation) and equation.invars[0] in parts:
+            parts[equation.outvars[0]] = viewed(parts[equation.invars[0]], equation)
+            slices.append(equation)
+        else:
+            others.append(equation)
+    read = [atom for equation in others for atom in equation.invars] + closed.jaxpr.outvars
+    used = dict.fromkeys(atom for atom in read if isinstance(atom, Var) and atom in parts)
+    slicing = rebuilt(closed, inputs, slices, list(used))
+    rest = rebuilt(closed, list(dict.fromkeys([*inputs, *used])), others, closed.jaxpr.outvars)
+    return slicing, rest, {variable: parts[variable] for variable in used}
 
 
-def in_stretches(closed: ClosedJaxpr) -> ClosedJaxpr:
-    """The region with one equation, `operations`, for each stretch."""
-    inner = closed.jaxpr
-    runs = list(register_operations(inner.eqns, _is_operation))
-    joins = join_positions(inner.eqns, LEAST_ALIKE)
-    equations = rerolled(inner.eqns, inner.outvars, runs, _parameters, lasting, joins=joins)
-    return rebuilt(closed, inner.invars, equations, inner.outvars)
+def _put_together(variable: Any, parts: Mapping[Any, Part], cotangents: Sequence[Any]) -> Any:
+    """The cotangent of an input, given those of all parts."""
+    aval = variable.aval
+    total, places, numbers = None, list[np.ndarray](), list[Any]()
+    for (own, part), cotangent in zip(parts.items(), cotangents, strict=True):
+        if own is variable:
+            total = cotangent
+        elif part.root is variable:
+            places.append(part.places(cotangent.shape))
+            numbers.append(lax.reshape(cotangent, (cotangent.size,)))
+    if places:
+        targets = np.concatenate(places)
+        pieces = [(targets, np.arange(len(targets)))]
+        flat = put_into_places(aval.size, pieces, lax.concatenate(numbers, 0))
+        own = lax.reshape(flat, aval.shape)
+        total = own if total is None else lax.add(total, own)
+    return jnp.zeros(aval.shape, aval.dtype) if total is None else total
 
 
-def _is_operation(equation: Equation) -> bool:
-    return has_role(equation, Role.RECORDED)
-
-
-def _parameters(equation: Equation) -> Sequence[Any]:
-    """What g has numbers for: scalars, or one array."""
-    length = length_of_operation(equation)
-    is_array = has_role(equation, Role.OF_ARRAY)
-    return equation.invars[1 : 1 + (min(length, 1) if is_array else length)]
+# --- the sum --------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
-class Taken:
+class _Stretch:
     """A stretch that was executed, from a number of g on: one known now, or a traced one."""
 
     start: Any
@@ -168,7 +133,33 @@ class Taken:
         return len(self.places.operands)
 
 
-def total_of(weights: Any, taken: Sequence[Taken]) -> Any:
+class _Surrogate(Visitor):
+    """Adds `g . parameters`."""
+
+    def __init__(self, weights: Any) -> None:
+        self._weights = weights
+        """g: f64[N], and at least as many zeros after that as any stretch needs."""
+
+    def operate(self, walk: Walk, equation: Equation, operands: Sequence[Any]) -> Sequence[Any]:
+        """Note a stretch."""
+        entry = _Stretch(walk.position, equation.params["places"], operands)
+        if entry.count:
+            walk.pending.append(entry)
+            walk.position = walk.position + entry.count
+        return operands
+
+    def settle(self, walk: Walk) -> None:
+        """Add all stretches since the last time."""
+        if walk.pending:
+            walk.total = lax.add(walk.total, _total_of(self._weights, walk.pending))
+            walk.pending = []
+
+    def count(self, equation: Equation) -> int | None:
+        """Where no value of the program decides it."""
+        return _parameters_of(equation)
+
+
+def _total_of(weights: Any, taken: Sequence[_Stretch]) -> Any:
     """What stretches add."""
     values, firsts, size = list[Any](), dict[int, int](), 0
     windows, targets, sources, count = list[Any](), list[np.ndarray](), list[np.ndarray](), 0
@@ -192,7 +183,7 @@ def total_of(weights: Any, taken: Sequence[Taken]) -> Any:
     return lax.reduce_sum(lax.mul(shares, lax.concatenate(values, 0)), (0,))
 
 
-def _window(weights: Any, entry: Taken) -> Any:
+def _window(weights: Any, entry: _Stretch) -> Any:
     """The numbers of g for a stretch."""
     if isinstance(entry.start, int):
         return lax.slice(weights, (entry.start,), (entry.start + entry.count,))
@@ -208,185 +199,69 @@ def _real_numbers(value: Any) -> Any:
     return jnp.ravel(value).astype(jnp.float64)
 
 
-@dataclass
-class Cursor:
-    """How far we are in g, and what has been taken of it; stands for the register."""
-
-    weights: Any
-    """g: f64[N], and at least as many zeros after that as any stretch of operations needs."""
-    start: Any
-    """Where the next stretch of operations begins: a number until control flow is met."""
-    total: Any
-    _taken: list[Taken] = field(default_factory=list)
-
-    def take(self, places: Places, operands: Sequence[Any]) -> None:
-        """The operations of a stretch."""
-        entry = Taken(self.start, places, operands)
-        if entry.count:
-            self._taken.append(entry)
-            self.start = _moved(self.start, entry.count)
-
-    def settled(self) -> tuple[Any, Any]:
-        """Position and total, with all that was taken."""
-        if self._taken:
-            self.total = lax.add(self.total, total_of(self.weights, self._taken))
-            self._taken = []
-        return self.start, self.total
+# --- stretches ------------------------------------------------------------------------------------
 
 
-def _moved(start: Any, count: int) -> Any:
-    return start + count if isinstance(start, int) else lax.add(start, np.int64(count))
+def _in_stretches(closed: ClosedJaxpr) -> ClosedJaxpr:
+    """The region with one equation, `operations`, for each stretch, at any depth."""
+    inner = closed.jaxpr
+    runs = list(register_operations(inner.eqns, lambda each: has_role(each, Role.RECORDED)))
+    joins = join_positions(inner.eqns, LEAST_ALIKE)
+    equations = rerolled(inner.eqns, inner.outvars, runs, _parameters, lasting, joins=joins)
+    return rebuilt(closed, inner.invars, [*map(_stretches_inside, equations)], inner.outvars)
 
 
-def run_surrogate(region: ClosedJaxpr, operands: Sequence[Any], cursor: Cursor) -> list[Any]:
-    """Evaluate a region in stretches with the cursor for its register: its classical results."""
-    inputs = region.jaxpr.invars
-    registers = dict.fromkeys(
-        (variable for variable in inputs if is_register_aval(variable.aval)), cursor
-    )
-    given = iter(operands)
-    values = [registers[variable] if variable in registers else next(given) for variable in inputs]
-    names = {e.primitive.name for e in region.jaxpr.eqns if touches_register(e)}
-    results = evaluated(region, values, dict.fromkeys(names, _stepping(cursor)))
-    return [result for result in results if not isinstance(result, Cursor)]
+def _stretches_inside(equation: Equation) -> Equation:
+    if not (touches_register(equation) and has_role(equation, Role.CONTROL_FLOW)):
+        return equation
+    return equation.replace(params=with_jaxprs(equation.params, _in_stretches))
 
 
-def _stepping(cursor: Cursor) -> Callable[..., Sequence[Any]]:
-    """What is done for an equation that may act on the register."""
-
-    def step(equation: Equation, *operands: Any) -> Sequence[Any]:
-        if not any(isinstance(operand, Cursor) for operand in operands):
-            if equation.primitive.name == "allocate_qubits":
-                return [cursor]
-            return evaluate_equation(equation, operands)
-        classical = [operand for operand in operands if not isinstance(operand, Cursor)]
-        if equation.primitive.name == "operations":
-            cursor.take(equation.params["places"], classical)
-            return [cursor]
-        return _CONTROL_FLOW[equation.primitive.name](equation, classical, cursor)
-
-    return step
+def _parameters(equation: Equation) -> Sequence[Any]:
+    """What g has numbers for: scalars, or one array."""
+    length = parameters_of_operation(equation)
+    is_array = has_role(equation, Role.OF_ARRAY)
+    return equation.invars[1 : 1 + (min(length, 1) if is_array else length)]
 
 
-# --- control flow: position and total are carried where the register was --------------------------
+# --- the number of parameters of executed operations ----------------------------------------------
 
 
-def _region(
-    closed: ClosedJaxpr, weights: Any, leading: int, indices: tuple[int, int] | None = None
-) -> Region:
-    """`[*captured, *leading operands, position, total, *carry] -> [position, total, *carry]`.
+def number_of_parameters(closed: ClosedJaxpr, bound: bool = False) -> int | None:
+    """The length of g for one execution of a region; None where a value of the program decides it.
 
-    `indices`: what the last of the leading operands lies in, where it is the index of a loop.
+    `bound`: a number that it does not exceed, nor does any stretch in it, executed or not.
     """
-    avals = [
-        variable.aval for variable in closed.jaxpr.invars if not is_register_aval(variable.aval)
-    ]
-    state = [
-        ShapedArray((), np.dtype(np.int64)),
-        ShapedArray((), np.dtype(np.float64)),
-    ]
-
-    inside = in_stretches(closed)
-
-    def body(*arguments: Any) -> Sequence[Any]:
-        position, total = arguments[leading : leading + 2]
-        cursor = Cursor(weights, position, total)
-        rest = [*arguments[:leading], *arguments[leading + 2 :]]
-        results = run_surrogate(inside, rest, cursor)
-        return [*cursor.settled(), *results]
-
-    jaxpr, captured = trace_to_jaxpr(body, [*avals[:leading], *state, *avals[leading:]], "gradient")
-    ranges = {} if indices is None else {len(captured) + leading - 1: indices}
-    return Region(simplified(jaxpr, ranges), tuple(captured), leading=leading)
+    total = 0
+    for equation in closed.jaxpr.eqns:
+        more = _parameters_of(equation, bound)
+        if more is None:
+            return None
+        total += more
+    return total
 
 
-def _state(cursor: Cursor) -> list[Any]:
-    """What a construct begins with: it has a sum of its own."""
-    return [jnp.asarray(cursor.start, jnp.int64), jnp.float64(0)]
+def _parameters_of(equation: Equation, bound: bool = False) -> int | None:
+    if not has_role(equation, Role.CONTROL_FLOW):
+        return parameters_of_operation(equation)
+    found = [number_of_parameters(part, bound) for part in closed_jaxprs_in(equation.params)]
+    counts = [count for count in found if count is not None]
+    name, is_known = equation.primitive.name, len(counts) == len(found)
+    if is_known and not any(counts):
+        return 0
+    if is_known and name == "switch":
+        return max(counts) if bound or len(set(counts)) == 1 else None
+    trips = known_trips(equation) if is_known and name == "for_loop" else None
+    return None if trips is None else max(trips, int(bound)) * sum(counts)
 
 
-def _state_avals(values: Sequence[Any]) -> list[Any]:
-    return [jax.typeof(value) for value in values]
-
-
-def _classical_avals(equation: Equation) -> list[Any]:
-    return [aval for aval in equation.params["result_avals"] if not is_register_aval(aval)]
-
-
-def _continue(equation: Equation, cursor: Cursor, results: Sequence[Any]) -> list[Any]:
-    count = exact_length_of(equation)
-    cursor.start = results[0] if count is None else _moved(cursor.start, count)
-    cursor.total = lax.add(cursor.total, results[1])
-    return [cursor, *results[2:]]
-
-
-def _for_loop(equation: Equation, operands: Sequence[Any], cursor: Cursor) -> Sequence[Any]:
-    params = equation.params
-    count = params["body_nconsts"]
-    region = _region(params["body_jaxpr"], cursor.weights, count + 1, known_range(equation))
-    state = _state(cursor)
-    results = for_loop_p.bind(
-        *region.captured, *operands[: count + 3], *state, *operands[count + 3 :],
-        **{
-            **params,
-            "body_jaxpr": region.jaxpr,
-            "body_nconsts": len(region.captured) + count,
-            "result_avals": (*_state_avals(state), *_classical_avals(equation)),
-        },
-    )  # fmt: skip
-    return _continue(equation, cursor, results)
-
-
-def _while_loop(equation: Equation, operands: Sequence[Any], cursor: Cursor) -> Sequence[Any]:
-    params = equation.params
-    tested, count = params["cond_nconsts"], params["body_nconsts"]
-    region = _region(params["body_jaxpr"], cursor.weights, count)
-    state = _state(cursor)
-    test = params["cond_jaxpr"]
-    kept = [aval for aval in test.in_avals if not is_register_aval(aval)]
-    avals = [*kept[:tested], *_state_avals(state), *kept[tested:]]
-    positions = [*range(tested), *range(tested + 2, len(avals))]
-    condition = select_inputs(_without_register(test), positions, avals)
-    start = tested + count
-    results = while_loop_p.bind(
-        *operands[:tested], *region.captured, *operands[tested:start], *state, *operands[start:],
-        **{
-            **params,
-            "cond_jaxpr": condition,
-            "body_jaxpr": region.jaxpr,
-            "body_nconsts": len(region.captured) + count,
-            "result_avals": (*_state_avals(state), *_classical_avals(equation)),
-        },
-    )  # fmt: skip
-    return _continue(equation, cursor, results)
-
-
-def _without_register(closed: ClosedJaxpr) -> ClosedJaxpr:
-    """A condition, which never looks at the register, without it."""
-    kept = [v for v in closed.jaxpr.invars if not is_register_aval(v.aval)]
-    return closed.replace(
-        jaxpr=closed.jaxpr.replace(
-            invars=kept, debug_info=closed.jaxpr.debug_info.with_unknown_names()
-        )
-    )
-
-
-def _switch(equation: Equation, operands: Sequence[Any], cursor: Cursor) -> Sequence[Any]:
-    index, *values = operands
-    state = _state(cursor)
-    regions = [_region(branch, cursor.weights, 0) for branch in equation.params["branch_jaxprs"]]
-    shared, regions = share_captured(regions, [*state, *values])
-    results = switch_p.bind(
-        index,
-        *shared,
-        branch_jaxprs=tuple(region.jaxpr for region in regions),
-        result_avals=(*_state_avals(state), *_classical_avals(equation)),
-    )
-    return _continue(equation, cursor, results)
-
-
-_CONTROL_FLOW: Mapping[str, Callable[[Equation, Sequence[Any], Cursor], Sequence[Any]]] = {
-    "for_loop": _for_loop,
-    "while_loop": _while_loop,
-    "switch": _switch,
-}
+def parameters_of_operation(equation: Equation) -> int:
+    """How many real parameters an operation has."""
+    name, params = equation.primitive.name, equation.params
+    if name == "operations":
+        return len(params["places"].operands)
+    if name == "gate":
+        return params["num_parameters"]
+    if name == "global_phase":
+        return 1
+    return 2 * equation.invars[1].aval.size if params.get("differentiated", False) else 0

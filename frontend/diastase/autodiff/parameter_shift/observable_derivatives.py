@@ -68,11 +68,6 @@ def _recorded(
     return results, _MEASURED.get(equation.primitive.name, _refuse)(equation, values)
 
 
-class _Nothing(Visitor):
-    def operate(self, walk: Walk, equation: Equation, operands: Sequence[Any]) -> Sequence[Any]:
-        return operands
-
-
 def _loop_or_branch(
     equation: Equation, fixed: Sequence[Any], values: Sequence[Any]
 ) -> Sequence[Any]:
@@ -85,7 +80,7 @@ def _loop_or_branch(
     empty, _ = trace_to_jaxpr(lambda: [], [], "derivative")
     alone = rebuilt(empty, list(known), [equation], equation.outvars)
     operands = [value for atom, value in known.items() if not is_register(atom)]
-    live = walked(alone, operands, Walk(), _Nothing())
+    live = walked(alone, operands, Walk(), Visitor())
     return [old if isinstance(new, Walk) else new for old, new in zip(fixed, live, strict=True)]
 
 

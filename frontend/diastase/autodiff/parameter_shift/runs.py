@@ -196,10 +196,6 @@ class Tests(Visitor):
             register = equation.primitive.bind(**{**equation.params, "num_wires": number + 1})
         return self._on_wire("Hadamard", register)
 
-    def operate(self, walk: Walk, equation: Equation, operands: Sequence[Any]) -> Sequence[Any]:
-        """Operations are as they were."""
-        return operands
-
     def apply(self, walk: Walk, equation: Equation, operands: Sequence[Any]) -> None:
         """The operation; then control the word of this run, if it belongs to it."""
         super().apply(walk, equation, operands)
