@@ -23,7 +23,7 @@ import jax
 import jax.numpy as jnp
 from jax.extend.core import ClosedJaxpr, Var
 
-from diastase.autodiff.adjoint.seeds import BY_OPERAND, SEEDS
+from diastase.autodiff.adjoint.seeds import BY_OPERAND, SEEDS, Measured
 from diastase.autodiff.adjoint.surrogate import (
     number_of_parameters,
     parameters_of_operation,
@@ -67,17 +67,12 @@ class Parts:
     measurements: tuple[Equation, ...]
     tail: ClosedJaxpr
     """Takes what was measured, then the head's other values; gives the inexact results."""
-    allocation: Equation
-
-    @property
-    def counts(self) -> list[int]:
-        """How many classical operands each measurement has."""
-        return [len(equation.invars) - 1 for equation in self.measurements]
 
     def own(self, classical: Sequence[Any]) -> tuple[list[list[Any]], list[Any]]:
         """The head's classical results: operands of each measurement; the rest."""
         remaining, own = list(classical), list[list[Any]]()
-        for count in self.counts:
+        for equation in self.measurements:
+            count = len(equation.invars) - 1
             own.append(remaining[:count])
             remaining = remaining[count:]
         return own, remaining
@@ -136,7 +131,6 @@ def _assembled(
         rebuilt(closed, closed.jaxpr.invars, head, [register, *classical, *others]),
         tuple(measurements),
         rebuilt(closed, [*values, *others], tail, results),
-        head[[equation.primitive.name for equation in head].index("allocate_qubits")],
     )
 
 
@@ -209,15 +203,15 @@ def _swept(
 
     adjoint = copy_register_p.bind(state, blank=True)
     by_measured = _through_tail(parts.tail, cotangents, measured, others)
-    rows = list(zip(parts.measurements, own, by_measured, strict=True))
-    for equation, operands, cotangent in rows:
-        adjoint = SEEDS[equation.primitive.name](equation, state, operands, cotangent, adjoint)
+    rows = [
+        Measured(equation, state, operands, cotangent)
+        for equation, operands, cotangent in zip(parts.measurements, own, by_measured, strict=True)
+    ]
+    for row in rows:
+        adjoint = row.seed(adjoint)
     changing = active_variables(head, wanted)
     by_operand = [
-        BY_OPERAND[equation.primitive.name](equation, state, operands, cotangent)
-        if _has_active_operand(equation, changing)
-        else None
-        for equation, operands, cotangent in rows
+        row.by_operand() if _has_active_operand(row.equation, changing) else None for row in rows
     ]
     weights = sweep_p.bind(state, adjoint, size=_length(head, state))
     release_p.bind(adjoint)

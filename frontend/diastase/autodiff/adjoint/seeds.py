@@ -1,4 +1,4 @@
-"""The adjoint of a register for what was measured on it: where the sweep back starts.
+"""The adjoint of a state for what was measured of it: where adjoint differentiation starts.
 
 The adjoint A of a state S for a loss L: a small change dS changes L by Re <A|dS>. Each rule adds
 what a measurement contributes to the adjoint collected so far. `BY_OPERAND` gives the cotangent of
@@ -11,6 +11,7 @@ a measurement's first operand, coefficients or a matrix, where it has one.
 """
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import jax.numpy as jnp
@@ -20,9 +21,35 @@ from diastase.primitives.adjoint import set_amplitudes_p
 from diastase.primitives.quantum import diagonal_p, release_p, unitary_p
 
 Equation = Any
-Seed = Callable[[Equation, Any, Sequence[Any], Any, Any], Any]
-"""Of the equation, the state, the classical operands, the cotangent, the adjoint."""
-ByOperand = Callable[[Equation, Any, Sequence[Any], Any], Any]
+
+
+@dataclass(frozen=True)
+class Measured:
+    """A measurement of a state, and the cotangent of its result."""
+
+    equation: Equation
+    state: Any
+    operands: Sequence[Any]
+    """Classical: coefficients or a matrix, where it has one, then wires."""
+    cotangent: Any
+
+    @property
+    def wires(self) -> Any:
+        """The wires that are known, with None for an operand."""
+        return self.equation.params["wires"]
+
+    @property
+    def words(self) -> Any:
+        """The Pauli words of an observable."""
+        return self.equation.params["words"]
+
+    def seed(self, adjoint: Any) -> Any:
+        """The adjoint with what the measurement contributes."""
+        return SEEDS[self.equation.primitive.name](self, adjoint)
+
+    def by_operand(self) -> Any:
+        """The cotangent of the first classical operand."""
+        return BY_OPERAND[self.equation.primitive.name](self)
 
 
 def _added(adjoint: Any, copy: Any, factor: Any) -> Any:
@@ -35,62 +62,50 @@ def _copy(state: Any, blank: bool = False) -> Any:
     return statevector.copy_register_p.bind(state, blank=blank)
 
 
-def _with_operator(state: Any, matrix: Any, wires: Any, operands: Sequence[Any]) -> Any:
+def _with_operator(of: Measured, matrix: Any, wires: Sequence[Any]) -> Any:
     """A copy of the state, multiplied by a matrix that need not be unitary."""
     matrix = jnp.asarray(matrix, jnp.complex128)
-    return unitary_p.bind(_copy(state), matrix, *operands, wires=wires, control_values=())
+    return unitary_p.bind(_copy(of.state), matrix, *wires, wires=of.wires, control_values=())
 
 
 def _plus_adjoint(matrix: Any) -> Any:
     return matrix + jnp.conj(matrix).T
 
 
-def _expval_pauli(
-    equation: Equation, state: Any, operands: Sequence[Any], cotangent: Any, adjoint: Any
-) -> Any:
-    coefficients, *wires = operands
-    words = equation.params["words"]
-    factors = 2 * cotangent * coefficients
-    return statevector.add_pauli_sum_p.bind(adjoint, state, factors, *wires, words=words)
+def _expval_pauli(of: Measured, adjoint: Any) -> Any:
+    coefficients, *wires = of.operands
+    factors = 2 * of.cotangent * coefficients
+    return statevector.add_pauli_sum_p.bind(adjoint, of.state, factors, *wires, words=of.words)
 
 
-def _expval_matrix(
-    equation: Equation, state: Any, operands: Sequence[Any], cotangent: Any, adjoint: Any
-) -> Any:
-    matrix, *wires = operands
-    copy = _with_operator(state, _plus_adjoint(matrix), equation.params["wires"], wires)
-    return _added(adjoint, copy, cotangent)
+def _expval_matrix(of: Measured, adjoint: Any) -> Any:
+    matrix, *wires = of.operands
+    return _added(adjoint, _with_operator(of, _plus_adjoint(matrix), wires), of.cotangent)
 
 
-def _with_amplitudes(state: Any, amplitudes: Any, adjoint: Any) -> Any:
-    copy = _copy(state, blank=True)
+def _with_amplitudes(of: Measured, amplitudes: Any, adjoint: Any) -> Any:
+    copy = _copy(of.state, blank=True)
     return _added(adjoint, set_amplitudes_p.bind(copy, amplitudes.astype(jnp.complex128)), 1)
 
 
-def _probs(
-    equation: Equation, state: Any, operands: Sequence[Any], cotangent: Any, adjoint: Any
-) -> Any:
-    known = equation.params["wires"]
-    if not known:
-        amplitudes = measurement.state_p.bind(state, size=equation.params["size"])
-        return _with_amplitudes(state, 2 * cotangent * amplitudes, adjoint)
-    elements = jnp.asarray(2 * cotangent, jnp.complex128)
-    copy = diagonal_p.bind(_copy(state), elements, *operands, wires=known, control_values=())
+def _probs(of: Measured, adjoint: Any) -> Any:
+    if not of.wires:
+        amplitudes = measurement.state_p.bind(of.state, size=of.equation.params["size"])
+        return _with_amplitudes(of, 2 * of.cotangent * amplitudes, adjoint)
+    elements = jnp.asarray(2 * of.cotangent, jnp.complex128)
+    copy = diagonal_p.bind(
+        _copy(of.state), elements, *of.operands, wires=of.wires, control_values=()
+    )
     return _added(adjoint, copy, 1)
 
 
-def _state(
-    equation: Equation, state: Any, operands: Sequence[Any], cotangent: Any, adjoint: Any
-) -> Any:
-    return _with_amplitudes(state, jnp.conj(cotangent), adjoint)
+def _state(of: Measured, adjoint: Any) -> Any:
+    return _with_amplitudes(of, jnp.conj(of.cotangent), adjoint)
 
 
-def _density_matrix(
-    equation: Equation, state: Any, operands: Sequence[Any], cotangent: Any, adjoint: Any
-) -> Any:
-    observable = cotangent.T + jnp.conj(cotangent)
-    copy = _with_operator(state, observable, equation.params["wires"], operands)
-    return _added(adjoint, copy, 1)
+def _density_matrix(of: Measured, adjoint: Any) -> Any:
+    observable = of.cotangent.T + jnp.conj(of.cotangent)
+    return _added(adjoint, _with_operator(of, observable, of.operands), 1)
 
 
 def _product(state: Any, coefficients: Any, wires: Sequence[Any], words: Any) -> Any:
@@ -99,30 +114,24 @@ def _product(state: Any, coefficients: Any, wires: Sequence[Any], words: Any) ->
     return statevector.add_pauli_sum_p.bind(blank, state, coefficients, *wires, words=words)
 
 
-def _var_pauli(
-    equation: Equation, state: Any, operands: Sequence[Any], cotangent: Any, adjoint: Any
-) -> Any:
+def _var_pauli(of: Measured, adjoint: Any) -> Any:
     """A = 2 c (O O - 2 <O> O) S."""
-    coefficients, *wires = operands
-    words = equation.params["words"]
-    product = _product(state, coefficients, wires, words)
-    mean = jnp.real(statevector.inner_product_p.bind(state, product))
-    factors = 2 * cotangent * coefficients
-    adjoint = statevector.add_pauli_sum_p.bind(adjoint, product, factors, *wires, words=words)
-    return _added(adjoint, product, -4 * cotangent * mean)
+    coefficients, *wires = of.operands
+    product = _product(of.state, coefficients, wires, of.words)
+    mean = jnp.real(statevector.inner_product_p.bind(of.state, product))
+    factors = 2 * of.cotangent * coefficients
+    adjoint = statevector.add_pauli_sum_p.bind(adjoint, product, factors, *wires, words=of.words)
+    return _added(adjoint, product, -4 * of.cotangent * mean)
 
 
-def _var_matrix(
-    equation: Equation, state: Any, operands: Sequence[Any], cotangent: Any, adjoint: Any
-) -> Any:
-    matrix, *wires = operands
-    known = equation.params["wires"]
-    mean = measurement.expval_matrix_p.bind(state, matrix, *wires, wires=known)
+def _var_matrix(of: Measured, adjoint: Any) -> Any:
+    matrix, *wires = of.operands
+    mean = measurement.expval_matrix_p.bind(of.state, matrix, *wires, wires=of.wires)
     whole = _plus_adjoint(matrix @ matrix - 2 * mean * matrix)
-    return _added(adjoint, _with_operator(state, whole, known, wires), cotangent)
+    return _added(adjoint, _with_operator(of, whole, wires), of.cotangent)
 
 
-SEEDS: Mapping[str, Seed] = {
+SEEDS: Mapping[str, Callable[[Measured, Any], Any]] = {
     "expval_pauli": _expval_pauli,
     "expval_matrix": _expval_matrix,
     "var_pauli": _var_pauli,
@@ -148,54 +157,51 @@ def _by_word(
     return jnp.stack(values)
 
 
-def _by_coefficients(
-    equation: Equation, state: Any, operands: Sequence[Any], cotangent: Any
-) -> Any:
+def means_of_words(state: Any, words: Sequence[Any], operands: Sequence[Any]) -> Any:
+    """The expectation value of each word."""
+
     def mean(word: Any, wires: Sequence[Any]) -> Any:
         return measurement.expval_pauli_p.bind(state, jnp.ones(1), *wires, words=(word,))
 
-    return cotangent * _by_word(equation.params["words"], operands[1:], mean)
+    return _by_word(words, operands, mean)
 
 
-def _by_coefficients_of_variance(
-    equation: Equation, state: Any, operands: Sequence[Any], cotangent: Any
-) -> Any:
+def _by_coefficients(of: Measured) -> Any:
+    return of.cotangent * means_of_words(of.state, of.words, of.operands[1:])
+
+
+def _by_coefficients_of_variance(of: Measured) -> Any:
     """2 c (Re <O S|P S> - <O> <P>) for each word P."""
-    coefficients, *wires = operands
-    words = equation.params["words"]
-    whole = _product(state, coefficients, wires, words)
-    mean = jnp.real(statevector.inner_product_p.bind(state, whole))
+    coefficients, *wires = of.operands
+    whole = _product(of.state, coefficients, wires, of.words)
+    mean = jnp.real(statevector.inner_product_p.bind(of.state, whole))
 
     def covariance(word: Any, own: Sequence[Any]) -> Any:
-        part = _product(state, jnp.ones(1), own, (word,))
+        part = _product(of.state, jnp.ones(1), own, (word,))
         both = jnp.real(statevector.inner_product_p.bind(whole, part))
-        alone = jnp.real(statevector.inner_product_p.bind(state, part))
+        alone = jnp.real(statevector.inner_product_p.bind(of.state, part))
         release_p.bind(part)
         return both - mean * alone
 
-    found = _by_word(words, wires, covariance)
+    found = _by_word(of.words, wires, covariance)
     release_p.bind(whole)
-    return 2 * cotangent * found
+    return 2 * of.cotangent * found
 
 
-def _by_matrix(equation: Equation, state: Any, operands: Sequence[Any], cotangent: Any) -> Any:
-    _, *wires = operands
-    reduced = measurement.density_matrix_p.bind(state, *wires, wires=equation.params["wires"])
-    return cotangent * reduced.T
+def _by_matrix(of: Measured) -> Any:
+    _, *wires = of.operands
+    return of.cotangent * measurement.density_matrix_p.bind(of.state, *wires, wires=of.wires).T
 
 
-def _by_matrix_of_variance(
-    equation: Equation, state: Any, operands: Sequence[Any], cotangent: Any
-) -> Any:
-    matrix, *wires = operands
-    known = equation.params["wires"]
-    mean = measurement.expval_matrix_p.bind(state, matrix, *wires, wires=known)
-    reduced = measurement.density_matrix_p.bind(state, *wires, wires=known)
+def _by_matrix_of_variance(of: Measured) -> Any:
+    matrix, *wires = of.operands
+    mean = measurement.expval_matrix_p.bind(of.state, matrix, *wires, wires=of.wires)
+    reduced = measurement.density_matrix_p.bind(of.state, *wires, wires=of.wires)
     by_matrix = reduced @ matrix + matrix @ reduced - 2 * mean * reduced
-    return cotangent * by_matrix.T
+    return of.cotangent * by_matrix.T
 
 
-BY_OPERAND: Mapping[str, ByOperand] = {
+BY_OPERAND: Mapping[str, Callable[[Measured], Any]] = {
     "expval_pauli": _by_coefficients,
     "expval_matrix": _by_matrix,
     "var_pauli": _by_coefficients_of_variance,

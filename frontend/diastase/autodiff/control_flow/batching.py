@@ -1,4 +1,4 @@
-"""Batches of loops and branches, as JAX batches its own.
+"""Batching rules (`vmap`) of loops and branches, as JAX batches its own.
 
     for_loop      with bounds of a batch each element has its own; the loop goes on until the last
                   element is through, and the others keep what they have
@@ -65,12 +65,20 @@ def _avals(axis: BatchAxis, avals: Sequence[Any], flags: Flags) -> list[Any]:
     ]
 
 
-def _refuse_other_sizes(construct: str, avals: Sequence[Any], results: Sequence[Any]) -> None:
-    if any(aval.shape != result.shape for aval, result in zip(avals, results, strict=True)):
+def refuse_other_sizes(
+    construct: str,
+    avals: Sequence[Any],
+    results: Sequence[Any],
+    transformation: str = "vmap",
+    otherwise: str = "",
+) -> None:
+    """Refuse what gives an array of another size than it takes."""
+    shapes = [[getattr(aval, "shape", ()) for aval in types] for types in (avals, results)]
+    if shapes[0] != shapes[1]:
         raise NotTransformableError(
             construct=construct,
-            transformation="vmap",
-            reason="it changes the size of an array; keep sizes the same (mask or pad)",
+            transformation=transformation,
+            reason="it changes the size of an array; keep sizes the same (mask or pad)" + otherwise,
             span=user_span(),
         )
 
@@ -101,7 +109,7 @@ def _loop(
     values, flags = in_front(operands, dims), [dim is not None for dim in dims]
     at, by = LoopOperands.read(values, params), LoopOperands.read(flags, params)
     body, test, avals = params["body_jaxpr"], params.get("cond_jaxpr"), params["result_avals"]
-    _refuse_other_sizes(
+    refuse_other_sizes(
         "for_loop" if test is None else "while_loop",
         body.in_avals[len(body.in_avals) - len(avals) :],
         avals,
@@ -222,7 +230,7 @@ def _switch(
 ) -> Batched:
     branches, avals = params["branch_jaxprs"], params["result_avals"]
     for branch in branches:
-        _refuse_other_sizes("cond or switch", branch.out_avals, avals)
+        refuse_other_sizes("cond or switch", branch.out_avals, avals)
     index, *values = in_front(operands, dims)
     by_element, *flags = [dim is not None for dim in dims]
     if by_element:

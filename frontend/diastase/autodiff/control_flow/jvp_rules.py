@@ -1,4 +1,4 @@
-"""Forward derivatives of loops and branches: the tangents are carried beside the values.
+"""JVP rules of loops and branches: the tangents are carried beside the primals.
 
 Which carried values have tangents is found by iteration: a value whose tangent is not zero after
 the body has one before it, too. A register carries its derivative within itself

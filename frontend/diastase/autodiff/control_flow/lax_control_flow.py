@@ -6,7 +6,7 @@
                             whose sizes differ from one iteration to the next
 
 `Ours` is the same as an equation of ours. Its operands are those given, in another order, and
-constants; `positions` tells them apart, for operands that are equal may differ in their tangents.
+constants; their positions tell them apart: operands that are equal may differ in their tangents.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -35,7 +35,8 @@ from diastase_mlir.jax_compat import (
     trace_to_jaxpr,
 )
 
-Positions = Sequence[int | None]
+Pairs = Sequence[tuple[int | None, Any]]
+"""Operands, each with its position among those that were given; None for a constant."""
 
 
 @dataclass(frozen=True)
@@ -43,11 +44,15 @@ class Ours:
     """An equation of ours: its primitive, its operands and where among the given they were."""
 
     primitive: Any
-    operands: Sequence[Any]
-    positions: Positions
+    pairs: Pairs
     params: Mapping[str, Any]
     added: int = 0
     """How many results are before those of JAX's equation."""
+
+    @property
+    def operands(self) -> list[Any]:
+        """The operands alone."""
+        return [operand for _, operand in self.pairs]
 
     def bind(self) -> list[Any]:
         """Record it."""
@@ -57,8 +62,12 @@ class Ours:
         """For each operand what `values` has for the given one, or something for a constant."""
         return [
             otherwise(operand) if position is None else values[position]
-            for position, operand in zip(self.positions, self.operands, strict=True)
+            for position, operand in self.pairs
         ]
+
+
+def _constants(values: Sequence[Any]) -> Pairs:
+    return [(None, value) for value in values]
 
 
 AsOurs = Callable[[Sequence[Any], Mapping[str, Any]], Ours]
@@ -112,11 +121,10 @@ def _while_loop(operands: Sequence[Any], params: Mapping[str, Any]) -> Ours:
         return _while_loop_of_a_batch(operands, params)
     test, more = _region(params["cond_jaxpr"])
     body, others = _region(params["body_jaxpr"])
-    given = list(range(len(operands)))
+    given = list(enumerate(operands))
     return Ours(
         while_loop_p,
-        [*more, *operands[:tested], *others, *operands[tested:]],
-        [*[None] * len(more), *given[:tested], *[None] * len(others), *given[tested:]],
+        [*_constants(more), *given[:tested], *_constants(others), *given[tested:]],
         {
             "cond_jaxpr": test,
             "body_jaxpr": body,
@@ -144,11 +152,10 @@ def _while_loop_of_a_batch(operands: Sequence[Any], params: Mapping[str, Any]) -
     constants = [jax.typeof(operand) for operand in operands[:start]]
     jaxpr, more = trace_to_jaxpr(one, [*constants, flags, *carried], "lax")
     condition, _ = trace_to_jaxpr(lambda active, *_: [jnp.any(active)], [flags, *carried], "lax")
-    given = list(range(len(operands)))
+    given = list(enumerate(operands))
     return Ours(
         while_loop_p,
-        [*more, *operands[:start], goes_on, *operands[start:]],
-        [*[None] * len(more), *given[:start], None, *given[start:]],
+        [*_constants(more), *given[:start], (None, goes_on), *given[start:]],
         {
             "cond_jaxpr": condition,
             "body_jaxpr": convert_outputs(jaxpr, [flags, *carried]),
@@ -186,18 +193,12 @@ def _scan(operands: Sequence[Any], params: Mapping[str, Any]) -> Ours:
     constants = [*operands[:count], *operands[start:], last]
     number = jax.typeof(jnp.int64(0))
     body, more = trace_to_jaxpr(one, [*map(jax.typeof, constants), number, *carried], "lax")
-    given, fixed = list(range(len(operands))), [None] * 4
+    given = list(enumerate(operands))
+    fixed = _constants([last, jnp.int64(0), last + 1, jnp.int64(1)])
+    first = [*_constants(more), *given[:count], *given[start:]]
     return Ours(
         for_loop_p,
-        [*more, *constants, jnp.int64(0), last + 1, jnp.int64(1), *operands[count:start], *stacks],
-        [
-            *[None] * len(more),
-            *given[:count],
-            *given[start:],
-            *fixed,
-            *given[count:start],
-            *[None] * len(stacks),
-        ],
+        [*first, *fixed, *given[count:start], *_constants(stacks)],
         {
             "body_jaxpr": convert_outputs(body, carried),
             "body_nconsts": len(more) + len(constants),
@@ -209,14 +210,14 @@ def _scan(operands: Sequence[Any], params: Mapping[str, Any]) -> Ours:
 
 
 def _cond(operands: Sequence[Any], params: Mapping[str, Any]) -> Ours:
-    index, *values = operands
+    values = operands[1:]
     regions = [Region(jaxpr, tuple(more)) for jaxpr, more in map(_region, params["branches"])]
     shared, regions = share_captured(regions, values)
-    captured = [None] * (len(shared) - len(values))
+    index, *given = enumerate(operands)
+    captured = _constants(shared[: len(shared) - len(values)])
     return Ours(
         switch_p,
-        [index, *shared],
-        [0, *captured, *range(1, len(operands))],
+        [index, *captured, *given],
         {
             "branch_jaxprs": tuple(region.jaxpr for region in regions),
             "result_avals": tuple(params["branches"][0].out_avals),

@@ -1,4 +1,4 @@
-"""Reverse mode of loops and branches: they run as they are, and keep what they were given.
+"""Linearization of loops and branches: they run as they are; the residuals are their operands.
 
 When JAX linearises a construct, its linear part is recorded as one equation
 (`primitives.control_flow_derivatives`), whose transpose is the derivative backwards:
@@ -8,8 +8,7 @@ When JAX linearises a construct, its linear part is recorded as one equation
     switch        the branches' vector-Jacobian products, as branches
     jax.checkpoint of anything with loops inside: the function once more
 
-So residuals are the operands of a construct only, and the derivative computes it once more. Forward
-mode (`jvp_rules`) has none of this.
+So the derivative computes a construct once more. Forward mode (`jvp_rules`) has none of this.
 
 The equations' own rules, and what they stand for, are in `derivative_equations`.
 """
@@ -21,6 +20,7 @@ import jax
 import jax.numpy as jnp
 from jax.extend.core import ClosedJaxpr
 
+from diastase.autodiff.control_flow.batching import refuse_other_sizes
 from diastase.autodiff.control_flow.derivative_equations import forwards
 from diastase.capture.dynamic_carry import SizePattern
 from diastase.jaxprs.control_flow import LoopOperands, number_of_turns
@@ -34,9 +34,7 @@ from diastase.primitives.control_flow_derivatives import (
     along,
 )
 from diastase.primitives.define import Rule
-from diastase.primitives.errors import NotTransformableError
 from diastase.primitives.qnode_derivatives import refuse_stateful
-from diastase_mlir.diagnostics import user_span
 from diastase_mlir.jax_compat import (
     Zero,
     add_input,
@@ -48,14 +46,18 @@ from diastase_mlir.jax_compat import (
 
 
 def _for_loop(nonzeros: Sequence[bool], *operands: Any, **params: Any) -> Any:
-    _refuse_resizing("for_loop", LoopOperands.read(operands, params).carry, params)
+    _refuse_resizing(
+        "for_loop",
+        [*map(jax.typeof, LoopOperands.read(operands, params).carry)],
+        params["result_avals"],
+    )
     results = for_loop_p.bind(*operands, **params)
     return _linearised("for_loop", nonzeros, operands, params, results)
 
 
 def _while_loop(nonzeros: Sequence[bool], *operands: Any, **params: Any) -> Any:
     at, moved = LoopOperands.read(operands, params), LoopOperands.read(nonzeros, params)
-    _refuse_resizing("while_loop", at.carry, params)
+    _refuse_resizing("while_loop", [*map(jax.typeof, at.carry)], params["result_avals"])
     number, results = number_of_turns(
         lambda carried: evaluated(params["cond_jaxpr"], [*at.tested, *carried])[0],
         lambda carried: evaluated(params["body_jaxpr"], [*at.constants, *carried]),
@@ -92,7 +94,7 @@ def _checkpoint(nonzeros: Sequence[bool], *operands: Any, jaxpr: Any, **params: 
 def _switch(nonzeros: Sequence[bool], *operands: Any, **params: Any) -> Any:
     avals = params["result_avals"]
     for branch in params["branch_jaxprs"]:
-        _refuse_other_sizes("cond or switch", branch.out_avals, avals)
+        _refuse_resizing("cond or switch", branch.out_avals, avals)
     results = switch_p.bind(*operands, **params)
     return _linearised("switch", nonzeros, operands, params, results)
 
@@ -156,20 +158,9 @@ _DEPENDENT: Mapping[str, Callable[[Positions, Mapping[str, Any]], set[int]]] = {
 """The results that have tangents, given the operands that have."""
 
 
-def _refuse_resizing(construct: str, carry: Sequence[Any], params: Mapping[str, Any]) -> None:
-    _refuse_other_sizes(construct, list(map(jax.typeof, carry)), params["result_avals"])
-
-
-def _refuse_other_sizes(construct: str, avals: Sequence[Any], results: Sequence[Any]) -> None:
-    for aval, result in zip(avals, results, strict=True):
-        if getattr(aval, "shape", ()) != getattr(result, "shape", ()):
-            raise NotTransformableError(
-                construct=construct,
-                transformation="reverse-mode",
-                reason="it changes the size of an array; keep sizes the same (mask or pad), or "
-                "differentiate forwards, with jax.jvp",
-                span=user_span(),
-            )
+def _refuse_resizing(construct: str, avals: Sequence[Any], results: Sequence[Any]) -> None:
+    otherwise = ", or differentiate forwards, with jax.jvp"
+    refuse_other_sizes(construct, avals, results, "reverse-mode", otherwise)
 
 
 RULES: Mapping[tuple[str, str], Rule] = {

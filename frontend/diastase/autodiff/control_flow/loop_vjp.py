@@ -21,7 +21,6 @@ finds such an array in the trace that has just recorded it, and adds the part on
 """
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
@@ -93,12 +92,12 @@ def loop_cotangent(
     types = [jax.typeof(_zeros(operands[position])) for position in constants]
     types += [jax.typeof(_zeros(loop.carry[position])) for position in carried]
     back = backwards_through(loop, trips, step, types)
-    memory = _memory_of(loop, back.needed)
-    if not loop.is_segmented and memory.may_be_large(trips):
-        segments = _in_segments(loop, memory.iterations(), trips)
-        return loop_cotangent(
-            segments.operands, cotangents, segments.settings, segments.places(wanted), found
-        )
+    row = _bytes_of_row(loop, back.needed)
+    if not loop.is_segmented and _may_be_large(row, trips):
+        segments, settings = _in_segments(loop, _segment_length(row), trips)
+        added = len(segments) - len(operands)
+        places = [position if position < count else position + added for position in wanted]
+        return loop_cotangent(segments, cotangents, settings, places, found)
     results = back.run(
         [
             *(_zeros(loop.constants[position]) for position in constants),
@@ -119,56 +118,35 @@ def _zeros(value: Any) -> Any:
 # --- checkpointing --------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True)
-class _RowMemory:
-    """The bytes that are kept for each iteration: a number, or an expression over sizes."""
-
-    row: Any
-
-    def may_be_large(self, trips: Any) -> bool:
-        """Whether so many iterations may be more than a segment."""
-        if is_symbolic(self.row):
-            return not isinstance(trips, int) or trips > _SHORTEST
-        if isinstance(trips, int):
-            return trips > self.iterations()
-        return self.row >= _LARGE_ROW
-
-    def iterations(self) -> Any:
-        """The length of a segment."""
-        if is_symbolic(self.row):
-            return jnp.maximum(_KEPT // jnp.maximum(jnp.asarray(self.row, jnp.int64), 1), _SHORTEST)
-        return max(_KEPT // max(self.row, 1), _SHORTEST)
-
-
-def _memory_of(loop: ForLoop, kept: Iterable[int]) -> _RowMemory:
-    """What it takes to keep these of the carried values for an iteration."""
+def _bytes_of_row(loop: ForLoop, kept: Iterable[int]) -> Any:
+    """What these of the carried values take for an iteration: a number, or one of sizes."""
     avals = [jax.typeof(loop.carry[position]) for position in kept]
-    return _RowMemory(sum(aval.size * _item_size(aval) for aval in avals))
+    return sum(aval.size * _item_size(aval) for aval in avals)
 
 
 def _item_size(aval: Any) -> int:
     return 16 if is_extended(aval.dtype) else aval.dtype.itemsize
 
 
-@dataclass(frozen=True)
-class _Segments:
-    """The equation of the loop over segments."""
-
-    operands: list[Any]
-    settings: Mapping[str, Any]
-    constants: int
-    """How many constants the loop has itself; the others are behind them."""
-    added: int
-
-    def places(self, wanted: Sequence[int]) -> list[int]:
-        """Where operands of the loop are among these."""
-        return [
-            position if position < self.constants else position + self.added for position in wanted
-        ]
+def _may_be_large(row: Any, trips: Any) -> bool:
+    """Whether so many iterations may be more than a segment."""
+    if is_symbolic(row):
+        return not isinstance(trips, int) or trips > _SHORTEST
+    return trips > _segment_length(row) if isinstance(trips, int) else row >= _LARGE_ROW
 
 
-def _in_segments(loop: ForLoop, length: Any, trips: Any) -> _Segments:
-    """A loop as a loop over segments of so many iterations, at least one segment."""
+def _segment_length(row: Any) -> Any:
+    """The iterations of a segment."""
+    if is_symbolic(row):
+        return jnp.maximum(_KEPT // jnp.maximum(jnp.asarray(row, jnp.int64), 1), _SHORTEST)
+    return max(_KEPT // max(row, 1), _SHORTEST)
+
+
+def _in_segments(loop: ForLoop, length: Any, trips: Any) -> tuple[list[Any], Mapping[str, Any]]:
+    """Operands and parameters of a loop over segments of so many iterations, at least one segment.
+
+    Constants that it has more than the loop itself are behind those of the loop.
+    """
     trips = jnp.asarray(trips, jnp.int64)
     length = jnp.asarray(length, jnp.int64)
     number = jnp.maximum((trips + length - 1) // length, 1)
@@ -191,13 +169,8 @@ def _in_segments(loop: ForLoop, length: Any, trips: Any) -> _Segments:
     types = [*map(jax.typeof, operands), jax.typeof(number), *inside]
     jaxpr, captured = trace_to_jaxpr(segment, types, "derivative")
     assert not captured, "a segment takes all that it reads as operands"
-    bounds = jnp.int64(0), number, jnp.int64(1)
-    return _Segments(
-        [*operands, *bounds, *loop.carry],
-        _settings(loop, convert_outputs(jaxpr, inside), len(operands), "segments"),
-        count,
-        len(added),
-    )
+    settings = _settings(loop, convert_outputs(jaxpr, inside), len(operands), "segments")
+    return [*operands, jnp.int64(0), number, jnp.int64(1), *loop.carry], settings
 
 
 def _body_of_segment(loop: ForLoop, numbers: Sequence[Any]) -> tuple[ClosedJaxpr, Sequence[Any]]:

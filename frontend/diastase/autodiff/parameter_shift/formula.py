@@ -75,11 +75,6 @@ class Node:
         }
         return cls(params["jaxpr"], own, method, dict(options))
 
-    @property
-    def tests(self) -> bool:
-        """Whether runs are Hadamard tests, with one more wire, rather than shifted."""
-        return self.method == "hadamard" and self.options["mode"] == "standard"
-
     def run(self, jaxpr: ClosedJaxpr, *operands: Any, more_wires: int = 0) -> list[Any]:
         """A run of another body; its inexact results."""
         params: dict[str, Any] = {**self.params, "jaxpr": jaxpr}
@@ -119,9 +114,8 @@ class Formula:
         padding = longest(self.node.body, self.rules)
         if self.node.method == "spsa":
             return self._simultaneous(values, read, number, padding), None
-        visitor = Tests if self.node.tests else Shifts
-        jaxpr, captured = self._changed(lambda run: visitor(self.rules, run), _INDEX)
-        more_wires = 1 if self.node.tests else 0
+        visitor, more_wires = (Tests, 1) if self.rules.tests else (Shifts, 0)
+        jaxpr, captured = self._changed(partial(visitor, self.rules), _INDEX)
 
         def row(run: Any) -> Any:
             return read(self.node.run(jaxpr, *captured, run, *values, more_wires=more_wires))
@@ -142,7 +136,7 @@ class Formula:
         """All parameters at once, in random directions: the derivative by each, estimated."""
         options = self.node.options
         zeros = ShapedArray((number,), np.dtype(np.float64))
-        jaxpr, captured = self._changed(lambda shifts: Perturbs(self.rules, shifts), zeros)
+        jaxpr, captured = self._changed(partial(Perturbs, self.rules), zeros)
         terms = finite_differences(options)
 
         def estimate(direction: Any) -> Any:

@@ -13,6 +13,7 @@ from typing import Any, NoReturn
 import jax.numpy as jnp
 from jax.extend.core import ClosedJaxpr, Literal
 
+from diastase.autodiff.adjoint.seeds import means_of_words
 from diastase.autodiff.circuit_interpreter import Visitor, Walk, walked
 from diastase.jaxprs.dependence import Activity
 from diastase.primitives import measurement
@@ -29,29 +30,29 @@ Live = Callable[..., list[Any]]
 
 def with_state_fixed(closed: ClosedJaxpr, activity: Activity, operands: Sequence[Any]) -> Live:
     """Run a body; its inexact results as a function of operands."""
-    names = {e.primitive.name for e in closed.jaxpr.eqns if touches_register(e)}
+    names = {each.primitive.name for each in closed.jaxpr.eqns if touches_register(each)}
     recorded: list[Callable[..., Sequence[Any]]] = []
 
-    def run(equation: Equation, *values: Any) -> Sequence[Any]:
-        if not touches_register(equation):
-            return evaluate_equation(equation, values)
-        results, live = _recorded(equation, values, activity.of(equation)[1:])
+    def evaluate(
+        values: Sequence[Any], on_register: Callable[[Equation, Sequence[Any]], Sequence[Any]]
+    ) -> list[Any]:
+        def step(equation: Equation, *given: Any) -> Sequence[Any]:
+            is_quantum = touches_register(equation)
+            return (on_register if is_quantum else evaluate_equation)(equation, given)
+
+        return evaluate_jaxpr(closed, values, dict.fromkeys(names, step))
+
+    def run(equation: Equation, given: Sequence[Any]) -> Sequence[Any]:
+        results, live = _recorded(equation, given, activity.of(equation)[1:])
         recorded.append(live)
         return results
 
-    evaluate_jaxpr(closed, operands, dict.fromkeys(names, run))
-
     def with_live(*values: Any) -> list[Any]:
         remaining = iter(recorded)
-
-        def again(equation: Equation, *values: Any) -> Sequence[Any]:
-            if not touches_register(equation):
-                return evaluate_equation(equation, values)
-            return next(remaining)(*values)
-
-        results = evaluate_jaxpr(closed, values, dict.fromkeys(names, again))
+        results = evaluate(values, lambda _, given: next(remaining)(*given))
         return [results[position] for position in inexact_positions(closed.out_avals)]
 
+    evaluate(operands, run)
     return with_live
 
 
@@ -85,16 +86,12 @@ def _loop_or_branch(
 
 
 def _sum_of_words(equation: Equation, values: Sequence[Any]) -> Callable[..., Sequence[Any]]:
-    register, coefficients, *wires = values
-    remaining, found = list(wires), list[Any]()
-    for word in equation.params["words"]:
-        count = sum(wire is None for _, wire in word)
-        own, remaining = remaining[:count], remaining[count:]
-        one = jnp.ones(1, coefficients.dtype)
-        value = measurement.expval_pauli_p.bind(register, one, *own, words=(word,))
-        found.append(value)
-    terms, aval = jnp.stack(found), equation.outvars[0].aval
-    return lambda _, live, *__: [jnp.dot(live, terms).astype(aval.dtype)]
+    register, _, *wires = values
+    means, aval = (
+        means_of_words(register, equation.params["words"], wires),
+        equation.outvars[0].aval,
+    )
+    return lambda _, live, *__: [jnp.dot(live, means).astype(aval.dtype)]
 
 
 def _matrix(equation: Equation, values: Sequence[Any]) -> Callable[..., Sequence[Any]]:

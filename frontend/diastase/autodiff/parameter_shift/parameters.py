@@ -137,7 +137,7 @@ class Rules:
         params = equation.params
         controls = params["control_values"]
         wires = len(params["wires"]) - len(controls)
-        if self._tests:
+        if self.tests:
             if params["name"] in HAVE_GENERATORS:
                 rule, tests = tests_of_gate(params["name"], wires, controls)
                 return OwnParameters((0,), (rule,), tests)
@@ -155,7 +155,8 @@ class Rules:
         return OwnParameters(tuple(kept), tuple(rules)) if kept else None
 
     @property
-    def _tests(self) -> bool:
+    def tests(self) -> bool:
+        """Whether runs are Hadamard tests, with one more wire, rather than shifted."""
         return self.method == "hadamard" and self.options["mode"] == "standard"
 
     def _rule(self, equation: Equation, number: int, order: int) -> Rule | None:
@@ -209,7 +210,7 @@ class Rules:
         if any(self.options.get(name) is not None for name in _BY_NUMBER):
             raise _no_derivative(equation, construct, _ONLY_GATES)
         words = Words(kind, wires, bool(controls))
-        if self._tests:
+        if self.tests:
             return ArrayParameters(words, *tests_of_angles(words, controls))
         if self.method in ("finite-diff", "spsa"):
             return ArrayParameters(words, (self._difference(),) * len(words.bits))

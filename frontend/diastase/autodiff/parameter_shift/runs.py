@@ -20,6 +20,7 @@ has two auxiliary wires, and the product of two signs.
 """
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import jax
@@ -28,7 +29,7 @@ import numpy as np
 from jax.extend.core import ClosedJaxpr, Literal
 
 from diastase.autodiff.circuit_interpreter import Visitor, Walk
-from diastase.autodiff.parameter_shift.parameters import Rules
+from diastase.autodiff.parameter_shift.parameters import Parameters, Rules, Values
 from diastase.autodiff.parameter_shift.shift_rules import Rule
 from diastase.primitives.define import Role, has_role
 from diastase.primitives.quantum import allocate_p, gate_p, is_register, touches_register, unitary_p
@@ -39,22 +40,35 @@ from diastase_mlir.jax_compat import equations_in, evaluate_equation, rebuilt
 Equation = Any
 
 
-class Shifts(Visitor):
+@dataclass
+class _OfParameters(Visitor):
+    """What happens at the operations whose parameters are differentiated by."""
+
+    rules: Rules
+
+    def operate(self, walk: Walk, equation: Equation, operands: Values) -> Values:
+        """Operands to go on with."""
+        parameters = self.rules.active(equation)
+        return operands if parameters is None else self.at(walk, parameters, operands)
+
+    def at(self, walk: Walk, parameters: Parameters, operands: Values) -> Values:
+        """The same, for an operation with such parameters."""
+        raise NotImplementedError
+
+
+@dataclass
+class Shifts(_OfParameters):
     """The circuit of one run."""
 
-    def __init__(self, rules: Rules, run: Any) -> None:
-        self._rules, self._run = rules, run
+    run: Any
 
-    def operate(self, walk: Walk, equation: Equation, operands: Sequence[Any]) -> Sequence[Any]:
+    def at(self, walk: Walk, parameters: Parameters, operands: Values) -> Values:
         """Shift the parameter that the run belongs to."""
-        parameters = self._rules.active(equation)
-        if parameters is None:
-            return operands
         needs_values = any(rule.multiples for rule in parameters.rules)
         values = parameters.values(operands) if needs_values else [0.0] * len(parameters.rules)
         shifts = list[Any]()
         for rule, value in zip(parameters.rules, values, strict=True):
-            shifts.append(_shift(rule, value, self._run - walk.position))
+            shifts.append(_shift(rule, value, self.run - walk.position))
             walk.position = walk.position + len(rule.terms)
         return parameters.shifted(operands, shifts)
 
@@ -69,50 +83,43 @@ def _shift(rule: Rule, value: Any, term: Any) -> Any:
     return shift
 
 
-class Perturbs(Visitor):
+@dataclass
+class Perturbs(_OfParameters):
     """The circuit with all parameters shifted."""
 
-    def __init__(self, rules: Rules, shifts: Any) -> None:
-        self._rules, self._shifts = rules, shifts
+    shifts: Any
 
-    def operate(self, walk: Walk, equation: Equation, operands: Sequence[Any]) -> Sequence[Any]:
+    def at(self, walk: Walk, parameters: Parameters, operands: Values) -> Values:
         """Shift each parameter by its own element."""
-        parameters = self._rules.active(equation)
-        if parameters is None:
-            return operands
         count = len(parameters.rules)
         if isinstance(walk.position, int):
-            own = jax.lax.slice_in_dim(self._shifts, walk.position, walk.position + count)
+            own = jax.lax.slice_in_dim(self.shifts, walk.position, walk.position + count)
         else:
-            own = jax.lax.dynamic_slice_in_dim(self._shifts, walk.position, count)
+            own = jax.lax.dynamic_slice_in_dim(self.shifts, walk.position, count)
         walk.position = walk.position + count
         shifts = [jax.lax.squeeze(part, [0]) for part in jax.lax.split(own, [1] * count)]
         return parameters.shifted(operands, shifts)
 
 
-class Counts(Visitor):
+@dataclass
+class Counts(_OfParameters):
     """How many runs there are."""
 
-    def __init__(self, rules: Rules) -> None:
-        self._rules = rules
-
-    def operate(self, walk: Walk, equation: Equation, operands: Sequence[Any]) -> Sequence[Any]:
+    def at(self, walk: Walk, parameters: Parameters, operands: Values) -> Values:
         """Count the runs of an operation's parameters."""
-        walk.position = walk.position + _runs(self._rules, equation)
+        walk.position = walk.position + _runs(parameters)
         return operands
 
 
-class Weighted(Visitor):
+@dataclass
+class Weighted(_OfParameters):
     """The sum of all parameters, with weights made of the results of runs."""
 
-    def __init__(self, rules: Rules, results: Any, base: Any) -> None:
-        self._rules, self._results, self._base = rules, results, base
+    results: Any
+    base: Any
 
-    def operate(self, walk: Walk, equation: Equation, operands: Sequence[Any]) -> Sequence[Any]:
+    def at(self, walk: Walk, parameters: Parameters, operands: Values) -> Values:
         """Note an operation's parameters; those with equal rules are added at once."""
-        parameters = self._rules.active(equation)
-        if parameters is None:
-            return operands
         for rule, value in zip(parameters.rules, parameters.values(operands), strict=True):
             if walk.pending and walk.pending[-1][0] != rule:
                 self.settle(walk)
@@ -131,25 +138,24 @@ class Weighted(Visitor):
         weights: Any = 0.0
         if terms:
             start = jnp.asarray(walk.position, jnp.int64)
-            rows = jax.lax.dynamic_slice_in_dim(self._results, start, size)
+            rows = jax.lax.dynamic_slice_in_dim(self.results, start, size)
             rows = rows.reshape(count, terms, -1)
             for position, (coefficient, _) in enumerate(rule.terms):
                 weights = weights + coefficient * rows[:, position]
-        if rule.base and self._base is not None:
-            weights = weights + rule.base * self._base[None, :]
+        if rule.base and self.base is not None:
+            weights = weights + rule.base * self.base[None, :]
         walk.position = walk.position + size
         walk.total = walk.total + jnp.sum(values[:, None] * weights, axis=0)
 
 
-def _runs(rules: Rules, equation: Equation) -> int:
-    parameters = rules.active(equation)
+def _runs(parameters: Parameters | None) -> int:
     return 0 if parameters is None else sum(len(rule.terms) for rule in parameters.rules)
 
 
 def longest(closed: ClosedJaxpr, rules: Rules) -> int:
     """No fewer runs than any stretch of operations in one region takes."""
     operations = (each for each in equations_in(closed) if has_role(each, Role.OPERATION))
-    return sum(_runs(rules, equation) for equation in operations)
+    return sum(_runs(rules.active(equation)) for equation in operations)
 
 
 def head_of(closed: ClosedJaxpr) -> ClosedJaxpr:
@@ -176,14 +182,15 @@ def _keeps(equation: Equation) -> bool:
 _LETTERS = np.array([[[1, 0], [0, 1]], [[0, 1], [1, 0]], [[0, -1j], [1j, 0]], [[1, 0], [0, -1]]])
 
 
+@dataclass
 class Tests(Visitor):
-    """The circuit of one test."""
+    """The circuit of one Hadamard test."""
 
-    def __init__(self, rules: Rules, run: Any) -> None:
-        self._rules, self._run = rules, run
-        self._wire: Any = None
-        """The auxiliary wire."""
-        self._is_turned = False
+    rules: Rules
+    run: Any
+    _wire: Any = None
+    """The auxiliary wire."""
+    _is_turned: bool = False
 
     def allocate(self, equation: Equation, operands: Sequence[Any]) -> Any:
         """A register with one more wire, in |+>."""
@@ -199,11 +206,11 @@ class Tests(Visitor):
     def apply(self, walk: Walk, equation: Equation, operands: Sequence[Any]) -> None:
         """The operation; then control the word of this run, if it belongs to it."""
         super().apply(walk, equation, operands)
-        parameters = self._rules.active(equation)
+        parameters = self.rules.active(equation)
         if parameters is None:
             return
         count = len(parameters.tests)
-        test = self._run - walk.position
+        test = self.run - walk.position
         walk.position = walk.position + count
         table = np.array([*parameters.tests, (0,) * len(equation.params["wires"])])
         is_here = (test >= 0) & (test < count)

@@ -1,4 +1,4 @@
-"""Derivatives of operations on a register: JVP rules that add to a register's derivative wire.
+"""JVP rules of operations on a register, which write to its derivative wire.
 
 Each takes and gives `(primals, tangents)`; the first of them is the register.
 """
