@@ -21,7 +21,7 @@ import numpy as np
 from jax.core import ShapedArray
 from jax.extend.core import ClosedJaxpr
 
-from diastase.autodiff.circuit_interpreter import ALLOCATED, Visitor, Walk, walked
+from diastase.jaxprs.circuit_interpreter import ALLOCATED, Visitor, Walk, walked
 from diastase.jaxprs.control_flow import known_trips
 from diastase.jaxprs.dependence import Activity
 from diastase.primitives.batching import flags_of, several_runs_p

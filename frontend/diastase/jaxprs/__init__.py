@@ -1,1 +1,1 @@
-"""What is asked of jaxprs, with circuits or without, and made of them: dependence, reversal."""
+"""Jaxprs analysed and rewritten: dependence, evaluation, reversal of loops, constant folding."""

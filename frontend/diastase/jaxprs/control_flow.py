@@ -47,7 +47,7 @@ class LoopOperands:
         result_avals: Sequence[Any],
         condition: ClosedJaxpr | None = None,
     ) -> list[Any]:
-        """Record a loop like that with these parameters, with another body and condition."""
+        """Record a loop with these parameters, but for its body, condition and types."""
         changed: dict[str, Any] = {"body_jaxpr": body, "body_nconsts": len(self.constants)}
         if condition is not None:
             changed |= {"cond_jaxpr": condition, "cond_nconsts": len(self.tested)}
@@ -155,18 +155,9 @@ def number_of_turns(
     test, tested = region(lambda _, *carried: [holds(carried)])
     body, captured = region(lambda trip, *carried: [trip + 1, *forwards(carried)])
     types = fresh_types()
-    turns, *final = while_loop_p.bind(
-        *tested,
-        *captured,
-        jnp.int64(0),
-        *carry,
-        cond_jaxpr=test,
-        body_jaxpr=body,
-        cond_nconsts=len(tested),
-        body_nconsts=len(captured),
-        preserve_dimensions=not types.defining,
-        result_avals=(number, *types.avals),
-    )
+    loop = LoopOperands(tested, captured, [], [jnp.int64(0), *carry])
+    params = {"preserve_dimensions": not types.defining}
+    turns, *final = loop.record(params, body, [number, *types.avals], test)
     types.name(final)
     return turns, final
 
@@ -181,16 +172,9 @@ def record_loop(
     result_avals: Sequence[Any] | None = None,
 ) -> Sequence[Any]:
     """Record a loop; `result_avals` where the carried values do not keep their types."""
-    return for_loop_p.bind(
-        *captured,
-        *bounds,
-        *carry,
-        body_jaxpr=body,
-        body_nconsts=len(captured),
-        apply_reverse_transform=in_reverse,
-        preserve_dimensions=result_avals is None,
-        result_avals=tuple(result_avals or body.out_avals),
-    )
+    params = {"apply_reverse_transform": in_reverse, "preserve_dimensions": result_avals is None}
+    loop = LoopOperands([], captured, bounds, carry)
+    return loop.record(params, body, result_avals or body.out_avals)
 
 
 def record_switch(

@@ -1,1 +1,1 @@
-"""The gradient of a QNode by one run and one sweep back through it."""
+"""Adjoint differentiation of a QNode: one run and one sweep back through it."""

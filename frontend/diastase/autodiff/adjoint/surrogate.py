@@ -28,7 +28,7 @@ import numpy as np
 from jax import lax
 from jax.extend.core import ClosedJaxpr, Var
 
-from diastase.autodiff.circuit_interpreter import Visitor, Walk, walked
+from diastase.jaxprs.circuit_interpreter import Visitor, Walk, walked
 from diastase.jaxprs.control_flow import known_trips
 from diastase.jaxprs.dependence import lasting
 from diastase.jaxprs.evaluate import evaluated

@@ -1,1 +1,1 @@
-"""Derivatives and batches of loops and branches."""
+"""JVP, linearization, transposition and batching rules of loops and branches."""

@@ -1,1 +1,1 @@
-"""Derivatives from runs with shifted parameters, as on hardware; SPSA, Hadamard tests."""
+"""Derivatives as on hardware: parameter shifts, finite differences, Hadamard tests, SPSA."""

@@ -23,7 +23,6 @@ from jax.core import ShapedArray
 from jax.extend.core import ClosedJaxpr
 from pennylane.gradients import spsa_grad
 
-from diastase.autodiff.circuit_interpreter import ALLOCATED, Visitor, Walk, walked
 from diastase.autodiff.parameter_shift.observable_derivatives import with_state_fixed
 from diastase.autodiff.parameter_shift.parameters import Rules
 from diastase.autodiff.parameter_shift.runs import (
@@ -37,6 +36,7 @@ from diastase.autodiff.parameter_shift.runs import (
 )
 from diastase.autodiff.parameter_shift.shift_rules import finite_differences
 from diastase.capture.dynamic_carry import dimension_table
+from diastase.jaxprs.circuit_interpreter import ALLOCATED, Visitor, Walk, walked
 from diastase.jaxprs.dependence import Activity
 from diastase.jaxprs.evaluate import Values, paired, pulled_back, replaced
 from diastase.primitives.drawing import any_draws

@@ -14,7 +14,7 @@ import jax.numpy as jnp
 from jax.extend.core import ClosedJaxpr, Literal
 
 from diastase.autodiff.adjoint.seeds import means_of_words
-from diastase.autodiff.circuit_interpreter import Visitor, Walk, walked
+from diastase.jaxprs.circuit_interpreter import Visitor, Walk, walked
 from diastase.jaxprs.dependence import Activity
 from diastase.primitives import measurement
 from diastase.primitives.define import Role, has_role

@@ -28,9 +28,9 @@ import jax.numpy as jnp
 import numpy as np
 from jax.extend.core import ClosedJaxpr, Literal
 
-from diastase.autodiff.circuit_interpreter import Visitor, Walk
 from diastase.autodiff.parameter_shift.parameters import Parameters, Rules, Values
 from diastase.autodiff.parameter_shift.shift_rules import Rule
+from diastase.jaxprs.circuit_interpreter import Visitor, Walk
 from diastase.primitives.define import Role, has_role
 from diastase.primitives.quantum import allocate_p, gate_p, is_register, touches_register, unitary_p
 from diastase.primitives.sampling import sample_p

@@ -1,1 +1,1 @@
-"""Forward derivatives of operations and measurements, on a register with a derivative wire."""
+"""JVP rules of operations and measurements, on a register with a derivative wire."""
