@@ -75,7 +75,7 @@ def pullback(
     return jax.vjp(of_some, *(values[position] for position in wanted))[1]
 
 
-def pulled_back(function: Callable[..., Any], primals: Values) -> list[Any]:
+def gradient_of(function: Callable[..., Any], primals: Values) -> list[Any]:
     """The gradient of a real function; element by element where it cannot go backwards."""
     try:
         _, pull_back = jax.vjp(function, *primals)

@@ -38,7 +38,7 @@ from diastase.autodiff.parameter_shift.shift_rules import finite_differences
 from diastase.capture.dynamic_carry import dimension_table
 from diastase.jaxprs.circuit_interpreter import ALLOCATED, Visitor, Walk, walked
 from diastase.jaxprs.dependence import Activity
-from diastase.jaxprs.evaluate import Values, paired, pulled_back, replaced
+from diastase.jaxprs.evaluate import Values, gradient_of, paired, replaced
 from diastase.primitives.drawing import any_draws
 from diastase.primitives.errors import NoDerivativeError
 from diastase.primitives.qnode_derivatives import Positions, inexact_positions
@@ -198,7 +198,7 @@ class Formula:
             own, weights = operands[: len(values)], operands[len(values) :]
             primals = [own[position] for position in self.positions]
             fixed = self._fixed(own)
-            return pulled_back(lambda *moved: paired(weights, fixed(*moved)), primals)
+            return gradient_of(lambda *moved: paired(weights, fixed(*moved)), primals)
 
         return self._in_region(gradient, [*values, *cotangents])
 

@@ -24,7 +24,7 @@ import jax.numpy as jnp
 from jax.extend.core import ClosedJaxpr, Literal, Var
 
 from diastase.autodiff.parameter_shift.formula import Formula, Node
-from diastase.jaxprs.evaluate import Values, paired, pulled_back, replaced
+from diastase.jaxprs.evaluate import Values, gradient_of, paired, replaced
 from diastase.primitives.define import Role, has_role
 from diastase.primitives.errors import NoDerivativeError
 from diastase.primitives.qnode_derivatives import Operands, Positions, inexact_positions
@@ -88,7 +88,7 @@ def _cotangent(operands: Values, params: Mapping[str, Any]) -> Values:
         values = replaced(given.values, wanted, moved)
         return paired(given.cotangents, _derivative(node, values, directions))
 
-    return pulled_back(total, [given.values[position] for position in wanted])
+    return gradient_of(total, [given.values[position] for position in wanted])
 
 
 _SHIFTS: Mapping[str, Rule] = {"qnode_tangent": _tangent, "qnode_cotangent": _cotangent}
@@ -139,7 +139,7 @@ def _gradient(node: Node, values: Values, wanted: Positions, cotangents: Values)
     def total(*moved: Any) -> Any:
         return jnp.sum(formula.weighted(replaced(values, wanted, moved), rows))
 
-    found = pulled_back(total, [values[position] for position in wanted])
+    found = gradient_of(total, [values[position] for position in wanted])
     if not formula.has_direct:
         return found
     direct = formula.direct_gradient(values, cotangents)
