@@ -36,16 +36,16 @@ from jax.core import Tracer
 from diastase.capture.context import is_tracing
 from diastase.capture.jax_errors.errors import LeakedTracerError
 from diastase.capture.pennylane_compat import look_through
+from diastase.jit.dispatch.attribute_reads import WatchedSelf, watched_self
 from diastase.jit.dispatch.keys import call_key, flat_key
-from diastase.jit.dispatch.methods.watched import WatchedSelf, watched_self
-from diastase.jit.dispatch.program_cache import Plan, Specialisations, read_arguments, settings_of
-from diastase.jit.dispatch.programs import Programs
-from diastase.jit.dispatch.type_hints import Declaration
+from diastase.jit.dispatch.program_cache import Plan, Programs, Specialisations
+from diastase.jit.dispatch.promotion import Declaration
 from diastase.jit.ir_properties import ProgramTexts
 from diastase.jit.options.errors import InvalidOptionError, NotCallableError
 from diastase.jit.options.options import Keywords, QjitOptions, option_parameters
 from diastase.jit.stages.prepared_call import PreparedCall
 from diastase.jit.stages.stages import Compiled, Lowered, Traced, types_text
+from diastase.jit.stages.trace_call import read_arguments, settings_of
 from diastase.tracing.argument_errors import UnhashableStaticArgumentError
 from diastase.tracing.signatures import Call, Signature, signature_of
 from diastase_mlir.jax_compat import (
@@ -61,11 +61,11 @@ if TYPE_CHECKING:
 
     from diastase.autograph import functions as with_autograph
     from diastase.inspection import notebooks
-    from diastase.jit.interop import autograd_calls, many_arrays
+    from diastase.jit.interop import autograd_calls, xla
     from diastase.jit.interop import bind as around
 else:
     around = LazyModule("diastase.jit.interop.bind")
-    many_arrays = LazyModule("diastase.jit.interop.many_arrays")
+    xla = LazyModule("diastase.jit.interop.xla")
     notebooks = LazyModule("diastase.inspection.notebooks")
     autograd_calls = LazyModule("diastase.jit.interop.autograd_calls")
     with_autograph = LazyModule("diastase.autograph.functions")
@@ -166,7 +166,7 @@ class QJIT(ProgramTexts, Generic[P, R]):
             if not plan.executable.artifact.is_pure:
                 plan = around.ImpureCall(plan, self._programs, call, tree)
             elif plan.may_be_called_by_xla(leaves):
-                plan = many_arrays.ManyArrays.of(plan)
+                plan = xla.ManyArrays.of(plan)
         return autograd_calls.giving_tensors(plan, leaves)
 
     def _remember(

@@ -25,7 +25,7 @@ from typing import Any
 import numpy as np
 from jax.core import ShapedArray
 
-from diastase.jit.stages.shape_guards import SizePattern
+from diastase.jit.stages.argument_checks import SizePattern
 from diastase_mlir.jax_compat import SizeScope, is_symbolic
 from diastase_runtime.errors import InternalError
 

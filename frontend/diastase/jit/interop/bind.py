@@ -3,8 +3,12 @@
 The sizes of arguments are known there, so nothing is learnt and nothing is dynamic, but an integer
 that is a size still is one: what a size depends on may vary from call to call, the sizes of results
 may not, as XLA allocates them. Where they do depend on integers, and those are known at this call,
-there is a program for each of them. What a function closes over may be tracers of the
-transformation, too (`closure_conversion`).
+there is a program for each of them.
+
+A function may close over tracers of the transformation, too, as in `jax.grad(lambda x: qjit(lambda
+y: x * y)(2.0))`. A compiled program has no place for `x`, so the function is traced once, with it,
+and what is compiled is the jaxpr of that trace as a function of `x`, too. Nothing of it is kept:
+the next call closes over other tracers.
 """
 
 from collections.abc import Callable, Hashable, Sequence
@@ -18,22 +22,68 @@ from jax.core import Tracer
 
 from diastase.capture.jax_errors.errors import LeakedTracerError
 from diastase.jit.dispatch.keys import program_key
-from diastase.jit.dispatch.program_cache import (
+from diastase.jit.dispatch.program_cache import Programs
+from diastase.jit.interop.embedded_program import AroundProgram, flat
+from diastase.jit.interop.primitive import program_p
+from diastase.jit.options.errors import UnknownResultSizeError
+from diastase.jit.stages.prepared_call import PreparedCall
+from diastase.jit.stages.trace_call import (
     Arguments,
     any_symbolic,
     flattened,
     read_arguments,
     trace_call,
+    tracing_with,
 )
-from diastase.jit.dispatch.programs import Programs
-from diastase.jit.interop.closure_conversion import call_closing_over
-from diastase.jit.interop.embedded_program import AroundProgram, flat
-from diastase.jit.interop.primitive import program_p
-from diastase.jit.options.errors import UnknownResultSizeError
-from diastase.jit.stages.prepared_call import PreparedCall
 from diastase.tracing.signatures import Call
+from diastase.tracing.trace import trace_open
 from diastase_mlir import user_span
-from diastase_mlir.jax_compat import abstract_value, is_being_transformed
+from diastase_mlir.jax_compat import abstract_value, evaluate_jaxpr, is_being_transformed
+
+
+def call_closing_over(
+    programs: Programs,
+    function: Callable[..., Any],
+    arguments: Arguments,
+    leaves: Sequence[Any],
+    failure: LeakedTracerError,
+) -> Any:
+    """Make the equation of a call, whose operands are what the function closes over, too.
+
+    `failure`: what is raised if a tracer is of no transformation that we are in.
+    """
+    name = programs.signature.name
+    traced_function, out_trees = flattened(function, programs.signature, arguments)
+    with tracing_with(programs.options, name):
+        jaxpr, captured = trace_open(traced_function, arguments.avals, name, arguments.names)
+    is_traced = [isinstance(value, Tracer) for value in captured]
+    constants = [
+        None if traced else value for value, traced in zip(captured, is_traced, strict=True)
+    ]
+    tracers = [value for value in captured if isinstance(value, Tracer)]
+
+    def flat_function(*operands: Any) -> Sequence[Any]:
+        given = iter(operands[len(leaves) :])
+        values = [
+            next(given) if traced else value
+            for value, traced in zip(constants, is_traced, strict=True)
+        ]
+        return evaluate_jaxpr(jaxpr, [*values, *operands[: len(leaves)]])
+
+    program = AroundProgram(
+        name,
+        flat_function,
+        (*arguments.avals, *(jax.typeof(tracer) for tracer in tracers)),
+        tuple(jaxpr.out_avals),
+        (*arguments.names, *(f"closed over {number}" for number in range(len(tracers)))),
+        programs.options,
+    )
+    try:
+        results = program_p.bind(*leaves, *tracers, program=program)
+    except jax.errors.UnexpectedTracerError:  # of a transformation that is over
+        raise failure from None
+    return out_trees[-1].unflatten(results)
+
 
 Build = Callable[..., Any]
 """From flat results to their pytree."""

@@ -18,9 +18,9 @@ import jax
 import jax.numpy as jnp
 from jax.core import ShapedArray
 
-from diastase.jit.dispatch.program_cache import Arguments, trace_call
 from diastase.jit.options.options import QjitOptions
 from diastase.jit.stages.stages import Compiled, Traced
+from diastase.jit.stages.trace_call import Arguments, trace_call
 from diastase.tracing.signatures import Call, Signature
 
 FlatFunction = Callable[..., Sequence[Any]]

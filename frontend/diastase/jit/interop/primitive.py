@@ -25,7 +25,7 @@ from jax.interpreters import ad, batching, mlir
 
 from diastase.capture.context import is_tracing
 from diastase.jit.interop.embedded_program import AroundProgram, is_inexact
-from diastase.jit.interop.ffi_lowering import lower_program
+from diastase.jit.interop.xla import lower_program
 from diastase_mlir.jax_compat import never_move_out_of_loops, set_linearisation
 
 

@@ -21,9 +21,8 @@ from diastase.inspection.progress import progress_of
 from diastase.inspection.report import Report, report_of
 from diastase.jit.options.errors import InvalidOptionError
 from diastase.jit.options.options import CountsForm
-from diastase.jit.stages.argument_checks import check_arguments
+from diastase.jit.stages.argument_checks import SizePattern, check_arguments
 from diastase.jit.stages.prepared_call import PreparedCall
-from diastase.jit.stages.shape_guards import SizePattern
 from diastase.tracing.trace import TracedProgram
 from diastase_mlir import (
     LOWERED,

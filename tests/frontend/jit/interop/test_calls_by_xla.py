@@ -13,7 +13,7 @@ import pennylane as qml
 import pytest
 
 from diastase import qjit
-from diastase.jit.interop import ffi_lowering
+from diastase.jit.interop import xla
 from diastase_engine.language.types import size_of
 from diastase_engine.xla_ffi import records
 from diastase_runtime import xla_plans
@@ -176,7 +176,7 @@ def test_programs_outlive_their_functions():
 
 def test_a_call_of_another_process_is_refused():
     """As if XLA's compilation had come from a disk cache."""
-    ffi_lowering._handler()
+    xla._handler()
     call = jax.ffi.ffi_call("diastase_program", jax.ShapeDtypeStruct((), np.float64))
     with pytest.raises(jax.errors.JaxRuntimeError, match="compiled by another process"):
         jax.jit(lambda x: call(x, plan=np.array([0, 1], np.int64)))(1.0)
