@@ -41,7 +41,7 @@ MODULES = {
     "diastase.mitigation.errors": "Error mitigation",
     "diastase.quantum.settings.folding": "Error mitigation: circuits",
     "diastase.jit.options.ir_errors": "`diastase.debug` and `diastase.pipelines`",
-    "diastase.inspection.explicit_jaxpr.errors": "Explicit jaxprs",
+    "diastase.inspection.explicit_jaxpr.typecheck": "Explicit jaxprs",
     "diastase_mlir.errors": "Compiling",
     "diastase_toolchain.errors": "Making machine code",
     "diastase_mlir.passes.circuits.errors": "Passes on circuits",

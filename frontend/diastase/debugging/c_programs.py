@@ -20,7 +20,7 @@ from typing import Any
 import jax
 import numpy as np
 
-from diastase.debugging.stages import qjit_function
+from diastase.debugging.ir import qjit_function
 from diastase.jit.options.ir_errors import CompilerNotFoundError, NeedsPythonError
 from diastase.jit.qjit import QJIT
 from diastase.jit.stages.stages import Compiled

@@ -10,8 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from diastase.inspection.circuit_costs import CircuitCosts, circuit_costs_of
-from diastase.inspection.costs import bytes_of
+from diastase.inspection.costs import CircuitCosts, bytes_of, circuit_costs_of
 from diastase.tracing.trace import TracedProgram
 from diastase_mlir import Compilation, HostEquation, LoweredModule
 from diastase_runtime import EngineWork

@@ -11,18 +11,23 @@ The trap: a size that a *captured array* has as well is no implicit argument. It
 the body, named once, which is why captured and carried arrays of one size can be added there.
 """
 
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from jax.extend.core import Jaxpr
 
-from diastase.inspection.explicit_jaxpr.equations import without_result_types
-from diastase.inspection.explicit_jaxpr.model import ExplicitEquation, ExplicitJaxpr
-from diastase.inspection.explicit_jaxpr.scope import Scope
-from diastase.inspection.explicit_jaxpr.types import Atom, ExplicitVariable, size_atom, size_type
+from diastase.inspection.explicit_jaxpr.model import ExplicitJaxpr
+from diastase.inspection.explicit_jaxpr.scope import (
+    Place,
+    Scope,
+    places_of,
+    size_at,
+    without_result_types,
+)
+from diastase.inspection.explicit_jaxpr.types import Atom, ExplicitVariable, size_type
 from diastase_mlir.jax_compat import is_symbolic
 
-Places = Sequence[Sequence[tuple[int, int]]]
+Places = Sequence[Sequence[Place]]
 """For each implicit size, the carried values and axes that have it."""
 
 
@@ -55,7 +60,7 @@ class _Body:
     def jaxpr(self, returned: Places) -> ExplicitJaxpr:
         """The jaxpr, which returns the sizes of its results at these places first."""
         captured = list(self._scope.captured.values())
-        sizes = [size_at(self._outputs, at) for at in returned]
+        sizes = [size_at(self._outputs, at[0]) for at in returned]
         return ExplicitJaxpr(
             (),
             (*captured, *self._constants, *self._implicit, *self._arguments),
@@ -68,25 +73,10 @@ class _Body:
         )
 
 
-def size_at(atoms: Sequence[Atom], places: Sequence[tuple[int, int]]) -> Atom:
-    """The size that these atoms have at the first of these places."""
-    item, axis = places[0]
-    return size_atom((atoms[item].type.shape or ())[axis])
-
-
-def _implicit_places(carried: Sequence[Any], excluded: Collection[Any]) -> Places:
-    """The places of each symbolic size in the types of carried values, without these."""
-    places: dict[Any, list[tuple[int, int]]] = {}
-    for item, variable in enumerate(carried):
-        for axis, size in enumerate(getattr(variable.aval, "shape", ())):
-            if is_symbolic(size) and size not in excluded:
-                places.setdefault(size, []).append((item, axis))
-    return list(places.values())
-
-
-def _sizes(variables: Sequence[Any]) -> set[Any]:
-    sizes = (size for variable in variables for size in getattr(variable.aval, "shape", ()))
-    return {size for size in sizes if is_symbolic(size)}
+def _implicit_places(carried: Sequence[Any], constants: Sequence[Any]) -> Places:
+    """The places of each symbolic size of carried values that no captured one has, too."""
+    excluded = places_of(constants)
+    return [at for size, at in places_of(carried).items() if size not in excluded]
 
 
 def translate_for_loop(scope: Scope, equation: Any) -> None:
@@ -96,10 +86,10 @@ def translate_for_loop(scope: Scope, equation: Any) -> None:
     operands = [scope.atom(operand) for operand in equation.invars]
     constants, carry = operands[:count], operands[count + 3 :]
     lower, upper, step = operands[count : count + 3]
-    places = _implicit_places(jaxpr.invars[count + 1 :], _sizes(jaxpr.invars[:count]))
+    places = _implicit_places(jaxpr.invars[count + 1 :], jaxpr.invars[:count])
     body = _Body(scope, jaxpr, count, 1, places)
     captured = [scope.held(size) for size in body.captured]
-    implicit = [size_at(carry, at) for at in places]
+    implicit = [size_at(carry, at[0]) for at in places]
     explicit_params = {
         **without_result_types(params),
         "body_jaxpr": body.jaxpr(places),
@@ -118,7 +108,7 @@ def translate_while_loop(scope: Scope, equation: Any) -> None:
     operands = [scope.atom(operand) for operand in equation.invars]
     carry = operands[condition_count + body_count :]
     constants = [*condition_jaxpr.invars[:condition_count], *body_jaxpr.invars[:body_count]]
-    places = _implicit_places(body_jaxpr.invars[body_count:], _sizes(constants))
+    places = _implicit_places(body_jaxpr.invars[body_count:], constants)
     condition = _Body(scope, condition_jaxpr, condition_count, 0, places)
     body = _Body(scope, body_jaxpr, body_count, 0, places)
     condition_sizes = [scope.held(size) for size in condition.captured]
@@ -136,7 +126,7 @@ def translate_while_loop(scope: Scope, equation: Any) -> None:
         *operands[:condition_count],
         *body_sizes,
         *operands[condition_count : condition_count + body_count],
-        *(size_at(carry, at) for at in places),
+        *(size_at(carry, at[0]) for at in places),
         *carry,
     )
     _record_loop(scope, equation, all_operands, places, explicit_params)
@@ -147,16 +137,7 @@ def _record_loop(
 ) -> None:
     """The equation of a loop; its first results are the sizes of the others."""
     implicit = [_implicit_result(scope, equation.outvars, at) for at in places]
-    results = [scope.bind(variable) for variable in equation.outvars]
-    scope.equations.append(
-        ExplicitEquation(
-            equation.primitive.name,
-            operands,
-            (*implicit, *results),
-            params,
-            source_info=equation.source_info,
-        )
-    )
+    scope.record(equation, operands, implicit, params)
 
 
 def _implicit_result(

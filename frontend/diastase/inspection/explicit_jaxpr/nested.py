@@ -9,20 +9,21 @@ Those that are known only inside (of a QNode, a checkpoint, a `switch`) become i
 which are `_` there.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from jax.extend.core import ClosedJaxpr, Jaxpr
 
-from diastase.inspection.explicit_jaxpr.equations import (
+from diastase.inspection.explicit_jaxpr.model import ExplicitJaxpr
+from diastase.inspection.explicit_jaxpr.scope import (
     Parameters,
-    declare_implicit,
+    Scope,
     map_parts,
+    places_of,
+    size_at,
     without_result_types,
 )
-from diastase.inspection.explicit_jaxpr.model import ExplicitEquation, ExplicitJaxpr
-from diastase.inspection.explicit_jaxpr.scope import Scope
 from diastase.inspection.explicit_jaxpr.types import Atom, ExplicitVariable, size_atom, size_type
 from diastase_mlir.jax_compat import is_symbolic, jaxprs_in, scan_counts, symbol_of
 
@@ -60,7 +61,7 @@ def translate_inside(outer: Scope, jaxpr: ClosedJaxpr | Jaxpr) -> Nested:
     scope = outer.nest()
     inputs = [scope.bind_input(variable) for variable in inner.invars]
     constants = [scope.bind_input(variable) for variable in inner.constvars]
-    for size in _sizes(inner.outvars):
+    for size in places_of(inner.outvars):
         if outer.can_hold(size):
             scope.capture(size)
     outputs = scope.translate(inner)
@@ -73,34 +74,34 @@ def translate_nested(scope: Scope, equation: Any) -> None:
     """A primitive whose nested jaxprs all take the same captured sizes."""
     nested: list[Nested] = []
 
-    def inside(jaxpr: Any) -> Nested:
+    def translated(jaxpr: Any) -> Nested:
         nested.append(translate_inside(scope, jaxpr))
         return nested[-1]
 
     operands = [scope.atom(operand) for operand in equation.invars]
-    parameters = Parameters(scope, inside)
+    parameters = Parameters(scope, translated)
     own = _with_counts(equation)
     params = {name: parameters.explicit(value) for name, value in own.items()}
     captured = list(dict.fromkeys(size for part in nested for size in part.scope.captured))
     sizes = [scope.held(size) for size in captured]
     constants = _CONSTANTS.get(equation.primitive.name, _Constants())
-    declared = declare_implicit(scope, equation.outvars)
-    if equation.primitive.name in _RETURNS_SIZES:
-        implicit, places = _returned_sizes(equation, declared)
-    else:
-        implicit, places = list(declared.values()), _places(equation.outvars, list(declared))
+    declared, at = scope.declare_implicit(equation.outvars), places_of(equation.outvars)
+    returned = [*at] if equation.primitive.name in _RETURNS_SIZES else [*declared]
+    implicit = [declared.get(size) or ExplicitVariable(size_type()) for size in returned]
 
     def finish(value: Any) -> Any:
         if not isinstance(value, Nested):
             return map_parts(finish, value)
         count = constants.counted(own)
-        return value.finish(captured, count, [_size_at(value.outputs, *at) for at in places])
+        return value.finish(
+            captured, count, [size_at(value.outputs, at[size][0]) for size in returned]
+        )
 
     params = {name: finish(value) for name, value in params.items()}
     constants.add(params, len(sizes))
-    _record(
-        scope, equation, operands, constants.position, sizes, parameters.sizes, implicit, params
-    )
+    position, original = constants.position, None if parameters.sizes else equation
+    operands = [*operands[:position], *sizes, *operands[position:], *parameters.sizes]
+    scope.record(equation, operands, implicit, params, original)
 
 
 def _with_counts(equation: Any) -> dict[str, Any]:
@@ -110,29 +111,6 @@ def _with_counts(equation: Any) -> dict[str, Any]:
         params = {name: value for name, value in params.items() if name not in ("ft_in", "ft_out")}
         params["num_consts"], params["num_carry"] = scan_counts(equation.params)
     return params
-
-
-def _record(
-    scope: Scope,
-    equation: Any,
-    operands: list[Atom],
-    position: int,
-    captured: list[Atom],
-    sizes: list[Atom],
-    implicit: Sequence[ExplicitVariable],
-    params: Mapping[str, Any],
-) -> None:
-    results = [scope.bind(variable) for variable in equation.outvars]
-    scope.equations.append(
-        ExplicitEquation(
-            equation.primitive.name,
-            (*operands[:position], *captured, *operands[position:], *sizes),
-            (*implicit, *results),
-            params,
-            original=None if sizes else equation,
-            source_info=equation.source_info,
-        )
-    )
 
 
 # --- where captured sizes go ---------------------------------------------------------------------
@@ -176,80 +154,48 @@ _RETURNS_SIZES = frozenset({"switch"})
 """Primitives of ours whose implicit results are all sizes of the others."""
 
 
-# --- sizes of results ----------------------------------------------------------------------------
-
-
-def _sizes(variables: Sequence[Any]) -> list[Any]:
-    """Symbolic sizes in the types of symbolic variables, each once."""
-    sizes = [size for variable in variables for size in getattr(variable.aval, "shape", ())]
-    return list(dict.fromkeys(size for size in sizes if is_symbolic(size)))
-
-
-def _places(variables: Sequence[Any], sizes: Sequence[Any]) -> list[tuple[int, int]]:
-    """For each size, the first variable and axis that has it."""
-    found: dict[Any, tuple[int, int]] = {}
-    for position, variable in enumerate(variables):
-        for axis, size in enumerate(getattr(variable.aval, "shape", ())):
-            found.setdefault(size, (position, axis))
-    return [found[size] for size in sizes]
-
-
-def _size_at(atoms: Sequence[Atom], position: int, axis: int) -> Atom:
-    return size_atom((atoms[position].type.shape or ())[axis])
-
-
-def _returned_sizes(
-    equation: Any, declared: Mapping[Any, ExplicitVariable]
-) -> tuple[list[ExplicitVariable], list[tuple[int, int]]]:
-    """An implicit result for each size: one that is declared by it, or one that nobody reads."""
-    sizes = _sizes(equation.outvars)
-    variables = [declared.get(size) or ExplicitVariable(size_type()) for size in sizes]
-    return variables, _places(equation.outvars, sizes)
-
-
 # --- primitives with jaxprs that capture separately ----------------------------------------------
 
 
 def translate_jax_while(scope: Scope, equation: Any) -> None:
     """`jax.lax.while_loop`: condition and body have constants of their own."""
-    names = ("cond", "body")
-    counts = [equation.params[f"{name}_nconsts"] for name in names]
     params = dict(equation.params)
-    remaining = [scope.atom(operand) for operand in equation.invars]
-    operands: list[Atom] = []
-    for name, count in zip(names, counts, strict=True):
-        nested = translate_inside(scope, params[f"{name}_jaxpr"])
-        captured = list(nested.scope.captured)
-        params[f"{name}_jaxpr"] = nested.finish(captured, count)
-        params[f"{name}_nconsts"] = len(captured) + count
-        operands += [*(scope.held(size) for size in captured), *remaining[:count]]
-        remaining = remaining[count:]
-    _record(scope, equation, [*operands, *remaining], 0, [], [], (), params)
+    jaxprs = [params["cond_jaxpr"], params["body_jaxpr"]]
+    counts = [params["cond_nconsts"], params["body_nconsts"]]
+    operands, jaxprs, counts = _translate_separately(scope, equation, jaxprs, counts)
+    params["cond_jaxpr"], params["body_jaxpr"] = jaxprs
+    params["cond_nconsts"], params["body_nconsts"] = counts
+    scope.record(equation, operands, [], params, equation)
 
 
 def translate_linear_solve(scope: Scope, equation: Any) -> None:
     """`jax.lax.custom_linear_solve`: up to four functions, each with constants of its own."""
     lengths, jaxprs = equation.params["const_lengths"], equation.params["jaxprs"]
+    operands, finished, counts = _translate_separately(scope, equation, jaxprs, lengths)
+    own = {"const_lengths": type(lengths)(*counts), "jaxprs": type(jaxprs)(*finished)}
+    scope.record(equation, operands, [], {**equation.params, **own}, equation)
+
+
+def _translate_separately(
+    scope: Scope, equation: Any, jaxprs: Iterable[Any], counts: Iterable[int]
+) -> tuple[list[Atom], list[Any], list[int]]:
+    """Operands, jaxprs and numbers of constants, each jaxpr with the sizes that it captures."""
     remaining = [scope.atom(operand) for operand in equation.invars]
     operands: list[Atom] = []
-    finished, counts = [], []
-    for length, jaxpr in zip(lengths, jaxprs, strict=True):
+    finished: list[Any] = []
+    numbers: list[int] = []
+    for jaxpr, count in zip(jaxprs, counts, strict=True):
         if jaxpr is None:
             finished.append(None)
-            counts.append(0)
+            numbers.append(0)
             continue
         nested = translate_inside(scope, jaxpr)
         captured = list(nested.scope.captured)
-        finished.append(nested.finish(captured, length))
-        counts.append(len(captured) + length)
-        operands += [*(scope.held(size) for size in captured), *remaining[:length]]
-        remaining = remaining[length:]
-    params = {
-        **equation.params,
-        "const_lengths": type(lengths)(*counts),
-        "jaxprs": type(jaxprs)(*finished),
-    }
-    _record(scope, equation, [*operands, *remaining], 0, [], [], (), params)
+        finished.append(nested.finish(captured, count))
+        numbers.append(len(captured) + count)
+        operands += [*(scope.held(size) for size in captured), *remaining[:count]]
+        remaining = remaining[count:]
+    return [*operands, *remaining], finished, numbers
 
 
 def translate_inlined(scope: Scope, equation: Any) -> None:
