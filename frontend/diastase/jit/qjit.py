@@ -44,7 +44,7 @@ from diastase.jit.ir_properties import ProgramTexts
 from diastase.jit.options.errors import InvalidOptionError, NotCallableError
 from diastase.jit.options.options import Keywords, QjitOptions, option_parameters
 from diastase.jit.stages.prepared_call import PreparedCall
-from diastase.jit.stages.stages import Compiled, Lowered, Traced, types_text
+from diastase.jit.stages.stages import Compiled, Lowered, Traced
 from diastase.jit.stages.trace_call import read_arguments, settings_of
 from diastase.tracing.argument_errors import UnhashableStaticArgumentError
 from diastase.tracing.signatures import Call, Signature, signature_of
@@ -60,13 +60,11 @@ if TYPE_CHECKING:
     import pennylane as qml
 
     from diastase.autograph import functions as with_autograph
-    from diastase.inspection import notebooks
     from diastase.jit.interop import autograd_calls, xla
     from diastase.jit.interop import bind as around
 else:
     around = LazyModule("diastase.jit.interop.bind")
     xla = LazyModule("diastase.jit.interop.xla")
-    notebooks = LazyModule("diastase.inspection.notebooks")
     autograd_calls = LazyModule("diastase.jit.interop.autograd_calls")
     with_autograph = LazyModule("diastase.autograph.functions")
 
@@ -75,7 +73,6 @@ Q = ParamSpec("Q")
 R = TypeVar("R")
 
 _NAMED = ("__module__", "__name__", "__qualname__", "__doc__", "__annotations__")
-_LONGEST_SIGNATURE = 120
 _LEAF = jax.tree_util.tree_structure(0)
 
 
@@ -162,11 +159,10 @@ class QJIT(ProgramTexts, Generic[P, R]):
     def _plan(self, call: Call, leaves: list[Any], tree: Any) -> Plan:
         """Find or make the program, and say how it is called."""
         plan = self._programs.for_call(call, leaves, tree)
-        if isinstance(plan, PreparedCall):
-            if not plan.executable.artifact.is_pure:
-                plan = around.ImpureCall(plan, self._programs, call, tree)
-            elif plan.may_be_called_by_xla(leaves):
-                plan = xla.ManyArrays.of(plan)
+        if not plan.executable.artifact.is_pure:
+            plan = around.ImpureCall(plan, self._programs, call, tree)
+        elif isinstance(plan, PreparedCall) and plan.may_be_called_by_xla(leaves):
+            plan = xla.ManyArrays.of(plan)
         return autograd_calls.giving_tensors(plan, leaves)
 
     def _remember(
@@ -296,25 +292,6 @@ class QJIT(ProgramTexts, Generic[P, R]):
         """Copy and pickle like a function: by name, never by content."""
         return self.__dict__["__qualname__"]
 
-    def __repr__(self) -> str:
-        return f"<{self._title()}>"
-
-    def _repr_html_(self) -> str:
-        programs = self._specialisations.compiled()
-        rows = [(types_text(program), program.origin) for program in programs]
-        return notebooks.page(self._title(), rows)
-
-    def _title(self) -> str:
-        """`qjit circuit(x, y=2), 3 programs`."""
-        name = getattr(self, "__qualname__", self._signature.name)
-        number = len(self._specialisations.compiled())
-        programs = {0: "not compiled yet", 1: "1 program"}.get(number, f"{number} programs")
-        signature = self._signature.parameters
-        parameters = "(...)" if signature is None else str(signature)
-        if signature and len(parameters) > _LONGEST_SIGNATURE:  # a default may be a large array
-            parameters = f"({', '.join(signature.parameters)})"
-        return f"qjit {name}{parameters}, {programs}"
-
     # --- methods ---------------------------------------------------------------------------------
 
     @overload
@@ -353,23 +330,6 @@ class QJIT(ProgramTexts, Generic[P, R]):
 
 
 look_through(QJIT)
-
-_CALL = QJIT.__call__
-
-
-def call_through(around: Callable[[QJIT, Callable[..., Any]], Any] | None) -> None:
-    """Have every call of every `QJIT` made by `around`, or, with None, directly again.
-
-    The method itself is replaced, so that calls cost nothing more while nobody asks.
-    """
-    if around is None:
-        QJIT.__call__ = _CALL
-        return
-
-    def call(self: QJIT, /, *args: Any, **kwargs: Any) -> Any:
-        return around(self, lambda: _CALL(self, *args, **kwargs))
-
-    QJIT.__call__ = call
 
 
 class _TracedSelf(QJIT):

@@ -18,8 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 from diastase.inspection.progress import progress_of
 from diastase.jit.dispatch.attribute_values import Kept
-from diastase.jit.dispatch.dynamic_dims import FallingBack, Family, NotForTheseSizes
-from diastase.jit.dispatch.guards import Answers, AssumedCall
+from diastase.jit.dispatch.guards import Answers, Family, GuardedCall
 from diastase.jit.dispatch.keys import family_key, program_key
 from diastase.jit.dispatch.promotion import Declaration, promoted
 from diastase.jit.options.options import QjitOptions
@@ -163,10 +162,7 @@ class Programs:
         if not learns and not any_symbolic(typed.avals):
             return self._program(typed)
 
-        def key() -> Hashable:
-            return family_key(self.signature, arguments.call, arguments.tree, arguments.avals)
-
-        family = self.made.families.setdefault(key(), Family())
+        family = self._family_of(arguments, Family())
         with family.lock:
             found = family.find([aval.shape for aval in arguments.avals])
             if found is not None:
@@ -180,8 +176,13 @@ class Programs:
             else:
                 compiled = self._program(typed)
             family.add(compiled)
-            self.made.families.setdefault(key(), family)  # by what a method has read by now
+            self._family_of(arguments, family)  # by what a method has read by now
             return compiled
+
+    def _family_of(self, arguments: Arguments, new: Family) -> Family:
+        """The family of arguments of these types, a new one if there is none."""
+        call, tree, avals = arguments.call, arguments.tree, arguments.avals
+        return self.made.families.setdefault(family_key(self.signature, call, tree, avals), new)
 
     def compiled_for(self, arguments: Arguments) -> Compiled:
         """Compile for this call alone, unless its program was replaced by other IR."""
@@ -238,31 +239,33 @@ class Programs:
         compiled = traced.compile()
         if not traced.traced.program.assumptions:
             return compiled
-        return replace(compiled, prepared=self._assumed(compiled, arguments))
+        return replace(compiled, prepared=self._guarded(compiled, arguments))
 
-    def _assumed(self, compiled: Compiled, arguments: Arguments) -> Any:
+    def _guarded(self, compiled: Compiled, arguments: Arguments) -> GuardedCall:
         """The call of a program that holds for some sizes only; keeps no argument alive."""
         call = Call((), {}, arguments.call.static)
         types = replace(arguments, call=call, leaves=[])
 
-        def recompile(leaves: Sequence[Any], answers: Answers) -> Compiled:
+        def recompile(leaves: Sequence[Any], answers: Answers) -> Compiled | None:
             call = replace(types, leaves=list(leaves))
-            compiled = self._traced_for_call(call, answers).compile()
+            try:
+                compiled = self._traced_for_call(call, answers).compile()
+            except InternalError:
+                raise
+            except Exception:
+                if self._is_learning(types):
+                    return None
+                raise
             self.made.latest = compiled
             return compiled
 
-        def recompile_or_fall_back(leaves: Sequence[Any], answers: Answers) -> Compiled:
-            try:
-                return recompile(leaves, answers)
-            except InternalError:
-                raise
-            except Exception as error:
-                raise NotForTheseSizes() from error
+        def compile_static(leaves: Sequence[Any]) -> Plan:
+            given = replace(types, leaves=list(leaves), avals=tuple(types_of(leaves)))
+            family = self._family_of(given, Family())
+            static = self._program(given)
+            family.prefer(static)
+            self._family_of(given, family)
+            self.made.plans.clear()  # the family says from now on what serves these sizes
+            return static.prepared
 
-        def static(leaves: Sequence[Any]) -> Any:
-            avals = tuple(types_of(leaves))
-            return self._program(replace(types, leaves=list(leaves), avals=avals)).prepared
-
-        if not self._is_learning(types):
-            return AssumedCall.starting_with(compiled, recompile)
-        return FallingBack(AssumedCall.starting_with(compiled, recompile_or_fall_back), static)
+        return GuardedCall(compiled, recompile, compile_static)

@@ -127,6 +127,11 @@ class PromotingCall:
         self._call = call
         self._dtypes = tuple(aval.dtype for aval in avals)
 
+    @property
+    def executable(self) -> Any:
+        """The loaded program."""
+        return self._call.executable
+
     def __call__(self, leaves: Sequence[Any]) -> Any:
         """Run the program."""
         arguments = zip(leaves, self._dtypes, strict=True)

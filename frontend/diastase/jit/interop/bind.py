@@ -22,11 +22,10 @@ from jax.core import Tracer
 
 from diastase.capture.jax_errors.errors import LeakedTracerError
 from diastase.jit.dispatch.keys import program_key
-from diastase.jit.dispatch.program_cache import Programs
+from diastase.jit.dispatch.program_cache import Plan, Programs
 from diastase.jit.interop.embedded_program import AroundProgram, flat
 from diastase.jit.interop.primitive import program_p
 from diastase.jit.options.errors import UnknownResultSizeError
-from diastase.jit.stages.prepared_call import PreparedCall
 from diastase.jit.stages.trace_call import (
     Arguments,
     any_symbolic,
@@ -40,51 +39,6 @@ from diastase.tracing.trace import trace_open
 from diastase_mlir import user_span
 from diastase_mlir.jax_compat import abstract_value, evaluate_jaxpr, is_being_transformed
 
-
-def call_closing_over(
-    programs: Programs,
-    function: Callable[..., Any],
-    arguments: Arguments,
-    leaves: Sequence[Any],
-    failure: LeakedTracerError,
-) -> Any:
-    """Make the equation of a call, whose operands are what the function closes over, too.
-
-    `failure`: what is raised if a tracer is of no transformation that we are in.
-    """
-    name = programs.signature.name
-    traced_function, out_trees = flattened(function, programs.signature, arguments)
-    with tracing_with(programs.options, name):
-        jaxpr, captured = trace_open(traced_function, arguments.avals, name, arguments.names)
-    is_traced = [isinstance(value, Tracer) for value in captured]
-    constants = [
-        None if traced else value for value, traced in zip(captured, is_traced, strict=True)
-    ]
-    tracers = [value for value in captured if isinstance(value, Tracer)]
-
-    def flat_function(*operands: Any) -> Sequence[Any]:
-        given = iter(operands[len(leaves) :])
-        values = [
-            next(given) if traced else value
-            for value, traced in zip(constants, is_traced, strict=True)
-        ]
-        return evaluate_jaxpr(jaxpr, [*values, *operands[: len(leaves)]])
-
-    program = AroundProgram(
-        name,
-        flat_function,
-        (*arguments.avals, *(jax.typeof(tracer) for tracer in tracers)),
-        tuple(jaxpr.out_avals),
-        (*arguments.names, *(f"closed over {number}" for number in range(len(tracers)))),
-        programs.options,
-    )
-    try:
-        results = program_p.bind(*leaves, *tracers, program=program)
-    except jax.errors.UnexpectedTracerError:  # of a transformation that is over
-        raise failure from None
-    return out_trees[-1].unflatten(results)
-
-
 Build = Callable[..., Any]
 """From flat results to their pytree."""
 
@@ -95,7 +49,7 @@ class ImpureCall:
     Within a transformation it is part of what is transformed, or a loop of JAX's would draw once.
     """
 
-    def __init__(self, plan: PreparedCall, programs: Programs, call: Call, tree: Any) -> None:
+    def __init__(self, plan: Plan, programs: Programs, call: Call, tree: Any) -> None:
         self._plan, self._programs, self._tree = plan, programs, tree
         self._call = Call((), {}, call.static)
 
@@ -114,17 +68,17 @@ def call_around(programs: Programs, call: Call, leaves: Sequence[Any], tree: Any
     call = Call(args, kwargs, call.static)
     arguments = read_arguments(programs.signature, call, may_be_types=True)
 
-    def key() -> Hashable:
-        return program_key(programs.signature, call, tree, arguments.avals)
-
     try:
-        found = _once(programs, key, lambda: _made(programs, arguments))
+        found = _once(programs, arguments, {})
     except LeakedTracerError as error:
         return _call_closing_over(programs, arguments, leaves, error)
+    known: dict[int, Any] = {}
+    if isinstance(found, UnknownResultSizeError) and (known := _known_integers(leaves)):
+        found = _once(programs, arguments, known)
     if isinstance(found, UnknownResultSizeError):
-        return _call_for_these_integers(programs, arguments, leaves, key, found)
+        raise found
     program, build = found
-    return build(_equation(program, leaves))
+    return build(_equation(program, _others(leaves, known)))
 
 
 def _equation(program: AroundProgram, operands: Sequence[Any]) -> Sequence[Any]:
@@ -135,45 +89,78 @@ def _equation(program: AroundProgram, operands: Sequence[Any]) -> Sequence[Any]:
         raise LeakedTracerError(what=what, span=user_span()) from error
 
 
-def _once(programs: Programs, find_key: Callable[[], Hashable], make: Callable[[], Any]) -> Any:
-    """What is made for a key, which may be another one afterwards, as for `Specialisations`."""
-    with programs.made.around_lock:
-        found = programs.made.around.get(find_key())
+def _once(
+    programs: Programs, arguments: Arguments, known: dict[int, Any]
+) -> tuple[AroundProgram, Build] | UnknownResultSizeError:
+    """What is made for these types and known integers, found again by the key that there is by now.
+
+    As for `Specialisations`: what a method has read of its object is part of it.
+    """
+    values = tuple((place, int(leaf)) for place, leaf in known.items())
+
+    def key() -> Hashable:
+        call, tree, avals = arguments.call, arguments.tree, arguments.avals
+        return program_key(programs.signature, call, tree, avals), values
+
+    made = programs.made
+    with made.around_lock:
+        found = made.around.get(key())
         if found is None:
-            found = make()
-            programs.made.around[find_key()] = found
+            found = _made(programs, arguments, known)
+            made.around[key()] = found
     return found
 
 
 def _call_closing_over(
-    programs: Programs, arguments: Arguments, leaves: Sequence[Any], failure: LeakedTracerError
-) -> Any:
-    """Make the equation of a call that is traced for itself, so all that is known is constant."""
-    function, known = programs.function, _known_integers(leaves)
-    if known:
-        function, arguments = _without(known, function, arguments)
-    operands = [_array(leaf) for place, leaf in enumerate(leaves) if place not in known]
-    return call_closing_over(programs, function, arguments, operands, failure)
-
-
-def _call_for_these_integers(
     programs: Programs,
     arguments: Arguments,
     leaves: Sequence[Any],
-    key: Callable[[], Hashable],
-    failure: UnknownResultSizeError,
+    failure: LeakedTracerError,
 ) -> Any:
-    """Make the equation of a call whose integers, as far as they are known, are constants."""
-    known = _known_integers(leaves)
-    if not known:
-        raise failure
-    operands = [leaf for place, leaf in enumerate(leaves) if place not in known]
-    values = tuple((place, int(leaf)) for place, leaf in known.items())
-    found = _once(programs, lambda: (key(), values), lambda: _made(programs, arguments, known))
-    if isinstance(found, UnknownResultSizeError):
-        raise found
-    program, build = found
-    return build(_equation(program, operands))
+    """Make the equation of a call, whose operands are what the function closes over, too.
+
+    It is traced for this call alone, so all that is known is constant. `failure`: what is raised if
+    a tracer is of no transformation that we are in.
+    """
+    name, function, known = programs.signature.name, programs.function, _known_integers(leaves)
+    if known:
+        function, arguments = _without(known, function, arguments)
+    operands = [_array(leaf) for leaf in _others(leaves, known)]
+    count = len(operands)
+    traced_function, out_trees = flattened(function, programs.signature, arguments)
+    with tracing_with(programs.options, name):
+        jaxpr, captured = trace_open(traced_function, arguments.avals, name, arguments.names)
+    is_traced = [isinstance(value, Tracer) for value in captured]
+    constants = [
+        None if traced else value for value, traced in zip(captured, is_traced, strict=True)
+    ]
+    tracers = [value for value in captured if isinstance(value, Tracer)]
+
+    def flat_function(*given: Any) -> Sequence[Any]:
+        captures = iter(given[count:])
+        values = [
+            next(captures) if traced else value
+            for value, traced in zip(constants, is_traced, strict=True)
+        ]
+        return evaluate_jaxpr(jaxpr, [*values, *given[:count]])
+
+    program = AroundProgram(
+        name,
+        flat_function,
+        (*arguments.avals, *(jax.typeof(tracer) for tracer in tracers)),
+        tuple(jaxpr.out_avals),
+        (*arguments.names, *(f"closed over {number}" for number in range(len(tracers)))),
+        programs.options,
+    )
+    try:
+        results = program_p.bind(*operands, *tracers, program=program)
+    except jax.errors.UnexpectedTracerError:  # of a transformation that is over
+        raise failure from None
+    return out_trees[-1].unflatten(results)
+
+
+def _others(leaves: Sequence[Any], known: dict[int, Any]) -> list[Any]:
+    return [leaf for place, leaf in enumerate(leaves) if place not in known]
 
 
 def _known_integers(leaves: Sequence[Any]) -> dict[int, Any]:
@@ -200,7 +187,7 @@ def _array(leaf: Any) -> Any:
 
 
 def _made(
-    programs: Programs, arguments: Arguments, known: dict[int, Any] | None = None
+    programs: Programs, arguments: Arguments, known: dict[int, Any]
 ) -> tuple[AroundProgram, Build] | UnknownResultSizeError:
     """Trace the function, for the types of its results; it is compiled when it runs first.
 

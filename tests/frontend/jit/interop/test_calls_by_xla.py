@@ -81,6 +81,25 @@ def test_draws_differ_from_call_to_call():
     assert len(set(jax.vmap(circuit)(jnp.full(9, 1.5)).tolist())) > 2
 
 
+@pytest.mark.parametrize("kind", ["plain", "promoted", "guarded"])
+def test_known_arguments_are_drawn_for_in_every_call(kind):
+    """Whatever stands between the call and its program, a transformation makes an equation."""
+
+    def function(x):
+        if x.ndim:  # a program that holds for some sizes only
+            return circuit(x[0] if x.shape[0] >= 3 else x.sum())
+        return circuit(x * 1.0)
+
+    circuit = sampled().original_function
+    options = {"abstracted_axes": ("n",)} if kind == "guarded" else {}
+    compiled = qjit(function, **options)
+    compiled(jnp.full(4, 1.5) if kind == "guarded" else 1.5)
+    known = {"plain": 1.5, "promoted": 2, "guarded": jnp.full(4, 1.5)}[kind]
+    compiled(known)
+    constant = jax.jit(lambda: compiled(known))
+    assert len({float(constant()) for _ in range(9)}) > 1
+
+
 def test_the_seed_of_a_function():
     circuit = sampled(seed=3)
     assert len({float(jax.jit(circuit)(1.5)), float(circuit(1.5)), float(circuit(1.5))}) == 1
