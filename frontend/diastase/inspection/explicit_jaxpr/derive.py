@@ -5,7 +5,7 @@
 
 A size is the first variable that holds it (`n + 1` where the program computed it), else it is
 computed by equations put in before its use. A nested jaxpr sees no sizes from outside: those that
-it needs are *captured*, as further leading operands (`nested`, `loops`).
+it needs are *captured*, as further leading operands (`nested`).
 
 The trap: JAX lets a scalar, or an axis of size 1, stand for an array operand of arithmetic; where
 the result's size is a variable, the explicit form says so with a `broadcast_in_dim`.
@@ -16,9 +16,11 @@ from typing import Any
 
 from jax.extend.core import ClosedJaxpr, Jaxpr, Var
 
-from diastase.inspection.explicit_jaxpr.loops import translate_for_loop, translate_while_loop
 from diastase.inspection.explicit_jaxpr.model import ExplicitEquation, ExplicitJaxpr
-from diastase.inspection.explicit_jaxpr.nested import NESTED_RULES, has_jaxprs, translate_nested
+from diastase.inspection.explicit_jaxpr.nested import (
+    NESTED_RULES,
+    translate_nested,
+)
 from diastase.inspection.explicit_jaxpr.scope import Parameters, Scope, places_of
 from diastase.inspection.explicit_jaxpr.types import (
     Atom,
@@ -29,7 +31,7 @@ from diastase.inspection.explicit_jaxpr.types import (
     expand_results,
 )
 from diastase.tracing.trace import TracedProgram
-from diastase_mlir.jax_compat import dimension_symbols, normalised, symbol_expression
+from diastase_mlir.jax_compat import dimension_symbols, jaxprs_in, normalised, symbol_expression
 from diastase_mlir.program.program import DimensionBindings
 
 
@@ -82,7 +84,7 @@ def _solve_sizes(scope: Scope, bindings: DimensionBindings) -> None:
 def _translate(scope: Scope, jaxpr: Jaxpr) -> None:
     """Add the equations of a symbolic jaxpr to those of a scope."""
     for equation in jaxpr.eqns:
-        rule = translate_nested if has_jaxprs(equation) else translate_plain
+        rule = translate_nested if jaxprs_in(equation.params) else translate_plain
         _RULES.get(equation.primitive.name, rule)(scope, equation)
 
 
@@ -152,7 +154,5 @@ _RULES: Mapping[str, Callable[[Scope, Any], None]] = {
     "assert_size": translate_check,
     "assume": translate_check,
     "dim_as_value": translate_dimension,
-    "for_loop": translate_for_loop,
-    "while_loop": translate_while_loop,
     **NESTED_RULES,
 }
