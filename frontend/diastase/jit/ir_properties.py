@@ -1,18 +1,12 @@
 """What a compiled function shows: of itself, and of its latest program: `f.jaxpr`, `f.mlir`, …."""
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from diastase.inspection.report import Report
+from diastase.inspection.report import Report, notebook_page
 from diastase.jit.dispatch.program_cache import Specialisations
 from diastase.jit.options.errors import NotCompiledError
 from diastase.jit.stages.stages import Compiled, Lowered, Traced, types_text
 from diastase.tracing.signatures import Signature
-from diastase_toolchain.lazy_import import LazyModule
-
-if TYPE_CHECKING:
-    from diastase.inspection import notebooks
-else:
-    notebooks = LazyModule("diastase.inspection.notebooks")
 
 _LONGEST_SIGNATURE = 120
 
@@ -62,7 +56,7 @@ class ProgramTexts:
     def _repr_html_(self) -> str:
         programs = self._specialisations.compiled()
         rows = [(types_text(program), program.origin) for program in programs]
-        return notebooks.page(self._title(), rows)
+        return notebook_page(self._title(), rows)
 
     def _title(self) -> str:
         """`qjit circuit(x, y=2), 3 programs`."""

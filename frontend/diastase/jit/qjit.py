@@ -60,10 +60,9 @@ if TYPE_CHECKING:
     import pennylane as qml
 
     from diastase.autograph import functions as with_autograph
-    from diastase.jit.interop import autograd_calls, xla
-    from diastase.jit.interop import bind as around
+    from diastase.jit.interop import autograd_calls, bind, xla
 else:
-    around = LazyModule("diastase.jit.interop.bind")
+    bind = LazyModule("diastase.jit.interop.bind")
     xla = LazyModule("diastase.jit.interop.xla")
     autograd_calls = LazyModule("diastase.jit.interop.autograd_calls")
     with_autograph = LazyModule("diastase.autograph.functions")
@@ -140,7 +139,7 @@ class QJIT(ProgramTexts, Generic[P, R]):
         call = self._signature.split(args, kwargs)
         leaves, tree = jax.tree_util.tree_flatten((call.args, call.kwargs))
         if any(isinstance(leaf, Tracer) for leaf in leaves):
-            return around.call_around(self._programs, call, leaves, tree)
+            return bind.bind_call(self._programs, call, leaves, tree)
         key = call_key(self._signature, call, tree, leaves)
         plan = None if key is None else self._plans.get(key)
         if plan is None:
@@ -151,7 +150,7 @@ class QJIT(ProgramTexts, Generic[P, R]):
             except LeakedTracerError:
                 if not is_being_transformed():
                     raise
-                return around.call_around(self._programs, call, leaves, tree)
+                return bind.bind_call(self._programs, call, leaves, tree)
             flat = tree.num_leaves == len(args) + len(kwargs)
             self._remember(plan, call, leaves, tree, flat_key if flat else None)
         return plan(leaves)
@@ -160,7 +159,7 @@ class QJIT(ProgramTexts, Generic[P, R]):
         """Find or make the program, and say how it is called."""
         plan = self._programs.for_call(call, leaves, tree)
         if not plan.executable.artifact.is_pure:
-            plan = around.ImpureCall(plan, self._programs, call, tree)
+            plan = bind.ImpureCall(plan, self._programs, call, tree)
         elif isinstance(plan, PreparedCall) and plan.may_be_called_by_xla(leaves):
             plan = xla.ManyArrays.of(plan)
         return autograd_calls.giving_tensors(plan, leaves)

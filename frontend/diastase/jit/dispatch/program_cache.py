@@ -60,11 +60,11 @@ class Specialisations:
     """What was made last: the one that `f.jaxpr`, `f.mlir`, … show."""
     is_replaced: bool = False
     """Whether a program runs IR that the user has edited (`debug.replace_ir`)."""
-    around: dict[Hashable, Any] = field(default_factory=dict)
+    embedded: dict[Hashable, Any] = field(default_factory=dict)
     """The same for calls with tracers of plain JAX (`diastase.jit.interop`)."""
     reads: dict[str, list[Kept]] = field(default_factory=dict)
     """Of a method: the attributes of its object that any program has read, and what they were."""
-    around_lock: Any = field(default_factory=threading.RLock)
+    embedded_lock: Any = field(default_factory=threading.RLock)
     _programs: dict[Hashable, "Future[Compiled]"] = field(default_factory=dict)
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
@@ -129,7 +129,7 @@ class Specialisations:
             self.plans.clear()
             self.families.clear()
             self.pull_backs.clear()
-            self.around.clear()
+            self.embedded.clear()
             for known in self.reads.values():
                 known.clear()
             self.latest = None

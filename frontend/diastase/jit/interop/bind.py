@@ -23,7 +23,7 @@ from jax.core import Tracer
 from diastase.capture.jax_errors.errors import LeakedTracerError
 from diastase.jit.dispatch.keys import program_key
 from diastase.jit.dispatch.program_cache import Plan, Programs
-from diastase.jit.interop.embedded_program import AroundProgram, flat
+from diastase.jit.interop.embedded_program import EmbeddedProgram, flat
 from diastase.jit.interop.primitive import program_p
 from diastase.jit.options.errors import UnknownResultSizeError
 from diastase.jit.stages.trace_call import (
@@ -56,11 +56,11 @@ class ImpureCall:
     def __call__(self, leaves: Sequence[Any]) -> Any:
         """Run the program, or make an equation."""
         if is_being_transformed():
-            return call_around(self._programs, self._call, leaves, self._tree)
+            return bind_call(self._programs, self._call, leaves, self._tree)
         return self._plan(leaves)
 
 
-def call_around(programs: Programs, call: Call, leaves: Sequence[Any], tree: Any) -> Any:
+def bind_call(programs: Programs, call: Call, leaves: Sequence[Any], tree: Any) -> Any:
     """Make the equation of a call, and return its results in their pytree."""
     programs.made.refuse_if_replaced(programs.signature.name)
     types: list[Any] = list(map(_type_of, leaves))
@@ -81,7 +81,7 @@ def call_around(programs: Programs, call: Call, leaves: Sequence[Any], tree: Any
     return build(_equation(program, _others(leaves, known)))
 
 
-def _equation(program: AroundProgram, operands: Sequence[Any]) -> Sequence[Any]:
+def _equation(program: EmbeddedProgram, operands: Sequence[Any]) -> Sequence[Any]:
     try:
         return program_p.bind(*map(_array, operands), program=program)
     except jax.errors.UnexpectedTracerError as error:
@@ -91,7 +91,7 @@ def _equation(program: AroundProgram, operands: Sequence[Any]) -> Sequence[Any]:
 
 def _once(
     programs: Programs, arguments: Arguments, known: dict[int, Any]
-) -> tuple[AroundProgram, Build] | UnknownResultSizeError:
+) -> tuple[EmbeddedProgram, Build] | UnknownResultSizeError:
     """What is made for these types and known integers, found again by the key that there is by now.
 
     As for `Specialisations`: what a method has read of its object is part of it.
@@ -103,11 +103,11 @@ def _once(
         return program_key(programs.signature, call, tree, avals), values
 
     made = programs.made
-    with made.around_lock:
-        found = made.around.get(key())
+    with made.embedded_lock:
+        found = made.embedded.get(key())
         if found is None:
             found = _made(programs, arguments, known)
-            made.around[key()] = found
+            made.embedded[key()] = found
     return found
 
 
@@ -144,7 +144,7 @@ def _call_closing_over(
         ]
         return evaluate_jaxpr(jaxpr, [*values, *given[:count]])
 
-    program = AroundProgram(
+    program = EmbeddedProgram(
         name,
         flat_function,
         (*arguments.avals, *(jax.typeof(tracer) for tracer in tracers)),
@@ -188,7 +188,7 @@ def _array(leaf: Any) -> Any:
 
 def _made(
     programs: Programs, arguments: Arguments, known: dict[int, Any]
-) -> tuple[AroundProgram, Build] | UnknownResultSizeError:
+) -> tuple[EmbeddedProgram, Build] | UnknownResultSizeError:
     """Trace the function, for the types of its results; it is compiled when it runs first.
 
     `known`: arguments that are constants of the program, by their place among the leaves.
@@ -201,7 +201,7 @@ def _made(
     if any_symbolic(out_avals):
         types = ", ".join(aval.str_short() for aval in out_avals)
         return UnknownResultSizeError(function=signature.name, types=types)
-    program = AroundProgram(
+    program = EmbeddedProgram(
         signature.name,
         flattened(function, signature, arguments)[0],
         arguments.avals,

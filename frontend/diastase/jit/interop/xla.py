@@ -30,7 +30,7 @@ import jax
 import numpy as np
 from jax.interpreters import mlir
 
-from diastase.jit.interop.embedded_program import AroundProgram
+from diastase.jit.interop.embedded_program import EmbeddedProgram
 from diastase.jit.stages.prepared_call import PreparedCall
 from diastase_engine import foreign_library
 from diastase_mlir.jax_compat import (
@@ -57,7 +57,7 @@ def _handler() -> xla_plans.Handler:
     return handler
 
 
-def lower_program(ctx: mlir.LoweringRuleContext, *operands: Any, program: AroundProgram) -> Any:
+def lower_program(ctx: mlir.LoweringRuleContext, *operands: Any, program: EmbeddedProgram) -> Any:
     """Compile the program, and emit its call."""
     handler = _handler()
     executable = program.compiled.prepared.executable
@@ -82,7 +82,7 @@ def called_by_xla(
     return jax.jit(function)
 
 
-def _plan(program: AroundProgram, executable: Executable) -> int:
+def _plan(program: EmbeddedProgram, executable: Executable) -> int:
     """The program's plan, made once."""
     if program.plan is None:
         program.plan = xla_plans.plan_of(

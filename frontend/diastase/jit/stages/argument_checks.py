@@ -48,15 +48,8 @@ class SizePattern:
 
     def fits(self, shapes: Sequence[Sequence[int]]) -> bool:
         """Whether a program for this pattern serves arrays of these shapes."""
-        for argument, axis, size in self._numbers:
-            if shapes[argument][axis] != size:
-                return False
-        values: dict[str, int] = {}
-        for argument, axis, name in self._symbols:
-            size = shapes[argument][axis]
-            if values.setdefault(name, size) != size:
-                return False
-        return all(_solve(axis, shapes, values) for axis in self._expressions)
+        known = all(shapes[argument][axis] == size for argument, axis, size in self._numbers)
+        return known and self.difference(shapes) is None
 
     def difference(self, shapes: Sequence[Sequence[int]]) -> tuple[int, str] | None:
         """The first argument whose symbolic sizes do not fit, and why not; None if all do."""
