@@ -11,9 +11,10 @@ from diastase.namespace.lazy_names import lazy_names, public_names
 if TYPE_CHECKING:
     from diastase.callbacks.debugging import callback, print, print_memref
     from diastase.debugging.c_programs import compile_executable, get_cmain
-    from diastase.debugging.from_mlir import CompiledModule, compile_from_mlir
     from diastase.debugging.instrumentation import instrumentation
-    from diastase.debugging.stages import (
+    from diastase.debugging.ir import (
+        CompiledModule,
+        compile_from_mlir,
         get_compilation_stage,
         get_compilation_stages_groups,
         replace_ir,
@@ -38,9 +39,10 @@ __getattr__ = lazy_names(
     {
         "diastase.callbacks.debugging": ("callback", "print", "print_memref"),
         "diastase.debugging.c_programs": ("compile_executable", "get_cmain"),
-        "diastase.debugging.from_mlir": ("CompiledModule", "compile_from_mlir"),
         "diastase.debugging.instrumentation": ("instrumentation",),
-        "diastase.debugging.stages": (
+        "diastase.debugging.ir": (
+            "CompiledModule",
+            "compile_from_mlir",
             "get_compilation_stage",
             "get_compilation_stages_groups",
             "replace_ir",

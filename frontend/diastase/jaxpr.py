@@ -6,18 +6,13 @@ makes changed copies, which `typecheck_jaxpr` judges. See `docs/explicit-jaxpr.m
 """
 
 from diastase.inspection.explicit_jaxpr.derive import explicit_jaxpr
-from diastase.inspection.explicit_jaxpr.errors import JaxprTypeError
-from diastase.inspection.explicit_jaxpr.expansion import (
-    Strategy,
-    collapse,
-    expand_arguments,
-    expand_results,
-    initialize_arguments,
-    initialize_results,
+from diastase.inspection.explicit_jaxpr.model import (
+    ExplicitEquation,
+    ExplicitJaxpr,
+    Region,
+    regions,
 )
-from diastase.inspection.explicit_jaxpr.model import ExplicitEquation, ExplicitJaxpr
-from diastase.inspection.explicit_jaxpr.regions import Region, regions
-from diastase.inspection.explicit_jaxpr.typecheck import typecheck_jaxpr
+from diastase.inspection.explicit_jaxpr.typecheck import JaxprTypeError, typecheck_jaxpr
 from diastase.inspection.explicit_jaxpr.types import (
     Atom,
     DBIdx,
@@ -30,7 +25,13 @@ from diastase.inspection.explicit_jaxpr.types import (
     OutDBIdx,
     OutputType,
     Size,
+    Strategy,
     array_type,
+    collapse,
+    expand_arguments,
+    expand_results,
+    initialize_arguments,
+    initialize_results,
 )
 
 __all__ = [

@@ -11,7 +11,7 @@ from diastase.callbacks.calls import checked_function, name_of
 from diastase.callbacks.errors import CallbackArgumentsError, DeviceError, NotJitableError
 from diastase.capture.context import is_tracing
 from diastase.dynamic_shapes.symbols import symbols_of
-from diastase.jit.dispatch.program_cache import flatten_results
+from diastase.jit.stages.trace_call import flatten_results
 from diastase.primitives.accelerated import accelerated_p
 from diastase.primitives.define import PRIMITIVES
 from diastase.primitives.shape_checks import assert_size_p

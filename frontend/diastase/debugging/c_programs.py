@@ -20,11 +20,11 @@ from typing import Any
 import jax
 import numpy as np
 
-from diastase.debugging.stages import qjit_function
-from diastase.jit.dispatch.program_cache import read_arguments
+from diastase.debugging.ir import qjit_function
 from diastase.jit.options.ir_errors import CompilerNotFoundError, NeedsPythonError
 from diastase.jit.qjit import QJIT
 from diastase.jit.stages.stages import Compiled
+from diastase.jit.stages.trace_call import read_arguments
 from diastase_mlir import LinkError, at, user_span, with_libraries
 from diastase_mlir.workspace import file_name, workspace
 from diastase_runtime import c_source

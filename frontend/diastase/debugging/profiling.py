@@ -17,7 +17,7 @@ from typing import Any
 
 from diastase.capture.context import is_tracing
 from diastase.jit.options.errors import NestedProfileError
-from diastase.jit.qjit import QJIT, call_through
+from diastase.jit.qjit import QJIT
 from diastase_runtime import Executable, observe
 
 
@@ -205,6 +205,24 @@ _ACTIVE = threading.Lock()
 """Held while something is profiled: there is one profile at a time in a process."""
 
 
+_CALL = QJIT.__call__
+
+
+def _call_through(around: Callable[[QJIT, Callable[..., Any]], Any] | None) -> None:
+    """Have every call of every `QJIT` made by `around`, or, with None, directly again.
+
+    The method itself is replaced, so that calls cost nothing more while nobody asks.
+    """
+    if around is None:
+        QJIT.__call__ = _CALL
+        return
+
+    def call(self: QJIT, /, *args: Any, **kwargs: Any) -> Any:
+        return around(self, lambda: _CALL(self, *args, **kwargs))
+
+    QJIT.__call__ = call
+
+
 @contextmanager
 def profile() -> Generator[Profile]:
     """Measure where the time of calls goes that are made in a `with` block, in any thread.
@@ -223,10 +241,10 @@ def profile() -> Generator[Profile]:
         measured, start = Profile(), time.perf_counter()
         try:
             observe(measured)
-            call_through(measured.call)
+            _call_through(measured.call)
             yield measured
         finally:
-            call_through(None)
+            _call_through(None)
             observe(None)
             measured.seconds = time.perf_counter() - start
 

@@ -1,17 +1,20 @@
 """What became of a program: what runs natively, what in Python and why, sizes, costs, times.
 
 `f.report()` and the `report()` of each stage give a `Report`, which prints as a short text; to
-iterate over it is to go through the equations that run on the host because the compiler has no
-code for them. Where the machine code came from the disk cache, all but the times is the same.
+iterate over it is to go through the equations that run on the host because the compiler has no code
+for them. Where the machine code came from the disk cache, all but the times is the same.
+
+`notebook_page` is how functions and stages look in a notebook: a title, a table, and texts that
+fold open.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from html import escape
 from pathlib import Path
 from typing import Any
 
-from diastase.inspection.circuit_costs import CircuitCosts, circuit_costs_of
-from diastase.inspection.costs import bytes_of
+from diastase.inspection.costs import CircuitCosts, bytes_of, circuit_costs_of
 from diastase.tracing.trace import TracedProgram
 from diastase_mlir import Compilation, HostEquation, LoweredModule
 from diastase_runtime import EngineWork
@@ -209,3 +212,38 @@ def _sizes(traced: TracedProgram, argument_names: Sequence[str]) -> tuple[str, .
         name = names.get(variable)
         words += [symbol if name is None else f"{name}.shape[{axis}]" for symbol, axis in pairs]
     return tuple(dict.fromkeys(words))
+
+
+_LONGEST_TEXT = 40_000
+"""Characters of a text that are shown."""
+
+
+def notebook_page(
+    title: str,
+    rows: Iterable[Sequence[str]] = (),
+    texts: Mapping[str, str] | None = None,
+) -> str:
+    """HTML with a title in bold, a table of these rows, and folded texts by what they are.
+
+    A text is cut where a notebook would become slow to scroll.
+    """
+    parts = [f"<b>{escape(title)}</b>"]
+    lines = "".join(f"<tr>{''.join(map(_cell, row))}</tr>" for row in rows)
+    if lines:
+        parts.append(f"<table>{lines}</table>")
+    for name, text in (texts or {}).items():
+        parts.append(
+            f"<details><summary>{escape(name)}</summary><pre>{escape(_cut(text))}</pre></details>"
+        )
+    return f"<div>{''.join(parts)}</div>"
+
+
+def _cell(text: str) -> str:
+    return f'<td style="text-align:left">{escape(text)}</td>'
+
+
+def _cut(text: str) -> str:
+    if len(text) <= _LONGEST_TEXT:
+        return text
+    rest = text.count("\n", _LONGEST_TEXT)
+    return f"{text[:_LONGEST_TEXT]}\n… {rest} more lines: print(...) shows all"

@@ -1,16 +1,18 @@
-"""What a compiled function shows of the program that was made last: `f.jaxpr`, `f.mlir`, …."""
+"""What a compiled function shows: of itself, and of its latest program: `f.jaxpr`, `f.mlir`, …."""
 
 from typing import Any
 
-from diastase.inspection.report import Report
+from diastase.inspection.report import Report, notebook_page
 from diastase.jit.dispatch.program_cache import Specialisations
 from diastase.jit.options.errors import NotCompiledError
-from diastase.jit.stages.stages import Compiled, Lowered, Traced
+from diastase.jit.stages.stages import Compiled, Lowered, Traced, types_text
 from diastase.tracing.signatures import Signature
+
+_LONGEST_SIGNATURE = 120
 
 
 class ProgramTexts:
-    """Properties of a function that print its latest program."""
+    """The title of a compiled function, and the properties that print its latest program."""
 
     _signature: Signature
 
@@ -47,6 +49,25 @@ class ProgramTexts:
         It prints as a short text; to iterate over it is to go through the equations on the host.
         """
         return self._latest("report").report()
+
+    def __repr__(self) -> str:
+        return f"<{self._title()}>"
+
+    def _repr_html_(self) -> str:
+        programs = self._specialisations.compiled()
+        rows = [(types_text(program), program.origin) for program in programs]
+        return notebook_page(self._title(), rows)
+
+    def _title(self) -> str:
+        """`qjit circuit(x, y=2), 3 programs`."""
+        name = getattr(self, "__qualname__", self._signature.name)
+        number = len(self._specialisations.compiled())
+        programs = {0: "not compiled yet", 1: "1 program"}.get(number, f"{number} programs")
+        signature = self._signature.parameters
+        parameters = "(...)" if signature is None else str(signature)
+        if signature and len(parameters) > _LONGEST_SIGNATURE:  # a default may be a large array
+            parameters = f"({', '.join(signature.parameters)})"
+        return f"qjit {name}{parameters}, {programs}"
 
     def _latest(self, attribute: str) -> Traced | Lowered | Compiled:
         latest = self._specialisations.latest

@@ -36,16 +36,16 @@ from jax.core import Tracer
 from diastase.capture.context import is_tracing
 from diastase.capture.jax_errors.errors import LeakedTracerError
 from diastase.capture.pennylane_compat import look_through
+from diastase.jit.dispatch.attribute_reads import WatchedSelf, watched_self
 from diastase.jit.dispatch.keys import call_key, flat_key
-from diastase.jit.dispatch.methods.watched import WatchedSelf, watched_self
-from diastase.jit.dispatch.program_cache import Plan, Specialisations, read_arguments, settings_of
-from diastase.jit.dispatch.programs import Programs
-from diastase.jit.dispatch.type_hints import Declaration
+from diastase.jit.dispatch.program_cache import Plan, Programs, Specialisations
+from diastase.jit.dispatch.promotion import Declaration
 from diastase.jit.ir_properties import ProgramTexts
 from diastase.jit.options.errors import InvalidOptionError, NotCallableError
 from diastase.jit.options.options import Keywords, QjitOptions, option_parameters
 from diastase.jit.stages.prepared_call import PreparedCall
-from diastase.jit.stages.stages import Compiled, Lowered, Traced, types_text
+from diastase.jit.stages.stages import Compiled, Lowered, Traced
+from diastase.jit.stages.trace_call import read_arguments, settings_of
 from diastase.tracing.argument_errors import UnhashableStaticArgumentError
 from diastase.tracing.signatures import Call, Signature, signature_of
 from diastase_mlir.jax_compat import (
@@ -60,13 +60,10 @@ if TYPE_CHECKING:
     import pennylane as qml
 
     from diastase.autograph import functions as with_autograph
-    from diastase.inspection import notebooks
-    from diastase.jit.interop import autograd_calls, many_arrays
-    from diastase.jit.interop import bind as around
+    from diastase.jit.interop import autograd_calls, bind, xla
 else:
-    around = LazyModule("diastase.jit.interop.bind")
-    many_arrays = LazyModule("diastase.jit.interop.many_arrays")
-    notebooks = LazyModule("diastase.inspection.notebooks")
+    bind = LazyModule("diastase.jit.interop.bind")
+    xla = LazyModule("diastase.jit.interop.xla")
     autograd_calls = LazyModule("diastase.jit.interop.autograd_calls")
     with_autograph = LazyModule("diastase.autograph.functions")
 
@@ -75,7 +72,6 @@ Q = ParamSpec("Q")
 R = TypeVar("R")
 
 _NAMED = ("__module__", "__name__", "__qualname__", "__doc__", "__annotations__")
-_LONGEST_SIGNATURE = 120
 _LEAF = jax.tree_util.tree_structure(0)
 
 
@@ -143,7 +139,7 @@ class QJIT(ProgramTexts, Generic[P, R]):
         call = self._signature.split(args, kwargs)
         leaves, tree = jax.tree_util.tree_flatten((call.args, call.kwargs))
         if any(isinstance(leaf, Tracer) for leaf in leaves):
-            return around.call_around(self._programs, call, leaves, tree)
+            return bind.bind_call(self._programs, call, leaves, tree)
         key = call_key(self._signature, call, tree, leaves)
         plan = None if key is None else self._plans.get(key)
         if plan is None:
@@ -154,7 +150,7 @@ class QJIT(ProgramTexts, Generic[P, R]):
             except LeakedTracerError:
                 if not is_being_transformed():
                     raise
-                return around.call_around(self._programs, call, leaves, tree)
+                return bind.bind_call(self._programs, call, leaves, tree)
             flat = tree.num_leaves == len(args) + len(kwargs)
             self._remember(plan, call, leaves, tree, flat_key if flat else None)
         return plan(leaves)
@@ -162,11 +158,10 @@ class QJIT(ProgramTexts, Generic[P, R]):
     def _plan(self, call: Call, leaves: list[Any], tree: Any) -> Plan:
         """Find or make the program, and say how it is called."""
         plan = self._programs.for_call(call, leaves, tree)
-        if isinstance(plan, PreparedCall):
-            if not plan.executable.artifact.is_pure:
-                plan = around.ImpureCall(plan, self._programs, call, tree)
-            elif plan.may_be_called_by_xla(leaves):
-                plan = many_arrays.ManyArrays.of(plan)
+        if not plan.executable.artifact.is_pure:
+            plan = bind.ImpureCall(plan, self._programs, call, tree)
+        elif isinstance(plan, PreparedCall) and plan.may_be_called_by_xla(leaves):
+            plan = xla.ManyArrays.of(plan)
         return autograd_calls.giving_tensors(plan, leaves)
 
     def _remember(
@@ -296,25 +291,6 @@ class QJIT(ProgramTexts, Generic[P, R]):
         """Copy and pickle like a function: by name, never by content."""
         return self.__dict__["__qualname__"]
 
-    def __repr__(self) -> str:
-        return f"<{self._title()}>"
-
-    def _repr_html_(self) -> str:
-        programs = self._specialisations.compiled()
-        rows = [(types_text(program), program.origin) for program in programs]
-        return notebooks.page(self._title(), rows)
-
-    def _title(self) -> str:
-        """`qjit circuit(x, y=2), 3 programs`."""
-        name = getattr(self, "__qualname__", self._signature.name)
-        number = len(self._specialisations.compiled())
-        programs = {0: "not compiled yet", 1: "1 program"}.get(number, f"{number} programs")
-        signature = self._signature.parameters
-        parameters = "(...)" if signature is None else str(signature)
-        if signature and len(parameters) > _LONGEST_SIGNATURE:  # a default may be a large array
-            parameters = f"({', '.join(signature.parameters)})"
-        return f"qjit {name}{parameters}, {programs}"
-
     # --- methods ---------------------------------------------------------------------------------
 
     @overload
@@ -353,23 +329,6 @@ class QJIT(ProgramTexts, Generic[P, R]):
 
 
 look_through(QJIT)
-
-_CALL = QJIT.__call__
-
-
-def call_through(around: Callable[[QJIT, Callable[..., Any]], Any] | None) -> None:
-    """Have every call of every `QJIT` made by `around`, or, with None, directly again.
-
-    The method itself is replaced, so that calls cost nothing more while nobody asks.
-    """
-    if around is None:
-        QJIT.__call__ = _CALL
-        return
-
-    def call(self: QJIT, /, *args: Any, **kwargs: Any) -> Any:
-        return around(self, lambda: _CALL(self, *args, **kwargs))
-
-    QJIT.__call__ = call
 
 
 class _TracedSelf(QJIT):

@@ -9,9 +9,13 @@ import jax
 from diastase_mlir.jax_compat import jaxlib_version
 
 
-@cache
 def lowering_versions() -> str:
     """The versions of JAX, jaxlib and the MLIR bindings, and of PennyLane where it is loaded."""
-    # Attributes where there are any: `version` reads and parses a file, 1 ms the first time.
-    pennylane = getattr(sys.modules.get("pennylane"), "__version__", "")  # not ours to import
-    return " ".join([jax.__version__, jaxlib_version(), version("torch-mlir"), pennylane])
+    # Asked anew each time: PennyLane is not ours to import, and may be loaded later than we are.
+    pennylane = getattr(sys.modules.get("pennylane"), "__version__", "")
+    return " ".join([jax.__version__, jaxlib_version(), _bindings_version(), pennylane])
+
+
+@cache
+def _bindings_version() -> str:
+    return version("torch-mlir")  # reads and parses a file, 1 ms

@@ -52,6 +52,12 @@ def test_promotion_is_what_jax_computes(name, kind):
         assert compiled_libraries(function) == (1 if name in SHARED else 2)
 
 
+def test_the_report_of_a_promoted_call():
+    doubled = qjit(lambda x: x * 2.0)
+    assert (doubled(1.5), doubled(2)) == (3, 4)
+    assert "x: int64[]" in doubled.report().title
+
+
 def test_a_declared_function_is_not_compiled_again_for_what_is_promoted():
     """As in Catalyst; what is not declared follows JAX."""
     doubled = qjit(declared_double)

@@ -8,7 +8,7 @@ import pytest
 from jax import lax
 
 from diastase import for_loop, measure, qjit
-from diastase.inspection.circuit_costs import CircuitCosts, circuit_costs_of
+from diastase.inspection.costs import CircuitCosts, circuit_costs_of
 from diastase.jit.options.errors import NotCompiledError
 
 

@@ -5,7 +5,7 @@
 
 A size is the first variable that holds it (`n + 1` where the program computed it), else it is
 computed by equations put in before its use. A nested jaxpr sees no sizes from outside: those that
-it needs are *captured*, as further leading operands (`nested`, `loops`).
+it needs are *captured*, as further leading operands (`nested`).
 
 The trap: JAX lets a scalar, or an axis of size 1, stand for an array operand of arithmetic; where
 the result's size is a variable, the explicit form says so with a `broadcast_in_dim`.
@@ -16,28 +16,23 @@ from typing import Any
 
 from jax.extend.core import ClosedJaxpr, Jaxpr, Var
 
-from diastase.inspection.explicit_jaxpr.equations import (
-    translate_check,
-    translate_dimension,
-    translate_plain,
+from diastase.inspection.explicit_jaxpr.model import ExplicitEquation, ExplicitJaxpr
+from diastase.inspection.explicit_jaxpr.nested import (
+    NESTED_RULES,
+    translate_nested,
 )
-from diastase.inspection.explicit_jaxpr.expansion import collapse, expand_results
-from diastase.inspection.explicit_jaxpr.loops import translate_for_loop, translate_while_loop
-from diastase.inspection.explicit_jaxpr.model import ExplicitJaxpr
-from diastase.inspection.explicit_jaxpr.nested import NESTED_RULES, has_jaxprs, translate_nested
-from diastase.inspection.explicit_jaxpr.scope import Scope
+from diastase.inspection.explicit_jaxpr.scope import Parameters, Scope, places_of
+from diastase.inspection.explicit_jaxpr.types import (
+    Atom,
+    ExplicitType,
+    ExplicitVariable,
+    array_type,
+    collapse,
+    expand_results,
+)
 from diastase.tracing.trace import TracedProgram
-from diastase_mlir.jax_compat import dimension_symbols, is_symbolic, symbol_expression
+from diastase_mlir.jax_compat import dimension_symbols, jaxprs_in, normalised, symbol_expression
 from diastase_mlir.program.program import DimensionBindings
-
-_RULES: Mapping[str, Callable[[Scope, Any], None]] = {
-    "assert_size": translate_check,
-    "assume": translate_check,
-    "dim_as_value": translate_dimension,
-    "for_loop": translate_for_loop,
-    "while_loop": translate_while_loop,
-    **NESTED_RULES,
-}
 
 
 def derive_explicit(traced: TracedProgram) -> ExplicitJaxpr | ClosedJaxpr:
@@ -56,8 +51,7 @@ def explicit_jaxpr(
     """The explicit form of a jaxpr; `sizes` says which expressions its integer variables are."""
     scope = Scope(sizes or {}, _translate)
     jaxpr = closed.jaxpr
-    shapes = [size for variable in jaxpr.invars for size in getattr(variable.aval, "shape", ())]
-    implicit = {size: scope.declare(size) for size in dict.fromkeys(filter(is_symbolic, shapes))}
+    implicit = {size: scope.declare(size) for size in places_of(jaxpr.invars)}
     inputs = [*implicit.values(), *(scope.bind_input(variable) for variable in jaxpr.invars)]
     if bindings is not None:
         _solve_sizes(scope, bindings)
@@ -90,5 +84,75 @@ def _solve_sizes(scope: Scope, bindings: DimensionBindings) -> None:
 def _translate(scope: Scope, jaxpr: Jaxpr) -> None:
     """Add the equations of a symbolic jaxpr to those of a scope."""
     for equation in jaxpr.eqns:
-        rule = translate_nested if has_jaxprs(equation) else translate_plain
+        rule = translate_nested if jaxprs_in(equation.params) else translate_plain
         _RULES.get(equation.primitive.name, rule)(scope, equation)
+
+
+# --- equations without jaxprs --------------------------------------------------------------------
+
+_ELEMENTWISE = frozenset(
+    "add sub mul div rem max min pow atan2 nextafter and or xor eq ne lt le gt ge complex "
+    "shift_left shift_right_logical shift_right_arithmetic".split()
+)
+"""Arithmetic on two operands; JAX lets one be a scalar, or have axes of size 1."""
+
+
+def translate_check(_: Scope, __: Any) -> None:
+    """Checks say what every use of a size implies, or what the types of the program imply."""
+
+
+def translate_dimension(scope: Scope, equation: Any) -> None:
+    """`dim_as_value` is the variable that holds the size."""
+    (result,) = equation.outvars
+    held = scope.held(equation.params["dim"])
+    if held.type.aval.dtype != result.aval.dtype:
+        held = scope.converted(held, result.aval)
+    scope.alias(result, held)
+
+
+def translate_plain(scope: Scope, equation: Any) -> None:
+    """Sizes among the parameters become operands."""
+    operands = [scope.atom(operand) for operand in equation.invars]
+    params = Parameters(scope)
+    explicit = {name: params.explicit(value) for name, value in equation.params.items()}
+    implicit = scope.declare_implicit(equation.outvars)
+    if equation.primitive.name in _ELEMENTWISE:
+        (result,) = equation.outvars
+        wanted, type_ = _normal_shape(result), scope.type_of(result.aval)
+        operands = [
+            operand if _normal_shape(variable) == wanted else _broadcast(scope, operand, type_)
+            for variable, operand in zip(equation.invars, operands, strict=True)
+        ]
+    if params.sizes and equation.primitive.name == "broadcast_in_dim":
+        explicit.pop("sharding")  # as JAX prints it: implied by the type of the result
+    original = None if params.sizes else equation
+    operands = [*operands, *params.sizes]
+    scope.record(equation, operands, [*implicit.values()], explicit, original)
+
+
+def _normal_shape(variable: Any) -> list[Any]:
+    """Sizes, alike where they have been assumed to be equal."""
+    return list(map(normalised, variable.aval.shape))
+
+
+def _broadcast(scope: Scope, operand: Atom, result: ExplicitType) -> Atom:
+    """A scalar, or an operand with axes of size 1, at the shape of the result if that has sizes."""
+    shape, own = result.shape or (), operand.type.shape or ()
+    if own == shape or all(isinstance(size, int) for size in shape):
+        return operand
+    sizes = [size for size in shape if not isinstance(size, int)]
+    params = {
+        "broadcast_dimensions": tuple(range(len(own))),
+        "shape": tuple(size if isinstance(size, int) else None for size in shape),
+    }
+    wide = ExplicitVariable(array_type(shape, operand.type.aval.dtype))
+    scope.equations.append(ExplicitEquation("broadcast_in_dim", (operand, *sizes), (wide,), params))
+    return wide
+
+
+_RULES: Mapping[str, Callable[[Scope, Any], None]] = {
+    "assert_size": translate_check,
+    "assume": translate_check,
+    "dim_as_value": translate_dimension,
+    **NESTED_RULES,
+}

@@ -1,28 +1,40 @@
-"""Equations with jaxprs inside, other than loops of ours: what the nested jaxprs take and return.
+"""Equations with jaxprs inside: what the nested jaxprs take and return.
 
 A nested jaxpr captures the sizes that it needs; they become its first inputs, and operands of the
 equation in the same places, counted among the constants where the primitive counts them. Sizes of
 results that are known outside are captured, too, so that inside and outside they are the same.
-Those that are known only inside (of a QNode, a checkpoint, a `switch`) become implicit results.
-
+Those that are known only inside (of a QNode, a checkpoint, a `switch`) become implicit results;
 `switch` returns every size of its results, as the reference text has it: also those known outside,
-which are `_` there.
+which are `_` there. In `for_loop` and `while_loop` sizes of carried values are carried, too:
+
+    [*captured sizes, *constants, *implicit sizes, (index,) *carry] -> [*implicit sizes, *carry]
+
+There is one implicit size for each different size in the types of the carried values: in a loop
+that keeps its sizes, those of the initial values, returned as they came in; in one that resizes,
+one for each class of axes that share a size (each axis, with `allow_array_resizing=True`). Its
+results' sizes are then the first results of the equation.
+
+The trap: a size that a *captured array* of a loop has as well is no implicit argument. It is a
+constant of the body, named once, which is why captured and carried arrays of one size can be added
+there.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from jax.extend.core import ClosedJaxpr, Jaxpr
 
-from diastase.inspection.explicit_jaxpr.equations import (
+from diastase.inspection.explicit_jaxpr.model import ExplicitJaxpr
+from diastase.inspection.explicit_jaxpr.scope import (
     Parameters,
-    declare_implicit,
+    Place,
+    Scope,
     map_parts,
+    places_of,
+    size_at,
     without_result_types,
 )
-from diastase.inspection.explicit_jaxpr.model import ExplicitEquation, ExplicitJaxpr
-from diastase.inspection.explicit_jaxpr.scope import Scope
 from diastase.inspection.explicit_jaxpr.types import Atom, ExplicitVariable, size_atom, size_type
 from diastase_mlir.jax_compat import is_symbolic, jaxprs_in, scan_counts, symbol_of
 
@@ -35,10 +47,14 @@ class Nested:
     constants: Sequence[tuple[ExplicitVariable, Any]]
     inputs: Sequence[ExplicitVariable]
     outputs: Sequence[Atom]
-    name: str
+    name: str = ""
 
     def finish(
-        self, captured: Sequence[Any], num_consts: int = 0, implicit: Sequence[Atom] = ()
+        self,
+        captured: Sequence[Any],
+        num_consts: int = 0,
+        implicit: Sequence[Atom] = (),
+        num_implicit_inputs: int = 0,
     ) -> ExplicitJaxpr:
         """The jaxpr that takes these sizes first, needed here or not."""
         sizes = [self.scope.captured.get(size) or self.scope.declare(size) for size in captured]
@@ -48,6 +64,7 @@ class Nested:
             tuple(self.scope.equations),
             (*implicit, *self.outputs),
             num_consts=len(sizes) + num_consts,
+            num_implicit_inputs=num_implicit_inputs,
             num_implicit_outputs=len(implicit),
             assumed_equal=tuple(self.scope.assumed_equal),
             name=self.name,
@@ -60,7 +77,7 @@ def translate_inside(outer: Scope, jaxpr: ClosedJaxpr | Jaxpr) -> Nested:
     scope = outer.nest()
     inputs = [scope.bind_input(variable) for variable in inner.invars]
     constants = [scope.bind_input(variable) for variable in inner.constvars]
-    for size in _sizes(inner.outvars):
+    for size in places_of(inner.outvars):
         if outer.can_hold(size):
             scope.capture(size)
     outputs = scope.translate(inner)
@@ -73,34 +90,34 @@ def translate_nested(scope: Scope, equation: Any) -> None:
     """A primitive whose nested jaxprs all take the same captured sizes."""
     nested: list[Nested] = []
 
-    def inside(jaxpr: Any) -> Nested:
+    def translated(jaxpr: Any) -> Nested:
         nested.append(translate_inside(scope, jaxpr))
         return nested[-1]
 
     operands = [scope.atom(operand) for operand in equation.invars]
-    parameters = Parameters(scope, inside)
+    parameters = Parameters(scope, translated)
     own = _with_counts(equation)
     params = {name: parameters.explicit(value) for name, value in own.items()}
     captured = list(dict.fromkeys(size for part in nested for size in part.scope.captured))
     sizes = [scope.held(size) for size in captured]
     constants = _CONSTANTS.get(equation.primitive.name, _Constants())
-    declared = declare_implicit(scope, equation.outvars)
-    if equation.primitive.name in _RETURNS_SIZES:
-        implicit, places = _returned_sizes(equation, declared)
-    else:
-        implicit, places = list(declared.values()), _places(equation.outvars, list(declared))
+    declared, at = scope.declare_implicit(equation.outvars), places_of(equation.outvars)
+    returned = [*at] if equation.primitive.name in _RETURNS_SIZES else [*declared]
+    implicit = [declared.get(size) or ExplicitVariable(size_type()) for size in returned]
 
     def finish(value: Any) -> Any:
         if not isinstance(value, Nested):
             return map_parts(finish, value)
         count = constants.counted(own)
-        return value.finish(captured, count, [_size_at(value.outputs, *at) for at in places])
+        return value.finish(
+            captured, count, [size_at(value.outputs, at[size][0]) for size in returned]
+        )
 
     params = {name: finish(value) for name, value in params.items()}
     constants.add(params, len(sizes))
-    _record(
-        scope, equation, operands, constants.position, sizes, parameters.sizes, implicit, params
-    )
+    position, original = constants.position, None if parameters.sizes else equation
+    operands = [*operands[:position], *sizes, *operands[position:], *parameters.sizes]
+    scope.record(equation, operands, implicit, params, original)
 
 
 def _with_counts(equation: Any) -> dict[str, Any]:
@@ -110,29 +127,6 @@ def _with_counts(equation: Any) -> dict[str, Any]:
         params = {name: value for name, value in params.items() if name not in ("ft_in", "ft_out")}
         params["num_consts"], params["num_carry"] = scan_counts(equation.params)
     return params
-
-
-def _record(
-    scope: Scope,
-    equation: Any,
-    operands: list[Atom],
-    position: int,
-    captured: list[Atom],
-    sizes: list[Atom],
-    implicit: Sequence[ExplicitVariable],
-    params: Mapping[str, Any],
-) -> None:
-    results = [scope.bind(variable) for variable in equation.outvars]
-    scope.equations.append(
-        ExplicitEquation(
-            equation.primitive.name,
-            (*operands[:position], *captured, *operands[position:], *sizes),
-            (*implicit, *results),
-            params,
-            original=None if sizes else equation,
-            source_info=equation.source_info,
-        )
-    )
 
 
 # --- where captured sizes go ---------------------------------------------------------------------
@@ -176,80 +170,48 @@ _RETURNS_SIZES = frozenset({"switch"})
 """Primitives of ours whose implicit results are all sizes of the others."""
 
 
-# --- sizes of results ----------------------------------------------------------------------------
-
-
-def _sizes(variables: Sequence[Any]) -> list[Any]:
-    """Symbolic sizes in the types of symbolic variables, each once."""
-    sizes = [size for variable in variables for size in getattr(variable.aval, "shape", ())]
-    return list(dict.fromkeys(size for size in sizes if is_symbolic(size)))
-
-
-def _places(variables: Sequence[Any], sizes: Sequence[Any]) -> list[tuple[int, int]]:
-    """For each size, the first variable and axis that has it."""
-    found: dict[Any, tuple[int, int]] = {}
-    for position, variable in enumerate(variables):
-        for axis, size in enumerate(getattr(variable.aval, "shape", ())):
-            found.setdefault(size, (position, axis))
-    return [found[size] for size in sizes]
-
-
-def _size_at(atoms: Sequence[Atom], position: int, axis: int) -> Atom:
-    return size_atom((atoms[position].type.shape or ())[axis])
-
-
-def _returned_sizes(
-    equation: Any, declared: Mapping[Any, ExplicitVariable]
-) -> tuple[list[ExplicitVariable], list[tuple[int, int]]]:
-    """An implicit result for each size: one that is declared by it, or one that nobody reads."""
-    sizes = _sizes(equation.outvars)
-    variables = [declared.get(size) or ExplicitVariable(size_type()) for size in sizes]
-    return variables, _places(equation.outvars, sizes)
-
-
 # --- primitives with jaxprs that capture separately ----------------------------------------------
 
 
 def translate_jax_while(scope: Scope, equation: Any) -> None:
     """`jax.lax.while_loop`: condition and body have constants of their own."""
-    names = ("cond", "body")
-    counts = [equation.params[f"{name}_nconsts"] for name in names]
     params = dict(equation.params)
-    remaining = [scope.atom(operand) for operand in equation.invars]
-    operands: list[Atom] = []
-    for name, count in zip(names, counts, strict=True):
-        nested = translate_inside(scope, params[f"{name}_jaxpr"])
-        captured = list(nested.scope.captured)
-        params[f"{name}_jaxpr"] = nested.finish(captured, count)
-        params[f"{name}_nconsts"] = len(captured) + count
-        operands += [*(scope.held(size) for size in captured), *remaining[:count]]
-        remaining = remaining[count:]
-    _record(scope, equation, [*operands, *remaining], 0, [], [], (), params)
+    jaxprs = [params["cond_jaxpr"], params["body_jaxpr"]]
+    counts = [params["cond_nconsts"], params["body_nconsts"]]
+    operands, jaxprs, counts = _translate_separately(scope, equation, jaxprs, counts)
+    params["cond_jaxpr"], params["body_jaxpr"] = jaxprs
+    params["cond_nconsts"], params["body_nconsts"] = counts
+    scope.record(equation, operands, [], params, equation)
 
 
 def translate_linear_solve(scope: Scope, equation: Any) -> None:
     """`jax.lax.custom_linear_solve`: up to four functions, each with constants of its own."""
     lengths, jaxprs = equation.params["const_lengths"], equation.params["jaxprs"]
+    operands, finished, counts = _translate_separately(scope, equation, jaxprs, lengths)
+    own = {"const_lengths": type(lengths)(*counts), "jaxprs": type(jaxprs)(*finished)}
+    scope.record(equation, operands, [], {**equation.params, **own}, equation)
+
+
+def _translate_separately(
+    scope: Scope, equation: Any, jaxprs: Iterable[Any], counts: Iterable[int]
+) -> tuple[list[Atom], list[Any], list[int]]:
+    """Operands, jaxprs and numbers of constants, each jaxpr with the sizes that it captures."""
     remaining = [scope.atom(operand) for operand in equation.invars]
     operands: list[Atom] = []
-    finished, counts = [], []
-    for length, jaxpr in zip(lengths, jaxprs, strict=True):
+    finished: list[Any] = []
+    numbers: list[int] = []
+    for jaxpr, count in zip(jaxprs, counts, strict=True):
         if jaxpr is None:
             finished.append(None)
-            counts.append(0)
+            numbers.append(0)
             continue
         nested = translate_inside(scope, jaxpr)
         captured = list(nested.scope.captured)
-        finished.append(nested.finish(captured, length))
-        counts.append(len(captured) + length)
-        operands += [*(scope.held(size) for size in captured), *remaining[:length]]
-        remaining = remaining[length:]
-    params = {
-        **equation.params,
-        "const_lengths": type(lengths)(*counts),
-        "jaxprs": type(jaxprs)(*finished),
-    }
-    _record(scope, equation, [*operands, *remaining], 0, [], [], (), params)
+        finished.append(nested.finish(captured, count))
+        numbers.append(len(captured) + count)
+        operands += [*(scope.held(size) for size in captured), *remaining[:count]]
+        remaining = remaining[count:]
+    return [*operands, *remaining], finished, numbers
 
 
 def translate_inlined(scope: Scope, equation: Any) -> None:
@@ -267,20 +229,115 @@ def translate_inlined(scope: Scope, equation: Any) -> None:
         scope.alias(variable, atom)
 
 
+# --- loops of ours -------------------------------------------------------------------------------
+
+Places = Sequence[Sequence[Place]]
+"""For each implicit size, the carried values and axes that have it."""
+
+
+def _translate_body(
+    outer: Scope, jaxpr: Any, constants: int, indices: int, places: Places
+) -> Nested:
+    """A body or condition: its implicit inputs stand between constants and arguments."""
+    scope, arguments = outer.nest(), jaxpr.invars[constants:]
+    captured = [scope.bind_input(item) for item in jaxpr.invars[:constants]]
+    carried = arguments[indices:]
+    implicit: list[ExplicitVariable] = []
+    declared: dict[int, dict[int, Any]] = {}
+    for at in places:  # one variable for the size that these axes share
+        sizes = [carried[item].aval.shape[axis] for item, axis in at]
+        implicit.append(scope.declare_separately(sizes))
+        for item, axis in at:
+            declared.setdefault(indices + item, {})[axis] = implicit[-1]
+    inputs = [scope.bind_input(item, declared.get(k)) for k, item in enumerate(arguments)]
+    return Nested(scope, (), [*captured, *implicit, *inputs], scope.translate(jaxpr))
+
+
+def _finished(body: Nested, constants: int, places: Places, returned: Places) -> ExplicitJaxpr:
+    """The jaxpr, which returns the sizes of its results at these places first."""
+    sizes = [size_at(body.outputs, at[0]) for at in returned]
+    return body.finish(list(body.scope.captured), constants, sizes, len(places))
+
+
+def _implicit_places(carried: Sequence[Any], constants: Sequence[Any]) -> Places:
+    """The places of each symbolic size of carried values that no captured one has, too."""
+    excluded = places_of(constants)
+    return [at for size, at in places_of(carried).items() if size not in excluded]
+
+
+def translate_for_loop(scope: Scope, equation: Any) -> None:
+    """The start of the index is an operand of its own, as in Catalyst's form."""
+    params = equation.params
+    count, jaxpr = params["body_nconsts"], params["body_jaxpr"].jaxpr
+    operands = [scope.atom(operand) for operand in equation.invars]
+    constants, carry = operands[:count], operands[count + 3 :]
+    lower, upper, step = operands[count : count + 3]
+    places = _implicit_places(jaxpr.invars[count + 1 :], jaxpr.invars[:count])
+    body = _translate_body(scope, jaxpr, count, 1, places)
+    captured = [scope.held(size) for size in body.scope.captured]
+    implicit = [size_at(carry, at[0]) for at in places]
+    explicit_params = {
+        **without_result_types(params),
+        "body_jaxpr": _finished(body, count, places, places),
+        "body_nconsts": len(captured) + count,
+        "nimplicit": len(implicit),
+    }
+    all_operands = (*captured, *constants, *implicit, lower, upper, step, lower, *carry)
+    _record_loop(scope, equation, all_operands, places, explicit_params)
+
+
+def translate_while_loop(scope: Scope, equation: Any) -> None:
+    """Condition and body take the same implicit sizes; the body returns them."""
+    params = equation.params
+    condition_count, body_count = params["cond_nconsts"], params["body_nconsts"]
+    condition_jaxpr, body_jaxpr = params["cond_jaxpr"].jaxpr, params["body_jaxpr"].jaxpr
+    operands = [scope.atom(operand) for operand in equation.invars]
+    carry = operands[condition_count + body_count :]
+    constants = [*condition_jaxpr.invars[:condition_count], *body_jaxpr.invars[:body_count]]
+    places = _implicit_places(body_jaxpr.invars[body_count:], constants)
+    condition = _translate_body(scope, condition_jaxpr, condition_count, 0, places)
+    body = _translate_body(scope, body_jaxpr, body_count, 0, places)
+    condition_sizes = [scope.held(size) for size in condition.scope.captured]
+    body_sizes = [scope.held(size) for size in body.scope.captured]
+    explicit_params = {
+        **without_result_types(params),
+        "cond_jaxpr": _finished(condition, condition_count, places, ()),
+        "body_jaxpr": _finished(body, body_count, places, places),
+        "cond_nconsts": len(condition_sizes) + condition_count,
+        "body_nconsts": len(body_sizes) + body_count,
+        "nimplicit": len(places),
+    }
+    all_operands = (
+        *condition_sizes,
+        *operands[:condition_count],
+        *body_sizes,
+        *operands[condition_count : condition_count + body_count],
+        *(size_at(carry, at[0]) for at in places),
+        *carry,
+    )
+    _record_loop(scope, equation, all_operands, places, explicit_params)
+
+
+def _record_loop(
+    scope: Scope, equation: Any, operands: Sequence[Atom], places: Places, params: Any
+) -> None:
+    """The equation of a loop; its first results are the sizes of the others.
+
+    Each holds that size from now on, unless it is known before.
+    """
+    implicit: list[ExplicitVariable] = []
+    for (item, axis), *_ in places:
+        size = equation.outvars[item].aval.shape[axis]
+        is_new = is_symbolic(size) and not scope.can_hold(size)
+        implicit.append(scope.declare(size) if is_new else ExplicitVariable(size_type()))
+    scope.record(equation, operands, implicit, params)
+
+
 Rule = Callable[[Scope, Any], None]
 NESTED_RULES: Mapping[str, Rule] = {
+    "for_loop": translate_for_loop,
+    "while_loop": translate_while_loop,
     "while": translate_jax_while,
     "custom_linear_solve": translate_linear_solve,
     "inlined": translate_inlined,
 }
-
-
-def has_jaxprs(equation: Any) -> bool:
-    """Whether an equation has jaxprs among its parameters."""
-    return any(map(_holds_jaxpr, equation.params.values()))
-
-
-def _holds_jaxpr(value: Any) -> bool:
-    if isinstance(value, tuple | list):
-        return any(map(_holds_jaxpr, value))
-    return isinstance(value, ClosedJaxpr | Jaxpr)

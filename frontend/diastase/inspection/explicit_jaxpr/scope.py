@@ -3,13 +3,15 @@
 A size is held by the first variable that is bound to it; in a nested jaxpr, sizes that are known
 outside are *captured*: they become inputs, whose order is that of `captured`. In the types of
 inputs every size is captured or declared, since nothing can be computed before an input.
+
+`Parameters` and the functions beside it are what translations of equations have in common.
 """
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Union
 
 from jax.core import ShapedArray
-from jax.extend.core import Jaxpr, Literal, Var
+from jax.extend.core import ClosedJaxpr, Jaxpr, Literal, Var
 
 from diastase.inspection.explicit_jaxpr.model import ExplicitEquation
 from diastase.inspection.explicit_jaxpr.types import (
@@ -113,12 +115,33 @@ class Scope:
             return ExplicitType(aval, None)
         return ExplicitType(aval, tuple(self.size(size) for size in aval.shape))
 
+    def record(
+        self,
+        equation: Any,
+        operands: Sequence[Atom],
+        implicit: Sequence[ExplicitVariable],
+        params: Mapping[str, Any],
+        original: Any = None,
+    ) -> None:
+        """Add what an equation of the symbolic jaxpr is here, and bind its results."""
+        results = [self.bind(variable) for variable in equation.outvars]
+        name, source = equation.primitive.name, equation.source_info
+        all_results = (*implicit, *results)
+        self.equations.append(
+            ExplicitEquation(name, tuple(operands), all_results, params, original, source)
+        )
+
     # --- sizes -----------------------------------------------------------------------------------
 
     def declare(self, expression: Any) -> ExplicitVariable:
         """A new variable that holds a size from now on."""
         self._sizes[normalised(expression)] = variable = ExplicitVariable(size_type())
         return variable
+
+    def declare_implicit(self, results: Sequence[Any]) -> dict[Any, ExplicitVariable]:
+        """New variables for sizes of an equation's results that nothing before it holds."""
+        unknown = [size for size in places_of(results) if not self.can_hold(size)]
+        return {size: self.declare(size) for size in unknown}
 
     def define(self, symbol: Any, expression: Any) -> None:
         """A symbol is held by what holds this expression, unless something does already."""
@@ -249,3 +272,64 @@ class Scope:
 def _is_symbol(expression: Any) -> bool:
     """Whether an expression, which may be a number, is a symbol alone."""
     return dimension_symbols(expression) == {str(expression)}
+
+
+# --- what equations consist of -------------------------------------------------------------------
+
+Place = tuple[int, int]
+"""A value among several, and one of its axes."""
+
+
+def places_of(variables: Sequence[Any]) -> dict[Any, list[Place]]:
+    """The symbolic sizes in the types of these variables, in order, and where each stands."""
+    places: dict[Any, list[Place]] = {}
+    for item, variable in enumerate(variables):
+        for axis, size in enumerate(getattr(variable.aval, "shape", ())):
+            if is_symbolic(size):
+                places.setdefault(size, []).append((item, axis))
+    return places
+
+
+def size_at(atoms: Sequence[Atom], place: Place) -> Atom:
+    """The size that one of these atoms has at an axis."""
+    item, axis = place
+    return size_atom((atoms[item].type.shape or ())[axis])
+
+
+def without_result_types(params: Mapping[str, Any]) -> dict[str, Any]:
+    """The parameters without the types of the results, which the explicit form shows anyway."""
+    return {name: value for name, value in params.items() if name != "result_avals"}
+
+
+class Parameters:
+    """Parameters of one equation in explicit form."""
+
+    def __init__(self, scope: Scope, nested: Callable[[Any], Any] = lambda jaxpr: jaxpr):
+        self._scope = scope
+        self._nested = nested
+        self.sizes: list[Atom] = []
+        """What holds the symbolic sizes among the parameters, in order."""
+
+    def explicit(self, value: Any) -> Any:
+        """A parameter with None for each symbolic size, and `nested(jaxpr)` for each jaxpr."""
+        if is_symbolic(value) and not is_symbolic(normalised(value)):
+            return int(normalised(value))
+        if is_symbolic(value):
+            self.sizes.append(self._scope.held(value))
+            return None
+        if isinstance(value, ClosedJaxpr | Jaxpr):
+            return self._nested(value)
+        if isinstance(value, ShapedArray) and any(map(is_symbolic, value.shape)):
+            type_ = self._scope.type_of(value)
+            self.sizes += [size for size in type_.shape or () if not isinstance(size, int)]
+            return type_
+        return map_parts(self.explicit, value)
+
+
+def map_parts(function: Callable[[Any], Any], value: Any) -> Any:
+    """A tuple or list with `function` applied to its parts; anything else as it is."""
+    if isinstance(value, tuple) and hasattr(value, "_fields"):
+        return type(value)(*map(function, value))
+    if type(value) in (tuple, list):
+        return type(value)(map(function, value))
+    return value

@@ -1,8 +1,8 @@
-"""Calls that differ in sizes only, and the programs that serve them: a `Family`.
+"""`dynamic_dims="auto"`: which sizes change is learnt from the calls.
 
-With `dynamic_dims="auto"` a family learns which sizes change. The first call compiles for its own
-sizes. A call that no program fits gives symbols to the axes whose sizes have changed: axes that
-had the same size, and have again, share one. So each compilation makes sizes dynamic that were
+In: the sizes of one call after another. Out: the types to compile for, best first. The first call
+is compiled for its own sizes. A later one gives symbols to the axes whose sizes have changed: axes
+that had the same size, and have again, share one. So each compilation makes sizes dynamic that were
 not, or separates some that were equal so far, and there are no more of them than axes.
 
     f(x[3], y[3])    x: 3, y: 3
@@ -11,23 +11,16 @@ not, or separates some that were equal so far, and there are no more of them tha
 
 Not every function can be traced for unknown sizes. Where that fails, further attempts know more of
 the sizes, up to all of them; what failed is remembered and not tried again.
-
-The trap: what a call compiles depends on the calls before it, so those of one family that compile
-do so one after the other.
 """
 
 import itertools
-import threading
-from collections.abc import Callable, Iterator, Sequence, Set
+from collections.abc import Callable, Iterator, Set
 from dataclasses import dataclass, field
 from typing import Any
 
-import numpy as np
 from jax.core import ShapedArray
 
-from diastase.jit.stages.shape_guards import SizePattern
 from diastase_mlir.jax_compat import SizeScope, is_symbolic
-from diastase_runtime.errors import InternalError
 
 Labels = tuple[tuple[int | str, ...], ...]
 """For each axis of each argument its size, or what stands for it."""
@@ -36,96 +29,7 @@ Avals = tuple[ShapedArray, ...]
 
 
 @dataclass
-class Family:
-    """The programs of one function for arguments that differ in sizes only."""
-
-    lock: threading.RLock = field(default_factory=threading.RLock)
-    _programs: list[tuple[SizePattern, Any]] = field(default_factory=list)
-    """Those of dynamic sizes, each with the sizes that it serves."""
-    _learnt: "_Learnt | None" = None
-
-    def find(self, shapes: Sequence[Sequence[int]]) -> Any | None:
-        """A program of dynamic sizes that serves these."""
-        for pattern, compiled in self._programs:
-            if pattern.fits(shapes):
-                return compiled
-        return None
-
-    def add(self, compiled: Any) -> None:
-        """Note a program, if it is one of dynamic sizes."""
-        avals = compiled.traced.in_avals
-        if any(is_symbolic(size) for aval in avals for size in aval.shape):
-            self._programs.append((SizePattern(avals), compiled))
-
-    def learn(
-        self,
-        avals: Avals,
-        compile_for: Callable[[Avals], Any],
-        report: Callable[[str], None],
-    ) -> Any:
-        """Compile for arguments of these types, which no program serves so far."""
-        given = _labels_of(avals)
-        before = self._learnt or _Learnt(given)
-        learnt = before.with_call(given)
-        for attempt in learnt.attempts(given, before.labels):
-            if attempt == given:
-                break
-            if attempt in learnt.failed:
-                continue
-            try:
-                compiled = compile_for(_with_symbols(avals, attempt))
-            except InternalError:
-                raise
-            except Exception as error:
-                learnt.failed.add(attempt)
-                report(f"sizes {attempt} cannot be dynamic: {error}")
-            else:
-                self._learnt = learnt
-                return compiled
-        compiled = compile_for(avals)
-        self._learnt = learnt  # not before: from a call that is wrong nothing is learnt
-        return compiled
-
-
-class NotForTheseSizes(Exception):
-    """A program of dynamic sizes cannot be made for the sizes at hand."""
-
-
-@dataclass
-class FallingBack:
-    """A call of programs of dynamic sizes; of static ones where there can be no other."""
-
-    dynamic: Any
-    """An `AssumedCall`, which raises `NotForTheseSizes`."""
-    compile_static: Callable[[Sequence[Any]], Any]
-    _static: dict[Any, Any] = field(default_factory=dict)
-    """By shapes: what is compiled for them alone."""
-
-    @property
-    def executable(self) -> Any:
-        """The loaded program of dynamic sizes."""
-        return self.dynamic.executable
-
-    def __call__(self, leaves: Sequence[Any]) -> Any:
-        """Run the program for these sizes."""
-        if self._static:
-            static = self._static.get(_shapes(leaves))
-            if static is not None:
-                return static(leaves)
-        try:
-            return self.dynamic(leaves)
-        except NotForTheseSizes:
-            pass
-        static = self._static.setdefault(_shapes(leaves), self.compile_static(leaves))
-        return static(leaves)
-
-
-def _shapes(leaves: Sequence[Any]) -> tuple[tuple[int, ...], ...]:
-    return tuple(np.shape(leaf) for leaf in leaves)
-
-
-@dataclass
-class _Learnt:
+class Learnt:
     """What the calls of a family so far have in common."""
 
     labels: Labels
@@ -134,9 +38,9 @@ class _Learnt:
     failed: set[Labels] = field(default_factory=set)
     """What could not be traced."""
 
-    def with_call(self, given: Labels) -> "_Learnt":
+    def with_call(self, given: Labels) -> "Learnt":
         """What is known after one more call."""
-        return _Learnt(_merged(self.labels, given), self.fixed, set(self.failed))
+        return Learnt(_merged(self.labels, given), self.fixed, set(self.failed))
 
     def attempts(self, given: Labels, before: Labels) -> Iterator[Labels]:
         """What to compile a call for, the best first."""
@@ -203,13 +107,14 @@ def _shared(labels: Labels, given: Labels) -> Labels:
     return _map(label, labels, given)
 
 
-def _labels_of(avals: Avals) -> Labels:
+def labels_of(avals: Avals) -> Labels:
+    """The sizes of types, as far as they are known."""
     return tuple(
         tuple(str(size) if is_symbolic(size) else size for size in aval.shape) for aval in avals
     )
 
 
-def _with_symbols(avals: Avals, labels: Labels) -> Avals:
+def with_symbols(avals: Avals, labels: Labels) -> Avals:
     """The types with symbols where the labels have names."""
     scope = SizeScope()
 

@@ -1,15 +1,21 @@
-"""Calls of programs that hold for some sizes only.
+"""The guard tree: of the programs for one kind of arguments, one whose guards hold for a call.
 
-In: a program with assumptions, and how to compile the function anew. Out: a call that always runs
-a program whose assumptions hold. It tries the one that served last, then the others, and then
-compiles for the sizes at hand; programs stay alive.
+Types and all that is no argument are compared by the key under which a call finds its plan. What
+depends on sizes is guarded, on two levels:
 
-A function that cannot be traced for any sizes is traced for those at hand (`trace(fixes_sizes=)`),
-each of which is an assumption then.
+    Family         by the sizes of arrays, compared before the call (`SizePattern`); with
+                   `dynamic_dims="auto"` it learns which of them change (`dynamic_dims`)
+    GuardedCall    by what a program assumes, which it checks itself while it runs
 
-A check at the start of a program costs nothing and leaves nothing behind. One further inside
-depends on what the program computes: it is answered by its opposite when the function is traced
-again, and only if nothing has happened by then that would happen twice (a callback with effects).
+A guarded call tries the program that served last, then the others, and then compiles for the sizes
+at hand; where that cannot be done for dynamic ones, the family gets a program for these alone. A
+function that cannot be traced for any sizes is traced for those at hand (`trace(fixes_sizes=)`),
+each of which is an assumption then. Programs stay alive.
+
+The trap: a check at the start of a program costs nothing and leaves nothing behind. One further
+inside depends on what the program computes: it is answered by its opposite when the function is
+traced again, and only if nothing has happened by then that would happen twice (a callback with
+effects).
 """
 
 import threading
@@ -17,20 +23,82 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from diastase.jit.dispatch.dynamic_dims import Avals, Learnt, labels_of, with_symbols
+from diastase.jit.stages.argument_checks import SizePattern
 from diastase.jit.stages.stages import Compiled
-from diastase_mlir.jax_compat import SizeCheckEffect
-from diastase_runtime.errors import AssumptionError
+from diastase_mlir.jax_compat import SizeCheckEffect, is_symbolic
+from diastase_runtime.errors import AssumptionError, InternalError
 
 _MOST_KEPT = 50
 """Programs kept besides the newest, those that served last; a function that can be traced only for
 one size at a time has one for each."""
 
 Answers = Mapping[str, bool]
-Recompile = Callable[[Sequence[Any], Answers], Compiled]
-"""From the arguments of a call, and answers to questions about sizes, to a program."""
+Recompile = Callable[[Sequence[Any], Answers], Compiled | None]
+"""From the arguments of a call, and answers to questions about sizes, to a program; None if only
+one for these sizes alone will do."""
 
 _MOST_COMPILATIONS = 100
 """For one call: each program answers at least one question as none before it."""
+
+
+@dataclass
+class Family:
+    """The programs of one function for arguments that differ in sizes only.
+
+    What a call compiles depends on the calls before it, so those that compile hold the lock.
+    """
+
+    lock: threading.RLock = field(default_factory=threading.RLock)
+    _programs: list[tuple[SizePattern, Compiled]] = field(default_factory=list)
+    """Each with the sizes that it serves, those to try first at the front."""
+    _learnt: Learnt | None = None
+
+    def find(self, shapes: Sequence[Sequence[int]]) -> Compiled | None:
+        """A program that serves these sizes: a dynamic one, or one preferred to those."""
+        for pattern, compiled in self._programs:
+            if pattern.fits(shapes):
+                return compiled
+        return None
+
+    def add(self, compiled: Compiled) -> None:
+        """Note a program, if it is one of dynamic sizes."""
+        avals = compiled.traced.in_avals
+        if any(is_symbolic(size) for aval in avals for size in aval.shape):
+            self._programs.append((SizePattern(avals), compiled))
+
+    def prefer(self, compiled: Compiled) -> None:
+        """From now on find this program first, for the sizes that it serves."""
+        self._programs.insert(0, (SizePattern(compiled.traced.in_avals), compiled))
+
+    def learn(
+        self,
+        avals: Avals,
+        compile_for: Callable[[Avals], Compiled],
+        report: Callable[[str], None],
+    ) -> Compiled:
+        """Compile for arguments of these types, which no program serves so far."""
+        given = labels_of(avals)
+        before = self._learnt or Learnt(given)
+        learnt = before.with_call(given)
+        for attempt in learnt.attempts(given, before.labels):
+            if attempt == given:
+                break
+            if attempt in learnt.failed:
+                continue
+            try:
+                compiled = compile_for(with_symbols(avals, attempt))
+            except InternalError:
+                raise
+            except Exception as error:
+                learnt.failed.add(attempt)
+                report(f"sizes {attempt} cannot be dynamic: {error}")
+            else:
+                self._learnt = learnt
+                return compiled
+        compiled = compile_for(avals)
+        self._learnt = learnt  # not before: from a call that is wrong nothing is learnt
+        return compiled
 
 
 @dataclass(frozen=True, eq=False)
@@ -41,19 +109,22 @@ class _Served:
     answers: Answers
 
 
-@dataclass
-class AssumedCall:
-    """A call that finds or makes the program for its sizes; safe to share by threads."""
+class GuardedCall:
+    """A call that finds or makes the program for its sizes; safe to share by threads.
 
-    recompile: Recompile
-    _programs: list[_Served] = field(default_factory=list)
-    """The one that served last is first; replaced as a whole, never changed."""
-    _lock: threading.RLock = field(default_factory=threading.RLock)
+    `compiled` is the first program, `compile_static` makes the call of one for these sizes alone.
+    """
 
-    @staticmethod
-    def starting_with(compiled: Compiled, recompile: Recompile) -> "AssumedCall":
-        """The call of a function of which one program is compiled."""
-        return AssumedCall(recompile, [_Served(compiled, {})])
+    def __init__(
+        self,
+        compiled: Compiled,
+        recompile: Recompile,
+        compile_static: Callable[[Sequence[Any]], Callable[[Sequence[Any]], Any]],
+    ) -> None:
+        self._recompile, self._compile_static = recompile, compile_static
+        self._programs = [_Served(compiled, {})]
+        """The one that served last is first; replaced as a whole, never changed."""
+        self._lock = threading.RLock()
 
     @property
     def executable(self) -> Any:
@@ -73,7 +144,10 @@ class AssumedCall:
         answers = _answers(failed, error)
         tried = [failed]
         for _ in range(_MOST_COMPILATIONS):
-            for program in self._untried(tried, leaves, answers):
+            untried = self._untried(tried, leaves, answers)
+            if not untried:
+                return self._compile_static(leaves)(leaves)
+            for program in untried:
                 tried.append(program)
                 try:
                     results = program.compiled.prepared(leaves)
@@ -87,13 +161,16 @@ class AssumedCall:
     def _untried(
         self, tried: Sequence[_Served], leaves: Sequence[Any], answers: Answers
     ) -> Sequence[_Served]:
-        """The programs that there are, or else one compiled for these arguments."""
+        """The programs that there are, or else one compiled for these arguments, if it can be."""
         if untried := [program for program in self._programs if program not in tried]:
             return untried
         with self._lock:  # another thread may have compiled it meanwhile
             if untried := [program for program in self._programs if program not in tried]:
                 return untried
-            program = _Served(self.recompile(leaves, answers), answers)
+            compiled = self._recompile(leaves, answers)
+            if compiled is None:
+                return []
+            program = _Served(compiled, answers)
             self._programs = [*self._programs[:_MOST_KEPT], program]
             return [program]
 

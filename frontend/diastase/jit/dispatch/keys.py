@@ -1,9 +1,10 @@
 """What of a call decides which program serves it: one key for each level of the cache.
 
-    flat_key     the plan of a call, from the arguments as they are given, in the least time
-    call_key     the plan of a call, from the leaves of its pytree
-    program_key  the program, from the types of the leaves
-    family_key   the programs that differ in sizes only
+    plans      by `call_key`, of the leaves of a call's pytree; `flat_key` is the same of arguments
+               as they are given, in the least time
+    families   by `family_key`, of the types of the leaves, sizes apart
+    programs   by `program_key`, of their types
+    embedded   (in programs of plain JAX) by that, and by the integers that are constants there
 
 In each stands what is no argument, too: JAX's settings, the pytree, static values (among which is
 what a method has read of its object). Programs on disk are found by `diastase_mlir.program.keys`.

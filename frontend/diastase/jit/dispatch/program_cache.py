@@ -1,53 +1,45 @@
-"""One function, many compiled programs: which program serves a call, each compiled once.
+"""One function, many compiled programs: from the arguments of a call to the program that serves it.
 
-In: calls. Out: `PreparedCall`s. A program is kept under everything that it depends on: the types
-of the arguments (weak types included), their pytree, keyword names, static values, and the
-settings of JAX that change tracing. All stay alive until the function dies or `clear`. Programs for
-arguments that differ in sizes only are a `Family`, if sizes are dynamic in any of them.
+In: a function, its signature and options, and calls. Out: what runs each (`Plan`).
+`Specialisations` is the cache, one dictionary for each level of it, with one key each (`keys`);
+`Programs` has the ways to a program that is not in it: for exactly these types; for a `Family` of
+types that differ in sizes only; for other sizes, where what a program assumes does not hold
+(`guards`). All programs stay alive until the function dies or `clear`.
 
 The trap: two threads that need the same program at once must compile it once; two that need
-different ones must not wait for each other, except for tracing, which PennyLane's queue of
-operations (one for the whole process) forces to be done one at a time.
+different ones must not wait for each other, except for tracing.
 """
 
-import dis
-import functools
 import threading
-import time
-from collections.abc import Callable, Generator, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from concurrent.futures import Future
-from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
-import jax
-from jax.core import ShapedArray, Tracer
-
-from diastase.capture.context import changed_settings, current_settings
-from diastase.capture.pennylane_compat import is_no_pytree
-from diastase.dynamic_shapes.dimensions import is_integer_scalar
-from diastase.jit.dispatch.dynamic_dims import Family
-from diastase.jit.dispatch.methods.states import Kept
+from diastase.inspection.progress import progress_of
+from diastase.jit.dispatch.attribute_values import Kept
+from diastase.jit.dispatch.guards import Answers, Family, GuardedCall
+from diastase.jit.dispatch.keys import family_key, program_key
+from diastase.jit.dispatch.promotion import Declaration, promoted
 from diastase.jit.options.options import QjitOptions
-from diastase.jit.stages.argument_checks import is_type, type_of_leaf
-from diastase.jit.stages.stages import Compiled, Interface, Lowered, Traced
-from diastase.tracing.argument_errors import TracerArgumentError, UnsupportedResultError
+from diastase.jit.stages.stages import Compiled, Lowered, Traced
+from diastase.jit.stages.trace_call import (
+    Arguments,
+    any_symbolic,
+    read_arguments,
+    trace_call,
+    types_of,
+)
 from diastase.tracing.signatures import Call, Signature
-from diastase.tracing.trace import TracedProgram, trace
-from diastase_mlir.jax_compat import abstract_value, is_symbolic
-from diastase_runtime.errors import Span
+from diastase_runtime.errors import InternalError
 from diastase_toolchain.gc_pause import fewer_collections
 from diastase_toolchain.lazy_import import LazyModule
-from diastase_toolchain.steps import step
 
 if TYPE_CHECKING:
     from diastase.jit.options import ir_errors as debugging_errors
-    from diastase.tracing import concurrency
 else:
-    concurrency = LazyModule("diastase.tracing.concurrency")
     debugging_errors = LazyModule("diastase.jit.options.ir_errors")
 
-_TRACING = threading.RLock()
 _MOST_PLANS = 2000
 
 Plan = Callable[[Sequence[Any]], Any]
@@ -68,11 +60,11 @@ class Specialisations:
     """What was made last: the one that `f.jaxpr`, `f.mlir`, … show."""
     is_replaced: bool = False
     """Whether a program runs IR that the user has edited (`debug.replace_ir`)."""
-    around: dict[Hashable, Any] = field(default_factory=dict)
+    embedded: dict[Hashable, Any] = field(default_factory=dict)
     """The same for calls with tracers of plain JAX (`diastase.jit.interop`)."""
     reads: dict[str, list[Kept]] = field(default_factory=dict)
     """Of a method: the attributes of its object that any program has read, and what they were."""
-    around_lock: Any = field(default_factory=threading.RLock)
+    embedded_lock: Any = field(default_factory=threading.RLock)
     _programs: dict[Hashable, "Future[Compiled]"] = field(default_factory=dict)
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
@@ -137,194 +129,143 @@ class Specialisations:
             self.plans.clear()
             self.families.clear()
             self.pull_backs.clear()
-            self.around.clear()
+            self.embedded.clear()
             for known in self.reads.values():
                 known.clear()
             self.latest = None
             self.is_replaced = False
 
 
-@dataclass(frozen=True)
-class Arguments:
-    """The traced arguments of one call, flat, with their types and the user's names for them."""
+@dataclass
+class Programs:
+    """The programs of one function."""
 
-    call: Call
-    leaves: list[Any]
-    tree: Any
-    avals: tuple[ShapedArray, ...]
-    names: tuple[str, ...]
+    function: Callable[..., Any]
+    signature: Signature
+    options: QjitOptions
+    made: Specialisations = field(default_factory=Specialisations)
+    declared: Declaration | None = None
 
+    def for_call(self, call: Call, leaves: Sequence[Any], tree: Any) -> Any:
+        """Find a program of dynamic sizes that serves a call, or compile one."""
+        if self.made.families:
+            avals = types_of(leaves)
+            family = self.made.families.get(family_key(self.signature, call, tree, avals))
+            found = family and family.find([aval.shape for aval in avals])
+            if found is not None:
+                return found.prepared
+        return self.compiled(read_arguments(self.signature, call)).prepared
 
-def any_symbolic(avals: Sequence[ShapedArray]) -> bool:
-    """Whether a size is symbolic."""
-    return any(is_symbolic(size) for aval in avals for size in aval.shape)
+    def compiled(self, arguments: Arguments) -> Compiled:
+        """Find the program for arguments of these types, or compile it."""
+        typed, learns = self.abstracted(arguments), self.options.learns_sizes
+        if not learns and not any_symbolic(typed.avals):
+            return self._program(typed)
 
+        family = self._family_of(arguments, Family())
+        with family.lock:
+            found = family.find([aval.shape for aval in arguments.avals])
+            if found is not None:
+                return found
+            if learns:
+                compiled = family.learn(
+                    typed.avals,
+                    lambda avals: self._program(replace(typed, avals=avals)),
+                    self.options.report,
+                )
+            else:
+                compiled = self._program(typed)
+            family.add(compiled)
+            self._family_of(arguments, family)  # by what a method has read by now
+            return compiled
 
-def types_of(leaves: Sequence[Any]) -> list[Any]:
-    """Types of leaves; none at all if one of them is no array, which is refused elsewhere."""
-    try:
-        return [abstract_value(leaf) for leaf in leaves]
-    except (TypeError, ValueError):
-        return []
+    def _family_of(self, arguments: Arguments, new: Family) -> Family:
+        """The family of arguments of these types, a new one if there is none."""
+        call, tree, avals = arguments.call, arguments.tree, arguments.avals
+        return self.made.families.setdefault(family_key(self.signature, call, tree, avals), new)
 
+    def compiled_for(self, arguments: Arguments) -> Compiled:
+        """Compile for this call alone, unless its program was replaced by other IR."""
+        if self.made.is_replaced:
+            return self.compiled(arguments)
+        return self._traced_for_call(self.abstracted(arguments)).compile()
 
-def read_arguments(signature: Signature, call: Call, *, may_be_types: bool = False) -> Arguments:
-    """Flatten a call's arguments; refuses, by name, every leaf that is no array."""
-    with_paths, tree = jax.tree_util.tree_flatten_with_path((call.args, call.kwargs))
-    leaves = [leaf for _, leaf in with_paths]
-    names = tuple(signature.leaf_name(path, call) for path, _ in with_paths)
-    for leaf, name in zip(leaves, names, strict=True):
-        if isinstance(leaf, Tracer):
-            raise TracerArgumentError(
-                function=signature.name, argument=name, type=type(leaf).__name__
-            )
-    avals = tuple(
-        type_of_leaf(leaf, signature.name, name, may_be_type=may_be_types)
-        for leaf, name in zip(leaves, names, strict=True)
-    )
-    return Arguments(call, leaves, tree, avals, names)
+    def abstracted(self, arguments: Arguments) -> Arguments:
+        """Arguments with the symbols that `abstracted_axes` asks for in their types."""
+        axes = self.options.abstracted_axes
+        if axes is None:
+            return arguments
+        types = axes.types(self.signature, arguments.call, arguments.avals, arguments.names)
+        return replace(arguments, avals=types)
 
+    def traced(self, arguments: Arguments) -> Traced:
+        """Trace for exactly these types."""
+        return trace_call(self.function, self.signature, arguments, self.options)
 
-def trace_call(
-    function: Callable[..., Any],
-    signature: Signature,
-    arguments: Arguments,
-    options: QjitOptions,
-    answers: Mapping[str, bool] | None = None,
-    *,
-    may_fix_sizes: bool = False,
-) -> Traced:
-    """Trace a function for these types of arguments and these static values.
-
-    Questions about sizes that types leave open are answered by `answers`, and else by the values
-    of the arguments, as far as they are values. `may_fix_sizes`: what cannot be traced for any
-    sizes is traced for those of the arguments, which the program checks.
-    """
-    flat_function, out_trees = flattened(function, signature, arguments)
-
-    def tracing(fixes_sizes: bool) -> TracedProgram:
-        return trace(
-            flat_function,
-            arguments.avals,
-            signature.name,
-            arguments.names,
-            [None if is_type(leaf) else leaf for leaf in arguments.leaves],
+    def _traced_for_call(self, arguments: Arguments, answers: Answers | None = None) -> Traced:
+        """Trace to run the program with these arguments, if need be for their sizes only."""
+        return trace_call(
+            self.function,
+            self.signature,
+            arguments,
+            self.options,
             answers,
-            fixes_sizes=fixes_sizes,
+            may_fix_sizes=not self._is_learning(arguments),
         )
 
-    with tracing_with(options, signature.name):
-        start = time.perf_counter()  # after waiting for other threads' traces
-        with step("capture") as capturing:
-            traced = _traced(tracing, may_fix_sizes and any(map(_gives_a_size, arguments.avals)))
-            if options.async_qnodes:
-                program = concurrency.with_concurrent_qnodes(traced.program)
-                traced = replace(traced, program=program)
-            capturing.size = lambda: str(traced.program.jaxpr).count("\n") + 1
-        seconds = time.perf_counter() - start
-    interface = Interface(
-        fun_name=signature.name,
-        in_tree=arguments.tree,
-        out_tree=out_trees[-1],
-        argument_names=arguments.names,
-        options=options.for_compiler(signature.name),
-        seed=options.seed,
-        counts=options.counts,
-        report=options.report,
-    )
-    return Traced(interface, traced, tracing_seconds=seconds)
+    def _is_learning(self, arguments: Arguments) -> bool:
+        """Whether these types are an attempt of a `Family`, which has others."""
+        return self.options.learns_sizes and any_symbolic(arguments.avals)
 
+    def _program(self, arguments: Arguments) -> Compiled:
+        """Find or compile the program for exactly these types of arguments."""
 
-def flattened(
-    function: Callable[..., Any], signature: Signature, arguments: Arguments
-) -> tuple[Callable[..., list[Any]], list[Any]]:
-    """The function, of flat arguments and results, and where the trees of results will stand."""
-    out_trees: list[Any] = []
+        def key() -> Hashable:
+            return program_key(self.signature, arguments.call, arguments.tree, arguments.avals)
 
-    @functools.wraps(function)  # so that JAX's messages name the user's function, not this one
-    def flat_function(*tracers: Any) -> list[Any]:
-        args, kwargs = arguments.call.merge(*arguments.tree.unflatten(tracers))
-        with signature.recording():
-            results = function(*args, **kwargs)
-        leaves, out_tree = flatten_results(function, signature.name, results)
-        out_trees.append(out_tree)
-        return leaves
+        # No collections between tracing and compiling, either.
+        with progress_of(self.signature.name), fewer_collections():
+            return self.made.program(key, lambda: self._build(arguments))
 
-    return flat_function, out_trees
+    def _build(self, arguments: Arguments) -> Compiled:
+        """Trace for these types of arguments; compile unless a program that there is serves."""
+        traced = self._traced_for_call(arguments)
+        for compiled in self.made.compiled():
+            serving = promoted(compiled, traced)
+            if serving is not None:
+                return serving
+        if self.declared is not None:
+            self.declared.warn_unless_met(arguments)
+        compiled = traced.compile()
+        if not traced.traced.program.assumptions:
+            return compiled
+        return replace(compiled, prepared=self._guarded(compiled, arguments))
 
+    def _guarded(self, compiled: Compiled, arguments: Arguments) -> GuardedCall:
+        """The call of a program that holds for some sizes only; keeps no argument alive."""
+        call = Call((), {}, arguments.call.static)
+        types = replace(arguments, call=call, leaves=[])
 
-@contextmanager
-def tracing_with(options: QjitOptions, name: str) -> Generator[None]:
-    """Inside, a program of this name is traced as these options say; one at a time."""
-    compiler = options.for_compiler(name)
-    with (
-        _TRACING,
-        fewer_collections(),
-        settings_of(options),
-        changed_settings(compiler=compiler),
-    ):
-        yield
+        def recompile(leaves: Sequence[Any], answers: Answers) -> Compiled | None:
+            call = replace(types, leaves=list(leaves))
+            try:
+                compiled = self._traced_for_call(call, answers).compile()
+            except InternalError:
+                raise
+            except Exception:
+                if self._is_learning(types):
+                    return None
+                raise
+            self.made.latest = compiled
+            return compiled
 
+        def compile_static(leaves: Sequence[Any]) -> Plan:
+            given = replace(types, leaves=list(leaves), avals=tuple(types_of(leaves)))
+            family = self._family_of(given, Family())
+            static = self._program(given)
+            family.prefer(static)
+            self._family_of(given, family)
+            self.made.plans.clear()  # the family says from now on what serves these sizes
+            return static.prepared
 
-def settings_of(options: QjitOptions) -> AbstractContextManager[None]:
-    """Inside, what is called is traced as these options say, and those of programs around."""
-    outer = current_settings()
-    return changed_settings(
-        passes=tuple(options.circuit_passes) or outer.passes,
-        single=options.single or outer.single,
-        without_assertions=options.disable_assertions or outer.without_assertions,
-    )
-
-
-def _traced(tracing: Callable[[bool], TracedProgram], may_fix_sizes: bool) -> TracedProgram:
-    """The program for all sizes, or for those at hand where there is none for all."""
-    try:
-        return tracing(False)
-    except Exception:
-        if may_fix_sizes:
-            with suppress(Exception):  # the first error is about what the user wrote
-                return tracing(True)
-        raise
-
-
-def _gives_a_size(aval: ShapedArray) -> bool:
-    """Whether arguments of this type may be sizes, or have sizes that are not known."""
-    return any(map(is_symbolic, aval.shape)) or is_integer_scalar(aval)
-
-
-def flatten_results(function: Callable[..., Any], name: str, results: Any) -> tuple[list[Any], Any]:
-    """Flatten what a function returned; refuses, by its place, every leaf that is no array."""
-    with_paths, tree = jax.tree_util.tree_flatten_with_path(results, is_leaf=is_no_pytree)
-    for path, leaf in with_paths:
-        if not _is_array(leaf):
-            raise UnsupportedResultError(
-                function=name,
-                output=f"result{jax.tree_util.keystr(path)}",
-                type=type(leaf).__qualname__,
-                span=return_span(function),
-            )
-    return [leaf for _, leaf in with_paths], tree
-
-
-def _is_array(leaf: Any) -> bool:
-    if isinstance(leaf, Tracer):
-        return True
-    try:
-        return isinstance(abstract_value(leaf), ShapedArray)
-    except (TypeError, ValueError):
-        return False
-
-
-def return_span(function: Callable[..., Any]) -> Span | None:
-    """Find the line of the last `return` of a function that is written in Python."""
-    while isinstance(function, functools.partial) or hasattr(function, "__wrapped__"):
-        function = getattr(function, "__wrapped__", None) or function.func  # type: ignore[attr-defined]
-    code = getattr(function, "__code__", None)
-    if code is None:
-        return None
-    line = code.co_firstlineno
-    for instruction in dis.get_instructions(code):
-        position = instruction.positions and instruction.positions.lineno
-        if instruction.opname.startswith("RETURN_") and position:
-            line = position
-    return Span(code.co_filename, line, code.co_qualname)
+        return GuardedCall(compiled, recompile, compile_static)

@@ -1,25 +1,106 @@
-"""An int where a float was compiled: the compiled program serves, if that gives what JAX gives.
+"""Promotion: a call whose arguments JAX would promote to types that there is a program for.
 
-In: a function traced for new types of arguments, and a program compiled for others. Traced for an
-int, `x * 2.0` is the program for a float behind a conversion of `x`. Where this holds for every
-argument that differs, and everything else has the same key, converting the arguments
-before the call gives the same result, types included, and nothing is compiled.
+Declared by type hints: an argument that is promoted to the declared type, as an int to a float, is
+converted before anything else, so that the program is the declared one, as in Catalyst. Anything
+else compiles again, with a warning.
+
+Found by tracing: traced for an int, `x * 2.0` is the program for a float behind a conversion of
+`x`. Where this holds for every argument that differs, and everything else has the same key,
+converting the arguments before the call gives what JAX gives, types included, and nothing is
+compiled.
 
 The trap: the dtypes of the results prove nothing. `x // 2 * 1.0` returns a float for an int too,
 another one than for the float; its trace divides before it converts, so it does not match.
 """
 
-from collections.abc import Sequence
-from dataclasses import replace
+import inspect
+import warnings
+from collections.abc import Hashable, Sequence, Set
+from dataclasses import dataclass, replace
 from typing import Any
 
 import jax
+import jax.numpy as jnp
 import numpy as np
-from jax.core import ShapedArray
+import pennylane as qml
+from jax.core import ShapedArray, Tracer
 from jax.extend.core import ClosedJaxpr
 
+from diastase.jit.dispatch.keys import types_key
+from diastase.jit.options.errors import RecompilationWarning
+from diastase.jit.stages.argument_checks import same_shape
 from diastase.jit.stages.stages import Compiled, Traced
+from diastase.jit.stages.trace_call import Arguments, types_of
+from diastase.tracing.signatures import Signature
+from diastase_mlir.diagnostics import stack_level_of_user
+from diastase_mlir.jax_compat import is_extended
 from diastase_mlir.program.keys import structure_key
+
+_RECOMPILING = "Provided arguments did not match declared signature, recompiling..."
+
+
+@dataclass(frozen=True)
+class Declaration:
+    """What a function was compiled for when it was decorated."""
+
+    parameters: inspect.Signature
+    bound_names: Set[str]
+    """Parameters to which a `functools.partial` gave a value by name."""
+    types: Hashable
+    tree: Any
+    avals: tuple[ShapedArray, ...]
+
+    @staticmethod
+    def of(signature: Signature, arguments: Arguments) -> "Declaration":
+        """What is declared, of a function whose types all are."""
+        assert signature.parameters is not None
+        parameters, types = signature.parameters, _strong(arguments)
+        return Declaration(
+            parameters, signature.bound_names, types, arguments.tree, arguments.avals
+        )
+
+    def in_place(
+        self, args: tuple[Any, ...], kwargs: dict[str, Any]
+    ) -> tuple[tuple[Any, ...], dict[str, Any]]:
+        """Arguments as the declaration has them: in their places, defaults included, promoted."""
+        bound = self.parameters.bind(*args, **kwargs)
+        bound.apply_defaults()
+        for name in self.bound_names - kwargs.keys():
+            bound.arguments.pop(name)
+        leaves, tree = jax.tree.flatten((bound.args, bound.kwargs))
+        if tree != self.tree:
+            return bound.args, bound.kwargs
+        return tree.unflatten(map(_promoted, leaves, self.avals))
+
+    def warn_unless_met(self, arguments: Arguments) -> None:
+        """Warn of a recompilation; weak types alone are no reason to, nor are JAX's settings."""
+        if _strong(arguments) != self.types:
+            warnings.warn(_RECOMPILING, RecompilationWarning, stacklevel=stack_level_of_user())
+
+
+def _promoted(leaf: Any, declared: ShapedArray) -> Any:
+    """A leaf as what is declared, if JAX would promote its type to that; else as it is."""
+    types = types_of([leaf])
+    if not types or isinstance(leaf, qml.numpy.tensor) or not _is_promoted(types[0], declared):
+        return leaf
+    if declared.weak_type and not isinstance(leaf, Tracer):
+        return np.asarray(leaf, declared.dtype).item()
+    return jnp.asarray(leaf, declared.dtype)
+
+
+def _is_promoted(given: ShapedArray, declared: ShapedArray) -> bool:
+    """Whether a type is another one than the declared, and JAX makes that of both of them."""
+    if given.dtype == declared.dtype or not same_shape(declared, given):
+        return False
+    if is_extended(given.dtype) or is_extended(declared.dtype):
+        return False
+    return jnp.promote_types(given.dtype, declared.dtype) == declared.dtype
+
+
+def _strong(arguments: Arguments) -> Hashable:
+    """The types of arguments, none of them weak."""
+    avals = [aval.update(weak_type=False) for aval in arguments.avals]
+    return arguments.tree, types_key(avals)
 
 
 def promoted(compiled: Compiled, traced: Traced) -> Compiled | None:
@@ -45,6 +126,11 @@ class PromotingCall:
     def __init__(self, call: Any, avals: Sequence[ShapedArray]) -> None:
         self._call = call
         self._dtypes = tuple(aval.dtype for aval in avals)
+
+    @property
+    def executable(self) -> Any:
+        """The loaded program."""
+        return self._call.executable
 
     def __call__(self, leaves: Sequence[Any]) -> Any:
         """Run the program."""

@@ -18,9 +18,9 @@ import jax
 import jax.numpy as jnp
 from jax.core import ShapedArray
 
-from diastase.jit.dispatch.program_cache import Arguments, trace_call
 from diastase.jit.options.options import QjitOptions
 from diastase.jit.stages.stages import Compiled, Traced
+from diastase.jit.stages.trace_call import Arguments, trace_call
 from diastase.tracing.signatures import Call, Signature
 
 FlatFunction = Callable[..., Sequence[Any]]
@@ -38,7 +38,7 @@ def strong(aval: Any) -> ShapedArray:
 
 
 @dataclass(eq=False)
-class AroundProgram:
+class EmbeddedProgram:
     """A program as plain JAX sees it; compared and hashed by identity."""
 
     name: str
@@ -49,13 +49,13 @@ class AroundProgram:
     options: QjitOptions
     linear: int = 0
     """In how many of the last operands the results are linear."""
-    transpose: Callable[["AroundProgram"], "AroundProgram"] | None = None
+    transpose: Callable[["EmbeddedProgram"], "EmbeddedProgram"] | None = None
     """Makes the transpose by these operands."""
     plan: int | None = None
     """What XLA knows it by, once it was lowered."""
     given: Traced | None = None
     """Where it was traced already."""
-    _derived: dict[Hashable, "AroundProgram"] = field(default_factory=dict)
+    _derived: dict[Hashable, "EmbeddedProgram"] = field(default_factory=dict)
     _lock: Any = field(default_factory=threading.RLock)
 
     def __repr__(self) -> str:
@@ -82,11 +82,11 @@ class AroundProgram:
 
     # --- derived programs ------------------------------------------------------------------------
 
-    def tangent(self, along: tuple[int, ...]) -> "AroundProgram":
+    def tangent(self, along: tuple[int, ...]) -> "EmbeddedProgram":
         """The derivative by operands at these positions along a direction, given after them."""
         return self._once(("tangent", along), lambda: self._tangent(along))
 
-    def with_gradient(self, along: tuple[int, ...]) -> "AroundProgram":
+    def with_gradient(self, along: tuple[int, ...]) -> "EmbeddedProgram":
         """The program with the gradient of its one real result by operands at these positions."""
         return self._once(("gradient", along), lambda: self._with_gradient(along))
 
@@ -97,13 +97,13 @@ class AroundProgram:
         real = len(results) == 1 and jnp.issubdtype(results[0].dtype, jnp.floating)
         return real and not self.linear and not results[0].shape
 
-    def transposed(self) -> "AroundProgram":
+    def transposed(self) -> "EmbeddedProgram":
         """The transpose by the operands that the program is linear in."""
         make = self.transpose
         assert make is not None, f"{self.name} is linear in nothing"
         return self._once("transpose", lambda: make(self))
 
-    def batched(self, axes: Axes, size: int, name: Hashable) -> "AroundProgram":
+    def batched(self, axes: Axes, size: int, name: Hashable) -> "EmbeddedProgram":
         """The program for each element of a batch, which lies along these axes of the operands.
 
         `name`: what the program may call the batch, for `jax.lax.psum` and the like.
@@ -111,7 +111,7 @@ class AroundProgram:
         key = ("batch", axes, size, name)
         return self._once(key, lambda: self._batched(axes, size, name))
 
-    def _once(self, key: Hashable, make: Callable[[], "AroundProgram"]) -> "AroundProgram":
+    def _once(self, key: Hashable, make: Callable[[], "EmbeddedProgram"]) -> "EmbeddedProgram":
         with self._lock:
             if key not in self._derived:
                 self._derived[key] = make()
@@ -123,16 +123,16 @@ class AroundProgram:
         inputs: Sequence[ShapedArray],
         outputs: Sequence[ShapedArray],
         linear: int,
-        transpose: Callable[["AroundProgram"], "AroundProgram"] | None,
-    ) -> "AroundProgram":
+        transpose: Callable[["EmbeddedProgram"], "EmbeddedProgram"] | None,
+    ) -> "EmbeddedProgram":
         extra = [f"operand {number}" for number in range(len(inputs))][len(self.argument_names) :]
         names = (*self.argument_names, *extra)[: len(inputs)]
         outputs = tuple(map(strong, outputs))
-        return AroundProgram(
+        return EmbeddedProgram(
             self.name, function, tuple(inputs), outputs, names, self.options, linear, transpose
         )
 
-    def _tangent(self, along: tuple[int, ...]) -> "AroundProgram":
+    def _tangent(self, along: tuple[int, ...]) -> "EmbeddedProgram":
         count = len(self.in_avals)
 
         def function(*operands: Any) -> Sequence[Any]:
@@ -146,7 +146,7 @@ class AroundProgram:
             function, inputs, outputs, len(along), lambda tangent: self._cotangent(along, tangent)
         )
 
-    def _cotangent(self, along: tuple[int, ...], tangent: "AroundProgram") -> "AroundProgram":
+    def _cotangent(self, along: tuple[int, ...], tangent: "EmbeddedProgram") -> "EmbeddedProgram":
         count = len(self.in_avals)
 
         def function(*operands: Any) -> Sequence[Any]:
@@ -160,7 +160,7 @@ class AroundProgram:
         inputs = [*self.in_avals, *weights]
         return self._like(function, inputs, outputs, len(weights), lambda _: tangent)
 
-    def _with_gradient(self, along: tuple[int, ...]) -> "AroundProgram":
+    def _with_gradient(self, along: tuple[int, ...]) -> "EmbeddedProgram":
         (place,) = (place for place, aval in enumerate(self.out_avals) if is_inexact(aval))
 
         def function(*operands: Any) -> Sequence[Any]:
@@ -190,7 +190,7 @@ class AroundProgram:
 
         return function
 
-    def _batched(self, axes: Axes, size: int, name: Any) -> "AroundProgram":
+    def _batched(self, axes: Axes, size: int, name: Any) -> "EmbeddedProgram":
         def function(*operands: Any) -> Sequence[Any]:
             each = jax.vmap(
                 lambda *each: list(self.function(*each)), axes, axis_size=size, axis_name=name
@@ -208,8 +208,8 @@ class AroundProgram:
         return self._like(function, inputs, outputs, self.linear, transpose)
 
     def _batched_transpose(
-        self, axes: Axes, size: int, name: Hashable, batch: "AroundProgram"
-    ) -> "AroundProgram":
+        self, axes: Axes, size: int, name: Hashable, batch: "EmbeddedProgram"
+    ) -> "EmbeddedProgram":
         """The transpose of a batch: what all of it shares gets the sum."""
         each = self.transposed()
         others = len(axes) - self.linear

@@ -1,6 +1,6 @@
 """`program`: a program of ours as an equation of plain JAX.
 
-    program    [*operands]    program: `AroundProgram`    -> results
+    program    [*operands]    program: `EmbeddedProgram`    -> results
 
 The last `program.linear` operands are such that the results are linear in them. Derivatives of a
 program are programs, and there are two kinds of them, one the transpose of the other:
@@ -24,15 +24,15 @@ from jax.extend.core import Primitive
 from jax.interpreters import ad, batching, mlir
 
 from diastase.capture.context import is_tracing
-from diastase.jit.interop.embedded_program import AroundProgram, is_inexact
-from diastase.jit.interop.ffi_lowering import lower_program
+from diastase.jit.interop.embedded_program import EmbeddedProgram, is_inexact
+from diastase.jit.interop.xla import lower_program
 from diastase_mlir.jax_compat import never_move_out_of_loops, set_linearisation
 
 
 class ProgramPrimitive(Primitive):
     """The primitive; within a trace of ours the function itself."""
 
-    def bind(self, *operands: Any, program: AroundProgram, **_: Any) -> Any:
+    def bind(self, *operands: Any, program: EmbeddedProgram, **_: Any) -> Any:
         """Make the equation."""
         if is_tracing():
             return list(program.function(*operands))
@@ -44,17 +44,17 @@ program_p.multiple_results = True
 
 
 @program_p.def_abstract_eval
-def _abstract_eval(*_: Any, program: AroundProgram) -> Sequence[Any]:
+def _abstract_eval(*_: Any, program: EmbeddedProgram) -> Sequence[Any]:
     return program.out_avals
 
 
 @program_p.def_impl
-def _evaluate(*operands: Any, program: AroundProgram) -> Sequence[Any]:
+def _evaluate(*operands: Any, program: EmbeddedProgram) -> Sequence[Any]:
     return program.compiled.prepared(operands)
 
 
 def _jvp(
-    primals: Sequence[Any], tangents: Sequence[Any], *, program: AroundProgram
+    primals: Sequence[Any], tangents: Sequence[Any], *, program: EmbeddedProgram
 ) -> tuple[Sequence[Any], Sequence[Any]]:
     """In linear operands the program itself is its derivative."""
     results = program_p.bind(*primals, program=program)
@@ -80,7 +80,7 @@ def _jvp(
     return results, changes
 
 
-def _linearise(nonzeros: Sequence[bool], *operands: Any, program: AroundProgram) -> Any:
+def _linearise(nonzeros: Sequence[bool], *operands: Any, program: EmbeddedProgram) -> Any:
     """For reverse mode: one call gives the value, and the gradient that cotangents multiply."""
     along = tuple(
         position
@@ -112,7 +112,9 @@ def _sums(terms: Sequence[Sequence[Any]]) -> list[Any]:
     return [ad.add_jaxvals(first, second) for first, second in zip(*terms, strict=True)]
 
 
-def _transpose(cotangents: Sequence[Any], *operands: Any, program: AroundProgram) -> Sequence[Any]:
+def _transpose(
+    cotangents: Sequence[Any], *operands: Any, program: EmbeddedProgram
+) -> Sequence[Any]:
     others = len(operands) - program.linear
     known = list(map(ad.instantiate_zeros, cotangents))
     found = program_p.bind(*operands[:others], *known, program=program.transposed())
@@ -126,7 +128,7 @@ def _transpose(cotangents: Sequence[Any], *operands: Any, program: AroundProgram
 
 
 def _vmap(
-    axis: Any, operands: Sequence[Any], axes: Sequence[Any], *, program: AroundProgram
+    axis: Any, operands: Sequence[Any], axes: Sequence[Any], *, program: EmbeddedProgram
 ) -> tuple[Sequence[Any], Sequence[int | None]]:
     if all(place is None for place in axes):
         results = program_p.bind(*operands, program=program)

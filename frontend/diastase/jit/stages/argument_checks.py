@@ -1,7 +1,10 @@
 """Whether the arguments of a call are those that a program was compiled for, and if not, why.
 
-Raises the errors that `jax.stages.Compiled` raises, in its words. Weak types do not matter here: a
-Python number may stand for an array of its type, as in JAX.
+In: the types that a program was traced for, with symbols in their shapes, and the arguments of a
+call. `check_arguments` raises the errors that `jax.stages.Compiled` raises, in its words; weak
+types do not matter, as a Python number may stand for an array of its type. A `SizePattern` compares
+the sizes of arrays whose ranks and dtypes are known to fit: a symbol stands for any size from 0,
+the same one everywhere; an expression (`2*m`) for the sizes that it can have.
 """
 
 from collections.abc import Sequence
@@ -11,14 +14,68 @@ import jax
 import numpy as np
 from jax.core import ShapedArray, Tracer
 
+from diastase.dynamic_shapes.symbols import AxisSize, axis_sizes
 from diastase.jit.options.errors import (
     ArgumentMismatchError,
     CompiledTransformError,
     StructureMismatchError,
 )
-from diastase.jit.stages.shape_guards import SizePattern
 from diastase.tracing.argument_errors import AbstractArgumentError, UnsupportedArgumentError
-from diastase_mlir.jax_compat import abstract_value, is_symbolic, structure_differences
+from diastase_mlir.jax_compat import (
+    abstract_value,
+    evaluate_dimension,
+    is_symbolic,
+    structure_differences,
+    symbol_of,
+)
+
+
+class SizePattern:
+    """The sizes of all axes of a program's arguments."""
+
+    def __init__(self, avals: Sequence[Any]) -> None:
+        self._numbers: list[tuple[int, int, int]] = []
+        self._symbols: list[tuple[int, int, str]] = []
+        self._expressions: list[AxisSize] = []
+        for axis in axis_sizes(avals):
+            name = symbol_of(axis.size) if is_symbolic(axis.size) else None
+            if name is not None:
+                self._symbols.append((axis.argument, axis.axis, name))
+            elif is_symbolic(axis.size):
+                self._expressions.append(axis)
+            else:
+                self._numbers.append((axis.argument, axis.axis, axis.size))
+
+    def fits(self, shapes: Sequence[Sequence[int]]) -> bool:
+        """Whether a program for this pattern serves arrays of these shapes."""
+        known = all(shapes[argument][axis] == size for argument, axis, size in self._numbers)
+        return known and self.difference(shapes) is None
+
+    def difference(self, shapes: Sequence[Sequence[int]]) -> tuple[int, str] | None:
+        """The first argument whose symbolic sizes do not fit, and why not; None if all do."""
+        values: dict[str, int] = {}
+        for argument, axis, name in self._symbols:
+            size = shapes[argument][axis]
+            if values.setdefault(name, size) != size:
+                return argument, f"{name} is {values[name]}"
+        for axis in self._expressions:
+            if not _solve(axis, shapes, values):
+                size = shapes[axis.argument][axis.axis]
+                if axis.symbol is not None:
+                    return axis.argument, f"no {axis.symbol} makes {axis.size} equal to {size}"
+                return axis.argument, f"{axis.size} is {evaluate_dimension(axis.size, values)}"
+        return None
+
+
+def _solve(axis: AxisSize, shapes: Sequence[Sequence[int]], values: dict[str, int]) -> bool:
+    """Whether a size is one that an expression can have; notes the symbol's value, if it is new."""
+    size = shapes[axis.argument][axis.axis]
+    if axis.symbol is None:
+        return size == evaluate_dimension(axis.size, values)
+    rest = evaluate_dimension(axis.rest, values) if is_symbolic(axis.rest) else axis.rest
+    value, remainder = divmod(size - rest, axis.factor)
+    values[axis.symbol] = value
+    return remainder == 0 and value >= 0
 
 
 class Expected(Protocol):

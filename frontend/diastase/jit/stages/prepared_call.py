@@ -79,7 +79,7 @@ class PreparedCall:
         )
 
     def may_be_called_by_xla(self, leaves: Sequence[Any]) -> bool:
-        """Whether that saves time for arguments of these types: see `around.many_arrays`."""
+        """Whether that saves time for arguments of these types: see `interop.xla.ManyArrays`."""
         artifact = self.executable.artifact
         return (
             self.num_arrays >= MANY_ARRAYS

@@ -18,12 +18,11 @@ import jax
 import diastase_mlir
 from diastase.inspection.costs import MemoryStatistics, bytes_of, cost_of
 from diastase.inspection.progress import progress_of
-from diastase.inspection.report import Report, report_of
+from diastase.inspection.report import Report, notebook_page, report_of
 from diastase.jit.options.errors import InvalidOptionError
 from diastase.jit.options.options import CountsForm
-from diastase.jit.stages.argument_checks import check_arguments
+from diastase.jit.stages.argument_checks import SizePattern, check_arguments
 from diastase.jit.stages.prepared_call import PreparedCall
-from diastase.jit.stages.shape_guards import SizePattern
 from diastase.tracing.trace import TracedProgram
 from diastase_mlir import (
     LOWERED,
@@ -38,9 +37,8 @@ from diastase_toolchain.gc_pause import fewer_collections
 from diastase_toolchain.lazy_import import LazyModule
 
 if TYPE_CHECKING:
-    from diastase.inspection import explicit_jaxpr, notebooks
+    from diastase.inspection import explicit_jaxpr
 else:
-    notebooks = LazyModule("diastase.inspection.notebooks")
     explicit_jaxpr = LazyModule("diastase.inspection.explicit_jaxpr")
 
 when_whole(exchange_engine)
@@ -159,7 +157,7 @@ class Stage:
         return f"<{self._title()}>"
 
     def _repr_html_(self) -> str:
-        return notebooks.page(self._title(), self._rows(), self._texts())
+        return notebook_page(self._title(), self._rows(), self._texts())
 
     def _rows(self) -> list[tuple[str, str]]:
         """What a notebook shows as a table."""

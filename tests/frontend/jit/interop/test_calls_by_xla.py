@@ -13,7 +13,7 @@ import pennylane as qml
 import pytest
 
 from diastase import qjit
-from diastase.jit.interop import ffi_lowering
+from diastase.jit.interop import xla
 from diastase_engine.language.types import size_of
 from diastase_engine.xla_ffi import records
 from diastase_runtime import xla_plans
@@ -79,6 +79,25 @@ def test_draws_differ_from_call_to_call():
     assert len(set(constant().tolist())) > 2
     assert len(set(constant().tolist()) - set(constant().tolist())) > 0
     assert len(set(jax.vmap(circuit)(jnp.full(9, 1.5)).tolist())) > 2
+
+
+@pytest.mark.parametrize("kind", ["plain", "promoted", "guarded"])
+def test_known_arguments_are_drawn_for_in_every_call(kind):
+    """Whatever stands between the call and its program, a transformation makes an equation."""
+
+    def function(x):
+        if x.ndim:  # a program that holds for some sizes only
+            return circuit(x[0] if x.shape[0] >= 3 else x.sum())
+        return circuit(x * 1.0)
+
+    circuit = sampled().original_function
+    options = {"abstracted_axes": ("n",)} if kind == "guarded" else {}
+    compiled = qjit(function, **options)
+    compiled(jnp.full(4, 1.5) if kind == "guarded" else 1.5)
+    known = {"plain": 1.5, "promoted": 2, "guarded": jnp.full(4, 1.5)}[kind]
+    compiled(known)
+    constant = jax.jit(lambda: compiled(known))
+    assert len({float(constant()) for _ in range(9)}) > 1
 
 
 def test_the_seed_of_a_function():
@@ -176,7 +195,7 @@ def test_programs_outlive_their_functions():
 
 def test_a_call_of_another_process_is_refused():
     """As if XLA's compilation had come from a disk cache."""
-    ffi_lowering._handler()
+    xla._handler()
     call = jax.ffi.ffi_call("diastase_program", jax.ShapeDtypeStruct((), np.float64))
     with pytest.raises(jax.errors.JaxRuntimeError, match="compiled by another process"):
         jax.jit(lambda x: call(x, plan=np.array([0, 1], np.int64)))(1.0)

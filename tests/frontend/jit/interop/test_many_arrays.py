@@ -11,7 +11,7 @@ import pytest
 
 from diastase import qjit
 from diastase.jit.dispatch.keys import flat_key
-from diastase.jit.interop import many_arrays
+from diastase.jit.interop import xla
 from diastase_runtime import Executable
 from diastase_runtime.errors import NegativeSizeError
 from forks import forked
@@ -26,9 +26,9 @@ def made(monkeypatch):
         programs.append(executable)
         return original(executable, *types)
 
-    original = many_arrays.called_by_xla
-    monkeypatch.setattr(many_arrays, "called_by_xla", called_by_xla)
-    monkeypatch.setattr(many_arrays, "ARRAYS_BEFORE", 1)
+    original = xla.called_by_xla
+    monkeypatch.setattr(xla, "called_by_xla", called_by_xla)
+    monkeypatch.setattr(xla, "ARRAYS_BEFORE", 1)
     return programs
 
 

@@ -1,16 +1,12 @@
 """A mutable `self`: a compiled method depends on the attributes that it has read.
 
 In: the object that a method is bound to, or a callable object. While the method is traced, reads of
-its attributes are recorded; from then on their values are part of what a call's program is looked
-up by, like those of static arguments. So a changed attribute means another program.
+its attributes are recorded (`WatchedSelf`); from then on their values are part of what a call's
+program is looked up by, like those of static arguments. So a changed attribute means another
+program. Values into which tracing has put tracers are found and put back (`Snapshot`).
 
 The trap: Python reads attributes through the class, so that is where reads are recorded, for as
 long as tracing takes; other threads see nothing of it but time.
-
-What attributes hold before a method is traced, to find and undo what tracing leaves in them.
-
-In: values, as they are read. Out: whether tracers have come into one since then, at any depth.
-Containers and objects of the user's classes are put back as they were.
 """
 
 from collections.abc import Callable, Generator, Hashable, Iterator
@@ -24,15 +20,15 @@ from typing import Any
 from jax.core import Tracer
 
 from diastase.autograph.staging.contents import held, is_changed, own_attributes, put_back
-from diastase.jit.dispatch.methods.contents import (
+from diastase.jit.dispatch.attribute_values import (
     ABSENT,
     PLAIN,
+    Kept,
     attributes_of,
     own_and_parts,
     stored_in,
 )
-from diastase.jit.dispatch.methods.errors import TracedAttributeError
-from diastase.jit.dispatch.methods.states import Kept
+from diastase.jit.options.errors import TracedAttributeError
 from diastase_mlir.diagnostics import is_user_file
 from diastase_runtime.errors import Span
 

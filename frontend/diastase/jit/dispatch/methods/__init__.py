@@ -1,1 +1,0 @@
-"""Methods of mutable objects: which attributes a program depends on, and what they are now."""
