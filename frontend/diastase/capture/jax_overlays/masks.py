@@ -1,29 +1,98 @@
-"""Masks: as an index in `a[mask]` and `a.at[mask]`, and what is found where one is True.
+"""Masks, as an index in `a[mask]` and `a.at[mask]`, and positions where one is True.
 
-A mask whose values only the run knows selects as many elements as it has Trues, and those are a
-size. NumPy's rules; that a mask has the size of what it indexes is checked at run time where it
-is not known.
+A mask whose values only the run knows selects as many elements as it has Trues: a sum that the
+program computes, and a size like any other. One mask has one such size, however often it is used
+(`SameValues`). Everything that returns what it finds is made of `positions_of`; where the caller
+gives a size, of `compact`. NumPy's rules; that a mask has the size of what it indexes is checked at
+run time where it is not known.
 """
 
+import math
 from collections.abc import Sequence
+from dataclasses import dataclass, field
 from typing import Any
+from weakref import WeakKeyDictionary
 
 import jax.numpy as jnp
 import numpy as np
+from jax import lax
 from jax.core import Tracer, min_dim
+from jax.extend.core import Var
 
-from diastase.capture.jax_overlays.data_dependent.compaction import (
-    compact,
+from diastase.capture.jax_overlays.overlay import (
+    Original,
+    Overlays,
     fit_axis,
     is_dynamic,
-    number_of,
-    positions_of,
     require_equal,
-    unravelled,
 )
-from diastase.capture.jax_overlays.overlay import Original, Overlays
 from diastase.dynamic_shapes.dimensions import DimensionTable, is_size_like
-from diastase_mlir.jax_compat import is_symbolic
+from diastase.dynamic_shapes.value_numbering import SameValues
+from diastase_mlir.jax_compat import (
+    current_trace,
+    enclosing_traces,
+    is_recorded,
+    is_recorded_variable,
+    is_symbolic,
+    least_everywhere,
+    tracer_trace,
+    unwrap_tracer,
+)
+
+
+@dataclass
+class _Found:
+    """What has been found in one trace, by mask."""
+
+    values: SameValues = field(default_factory=SameValues)
+    positions: dict[Var, Any] = field(default_factory=dict)
+
+
+_found: WeakKeyDictionary[DimensionTable, _Found] = WeakKeyDictionary()
+
+
+def positions_of(table: DimensionTable, mask: Any) -> Any:
+    """The positions of a one-dimensional mask that are True, in order."""
+    if not is_symbolic(mask.shape[0]) and mask.shape[0] == 0:
+        return jnp.arange(0)  # JAX must see that nothing can be found: it refuses to look
+    mask = unwrap_tracer(mask)
+    if not is_recorded(mask) or not is_recorded_variable(mask):
+        return _find(table, mask)
+    found = _found.setdefault(table, _Found())
+    variable = found.values.representative(mask)
+    before = found.positions.get(variable)
+    if before is not None and tracer_trace(before) in enclosing_traces(current_trace()):
+        return before
+    positions = unwrap_tracer(_find(table, mask))
+    if is_recorded(positions):
+        found.positions[variable] = positions
+    return positions
+
+
+def _find(table: DimensionTable, mask: Any) -> Any:
+    size = table.of(jnp.sum(mask, dtype=int))
+    if is_symbolic(size):
+        is_size = least_everywhere(mask.shape[0]) >= 0
+        table.scope.learn_not_negative(size, everywhere=True)
+        table.scope.learn_not_negative(mask.shape[0] - size, everywhere=is_size)
+    return compact(jnp.arange(mask.shape[0]), mask, size, 0)
+
+
+def compact(values: Any, mask: Any, size: Any, fill: Any) -> Any:
+    """The first `size` values along the first axis whose mask is True, then `fill`."""
+    ranks = jnp.cumsum(mask, dtype=int) - 1
+    start = jnp.full((size, *values.shape[1:]), fill, values.dtype)
+    return start.at[jnp.where(mask, ranks, size)].set(values, mode="drop")
+
+
+def unravelled(positions: Any, shape: Sequence[Any]) -> tuple[Any, ...]:
+    """Positions in a flattened array as one array for each axis."""
+    indices: list[Any] = []
+    for size in reversed(shape[1:]):
+        divisor = lax.full_like(positions, jnp.maximum(jnp.asarray(size), 1))
+        indices.append(lax.rem(positions, divisor))
+        positions = lax.div(positions, divisor)
+    return tuple(reversed([*indices, positions]))
 
 
 def _expand_masks(table: DimensionTable, original: Original, indexer: Any) -> Any:
@@ -121,7 +190,7 @@ def _nonzero(
     everywhere = jnp.arange(mask.shape[0])
     indices = unravelled(compact(everywhere, mask, size, 0), array.shape)
     # Of an empty array JAX gives zeros, whatever the filler.
-    some = jnp.asarray(number_of(array.shape)) > 0
+    some = jnp.asarray(math.prod(array.shape)) > 0
     padding = (jnp.arange(size) >= jnp.sum(mask, dtype=int)) & some
     return _filled(indices, fill_value, padding)
 

@@ -11,8 +11,7 @@ import numpy as np
 from jax import lax
 from jax.core import ShapedArray, Tracer, max_dim, min_dim
 
-from diastase.capture.jax_overlays.data_dependent.compaction import fit_axis, is_dynamic
-from diastase.capture.jax_overlays.overlay import Original, Overlays
+from diastase.capture.jax_overlays.overlay import Original, Overlays, fit_axis, is_dynamic
 from diastase.dynamic_shapes.dimensions import DimensionTable, is_size_like
 from diastase_mlir.jax_compat import deciding, is_symbolic, lower_bound, nesting_depth
 
@@ -84,7 +83,7 @@ def _slice(table: DimensionTable, original: Original, index: slice, size: Any) -
     `a[k:]` and `a[:-k]` both have the size `max(0, n - k)`, so that they can be subtracted.
     """
     step = 1 if index.step is None else index.step
-    if not any(is_symbolic(part) for part in (index.start, index.stop, step, size)):
+    if not is_dynamic((index.start, index.stop, step, size)):
         return original(index, size)
     if is_symbolic(step):
         return _slice_of_any_step(table, index, step, size)

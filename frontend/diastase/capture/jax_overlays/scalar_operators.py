@@ -1,11 +1,18 @@
-"""`x + 1.5` of traced numbers, without JAX's promotion of types where there is nothing to promote.
+"""`+`, `-` and `*` of traced scalars: a fast path for floats, integers for mid-circuit outcomes.
 
-JAX makes an array of the Python number, asks which type the two have in common, converts both, and
+JAX makes an array of a Python number, asks which type the two have in common, converts both, and
 compares their shapes: a tenth of a millisecond, five times as long as recording the equation, and a
 program written out has thousands of them. For a traced float without axes, and either another one
 of the same type or a Python number, the common type is the traced one's: the operation is recorded
-at once. The equation is the same. Anything else (arrays, integers, numbers that are
-rounded in ways of their own) is JAX's, by way of `outcomes`.
+at once. The equation is the same. Anything else (arrays, integers, numbers that are rounded in ways
+of their own) is JAX's, but for outcomes.
+
+An outcome is a traced boolean, and JAX takes the sum of two booleans as "or" and their product as
+"and", and has no difference of them: `m + n` would never be 2. So in a circuit that has measured,
+two scalar booleans, one of them traced, are taken as integers, wherever they come from: an outcome
+that a loop has carried is no longer known as one. What `~ & | ^` give is a truth value, with
+PennyLane, too, which NumPy adds as JAX does: two of these are left to JAX, as are arrays of
+booleans, `jnp.add`, and functions that JAX traces for itself.
 """
 
 from collections.abc import Callable, Mapping
@@ -13,13 +20,16 @@ from functools import partial
 from typing import Any
 
 import jax
+import jax.numpy as jnp
 import numpy as np
 from jax import lax
+from jax.core import Tracer
 
-from diastase.capture.jax_overlays.circuits.outcomes import of_outcomes
+from diastase.capture.jax_overlays.effect_probe import recording_scope
 from diastase.capture.jax_overlays.overlay import Original, Overlays
+from diastase.capture.pennylane_compat.unlike_catalyst import warn_unlike_catalyst
 from diastase.dynamic_shapes.dimensions import DimensionTable
-from diastase_mlir.jax_compat import is_recorded
+from diastase_mlir.jax_compat import is_recorded, tracer_equation
 
 _OPERATIONS: Mapping[str, Callable[[Any, Any], Any]] = {
     "add": lax.add,
@@ -77,6 +87,40 @@ def _plain_float(tracer: Any) -> tuple[Any, bool] | None:
     default = np.float64 if config.jax_enable_x64 else np.float32
     is_plain = aval.dtype == default or (aval.dtype == np.float32 and not aval.weak_type)
     return (aval.dtype, aval.weak_type) if is_plain else None
+
+
+_SUM = (
+    "the sum of two outcomes is 0, 1 or 2",
+    "it is True if one of them is",
+    "write m | n for that, and m.astype(int) + n for the sum",
+)
+
+_LOGIC = frozenset({"and", "not", "or", "xor"})
+
+
+def of_outcomes(operation: str, original: Original, left: Any, right: Any) -> Any:
+    """What an operator of JAX's gives, or means for outcomes."""
+    if _is_flag(left) and _is_flag(right) and not (_is_truth(left) and _is_truth(right)):
+        scope = recording_scope()
+        if scope is not None and scope.has_measured:
+            if operation == "add":
+                warn_unlike_catalyst(*_SUM)
+            left, right = jnp.asarray(left).astype(int), jnp.asarray(right).astype(int)
+    return original(left, right)
+
+
+def _is_flag(value: Any) -> bool:
+    if isinstance(value, bool):
+        return True
+    return getattr(value, "dtype", None) == np.bool_ and getattr(value, "shape", None) == ()
+
+
+def _is_truth(value: Any) -> bool:
+    """Whether a flag is the result of `~ & | ^`."""
+    if not isinstance(value, Tracer) or not is_recorded(value):
+        return False
+    equation = tracer_equation(value)
+    return equation is not None and equation.primitive.name in _LOGIC
 
 
 OVERLAYS: Overlays = {

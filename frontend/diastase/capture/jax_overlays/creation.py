@@ -1,14 +1,20 @@
-"""Arrays made of traced numbers: ranges and the like."""
+"""Arrays made of sizes: ranges, window functions, frequencies, random keys and permutations.
 
+JAX distinguishes cases by the size (one point, an even length, how often to shuffle). Here these
+are formulas of the running program, or checks of it.
+"""
+
+import math
+from collections.abc import Sequence
 from typing import Any
 
 import jax
 import jax.numpy as jnp
-from jax.core import Tracer
+from jax.core import Tracer, max_dim, min_dim
 
-from diastase.capture.jax_overlays.overlay import Original, Overlays
+from diastase.capture.jax_overlays.overlay import Original, Overlays, with_sizes
 from diastase.dynamic_shapes.dimensions import DimensionTable, is_size_like
-from diastase_mlir.jax_compat import is_symbolic
+from diastase_mlir.jax_compat import deciding, is_symbolic
 
 
 def _arange(
@@ -69,7 +75,6 @@ def _linspace(
     if not is_symbolic(num):
         return original(start, stop, num, endpoint, retstep, dtype, axis, **keywords)
     start, stop = jnp.asarray(start), jnp.asarray(stop)
-    inexact = jnp.result_type(start, stop, jnp.float32 if dtype is None else dtype)
     inexact = jnp.result_type(start, stop, float) if dtype is None else jnp.result_type(dtype)
     computed = inexact if jnp.issubdtype(inexact, jnp.inexact) else jnp.result_type(inexact, float)
     start, stop = jnp.broadcast_arrays(start.astype(computed), stop.astype(computed))
@@ -90,7 +95,84 @@ def _linspace(
     return values, jnp.where(intervals > 0, (stop - start) / intervals, jnp.nan)
 
 
+_ROUNDS_BEYOND = (1, 1625, 2642245, 2**32 - 1)
+"""The sizes beyond which JAX shuffles once more: it sorts by keys of 32 bits as often as makes
+it unlikely that two elements had equal keys every time, `ceil(3 log(size) / log(2**32 - 1))`."""
+
+
+def _split(table: DimensionTable, original: Original, keys: Any, shape: Sequence[Any]) -> Any:
+    """`jax.random.split(key, n)`, which takes its shape unseen."""
+    return original(keys, shape=with_sizes(table, shape))
+
+
+def _shuffle(_: DimensionTable, original: Original, key: Any, x: Any, axis: int) -> Any:
+    """A permutation, by as many sorts as JAX would make for the size."""
+    if not is_symbolic(x.size):
+        return original(key, x, axis)
+    size = jnp.asarray(x.size)
+    rounds = sum((size > bound).astype(int) for bound in _ROUNDS_BEYOND)
+
+    def sort(_: Any, state: tuple[Any, Any]) -> tuple[Any, Any]:
+        key, x = state
+        key, subkey = jax.random.split(key)
+        by = jax.random.bits(subkey, x.shape, "uint32")
+        return key, jax.lax.sort_key_val(by, x, axis)[1]
+
+    return jax.lax.fori_loop(0, rounds, sort, (key, x))[1]
+
+
+def _choice(
+    table: DimensionTable,
+    original: Original,
+    key: Any,
+    a: Any,
+    shape: Any = (),
+    *args: Any,
+    **keywords: Any,
+) -> Any:
+    """Draws from something that is not empty, unless nothing is drawn: checked at run time."""
+    if isinstance(shape, Sequence):
+        shape = with_sizes(table, shape)
+    draws = math.prod(shape) if isinstance(shape, tuple) else 1
+
+    def demand(inputs: Any, at_least: Any) -> bool:
+        return table.demand(inputs, min_dim(at_least, draws))
+
+    with deciding(demand):
+        return original(key, a, shape, *args, **keywords)
+
+
+def _window(table: DimensionTable, original: Original, M: Any, *args: Any, **keywords: Any) -> Any:
+    """A window of one point is 1, where the formula for more divides by 0."""
+    if not (is_size_like(M) or is_symbolic(M)):
+        return original(M, *args, **keywords)
+    size = table.size(M)
+    general = original(max_dim(size, 2), *args, **keywords)
+    return jnp.where(jnp.asarray(size) < 2, 1.0, general[:size])
+
+
+def _rfftfreq(
+    table: DimensionTable,
+    original: Original,
+    n: Any,
+    d: Any = 1.0,
+    *,
+    dtype: Any = None,
+    device: Any = None,
+) -> Any:
+    """Frequencies up to half of a length, for which JAX asks whether it is even."""
+    if not (is_size_like(n) or is_symbolic(n)):
+        return original(n, d, dtype=dtype, device=device)
+    size, dtype = table.size(n), dtype or float
+    return jnp.arange(size // 2 + 1, dtype=dtype) / jnp.asarray(d * jnp.asarray(size), dtype)
+
+
 OVERLAYS: Overlays = {
     "arange": _arange,
     "linspace": _linspace,
+    "split": _split,
+    "shuffle": _shuffle,
+    "choice": _choice,
+    "window": _window,
+    "rfftfreq": _rfftfreq,
 }

@@ -1,4 +1,4 @@
-"""Results as long as values of the program say: counted, repeated, left out, cut off, split."""
+"""Data-dependent output shapes: `bincount`, `repeat`, `delete`, `trim_zeros`, `split`."""
 
 import itertools
 import operator
@@ -11,14 +11,15 @@ from jax import lax
 from jax.core import Tracer
 from numpy.lib.array_utils import normalize_axis_tuple
 
-from diastase.capture.jax_overlays.data_dependent.compaction import (
+from diastase.capture.jax_overlays.masks import positions_of
+from diastase.capture.jax_overlays.overlay import (
+    Original,
+    Overlays,
     along,
     fit_axis,
     is_dynamic,
-    positions_of,
     require_equal,
 )
-from diastase.capture.jax_overlays.overlay import Original, Overlays
 from diastase.dynamic_shapes.dimensions import DimensionTable, is_size_like
 from diastase_mlir.jax_compat import is_symbolic
 
@@ -161,7 +162,7 @@ def _split_array(
         starts = _starts_of_sections(table, op, size, operator.index(indices_or_sections))
     else:
         starts = [0, *(table.of(index) for index in indices_or_sections), size]
-        if not any(is_symbolic(start) for start in starts):
+        if not is_dynamic(starts):
             return original(op, ary, indices_or_sections, axis=axis)
     parts: list[Any] = []
     for start, stop in itertools.pairwise(starts):

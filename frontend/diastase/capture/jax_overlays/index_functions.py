@@ -1,4 +1,4 @@
-"""Positions in arrays of any size: triangles, flattened indices, choices."""
+"""NumPy's functions that take or give indices, in arrays of any size: `take`, `put`, `diagonal`."""
 
 import operator
 from collections.abc import Sequence
@@ -8,15 +8,14 @@ import jax.numpy as jnp
 import numpy as np
 from jax.core import Tracer, max_dim, min_dim
 
-from diastase.capture.jax_overlays.data_dependent.compaction import along, is_dynamic
-from diastase.capture.jax_overlays.overlay import Original, Overlays
-from diastase.dynamic_shapes.dimensions import DimensionTable, is_size_like
-from diastase_mlir.jax_compat import is_symbolic, lower_bound
+from diastase.capture.jax_overlays.overlay import Original, Overlays, along, is_dynamic, with_sizes
+from diastase.dynamic_shapes.dimensions import DimensionTable
+from diastase_mlir.jax_compat import lower_bound
 
 
 def _triu_size(_: DimensionTable, original: Original, n: Any, m: Any, k: Any) -> Any:
     """How many elements of an `n` by `m` array lie on or above diagonal `k`; None: count them."""
-    if not any(is_symbolic(size) for size in (n, m, k)):
+    if not is_dynamic((n, m, k)):
         return original(n, m, k)
     if lower_bound(k) >= 0:
         rows = max_dim(0, min_dim(n, m - k))
@@ -57,8 +56,8 @@ def _ravel_multi_index(
 ) -> Any:
     """Indices of a flattened array; `mode="raise"` is checked at run time."""
     indices = [jnp.asarray(index) for index in multi_index]
-    dims = [table.size(size) if is_size_like(size) else size for size in dims]
-    sizes_are_known = not any(is_symbolic(size) for size in dims)
+    dims = with_sizes(table, dims)
+    sizes_are_known = not is_dynamic(dims)
     traced = any(isinstance(index, Tracer) for index in indices)
     if len(indices) != len(dims) or (sizes_are_known and not (mode == "raise" and traced)):
         return original(multi_index, dims, mode, order, dtype=dtype)
