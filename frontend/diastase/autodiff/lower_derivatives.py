@@ -20,7 +20,7 @@ from diastase.autodiff.fuse_value_and_grad import with_shared_runs
 from diastase.autodiff.methods import rule_of_method
 from diastase.autodiff.qnode.circuit_split import parts_of
 from diastase.autodiff.tangents.tangent_circuit import tangent_circuit, with_positions
-from diastase.capture.jax_errors.translation import failures_at
+from diastase.capture.jax_errors import failures_at
 from diastase.jaxprs.evaluate import number_of
 from diastase.primitives.batching import element_avals, parallel_map_p
 from diastase.primitives.closed_call import inlined_p

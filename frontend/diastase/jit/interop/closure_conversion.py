@@ -13,7 +13,7 @@ from typing import Any
 import jax
 from jax.core import Tracer
 
-from diastase.capture.jax_errors.errors import LeakedTracerError
+from diastase.capture.tracer_errors import LeakedTracerError
 from diastase.jit.dispatch.program_cache import Arguments, flattened, tracing_with
 from diastase.jit.dispatch.programs import Programs
 from diastase.jit.interop.embedded_program import AroundProgram

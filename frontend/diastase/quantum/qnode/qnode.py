@@ -12,6 +12,7 @@ import pennylane as qml
 from pennylane.measurements import MeasurementProcess
 
 from diastase.capture.context import is_tracing
+from diastase.capture.device_errors import TapeRecordingError, UnsupportedTransformError
 from diastase.capture.pennylane_compat import (
     intercept_qnodes,
     label_traced_wires,
@@ -21,7 +22,6 @@ from diastase.capture.pennylane_compat import (
     take_traced_numbers_of_wires,
 )
 from diastase.capture.pennylane_compat.devices import ENGINE_DEVICES
-from diastase.capture.quantum_errors.devices import TapeRecordingError, UnsupportedTransformError
 from diastase.quantum.circuits.circuits import QNodeCall, trace_circuit
 from diastase.quantum.host_devices.outcomes import refuse_number
 from diastase.quantum.measurements.measurements import measure_process

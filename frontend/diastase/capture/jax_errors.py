@@ -23,7 +23,7 @@ from numpy.exceptions import AxisError
 
 from diastase.capture.context import current_context
 from diastase.capture.control_flow.errors import LaxShapesError
-from diastase.capture.jax_errors.errors import (
+from diastase.capture.tracer_errors import (
     DeepNestingError,
     LeakedTracerError,
     RefusedCallError,
