@@ -1,13 +1,12 @@
-"""JAX's errors about tracers, turned into ours at the boundary of a trace.
+"""JAX's errors, turned into ours at the boundary of a trace: `jax_failures_as_ours`.
 
-The user's line is the innermost frame of the traceback that is the user's. Errors of ours, and
+In: an error that JAX, PennyLane or Python has raised while a program is traced: about tracers,
+sizes, calls that do not fit, derivatives and batches that there are not. Out: an error of ours,
+with the user's line: the innermost frame of the traceback that is the user's. Errors of ours, and
 any others, pass unchanged.
 
-What JAX says of derivatives and batches that there are not, as errors of ours.
-
-In: an error that JAX has raised while a program is traced. Out: an error of ours that names the
-construct, without its line, which the caller knows; None for an error about something else.
-JAX has no classes for these: they are told apart by their text, which a test compares.
+The trap: JAX has no classes for much of this. Such errors are told apart by their text, which a
+test compares with what JAX says now.
 """
 
 import re

@@ -19,7 +19,6 @@ import jax.numpy as jnp
 from jax import lax
 
 from diastase.capture.control_flow.branches import Branch, chain_index, trace_switch
-from diastase.capture.control_flow.loop_state import LoopOptions
 from diastase.capture.control_flow.loops import trace_for_loop, trace_while_loop
 from diastase.capture.jax_overlays.effect_probe import Trial, any_applies, recording_scope, try_out
 from diastase.capture.jax_overlays.overlay import Original, Overlays
@@ -82,7 +81,7 @@ def _while_loop(
     initial = as_arrays(init_val)
     if not any_applies(table, scope, [cond_fun, body_fun], initial):
         return original(cond_fun, body_fun, init_val)
-    return trace_while_loop(cond_fun, lambda value: (body_fun(value),), (initial,), LoopOptions())
+    return trace_while_loop(cond_fun, lambda value: (body_fun(value),), (initial,))
 
 
 def _fori_loop(
@@ -99,7 +98,7 @@ def _fori_loop(
     if scope is None or not any_applies(table, scope, [body_fun], jnp.asarray(lower), initial):
         return original(lower, upper, body_fun, init_val, **keywords)
     bounds = lower, upper, 1
-    return trace_for_loop(bounds, lambda i, value: (body_fun(i, value),), (initial,), LoopOptions())
+    return trace_for_loop(bounds, lambda i, value: (body_fun(i, value),), (initial,))
 
 
 def _checkpoint(_: DimensionTable, original: Original, *args: Any, **keywords: Any) -> Any:
@@ -215,7 +214,7 @@ def _loop_over_rows(
         return carry, kept
 
     kept = jax.tree.map(lambda aval: jnp.zeros((number, *aval.shape), aval.dtype), row_types)
-    carry, kept = trace_for_loop((0, number, 1), step, (initial, kept), LoopOptions())
+    carry, kept = trace_for_loop((0, number, 1), step, (initial, kept))
     return carry, kept
 
 

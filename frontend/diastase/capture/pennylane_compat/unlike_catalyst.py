@@ -6,7 +6,7 @@ Only where diastase stands in for Catalyst: its own programs, and PennyLane's, m
 
 import warnings
 
-from diastase.capture.pennylane_compat import stands_in_for_catalyst
+from diastase.capture.pennylane_compat.compilers import stands_in_for_catalyst
 from diastase_mlir.diagnostics import stack_level_of_user
 
 
