@@ -29,7 +29,7 @@ MODULES = {
     "diastase.capture.device_errors": "Devices in Python, and transforms of QNodes",
     "diastase.jit.options.errors": "`qjit` and the stages",
     "diastase.namespace.errors": "Names that there are not",
-    "diastase.capture.pennylane_compat.unlike_catalyst": "Programs written for Catalyst",
+    "diastase.capture.pennylane_compat.compilers": "Programs written for Catalyst",
     "diastase.autograph.staging.errors": "AutoGraph",
     "diastase.api.derivative_errors": "Derivatives",
     "diastase.callbacks.errors": "Callbacks",

@@ -19,7 +19,7 @@ from diastase.capture.control_flow.loops import (
     trace_while_loop,
 )
 from diastase.capture.pennylane_compat import is_native_outcome, native_cond, withdraw_operators
-from diastase.capture.pennylane_compat.applied import AppliedFunction, puts_off, recorded
+from diastase.capture.pennylane_compat.operators import AppliedFunction, puts_off, recorded
 from diastase.capture.regions import current_scope
 from diastase.quantum.tapes.control_flow import known, records_a_tape, traced_or_unrolled
 from diastase_mlir.diagnostics import user_span

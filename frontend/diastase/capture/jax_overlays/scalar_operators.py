@@ -27,7 +27,7 @@ from jax.core import Tracer
 
 from diastase.capture.jax_overlays.effect_probe import recording_scope
 from diastase.capture.jax_overlays.overlay import Original, Overlays
-from diastase.capture.pennylane_compat.unlike_catalyst import warn_unlike_catalyst
+from diastase.capture.pennylane_compat.compilers import warn_unlike_catalyst
 from diastase.dynamic_shapes.dimensions import DimensionTable
 from diastase_mlir.jax_compat import is_recorded, tracer_equation
 

@@ -2,9 +2,14 @@
 
 A patch does nothing unless this thread is tracing one of our programs. Attributes of PennyLane's
 objects (`operator._wires`, `qnode._compile_pipeline`) are not listed: `make canary` finds those
-that change.
+that change. `restore_former_jax`: names of `jax.core` that JAX has dropped, or will, and PennyLane
+0.45 still calls.
 """
 
+from jax import core
+from jax.extend.core import TraceTag, concrete_or_error, set_current_trace, take_current_trace
+
+from diastase_mlir.jax_compat import is_concrete
 from diastase_toolchain.private_api import Need, Patch, PrivateApi
 
 CIRCUITS = "circuits"
@@ -151,3 +156,20 @@ _PATCHES = {
 }
 
 PENNYLANE = PrivateApi("pennylane", "0.45", _NEEDS, _PATCHES)
+
+
+# The first two, for every tracer, are gone with jax 0.12; the others, what traces are made with (in
+# metric tensors of PennyLane's own on JAX arrays), with 0.10.
+_FORMER = {
+    "is_concrete": is_concrete,
+    "concrete_or_error": concrete_or_error,
+    "TraceTag": TraceTag,
+    "set_current_trace": set_current_trace,
+    "take_current_trace": take_current_trace,
+}
+
+
+def restore_former_jax() -> None:
+    """Put back into `jax.core` what is gone; `hasattr` would warn of those to go."""
+    for name, value in _FORMER.items():
+        core.__dict__.setdefault(name, value)

@@ -44,7 +44,7 @@ from diastase.capture.pennylane_compat import (
     transform_name,
     with_parameters,
 )
-from diastase.capture.pennylane_compat.unlike_catalyst import warn_unlike_catalyst
+from diastase.capture.pennylane_compat.compilers import warn_unlike_catalyst
 from diastase.capture.regions import quantum_scope
 from diastase.quantum.settings.qnode_settings import QNodeSettings
 from diastase.quantum.tapes.pipeline import transformed
