@@ -23,7 +23,7 @@ from diastase.autodiff.tangents.tangent_circuit import tangent_circuit, with_pos
 from diastase.capture.jax_errors import failures_at
 from diastase.jaxprs.evaluate import number_of
 from diastase.primitives.batching import element_avals, parallel_map_p
-from diastase.primitives.closed_call import inlined_p
+from diastase.primitives.control_flow import inlined_p
 from diastase.primitives.errors import NotTransformableError
 from diastase.primitives.qnode_derivatives import Direction, Operands, tangent
 from diastase.primitives.quantum import qnode_p

@@ -33,7 +33,7 @@ import jax.numpy as jnp
 from jax.core import Tracer
 
 from diastase.dynamic_shapes.errors import UndecidableDimensionError
-from diastase.primitives.shape_checks import assume
+from diastase.primitives.checks import assume
 from diastase_mlir.diagnostics import user_span
 from diastase_mlir.jax_compat import (
     COMPARISONS,

@@ -2,7 +2,7 @@
 
 In one region, where the body was (`qnode.circuit_split`):
 
-    run the head on a register that records        (`primitives.adjoint.record_p`)
+    run the head on a register that records        (`primitives.statevector.record_p`)
     measure; cotangents of what was measured, from those of the results, through the tail
     the adjoint of the register for these          (`qnode.adjoint_seeds`)
     sweep back: derivatives g by the parameters of all operations that were executed
@@ -40,10 +40,9 @@ from diastase.autodiff.qnode.result_vectors import paired
 from diastase.capture.dynamic_carry import dimension_table
 from diastase.jaxprs.dependence import active_variables
 from diastase.jaxprs.evaluate import evaluated, is_number
-from diastase.primitives.adjoint import record_p, sweep_p, tape_length_p
 from diastase.primitives.qnode_derivatives import Positions
 from diastase.primitives.quantum import qnode_p, release_p
-from diastase.primitives.statevector import copy_register_p
+from diastase.primitives.statevector import copy_register_p, record_p, sweep_p, tape_length_p
 from diastase_mlir.jax_compat import evaluate_equation, rebuilt, trace_to_jaxpr
 from diastase_mlir.rerolling import Part, is_view, put_into_places, viewed, whole
 

@@ -22,10 +22,10 @@ from diastase.capture.control_flow.branches import share_captured
 from diastase.capture.regions import Region
 from diastase.jaxprs.evaluate import evaluated
 from diastase.jaxprs.loops import trip_count
+from diastase.primitives.checks import require_p
 from diastase.primitives.control_flow import for_loop_p, switch_p, while_loop_p
 from diastase.primitives.define import Rule
 from diastase.primitives.errors import NotTransformableError
-from diastase.primitives.value_checks import require_p
 from diastase_mlir.diagnostics import user_span
 from diastase_mlir.jax_compat import (
     BatchAxis,

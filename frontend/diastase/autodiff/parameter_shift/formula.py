@@ -34,7 +34,7 @@ from diastase.autodiff.qnode.observable_derivatives import with_state_fixed
 from diastase.autodiff.qnode.result_vectors import Values, padded, paired, pulled_back, replaced
 from diastase.capture.dynamic_carry import dimension_table
 from diastase.jaxprs.dependence import Activity
-from diastase.primitives.drawing import any_draws
+from diastase.primitives.define import any_draws
 from diastase.primitives.qnode_derivatives import Positions, inexact_positions
 from diastase.primitives.quantum import qnode_p
 from diastase_mlir.jax_compat import trace_to_jaxpr

@@ -9,7 +9,7 @@ import jax.numpy as jnp
 from diastase.autograph.staging.staging import depth, is_active
 from diastase.autograph.staging.variables import is_traced
 from diastase.capture.context import current_settings
-from diastase.primitives.value_checks import assert_holds, require
+from diastase.primitives.checks import assert_holds, require
 
 
 def assert_stmt(condition: Any, message: Callable[[], Any]) -> None:

@@ -20,7 +20,7 @@ from jax.core import Tracer
 from malt.operators.variables import Undefined, UndefinedReturnValue
 
 from diastase.autograph.staging.errors import UninitialisedError
-from diastase.primitives.value_checks import require
+from diastase.primitives.checks import require
 from diastase_mlir.diagnostics import user_span
 from diastase_mlir.jax_compat import is_symbolic
 

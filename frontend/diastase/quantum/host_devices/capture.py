@@ -33,7 +33,7 @@ from diastase.capture.pennylane_compat import (
     run_as_qnode,
 )
 from diastase.capture.quantum_errors import BatchSizeError, UnknownWiresError
-from diastase.primitives.devices import DeviceStep, device_step_p
+from diastase.primitives.host import DeviceStep, device_step_p
 from diastase.primitives.quantum import qnode_p
 from diastase.quantum.host_devices.fold_operators import folded_operators
 from diastase.quantum.host_devices.lists import end_list, list_of, start_list
