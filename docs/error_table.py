@@ -28,7 +28,7 @@ MODULES = {
     "diastase.capture.quantum_errors": "QNodes, and what circuits apply and measure",
     "diastase.capture.device_errors": "Devices in Python, and transforms of QNodes",
     "diastase.jit.options.errors": "`qjit` and the stages",
-    "diastase.namespace.errors": "Names that there are not",
+    "diastase.namespace.lazy_names": "Names that there are not",
     "diastase.capture.pennylane_compat.compilers": "Programs written for Catalyst",
     "diastase.autograph.staging.errors": "AutoGraph",
     "diastase.api.derivative_errors": "Derivatives",

@@ -41,6 +41,11 @@ class MaybeDefined:
         return self.value
 
 
+def plain(value: Any) -> Any:
+    """The value of a variable that may have none, where it has one; any other as it is."""
+    return value.value if isinstance(value, MaybeDefined) else value
+
+
 def is_undefined(value: Any) -> bool:
     """Whether a variable has no value."""
     return isinstance(value, Undefined | UndefinedReturnValue)

@@ -1,20 +1,23 @@
-"""Loops: a body whose variables are carried from one iteration to the next.
+"""Statements on traced values: branches of `cond`, bodies of `for_loop` and `while_loop`.
 
-`for` over items that a program can go through is a `for_loop`; with `break` or `return` in it, and
-for `while`, it is a `while_loop`. Of that the condition is carried, too: it is computed at the end
-of the body, once for each time that Python would compute it, so it may measure.
+What a branch assigns is what it returns. Numbers that are equal in both branches stay numbers.
 
-A variable that is first assigned in the body has no value before it: it is `MaybeDefined`, but
-where the loop certainly runs.
+The variables of a body are carried from one iteration to the next. `for` over items that a program
+can go through is a `for_loop`; with `break` or `return` in it, and for `while`, it is a
+`while_loop`. Of that the condition is carried, too: it is computed at the end of the body, once for
+each time that Python would compute it, so it may measure.
+
+A variable that has a value on some paths only (one branch assigns it, or a body that may not run)
+becomes `MaybeDefined`, which takes a second tracing.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import jax.numpy as jnp
 
-from diastase.api.control_flow import for_loop, while_loop
-from diastase.autograph.staging.errors import LoopValueError
+from diastase.api.control_flow import cond, for_loop, while_loop
+from diastase.autograph.staging.errors import BranchValueError, LoopValueError
 from diastase.autograph.staging.items import Items
 from diastase.autograph.staging.staging import (
     in_words,
@@ -33,10 +36,140 @@ from diastase.autograph.staging.variables import (
     is_undefined,
     packed,
     pairs_among,
+    plain,
+    same_number,
     unpacked,
     written_back,
 )
 from diastase_mlir.diagnostics import user_span
+
+Block = Callable[[], Any]
+
+
+def choose(condition: Any, blocks: tuple[Block, Block], variables: Variables, count: int) -> None:
+    """Run the first block if the condition holds, else the other; `count` variables are used."""
+
+    def attempt(before: tuple[Any, ...], pairs: Pairs) -> tuple[Any, ...]:
+        return _Choice(blocks, variables, before, pairs, count).traced(condition)
+
+    _traced(variables, count, attempt)
+
+
+def _traced(
+    variables: Variables, count: int, attempt: Callable[[tuple[Any, ...], Pairs], tuple[Any, ...]]
+) -> None:
+    """Trace a statement until it is known which variables have a value on some paths only.
+
+    `attempt` gives the values of the first `count` variables afterwards; all others are unchanged.
+    """
+    before = variables.get()
+    pairs = pairs_among(before[:count])
+    while True:
+        try:
+            after = attempt(before, pairs)
+        except NeedsPair as need:
+            pairs = {**pairs, need.position: need.types}
+        else:
+            break
+        finally:
+            variables.set(before)
+    variables.set((*after, *before[count:]))
+
+
+class _Choice:
+    """One attempt to trace both blocks."""
+
+    def __init__(
+        self,
+        blocks: tuple[Block, Block],
+        variables: Variables,
+        before: tuple[Any, ...],
+        pairs: Pairs,
+        count: int,
+    ) -> None:
+        self.blocks, self.variables, self.before = blocks, variables, before
+        self.pairs, self.names = pairs, variables.names[:count]
+        self.given: dict[int, tuple[Any, ...]] = {}
+        self.ends: dict[int, tuple[Any, ...]] = {}
+
+    def traced(self, condition: Any) -> tuple[Any, ...]:
+        """The variables afterwards."""
+        choice = cond(condition)(lambda: self._branch(0)).otherwise(lambda: self._branch(1))
+        with named_as_in(self.names, ("the block of the condition", "the other block")):
+            arrays = choice()
+        return tuple(
+            self._value(position, None if arrays is None else arrays[name])
+            for position, name in enumerate(self.names)
+        )
+
+    def _branch(self, number: int) -> Any:
+        self.given[number] = copied(self.before)
+        self.variables.set(self.given[number])
+        block = self.blocks[number]
+        with staged(), nothing_else_changes(block, self.variables, self.before):
+            block()
+        self.ends[number] = end = self.variables.get()[: len(self.names)]
+        if len(self.ends) == 2:
+            self._check()
+        parts = {
+            name: packed(value, self.pairs.get(position))
+            for position, (name, value) in enumerate(zip(self.names, end, strict=True))
+        }
+        return parts or None
+
+    def _check(self) -> None:
+        for position, name in enumerate(self.names):
+            values = [end[position] for end in self.ends.values()]
+            if position not in self.pairs:
+                _require_defined(position, values)
+            splits = [Split.of(plain(value)) for value in values if not is_undefined(value)]
+            if len(splits) == 2 and not splits[0].fits(splits[1]):
+                first, other = map(_described, map(plain, values))
+                raise BranchValueError(
+                    variable=in_words(name), first=first, other=other, span=user_span()
+                )
+
+    def _value(self, position: int, arrays: Any) -> Any:
+        ends = [end[position] for end in self.ends.values()]
+        name, types = self.names[position], self.pairs.get(position)
+        if types is not None:
+            value = unpacked(name, None, arrays, types)
+            partly = any(is_undefined(end) or isinstance(end, MaybeDefined) for end in ends)
+            return value if partly else value.value
+        numbers = [Split.of(end).arrays for end in ends]
+        kept = [
+            first[0] if len(ends) == 2 and same_number(*first) else array
+            for *first, array in zip(*numbers, arrays or (), strict=True)
+        ]
+        after = Split.of(ends[0]).joined(kept)
+        if all(self.given[k][position] is end[position] for k, end in self.ends.items()):
+            return written_back(self.before[position], after)
+        return after
+
+
+def _require_defined(position: int, values: Sequence[Any]) -> None:
+    """Ask for a pair where a variable has a value in one block only, or perhaps."""
+    defined = [plain(value) for value in values if not is_undefined(value)]
+    partly = any(isinstance(value, MaybeDefined) for value in values)
+    if defined and (partly or len(defined) < len(values)):
+        raise NeedsPair(position, Split.of(defined[0]).types())
+
+
+def _described(value: Any) -> str:
+    """A value in words of types: `f64[3]`, `'a'`, `{'a': f64[]}`."""
+    split = Split.of(value)
+    if split.tree is None or not split.arrays:
+        return repr(value)
+    types = split.types().arrays
+    return str(split.joined([_Type(aval.str_short(short_dtypes=True)) for aval in types]))
+
+
+class _Type(str):
+    """A type, printed without quotes."""
+
+    __slots__ = ()
+    __repr__ = str.__str__
+
 
 Test = Callable[[], Any]
 
@@ -51,7 +184,7 @@ def loop_over(
         def run(step: Callable[..., Any], carry: Any) -> Any:
             return _called(for_loop(*items.bounds), lambda k, *state: step(k, *state), carry)
 
-        _traced(names, lambda k: body(items.item(k)), run, body, certain)
+        _trace_loop(names, lambda k: body(items.item(k)), run, body, certain)
         return
     length = items.length
     first = _both(length > 0, test)
@@ -64,7 +197,7 @@ def loop_over(
 
         return _while(body_of_while, (0, first), carry)
 
-    _traced(names, lambda k: body(items.at(k)), run_while, body, first is True)
+    _trace_loop(names, lambda k: body(items.at(k)), run_while, body, first is True)
 
 
 def loop_while(first: Any, test: Test, body: Callable[[], Any], names: Variables) -> None:
@@ -79,7 +212,7 @@ def loop_while(first: Any, test: Test, body: Callable[[], Any], names: Variables
 
         return _while(body_of_while, (_boolean(first),), carry)
 
-    _traced(names, lambda _: body(), run, body, not is_traced(first))
+    _trace_loop(names, lambda _: body(), run, body, not is_traced(first))
 
 
 def _while(body: Callable[..., Any], leading: tuple[Any, ...], carry: Any) -> Any:
@@ -109,7 +242,7 @@ def _boolean(value: Any) -> Any:
     return value if value.dtype == bool and value.shape == () else jnp.squeeze(value) != 0
 
 
-def _traced(
+def _trace_loop(
     variables: Variables,
     body: Callable[[Any], Any],
     run: Callable[[Callable[..., Any], Any], Any],
@@ -117,18 +250,11 @@ def _traced(
     certain: bool,
 ) -> None:
     """Trace a loop; `certain`: it runs at least once."""
-    before = variables.get()
-    pairs = pairs_among(before)
-    while True:
-        try:
-            after = _Loop(variables, before, pairs, certain).traced(body, run, block)
-        except NeedsPair as need:
-            pairs = {**pairs, need.position: need.types}
-        else:
-            break
-        finally:
-            variables.set(before)
-    variables.set(after)
+
+    def attempt(before: tuple[Any, ...], pairs: Pairs) -> tuple[Any, ...]:
+        return _Loop(variables, before, pairs, certain).traced(body, run, block)
+
+    _traced(variables, len(variables.names), attempt)
 
 
 class _Loop:
@@ -187,13 +313,13 @@ class _Loop:
         for position, (before, after) in enumerate(zip(self.before, self.end, strict=True)):
             types = self.pairs.get(position)
             if types is None and is_undefined(before) and not is_undefined(after):
-                value = after.value if isinstance(after, MaybeDefined) else after
+                value = plain(after)
                 raise NeedsPair(position, Split.of(value).types())
             if types is None and (isinstance(after, MaybeDefined) or is_undefined(after)):
                 if is_undefined(before):
                     continue
                 raise NeedsPair(position, Split.of(before).types())
-            value = after.value if isinstance(after, MaybeDefined) else after
+            value = plain(after)
             expected = types or Split.of(before)
             if not is_undefined(value) and not expected.fits(Split.of(value)):
                 name = self.variables.names[position]
