@@ -22,12 +22,7 @@ from malt.converters import (
 )
 from malt.core import converter
 from malt.pyct import anno, cfg, qual_names, templates
-from malt.pyct.static_analysis import (
-    activity,
-    liveness,
-    reaching_definitions,
-    reaching_fndefs,
-)
+from malt.pyct.static_analysis import activity, liveness, reaching_definitions, reaching_fndefs
 from malt.pyct.static_analysis.annos import NodeAnno
 
 from diastase.autograph.preparation import own_statements

@@ -290,9 +290,7 @@ def derivative_failure(error: Exception) -> DiastaseError | None:
         return TransformationUseError(what=_on_one_line(text))
     if isinstance(error, NotImplementedError) and _ABOUT_RULES.search(text):
         return NotTransformableError(
-            construct="an operation of JAX",
-            transformation="such",
-            reason=_on_one_line(text),
+            construct="an operation of JAX", transformation="such", reason=_on_one_line(text)
         )
     return None
 

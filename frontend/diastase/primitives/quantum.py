@@ -88,11 +88,7 @@ _OUTCOME = ShapedArray((), np.dtype(np.bool_))
 
 
 def _allocate_abstract_eval(
-    *number: Any,
-    num_wires: int | None,
-    qnode: str,
-    single: bool = False,
-    derivative_wires: int = 0,
+    *number: Any, num_wires: int | None, qnode: str, single: bool = False, derivative_wires: int = 0
 ) -> AbstractValue:
     return AbstractRegister(single)
 

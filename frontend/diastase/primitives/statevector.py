@@ -42,11 +42,7 @@ def _add_scaled_abstract_eval(target: Any, source: Any, factor: Any) -> Abstract
 
 
 def _add_pauli_abstract_eval(
-    target: Any,
-    source: Any,
-    coefficients: Any,
-    *wire_operands: Any,
-    words: tuple[PauliWord, ...],
+    target: Any, source: Any, coefficients: Any, *wire_operands: Any, words: tuple[PauliWord, ...]
 ) -> AbstractValue:
     return target
 
@@ -56,12 +52,7 @@ def _inner_product_abstract_eval(bra: Any, ket: Any) -> ShapedArray:
 
 
 def _sparse_abstract_eval(
-    register: Any,
-    row_starts: Any,
-    columns: Any,
-    values: Any,
-    *wire_operands: Any,
-    wires: Wires,
+    register: Any, row_starts: Any, columns: Any, values: Any, *wire_operands: Any, wires: Wires
 ) -> AbstractValue:
     return register
 

@@ -12,7 +12,7 @@ from malt.operators.variables import Undefined, UndefinedReturnValue, ldu
 
 from diastase.autograph.operators.calls import call as converted_call
 from diastase.autograph.operators.calls import mark as autograph_artifact
-from diastase.autograph.operators.logic import and_, in_, not_, not_in, or_
+from diastase.autograph.operators.expressions import and_, in_, not_, not_in, or_
 from diastase.autograph.operators.statements import (
     FunctionScope,
     assert_stmt,

@@ -19,12 +19,7 @@ import jax.numpy as jnp
 from diastase.api.control_flow import cond, for_loop, while_loop
 from diastase.autograph.staging.errors import BranchValueError, LoopValueError
 from diastase.autograph.staging.items import Items
-from diastase.autograph.staging.staging import (
-    in_words,
-    named_as_in,
-    nothing_else_changes,
-    staged,
-)
+from diastase.autograph.staging.staging import in_words, named_as_in, nothing_else_changes, staged
 from diastase.autograph.staging.variables import (
     MaybeDefined,
     NeedsPair,

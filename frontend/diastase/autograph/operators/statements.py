@@ -25,13 +25,7 @@ from diastase.autograph.staging.errors import (
 from diastase.autograph.staging.items import items_of, spend
 from diastase.autograph.staging.mutations import contents_of, first_change
 from diastase.autograph.staging.staging import attempt, depth, is_active, is_undecided
-from diastase.autograph.staging.variables import (
-    Variables,
-    has_tracer,
-    is_array,
-    is_traced,
-    plain,
-)
+from diastase.autograph.staging.variables import Variables, has_tracer, is_array, is_traced, plain
 from diastase.capture.context import current_settings
 from diastase.primitives.checks import assert_holds, require
 from diastase_mlir.diagnostics import user_span

@@ -16,6 +16,7 @@ from diastase.capture.jax_overlays.overlay import (
     Original,
     Overlays,
     along,
+    demand_inside,
     fit_axis,
     is_dynamic,
     require_equal,
@@ -120,8 +121,7 @@ def _all_but(table: DimensionTable, indices: Any, size: Any, unique: bool) -> An
     indices = indices.astype(int)
     indices = jnp.where(indices < 0, indices + size, indices)
     if not unique:  # of unique ones, JAX takes those out of bounds to be inside
-        table.demand(table.of(jnp.min(indices, initial=0)), 0)
-        table.demand(size, table.of(jnp.max(indices, initial=-1)) + 1)
+        demand_inside(table, indices, size)
     left = jnp.ones(size, bool).at[indices].set(False, mode="drop")
     return positions_of(table, left)
 

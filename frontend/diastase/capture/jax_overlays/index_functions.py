@@ -8,7 +8,14 @@ import jax.numpy as jnp
 import numpy as np
 from jax.core import Tracer, max_dim, min_dim
 
-from diastase.capture.jax_overlays.overlay import Original, Overlays, along, is_dynamic, with_sizes
+from diastase.capture.jax_overlays.overlay import (
+    Original,
+    Overlays,
+    along,
+    demand_inside,
+    is_dynamic,
+    with_sizes,
+)
 from diastase.dynamic_shapes.dimensions import DimensionTable
 from diastase_mlir.jax_compat import lower_bound
 
@@ -26,12 +33,7 @@ def _triu_size(_: DimensionTable, original: Original, n: Any, m: Any, k: Any) ->
 
 
 def _diagonal(
-    _: DimensionTable,
-    original: Original,
-    a: Any,
-    offset: Any = 0,
-    axis1: int = 0,
-    axis2: int = 1,
+    _: DimensionTable, original: Original, a: Any, offset: Any = 0, axis1: int = 0, axis2: int = 1
 ) -> Any:
     """A diagonal, without JAX's question whether the array is square."""
     array = jnp.asarray(a)
@@ -81,15 +83,8 @@ def _placed(table: DimensionTable, index: Any, size: Any, mode: str) -> Any:
     if mode == "wrap":
         return index % size
     if mode == "raise":
-        _demand_inside(table, index, size)
+        demand_inside(table, index, size)
     return index
-
-
-def _demand_inside(table: DimensionTable, index: Any, size: Any) -> None:
-    """All of these are positions along an axis: checked when the program runs."""
-    index = index.astype(int)
-    table.demand(table.of(jnp.min(index, initial=0)), 0)
-    table.demand(size, table.of(jnp.max(index, initial=-1)) + 1)
 
 
 def _take(
@@ -154,7 +149,7 @@ def _choose(
     if not jnp.issubdtype(a.dtype, jnp.integer):
         raise ValueError("`a` array must be integer typed")
     number = choices.shape[0] if hasattr(choices, "shape") else len(choices)
-    _demand_inside(table, a, number)
+    demand_inside(table, a, number)
     return original(a, choices, out, "clip")
 
 

@@ -172,12 +172,7 @@ def _expand_flags(
 
 
 def _nonzero(
-    table: DimensionTable,
-    original: Original,
-    a: Any,
-    *,
-    size: Any = None,
-    fill_value: Any = None,
+    table: DimensionTable, original: Original, a: Any, *, size: Any = None, fill_value: Any = None
 ) -> tuple[Any, ...]:
     """Positions of what is not zero; of `size`, as many, padded as JAX does."""
     array = jnp.asarray(a)

@@ -33,6 +33,13 @@ def require_equal(table: DimensionTable, found: Any, expected: Any) -> None:
         table.demand(expected, found)
 
 
+def demand_inside(table: DimensionTable, index: Any, size: Any) -> None:
+    """All of these are positions along an axis: checked when the program runs."""
+    index = index.astype(int)
+    table.demand(table.of(jnp.min(index, initial=0)), 0)
+    table.demand(size, table.of(jnp.max(index, initial=-1)) + 1)
+
+
 def along(array: Any, axis: Any) -> tuple[Any, int]:
     """An array and one of its axes, counted from the front; flattened where no axis is given.
 

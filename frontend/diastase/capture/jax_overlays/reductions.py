@@ -61,16 +61,35 @@ def _accumulate(
         return original(ufunc, arr, axis, dtype)
     one = jnp.ones((), arr.dtype)
     dtype = dtype or jax.eval_shape(ufunc, one, one).dtype
-    arr = jnp.moveaxis(arr, axis, 0)
 
-    def step(carry: tuple[Any, Any], element: Any) -> tuple[tuple[Any, Any], Any]:
+    def combined(left: Sequence[Any], right: Sequence[Any]) -> Sequence[Any]:
+        return [ufunc(*left, *right).astype(dtype)]
+
+    (result,) = _scanned(combined, [arr.astype(dtype)], axis)
+    return result
+
+
+def _scanned(
+    combined: Callable[[Sequence[Any], Sequence[Any]], Sequence[Any]],
+    arrays: Sequence[Any],
+    axis: int,
+    reverse: bool = False,
+) -> Sequence[Any]:
+    """The elements along an axis combined with all before them, one after the other."""
+
+    def step(carry: tuple[Any, Any], here: Sequence[Any]) -> tuple[tuple[Any, Any], Any]:
         is_first, so_far = carry
-        element = element.astype(dtype)
-        result = jnp.where(is_first, element, ufunc(so_far, element).astype(dtype))
-        return (jnp.zeros_like(is_first), result), result
+        # The first is combined with itself and the result dropped: zeros might have no derivative.
+        left = [jnp.where(is_first, b, a) for a, b in zip(so_far, here, strict=True)]
+        results = [
+            jnp.where(is_first, b, a) for a, b in zip(combined(left, here), here, strict=True)
+        ]
+        return (jnp.zeros_like(is_first), results), results
 
-    start = jnp.array(True), jnp.zeros(arr.shape[1:], dtype)
-    return jnp.moveaxis(jax.lax.scan(step, start, arr)[1], 0, axis)
+    rows = [jnp.moveaxis(array, axis, 0) for array in arrays]
+    start = jnp.array(True), [jnp.zeros(row.shape[1:], row.dtype) for row in rows]
+    results: Sequence[Any] = jax.lax.scan(step, start, rows, reverse=reverse)[1]
+    return [jnp.moveaxis(result, 0, axis) for result in results]
 
 
 def _cov(
@@ -136,20 +155,7 @@ def _associative_scan(
         pairs = (tree.unflatten([jnp.expand_dims(a, axis) for a in side]) for side in (left, right))
         return [jnp.squeeze(a, axis) for a in jax.tree.leaves(fn(*pairs))]
 
-    def step(carry: tuple[Any, Any], here: Sequence[Any]) -> tuple[tuple[Any, Any], Any]:
-        is_first, so_far = carry
-        # The first is combined with itself and the result dropped: zeros might have no derivative.
-        left = [jnp.where(is_first, b, a) for a, b in zip(so_far, here, strict=True)]
-        results = [
-            jnp.where(is_first, b, a) for a, b in zip(combined(left, here), here, strict=True)
-        ]
-        return (jnp.zeros_like(is_first), results), results
-
-    axis = axis % leaves[0].ndim
-    rows = [jnp.moveaxis(leaf, axis, 0) for leaf in leaves]
-    start = jnp.array(True), [jnp.zeros(row.shape[1:], row.dtype) for row in rows]
-    results: Sequence[Any] = jax.lax.scan(step, start, rows, reverse=reverse)[1]
-    return tree.unflatten([jnp.moveaxis(result, 0, axis) for result in results])
+    return tree.unflatten(_scanned(combined, leaves, axis % leaves[0].ndim, reverse))
 
 
 OVERLAYS: Overlays = {

@@ -45,12 +45,7 @@ _SMALLEST, _LARGEST = 1e-30, 1e30
 
 
 def _operator(
-    name: str,
-    is_reflected: bool,
-    _: DimensionTable,
-    original: Original,
-    left: Any,
-    right: Any,
+    name: str, is_reflected: bool, _: DimensionTable, original: Original, left: Any, right: Any
 ) -> Any:
     other = _under_its_type(left, right) if is_recorded(left) else None
     if other is None:

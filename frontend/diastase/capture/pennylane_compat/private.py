@@ -53,9 +53,7 @@ _NEEDS = (
     Need(
         "diastase among PennyLane's compilers",
         "it finds compilers by the metadata of packages; a checkout on a path has none",
-        {
-            "pennylane.compiler.compiler": "AvailableCompilers _refresh_compilers",
-        },
+        {"pennylane.compiler.compiler": "AvailableCompilers _refresh_compilers"},
     ),
 )
 
@@ -92,10 +90,7 @@ _PATCHES = {
         "name",
     ),
     "wires": Patch(
-        TRACED_WIRES,
-        "PennyLane compares and hashes wires",
-        ["pennylane.wires:_process"],
-        "wires",
+        TRACED_WIRES, "PennyLane compares and hashes wires", ["pennylane.wires:_process"], "wires"
     ),
     "permute": Patch(
         "qml.Permute of wires known only at run time",

@@ -1,7 +1,14 @@
-"""`and`, `or`, `not` and `in`."""
+"""`and`, `or`, `not`, `in`, and Python's built-in functions, on traced values.
 
+What does not depend on a traced value is Python's own. `BUILT_IN` has what a function of this name
+does in a converted function. The trap: `and` and `or` of traced values give booleans, not one of
+the operands, and their second operand is evaluated in a branch only if it may apply a gate.
+"""
+
+import builtins
 from collections import deque
 from collections.abc import Callable, ItemsView, Mapping, Set, ValuesView
+from functools import partial, reduce
 from typing import Any
 
 import jax
@@ -10,10 +17,10 @@ import numpy as np
 from jax.core import Tracer
 
 from diastase.autograph.operators.statements import if_exp
-from diastase.autograph.staging.errors import LogicalOperandError
-from diastase.autograph.staging.items import TracedRange
-from diastase.autograph.staging.staging import is_active, is_undecided
-from diastase.autograph.staging.variables import is_array
+from diastase.autograph.staging.errors import ForeignChangeError, LogicalOperandError
+from diastase.autograph.staging.items import Enumeration, ItemIterator, Reversed, TracedRange, Zip
+from diastase.autograph.staging.staging import depth, is_active, is_undecided
+from diastase.autograph.staging.variables import is_array, is_traced
 from diastase.capture.regions import current_scope
 from diastase_mlir.diagnostics import user_span
 
@@ -137,3 +144,92 @@ def _operand(name: str, value: Any) -> Any:
     if isinstance(value, jax.Array | np.ndarray | np.bool_ | bool):
         return value
     raise LogicalOperandError(operator=name, found=repr(value), span=user_span())
+
+
+def _range(*bounds: Any) -> Any:
+    return TracedRange(*bounds) if any(map(is_traced, bounds)) else range(*bounds)
+
+
+def _len(value: Any) -> Any:
+    return value.shape[0] if isinstance(value, jax.Array) and value.ndim else len(value)
+
+
+def _cast(kind: Any, *values: Any, **options: Any) -> Any:
+    """`int`, `float`, `bool`: as Python, `int` cuts off."""
+    if options or len(values) != 1 or not is_traced(values[0]):
+        return kind(*values, **options)
+    return jnp.asarray(values[0]).astype(kind)
+
+
+def _complex(*values: Any, **parts: Any) -> Any:
+    """`complex`, of one value or of two parts."""
+    if not any(map(is_traced, (*values, *parts.values()))):
+        return complex(*values, **parts)
+    return _complex_of_parts(*values, **parts)
+
+
+def _complex_of_parts(real: Any = 0, imag: Any = 0) -> Any:
+    return jnp.asarray(real + 1j * imag, complex)
+
+
+def _extreme(
+    plain: Callable[..., Any], of_two: Any, of_array: Any, *values: Any, **options: Any
+) -> Any:
+    """`min` and `max`, of several numbers or of one array."""
+    if len(values) == 1 and _is_traced_array(values[0]) and options.keys() <= {"default"}:
+        return of_array(values[0]) if len(values[0]) else plain((), **options)
+    several = values[0] if len(values) == 1 and _has_traced(values[0]) else values
+    is_one = len(values) == 1 and several is values
+    if is_one or "key" in options or not any(map(is_traced, several)):
+        return plain(*values, **options)
+    return reduce(of_two, several)
+
+
+def _has_traced(values: Any) -> bool:
+    return isinstance(values, list | tuple) and any(map(is_traced, values))
+
+
+def _is_traced_array(value: Any) -> bool:
+    return isinstance(value, jax.Array) and is_traced(value) and value.ndim > 0
+
+
+def _any_or_all(plain: Callable[[Any], Any], of_array: Callable[[Any], Any], values: Any, /) -> Any:
+    """`any` and `all`."""
+    if _is_traced_array(values):
+        return of_array(values)
+    if _has_traced(values):
+        return of_array(jnp.stack([jnp.asarray(value).astype(bool) for value in values]))
+    return plain(values)
+
+
+def _next(iterator: Any, /, *default: Any) -> Any:
+    """`next`: a block that runs any number of times cannot take from an iterator of Python's."""
+    if depth() and not isinstance(iterator, ItemIterator):
+        raise ForeignChangeError(what="an iterator", span=user_span())
+    return next(iterator, *default)
+
+
+def _sum(values: Any, /, *start: Any, **options: Any) -> Any:
+    """`sum`, of an array along its first axis."""
+    if start or options or not _is_traced_array(values):
+        return sum(values, *start, **options)
+    return jnp.sum(values, axis=0)
+
+
+BUILT_IN: dict[Any, Callable[..., Any]] = {
+    builtins.range: _range,
+    builtins.enumerate: Enumeration,
+    builtins.zip: Zip,
+    builtins.reversed: Reversed,
+    builtins.next: _next,
+    builtins.len: _len,
+    builtins.int: partial(_cast, int),
+    builtins.float: partial(_cast, float),
+    builtins.bool: partial(_cast, bool),
+    builtins.complex: _complex,
+    builtins.min: partial(_extreme, min, jnp.minimum, jnp.min),
+    builtins.max: partial(_extreme, max, jnp.maximum, jnp.max),
+    builtins.any: partial(_any_or_all, any, jnp.any),
+    builtins.all: partial(_any_or_all, all, jnp.all),
+    builtins.sum: _sum,
+}
