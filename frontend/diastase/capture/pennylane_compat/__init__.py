@@ -15,17 +15,13 @@ Patches are applied once, on import, and do nothing unless this thread is tracin
 programs, so eager PennyLane is never disturbed, in this thread or another.
 """
 
-from diastase.capture.pennylane_compat.arithmetic import take_traced_numbers
+from diastase.capture.pennylane_compat import arithmetic as arithmetic  # for its patches
 from diastase.capture.pennylane_compat.compilers import (
     register_compiler,
     stand_in_for_catalyst,
     stands_in_for_catalyst,
 )
-from diastase.capture.pennylane_compat.devices import (
-    TracedNumber,
-    take_traced_numbers_of_wires,
-    traced_number_of_wires,
-)
+from diastase.capture.pennylane_compat.devices import TracedNumber, traced_number_of_wires
 from diastase.capture.pennylane_compat.operators import (
     describe,
     flatten_object,
@@ -66,15 +62,9 @@ from diastase.capture.pennylane_compat.queues import (
     Place,
     is_recording,
     making_operators,
-    refuse_unrecorded,
     withdraw_since,
 )
-from diastase.capture.pennylane_compat.wires import (
-    TracedWire,
-    is_traced_wire,
-    label_traced_wires,
-    unwrapped,
-)
+from diastase.capture.pennylane_compat.wires import TracedWire, is_traced_wire, unwrapped
 
 __all__ = [
     "CircuitQueue",
@@ -95,7 +85,6 @@ __all__ = [
     "is_quantum_object",
     "is_recording",
     "is_traced_wire",
-    "label_traced_wires",
     "look_through",
     "making_operators",
     "native_adjoint",
@@ -106,15 +95,12 @@ __all__ = [
     "patch_pauli_measure",
     "qnode_of_tape",
     "refuse_outcomes_as_numbers",
-    "refuse_unrecorded",
     "register_compiler",
     "run_as_qnode",
     "shots_of_call",
     "splitting_at_snapshots",
     "stand_in_for_catalyst",
     "stands_in_for_catalyst",
-    "take_traced_numbers",
-    "take_traced_numbers_of_wires",
     "tape_of",
     "traced_number_of_wires",
     "transform_name",

@@ -27,7 +27,12 @@ from pennylane.queuing import AnnotatedQueue, QueuingManager
 from pennylane.tape import QuantumTape
 from pennylane.wires import Wires
 
-from diastase.capture.pennylane_compat.private import OPERATORS_AS_DATA, PENNYLANE
+from diastase.capture.context import is_tracing
+from diastase.capture.pennylane_compat.private import (
+    OPERATORS_AS_DATA,
+    PENNYLANE,
+    patch_while_tracing,
+)
 from diastase.capture.pennylane_compat.wires import is_traced_wire
 from diastase.capture.regions import current_scope
 
@@ -143,7 +148,7 @@ def is_native_outcome(value: Any) -> bool:
     return isinstance(value, MeasurementValue)
 
 
-def refuse_outcomes_as_numbers(is_tracing: Callable[[], bool], refuse: Callable[[], Any]) -> None:
+def refuse_outcomes_as_numbers(refuse: Callable[[], Any]) -> None:
     """While this thread is tracing, an outcome that JAX is to compute with is refused as ours."""
 
     def array(self: Any) -> Any:
@@ -204,18 +209,15 @@ def native_pauli_measure(wires: Any, pauli_word: str, postselect: int | None) ->
     return _module._pauli_measure_impl(wires, pauli_word, postselect)
 
 
-def patch_pauli_measure(is_tracing: Callable[[], bool], handler: Callable[..., Any]) -> None:
+def patch_pauli_measure(handler: Callable[..., Any]) -> None:
     """Send each call made while this thread is tracing to `handler`; called once."""
 
-    def handled(original: Callable[..., Any]) -> Callable[..., Any]:
-        def measure(wires: Any, pauli_word: str, postselect: int | None = None) -> Any:
-            if not is_tracing():
-                return original(wires, pauli_word, postselect)
-            return handler(pauli_word, wires, postselect)
+    def measure(
+        _: Callable[..., Any], wires: Any, pauli_word: str, postselect: int | None = None
+    ) -> Any:
+        return handler(pauli_word, wires, postselect)
 
-        return measure
-
-    PENNYLANE.patch("pauli_measure", handled)
+    patch_while_tracing("pauli_measure", measure)
 
 
 Factors = Callable[[Sequence[Any]], list[Any]]

@@ -6,9 +6,14 @@ that change. `restore_former_jax`: names of `jax.core` that JAX has dropped, or 
 0.45 still calls.
 """
 
+from collections.abc import Callable
+from functools import wraps
+from typing import Any
+
 from jax import core
 from jax.extend.core import TraceTag, concrete_or_error, set_current_trace, take_current_trace
 
+from diastase.capture.context import is_tracing
 from diastase_mlir.jax_compat import is_concrete
 from diastase_toolchain.private_api import Need, Patch, PrivateApi
 
@@ -151,6 +156,22 @@ _PATCHES = {
 }
 
 PENNYLANE = PrivateApi("pennylane", "0.45", _NEEDS, _PATCHES)
+
+
+def patch_while_tracing(point: str, rule: Callable[..., Any]) -> None:
+    """Let `rule(original, *arguments)` take the place of a function while this thread is tracing.
+
+    Everywhere else it is PennyLane's own.
+    """
+
+    def guarded(original: Callable[..., Any]) -> Callable[..., Any]:
+        @wraps(original)
+        def call(*args: Any, **kwargs: Any) -> Any:
+            return rule(original, *args, **kwargs) if is_tracing() else original(*args, **kwargs)
+
+        return call
+
+    PENNYLANE.patch(point, guarded)
 
 
 # The first two, for every tracer, are gone with jax 0.12; the others, what traces are made with (in

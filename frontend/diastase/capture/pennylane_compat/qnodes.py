@@ -19,7 +19,7 @@ from pennylane.queuing import AnnotatedQueue
 from pennylane.tape import QuantumScript
 from pennylane.transforms.core import BoundTransform
 
-from diastase.capture.pennylane_compat.private import PENNYLANE, SHOTS_OF_CALLS
+from diastase.capture.pennylane_compat.private import PENNYLANE, SHOTS_OF_CALLS, patch_while_tracing
 from diastase_mlir.diagnostics import is_user_file
 
 _PENNYLANE = str(Path(str(qml.__file__)).parent)
@@ -98,22 +98,13 @@ def is_inside_pennylane(traceback: TracebackType | None) -> str | None:
     return name
 
 
-def intercept_qnodes(is_tracing: Callable[[], bool], handler: QNodeHandler) -> None:
-    """Send each call of a QNode made while this thread is tracing to `handler`.
+def intercept_qnodes(handler: QNodeHandler) -> None:
+    """Send each call of a QNode made while this thread is tracing to `handler`; called once."""
 
-    PennyLane offers compilers no way to take over a call of a QNode.
-    """
+    def call(_: Callable[..., Any], qnode: qml.QNode, *args: Any, **kwargs: Any) -> Any:
+        return handler(qnode, args, kwargs)
 
-    def intercepted(original: Callable[..., Any]) -> Callable[..., Any]:
-        @wraps(original)
-        def call(self: qml.QNode, *args: Any, **kwargs: Any) -> Any:
-            if not is_tracing():
-                return original(self, *args, **kwargs)
-            return handler(self, args, kwargs)
-
-        return call
-
-    PENNYLANE.patch("qnode_calls", intercepted)
+    patch_while_tracing("qnode_calls", call)
 
 
 _snapshot = PENNYLANE.module("pennylane.debugging.snapshot")
