@@ -12,10 +12,10 @@ from typing import Any
 import pennylane as qml
 
 from diastase.autograph import operators
-from diastase.autograph.conversion import converted_source
 from diastase.autograph.operators.calls import call, mark, use_operators
 from diastase.autograph.staging.errors import NotAFunctionError, NotAutoGraphedError
 from diastase.autograph.staging.selection import module_name
+from diastase.autograph.syntax.conversion import converted_source
 from diastase.capture.context import changed_settings, current_settings
 
 use_operators(operators)

@@ -21,7 +21,6 @@ from jax.errors import InconclusiveDimensionOperation
 from numpy.exceptions import AxisError
 
 from diastase.capture.context import current_context
-from diastase.capture.control_flow.errors import LaxShapesError
 from diastase.capture.tracer_errors import (
     DeepNestingError,
     LeakedTracerError,
@@ -32,6 +31,7 @@ from diastase.capture.tracer_errors import (
     TracedValueError,
 )
 from diastase.dynamic_shapes.errors import (
+    LaxShapesError,
     UndecidableDimensionError,
     UnknownSizesDifferError,
     UnknownSizeUnsupportedError,

@@ -20,11 +20,11 @@ import jax
 import pennylane as qml
 from malt.operators import py_builtins
 
-from diastase.autograph.conversion import converted
 from diastase.autograph.operators.expressions import BUILT_IN
 from diastase.autograph.staging.errors import AutoGraphError, RecursiveFunctionError, warn_or_refuse
 from diastase.autograph.staging.selection import is_excluded, takes_functions
 from diastase.autograph.staging.staging import depth, is_active, variables_around
+from diastase.autograph.syntax.conversion import converted
 from diastase_mlir.diagnostics import user_span
 from diastase_runtime.errors import Span
 

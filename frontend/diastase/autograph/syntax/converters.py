@@ -25,7 +25,7 @@ from malt.pyct import anno, cfg, qual_names, templates
 from malt.pyct.static_analysis import activity, liveness, reaching_definitions, reaching_fndefs
 from malt.pyct.static_analysis.annos import NodeAnno
 
-from diastase.autograph.preparation import own_statements
+from diastase.autograph.syntax.preparation import own_statements
 
 # ruff: noqa: D102 (what `visit_…` visits is in its name)
 

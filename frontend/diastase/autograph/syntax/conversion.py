@@ -20,9 +20,14 @@ from typing import Any
 from malt.core import converter
 from malt.pyct import inspect_utils, naming, templates, transformer
 
-from diastase.autograph.converters import rewritten
-from diastase.autograph.preparation import Generators, Normalised, note_origins, restore_origins
 from diastase.autograph.staging.errors import NoSourceError
+from diastase.autograph.syntax.converters import rewritten
+from diastase.autograph.syntax.preparation import (
+    Generators,
+    Normalised,
+    note_origins,
+    restore_origins,
+)
 
 _FACTORY = """
     def outer_factory():
