@@ -3,7 +3,7 @@
 They are defined beside what raises them; `docs/errors.md` lists all there are.
 """
 
-from diastase.capture.jax_errors.errors import (
+from diastase.capture.tracer_errors import (
     DeepNestingError,
     LeakedTracerError,
     RefusedCallError,

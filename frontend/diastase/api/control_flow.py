@@ -12,10 +12,14 @@ import numpy as np
 from diastase.capture.context import is_tracing
 from diastase.capture.control_flow.branches import Branch, case_index, chain_index, trace_switch
 from diastase.capture.control_flow.errors import NotCalledError, ResizingOptionsError
-from diastase.capture.control_flow.loop_state import LoopOptions, normalise_state, single_or_tuple
-from diastase.capture.control_flow.loops import trace_for_loop, trace_while_loop
+from diastase.capture.control_flow.loops import (
+    normalise_state,
+    single_or_tuple,
+    trace_for_loop,
+    trace_while_loop,
+)
 from diastase.capture.pennylane_compat import is_native_outcome, native_cond, withdraw_operators
-from diastase.capture.pennylane_compat.applied import AppliedFunction, puts_off, recorded
+from diastase.capture.pennylane_compat.operators import AppliedFunction, puts_off, recorded
 from diastase.capture.regions import current_scope
 from diastase.quantum.tapes.control_flow import known, records_a_tape, traced_or_unrolled
 from diastase_mlir.diagnostics import user_span
@@ -79,13 +83,13 @@ def for_loop(
     >>> float(power(2.0, 10))
     1024.0
     """
-    options = _loop_options(allow_array_resizing, experimental_preserve_dimensions)
+    resizes = _resizes(allow_array_resizing, experimental_preserve_dimensions)
     bounds = (lower_bound, upper_bound, step)
 
     def decorate(body: Function) -> Function:
         def loop(*state: Any) -> Any:
             def trace() -> Any:
-                return trace_for_loop(bounds, body, state, options)
+                return trace_for_loop(bounds, body, state, resizes)
 
             def unroll() -> Any:
                 return _python_for(bounds, body, state)
@@ -101,11 +105,11 @@ def for_loop(
     return decorate
 
 
-def _loop_options(resizes: bool | None, preserves: bool | None) -> LoopOptions:
-    """The options of a loop from the two names that the one about sizes has."""
+def _resizes(resizes: bool | None, preserves: bool | None) -> bool:
+    """Whether any size may change, by the two names that the option has."""
     if resizes is not None and resizes == preserves:
         raise ResizingOptionsError(flag=resizes, span=user_span())
-    return LoopOptions(resizes=bool(resizes) or preserves is False)
+    return bool(resizes) or preserves is False
 
 
 def _python_for(bounds: tuple[Any, Any, Any], body: Function, state: tuple[Any, ...]) -> Any:
@@ -132,12 +136,12 @@ def while_loop(
     >>> int(halvings(10.0))
     4
     """
-    options = _loop_options(allow_array_resizing, experimental_preserve_dimensions)
+    resizes = _resizes(allow_array_resizing, experimental_preserve_dimensions)
 
     def decorate(body: Function) -> Function:
         def loop(*state: Any) -> Any:
             def trace() -> Any:
-                return trace_while_loop(cond_fn, body, state, options)
+                return trace_while_loop(cond_fn, body, state, resizes)
 
             def unroll() -> Any:
                 return _python_while(cond_fn, body, state)

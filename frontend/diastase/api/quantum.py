@@ -118,4 +118,4 @@ def _outside(construct: str, span: Span | None) -> OutsideQNodeError | OutsidePr
     return OutsideProgramError(construct=construct, span=span)
 
 
-patch_pauli_measure(is_tracing, pauli_measure)
+patch_pauli_measure(pauli_measure)

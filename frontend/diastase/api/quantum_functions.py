@@ -13,7 +13,7 @@ from diastase.capture.pennylane_compat import (
     native_ctrl,
     withdraw_operators,
 )
-from diastase.capture.pennylane_compat.applied import recorded
+from diastase.capture.pennylane_compat.operators import recorded
 from diastase.capture.quantum_errors import NotAQuantumFunctionError
 from diastase.capture.regions import current_scope
 from diastase.quantum.scope.circuit_scope import CircuitScope

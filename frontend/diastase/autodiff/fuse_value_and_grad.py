@@ -24,7 +24,7 @@ from jax.extend.core import ClosedJaxpr, Literal, Var
 
 from diastase.autodiff.adjoint.adjoint import parts_of
 from diastase.primitives.batching import flags_of
-from diastase.primitives.closed_call import inlined_p
+from diastase.primitives.control_flow import inlined_p
 from diastase.primitives.define import Role, has_role
 from diastase.primitives.qnode_derivatives import is_inexact
 from diastase_mlir.jax_compat import is_symbolic, needed_equations, source_context, trace_to_jaxpr

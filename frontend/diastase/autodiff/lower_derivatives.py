@@ -18,10 +18,10 @@ from diastase.autodiff.control_flow.derivative_equations import implementation
 from diastase.autodiff.fuse_value_and_grad import with_shared_runs
 from diastase.autodiff.parameter_shift.methods import rule_of_method
 from diastase.autodiff.tangents.tangent_circuit import tangent_circuit, with_positions
-from diastase.capture.jax_errors.translation import failures_at
+from diastase.capture.jax_errors import failures_at
 from diastase.jaxprs.evaluate import gradient_by_element, number_of, paired
 from diastase.primitives.batching import element_avals, parallel_map_p
-from diastase.primitives.closed_call import inlined_p
+from diastase.primitives.control_flow import inlined_p
 from diastase.primitives.errors import NotTransformableError
 from diastase.primitives.qnode_derivatives import Direction, Operands, tangent
 from diastase.primitives.quantum import qnode_p

@@ -7,9 +7,9 @@
                 x = x / 2
         return x
 
-`conversion` rewrites a function (`syntax`, on malt's converters) so that its statements call
-`operators`; these are Python's, unless a program is being traced: then its `branches` and `loops`
-make `cond`, `for_loop` and `while_loop` of them, over the values of the function's `variables`.
+`syntax` rewrites a function, by converters of malt's and ours, so that its statements call
+`operators`; these are Python's, unless a program is being traced: then `operators.control_flow`
+makes `cond`, `for_loop` and `while_loop` of them, over the values of the function's `variables`.
 `calls` converts what is called, `staging` gives up what cannot be traced, `mutations` finds changes
 that would be made while tracing, by what things hold (`staging.contents`).
 

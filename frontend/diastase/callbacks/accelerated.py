@@ -12,9 +12,9 @@ from diastase.callbacks.errors import CallbackArgumentsError, DeviceError, NotJi
 from diastase.capture.context import is_tracing
 from diastase.dynamic_shapes.symbols import symbols_of
 from diastase.jit.stages.trace_call import flatten_results
-from diastase.primitives.accelerated import accelerated_p
+from diastase.primitives.checks import assert_size_p
 from diastase.primitives.define import PRIMITIVES
-from diastase.primitives.shape_checks import assert_size_p
+from diastase.primitives.host import accelerated_p
 from diastase_mlir.diagnostics import span_of, user_span
 from diastase_mlir.jax_compat import abstract_value, jaxprs_in, trace_to_jaxpr
 

@@ -9,7 +9,7 @@ import numpy as np
 from diastase.callbacks.calls import becomes_an_equation, described
 from diastase.callbacks.errors import AssertionMessageError, ConditionError
 from diastase.capture.context import current_settings, is_tracing
-from diastase.primitives.value_checks import assert_holds
+from diastase.primitives.checks import assert_holds
 from diastase_mlir.diagnostics import user_span
 from diastase_runtime.errors import DebugAssertionError
 

@@ -145,20 +145,20 @@ class Region:
 
     def taking_register(self) -> "Region":
         """The same region with the register among its inputs; it is not returned."""
-        scope = current_scope()
-        assert scope is not None, "a register is threaded only while a scope is active"
-        position = len(self.captured) + self.leading
-        return replace(self, jaxpr=add_input(self.jaxpr, position, scope.register.aval))
+        return replace(self, jaxpr=add_input(self.jaxpr, *self._register_input()))
 
     def threaded(self) -> "Region":
         """The same region, passing the register through where it does not use it."""
         if self.uses_register:
             return self
+        jaxpr = add_leading_register(self.jaxpr, *self._register_input())
+        return replace(self, jaxpr=jaxpr, uses_register=True)
+
+    def _register_input(self) -> tuple[int, Any]:
+        """The register's position among the inputs, and its type."""
         scope = current_scope()
         assert scope is not None, "a register is threaded only while a scope is active"
-        position = len(self.captured) + self.leading
-        jaxpr = add_leading_register(self.jaxpr, position, scope.register.aval)
-        return replace(self, jaxpr=jaxpr, uses_register=True)
+        return len(self.captured) + self.leading, scope.register.aval
 
 
 def trace_region(

@@ -13,27 +13,25 @@ for these sizes only: it becomes an `Assumption` of the program.
     A4  A question is asked once; `answers` has those that the values at hand do not give, found
         when an earlier program for the same function ran into a check of A2.
 
-The trap: nothing is assumed that need not be. An operation that is right for every size beats an
-answer that is right for some, since each failed check is another compilation.
-
-Comparisons of sizes as traced booleans.
-
 `x.shape[0] < 20` in the user's code has a value in each iteration of a loop that resizes `x`; an
 answer while tracing would hold in one. So a question about a size that is no argument's is recorded
-as a comparison of numbers, and the question is remembered: if Python needs its truth (`if`), it is
-answered as any other, by an assumption (`assumptions`).
+as a comparison of numbers, a traced boolean (`compared`), and the question is remembered: if Python
+needs its truth (`if`), it is answered as any other, by an assumption.
+
+The trap: nothing is assumed that need not be. An operation that is right for every size beats an
+answer that is right for some, since each failed check is another compilation.
 """
 
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Any
 
 import jax.numpy as jnp
 from jax.core import Tracer
 
 from diastase.dynamic_shapes.errors import UndecidableDimensionError
-from diastase.primitives.shape_checks import assume
+from diastase.primitives.checks import assume
 from diastase_mlir.diagnostics import user_span
 from diastase_mlir.jax_compat import (
     COMPARISONS,
@@ -51,77 +49,6 @@ from diastase_mlir.jax_compat import (
     unwrap_tracer,
 )
 from diastase_mlir.program.program import Assumption, Comparison
-
-
-class Answering(Protocol):
-    """Answers questions about sizes."""
-
-    def at_least(self, left: Any, right: Any) -> bool:
-        """Whether `left >= right`."""
-        ...
-
-    def equal(self, left: Any, right: Any) -> bool:
-        """Whether `left == right`."""
-        ...
-
-
-_ANSWERS: Mapping[str, Callable[[Answering, Any, Any], bool]] = {
-    ">=": lambda answering, left, right: answering.at_least(left, right),
-    "<": lambda answering, left, right: not answering.at_least(left, right),
-    "<=": lambda answering, left, right: answering.at_least(right, left),
-    ">": lambda answering, left, right: not answering.at_least(right, left),
-    "==": lambda answering, left, right: answering.equal(left, right),
-    "!=": lambda answering, left, right: not answering.equal(left, right),
-}
-
-
-@dataclass
-class SizeComparisons:
-    """The comparisons of one trace that are values."""
-
-    _questions: dict[Any, tuple[Any, str, Any]] = field(default_factory=dict)
-    # A variable is a key only as long as its tracer lives.
-    _alive: list[Any] = field(default_factory=list)
-
-    def value(self, left: Any, comparison: str, right: Any) -> Any | None:
-        """A comparison as a traced boolean, None where it cannot be recorded."""
-        result = COMPARISONS[comparison](jnp.asarray(left), jnp.asarray(right))
-        variable = _variable(result)
-        if variable is None:
-            return None
-        self._questions[variable] = left, comparison, right
-        self._alive.append(result)
-        return result
-
-    def truth(self, value: Any, answering: Answering) -> bool | None:
-        """The answer to the question that a traced boolean is, None if it is something else."""
-        variable = _variable(value)
-        if variable in self._questions:
-            left, comparison, right = self._questions[variable]
-            return _ANSWERS[comparison](answering, left, right)
-        equation = None if variable is None else tracer_equation(unwrap_tracer(value))
-        if equation is None or equation.primitive.name not in _CONNECTIVES:
-            return None
-        parts = [self.truth(operand, answering) for operand in equation.in_tracers]
-        if any(part is None for part in parts):
-            return None
-        return _CONNECTIVES[equation.primitive.name](parts)
-
-
-_CONNECTIVES: Mapping[str, Callable[[Any], bool]] = {
-    "and": all,
-    "or": any,
-    "not": lambda parts: not parts[0],
-    "convert_element_type": all,  # of one: `&` promotes to a common type, here to the same one
-}
-
-
-def _variable(value: Any) -> Any | None:
-    value = unwrap_tracer(value)
-    if not isinstance(value, Tracer) or not is_recorded(value) or not is_recorded_variable(value):
-        return None
-    return tracer_variable(value)
-
 
 _LARGE = 1_000_000
 """What a size is taken to be whose value is not known; each symbol is another large number."""
@@ -154,17 +81,39 @@ class Assumptions:
     """By question: what to answer, whatever the example says."""
     made: list[Assumption] = field(default_factory=list)
     _answered: dict[str, bool] = field(default_factory=dict)
-    _comparisons: SizeComparisons = field(default_factory=SizeComparisons)
+    _questions: dict[Any, tuple[Any, str, Any]] = field(default_factory=dict)
+    """By variable: the comparison that a traced boolean is."""
+    # A variable is a key only as long as its tracer lives.
+    _alive: list[Any] = field(default_factory=list)
 
     def compared(self, left: Any, comparison: str, right: Any) -> Any | None:
-        """A comparison in the user's code as a value, unless the arguments answer it."""
+        """A comparison in the user's code as a traced boolean.
+
+        None if the arguments answer it, or where it cannot be recorded.
+        """
         if all(self.symbols[name].is_argument for name in {*_names(left), *_names(right)}):
             return None
-        return self._comparisons.value(left, comparison, right)
+        result = COMPARISONS[comparison](jnp.asarray(left), jnp.asarray(right))
+        variable = _variable(result)
+        if variable is None:
+            return None
+        self._questions[variable] = left, comparison, right
+        self._alive.append(result)
+        return result
 
     def truth(self, value: Any) -> bool | None:
         """The answer to the question that a traced boolean is, None if it is something else."""
-        return self._comparisons.truth(value, self)
+        variable = _variable(value)
+        if variable in self._questions:
+            left, comparison, right = self._questions[variable]
+            return _ANSWERS[comparison](self, left, right)
+        equation = None if variable is None else tracer_equation(unwrap_tracer(value))
+        if equation is None or equation.primitive.name not in _CONNECTIVES:
+            return None
+        parts = [self.truth(operand) for operand in equation.in_tracers]
+        if any(part is None for part in parts):
+            return None
+        return _CONNECTIVES[equation.primitive.name](parts)
 
     def undo(self) -> Callable[[], None]:
         """What forgets all that is assumed from here on, for a trace that is given up.
@@ -316,3 +265,27 @@ def innermost(traces: Sequence[Any]) -> Any:
         if all(any(other is outer for outer in around) for other in traces):
             return trace
     return None
+
+
+_ANSWERS: Mapping[str, Callable[[Assumptions, Any, Any], bool]] = {
+    ">=": lambda assumed, left, right: assumed.at_least(left, right),
+    "<": lambda assumed, left, right: not assumed.at_least(left, right),
+    "<=": lambda assumed, left, right: assumed.at_least(right, left),
+    ">": lambda assumed, left, right: not assumed.at_least(right, left),
+    "==": lambda assumed, left, right: assumed.equal(left, right),
+    "!=": lambda assumed, left, right: not assumed.equal(left, right),
+}
+
+_CONNECTIVES: Mapping[str, Callable[[Any], bool]] = {
+    "and": all,
+    "or": any,
+    "not": lambda parts: not parts[0],
+    "convert_element_type": all,  # of one: `&` promotes to a common type, here to the same one
+}
+
+
+def _variable(value: Any) -> Any | None:
+    value = unwrap_tracer(value)
+    if not isinstance(value, Tracer) or not is_recorded(value) or not is_recorded_variable(value):
+        return None
+    return tracer_variable(value)

@@ -34,7 +34,7 @@ from jax.extend.core import Var
 
 from diastase.dynamic_shapes.assumptions import Assumptions, Symbol, innermost
 from diastase.dynamic_shapes.errors import MappedSizeError
-from diastase.primitives.shape_checks import assert_size
+from diastase.primitives.checks import assert_size
 from diastase_mlir.jax_compat import (
     SizeScope,
     current_trace,

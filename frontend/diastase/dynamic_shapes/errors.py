@@ -58,6 +58,25 @@ class UnknownSizeUnsupportedError(CompileError, NotImplementedError):
     what: str
 
 
+class LaxShapesError(DiastaseError, TypeError):
+    """A loop or branch of `jax.lax` would change the shape of an array.
+
+        jax.lax.fori_loop(0, 3, lambda i, x: jnp.concatenate([x, x]), jnp.ones(n))
+
+    JAX demands that a body returns the shapes it takes, and that branches return the same ones.
+    `diastase.for_loop` and `while_loop` may change sizes (those known while tracing with
+    `allow_array_resizing=True`); branches of `diastase.cond` and `switch` may return different
+    ones.
+    """
+
+    title: ClassVar[str] = "jax.lax cannot change the shape of an array"
+    message: ClassVar[str] = "{what}"
+    label: ClassVar[str] = "shapes differ"
+    help: ClassVar[str] = "{instead}"
+    what: str
+    instead: str
+
+
 class SizeEscapesError(DiastaseError, TypeError):
     """An array whose size is computed inside a loop or branch is used outside of it.
 

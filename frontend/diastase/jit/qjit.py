@@ -34,8 +34,8 @@ import jax
 from jax.core import Tracer
 
 from diastase.capture.context import is_tracing
-from diastase.capture.jax_errors.errors import LeakedTracerError
 from diastase.capture.pennylane_compat import look_through
+from diastase.capture.tracer_errors import LeakedTracerError
 from diastase.jit.dispatch.attribute_reads import WatchedSelf, watched_self
 from diastase.jit.dispatch.keys import call_key, flat_key
 from diastase.jit.dispatch.program_cache import Plan, Programs, Specialisations

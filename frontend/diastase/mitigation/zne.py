@@ -16,7 +16,7 @@ import numpy as np
 from jax.core import Tracer
 
 from diastase.capture.context import Folding, current_settings, is_tracing
-from diastase.capture.jax_errors.translation import jax_failures_as_ours, user_line
+from diastase.capture.jax_errors import jax_failures_as_ours, user_line
 from diastase.jit.qjit import QJIT
 from diastase.jit.stages.trace_call import flatten_results, return_span
 from diastase.mitigation.errors import (

@@ -17,7 +17,7 @@ from threading import RLock
 from typing import Any
 
 from diastase.capture.pennylane_compat import stand_in_for_catalyst
-from diastase.namespace.errors import CatalystImportedError, NoSuchModuleError
+from diastase.namespace.lazy_names import CatalystImportedError, NoSuchModuleError
 
 _MODULES = (
     "", ".autograph", ".debug", ".jit", ".passes", ".pipelines", ".utils", ".utils.exceptions",

@@ -1,4 +1,4 @@
-"""Batches: equations that stand for many of their kind, and the primitive that runs them.
+"""Batches: equations that stand for many of their kind, and what runs them, at the same time.
 
     qnode[mapped=((True,), (False,))]  x:f64[100] y:f64[]  ->  f64[100]
 
@@ -8,11 +8,14 @@ those axes that are flagged, in this order, before its own; results have all of 
 without `mapped` is of a single element. Equations with it are closed under derivatives as those
 without are (`primitives.qnode_derivatives`), so derivatives of a batch are batches of derivatives.
 
-When tracing is over, each is replaced by a `parallel_map` (`autodiff.lower_derivatives`):
+When tracing is over, each is replaced by a `parallel_map` (`autodiff.lower_derivatives`), whose
+elements may be computed in any order; and QNodes that do not depend on each other by one
+`concurrent_qnodes` (`tracing.concurrency`), if that is asked for. If several of them fail, the
+error is the first one's.
 
-    parallel_map    [*operands]    results of `jaxpr` for each element, all axes of the batch first
-
-whose elements the program may compute in any order, and at the same time.
+    parallel_map         [*operands]    results of `jaxpr` for each element, axes of the batch first
+    concurrent_qnodes    [*operands of the first of `branch_jaxprs`, *of the second, …]
+                         results, likewise; each jaxpr is one equation `qnode`
 """
 
 from collections.abc import Mapping, Sequence
@@ -23,8 +26,7 @@ import jax.numpy as jnp
 from jax import lax
 from jax.extend.core import ClosedJaxpr, Primitive
 
-from diastase.primitives.define import Role, define_primitive
-from diastase.primitives.drawing import any_draws
+from diastase.primitives.define import Role, any_draws, define_primitive
 from diastase_mlir.jax_compat import BatchAxis, add_input, is_of_directions
 
 Flags = tuple[bool, ...]
@@ -165,6 +167,11 @@ def over_missing_axes(value: Any, flags: Flags) -> Any:
     return jnp.sum(value, axis=missing) if missing else value
 
 
+_AFTER_TRACING: dict[str, str] = dict.fromkeys(
+    ("jvp", "transpose", "vmap"), "it replaces equations of a program that is traced"
+)
+
+
 def _parallel_map_abstract_eval(
     *operands: Any, jaxpr: ClosedJaxpr, mapped: Mapped
 ) -> tuple[Sequence[Any], set[Any]]:
@@ -178,7 +185,22 @@ parallel_map_p = define_primitive(
     construct="vmap",
     abstract_eval=_parallel_map_abstract_eval,
     has_effects=True,
-    missing_rules=dict.fromkeys(
-        ("jvp", "transpose", "vmap"), "it replaces equations of a program that is traced"
-    ),
+    missing_rules=_AFTER_TRACING,
+)
+
+
+def _concurrent_abstract_eval(
+    *_: Any, branch_jaxprs: Sequence[ClosedJaxpr]
+) -> tuple[Sequence[Any], set[Any]]:
+    results = [aval for jaxpr in branch_jaxprs for aval in jaxpr.out_avals]
+    return results, set[Any]().union(*(jaxpr.effects for jaxpr in branch_jaxprs))
+
+
+concurrent_qnodes_p = define_primitive(
+    "concurrent_qnodes",
+    Role.CIRCUIT,
+    construct="qjit(async_qnodes=True)",
+    abstract_eval=_concurrent_abstract_eval,
+    has_effects=True,
+    missing_rules=_AFTER_TRACING,
 )

@@ -1,4 +1,4 @@
-"""Primitives of control flow: `for_loop`, `while_loop`, `switch` (of `cond` and `switch`).
+"""Primitives of control flow: `for_loop`, `while_loop`, `switch` (of `cond` too), `inlined`.
 
 Regions are closed jaxprs without constants; what they close over are leading operands. Tracing has
 made the types of what a region takes and returns equal, but for sizes: where a loop changes a size,
@@ -10,9 +10,11 @@ the contract with the compiler:
     while_loop  [*cond_consts, *body_consts, *carry]    condition: [*cond_consts, *carry] -> bool
                                                         body: [*body_consts, *carry] -> carry
     switch      [index, *operands]                      branches: [*operands] -> results
+    inlined     [*operands]                             jaxpr: [*operands] -> results
 
 The index of `switch` is an i64 in the range of the branches. With quantum bodies the register is
-the first carried value or operand, and the first result.
+the first carried value or operand, and the first result. `inlined` is purely classical, and as if
+its equations stood there, one after the other: symbols of sizes that they define are known after.
 """
 
 from collections.abc import Sequence
@@ -21,6 +23,7 @@ from typing import Any
 from jax.extend.core import ClosedJaxpr, Primitive
 
 from diastase.primitives.define import Role, define_primitive
+from diastase.primitives.quantum import INSIDE_A_QNODE
 
 _PROVIDED_RULES = ("jvp", "linearise", "transpose", "vmap_of_axis")
 
@@ -86,4 +89,19 @@ switch_p: Primitive = define_primitive(
     abstract_eval=_switch_abstract_eval,
     has_effects=True,
     provided_rules=_PROVIDED_RULES,
+)
+
+
+def _inlined_abstract_eval(*_: Any, jaxpr: ClosedJaxpr) -> tuple[Sequence[Any], set[Any]]:
+    return jaxpr.out_avals, set(jaxpr.effects)
+
+
+inlined_p: Primitive = define_primitive(
+    "inlined",
+    Role.INLINED,
+    construct="adjoint",
+    abstract_eval=_inlined_abstract_eval,
+    has_effects=True,
+    missing_rules=INSIDE_A_QNODE,
+    provided_rules=("jvp",),
 )

@@ -22,7 +22,7 @@ from jax.interpreters import ad, batching
 
 from diastase.primitives.errors import NotTransformableError
 from diastase_mlir.diagnostics import user_span
-from diastase_mlir.jax_compat import set_batching, set_linearisation
+from diastase_mlir.jax_compat import equations_in, equations_of, set_batching, set_linearisation
 from diastase_mlir.jax_compat.x64 import in_64_bits
 
 
@@ -163,3 +163,18 @@ def _refusal(construct: str, transformation: str, reason: str) -> Callable[..., 
         )
 
     return refuse
+
+
+def draws(equation: Any) -> bool:
+    """Whether an equation, or one inside of it, draws."""
+    return any(map(_draws, equations_of(equation)))
+
+
+def any_draws(within: Any) -> bool:
+    """Whether an equation draws in a jaxpr, or in any of those among parameters."""
+    return any(map(_draws, equations_in(within)))
+
+
+def _draws(equation: Any) -> bool:
+    on_device = equation.primitive.name == "device_step" and equation.params["step"].draws
+    return on_device or has_role(equation, Role.RANDOM)

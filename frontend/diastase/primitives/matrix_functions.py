@@ -9,17 +9,14 @@ the sum of the terms with one direction more, put at each place in turn; its tra
 term, too. So the primitive is closed under derivatives, and none divides by a difference of equal
 eigenvalues, as the derivatives of eigenvectors do.
 
+The divided differences `f[x_i, .., x_m]`, one for each choice of k + 1 points, are found from the
+logarithms of the points, sorted by imaginary or real part; of equal points it is a derivative of f.
+Zero is a point, too (`LOG_OF_ZERO`), though f has no derivative there. Differences of zeros
+alone are 0: they are those of a function that is f at all other points, which is as good where an
+eigenvalue of a positive matrix is 0 and stays it.
+
 Operands may have batch axes in front, all the same. The trap: A is there to be differentiated by
 only; l and V, which are computed from it, count as constants.
-
-Divided differences of `f(x) = x**z log(x)**p`, also of points that meet.
-
-In: the logarithms of the points, sorted by imaginary or real part; out: `f[x_i, .., x_m]` for each
-choice of k + 1 of them, an array of k + 1 axes. Where points are equal it is a derivative of f.
-
-Zero is a point, too (`LOG_OF_ZERO`), though f has no derivative there. Differences of zeros alone
-are 0: they are those of a function that is f at all other points, which is as good where an
-eigenvalue of a positive matrix is 0 and stays it.
 """
 
 from collections.abc import Sequence

@@ -11,12 +11,12 @@ The trap: registers are linear by construction (the capture never uses an old on
 here can check it.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 from jax.core import AbstractValue, ShapedArray
-from jax.extend.core import ClosedJaxpr
+from jax.extend.core import ClosedJaxpr, Primitive
 
 from diastase.primitives.batching import batched_avals, one_more_axis
 from diastase.primitives.define import Role, define_primitive
@@ -88,11 +88,7 @@ _OUTCOME = ShapedArray((), np.dtype(np.bool_))
 
 
 def _allocate_abstract_eval(
-    *number: Any,
-    num_wires: int | None,
-    qnode: str,
-    single: bool = False,
-    derivative_wires: int = 0,
+    *number: Any, num_wires: int | None, qnode: str, single: bool = False, derivative_wires: int = 0
 ) -> AbstractValue:
     return AbstractRegister(single)
 
@@ -168,13 +164,30 @@ def _qnode_abstract_eval(
     return batched_avals(jaxpr.out_avals, operands, batch), set(jaxpr.effects)
 
 
-allocate_p = define_primitive(
-    "allocate_qubits",
-    Role.LIFETIME,
-    construct="QNode",
-    abstract_eval=_allocate_abstract_eval,
-    multiple_results=False,
-    missing_rules=INSIDE_A_QNODE,
+def define_on_register(
+    name: str,
+    construct: str,
+    abstract_eval: Callable[..., Any],
+    *roles: Role,
+    multiple_results: bool = False,
+    provided_rules: Sequence[str] = ("jvp",),
+) -> Primitive:
+    """Make a primitive that takes a register; its forward derivative is known to `autodiff`."""
+    return define_primitive(
+        name,
+        *roles,
+        construct=construct,
+        abstract_eval=abstract_eval,
+        multiple_results=multiple_results,
+        missing_rules=INSIDE_A_QNODE,
+        provided_rules=provided_rules,
+    )
+
+
+_REVERSIBLE = (Role.OPERATION, Role.GATE, Role.RECORDED)
+
+allocate_p = define_on_register(
+    "allocate_qubits", "QNode", _allocate_abstract_eval, Role.LIFETIME, provided_rules=()
 )
 """A new register, all qubits in |0>; `qnode` is the user's name of what it is for.
 
@@ -182,107 +195,50 @@ Where `num_wires` is None, the number is the operand. `single`, where it is give
 amplitudes are complex64. After the wires come `derivative_wires`, which hold directional
 derivatives of the state; `DERIVATIVE_WIRE + j` is the j-th from the end."""
 
-release_p = define_primitive(
-    "release_qubits",
-    Role.LIFETIME,
-    construct="QNode",
-    abstract_eval=_release_abstract_eval,
-    missing_rules=INSIDE_A_QNODE,
-    provided_rules=("jvp",),
+release_p = define_on_register(
+    "release_qubits", "QNode", _release_abstract_eval, Role.LIFETIME, multiple_results=True
 )
 """`register ->`: the end of its life."""
 
-gate_p = define_primitive(
-    "gate",
-    Role.OPERATION,
-    Role.GATE,
-    Role.RECORDED,
-    construct="a gate",
-    abstract_eval=_gate_abstract_eval,
-    multiple_results=False,
-    missing_rules=INSIDE_A_QNODE,
-    provided_rules=("jvp",),
-)
+gate_p = define_on_register("gate", "a gate", _gate_abstract_eval, *_REVERSIBLE)
 """A gate of the gate table, by name, with any number of controls."""
 
-unitary_p = define_primitive(
-    "unitary",
-    Role.OPERATION,
-    Role.GATE,
-    Role.RECORDED,
-    Role.OF_ARRAY,
-    construct="a gate",
-    abstract_eval=_unitary_abstract_eval,
-    multiple_results=False,
-    missing_rules=INSIDE_A_QNODE,
-    provided_rules=("jvp",),
+unitary_p = define_on_register(
+    "unitary", "a gate", _unitary_abstract_eval, *_REVERSIBLE, Role.OF_ARRAY
 )
 """A gate given by its matrix, with any number of controls.
 
 Of this and the two others that are given by an array: `differentiated`, where it is given, says
-whether a sweep back (`primitives.adjoint`) finds derivatives by the elements."""
+whether a sweep back (`primitives.statevector`) finds derivatives by the elements."""
 
-diagonal_p = define_primitive(
-    "diagonal",
-    Role.OPERATION,
-    Role.GATE,
-    Role.RECORDED,
-    Role.OF_ARRAY,
-    construct="DiagonalQubitUnitary",
-    abstract_eval=_diagonal_abstract_eval,
-    multiple_results=False,
-    missing_rules=INSIDE_A_QNODE,
-    provided_rules=("jvp",),
+diagonal_p = define_on_register(
+    "diagonal", "DiagonalQubitUnitary", _diagonal_abstract_eval, *_REVERSIBLE, Role.OF_ARRAY
 )
 """A gate given by the diagonal of its matrix, with any number of controls."""
 
-check_wires_p = define_primitive(
-    "check_wires",
-    Role.OPERATION,
-    Role.RECORDED,
-    construct="an operation",
-    abstract_eval=_check_wires_abstract_eval,
-    multiple_results=False,
-    missing_rules=INSIDE_A_QNODE,
-    provided_rules=("jvp",),
+check_wires_p = define_on_register(
+    "check_wires", "an operation", _check_wires_abstract_eval, Role.OPERATION, Role.RECORDED
 )
 """`register, *wires -> register`: an error unless the register has these wires, each once."""
 
-prepare_p = define_primitive(
+prepare_p = define_on_register(
     "prepare",
+    "StatePrep",
+    _prepare_abstract_eval,
     Role.OPERATION,
     Role.RECORDED,
     Role.OF_ARRAY,
     Role.START,
-    construct="StatePrep",
-    abstract_eval=_prepare_abstract_eval,
-    multiple_results=False,
-    missing_rules=INSIDE_A_QNODE,
-    provided_rules=("jvp",),
 )
 """`register, amplitudes, *wires -> register`: give wires that are in |0...0> these amplitudes."""
 
-global_phase_p = define_primitive(
-    "global_phase",
-    Role.OPERATION,
-    Role.GATE,
-    Role.RECORDED,
-    construct="GlobalPhase",
-    abstract_eval=_global_phase_abstract_eval,
-    multiple_results=False,
-    missing_rules=INSIDE_A_QNODE,
-    provided_rules=("jvp",),
+global_phase_p = define_on_register(
+    "global_phase", "GlobalPhase", _global_phase_abstract_eval, *_REVERSIBLE
 )
 """`register, phi -> register`: multiply by exp(-i phi)."""
 
-measure_p = define_primitive(
-    "measure",
-    Role.OUTCOME,
-    Role.RANDOM,
-    construct="measure",
-    abstract_eval=_measure_abstract_eval,
-    missing_rules=INSIDE_A_QNODE,
-    provided_rules=("jvp",),
+measure_p = define_on_register(
+    "measure", "measure", _measure_abstract_eval, Role.OUTCOME, Role.RANDOM, multiple_results=True
 )
 """A measurement in the computational basis, with collapse: `-> register, outcome`."""
 

@@ -10,13 +10,15 @@ pointer that nobody but these primitives may look into; 0 is no script. They hav
 operand, so the order of equations is all that orders them.
 """
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 from jax.core import AbstractValue, ShapedArray
+from jax.extend.core import Primitive
 
 from diastase.primitives.define import Role, define_primitive
-from diastase.primitives.quantum import INSIDE_A_QNODE, Wires
+from diastase.primitives.quantum import Wires, define_on_register
 from diastase_mlir.jax_compat import SizeCheckEffect
 
 
@@ -40,15 +42,8 @@ assert_shots_p = define_primitive(
 )
 """`shots` is positive, or the program is left; recorded before the first use of it as a size."""
 
-sample_p = define_primitive(
-    "sample",
-    Role.MEASUREMENT,
-    Role.RANDOM,
-    construct="a measurement with shots",
-    abstract_eval=_sample_abstract_eval,
-    multiple_results=False,
-    missing_rules=INSIDE_A_QNODE,
-    provided_rules=("jvp",),
+sample_p = define_on_register(
+    "sample", "a measurement with shots", _sample_abstract_eval, Role.MEASUREMENT, Role.RANDOM
 )
 """`register, *wires -> i64[shots]`: packed outcomes; `shots` is a number or a dimension."""
 
@@ -98,76 +93,49 @@ _ONLY_OUTCOMES: dict[str, str] = dict.fromkeys(
     ("jvp", "transpose", "vmap"), "it belongs to a QNode, which is transformed as a whole"
 )
 
-outcome_script_p = define_primitive(
-    "outcome_script",
-    Role.SCRIPT,
-    construct="a mid-circuit measurement",
-    abstract_eval=_script_abstract_eval,
-    multiple_results=False,
-    missing_rules=_ONLY_OUTCOMES,
-)
+
+def _define_script_step(
+    name: str,
+    abstract_eval: Callable[..., Any],
+    *roles: Role,
+    has_effects: bool = False,
+    multiple_results: bool = False,
+) -> Primitive:
+    return define_primitive(
+        name,
+        Role.SCRIPT,
+        *roles,
+        construct="a mid-circuit measurement",
+        abstract_eval=abstract_eval,
+        has_effects=has_effects,
+        multiple_results=multiple_results,
+        missing_rules=_ONLY_OUTCOMES,
+    )
+
+
+outcome_script_p = _define_script_step("outcome_script", _script_abstract_eval)
 """`-> script`: a new one. `mode` is `shots` or `tree`; see the engine's `outcome_scripts`."""
 
-next_run_p = define_primitive(
-    "next_run",
-    Role.SCRIPT,
-    construct="a mid-circuit measurement",
-    abstract_eval=_next_run_abstract_eval,
-    has_effects=True,
-    multiple_results=False,
-    missing_rules=_ONLY_OUTCOMES,
-)
+next_run_p = _define_script_step("next_run", _next_run_abstract_eval, has_effects=True)
 """`script -> whether there is one`: prepare the next run of the body."""
 
-run_weight_p = define_primitive(
-    "run_weight",
-    Role.SCRIPT,
-    construct="a mid-circuit measurement",
-    abstract_eval=_weight_abstract_eval,
-    multiple_results=False,
-    missing_rules=_ONLY_OUTCOMES,
-)
+run_weight_p = _define_script_step("run_weight", _weight_abstract_eval)
 """`script -> f64`: the probability of the outcomes of the last run."""
 
-run_is_valid_p = define_primitive(
-    "run_is_valid",
-    Role.SCRIPT,
-    construct="a mid-circuit measurement",
-    abstract_eval=_flag_abstract_eval,
-    multiple_results=False,
-    missing_rules=_ONLY_OUTCOMES,
-)
+run_is_valid_p = _define_script_step("run_is_valid", _flag_abstract_eval)
 """`script -> bool`: whether the last run found all outcomes that were postselected."""
 
-require_weight_p = define_primitive(
-    "require_weight",
-    Role.SCRIPT,
-    Role.CHECK,
-    construct="a mid-circuit measurement",
-    abstract_eval=_nothing_abstract_eval,
-    has_effects=True,
-    missing_rules=_ONLY_OUTCOMES,
+require_weight_p = _define_script_step(
+    "require_weight", _nothing_abstract_eval, Role.CHECK, has_effects=True, multiple_results=True
 )
 """`script, weight of all runs ->`: an error where it is zero."""
 
-end_script_p = define_primitive(
-    "end_script",
-    Role.SCRIPT,
-    construct="a mid-circuit measurement",
-    abstract_eval=_nothing_abstract_eval,
-    has_effects=True,
-    missing_rules=_ONLY_OUTCOMES,
+end_script_p = _define_script_step(
+    "end_script", _nothing_abstract_eval, has_effects=True, multiple_results=True
 )
 """`script ->`: the end of its life."""
 
-follow_script_p = define_primitive(
-    "follow_script",
-    Role.OPERATION,
-    Role.START,
-    construct="a mid-circuit measurement",
-    abstract_eval=_follow_abstract_eval,
-    multiple_results=False,
-    missing_rules=INSIDE_A_QNODE,
-    provided_rules=("jvp",),
+follow_script_p = define_on_register(
+    "follow_script", "a mid-circuit measurement", _follow_abstract_eval, Role.OPERATION, Role.START
 )
 """`register, script -> register`: its measurements find their outcomes in the script."""

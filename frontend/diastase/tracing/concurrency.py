@@ -22,7 +22,7 @@ from typing import Any
 
 from jax.extend.core import ClosedJaxpr, Literal
 
-from diastase.primitives.concurrency import concurrent_qnodes_p
+from diastase.primitives.batching import concurrent_qnodes_p
 from diastase.primitives.define import PRIMITIVES, Role, has_role
 from diastase_mlir.jax_compat import (
     equations_of,

@@ -21,19 +21,13 @@ from jax.extend.core import ClosedJaxpr, Var
 
 from diastase.autodiff import expand_derivatives, install_rules
 from diastase.capture.context import new_context
-from diastase.capture.jax_errors.errors import LeakedTracerError
-from diastase.capture.jax_errors.translation import jax_failures_as_ours
+from diastase.capture.jax_errors import jax_failures_as_ours
 from diastase.capture.jax_overlays import install_overlays
+from diastase.capture.tracer_errors import LeakedTracerError
 from diastase.dynamic_shapes.dimensions import DimensionTable
 from diastase.dynamic_shapes.symbols import check_symbols, input_symbols
 from diastase_mlir.diagnostics import user_span
-from diastase_mlir.jax_compat import (
-    EVERY_PROGRAM,
-    JAX,
-    close_over,
-    is_symbolic,
-    trace_to_jaxpr,
-)
+from diastase_mlir.jax_compat import EVERY_PROGRAM, JAX, close_over, is_symbolic, trace_to_jaxpr
 from diastase_mlir.program.program import DimensionBindings, Program
 
 install_overlays()

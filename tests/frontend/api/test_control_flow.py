@@ -11,7 +11,6 @@ from diastase.capture.control_flow.errors import (
     BranchTypeError,
     CarryStructureError,
     CarryTypeError,
-    LaxShapesError,
     LoopBoundError,
     LoopConditionError,
     MissingBranchError,
@@ -20,6 +19,7 @@ from diastase.capture.control_flow.errors import (
     ResizingError,
     ResizingOptionsError,
 )
+from diastase.dynamic_shapes.errors import LaxShapesError
 from diastase_runtime.errors import ZeroStepError
 
 

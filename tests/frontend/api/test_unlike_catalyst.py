@@ -10,7 +10,7 @@ import pytest
 
 import diastase
 from diastase import measure
-from diastase.capture.pennylane_compat.unlike_catalyst import UnlikeCatalystWarning
+from diastase.capture.pennylane_compat.compilers import UnlikeCatalystWarning
 
 DEVICE = qml.device("lightning.qubit", wires=2)
 

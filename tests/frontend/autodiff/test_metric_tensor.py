@@ -7,7 +7,7 @@ import pennylane as qml
 import pytest
 
 from diastase import for_loop, measure, qjit
-from diastase.capture.quantum_errors.devices import UnsupportedTransformError
+from diastase.capture.device_errors import UnsupportedTransformError
 from diastase.errors import DiastaseError
 
 DEVICE = qml.device("default.qubit", wires=3)

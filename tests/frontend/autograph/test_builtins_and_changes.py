@@ -12,7 +12,7 @@ import pytest
 from diastase import disable_autograph, qjit
 from diastase.autograph.staging import mutations
 from diastase.autograph.staging.errors import AutoGraphWarning
-from diastase.capture.jax_errors.errors import TracedIndexError
+from diastase.capture.tracer_errors import TracedIndexError
 
 TABLE = [1.5, -2.0, 4.0, 0.5]
 

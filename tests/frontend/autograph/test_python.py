@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from diastase import AutoGraphError, qjit
-from diastase.capture.jax_errors.errors import TracedIndexError
+from diastase.capture.tracer_errors import TracedIndexError
 from diastase_runtime.errors import InvalidValueError
 
 TABLE = np.array([3.0, 1.0, -4.0, 1.0, 5.0])

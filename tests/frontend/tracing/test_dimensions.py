@@ -4,7 +4,7 @@ import jax
 import jax.numpy as jnp
 import pytest
 
-from diastase.capture.jax_errors.errors import TracedIndexError
+from diastase.capture.tracer_errors import TracedIndexError
 from diastase.dynamic_shapes.errors import MappedSizeError, SizeEscapesError
 from diastase.tracing.trace import trace
 

@@ -7,7 +7,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from diastase.capture.jax_errors.errors import (
+from diastase.capture.tracer_errors import (
     LeakedTracerError,
     TracedArrayError,
     TracedConditionError,

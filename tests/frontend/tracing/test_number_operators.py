@@ -7,7 +7,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from diastase.capture.jax_overlays.circuits import scalar_fast_path
+from diastase.capture.jax_overlays import scalar_operators
 from diastase.tracing.trace import trace
 
 pytestmark = [
@@ -57,7 +57,7 @@ def by_jax(monkeypatch):
 
     def record(function, *arguments):
         with monkeypatch.context() as patch:
-            patch.setattr(scalar_fast_path, "_under_its_type", lambda *_: None)
+            patch.setattr(scalar_operators, "_under_its_type", lambda *_: None)
             return equations(function, *arguments)
 
     return record
@@ -95,7 +95,7 @@ def test_values_of_functions_that_jax_traces(wide, by_jax):
 def test_promotion_is_left_out_for_plain_floats(monkeypatch):
     calls = []
     monkeypatch.setattr(
-        scalar_fast_path, "of_outcomes", lambda _, original, x, y: calls.append(y) or original(x, y)
+        scalar_operators, "of_outcomes", lambda _, original, x, y: calls.append(y) or original(x, y)
     )
     equations(lambda x: [1.5 * x + 2 - x, 3 - (x * x) * 0.1], jnp.float32(1))
     equations(lambda x: [1.5 * x + 2 - x, 3 - (x * x) * 0.1], 0.5)

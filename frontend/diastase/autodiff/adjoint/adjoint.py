@@ -5,7 +5,7 @@ measures; its *tail* computes results of what was measured. It gives None where 
 sequence (outcomes in the middle, registers of an observable's own): then there are other ways.
 `gradient` makes one region of it, for any number of arguments and results:
 
-    run the head on a register that records        (`primitives.adjoint.record_p`)
+    run the head on a register that records        (`primitives.statevector.record_p`)
     measure; cotangents of what was measured, from those of the results, through the tail
     the adjoint of the register for these          (`seeds`)
     sweep back: derivatives g by the parameters of all operations that were executed
@@ -32,7 +32,6 @@ from diastase.autodiff.adjoint.surrogate import (
 from diastase.capture.dynamic_carry import dimension_table
 from diastase.jaxprs.dependence import active_variables
 from diastase.jaxprs.evaluate import evaluated, is_number, paired
-from diastase.primitives.adjoint import record_p, sweep_p, tape_length_p
 from diastase.primitives.define import Role, has_role
 from diastase.primitives.qnode_derivatives import Positions, inexact_positions
 from diastase.primitives.quantum import (
@@ -42,7 +41,7 @@ from diastase.primitives.quantum import (
     release_p,
     touches_register,
 )
-from diastase.primitives.statevector import copy_register_p
+from diastase.primitives.statevector import copy_register_p, record_p, sweep_p, tape_length_p
 from diastase_mlir.jax_compat import (
     equations_in,
     equations_of,

@@ -17,8 +17,8 @@ from typing import Any
 import jax.numpy as jnp
 
 from diastase.primitives import measurement, statevector
-from diastase.primitives.adjoint import set_amplitudes_p
 from diastase.primitives.quantum import diagonal_p, release_p, unitary_p
+from diastase.primitives.statevector import set_amplitudes_p
 
 Equation = Any
 

@@ -20,9 +20,9 @@ from jax.extend.core import ClosedJaxpr
 
 from diastase.jaxprs.control_flow import LoopOperands, record_switch, trip_count
 from diastase.jaxprs.evaluate import evaluated
+from diastase.primitives.checks import require_p
 from diastase.primitives.define import Rule
 from diastase.primitives.errors import NotTransformableError
-from diastase.primitives.value_checks import require_p
 from diastase_mlir.diagnostics import user_span
 from diastase_mlir.jax_compat import (
     BatchAxis,

@@ -39,7 +39,7 @@ from diastase.capture.dynamic_carry import dimension_table
 from diastase.jaxprs.circuit_interpreter import ALLOCATED, Visitor, Walk, walked
 from diastase.jaxprs.dependence import Activity
 from diastase.jaxprs.evaluate import Values, gradient_of, paired, replaced
-from diastase.primitives.drawing import any_draws
+from diastase.primitives.define import any_draws
 from diastase.primitives.errors import NoDerivativeError
 from diastase.primitives.qnode_derivatives import Positions, inexact_positions
 from diastase.primitives.quantum import qnode_p

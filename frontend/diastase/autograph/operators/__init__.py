@@ -12,11 +12,21 @@ from malt.operators.variables import Undefined, UndefinedReturnValue, ldu
 
 from diastase.autograph.operators.calls import call as converted_call
 from diastase.autograph.operators.calls import mark as autograph_artifact
-from diastase.autograph.operators.checks import assert_stmt, caught, raise_stmt, raises_now
-from diastase.autograph.operators.function_scope import FunctionScope, with_function_scope
-from diastase.autograph.operators.item_assignment import set_item, update_item
-from diastase.autograph.operators.logic import and_, in_, not_, not_in, or_
-from diastase.autograph.operators.statements import for_stmt, if_exp, if_stmt, while_stmt
+from diastase.autograph.operators.expressions import and_, in_, not_, not_in, or_
+from diastase.autograph.operators.statements import (
+    FunctionScope,
+    assert_stmt,
+    caught,
+    for_stmt,
+    if_exp,
+    if_stmt,
+    raise_stmt,
+    raises_now,
+    set_item,
+    update_item,
+    while_stmt,
+    with_function_scope,
+)
 from diastase.autograph.staging.variables import load as ld
 
 __all__ = [

@@ -2,7 +2,7 @@
 
 Functions of libraries are called as they are, but functions of the user's that they are given
 (`jax.grad(f)`, `qml.adjoint(f)`, `map(f, …)`) are converted when they are called. A few built-in
-functions know traced values here: `range`, `len`, `int`, `min`, … (`builtin_functions`).
+functions know traced values here: `range`, `len`, `int`, `min`, … (`expressions`).
 """
 
 import builtins
@@ -20,11 +20,10 @@ import jax
 import pennylane as qml
 from malt.operators import py_builtins
 
-from diastase.autograph.operators.builtin_functions import BUILT_IN
-from diastase.autograph.staging.errors import AutoGraphError, RecursiveFunctionError
+from diastase.autograph.operators.expressions import BUILT_IN
+from diastase.autograph.staging.errors import AutoGraphError, RecursiveFunctionError, warn_or_refuse
 from diastase.autograph.staging.selection import is_excluded, takes_functions
 from diastase.autograph.staging.staging import depth, is_active, variables_around
-from diastase.autograph.staging.switches import warn_or_refuse
 from diastase.autograph.syntax.conversion import converted
 from diastase_mlir.diagnostics import user_span
 from diastase_runtime.errors import Span

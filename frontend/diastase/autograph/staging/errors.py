@@ -1,8 +1,14 @@
-"""What AutoGraph refuses. Importing this module imports nothing that converts."""
+"""What AutoGraph refuses, and what happens where a statement stays Python's: `warn_or_refuse`.
 
-from typing import ClassVar
+That is a warning, an error, or nothing, by two attributes of the package, as in Catalyst, which are
+read when they are needed. Importing this module imports nothing that converts.
+"""
 
-from diastase_runtime.errors import DiastaseError
+import sys
+import warnings
+from typing import Any, ClassVar
+
+from diastase_runtime.errors import DiastaseError, Span
 
 
 class AutoGraphError(DiastaseError):
@@ -226,3 +232,27 @@ class RecursiveFunctionError(AutoGraphError, RecursionError):
     label: ClassVar[str] = "calls it again"
     help: ClassVar[str] = "write a while loop"
     function: str
+
+
+def is_strict() -> bool:
+    """Whether what stays Python's is an error."""
+    return _package().autograph_strict_conversion
+
+
+def _package() -> Any:
+    """The package whose attributes its users set; it imports us, so we do not import it."""
+    return sys.modules["diastase"]
+
+
+def warn_or_refuse(cause: Exception, text: str, line: Span | None) -> None:
+    """Tell the user that something stays Python's, and why."""
+    if is_strict():
+        if isinstance(cause, AutoGraphError):
+            raise cause
+        raise NotConvertedError(what=text, span=line) from cause
+    if _package().autograph_ignore_fallbacks:
+        return
+    if line is None:
+        warnings.warn(text, AutoGraphWarning, stacklevel=2)
+    else:
+        warnings.warn_explicit(text, AutoGraphWarning, line.file, line.line)

@@ -17,7 +17,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from diastase.autograph.staging.variables import Split, is_array, is_traced
-from diastase.capture.jax_errors.errors import TracedIndexError
+from diastase.capture.tracer_errors import TracedIndexError
 from diastase_mlir.diagnostics import user_span
 
 

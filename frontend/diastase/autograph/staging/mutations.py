@@ -25,9 +25,8 @@ from diastase.autograph.staging.contents import (
     own_attributes,
     put_back,
 )
-from diastase.autograph.staging.errors import UnseenChangesError
+from diastase.autograph.staging.errors import UnseenChangesError, warn_or_refuse
 from diastase.autograph.staging.selection import is_excluded
-from diastase.autograph.staging.switches import warn_or_refuse
 from diastase_mlir.diagnostics import user_span
 
 _LIMIT = 100_000

@@ -20,7 +20,7 @@ from jax.core import Tracer
 from malt.operators.variables import Undefined, UndefinedReturnValue
 
 from diastase.autograph.staging.errors import UninitialisedError
-from diastase.primitives.value_checks import require
+from diastase.primitives.checks import require
 from diastase_mlir.diagnostics import user_span
 from diastase_mlir.jax_compat import is_symbolic
 
@@ -39,6 +39,11 @@ class MaybeDefined:
         """The value; where there is none, the program fails when it runs."""
         require(self.is_defined, f"the variable '{self.name}' is read before it has a value")
         return self.value
+
+
+def plain(value: Any) -> Any:
+    """The value of a variable that may have none, where it has one; any other as it is."""
+    return value.value if isinstance(value, MaybeDefined) else value
 
 
 def is_undefined(value: Any) -> bool:

@@ -21,12 +21,12 @@ from malt.core import converter
 from malt.pyct import inspect_utils, naming, templates, transformer
 
 from diastase.autograph.staging.errors import NoSourceError
-from diastase.autograph.syntax import (
+from diastase.autograph.syntax.converters import rewritten
+from diastase.autograph.syntax.preparation import (
     Generators,
     Normalised,
     note_origins,
     restore_origins,
-    rewritten,
 )
 
 _FACTORY = """

@@ -20,7 +20,7 @@ from diastase.capture.control_flow.errors import (
     MissingBranchError,
     PredicateError,
 )
-from diastase.capture.control_flow.pytrees import Leaves, flatten, type_name
+from diastase.capture.control_flow.pytrees import Leaves, flatten, structure_name, type_name
 from diastase.capture.dynamic_carry import SizePattern, dimension_table, grouped, same_size
 from diastase.capture.pennylane_compat import without_operators
 from diastase.capture.regions import Region, current_scope, flush_scope, trace_region
@@ -125,13 +125,13 @@ def _common_structure(branches: Sequence[Branch], results: Sequence[Leaves]) -> 
             continue
         if branch.is_missing:
             raise MissingBranchError(
-                first=branches[0].name, structure=_describe(first.tree), span=user_span()
+                first=branches[0].name, structure=structure_name(first.tree), span=user_span()
             )
         raise BranchStructureError(
             first=branches[0].name,
-            first_structure=_describe(first.tree),
+            first_structure=structure_name(first.tree),
             other=branch.name,
-            other_structure=_describe(other.tree),
+            other_structure=structure_name(other.tree),
             span=user_span(),
         )
     return first.tree
@@ -209,7 +209,3 @@ def share_captured(
         order = [*(positions[id(value)] for value in region.captured), *common]
         changed.append(replace(region, jaxpr=select_inputs(region.jaxpr, order, avals)))
     return operands, changed
-
-
-def _describe(tree: Any) -> str:
-    return str(tree).removeprefix("PyTreeDef(").removesuffix(")")

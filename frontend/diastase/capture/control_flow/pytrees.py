@@ -75,3 +75,9 @@ def state_names(function: Callable[..., Any], skipped: int, count: int) -> list[
 def type_name(aval: Any) -> str:
     """A type as jaxprs print it: `f64[3]`."""
     return aval.str_short(short_dtypes=True)
+
+
+def structure_name(value: Any) -> str:
+    """The structure of a value, or of a tree, with a star for each array: `(*, {'a': *})`."""
+    tree = value if isinstance(value, jax.tree_util.PyTreeDef) else jax.tree.structure(value)
+    return str(tree).removeprefix("PyTreeDef(").removesuffix(")")

@@ -19,64 +19,36 @@ from collections.abc import Callable
 from typing import Any
 
 from diastase.capture.context import current_context
-from diastase.capture.jax_overlays.arrays import (
-    arithmetic,
+from diastase.capture.jax_overlays import (
+    control_flow,
     creation,
-    directions,
-    lax_sizes,
+    data_dependent,
+    index_functions,
+    indexing,
     linear_algebra,
-    padding,
-    polynomials,
-    random,
+    masks,
     reductions,
+    scalar_operators,
+    sets,
     shapes,
     sizes,
-    statistics,
-    windows,
-)
-from diastase.capture.jax_overlays.circuits import (
-    circuits,
-    control_flow,
-    mapped_gates,
-    scalar_fast_path,
-)
-from diastase.capture.jax_overlays.data_dependent import (
-    counting,
-    index_helpers,
-    indexing,
-    masks,
-    search,
-    sets,
-    uniques,
 )
 from diastase.capture.jax_overlays.overlay import Original, Overlay, Overlays
 from diastase_mlir.jax_compat import patch
 
 _TOPICS = (
-    arithmetic,
-    circuits,
     control_flow,
-    counting,
     creation,
-    directions,
+    data_dependent,
+    index_functions,
     indexing,
-    lax_sizes,
     linear_algebra,
     masks,
-    scalar_fast_path,
-    padding,
-    index_helpers,
-    polynomials,
-    random,
     reductions,
-    mapped_gates,
-    search,
+    scalar_operators,
     sets,
     shapes,
-    windows,
     sizes,
-    statistics,
-    uniques,
 )
 
 OVERLAYS: Overlays = {

@@ -1,41 +1,27 @@
 """PennyLane's internals: the only package that reaches into them.
 
-- `qnodes`: calls of QNodes are taken over; what a QNode has been told to do.
+- `qnodes`: calls of QNodes are taken over; what a QNode has been told to do; who looks into one.
 - `queues`: `CircuitQueue`, in which we record: it knows for each operator where it was applied,
   and in which JAX trace, and it tells when PennyLane takes an operator back.
-- `inspection`: functions of PennyLane's that look at a circuit, given a compiled one.
-- `operators`: what PennyLane itself makes of `adjoint` and `ctrl`; operators in messages.
+- `operators`: operators in messages, among arguments and results, and put off; what PennyLane
+  itself makes of `adjoint`, `ctrl`, `measure` and `cond`.
 - `arithmetic`: observables times, and plus, traced numbers.
-- `arguments`: operators among arguments and results.
-- `compilers`: diastase as one of PennyLane's compilers.
-- `devices`: devices with a traced number of wires.
 - `wires`: traced wires as labels that PennyLane can handle.
-- `pauli_measures`: `qml.pauli_measure`, which PennyLane dispatches to no compiler before 0.46.
+- `devices`: those that our engine stands for, and a traced number of wires.
+- `compilers`: diastase as one of PennyLane's compilers, or in place of Catalyst.
 - `private`: the private names of PennyLane, and its functions that are replaced: all of them.
-- `former_jax`: names that JAX has dropped, and PennyLane still uses.
 
 Patches are applied once, on import, and do nothing unless this thread is tracing one of our
 programs, so eager PennyLane is never disturbed, in this thread or another.
 """
 
-from diastase.capture.pennylane_compat import former_jax
-from diastase.capture.pennylane_compat.arguments import withdraw_operators, without_operators
-from diastase.capture.pennylane_compat.arithmetic import take_traced_numbers
+from diastase.capture.pennylane_compat import arithmetic as arithmetic  # for its patches
 from diastase.capture.pennylane_compat.compilers import (
     register_compiler,
     stand_in_for_catalyst,
     stands_in_for_catalyst,
 )
-from diastase.capture.pennylane_compat.devices import (
-    TracedNumber,
-    take_traced_numbers_of_wires,
-    traced_number_of_wires,
-)
-from diastase.capture.pennylane_compat.inspection import (
-    debugger_of,
-    look_through,
-    splitting_at_snapshots,
-)
+from diastase.capture.pennylane_compat.devices import TracedNumber, traced_number_of_wires
 from diastase.capture.pennylane_compat.operators import (
     describe,
     flatten_object,
@@ -48,22 +34,26 @@ from diastase.capture.pennylane_compat.operators import (
     native_cond,
     native_ctrl,
     native_measure,
+    native_pauli_measure,
+    patch_pauli_measure,
     refuse_outcomes_as_numbers,
     unflatten_object,
     with_parameters,
+    withdraw_operators,
+    without_operators,
 )
-from diastase.capture.pennylane_compat.pauli_measures import (
-    native_pauli_measure,
-    patch_pauli_measure,
-)
+from diastase.capture.pennylane_compat.private import restore_former_jax
 from diastase.capture.pennylane_compat.qnodes import (
     QNodeHandler,
     apply_transform,
+    debugger_of,
     intercept_qnodes,
     is_inside_pennylane,
+    look_through,
     qnode_of_tape,
     run_as_qnode,
     shots_of_call,
+    splitting_at_snapshots,
     tape_of,
     transform_name,
 )
@@ -72,15 +62,9 @@ from diastase.capture.pennylane_compat.queues import (
     Place,
     is_recording,
     making_operators,
-    refuse_unrecorded,
     withdraw_since,
 )
-from diastase.capture.pennylane_compat.wires import (
-    TracedWire,
-    is_traced_wire,
-    label_traced_wires,
-    unwrapped,
-)
+from diastase.capture.pennylane_compat.wires import TracedWire, is_traced_wire, unwrapped
 
 __all__ = [
     "CircuitQueue",
@@ -101,7 +85,6 @@ __all__ = [
     "is_quantum_object",
     "is_recording",
     "is_traced_wire",
-    "label_traced_wires",
     "look_through",
     "making_operators",
     "native_adjoint",
@@ -112,15 +95,12 @@ __all__ = [
     "patch_pauli_measure",
     "qnode_of_tape",
     "refuse_outcomes_as_numbers",
-    "refuse_unrecorded",
     "register_compiler",
     "run_as_qnode",
     "shots_of_call",
     "splitting_at_snapshots",
     "stand_in_for_catalyst",
     "stands_in_for_catalyst",
-    "take_traced_numbers",
-    "take_traced_numbers_of_wires",
     "tape_of",
     "traced_number_of_wires",
     "transform_name",
@@ -132,4 +112,4 @@ __all__ = [
     "without_operators",
 ]
 
-former_jax.restore()
+restore_former_jax()

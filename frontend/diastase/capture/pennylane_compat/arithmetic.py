@@ -9,7 +9,7 @@ PennyLane forgets a Hamiltonian that is multiplied by a number, or to which some
 """
 
 from collections.abc import Callable
-from functools import partial, wraps
+from functools import partial
 from typing import Any
 
 import jax
@@ -18,91 +18,54 @@ import pennylane as qml
 from jax.core import Tracer
 from pennylane import ops
 
-from diastase.capture.pennylane_compat.private import PENNYLANE
+from diastase.capture.pennylane_compat.private import patch_while_tracing
 from diastase.capture.regions import current_scope
 
 Method = Callable[[Any, Any], Any]
-Initialise = Callable[..., None]
-IsTracing = Callable[[], bool]
 
 
-def take_traced_numbers(is_tracing: IsTracing) -> None:
-    """Apply the patches; called once."""
-    rules = {
-        "scaled_combination": _scaled_combination,
-        "sum_of_combinations": _sum,
-        "product_of_combinations": _product,
-        "scaled_matrix": _scaled,
-        "shifted": _shifted,
-    }
-    for point, rule in rules.items():
-        PENNYLANE.patch(point, partial(_ruled, rule, is_tracing))
-    PENNYLANE.patch("combination", partial(_with_mixed_coefficients, is_tracing))
-    PENNYLANE.patch("hermitian", partial(_with_nested_lists, is_tracing))
-    PENNYLANE.patch("words_of_sums", partial(_adding_to_no_zeros, is_tracing))
+def _by(rule: Method, original: Method, self: Any, other: Any) -> Any:
+    """An operator of Python's on observables by a rule of ours, where that applies."""
+    result = rule(self, other)
+    if result is NotImplemented:
+        result = original(self, other)
+    if result is not NotImplemented and current_scope() is not None:
+        for operand in (self, other):
+            if isinstance(operand, qml.operation.Operator) and operand is not result:
+                qml.QueuingManager.remove(operand)
+    return result
 
 
-def _ruled(rule: Method, is_tracing: IsTracing, original: Method) -> Method:
-    @wraps(original)
-    def method(self: Any, other: Any) -> Any:
-        if not is_tracing():
-            return original(self, other)
-        result = rule(self, other)
-        if result is NotImplemented:
-            result = original(self, other)
-        if result is not NotImplemented and current_scope() is not None:
-            for operand in (self, other):
-                if isinstance(operand, qml.operation.Operator) and operand is not result:
-                    qml.QueuingManager.remove(operand)
-        return result
-
-    return method
+def _with_mixed_coefficients(
+    original: Callable[..., None], self: Any, coeffs: Any, *args: Any, **kwargs: Any
+) -> None:
+    is_list = isinstance(coeffs, list | tuple)
+    if is_list and any(isinstance(coefficient, Tracer) for coefficient in coeffs):
+        coeffs = jnp.stack([jnp.asarray(coefficient) for coefficient in coeffs])
+    original(self, coeffs, *args, **kwargs)
 
 
-def _with_mixed_coefficients(is_tracing: IsTracing, original: Initialise) -> Initialise:
-    @wraps(original)
-    def initialise(self: Any, coeffs: Any, *args: Any, **kwargs: Any) -> None:
-        is_list = is_tracing() and isinstance(coeffs, list | tuple)
-        if is_list and any(isinstance(coefficient, Tracer) for coefficient in coeffs):
-            coeffs = jnp.stack([jnp.asarray(coefficient) for coefficient in coeffs])
-        original(self, coeffs, *args, **kwargs)
-
-    return initialise
-
-
-def _with_nested_lists(is_tracing: IsTracing, original: Initialise) -> Initialise:
+def _with_nested_lists(original: Callable[..., None], self: Any, *args: Any, **kwargs: Any) -> None:
     """`Hermitian([[x, 1.0], [1.0, 0.0]], wires)`."""
-
-    @wraps(original)
-    def initialise(self: Any, *args: Any, **kwargs: Any) -> None:
-        if not is_tracing():
-            return original(self, *args, **kwargs)
-        given = [_as_array(argument) for argument in args]
-        return original(self, *given, **{name: _as_array(value) for name, value in kwargs.items()})
-
-    return initialise
+    given = [_as_array(argument) for argument in args]
+    original(self, *given, **{name: _as_array(value) for name, value in kwargs.items()})
 
 
-def _adding_to_no_zeros(is_tracing: IsTracing, original: Callable[[Any], Any]) -> Any:
+def _adding_to_no_zeros(original: Callable[[Any], Any], self: Any) -> Any:
     """Coefficients of Pauli words in a sum are as they are, not equations that add them to 0.0.
 
     PennyLane finds them for each sum that there is, and a sum of k terms that is written with `+`
     is k sums: of all their terms, k * k / 2 equations.
     """
-
-    @wraps(original)
-    def build(self: Any) -> Any:
-        sentences = [operand.pauli_rep for operand in self.operands]
-        if not is_tracing() or not all(sentences):
-            return original(self)
-        words = qml.pauli.PauliSentence()
-        for sentence in sentences:
-            for word, coefficient in sentence.items():
-                is_first = word not in words and _is_traced_float(coefficient)
-                words[word] = coefficient if is_first else words[word] + coefficient
-        return words
-
-    return build
+    sentences = [operand.pauli_rep for operand in self.operands]
+    if not all(sentences):
+        return original(self)
+    words = qml.pauli.PauliSentence()
+    for sentence in sentences:
+        for word, coefficient in sentence.items():
+            is_first = word not in words and _is_traced_float(coefficient)
+            words[word] = coefficient if is_first else words[word] + coefficient
+    return words
 
 
 def _as_array(value: Any) -> Any:
@@ -160,3 +123,16 @@ def _is_traced(number: Any) -> bool:
 
 def _is_traced_float(number: Any) -> bool:
     return isinstance(number, Tracer) and number.dtype.kind in "fc"
+
+
+for _point, _rule in {
+    "scaled_combination": _scaled_combination,
+    "sum_of_combinations": _sum,
+    "product_of_combinations": _product,
+    "scaled_matrix": _scaled,
+    "shifted": _shifted,
+}.items():
+    patch_while_tracing(_point, partial(_by, _rule))
+patch_while_tracing("combination", _with_mixed_coefficients)
+patch_while_tracing("hermitian", _with_nested_lists)
+patch_while_tracing("words_of_sums", _adding_to_no_zeros)

@@ -5,9 +5,11 @@ thread, and call the function of the same name of that compiler. It finds compil
 of installed packages. A checkout on `PYTHONPATH` has none: `register_compiler` puts what the
 metadata would say in its place, and again each time PennyLane looks for compilers.
 
-`stand_in_for_catalyst` gives us the name `catalyst` as well, the default of `qml.qjit`. The trap:
-PennyLane calls the first active compiler by its name, and programs compare that with `"catalyst"`,
-so that name must come before ours.
+`stand_in_for_catalyst` gives us the name `catalyst` as well, the default of `qml.qjit`; what
+programs written for Catalyst mean differently here, by design, is then said while they are traced
+(`docs/from-catalyst.md` has the list, with what cannot be seen while tracing). The trap: PennyLane
+calls the first active compiler by its name, and programs compare that with `"catalyst"`, so that
+name must come before ours.
 """
 
 import warnings
@@ -21,6 +23,7 @@ import pennylane as qml
 from pennylane.capture import switches
 
 from diastase.capture.pennylane_compat.private import PENNYLANE
+from diastase_mlir.diagnostics import stack_level_of_user
 from diastase_toolchain.errors import MissingNameError
 
 _compiler = PENNYLANE.module("pennylane.compiler.compiler")
@@ -122,3 +125,21 @@ def _without_dynamic_shapes(update: Callable[[str, Any], None]) -> Callable[[str
             warnings.warn(_NO_DYNAMIC_SHAPES, stacklevel=2)
 
     return updated
+
+
+class UnlikeCatalystWarning(UserWarning):
+    """A program that was written for Catalyst has another result here, by design.
+
+        import diastase.as_catalyst
+
+        number = measure(0) + measure(1)     # 0, 1 or 2; with Catalyst 0 or 1
+
+    Given where diastase stands in for Catalyst only; the message says how to write either meaning.
+    """
+
+
+def warn_unlike_catalyst(here: str, there: str, instead: str) -> None:
+    """Say what a program means here, what it means with Catalyst, and what to write."""
+    if stands_in_for_catalyst():
+        message = f"{here}; with Catalyst {there}: {instead}"
+        warnings.warn(message, UnlikeCatalystWarning, stacklevel=stack_level_of_user())

@@ -9,14 +9,13 @@ loops in it may use them.
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import wraps
 from typing import Any
 
 import jax
 import jax.numpy as jnp
 from jax.core import Tracer
 
-from diastase.capture.pennylane_compat.private import PENNYLANE
+from diastase.capture.pennylane_compat.private import patch_while_tracing
 from diastase.capture.quantum_errors import WireTypeError
 from diastase_mlir import user_span
 
@@ -42,24 +41,15 @@ def traced_number_of_wires(device: Any) -> TracedNumber | None:
     return getattr(device, _ATTRIBUTE, None)
 
 
-def take_traced_numbers_of_wires(is_tracing: Callable[[], bool]) -> None:
-    """Apply the patch; called once."""
-
-    def with_traced_number(original: Callable[..., Any]) -> Callable[..., Any]:
-        @wraps(original)
-        def device(name: str, *args: Any, **kwargs: Any) -> Any:
-            wires = kwargs.get("wires", args[0] if args else None)
-            if not isinstance(wires, Tracer) or not is_tracing():
-                return original(name, *args, **kwargs)
-            number = _checked(wires, name)
-            others = {**kwargs, "wires": None}
-            made = original(name, *args[1:], **others)
-            setattr(made, _ATTRIBUTE, number)
-            return made
-
-        return device
-
-    PENNYLANE.patch("device", with_traced_number)
+def _with_traced_number(original: Callable[..., Any], name: str, *args: Any, **kwargs: Any) -> Any:
+    """`qml.device`: without wires where their number is traced."""
+    wires = kwargs.get("wires", args[0] if args else None)
+    if not isinstance(wires, Tracer):
+        return original(name, *args, **kwargs)
+    number = _checked(wires, name)
+    made = original(name, *args[1:], **{**kwargs, "wires": None})
+    setattr(made, _ATTRIBUTE, number)
+    return made
 
 
 def _checked(wires: Any, name: str) -> TracedNumber:
@@ -74,3 +64,6 @@ def _checked(wires: Any, name: str) -> TracedNumber:
     number = wires.astype(jnp.int64)
     fits = (number >= 0) & (number < _MOST_WIRES)
     return TracedNumber(number, jnp.where(fits, jnp.left_shift(1, number), 0))
+
+
+patch_while_tracing("device", _with_traced_number)

@@ -1,4 +1,16 @@
-"""Operators: as messages call them, and what PennyLane itself makes of `adjoint` and `ctrl`."""
+"""Operators of PennyLane's: in messages, taken apart and put together, and as PennyLane makes them.
+
+`native_adjoint`, `native_ctrl`, `native_measure` and so on are what the public functions give where
+no compiler is active; these come back to the active one, which is ours.
+
+`AppliedFunction` is what a loop, a branch, `adjoint` or `ctrl` has applied, as one operator.
+PennyLane's users hold on to such things: `loop.operation` in a decomposition, a tape's operations,
+the `wires` of `adjoint(f)(x)`. Ours are recorded when they are called, not when they are queued; so
+the operator is there to be looked at, and to be applied where a tape has put it off.
+
+The trap: what has been recorded can neither be applied again nor become part of another operator;
+`recorded` says so to the circuit.
+"""
 
 import copy
 import uuid
@@ -6,15 +18,23 @@ from collections.abc import Callable, Sequence
 from operator import is_ as is_same
 from typing import Any
 
+import jax
 import pennylane as qml
 from pennylane.measurements import MeasurementProcess
 from pennylane.ops import Conditional, MidMeasure
 from pennylane.ops.mid_measure import MeasurementValue
 from pennylane.queuing import AnnotatedQueue, QueuingManager
+from pennylane.tape import QuantumTape
 from pennylane.wires import Wires
 
-from diastase.capture.pennylane_compat.private import OPERATORS_AS_DATA, PENNYLANE
+from diastase.capture.context import is_tracing
+from diastase.capture.pennylane_compat.private import (
+    OPERATORS_AS_DATA,
+    PENNYLANE,
+    patch_while_tracing,
+)
 from diastase.capture.pennylane_compat.wires import is_traced_wire
+from diastase.capture.regions import current_scope
 
 _adjoint = PENNYLANE.module("pennylane.ops.op_math.adjoint")
 _controlled = PENNYLANE.module("pennylane.ops.op_math.controlled")
@@ -128,7 +148,7 @@ def is_native_outcome(value: Any) -> bool:
     return isinstance(value, MeasurementValue)
 
 
-def refuse_outcomes_as_numbers(is_tracing: Callable[[], bool], refuse: Callable[[], Any]) -> None:
+def refuse_outcomes_as_numbers(refuse: Callable[[], Any]) -> None:
     """While this thread is tracing, an outcome that JAX is to compute with is refused as ours."""
 
     def array(self: Any) -> Any:
@@ -157,3 +177,103 @@ def native_cond(branches: Sequence[tuple[Any, Any]], default: Any) -> Any:
             QueuingManager.append(operator)
 
     return conditional
+
+
+def withdraw_operators(*arguments: Any) -> None:
+    """Operators given to a quantum function are data: it applies them if it wants to.
+
+    PennyLane has applied them when they were made.
+    """
+    for leaf in jax.tree_util.tree_leaves(arguments, is_leaf=is_quantum_object):
+        if is_operator(leaf):
+            QueuingManager.remove(leaf)
+
+
+def without_operators(returned: Any) -> Any:
+    """What a quantum function returned, without the operators that it applied.
+
+    `lambda: qml.X(0)` returns nothing that a program could compute with.
+    """
+    leaves, tree = jax.tree_util.tree_flatten(returned, is_leaf=is_quantum_object)
+    kept = [None if is_operator(leaf) else leaf for leaf in leaves]
+    if leaves and all(leaf is None for leaf in kept):
+        return None
+    return jax.tree_util.tree_unflatten(tree, kept)
+
+
+_module = PENNYLANE.module("pennylane.ops.mid_measure.pauli_measure")
+
+
+def native_pauli_measure(wires: Any, pauli_word: str, postselect: int | None) -> Any:
+    """What `qml.pauli_measure` gives where no compiler is active."""
+    return _module._pauli_measure_impl(wires, pauli_word, postselect)
+
+
+def patch_pauli_measure(handler: Callable[..., Any]) -> None:
+    """Send each call made while this thread is tracing to `handler`; called once."""
+
+    def measure(
+        _: Callable[..., Any], wires: Any, pauli_word: str, postselect: int | None = None
+    ) -> Any:
+        return handler(pauli_word, wires, postselect)
+
+    patch_while_tracing("pauli_measure", measure)
+
+
+Factors = Callable[[Sequence[Any]], list[Any]]
+"""From the operators that a function applies to those that take their place."""
+
+
+class AppliedFunction(qml.operation.Operator):
+    """What a construct applies; `run` does it."""
+
+    num_wires = None
+
+    def __init__(
+        self,
+        construct: str,
+        run: Callable[[], Any],
+        function: Callable[[], Any] | None = None,
+        factors: Factors = list,
+    ) -> None:
+        self.run = run
+        self._function, self._factors = function, factors
+        super().__init__(wires=Wires([]))
+        self.name = construct
+
+    @property
+    def has_decomposition(self) -> bool:  # pyright: ignore[reportIncompatibleVariableOverride]
+        """Whether the operators are known: not those of loops and branches."""
+        return self._function is not None
+
+    @property
+    def wires(self) -> Wires:
+        """The wires of all operators; those of loops and branches are not known."""
+        return Wires.all_wires([operator.wires for operator in self.decomposition()])
+
+    def decomposition(self) -> list[Any]:
+        """The operators, if there are no loops and branches among them."""
+        if self._function is None:
+            return []
+        with AnnotatedQueue() as queue:
+            self._function()
+        with QueuingManager.stop_recording():
+            return self._factors([o for o in queue.queue if isinstance(o, qml.operation.Operator)])
+
+    def __repr__(self) -> str:
+        return f"<what a {self.name} applies>"
+
+
+def recorded(*args: Any, **kwargs: Any) -> AppliedFunction:
+    """The operator for what has just been recorded: to be looked at only."""
+    with QueuingManager.stop_recording():
+        operator = AppliedFunction(*args, **kwargs)
+    scope = current_scope()
+    if scope is not None:
+        scope.note_recorded(operator)
+    return operator
+
+
+def puts_off() -> bool:
+    """Whether operators go into a tape that the user has opened, to be applied later or never."""
+    return isinstance(QueuingManager.active_context(), QuantumTape)

@@ -2,9 +2,19 @@
 
 A patch does nothing unless this thread is tracing one of our programs. Attributes of PennyLane's
 objects (`operator._wires`, `qnode._compile_pipeline`) are not listed: `make canary` finds those
-that change.
+that change. `restore_former_jax`: names of `jax.core` that JAX has dropped, or will, and PennyLane
+0.45 still calls.
 """
 
+from collections.abc import Callable
+from functools import wraps
+from typing import Any
+
+from jax import core
+from jax.extend.core import TraceTag, concrete_or_error, set_current_trace, take_current_trace
+
+from diastase.capture.context import is_tracing
+from diastase_mlir.jax_compat import is_concrete
 from diastase_toolchain.private_api import Need, Patch, PrivateApi
 
 CIRCUITS = "circuits"
@@ -48,9 +58,7 @@ _NEEDS = (
     Need(
         "diastase among PennyLane's compilers",
         "it finds compilers by the metadata of packages; a checkout on a path has none",
-        {
-            "pennylane.compiler.compiler": "AvailableCompilers _refresh_compilers",
-        },
+        {"pennylane.compiler.compiler": "AvailableCompilers _refresh_compilers"},
     ),
 )
 
@@ -87,10 +95,7 @@ _PATCHES = {
         "name",
     ),
     "wires": Patch(
-        TRACED_WIRES,
-        "PennyLane compares and hashes wires",
-        ["pennylane.wires:_process"],
-        "wires",
+        TRACED_WIRES, "PennyLane compares and hashes wires", ["pennylane.wires:_process"], "wires"
     ),
     "permute": Patch(
         "qml.Permute of wires known only at run time",
@@ -151,3 +156,36 @@ _PATCHES = {
 }
 
 PENNYLANE = PrivateApi("pennylane", "0.45", _NEEDS, _PATCHES)
+
+
+def patch_while_tracing(point: str, rule: Callable[..., Any]) -> None:
+    """Let `rule(original, *arguments)` take the place of a function while this thread is tracing.
+
+    Everywhere else it is PennyLane's own.
+    """
+
+    def guarded(original: Callable[..., Any]) -> Callable[..., Any]:
+        @wraps(original)
+        def call(*args: Any, **kwargs: Any) -> Any:
+            return rule(original, *args, **kwargs) if is_tracing() else original(*args, **kwargs)
+
+        return call
+
+    PENNYLANE.patch(point, guarded)
+
+
+# The first two, for every tracer, are gone with jax 0.12; the others, what traces are made with (in
+# metric tensors of PennyLane's own on JAX arrays), with 0.10.
+_FORMER = {
+    "is_concrete": is_concrete,
+    "concrete_or_error": concrete_or_error,
+    "TraceTag": TraceTag,
+    "set_current_trace": set_current_trace,
+    "take_current_trace": take_current_trace,
+}
+
+
+def restore_former_jax() -> None:
+    """Put back into `jax.core` what is gone; `hasattr` would warn of those to go."""
+    for name, value in _FORMER.items():
+        core.__dict__.setdefault(name, value)

@@ -14,7 +14,7 @@ from pennylane.measurements import MeasurementProcess
 from pennylane.queuing import AnnotatedQueue, QueuingManager
 
 from diastase.capture.pennylane_compat.operators import describe
-from diastase.capture.pennylane_compat.private import PENNYLANE
+from diastase.capture.pennylane_compat.private import patch_while_tracing
 from diastase.capture.quantum_errors import OutsideQNodeError
 from diastase.capture.regions import current_scope
 from diastase_mlir.diagnostics import is_user_file, user_span
@@ -109,29 +109,28 @@ def making_operators() -> Generator[None]:
         _making.depth -= 1
 
 
-def refuse_unrecorded(is_tracing: Callable[[], bool]) -> None:
-    """While this thread is tracing, refuse an operator applied while nothing records it.
+def _append(
+    original: Callable[..., None], cls: type[QueuingManager], obj: Any, **kwargs: Any
+) -> None:
+    """Refuse an operator that is applied while nothing records it.
 
     In PennyLane such an operator leaves no trace. One that goes into a tape of PennyLane's while
     JAX traces the function that applies it would be there once, however often that runs.
     """
-
-    def refusing(original: Callable[..., None]) -> Callable[..., None]:
-        def append(cls: type[QueuingManager], obj: Any, **kwargs: Any) -> None:
-            original(cls, obj, **kwargs)
-            scope = current_scope()
-            if cls.recording() and scope is not None and not _making.depth and is_tracing():
-                scope.refuse_foreign_trace(obj)
-            if cls.recording() or current_scope() is not None or _making.depth or not is_tracing():
-                return
-            if isinstance(obj, MeasurementProcess):
-                raise OutsideQNodeError(operation=repr(obj), span=user_span())
-            if isinstance(obj, qml.operation.Operator) and _is_statement(_user_frame()):
-                raise OutsideQNodeError(operation=describe(obj), span=user_span())
-
-        return append
-
-    PENNYLANE.patch("recording", refusing)
+    original(cls, obj, **kwargs)
+    scope = current_scope()
+    if _making.depth:
+        return
+    if cls.recording():
+        if scope is not None:
+            scope.refuse_foreign_trace(obj)
+        return
+    if scope is not None:
+        return
+    if isinstance(obj, MeasurementProcess):
+        raise OutsideQNodeError(operation=repr(obj), span=user_span())
+    if isinstance(obj, qml.operation.Operator) and _is_statement(_user_frame()):
+        raise OutsideQNodeError(operation=describe(obj), span=user_span())
 
 
 def _user_frame() -> FrameType | None:
@@ -158,3 +157,6 @@ def _is_statement(frame: FrameType | None) -> bool:
     # In 3.11 `f_lasti` may stand on the PRECALL of the call under way.
     name = next(following, "")
     return (next(following, "") if name == "CALL" else name) == "POP_TOP"
+
+
+patch_while_tracing("recording", _append)

@@ -14,7 +14,7 @@ from typing import Any
 
 from jax.core import Tracer
 
-from diastase.capture.pennylane_compat.private import PENNYLANE
+from diastase.capture.pennylane_compat.private import patch_while_tracing
 from diastase.capture.regions import current_scope
 
 
@@ -102,22 +102,17 @@ def _label(tracer: Any) -> TracedWire:
     return TracedWire(tracer if known is None else known.first(tracer))
 
 
-def label_traced_wires(is_tracing: Callable[[], bool]) -> None:
-    """While this thread is tracing, give PennyLane labels for traced wires.
+def _labelled(original: Callable[[Any], Any], wires: Any) -> Any:
+    """`_process`, which sees whatever is given as wires."""
+    return original(with_labels(wires))
 
-    `_process` sees whatever is given as wires; `Permute` compares labels before they come there.
-    """
 
-    def labelling_process(original: Callable[..., Any]) -> Callable[..., Any]:
-        return lambda given: original(with_labels(given) if is_tracing() else given)
+def _permuted(
+    original: Callable[..., None], self: Any, permutation: Any, wires: Any, **others: Any
+) -> None:
+    """`Permute`, which compares labels before they come to `_process`."""
+    original(self, with_labels(permutation), with_labels(wires), **others)
 
-    def labelling_permute(original: Callable[..., None]) -> Callable[..., None]:
-        def initialise(self: Any, permutation: Any, wires: Any, **others: Any) -> None:
-            if is_tracing():
-                permutation, wires = with_labels(permutation), with_labels(wires)
-            original(self, permutation, wires, **others)
 
-        return initialise
-
-    PENNYLANE.patch("wires", labelling_process)
-    PENNYLANE.patch("permute", labelling_permute)
+patch_while_tracing("wires", _labelled)
+patch_while_tracing("permute", _permuted)

@@ -20,7 +20,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax.core import Tracer
 
-from diastase.capture.jax_errors.errors import LeakedTracerError
+from diastase.capture.tracer_errors import LeakedTracerError
 from diastase.jit.dispatch.keys import program_key
 from diastase.jit.dispatch.program_cache import Plan, Programs
 from diastase.jit.interop.embedded_program import EmbeddedProgram, flat

@@ -22,7 +22,7 @@ from pennylane.measurements import MeasurementProcess
 from pennylane.queuing import AnnotatedQueue
 
 from diastase.capture.pennylane_compat import is_quantum_object, traced_number_of_wires
-from diastase.capture.pennylane_compat.unlike_catalyst import warn_unlike_catalyst
+from diastase.capture.pennylane_compat.compilers import warn_unlike_catalyst
 from diastase.capture.quantum_errors import CollectiveInQNodeError
 from diastase.capture.regions import quantum_scope
 from diastase.primitives.quantum import allocate_p, qnode_p, release_p

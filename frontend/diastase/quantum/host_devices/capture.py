@@ -23,6 +23,7 @@ from jax.core import ShapedArray, Tracer
 from pennylane.measurements import MeasurementProcess
 from pennylane.queuing import QueuingManager
 
+from diastase.capture.device_errors import UnsupportedDeviceError
 from diastase.capture.dynamic_carry import dimension_table
 from diastase.capture.pennylane_compat import (
     describe,
@@ -32,8 +33,7 @@ from diastase.capture.pennylane_compat import (
     run_as_qnode,
 )
 from diastase.capture.quantum_errors import BatchSizeError, UnknownWiresError
-from diastase.capture.quantum_errors.devices import UnsupportedDeviceError
-from diastase.primitives.devices import DeviceStep, device_step_p
+from diastase.primitives.host import DeviceStep, device_step_p
 from diastase.primitives.quantum import qnode_p
 from diastase.quantum.host_devices.fold_operators import folded_operators
 from diastase.quantum.host_devices.lists import end_list, list_of, start_list

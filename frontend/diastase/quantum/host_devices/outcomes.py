@@ -6,8 +6,8 @@ know. It may decide about operators and be measured; whoever wants a number is r
 
 from typing import Any, NoReturn
 
+from diastase.capture.device_errors import UnknownOutcomeError
 from diastase.capture.pennylane_compat import is_native_outcome, is_traced_wire, native_measure
-from diastase.capture.quantum_errors.devices import UnknownOutcomeError
 from diastase.quantum.scope.circuit_scope import CircuitScope
 from diastase_mlir import user_span
 

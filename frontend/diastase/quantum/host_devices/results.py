@@ -18,8 +18,8 @@ from jax.core import ShapedArray
 from pennylane import measurements
 from pennylane.exceptions import MeasurementShapeError
 
+from diastase.capture.device_errors import DeviceResultError, UnknownResultError
 from diastase.capture.pennylane_compat import is_native_outcome
-from diastase.capture.quantum_errors.devices import DeviceResultError, UnknownResultError
 from diastase.quantum.measurements.counts import LARGEST_HISTOGRAM, Counts
 from diastase.quantum.measurements.measurements import process_name
 

@@ -23,8 +23,7 @@ from diastase.capture.quantum_errors import NotInvertibleError
 from diastase.capture.regions import Region
 from diastase.jaxprs.control_flow import ForLoop, number_of_turns, record_loop, trip_count
 from diastase.jaxprs.loop_reversal import backwards_through
-from diastase.primitives.closed_call import inlined_p
-from diastase.primitives.control_flow import switch_p
+from diastase.primitives.control_flow import inlined_p, switch_p
 from diastase.primitives.quantum import (
     check_wires_p,
     diagonal_p,

@@ -21,8 +21,8 @@ from pennylane import ops
 from pennylane.exceptions import OperatorPropertyUndefined
 from pennylane.queuing import AnnotatedQueue, QueuingManager
 
+from diastase.primitives.checks import require
 from diastase.primitives.matrix_functions import power_of_unitary, root_of_positive
-from diastase.primitives.value_checks import require
 
 Factors = Sequence[Any]
 

@@ -15,7 +15,7 @@ import pennylane as qml
 from pennylane import ops
 from pennylane.allocation import Allocate, Deallocate
 
-from diastase.capture.pennylane_compat.applied import AppliedFunction
+from diastase.capture.pennylane_compat.operators import AppliedFunction
 from diastase.primitives.quantum import check_wires_p, gate_p, global_phase_p, prepare_p
 from diastase.quantum.operators.broadcasting import element_of
 from diastase.quantum.operators.decompositions import decomposition_of

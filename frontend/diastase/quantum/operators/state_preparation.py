@@ -14,7 +14,7 @@ import pennylane as qml
 from jax.core import Tracer
 
 from diastase.capture.pennylane_compat import describe
-from diastase.primitives.value_checks import require
+from diastase.primitives.checks import require
 
 TOLERANCE = 1e-10
 """PennyLane's for the norm of a state that is asked to be validated; relative: 1e-5."""

@@ -11,17 +11,9 @@ import jax
 import pennylane as qml
 from pennylane.measurements import MeasurementProcess
 
-from diastase.capture.context import is_tracing
-from diastase.capture.pennylane_compat import (
-    intercept_qnodes,
-    label_traced_wires,
-    refuse_outcomes_as_numbers,
-    refuse_unrecorded,
-    take_traced_numbers,
-    take_traced_numbers_of_wires,
-)
+from diastase.capture.device_errors import TapeRecordingError, UnsupportedTransformError
+from diastase.capture.pennylane_compat import intercept_qnodes, refuse_outcomes_as_numbers
 from diastase.capture.pennylane_compat.devices import ENGINE_DEVICES
-from diastase.capture.quantum_errors.devices import TapeRecordingError, UnsupportedTransformError
 from diastase.quantum.circuits.circuits import QNodeCall, trace_circuit
 from diastase.quantum.host_devices.outcomes import refuse_number
 from diastase.quantum.measurements.measurements import measure_process
@@ -116,9 +108,5 @@ def _result(leaf: Any, scope: CircuitScope) -> Any:
 
 def patch_qnodes() -> None:
     """From now on calls of QNodes come here, while this thread is tracing; called once."""
-    intercept_qnodes(is_tracing, call_qnode)
-    refuse_unrecorded(is_tracing)
-    refuse_outcomes_as_numbers(is_tracing, refuse_number)
-    label_traced_wires(is_tracing)
-    take_traced_numbers(is_tracing)
-    take_traced_numbers_of_wires(is_tracing)
+    intercept_qnodes(call_qnode)
+    refuse_outcomes_as_numbers(refuse_number)

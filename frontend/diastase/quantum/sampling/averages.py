@@ -20,7 +20,6 @@ import pennylane as qml
 from pennylane import measurements
 from pennylane.measurements import MeasurementProcess
 
-from diastase.capture.control_flow.loop_state import LoopOptions
 from diastase.capture.control_flow.loops import trace_while_loop
 from diastase.capture.quantum_errors import UnsupportedMeasurementError, UnsupportedReturnError
 from diastase.primitives.sampling import (
@@ -93,7 +92,7 @@ def _runs(count: int, traced: TracedCircuit) -> list[Any]:
 
     zeros = [jnp.zeros(aval.shape, aval.dtype) for aval in avals]
     start = (next_run_p.bind(script), jnp.zeros((), jnp.float64), *zeros)
-    _, total, *results = trace_while_loop(lambda more, *_: more, run, start, LoopOptions())
+    _, total, *results = trace_while_loop(lambda more, *_: more, run, start)
     require_weight_p.bind(script, total)
     end_script_p.bind(script)
     return [*(result / total for result in results[:count]), *results[count:]]

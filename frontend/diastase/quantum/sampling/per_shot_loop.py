@@ -17,7 +17,6 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 
-from diastase.capture.control_flow.loop_state import LoopOptions
 from diastase.capture.control_flow.loops import trace_for_loop, trace_while_loop
 from diastase.primitives.sampling import (
     end_script_p,
@@ -64,7 +63,7 @@ def _loop_over_shots(
 
     start = jnp.ones((number,) if drops else (), bool)
     state = (start, *initial)
-    results = trace_for_loop((0, settings.total_shots, 1), shot, state, LoopOptions())
+    results = trace_for_loop((0, settings.total_shots, 1), shot, state)
     valid, *arrays = results if initial else (results,)
     if drops or repeats:
         end_script_p.bind(script)
@@ -88,7 +87,7 @@ def _repeated(traced: TracedCircuit, script: Any, follows: bool) -> list[Any]:
 
     zeros = [jnp.zeros(aval.shape, aval.dtype) for aval in traced.jaxpr.out_avals]
     state = (jnp.asarray(False), *zeros)
-    _, *found = trace_while_loop(lambda valid, *_: ~valid, attempt, state, LoopOptions())
+    _, *found = trace_while_loop(lambda valid, *_: ~valid, attempt, state)
     return list(found)
 
 

@@ -17,7 +17,6 @@ import jax.numpy as jnp
 import numpy as np
 from pennylane.operation import Operator
 
-from diastase.capture.control_flow.loop_state import LoopOptions
 from diastase.capture.control_flow.loops import trace_for_loop
 from diastase.capture.pennylane_compat import describe
 from diastase.capture.quantum_errors import UnsupportedMeasurementError, UnsupportedObservableError
@@ -80,7 +79,7 @@ def _snapshots(wires: Sequence[Position]) -> Callable[[CircuitScope, Any, Any], 
 
         start = jnp.zeros((shots, 2, len(wires)), jnp.int8)
         with scope.recording():
-            return trace_for_loop((0, count, 1), snapshot, (start,), LoopOptions())
+            return trace_for_loop((0, count, 1), snapshot, (start,))
 
     return draw
 

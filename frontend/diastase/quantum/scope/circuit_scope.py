@@ -6,8 +6,8 @@ equations on the register. `circuit` is what the regions of one QNode share.
 
 The rule that keeps results right: an operation counts only if it was recorded while the region's
 own JAX trace was the current one, and in the region's own queue. Inside `jax.grad` and the like
-(another trace; `jax_overlays/circuits` is about control flow), or a function that PennyLane puts
-into a tape (another queue), it would be applied a wrong number of times or out of order: refused.
+(another trace; `jax_overlays.control_flow`), or a function that PennyLane puts into a tape (another
+queue), it would be applied a wrong number of times or out of order: refused.
 """
 
 from collections.abc import Callable, Generator, Sequence

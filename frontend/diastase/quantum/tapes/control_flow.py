@@ -10,8 +10,8 @@ from typing import Any
 
 from jax.core import Tracer
 
+from diastase.capture.device_errors import TapeRecordingError
 from diastase.capture.pennylane_compat import is_recording, withdraw_since
-from diastase.capture.quantum_errors.devices import TapeRecordingError
 from diastase.capture.regions import current_scope
 from diastase_mlir.diagnostics import user_span
 

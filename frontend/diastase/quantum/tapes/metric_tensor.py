@@ -36,6 +36,7 @@ import numpy as np
 import pennylane as qml
 from jax.core import Tracer
 
+from diastase.capture.device_errors import UnsupportedTransformError
 from diastase.capture.pennylane_compat import (
     making_operators,
     qnode_of_tape,
@@ -43,8 +44,7 @@ from diastase.capture.pennylane_compat import (
     transform_name,
     with_parameters,
 )
-from diastase.capture.pennylane_compat.unlike_catalyst import warn_unlike_catalyst
-from diastase.capture.quantum_errors.devices import UnsupportedTransformError
+from diastase.capture.pennylane_compat.compilers import warn_unlike_catalyst
 from diastase.capture.regions import quantum_scope
 from diastase.quantum.settings.qnode_settings import QNodeSettings
 from diastase.quantum.tapes.pipeline import transformed

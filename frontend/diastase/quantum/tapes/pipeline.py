@@ -14,13 +14,13 @@ from typing import Any
 
 from pennylane.tape import QuantumScript
 
+from diastase.capture.device_errors import UnsupportedTransformError
 from diastase.capture.pennylane_compat import (
     apply_transform,
     is_traced_wire,
     making_operators,
     transform_name,
 )
-from diastase.capture.quantum_errors.devices import UnsupportedTransformError
 from diastase.capture.regions import quantum_scope
 from diastase.quantum.operators.decompositions import DATA_DEPENDENT
 from diastase.quantum.settings.gradient_options import TRANSFORMS

@@ -15,7 +15,8 @@ import pennylane as qml
 from pennylane.measurements import MeasurementProcess
 from pennylane.tape import QuantumScript
 
-from diastase.capture.jax_errors.translation import user_line
+from diastase.capture.device_errors import TapeRecordingError, UnmeasuredError
+from diastase.capture.jax_errors import user_line
 from diastase.capture.pennylane_compat import (
     CircuitQueue,
     describe,
@@ -23,7 +24,6 @@ from diastase.capture.pennylane_compat import (
     is_quantum_object,
     tape_of,
 )
-from diastase.capture.quantum_errors.devices import TapeRecordingError, UnmeasuredError
 from diastase.capture.regions import quantum_scope
 from diastase.quantum.operators.decompositions import DATA_DEPENDENT
 from diastase.quantum.settings.qnode_settings import QNodeSettings

@@ -15,8 +15,8 @@ import jax
 import pennylane as qml
 from pennylane import ops
 
+from diastase.capture.device_errors import UnsupportedTransformError
 from diastase.capture.pennylane_compat import transform_name
-from diastase.capture.quantum_errors.devices import UnsupportedTransformError
 from diastase.quantum.settings.qnode_settings import QNodeSettings
 from diastase.quantum.tapes.recording import Recorded
 from diastase_mlir import user_span

@@ -7,7 +7,7 @@ import pennylane as qml
 import pytest
 
 from diastase import qjit
-from diastase.capture.jax_errors.errors import LeakedTracerError
+from diastase.capture.tracer_errors import LeakedTracerError
 
 X = jnp.array([0.3, 0.7])
 SIZES = jnp.arange(1.0, 4.0)

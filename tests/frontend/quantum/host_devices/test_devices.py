@@ -7,7 +7,7 @@ import pennylane as qml
 import pytest
 
 from diastase import cond, for_loop, measure, passes, qjit
-from diastase.capture.quantum_errors.devices import (
+from diastase.capture.device_errors import (
     DeviceResultError,
     UnknownOutcomeError,
     UnsupportedDeviceError,

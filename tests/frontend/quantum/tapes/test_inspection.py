@@ -8,7 +8,7 @@ import pytest
 from matplotlib import pyplot
 
 from diastase import cond, for_loop, measure, qjit, while_loop
-from diastase.capture.quantum_errors.devices import UnsupportedTransformError
+from diastase.capture.device_errors import UnsupportedTransformError
 
 device = qml.device("default.qubit")
 

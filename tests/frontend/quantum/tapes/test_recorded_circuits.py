@@ -8,7 +8,7 @@ import pytest
 from pennylane import transforms
 
 from diastase import adjoint, cond, ctrl, for_loop, measure, passes, qjit, switch, while_loop
-from diastase.capture.quantum_errors.devices import (
+from diastase.capture.device_errors import (
     TapeRecordingError,
     UnknownOutcomeError,
     UnmeasuredError,

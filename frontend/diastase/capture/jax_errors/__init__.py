@@ -1,1 +1,0 @@
-"""JAX's errors about tracers, derivatives and batches, as errors of ours."""

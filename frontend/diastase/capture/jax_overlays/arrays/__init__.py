@@ -1,1 +1,0 @@
-"""Functions on arrays of sizes that only the call knows."""

@@ -1,1 +1,0 @@
-"""JAX's control flow and arithmetic around gates and outcomes."""

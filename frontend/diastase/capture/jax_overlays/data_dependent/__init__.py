@@ -1,1 +1,0 @@
-"""Indexing, and results as long as the values of a program say."""
