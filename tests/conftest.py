@@ -12,7 +12,8 @@ import pytest
 import sampled
 from diastase.inspection.explicit_jaxpr import explicit_jaxpr, typecheck_jaxpr
 from diastase.tracing.trace import TracedProgram
-from diastase_engine import engine, threads_library
+from diastase_engine import threads_library
+from diastase_engine.libraries import engine
 from diastase_mlir import CompileOptions, LoweredModule, compile_module
 from diastase_runtime import Executable, load
 from diastase_runtime.abi import ENTRY_FUNCTION, ArrayType, library_symbol

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from typing import Any
 
-from diastase_engine.call_context import random_numbers
+from diastase_engine import call_context
 from diastase_engine.state_vector.adjoint import sweep
 from diastase_engine.state_vector.gates import (
     dense,
@@ -44,7 +44,7 @@ EXPORTS: dict[str, Callable[..., Any]] = {
     "script_require": outcome_scripts.script_require,
     "state_follow": outcome_scripts.state_follow,
     "sample": samples.sample,
-    "uniform": random_numbers.next_uniform,
+    "uniform": call_context.next_uniform,
     "probabilities": outcomes.probabilities,
     "amplitudes": outcomes.amplitudes,
     "expval_pauli": expectations.expval_pauli,

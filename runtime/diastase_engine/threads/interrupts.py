@@ -13,8 +13,7 @@ clock. What takes long between two polls reads the clock every time (`poll_now`)
 
 from typing import Annotated
 
-from diastase_engine.call_context.records import CallContext
-from diastase_engine.call_context.sticky_errors import INTERRUPTED, fail
+from diastase_engine.call_context import INTERRUPTED, CallContext, fail
 from diastase_engine.language import (
     Record,
     call_through,

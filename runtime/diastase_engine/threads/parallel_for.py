@@ -7,7 +7,7 @@ belongs to a process, and the first loop in another process makes it anew. (`for
 the child by Python, makes sure of it even where a process has the number of one before it.)
 """
 
-from diastase_engine.call_context.records import CallContext
+from diastase_engine.call_context import CallContext
 from diastase_engine.language import (
     atomic_add,
     atomic_compare_exchange,

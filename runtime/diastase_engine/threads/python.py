@@ -6,8 +6,7 @@ handlers of signals run, and `RecursionError` is raised. (What ctypes makes of a
 prints such an exception and forgets it.)
 """
 
-from diastase_engine.call_context.records import CallContext
-from diastase_engine.call_context.sticky_errors import CALLBACK_RAISED, fail
+from diastase_engine.call_context import CALLBACK_RAISED, CallContext, fail
 from diastase_engine.language import (
     Record,
     call_through,

@@ -1,6 +1,6 @@
 """What workers do all their life: wait, first awake and then asleep, join a job, leave it."""
 
-from diastase_engine.floating_point import DEFAULT, set_environment
+from diastase_engine.call_context import DEFAULT, set_environment
 from diastase_engine.language import (
     atomic_add,
     atomic_load,

@@ -15,8 +15,7 @@ from typing import Any
 
 from llvmlite import ir
 
-from diastase_engine.vector_math import exponential, logarithm, trigonometric
-from diastase_engine.vector_math.names import ELEMENTARY_FUNCTIONS
+from diastase_engine.vector_math import ELEMENTARY_FUNCTIONS, exponential, logarithm, trigonometric
 from diastase_engine.vector_math.numbers import Number, constant, vector_of
 from diastase_runtime.abi import library_symbol
 from diastase_toolchain.vector_widths import widths

@@ -8,7 +8,7 @@ nowhere else.
 XLA calls from any of its threads, several at a time.
 """
 
-from diastase_engine.floating_point import (
+from diastase_engine.call_context import (
     DEFAULT,
     ENVIRONMENT_WORDS,
     save_environment,

@@ -14,8 +14,7 @@ quantum algorithms" (2020), for the sweep; the fusion is ours.
 
 from math import nan
 
-from diastase_engine.call_context.records import CallContext
-from diastase_engine.call_context.sticky_errors import OUT_OF_MEMORY, fail
+from diastase_engine.call_context import OUT_OF_MEMORY, CallContext, fail
 from diastase_engine.language import (
     cast,
     f64,

@@ -6,7 +6,7 @@ derivative is therefore exactly `f / 2 * (U(p + s) - U(p - s))` with `s = pi / (
 
 from math import pi
 
-from diastase_engine.call_context.records import CallContext
+from diastase_engine.call_context import CallContext
 from diastase_engine.language import (
     cast,
     count_trailing_zeros,

@@ -5,7 +5,7 @@ A matrix on one wire is an ordinary operation of the queue, a unitary on two wir
 bits out of the lanes, else one by one.
 """
 
-from diastase_engine.call_context.records import CallContext
+from diastase_engine.call_context import CallContext
 from diastase_engine.language import cast, f64, i64, is_null, kernel, ptr
 from diastase_engine.state_vector.gates.dense_blocks import apply_by_blocks, lift, moments_by_blocks
 from diastase_engine.state_vector.gates.dense_lanes import apply_by_lanes, moments_by_lanes

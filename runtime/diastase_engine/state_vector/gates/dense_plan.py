@@ -1,7 +1,6 @@
 """A matrix prepared for some target bits: memory that `dense_blocks` and `dense_lanes` share."""
 
-from diastase_engine.call_context.records import CallContext
-from diastase_engine.call_context.sticky_errors import OUT_OF_MEMORY, fail
+from diastase_engine.call_context import OUT_OF_MEMORY, CallContext, fail
 from diastase_engine.language import (
     Record,
     cast,

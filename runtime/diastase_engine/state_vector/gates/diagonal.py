@@ -5,7 +5,7 @@ others (one operation serves both settings of one other wire). A larger one is a
 a block at a time: the row of an amplitude is that of its block and that of its lane.
 """
 
-from diastase_engine.call_context.records import CallContext
+from diastase_engine.call_context import CallContext
 from diastase_engine.language import (
     cast,
     f64,

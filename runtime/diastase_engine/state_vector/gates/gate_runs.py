@@ -6,7 +6,7 @@ reference for each parameter: `k` for the k-th constant, `-1 - k` for the k-th p
 run time. A gate that fails records its own site, and nothing after it is applied.
 """
 
-from diastase_engine.call_context.records import CallContext
+from diastase_engine.call_context import CallContext
 from diastase_engine.language import f64, i64, kernel, ptr, stack_array
 from diastase_engine.state_vector.gates.gates import apply_gate, apply_on_wires
 from diastase_engine.state_vector.state.checks import cannot_run

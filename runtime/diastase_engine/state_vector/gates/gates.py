@@ -4,8 +4,7 @@ In: codes of `gate_table`, wires and parameters as the user gave them. Wires are
 follows (`queue.queue`, `decompositions`) trusts them.
 """
 
-from diastase_engine.call_context.records import CallContext
-from diastase_engine.call_context.sticky_errors import SIZE_MISMATCH, fail
+from diastase_engine.call_context import SIZE_MISMATCH, CallContext, fail
 from diastase_engine.language import f64, i64, is_null, kernel, ptr, stack_array
 from diastase_engine.state_vector.gates.decompositions import (
     double_excitation,

@@ -4,7 +4,7 @@ All three walk over the amplitudes in *groups*: the wires in question take all t
 others stand still. `offsets_of` gives the place of each value within a group.
 """
 
-from diastase_engine.call_context.records import CallContext
+from diastase_engine.call_context import CallContext
 from diastase_engine.language import cast, f64, i64, inline, is_null, kernel, ptr, stored
 from diastase_engine.state_vector.gates.dense_plan import position
 from diastase_engine.state_vector.queue.memory import allocate

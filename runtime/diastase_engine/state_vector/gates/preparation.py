@@ -1,6 +1,6 @@
 """Amplitudes written: into wires that are in |0...0>, or all of them."""
 
-from diastase_engine.call_context.records import CallContext
+from diastase_engine.call_context import CallContext
 from diastase_engine.language import cast, f64, i64, is_null, kernel, ptr, stored
 from diastase_engine.state_vector.queue.queue import flush, forget_waiting
 from diastase_engine.state_vector.queue.tape import PREPARE, keep_array

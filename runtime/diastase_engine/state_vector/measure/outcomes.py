@@ -5,9 +5,7 @@ flip where the wire is reset. Outcomes come from the call's counter-based random
 seed and the order of the measurements determine them.
 """
 
-from diastase_engine.call_context.random_numbers import next_uniform
-from diastase_engine.call_context.records import CallContext
-from diastase_engine.call_context.sticky_errors import IMPOSSIBLE_POSTSELECTION, fail
+from diastase_engine.call_context import IMPOSSIBLE_POSTSELECTION, CallContext, fail, next_uniform
 from diastase_engine.language import (
     Record,
     broadcast_wide,

@@ -10,9 +10,7 @@ running sum does not grow there, and what rounding leaves over at the end of a b
 walk, goes to the last outcome with a weight.
 """
 
-from diastase_engine.call_context.random_numbers import next_uniform
-from diastase_engine.call_context.records import CallContext
-from diastase_engine.call_context.sticky_errors import INVALID_SHOTS, fail
+from diastase_engine.call_context import INVALID_SHOTS, CallContext, fail, next_uniform
 from diastase_engine.language import (
     cast,
     external,

@@ -1,6 +1,6 @@
 """Expectation values and variances of Hermitian observables, from their first two moments."""
 
-from diastase_engine.call_context.records import CallContext
+from diastase_engine.call_context import CallContext
 from diastase_engine.language import cast, f64, i64, is_null, kernel, ptr, stack_array
 from diastase_engine.state_vector.gates.dense import matrix_moments
 from diastase_engine.state_vector.observables.pauli import pauli_moments, read_terms, terms_of

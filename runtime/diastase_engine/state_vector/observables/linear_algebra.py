@@ -4,8 +4,7 @@ SWAP renames the wires of one state only, so two states may order their amplitud
 both are brought into the user's order before they meet.
 """
 
-from diastase_engine.call_context.records import CallContext
-from diastase_engine.call_context.sticky_errors import SIZE_MISMATCH, fail
+from diastase_engine.call_context import SIZE_MISMATCH, CallContext, fail
 from diastase_engine.language import (
     broadcast,
     broadcast_wide,

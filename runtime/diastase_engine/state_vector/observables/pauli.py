@@ -9,8 +9,7 @@ of the partner block. Signs within a block are vectors made once for each term; 
 are the parity of the block bits.
 """
 
-from diastase_engine.call_context.records import CallContext
-from diastase_engine.call_context.sticky_errors import OVERLAPPING_WIRES, fail
+from diastase_engine.call_context import OVERLAPPING_WIRES, CallContext, fail
 from diastase_engine.language import (
     Record,
     broadcast,

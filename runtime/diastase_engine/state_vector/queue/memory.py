@@ -10,11 +10,11 @@ something else ran out, cannot release them; the runtime then does.
 
 import os
 
-from diastase_engine.call_context.records import CallContext
-from diastase_engine.call_context.sticky_errors import (
+from diastase_engine.call_context import (
     NEGATIVE_QUBITS,
     OUT_OF_MEMORY,
     TOO_MANY_QUBITS,
+    CallContext,
     fail,
 )
 from diastase_engine.language import (

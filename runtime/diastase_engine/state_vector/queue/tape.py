@@ -9,8 +9,7 @@ elements of an array; *derivatives* is how many numbers a sweep gives for it. Al
 not by bits: amplitudes may be moved at any time, as long as no wire notices.
 """
 
-from diastase_engine.call_context.records import CallContext
-from diastase_engine.call_context.sticky_errors import OUT_OF_MEMORY, fail
+from diastase_engine.call_context import OUT_OF_MEMORY, CallContext, fail
 from diastase_engine.language import (
     Record,
     cast,

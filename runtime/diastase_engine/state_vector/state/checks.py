@@ -4,7 +4,7 @@ After a failure of the call, and on the null state that a failed allocation left
 and the result is zero.
 """
 
-from diastase_engine.call_context.records import CallContext
+from diastase_engine.call_context import CallContext
 from diastase_engine.language import i1, inline, is_null
 from diastase_engine.state_vector.state.records import State
 

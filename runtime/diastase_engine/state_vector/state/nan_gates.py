@@ -9,8 +9,7 @@ spoilt state are not queued, and outcomes are not drawn from it (`measure.outcom
 
 from math import inf, nan
 
-from diastase_engine.call_context.records import CallContext
-from diastase_engine.call_context.sticky_errors import NOT_A_NUMBER, fail
+from diastase_engine.call_context import NOT_A_NUMBER, CallContext, fail
 from diastase_engine.language import (
     broadcast,
     cast,

@@ -8,7 +8,7 @@ a body adds up must not depend on the number of threads: partial results belong 
 the iterations, never to workers, and are summed in their order.
 """
 
-from diastase_engine.call_context.records import CallContext
+from diastase_engine.call_context import CallContext
 from diastase_engine.language import (
     Record,
     call_through,

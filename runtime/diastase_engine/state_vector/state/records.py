@@ -17,7 +17,7 @@ double precision: matrices of gates, fused and planned; sums over more amplitude
 
 from typing import Annotated
 
-from diastase_engine.call_context.records import CallContext
+from diastase_engine.call_context import CallContext
 from diastase_engine.language import Record, derived, f64, i64, ptr, setting, size_of, vector
 
 SINGLE = setting("single", 0)

@@ -4,8 +4,7 @@ Every wire of a program may be computed at run time, so nothing is indexed with 
 passed here. A bad wire records an error and gives -1.
 """
 
-from diastase_engine.call_context.records import CallContext
-from diastase_engine.call_context.sticky_errors import OVERLAPPING_WIRES, WIRE_OUT_OF_RANGE, fail
+from diastase_engine.call_context import OVERLAPPING_WIRES, WIRE_OUT_OF_RANGE, CallContext, fail
 from diastase_engine.language import i1, i64, kernel, ptr
 from diastase_engine.state_vector.state.records import State
 

@@ -16,15 +16,21 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from diastase_engine.background_build import build_behind, has_python
-from diastase_engine.kernel_library import builders, built_library, found_library, key_of, library
+from diastase_engine.libraries.background_build import build_behind, has_python
+from diastase_engine.libraries.kernel_library import (
+    builders,
+    built_library,
+    found_library,
+    key_of,
+    library,
+)
 from diastase_runtime.abi import CALLED_BY_THE_LOADER, Artifact
 from diastase_toolchain.activity import enter
 from diastase_toolchain.background import begun_in_background
 from diastase_toolchain.cache import have_changed, private_cache, program_cache
 
 if TYPE_CHECKING:
-    from diastase_engine.partial_build import EngineInParts
+    from diastase_engine.libraries.build import EngineInParts
 
 _FOLDER = "state_vector"
 _FOLDERS = {"elementary": "vector_math", "foreign": "xla_ffi"}

@@ -11,7 +11,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from diastase_engine.tuning import settings_for
+from diastase_engine.libraries.tuning import settings_for
 from diastase_runtime import abi, gate_table
 from diastase_runtime.abi import Artifact
 from diastase_toolchain import processor
@@ -27,10 +27,10 @@ from diastase_toolchain.lazy_import import LazyModule
 from diastase_toolchain.source_hash import python_files
 
 if TYPE_CHECKING:
-    from diastase_engine import build as builders
+    from diastase_engine.libraries import build as builders
 else:
     # Once per machine. Importing the kernels and their language is a fifth of our import.
-    builders = LazyModule("diastase_engine.build")
+    builders = LazyModule("diastase_engine.libraries.build")
 
 _TOOLS = (
     "function_parts.py", "linker.py", "machine_code.py", "trip_counts.py", "vector_widths.py",
@@ -77,9 +77,9 @@ def key_of(folder: str) -> str:
 
 def sources_of(folder: str) -> list[str]:
     """Files that the library of this folder is made from, and made by."""
-    kernels, toolchain = Path(__file__).parent, Path(processor.__file__).parent
+    kernels, toolchain = Path(__file__).parents[1], Path(processor.__file__).parent
     tools = [abi.__file__, gate_table.__file__, *(str(toolchain / name) for name in _TOOLS)]
     tools += map(str, kernels.glob("*.py"))
-    folders = {"call_context", "language", "threads", folder, *_MORE_FOLDERS.get(folder, ())}
+    folders = {"language", "libraries", "threads", folder, *_MORE_FOLDERS.get(folder, ())}
     written = [file for name in sorted(folders) for file in python_files(kernels / name)]
     return [*sorted(tools), *written]

@@ -13,9 +13,7 @@ the engine has the threads. Elements that call Python run on the thread of the c
 
 from typing import Annotated
 
-from diastase_engine.call_context.random_numbers import philox
-from diastase_engine.call_context.records import CallContext
-from diastase_engine.call_context.sticky_errors import INTERRUPTED
+from diastase_engine.call_context import INTERRUPTED, CallContext, philox
 from diastase_engine.language import (
     Record,
     atomic_compare_exchange,
