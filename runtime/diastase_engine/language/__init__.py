@@ -19,8 +19,8 @@ written out; `and`, `or` and conditional expressions evaluate only what Python w
 """
 
 from diastase_engine.language.compile import called_by, compile_kernels, compile_part, named_kernels
-from diastase_engine.language.errors import KernelLanguageError
 from diastase_engine.language.functions import (
+    KernelLanguageError,
     derived,
     external,
     inline,
