@@ -51,7 +51,7 @@ class CallContext(Record):
     memory: i64
     """Bytes that the process can have, 0 where that is not known."""
     polls: i64
-    """How often the call polls for signals until it reads the clock; see `threads.interrupts`."""
+    """How often the call polls for signals until it reads the clock; see `threads.python`."""
     outer: ptr[f64]
     """The context of the call that this is a part of, an element of a batch; or null."""
 
@@ -115,9 +115,9 @@ def next_uniform(context: CallContext) -> f64:
 
 save_environment = external("fegetenv", [ptr[i64]], i32)
 set_environment = external("fesetenv", [i64], i32)
-"""Takes the address of one that was saved, or `DEFAULT`."""
+"""Takes the address of one that was saved, or `DEFAULT_ENVIRONMENT`."""
 
-DEFAULT = -1
+DEFAULT_ENVIRONMENT = -1
 """`FE_DFL_ENV`, the environment that a program begins with, in the C libraries of Linux."""
 ENVIRONMENT_WORDS = 4
 """A `fenv_t` has 32 bytes on x86-64, fewer elsewhere."""

@@ -1,7 +1,7 @@
 """What Python raises while compiled code runs: in handlers of signals, in callbacks.
 
 Python handles signals in its main thread, between two instructions. Compiled code polls for them
-(`threads.interrupts` of the compiler), so that a handler is called within a tenth of a
+(`threads.python` of the engine), so that a handler is called within a tenth of a
 second; what it raises is kept by the library of the thread pool, what a callback raises in the
 context of its call, and is raised after the call.
 """

@@ -1,7 +1,7 @@
 """Programs called by compiled code of others: what XLA's handler is told of them.
 
 In: an `Executable` and the shapes that it is called with and returns, all known. Out: a number, the
-address of a `Plan`, by which the handler (`diastase_engine/xla_ffi`) calls the program
+address of a `Plan`, by which the handler (`diastase_engine/xla_ffi.py`) calls the program
 without Python. Where a call fails the handler calls `_report`, which frees what is left of the call
 and says what went wrong.
 

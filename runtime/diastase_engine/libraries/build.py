@@ -28,11 +28,10 @@ from diastase_engine.libraries.tuning import settings_for
 from diastase_engine.state_vector.batch_elements import for_each_element
 from diastase_engine.state_vector.exports import EXPORTS
 from diastase_engine.threads.blas import blas_begin, blas_end, use_blas
-from diastase_engine.threads.interrupts import poll, poll_now, take_raised
 from diastase_engine.threads.parallel_for import configure, forget, parallel_for, thread_count
-from diastase_engine.threads.python import call_back, use_python
+from diastase_engine.threads.python import call_back, poll, poll_now, take_raised, use_python
 from diastase_engine.vector_math.functions import elementary_ir, symbols
-from diastase_engine.xla_ffi.handler import EXPORTS as FOREIGN
+from diastase_engine.xla_ffi import EXPORTS as FOREIGN
 from diastase_runtime.abi import OurLibrary, library_symbol
 from diastase_toolchain import linker, machine_code
 from diastase_toolchain.background import begun_in_background

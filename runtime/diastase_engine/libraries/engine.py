@@ -2,7 +2,7 @@
 
 In: programs. Out: paths of libraries whose functions are `abi.library_symbol(library, name)`.
 The whole engine takes LLVM seconds, once for each machine and version. A program that finds none
-gets an engine of what it calls, a fifth of that work (`partial_build`), and the whole one is built
+gets an engine of what it calls, a fifth of that work (`build`), and the whole one is built
 behind it (`background_build`): programs that are loaded by then are told (`when_whole`).
 """
 

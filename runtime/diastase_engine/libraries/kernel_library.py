@@ -6,7 +6,7 @@ more, so work elsewhere in the compiler does not rebuild anything.
 """
 
 import hashlib
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -36,6 +36,8 @@ _TOOLS = (
     "function_parts.py", "linker.py", "machine_code.py", "trip_counts.py", "vector_widths.py",
 )  # fmt: skip
 """What of the toolchain libraries are built by; not imported for one that there is."""
+
+_NEEDED_BY_ALL = ("call_context", "language", "libraries", "threads")
 
 _MORE_FOLDERS = {"threads": ("state_vector",)}
 """Folders besides that a library is written in: elements of batches have states."""
@@ -79,7 +81,9 @@ def sources_of(folder: str) -> list[str]:
     """Files that the library of this folder is made from, and made by."""
     kernels, toolchain = Path(__file__).parents[1], Path(processor.__file__).parent
     tools = [abi.__file__, gate_table.__file__, *(str(toolchain / name) for name in _TOOLS)]
-    tools += map(str, kernels.glob("*.py"))
-    folders = {"language", "libraries", "threads", folder, *_MORE_FOLDERS.get(folder, ())}
-    written = [file for name in sorted(folders) for file in python_files(kernels / name)]
-    return [*sorted(tools), *written]
+    needed = {*_NEEDED_BY_ALL, folder, *_MORE_FOLDERS.get(folder, ())}
+    return [*sorted(tools), *(file for name in sorted(needed) for file in _files(kernels / name))]
+
+
+def _files(module: Path) -> Iterable[str]:
+    return python_files(module) if module.is_dir() else [str(module.with_suffix(".py"))]

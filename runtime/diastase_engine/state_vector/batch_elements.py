@@ -38,7 +38,7 @@ from diastase_engine.language import (
 )
 from diastase_engine.state_vector.state.records import OutcomeScript, State
 from diastase_engine.threads.parallel_for import run_job
-from diastase_engine.threads.records import POOL
+from diastase_engine.threads.workers import POOL
 from diastase_runtime.abi import ON_CALLING_THREAD
 
 ALONE_WIRES = 20

@@ -19,7 +19,7 @@ from diastase_engine.language import (
     shared,
     signature,
 )
-from diastase_engine.threads.records import Line
+from diastase_engine.threads.workers import Line
 
 _GET = signature([], i64)
 _SET = signature([i64])

@@ -27,20 +27,23 @@ from diastase_engine.language import (
     to_integer,
 )
 from diastase_engine.threads.blas import forget_blas
-from diastase_engine.threads.interrupts import poll_now
-from diastase_engine.threads.records import BODY, POOL
-from diastase_engine.threads.system import (
+from diastase_engine.threads.python import poll_now
+from diastase_engine.threads.workers import (
+    BODY,
+    POOL,
+    SPINS,
     lock,
     make_condition,
     make_mutex,
+    make_workers,
     process_number,
     read_clock,
     unlock,
     wait_for,
     wait_until,
     wake_one,
+    work,
 )
-from diastase_engine.threads.workers import SPINS, make_workers, work
 
 SECOND = 1_000_000_000
 WAIT = SECOND // 20

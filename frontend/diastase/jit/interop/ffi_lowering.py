@@ -1,6 +1,6 @@
 """Lowering of the equation `program` for XLA: a custom call, and what it is told.
 
-XLA calls one handler for all programs (`diastase_engine/xla_ffi`); the call's attribute is
+XLA calls one handler for all programs (`diastase_engine/xla_ffi.py`); the call's attribute is
 the address of a plan (`diastase_runtime.xla_plans`). It means something in this process only, and
 says so: what XLA has compiled here and JAX kept on disk, no other process finds or can run.
 """

@@ -20,9 +20,15 @@ from diastase_engine.state_vector.adjoint.plan import piece_bits_of
 from diastase_engine.state_vector.adjoint.records import SUMS, Backward, Pass, Work
 from diastase_engine.state_vector.adjoint.sums import fold_operation
 from diastase_engine.state_vector.plan.stages import run_length
-from diastase_engine.state_vector.state.c_functions import memcpy, memset
 from diastase_engine.state_vector.state.parallel import PARALLEL_QUBITS, run_parallel
-from diastase_engine.state_vector.state.records import BLOCK_BYTES, LANE_BITS, LANES, MAX_QUBITS
+from diastase_engine.state_vector.state.records import (
+    BLOCK_BYTES,
+    LANE_BITS,
+    LANES,
+    MAX_QUBITS,
+    memcpy,
+    memset,
+)
 from diastase_engine.state_vector.tiles.sweeps import next_block, spread
 
 _LONG = 16

@@ -28,8 +28,8 @@ from diastase_engine.state_vector.gates.matrices import (
     write,
 )
 from diastase_engine.state_vector.queue.queue import push_even_odd, push_selected, push_single
+from diastase_engine.state_vector.state.checks import bits_of
 from diastase_engine.state_vector.state.records import State
-from diastase_engine.state_vector.state.wires import bits_of
 from diastase_engine.state_vector.tiles.plan_records import SLOTS
 from diastase_runtime.gate_table import GATES
 

@@ -22,8 +22,13 @@ from diastase_engine.language import (
 from diastase_engine.state_vector.measure.outcomes import lane_places, place_of
 from diastase_engine.state_vector.queue.queue import flush, push_selected, push_single, spoil
 from diastase_engine.state_vector.queue.tape import DIAGONAL, keep_array
-from diastase_engine.state_vector.state.checks import cannot_run
-from diastase_engine.state_vector.state.nan_gates import all_are_numbers
+from diastase_engine.state_vector.state.checks import (
+    all_are_numbers,
+    bits_of,
+    cannot_run,
+    control_value,
+    mask_of,
+)
 from diastase_engine.state_vector.state.records import (
     LANE_BITS,
     LANE_MASK,
@@ -32,7 +37,6 @@ from diastase_engine.state_vector.state.records import (
     State,
 )
 from diastase_engine.state_vector.state.small_matrices import write
-from diastase_engine.state_vector.state.wires import bits_of, control_value, mask_of
 
 MOST_QUEUED = 3
 """Wires of a diagonal matrix that is queued, as four operations at most."""

@@ -29,8 +29,14 @@ from diastase_engine.call_context import (
     next_uniform,
 )
 from diastase_engine.language import cast, derived, f64, i64, is_null, kernel, null, ptr, size_of
-from diastase_engine.state_vector.state.c_functions import free, malloc, memcpy
-from diastase_engine.state_vector.state.records import SINGLE, OutcomeScript, State
+from diastase_engine.state_vector.state.records import (
+    SINGLE,
+    OutcomeScript,
+    State,
+    free,
+    malloc,
+    memcpy,
+)
 
 SHOTS = 0
 TREE = 1

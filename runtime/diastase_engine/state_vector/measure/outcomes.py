@@ -31,12 +31,16 @@ from diastase_engine.language import (
 )
 from diastase_engine.state_vector.measure.outcome_scripts import IMPOSSIBLE, scripted_outcome
 from diastase_engine.state_vector.queue.queue import flush, push_single
-from diastase_engine.state_vector.state.c_functions import memset
-from diastase_engine.state_vector.state.checks import cannot_run
-from diastase_engine.state_vector.state.nan_gates import is_drawable
+from diastase_engine.state_vector.state.checks import (
+    bit_of,
+    bits_of,
+    cannot_run,
+    in_order,
+    is_drawable,
+    mask_of,
+)
 from diastase_engine.state_vector.state.parallel import run_parallel
-from diastase_engine.state_vector.state.records import LANE_BITS, LANES, MAX_QUBITS, State
-from diastase_engine.state_vector.state.wires import bit_of, bits_of, in_order, mask_of
+from diastase_engine.state_vector.state.records import LANE_BITS, LANES, MAX_QUBITS, State, memset
 from diastase_engine.state_vector.tiles.sweeps import SHARED_BLOCKS, next_block
 
 

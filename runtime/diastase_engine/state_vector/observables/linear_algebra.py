@@ -20,8 +20,8 @@ from diastase_engine.language import (
 )
 from diastase_engine.state_vector.gates.decompositions import exchange_bits
 from diastase_engine.state_vector.queue.queue import flush, forget_waiting
-from diastase_engine.state_vector.state.bulk_memory import clear
 from diastase_engine.state_vector.state.checks import cannot_run
+from diastase_engine.state_vector.state.parallel import clear
 from diastase_engine.state_vector.state.records import BLOCK_BYTES, State
 
 

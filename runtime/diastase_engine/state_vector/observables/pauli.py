@@ -38,10 +38,8 @@ from diastase_engine.language import (
 from diastase_engine.state_vector.observables.linear_algebra import can_meet
 from diastase_engine.state_vector.queue.memory import allocate
 from diastase_engine.state_vector.queue.queue import flush
-from diastase_engine.state_vector.state.c_functions import free
-from diastase_engine.state_vector.state.checks import cannot_run
-from diastase_engine.state_vector.state.records import LANE_BITS, LANE_MASK, LANES, State
-from diastase_engine.state_vector.state.wires import bit_of
+from diastase_engine.state_vector.state.checks import bit_of, cannot_run
+from diastase_engine.state_vector.state.records import LANE_BITS, LANE_MASK, LANES, State, free
 
 PAULI_X, PAULI_Y, PAULI_Z = 1, 2, 3
 ROUNDING = 1e-12

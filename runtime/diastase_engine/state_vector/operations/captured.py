@@ -24,8 +24,7 @@ from diastase_engine.language import (
     size_of,
     static,
 )
-from diastase_engine.state_vector.state.c_functions import realloc
-from diastase_engine.state_vector.state.records import State
+from diastase_engine.state_vector.state.records import State, realloc
 from diastase_engine.state_vector.state.small_matrices import copy_matrix
 
 ACTUAL, GENERIC, SHIFTED = range(3)

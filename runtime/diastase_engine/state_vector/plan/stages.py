@@ -25,11 +25,28 @@ from diastase_engine.state_vector.state.parallel import (
     is_interrupted,
     run_parallel,
 )
-from diastase_engine.state_vector.state.records import LANE_BITS, State
+from diastase_engine.state_vector.state.records import LANE_BITS, LANE_MASK, Operation, State
+from diastase_engine.state_vector.tiles.parity import sweep_pair
 from diastase_engine.state_vector.tiles.plan_records import SLOTS, Plan, Stage
-from diastase_engine.state_vector.tiles.single_operations import apply_operation
-from diastase_engine.state_vector.tiles.sweeps import next_block, spread
+from diastase_engine.state_vector.tiles.sweeps import is_identity, next_block, spread, sweep
 from diastase_engine.state_vector.tiles.tiles import FAR_SOURCE, FAR_TARGET, run_tile
+
+
+@kernel
+def apply_operation(state: State, operation: Operation) -> None:
+    """Apply one operation to the amplitudes."""
+    if operation.flips != 0:
+        sweep_pair(state, operation)
+        return
+    mask = operation.mask >> LANE_BITS
+    value = operation.value >> LANE_BITS
+    lane_mask = operation.mask & LANE_MASK
+    lane_value = operation.value & LANE_MASK
+    if mask == 0 or not is_identity(operation.matched):
+        sweep(state, operation, mask, value, lane_mask, lane_value)
+    if mask != 0 and not is_identity(operation.otherwise):
+        # One selector, a block bit: no lane can match, so every lane takes `otherwise`.
+        sweep(state, operation, mask, value ^ mask, 0, 1)
 
 
 @kernel

@@ -33,23 +33,21 @@ from diastase_engine.language import (
 )
 from diastase_engine.state_vector.queue.queue import flush, forget_waiting
 from diastase_engine.state_vector.queue.tape import release_tape
-from diastase_engine.state_vector.state.bulk_memory import clear, write_bulk
-from diastase_engine.state_vector.state.c_functions import (
-    MADV_HUGEPAGE,
-    aligned_alloc,
-    free,
-    madvise,
-    malloc,
-)
 from diastase_engine.state_vector.state.checks import cannot_run
+from diastase_engine.state_vector.state.parallel import clear, write_bulk
 from diastase_engine.state_vector.state.records import (
     ALIGNMENT,
     BLOCK_BYTES,
     LANE_BITS,
+    MADV_HUGEPAGE,
     MAX_QUBITS,
     QUEUE_CAPACITY,
     Operation,
     State,
+    aligned_alloc,
+    free,
+    madvise,
+    malloc,
 )
 
 sysconf = external("sysconf", [i32], i64)

@@ -11,10 +11,10 @@ from diastase_engine.state_vector.operations.captured import capture_operation
 from diastase_engine.state_vector.operations.fusion import settle
 from diastase_engine.state_vector.operations.parity_operations import turned
 from diastase_engine.state_vector.plan.plan import run_planned
-from diastase_engine.state_vector.state.nan_gates import are_numbers, fill_with_nan
+from diastase_engine.state_vector.plan.stages import apply_operation
+from diastase_engine.state_vector.state.checks import are_numbers, fill_with_nan
 from diastase_engine.state_vector.state.records import QUEUE_CAPACITY, State
 from diastase_engine.state_vector.state.small_matrices import IDENTITY, copy_matrix, write
-from diastase_engine.state_vector.tiles.single_operations import apply_operation
 
 
 @kernel

@@ -23,9 +23,8 @@ from diastase_engine.language import (
     stack_array,
     static,
 )
-from diastase_engine.state_vector.state.c_functions import free, malloc, realloc
 from diastase_engine.state_vector.state.checks import cannot_run
-from diastase_engine.state_vector.state.records import State
+from diastase_engine.state_vector.state.records import State, free, malloc, realloc
 from diastase_runtime.gate_table import GATES
 
 PHASE, UNITARY, DIAGONAL, PREPARE = range(1 << 10, (1 << 10) + 4)

@@ -29,8 +29,12 @@ from diastase_engine.language import (
 )
 from diastase_engine.state_vector.state.records import LANE_BITS, Operation, State
 from diastase_engine.state_vector.tiles.plan_records import SET_VECTORS, Plan, Tile, TileOperation
-from diastase_engine.state_vector.tiles.tile_bits import tile_place
-from diastase_engine.state_vector.tiles.tile_codes import APPLY_CODE, COMMON_LANE, GATHER_CODE
+from diastase_engine.state_vector.tiles.tile_codes import (
+    APPLY_CODE,
+    COMMON_LANE,
+    GATHER_CODE,
+    tile_place,
+)
 from diastase_engine.state_vector.tiles.tile_operations import set_selectors
 
 SMALLEST_GROUP = 4

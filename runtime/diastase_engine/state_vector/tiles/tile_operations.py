@@ -25,7 +25,7 @@ from diastase_engine.language import (
     vector,
 )
 from diastase_engine.state_vector.state.records import LANE_BITS, LANE_MASK, Operation
-from diastase_engine.state_vector.tiles.parity_preparation import FIRST_ROW, LAST_ROW, prepare_pair
+from diastase_engine.state_vector.tiles.parity import FIRST_ROW, LAST_ROW, prepare_pair
 from diastase_engine.state_vector.tiles.plan_records import (
     SET_VECTORS,
     SLOTS,
@@ -34,7 +34,6 @@ from diastase_engine.state_vector.tiles.plan_records import (
     TileOperation,
 )
 from diastase_engine.state_vector.tiles.sweeps import coefficient, is_identity, is_real, is_turning
-from diastase_engine.state_vector.tiles.tile_bits import slot_of, tile_place
 from diastase_engine.state_vector.tiles.tile_codes import (
     ALL_BLOCKS,
     DIAGONAL_CODE,
@@ -43,6 +42,8 @@ from diastase_engine.state_vector.tiles.tile_codes import (
     SELECTED_CODE,
     SELECTED_DIAGONAL_CODE,
     TURNING_CODE,
+    slot_of,
+    tile_place,
 )
 
 BLOCKS_OF_SLOT = [sum(1 << block for block in range(8) if (block >> slot) & 1) for slot in range(3)]
