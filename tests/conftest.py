@@ -18,7 +18,7 @@ from diastase_mlir import CompileOptions, LoweredModule, compile_module
 from diastase_runtime import Executable, load
 from diastase_runtime.abi import ENTRY_FUNCTION, ArrayType, library_symbol
 from diastase_runtime.libraries import thread_pool
-from diastase_runtime.threads import number_of_threads
+from diastase_runtime.process_limits import number_of_threads
 
 # Read whenever something is compiled: tests neither read nor fill the user's cache. The directory
 # is one for all workers, so that the engine is built once a test run.

@@ -21,11 +21,9 @@ import numpy as np
 
 from diastase_runtime.abi import ENTRY_SYMBOL, IMPORT_TABLE, Artifact, CallContext, ErrorCode
 from diastase_runtime.call_observer import Observer, observe_again, register, registered
-from diastase_runtime.callbacks import called_by_programs
 from diastase_runtime.error_codes import exception_of
 from diastase_runtime.errors import ArgumentTypeError, AssumptionError, LibraryLoadError
 from diastase_runtime.frames import Frame, FrameLayout
-from diastase_runtime.interrupts import raised_by_a_handler
 from diastase_runtime.libraries import (
     open_library,
     release_states,
@@ -42,6 +40,7 @@ from diastase_runtime.memref import (
     result_reader,
     sizes_and_strides,
 )
+from diastase_runtime.python import called_by_programs, raised_by_a_handler
 
 HostFunction = Callable[..., Sequence[np.ndarray]]
 

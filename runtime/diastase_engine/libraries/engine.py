@@ -25,8 +25,7 @@ from diastase_engine.libraries.kernel_library import (
     library,
 )
 from diastase_runtime.abi import CALLED_BY_THE_LOADER, Artifact
-from diastase_toolchain.activity import enter
-from diastase_toolchain.background import begun_in_background
+from diastase_toolchain.background import begun_in_background, enter
 from diastase_toolchain.cache import have_changed, private_cache, program_cache
 
 if TYPE_CHECKING:

@@ -15,7 +15,7 @@ from diastase_engine.libraries.tuning import settings_for
 from diastase_runtime import abi, gate_table
 from diastase_runtime.abi import Artifact
 from diastase_toolchain import processor
-from diastase_toolchain.activity import enter
+from diastase_toolchain.background import enter
 from diastase_toolchain.cache import (
     hash_of_sources,
     have_changed,
@@ -32,9 +32,7 @@ else:
     # Once per machine. Importing the kernels and their language is a fifth of our import.
     builders = LazyModule("diastase_engine.libraries.build")
 
-_TOOLS = (
-    "function_parts.py", "linker.py", "machine_code.py", "trip_counts.py", "vector_widths.py",
-)  # fmt: skip
+_TOOLS = ("linker.py", "machine_code.py", "trip_counts.py")
 """What of the toolchain libraries are built by; not imported for one that there is."""
 
 _NEEDED_BY_ALL = ("call_context", "language", "libraries", "threads")

@@ -18,7 +18,7 @@ from llvmlite import ir
 from diastase_engine.vector_math import ELEMENTARY_FUNCTIONS, exp_log, trigonometric
 from diastase_engine.vector_math.numbers import Number, constant, vector_of
 from diastase_runtime.abi import library_symbol
-from diastase_toolchain.vector_widths import widths
+from diastase_toolchain.machine_code import widths
 
 
 @dataclass(frozen=True)
