@@ -16,19 +16,7 @@ The trap: `CallContext` must match `diastase_runtime.abi.CallContext`; a test co
 
 from typing import Annotated
 
-from diastase_engine.language import (
-    Record,
-    external,
-    f64,
-    i32,
-    i64,
-    kernel,
-    ptr,
-    shift_right_logical,
-    stack_array,
-    static,
-    to_float,
-)
+from diastase_engine.language import *
 from diastase_runtime.abi import ErrorCode
 
 

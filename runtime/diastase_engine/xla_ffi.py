@@ -23,27 +23,7 @@ from diastase_engine.call_context import (
     save_environment,
     set_environment,
 )
-from diastase_engine.language import (
-    Record,
-    address,
-    atomic_add,
-    call_through,
-    cast,
-    code,
-    external,
-    f64,
-    i32,
-    i64,
-    is_null,
-    kernel,
-    null,
-    ptr,
-    shared,
-    shift_right_logical,
-    signature,
-    size_of,
-    stack_array,
-)
+from diastase_engine.language import *
 
 
 class Metadata(Record):

@@ -23,6 +23,7 @@ from diastase_engine.language.types import (
     PointerType,
     Type,
     pointer_to,
+    size_of,
     type_of_annotation,
 )
 from diastase_engine.language.values import Dynamic, Registers, Slot
@@ -241,6 +242,13 @@ def stack_array(frame: Frame, kind: Any, count: int) -> Dynamic:
     """Room for `count` (static) elements until the function returns."""
     element = type_of_annotation(kind)
     return Dynamic(pointer_to(element), frame.allocate(element, count))
+
+
+@Intrinsic
+def stack_record(frame: Frame, kind: Any) -> Dynamic:
+    """Room for a record until the function returns."""
+    words = frame.allocate(I64, size_of(kind) // 8)
+    return Dynamic(type_of_annotation(kind), words)
 
 
 @Intrinsic

@@ -8,24 +8,7 @@ the child by Python, makes sure of it even where a process has the number of one
 """
 
 from diastase_engine.call_context import CallContext
-from diastase_engine.language import (
-    atomic_add,
-    atomic_compare_exchange,
-    atomic_load,
-    atomic_store,
-    call_through,
-    code,
-    f64,
-    i1,
-    i64,
-    is_null,
-    kernel,
-    null,
-    pause,
-    ptr,
-    stack_array,
-    to_integer,
-)
+from diastase_engine.language import *
 from diastase_engine.threads.blas import forget_blas
 from diastase_engine.threads.python import poll_now
 from diastase_engine.threads.workers import (

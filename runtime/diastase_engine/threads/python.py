@@ -18,23 +18,7 @@ clock. What takes long between two polls reads the clock every time (`poll_now`)
 from typing import Annotated
 
 from diastase_engine.call_context import CALLBACK_RAISED, INTERRUPTED, CallContext, fail
-from diastase_engine.language import (
-    Record,
-    call_through,
-    cast,
-    code,
-    external,
-    f64,
-    i32,
-    i64,
-    is_null,
-    kernel,
-    null,
-    ptr,
-    shared,
-    signature,
-    ticks,
-)
+from diastase_engine.language import *
 from diastase_runtime.abi import POLLS
 
 _ENSURE = signature([], i32)

@@ -14,26 +14,7 @@ import signal
 from typing import Annotated
 
 from diastase_engine.call_context import DEFAULT_ENVIRONMENT, set_environment
-from diastase_engine.language import (
-    Record,
-    atomic_add,
-    atomic_load,
-    atomic_store,
-    call_through,
-    code,
-    code_of,
-    external,
-    f64,
-    i32,
-    i64,
-    kernel,
-    null,
-    pause,
-    ptr,
-    shared,
-    signature,
-    stack_array,
-)
+from diastase_engine.language import *
 
 create_thread = external("pthread_create", [ptr[i64], ptr[i64], code, ptr[f64]], i32)
 detach_thread = external("pthread_detach", [i64], i32)

@@ -10,19 +10,7 @@ operation and S the state before it:
 by the real part of an element Re C, by its imaginary part -Im C.
 """
 
-from diastase_engine.language import (
-    cast,
-    count_ones,
-    count_trailing_zeros,
-    f64,
-    i1,
-    i64,
-    is_null,
-    kernel,
-    ptr,
-    stack_array,
-    stored,
-)
+from diastase_engine.language import *
 from diastase_engine.state_vector.adjoint.records import Backward
 from diastase_engine.state_vector.adjoint.tape_replay import bits_of_wires
 from diastase_engine.state_vector.gates.dense import position, unitary

@@ -26,22 +26,7 @@ nothing depends on it. Where the zero has the phase, that side is *turned*: its 
 are exchanged, so that it is the one that has it.
 """
 
-from diastase_engine.language import (
-    cast,
-    f64,
-    i1,
-    i64,
-    is_null,
-    kernel,
-    load_unaligned,
-    null,
-    ptr,
-    shuffle,
-    size_of,
-    stack_array,
-    static,
-    store_unaligned,
-)
+from diastase_engine.language import *
 from diastase_engine.state_vector.adjoint.records import Backward, Undone
 from diastase_engine.state_vector.operations.captured import SIDES, Capture, Factor
 from diastase_engine.state_vector.operations.fusion import settle

@@ -11,19 +11,7 @@ summed.
 
 from typing import Any
 
-from diastase_engine.language import (
-    broadcast,
-    i1,
-    i64,
-    inline,
-    kernel,
-    lane_set,
-    lanes_match,
-    select,
-    shuffle,
-    static,
-    vector,
-)
+from diastase_engine.language import *
 from diastase_engine.state_vector.adjoint.forms import GENERAL, PHASED, REAL, TURNING
 from diastase_engine.state_vector.adjoint.records import SIDE_SUMS, Pass, Undone
 from diastase_engine.state_vector.adjoint.sums import (

@@ -6,7 +6,7 @@ first-level cache holds those of both registers. Sizes do not depend on the numb
 does the division of chunks into groups, each of which has sums of its own.
 """
 
-from diastase_engine.language import cast, derived, i1, i64, is_null, kernel, ptr, size_of
+from diastase_engine.language import *
 from diastase_engine.state_vector.adjoint.records import SUMS, Backward
 from diastase_engine.state_vector.plan.plan import fill_up, pick
 from diastase_engine.state_vector.plan.plan_memory import room

@@ -17,24 +17,7 @@ and BY_ONE; with a lane target, both are in BY_ZERO.
 
 from typing import Any
 
-from diastase_engine.language import (
-    broadcast,
-    broadcast_wide,
-    f64,
-    horizontal_sum,
-    i1,
-    i64,
-    inline,
-    kernel,
-    lanes_match,
-    ptr,
-    registers,
-    select,
-    static,
-    vector,
-    wide,
-    widen,
-)
+from diastase_engine.language import *
 from diastase_engine.state_vector.adjoint.records import (
     BY_ONE,
     BY_X,

@@ -22,19 +22,7 @@ This is small work, whatever the size of the state.
 from math import nan
 
 from diastase_engine.call_context import OUT_OF_MEMORY, CallContext, fail
-from diastase_engine.language import (
-    cast,
-    f64,
-    i1,
-    i64,
-    is_null,
-    kernel,
-    null,
-    ptr,
-    size_of,
-    stack_array,
-    static,
-)
+from diastase_engine.language import *
 from diastase_engine.state_vector.adjoint.arrays import is_undone_alone, undo_array
 from diastase_engine.state_vector.adjoint.forms import (
     change_of,
@@ -213,14 +201,12 @@ def tape_sweep(
     tape = cast(state.tape, Tape)
     if tape.derivatives > size or not can_meet(context, state, adjoint, site):
         return
-    memory = stack_array(i64, size_of(Backward) // 8)
-    shadow, capture = stack_array(i64, size_of(State) // 8), stack_array(i64, size_of(Capture) // 8)
-    memset(cast(memory, ptr[f64]), 0, size_of(Backward))
+    run, shadow, capture = stack_record(Backward), stack_record(State), stack_record(Capture)
+    memset(cast(run, ptr[f64]), 0, size_of(Backward))
     memset(cast(shadow, ptr[f64]), 0, size_of(State))
     memset(cast(capture, ptr[f64]), 0, size_of(Capture))
-    run = cast(memory, Backward)
     run.context, run.state, run.adjoint, run.site = context, state, adjoint, site
-    run.shadow, run.capture = cast(shadow, State), cast(capture, Capture)
+    run.shadow, run.capture = shadow, capture
     run.results = results
     run.shadow.qubits, run.shadow.spoilt = state.qubits, 1
     run.shadow.capture = cast(capture, ptr[f64])

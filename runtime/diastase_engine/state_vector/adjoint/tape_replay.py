@@ -12,20 +12,7 @@ from collections.abc import Callable
 from math import pi
 
 from diastase_engine.call_context import CallContext
-from diastase_engine.language import (
-    cast,
-    count_trailing_zeros,
-    f64,
-    i1,
-    i64,
-    inline,
-    kernel,
-    ptr,
-    stack_array,
-    static,
-    to_float,
-    to_integer,
-)
+from diastase_engine.language import *
 from diastase_engine.state_vector.gates.gates import (
     FIRST_ON_WIRES,
     MOST_PARAMETERS,

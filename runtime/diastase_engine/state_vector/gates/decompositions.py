@@ -14,7 +14,7 @@ are small:
 
 from math import pi
 
-from diastase_engine.language import f64, i1, i64, is_null, kernel, ptr, stack_array
+from diastase_engine.language import *
 from diastase_engine.state_vector.gates.matrices import (
     IDENTITY,
     PARITY,

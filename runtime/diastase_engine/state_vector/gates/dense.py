@@ -12,27 +12,7 @@ A matrix on one wire is an ordinary operation of the queue, a unitary on two wir
 """
 
 from diastase_engine.call_context import OUT_OF_MEMORY, CallContext, fail
-from diastase_engine.language import (
-    Record,
-    broadcast,
-    broadcast_wide,
-    cast,
-    count_ones,
-    count_trailing_zeros,
-    f64,
-    horizontal_sum,
-    i1,
-    i64,
-    inline,
-    is_null,
-    kernel,
-    null,
-    ptr,
-    size_of,
-    stored,
-    vector,
-    widen,
-)
+from diastase_engine.language import *
 from diastase_engine.state_vector.gates.decompositions import exchange_bits
 from diastase_engine.state_vector.gates.two_wires import push_matrix
 from diastase_engine.state_vector.queue.memory import allocate

@@ -6,19 +6,7 @@ a block at a time: the row of an amplitude is that of its block and that of its 
 """
 
 from diastase_engine.call_context import CallContext
-from diastase_engine.language import (
-    cast,
-    f64,
-    i64,
-    inline,
-    is_null,
-    kernel,
-    ptr,
-    stack_array,
-    static,
-    stored,
-    vector,
-)
+from diastase_engine.language import *
 from diastase_engine.state_vector.measure.outcomes import lane_places, place_of
 from diastase_engine.state_vector.queue.queue import flush, push_selected, push_single, spoil
 from diastase_engine.state_vector.queue.tape import DIAGONAL, keep_array

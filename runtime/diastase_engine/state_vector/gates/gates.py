@@ -11,7 +11,7 @@ records its own site, and nothing after it is applied.
 """
 
 from diastase_engine.call_context import SIZE_MISMATCH, CallContext, fail
-from diastase_engine.language import f64, i64, is_null, kernel, ptr, stack_array
+from diastase_engine.language import *
 from diastase_engine.state_vector.gates.decompositions import (
     double_excitation,
     multi_rz,
@@ -197,12 +197,9 @@ def gate_on_wires(
     parameters: ptr[f64],
 ) -> None:
     """Apply a named gate on an array of wires; all of them have one parameter."""
-    if cannot_run(context, state):
-        return
-    if n_parameters != 1:
-        fail(context, SIZE_MISMATCH, site, n_parameters, 1)
-        return
-    apply_on_wires(context, state, site, code, n_wires, wires, 0, 0, parameters[0])
+    controlled_gate_on_wires(
+        context, state, site, code, 0, wires, wires, n_wires, wires, n_parameters, parameters
+    )
 
 
 @kernel

@@ -14,7 +14,7 @@ from collections.abc import Callable
 from math import pi, sqrt
 from typing import Any
 
-from diastase_engine.language import external, f64, i1, i64, inline, kernel, ptr, static
+from diastase_engine.language import *
 from diastase_engine.state_vector.state.small_matrices import IDENTITY, write
 from diastase_runtime.gate_table import GATES
 

@@ -6,7 +6,7 @@ written into wires that are in |0...0> (`prepare`), or into all of them.
 """
 
 from diastase_engine.call_context import CallContext
-from diastase_engine.language import cast, f64, i64, inline, is_null, kernel, ptr, stored
+from diastase_engine.language import *
 from diastase_engine.state_vector.gates.dense import position
 from diastase_engine.state_vector.queue.memory import allocate
 from diastase_engine.state_vector.queue.queue import flush, forget_waiting

@@ -27,7 +27,7 @@ Whatever went in, the six matrices are multiplied again and compared with U. Whe
 more than rounding (U was not unitary) the answer is false, and the caller has to find another way.
 """
 
-from diastase_engine.language import f64, i1, i64, kernel, ptr, stack_array, static
+from diastase_engine.language import *
 from diastase_engine.state_vector.gates.decompositions import push_flip, push_parity, push_swap
 from diastase_engine.state_vector.queue.queue import push_selected
 from diastase_engine.state_vector.state.records import State

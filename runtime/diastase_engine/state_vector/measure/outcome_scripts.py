@@ -28,7 +28,7 @@ from diastase_engine.call_context import (
     fail,
     next_uniform,
 )
-from diastase_engine.language import cast, derived, f64, i64, is_null, kernel, null, ptr, size_of
+from diastase_engine.language import *
 from diastase_engine.state_vector.state.records import (
     SINGLE,
     OutcomeScript,

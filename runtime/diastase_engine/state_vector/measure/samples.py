@@ -11,21 +11,7 @@ walk, goes to the last outcome with a weight.
 """
 
 from diastase_engine.call_context import INVALID_SHOTS, CallContext, fail, next_uniform
-from diastase_engine.language import (
-    cast,
-    external,
-    f64,
-    horizontal_sum,
-    i1,
-    i64,
-    kernel,
-    ptr,
-    stack_array,
-    static,
-    to_float,
-    to_integer,
-    wide,
-)
+from diastase_engine.language import *
 from diastase_engine.state_vector.measure.outcomes import lane_places, place_of, weight
 from diastase_engine.state_vector.queue.queue import flush
 from diastase_engine.state_vector.state.checks import bit_of, cannot_run, is_drawable

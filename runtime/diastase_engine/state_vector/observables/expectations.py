@@ -9,21 +9,7 @@ state is read from memory once for all of them.
 """
 
 from diastase_engine.call_context import CallContext
-from diastase_engine.language import (
-    Record,
-    cast,
-    code_of,
-    f64,
-    i64,
-    is_null,
-    kernel,
-    lane_numbers,
-    ptr,
-    size_of,
-    stack_array,
-    static,
-    vector,
-)
+from diastase_engine.language import *
 from diastase_engine.state_vector.gates.dense import matrix_moments
 from diastase_engine.state_vector.observables.pauli import Term, pauli_moments, read_terms, terms_of
 from diastase_engine.state_vector.observables.pauli_products import (
@@ -149,9 +135,8 @@ def sum_in_chunks(
     Chunks are added up in parts that do not depend on the number of threads.
     """
     blocks = state.blocks if state.blocks < CHUNK else CHUNK
-    memory = stack_array(i64, size_of(Terms) // 8)
+    run = stack_record(Terms)
     sums = stack_array(f64, MOST_PARTS)
-    run = cast(memory, Terms)
     run.state = state
     run.terms = terms
     run.words = words
@@ -168,7 +153,7 @@ def sum_in_chunks(
     while parts > MOST_PARTS:
         parts >>= 1
         run.chunks = 2 * run.chunks
-    run_parallel(code_of(sum_parts), cast(memory, ptr[f64]), parts, 1)
+    run_parallel(code_of(sum_parts), cast(run, ptr[f64]), parts, 1)
     total: f64 = 0.0
     for part in range(parts):
         total += sums[part]

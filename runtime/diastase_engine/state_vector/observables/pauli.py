@@ -10,31 +10,7 @@ are the parity of the block bits.
 """
 
 from diastase_engine.call_context import OVERLAPPING_WIRES, CallContext, fail
-from diastase_engine.language import (
-    Record,
-    broadcast,
-    broadcast_wide,
-    cast,
-    count_ones,
-    derived,
-    f64,
-    horizontal_sum,
-    i1,
-    i64,
-    inline,
-    is_null,
-    kernel,
-    null,
-    ptr,
-    shuffle,
-    size_of,
-    stack_array,
-    static,
-    stored,
-    to_float,
-    vector,
-    widen,
-)
+from diastase_engine.language import *
 from diastase_engine.state_vector.observables.linear_algebra import can_meet
 from diastase_engine.state_vector.queue.memory import allocate
 from diastase_engine.state_vector.queue.queue import flush

@@ -10,25 +10,7 @@ words their signs are applied one by one. For many, a Walsh-Hadamard transform o
 the sums for every z of the group; bits above the group give one sign for all of it.
 """
 
-from diastase_engine.language import (
-    Record,
-    cast,
-    count_ones,
-    derived,
-    f64,
-    horizontal_sum,
-    i64,
-    inline,
-    kernel,
-    lane_numbers,
-    ptr,
-    shuffle,
-    stack_array,
-    static,
-    stored,
-    vector,
-    widen,
-)
+from diastase_engine.language import *
 from diastase_engine.state_vector.observables.pauli import XORS, Term
 from diastase_engine.state_vector.state.records import LANE_BITS, LANE_MASK, LANES, State
 

@@ -12,18 +12,7 @@ not depend on these. So the k-th operation of the first time and of any other be
 
 from typing import Annotated
 
-from diastase_engine.language import (
-    Record,
-    cast,
-    f64,
-    i1,
-    i64,
-    is_null,
-    kernel,
-    ptr,
-    size_of,
-    static,
-)
+from diastase_engine.language import *
 from diastase_engine.state_vector.state.records import State, realloc
 from diastase_engine.state_vector.state.small_matrices import copy_matrix
 

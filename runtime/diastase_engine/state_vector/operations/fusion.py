@@ -18,19 +18,7 @@ waiting operation that does; so an operation can be moved from or to a place in 
 looking at what lies between.
 """
 
-from diastase_engine.language import (
-    cast,
-    count_ones,
-    count_trailing_zeros,
-    f64,
-    i1,
-    i64,
-    inline,
-    is_null,
-    kernel,
-    stack_array,
-    static,
-)
+from diastase_engine.language import *
 from diastase_engine.state_vector.operations.captured import Factor
 from diastase_engine.state_vector.operations.parity_operations import (
     multiply_pairs,

@@ -16,16 +16,7 @@ everything, so the product of all of them goes into one operation that acts on a
 anyway.
 """
 
-from diastase_engine.language import (
-    count_trailing_zeros,
-    f64,
-    i1,
-    i64,
-    kernel,
-    ptr,
-    stack_array,
-    static,
-)
+from diastase_engine.language import *
 from diastase_engine.state_vector.state.records import Operation, State
 from diastase_engine.state_vector.state.small_matrices import (
     IDENTITY,

@@ -12,17 +12,7 @@ and takes each one that commutes with all that it left behind and whose target i
 allowed, or can be added to them. Selectors may be any bits.
 """
 
-from diastase_engine.language import (
-    cast,
-    count_ones,
-    count_trailing_zeros,
-    i1,
-    i64,
-    kernel,
-    ptr,
-    static,
-    vector,
-)
+from diastase_engine.language import *
 from diastase_engine.state_vector.operations.parity_operations import take_out_factors
 from diastase_engine.state_vector.plan.plan_memory import (
     chunk_bits_of,

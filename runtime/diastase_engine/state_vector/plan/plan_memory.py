@@ -7,7 +7,7 @@ The memory belongs to the state, is made when it is first needed and kept until 
 released.
 """
 
-from diastase_engine.language import cast, derived, f64, i1, i64, is_null, kernel, ptr, size_of
+from diastase_engine.language import *
 from diastase_engine.state_vector.state.parallel import workers_on
 from diastase_engine.state_vector.state.records import (
     ALIGNMENT,

@@ -6,20 +6,7 @@ amplitudes of its parts and its buffer. After an interrupt nothing is run: the a
 no use to anybody then.
 """
 
-from diastase_engine.language import (
-    Record,
-    cast,
-    code_of,
-    count_ones,
-    count_trailing_zeros,
-    f64,
-    i64,
-    kernel,
-    ptr,
-    size_of,
-    stack_array,
-    vector,
-)
+from diastase_engine.language import *
 from diastase_engine.state_vector.state.parallel import (
     PARALLEL_QUBITS,
     is_interrupted,
@@ -147,8 +134,7 @@ def run_parts_of(argument: ptr[f64], first: i64, last: i64, worker: i64) -> None
 @kernel
 def run_stages(state: State, plan: Plan, buffers: ptr[vector]) -> None:
     """Run a whole plan, with room for a chunk for each thread that may work."""
-    memory = stack_array(i64, size_of(StageRun) // 8)
-    run = cast(memory, StageRun)
+    run = stack_record(StageRun)
     run.state = state
     run.plan = plan
     run.buffers = buffers
@@ -162,5 +148,5 @@ def run_stages(state: State, plan: Plan, buffers: ptr[vector]) -> None:
         elif state.qubits < PARALLEL_QUBITS:
             run_parts(state, plan, stage, 0, stage.parts, buffers)
         else:
-            run_parallel(code_of(run_parts_of), cast(memory, ptr[f64]), stage.parts, 1)
+            run_parallel(code_of(run_parts_of), cast(run, ptr[f64]), stage.parts, 1)
         state.support |= stage.bits

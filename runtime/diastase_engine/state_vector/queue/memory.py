@@ -17,20 +17,7 @@ from diastase_engine.call_context import (
     CallContext,
     fail,
 )
-from diastase_engine.language import (
-    cast,
-    external,
-    f64,
-    i32,
-    i64,
-    is_null,
-    kernel,
-    null,
-    ptr,
-    size_of,
-    stored,
-    vector,
-)
+from diastase_engine.language import *
 from diastase_engine.state_vector.queue.queue import flush, forget_waiting
 from diastase_engine.state_vector.queue.tape import release_tape
 from diastase_engine.state_vector.state.checks import cannot_run

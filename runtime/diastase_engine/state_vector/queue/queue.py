@@ -6,7 +6,7 @@ with several mask bits are the identity where the mask does not match, and merge
 only. A test runs random circuits with and without fusion.
 """
 
-from diastase_engine.language import f64, i64, is_null, kernel, null, ptr, stack_array
+from diastase_engine.language import *
 from diastase_engine.state_vector.operations.captured import capture_operation
 from diastase_engine.state_vector.operations.fusion import settle
 from diastase_engine.state_vector.operations.parity_operations import turned

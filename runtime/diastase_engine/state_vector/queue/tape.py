@@ -10,19 +10,7 @@ not by bits: amplitudes may be moved at any time, as long as no wire notices.
 """
 
 from diastase_engine.call_context import OUT_OF_MEMORY, CallContext, fail
-from diastase_engine.language import (
-    Record,
-    cast,
-    f64,
-    i64,
-    is_null,
-    kernel,
-    null,
-    ptr,
-    size_of,
-    stack_array,
-    static,
-)
+from diastase_engine.language import *
 from diastase_engine.state_vector.state.checks import cannot_run
 from diastase_engine.state_vector.state.records import State, free, malloc, realloc
 from diastase_runtime.gate_table import GATES

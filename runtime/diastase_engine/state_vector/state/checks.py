@@ -23,21 +23,7 @@ from diastase_engine.call_context import (
     CallContext,
     fail,
 )
-from diastase_engine.language import (
-    broadcast,
-    cast,
-    f64,
-    horizontal_sum,
-    i1,
-    i64,
-    inline,
-    is_null,
-    kernel,
-    load_unaligned,
-    ptr,
-    static,
-    stored,
-)
+from diastase_engine.language import *
 from diastase_engine.state_vector.state.records import LANE_BITS, LANES, State
 
 

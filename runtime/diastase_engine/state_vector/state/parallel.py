@@ -12,25 +12,7 @@ each; so threads help even where one of them could use up all of the memory's ba
 """
 
 from diastase_engine.call_context import CallContext
-from diastase_engine.language import (
-    Record,
-    call_through,
-    cast,
-    code,
-    code_of,
-    derived,
-    f64,
-    i1,
-    i64,
-    is_null,
-    kernel,
-    null,
-    ptr,
-    shared,
-    signature,
-    size_of,
-    stack_array,
-)
+from diastase_engine.language import *
 from diastase_engine.state_vector.state.records import LANE_BITS, State, memcpy, memset
 from diastase_engine.threads.workers import BODY
 
@@ -133,12 +115,11 @@ def write_pieces(argument: ptr[f64], first: i64, last: i64, worker: i64) -> None
 @kernel
 def write_bulk(target: ptr[f64], source: ptr[f64], size: i64) -> None:
     """Copy memory, or set it to zero where `source` is null."""
-    memory = stack_array(i64, size_of(Bulk) // 8)
-    bulk = cast(memory, Bulk)
+    bulk = stack_record(Bulk)
     bulk.target = target
     bulk.source = source
     bulk.size = size
-    run_parallel(code_of(write_pieces), cast(memory, ptr[f64]), (size + PIECE - 1) >> PIECE_BITS, 1)
+    run_parallel(code_of(write_pieces), cast(bulk, ptr[f64]), (size + PIECE - 1) >> PIECE_BITS, 1)
 
 
 @kernel

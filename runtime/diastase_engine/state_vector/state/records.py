@@ -19,18 +19,7 @@ import mmap
 from typing import Annotated
 
 from diastase_engine.call_context import CallContext
-from diastase_engine.language import (
-    Record,
-    derived,
-    external,
-    f64,
-    i32,
-    i64,
-    ptr,
-    setting,
-    size_of,
-    vector,
-)
+from diastase_engine.language import *
 
 malloc = external("malloc", [i64], ptr[f64])
 aligned_alloc = external("aligned_alloc", [i64, i64], ptr[f64])

@@ -13,28 +13,7 @@ of their row, too.
 
 from typing import Any
 
-from diastase_engine.language import (
-    Record,
-    broadcast,
-    cast,
-    code_of,
-    count_ones,
-    count_trailing_zeros,
-    derived,
-    f64,
-    i64,
-    inline,
-    kernel,
-    lane_set,
-    lanes_match,
-    ptr,
-    select,
-    shuffle,
-    size_of,
-    stack_array,
-    static,
-    vector,
-)
+from diastase_engine.language import *
 from diastase_engine.state_vector.state.parallel import PARALLEL_QUBITS, run_parallel
 from diastase_engine.state_vector.state.records import LANE_BITS, LANES, Operation, State
 from diastase_engine.state_vector.state.small_matrices import is_identity
@@ -274,13 +253,12 @@ def sweep_pair_part(argument: ptr[f64], first: i64, last: i64, worker: i64) -> N
 @kernel
 def sweep_pair(state: State, operation: Operation) -> None:
     """Apply one operation to the amplitudes."""
-    memory = stack_array(i64, size_of(PairSweep) // 8)
+    run = stack_record(PairSweep)
     coefficients = stack_array(vector, 2 * SET_VECTORS)
-    run = cast(memory, PairSweep)
     run.state, run.operation, run.coefficients = state, operation, coefficients
     run.fixed = operation.changes >> LANE_BITS
     set_pair_coefficients(operation, count_trailing_zeros(operation.flips), coefficients)
-    argument = cast(memory, ptr[f64])
+    argument = cast(run, ptr[f64])
     count = state.blocks >> count_ones(run.fixed)
     if state.qubits < PARALLEL_QUBITS:
         sweep_pair_part(argument, 0, count, 0)

@@ -5,7 +5,7 @@ after them), plus `SELECTED_CODE` where slots select each block's coefficients, 
 *Turning* matrices (RX, Y) are real on their diagonal and imaginary elsewhere.
 """
 
-from diastase_engine.language import i64, kernel, static
+from diastase_engine.language import *
 from diastase_engine.state_vector.state.records import LANE_BITS, MOST_LANE_BITS
 from diastase_engine.state_vector.tiles.plan_records import MAX_SLOTS, SLOTS, Plan, Tile
 from diastase_engine.state_vector.tiles.sweeps import (

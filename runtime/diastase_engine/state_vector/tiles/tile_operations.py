@@ -9,21 +9,7 @@ each lane the diagonal and the off-diagonal element of its row (four vectors); f
 operation, the first and the last element (four vectors), which on a lane are the same.
 """
 
-from diastase_engine.language import (
-    broadcast,
-    cast,
-    f64,
-    i1,
-    i64,
-    inline,
-    kernel,
-    lane_set,
-    lanes_match,
-    ptr,
-    select,
-    static,
-    vector,
-)
+from diastase_engine.language import *
 from diastase_engine.state_vector.state.records import LANE_BITS, LANE_MASK, Operation
 from diastase_engine.state_vector.tiles.parity import FIRST_ROW, LAST_ROW, prepare_pair
 from diastase_engine.state_vector.tiles.plan_records import (

@@ -13,22 +13,7 @@ multiplies (`tile_codes`). Diagonal operations come one by one, or gathered of m
 
 from typing import Any
 
-from diastase_engine.language import (
-    broadcast,
-    cast,
-    i64,
-    inline,
-    kernel,
-    lanes_match,
-    prefetch,
-    ptr,
-    registers,
-    select,
-    shuffle,
-    static,
-    to_integer,
-    vector,
-)
+from diastase_engine.language import *
 from diastase_engine.state_vector.state.records import LANE_BITS, LANES
 from diastase_engine.state_vector.tiles.parity import load_eight, mix_pair
 from diastase_engine.state_vector.tiles.plan_records import SET_VECTORS, SLOTS, Tile, TileOperation
