@@ -8,9 +8,8 @@ nobody else.
 these call, made as fast as can be; the whole one takes its place later (`engine`). Kernels that are
 defined in one Python module are a part, and are compiled once: LLVM works on some, in threads,
 while this thread compiles the next ones from Python. Nothing is inlined into a kernel of another
-part. LLVM does what it can where all amplitudes go through. Where else there are vectors, code is
-as it is written, but made by LLVM's better code generator; all else by its fast one. Tiles are the
-smallest, of which there are fewest cases.
+part. Where there are vectors, code is as it is written, but made by LLVM's better code generator;
+all else by its fast one. Tiles are the smallest, of which there are fewest cases.
 
 The trap: a state that an engine has made is for that engine alone.
 """
@@ -54,8 +53,6 @@ POOL_EXPORTS = {
 }
 """The thread pool's C functions: name in the import table -> kernel."""
 _VECTORS = re.compile(r"<\d+ x (double|float)>")
-_LOOPS = frozenset("tiles sweeps pair_sweeps backward_passes samples random_numbers".split())
-"""Parts in which circuits of many wires, or of many shots, spend their time."""
 
 Exports = Mapping[str, Callable[..., Any]]
 
@@ -140,7 +137,7 @@ class EngineInParts:
     def _machine_code(self, parts: Mapping[str, Collection[Any]]) -> list[bytes]:
         """Compile parts; LLVM has them in threads, and then in this one, too."""
         triple = machine_code.host_processor().triple
-        texts: SimpleQueue[tuple[str, str, list[str]] | None] = SimpleQueue()
+        texts: SimpleQueue[tuple[str, list[str]] | None] = SimpleQueue()
         objects: list[bytes] = []
 
         def work() -> None:
@@ -149,10 +146,10 @@ class EngineInParts:
 
         others = [begun_in_background(work) for _ in range(os.cpu_count() or 1)]
         try:
-            for part, kernels in parts.items():
+            for kernels in parts.values():
                 module = compile_part(kernels, self._names, triple, self._settings)
                 records = [name for name in module.globals if name.endswith(SHARED)]
-                texts.put((part, str(module), records))
+                texts.put((str(module), records))
         finally:
             for _ in (*others, self):
                 texts.put(None)
@@ -162,10 +159,9 @@ class EngineInParts:
                     other.result()
         return objects
 
-    def _object(self, part: str, text: str, records: Collection[str]) -> bytes:
+    def _object(self, text: str, records: Collection[str]) -> bytes:
         """Have LLVM make machine code of a part."""
         level = Level.VECTORS_AS_WRITTEN if _VECTORS.search(text) else Level.WITHOUT_LOOPS
-        level = Level.WITH_LOOPS if part in _LOOPS else level
         common = {*self._names.values(), *records} - self._exports
         with machine_code.optimised(text, self._exports, level, common) as module:
             return machine_code.emit_object(module)

@@ -20,7 +20,7 @@ from diastase_engine.state_vector.gates.gates import (
     apply_on_wires,
     push_phase,
 )
-from diastase_engine.state_vector.gates.matrices import cos, sin
+from diastase_engine.state_vector.gates.matrices import about_x, about_y, about_z, cos, sin
 from diastase_engine.state_vector.operations.captured import (
     ACTUAL,
     GENERIC,
@@ -46,26 +46,8 @@ from diastase_engine.state_vector.state.small_matrices import IDENTITY, write
 from diastase_runtime.gate_table import GATES, WHOLE_FREQUENCY
 
 _ZERO = [0.0] * 8
-
-
-@inline
-def about_x(c: f64, s: f64) -> list[f64]:
-    """RX."""
-    return [c, 0.0, 0.0, -s, 0.0, -s, c, 0.0]
-
-
-@inline
-def about_y(c: f64, s: f64) -> list[f64]:
-    """RY."""
-    return [c, 0.0, -s, 0.0, s, 0.0, c, 0.0]
-
-
-@inline
-def about_z(c: f64, s: f64) -> list[f64]:
-    """RZ."""
-    return [c, -s, 0.0, 0.0, 0.0, 0.0, c, s]
-
-
+MOST_PUSHED = 20
+"""Operations that any gate pushes, besides two for each of its wires."""
 _ROTATIONS: dict[str, Callable[..., list[f64]]] = {
     "RX": about_x,
     "RY": about_y,
@@ -136,10 +118,6 @@ def capture_rotation(shadow: State, row: ptr[i64], mask: i64, value: i64, parame
     factor.parameters, factor.parameter = 1, parameter
     factor.derivative, factor.stride = pair, 1
     return True
-
-
-MOST_PUSHED = 20
-"""Operations that any gate pushes, besides two for each of its wires."""
 
 
 @kernel

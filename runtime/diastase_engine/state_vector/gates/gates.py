@@ -41,6 +41,13 @@ DOUBLE_EXCITATION_PLUS = GATES["DoubleExcitationPlus"].code
 DOUBLE_EXCITATION_MINUS = GATES["DoubleExcitationMinus"].code
 ORBITAL_ROTATION = GATES["OrbitalRotation"].code
 
+HEAD = 2
+"""Numbers of a row before its wires."""
+MASK = (1 << FIELD_BITS) - 1
+FIRST_ON_WIRES = min(gate.code for gate in GATES.values() if gate.entry == "array")
+"""From this code on, gates take an array of wires (a test checks that they come last)."""
+MOST_PARAMETERS = 3
+
 
 @kernel
 def apply_gate(
@@ -227,14 +234,6 @@ def controlled_gate_on_wires(
         return
     value = control_value(state, n_controls, controls, control_values)
     apply_on_wires(context, state, site, code, n_wires, wires, mask, value, parameters[0])
-
-
-HEAD = 2
-"""Numbers of a row before its wires."""
-MASK = (1 << FIELD_BITS) - 1
-FIRST_ON_WIRES = min(gate.code for gate in GATES.values() if gate.entry == "array")
-"""From this code on, gates take an array of wires (a test checks that they come last)."""
-MOST_PARAMETERS = 3
 
 
 @kernel
