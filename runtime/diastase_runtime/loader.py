@@ -73,8 +73,8 @@ class Executable:
         self._linked = with_better_engines(artifact)
         self._native = self._open(unique=bool(artifact.callbacks))
         self._entry: Any = self._native
-        """The memory of a call."""
         self.layout = FrameLayout(artifact.arguments, artifact.results)
+        """The memory of a call."""
         self._arguments = [
             (numpy_dtype(kind.dtype), kind.rank, offset, struct.Struct(f"={3 + 2 * kind.rank}q"))
             for kind, offset in zip(artifact.arguments, self.layout.arguments, strict=True)
