@@ -12,12 +12,13 @@ import pytest
 import sampled
 from diastase.inspection.explicit_jaxpr import explicit_jaxpr, typecheck_jaxpr
 from diastase.tracing.trace import TracedProgram
-from diastase_engine import engine, threads_library
+from diastase_engine import threads_library
+from diastase_engine.libraries import engine
 from diastase_mlir import CompileOptions, LoweredModule, compile_module
 from diastase_runtime import Executable, load
 from diastase_runtime.abi import ENTRY_FUNCTION, ArrayType, library_symbol
 from diastase_runtime.libraries import thread_pool
-from diastase_runtime.threads import number_of_threads
+from diastase_runtime.process_limits import number_of_threads
 
 # Read whenever something is compiled: tests neither read nor fill the user's cache. The directory
 # is one for all workers, so that the engine is built once a test run.

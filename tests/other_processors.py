@@ -6,9 +6,9 @@ from pathlib import Path
 import llvmlite.binding as llvm
 import pytest
 
-from diastase_engine.build import SYMBOL_PREFIX
 from diastase_engine.language import compile_kernels
 from diastase_engine.state_vector.exports import EXPORTS
+from diastase_runtime.abi import library_symbol
 from diastase_toolchain import linker, machine_code
 from diastase_toolchain.processor import LEVELS, HostProcessor
 
@@ -41,7 +41,7 @@ def engine_object(triple: str, processor: str, settings: Mapping[str, int]) -> b
     """Optimised machine code of the whole engine, as `build` makes it for the one at hand."""
     llvm.initialize_all_targets()
     llvm.initialize_all_asmprinters()
-    kernels = {SYMBOL_PREFIX + name: function for name, function in EXPORTS.items()}
+    kernels = {library_symbol("engine", name): function for name, function in EXPORTS.items()}
     target = llvm.Target.from_triple(triple)
     compiler = target.create_target_machine(cpu=processor, opt=2, reloc="pic", codemodel="default")
     with (

@@ -2,10 +2,10 @@
 
 In: names of functions that a program imports. Out: shared libraries for this processor, written in
 `language`, found in the cache or built. Nothing here knows MLIR, JAX or PennyLane: the compiler and
-tests call the functions by their C types (`state_vector.exports`, `pool_exports`).
+tests call the functions by their C types (`state_vector.exports`, `libraries.build`).
 """
 
-from diastase_engine.engine import (
+from diastase_engine.libraries.engine import (
     elementary_library,
     engine_library,
     foreign_library,
@@ -14,7 +14,7 @@ from diastase_engine.engine import (
     when_whole,
     with_libraries,
 )
-from diastase_engine.vector_math.names import ELEMENTARY_FUNCTIONS
+from diastase_engine.vector_math import ELEMENTARY_FUNCTIONS
 from diastase_runtime.gate_table import GATES, Gate
 
 __all__ = [

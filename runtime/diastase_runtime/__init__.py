@@ -12,7 +12,7 @@ from diastase_runtime.loader import EngineWork, Executable, exchange_engine, loa
 from diastase_runtime.memref import LARGEST_COPIED_RESULT
 
 if TYPE_CHECKING:
-    from diastase_runtime.standalone.source import c_source
+    from diastase_runtime.standalone import c_source
 
 __all__ = [
     "LARGEST_COPIED_RESULT",
@@ -29,4 +29,4 @@ __all__ = [
 def __getattr__(name: str) -> Any:
     if name != "c_source":  # which most processes never need
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return import_module("diastase_runtime.standalone.source").c_source
+    return import_module("diastase_runtime.standalone").c_source

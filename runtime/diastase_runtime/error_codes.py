@@ -6,7 +6,7 @@ from typing import Any
 from diastase_runtime import errors
 from diastase_runtime.abi import CallContext, ErrorCode, Site
 from diastase_runtime.errors import DiastaseError, InternalError, Span
-from diastase_runtime.interrupts import raised_in
+from diastase_runtime.python import raised_in
 
 _EXCEPTIONS: dict[int, Callable[[str, Sequence[int]], DiastaseError]] = {
     ErrorCode.WIRE_OUT_OF_RANGE: lambda construct, detail: errors.WireOutOfRangeError(

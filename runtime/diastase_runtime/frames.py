@@ -15,8 +15,8 @@ from typing import Any
 import numpy as np
 
 from diastase_runtime.abi import ArrayType, CallContext
-from diastase_runtime.cgroups import available_memory
 from diastase_runtime.memref import descriptor_words, numpy_dtype
+from diastase_runtime.process_limits import available_memory
 
 _CONTEXT_WORDS = ctypes.sizeof(CallContext) // 8
 _SCALAR_WORDS = 2

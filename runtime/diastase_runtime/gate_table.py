@@ -99,7 +99,7 @@ def run_row(
     controls: Sequence[tuple[int, bool]],
     parameters: Sequence[int],
 ) -> list[int]:
-    """The row of a gate, as `state_vector.gate_runs` reads it."""
+    """The row of a gate, as `gate_run` reads it."""
     fields = (gate.code, len(wires), len(controls), len(parameters))
     head = sum(number << FIELD_BITS * place for place, number in enumerate(fields))
     row = [head, site, *wires, *(wire for wire, _ in controls)]

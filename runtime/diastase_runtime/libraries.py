@@ -17,8 +17,8 @@ from typing import Any
 
 from diastase_runtime.abi import Artifact, CallContext, Import, ImportedLibrary, library_symbol
 from diastase_runtime.errors import InternalError, LibraryLoadError
-from diastase_runtime.interrupts import tell_of_python
-from diastase_runtime.threads import number_of_threads
+from diastase_runtime.process_limits import number_of_threads
+from diastase_runtime.python import tell_of_python
 
 _CAPSULES = {"lapack": "scipy.linalg.cython_lapack", "blas": "scipy.linalg.cython_blas"}
 

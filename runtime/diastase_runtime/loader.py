@@ -21,11 +21,9 @@ import numpy as np
 
 from diastase_runtime.abi import ENTRY_SYMBOL, IMPORT_TABLE, Artifact, CallContext, ErrorCode
 from diastase_runtime.call_observer import Observer, observe_again, register, registered
-from diastase_runtime.callbacks import called_by_programs
 from diastase_runtime.error_codes import exception_of
 from diastase_runtime.errors import ArgumentTypeError, AssumptionError, LibraryLoadError
 from diastase_runtime.frames import Frame, FrameLayout
-from diastase_runtime.interrupts import raised_by_a_handler
 from diastase_runtime.libraries import (
     open_library,
     release_states,
@@ -42,6 +40,7 @@ from diastase_runtime.memref import (
     result_reader,
     sizes_and_strides,
 )
+from diastase_runtime.python import called_by_programs, raised_by_a_handler
 
 HostFunction = Callable[..., Sequence[np.ndarray]]
 
@@ -74,14 +73,16 @@ class Executable:
         self._linked = with_better_engines(artifact)
         self._native = self._open(unique=bool(artifact.callbacks))
         self._entry: Any = self._native
-        self._layout = FrameLayout(artifact.arguments, artifact.results)
+        self.layout = FrameLayout(artifact.arguments, artifact.results)
+        """The memory of a call."""
         self._arguments = [
             (numpy_dtype(kind.dtype), kind.rank, offset, struct.Struct(f"={3 + 2 * kind.rank}q"))
-            for kind, offset in zip(artifact.arguments, self._layout.arguments, strict=True)
+            for kind, offset in zip(artifact.arguments, self.layout.arguments, strict=True)
         ]
         words = (descriptor_words(kind.rank) for kind in artifact.results)
-        *self._first_words, _ = accumulate(words, initial=0)
-        self._readers = list(map(result_reader, artifact.results, self._first_words))
+        *self.first_words, _ = accumulate(words, initial=0)
+        """Where the descriptor of each result begins among them all."""
+        self._readers = list(map(result_reader, artifact.results, self.first_words))
         self._frames: list[Frame] = []
         register(self)
         self.take_better_engines()  # there may have been one since
@@ -119,13 +120,13 @@ class Executable:
 
         For an array of rank 0 there may be a number of Python, which is converted to its dtype.
         """
-        frame = self._frames.pop() if self._frames else Frame(self._layout)
+        frame = self._frames.pop() if self._frames else Frame(self.layout)
         memory = frame.memory
         _pack_context(memory, 0, 0, 0, 0, 0, 0, 0, seed & _SEED_MASK, 0, 0, 0, 0, 0, 0)
         kept = self._write_arguments(frame, arguments)
         try:
             self._entry(frame.pointer)
-            words = self._layout.unpack_results(memory, self._layout.results)
+            words = self.layout.unpack_results(memory, self.layout.results)
         except BaseException:
             self._drop(frame)
             raise
@@ -155,7 +156,7 @@ class Executable:
 
     def work_at(self, pointers: Any) -> EngineWork:
         """Tell the same of the call that the entry was called for with these pointers."""
-        at = pointers.value + 8 * self._layout.returns
+        at = pointers.value + 8 * self.layout.returns
         return _work_of(CallContext.from_address(ctypes.c_int64.from_address(at).value))
 
     @property
@@ -163,20 +164,10 @@ class Executable:
         """Where the compiled code begins, for callers that are compiled, too."""
         return ctypes.cast(self._native, ctypes.c_void_p).value or 0
 
-    @property
-    def first_words(self) -> Sequence[int]:
-        """Where the descriptor of each result begins among them all."""
-        return self._first_words
-
-    @property
-    def layout(self) -> FrameLayout:
-        """The memory of a call."""
-        return self._layout
-
     def failed_at(self, address: int) -> BaseException:
         """Free what a failed call by compiled code left, and make the exception that it is."""
-        memory = (ctypes.c_char * self._layout.size).from_address(address)
-        words = self._layout.unpack_results(memory, self._layout.results)
+        memory = (ctypes.c_char * self.layout.size).from_address(address)
+        words = self.layout.unpack_results(memory, self.layout.results)
         return self._failure(CallContext.from_address(address), words)
 
     def _write_arguments(self, frame: Frame, arguments: Sequence[Argument]) -> Sequence[np.ndarray]:
@@ -207,15 +198,13 @@ class Executable:
 
     def _take_all(self, words: Sequence[int]) -> list[np.ndarray]:
         """Make the arrays of several results, of which some may be the same memory."""
-        owners = dict(
-            zip([words[first] for first in self._first_words], self._readers, strict=True)
-        )
+        owners = dict(zip([words[first] for first in self.first_words], self._readers, strict=True))
         if len(owners) == len(self._readers):
             return [reader.take(words, True) for reader in self._readers]
         # The last result at a pointer owns (or frees) it: those before it have copied by then.
         return [
             reader.take(words, owners[words[first]] is reader)
-            for first, reader in zip(self._first_words, self._readers, strict=True)
+            for first, reader in zip(self.first_words, self._readers, strict=True)
         ]
 
     def _failed(self, frame: Frame, words: Sequence[int]) -> BaseException:
@@ -226,20 +215,20 @@ class Executable:
 
     def _drop(self, frame: Frame) -> None:
         """Free what a call has left after which a handler of signals raised."""
-        words = self._layout.unpack_results(frame.memory, self._layout.results)
+        words = self.layout.unpack_results(frame.memory, self.layout.results)
         if self._entry is not self._native:  # what an observer was doing nobody knows
             self._error_of(frame.context)
             return
         if frame.context.code:
             self._failure(frame.context, words)
             return
-        for pointer in {words[first] for first in self._first_words}:
+        for pointer in {words[first] for first in self.first_words}:
             free(pointer)
 
     def _failure(self, context: CallContext, words: Sequence[int]) -> BaseException:
         """Free what the failed call left, and make its exception."""
         abandoned = context.detail[3]
-        for pointer in () if abandoned else {words[first] for first in self._first_words}:
+        for pointer in () if abandoned else {words[first] for first in self.first_words}:
             free(pointer)
         if context.states or context.scripts:
             release_states(context, self.artifact)

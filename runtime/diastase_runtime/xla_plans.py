@@ -1,7 +1,7 @@
 """Programs called by compiled code of others: what XLA's handler is told of them.
 
 In: an `Executable` and the shapes that it is called with and returns, all known. Out: a number, the
-address of a `Plan`, by which the handler (`diastase_engine/xla_ffi`) calls the program
+address of a `Plan`, by which the handler (`diastase_engine/xla_ffi.py`) calls the program
 without Python. Where a call fails the handler calls `_report`, which frees what is left of the call
 and says what went wrong.
 
@@ -26,10 +26,10 @@ from diastase_runtime.abi import library_symbol
 from diastase_runtime.call_observer import Observer, register
 from diastase_runtime.errors import DiastaseError
 from diastase_runtime.frames import Frame
-from diastase_runtime.interrupts import raises_on_ctrl_c
 from diastase_runtime.libraries import open_library
 from diastase_runtime.loader import Executable
 from diastase_runtime.memref import numpy_dtype, sizes_and_strides
+from diastase_runtime.python import raises_on_ctrl_c
 
 Shapes = Sequence[tuple[int, ...]]
 _ENTRY = ctypes.CFUNCTYPE(None, ctypes.c_void_p)

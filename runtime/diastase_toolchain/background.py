@@ -1,9 +1,15 @@
-"""Work that Ctrl-C need not wait for: compiling, which is mostly one long call of LLVM.
+"""Compilation in a thread that Ctrl-C need not wait for, and what such a thread is doing just now.
 
 Signals are handled in Python's main thread and nowhere else, so work in another thread is not
 interrupted by them. Bindings that call Python back, as MLIR's do, would make other exceptions of
 `KeyboardInterrupt`; and what LLVM does in one call nothing could interrupt. So the main thread only
 waits. Where it gives up, the work goes on to its next step (`go_on`), and ends there.
+
+Whoever wants to show what is being done watches a thread that compiles, whose steps are told by
+`enter`; work that another thread does for it counts as its own:
+
+    with watched("trace") as activity:      # in the thread that compiles
+        ...                                 # another thread reads activity.step
 
 The trap: a process may end before. Python ends threads where they take its lock again, which aborts
 within MLIR's bindings, so the process waits for MLIR's current step; and C's `exit` destroys what
@@ -13,16 +19,59 @@ LLVM still uses, so `exit` is left before that.
 import atexit
 import ctypes
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Generator
 from concurrent.futures import Future
-from contextlib import suppress
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
 from functools import partial
 from queue import SimpleQueue
 from typing import TypeVar
 
-from diastase_toolchain.activity import as_here
-
 T = TypeVar("T")
+
+
+@dataclass
+class Activity:
+    """What is being done; written by the thread that does it."""
+
+    step: str
+
+
+class _OfThisThread(threading.local):
+    activity: Activity | None = None
+
+
+_here = _OfThisThread()
+
+
+def enter(step: str) -> None:
+    """Say what begins now."""
+    if _here.activity is not None:
+        _here.activity.step = step
+
+
+def as_here(work: Callable[[], T]) -> Callable[[], T]:
+    """Work that another thread does for this one: who watches this one sees it."""
+    activity = _here.activity
+
+    def run() -> T:
+        _here.activity = activity
+        return work()
+
+    return run
+
+
+@contextmanager
+def watched(step: str) -> Generator[Activity]:
+    """Watch this thread, which begins with this step."""
+    activity = Activity(step)
+    outer, _here.activity = _here.activity, activity
+    try:
+        yield activity
+    finally:
+        _here.activity = outer
+
+
 _STACK = 64 << 20
 """Bytes that a thread may use, of which it gets what it uses: LLVM and MLIR recur deeply."""
 

@@ -15,8 +15,7 @@ from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from dataclasses import dataclass
 
-from diastase_toolchain.activity import enter
-from diastase_toolchain.background import go_on
+from diastase_toolchain.background import enter, go_on
 
 
 @dataclass

@@ -14,6 +14,12 @@ long functions without any.
 
 A function's loops count as often as it is called, and one that may be called by its address in each
 turn of the others.
+
+Parts of functions have names that two places must agree on. `passes.buffers.parts.outlining` cuts a
+function into `name.part0`, `name.part1`, …, each called once by the function `name`, so they run
+once if it does. Parts of an inner block, which may be the body of a loop, belong to a name of their
+own: `name.inner0.part0`. `passes.buffers.parts.equal_loops` makes a function of loops that are
+equal, which is called for each.
 """
 
 import re
@@ -22,7 +28,15 @@ from dataclasses import dataclass, field
 from graphlib import CycleError, TopologicalSorter
 from math import prod
 
-from diastase_toolchain.function_parts import PART
+PART = ".part"
+"""Between the name of the function and the number of the part."""
+
+INNER = ".inner"
+"""Between the name of the function and the number of a block inside of it that is cut."""
+
+LOOP = ".loop"
+"""Between the name of the function and the number of a loop that it has many times."""
+
 
 _NAME = r'(?:"[^"\n]*"|[\w.$-]+)'
 _LINE = re.compile(

@@ -16,10 +16,10 @@ import pytest
 import scipy.sparse
 
 from diastase_engine import GATES, engine_library, single_library
-from diastase_engine.build import build_engine
 from diastase_engine.language.types import record_layout
+from diastase_engine.libraries.build import build_engine
+from diastase_engine.libraries.tuning import settings_for
 from diastase_engine.state_vector.state.records import State
-from diastase_engine.tuning import settings_for
 from diastase_runtime.abi import CallContext, library_symbol
 from diastase_toolchain import machine_code
 from other_processors import build_engine_for

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 from diastase import qjit
-from diastase_engine.vector_math.names import ELEMENTARY_FUNCTIONS
+from diastase_engine.vector_math import ELEMENTARY_FUNCTIONS
 from diastase_mlir.codegen import vector_abi
-from diastase_toolchain.vector_widths import widths
+from diastase_toolchain.machine_code import widths
 
 jax.config.update("jax_enable_x64", True)
 

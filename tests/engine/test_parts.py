@@ -13,11 +13,11 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from diastase_engine import background_build, build, engine, kernel_library, partial_build
 from diastase_engine.language import called_by, compile_kernels, named_kernels
-from diastase_engine.partial_build import EngineInParts
+from diastase_engine.libraries import background_build, build, engine, kernel_library
+from diastase_engine.libraries.build import EngineInParts
+from diastase_engine.libraries.tuning import settings_for
 from diastase_engine.state_vector.exports import EXPORTS
-from diastase_engine.tuning import settings_for
 from diastase_runtime.abi import CALLED_BY_THE_LOADER, Artifact, Import
 from diastase_toolchain import machine_code
 
@@ -340,7 +340,7 @@ def test_a_folder_that_is_gone_stays_gone(tmp_path: Path) -> None:
 _ENDS = """\
 import os, sys, threading, time
 from pathlib import Path
-from diastase_engine import background_build
+from diastase_engine.libraries import background_build
 folder, file = map(Path, sys.argv[1:])
 background_build._PROGRAM = background_build._PROGRAM.replace(
     "sys.path[:] =", f"print(os.getpid(), file=open({str(file)!r}, 'w'))\\nimport time\\n"
@@ -365,7 +365,7 @@ def test_it_ends_with_the_process_whose_cache_it_builds_in(tmp_path: Path) -> No
 _FORKS = """\
 import os, sys
 from pathlib import Path
-from diastase_engine import background_build
+from diastase_engine.libraries import background_build
 folder = Path(sys.argv[1])
 with background_build._alone(folder):
     read, write = os.pipe()
@@ -410,8 +410,8 @@ def test_loops_over_amplitudes_keep_values_in_registers(monkeypatch: pytest.Monk
             levels[name] = level
         return optimised(text, exported, level, common)
 
-    monkeypatch.setattr(partial_build.machine_code, "optimised", noted)
-    monkeypatch.setattr(partial_build.linker, "link_parts", lambda objects, library: None)
+    monkeypatch.setattr(build.machine_code, "optimised", noted)
+    monkeypatch.setattr(build.linker, "link_parts", lambda objects, library: None)
     build.engine_in_parts().build({"expval_pauli"}, Path("unused"))
     assert levels["tiles.tiles.run_tile"] > machine_code.Level.WITHOUT_LOOPS
-    assert levels["call_context.sticky_errors.fail"] == machine_code.Level.WITHOUT_LOOPS
+    assert levels["diastase_engine.call_context.fail"] == machine_code.Level.WITHOUT_LOOPS

@@ -8,7 +8,7 @@ from functools import partial
 import numpy as np
 import pytest
 
-from diastase_engine.tuning import settings_for
+from diastase_engine.libraries.tuning import settings_for
 from diastase_toolchain.linker import is_provided, undefined_symbols
 from diastase_toolchain.processor import HostProcessor
 from other_processors import engine_object

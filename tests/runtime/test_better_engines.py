@@ -11,7 +11,8 @@ import pennylane as qml
 import pytest
 
 from diastase import profile, qjit
-from diastase_engine import build, engine_library
+from diastase_engine import engine_library
+from diastase_engine.libraries import build
 from diastase_runtime import Executable, exchange_engine, libraries, load
 from diastase_runtime.abi import CALLED_BY_THE_LOADER
 

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from diastase import qjit
-from diastase_runtime import cgroups, frames
+from diastase_runtime import frames, process_limits
 from diastase_runtime.errors import OutOfMemoryError
 
 PHYSICAL = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
@@ -18,14 +18,14 @@ PHYSICAL = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
 @pytest.fixture
 def available(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Callable[..., int]:
     """What is found where the files of the control group hold these texts."""
-    monkeypatch.setattr(cgroups, "_CONTROL_GROUPS", tmp_path)
+    monkeypatch.setattr(process_limits, "_CONTROL_GROUPS", tmp_path)
 
     def found(**files: str) -> int:
         (tmp_path / "memory").mkdir(exist_ok=True)
         for name, text in files.items():
             place = "memory.max" if name == "second" else "memory/memory.limit_in_bytes"
             (tmp_path / place).write_text(text)
-        return cgroups.available_memory.__wrapped__()
+        return process_limits.available_memory.__wrapped__()
 
     return found
 

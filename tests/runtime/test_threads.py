@@ -5,16 +5,16 @@ from pathlib import Path
 
 import pytest
 
-from diastase_runtime import cgroups
+from diastase_runtime import process_limits
 from diastase_runtime.errors import InvalidThreadsError
-from diastase_runtime.threads import VARIABLE, number_of_threads
+from diastase_runtime.process_limits import VARIABLE, number_of_threads
 
 
 @pytest.fixture
 def groups(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
     """A folder of control groups that limits nothing, and 12 processors."""
     monkeypatch.delenv(VARIABLE, raising=False)
-    monkeypatch.setattr(cgroups, "_CONTROL_GROUPS", tmp_path)
+    monkeypatch.setattr(process_limits, "_CONTROL_GROUPS", tmp_path)
     monkeypatch.setattr(os, "sched_getaffinity", lambda _: set(range(12)), raising=False)
     return tmp_path
 

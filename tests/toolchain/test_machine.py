@@ -2,7 +2,7 @@
 
 import pytest
 
-from diastase_engine.build import engine_ir
+from diastase_engine.libraries.build import engine_ir
 from diastase_mlir import CompileOptions, llvm_ir_text
 from diastase_toolchain.machine_code import Level, level_for, optimised, target_machine
 

@@ -15,7 +15,7 @@ from collections.abc import Generator
 from contextlib import contextmanager, suppress
 from typing import TextIO
 
-from diastase_toolchain.activity import Activity, watched
+from diastase_toolchain.background import Activity, watched
 
 _PATIENCE, _PAUSE = 2.0, 0.5
 _OFF = ("0", "false", "off")

@@ -15,7 +15,7 @@ import re
 from collections.abc import Callable
 
 from diastase_runtime.abi import IMPORT_TABLE, Import, import_symbol
-from diastase_toolchain.vector_widths import register_bits, widths
+from diastase_toolchain.machine_code import register_bits, widths
 
 _ELEMENTS = {"f32": "float", "f64": "double"}
 

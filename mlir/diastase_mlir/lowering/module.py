@@ -26,7 +26,7 @@ from diastase_mlir.lowering.host.shape_checks import check_assumption
 from diastase_mlir.lowering.lower_equation import lower_equation
 from diastase_mlir.program.program import Program
 from diastase_runtime.abi import ENTRY_FUNCTION
-from diastase_toolchain.activity import enter
+from diastase_toolchain.background import enter
 from diastase_toolchain.signals import signals_held
 from diastase_toolchain.steps import step
 

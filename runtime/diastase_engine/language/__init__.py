@@ -1,7 +1,8 @@
 """The kernel language: a subset of Python that is compiled to LLVM IR, nothing else.
 
-A kernel is a Python function with typed parameters, marked `@kernel`. Its body is read as a
-syntax tree, never run. Two kinds of values meet in it:
+Modules that are written in it import all of its names, as keywords (`import *`). A kernel is a
+Python function with typed parameters, marked `@kernel`. Its body is read as a syntax tree, never
+run. Two kinds of values meet in it:
 
 * *static* values are known while the kernel is compiled: numbers, lists, tables, anything that
   Python can hold. Arithmetic on them is done at once, `if` on them picks a branch, and
@@ -19,8 +20,8 @@ written out; `and`, `or` and conditional expressions evaluate only what Python w
 """
 
 from diastase_engine.language.compile import called_by, compile_kernels, compile_part, named_kernels
-from diastase_engine.language.errors import KernelLanguageError
 from diastase_engine.language.functions import (
+    KernelLanguageError,
     derived,
     external,
     inline,
@@ -57,6 +58,7 @@ from diastase_engine.language.intrinsics import (
     shuffle,
     square_root,
     stack_array,
+    stack_record,
     static,
     store_unaligned,
     ticks,
@@ -129,6 +131,7 @@ __all__ = [
     "size_of",
     "square_root",
     "stack_array",
+    "stack_record",
     "static",
     "store_unaligned",
     "stored",

@@ -11,13 +11,11 @@ from typing import Any, cast
 
 from llvmlite import ir
 
-from diastase_engine.language.errors import KernelLanguageError
-from diastase_engine.language.functions import External, Kernel
+from diastase_engine.language.functions import External, Kernel, KernelLanguageError
 from diastase_engine.language.instructions import Frame
-from diastase_engine.language.scope import Scope
 from diastase_engine.language.statements import Statements
 from diastase_engine.language.types import in_precision
-from diastase_engine.language.values import Slot
+from diastase_engine.language.values import Scope, Slot
 
 SINGLE = "single"
 """The setting that says for which precision of amplitudes: 1 for single, 0 for double."""

@@ -9,7 +9,7 @@ from typing import Any
 from llvmlite import ir
 
 from diastase_engine.language.arithmetic import TypeMismatch, convert
-from diastase_engine.language.functions import Kernel, Shared, Signature
+from diastase_engine.language.functions import Intrinsic, Kernel, Shared, Signature
 from diastase_engine.language.instructions import Frame
 from diastase_engine.language.types import CODE, I64, PointerType, pointer_to, record_layout
 from diastase_engine.language.values import Dynamic
@@ -22,13 +22,15 @@ _X86 = ("x86_64", "i686")
 _ARM = ("aarch64", "arm64")
 
 
+@Intrinsic
 def atomic_add(frame: Frame, pointer: Dynamic, change: Any) -> Dynamic:
-    """`atomicrmw add`."""
+    """Add to a number that threads share; returns what it was before."""
     return _exchange(frame, "add", pointer, change)
 
 
+@Intrinsic
 def atomic_store(frame: Frame, pointer: Dynamic, value: Any) -> None:
-    """`atomicrmw xchg`, the result unused."""
+    """Set a number that threads share."""
     _exchange(frame, "xchg", pointer, value)
 
 
@@ -38,15 +40,17 @@ def _exchange(frame: Frame, operation: str, pointer: Dynamic, value: Any) -> Dyn
     return Dynamic(I64, frame.builder.atomic_rmw(operation, pointer.value, number, _ORDER))
 
 
+@Intrinsic
 def atomic_load(frame: Frame, pointer: Dynamic) -> Dynamic:
-    """`load atomic`."""
+    """Return a number that threads share."""
     _check(pointer)
     loaded = frame.builder.load_atomic(pointer.value, _ORDER, I64.alignment, typ=I64.llvm)
     return Dynamic(I64, loaded)
 
 
+@Intrinsic
 def atomic_compare_exchange(frame: Frame, pointer: Dynamic, expected: Any, value: Any) -> Dynamic:
-    """`cmpxchg`."""
+    """Set a number that threads share if it is `expected`; returns what it was before."""
     _check(pointer)
     old, new = (convert(frame.builder, number, I64).value for number in (expected, value))
     found = frame.builder.cmpxchg(pointer.value, old, new, _ORDER)
@@ -58,8 +62,9 @@ def _check(pointer: Any) -> None:
         raise TypeMismatch(f"atomic operations work on ptr[i64], not {pointer.type.name}")
 
 
+@Intrinsic
 def pause(frame: Frame) -> None:
-    """`pause` or `yield`; nothing on processors of which we know no such instruction."""
+    """Tell the processor that this loop waits for another thread, where we know how."""
     builder = frame.builder
     processor = builder.module.triple.partition("-")[0]
     if processor in _X86:
@@ -69,8 +74,9 @@ def pause(frame: Frame) -> None:
         builder.call(hint, [ir.Constant(ir.IntType(32), 1)])
 
 
+@Intrinsic
 def ticks(frame: Frame) -> Dynamic:
-    """The processor's clock, which takes no call: on ARM one of about 50 MHz, 64 ticks for each."""
+    """Read a clock that costs a few nanoseconds, and whose ticks are about one or less."""
     module = frame.builder.module
     kind = ir.FunctionType(I64.llvm, [])
     if module.triple.partition("-")[0] in _X86:
@@ -86,8 +92,9 @@ def _target_intrinsic(module: Any, name: str, parameters: list[ir.Type]) -> Any:
     return module.globals.get(name) or ir.Function(module, kind, name)
 
 
+@Intrinsic
 def code_of(frame: Frame, function: Any) -> Dynamic:
-    """The LLVM function itself: its name is its address."""
+    """Address of a kernel: the LLVM function itself."""
     if not isinstance(function, Kernel):
         raise TypeMismatch("code_of takes a kernel")
     return Dynamic(CODE, frame.declare(function))
@@ -102,10 +109,11 @@ class _Callee(ir.Value):
         self.get_reference = address.get_reference
 
 
+@Intrinsic
 def call_through(
     frame: Frame, function: Dynamic, signature: Signature, *arguments: Any
 ) -> Dynamic | None:
-    """`call` of an address."""
+    """Call a function by its address."""
     if function.type is not CODE or len(arguments) != len(signature.parameter_types):
         raise TypeMismatch("call_through takes code, its signature, and as many arguments")
     values = [

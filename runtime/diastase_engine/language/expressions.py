@@ -13,11 +13,17 @@ from llvmlite import ir
 from diastase_engine.language import arithmetic
 from diastase_engine.language.arithmetic import TypeMismatch, convert, natural_type
 from diastase_engine.language.concurrency import shared_record
-from diastase_engine.language.errors import KernelLanguageError
-from diastase_engine.language.functions import Derived, External, Inline, Kernel, Setting, Shared
+from diastase_engine.language.functions import (
+    Derived,
+    External,
+    Inline,
+    Intrinsic,
+    Kernel,
+    KernelLanguageError,
+    Setting,
+    Shared,
+)
 from diastase_engine.language.instructions import Frame
-from diastase_engine.language.intrinsics import Intrinsic
-from diastase_engine.language.scope import Scope
 from diastase_engine.language.types import (
     F64,
     I1,
@@ -28,7 +34,14 @@ from diastase_engine.language.types import (
     Type,
     pointer_to,
 )
-from diastase_engine.language.values import Dynamic, Registers, Slot, StaticBinding, is_static
+from diastase_engine.language.values import (
+    Dynamic,
+    Registers,
+    Scope,
+    Slot,
+    StaticBinding,
+    is_static,
+)
 
 
 class Expressions:

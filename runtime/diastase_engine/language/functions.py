@@ -1,7 +1,8 @@
 """Functions and global records of the kernel language: `@kernel`, `@inline`, `external`, `shared`.
 
 The decorators keep the Python function and read its source when it is first compiled. A decorated
-function cannot be called from Python; its type is kept only so that kernels type-check.
+function cannot be called from Python; its type is kept only so that kernels type-check. A kernel
+that is not written in the language is refused with `KernelLanguageError`, at its line.
 """
 
 import ast
@@ -10,12 +11,26 @@ import linecache
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from types import FunctionType
-from typing import Any, Generic, NoReturn, ParamSpec, TypeVar, cast
+from typing import Any, ClassVar, Generic, NoReturn, ParamSpec, TypeVar, cast
 
 from llvmlite import ir
 
 from diastase_engine.language.types import Record, Type, type_of_annotation
-from diastase_runtime.errors import Span
+from diastase_runtime.errors import DiastaseError, Span
+
+
+class KernelLanguageError(DiastaseError, TypeError):
+    """A construct that the kernel language lacks, or values of types that do not fit.
+
+    It shows the line of the kernel. Users never meet it: kernels are part of diastase.
+    """
+
+    title: ClassVar[str] = "Not in the kernel language"
+    message: ClassVar[str] = "{what}"
+    help: ClassVar[str] = "{advice}"
+    what: str
+    advice: str = "see the module diastase_engine.language"
+
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -93,6 +108,13 @@ class Kernel(LanguageFunction[P, R]):
         """Type of the result, `None` for a procedure."""
         hint = self._function.__annotations__.get("return")
         return None if hint is None else type_of_annotation(hint)
+
+
+@dataclass(frozen=True)
+class Intrinsic:
+    """A built-in operation: what builds it, of the frame and evaluated arguments."""
+
+    build: Callable[..., Any]
 
 
 class Inline(LanguageFunction[P, R]):

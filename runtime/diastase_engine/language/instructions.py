@@ -11,7 +11,7 @@ from llvmlite import ir
 
 from diastase_engine.language import arithmetic
 from diastase_engine.language.arithmetic import TypeMismatch, convert
-from diastase_engine.language.functions import External, Kernel
+from diastase_engine.language.functions import External, Intrinsic, Kernel
 from diastase_engine.language.types import (
     F64,
     I1,
@@ -23,6 +23,7 @@ from diastase_engine.language.types import (
     PointerType,
     Type,
     pointer_to,
+    size_of,
     type_of_annotation,
 )
 from diastase_engine.language.values import Dynamic, Registers, Slot
@@ -55,33 +56,43 @@ class Frame:
             return address
 
 
+@Intrinsic
 def static(_frame: Frame, iterable: Any) -> Any:
-    """Unrolling needs a list; everything in it is known now."""
+    """Unroll a `for` loop over this while compiling: everything in it is known now."""
     return list(iterable)
 
 
+@Intrinsic
 def broadcast(frame: Frame, number: Any) -> Dynamic:
-    """Build a splat, constant for a static number."""
+    """A vector with one number in all lanes; constant for a static number."""
     return convert(frame.builder, number, VECTOR)
 
 
+@Intrinsic
 def broadcast_wide(frame: Frame, number: Any) -> Dynamic:
-    """Build a splat of `f64`."""
+    """A vector of `f64` with one number in all lanes."""
     return convert(frame.builder, number, WIDE)
 
 
+@Intrinsic
 def lane_numbers(_frame: Frame, numbers: list[float]) -> Dynamic:
-    """Build a constant."""
+    """A vector of a static list, one number for each lane."""
     return Dynamic(VECTOR, ir.Constant(VECTOR.llvm, numbers))
 
 
+@Intrinsic
 def widen(frame: Frame, vector: Dynamic) -> Dynamic:
-    """`fpext`, nothing in double precision."""
-    return Dynamic(WIDE, arithmetic.widened(frame.builder, vector.value, WIDE.llvm))
+    """The numbers as `f64`."""
+    return Dynamic(WIDE, _widened(frame, vector))
 
 
+def _widened(frame: Frame, vector: Dynamic) -> ir.Value:
+    return arithmetic.widened(frame.builder, vector.value, WIDE.llvm)
+
+
+@Intrinsic
 def pack(frame: Frame, numbers: Any) -> Dynamic:
-    """Build a chain of `insertelement`, which starts with all that are static."""
+    """A vector of a static list of eight numbers: `insertelement` into those that are static."""
     known = [0.0 if isinstance(number, Dynamic) else float(number) for number in numbers]
     vector = ir.Constant(V8.llvm, known)
     for lane, number in enumerate(numbers):
@@ -93,14 +104,16 @@ def pack(frame: Frame, numbers: Any) -> Dynamic:
     return Dynamic(V8, vector)
 
 
+@Intrinsic
 def shuffle(frame: Frame, vector: Dynamic, lanes: list[int]) -> Dynamic:
-    """`shufflevector` with a constant mask."""
+    """Lane `k` of the result is lane `lanes[k]`; `lanes` is static."""
     mask = ir.Constant(ir.VectorType(_I32, vector.type.lanes), lanes)
     return Dynamic(vector.type, frame.builder.shuffle_vector(vector.value, vector.value, mask))
 
 
+@Intrinsic
 def lanes_match(frame: Frame, mask: Any, value: Any) -> Dynamic:
-    """Compare the lane numbers, masked, with a value: one vector comparison."""
+    """For each lane number `k` whether `k & mask == value`: one vector comparison."""
     builder = frame.builder
     wanted, bits = (
         arithmetic.splat(builder, convert(builder, number, I64), LANE_SET.lanes)
@@ -111,8 +124,9 @@ def lanes_match(frame: Frame, mask: Any, value: Any) -> Dynamic:
     return Dynamic(LANE_SET, builder.icmp_signed("==", builder.and_(lanes, bits), wanted))
 
 
+@Intrinsic
 def select(frame: Frame, condition: Any, chosen: Any, otherwise: Any) -> Any:
-    """`select`, of lanes where the condition is a mask."""
+    """One of two values without a branch, lane by lane for a mask; both are evaluated."""
     if not isinstance(condition, Dynamic):
         return chosen if condition else otherwise
     kinds = [value.type for value in (chosen, otherwise) if isinstance(value, Dynamic)]
@@ -124,10 +138,11 @@ def select(frame: Frame, condition: Any, chosen: Any, otherwise: Any) -> Any:
     return Dynamic(kind, frame.builder.select(condition.value, first.value, second.value))
 
 
+@Intrinsic
 def horizontal_sum(frame: Frame, vector: Dynamic) -> Dynamic:
-    """Pairwise, so that rounding errors grow with the logarithm of the lanes; in `f64`."""
+    """Sum of the lanes in `f64`, pairwise: errors grow with the logarithm of the lanes."""
     builder = frame.builder
-    numbers = widen(frame, vector).value if vector.type is VECTOR else vector.value
+    numbers = _widened(frame, vector) if vector.type is VECTOR else vector.value
     lanes = range(vector.type.lanes)
     parts = [builder.extract_element(numbers, ir.Constant(_I32, k)) for k in lanes]
     while len(parts) > 1:
@@ -141,37 +156,43 @@ def _call_intrinsic(frame: Frame, name: str, kind: Type, *arguments: ir.Value) -
     return Dynamic(kind, frame.builder.call(declared, arguments))
 
 
+@Intrinsic
 def count_ones(frame: Frame, bits: Any) -> Dynamic:
-    """`llvm.ctpop`."""
+    """Count the set bits."""
     return _call_intrinsic(frame, "llvm.ctpop", I64, convert(frame.builder, bits, I64).value)
 
 
+@Intrinsic
 def count_trailing_zeros(frame: Frame, bits: Any) -> Dynamic:
-    """`llvm.cttz`, defined for zero."""
+    """Position of the lowest set bit, 64 where there is none."""
     function_type = ir.FunctionType(I64.llvm, [I64.llvm, I1.llvm])
     declared = frame.builder.module.declare_intrinsic("llvm.cttz", [I64.llvm], function_type)
     number = convert(frame.builder, bits, I64).value
     return Dynamic(I64, frame.builder.call(declared, [number, ir.Constant(I1.llvm, 0)]))
 
 
+@Intrinsic
 def square_root(frame: Frame, number: Any) -> Dynamic:
-    """`llvm.sqrt`."""
+    """Square root."""
     return _call_intrinsic(frame, "llvm.sqrt", F64, convert(frame.builder, number, F64).value)
 
 
+@Intrinsic
 def shift_right_logical(frame: Frame, bits: Any, count: Any) -> Dynamic:
-    """`lshr`."""
+    """Shift to the right, filling with zeros."""
     number, amount = (convert(frame.builder, value, I64) for value in (bits, count))
     return Dynamic(I64, frame.builder.lshr(number.value, amount.value))
 
 
+@Intrinsic
 def to_float(frame: Frame, number: Any) -> Dynamic:
-    """`sitofp`."""
+    """Nearest `f64` of an integer."""
     return Dynamic(F64, frame.builder.sitofp(convert(frame.builder, number, I64).value, F64.llvm))
 
 
+@Intrinsic
 def to_integer(frame: Frame, number: Dynamic) -> Dynamic:
-    """`fptosi`, `zext` of a truth value, `sext` of a narrower integer."""
+    """`i64` of a truth value, of a narrower integer, or of an `f64` (rounded towards zero)."""
     if number.type is F64:
         return Dynamic(I64, frame.builder.fptosi(number.value, I64.llvm))
     if number.type is I1:
@@ -179,46 +200,60 @@ def to_integer(frame: Frame, number: Dynamic) -> Dynamic:
     return Dynamic(I64, frame.builder.sext(number.value, I64.llvm))
 
 
+@Intrinsic
 def prefetch(frame: Frame, pointer: Dynamic) -> None:
-    """`llvm.prefetch`, for writing, to the first-level cache."""
+    """Begin to fetch what will be read and written soon; any address will do."""
     kinds = [ir.PointerType(), _I32, _I32, _I32]
     function_type = ir.FunctionType(ir.VoidType(), kinds)
     declared = frame.builder.module.declare_intrinsic("llvm.prefetch", [kinds[0]], function_type)
     frame.builder.call(declared, [pointer.value, *(ir.Constant(_I32, n) for n in (1, 3, 1))])
 
 
+@Intrinsic
 def cast(_frame: Frame, pointer: Dynamic, kind: Any) -> Dynamic:
-    """Nothing at all: pointers are opaque in LLVM."""
+    """The same address as another pointer type or record: pointers are opaque in LLVM."""
     if not isinstance(pointer.type, PointerType):
         raise TypeMismatch(f"cast takes a pointer, not {pointer.type.name}")
     return Dynamic(type_of_annotation(kind), pointer.value)
 
 
+@Intrinsic
 def address(frame: Frame, pointer: Dynamic) -> Dynamic:
-    """`ptrtoint`."""
+    """An address as a number."""
     return Dynamic(I64, frame.builder.ptrtoint(pointer.value, I64.llvm))
 
 
+@Intrinsic
 def null(_frame: Frame, kind: Any) -> Dynamic:
-    """Make the null pointer."""
+    """The null pointer of a type."""
     target = type_of_annotation(kind)
     return Dynamic(target, ir.Constant(target.llvm, None))
 
 
+@Intrinsic
 def is_null(frame: Frame, pointer: Dynamic) -> Dynamic:
-    """`icmp eq` with null."""
+    """Whether an address is null."""
     zero = ir.Constant(pointer.type.llvm, None)
     return Dynamic(I1, frame.builder.icmp_unsigned("==", pointer.value, zero))
 
 
+@Intrinsic
 def stack_array(frame: Frame, kind: Any, count: int) -> Dynamic:
-    """Build an `alloca` in the entry block."""
+    """Room for `count` (static) elements until the function returns."""
     element = type_of_annotation(kind)
     return Dynamic(pointer_to(element), frame.allocate(element, count))
 
 
+@Intrinsic
+def stack_record(frame: Frame, kind: Any) -> Dynamic:
+    """Room for a record until the function returns."""
+    words = frame.allocate(I64, size_of(kind) // 8)
+    return Dynamic(type_of_annotation(kind), words)
+
+
+@Intrinsic
 def registers(frame: Frame, kind: Any, count: int) -> Registers:
-    """One variable for each register: LLVM promotes them."""
+    """A row of variables, indexed by static integers, that LLVM keeps in registers."""
     element = type_of_annotation(kind)
     return Registers(tuple(Slot(element, frame.allocate(element)) for _ in range(count)))
 
@@ -228,13 +263,15 @@ def _unaligned(frame: Frame, pointer: Dynamic, index: Any) -> ir.Value:
     return frame.builder.gep(pointer.value, [step], source_etype=F64.llvm)
 
 
+@Intrinsic
 def load_unaligned(frame: Frame, pointer: Dynamic, index: Any) -> Dynamic:
-    """Build a vector load with the alignment of a number."""
+    """Eight numbers from `pointer + index`, which need not be aligned."""
     address = _unaligned(frame, pointer, index)
     return Dynamic(V8, frame.builder.load(address, typ=V8.llvm, align=F64.alignment))
 
 
+@Intrinsic
 def store_unaligned(frame: Frame, pointer: Dynamic, index: Any, vector: Dynamic) -> None:
-    """Build a vector store with the alignment of a number."""
+    """Write numbers to `pointer + index`, which need not be aligned."""
     address = _unaligned(frame, pointer, index)
     frame.builder.store(vector.value, address, align=F64.alignment)

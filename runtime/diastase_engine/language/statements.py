@@ -15,9 +15,15 @@ from diastase_engine.language.arithmetic import TypeMismatch
 from diastase_engine.language.expressions import Expressions
 from diastase_engine.language.functions import Inline
 from diastase_engine.language.intrinsics import static
-from diastase_engine.language.scope import Scope
 from diastase_engine.language.types import I1, I64, RecordLayout, Type, type_of_annotation
-from diastase_engine.language.values import Dynamic, Registers, Slot, StaticBinding, is_static
+from diastase_engine.language.values import (
+    Dynamic,
+    Registers,
+    Scope,
+    Slot,
+    StaticBinding,
+    is_static,
+)
 
 
 @dataclass(frozen=True)

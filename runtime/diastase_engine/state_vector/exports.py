@@ -3,16 +3,9 @@
 from collections.abc import Callable
 from typing import Any
 
-from diastase_engine.call_context import random_numbers
+from diastase_engine.call_context import next_uniform
 from diastase_engine.state_vector.adjoint import sweep
-from diastase_engine.state_vector.gates import (
-    dense,
-    diagonal,
-    gate_runs,
-    gates,
-    operators,
-    preparation,
-)
+from diastase_engine.state_vector.gates import dense, diagonal, gates, operators
 from diastase_engine.state_vector.measure import outcome_scripts, outcomes, samples
 from diastase_engine.state_vector.observables import expectations, linear_algebra, pauli
 from diastase_engine.state_vector.queue import memory, tape
@@ -28,13 +21,13 @@ EXPORTS: dict[str, Callable[..., Any]] = {
     "controlled_gate": gates.controlled_gate,
     "gate_on_wires": gates.gate_on_wires,
     "controlled_gate_on_wires": gates.controlled_gate_on_wires,
-    "gate_run": gate_runs.gate_run,
+    "gate_run": gates.gate_run,
     "global_phase": gates.global_phase,
     "check_wires": gates.check_wires,
     "unitary": dense.unitary,
     "diagonal": diagonal.diagonal,
-    "prepare": preparation.prepare,
-    "set_amplitudes": preparation.set_amplitudes,
+    "prepare": operators.prepare,
+    "set_amplitudes": operators.set_amplitudes,
     "measure": outcomes.measure,
     "script_begin": outcome_scripts.script_begin,
     "script_end": outcome_scripts.script_end,
@@ -44,7 +37,7 @@ EXPORTS: dict[str, Callable[..., Any]] = {
     "script_require": outcome_scripts.script_require,
     "state_follow": outcome_scripts.state_follow,
     "sample": samples.sample,
-    "uniform": random_numbers.next_uniform,
+    "uniform": next_uniform,
     "probabilities": outcomes.probabilities,
     "amplitudes": outcomes.amplitudes,
     "expval_pauli": expectations.expval_pauli,

@@ -6,20 +6,8 @@ to use, but for the whole process only; so it is told 1 when the first product o
 what it was told before when the last one ends. Whoever else calls it in between gets one thread.
 """
 
-from diastase_engine.language import (
-    Record,
-    atomic_compare_exchange,
-    atomic_store,
-    call_through,
-    code,
-    i64,
-    is_null,
-    kernel,
-    pause,
-    shared,
-    signature,
-)
-from diastase_engine.threads.records import Line
+from diastase_engine.language import *
+from diastase_engine.threads.workers import Line
 
 _GET = signature([], i64)
 _SET = signature([i64])

@@ -7,40 +7,26 @@ belongs to a process, and the first loop in another process makes it anew. (`for
 the child by Python, makes sure of it even where a process has the number of one before it.)
 """
 
-from diastase_engine.call_context.records import CallContext
-from diastase_engine.language import (
-    atomic_add,
-    atomic_compare_exchange,
-    atomic_load,
-    atomic_store,
-    call_through,
-    code,
-    f64,
-    i1,
-    i64,
-    is_null,
-    kernel,
-    null,
-    pause,
-    ptr,
-    stack_array,
-    to_integer,
-)
+from diastase_engine.call_context import CallContext
+from diastase_engine.language import *
 from diastase_engine.threads.blas import forget_blas
-from diastase_engine.threads.interrupts import poll_now
-from diastase_engine.threads.records import BODY, POOL
-from diastase_engine.threads.system import (
+from diastase_engine.threads.python import poll_now
+from diastase_engine.threads.workers import (
+    BODY,
+    POOL,
+    SPINS,
     lock,
     make_condition,
     make_mutex,
+    make_workers,
     process_number,
     read_clock,
     unlock,
     wait_for,
     wait_until,
     wake_one,
+    work,
 )
-from diastase_engine.threads.workers import SPINS, make_workers, work
 
 SECOND = 1_000_000_000
 WAIT = SECOND // 20

@@ -15,11 +15,10 @@ from typing import Any
 
 from llvmlite import ir
 
-from diastase_engine.vector_math import exponential, logarithm, trigonometric
-from diastase_engine.vector_math.names import ELEMENTARY_FUNCTIONS
+from diastase_engine.vector_math import ELEMENTARY_FUNCTIONS, exp_log, trigonometric
 from diastase_engine.vector_math.numbers import Number, constant, vector_of
 from diastase_runtime.abi import library_symbol
-from diastase_toolchain.vector_widths import widths
+from diastase_toolchain.machine_code import widths
 
 
 @dataclass(frozen=True)
@@ -31,11 +30,11 @@ class Elementary:
 
 
 FORMULAS = {
-    "exp": Elementary(exponential.exp),
-    "expm1": Elementary(exponential.expm1),
-    "tanh": Elementary(exponential.tanh),
-    "log": Elementary(logarithm.log),
-    "log1p": Elementary(logarithm.log1p),
+    "exp": Elementary(exp_log.exp),
+    "expm1": Elementary(exp_log.expm1),
+    "tanh": Elementary(exp_log.tanh),
+    "log": Elementary(exp_log.log),
+    "log1p": Elementary(exp_log.log1p),
     "sin": Elementary(trigonometric.sin, trigonometric.LIMIT),
     "cos": Elementary(trigonometric.cos, trigonometric.LIMIT),
     "tan": Elementary(trigonometric.tan, trigonometric.LIMIT),

@@ -13,7 +13,7 @@ import pytest
 
 from diastase import qjit
 from diastase.inspection import progress
-from diastase_toolchain.activity import enter, watched
+from diastase_toolchain.background import enter, watched
 
 
 @pytest.fixture

@@ -130,7 +130,7 @@ def test_a_signal_that_comes_right_before_a_callback_is_raised_where_that_begins
         program(matrix)
     assert caught.value is error
     assert ended == [1]
-    assert "callbacks.py" in str(caught.traceback[-2].path)
+    assert "python.py" in str(caught.traceback[-2].path)
 
 
 def test_a_loop_of_a_known_few_slow_turns_is_left_between_them():

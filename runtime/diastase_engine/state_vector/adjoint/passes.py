@@ -11,23 +11,16 @@ summed.
 
 from typing import Any
 
-from diastase_engine.language import (
-    broadcast,
-    i1,
-    i64,
-    inline,
-    kernel,
-    lane_set,
-    lanes_match,
-    select,
-    shuffle,
-    static,
-    vector,
-)
-from diastase_engine.state_vector.adjoint.diagonals import diagonal_rows
+from diastase_engine.language import *
 from diastase_engine.state_vector.adjoint.forms import GENERAL, PHASED, REAL, TURNING
 from diastase_engine.state_vector.adjoint.records import SIDE_SUMS, Pass, Undone
-from diastase_engine.state_vector.adjoint.sums import add_lanes, add_pair, load_sums, store_sums
+from diastase_engine.state_vector.adjoint.sums import (
+    add_lanes,
+    add_pair,
+    diagonal_rows,
+    load_sums,
+    store_sums,
+)
 from diastase_engine.state_vector.state.records import LANE_BITS, LANE_MASK
 from diastase_engine.state_vector.tiles.sweeps import (
     PARTNERS,

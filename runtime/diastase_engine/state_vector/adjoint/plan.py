@@ -6,11 +6,10 @@ first-level cache holds those of both registers. Sizes do not depend on the numb
 does the division of chunks into groups, each of which has sums of its own.
 """
 
-from diastase_engine.language import cast, derived, i1, i64, is_null, kernel, ptr, size_of
+from diastase_engine.language import *
 from diastase_engine.state_vector.adjoint.records import SUMS, Backward
+from diastase_engine.state_vector.plan.plan import fill_up, pick
 from diastase_engine.state_vector.plan.plan_memory import room
-from diastase_engine.state_vector.plan.schedule import fill_up, pick
-from diastase_engine.state_vector.state.c_functions import memset
 from diastase_engine.state_vector.state.parallel import PARALLEL_QUBITS, workers_on
 from diastase_engine.state_vector.state.records import (
     BLOCK_BYTES,
@@ -18,6 +17,7 @@ from diastase_engine.state_vector.state.records import (
     LANE_MASK,
     LANES,
     State,
+    memset,
 )
 from diastase_engine.state_vector.tiles.plan_records import CHUNK_BITS, Plan
 

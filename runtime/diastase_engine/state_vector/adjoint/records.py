@@ -2,8 +2,8 @@
 
 from typing import Annotated
 
-from diastase_engine.call_context.records import CallContext
-from diastase_engine.language import Record, f64, i64, ptr, vector, wide
+from diastase_engine.call_context import CallContext
+from diastase_engine.language import *
 from diastase_engine.state_vector.operations.captured import Capture
 from diastase_engine.state_vector.state.records import State
 from diastase_engine.state_vector.tiles.plan_records import Plan

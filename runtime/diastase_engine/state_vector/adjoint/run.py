@@ -1,28 +1,20 @@
 """The plan of a sweep back, run: chunk by chunk, piece by piece, the last stage first."""
 
-from diastase_engine.language import (
-    cast,
-    code_of,
-    count_ones,
-    count_trailing_zeros,
-    f64,
-    i1,
-    i64,
-    kernel,
-    ptr,
-    size_of,
-    stack_array,
-    vector,
-    wide,
-)
+from diastase_engine.language import *
 from diastase_engine.state_vector.adjoint.passes import undo
 from diastase_engine.state_vector.adjoint.plan import piece_bits_of
 from diastase_engine.state_vector.adjoint.records import SUMS, Backward, Pass, Work
 from diastase_engine.state_vector.adjoint.sums import fold_operation
 from diastase_engine.state_vector.plan.stages import run_length
-from diastase_engine.state_vector.state.c_functions import memcpy, memset
 from diastase_engine.state_vector.state.parallel import PARALLEL_QUBITS, run_parallel
-from diastase_engine.state_vector.state.records import BLOCK_BYTES, LANE_BITS, LANES, MAX_QUBITS
+from diastase_engine.state_vector.state.records import (
+    BLOCK_BYTES,
+    LANE_BITS,
+    LANES,
+    MAX_QUBITS,
+    memcpy,
+    memset,
+)
 from diastase_engine.state_vector.tiles.sweeps import next_block, spread
 
 _LONG = 16
@@ -114,8 +106,7 @@ def undo_piece(
 ) -> None:
     """Undo all operations of a part on a piece."""
     run = work.run
-    memory = stack_array(i64, size_of(Pass) // 8)
-    each = cast(memory, Pass)
+    each = stack_record(Pass)
     each.state, each.adjoint, each.blocks = state, adjoint, blocks
     first = run.ends[work.part - 1] if work.part > 0 else 0
     k: i64 = run.ends[work.part] - 1
@@ -186,8 +177,7 @@ def set_work(run: Backward, worker: i64, work: Work) -> None:
 def undo_groups(argument: ptr[f64], first: i64, last: i64, worker: i64) -> None:
     """Undo the stage on some groups of chunks; `argument` is a `Backward`."""
     run = cast(argument, Backward)
-    memory = stack_array(i64, size_of(Work) // 8)
-    work = cast(memory, Work)
+    work = stack_record(Work)
     set_work(run, worker, work)
     bits = run.stage_bits[run.stage] >> LANE_BITS
     blocks = 1 << (run.chunk_bits - LANE_BITS)
@@ -212,8 +202,7 @@ def undo_groups(argument: ptr[f64], first: i64, last: i64, worker: i64) -> None:
 @kernel
 def undo_all_at_once(run: Backward) -> None:
     """Undo the stage on a state that is one chunk."""
-    memory = stack_array(i64, size_of(Work) // 8)
-    work = cast(memory, Work)
+    work = stack_record(Work)
     set_work(run, 0, work)
     undo_chunk(work, run.state.amplitudes, run.adjoint.amplitudes, run.state.blocks, 0)
 

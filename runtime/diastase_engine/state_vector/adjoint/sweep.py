@@ -4,43 +4,117 @@ In: a state that has been recorded (`queue.tape`), and its *adjoint*, a register
 change dS of the state changes the loss by `Re <A|dS>`. Out: the derivatives, in the order in which
 the operations were executed. Both registers are taken back to the beginning of the tape (but for a
 phase, which is the same for both), many operations at a time: rows are captured again
-(`tape_replay`), fused (`fusion`), divided into stages (`plan`) and undone (`run`, `passes`), and
-what was summed up on the way gives the derivatives by all parameters (`derivatives`). Operations
-that are given by arrays are undone one by one (`arrays`).
+(`tape_replay`), fused (`forms`), divided into stages (`plan`) and undone (`run`, `passes`), and
+what was summed up on the way gives the derivatives by all parameters (`add_derivatives`).
+Operations that are given by arrays are undone one by one (`arrays`).
 
 Source: Jones and Gacon, "Efficient calculation of gradients in classical simulations of variational
 quantum algorithms" (2020), for the sweep; the fusion is ours.
+
+*Derivatives* by all parameters that were fused into an operation come from what was summed up. With
+U = L F R, where F is a factor, the derivative by a parameter of F is `Re <A| dU U^+ |S>`, with A
+and S as they are after U; and `dU U^+ = L dF F^+ L^+`. So with N the sum of `|S><A|` at the
+operation's target it is `Re trace(dF F^+ N')` for `N' = L^+ N L`, which goes through the factors
+from the last to the first. Only the anti-Hermitian part of N counts, which is what was summed up.
+This is small work, whatever the size of the state.
 """
 
 from math import nan
 
-from diastase_engine.call_context.records import CallContext
-from diastase_engine.call_context.sticky_errors import OUT_OF_MEMORY, fail
-from diastase_engine.language import (
-    cast,
-    f64,
-    i1,
-    i64,
-    is_null,
-    kernel,
-    null,
-    ptr,
-    size_of,
-    stack_array,
-)
+from diastase_engine.call_context import OUT_OF_MEMORY, CallContext, fail
+from diastase_engine.language import *
 from diastase_engine.state_vector.adjoint.arrays import is_undone_alone, undo_array
-from diastase_engine.state_vector.adjoint.derivatives import add_derivatives
-from diastase_engine.state_vector.adjoint.fusion import fuse
+from diastase_engine.state_vector.adjoint.forms import (
+    change_of,
+    fuse,
+    side_of,
+    turn,
+    write_adjoint_of,
+)
 from diastase_engine.state_vector.adjoint.plan import plan_backward
-from diastase_engine.state_vector.adjoint.records import Backward
+from diastase_engine.state_vector.adjoint.records import (
+    BY_ONE,
+    BY_X,
+    BY_Y,
+    BY_ZERO,
+    SIDE_SUMS,
+    SUMS,
+    Backward,
+    Undone,
+)
 from diastase_engine.state_vector.adjoint.run import run_backward
 from diastase_engine.state_vector.adjoint.tape_replay import capture_row
 from diastase_engine.state_vector.observables.linear_algebra import can_meet
-from diastase_engine.state_vector.operations.captured import Capture
+from diastase_engine.state_vector.operations.captured import Capture, Factor
 from diastase_engine.state_vector.queue.tape import DERIVATIVES, HEAD, NUMBERS, WIRES, Tape
-from diastase_engine.state_vector.state.c_functions import free, memset
 from diastase_engine.state_vector.state.checks import cannot_run
-from diastase_engine.state_vector.state.records import MAX_QUBITS, State
+from diastase_engine.state_vector.state.records import MAX_QUBITS, State, free, memset
+from diastase_engine.state_vector.state.small_matrices import multiply
+
+
+@kernel
+def trace_of_product(left: ptr[f64], right: ptr[f64]) -> f64:
+    """Re trace(left right)."""
+    total: f64 = 0.0
+    for row in static(range(2)):
+        for column in static(range(2)):
+            a, b = left[4 * row + 2 * column], left[4 * row + 2 * column + 1]
+            x, y = right[4 * column + 2 * row], right[4 * column + 2 * row + 1]
+            total += a * x - b * y
+    return total
+
+
+@kernel
+def write_moment(moments: ptr[f64], phases: ptr[f64], result: ptr[f64]) -> None:
+    """Write the anti-Hermitian part of N, as it is after the phases."""
+    x, y = 0.5 * moments[BY_X], 0.5 * moments[BY_Y]
+    c, s = phases[0], phases[1]
+    result[0], result[1] = 0.0, moments[BY_ZERO]
+    result[2], result[3] = y * c + x * s, x * c - y * s
+    result[4], result[5] = -(y * c + x * s), x * c - y * s
+    result[6], result[7] = 0.0, moments[BY_ONE]
+
+
+@kernel
+def add_side(run: Backward, undone: Undone, matched: i64, moments: ptr[f64]) -> None:
+    """Add what one side of an operation gives to the results."""
+    mask = undone.factor_mask
+    moment, work = stack_array(f64, 8), stack_array(f64, 8)
+    inverse = stack_array(f64, 8)
+    write_moment(moments, undone.phases + 2 * matched, moment)
+    if undone.turned[matched] != 0:
+        turn(moment)
+    place: ptr[f64] = undone.last
+    while not is_null(place):
+        factor = cast(place, Factor)
+        matrix = side_of(factor, mask, matched != 0)
+        write_adjoint_of(matrix, inverse)
+        multiply(inverse, moment, work)
+        for k in range(factor.parameters):
+            change = change_of(run.capture, factor, k, mask, matched != 0)
+            number = factor.parameter + k
+            run.results[number] = run.results[number] + trace_of_product(change, work)
+        multiply(work, matrix, moment)
+        place = factor.previous
+
+
+@kernel
+def add_derivatives(run: Backward) -> None:
+    """Add the derivatives by all parameters that were captured."""
+    total = stack_array(f64, SUMS)
+    for index in range(run.count):
+        undone = run.undone[index]
+        for k in static(range(SUMS)):
+            total[k] = 0.0
+        for group in range(run.groups):
+            moments = run.moments + (group * run.count + index) * SUMS
+            for k in static(range(SUMS)):
+                total[k] = total[k] + moments[k]
+        if undone.wants_matched != 0:
+            add_side(run, undone, 1, total + SIDE_SUMS)
+        if undone.factor_mask != 0 and undone.wants_otherwise != 0:
+            add_side(run, undone, 0, total)
+
 
 MOST_ROWS = 1024
 """Rows that are captured, fused and undone together, at most."""
@@ -127,14 +201,12 @@ def tape_sweep(
     tape = cast(state.tape, Tape)
     if tape.derivatives > size or not can_meet(context, state, adjoint, site):
         return
-    memory = stack_array(i64, size_of(Backward) // 8)
-    shadow, capture = stack_array(i64, size_of(State) // 8), stack_array(i64, size_of(Capture) // 8)
-    memset(cast(memory, ptr[f64]), 0, size_of(Backward))
+    run, shadow, capture = stack_record(Backward), stack_record(State), stack_record(Capture)
+    memset(cast(run, ptr[f64]), 0, size_of(Backward))
     memset(cast(shadow, ptr[f64]), 0, size_of(State))
     memset(cast(capture, ptr[f64]), 0, size_of(Capture))
-    run = cast(memory, Backward)
     run.context, run.state, run.adjoint, run.site = context, state, adjoint, site
-    run.shadow, run.capture = cast(shadow, State), cast(capture, Capture)
+    run.shadow, run.capture = shadow, capture
     run.results = results
     run.shadow.qubits, run.shadow.spoilt = state.qubits, 1
     run.shadow.capture = cast(capture, ptr[f64])

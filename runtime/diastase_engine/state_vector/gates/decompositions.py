@@ -14,7 +14,7 @@ are small:
 
 from math import pi
 
-from diastase_engine.language import f64, i1, i64, is_null, kernel, ptr, stack_array
+from diastase_engine.language import *
 from diastase_engine.state_vector.gates.matrices import (
     IDENTITY,
     PARITY,
@@ -28,8 +28,8 @@ from diastase_engine.state_vector.gates.matrices import (
     write,
 )
 from diastase_engine.state_vector.queue.queue import push_even_odd, push_selected, push_single
+from diastase_engine.state_vector.state.checks import bits_of
 from diastase_engine.state_vector.state.records import State
-from diastase_engine.state_vector.state.wires import bits_of
 from diastase_engine.state_vector.tiles.plan_records import SLOTS
 from diastase_runtime.gate_table import GATES
 

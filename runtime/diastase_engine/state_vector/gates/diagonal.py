@@ -5,25 +5,18 @@ others (one operation serves both settings of one other wire). A larger one is a
 a block at a time: the row of an amplitude is that of its block and that of its lane.
 """
 
-from diastase_engine.call_context.records import CallContext
-from diastase_engine.language import (
-    cast,
-    f64,
-    i64,
-    inline,
-    is_null,
-    kernel,
-    ptr,
-    stack_array,
-    static,
-    stored,
-    vector,
-)
+from diastase_engine.call_context import CallContext
+from diastase_engine.language import *
 from diastase_engine.state_vector.measure.outcomes import lane_places, place_of
 from diastase_engine.state_vector.queue.queue import flush, push_selected, push_single, spoil
 from diastase_engine.state_vector.queue.tape import DIAGONAL, keep_array
-from diastase_engine.state_vector.state.checks import cannot_run
-from diastase_engine.state_vector.state.nan_gates import all_are_numbers
+from diastase_engine.state_vector.state.checks import (
+    all_are_numbers,
+    bits_of,
+    cannot_run,
+    control_value,
+    mask_of,
+)
 from diastase_engine.state_vector.state.records import (
     LANE_BITS,
     LANE_MASK,
@@ -32,7 +25,6 @@ from diastase_engine.state_vector.state.records import (
     State,
 )
 from diastase_engine.state_vector.state.small_matrices import write
-from diastase_engine.state_vector.state.wires import bits_of, control_value, mask_of
 
 MOST_QUEUED = 3
 """Wires of a diagonal matrix that is queued, as four operations at most."""

@@ -14,7 +14,7 @@ from collections.abc import Callable
 from math import pi, sqrt
 from typing import Any
 
-from diastase_engine.language import external, f64, i1, i64, inline, kernel, ptr, static
+from diastase_engine.language import *
 from diastase_engine.state_vector.state.small_matrices import IDENTITY, write
 from diastase_runtime.gate_table import GATES
 
@@ -64,24 +64,39 @@ def scalar(phi: f64) -> Matrix:
 
 
 @inline
+def about_x(c: f64, s: f64) -> Matrix:
+    """A rotation about X, from the cosine and the sine of half of its angle."""
+    return [c, 0.0, 0.0, -s, 0.0, -s, c, 0.0]
+
+
+@inline
+def about_y(c: f64, s: f64) -> Matrix:
+    """A rotation about Y, likewise."""
+    return [c, 0.0, -s, 0.0, s, 0.0, c, 0.0]
+
+
+@inline
+def about_z(c: f64, s: f64) -> Matrix:
+    """A rotation about Z, likewise."""
+    return [c, -s, 0.0, 0.0, 0.0, 0.0, c, s]
+
+
+@inline
 def rotation_x(theta: f64) -> Matrix:
     """exp(-i theta X / 2)."""
-    c, s = cos(0.5 * theta), sin(0.5 * theta)
-    return [c, 0.0, 0.0, -s, 0.0, -s, c, 0.0]
+    return about_x(cos(0.5 * theta), sin(0.5 * theta))
 
 
 @inline
 def rotation_y(theta: f64) -> Matrix:
     """exp(-i theta Y / 2)."""
-    c, s = cos(0.5 * theta), sin(0.5 * theta)
-    return [c, 0.0, -s, 0.0, s, 0.0, c, 0.0]
+    return about_y(cos(0.5 * theta), sin(0.5 * theta))
 
 
 @inline
 def rotation_z(theta: f64) -> Matrix:
     """exp(-i theta Z / 2)."""
-    c, s = cos(0.5 * theta), sin(0.5 * theta)
-    return [c, -s, 0.0, 0.0, 0.0, 0.0, c, s]
+    return about_z(cos(0.5 * theta), sin(0.5 * theta))
 
 
 @inline

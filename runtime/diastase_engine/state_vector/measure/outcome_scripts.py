@@ -21,12 +21,22 @@ A postselected outcome counts with its probability; if it is impossible the run 
 and goes on with the other outcome, so that all numbers stay finite.
 """  # noqa: D205
 
-from diastase_engine.call_context.random_numbers import next_uniform
-from diastase_engine.call_context.records import CallContext
-from diastase_engine.call_context.sticky_errors import IMPOSSIBLE_POSTSELECTION, OUT_OF_MEMORY, fail
-from diastase_engine.language import cast, derived, f64, i64, is_null, kernel, null, ptr, size_of
-from diastase_engine.state_vector.state.c_functions import free, malloc, memcpy
-from diastase_engine.state_vector.state.records import SINGLE, OutcomeScript, State
+from diastase_engine.call_context import (
+    IMPOSSIBLE_POSTSELECTION,
+    OUT_OF_MEMORY,
+    CallContext,
+    fail,
+    next_uniform,
+)
+from diastase_engine.language import *
+from diastase_engine.state_vector.state.records import (
+    SINGLE,
+    OutcomeScript,
+    State,
+    free,
+    malloc,
+    memcpy,
+)
 
 SHOTS = 0
 TREE = 1

@@ -5,40 +5,20 @@ flip where the wire is reset. Outcomes come from the call's counter-based random
 seed and the order of the measurements determine them.
 """
 
-from diastase_engine.call_context.random_numbers import next_uniform
-from diastase_engine.call_context.records import CallContext
-from diastase_engine.call_context.sticky_errors import IMPOSSIBLE_POSTSELECTION, fail
-from diastase_engine.language import (
-    Record,
-    broadcast_wide,
-    cast,
-    code_of,
-    f64,
-    horizontal_sum,
-    i64,
-    inline,
-    is_null,
-    kernel,
-    lanes_match,
-    ptr,
-    select,
-    size_of,
-    square_root,
-    stack_array,
-    static,
-    store_unaligned,
-    stored,
-    wide,
-    widen,
-)
+from diastase_engine.call_context import IMPOSSIBLE_POSTSELECTION, CallContext, fail, next_uniform
+from diastase_engine.language import *
 from diastase_engine.state_vector.measure.outcome_scripts import IMPOSSIBLE, scripted_outcome
 from diastase_engine.state_vector.queue.queue import flush, push_single
-from diastase_engine.state_vector.state.c_functions import memset
-from diastase_engine.state_vector.state.checks import cannot_run
-from diastase_engine.state_vector.state.nan_gates import is_drawable
+from diastase_engine.state_vector.state.checks import (
+    bit_of,
+    bits_of,
+    cannot_run,
+    in_order,
+    is_drawable,
+    mask_of,
+)
 from diastase_engine.state_vector.state.parallel import run_parallel
-from diastase_engine.state_vector.state.records import LANE_BITS, LANES, MAX_QUBITS, State
-from diastase_engine.state_vector.state.wires import bit_of, bits_of, in_order, mask_of
+from diastase_engine.state_vector.state.records import LANE_BITS, LANES, MAX_QUBITS, State, memset
 from diastase_engine.state_vector.tiles.sweeps import SHARED_BLOCKS, next_block
 
 
@@ -112,11 +92,10 @@ def probabilities(
         bits_of(state, n_wires, wires, bits)
         marginal(state, n_wires, bits, out)
     elif state.qubits >= LANE_BITS and in_order(state):
-        memory = stack_array(i64, size_of(Weights) // 8)
-        run = cast(memory, Weights)
+        run = stack_record(Weights)
         run.state = state
         run.out = out
-        run_parallel(code_of(write_weights), cast(memory, ptr[f64]), state.blocks, SHARED_BLOCKS)
+        run_parallel(code_of(write_weights), cast(run, ptr[f64]), state.blocks, SHARED_BLOCKS)
     else:
         marginal(state, state.qubits, state.bit_of_wire, out)
 

@@ -10,32 +10,13 @@ running sum does not grow there, and what rounding leaves over at the end of a b
 walk, goes to the last outcome with a weight.
 """
 
-from diastase_engine.call_context.random_numbers import next_uniform
-from diastase_engine.call_context.records import CallContext
-from diastase_engine.call_context.sticky_errors import INVALID_SHOTS, fail
-from diastase_engine.language import (
-    cast,
-    external,
-    f64,
-    horizontal_sum,
-    i1,
-    i64,
-    kernel,
-    ptr,
-    stack_array,
-    static,
-    to_float,
-    to_integer,
-    wide,
-)
+from diastase_engine.call_context import INVALID_SHOTS, CallContext, fail, next_uniform
+from diastase_engine.language import *
 from diastase_engine.state_vector.measure.outcomes import lane_places, place_of, weight
 from diastase_engine.state_vector.queue.queue import flush
-from diastase_engine.state_vector.state.c_functions import memset
-from diastase_engine.state_vector.state.checks import cannot_run
-from diastase_engine.state_vector.state.nan_gates import is_drawable
+from diastase_engine.state_vector.state.checks import bit_of, cannot_run, is_drawable
 from diastase_engine.state_vector.state.parallel import is_interrupted
-from diastase_engine.state_vector.state.records import LANE_BITS, LANES, State
-from diastase_engine.state_vector.state.wires import bit_of
+from diastase_engine.state_vector.state.records import LANE_BITS, LANES, State, memset
 from diastase_runtime.abi import MAX_SAMPLED_WIRES
 
 _BETWEEN_POLLS = (1 << 16) - 1

@@ -4,25 +4,12 @@ SWAP renames the wires of one state only, so two states may order their amplitud
 both are brought into the user's order before they meet.
 """
 
-from diastase_engine.call_context.records import CallContext
-from diastase_engine.call_context.sticky_errors import SIZE_MISMATCH, fail
-from diastase_engine.language import (
-    broadcast,
-    broadcast_wide,
-    cast,
-    f64,
-    horizontal_sum,
-    i1,
-    i64,
-    is_null,
-    kernel,
-    ptr,
-    widen,
-)
+from diastase_engine.call_context import SIZE_MISMATCH, CallContext, fail
+from diastase_engine.language import *
 from diastase_engine.state_vector.gates.decompositions import exchange_bits
 from diastase_engine.state_vector.queue.queue import flush, forget_waiting
-from diastase_engine.state_vector.state.bulk_memory import clear
 from diastase_engine.state_vector.state.checks import cannot_run
+from diastase_engine.state_vector.state.parallel import clear
 from diastase_engine.state_vector.state.records import BLOCK_BYTES, State
 
 

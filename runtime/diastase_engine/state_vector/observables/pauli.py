@@ -9,40 +9,13 @@ of the partner block. Signs within a block are vectors made once for each term; 
 are the parity of the block bits.
 """
 
-from diastase_engine.call_context.records import CallContext
-from diastase_engine.call_context.sticky_errors import OVERLAPPING_WIRES, fail
-from diastase_engine.language import (
-    Record,
-    broadcast,
-    broadcast_wide,
-    cast,
-    count_ones,
-    derived,
-    f64,
-    horizontal_sum,
-    i1,
-    i64,
-    inline,
-    is_null,
-    kernel,
-    null,
-    ptr,
-    shuffle,
-    size_of,
-    stack_array,
-    static,
-    stored,
-    to_float,
-    vector,
-    widen,
-)
+from diastase_engine.call_context import OVERLAPPING_WIRES, CallContext, fail
+from diastase_engine.language import *
 from diastase_engine.state_vector.observables.linear_algebra import can_meet
 from diastase_engine.state_vector.queue.memory import allocate
 from diastase_engine.state_vector.queue.queue import flush
-from diastase_engine.state_vector.state.c_functions import free
-from diastase_engine.state_vector.state.checks import cannot_run
-from diastase_engine.state_vector.state.records import LANE_BITS, LANE_MASK, LANES, State
-from diastase_engine.state_vector.state.wires import bit_of
+from diastase_engine.state_vector.state.checks import bit_of, cannot_run
+from diastase_engine.state_vector.state.records import LANE_BITS, LANE_MASK, LANES, State, free
 
 PAULI_X, PAULI_Y, PAULI_Z = 1, 2, 3
 ROUNDING = 1e-12

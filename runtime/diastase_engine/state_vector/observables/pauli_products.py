@@ -1,31 +1,59 @@
-"""Signs for many z at once: the sums S of `pauli_expectation` over a group of blocks.
+"""Sums of signed products of amplitudes for many Pauli words at once: S(x, z) of `expectations`.
 
-The products conj(psi[i]) psi[i ^ x] of a group are kept in a small buffer. For a few words their
-signs are applied one by one. For many, a Walsh-Hadamard transform of the buffer gives the sums for
-every z of the group; bits above the group give one sign for all of it.
+Half of the amplitudes is enough: exchanging i and i ^ x conjugates a product and multiplies its
+sign by that of x & z. So either Re S or Im S vanishes (which: the parity of x & z), and in the
+other both halves are equal. Only blocks whose bit `gap`, the highest of x, is zero are visited;
+*places* count them, with that bit taken out, and `Word.z` is z for places.
+
+The products conj(psi[i]) psi[i ^ x] of a group of blocks are kept in a small buffer. For a few
+words their signs are applied one by one. For many, a Walsh-Hadamard transform of the buffer gives
+the sums for every z of the group; bits above the group give one sign for all of it.
 """
 
-from diastase_engine.language import (
-    cast,
-    count_ones,
-    derived,
-    f64,
-    horizontal_sum,
-    i64,
-    inline,
-    kernel,
-    lane_numbers,
-    ptr,
-    shuffle,
-    stack_array,
-    static,
-    stored,
-    vector,
-    widen,
-)
-from diastase_engine.state_vector.observables.pauli import XORS
-from diastase_engine.state_vector.observables.pauli_words import Word, block_at
+from diastase_engine.language import *
+from diastase_engine.state_vector.observables.pauli import XORS, Term
 from diastase_engine.state_vector.state.records import LANE_BITS, LANE_MASK, LANES, State
+
+NO_GAP = 62
+
+
+class Word(Record):
+    """A term, for one x."""
+
+    z: i64
+    """On places: lanes, then blocks."""
+    is_odd: i64
+    """Whether it needs the imaginary parts of the products."""
+    weight: f64
+
+
+@inline
+def block_at(place: i64, gap: i64) -> i64:
+    """Return the block of a place."""
+    return ((place >> gap) << (gap + 1)) | (place & ((1 << gap) - 1))
+
+
+@kernel
+def gap_of(flip: i64) -> i64:
+    """Return the highest bit of the block part of x, or a bit that no block has."""
+    if flip == 0:
+        return NO_GAP
+    gap: i64 = 0
+    while flip >> gap > 1:
+        gap += 1
+    return gap
+
+
+@kernel
+def read_word(term: Term, gap: i64, word: Word) -> None:
+    """Prepare a term."""
+    blocks = term.z >> LANE_BITS
+    low = blocks & ((1 << gap) - 1)
+    word.z = (((blocks >> (gap + 1)) << gap | low) << LANE_BITS) | (term.z & LANE_MASK)
+    word.is_odd = count_ones(term.x & term.z) & 1
+    both_halves = 1.0 if gap == NO_GAP else 2.0
+    word.weight = both_halves * (term.real if word.is_odd == 0 else -term.imaginary)
+
 
 GROUP_BITS = 6
 

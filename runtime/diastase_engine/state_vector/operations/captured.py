@@ -12,20 +12,8 @@ not depend on these. So the k-th operation of the first time and of any other be
 
 from typing import Annotated
 
-from diastase_engine.language import (
-    Record,
-    cast,
-    f64,
-    i1,
-    i64,
-    is_null,
-    kernel,
-    ptr,
-    size_of,
-    static,
-)
-from diastase_engine.state_vector.state.c_functions import realloc
-from diastase_engine.state_vector.state.records import State
+from diastase_engine.language import *
+from diastase_engine.state_vector.state.records import State, realloc
 from diastase_engine.state_vector.state.small_matrices import copy_matrix
 
 ACTUAL, GENERIC, SHIFTED = range(3)

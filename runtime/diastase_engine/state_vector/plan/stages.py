@@ -6,30 +6,34 @@ amplitudes of its parts and its buffer. After an interrupt nothing is run: the a
 no use to anybody then.
 """
 
-from diastase_engine.language import (
-    Record,
-    cast,
-    code_of,
-    count_ones,
-    count_trailing_zeros,
-    f64,
-    i64,
-    kernel,
-    ptr,
-    size_of,
-    stack_array,
-    vector,
-)
+from diastase_engine.language import *
 from diastase_engine.state_vector.state.parallel import (
     PARALLEL_QUBITS,
     is_interrupted,
     run_parallel,
 )
-from diastase_engine.state_vector.state.records import LANE_BITS, State
+from diastase_engine.state_vector.state.records import LANE_BITS, LANE_MASK, Operation, State
+from diastase_engine.state_vector.tiles.parity import sweep_pair
 from diastase_engine.state_vector.tiles.plan_records import SLOTS, Plan, Stage
-from diastase_engine.state_vector.tiles.single_operations import apply_operation
-from diastase_engine.state_vector.tiles.sweeps import next_block, spread
+from diastase_engine.state_vector.tiles.sweeps import is_identity, next_block, spread, sweep
 from diastase_engine.state_vector.tiles.tiles import FAR_SOURCE, FAR_TARGET, run_tile
+
+
+@kernel
+def apply_operation(state: State, operation: Operation) -> None:
+    """Apply one operation to the amplitudes."""
+    if operation.flips != 0:
+        sweep_pair(state, operation)
+        return
+    mask = operation.mask >> LANE_BITS
+    value = operation.value >> LANE_BITS
+    lane_mask = operation.mask & LANE_MASK
+    lane_value = operation.value & LANE_MASK
+    if mask == 0 or not is_identity(operation.matched):
+        sweep(state, operation, mask, value, lane_mask, lane_value)
+    if mask != 0 and not is_identity(operation.otherwise):
+        # One selector, a block bit: no lane can match, so every lane takes `otherwise`.
+        sweep(state, operation, mask, value ^ mask, 0, 1)
 
 
 @kernel
@@ -130,8 +134,7 @@ def run_parts_of(argument: ptr[f64], first: i64, last: i64, worker: i64) -> None
 @kernel
 def run_stages(state: State, plan: Plan, buffers: ptr[vector]) -> None:
     """Run a whole plan, with room for a chunk for each thread that may work."""
-    memory = stack_array(i64, size_of(StageRun) // 8)
-    run = cast(memory, StageRun)
+    run = stack_record(StageRun)
     run.state = state
     run.plan = plan
     run.buffers = buffers
@@ -145,5 +148,5 @@ def run_stages(state: State, plan: Plan, buffers: ptr[vector]) -> None:
         elif state.qubits < PARALLEL_QUBITS:
             run_parts(state, plan, stage, 0, stage.parts, buffers)
         else:
-            run_parallel(code_of(run_parts_of), cast(memory, ptr[f64]), stage.parts, 1)
+            run_parallel(code_of(run_parts_of), cast(run, ptr[f64]), stage.parts, 1)
         state.support |= stage.bits

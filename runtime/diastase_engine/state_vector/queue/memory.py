@@ -10,46 +10,31 @@ something else ran out, cannot release them; the runtime then does.
 
 import os
 
-from diastase_engine.call_context.records import CallContext
-from diastase_engine.call_context.sticky_errors import (
+from diastase_engine.call_context import (
     NEGATIVE_QUBITS,
     OUT_OF_MEMORY,
     TOO_MANY_QUBITS,
+    CallContext,
     fail,
 )
-from diastase_engine.language import (
-    cast,
-    external,
-    f64,
-    i32,
-    i64,
-    is_null,
-    kernel,
-    null,
-    ptr,
-    size_of,
-    stored,
-    vector,
-)
+from diastase_engine.language import *
 from diastase_engine.state_vector.queue.queue import flush, forget_waiting
 from diastase_engine.state_vector.queue.tape import release_tape
-from diastase_engine.state_vector.state.bulk_memory import clear, write_bulk
-from diastase_engine.state_vector.state.c_functions import (
-    MADV_HUGEPAGE,
-    aligned_alloc,
-    free,
-    madvise,
-    malloc,
-)
 from diastase_engine.state_vector.state.checks import cannot_run
+from diastase_engine.state_vector.state.parallel import clear, write_bulk
 from diastase_engine.state_vector.state.records import (
     ALIGNMENT,
     BLOCK_BYTES,
     LANE_BITS,
+    MADV_HUGEPAGE,
     MAX_QUBITS,
     QUEUE_CAPACITY,
     Operation,
     State,
+    aligned_alloc,
+    free,
+    madvise,
+    malloc,
 )
 
 sysconf = external("sysconf", [i32], i64)

@@ -6,15 +6,15 @@ with several mask bits are the identity where the mask does not match, and merge
 only. A test runs random circuits with and without fusion.
 """
 
-from diastase_engine.language import f64, i64, is_null, kernel, null, ptr, stack_array
+from diastase_engine.language import *
 from diastase_engine.state_vector.operations.captured import capture_operation
 from diastase_engine.state_vector.operations.fusion import settle
 from diastase_engine.state_vector.operations.parity_operations import turned
 from diastase_engine.state_vector.plan.plan import run_planned
-from diastase_engine.state_vector.state.nan_gates import are_numbers, fill_with_nan
+from diastase_engine.state_vector.plan.stages import apply_operation
+from diastase_engine.state_vector.state.checks import are_numbers, fill_with_nan
 from diastase_engine.state_vector.state.records import QUEUE_CAPACITY, State
 from diastase_engine.state_vector.state.small_matrices import IDENTITY, copy_matrix, write
-from diastase_engine.state_vector.tiles.single_operations import apply_operation
 
 
 @kernel

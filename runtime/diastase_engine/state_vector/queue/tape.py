@@ -9,24 +9,10 @@ elements of an array; *derivatives* is how many numbers a sweep gives for it. Al
 not by bits: amplitudes may be moved at any time, as long as no wire notices.
 """
 
-from diastase_engine.call_context.records import CallContext
-from diastase_engine.call_context.sticky_errors import OUT_OF_MEMORY, fail
-from diastase_engine.language import (
-    Record,
-    cast,
-    f64,
-    i64,
-    is_null,
-    kernel,
-    null,
-    ptr,
-    size_of,
-    stack_array,
-    static,
-)
-from diastase_engine.state_vector.state.c_functions import free, malloc, realloc
+from diastase_engine.call_context import OUT_OF_MEMORY, CallContext, fail
+from diastase_engine.language import *
 from diastase_engine.state_vector.state.checks import cannot_run
-from diastase_engine.state_vector.state.records import State
+from diastase_engine.state_vector.state.records import State, free, malloc, realloc
 from diastase_runtime.gate_table import GATES
 
 PHASE, UNITARY, DIAGONAL, PREPARE = range(1 << 10, (1 << 10) + 4)

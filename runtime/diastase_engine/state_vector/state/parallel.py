@@ -1,30 +1,20 @@
-"""Loops of the engine on the thread pool.
+"""Loops of the engine on the thread pool; whole states set to zero and copied by them.
 
 The pool is another library, whose functions the runtime hands over when it loads the engine
 (`use_threads`). Where it has not, as in tests of the engine alone, every loop runs on one thread.
 
-A body is a kernel `(argument, first, last, worker)`; see `threads.records.BODY`. Whatever
+A body is a kernel `(argument, first, last, worker)`; see `threads.workers.BODY`. Whatever
 a body adds up must not depend on the number of threads: partial results belong to fixed parts of
 the iterations, never to workers, and are summed in their order.
+
+Large memory is written in pieces: the system gives pages as they are first written to, and clears
+each; so threads help even where one of them could use up all of the memory's bandwidth.
 """
 
-from diastase_engine.call_context.records import CallContext
-from diastase_engine.language import (
-    Record,
-    call_through,
-    code,
-    derived,
-    f64,
-    i1,
-    i64,
-    is_null,
-    kernel,
-    ptr,
-    shared,
-    signature,
-)
-from diastase_engine.state_vector.state.records import LANE_BITS, State
-from diastase_engine.threads.records import BODY
+from diastase_engine.call_context import CallContext
+from diastase_engine.language import *
+from diastase_engine.state_vector.state.records import LANE_BITS, State, memcpy, memset
+from diastase_engine.threads.workers import BODY
 
 PARALLEL_QUBITS = derived(lambda lane_bits: 11 + lane_bits, LANE_BITS)
 """A loop over all amplitudes of fewer takes less time than waking a thread."""
@@ -94,3 +84,45 @@ def workers_on(state: State, parts: i64) -> i64:
         return 1
     threads = thread_count()
     return threads if threads < parts else parts
+
+
+PIECE_BITS = 21
+PIECE = 1 << PIECE_BITS
+"""Bytes: a huge page, so that no two threads wait for the same one."""
+
+
+class Bulk(Record):
+    """What is written, and from where; zeros where `source` is null."""
+
+    target: ptr[f64]
+    source: ptr[f64]
+    size: i64
+
+
+@kernel
+def write_pieces(argument: ptr[f64], first: i64, last: i64, worker: i64) -> None:
+    """Write pieces `first` to `last`; `argument` is a `Bulk`."""
+    bulk = cast(argument, Bulk)
+    start = first * PIECE
+    size = last * PIECE - start if last * PIECE < bulk.size else bulk.size - start
+    target = bulk.target + (start >> 3)
+    if is_null(bulk.source):
+        memset(target, 0, size)
+    else:
+        memcpy(target, bulk.source + (start >> 3), size)
+
+
+@kernel
+def write_bulk(target: ptr[f64], source: ptr[f64], size: i64) -> None:
+    """Copy memory, or set it to zero where `source` is null."""
+    bulk = stack_record(Bulk)
+    bulk.target = target
+    bulk.source = source
+    bulk.size = size
+    run_parallel(code_of(write_pieces), cast(bulk, ptr[f64]), (size + PIECE - 1) >> PIECE_BITS, 1)
+
+
+@kernel
+def clear(target: ptr[f64], size: i64) -> None:
+    """Set memory to zero."""
+    write_bulk(target, null(ptr[f64]), size)

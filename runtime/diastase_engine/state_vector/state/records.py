@@ -1,4 +1,4 @@
-"""Memory layout of a state.
+"""Memory layout of a state, and the functions of the C library that its memory is made with.
 
 *Amplitudes* are blocked: block `b` is two vectors of 64 bytes, the real parts of amplitudes
 LANES*b and those after it, and then their imaginary parts. The low bits of an amplitude's index are
@@ -12,13 +12,26 @@ double precision: matrices of gates, fused and planned; sums over more amplitude
 *Wires and bits*: wire 0 is the most significant bit at first, but SWAP only renames, so
 `bit_of_wire` is the truth and everything else speaks of bits.
 
-*Waiting operations*: gates are not applied at once but queued and fused; see `queue.queue.py`.
+*Waiting operations*: gates are not applied at once but queued and fused; see `queue.queue`.
 """
 
+import mmap
 from typing import Annotated
 
-from diastase_engine.call_context.records import CallContext
-from diastase_engine.language import Record, derived, f64, i64, ptr, setting, size_of, vector
+from diastase_engine.call_context import CallContext
+from diastase_engine.language import *
+
+malloc = external("malloc", [i64], ptr[f64])
+aligned_alloc = external("aligned_alloc", [i64, i64], ptr[f64])
+realloc = external("realloc", [ptr[f64], i64], ptr[f64])
+free = external("free", [ptr[f64]])
+memset = external("memset", [ptr[f64], i32, i64], ptr[f64])
+memcpy = external("memcpy", [ptr[f64], ptr[f64], i64], ptr[f64])
+madvise = external("madvise", [ptr[f64], i64, i32], i32)
+
+MADV_HUGEPAGE = getattr(mmap, "MADV_HUGEPAGE", -1)
+"""Linux only; -1 elsewhere."""
+
 
 SINGLE = setting("single", 0)
 LANE_BITS = derived(lambda single: 3 + single, SINGLE)
@@ -90,7 +103,7 @@ class State(Record):
     support: i64
     """Bits that some amplitude that is not zero may have; all of them, unless the state is new."""
     spoilt: i64
-    """1 where all amplitudes are NaN for good; see `nan_gates`."""
+    """1 where all amplitudes are NaN for good; see `checks`."""
     tape: ptr[f64]
     """The `Tape` on which its operations are kept, or null."""
     capture: ptr[f64]

@@ -5,20 +5,7 @@ They lie in memory and are read and written as one vector.
 
 from typing import Any
 
-from diastase_engine.language import (
-    f64,
-    i1,
-    inline,
-    kernel,
-    load_unaligned,
-    pack,
-    ptr,
-    shuffle,
-    square_root,
-    static,
-    store_unaligned,
-    v8,
-)
+from diastase_engine.language import *
 
 IDENTITY = [1.0, 0.0, 0.0, 0.0, 0.0, 0.0, 1.0, 0.0]
 

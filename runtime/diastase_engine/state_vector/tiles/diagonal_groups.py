@@ -13,24 +13,15 @@ In: operations in the order of a tile. Out: how many of the first ones belong to
 tile operations. Projectors stay as they are: their quotient does not exist.
 """
 
-from diastase_engine.language import (
-    broadcast,
-    cast,
-    count_trailing_zeros,
-    f64,
-    i1,
-    i64,
-    kernel,
-    ptr,
-    stack_array,
-    static,
-    stored,
-    vector,
-)
+from diastase_engine.language import *
 from diastase_engine.state_vector.state.records import LANE_BITS, Operation, State
 from diastase_engine.state_vector.tiles.plan_records import SET_VECTORS, Plan, Tile, TileOperation
-from diastase_engine.state_vector.tiles.tile_bits import tile_place
-from diastase_engine.state_vector.tiles.tile_codes import APPLY_CODE, COMMON_LANE, GATHER_CODE
+from diastase_engine.state_vector.tiles.tile_codes import (
+    APPLY_CODE,
+    COMMON_LANE,
+    GATHER_CODE,
+    tile_place,
+)
 from diastase_engine.state_vector.tiles.tile_operations import set_selectors
 
 SMALLEST_GROUP = 4

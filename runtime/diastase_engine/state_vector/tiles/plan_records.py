@@ -15,7 +15,7 @@ everything about where an amplitude is, and selectors outside the tile are teste
 
 from typing import Annotated
 
-from diastase_engine.language import Record, f64, i64, ptr, setting, size_of, vector
+from diastase_engine.language import *
 from diastase_engine.state_vector.state.records import MAX_QUBITS
 
 SLOTS = setting("slots")

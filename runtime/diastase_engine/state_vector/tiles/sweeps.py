@@ -14,28 +14,7 @@ Matrices without imaginary parts (RY, Hadamard, CNOT ...) take passes with half 
 
 from typing import Any
 
-from diastase_engine.language import (
-    Record,
-    broadcast,
-    cast,
-    code_of,
-    count_ones,
-    derived,
-    f64,
-    i1,
-    i64,
-    inline,
-    kernel,
-    lane_set,
-    lanes_match,
-    ptr,
-    select,
-    shuffle,
-    size_of,
-    stack_array,
-    static,
-    vector,
-)
+from diastase_engine.language import *
 from diastase_engine.state_vector.state.parallel import PARALLEL_QUBITS, run_parallel
 from diastase_engine.state_vector.state.records import LANE_BITS, Operation, State
 
@@ -247,15 +226,14 @@ def sweep(
     state: State, operation: Operation, fixed: i64, value: i64, lane_mask: i64, lane_value: i64
 ) -> None:
     """One pass; `fixed` and `value` are block bits of selectors and controls."""
-    memory = stack_array(i64, size_of(Sweep) // 8)
-    run = cast(memory, Sweep)
+    run = stack_record(Sweep)
     run.state = state
     run.operation = operation
     run.fixed = fixed
     run.value = value
     run.lane_mask = lane_mask
     run.lane_value = lane_value
-    argument = cast(memory, ptr[f64])
+    argument = cast(run, ptr[f64])
     halved = 1 if operation.target >= LANE_BITS else 0
     count = state.blocks >> (count_ones(fixed) + halved)
     if state.qubits < PARALLEL_QUBITS:

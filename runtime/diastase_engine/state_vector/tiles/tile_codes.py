@@ -1,12 +1,13 @@
-"""Which kinds of tile operations there are, and the numbers by which a tile knows them.
+"""Which kinds of tile operations there are, their numbers, and where bits are in a tile.
 
 The code of an operation that mixes amplitudes is the place of its target (a lane bit, or a slot
 after them), plus `SELECTED_CODE` where slots select each block's coefficients, plus its kind.
 *Turning* matrices (RX, Y) are real on their diagonal and imaginary elsewhere.
 """
 
-from diastase_engine.state_vector.state.records import MOST_LANE_BITS
-from diastase_engine.state_vector.tiles.plan_records import MAX_SLOTS
+from diastase_engine.language import *
+from diastase_engine.state_vector.state.records import LANE_BITS, MOST_LANE_BITS
+from diastase_engine.state_vector.tiles.plan_records import MAX_SLOTS, SLOTS, Plan, Tile
 from diastase_engine.state_vector.tiles.sweeps import (
     multiply_lanes,
     multiply_lanes_real,
@@ -58,3 +59,22 @@ def pair_cases(lane_bits: int, slots: int) -> list[tuple[int, int, int, int]]:
         for target in range(lane_bits + slots if slots > 1 else 0)
         for other in range(target)
     ]
+
+
+@kernel
+def slot_of(tile: Tile, place: i64) -> i64:
+    """Return the slot at a place of block indices, or -1."""
+    slot: i64 = -1
+    for k in static(range(SLOTS)):
+        if tile.slots[k] == place:
+            slot = k
+    return slot
+
+
+@kernel
+def tile_place(plan: Plan, tile: Tile, bit: i64) -> i64:
+    """Return the place of a bit in a tile: lanes come first, then the slots; or -1."""
+    if bit < LANE_BITS:
+        return bit
+    slot = slot_of(tile, plan.place[bit] - LANE_BITS)
+    return slot + LANE_BITS if slot >= 0 else -1

@@ -9,23 +9,9 @@ each lane the diagonal and the off-diagonal element of its row (four vectors); f
 operation, the first and the last element (four vectors), which on a lane are the same.
 """
 
-from diastase_engine.language import (
-    broadcast,
-    cast,
-    f64,
-    i1,
-    i64,
-    inline,
-    kernel,
-    lane_set,
-    lanes_match,
-    ptr,
-    select,
-    static,
-    vector,
-)
+from diastase_engine.language import *
 from diastase_engine.state_vector.state.records import LANE_BITS, LANE_MASK, Operation
-from diastase_engine.state_vector.tiles.parity_preparation import FIRST_ROW, LAST_ROW, prepare_pair
+from diastase_engine.state_vector.tiles.parity import FIRST_ROW, LAST_ROW, prepare_pair
 from diastase_engine.state_vector.tiles.plan_records import (
     SET_VECTORS,
     SLOTS,
@@ -34,7 +20,6 @@ from diastase_engine.state_vector.tiles.plan_records import (
     TileOperation,
 )
 from diastase_engine.state_vector.tiles.sweeps import coefficient, is_identity, is_real, is_turning
-from diastase_engine.state_vector.tiles.tile_bits import slot_of, tile_place
 from diastase_engine.state_vector.tiles.tile_codes import (
     ALL_BLOCKS,
     DIAGONAL_CODE,
@@ -43,6 +28,8 @@ from diastase_engine.state_vector.tiles.tile_codes import (
     SELECTED_CODE,
     SELECTED_DIAGONAL_CODE,
     TURNING_CODE,
+    slot_of,
+    tile_place,
 )
 
 BLOCKS_OF_SLOT = [sum(1 << block for block in range(8) if (block >> slot) & 1) for slot in range(3)]

@@ -4,27 +4,23 @@ A tile is loaded (2^SLOTS blocks of two vectors), goes through all its operation
 Each operation is one of the cases that `tile_codes` lists: what kind of matrix, where its target
 is, and whether selectors on slots give each block its own coefficients. All cases are one function,
 specialised when it is compiled; at run time there is one jump for each operation and tile.
+
+The coefficients of an operation with one target are two sets of eight vectors, for amplitudes that
+are not selected and for those that are; where slots select, each block takes its own. `rule`
+multiplies (`tile_codes`). Diagonal operations come one by one, or gathered of many
+(`diagonal_groups`): then two vectors, whose lanes belong to the bits of the tile.
 """
 
-from diastase_engine.language import (
-    broadcast,
-    cast,
-    i64,
-    inline,
-    kernel,
-    prefetch,
-    ptr,
-    registers,
-    static,
-    to_integer,
-    vector,
-)
-from diastase_engine.state_vector.state.records import LANE_BITS
-from diastase_engine.state_vector.tiles.parity_tiles import mix_pair
+from typing import Any
+
+from diastase_engine.language import *
+from diastase_engine.state_vector.state.records import LANE_BITS, LANES
+from diastase_engine.state_vector.tiles.parity import load_eight, mix_pair
 from diastase_engine.state_vector.tiles.plan_records import SET_VECTORS, SLOTS, Tile, TileOperation
-from diastase_engine.state_vector.tiles.sweeps import next_block
+from diastase_engine.state_vector.tiles.sweeps import PARTNERS, next_block
 from diastase_engine.state_vector.tiles.tile_codes import (
     APPLY_CODE,
+    COMMON_LANE,
     DIAGONAL_CODE,
     GATHER_CODE,
     RULES,
@@ -32,13 +28,106 @@ from diastase_engine.state_vector.tiles.tile_codes import (
     mixing_cases,
     pair_cases,
 )
-from diastase_engine.state_vector.tiles.tile_diagonals import (
-    apply_gathered,
-    scale,
-    scale_alike,
-    scale_by_block,
-)
-from diastase_engine.state_vector.tiles.tile_mixing import mix_lanes, mix_slot
+
+
+@inline
+def of_block(vectors: ptr[vector], bits: i64, block: int, step: int) -> ptr[vector]:
+    """Coefficients, or those `step` further, as the bit of a block says."""
+    return vectors + ((bits >> block) & 1) * step
+
+
+@inline
+def mix_slot(
+    x: list[vector],
+    first: ptr[vector],
+    chosen: ptr[vector],
+    match: i64,
+    slot: int,
+    selected: bool,
+    rule: Any,
+) -> None:
+    """Apply an operation whose target is a slot to pairs of blocks."""
+    uniform = [] if selected else load_eight(chosen)
+    for low in static(range(1 << SLOTS)):
+        if (low >> slot) & 1 == 0:
+            high = low | (1 << slot)
+            a = load_eight(of_block(first, match, low, SET_VECTORS)) if selected else uniform
+            x[2 * low], x[2 * low + 1], x[2 * high], x[2 * high + 1] = rule(
+                a, x[2 * low], x[2 * low + 1], x[2 * high], x[2 * high + 1]
+            )
+
+
+@inline
+def mix_lanes(
+    x: list[vector],
+    first: ptr[vector],
+    chosen: ptr[vector],
+    match: i64,
+    lane: int,
+    selected: bool,
+    rule: Any,
+) -> None:
+    """Apply an operation whose target is a lane bit to blocks by themselves."""
+    uniform = [] if selected else load_eight(chosen)
+    for block in static(range(1 << SLOTS)):
+        a = load_eight(of_block(first, match, block, SET_VECTORS)) if selected else uniform
+        real, imaginary = x[2 * block], x[2 * block + 1]
+        x[2 * block], x[2 * block + 1] = rule(
+            a,
+            real,
+            imaginary,
+            shuffle(real, PARTNERS[lane]),
+            shuffle(imaginary, PARTNERS[lane]),
+        )
+
+
+@inline
+def scale(x: list[vector], block: int, a: vector, b: vector) -> None:
+    """Multiply a block by a complex number in each lane."""
+    real, imaginary = x[2 * block], x[2 * block + 1]
+    x[2 * block], x[2 * block + 1] = a * real - b * imaginary, a * imaginary + b * real
+
+
+@inline
+def scale_alike(x: list[vector], chosen: ptr[vector]) -> None:
+    """Apply a diagonal operation that is the same for all blocks."""
+    a, b = chosen[0], chosen[1]
+    for block in static(range(1 << SLOTS)):
+        scale(x, block, a, b)
+
+
+@inline
+def scale_by_block(x: list[vector], first: ptr[vector], match: i64, row: i64) -> None:
+    """Apply a diagonal operation that slots select."""
+    for block in static(range(1 << SLOTS)):
+        own = of_block(of_block(first, match, block, SET_VECTORS), row, block, 2)
+        scale(x, block, own[0], own[1])
+
+
+@inline
+def in_all_lanes(gathered: list[vector], lane: int) -> Any:
+    """Return one of the gathered complex numbers in all lanes."""
+    return shuffle(gathered[0], [lane] * LANES), shuffle(gathered[1], [lane] * LANES)
+
+
+@inline
+def apply_gathered(x: list[vector], gathered: list[vector]) -> None:
+    """Multiply a tile by the gathered numbers: common, of lanes, and of slots that are one."""
+    factors = registers(vector, 2 << SLOTS)
+    factors[0], factors[1] = in_all_lanes(gathered, COMMON_LANE)
+    for lane in static(range(LANE_BITS)):
+        a, b = in_all_lanes(gathered, lane)
+        is_one = lanes_match(1 << lane, 1 << lane)
+        scale(factors, 0, select(is_one, a, 1.0), select(is_one, b, 0.0))
+    for slot in static(range(SLOTS)):
+        a, b = in_all_lanes(gathered, LANE_BITS + slot)
+        for low in static(range(1 << slot)):
+            high = low | (1 << slot)
+            factors[2 * high], factors[2 * high + 1] = factors[2 * low], factors[2 * low + 1]
+            scale(factors, high, a, b)
+    for block in static(range(1 << SLOTS)):
+        scale(x, block, factors[2 * block], factors[2 * block + 1])
+
 
 FAR_SOURCE, FAR_TARGET = 1, 2
 

@@ -14,8 +14,8 @@ import pytest
 
 from diastase import qjit
 from diastase.jit.interop import xla
+from diastase_engine import xla_ffi
 from diastase_engine.language.types import size_of
-from diastase_engine.xla_ffi import records
 from diastase_runtime import xla_plans
 from diastase_runtime.errors import WireOutOfRangeError
 
@@ -63,9 +63,9 @@ def test_equal_calls_are_one_program():
 
 
 def test_the_records_are_those_of_the_handler():
-    assert size_of(records.Plan) == ctypes.sizeof(xla_plans.Plan)
+    assert size_of(xla_ffi.Plan) == ctypes.sizeof(xla_plans.Plan)
     names = [field for field, _ in xla_plans.Plan._fields_]
-    assert names == list(records.Plan.__annotations__)
+    assert names == list(xla_ffi.Plan.__annotations__)
 
 
 @pytest.mark.thorough

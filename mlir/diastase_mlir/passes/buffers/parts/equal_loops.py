@@ -27,7 +27,7 @@ from diastase_mlir.passes.buffers.parts.outlining import (
     outside,
 )
 from diastase_runtime.abi import ENTRY_FUNCTION
-from diastase_toolchain.function_parts import LOOP
+from diastase_toolchain.trip_counts import LOOP
 
 LEAST_EQUAL = 16
 """Loops that are worth a function: to compile these takes longer than to compare them."""

@@ -8,7 +8,7 @@ where all that uses it is in sight.
 
 from diastase_mlir.bindings import ir
 from diastase_mlir.bindings.operations import callee_of, name_of
-from diastase_toolchain.function_parts import PART
+from diastase_toolchain.trip_counts import PART
 
 
 def inline_parts(module: ir.Module) -> None:

@@ -10,7 +10,7 @@ anew in each part, so that LLVM knows them there; but for arrays, while these ar
 the stack stays where it is: it must live as long as the function.
 
 Parts of the function's own block are called once each and named after the function; those of an
-inner block, which may be called in a loop, after a name of the block's own (`function_parts`).
+inner block, which may be called in a loop, after a name of the block's own (`trip_counts`).
 """
 
 from collections import defaultdict
@@ -21,7 +21,7 @@ from typing import Any
 from diastase_mlir.bindings import func, ir
 from diastase_mlir.bindings.operations import create, name_of
 from diastase_mlir.passes.buffers.separate_aliases import Callees, separate
-from diastase_toolchain.function_parts import INNER, PART
+from diastase_toolchain.trip_counts import INNER, PART
 
 _CONSTANTS = frozenset(
     "arith.constant llvm.mlir.constant llvm.mlir.zero llvm.mlir.addressof memref.get_global "

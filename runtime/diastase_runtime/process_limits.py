@@ -1,14 +1,20 @@
-"""What the system lets this process have: processors' time and memory, by its control group.
+"""What this process may have: processors' time, memory, threads for compiled programs.
 
 Containers are control groups (Docker, Kubernetes). Inside of one the process's own group is the
 root of what it sees, in version 2 of control groups as in version 1; of limits further up in a
 hierarchy that it sees, nothing is known here.
+
+`DIASTASE_NUM_THREADS` says how many threads compiled programs may use at once, read when a program
+first needs the pool; else the processors that this process may run on, and of how many processors'
+time its control group may use.
 """
 
 import math
 import os
 from functools import cache
 from pathlib import Path
+
+from diastase_runtime.errors import InvalidThreadsError
 
 _CONTROL_GROUPS = Path("/sys/fs/cgroup")
 
@@ -51,3 +57,23 @@ def _number(file: str) -> int | None:
 
 def _read(file: str) -> str:
     return (_CONTROL_GROUPS / file).read_text()
+
+
+VARIABLE = "DIASTASE_NUM_THREADS"
+MOST_THREADS = 1024
+
+
+def number_of_threads() -> int:
+    """At least 1; raises for a variable that is no number of threads."""
+    text = os.environ.get(VARIABLE, "").strip()
+    if not text:
+        return max(1, min(_processors(), processor_quota() or MOST_THREADS, MOST_THREADS))
+    if not (text.isascii() and text.isdigit() and 1 <= int(text) <= MOST_THREADS):
+        raise InvalidThreadsError(variable=VARIABLE, value=text, most=MOST_THREADS)
+    return int(text)
+
+
+def _processors() -> int:
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1

@@ -6,16 +6,16 @@ more, so work elsewhere in the compiler does not rebuild anything.
 """
 
 import hashlib
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from diastase_engine.tuning import settings_for
+from diastase_engine.libraries.tuning import settings_for
 from diastase_runtime import abi, gate_table
 from diastase_runtime.abi import Artifact
 from diastase_toolchain import processor
-from diastase_toolchain.activity import enter
+from diastase_toolchain.background import enter
 from diastase_toolchain.cache import (
     hash_of_sources,
     have_changed,
@@ -27,15 +27,15 @@ from diastase_toolchain.lazy_import import LazyModule
 from diastase_toolchain.source_hash import python_files
 
 if TYPE_CHECKING:
-    from diastase_engine import build as builders
+    from diastase_engine.libraries import build as builders
 else:
     # Once per machine. Importing the kernels and their language is a fifth of our import.
-    builders = LazyModule("diastase_engine.build")
+    builders = LazyModule("diastase_engine.libraries.build")
 
-_TOOLS = (
-    "function_parts.py", "linker.py", "machine_code.py", "trip_counts.py", "vector_widths.py",
-)  # fmt: skip
+_TOOLS = ("linker.py", "machine_code.py", "trip_counts.py")
 """What of the toolchain libraries are built by; not imported for one that there is."""
+
+_NEEDED_BY_ALL = ("call_context", "language", "libraries", "threads")
 
 _MORE_FOLDERS = {"threads": ("state_vector",)}
 """Folders besides that a library is written in: elements of batches have states."""
@@ -77,9 +77,11 @@ def key_of(folder: str) -> str:
 
 def sources_of(folder: str) -> list[str]:
     """Files that the library of this folder is made from, and made by."""
-    kernels, toolchain = Path(__file__).parent, Path(processor.__file__).parent
+    kernels, toolchain = Path(__file__).parents[1], Path(processor.__file__).parent
     tools = [abi.__file__, gate_table.__file__, *(str(toolchain / name) for name in _TOOLS)]
-    tools += map(str, kernels.glob("*.py"))
-    folders = {"call_context", "language", "threads", folder, *_MORE_FOLDERS.get(folder, ())}
-    written = [file for name in sorted(folders) for file in python_files(kernels / name)]
-    return [*sorted(tools), *written]
+    needed = {*_NEEDED_BY_ALL, folder, *_MORE_FOLDERS.get(folder, ())}
+    return [*sorted(tools), *(file for name in sorted(needed) for file in _files(kernels / name))]
+
+
+def _files(module: Path) -> Iterable[str]:
+    return python_files(module) if module.is_dir() else [str(module.with_suffix(".py"))]

@@ -2,7 +2,7 @@
 
 In: programs. Out: paths of libraries whose functions are `abi.library_symbol(library, name)`.
 The whole engine takes LLVM seconds, once for each machine and version. A program that finds none
-gets an engine of what it calls, a fifth of that work (`partial_build`), and the whole one is built
+gets an engine of what it calls, a fifth of that work (`build`), and the whole one is built
 behind it (`background_build`): programs that are loaded by then are told (`when_whole`).
 """
 
@@ -16,15 +16,20 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from diastase_engine.background_build import build_behind, has_python
-from diastase_engine.kernel_library import builders, built_library, found_library, key_of, library
+from diastase_engine.libraries.background_build import build_behind, has_python
+from diastase_engine.libraries.kernel_library import (
+    builders,
+    built_library,
+    found_library,
+    key_of,
+    library,
+)
 from diastase_runtime.abi import CALLED_BY_THE_LOADER, Artifact
-from diastase_toolchain.activity import enter
-from diastase_toolchain.background import begun_in_background
+from diastase_toolchain.background import begun_in_background, enter
 from diastase_toolchain.cache import have_changed, private_cache, program_cache
 
 if TYPE_CHECKING:
-    from diastase_engine.partial_build import EngineInParts
+    from diastase_engine.libraries.build import EngineInParts
 
 _FOLDER = "state_vector"
 _FOLDERS = {"elementary": "vector_math", "foreign": "xla_ffi"}

@@ -28,7 +28,7 @@ import sys, threading
 if {parent} >= 0:
     threading.Thread(target=lambda: (os.read({parent}, 1), os._exit(1)), daemon=True).start()
 sys.path[:] = {path}
-from diastase_engine.engine import build_whole
+from diastase_engine.libraries.engine import build_whole
 if os.fstat({lock}).st_nlink:  # or somebody has removed the folder
     build_whole({engine!r}, {key!r})
 """

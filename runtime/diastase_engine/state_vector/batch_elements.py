@@ -11,36 +11,13 @@ threads). Elements with large states, or fewer elements than threads, run one af
 the engine has the threads. Elements that call Python run on the thread of the call, in its context.
 """
 
-from typing import Annotated
+from typing import Annotated, Any
 
-from diastase_engine.call_context.random_numbers import philox
-from diastase_engine.call_context.records import CallContext
-from diastase_engine.call_context.sticky_errors import INTERRUPTED
-from diastase_engine.language import (
-    Record,
-    atomic_compare_exchange,
-    atomic_load,
-    atomic_store,
-    call_through,
-    cast,
-    code,
-    code_of,
-    f64,
-    i1,
-    i64,
-    is_null,
-    kernel,
-    null,
-    pause,
-    ptr,
-    shift_right_logical,
-    signature,
-    size_of,
-    stack_array,
-)
+from diastase_engine.call_context import INTERRUPTED, CallContext, philox
+from diastase_engine.language import *
 from diastase_engine.state_vector.state.records import OutcomeScript, State
 from diastase_engine.threads.parallel_for import run_job
-from diastase_engine.threads.records import POOL
+from diastase_engine.threads.workers import POOL
 from diastase_runtime.abi import ON_CALLING_THREAD
 
 ALONE_WIRES = 20
@@ -82,8 +59,7 @@ def for_each_element(
             if context.code == 0:
                 call_through(entry, _ENTRY, cast(context, ptr[f64]), memory, number)
         return
-    room = stack_array(i64, size_of(Batch) // 8)
-    batch = cast(room, Batch)
+    batch = stack_record(Batch)
     batch.context = context
     batch.entry = entry
     batch.memory = memory
@@ -94,25 +70,24 @@ def for_each_element(
     batch.lock[0] = 0
     threads = atomic_load(POOL.threads)
     if wires >= ALONE_WIRES or (wires >= SHARED_WIRES and count < threads):
-        run_elements(cast(room, ptr[f64]), 0, count, 0)
+        run_elements(cast(batch, ptr[f64]), 0, count, 0)
         return
     grain: i64 = 1
     while grain * _ROUNDS * threads < count:
         grain <<= 1
-    run_job(code_of(run_elements), cast(room, ptr[f64]), count, grain, context)
+    run_job(code_of(run_elements), cast(batch, ptr[f64]), count, grain, context)
 
 
 @kernel
 def run_elements(argument: ptr[f64], first: i64, last: i64, worker: i64) -> None:
     """Run some elements; `argument` is a `Batch`."""
     batch = cast(argument, Batch)
-    room = stack_array(i64, size_of(CallContext) // 8)
-    own = cast(room, CallContext)
+    own = stack_record(CallContext)
     begin_context(batch, own)
     for number in range(first, last):
         if number < atomic_load(batch.failed):
             give_seed(batch, own, number)
-            call_through(batch.entry, _ENTRY, cast(room, ptr[f64]), batch.memory, number)
+            call_through(batch.entry, _ENTRY, cast(own, ptr[f64]), batch.memory, number)
             if own.code != 0:
                 note_failure(batch, own, number)
                 own.code = 0
@@ -173,8 +148,10 @@ def note_failure(batch: Batch, own: CallContext, number: i64) -> None:
         atomic_store(batch.failed, number)
     if own.code == INTERRUPTED:  # also where that thread has recorded it
         atomic_store(batch.failed, 0)
-    leave_states(batch.context, own)
-    leave_scripts(batch.context, own)
+    # What an abandoned element has left is the call's, which releases it at last.
+    context.states = joined(State, own.states, context.states)
+    context.scripts = joined(OutcomeScript, own.scripts, context.scripts)
+    own.states, own.scripts = null(ptr[f64]), null(ptr[f64])
     atomic_store(batch.lock, 0)
 
 
@@ -184,31 +161,16 @@ def set_code(context: CallContext, seen: i64, new: i64) -> i1:
     return atomic_compare_exchange(cast(context, ptr[i64]), seen, new) == seen
 
 
-@kernel
-def leave_states(context: CallContext, own: CallContext) -> None:
-    """Hand states that an abandoned element has left to the call, which releases them at last."""
-    if is_null(own.states):
-        return
-    last = cast(own.states, State)
-    while not is_null(last.next):
-        last = cast(last.next, State)
-    last.next = context.states
-    if not is_null(context.states):
-        cast(context.states, State).previous = cast(last, ptr[f64])
-    context.states = own.states
-    own.states = null(ptr[f64])
-
-
-@kernel
-def leave_scripts(context: CallContext, own: CallContext) -> None:
-    """The same for outcome scripts."""
-    if is_null(own.scripts):
-        return
-    last = cast(own.scripts, OutcomeScript)
-    while not is_null(last.next):
-        last = cast(last.next, OutcomeScript)
-    last.next = context.scripts
-    if not is_null(context.scripts):
-        cast(context.scripts, OutcomeScript).previous = cast(last, ptr[f64])
-    context.scripts = own.scripts
-    own.scripts = null(ptr[f64])
+@inline
+def joined(kind: Any, first: ptr[f64], others: ptr[f64]) -> ptr[f64]:
+    """A list of records of this kind, then the list of others."""
+    head: ptr[f64] = others
+    if not is_null(first):
+        head = first
+        last = cast(first, kind)
+        while not is_null(last.next):
+            last = cast(last.next, kind)
+        last.next = others
+        if not is_null(others):
+            cast(others, kind).previous = cast(last, ptr[f64])
+    return head

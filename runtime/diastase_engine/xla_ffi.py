@@ -1,53 +1,181 @@
-"""The handler: XLA's typed foreign function interface on one side, a program's entry on the other.
+"""The handler by which XLA calls compiled programs, in a library that is never unloaded.
+
+On one side is XLA's typed foreign function interface, on the other a program's entry.
 
 One handler serves all programs: which one is called stands in the one attribute of the call, the
 address of a `Plan`. A call's memory is copied from the plan's template, in which all sizes stand
 already; what is missing are addresses and the seed. Python is called where the program fails, and
-nowhere else.
+nowhere else. XLA calls from any of its threads, several at a time.
 
-XLA calls from any of its threads, several at a time.
+The first records are XLA's: structures of `xla/ffi/api/c_api.h`, as far as they are read. They
+begin with their size and a list of extensions, and a 32-bit field is followed by padding, so it is
+read as a number of 64 bits of which the upper half says nothing.
+
+The trap: `Plan` must match `diastase_runtime.xla_plans.Plan`; a test compares them.
 """
 
-from diastase_engine.floating_point import (
-    DEFAULT,
+from typing import Annotated
+
+from diastase_engine.call_context import (
+    DEFAULT_ENVIRONMENT,
     ENVIRONMENT_WORDS,
+    CallContext,
     save_environment,
     set_environment,
 )
-from diastase_engine.language import (
-    address,
-    atomic_add,
-    call_through,
-    cast,
-    code,
-    external,
-    f64,
-    i32,
-    i64,
-    is_null,
-    kernel,
-    null,
-    ptr,
-    shift_right_logical,
-    signature,
-    size_of,
-    stack_array,
-)
-from diastase_engine.xla_ffi.records import (
-    PROCESS,
-    Api,
-    Attribute,
-    Buffer,
-    CallContext,
-    CallFrame,
-    Descriptor,
-    Metadata,
-    MetadataExtension,
-    NewError,
-    Plan,
-    PlanName,
-    Pointer,
-)
+from diastase_engine.language import *
+
+
+class Metadata(Record):
+    """`XLA_FFI_Metadata`: what XLA asks a handler once; written by the handler."""
+
+    size: i64
+    version_size: i64
+    version_extension: i64
+    version: i64
+    """Two numbers of 32 bits: major, minor."""
+    traits: i64
+    state_type: i64
+
+
+class MetadataExtension(Record):
+    """`XLA_FFI_Metadata_Extension`: there where XLA asks for the metadata and nothing else."""
+
+    size: i64
+    kind: i64
+    next: i64
+    metadata: ptr[f64]
+
+
+class Buffer(Record):
+    """`XLA_FFI_Buffer`."""
+
+    size: i64
+    extension: i64
+    kind: i64
+    memory: ptr[f64]
+    rank: i64
+    sizes: i64
+
+
+class Pointer(Record):
+    """One element of an array of pointers."""
+
+    target: ptr[f64]
+
+
+class Attribute(Record):
+    """`XLA_FFI_Array`, of the two numbers of `PlanName`."""
+
+    kind: i64
+    count: i64
+    numbers: ptr[f64]
+
+
+class PlanName(Record):
+    """The one attribute of a call: which program; and of which process, to be sure."""
+
+    plan: ptr[f64]
+    process: i64
+
+
+class CallFrame(Record):
+    """`XLA_FFI_CallFrame`, with the structures that it holds."""
+
+    size: i64
+    extension: ptr[f64]
+    api: ptr[f64]
+    context: i64
+    stage: i64
+    arguments_size: i64
+    arguments_extension: i64
+    num_arguments: i64
+    argument_kinds: i64
+    arguments: ptr[Pointer]
+    results_size: i64
+    results_extension: i64
+    num_results: i64
+    result_kinds: i64
+    results: ptr[Pointer]
+    attributes_size: i64
+    attributes_extension: i64
+    num_attributes: i64
+    attribute_kinds: i64
+    attribute_names: i64
+    attributes: ptr[Pointer]
+
+
+class Api(Record):
+    """The beginning of `XLA_FFI_Api`."""
+
+    size: i64
+    extension: i64
+    version_size: i64
+    version_extension: i64
+    version: i64
+    internal: i64
+    create_error: code
+
+
+class NewError(Record):
+    """`XLA_FFI_Error_Create_Args`."""
+
+    size: i64
+    extension: i64
+    message: ptr[f64]
+    kind: i64
+
+
+# --- ours -----------------------------------------------------------------------------------------
+
+
+class Descriptor(Record):
+    """The beginning of a memref descriptor."""
+
+    allocated: ptr[f64]
+    aligned: ptr[f64]
+
+
+class Plan(Record):
+    """How one program is called; made once, never changed."""
+
+    entry: code
+    bytes: i64
+    """Of a call's memory, which begins as a copy of `template`."""
+    template: ptr[f64]
+    num_arguments: i64
+    arguments: ptr[i64]
+    """Where in a call's memory the descriptors of arguments are, in words of eight bytes."""
+    num_results: i64
+    results: ptr[i64]
+    """The same for results."""
+    result_bytes: ptr[i64]
+    pointers: i64
+    """Where the pointers are."""
+    num_pointers: i64
+    targets: ptr[i64]
+    """What each points to."""
+    draws: i64
+    """Whether each call has a seed of its own; else the template has it."""
+
+
+class Process(Record):
+    """What there is once."""
+
+    name: i64
+    """A number that no other process has: addresses in programs of XLA's are of one process."""
+    version: i64
+    """Of XLA's interface: two numbers of 32 bits."""
+    report: code
+    interrupt: code
+    """Python's function that says what went wrong in a call, and frees what is left of it."""
+    key: i64
+    calls: Annotated[ptr[i64], 8]
+    """How many seeds were drawn."""
+
+
+PROCESS = shared(Process)
+
 
 _ENTRY = signature([ptr[f64]])
 _REPORT = signature([Plan, ptr[f64]], ptr[f64])
@@ -101,7 +229,7 @@ def handler(frame: CallFrame) -> ptr[f64]:
     write_arguments(frame, plan, memory)
     environment = stack_array(i64, ENVIRONMENT_WORDS)
     save_environment(environment)
-    set_environment(DEFAULT)
+    set_environment(DEFAULT_ENVIRONMENT)
     call_through(plan.entry, _ENTRY, memory + plan.pointers)
     set_environment(address(environment))
     if cast(memory, CallContext).code != 0:

@@ -1,0 +1,1 @@
+"""Shared libraries for this processor: which there are, found in the cache or built."""

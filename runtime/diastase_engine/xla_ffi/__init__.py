@@ -1,1 +1,0 @@
-"""The handler by which XLA calls compiled programs, in a library that is never unloaded."""
