@@ -16,7 +16,7 @@ import jax.numpy as jnp
 
 from diastase.api.differentiable import Argnums, Derivation, Function, derivation
 from diastase.api.finite_differences import by_each_element, zeros_without_type
-from diastase.quantum.measurements.snapshots import WithSnapshots
+from diastase.quantum.measurements.measurements import WithSnapshots
 
 
 def grad(

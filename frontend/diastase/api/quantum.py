@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Any
 from diastase.capture.context import is_tracing
 from diastase.capture.pennylane_compat import (
     is_recording,
+    is_traced_wire,
     native_measure,
     native_pauli_measure,
     patch_pauli_measure,
@@ -15,11 +16,11 @@ from diastase.capture.quantum_errors import (
     OutsideQNodeError,
     ParameterTypeError,
 )
+from diastase.capture.quantum_errors.devices import UnknownOutcomeError
 from diastase.capture.regions import current_scope
-from diastase.quantum.host_devices.outcomes import measure_on_device
-from diastase.quantum.qnode.qnode import patch_qnodes
-from diastase.quantum.scope.circuit_scope import CircuitScope
-from diastase.quantum.scope.controls import as_list
+from diastase.quantum.circuit_scope import CircuitScope
+from diastase.quantum.qnode import patch_qnodes
+from diastase.quantum.wires import as_list
 from diastase_mlir import at, user_span
 from diastase_mlir.jax_compat.x64 import runs_in_64_bits
 from diastase_runtime.errors import Span
@@ -27,10 +28,10 @@ from diastase_toolchain.lazy_import import LazyModule
 
 if TYPE_CHECKING:
     from diastase.quantum.host_devices import capture
-    from diastase.quantum.measurements import pauli_measurements
+    from diastase.quantum.measurements import pauli_basis
 else:
     capture = LazyModule("diastase.quantum.host_devices.capture")
-    pauli_measurements = LazyModule("diastase.quantum.measurements.pauli_measurements")
+    pauli_basis = LazyModule("diastase.quantum.measurements.pauli_basis")
 
 patch_qnodes()
 register_compiler()
@@ -72,11 +73,11 @@ def measure(wires: Any, reset: bool = False, postselect: int | None = None) -> A
     scope.require_own_region("measure")
     if isinstance(scope.circuit, capture.DeviceCircuit):
         with at(span):
-            return measure_on_device(scope, labels[0], bool(reset), postselect)
+            return _measure_on_device(scope, labels[0], bool(reset), postselect)
     scope.flush()
     with at(span):
         (position,) = scope.wires.positions(labels, "measure")
-    return pauli_measurements.measure_position(scope, position, bool(reset), postselect)
+    return pauli_basis.measure_position(scope, position, bool(reset), postselect)
 
 
 @runs_in_64_bits
@@ -108,7 +109,16 @@ def pauli_measure(pauli_word: str, wires: Any, postselect: int | None = None) ->
     scope.require_own_region("pauli_measure")
     scope.flush()
     with at(span):
-        return pauli_measurements.measure_pauli(scope, pauli_word, labels, postselect)
+        return pauli_basis.measure_pauli(scope, pauli_word, labels, postselect)
+
+
+def _measure_on_device(scope: CircuitScope, wire: Any, reset: bool, postselect: int | None) -> Any:
+    """PennyLane's outcome, which stands for a number that only the device will know."""
+    if not scope.is_outermost:
+        raise UnknownOutcomeError(what="measure inside a loop or branch")
+    if is_traced_wire(wire):
+        raise UnknownOutcomeError(what="measure of a traced wire")
+    return native_measure(wire, reset, postselect)
 
 
 def _outside(construct: str, span: Span | None) -> OutsideQNodeError | OutsideProgramError:

@@ -1,4 +1,12 @@
-"""A QNode on a device that runs in Python: its circuit becomes steps of a list of operators.
+"""The lists of operators that running programs fill: one for each call of a QNode under way.
+
+A list is found by its number, which the program carries; only this process knows it. The list ends
+when the circuit is run.
+
+The trap: a program that is left in the middle (an error, a size that it was not compiled for) never
+runs its list. So each thread keeps the latest ones only: far more than calls can be nested.
+
+A QNode on a device that runs in Python: its circuit becomes steps of a list of operators.
 
 In: a QNode and its settings. The quantum function runs in a `CircuitScope` as on the engine, as the
 body of a `qnode` equation, so its classical code and its control flow are compiled. The circuit's
@@ -11,10 +19,12 @@ recorded; the last step knows its number.
 """
 
 import itertools
+import threading
+from collections import OrderedDict
 from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import jax
 import numpy as np
@@ -26,29 +36,67 @@ from pennylane.queuing import QueuingManager
 from diastase.capture.dynamic_carry import dimension_table
 from diastase.capture.pennylane_compat import (
     describe,
+    is_native_outcome,
     is_quantum_object,
     is_traced_wire,
     making_operators,
     run_as_qnode,
 )
 from diastase.capture.quantum_errors import BatchSizeError, UnknownWiresError
-from diastase.capture.quantum_errors.devices import UnsupportedDeviceError
+from diastase.capture.quantum_errors.devices import UnknownOutcomeError, UnsupportedDeviceError
 from diastase.primitives.devices import DeviceStep, device_step_p
 from diastase.primitives.quantum import qnode_p
-from diastase.quantum.host_devices.fold_operators import folded_operators
-from diastase.quantum.host_devices.lists import end_list, list_of, start_list
+from diastase.quantum.circuit_scope import Circuit, CircuitScope
 from diastase.quantum.host_devices.opaque import opaque
-from diastase.quantum.host_devices.outcomes import refuse_outcomes
 from diastase.quantum.host_devices.resources import depends_on_circuits, track_resources
 from diastase.quantum.host_devices.results import Promise, as_promised, promised
 from diastase.quantum.operators.gate_operands import Controls
-from diastase.quantum.scope.circuit_scope import Circuit, CircuitScope
 from diastase.quantum.settings.circuit_passes import has_own_passes
-from diastase.quantum.settings.qnode_results import classical_result
-from diastase.quantum.settings.qnode_settings import QNodeSettings
-from diastase.quantum.wires.wires import WireMap
+from diastase.quantum.settings.qnode_settings import QNodeSettings, classical_result
+from diastase.quantum.wires import WireMap
 from diastase_mlir import at, user_span
 from diastase_mlir.jax_compat import current_source_info, eager, source_context, trace_to_jaxpr
+from diastase_toolchain.lazy_import import LazyModule
+
+if TYPE_CHECKING:
+    from diastase.quantum import folding
+else:
+    folding = LazyModule("diastase.quantum.folding")
+
+MOST_KEPT = 256
+
+_numbers = itertools.count(1)
+
+Entry = tuple[int, Any]
+"""The number of the equation that appended an operator, and the operator."""
+
+
+class _Lists(threading.local):
+    def __init__(self) -> None:
+        self.by_number: OrderedDict[int, list[Entry]] = OrderedDict()
+
+
+_lists = _Lists()
+
+
+def start_list() -> int:
+    """A new, empty list."""
+    number = next(_numbers)
+    _lists.by_number[number] = []
+    while len(_lists.by_number) > MOST_KEPT:
+        _lists.by_number.popitem(last=False)
+    return number
+
+
+def list_of(number: int) -> list[Entry]:
+    """A list that has been started."""
+    return _lists.by_number[number]
+
+
+def end_list(number: int) -> list[Entry]:
+    """A list, which is forgotten here."""
+    return _lists.by_number.pop(number)
+
 
 _NUMBER = ShapedArray((), np.dtype(np.int64))
 _QUTRITS = "whose wires have three levels: PennyLane gives sizes of results for qubits only"
@@ -158,7 +206,8 @@ def record_step(operator: Any, scope: CircuitScope, controls: Controls = ()) -> 
     circuit = scope.circuit
     assert isinstance(circuit, DeviceCircuit)
     circuit.note(operator)
-    refuse_outcomes(operator)
+    if any(map(is_native_outcome, operator.data)):
+        raise UnknownOutcomeError(what=f"{operator.name} of a mid-circuit outcome")
     with QueuingManager.stop_recording():
         if controls:
             labels = [label for label, _ in controls]
@@ -228,15 +277,15 @@ def _run(
             promises.append(promised(process, circuit.device, size, wires, circuit.batch_size))
     make_all, values = opaque((shots, list(processes)))
     taken_back = frozenset(circuit.numbers[id(after)] for _, after in circuit.taken_back)
-    device, folding, span = circuit.device.name, settings.folding, user_span()
+    device, span = circuit.device.name, user_span()
 
     def run(register: np.ndarray, *values: np.ndarray) -> list[np.ndarray]:
         entries = end_list(int(register))
         operators = [operator for number, operator in entries if number not in taken_back]
         with at(span), _undisturbed():
             refuse_device(qnode, settings)  # a tracker may have been put around this call
-            if folding is not None:
-                operators = folded_operators(operators, folding)
+            if settings.folding is not None:
+                operators = folding.folded_operators(operators, settings.folding)
             counts, made = make_all(values)
             track_resources(circuit.device, operators, made)
             found = run_as_qnode(qnode, _as_given(counts), operators, made)

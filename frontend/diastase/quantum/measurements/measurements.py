@@ -1,30 +1,106 @@
-"""From the measurement processes that a QNode returns to equations on its final register.
+"""Density matrices of some wires, and what is computed from them.
+
+The entropy of some wires of a pure state is that of the others, so it is taken of the smaller part
+where wires and their number are known.
+
+From the measurement processes that a QNode returns to equations on its final register.
 
 Expectation values and variances of an observable's measured form, on a register.
+
+`qml.Snapshot` in a compiled circuit: its QNode returns `(snapshots, results)`, as in Catalyst.
+
+In: a snapshot where the circuit has it, at the top level of the QNode, and the register as it is
+there. Out: what it sees, a classical value beside what the quantum function returns.
+
+The trap: the size of a state is needed in the middle of the circuit, where a device without wires
+does not know it; then the circuit is traced again (`wires.wire_discovery`).
 """
 
 from collections.abc import Callable, Sequence
 from functools import lru_cache
-from typing import Any
+from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 from pennylane import measurements
+from pennylane.measurements import StateMP
+from pennylane.queuing import AnnotatedQueue
 
-from diastase.capture.quantum_errors import UnsupportedMeasurementError
+from diastase.capture.quantum_errors import UnsupportedMeasurementError, UnsupportedOperationError
 from diastase.primitives import measurement, statevector
 from diastase.primitives import measurement as primitives
-from diastase.primitives.measurement import PauliWord
-from diastase.quantum.measurements.reduced_states import density_matrix, entropy, purity
-from diastase.quantum.observables.diagonalizing_gates import measured_wires, rotate_to_eigenbasis
-from diastase.quantum.observables.observable_factors import Matrix, applied_sum
-from diastase.quantum.observables.observable_forms import Mixed, measured_form
-from diastase.quantum.observables.pauli_words import PauliSum
-from diastase.quantum.observables.register_copy import Scratch
-from diastase.quantum.scope.circuit_scope import CircuitScope
-from diastase.quantum.wires.wires import Position, WireMap, split_positions
+from diastase.primitives.matrix_functions import logarithm_of_positive
+from diastase.primitives.measurement import PauliWord, density_matrix_p
+from diastase.quantum.circuit_scope import CircuitScope
+from diastase.quantum.observables.factors import Matrix, Scratch, applied_sum
+from diastase.quantum.observables.measured_forms import (
+    Mixed,
+    measured_form,
+    measured_wires,
+    rotate_to_eigenbasis,
+)
+from diastase.quantum.observables.terms import PauliSum
+from diastase.quantum.settings.qnode_settings import QNodeSettings
+from diastase.quantum.wires import Position, WireMap, split_positions
 from diastase_mlir.jax_compat import as_constant
+
+
+def density_matrix(positions: Sequence[Position], register: Any) -> jax.Array:
+    """The state of some wires, the others traced out."""
+    known, operands = split_positions(positions)
+    return density_matrix_p.bind(register, *operands, wires=known)
+
+
+def purity(positions: Sequence[Position], wires: WireMap, register: Any) -> jax.Array:
+    """The trace of the squared density matrix."""
+    return purity_of(density_matrix(_smaller(positions, wires), register))
+
+
+def purity_of(matrix: jax.Array) -> jax.Array:
+    """The same of a density matrix."""
+    return jnp.sum(matrix.real**2 + matrix.imag**2)
+
+
+def entropy(
+    positions: Sequence[Position], log_base: Any, wires: WireMap, register: Any
+) -> jax.Array:
+    """The entropy of some wires' state, in nats or in a base."""
+    part = _smaller(positions, wires)
+    if not part:
+        return jnp.zeros(())
+    return entropy_of(density_matrix(part, register), log_base)
+
+
+def entropy_of(matrix: jax.Array, log_base: Any) -> jax.Array:
+    """The same of a density matrix."""
+    nats = _nats(matrix)
+    return nats if log_base is None else nats / jnp.log(log_base)
+
+
+@jax.custom_jvp
+def _nats(matrix: jax.Array) -> jax.Array:
+    weights = jnp.linalg.eigvalsh(matrix)
+    positive = jnp.where(weights > 0, weights, 1.0)
+    return -jnp.sum(positive * jnp.log(positive))
+
+
+@_nats.defjvp
+def _(primals: tuple[jax.Array], tangents: tuple[jax.Array]) -> tuple[jax.Array, jax.Array]:
+    """By the matrix, not by its eigenvalues, which have no second derivatives where they meet."""
+    (matrix,), (change,) = primals, tangents
+    logarithm = logarithm_of_positive(matrix)
+    moved = jnp.sum(logarithm.T * change) + jnp.trace(change)
+    value = _nats(matrix)
+    return value, -moved.real.astype(value.dtype)
+
+
+def _smaller(positions: Sequence[Position], wires: WireMap) -> Sequence[Position]:
+    """These wires or all others, whichever are fewer."""
+    if wires.traced is not None or not all(isinstance(wire, int) for wire in positions):
+        return positions
+    others = [wire for wire in range(wires.number) if wire not in positions]
+    return others if len(others) < len(positions) else positions
 
 
 def measure_process(process: Any, scope: CircuitScope) -> jax.Array:
@@ -224,3 +300,35 @@ def word_parameters(words: PauliSum) -> tuple[tuple[PauliWord, ...], Sequence[An
         tuple((letter, next(remaining)) for letter, _ in word) for word in words.words
     )
     return parameters, operands
+
+
+class WithSnapshots(NamedTuple):
+    """What a QNode with snapshots returns."""
+
+    snapshots: list[Any]
+    results: Any
+
+
+def measure_snapshot(settings: QNodeSettings, operator: Any, scope: CircuitScope) -> Any:
+    """What a snapshot sees: exact, of the register as it is."""
+    if not scope.is_outermost or scope.unitary_in is not None:
+        raise _refusal(
+            "is taken once, so it cannot stand in a loop, a branch, an adjoint or a ctrl"
+        )
+    if scope.has_measured and settings.mcm_method != "single-branch-statistics":
+        raise _refusal(
+            "after a mid-circuit measurement sees one run only, and there are many of them: "
+            "move it, or use mcm_method='single-branch-statistics'"
+        )
+    process = operator.hyperparameters["measurement"]
+    if not settings.is_analytic and not isinstance(process, StateMP):
+        reason = "in a Snapshot is exact, and the QNode has shots"
+        raise UnsupportedMeasurementError(measurement=process_name(process), reason=reason)
+    if scope.wires.must_be_found_first():
+        return jnp.zeros(())
+    with AnnotatedQueue():
+        return measure_process(process, scope)
+
+
+def _refusal(reason: str) -> UnsupportedOperationError:
+    return UnsupportedOperationError(operation="Snapshot", reason=reason)

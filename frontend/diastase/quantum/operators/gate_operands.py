@@ -18,7 +18,7 @@ from jax.core import Tracer
 from diastase.capture.pennylane_compat import describe
 from diastase.capture.quantum_errors import ParameterTypeError, UnsupportedOperationError
 from diastase.quantum.operators.decompositions import DATA_DEPENDENT
-from diastase.quantum.wires.wires import WireMap, as_dtype, split_positions
+from diastase.quantum.wires import WireMap, as_dtype, split_positions
 
 Controls = tuple[tuple[Any, bool], ...]
 

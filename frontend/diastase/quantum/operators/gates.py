@@ -1,4 +1,15 @@
-"""From a PennyLane operator to gate equations.
+"""Gates given by arrays: a matrix, a diagonal, or the matrix of an operator without other form.
+
+The array may be traced; its shape is known, and must fit the operator's wires.
+
+What state preparations are given: amplitudes, and whether they are a state.
+
+PennyLane looks at the norm of known amplitudes when the operator is made, if it was told to
+(`validate_norm`), and again, less strictly, when a preparation in the middle of a circuit is
+decomposed. The norm of traced amplitudes is checked when the program runs, in the same cases and as
+strictly.
+
+From a PennyLane operator to gate equations.
 
 In this order: a gate of the gate table by its name (with any number of controls), a matrix gate,
 the operator's decomposition (`decompositions`), recursively; its matrix. Anything else is refused,
@@ -11,15 +22,29 @@ phase under controls is a phase gate, so it can never be dropped.
 from collections.abc import Callable
 from typing import Any
 
+import jax.numpy as jnp
+import numpy as np
 import pennylane as qml
+from jax.core import Tracer
 from pennylane import ops
 from pennylane.allocation import Allocate, Deallocate
 
+from diastase.capture.pennylane_compat import describe
 from diastase.capture.pennylane_compat.applied import AppliedFunction
-from diastase.primitives.quantum import check_wires_p, gate_p, global_phase_p, prepare_p
+from diastase.capture.quantum_errors import ParameterTypeError
+from diastase.primitives.quantum import (
+    check_wires_p,
+    diagonal_p,
+    gate_p,
+    global_phase_p,
+    prepare_p,
+    unitary_p,
+)
+from diastase.primitives.value_checks import require
 from diastase.quantum.operators.broadcasting import element_of
 from diastase.quantum.operators.decompositions import decomposition_of
 from diastase.quantum.operators.gate_operands import (
+    LOOKS_AT_TRACED_VALUES,
     Controls,
     Recorder,
     complex_array,
@@ -28,9 +53,94 @@ from diastase.quantum.operators.gate_operands import (
     unsupported,
     wires_of,
 )
-from diastase.quantum.operators.matrix_gates import record_diagonal, record_matrix, record_unitary
-from diastase.quantum.operators.state_preparation import amplitudes_of, check_state
 from diastase_mlir import GATES
+
+LARGEST_MATRIX = 8
+"""Wires up to which an operator with neither name nor decomposition is applied as a matrix."""
+
+
+def record_diagonal(operator: Any, recorder: Recorder, controls: Controls) -> None:
+    """A gate given by its diagonal, which may be traced."""
+    elements, size = operator.data[0], 2 ** len(operator.wires)
+    if tuple(np.shape(elements)) != (size,):
+        reason = f"a diagonal of shape {tuple(np.shape(elements))} on {len(operator.wires)} wires"
+        raise ParameterTypeError(operation=describe(operator), reason=reason)
+    targets, control_values = wires_of(operator, operator.wires, recorder, controls)
+    recorder.advance(
+        diagonal_p, complex_array(elements), *targets[1], wires=targets[0],
+        control_values=control_values,
+    )  # fmt: skip
+
+
+def record_unitary(operator: Any, recorder: Recorder, controls: Controls) -> None:
+    """A gate given by its matrix, which may be traced."""
+    _record_matrix_gate(operator, operator.data[0], recorder, controls)
+
+
+def record_matrix(
+    operator: Any, recorder: Recorder, controls: Controls, failure: Exception | None = None
+) -> None:
+    """The matrix of a small operator; `failure` is why it has no decomposition."""
+    if not operator.has_matrix and failure is not None:
+        raise unsupported(operator, LOOKS_AT_TRACED_VALUES) from failure
+    if not operator.has_matrix:
+        raise unsupported(operator, "has neither a decomposition nor a matrix")
+    if len(operator.wires) > LARGEST_MATRIX:
+        raise unsupported(operator, f"has no decomposition, and {len(operator.wires)} wires")
+    matrix = silently(operator, lambda: operator.matrix(wire_order=operator.wires))
+    _record_matrix_gate(operator, matrix, recorder, controls)
+
+
+def _record_matrix_gate(operator: Any, matrix: Any, recorder: Recorder, controls: Controls) -> None:
+    size = 2 ** len(operator.wires)
+    shape = tuple(np.shape(matrix))
+    if shape != (size, size):
+        reason = f"a matrix of shape {shape} on {len(operator.wires)} wires"
+        raise ParameterTypeError(operation=describe(operator), reason=reason)
+    targets, control_values = wires_of(operator, operator.wires, recorder, controls)
+    recorder.advance(
+        unitary_p, complex_array(matrix), *targets[1], wires=targets[0],
+        control_values=control_values,
+    )  # fmt: skip
+
+
+TOLERANCE = 1e-10
+"""PennyLane's for the norm of a state that is asked to be validated; relative: 1e-5."""
+TOLERANCE_OF_CIRCUITS = 1e-3
+"""PennyLane's for the norm of a state that gates prepare."""
+
+
+def amplitudes_of(operator: Any) -> Any:
+    """The state that a preparation makes of |0...0>, in the order of its wires."""
+    vector = operator.state_vector(wire_order=operator.wires)
+    if hasattr(vector, "toarray"):  # given as a sparse matrix
+        vector = vector.toarray()
+    if isinstance(vector, Tracer):
+        return vector.reshape(2 ** len(operator.wires))
+    return np.asarray(vector).reshape(2 ** len(operator.wires))
+
+
+def check_state(operator: Any, first: bool) -> None:
+    """Check a state that is traced; `first`: it is not prepared by gates."""
+    if isinstance(operator, qml.BasisState) and isinstance(operator.data[0], Tracer):
+        bits = operator.data[0]
+        what = f"{describe(operator)}: a basis state consists of zeros and ones"
+        return require(jnp.all((bits == 0) | (bits == 1)), what)
+    return _check_norm(operator, first)
+
+
+def _check_norm(operator: Any, first: bool) -> None:
+    if not isinstance(operator, qml.StatePrep) or not isinstance(operator.data[0], Tracer):
+        return
+    settings = operator.hyperparameters
+    validated = settings["validate_norm"] and not settings["normalize"]
+    if (not validated and first) or settings["pad_with"] is not None:
+        return
+    tolerance = TOLERANCE if validated else TOLERANCE_OF_CIRCUITS
+    norm = jnp.linalg.norm(operator.data[0].astype(jnp.complex128))
+    what = f"{describe(operator)}: the state does not have norm 1; see normalize=True"
+    require(jnp.isclose(norm, 1.0, atol=tolerance), what)
+
 
 _OBSERVABLES = (qml.Hermitian, qml.Projector, qml.SparseHamiltonian, ops.Sum, ops.SProd)
 """Operators that PennyLane has a matrix for, but that are no gates."""

@@ -7,6 +7,12 @@ measurement is measured as moments (`Averaged.moments`), and computed of their a
 (`Averaged.result`).
 
 Postselection is conditional: runs count with the probability of the outcomes asked for.
+
+A QNode without shots whose derivatives are made of shifted runs.
+
+Shifted runs give derivatives of averages over the state, so the body measures averages, and what is
+no average (a variance, a purity, an entropy) is computed of them outside, where JAX differentiates
+it. What can be neither (a state) is a result of the body, and refused if it is differentiated.
 """
 
 from collections.abc import Callable, Sequence
@@ -30,15 +36,19 @@ from diastase.primitives.sampling import (
     require_weight_p,
     run_weight_p,
 )
-from diastase.quantum.circuits.circuits import QNodeCall, TracedCircuit, trace_circuit
-from diastase.quantum.circuits.several_runs import bind_averaged_runs, bind_several_runs
-from diastase.quantum.jaxprs.run_dependence import differs
-from diastase.quantum.measurements.measurements import measure_process, process_name
-from diastase.quantum.measurements.reduced_states import density_matrix, entropy_of, purity_of
-from diastase.quantum.sampling.outcomes import outcome_moments
-from diastase.quantum.scope.circuit_scope import CircuitScope
-from diastase.quantum.settings.precision import in_precision_of
-from diastase.quantum.settings.qnode_results import classical_result
+from diastase.quantum.circuit_scope import CircuitScope
+from diastase.quantum.circuits import QNodeCall, TracedCircuit, trace_circuit
+from diastase.quantum.measurements.measurements import (
+    density_matrix,
+    entropy_of,
+    measure_process,
+    process_name,
+    purity_of,
+)
+from diastase.quantum.run_dependence import differs
+from diastase.quantum.sampling.repeated_runs import bind_averaged_runs, bind_several_runs
+from diastase.quantum.sampling.statistics import outcome_moments
+from diastase.quantum.settings.qnode_settings import classical_result, in_precision_of
 from diastase_mlir import user_span
 
 
@@ -175,3 +185,36 @@ _RULES: dict[type, Callable[[Any, CircuitScope], Averaged]] = {
     measurements.VnEntropyMP: _entropy,
     measurements.MutualInfoMP: _mutual_information,
 }
+
+
+_NO_AVERAGES = (
+    measurements.VarianceMP,
+    measurements.PurityMP,
+    measurements.VnEntropyMP,
+    measurements.MutualInfoMP,
+)
+
+
+def call_by_moments(call: QNodeCall, measure: Callable[[Any, CircuitScope], Any]) -> Any:
+    """Record the call; `measure`: the result of a leaf of what the quantum function returned."""
+    leaves: list[Averaged] = []
+
+    def finish(returned: Sequence[Any], scope: CircuitScope) -> Sequence[Any]:
+        leaves[:] = [_moments(leaf, scope, measure) for leaf in returned]
+        return [moment for leaf in leaves for moment in leaf.moments]
+
+    traced = trace_circuit(call, finish)
+    found = iter(traced.beside(traced.run()))
+    results = [leaf.result([next(found) for _ in leaf.moments]) for leaf in leaves]
+    return jax.tree_util.tree_unflatten(traced.tree, results)
+
+
+def _moments(
+    leaf: Any, scope: CircuitScope, measure: Callable[[Any, CircuitScope], Any]
+) -> Averaged:
+    if not isinstance(leaf, _NO_AVERAGES) or leaf.mv is not None:
+        return Averaged([measure(leaf, scope)], lambda values: values[0])
+    found = averaged(leaf, scope)
+    assert found is not None
+    like = partial(in_precision_of, scope.register, leaf)
+    return Averaged(found.moments, lambda values: like(found.result(values)))

@@ -3,6 +3,11 @@
 `prepare` looks at one process: it asks for outcomes (`Requests`) and returns a function of the
 `Shots` that were then drawn. Shapes and dtypes are PennyLane's: `sample` of wires or of a list of
 outcomes has a row for each shot, everything else with an observable a number for each shot.
+
+Statistics of mid-circuit outcomes in one run, without shots.
+
+An outcome is a number in each run, so its expectation value is the outcome itself and its
+probabilities are one and zero. Averages over runs are made of moments, which these are.
 """
 
 from collections.abc import Callable, Sequence
@@ -279,4 +284,52 @@ _OF_OUTCOMES: dict[type, Callable[[Any, Requests], Statistic]] = {
     measurements.ProbabilityMP: _outcome_probabilities,
     measurements.SampleMP: _outcome_sample,
     measurements.CountsMP: _outcome_counts,
+}
+
+
+Moments = tuple[list[Any], Callable[[Sequence[Any]], Any]]
+"""What is averaged over runs, and the result as a function of the averages."""
+
+
+def outcome_statistic(process: Any) -> Any:
+    """A measurement process of outcomes in the only run that there is."""
+    moments, result = outcome_moments(process)
+    return result(moments)
+
+
+def outcome_moments(process: Any) -> Moments:
+    """What a measurement process of outcomes is an average of."""
+    rule = _MOMENTS.get(type(process))
+    if rule is None:
+        raise UnsupportedMeasurementError(
+            measurement=process_name(process), reason="of mid-circuit outcomes needs shots"
+        )
+    return rule(process)
+
+
+def _expectation_moments(process: Any) -> Moments:
+    return [_as_real(one_value(process))], lambda moments: moments[0]
+
+
+def _variance_moments(process: Any) -> Moments:
+    value = _as_real(one_value(process))
+    return [value**2, value], lambda moments: moments[0] - moments[1] ** 2
+
+
+def _probability_moments(process: Any) -> Moments:
+    bits = outcome_bits(process)
+    index = jnp.zeros((), jnp.int64)
+    for bit in bits:
+        index = 2 * index + bit
+    return [_as_real(jnp.arange(2 ** len(bits)) == index)], lambda moments: moments[0]
+
+
+def _as_real(value: Any) -> Any:
+    return jnp.asarray(value).astype(jnp.float64)
+
+
+_MOMENTS: dict[type, Callable[[Any], Moments]] = {
+    measurements.ExpectationMP: _expectation_moments,
+    measurements.VarianceMP: _variance_moments,
+    measurements.ProbabilityMP: _probability_moments,
 }

@@ -1,4 +1,15 @@
-"""Everything that a QNode and its call say beside the quantum function, resolved in one place.
+"""In which precision a QNode's amplitudes are: complex128, or complex64.
+
+Single precision is asked for by the device, PennyLane's way (`qml.device("lightning.qubit",
+c_dtype=np.complex64)`), for its QNodes, or for all QNodes of a program, `qjit(precision="single")`.
+
+Types of results are those of lightning in JAX: the amplitudes' own (complex64 states and density
+matrices, float32 probabilities), while numbers, which are summed up in double precision, are
+float64: expectation values, variances, purities, entropies.
+
+What a QNode returns beside measurements: classical values, which go through as they are.
+
+Everything that a QNode and its call say beside the quantum function, resolved in one place.
 
 In: a QNode and the keywords of one call. Out: `QNodeSettings`, by which `call_qnode` chooses how
 the function is run, and the keywords that are the function's own.
@@ -13,22 +24,58 @@ program never gets there.
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
+import jax
 import jax.numpy as jnp
+import numpy as np
 import pennylane as qml
 from jax.core import Tracer
+from pennylane import measurements
 from pennylane.measurements import Shots
 
-from diastase.capture.context import Folding
+from diastase.capture.context import Folding, current_settings
 from diastase.capture.pennylane_compat import shots_of_call
-from diastase.capture.quantum_errors import InvalidSettingError
+from diastase.capture.quantum_errors import InvalidSettingError, UnsupportedReturnError
+from diastase.primitives.quantum import AbstractRegister
 from diastase.quantum.settings.circuit_passes import passes_of
 from diastase.quantum.settings.diff_method import Differentiation, differentiation_of
-from diastase.quantum.settings.folding import current_folding
-from diastase.quantum.settings.precision import is_single
 from diastase_mlir import user_span
+from diastase_mlir.jax_compat import abstract_value, is_symbolic
 
 if TYPE_CHECKING:
     from diastase_mlir import PassCall
+
+_NARROW: dict[type, Any] = {
+    measurements.ProbabilityMP: jnp.float32,
+    measurements.DensityMatrixMP: jnp.complex64,
+}
+"""Results that are computed in double precision of any state, and the types that they then have."""
+
+
+def is_single(device: Any) -> bool:
+    """Whether a QNode on this device that is called now is to have complex64 amplitudes."""
+    asked = getattr(device, "c_dtype", None)
+    return current_settings().single or (asked is not None and np.dtype(asked) == np.complex64)
+
+
+def in_precision_of(register: Any, process: Any, value: Any) -> Any:
+    """Give the value of a measurement the type that it has in the register's precision."""
+    kind = abstract_value(register)
+    narrow = _NARROW.get(type(process))
+    if narrow is None or not isinstance(kind, AbstractRegister) or not kind.single:
+        return value
+    return value.astype(narrow)
+
+
+def classical_result(leaf: Any, qnode: str) -> jax.Array:
+    """A leaf of what a QNode returned that is no measurement process, as an array."""
+    numbers = np.generic | bool | int | float | complex
+    if isinstance(leaf, jax.Array | np.ndarray | numbers) or is_symbolic(leaf):
+        return jnp.asarray(leaf)
+    hint = "a QNode returns measurements, outcomes and arrays, in any pytree"
+    raise UnsupportedReturnError(
+        function=f"the QNode {qnode}", value=repr(leaf), hint=hint, span=user_span()
+    )
+
 
 McmMethod = Literal["one-shot", "single-branch-statistics", "deferred", "tree-traversal"]
 PostselectMode = Literal["hw-like", "fill-shots"]
@@ -93,7 +140,7 @@ def resolve_settings(
         single=is_single(qnode.device),
         sweeps=qnode.diff_method == "adjoint",
         differentiation=differentiation_of(qnode, name, bool(shots)),
-        folding=current_folding(),
+        folding=_folding(),
     )
     return settings, remaining
 
@@ -133,6 +180,12 @@ def _postselect_mode(name: str, given: Any) -> PostselectMode:
         reason = f"the modes are {', '.join(POSTSELECT_MODES)}"
         raise _invalid(name, f"postselect_mode={given!r}", reason)
     return given
+
+
+def _folding() -> Folding | None:
+    """A scale of 1 is no folding."""
+    folding = current_settings().folding
+    return None if folding is None or folding.scale == 1 else folding
 
 
 def _invalid(name: str, setting: str, reason: str) -> InvalidSettingError:

@@ -47,9 +47,7 @@ from diastase.capture.pennylane_compat.unlike_catalyst import warn_unlike_cataly
 from diastase.capture.quantum_errors.devices import UnsupportedTransformError
 from diastase.capture.regions import quantum_scope
 from diastase.quantum.settings.qnode_settings import QNodeSettings
-from diastase.quantum.tapes.pipeline import transformed
-from diastase.quantum.tapes.recording import record_tape
-from diastase.quantum.tapes.replay import replay
+from diastase.quantum.tapes.tapes import record_tape, replay, transformed
 from diastase_mlir import user_span
 from diastase_mlir.jax_compat import current_trace, tracer_trace
 

@@ -1,4 +1,6 @@
-"""A circuit's jaxpr, folded: equations that undo operations, and do them again, are put between.
+"""How QNodes are folded that are called now: set by `mitigate_with_zne`, read by their calls.
+
+A circuit's jaxpr, folded: equations that undo operations, and do them again, are put between.
 
     r1 = A r0              r1 = A r0; r2 = B r1
     r2 = B r1       ->     s1 = B* r2; s2 = A* s1; s3 = A s2; s4 = B s3        (globally, scale 3)
@@ -9,19 +11,22 @@ as those of `adjoint` are, or, by local folding, with folded bodies.
 
 The trap: the equations that there are stay as they are, since sizes are known by their variables;
 what is new is traced apart, as a function of the register and of the values that it reads.
+
+A list of PennyLane's operators, folded: for devices that run in Python.
 """
 
 from collections.abc import Iterator, Sequence
-from typing import Any
+from typing import Any, ClassVar
 
+import pennylane as qml
 from jax.extend.core import ClosedJaxpr, Var
+from pennylane import ops
 
 from diastase.capture.context import Folding
 from diastase.primitives.define import Role, has_role
 from diastase.primitives.quantum import is_register, touches_register
-from diastase.quantum.inversion.invert import ADJOINT_RULES, undone
-from diastase.quantum.jaxprs.classical_slice import Equation, without_registers
-from diastase.quantum.settings.folding import NotFoldableError
+from diastase.quantum.classical_slice import Equation, without_registers
+from diastase.quantum.inversion import ADJOINT_RULES, undone
 from diastase_mlir.jax_compat import (
     equations_in,
     evaluate_jaxpr,
@@ -29,6 +34,29 @@ from diastase_mlir.jax_compat import (
     trace_to_jaxpr,
     with_jaxprs,
 )
+from diastase_runtime.errors import CompileError
+
+
+class NotFoldableError(CompileError, NotImplementedError):
+    """An operation in a circuit that is folded, which cannot be undone.
+
+        @qml.qnode(qml.device("default.mixed", wires=1))
+        def circuit():
+            qml.BitFlip(0.1, wires=0)        # noise belongs to the device
+            ...
+        mitigate_with_zne(circuit, scale_factors=[1, 3])
+
+    Folding undoes operations and does them again. Noise is added to the device,
+    `qml.add_noise(device, model)`; a circuit that measures in its middle can be folded locally.
+    """
+
+    title: ClassVar[str] = "Not foldable"
+    message: ClassVar[str] = "{operation} cannot be undone, so the circuit cannot be folded"
+    label: ClassVar[str] = "applied here"
+    help: ClassVar[str] = (
+        "add noise to the device (qml.add_noise); fold circuits that measure by folding='local-all'"
+    )
+    operation: str
 
 
 def folded(
@@ -164,3 +192,41 @@ def _reading(equation: Equation, instead: dict[Any, Any]) -> Equation:
     """An equation that reads other variables in the place of these."""
     atoms = [instead.get(a, a) if isinstance(a, Var) else a for a in equation.invars]
     return equation.replace(invars=atoms)
+
+
+def folded_operators(operators: Sequence[Any], folding: Folding) -> list[Any]:
+    """The operators, with those between that undo them and apply them again."""
+    start = next((k for k, op in enumerate(operators) if not _prepares(op)), len(operators))
+    first, rest = list(operators[:start]), operators[start:]
+    for operator in rest:
+        if isinstance(operator, qml.operation.Channel):
+            raise NotFoldableError(operation=operator.name)
+    if folding.method == "global":
+        return [*first, *rest, *([*_undone(rest), *rest] * folding.times)]
+    foldable = [place for place, operator in enumerate(rest) if _is_foldable(operator)]
+    more: set[int] = set()
+    if folding.method == "local-random":
+        more = {foldable[number] for number in folding.once_more(len(foldable))}
+    return [*first, *(op for k, each in enumerate(rest) for op in _again(each, folding, k in more))]
+
+
+def _again(operator: Any, folding: Folding, more: bool) -> list[Any]:
+    if not _is_foldable(operator):
+        return [operator]
+    return [operator, *([*_undone([operator]), operator] * (folding.times + more))]
+
+
+def _undone(operators: Sequence[Any]) -> list[Any]:
+    for operator in operators:
+        if not _is_foldable(operator):
+            raise NotFoldableError(operation=operator.name)
+    return [qml.adjoint(operator) for operator in reversed(operators)]
+
+
+def _is_foldable(operator: Any) -> bool:
+    """Whether an operator neither measures, nor depends on what was measured, nor prepares."""
+    return not (_prepares(operator) or isinstance(operator, ops.MidMeasure | ops.Conditional))
+
+
+def _prepares(operator: Any) -> bool:
+    return isinstance(operator, qml.operation.StatePrepBase)

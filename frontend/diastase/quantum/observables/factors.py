@@ -1,4 +1,6 @@
-"""Factors of an observable's terms, and how each acts on a copy of the register.
+"""A copy of the circuit's register, to which the operators of an observable are applied.
+
+Factors of an observable's terms, and how each acts on a copy of the register.
 
 An observable is a sum of `Term`s, products of factors. `Pauli` letters alone become words of one
 engine call; a term with any other factor is applied to a copy, the last factor first.
@@ -7,7 +9,7 @@ The trap: wires of different factors may be equal, known or computed; factors ar
 after the other, so that is a product of matrices.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -18,12 +20,55 @@ import scipy.sparse
 from jax.core import Tracer
 from pennylane import ops
 
+from diastase.capture.quantum_errors import UnsupportedObservableError
+from diastase.capture.regions import current_scope
 from diastase.primitives import statevector
-from diastase.primitives.quantum import gate_p, unitary_p
-from diastase.quantum.observables.register_copy import Scratch
-from diastase.quantum.operators.gate_operands import complex_array
+from diastase.primitives.quantum import gate_p, release_p, unitary_p
+from diastase.quantum.operators.gate_operands import Controls, complex_array
 from diastase.quantum.operators.gates import record
-from diastase.quantum.wires.wires import Position, WireMap
+from diastase.quantum.wires import Position, WireMap, split_positions
+
+
+class Scratch:
+    """A register of our own, to which operators are applied; gates can be recorded into it."""
+
+    is_outermost = True
+    is_untouched = False
+
+    def __init__(self, wires: WireMap, source: Any, blank: bool = False):
+        self.wires = wires
+        self.register = statevector.copy_register_p.bind(source, blank=blank)
+
+    def advance(self, primitive: Any, *operands: Any, **params: Any) -> None:
+        """Apply a primitive `register, *operands -> register`."""
+        self.register = primitive.bind(self.register, *operands, **params)
+
+    def advance_on(
+        self, wires: Sequence[Position], primitive: Any, *operands: Any, **params: Any
+    ) -> None:
+        """Apply a primitive that takes wires."""
+        known, traced = split_positions(wires)
+        self.advance(primitive, *operands, *traced, wires=known, **params)
+
+    def take_snapshot(self, operator: Any) -> None:
+        """An observable's operators pass no state on to anybody."""
+
+    def release(self) -> None:
+        """The end of the register."""
+        release_p.bind(self.register)
+
+    def run_decomposition(
+        self, function: Callable[[], Sequence[Any] | None], controls: Controls
+    ) -> Sequence[Any] | None:
+        """The gates that a user's function gives; loops in it would act on the circuit itself."""
+        scope = current_scope()
+        before = None if scope is None else scope.register
+        gates = function()
+        if scope is not None and scope.register is not before:
+            reason = "has control flow in its decomposition, which observables cannot have"
+            raise UnsupportedObservableError(observable="an operator", reason=reason)
+        return gates
+
 
 PAULI_MATRICES = {
     "X": np.array([[0, 1], [1, 0]], dtype=complex),

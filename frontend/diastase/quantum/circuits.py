@@ -1,4 +1,17 @@
-"""A QNode's body, traced: a jaxpr that allocates its register, runs the circuit and measures.
+"""Operators that PennyLane takes back after they were recorded.
+
+An operator that becomes part of another one (`qml.adjoint(op)`, `qml.expval(op)`) leaves the
+circuit, which PennyLane can do at any time, as it runs nothing before the quantum function has
+returned. We record everything pending before a measurement or control flow, and so delete the
+equations of such an operator from the finished jaxpr:
+
+    r1 = gate[PauliZ] r0     (taken back: r0 -> r1)
+    r2 m = measure r1                                ->    r2 m = measure r0
+
+In: a circuit's jaxpr and, for each operator, the register before and after it. The trap: deleted
+operators may follow each other, so the register before one may itself be deleted.
+
+A QNode's body, traced: a jaxpr that allocates its register, runs the circuit and measures.
 
 The quantum function runs once, with its arguments as they are (tracers, or plain Python values,
 which stay plain); what it closes over becomes operands. The body allocates a register of its own,
@@ -17,7 +30,7 @@ from typing import TYPE_CHECKING, Any
 import jax
 import numpy as np
 from jax.core import ShapedArray
-from jax.extend.core import ClosedJaxpr
+from jax.extend.core import ClosedJaxpr, Var
 from pennylane.measurements import MeasurementProcess
 from pennylane.queuing import AnnotatedQueue
 
@@ -27,16 +40,13 @@ from diastase.capture.quantum_errors import CollectiveInQNodeError
 from diastase.capture.regions import quantum_scope
 from diastase.primitives.quantum import allocate_p, qnode_p, release_p
 from diastase.primitives.sampling import follow_script_p
-from diastase.quantum.measurements.measurements import process_name
-from diastase.quantum.measurements.snapshots import WithSnapshots, measure_snapshot
+from diastase.quantum.circuit_scope import Circuit, CircuitScope
+from diastase.quantum.measurements.measurements import WithSnapshots, measure_snapshot, process_name
 from diastase.quantum.operators.broadcasting import note_classical
-from diastase.quantum.scope.circuit_scope import Circuit, CircuitScope
-from diastase.quantum.scope.dequeued_operators import without_taken_back
 from diastase.quantum.settings.circuit_passes import transformed
 from diastase.quantum.settings.diff_method import OUTCOMES, parameter_of
 from diastase.quantum.settings.qnode_settings import QNodeSettings
-from diastase.quantum.wires.wire_discovery import traced_again
-from diastase.quantum.wires.wires import WireMap
+from diastase.quantum.wires import WireMap, traced_again
 from diastase_mlir import span_of, user_span
 from diastase_mlir.jax_compat import (
     current_source_info,
@@ -51,11 +61,53 @@ from diastase_runtime.errors import TooManyQubitsError
 from diastase_toolchain.lazy_import import LazyModule
 
 if TYPE_CHECKING:
-    from diastase.quantum.inversion import fold_jaxpr as folding
-    from diastase.quantum.jaxprs import run_dependence
+    from diastase.quantum import folding as folding
+    from diastase.quantum import run_dependence
 else:
-    run_dependence = LazyModule("diastase.quantum.jaxprs.run_dependence")
-    folding = LazyModule("diastase.quantum.inversion.fold_jaxpr")
+    run_dependence = LazyModule("diastase.quantum.run_dependence")
+    folding = LazyModule("diastase.quantum.folding")
+
+Extent = tuple[Var, Var]
+"""The register before and after an operator."""
+
+
+def without_taken_back(jaxpr: ClosedJaxpr, extents: Sequence[Extent]) -> ClosedJaxpr:
+    """Delete the equations of these operators."""
+    if not extents:
+        return jaxpr
+    replacements: dict[Var, Var] = {}
+    deleted: set[int] = set()
+    for before, after in extents:
+        deleted |= _chain(jaxpr, before, after)
+        replacements[after] = before
+    equations = [
+        equation.replace(invars=[_resolved(atom, replacements) for atom in equation.invars])
+        for position, equation in enumerate(jaxpr.jaxpr.eqns)
+        if position not in deleted
+    ]
+    return jaxpr.replace(jaxpr=jaxpr.jaxpr.replace(eqns=equations))
+
+
+def _chain(jaxpr: ClosedJaxpr, before: Var, after: Var) -> set[int]:
+    """Positions of the equations that lead from one register to another, linearly."""
+    positions: set[int] = set()
+    register = before
+    for position, equation in enumerate(jaxpr.jaxpr.eqns):
+        if register is after:
+            break
+        if equation.invars and equation.invars[0] is register:
+            positions.add(position)
+            (register,) = equation.outvars
+    assert register is after, "an operator's registers are not linked by its equations"
+    return positions
+
+
+def _resolved(atom: Any, replacements: dict[Var, Var]) -> Any:
+    """What to use instead of a value, after all deletions."""
+    while isinstance(atom, Var) and atom in replacements:
+        atom = replacements[atom]
+    return atom
+
 
 LARGEST_REGISTER = 59
 """Wires beyond which the size of a state does not even fit into 64 bits; the engine refuses far

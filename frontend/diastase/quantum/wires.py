@@ -1,4 +1,24 @@
-"""From PennyLane's wire labels to positions in the register.
+"""Dynamic allocation of wires: `qml.allocate` and `qml.deallocate`, with PennyLane's meaning.
+
+An allocated wire is one of the device that nothing else in the circuit names (on a device without
+wires, a new one), in the order of PennyLane's `resolve_dynamic_wires`: one that was given back is
+taken first. A wire that was promised to be restored is in |0> again when it is given back; any
+other one serves only who takes wires in any state.
+
+Where PennyLane would reset a wire by measuring it, as it has no other one in |0>, we refuse: the
+measurement would change what the program computes. In a loop or branch, wires must be restored,
+because the next iteration gets the same ones.
+
+Wires that are known only after the whole circuit has been seen: the circuit is traced again.
+
+A device without wires gets those that the circuit names, in an order that depends on all of them,
+and wires that `qml.allocate` asks for are those that nothing else names. A circuit that needs
+either is traced a first time to find its wires, with stand-ins for positions; the trace is given up
+by `raise WiresFound`, and the second one starts with what was found.
+
+The trap: the quantum function is called twice while tracing.
+
+From PennyLane's wire labels to positions in the register.
 
 A position is a plain `int`, or a traced `i64` scalar. Labels of a device may be anything hashable;
 they are looked up here. A traced wire *is* a position, so it needs a device labelled 0, 1, 2, ….
@@ -8,9 +28,11 @@ only after the whole circuit has been seen makes `WireMap.number` give up a firs
 (`wire_discovery`), in which positions are stand-ins.
 """
 
-from collections.abc import Iterable, Sequence
+import functools
+import threading
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, ParamSpec, TypeVar
 
 import jax
 import jax.numpy as jnp
@@ -20,13 +42,142 @@ from pennylane.wires import DynamicWire
 
 from diastase.capture.context import current_context
 from diastase.capture.pennylane_compat import TracedNumber, is_traced_wire, unwrapped
-from diastase.capture.quantum_errors import UnknownWireError, UnknownWiresError, WireTypeError
+from diastase.capture.quantum_errors import (
+    AllocationError,
+    UnknownWireError,
+    UnknownWiresError,
+    WireTypeError,
+)
 from diastase.dynamic_shapes.dimensions import DimensionTable
 from diastase.dynamic_shapes.value_numbering import SameValues
-from diastase.quantum.wires.allocation import MadeUp, Pool
-from diastase.quantum.wires.wire_discovery import Found, WiresFound, found_wires
 from diastase_mlir.jax_compat import is_recorded, is_recorded_variable
 from diastase_runtime.errors import InternalError, OverlappingWiresError, WireOutOfRangeError
+
+
+@dataclass(frozen=True)
+class MadeUp:
+    """A wire that stands for one whose label is not known yet."""
+
+    number: int
+
+
+@dataclass
+class Pool:
+    """The wires that one circuit has for allocation."""
+
+    unused: list[Any] | None
+    """In |0>, the next one last; None where wires are being counted, and there are always more."""
+    any_state: list[Any] = field(default_factory=list)
+    created: int = 0
+    """How many wires were made up, to be counted."""
+    was_used: bool = False
+    _loans: dict[Any, tuple[Any, bool]] = field(default_factory=dict)
+    """From a dynamic wire to the wire that it is, and whether it comes back in |0>."""
+    _zeroed: list[Any] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        self._zeroed = list(self.unused or ())
+
+    def allocate(self, wires: Iterable[Any], state: str, restored: bool, in_region: bool) -> None:
+        """Choose a wire for each dynamic wire."""
+        self.was_used = True
+        if in_region and state == "zero" and not restored:
+            reason = (
+                "in a loop or branch, allocate wires with restored=True, and restore them before "
+                "they are deallocated"
+            )
+            raise AllocationError(reason=reason)
+        for wire in wires:
+            if state == "any" and self.any_state:
+                self._loans[wire] = self.any_state.pop(), False
+            else:
+                self._loans[wire] = self._in_zero(), restored
+
+    def deallocate(self, wires: Iterable[Any]) -> None:
+        """Take the wires back."""
+        for wire in wires:
+            self.wire(wire)
+            place, restored = self._loans.pop(wire)
+            (self._zeroed if restored else self.any_state).append(place)
+
+    def wire(self, dynamic: Any) -> Any:
+        """The wire that a dynamic wire is at the moment."""
+        if dynamic not in self._loans:
+            reason = "a wire is used that is not allocated, or not any more"
+            raise AllocationError(reason=reason)
+        return self._loans[dynamic][0]
+
+    def _in_zero(self) -> Any:
+        if self._zeroed:
+            return self._zeroed.pop()
+        if self.unused is None:
+            self.created += 1
+            return MadeUp(self.created - 1)
+        reason = (
+            "no wire in |0> is left to allocate: give the device more wires, or restore wires and "
+            "say so with restored=True"
+        )
+        raise AllocationError(reason=reason)
+
+
+Arguments = ParamSpec("Arguments")
+Result = TypeVar("Result")
+
+
+@dataclass(frozen=True)
+class Found:
+    """The wires of a circuit."""
+
+    labels: tuple[Any, ...]
+    """All of them, in the order of the register."""
+    unused: tuple[Any, ...]
+    """Those that are named nowhere, for `qml.allocate`."""
+
+
+class WiresFound(BaseException):
+    """The end of the first trace; not an `Exception`, as no handler of the user's is meant."""
+
+    def __init__(self, found: Found):
+        super().__init__(found)
+        self.found = found
+
+
+class _Stack(threading.local):
+    def __init__(self) -> None:
+        self.items: list[Found | None] = []
+
+
+_stack = _Stack()
+
+
+def found_wires() -> Found | None:
+    """What a first trace of the circuit has found, in the second one."""
+    return _stack.items[-1] if _stack.items else None
+
+
+def traced_again(
+    trace: Callable[Arguments, Result],
+) -> Callable[Arguments, Result]:
+    """Call a function that traces a circuit again, if the first trace found its wires."""
+
+    @functools.wraps(trace)
+    def traced(*args: Arguments.args, **kwargs: Arguments.kwargs) -> Result:
+        try:
+            return _with(None, lambda: trace(*args, **kwargs))
+        except WiresFound as end:
+            found = end.found
+        return _with(found, lambda: trace(*args, **kwargs))
+
+    return traced
+
+
+def _with(found: Found | None, function: Callable[[], Result]) -> Result:
+    _stack.items.append(found)
+    try:
+        return function()
+    finally:
+        _stack.items.pop()
+
 
 Position = int | jax.Array
 """A number known now, or a traced `i64` scalar."""
@@ -213,3 +364,10 @@ def split_positions(positions: Sequence[Position]) -> tuple[tuple[int | None, ..
     """As primitives take them: known ones with None for the others, and those others."""
     known = tuple(wire if isinstance(wire, int) else None for wire in positions)
     return known, [wire for wire in positions if not isinstance(wire, int)]
+
+
+def as_list(wires: Any) -> list[Any]:
+    """One wire, or a collection of them."""
+    if isinstance(wires, str) or not hasattr(wires, "__len__") or getattr(wires, "ndim", 1) == 0:
+        return [wires]
+    return list(wires)

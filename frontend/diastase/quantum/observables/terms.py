@@ -3,28 +3,36 @@
 `collected` gives the sum that the engine measures in one call, its coefficients as one real vector.
 `in_letters` writes small matrices in letters: the coefficient of P is the trace of P M, over the
 size.
+
+Sums of terms, scaled and multiplied.
+
+A product of sums is multiplied out, unless it would get too long: then a sum becomes one factor.
+The trap: letters on one wire become one letter, so the order of the factors is kept.
+
+The matrix of a sum of terms on a few wires, where only a matrix will do.
 """
 
 import itertools
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import jax.numpy as jnp
 import numpy as np
 
 from diastase.capture.quantum_errors import UnsupportedObservableError
-from diastase.quantum.observables.observable_factors import (
+from diastase.quantum.observables.factors import (
     PAULI_MATRICES,
     Factor,
     Matrix,
     Pauli,
+    Sum,
     Term,
     is_complex,
     is_same_wire,
     is_traced,
 )
-from diastase.quantum.wires.wires import Position
+from diastase.quantum.wires import Position
 
 MOST_WORDS = 16
 """A term that would become more words than this is applied to a copy of the register instead."""
@@ -233,3 +241,62 @@ def _vector(coefficients: Sequence[Any]) -> Any:
 def _not_hermitian(observable: str) -> UnsupportedObservableError:
     reason = "is not Hermitian: a coefficient is complex (if its real part is meant, take that)"
     return UnsupportedObservableError(observable=observable, reason=reason)
+
+
+MOST_TERMS = 4096
+"""Products of sums with more terms are not multiplied out."""
+
+
+def scaled_terms(factor: Any, terms: Sequence[Term]) -> list[Term]:
+    """A sum of terms times a number."""
+    return [replace(term, coefficient=factor * term.coefficient) for term in terms]
+
+
+def multiplied_terms(sums: Sequence[Sequence[Term]]) -> list[Term]:
+    """The product of sums, multiplied out unless it gets too long."""
+    product = [Term(1.0)]
+    for terms in sums:
+        if len(product) * len(terms) > MOST_TERMS:
+            product = [Term(1.0, (_factor(product),))] if len(product) > 1 else product
+            terms = [Term(1.0, (_factor(terms),))] if len(terms) > 1 else terms
+        product = [_product(left, right) for left in product for right in terms]
+    return product
+
+
+def _factor(terms: Sequence[Term]) -> Factor:
+    return Sum(tuple(terms))
+
+
+def _product(left: Term, right: Term) -> Term:
+    """The product of two terms; letters on one wire become one, where nothing is in between."""
+    coefficient, factors = left.coefficient * right.coefficient, (*left.factors, *right.factors)
+    product = Term(coefficient, factors, left.phase * right.phase)
+    return word_of(product) if product.is_word else product
+
+
+def dense(terms: Sequence[Term], wires: Sequence[Position]) -> Any:
+    """The matrix of a sum of terms on these wires, which are all of theirs."""
+    size = 2 ** len(wires)
+    total = np.zeros((size, size), complex)
+    for term in terms:
+        product = np.eye(size, dtype=complex)
+        for factor in reversed(term.factors):
+            inner = dense(factor.terms, factor.wires) if isinstance(factor, Sum) else factor.matrix
+            product = _multiplied(inner, [_index(wire, wires) for wire in factor.wires], product)
+        total = total + term.scale * product
+    return total
+
+
+def _multiplied(matrix: Any, targets: Sequence[int], product: Any) -> Any:
+    """A matrix on some wires times a matrix on all."""
+    number, count = int(product.shape[0]).bit_length() - 1, len(targets)
+    library: Any = jnp if is_traced(matrix) or is_traced(product) else np
+    tensor = library.reshape(product, (2,) * number + (-1,))
+    inner = library.reshape(matrix, (2,) * (2 * count))
+    result = library.tensordot(inner, tensor, (tuple(range(count, 2 * count)), tuple(targets)))
+    result = library.moveaxis(result, tuple(range(count)), tuple(targets))
+    return library.reshape(result, product.shape)
+
+
+def _index(wire: Position, wires: Sequence[Position]) -> int:
+    return next(index for index, other in enumerate(wires) if is_same_wire(wire, other))

@@ -29,7 +29,7 @@ from diastase.capture.quantum_errors import (
 )
 from diastase.capture.regions import quantum_scope
 from diastase.quantum.operators.gates import Controls, is_no_gate, record
-from diastase.quantum.wires.wires import WireMap
+from diastase.quantum.wires import WireMap
 from diastase_mlir import at, span_of, user_span
 from diastase_mlir.jax_compat import current_trace, recording_trace, source_context
 from diastase_mlir.jax_compat.x64 import runs_in_64_bits

@@ -1,1 +1,0 @@
-"""Calls of QNodes, by each of the ways to run one; adjoints of quantum functions."""
