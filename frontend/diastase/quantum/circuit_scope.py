@@ -28,7 +28,8 @@ from diastase.capture.quantum_errors import (
     UnsupportedReturnError,
 )
 from diastase.capture.regions import quantum_scope
-from diastase.quantum.operators.gates import Controls, is_no_gate, record
+from diastase.quantum.operators.gate_operands import Controls, Recorder
+from diastase.quantum.operators.gates import is_no_gate, record
 from diastase.quantum.wires import WireMap
 from diastase_mlir import at, span_of, user_span
 from diastase_mlir.jax_compat import current_trace, recording_trace, source_context
@@ -54,7 +55,7 @@ class Circuit:
     applied: dict[int, "Applied"] = field(default_factory=dict)
     """Operators recorded so far, by identity."""
     taken_back: list[tuple[Any, Any]] = field(default_factory=list)
-    """Registers before and after operators that must be deleted again (`dequeued_operators.py`)."""
+    """Registers before and after operators that are deleted again at the end (`circuits`)."""
     record: Callable[..., None] = record
     """Records an operator in a scope: as gates, or for a device that runs elsewhere."""
     measures: bool = False
@@ -83,7 +84,7 @@ class Applied:
     after: Any
 
 
-class CircuitScope:
+class CircuitScope(Recorder):
     """One region, while it is being traced; the `QuantumScope` that control flow sees."""
 
     def __init__(
@@ -118,10 +119,6 @@ class CircuitScope:
             yield self
 
     # --- for whoever records equations ---------------------------------------------------------
-
-    def advance(self, primitive: Any, *operands: Any, **params: Any) -> None:
-        """Apply a primitive `register, *operands -> register`."""
-        self.register = primitive.bind(self.register, *operands, **params)
 
     @property
     def is_untouched(self) -> bool:

@@ -1,25 +1,15 @@
-"""Operators that PennyLane takes back after they were recorded.
-
-An operator that becomes part of another one (`qml.adjoint(op)`, `qml.expval(op)`) leaves the
-circuit, which PennyLane can do at any time, as it runs nothing before the quantum function has
-returned. We record everything pending before a measurement or control flow, and so delete the
-equations of such an operator from the finished jaxpr:
-
-    r1 = gate[PauliZ] r0     (taken back: r0 -> r1)
-    r2 m = measure r1                                ->    r2 m = measure r0
-
-In: a circuit's jaxpr and, for each operator, the register before and after it. The trap: deleted
-operators may follow each other, so the register before one may itself be deleted.
-
-A QNode's body, traced: a jaxpr that allocates its register, runs the circuit and measures.
+"""A QNode's body, traced: a jaxpr that allocates its register, runs the circuit and measures.
 
 The quantum function runs once, with its arguments as they are (tracers, or plain Python values,
 which stay plain); what it closes over becomes operands. The body allocates a register of its own,
 so every run starts from |0…0>. How often it is run, and what is made of the results, is up to who
 asked for it (`TracedCircuit.run`).
 
-The trap: the size of the register may be known only at the end (a device without wires), so the
-`allocate_qubits` equation is completed after the body has been traced.
+The traps: the size of the register may be known only at the end (a device without wires), so the
+`allocate_qubits` equation is completed after the body has been traced. And an operator that becomes
+part of another one (`qml.adjoint(op)`, `qml.expval(op)`) leaves the circuit, as late as PennyLane
+likes; everything pending is recorded before a measurement or control flow, so the equations of such
+an operator are deleted from the finished jaxpr.
 """
 
 from collections.abc import Callable, Sequence
@@ -61,53 +51,10 @@ from diastase_runtime.errors import TooManyQubitsError
 from diastase_toolchain.lazy_import import LazyModule
 
 if TYPE_CHECKING:
-    from diastase.quantum import folding as folding
-    from diastase.quantum import run_dependence
+    from diastase.quantum import folding, run_dependence
 else:
     run_dependence = LazyModule("diastase.quantum.run_dependence")
     folding = LazyModule("diastase.quantum.folding")
-
-Extent = tuple[Var, Var]
-"""The register before and after an operator."""
-
-
-def without_taken_back(jaxpr: ClosedJaxpr, extents: Sequence[Extent]) -> ClosedJaxpr:
-    """Delete the equations of these operators."""
-    if not extents:
-        return jaxpr
-    replacements: dict[Var, Var] = {}
-    deleted: set[int] = set()
-    for before, after in extents:
-        deleted |= _chain(jaxpr, before, after)
-        replacements[after] = before
-    equations = [
-        equation.replace(invars=[_resolved(atom, replacements) for atom in equation.invars])
-        for position, equation in enumerate(jaxpr.jaxpr.eqns)
-        if position not in deleted
-    ]
-    return jaxpr.replace(jaxpr=jaxpr.jaxpr.replace(eqns=equations))
-
-
-def _chain(jaxpr: ClosedJaxpr, before: Var, after: Var) -> set[int]:
-    """Positions of the equations that lead from one register to another, linearly."""
-    positions: set[int] = set()
-    register = before
-    for position, equation in enumerate(jaxpr.jaxpr.eqns):
-        if register is after:
-            break
-        if equation.invars and equation.invars[0] is register:
-            positions.add(position)
-            (register,) = equation.outvars
-    assert register is after, "an operator's registers are not linked by its equations"
-    return positions
-
-
-def _resolved(atom: Any, replacements: dict[Var, Var]) -> Any:
-    """What to use instead of a value, after all deletions."""
-    while isinstance(atom, Var) and atom in replacements:
-        atom = replacements[atom]
-    return atom
-
 
 LARGEST_REGISTER = 59
 """Wires beyond which the size of a state does not even fit into 64 bits; the engine refuses far
@@ -218,7 +165,7 @@ def trace_circuit(call: QNodeCall, finish: Finish, takes_script: bool = False) -
     number = None if traced is not None else circuit.wires.number
     deleted = [*([] if circuit.measures else followed), *circuit.taken_back]
     extents = [(tracer_variable(before), tracer_variable(after)) for before, after in deleted]
-    jaxpr = without_taken_back(jaxpr, extents)
+    jaxpr = _without(jaxpr, extents)
     if number is not None:
         if number > LARGEST_REGISTER:
             raise TooManyQubitsError(construct=f"QNode {name}", number=number, span=user_span())
@@ -270,3 +217,50 @@ def _with_size(jaxpr: ClosedJaxpr, num_wires: int) -> ClosedJaxpr:
     allocate = equations[position]
     equations[position] = allocate.replace(params={**allocate.params, "num_wires": num_wires})
     return jaxpr.replace(jaxpr=jaxpr.jaxpr.replace(eqns=equations))
+
+
+# --- operators that PennyLane takes back ---------------------------------------------------------
+
+
+def _without(jaxpr: ClosedJaxpr, extents: Sequence[tuple[Var, Var]]) -> ClosedJaxpr:
+    """Delete the equations between these registers, which stand before and after an operator.
+
+        r1 = gate[PauliZ] r0     (taken back: r0 -> r1)
+        r2 m = measure r1                                ->    r2 m = measure r0
+
+    The trap: deleted operators may follow each other, so the register before one may be deleted.
+    """
+    if not extents:
+        return jaxpr
+    replacements: dict[Var, Var] = {}
+    deleted: set[int] = set()
+    for before, after in extents:
+        deleted |= _chain(jaxpr, before, after)
+        replacements[after] = before
+    equations = [
+        equation.replace(invars=[_resolved(atom, replacements) for atom in equation.invars])
+        for position, equation in enumerate(jaxpr.jaxpr.eqns)
+        if position not in deleted
+    ]
+    return jaxpr.replace(jaxpr=jaxpr.jaxpr.replace(eqns=equations))
+
+
+def _chain(jaxpr: ClosedJaxpr, before: Var, after: Var) -> set[int]:
+    """Positions of the equations that lead from one register to another, linearly."""
+    positions: set[int] = set()
+    register = before
+    for position, equation in enumerate(jaxpr.jaxpr.eqns):
+        if register is after:
+            break
+        if equation.invars and equation.invars[0] is register:
+            positions.add(position)
+            (register,) = equation.outvars
+    assert register is after, "an operator's registers are not linked by its equations"
+    return positions
+
+
+def _resolved(atom: Any, replacements: dict[Var, Var]) -> Any:
+    """What to use instead of a value, after all deletions."""
+    while isinstance(atom, Var) and atom in replacements:
+        atom = replacements[atom]
+    return atom

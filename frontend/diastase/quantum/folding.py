@@ -1,18 +1,15 @@
-"""How QNodes are folded that are called now: set by `mitigate_with_zne`, read by their calls.
-
-A circuit's jaxpr, folded: equations that undo operations, and do them again, are put between.
+"""Folded circuits: between what they do stands what undoes it and does it again.
 
     r1 = A r0              r1 = A r0; r2 = B r1
     r2 = B r1       ->     s1 = B* r2; s2 = A* s1; s3 = A s2; s4 = B s3        (globally, scale 3)
     m = expval r2          m = expval s4
 
-In: the jaxpr of a QNode's body, as it has been traced. Loops and branches are operations: undone
-as those of `adjoint` are, or, by local folding, with folded bodies.
+In: the jaxpr of a QNode's body as it has been traced (`folded`), or the operators of a running
+circuit on a device in Python (`folded_operators`). Loops and branches are operations: undone as
+those of `adjoint` are, or, by local folding, with folded bodies.
 
 The trap: the equations that there are stay as they are, since sizes are known by their variables;
 what is new is traced apart, as a function of the register and of the values that it reads.
-
-A list of PennyLane's operators, folded: for devices that run in Python.
 """
 
 from collections.abc import Iterator, Sequence
@@ -25,8 +22,8 @@ from pennylane import ops
 from diastase.capture.context import Folding
 from diastase.primitives.define import Role, has_role
 from diastase.primitives.quantum import is_register, touches_register
-from diastase.quantum.classical_slice import Equation, without_registers
-from diastase.quantum.inversion import ADJOINT_RULES, undone
+from diastase.quantum.classical_slice import Equation
+from diastase.quantum.inversion import ADJOINT_RULES, undone, variables_read
 from diastase_mlir.jax_compat import (
     equations_in,
     evaluate_jaxpr,
@@ -73,9 +70,6 @@ def folded(
     return closed, [*constants, *captured]
 
 
-# --- the whole circuit ---------------------------------------------------------------------------
-
-
 def _globally(
     closed: ClosedJaxpr, captured: Sequence[Any], folding: Folding
 ) -> tuple[ClosedJaxpr, list[Any]]:
@@ -88,9 +82,6 @@ def _globally(
         if equation is chain[-1]:
             circuit.fold(closed, chain, folding.times)
     return circuit.rebuilt(closed), [*circuit.captured, *captured]
-
-
-# --- each operation ------------------------------------------------------------------------------
 
 
 def _locally(closed: ClosedJaxpr, times: Iterator[int]) -> tuple[ClosedJaxpr, list[Any]]:
@@ -115,9 +106,6 @@ def _with_folded_bodies(equation: Equation, times: Iterator[int]) -> Equation:
     return equation if params is equation.params else equation.replace(params=params)
 
 
-# --- what is added -------------------------------------------------------------------------------
-
-
 class _Circuit:
     """The equations of a folded circuit, one after another."""
 
@@ -135,7 +123,7 @@ class _Circuit:
     def fold(self, closed: ClosedJaxpr, chain: Sequence[Equation], times: int) -> None:
         """Undo a chain of operations, the last of which has been appended, and do it again."""
         first, last = _register_of(chain[0].invars), _register_of(chain[-1].outvars)
-        operands = _classical_inputs(chain)
+        operands = variables_read(chain)
         again = rebuilt(closed, inputs=[first, *operands], equations=chain, outputs=[last])
 
         def fold(register: Any, *values: Any) -> list[Any]:
@@ -163,16 +151,6 @@ class _Circuit:
         return rebuilt(closed, [*self._constants, *jaxpr.invars], self._equations, outputs)
 
 
-def _classical(equation: Equation) -> list[Any]:
-    return without_registers(equation.invars)
-
-
-def _classical_inputs(chain: Sequence[Equation]) -> list[Var]:
-    """The values that a chain reads and does not compute, each once."""
-    atoms = [atom for equation in chain for atom in _classical(equation)]
-    return list(dict.fromkeys(atom for atom in atoms if isinstance(atom, Var)))
-
-
 def _advances(equation: Equation) -> bool:
     """Whether an equation gives the next register."""
     return any(map(is_register, equation.invars)) and any(map(is_register, equation.outvars))
@@ -192,6 +170,9 @@ def _reading(equation: Equation, instead: dict[Any, Any]) -> Equation:
     """An equation that reads other variables in the place of these."""
     atoms = [instead.get(a, a) if isinstance(a, Var) else a for a in equation.invars]
     return equation.replace(invars=atoms)
+
+
+# --- of a list of operators -----------------------------------------------------------------------
 
 
 def folded_operators(operators: Sequence[Any], folding: Folding) -> list[Any]:

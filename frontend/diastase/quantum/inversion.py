@@ -1,16 +1,15 @@
-"""The adjoints of the named gates: name and parameters of the gate that undoes another.
+"""The adjoint of a quantum function: its operations in reverse order, each as its adjoint.
 
-One entry for each row of the gate table; a test compares all of them with their matrices.
+In: the function traced as a region, register in, register out (`api.quantum_functions`). It
+measures nothing, so its classical part does not depend on the register: that is computed first,
+forwards, as the function says (`classical_slice`). Then `apply_backwards` records the equations on
+the register, from the last to the first, by `ADJOINT_RULES`: each takes an equation, the values of
+its classical operands, and the register; it gives the next register. Out come equations of the
+usual kinds only. Loops run backwards, with the values that they carried in each iteration
+(`jaxprs.loop_reversal`); branches keep their predicates.
 
-The equations on a register, from the last to the first, each as its adjoint.
-
-`apply_backwards` records them in the current trace. Each rule of `ADJOINT_RULES` takes an equation,
-the values of its classical operands in their order, and the register; it gives the next register.
-
-Loops undone: `jaxprs.loop_reversal` with the register for its state.
-
-Where the types of carried values change on the way (arrays that grow), no rows can hold them, and
-each iteration computes again, from the start, what was carried into it.
+The trap: where the types of carried values change on the way (arrays that grow), no rows can hold
+them, and each iteration computes again, from the start, what was carried into it.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -51,45 +50,6 @@ from diastase_mlir.jax_compat import (
 )
 from diastase_mlir.jax_compat.x64 import runs_in_64_bits
 
-Parameters = tuple[Any, ...]
-AdjointGate = Callable[..., tuple[str, Parameters]]
-"""From the parameters of a gate to name and parameters of its adjoint."""
-
-
-def _negated(name: str) -> AdjointGate:
-    return lambda *angles: (name, tuple(-angle for angle in angles))
-
-
-def _reversed_and_negated(name: str) -> AdjointGate:
-    return lambda *angles: (name, tuple(-angle for angle in reversed(angles)))
-
-
-def _without_parameters(name: str) -> AdjointGate:
-    """Of a pair like `S` and `Adjoint(S)` the other one; a gate without such a pair is its own."""
-    other = name.removeprefix("Adjoint(").removesuffix(")")
-    other = f"Adjoint({name})" if other == name else other
-    adjoint = other if other in GATES else name
-    return lambda: (adjoint, ())
-
-
-_IRREGULAR: Mapping[str, AdjointGate] = {
-    "Rot": _reversed_and_negated("Rot"),
-    "CRot": _reversed_and_negated("CRot"),
-    "U2": lambda phi, delta: ("U2", (np.pi - delta, np.pi - phi)),
-    "U3": lambda theta, phi, delta: ("U3", (-theta, -delta, -phi)),
-}
-
-
-def _adjoint_gate(name: str) -> AdjointGate:
-    if name in _IRREGULAR:
-        return _IRREGULAR[name]
-    return _negated(name) if GATES[name].parameters else _without_parameters(name)
-
-
-ADJOINT_GATES: Mapping[str, AdjointGate] = {name: _adjoint_gate(name) for name in GATES}
-"""By name, as in the gate table."""
-
-
 Rule = Callable[[Equation, Sequence[Any], Any], Any]
 
 
@@ -102,7 +62,7 @@ def apply_backwards(
     `repeated`: whether the region's classical part has been evaluated before.
     """
     quantum = [equation for equation in closed.jaxpr.eqns if is_quantum(equation)]
-    needed = _variables_read(quantum)
+    needed = variables_read(quantum)
     part = classical_part(closed, needed, repeated=repeated)
     values = evaluated(part, operands)
     count = len(values) - len(needed)
@@ -150,13 +110,40 @@ def literal_value(atom: Any) -> Any:
     return np.asarray(atom.val, atom.aval.dtype)[()]
 
 
-def _variables_read(equations: Sequence[Equation]) -> list[Var]:
+def variables_read(equations: Sequence[Equation]) -> list[Var]:
     """The classical variables that these equations read, each once."""
     atoms = [atom for equation in equations for atom in without_registers(equation.invars)]
     return list(dict.fromkeys(atom for atom in atoms if isinstance(atom, Var)))
 
 
 # --- gates ---------------------------------------------------------------------------------------
+
+
+AdjointGate = Callable[..., tuple[str, tuple[Any, ...]]]
+"""From the parameters of a named gate to name and parameters of its adjoint."""
+
+_IRREGULAR: Mapping[str, AdjointGate] = {
+    "Rot": lambda phi, theta, omega: ("Rot", (-omega, -theta, -phi)),
+    "CRot": lambda phi, theta, omega: ("CRot", (-omega, -theta, -phi)),
+    "U2": lambda phi, delta: ("U2", (np.pi - delta, np.pi - phi)),
+    "U3": lambda theta, phi, delta: ("U3", (-theta, -delta, -phi)),
+}
+
+
+def _adjoint_gate(name: str) -> AdjointGate:
+    """Negated parameters; without any, the other of a pair like `S`, `Adjoint(S)`, or itself."""
+    if name in _IRREGULAR:
+        return _IRREGULAR[name]
+    if GATES[name].parameters:
+        return lambda *angles: (name, tuple(-angle for angle in angles))
+    other = name.removeprefix("Adjoint(").removesuffix(")")
+    other = f"Adjoint({name})" if other == name else other
+    adjoint = other if other in GATES else name
+    return lambda: (adjoint, ())
+
+
+ADJOINT_GATES: Mapping[str, AdjointGate] = {name: _adjoint_gate(name) for name in GATES}
+"""One entry for each row of the gate table; a test compares all of them with their matrices."""
 
 
 def _gate(equation: Equation, operands: Sequence[Any], register: Any) -> Any:
@@ -205,7 +192,7 @@ def _while_loop(equation: Equation, operands: Sequence[Any], register: Any) -> A
         lambda carried: evaluated(test, [*operands[:tested], *carried])[0],
         lambda carried: evaluated(part, [*constants, *carried]),
         carry,
-        lambda: size_pattern(results).fresh([variable.aval for variable in results]),
+        lambda: _size_pattern(results).fresh([variable.aval for variable in results]),
     )
     index = jax.typeof(jnp.int64(0))
     bounds = jnp.int64(0), turns, jnp.int64(1)
@@ -216,12 +203,53 @@ def _while_loop(equation: Equation, operands: Sequence[Any], register: Any) -> A
 
 def _undone(loop: ForLoop, body: ClosedJaxpr, equation: Equation, register: Any) -> Any:
     """The register before a loop with this body, whose classical part the other has."""
-
-    def undo(inputs: Sequence[Any], register: Any) -> Any:
-        return apply_backwards(body, inputs, register, repeated=True)[0]
-
+    trips = loop.trips() if loop.carry else None
+    if is_concrete(trips) and trips == 0:  # nothing may be read of arrays without rows
+        return register
     results = without_registers(equation.outvars)
-    return undo_loop(loop, results, undo, evaluated, register)
+    again = _computed_again(loop, results) if _size_pattern(results).groups else None
+
+    def step(inputs: Sequence[Any], state: Sequence[Any]) -> Sequence[Any]:
+        return [apply_backwards(body, inputs, state[0], repeated=True)[0]]
+
+    return backwards_through(loop, trips, step, [jax.typeof(register)], again).run([register])[0]
+
+
+def _size_pattern(results: Sequence[Any]) -> SizePattern:
+    """The axes of carried values whose sizes change; `results`: the variables that define them."""
+    symbols = {name for variable in results for name, _ in dimension_table().named_axes(variable)}
+    sizes = {
+        (position, axis): size
+        for position, variable in enumerate(results)
+        for axis, size in enumerate(getattr(variable.aval, "shape", ()))
+        if is_symbolic(size) and symbol_of(size) in symbols
+    }
+    return grouped(sizes)
+
+
+def _computed_again(loop: ForLoop, results: Sequence[Any]) -> Callable[[Any], Sequence[Any]]:
+    """What is carried into an iteration, computed from the start; for sizes that change."""
+    lower, _, step = map(jnp.asarray, loop.bounds)
+    number, pattern = trip_count(*loop.bounds), _size_pattern(results)
+    avals = [variable.aval for variable in results]
+
+    def carried_into(trip: Any) -> Sequence[Any]:
+        first = (number - trip).astype(step.dtype) * step if loop.in_reverse else 0
+        bounds = lower + first, lower + first + trip.astype(step.dtype) * step, step
+        entry, after = pattern.fresh(avals), pattern.fresh(avals)
+
+        def forwards(index: Any, *carried: Any) -> Sequence[Any]:
+            entry.name(carried)
+            return evaluated(loop.body, [*loop.constants, index, *carried])
+
+        body, captured = trace_to_jaxpr(forwards, [jax.typeof(lower), *entry.avals], "adjoint")
+        values = record_loop(
+            body, captured, bounds, loop.carry, in_reverse=loop.in_reverse, result_avals=after.avals
+        )
+        after.name(values)
+        return values
+
+    return carried_into
 
 
 def _switch(equation: Equation, operands: Sequence[Any], register: Any) -> Any:
@@ -256,71 +284,3 @@ ADJOINT_RULES: Mapping[str, Rule] = {
     "while_loop": _while_loop,
     "switch": _switch,
 }
-
-
-Values = Sequence[Any]
-Evaluate = Callable[[ClosedJaxpr, Values], Values]
-
-
-def size_pattern(results: Sequence[Any]) -> SizePattern:
-    """The axes of carried values whose sizes change; `results`: the variables that define them."""
-    symbols = {name for variable in results for name, _ in dimension_table().named_axes(variable)}
-    sizes = {
-        (position, axis): size
-        for position, variable in enumerate(results)
-        for axis, size in enumerate(getattr(variable.aval, "shape", ()))
-        if is_symbolic(size) and symbol_of(size) in symbols
-    }
-    return grouped(sizes)
-
-
-def undo_loop(
-    loop: ForLoop,
-    results: Sequence[Any],
-    undo: Callable[[Values, Any], Any],
-    evaluate: Evaluate,
-    register: Any,
-) -> Any:
-    """The register before a loop; `undo`: of an iteration, by the inputs that its body had.
-
-    `results`: the variables that the loop gave, without the register. `evaluate` is for bodies over
-    sizes that are others by now.
-    """
-    trips = loop.trips() if loop.carry else None
-    if is_concrete(trips) and trips == 0:  # nothing may be read of arrays without rows
-        return register
-    again = None
-    if size_pattern(results).groups:
-        again = _computed_again(loop, results, evaluate)
-
-    def step(inputs: Values, state: Values) -> Values:
-        return [undo(inputs, state[0])]
-
-    return backwards_through(loop, trips, step, [jax.typeof(register)], again).run([register])[0]
-
-
-def _computed_again(
-    loop: ForLoop, results: Sequence[Any], evaluate: Evaluate
-) -> Callable[[Any], Values]:
-    """Run forwards up to each iteration."""
-    lower, _, step = map(jnp.asarray, loop.bounds)
-    number, pattern = trip_count(*loop.bounds), size_pattern(results)
-    avals = [variable.aval for variable in results]
-
-    def carried_into(trip: Any) -> Values:
-        first = (number - trip).astype(step.dtype) * step if loop.in_reverse else 0
-        bounds = lower + first, lower + first + trip.astype(step.dtype) * step, step
-        entry, after = pattern.fresh(avals), pattern.fresh(avals)
-
-        def forwards(index: Any, *carried: Any) -> Values:
-            entry.name(carried)
-            return evaluate(loop.body, [*loop.constants, index, *carried])
-
-        body, captured = trace_to_jaxpr(forwards, [jax.typeof(lower), *entry.avals], "adjoint")
-        values = record_loop(
-            body, captured, bounds, loop.carry, in_reverse=loop.in_reverse, result_avals=after.avals
-        )
-        after.name(values)
-        return values
-
-    return carried_into

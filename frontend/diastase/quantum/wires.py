@@ -1,36 +1,21 @@
-"""Dynamic allocation of wires: `qml.allocate` and `qml.deallocate`, with PennyLane's meaning.
-
-An allocated wire is one of the device that nothing else in the circuit names (on a device without
-wires, a new one), in the order of PennyLane's `resolve_dynamic_wires`: one that was given back is
-taken first. A wire that was promised to be restored is in |0> again when it is given back; any
-other one serves only who takes wires in any state.
-
-Where PennyLane would reset a wire by measuring it, as it has no other one in |0>, we refuse: the
-measurement would change what the program computes. In a loop or branch, wires must be restored,
-because the next iteration gets the same ones.
-
-Wires that are known only after the whole circuit has been seen: the circuit is traced again.
-
-A device without wires gets those that the circuit names, in an order that depends on all of them,
-and wires that `qml.allocate` asks for are those that nothing else names. A circuit that needs
-either is traced a first time to find its wires, with stand-ins for positions; the trace is given up
-by `raise WiresFound`, and the second one starts with what was found.
-
-The trap: the quantum function is called twice while tracing.
-
-From PennyLane's wire labels to positions in the register.
+"""From PennyLane's wire labels to positions in the register; `qml.allocate` and `qml.deallocate`.
 
 A position is a plain `int`, or a traced `i64` scalar. Labels of a device may be anything hashable;
 they are looked up here. A traced wire *is* a position, so it needs a device labelled 0, 1, 2, ….
 
-A device without wires gets those that the circuit names, and wires can be allocated: what is known
-only after the whole circuit has been seen makes `WireMap.number` give up a first trace
-(`wire_discovery`), in which positions are stand-ins.
+An allocated wire is one of the device that nothing else in the circuit names (on a device without
+wires, a new one), in the order of PennyLane's `resolve_dynamic_wires`. Where PennyLane would reset
+a wire by measuring it, as no other one is in |0>, we refuse: the measurement would change what the
+program computes. In a loop or branch wires must be restored, as the next iteration gets the same.
+
+The trap: a device without wires gets those that the circuit names, in an order that depends on all
+of them, and which wires are free is known only at the end. So such a circuit is traced twice. In
+the first trace positions are stand-ins; `raise WiresFound` gives it up (`traced_again`).
 """
 
 import functools
-import threading
 from collections.abc import Callable, Iterable, Sequence
+from contextvars import ContextVar
 from dataclasses import dataclass, field
 from typing import Any, ParamSpec, TypeVar
 
@@ -142,41 +127,30 @@ class WiresFound(BaseException):
         self.found = found
 
 
-class _Stack(threading.local):
-    def __init__(self) -> None:
-        self.items: list[Found | None] = []
-
-
-_stack = _Stack()
+_found: ContextVar[Found | None] = ContextVar("the wires of a circuit", default=None)
 
 
 def found_wires() -> Found | None:
     """What a first trace of the circuit has found, in the second one."""
-    return _stack.items[-1] if _stack.items else None
+    return _found.get()
 
 
-def traced_again(
-    trace: Callable[Arguments, Result],
-) -> Callable[Arguments, Result]:
+def traced_again(trace: Callable[Arguments, Result]) -> Callable[Arguments, Result]:
     """Call a function that traces a circuit again, if the first trace found its wires."""
 
     @functools.wraps(trace)
     def traced(*args: Arguments.args, **kwargs: Arguments.kwargs) -> Result:
+        outer = _found.set(None)
         try:
-            return _with(None, lambda: trace(*args, **kwargs))
-        except WiresFound as end:
-            found = end.found
-        return _with(found, lambda: trace(*args, **kwargs))
+            try:
+                return trace(*args, **kwargs)
+            except WiresFound as end:
+                _found.set(end.found)
+            return trace(*args, **kwargs)
+        finally:
+            _found.reset(outer)
 
     return traced
-
-
-def _with(found: Found | None, function: Callable[[], Result]) -> Result:
-    _stack.items.append(found)
-    try:
-        return function()
-    finally:
-        _stack.items.pop()
 
 
 Position = int | jax.Array
@@ -364,6 +338,14 @@ def split_positions(positions: Sequence[Position]) -> tuple[tuple[int | None, ..
     """As primitives take them: known ones with None for the others, and those others."""
     known = tuple(wire if isinstance(wire, int) else None for wire in positions)
     return known, [wire for wire in positions if not isinstance(wire, int)]
+
+
+def bind_on(
+    primitive: Any, register: Any, wires: Sequence[Position], *operands: Any, **params: Any
+) -> Any:
+    """Bind a primitive that takes wires: known ones in `wires`, traced ones as last operands."""
+    known, traced = split_positions(wires)
+    return primitive.bind(register, *operands, *traced, wires=known, **params)
 
 
 def as_list(wires: Any) -> list[Any]:

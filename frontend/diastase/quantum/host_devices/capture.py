@@ -1,26 +1,20 @@
-"""The lists of operators that running programs fill: one for each call of a QNode under way.
-
-A list is found by its number, which the program carries; only this process knows it. The list ends
-when the circuit is run.
-
-The trap: a program that is left in the middle (an error, a size that it was not compiled for) never
-runs its list. So each thread keeps the latest ones only: far more than calls can be nested.
-
-A QNode on a device that runs in Python: its circuit becomes steps of a list of operators.
+"""A QNode on a device that runs in Python: its circuit becomes steps of a list of operators.
 
 In: a QNode and its settings. The quantum function runs in a `CircuitScope` as on the engine, as the
 body of a `qnode` equation, so its classical code and its control flow are compiled. The circuit's
-register is the number of a list (`lists.py`), and the recorder makes a step of each operator,
-whatever it is: the device decides what it can run. The last step makes the measurements, and runs
-everything as a QNode of PennyLane on the device: with its preprocessing, its sampling, its errors.
+register is the number of a list, which only this process knows, and the recorder makes a step of
+each operator, whatever it is: the device decides what it can run. The last step makes the
+measurements, and runs everything as a QNode of PennyLane on the device: with its preprocessing, its
+sampling, its errors. Mid-circuit outcomes are PennyLane's `MeasurementValue`s, known to the device
+only: they may decide about operators and be measured; whoever wants a number is refused.
 
-The trap: an operator that PennyLane takes back after it was recorded is not run. Its step has been
-recorded; the last step knows its number.
+The traps: an operator that PennyLane takes back after it was recorded is not run. Its step has been
+recorded; the last step knows its number. And a program that is left in the middle (an error, a size
+that it was not compiled for) never runs its list, so each thread keeps the latest ones only.
 """
 
 import itertools
 import threading
-from collections import OrderedDict
 from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -63,41 +57,6 @@ if TYPE_CHECKING:
 else:
     folding = LazyModule("diastase.quantum.folding")
 
-MOST_KEPT = 256
-
-_numbers = itertools.count(1)
-
-Entry = tuple[int, Any]
-"""The number of the equation that appended an operator, and the operator."""
-
-
-class _Lists(threading.local):
-    def __init__(self) -> None:
-        self.by_number: OrderedDict[int, list[Entry]] = OrderedDict()
-
-
-_lists = _Lists()
-
-
-def start_list() -> int:
-    """A new, empty list."""
-    number = next(_numbers)
-    _lists.by_number[number] = []
-    while len(_lists.by_number) > MOST_KEPT:
-        _lists.by_number.popitem(last=False)
-    return number
-
-
-def list_of(number: int) -> list[Entry]:
-    """A list that has been started."""
-    return _lists.by_number[number]
-
-
-def end_list(number: int) -> list[Entry]:
-    """A list, which is forgotten here."""
-    return _lists.by_number.pop(number)
-
-
 _NUMBER = ShapedArray((), np.dtype(np.int64))
 _QUTRITS = "whose wires have three levels: PennyLane gives sizes of results for qubits only"
 _REFUSED: Mapping[str, str] = {
@@ -106,6 +65,23 @@ _REFUSED: Mapping[str, str] = {
     "default.gaussian": "whose wires are modes of light, not qubits",
 }
 _steps = itertools.count(1)
+_numbers = itertools.count(1)
+
+MOST_KEPT = 256
+"""Lists of a thread that are kept: far more than calls can be nested."""
+
+Entry = tuple[int, Any]
+"""The number of the equation that appended an operator, and the operator."""
+
+
+class _Lists(threading.local):
+    """The lists of operators that running programs fill, by number; the oldest one first."""
+
+    def __init__(self) -> None:
+        self.by_number: dict[int, list[Entry]] = {}
+
+
+_lists = _Lists()
 
 
 @dataclass
@@ -217,7 +193,7 @@ def record_step(operator: Any, scope: CircuitScope, controls: Controls = ()) -> 
 
     def append(register: np.ndarray, *values: np.ndarray) -> list[np.ndarray]:
         with _undisturbed():
-            list_of(int(register)).append((number, make(values)))
+            _lists.by_number[int(register)].append((number, make(values)))
         return [register]
 
     step = DeviceStep(describe(operator), append)
@@ -232,11 +208,11 @@ def record_adjoint(scope: CircuitScope) -> Callable[[], None]:
     mark = next(_steps)
 
     def begin(register: np.ndarray) -> list[np.ndarray]:
-        list_of(int(register)).append((mark, None))
+        _lists.by_number[int(register)].append((mark, None))
         return [register]
 
     def end(register: np.ndarray) -> list[np.ndarray]:
-        entries = list_of(int(register))
+        entries = _lists.by_number[int(register)]
         first = max(place for place, entry in enumerate(entries) if entry == (mark, None))
         undone = entries[first + 1 :]
         with _undisturbed():
@@ -255,7 +231,11 @@ def _start(name: str) -> Any:
     """The number of a new list."""
 
     def start() -> list[np.ndarray]:
-        return [np.asarray(start_list())]
+        number = next(_numbers)
+        _lists.by_number[number] = []
+        while len(_lists.by_number) > MOST_KEPT:
+            del _lists.by_number[next(iter(_lists.by_number))]
+        return [np.asarray(number)]
 
     step = DeviceStep(f"circuit of {name}", start)
     (number,) = device_step_p.bind(step=step, result_avals=(_NUMBER,))
@@ -280,7 +260,7 @@ def _run(
     device, span = circuit.device.name, user_span()
 
     def run(register: np.ndarray, *values: np.ndarray) -> list[np.ndarray]:
-        entries = end_list(int(register))
+        entries = _lists.by_number.pop(int(register))
         operators = [operator for number, operator in entries if number not in taken_back]
         with at(span), _undisturbed():
             refuse_device(qnode, settings)  # a tracker may have been put around this call

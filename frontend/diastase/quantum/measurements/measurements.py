@@ -1,19 +1,13 @@
-"""Density matrices of some wires, and what is computed from them.
+"""From measurement processes of a QNode to equations on a register, the final one or a snapshot's.
 
-The entropy of some wires of a pure state is that of the others, so it is taken of the smaller part
-where wires and their number are known.
+Expectation values and variances are of an observable's measured form; probabilities of one are
+found in its eigenbasis, on a copy of the register. Entropies are computed of density matrices: that
+of some wires of a pure state is that of the others, so the smaller part is taken where both are
+known.
 
-From the measurement processes that a QNode returns to equations on its final register.
-
-Expectation values and variances of an observable's measured form, on a register.
-
-`qml.Snapshot` in a compiled circuit: its QNode returns `(snapshots, results)`, as in Catalyst.
-
-In: a snapshot where the circuit has it, at the top level of the QNode, and the register as it is
-there. Out: what it sees, a classical value beside what the quantum function returns.
-
-The trap: the size of a state is needed in the middle of the circuit, where a device without wires
-does not know it; then the circuit is traced again (`wires.wire_discovery`).
+A QNode with a `qml.Snapshot` returns `(snapshots, results)`, as in Catalyst. The trap: the size of
+a state is then needed in the middle of the circuit, where a device without wires does not know it;
+such a circuit is traced again (`wires`).
 """
 
 from collections.abc import Callable, Sequence
@@ -28,10 +22,9 @@ from pennylane.measurements import StateMP
 from pennylane.queuing import AnnotatedQueue
 
 from diastase.capture.quantum_errors import UnsupportedMeasurementError, UnsupportedOperationError
-from diastase.primitives import measurement, statevector
 from diastase.primitives import measurement as primitives
+from diastase.primitives import statevector
 from diastase.primitives.matrix_functions import logarithm_of_positive
-from diastase.primitives.measurement import PauliWord, density_matrix_p
 from diastase.quantum.circuit_scope import CircuitScope
 from diastase.quantum.observables.factors import Matrix, Scratch, applied_sum
 from diastase.quantum.observables.measured_forms import (
@@ -42,38 +35,179 @@ from diastase.quantum.observables.measured_forms import (
 )
 from diastase.quantum.observables.terms import PauliSum
 from diastase.quantum.settings.qnode_settings import QNodeSettings
-from diastase.quantum.wires import Position, WireMap, split_positions
+from diastase.quantum.wires import Position, WireMap, bind_on, split_positions
 from diastase_mlir.jax_compat import as_constant
+
+
+def measure_process(process: Any, scope: CircuitScope) -> jax.Array:
+    """The value of a measurement process on the scope's register."""
+    rule = _RULES.get(type(process))
+    if type(process) in _NEED_SHOTS:
+        raise _unsupported(process, "needs shots, and the QNode has none")
+    if rule is None:
+        raise _unsupported(process, "is not compiled yet")
+    return rule(process, scope)
+
+
+def process_name(process: Any) -> str:
+    """What a measurement process is called in a message: `expval`, or its class."""
+    return _NAMES.get(type(process), type(process).__name__)
+
+
+def _unsupported(process: Any, reason: str) -> UnsupportedMeasurementError:
+    return UnsupportedMeasurementError(measurement=process_name(process), reason=reason)
+
+
+def _positions(process: Any, scope: CircuitScope) -> tuple[Position, ...]:
+    return scope.wires.positions(process.wires, process_name(process))
+
+
+def _state(process: Any, scope: CircuitScope) -> jax.Array:
+    if len(process.wires) > 0:
+        raise _unsupported(process, "on some wires only is not compiled yet")
+    return primitives.state_p.bind(scope.register, size=scope.wires.states)
+
+
+def _probabilities(process: Any, scope: CircuitScope) -> jax.Array:
+    if process.obs is None and len(process.wires) == 0:
+        return primitives.probs_p.bind(scope.register, wires=(), size=scope.wires.states)
+    if process.obs is None:
+        return _probabilities_on(_positions(process, scope), scope.register)
+    scratch = Scratch(scope.wires, scope.register)
+    rotate_to_eigenbasis(process.obs, scratch)
+    result = _probabilities_on(measured_wires(process.obs, scope.wires), scratch.register)
+    scratch.release()
+    return result
+
+
+def _probabilities_on(positions: Sequence[Position], register: Any) -> jax.Array:
+    return bind_on(primitives.probs_p, register, positions, size=2 ** len(positions))
+
+
+# --- statistics of an observable -----------------------------------------------------------------
+
+
+def _form(process: Any, scope: CircuitScope) -> PauliSum | Matrix | Mixed:
+    if process.obs is None:
+        raise _unsupported(process, "has no observable")
+    return measured_form(process.obs, scope.wires)
+
+
+def _expectation(process: Any, scope: CircuitScope) -> jax.Array:
+    """Of an observable O, <O>."""
+    form, register = _form(process, scope), scope.register
+    if not isinstance(form, Mixed):
+        return _statistic(form, register, primitives.expval_pauli_p, primitives.expval_matrix_p)
+    total: Any = 0.0
+    if form.words.words:
+        total = _words_statistic(form.words, register, primitives.expval_pauli_p)
+    for term in form.terms:
+        product = term.applied(scope.wires, register)
+        overlap = statevector.inner_product_p.bind(register, product.register)
+        product.release()
+        total = total + jnp.real(term.scale * overlap)
+    return total
+
+
+def _variance(process: Any, scope: CircuitScope) -> jax.Array:
+    """Of an observable O, <O O> - <O>^2."""
+    form, register = _form(process, scope), scope.register
+    if not isinstance(form, Mixed):
+        return _statistic(form, register, primitives.var_pauli_p, primitives.var_matrix_p)
+    product = applied_sum(form.terms, scope.wires, register)
+    if form.words.words:
+        words, operands = _word_parameters(form.words)
+        coefficients = form.words.coefficients
+        product.advance(statevector.add_pauli_sum_p, register, coefficients, *operands, words=words)
+    mean = jnp.real(statevector.inner_product_p.bind(register, product.register))
+    square = jnp.real(statevector.inner_product_p.bind(product.register, product.register))
+    product.release()
+    return square - mean * mean
+
+
+def _statistic(form: PauliSum | Matrix, register: Any, pauli: Any, matrix: Any) -> jax.Array:
+    if isinstance(form, PauliSum):
+        return _words_statistic(form, register, pauli)
+    return bind_on(matrix, register, form.wires, form.matrix)
+
+
+def _words_statistic(words: PauliSum, register: Any, primitive: Any) -> jax.Array:
+    parameters, operands = _word_parameters(words)
+    coefficients = words.coefficients
+    if isinstance(coefficients, np.ndarray):
+        settings = jax.dtypes.canonicalize_dtype(np.float64)
+        coefficients = _constant(coefficients.tobytes(), settings)
+    return primitive.bind(register, coefficients, *operands, words=parameters)
+
+
+@lru_cache(maxsize=256)
+def _constant(numbers: bytes, settings: Any) -> Any:
+    """Known coefficients: equal ones are one object, and so one constant of a program.
+
+    `settings`: what JAX makes of such numbers now.
+    """
+    return as_constant(np.frombuffer(numbers, dtype=np.float64))
+
+
+def _word_parameters(words: PauliSum) -> tuple[tuple[primitives.PauliWord, ...], Sequence[Any]]:
+    """Words as primitives take them, and their traced wires."""
+    wires = [wire for word in words.words for _, wire in word]
+    known, operands = split_positions(wires)
+    remaining = iter(known)
+    parameters = tuple(
+        tuple((letter, next(remaining)) for letter, _ in word) for word in words.words
+    )
+    return parameters, operands
+
+
+# --- reduced states ------------------------------------------------------------------------------
 
 
 def density_matrix(positions: Sequence[Position], register: Any) -> jax.Array:
     """The state of some wires, the others traced out."""
-    known, operands = split_positions(positions)
-    return density_matrix_p.bind(register, *operands, wires=known)
+    return bind_on(primitives.density_matrix_p, register, positions)
 
 
-def purity(positions: Sequence[Position], wires: WireMap, register: Any) -> jax.Array:
-    """The trace of the squared density matrix."""
-    return purity_of(density_matrix(_smaller(positions, wires), register))
+def _density_matrix(process: Any, scope: CircuitScope) -> jax.Array:
+    return density_matrix(_positions(process, scope), scope.register)
+
+
+def _purity(process: Any, scope: CircuitScope) -> jax.Array:
+    part = _smaller(_positions(process, scope), scope.wires)
+    return purity_of(density_matrix(part, scope.register))
+
+
+def _entropy(process: Any, scope: CircuitScope) -> jax.Array:
+    return _entropy_on(_positions(process, scope), process.log_base, scope)
+
+
+def _mutual_information(process: Any, scope: CircuitScope) -> jax.Array:
+    """Of two parts: the entropy of each, less that of both."""
+    parts = [scope.wires.positions(wires, "mutual_info") for wires in process.raw_wires]
+    first, second = (_entropy_on(part, process.log_base, scope) for part in parts)
+    return first + second - _entropy_on([*parts[0], *parts[1]], process.log_base, scope)
+
+
+def _entropy_on(positions: Sequence[Position], log_base: Any, scope: CircuitScope) -> jax.Array:
+    part = _smaller(positions, scope.wires)
+    return entropy_of(density_matrix(part, scope.register), log_base) if part else jnp.zeros(())
+
+
+def _smaller(positions: Sequence[Position], wires: WireMap) -> Sequence[Position]:
+    """These wires or all others, whichever are fewer."""
+    if wires.traced is not None or not all(isinstance(wire, int) for wire in positions):
+        return positions
+    others = [wire for wire in range(wires.number) if wire not in positions]
+    return others if len(others) < len(positions) else positions
 
 
 def purity_of(matrix: jax.Array) -> jax.Array:
-    """The same of a density matrix."""
+    """The trace of a density matrix squared."""
     return jnp.sum(matrix.real**2 + matrix.imag**2)
 
 
-def entropy(
-    positions: Sequence[Position], log_base: Any, wires: WireMap, register: Any
-) -> jax.Array:
-    """The entropy of some wires' state, in nats or in a base."""
-    part = _smaller(positions, wires)
-    if not part:
-        return jnp.zeros(())
-    return entropy_of(density_matrix(part, register), log_base)
-
-
 def entropy_of(matrix: jax.Array, log_base: Any) -> jax.Array:
-    """The same of a density matrix."""
+    """The entropy of a density matrix, in nats or in a base."""
     nats = _nats(matrix)
     return nats if log_base is None else nats / jnp.log(log_base)
 
@@ -93,101 +227,6 @@ def _(primals: tuple[jax.Array], tangents: tuple[jax.Array]) -> tuple[jax.Array,
     moved = jnp.sum(logarithm.T * change) + jnp.trace(change)
     value = _nats(matrix)
     return value, -moved.real.astype(value.dtype)
-
-
-def _smaller(positions: Sequence[Position], wires: WireMap) -> Sequence[Position]:
-    """These wires or all others, whichever are fewer."""
-    if wires.traced is not None or not all(isinstance(wire, int) for wire in positions):
-        return positions
-    others = [wire for wire in range(wires.number) if wire not in positions]
-    return others if len(others) < len(positions) else positions
-
-
-def measure_process(process: Any, scope: CircuitScope) -> jax.Array:
-    """The value of a measurement process on the scope's register."""
-    rule = _RULES.get(type(process))
-    if type(process) in _NEED_SHOTS:
-        raise _unsupported(process, "needs shots, and the QNode has none")
-    if rule is None:
-        raise _unsupported(process, "is not compiled yet")
-    return rule(process, scope)
-
-
-def _expectation(process: Any, scope: CircuitScope) -> jax.Array:
-    return expectation(_observable(process), scope.wires, scope.register)
-
-
-def _variance(process: Any, scope: CircuitScope) -> jax.Array:
-    return variance(_observable(process), scope.wires, scope.register)
-
-
-def _observable(process: Any) -> Any:
-    if process.obs is None:
-        raise _unsupported(process, "has no observable")
-    return process.obs
-
-
-def _probabilities(process: Any, scope: CircuitScope) -> jax.Array:
-    if process.obs is not None:
-        return _probabilities_of(process.obs, scope)
-    if len(process.wires) == 0:
-        return primitives.probs_p.bind(scope.register, wires=(), size=scope.wires.states)
-    return _probabilities_on(_positions(process, scope), scope.register)
-
-
-def _probabilities_on(positions: Sequence[Position], register: Any) -> jax.Array:
-    known, operands = split_positions(positions)
-    return primitives.probs_p.bind(register, *operands, wires=known, size=2 ** len(known))
-
-
-def _probabilities_of(observable: Any, scope: CircuitScope) -> jax.Array:
-    """Of an observable's eigenvalues: in its eigenbasis, on a copy of the register."""
-    scratch = Scratch(scope.wires, scope.register)
-    rotate_to_eigenbasis(observable, scratch)
-    positions = measured_wires(observable, scope.wires)
-    result = _probabilities_on(positions, scratch.register)
-    scratch.release()
-    return result
-
-
-def _state(process: Any, scope: CircuitScope) -> jax.Array:
-    if len(process.wires) > 0:
-        raise _unsupported(process, "on some wires only is not compiled yet")
-    return primitives.state_p.bind(scope.register, size=scope.wires.states)
-
-
-def _density_matrix(process: Any, scope: CircuitScope) -> jax.Array:
-    return density_matrix(_positions(process, scope), scope.register)
-
-
-def _purity(process: Any, scope: CircuitScope) -> jax.Array:
-    return purity(_positions(process, scope), scope.wires, scope.register)
-
-
-def _entropy(process: Any, scope: CircuitScope) -> jax.Array:
-    positions = _positions(process, scope)
-    return entropy(positions, process.log_base, scope.wires, scope.register)
-
-
-def _mutual_information(process: Any, scope: CircuitScope) -> jax.Array:
-    """Of two parts: the entropy of each, less that of both."""
-    parts = [scope.wires.positions(wires, "mutual_info") for wires in process.raw_wires]
-    base, register = process.log_base, scope.register
-    first, second = (entropy(part, base, scope.wires, register) for part in parts)
-    return first + second - entropy([*parts[0], *parts[1]], base, scope.wires, register)
-
-
-def _positions(process: Any, scope: CircuitScope) -> tuple[Position, ...]:
-    return scope.wires.positions(process.wires, process_name(process))
-
-
-def process_name(process: Any) -> str:
-    """What a measurement process is called in a message: `expval`, or its class."""
-    return _NAMES.get(type(process), type(process).__name__)
-
-
-def _unsupported(process: Any, reason: str) -> UnsupportedMeasurementError:
-    return UnsupportedMeasurementError(measurement=process_name(process), reason=reason)
 
 
 _RULES: dict[type, Callable[[Any, CircuitScope], jax.Array]] = {
@@ -226,80 +265,7 @@ _NAMES: dict[type, str] = {
 }
 
 
-def expectation(observable: Any, wires: WireMap, register: Any) -> jax.Array:
-    """Return <O>."""
-    form = measured_form(observable, wires)
-    if not isinstance(form, Mixed):
-        pauli, matrix = measurement.expval_pauli_p, measurement.expval_matrix_p
-        return _statistic(form, register, pauli, matrix)
-    total: Any = 0.0
-    if form.words.words:
-        total = _words_statistic(form.words, register, measurement.expval_pauli_p)
-    for term in form.terms:
-        product = term.applied(wires, register)
-        overlap = statevector.inner_product_p.bind(register, product.register)
-        product.release()
-        total = total + jnp.real(term.scale * overlap)
-    return total
-
-
-def variance(observable: Any, wires: WireMap, register: Any) -> jax.Array:
-    """Return <O O> - <O>^2."""
-    form = measured_form(observable, wires)
-    if not isinstance(form, Mixed):
-        pauli, matrix = measurement.var_pauli_p, measurement.var_matrix_p
-        return _statistic(form, register, pauli, matrix)
-    product = _applied(form, wires, register)
-    mean = jnp.real(statevector.inner_product_p.bind(register, product.register))
-    square = jnp.real(statevector.inner_product_p.bind(product.register, product.register))
-    product.release()
-    return square - mean * mean
-
-
-def _applied(form: Mixed, wires: WireMap, register: Any) -> Scratch:
-    """The observable times the register."""
-    result = applied_sum(form.terms, wires, register)
-    if form.words.words:
-        words, operands = word_parameters(form.words)
-        coefficients = form.words.coefficients
-        result.advance(statevector.add_pauli_sum_p, register, coefficients, *operands, words=words)
-    return result
-
-
-def _statistic(form: PauliSum | Matrix, register: Any, pauli: Any, matrix: Any) -> jax.Array:
-    if isinstance(form, PauliSum):
-        return _words_statistic(form, register, pauli)
-    known, operands = split_positions(form.wires)
-    return matrix.bind(register, form.matrix, *operands, wires=known)
-
-
-def _words_statistic(words: PauliSum, register: Any, primitive: Any) -> jax.Array:
-    parameters, operands = word_parameters(words)
-    coefficients = words.coefficients
-    if isinstance(coefficients, np.ndarray):
-        settings = jax.dtypes.canonicalize_dtype(np.float64)
-        coefficients = _constant(coefficients.tobytes(), settings)
-    return primitive.bind(register, coefficients, *operands, words=parameters)
-
-
-@lru_cache(maxsize=256)
-def _constant(numbers: bytes, settings: Any) -> Any:
-    """Known coefficients: equal ones are one object, and so one constant of a program.
-
-    `settings`: what JAX makes of such numbers now.
-    """
-    return as_constant(np.frombuffer(numbers, dtype=np.float64))
-
-
-def word_parameters(words: PauliSum) -> tuple[tuple[PauliWord, ...], Sequence[Any]]:
-    """Words as primitives take them, and their traced wires."""
-    wires = [wire for word in words.words for _, wire in word]
-    known, operands = split_positions(wires)
-    remaining = iter(known)
-    parameters = tuple(
-        tuple((letter, next(remaining)) for letter, _ in word) for word in words.words
-    )
-    return parameters, operands
+# --- snapshots -----------------------------------------------------------------------------------
 
 
 class WithSnapshots(NamedTuple):

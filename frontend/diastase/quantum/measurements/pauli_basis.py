@@ -1,10 +1,8 @@
-"""Rotations of a circuit into the basis in which something is measured, and back.
+"""Rotations into the basis of Pauli matrices and back, and measurements in the middle of a circuit.
 
-Measurement of a product of Pauli matrices in the middle of a circuit: one outcome for all wires.
-
-The outcome is the parity of what its factors would be measured as; the state collapses onto that
-eigenspace of the product only. So the parity is moved to one wire, by gates that are undone after
-that wire has been measured:
+Of a product of Pauli matrices there is one outcome: the parity of what its factors would be
+measured as. The state collapses onto that eigenspace of the product only. So the parity is moved
+to one wire, by gates that are undone after that wire has been measured:
 
     XY on a, b:    H a, RX(pi/2) b, CNOT a b, measure b, CNOT a b, RX(-pi/2) b, H a
 """
@@ -18,7 +16,7 @@ import numpy as np
 
 from diastase.primitives.quantum import gate_p, measure_p
 from diastase.quantum.circuit_scope import CircuitScope
-from diastase.quantum.wires import Position, split_positions
+from diastase.quantum.wires import Position, bind_on
 
 Action = Callable[[CircuitScope], None]
 """Records something in a circuit."""
@@ -54,11 +52,8 @@ def apply_gate(
     scope: CircuitScope, name: str, wires: Sequence[Position], *parameters: np.float64
 ) -> None:
     """Record a gate of the gate table."""
-    known, operands = split_positions(wires)
-    scope.advance(
-        gate_p, *parameters, *operands, name=name, num_parameters=len(parameters), wires=known,
-        control_values=(),
-    )  # fmt: skip
+    count = len(parameters)
+    scope.advance_on(wires, gate_p, *parameters, name=name, num_parameters=count, control_values=())
 
 
 def measure_pauli(
@@ -83,8 +78,7 @@ def measure_position(
     """Record the measurement of one wire; its outcome."""
     scope.circuit.measures = True
     scope.circuit.postselects |= postselect is not None
-    known, operands = split_positions([position])
-    scope.register, outcome = measure_p.bind(
-        scope.register, *operands, wires=known, reset=reset, postselect=postselect
+    scope.register, outcome = bind_on(
+        measure_p, scope.register, [position], reset=reset, postselect=postselect
     )
     return outcome

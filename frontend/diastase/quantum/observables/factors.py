@@ -1,9 +1,7 @@
-"""A copy of the circuit's register, to which the operators of an observable are applied.
-
-Factors of an observable's terms, and how each acts on a copy of the register.
+"""Factors of an observable's terms, and how each acts on a copy of the register.
 
 An observable is a sum of `Term`s, products of factors. `Pauli` letters alone become words of one
-engine call; a term with any other factor is applied to a copy, the last factor first.
+engine call; a term with any other factor is applied to a copy (`Scratch`), the last factor first.
 
 The trap: wires of different factors may be equal, known or computed; factors are applied one
 after the other, so that is a product of matrices.
@@ -24,31 +22,24 @@ from diastase.capture.quantum_errors import UnsupportedObservableError
 from diastase.capture.regions import current_scope
 from diastase.primitives import statevector
 from diastase.primitives.quantum import gate_p, release_p, unitary_p
-from diastase.quantum.operators.gate_operands import Controls, complex_array
+from diastase.quantum.operators.gate_operands import Controls, Recorder, complex_array
 from diastase.quantum.operators.gates import record
-from diastase.quantum.wires import Position, WireMap, split_positions
+from diastase.quantum.wires import Position, WireMap
 
 
-class Scratch:
-    """A register of our own, to which operators are applied; gates can be recorded into it."""
+class Scratch(Recorder):
+    """A copy of the circuit's register, to which the operators of an observable are applied."""
 
     is_outermost = True
-    is_untouched = False
+
+    @property
+    def is_untouched(self) -> bool:
+        """It is a state of which nothing is known."""
+        return False
 
     def __init__(self, wires: WireMap, source: Any, blank: bool = False):
         self.wires = wires
         self.register = statevector.copy_register_p.bind(source, blank=blank)
-
-    def advance(self, primitive: Any, *operands: Any, **params: Any) -> None:
-        """Apply a primitive `register, *operands -> register`."""
-        self.register = primitive.bind(self.register, *operands, **params)
-
-    def advance_on(
-        self, wires: Sequence[Position], primitive: Any, *operands: Any, **params: Any
-    ) -> None:
-        """Apply a primitive that takes wires."""
-        known, traced = split_positions(wires)
-        self.advance(primitive, *operands, *traced, wires=known, **params)
 
     def take_snapshot(self, operator: Any) -> None:
         """An observable's operators pass no state on to anybody."""

@@ -1,19 +1,17 @@
-"""The form in which an observable is measured.
+"""How an observable is measured: as Pauli words, a matrix, on register copies, in its eigenbasis.
 
-In comes an observable, which `terms_of` takes apart. Terms of Pauli letters are collected into one
-`PauliSum`, so a whole Hamiltonian is one call of the engine; small matrices are written in letters,
-too. A matrix by itself stays one. The rest are applied to copies of the register: `Mixed`.
+`measured_form`, for expectation values, takes an observable apart (`terms_of`). Pauli words are
+collected into one `PauliSum`, so a whole Hamiltonian is one call of the engine; small matrices are
+written in letters, too. A matrix by itself stays one. The rest are applied to copies: `Mixed`.
 
-The trap: a Hamiltonian whose coefficients are one traced vector is used as it is; taken apart, it
-would be as many equations as it has terms.
-
-The eigenbasis of an observable: gates after which its eigenvalues are read off the wires.
-
-PennyLane's diagonalizing gates where they can be made. Operands of sums and products that share
-wires are diagonalised together, by the eigenvectors of their matrix in ascending order of
+`rotate_to_eigenbasis`, for probabilities, records gates after which eigenvalues are read off the
+wires: PennyLane's diagonalizing gates where they can be made. Operands of sums and products that
+share wires are diagonalised together, by the eigenvectors of their matrix in ascending order of
 eigenvalues, computed by the program where the matrix is traced; so are other traced matrices.
 
-The trap: what outcome `k` means depends on these groups and orders, which are PennyLane's.
+The traps: a Hamiltonian whose coefficients are one traced vector is used as it is; taken apart, it
+would be as many equations as it has terms. And what outcome `k` means depends on groups and orders
+of the eigenbasis, which are PennyLane's.
 """
 
 from collections.abc import Sequence

@@ -1,15 +1,12 @@
-"""Terms of Pauli letters: letters on one wire become one, equal words are collected.
+"""Sums of terms: products, as Pauli words, and as a matrix.
 
-`collected` gives the sum that the engine measures in one call, its coefficients as one real vector.
-`in_letters` writes small matrices in letters: the coefficient of P is the trace of P M, over the
-size.
+Letters on one wire become one (`word_of`), a product of sums is multiplied out unless it would get
+too long. `collected` gives the sum of words that the engine measures in one call, its coefficients
+as one real vector; `in_letters` writes small matrices in letters: the coefficient of P is the trace
+of P M, over the size. `dense` is for where only a matrix will do.
 
-Sums of terms, scaled and multiplied.
-
-A product of sums is multiplied out, unless it would get too long: then a sum becomes one factor.
-The trap: letters on one wire become one letter, so the order of the factors is kept.
-
-The matrix of a sum of terms on a few wires, where only a matrix will do.
+The trap: letters on one wire multiply as matrices, so the order of factors is kept; a traced wire
+may be any, and a letter passes no letter on one.
 """
 
 import itertools

@@ -1,22 +1,18 @@
-"""`deferred` and `tree-traversal` without shots: exact averages over all outcomes.
+"""QNodes without shots whose results are computed of averages: of *moments*, which may be averaged.
 
-The body is run for each string of outcomes that is possible, by an outcome script in `tree` mode,
-and what each run gives is averaged with its probability. What may be averaged are *moments*: an
-expectation value, probabilities, a density matrix; not a variance, nor a purity. So each
-measurement is measured as moments (`Averaged.moments`), and computed of their averages
-(`Averaged.result`).
+`deferred` and `tree-traversal` average over all outcomes (`call_averaged`): the body is run for
+each string of outcomes that is possible, by an outcome script in `tree` mode, and what each run
+gives counts with its probability. A moment is an expectation value, probabilities, a density
+matrix; a variance or a purity is none, so each measurement is measured as moments
+(`Averaged.moments`), and computed of their averages (`Averaged.result`). Postselection is
+conditional: runs count with the probability of the outcomes asked for.
 
-Postselection is conditional: runs count with the probability of the outcomes asked for.
-
-A QNode without shots whose derivatives are made of shifted runs.
-
-Shifted runs give derivatives of averages over the state, so the body measures averages, and what is
-no average (a variance, a purity, an entropy) is computed of them outside, where JAX differentiates
-it. What can be neither (a state) is a result of the body, and refused if it is differentiated.
+Shifted runs give derivatives of moments, too. So a QNode that is differentiated by them measures
+moments (`call_by_moments`), and JAX differentiates what is computed of them outside. What can be
+neither (a state) is a result of the body, and refused if it is differentiated.
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
@@ -47,17 +43,9 @@ from diastase.quantum.measurements.measurements import (
 )
 from diastase.quantum.run_dependence import differs
 from diastase.quantum.sampling.repeated_runs import bind_averaged_runs, bind_several_runs
-from diastase.quantum.sampling.statistics import outcome_moments
+from diastase.quantum.sampling.statistics import Averaged, outcome_moments
 from diastase.quantum.settings.qnode_settings import classical_result, in_precision_of
 from diastase_mlir import user_span
-
-
-@dataclass(frozen=True)
-class Averaged:
-    """One measurement: what is averaged, and what the result is of the averages."""
-
-    moments: list[Any]
-    result: Callable[[Sequence[Any]], Any]
 
 
 def call_averaged(call: QNodeCall) -> Any:
@@ -121,13 +109,16 @@ def _refuse_outcomes_as_values(traced: TracedCircuit, count: int) -> None:
         )
 
 
+# --- moments -------------------------------------------------------------------------------------
+
+
 def averaged(leaf: Any, scope: CircuitScope) -> Averaged | None:
     """What a leaf needs; None for a classical value."""
     if not isinstance(leaf, MeasurementProcess):
         return None
     with scope.as_from(leaf):
         if leaf.mv is not None:
-            return Averaged(*outcome_moments(leaf))
+            return outcome_moments(leaf)
         rule = _RULES.get(type(leaf))
         if rule is None:
             reason = "of an average over mid-circuit outcomes is not defined"
@@ -185,6 +176,9 @@ _RULES: dict[type, Callable[[Any, CircuitScope], Averaged]] = {
     measurements.VnEntropyMP: _entropy,
     measurements.MutualInfoMP: _mutual_information,
 }
+
+
+# --- for shifted runs ----------------------------------------------------------------------------
 
 
 _NO_AVERAGES = (

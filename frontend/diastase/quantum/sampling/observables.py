@@ -9,11 +9,10 @@ An expectation value is a sum of those of the words, each from the shots of its 
 value of a single shot (`sample`, `var`, `counts`) is one only where all words share their shots.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import jax
 import jax.numpy as jnp
 import numpy as np
 from jax.core import Tracer
@@ -33,7 +32,6 @@ from diastase.quantum.operators.gate_operands import complex_array
 from diastase.quantum.operators.gates import record
 from diastase.quantum.sampling.samples import Constant, Outcomes, Shots
 from diastase.quantum.sampling.sampling_plan import Group, Requests
-from diastase.quantum.wires import Position, split_positions
 
 _ROUNDING = 1e-9
 LARGEST_EIGENBASIS = 12
@@ -82,42 +80,20 @@ def as_factors(observable: Any, requests: Requests, joint: bool = False) -> Fact
         return None
     if any(len(distinct([wire for _, wire in word])) < len(word) for word in form.words):
         return None  # two letters on a traced wire: a product of matrices, no word
-    grouped = _joint(form.words) if joint else None
-    if joint and grouped is None:
-        return None
-    coefficients = requests.constant(form.coefficients, observable)
-    if grouped is None:
-        words = [requests.word(*_letters_and_wires(word)) for word in form.words]
-        return Factors(coefficients, tuple(words))
-    outcomes = requests.word(
-        [grouped.letters[place] for place in range(len(grouped.wires))], grouped.wires
-    )
-    found = [
-        Outcomes(outcomes.group, tuple(outcomes.places[place] for place in places))
-        for places in _places(form.words)
-    ]
-    return Factors(coefficients, tuple(found))
-
-
-def _letters_and_wires(word: Any) -> tuple[list[str], list[Position]]:
-    return [letter for letter, _ in word], [wire for _, wire in word]
-
-
-def _joint(words: Sequence[Any]) -> Group | None:
-    """All words in one group, if they commute on every wire."""
-    group = Group()
-    for word in words:
-        letters, wires = _letters_and_wires(word)
+    words = [([letter for letter, _ in word], [wire for _, wire in word]) for word in form.words]
+    if not joint:
+        coefficients = requests.constant(form.coefficients, observable)
+        return Factors(coefficients, tuple(requests.word(*word) for word in words))
+    group, found = Group(), list[tuple[int, ...]]()
+    for letters, wires in words:
         if not group.takes(letters, wires):
-            return None
-        group.add(letters, wires)
-    return group
-
-
-def _places(words: Sequence[Any]) -> list[tuple[int, ...]]:
-    """Where the wires of each word are in a group that takes all of them in."""
-    group = Group()
-    return [group.add(*_letters_and_wires(word)) for word in words]
+            return None  # they do not commute on every wire
+        found.append(group.add(letters, wires))
+    coefficients = requests.constant(form.coefficients, observable)
+    all_letters = [group.letters[place] for place in range(len(group.wires))]
+    outcomes = requests.word(all_letters, group.wires)
+    places = [tuple(outcomes.places[place] for place in word) for word in found]
+    return Factors(coefficients, tuple(Outcomes(outcomes.group, word) for word in places))
 
 
 # --- eigenbases ----------------------------------------------------------------------------------
@@ -137,11 +113,6 @@ class Eigenbasis:
     def mean(self, shots: Shots) -> Any:
         """Their average."""
         return shots.packed[self.outcomes.group].mean(self.values(shots))
-
-
-def diagonalised(observable: Any, requests: Requests) -> Callable[[Shots], Any]:
-    """The eigenvalue of an observable in each shot."""
-    return eigenbasis(observable, requests).values
 
 
 def eigenbasis(observable: Any, requests: Requests) -> Eigenbasis:
@@ -216,13 +187,11 @@ def _eigenbasis_of_matrix(observable: Any, requests: Requests) -> Eigenbasis:
         reason = "is not Hermitian"
         raise UnsupportedObservableError(observable=describe(observable), reason=reason)
     eigenvalues, vectors = eigenvectors(jnp.asarray(matrix))
-    known, operands = split_positions(wires)
 
-    def rotate(unitary: Any, scope: CircuitScope) -> None:
-        scope.advance(unitary_p, unitary, *operands, wires=known, control_values=())
+    def rotate(scope: CircuitScope, unitary: Any) -> None:
+        scope.advance_on(wires, unitary_p, unitary, control_values=())
 
     rotation = Rotation(
-        lambda scope: rotate(jax.numpy.conj(vectors).T, scope),
-        lambda scope: rotate(vectors, scope),
+        lambda scope: rotate(scope, jnp.conj(vectors).T), lambda scope: rotate(scope, vectors)
     )
     return Eigenbasis(requests.rotated(rotation, wires), requests.constant(eigenvalues, observable))

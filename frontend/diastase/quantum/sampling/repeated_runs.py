@@ -1,21 +1,17 @@
-"""All runs of a circuit as one equation, where JAX's transformations look on.
+"""All runs of a circuit: a loop, and one equation where JAX's transformations look on.
 
-A circuit that is run several times is a loop, with scripts of outcomes and conditions for its end
-that belong to one element of a batch alone. So `jax.vmap` gets to see one equation, `several_runs`,
-and each element of the batch has the loop by itself. A loop over outcomes is not differentiated:
-the equation has `branches`, by which it is (`autodiff.qnode.mcm_branches`).
-
-A run of a circuit's body for each shot, in a compiled loop.
-
-In: a body that draws one shot. Out: its results; those that differ from run to run (`differing`) in
-arrays with an element for each shot, the others as they are; and, where outcomes are postselected,
-which of the shots count.
-
-Postselection, by mode:
+`run_for_each_shot` takes a body that draws one shot, and gives its results; those that differ from
+run to run (`differing`) in arrays with an element for each shot, the others as they are; and, where
+outcomes are postselected, which of the shots count. Postselection, by mode:
 
 - `hw-like`: outcomes are drawn; a shot that misses is run, and does not count;
 - `fill-shots`: a run that misses is repeated until one does not, so all shots count, and are those
   that the outcome leaves. (PennyLane has this mode for `deferred` only; it is the same for all.)
+
+The loop has scripts of outcomes and conditions for its end that belong to one element of a batch
+alone. So `jax.vmap` gets to see one equation, `several_runs`, and each element of the batch has the
+loop by itself. A loop over outcomes is not differentiated: the equation has `branches`, by which it
+is (`autodiff.qnode.mcm_branches`).
 """
 
 from collections.abc import Callable, Sequence

@@ -1,21 +1,17 @@
-"""Which measurements look at the same shots.
+"""What the measurements of one circuit need of each shot, and how it is drawn.
 
-A *group* is a set of measurements that do. Pauli words share one as long as they want the same
-letter on every wire that they have in common (they commute qubit-wise), and measurements of wires
-are words of Z; so their results belong together, shot by shot. Any other observable has a group of
-its own, with a rotation into its eigenbasis.
+Measurements ask a `Requests` for outcomes, values and constants, and get what finds them again
+among the `Shots`. A *group* is a set of measurements that look at the same shots. Pauli words share
+one as long as they want the same letter on every wire that they have in common (they commute
+qubit-wise), and measurements of wires are words of Z; so their results belong together, shot by
+shot. Any other observable has a group of its own, with a rotation into its eigenbasis.
+
+`draw` records, group by group: the rotation, `sample`, the rotation back. It gives one vector of
+packed outcomes for each group, and one vector for each value of a mid-circuit measurement.
 
 The trap: of two traced wires nobody knows whether they are the same one. A wire that stands in a
 group twice would be rotated twice, so wires that may be equal share a group only where nothing is
 rotated, for the letter Z.
-
-What the measurements of one circuit need of each shot, and how it is drawn.
-
-Measurements ask a `Requests` for outcomes, values and constants, and get what finds them again
-among the `Shots`. Outcomes are found by groups of measurements that share their shots (`groups`).
-
-`draw` records, group by group: the rotation, `sample`, the rotation back. It gives one vector of
-packed outcomes for each group, and one vector for each value of a mid-circuit measurement.
 """
 
 from collections.abc import Callable, Sequence
@@ -30,7 +26,7 @@ from diastase.primitives.sampling import sample_p
 from diastase.quantum.circuit_scope import CircuitScope
 from diastase.quantum.measurements.pauli_basis import Rotation, into_letters
 from diastase.quantum.sampling.samples import Constant, Outcomes, Packed, Shots
-from diastase.quantum.wires import Position, split_positions
+from diastase.quantum.wires import Position, bind_on
 from diastase_runtime.abi import MAX_SAMPLED_WIRES
 
 
@@ -113,9 +109,8 @@ class Requests:
 
     def check(self, wires: Sequence[Position], construct: str) -> None:
         """Check that wires differ, where that is not known: samples of a wire twice are fine."""
-        known, traced = split_positions(wires)
-        if traced and len(wires) > 1:
-            self.scope.advance(check_wires_p, *traced, wires=known, construct=construct)
+        if len(wires) > 1 and not all(isinstance(wire, int) for wire in wires):
+            self.scope.advance_on(wires, check_wires_p, construct=construct)
 
     def everything(self) -> Outcomes:
         """The outcomes on all wires of a register whose number of wires is traced.
@@ -177,7 +172,6 @@ def _drawn(group: Group, scope: CircuitScope, shots: Any) -> Any:
     letters = [group.letters[place] for place in range(len(group.wires))]
     rotation = group.rotation or into_letters(letters, group.wires)
     rotation.forth(scope)
-    known, operands = split_positions(group.wires)
-    packed = sample_p.bind(scope.register, *operands, wires=known, shots=shots)
+    packed = bind_on(sample_p, scope.register, group.wires, shots=shots)
     rotation.back(scope)
     return packed

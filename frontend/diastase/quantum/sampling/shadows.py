@@ -29,7 +29,7 @@ from diastase.quantum.observables.measured_forms import measured_form
 from diastase.quantum.observables.terms import PauliSum
 from diastase.quantum.sampling.samples import Constant, Shots
 from diastase.quantum.sampling.sampling_plan import Requests
-from diastase.quantum.wires import Position, split_positions
+from diastase.quantum.wires import Position, bind_on
 
 _ROOT = np.sqrt(0.5)
 _INTO_LETTERS = np.array(
@@ -91,18 +91,12 @@ def _snapshot(scope: CircuitScope, wires: Sequence[Position]) -> Any:
     recipes = jnp.minimum((3 * uniforms).astype(jnp.int64), 2)
     rotations = jnp.asarray(_INTO_LETTERS)[recipes]
     for rotation, wire in zip(rotations, wires, strict=True):
-        _rotate(scope, rotation, wire)
-    known, operands = split_positions(wires)
-    packed = sample_p.bind(scope.register, *operands, wires=known, shots=1)
+        scope.advance_on([wire], unitary_p, rotation, control_values=())
+    packed = bind_on(sample_p, scope.register, wires, shots=1)
     for rotation, wire in zip(rotations, wires, strict=True):
-        _rotate(scope, jnp.conj(rotation).T, wire)
+        scope.advance_on([wire], unitary_p, jnp.conj(rotation).T, control_values=())
     shifts = np.arange(len(wires))[::-1]
     return jnp.stack([(packed >> shifts) & 1, recipes]).astype(jnp.int8)
-
-
-def _rotate(scope: CircuitScope, matrix: Any, wire: Position) -> None:
-    known, operands = split_positions([wire])
-    scope.advance(unitary_p, matrix, *operands, wires=known, control_values=())
 
 
 def _current_scope(outer: CircuitScope) -> CircuitScope:

@@ -1,21 +1,19 @@
-"""Statistics of shots within the QNode's equation, where a derivative may be asked for.
-
-Outcomes are integers and have no derivatives, averages over them do: by shifted runs, each of which
-draws anew. So a QNode that can be differentiated gives averages, and none of its outcomes.
-
-A QNode with shots: one run of its body for all of them, or one run for each.
+"""A QNode with shots: one run of its body for all of them, or one run for each.
 
 Shots of a circuit without measurements in its middle are all drawn from one final state. So they
 are with `single-branch-statistics`, where they are conditioned on the outcomes of that one run.
-The other methods give each shot outcomes of its own: the body is run in a loop, once for each, and
-what a run found is written into arrays with an element for each shot.
+The other methods give each shot outcomes of its own (`repeated_runs`). A classical value that a
+QNode returns depends on the outcomes, and then has a row for each shot, or it does not, and is
+returned as it is (`run_dependence`).
 
-A classical value that a QNode returns depends on the outcomes, and then has a row for each shot,
-or it does not, and is returned as it is (`jaxprs.run_dependence`).
+The trap: outcomes are integers and have no derivatives, averages over them do: by shifted runs,
+each of which draws anew. So a QNode that can be differentiated gives averages from within its
+equation, and none of its outcomes.
 """
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from itertools import compress
 from typing import Any
 
 import jax
@@ -41,73 +39,6 @@ from diastase.quantum.settings.qnode_settings import QNodeSettings, classical_re
 from diastase_mlir import user_span
 from diastase_mlir.jax_compat import evaluate_jaxpr, trace_to_jaxpr
 
-_OUTCOMES = (
-    "its circuit is run for each shot, and an outcome jumps: without shots, with "
-    "mcm_method='deferred' or 'tree-traversal', there is a derivative; or keep it out by "
-    "jax.lax.stop_gradient on its arguments"
-)
-
-
-def without_derivatives(traced: TracedCircuit, reason: str = _OUTCOMES) -> TracedCircuit:
-    """The circuit, whose arguments must not be differentiated by.
-
-    Integers have no derivatives that JAX could ask for, so it would take zeros for them.
-    """
-    name, span = traced.settings.qnode, user_span()
-
-    @jax.custom_jvp
-    def unmoved(*values: Any) -> Any:
-        return values
-
-    @unmoved.defjvp
-    def _(*_: Any) -> Any:
-        raise NoDerivativeError(construct=f"QNode {name}", reason=reason, span=span)
-
-    inexact = [
-        value for value in traced.captured if isinstance(value, Tracer) and is_inexact(value)
-    ]
-    given = iter(unmoved(*inexact) if inexact else ())
-    captured = [
-        next(given) if isinstance(value, Tracer) and is_inexact(value) else value
-        for value in traced.captured
-    ]
-    return replace(traced, captured=tuple(captured))
-
-
-def is_differentiable(traced: TracedCircuit) -> bool:
-    """Whether a body depends on anything that has derivatives."""
-    return any(map(is_inexact, traced.jaxpr.in_avals))
-
-
-def run_with_statistics(traced: TracedCircuit, measured: "Measured") -> list[Any]:
-    """Record a run; the results for each partition of its shots."""
-    if measured.refusal is not None:
-        circuit = without_derivatives(traced, measured.refusal)
-        arrays = circuit.beside(circuit.run())
-        return measured.partitions(traced, arrays, None)
-    measured.by_averages = True
-    trees: list[Any] = []
-
-    def whole(*operands: Any) -> list[Any]:
-        arrays = evaluate_jaxpr(traced.jaxpr, operands)
-        leaves, tree = jax.tree_util.tree_flatten(measured.partitions(traced, arrays, None))
-        trees.append(tree)
-        return list(map(jnp.asarray, leaves))
-
-    jaxpr, captured = trace_to_jaxpr(whole, traced.jaxpr.in_avals, traced.settings.qnode)
-    circuit = replace(traced, jaxpr=jaxpr, captured=(*captured, *traced.captured))
-    found = jax.tree_util.tree_unflatten(trees[0], circuit.beside(circuit.run()))
-
-    def result(leaf: Any) -> Any:
-        return leaf.differentiable() if _is_variance(leaf) else leaf
-
-    return jax.tree_util.tree_map(result, found, is_leaf=_is_variance)
-
-
-def _is_variance(value: Any) -> bool:
-    return isinstance(value, VarianceParts)
-
-
 Choice = Callable[[Any], Any]
 """From an array over all shots to some of its elements."""
 
@@ -115,23 +46,23 @@ Choice = Callable[[Any], Any]
 def call_with_shots(call: QNodeCall) -> Any:
     """Record the call of a QNode that has shots."""
     settings = call.settings
-    measured = Measured(settings, checked_shots(settings))
+    measured = Measured(settings, _checked_shots(settings))
     with_outcomes = settings.mcm_method != "single-branch-statistics"
     traced = trace_circuit(call, measured.finish, takes_script=with_outcomes)
     measured.note_results(traced)
     if measured.singly:
         arrays, valid = run_for_each_shot(
-            without_derivatives(traced), measured.num_drawn, measured.differing, measured.number
+            _without_derivatives(traced), measured.num_drawn, measured.differing, measured.number
         )
         partitions = measured.partitions(traced, traced.beside(arrays), valid)
-    elif is_differentiable(traced):
-        partitions = run_with_statistics(traced, measured)
+    elif any(map(is_inexact, traced.jaxpr.in_avals)):
+        partitions = _run_with_statistics(traced, measured)
     else:
         partitions = measured.partitions(traced, traced.beside(traced.run()), None)
     return tuple(partitions) if call.settings.shots.has_partitioned_shots else partitions[0]
 
 
-def checked_shots(settings: QNodeSettings) -> Any:
+def _checked_shots(settings: QNodeSettings) -> Any:
     """The number of all shots as a size; a traced one is checked to be positive."""
     total = settings.total_shots
     if not isinstance(total, Tracer):
@@ -196,24 +127,20 @@ class Measured:
             reason = "depends on mid-circuit outcomes, so that each shot would measure another one"
             raise UnsupportedObservableError(observable=describe(observable), reason=reason)
 
-    def results(self, arrays: Sequence[Any], valid: Any) -> list[list[Any]]:
-        """For each partition of the shots, what each leaf of the results is.
+    def partitions(self, traced: TracedCircuit, arrays: Sequence[Any], valid: Any) -> list[Any]:
+        """For each partition of the shots, results as the quantum function returned them.
 
         `valid`: for each shot whether it counts; None where all do.
         """
-        if not self.settings.shots.has_partitioned_shots:
-            return [self._of(_chosen(valid), arrays)]
-        bins = self.settings.shots.bins()
-        return [self._of(_chosen(valid, slice(start, end)), arrays) for start, end in bins]
-
-    def partitions(self, traced: TracedCircuit, arrays: Sequence[Any], valid: Any) -> list[Any]:
-        """For each partition of the shots, results as the quantum function returned them."""
+        parts = [slice(None)]
+        if self.settings.shots.has_partitioned_shots:
+            parts = [slice(start, end) for start, end in self.settings.shots.bins()]
         return [
-            jax.tree_util.tree_unflatten(traced.tree, results)
-            for results in self.results(arrays, valid)
+            jax.tree_util.tree_unflatten(traced.tree, self._leaves_of(_chosen(valid, part), arrays))
+            for part in parts
         ]
 
-    def _of(self, choose: Choice, arrays: Sequence[Any]) -> list[Any]:
+    def _leaves_of(self, choose: Choice, arrays: Sequence[Any]) -> list[Any]:
         """The leaves that some of the shots give."""
         count = self.num_drawn + len(self._requests.constants)
         shots = self._requests.shots(arrays[:count]).only(choose)
@@ -255,8 +182,70 @@ def _prepared(leaf: Any, requests: Requests) -> Statistic | None:
         return prepare(leaf, requests)
 
 
-def _chosen(valid: Any, part: slice = slice(None)) -> Choice:
+def _chosen(valid: Any, part: slice) -> Choice:
     """The function that picks, from an array over all shots, a partition's that count."""
     if valid is None:
         return lambda array: array[part]
     return lambda array: array[part][valid[part]]
+
+
+# --- derivatives ---------------------------------------------------------------------------------
+
+
+def _run_with_statistics(traced: TracedCircuit, measured: Measured) -> list[Any]:
+    """Record a run; the results for each partition of its shots."""
+    if measured.refusal is not None:
+        circuit = _without_derivatives(traced, measured.refusal)
+        arrays = circuit.beside(circuit.run())
+        return measured.partitions(traced, arrays, None)
+    measured.by_averages = True
+    trees: list[Any] = []
+
+    def whole(*operands: Any) -> list[Any]:
+        arrays = evaluate_jaxpr(traced.jaxpr, operands)
+        leaves, tree = jax.tree_util.tree_flatten(measured.partitions(traced, arrays, None))
+        trees.append(tree)
+        return list(map(jnp.asarray, leaves))
+
+    jaxpr, captured = trace_to_jaxpr(whole, traced.jaxpr.in_avals, traced.settings.qnode)
+    circuit = replace(traced, jaxpr=jaxpr, captured=(*captured, *traced.captured))
+    found = jax.tree_util.tree_unflatten(trees[0], circuit.beside(circuit.run()))
+
+    def result(leaf: Any) -> Any:
+        return leaf.differentiable() if _is_variance(leaf) else leaf
+
+    return jax.tree_util.tree_map(result, found, is_leaf=_is_variance)
+
+
+def _is_variance(value: Any) -> bool:
+    return isinstance(value, VarianceParts)
+
+
+_OUTCOMES = (
+    "its circuit is run for each shot, and an outcome jumps: without shots, with "
+    "mcm_method='deferred' or 'tree-traversal', there is a derivative; or keep it out by "
+    "jax.lax.stop_gradient on its arguments"
+)
+
+
+def _without_derivatives(traced: TracedCircuit, reason: str = _OUTCOMES) -> TracedCircuit:
+    """The circuit, whose arguments must not be differentiated by.
+
+    Integers have no derivatives that JAX could ask for, so it would take zeros for them.
+    """
+    name, span = traced.settings.qnode, user_span()
+
+    @jax.custom_jvp
+    def unmoved(*values: Any) -> Any:
+        return values
+
+    @unmoved.defjvp
+    def _(*_: Any) -> Any:
+        raise NoDerivativeError(construct=f"QNode {name}", reason=reason, span=span)
+
+    moves = [isinstance(value, Tracer) and is_inexact(value) for value in traced.captured]
+    given = iter(unmoved(*compress(traced.captured, moves)) if any(moves) else ())
+    captured = [
+        next(given) if moved else value for value, moved in zip(traced.captured, moves, strict=True)
+    ]
+    return replace(traced, captured=tuple(captured))

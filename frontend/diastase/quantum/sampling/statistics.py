@@ -4,10 +4,9 @@
 `Shots` that were then drawn. Shapes and dtypes are PennyLane's: `sample` of wires or of a list of
 outcomes has a row for each shot, everything else with an observable a number for each shot.
 
-Statistics of mid-circuit outcomes in one run, without shots.
-
-An outcome is a number in each run, so its expectation value is the outcome itself and its
-probabilities are one and zero. Averages over runs are made of moments, which these are.
+Without shots there is one run, in which a mid-circuit outcome is a number: its expectation value is
+the outcome itself, its probabilities are one and zero (`outcome_statistic`). Averages over runs are
+made of these moments (`outcome_moments`).
 """
 
 from collections.abc import Callable, Sequence
@@ -27,7 +26,6 @@ from diastase.quantum.sampling.observables import (
     Eigenbasis,
     Factors,
     as_factors,
-    diagonalised,
     eigenbasis,
     real_vector,
 )
@@ -155,9 +153,7 @@ def _values(process: Any, requests: Requests) -> Callable[[Shots], Any]:
     if process.obs is None:
         return _given_eigenbasis(process, requests).values
     factors = as_factors(process.obs, requests, joint=True)
-    if factors is not None:
-        return factors.values
-    return diagonalised(process.obs, requests)
+    return eigenbasis(process.obs, requests).values if factors is None else factors.values
 
 
 def _wires(process: Any, requests: Requests) -> Outcomes:
@@ -189,12 +185,12 @@ def _as(values: Any, dtype: Any) -> Any:
 
 
 def _outcome_expectation(process: Any, requests: Requests) -> Statistic:
-    number = requests.value(one_value(process))
+    number = requests.value(_one_value(process))
     return lambda shots: jnp.mean(_real(shots.values[number]))
 
 
 def _outcome_variance(process: Any, requests: Requests) -> Statistic:
-    number = requests.value(one_value(process))
+    number = requests.value(_one_value(process))
     return Variance(lambda shots: _real(shots.values[number]))
 
 
@@ -209,17 +205,22 @@ def _outcome_sample(process: Any, requests: Requests) -> Statistic:
 
 
 def _outcome_probabilities(process: Any, requests: Requests) -> Statistic:
-    numbers = [requests.value(value) for value in outcome_bits(process)]
-    return lambda shots: (
-        histogram(_packed(shots, numbers), 2 ** len(numbers)) / shots.values[numbers[0]].shape[0]
-    )
+    numbers = [requests.value(value) for value in _outcome_bits(process)]
+
+    def probabilities(shots: Shots) -> Any:
+        bits = [shots.values[number] for number in numbers]
+        return histogram(_packed(bits), 2 ** len(bits)) / bits[0].shape[0]
+
+    return probabilities
 
 
 def _outcome_counts(process: Any, requests: Requests) -> Statistic:
     every = process.all_outcomes
     if isinstance(process.mv, list):
-        numbers = [requests.value(value) for value in outcome_bits(process)]
-        return lambda shots: counted_bits(_packed(shots, numbers), len(numbers), every)
+        numbers = [requests.value(value) for value in _outcome_bits(process)]
+        return lambda shots: counted_bits(
+            _packed([shots.values[number] for number in numbers]), len(numbers), every
+        )
     number = requests.value(process.mv)
     if process.mv.dtype == bool:
         outcomes = np.arange(2)
@@ -232,22 +233,22 @@ def _outcome_counts(process: Any, requests: Requests) -> Statistic:
     return lambda shots: _counted_values(shots.values[number])
 
 
-def _packed(shots: Shots, numbers: Sequence[int]) -> Any:
-    """Bits as one integer a shot."""
-    total = jnp.zeros_like(shots.values[numbers[0]], jnp.int64)
-    for number in numbers:
-        total = 2 * total + shots.values[number]
+def _packed(bits: Sequence[Any]) -> Any:
+    """Bits, or one array of them for each place, as one integer for all places."""
+    total = jnp.zeros_like(bits[0], jnp.int64)
+    for bit in bits:
+        total = 2 * total + bit
     return total
 
 
-def one_value(process: Any) -> Any:
+def _one_value(process: Any) -> Any:
     """The outcome, or arithmetic on outcomes, that is measured; not a list."""
     if isinstance(process.mv, list):
         raise _unsupported(process, "takes one outcome, not a list of them")
     return process.mv
 
 
-def outcome_bits(process: Any) -> list[Any]:
+def _outcome_bits(process: Any) -> list[Any]:
     """The outcomes that are measured, each of them 0 or 1."""
     values = process.mv if isinstance(process.mv, list) else [process.mv]
     for value in values:
@@ -258,7 +259,7 @@ def outcome_bits(process: Any) -> list[Any]:
 
 
 def _real(values: Any) -> Any:
-    return values.astype(jnp.float64)
+    return jnp.asarray(values).astype(jnp.float64)
 
 
 def _number(values: Any) -> Any:
@@ -287,48 +288,47 @@ _OF_OUTCOMES: dict[type, Callable[[Any, Requests], Statistic]] = {
 }
 
 
-Moments = tuple[list[Any], Callable[[Sequence[Any]], Any]]
-"""What is averaged over runs, and the result as a function of the averages."""
+# --- of mid-circuit outcomes in one run ----------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Averaged:
+    """One measurement: what is averaged over runs, and what the result is of the averages."""
+
+    moments: list[Any]
+    result: Callable[[Sequence[Any]], Any]
 
 
 def outcome_statistic(process: Any) -> Any:
     """A measurement process of outcomes in the only run that there is."""
-    moments, result = outcome_moments(process)
-    return result(moments)
+    averaged = outcome_moments(process)
+    return averaged.result(averaged.moments)
 
 
-def outcome_moments(process: Any) -> Moments:
+def outcome_moments(process: Any) -> Averaged:
     """What a measurement process of outcomes is an average of."""
     rule = _MOMENTS.get(type(process))
     if rule is None:
-        raise UnsupportedMeasurementError(
-            measurement=process_name(process), reason="of mid-circuit outcomes needs shots"
-        )
+        raise _unsupported(process, "of mid-circuit outcomes needs shots")
     return rule(process)
 
 
-def _expectation_moments(process: Any) -> Moments:
-    return [_as_real(one_value(process))], lambda moments: moments[0]
+def _expectation_moments(process: Any) -> Averaged:
+    return Averaged([_real(_one_value(process))], lambda moments: moments[0])
 
 
-def _variance_moments(process: Any) -> Moments:
-    value = _as_real(one_value(process))
-    return [value**2, value], lambda moments: moments[0] - moments[1] ** 2
+def _variance_moments(process: Any) -> Averaged:
+    value = _real(_one_value(process))
+    return Averaged([value**2, value], lambda moments: moments[0] - moments[1] ** 2)
 
 
-def _probability_moments(process: Any) -> Moments:
-    bits = outcome_bits(process)
-    index = jnp.zeros((), jnp.int64)
-    for bit in bits:
-        index = 2 * index + bit
-    return [_as_real(jnp.arange(2 ** len(bits)) == index)], lambda moments: moments[0]
+def _probability_moments(process: Any) -> Averaged:
+    bits = _outcome_bits(process)
+    is_found = jnp.arange(2 ** len(bits)) == _packed(bits)
+    return Averaged([_real(is_found)], lambda moments: moments[0])
 
 
-def _as_real(value: Any) -> Any:
-    return jnp.asarray(value).astype(jnp.float64)
-
-
-_MOMENTS: dict[type, Callable[[Any], Moments]] = {
+_MOMENTS: dict[type, Callable[[Any], Averaged]] = {
     measurements.ExpectationMP: _expectation_moments,
     measurements.VarianceMP: _variance_moments,
     measurements.ProbabilityMP: _probability_moments,

@@ -1,15 +1,4 @@
-"""In which precision a QNode's amplitudes are: complex128, or complex64.
-
-Single precision is asked for by the device, PennyLane's way (`qml.device("lightning.qubit",
-c_dtype=np.complex64)`), for its QNodes, or for all QNodes of a program, `qjit(precision="single")`.
-
-Types of results are those of lightning in JAX: the amplitudes' own (complex64 states and density
-matrices, float32 probabilities), while numbers, which are summed up in double precision, are
-float64: expectation values, variances, purities, entropies.
-
-What a QNode returns beside measurements: classical values, which go through as they are.
-
-Everything that a QNode and its call say beside the quantum function, resolved in one place.
+"""Everything that a QNode and its call say beside the quantum function, resolved in one place.
 
 In: a QNode and the keywords of one call. Out: `QNodeSettings`, by which `call_qnode` chooses how
 the function is run, and the keywords that are the function's own.
@@ -17,12 +6,16 @@ the function is run, and the keywords that are the function's own.
 Shots come from, in PennyLane's order: `qml.set_shots` or the QNode itself, `shots=` of the call
 (which PennyLane has deprecated and still honours), the device. Their number may be traced.
 
+Amplitudes are complex64 where the device asks for it, as lightning's do (`c_dtype=np.complex64`),
+or the program (`qjit(precision="single")`). States and density matrices are then complex64 and
+probabilities float32; what is summed up in double precision stays float64, as in lightning.
+
 The trap: a value that PennyLane would only refuse when it executes must be refused here; a compiled
 program never gets there.
 """
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, get_args
 
 import jax
 import jax.numpy as jnp
@@ -44,46 +37,11 @@ from diastase_mlir.jax_compat import abstract_value, is_symbolic
 if TYPE_CHECKING:
     from diastase_mlir import PassCall
 
-_NARROW: dict[type, Any] = {
-    measurements.ProbabilityMP: jnp.float32,
-    measurements.DensityMatrixMP: jnp.complex64,
-}
-"""Results that are computed in double precision of any state, and the types that they then have."""
-
-
-def is_single(device: Any) -> bool:
-    """Whether a QNode on this device that is called now is to have complex64 amplitudes."""
-    asked = getattr(device, "c_dtype", None)
-    return current_settings().single or (asked is not None and np.dtype(asked) == np.complex64)
-
-
-def in_precision_of(register: Any, process: Any, value: Any) -> Any:
-    """Give the value of a measurement the type that it has in the register's precision."""
-    kind = abstract_value(register)
-    narrow = _NARROW.get(type(process))
-    if narrow is None or not isinstance(kind, AbstractRegister) or not kind.single:
-        return value
-    return value.astype(narrow)
-
-
-def classical_result(leaf: Any, qnode: str) -> jax.Array:
-    """A leaf of what a QNode returned that is no measurement process, as an array."""
-    numbers = np.generic | bool | int | float | complex
-    if isinstance(leaf, jax.Array | np.ndarray | numbers) or is_symbolic(leaf):
-        return jnp.asarray(leaf)
-    hint = "a QNode returns measurements, outcomes and arrays, in any pytree"
-    raise UnsupportedReturnError(
-        function=f"the QNode {qnode}", value=repr(leaf), hint=hint, span=user_span()
-    )
-
-
 McmMethod = Literal["one-shot", "single-branch-statistics", "deferred", "tree-traversal"]
 PostselectMode = Literal["hw-like", "fill-shots"]
 
-MCM_METHODS: tuple[McmMethod, ...] = (
-    "one-shot", "single-branch-statistics", "deferred", "tree-traversal"
-)  # fmt: skip
-POSTSELECT_MODES: tuple[PostselectMode, ...] = ("hw-like", "fill-shots")
+MCM_METHODS: tuple[McmMethod, ...] = get_args(McmMethod)
+POSTSELECT_MODES: tuple[PostselectMode, ...] = get_args(PostselectMode)
 
 
 @dataclass(frozen=True)
@@ -137,7 +95,7 @@ def resolve_settings(
         postselect_mode=_postselect_mode(name, qnode.execute_kwargs.get("postselect_mode")),
         transforms=tuple(qnode.compile_pipeline),
         passes=passes_of(qnode),
-        single=is_single(qnode.device),
+        single=_is_single(qnode.device),
         sweeps=qnode.diff_method == "adjoint",
         differentiation=differentiation_of(qnode, name, bool(shots)),
         folding=_folding(),
@@ -182,6 +140,12 @@ def _postselect_mode(name: str, given: Any) -> PostselectMode:
     return given
 
 
+def _is_single(device: Any) -> bool:
+    """Whether a QNode on this device that is called now is to have complex64 amplitudes."""
+    asked = getattr(device, "c_dtype", None)
+    return current_settings().single or (asked is not None and np.dtype(asked) == np.complex64)
+
+
 def _folding() -> Folding | None:
     """A scale of 1 is no folding."""
     folding = current_settings().folding
@@ -190,3 +154,33 @@ def _folding() -> Folding | None:
 
 def _invalid(name: str, setting: str, reason: str) -> InvalidSettingError:
     return InvalidSettingError(qnode=name, setting=setting, reason=reason, span=user_span())
+
+
+# --- results -------------------------------------------------------------------------------------
+
+
+_NARROW: dict[type, Any] = {
+    measurements.ProbabilityMP: jnp.float32,
+    measurements.DensityMatrixMP: jnp.complex64,
+}
+"""Results that are computed in double precision of any state, and the types that they then have."""
+
+
+def in_precision_of(register: Any, process: Any, value: Any) -> Any:
+    """Give the value of a measurement the type that it has in the register's precision."""
+    kind = abstract_value(register)
+    narrow = _NARROW.get(type(process))
+    if narrow is None or not isinstance(kind, AbstractRegister) or not kind.single:
+        return value
+    return value.astype(narrow)
+
+
+def classical_result(leaf: Any, qnode: str) -> jax.Array:
+    """A leaf of what a QNode returned that is no measurement process, as an array."""
+    numbers = np.generic | bool | int | float | complex
+    if isinstance(leaf, jax.Array | np.ndarray | numbers) or is_symbolic(leaf):
+        return jnp.asarray(leaf)
+    hint = "a QNode returns measurements, outcomes and arrays, in any pytree"
+    raise UnsupportedReturnError(
+        function=f"the QNode {qnode}", value=repr(leaf), hint=hint, span=user_span()
+    )

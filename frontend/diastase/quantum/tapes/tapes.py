@@ -1,22 +1,20 @@
-"""A quantum function recorded into PennyLane's tape, with tracers as parameters.
+"""A quantum function recorded into a tape, PennyLane's transforms of it, and a tape replayed.
 
-No scope of ours is entered: PennyLane's queue records, so all of PennyLane's functions do what they
-do without a compiler. Operators that were applied inside a function that JAX or we trace would be
-in the tape once, whatever that function is called for, so they are refused.
+    quantum function -> one tape -> transforms -> several tapes -> a circuit of each -> results
+                                                -> post-processing ----------------------^
 
-PennyLane's transforms applied to a tape with tracers.
+A tape is a flat list of operators whose parameters may be tracers. `record_tape` enters no scope of
+ours: PennyLane's queue records, so all of PennyLane's functions do what they do without a compiler.
+`transformed` gives the tapes to run, and the function from their results to that of the first tape.
+`replay` applies the operators once more, and measures as the tape says: on the engine PennyLane's
+mid-circuit measurements become ours, and what they decide about branches of ours; a device that
+runs in Python gets the tape as it is.
 
-Out: the tapes to run, and the function from their results to the result of the first tape.
-
-The traps: a transform that has to know a traced number fails in the middle of JAX; here the error
-gets the transform's name. And one that compares wires takes two tracers for different wires, though
-they may have the same value when the program runs: refused, unless there is nothing to compare or
-the transform is known to look at no wire twice.
-
-A tape as a quantum function: the operators once more, measured as the tape says.
-
-On the engine, PennyLane's mid-circuit measurements become ours, and what they decide about becomes
-branches of ours; a device that runs in Python gets the tape as it is.
+The traps: operators applied inside a function that JAX or we trace would be in the tape once,
+whatever that function is called for: refused. A transform that has to know a traced number fails in
+the middle of JAX; here the error gets the transform's name. And one that compares wires takes two
+tracers for different wires, though they may have the same value when the program runs: refused,
+unless there is nothing to compare or the transform is known to look at no wire twice.
 """
 
 import copy
@@ -104,8 +102,7 @@ def _refusing_decisions() -> Generator[None]:
         function = is_inside_pennylane(error.__traceback__)
         if function is None:
             raise
-        name = _FUNCTIONS.get(function, function)
-        what = f"{name} of a traced value"
+        what = f"{_FUNCTIONS.get(function, function)} of a traced value"
         raise TapeRecordingError(what=what, span=user_line(error.__traceback__)) from error
 
 
@@ -115,6 +112,9 @@ _FUNCTIONS: Mapping[str, str] = {
     "CondCallable.__call__": "a cond",
 }
 """What users call them."""
+
+
+# --- transforms ----------------------------------------------------------------------------------
 
 
 PostProcessing = Callable[[Sequence[Any]], Any]
@@ -144,14 +144,12 @@ def transformed(qnode: str, tape: Any, transforms: Sequence[Any]) -> Transformed
     names = [transform_name(transform) for transform in transforms]
     for name, transform in zip(names, transforms, strict=True):
         _refuse(qnode, name, transform, tapes)
-        with making_operators(), quantum_scope(None):
-            tapes, step = _named(qnode, name, lambda: apply_transform(transform, tapes))  # noqa: B023
+        tapes, step = _named(qnode, name, lambda: apply_transform(transform, tapes))  # noqa: B023
         steps.append((name, step))
 
     def postprocess(results: Sequence[Any]) -> Any:
         for name, step in reversed(steps):
-            with making_operators(), quantum_scope(None):
-                results = _named(qnode, name, lambda: step(tuple(results)))  # noqa: B023
+            results = _named(qnode, name, lambda: step(tuple(results)))  # noqa: B023
         return results[0]
 
     informs = any(transform.is_informative for transform in transforms)
@@ -161,7 +159,8 @@ def transformed(qnode: str, tape: Any, transforms: Sequence[Any]) -> Transformed
 def _named(qnode: str, name: str, function: Callable[[], Any]) -> Any:
     """Call a part of a transform; where it has to know a traced number, say whose fault it is."""
     try:
-        return function()
+        with making_operators(), quantum_scope(None):
+            return function()
     except DATA_DEPENDENT as error:
         reason = "decides by values that are traced"
         raise UnsupportedTransformError(qnode=qnode, transform=name, reason=reason) from error
@@ -197,6 +196,9 @@ def _instead_of_gradient(name: str) -> str:
 def _compares_traced_wires(tape: Any) -> bool:
     """Whether a tape has a traced wire and another one, which may be the same."""
     return len(tape.wires) > 1 and any(map(is_traced_wire, tape.wires))
+
+
+# --- replay --------------------------------------------------------------------------------------
 
 
 Outcomes = Mapping[Any, Any]
@@ -235,17 +237,17 @@ def _apply(operator: Any, outcomes: dict[Any, Any]) -> None:
             )
         case ops.Conditional():
             predicate = _value(operator.meas_val, outcomes).astype(bool)
-            branch: Any = qml.cond(predicate, lambda: _apply_one(operator.base))
-            branch()
+
+            def branch() -> None:
+                qml.apply(operator.base)
+
+            conditional: Any = qml.cond(predicate, branch)
+            conditional()
         case qml.Projector():  # PennyLane's deferred measurements postselect by it
             for wire, bit in zip(operator.wires, np.asarray(operator.data[0]), strict=True):
                 qml.measure(wire, postselect=int(bit))
         case _:
             qml.apply(operator)
-
-
-def _apply_one(operator: Any) -> None:
-    qml.apply(operator)
 
 
 def _measured(process: Any, outcomes: Outcomes) -> Any:
