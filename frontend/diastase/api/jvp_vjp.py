@@ -33,8 +33,7 @@ def jvp(
     if len(tangents) != len(positions):
         reason = f"{len(positions)} parameters are differentiated, {len(tangents)} tangents"
         raise asked.wrong_type(reason, "give a tangent for each parameter in argnums")
-    chosen, rebuild = flat_arguments(params, positions)
-    leaves, structure = jax.tree.flatten(chosen)
+    leaves, structure, rebuild = flat_arguments(params, positions)
     entries, given = jax.tree.flatten(tuple(tangents))
     if len(entries) != len(leaves):
         raise asked.misfit(f"parameters are {structure}, and tangents {given}")
@@ -68,25 +67,25 @@ def vjp(
     """The value of a function, and the cotangents of some of its parameters."""
     asked = derivation("vjp", f, method, h, argnums, allow_int=True)
     positions = asked.check_arguments(_listed(asked, "params", params))
-    chosen, rebuild = flat_arguments(params, positions)
+    leaves, structure, rebuild = flat_arguments(params, positions)
+    leaves = list(map(jnp.asarray, leaves))
     if asked.method == "auto":
-        primals = jax.tree.map(jnp.asarray, chosen)
 
         def of_some(*values: Any) -> Any:
             return f(*rebuild(jax.tree.leaves(values)))
 
-        value, pull_back = jax.vjp(of_some, *primals)
-        arrays, structure = jax.tree.flatten(value)
+        value, pull_back = jax.vjp(of_some, *jax.tree.unflatten(structure, leaves))
+        arrays, returned = jax.tree.flatten(value)
         weights = _weights(asked, arrays, cotangents)
-        return value, asked.packed(pull_back(jax.tree.unflatten(structure, weights)))
-    return _by_differences(f, asked, chosen, rebuild, cotangents)
+        return value, asked.packed(pull_back(jax.tree.unflatten(returned, weights)))
+    value, gradients = _by_differences(f, asked, leaves, rebuild, cotangents)
+    return value, asked.packed(jax.tree.unflatten(structure, gradients))
 
 
 def _by_differences(
-    f: Function, asked: Derivation, chosen: Any, rebuild: Any, cotangents: Any
-) -> tuple[Any, Any]:
-    leaves, structure = jax.tree.flatten(chosen)
-    leaves = list(map(jnp.asarray, leaves))
+    f: Function, asked: Derivation, leaves: Sequence[Any], rebuild: Any, cotangents: Any
+) -> tuple[Any, list[Any]]:
+    """The value, and the cotangents of the leaves."""
     results: list[Any] = []
     weights: list[Any] = []
 
@@ -113,8 +112,7 @@ def _by_differences(
         else change.reshape(leaf.shape).astype(leaf.dtype)
         for leaf, change in zip(leaves, found, strict=True)
     ]
-    value = jax.tree.unflatten(results[0], values)
-    return value, asked.packed(jax.tree.unflatten(structure, gradients))
+    return jax.tree.unflatten(results[0], values), gradients
 
 
 def _weights(asked: Derivation, arrays: Sequence[Any], cotangents: Any) -> list[Any]:

@@ -1,5 +1,6 @@
 """Quantum operations that PennyLane does not have, or not for compiled programs."""
 
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from diastase.capture.context import is_tracing
@@ -60,13 +61,11 @@ def measure(wires: Any, reset: bool = False, postselect: int | None = None) -> A
     scope = current_scope()
     if not isinstance(scope, CircuitScope) and not is_recording():
         raise _outside("measure", span)
+    labels, invalid = as_list(wires), partial(ParameterTypeError, operation="measure", span=span)
     if postselect not in (None, 0, 1):
-        reason = f"postselect is 0, 1 or None, not {postselect!r}"
-        raise ParameterTypeError(operation="measure", reason=reason, span=span)
-    labels = as_list(wires)
+        raise invalid(reason=f"postselect is 0, 1 or None, not {postselect!r}")
     if len(labels) != 1:
-        reason = f"one wire at a time, not {len(labels)}"
-        raise ParameterTypeError(operation="measure", reason=reason, span=span)
+        raise invalid(reason=f"one wire at a time, not {len(labels)}")
     if not isinstance(scope, CircuitScope):
         return native_measure(labels[0], bool(reset), postselect)
     scope.require_measurable("measure")
@@ -97,15 +96,14 @@ def pauli_measure(pauli_word: str, wires: Any, postselect: int | None = None) ->
     if isinstance(scope.circuit, capture.DeviceCircuit):
         return native_pauli_measure(wires, pauli_word, postselect)
     labels = as_list(wires)
+    invalid = partial(ParameterTypeError, operation="pauli_measure", span=span)
     if not pauli_word or set(pauli_word) - set("XYZ"):
         reason = f"the Pauli word {pauli_word!r} is not made of the letters X, Y and Z"
-        raise ParameterTypeError(operation="pauli_measure", reason=reason, span=span)
+        raise invalid(reason=reason)
     if len(pauli_word) != len(labels):
-        reason = f"the Pauli word {pauli_word!r} is measured on {len(labels)} wires"
-        raise ParameterTypeError(operation="pauli_measure", reason=reason, span=span)
+        raise invalid(reason=f"the Pauli word {pauli_word!r} is measured on {len(labels)} wires")
     if postselect not in (None, 0, 1):
-        reason = f"postselect is 0, 1 or None, not {postselect!r}"
-        raise ParameterTypeError(operation="pauli_measure", reason=reason, span=span)
+        raise invalid(reason=f"postselect is 0, 1 or None, not {postselect!r}")
     scope.require_own_region("pauli_measure")
     scope.flush()
     with at(span):

@@ -1,6 +1,4 @@
-"""Errors of callbacks, and of what is run on other devices.
-
-What all kinds of callbacks share: when a call becomes part of a program, what it is checked for.
+"""What all kinds of callbacks share: when a call becomes an equation, its checks, their errors.
 
 The trap: arguments may be constants of the program; it is the place of the call that decides, or,
 outside of our traces, whether an argument is a tracer of JAX's (`jax.jit`, `jax.grad` around).
@@ -16,6 +14,40 @@ from diastase.capture.context import is_tracing
 from diastase.tracing.signatures import misfit
 from diastase_mlir.diagnostics import user_span
 from diastase_runtime.errors import DiastaseError
+
+
+def becomes_an_equation(arguments: Any) -> bool:
+    """Whether a call with this pytree of arguments is recorded, and made when a program runs."""
+    return is_tracing() or any(isinstance(leaf, Tracer) for leaf in jax.tree.leaves(arguments))
+
+
+def checked_function(function: Any, construct: str) -> Callable[..., Any]:
+    """The function, if it is one."""
+    if not callable(function):
+        kind = repr(function)
+        raise CallbackFunctionError(construct=construct, type=kind, span=user_span())
+    return function
+
+
+def check_arguments(function: Callable[..., Any], args: Any, kwargs: Any) -> None:
+    """Refuse arguments that a function does not take, before the program runs."""
+    problem = misfit(function, args, kwargs)
+    if problem:
+        name = name_of(function)
+        raise CallbackArgumentsError(function=name, problem=problem, span=user_span())
+
+
+def described(value: Any) -> str:
+    """What a value is, for messages: its type if it is an array."""
+    return jax.typeof(value).str_short() if isinstance(value, jax.Array) else repr(value)
+
+
+def name_of(function: Callable[..., Any]) -> str:
+    """What to call a function in messages."""
+    return getattr(function, "__name__", type(function).__qualname__)
+
+
+# --- errors --------------------------------------------------------------------------------------
 
 
 class CallbackFunctionError(DiastaseError, TypeError):
@@ -154,34 +186,3 @@ class ConditionError(DiastaseError, TypeError):
     message: ClassVar[str] = "debug_assert was given {found}"
     help: ClassVar[str] = 'compare: debug_assert(x != 0, "x is zero")'
     found: str
-
-
-def becomes_an_equation(arguments: Any) -> bool:
-    """Whether a call with this pytree of arguments is recorded, and made when a program runs."""
-    return is_tracing() or any(isinstance(leaf, Tracer) for leaf in jax.tree.leaves(arguments))
-
-
-def checked_function(function: Any, construct: str) -> Callable[..., Any]:
-    """The function, if it is one."""
-    if not callable(function):
-        kind = repr(function)
-        raise CallbackFunctionError(construct=construct, type=kind, span=user_span())
-    return function
-
-
-def check_arguments(function: Callable[..., Any], args: Any, kwargs: Any) -> None:
-    """Refuse arguments that a function does not take, before the program runs."""
-    problem = misfit(function, args, kwargs)
-    if problem:
-        name = name_of(function)
-        raise CallbackArgumentsError(function=name, problem=problem, span=user_span())
-
-
-def described(value: Any) -> str:
-    """What a value is, for messages: its type if it is an array."""
-    return jax.typeof(value).str_short() if isinstance(value, jax.Array) else repr(value)
-
-
-def name_of(function: Callable[..., Any]) -> str:
-    """What to call a function in messages."""
-    return getattr(function, "__name__", type(function).__qualname__)

@@ -1,8 +1,7 @@
-"""`debug.callback`, `print` and `print_memref`: called for their effects when the program runs.
+"""`debug.callback`, `print`, `print_memref` and `debug_assert`: called when the program runs.
 
-In gradients they run once, with the forward pass; under `vmap` once for each element.
-
-`debug_assert`: what must hold when a program runs.
+They have effects and no results. In gradients they run once, with the forward pass; under `vmap`
+once for each element.
 """
 
 import builtins

@@ -1,25 +1,23 @@
 """Which results of a circuit's body may differ from run to run, and which need no circuit at all.
 
 A body that is run once for each shot gives classical values, too. Those that depend on what was
-drawn (an outcome, a callback) differ; the others are the same each time.
-
-Both are read from the *part* of the body that a result needs (`needed_part`). The register is drawn
-into everything, so it is no path: only what primitives read from it counts. Of control flow, only
-those carried values and branches' results are in the part that are needed themselves.
-
-The part of a region that some of its results need, at any depth of control flow.
+drawn (an outcome, a callback) differ; the others are the same each time. Both are read from the
+*part* of the body that a result needs, at any depth of control flow (`needed_part`, a program
+slice):
 
     { lambda ; n r. let                              { lambda ; n. let
         s = gate[name=RX] r n                            c d = for_loop[body=B'] 0 n 1 2. n
         t a b c d = for_loop[body=B] 0 n 1 s 1. 0 2. n ->
       in (t, a, b, c) }                                in (c,) }
 
-`B'` computes `c`, and `d`, which `c` is computed of. A register is never followed: an equation in
-the part that reads one (it measures, say) has it among its operands, and nothing computes it; such
-a part cannot be evaluated. All equations but control flow of ours are its `leaves`, inside of
-control flow, too. What is there for its effects only is left out.
+`B'` computes `c`, and `d`, which `c` is computed of: of control flow, only those carried values and
+branches' results are in the part that are needed themselves. All other equations are its `leaves`,
+inside of control flow, too. What is there for its effects only is left out. Types depend on sizes:
+a variable that defines a symbol is needed where the symbol is used.
 
-Types depend on sizes: a variable that defines a symbol is needed where the symbol is used.
+The trap: the register is drawn into everything, so it is never followed. An equation in the part
+that reads one (it measures, say) has it among its operands, and nothing computes it; such a part
+cannot be evaluated.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
