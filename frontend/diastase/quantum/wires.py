@@ -38,6 +38,8 @@ from diastase.dynamic_shapes.value_numbering import SameValues
 from diastase_mlir.jax_compat import is_recorded, is_recorded_variable
 from diastase_runtime.errors import InternalError, OverlappingWiresError, WireOutOfRangeError
 
+# --- allocation ----------------------------------------------------------------------------------
+
 
 @dataclass(frozen=True)
 class MadeUp:
@@ -105,6 +107,9 @@ class Pool:
         raise AllocationError(reason=reason)
 
 
+# --- wires that a first trace finds --------------------------------------------------------------
+
+
 Arguments = ParamSpec("Arguments")
 Result = TypeVar("Result")
 
@@ -151,6 +156,9 @@ def traced_again(trace: Callable[Arguments, Result]) -> Callable[Arguments, Resu
             _found.reset(outer)
 
     return traced
+
+
+# --- labels and positions ------------------------------------------------------------------------
 
 
 Position = int | jax.Array

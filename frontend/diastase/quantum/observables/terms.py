@@ -240,6 +240,9 @@ def _not_hermitian(observable: str) -> UnsupportedObservableError:
     return UnsupportedObservableError(observable=observable, reason=reason)
 
 
+# --- products of sums ----------------------------------------------------------------------------
+
+
 MOST_TERMS = 4096
 """Products of sums with more terms are not multiplied out."""
 
@@ -254,14 +257,10 @@ def multiplied_terms(sums: Sequence[Sequence[Term]]) -> list[Term]:
     product = [Term(1.0)]
     for terms in sums:
         if len(product) * len(terms) > MOST_TERMS:
-            product = [Term(1.0, (_factor(product),))] if len(product) > 1 else product
-            terms = [Term(1.0, (_factor(terms),))] if len(terms) > 1 else terms
+            product = [Term(1.0, (Sum(tuple(product)),))] if len(product) > 1 else product
+            terms = [Term(1.0, (Sum(tuple(terms)),))] if len(terms) > 1 else terms
         product = [_product(left, right) for left in product for right in terms]
     return product
-
-
-def _factor(terms: Sequence[Term]) -> Factor:
-    return Sum(tuple(terms))
 
 
 def _product(left: Term, right: Term) -> Term:
@@ -269,6 +268,9 @@ def _product(left: Term, right: Term) -> Term:
     coefficient, factors = left.coefficient * right.coefficient, (*left.factors, *right.factors)
     product = Term(coefficient, factors, left.phase * right.phase)
     return word_of(product) if product.is_word else product
+
+
+# --- matrices ------------------------------------------------------------------------------------
 
 
 def dense(terms: Sequence[Term], wires: Sequence[Position]) -> Any:
