@@ -19,8 +19,8 @@ from diastase.capture.quantum_errors import (
 )
 from diastase.capture.quantum_errors.devices import UnknownOutcomeError
 from diastase.capture.regions import current_scope
-from diastase.quantum.circuit_scope import CircuitScope
-from diastase.quantum.qnode import patch_qnodes
+from diastase.quantum.operators.circuit_scope import CircuitScope
+from diastase.quantum.qnode.qnode import patch_qnodes
 from diastase.quantum.wires import as_list
 from diastase_mlir import at, user_span
 from diastase_mlir.jax_compat.x64 import runs_in_64_bits

@@ -32,7 +32,7 @@ from diastase.capture.pennylane_compat import (
 from diastase.capture.pennylane_compat.applied import recorded
 from diastase.capture.quantum_errors import ControlValuesError, NotAQuantumFunctionError
 from diastase.capture.regions import current_scope, trace_region
-from diastase.quantum.circuit_scope import CircuitScope
+from diastase.quantum.operators.circuit_scope import CircuitScope
 from diastase.quantum.wires import as_list
 from diastase_mlir import at, user_span
 from diastase_mlir.jax_compat.x64 import runs_in_64_bits

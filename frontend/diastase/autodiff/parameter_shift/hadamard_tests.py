@@ -18,7 +18,7 @@ from diastase.autodiff.parameter_shift.parameters import Rules
 from diastase.autodiff.qnode.circuit_interpreter import Visitor, Walk
 from diastase.primitives.quantum import gate_p, unitary_p
 from diastase.primitives.sampling import sample_p
-from diastase.quantum.sampling.samples import SIGN
+from diastase.quantum.qnode.samples import SIGN
 from diastase_mlir.jax_compat import evaluate_equation
 
 Equation = Any

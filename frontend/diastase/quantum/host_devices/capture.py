@@ -40,10 +40,10 @@ from diastase.capture.quantum_errors import BatchSizeError, UnknownWiresError
 from diastase.capture.quantum_errors.devices import UnknownOutcomeError, UnsupportedDeviceError
 from diastase.primitives.devices import DeviceStep, device_step_p
 from diastase.primitives.quantum import qnode_p
-from diastase.quantum.circuit_scope import Circuit, CircuitScope
 from diastase.quantum.host_devices.opaque import opaque
 from diastase.quantum.host_devices.resources import depends_on_circuits, track_resources
 from diastase.quantum.host_devices.results import Promise, as_promised, promised
+from diastase.quantum.operators.circuit_scope import Circuit, CircuitScope
 from diastase.quantum.operators.gate_operands import Controls
 from diastase.quantum.settings.circuit_passes import has_own_passes
 from diastase.quantum.settings.qnode_settings import QNodeSettings, classical_result

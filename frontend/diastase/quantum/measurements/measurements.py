@@ -25,7 +25,6 @@ from diastase.capture.quantum_errors import UnsupportedMeasurementError, Unsuppo
 from diastase.primitives import measurement as primitives
 from diastase.primitives import statevector
 from diastase.primitives.matrix_functions import logarithm_of_positive
-from diastase.quantum.circuit_scope import CircuitScope
 from diastase.quantum.observables.factors import Matrix, Scratch, applied_sum
 from diastase.quantum.observables.measured_forms import (
     Mixed,
@@ -34,6 +33,7 @@ from diastase.quantum.observables.measured_forms import (
     rotate_to_eigenbasis,
 )
 from diastase.quantum.observables.terms import PauliSum
+from diastase.quantum.operators.circuit_scope import CircuitScope
 from diastase.quantum.settings.qnode_settings import QNodeSettings
 from diastase.quantum.wires import Position, WireMap, bind_on, split_positions
 from diastase_mlir.jax_compat import as_constant
@@ -247,7 +247,7 @@ _NEED_SHOTS = (
     measurements.ClassicalShadowMP,
     measurements.ShadowExpvalMP,
 )
-"""What is made of shots; see `quantum.sampling`."""
+"""What is made of shots; see `quantum.qnode.statistics`."""
 
 _NAMES: dict[type, str] = {
     measurements.ExpectationMP: "expval",

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from diastase.primitives.quantum import gate_p, measure_p
-from diastase.quantum.circuit_scope import CircuitScope
+from diastase.quantum.operators.circuit_scope import CircuitScope
 from diastase.quantum.wires import Position, bind_on
 
 Action = Callable[[CircuitScope], None]

@@ -31,7 +31,7 @@ from diastase.primitives.sampling import (
     outcome_script_p,
     run_is_valid_p,
 )
-from diastase.quantum.circuits import NO_SCRIPT, TracedCircuit
+from diastase.quantum.qnode.circuits import NO_SCRIPT, TracedCircuit
 from diastase_mlir.jax_compat import is_batching, trace_to_jaxpr
 
 

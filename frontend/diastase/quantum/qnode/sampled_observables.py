@@ -22,16 +22,16 @@ from diastase.capture.pennylane_compat import describe, is_traced_wire
 from diastase.capture.quantum_errors import UnsupportedObservableError
 from diastase.primitives.matrix_functions import eigenvectors
 from diastase.primitives.quantum import unitary_p
-from diastase.quantum.circuit_scope import CircuitScope
 from diastase.quantum.measurements.pauli_basis import Rotation
 from diastase.quantum.observables.factors import distinct
 from diastase.quantum.observables.measured_forms import is_unitary, measured_form, measured_wires
 from diastase.quantum.observables.observables import terms_of
 from diastase.quantum.observables.terms import PauliSum, dense
+from diastase.quantum.operators.circuit_scope import CircuitScope
 from diastase.quantum.operators.gate_operands import complex_array
 from diastase.quantum.operators.gates import record
-from diastase.quantum.sampling.samples import Constant, Outcomes, Shots
-from diastase.quantum.sampling.sampling_plan import Group, Requests
+from diastase.quantum.qnode.samples import Constant, Outcomes, Shots
+from diastase.quantum.qnode.sampling_plan import Group, Requests
 
 _ROUNDING = 1e-9
 LARGEST_EIGENBASIS = 12

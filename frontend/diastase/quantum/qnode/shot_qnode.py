@@ -28,12 +28,12 @@ from diastase.capture.quantum_errors import UnsupportedObservableError
 from diastase.primitives.errors import NoDerivativeError
 from diastase.primitives.qnode_derivatives import is_inexact
 from diastase.primitives.sampling import assert_shots_p
-from diastase.quantum.circuit_scope import CircuitScope
-from diastase.quantum.circuits import QNodeCall, TracedCircuit, trace_circuit
+from diastase.quantum.operators.circuit_scope import CircuitScope
+from diastase.quantum.qnode.circuits import QNodeCall, TracedCircuit, trace_circuit
+from diastase.quantum.qnode.repeated_runs import run_for_each_shot
+from diastase.quantum.qnode.sampling_plan import Requests
+from diastase.quantum.qnode.statistics import Statistic, Variance, VarianceParts, prepare
 from diastase.quantum.run_dependence import differs
-from diastase.quantum.sampling.repeated_runs import run_for_each_shot
-from diastase.quantum.sampling.sampling_plan import Requests
-from diastase.quantum.sampling.statistics import Statistic, Variance, VarianceParts, prepare
 from diastase.quantum.settings.diff_method import is_tested
 from diastase.quantum.settings.qnode_settings import QNodeSettings, classical_result
 from diastase_mlir import user_span

@@ -30,9 +30,9 @@ from diastase.capture.quantum_errors import CollectiveInQNodeError
 from diastase.capture.regions import quantum_scope
 from diastase.primitives.quantum import allocate_p, qnode_p, release_p
 from diastase.primitives.sampling import follow_script_p
-from diastase.quantum.circuit_scope import Circuit, CircuitScope
 from diastase.quantum.measurements.measurements import WithSnapshots, measure_snapshot, process_name
 from diastase.quantum.operators.broadcasting import note_classical
+from diastase.quantum.operators.circuit_scope import Circuit, CircuitScope
 from diastase.quantum.settings.circuit_passes import transformed
 from diastase.quantum.settings.diff_method import OUTCOMES, parameter_of
 from diastase.quantum.settings.qnode_settings import QNodeSettings

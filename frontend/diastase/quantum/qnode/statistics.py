@@ -22,16 +22,16 @@ from pennylane.measurements import MeasurementProcess
 from diastase.capture.quantum_errors import UnsupportedMeasurementError
 from diastase.quantum.measurements.counts import Counts, counted_bits, counted_wires, histogram
 from diastase.quantum.measurements.measurements import process_name
-from diastase.quantum.sampling.observables import (
+from diastase.quantum.qnode.sampled_observables import (
     Eigenbasis,
     Factors,
     as_factors,
     eigenbasis,
     real_vector,
 )
-from diastase.quantum.sampling.samples import Outcomes, Shots
-from diastase.quantum.sampling.sampling_plan import Requests
-from diastase.quantum.sampling.shadows import classical_shadow, shadow_expectation
+from diastase.quantum.qnode.samples import Outcomes, Shots
+from diastase.quantum.qnode.sampling_plan import Requests
+from diastase.quantum.qnode.shadows import classical_shadow, shadow_expectation
 
 Statistic = Callable[[Shots], Any]
 """The result of a measurement: an array, or a pytree of arrays."""

@@ -32,8 +32,6 @@ from diastase.primitives.sampling import (
     require_weight_p,
     run_weight_p,
 )
-from diastase.quantum.circuit_scope import CircuitScope
-from diastase.quantum.circuits import QNodeCall, TracedCircuit, trace_circuit
 from diastase.quantum.measurements.measurements import (
     density_matrix,
     entropy_of,
@@ -41,9 +39,11 @@ from diastase.quantum.measurements.measurements import (
     process_name,
     purity_of,
 )
+from diastase.quantum.operators.circuit_scope import CircuitScope
+from diastase.quantum.qnode.circuits import QNodeCall, TracedCircuit, trace_circuit
+from diastase.quantum.qnode.repeated_runs import bind_averaged_runs, bind_several_runs
+from diastase.quantum.qnode.statistics import Averaged, outcome_moments
 from diastase.quantum.run_dependence import differs
-from diastase.quantum.sampling.repeated_runs import bind_averaged_runs, bind_several_runs
-from diastase.quantum.sampling.statistics import Averaged, outcome_moments
 from diastase.quantum.settings.qnode_settings import classical_result, in_precision_of
 from diastase_mlir import user_span
 

@@ -23,9 +23,9 @@ from jax.core import Tracer
 
 from diastase.primitives.quantum import check_wires_p
 from diastase.primitives.sampling import sample_p
-from diastase.quantum.circuit_scope import CircuitScope
 from diastase.quantum.measurements.pauli_basis import Rotation, into_letters
-from diastase.quantum.sampling.samples import Constant, Outcomes, Packed, Shots
+from diastase.quantum.operators.circuit_scope import CircuitScope
+from diastase.quantum.qnode.samples import Constant, Outcomes, Packed, Shots
 from diastase.quantum.wires import Position, bind_on
 from diastase_runtime.abi import MAX_SAMPLED_WIRES
 

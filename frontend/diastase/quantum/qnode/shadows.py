@@ -24,11 +24,11 @@ from diastase.capture.quantum_errors import UnsupportedMeasurementError, Unsuppo
 from diastase.capture.regions import current_scope
 from diastase.primitives.quantum import unitary_p
 from diastase.primitives.sampling import sample_p, uniform_p
-from diastase.quantum.circuit_scope import CircuitScope
 from diastase.quantum.observables.measured_forms import measured_form
 from diastase.quantum.observables.terms import PauliSum
-from diastase.quantum.sampling.samples import Constant, Shots
-from diastase.quantum.sampling.sampling_plan import Requests
+from diastase.quantum.operators.circuit_scope import CircuitScope
+from diastase.quantum.qnode.samples import Constant, Shots
+from diastase.quantum.qnode.sampling_plan import Requests
 from diastase.quantum.wires import Position, bind_on
 
 _ROOT = np.sqrt(0.5)

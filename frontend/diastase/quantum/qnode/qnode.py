@@ -26,10 +26,10 @@ from diastase.capture.quantum_errors.devices import (
     UnknownOutcomeError,
     UnsupportedTransformError,
 )
-from diastase.quantum.circuit_scope import CircuitScope
-from diastase.quantum.circuits import QNodeCall, trace_circuit
 from diastase.quantum.measurements.measurements import measure_process
 from diastase.quantum.operators.broadcasting import broadcast
+from diastase.quantum.operators.circuit_scope import CircuitScope
+from diastase.quantum.qnode.circuits import QNodeCall, trace_circuit
 from diastase.quantum.settings.diff_method import needs_averages
 from diastase.quantum.settings.qnode_settings import (
     QNodeSettings,
@@ -43,14 +43,14 @@ from diastase_toolchain.lazy_import import LazyModule
 
 if TYPE_CHECKING:
     from diastase.quantum.host_devices import capture
-    from diastase.quantum.sampling import averages, shot_qnode, statistics
+    from diastase.quantum.qnode import averages, shot_qnode, statistics
     from diastase.quantum.tapes import call as tape_calls
     from diastase.quantum.tapes import metric_tensor
 else:
     capture = LazyModule("diastase.quantum.host_devices.capture")
-    averages = LazyModule("diastase.quantum.sampling.averages")
-    statistics = LazyModule("diastase.quantum.sampling.statistics")
-    shot_qnode = LazyModule("diastase.quantum.sampling.shot_qnode")
+    averages = LazyModule("diastase.quantum.qnode.averages")
+    statistics = LazyModule("diastase.quantum.qnode.statistics")
+    shot_qnode = LazyModule("diastase.quantum.qnode.shot_qnode")
     tape_calls = LazyModule("diastase.quantum.tapes.call")
     metric_tensor = LazyModule("diastase.quantum.tapes.metric_tensor")
 
