@@ -134,21 +134,14 @@ def _matched(asked: Derivation, names: tuple[str, str], value: Any, entry: Any) 
         shapes = f"{whose} of shape {jnp.shape(value)}, its {what} of shape {jnp.shape(entry)}"
         raise asked.misfit(f"a {shapes}")
     dtype, got = dtype_of(value), dtype_of(entry)
-    if not jnp.issubdtype(dtype, jnp.inexact):
-        return entry if got == jax.dtypes.float0 else _refuse(asked, names, value, entry)
-    weak = isinstance(entry, float | complex) and not (
-        isinstance(entry, complex) and not jnp.issubdtype(dtype, jnp.complexfloating)
-    )
-    if got == dtype or weak:
+    is_inexact, is_complex = (jnp.issubdtype(dtype, k) for k in (jnp.inexact, jnp.complexfloating))
+    is_weak = isinstance(entry, float) or (isinstance(entry, complex) and is_complex)
+    if is_inexact and (got == dtype or is_weak):
         return jnp.asarray(entry, dtype)
-    return _refuse(asked, names, value, entry)
-
-
-def _refuse(asked: Derivation, names: tuple[str, str], value: Any, entry: Any) -> Any:
-    whose, what = names
-    wanted = dtype_of(value)
-    needed = wanted if jnp.issubdtype(wanted, jnp.inexact) else "float0"
-    reason = f"a {whose} is {wanted}, its {what} {dtype_of(entry)}"
+    if not is_inexact and got == jax.dtypes.float0:
+        return entry
+    reason = f"a {whose} is {dtype}, its {what} {got}"
+    needed = dtype if is_inexact else "float0"
     raise asked.wrong_type(reason, f"give a {what} of type {needed}")
 
 

@@ -18,7 +18,7 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jax.extend.core import ClosedJaxpr, Var
+from jax.extend.core import ClosedJaxpr, Primitive, Var
 
 from diastase.capture.control_flow.branches import share_captured
 from diastase.capture.dynamic_carry import SizePattern, dimension_table, grouped
@@ -153,23 +153,18 @@ def _gate(equation: Equation, operands: Sequence[Any], register: Any) -> Any:
     return gate_p.bind(register, *parameters, *operands[count:], **{**params, "name": name})
 
 
-def _unitary(equation: Equation, operands: Sequence[Any], register: Any) -> Any:
-    matrix, *wires = operands
-    return unitary_p.bind(register, jnp.conj(jnp.transpose(matrix)), *wires, **equation.params)
-
-
 def _check_wires(equation: Equation, operands: Sequence[Any], register: Any) -> Any:
     return check_wires_p.bind(register, *operands, **equation.params)
 
 
-def _diagonal(equation: Equation, operands: Sequence[Any], register: Any) -> Any:
-    elements, *wires = operands
-    return diagonal_p.bind(register, jnp.conj(elements), *wires, **equation.params)
+def _by_first_operand(primitive: Primitive, adjoint: Callable[[Any], Any]) -> Rule:
+    """The same gate with another first operand; the others are wires."""
 
+    def rule(equation: Equation, operands: Sequence[Any], register: Any) -> Any:
+        value, *wires = operands
+        return primitive.bind(register, adjoint(value), *wires, **equation.params)
 
-def _global_phase(equation: Equation, operands: Sequence[Any], register: Any) -> Any:
-    (phi,) = operands
-    return global_phase_p.bind(register, jnp.negative(phi), **equation.params)
+    return rule
 
 
 # --- control flow --------------------------------------------------------------------------------
@@ -276,10 +271,10 @@ def _switch(equation: Equation, operands: Sequence[Any], register: Any) -> Any:
 
 ADJOINT_RULES: Mapping[str, Rule] = {
     "gate": _gate,
-    "unitary": _unitary,
+    "unitary": _by_first_operand(unitary_p, lambda matrix: jnp.conj(jnp.transpose(matrix))),
     "check_wires": _check_wires,
-    "diagonal": _diagonal,
-    "global_phase": _global_phase,
+    "diagonal": _by_first_operand(diagonal_p, jnp.conj),
+    "global_phase": _by_first_operand(global_phase_p, jnp.negative),
     "for_loop": _for_loop,
     "while_loop": _while_loop,
     "switch": _switch,

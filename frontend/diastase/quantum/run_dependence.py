@@ -30,10 +30,8 @@ from diastase.capture.dynamic_carry import dimension_table
 from diastase.jaxprs.evaluate import evaluated
 from diastase.primitives.drawing import draws
 from diastase.primitives.quantum import is_register, touches_register
-from diastase.quantum.classical_slice import effects_of
+from diastase.quantum.classical_slice import Equation, effects_of
 from diastase_mlir.jax_compat import equations_of, rebuilt, settled, symbols_in
-
-Equation = Any
 
 
 @dataclass

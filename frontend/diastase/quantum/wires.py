@@ -25,7 +25,7 @@ import numpy as np
 from jax.core import Tracer
 from pennylane.wires import DynamicWire
 
-from diastase.capture.context import current_context
+from diastase.capture.dynamic_carry import dimension_table
 from diastase.capture.pennylane_compat import TracedNumber, is_traced_wire, unwrapped
 from diastase.capture.quantum_errors import (
     AllocationError,
@@ -33,7 +33,6 @@ from diastase.capture.quantum_errors import (
     UnknownWiresError,
     WireTypeError,
 )
-from diastase.dynamic_shapes.dimensions import DimensionTable
 from diastase.dynamic_shapes.value_numbering import SameValues
 from diastase_mlir.jax_compat import is_recorded, is_recorded_variable
 from diastase_runtime.errors import InternalError, OverlappingWiresError, WireOutOfRangeError
@@ -269,7 +268,7 @@ class WireMap:
         """How many basis states the register has: the length of its state."""
         if self.traced is None:
             return 2**self.number
-        return current_dimensions().size(self.traced.states)
+        return dimension_table().size(self.traced.states)
 
     def _position(self, label: Any, construct: str) -> Position:
         if type(label) is not int:  # most are
@@ -328,13 +327,6 @@ class WireMap:
         if not is_recorded(label) or not is_recorded_variable(label):
             return label
         return self._tracers.setdefault(self._values.representative(label), label)
-
-
-def current_dimensions() -> DimensionTable:
-    """The sizes of the program that is being traced."""
-    context = current_context()
-    assert context is not None, "circuits are traced as parts of programs"
-    return context.dimensions
 
 
 def as_dtype(value: jax.Array, dtype: Any) -> jax.Array:

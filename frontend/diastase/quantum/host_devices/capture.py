@@ -249,8 +249,10 @@ def _run(
     circuit = scope.circuit
     assert isinstance(circuit, DeviceCircuit)
     shots = list(settings.shots) if settings.shots else [None]
-    sizes = [_size(count) for count in shots]
-    wires = _wires_if_needed(circuit, processes)
+    table = dimension_table()
+    sizes = [table.size(count) if isinstance(count, Tracer) else count for count in shots]
+    of_all = any(process.mv is None and len(process.wires) == 0 for process in processes)
+    wires = circuit.number_of_wires() if of_all else 0  # which matters for such processes only
     promises: list[Promise] = []
     for size, process in itertools.product(sizes, processes):
         with scope.as_from(process):
@@ -277,17 +279,6 @@ def _run(
     avals = tuple(aval for promise in promises for aval in promise.avals)
     arrays = iter(device_step_p.bind(scope.register, *values, step=step, result_avals=avals))
     return [promise.build([next(arrays) for _ in promise.avals]) for promise in promises]
-
-
-def _wires_if_needed(circuit: DeviceCircuit, processes: Sequence[Any]) -> int:
-    """The number of wires; it matters only if a measurement is about all of them."""
-    needed = any(process.mv is None and len(process.wires) == 0 for process in processes)
-    return circuit.number_of_wires() if needed else 0
-
-
-def _size(shots: Any) -> Any:
-    """A number of shots as a size."""
-    return dimension_table().size(shots) if isinstance(shots, Tracer) else shots
 
 
 def _as_given(counts: Sequence[Any]) -> Any:

@@ -32,11 +32,6 @@ class Scratch(Recorder):
 
     is_outermost = True
 
-    @property
-    def is_untouched(self) -> bool:
-        """It is a state of which nothing is known."""
-        return False
-
     def __init__(self, wires: WireMap, source: Any, blank: bool = False):
         self.wires = wires
         self.register = statevector.copy_register_p.bind(source, blank=blank)

@@ -36,7 +36,7 @@ class Recorder(Protocol):
     @property
     def is_untouched(self) -> bool:
         """Whether the register is known to be |0...0>."""
-        ...
+        return False
 
     def advance(self, primitive: Any, *operands: Any, **params: Any) -> None:
         """Apply a primitive `register, *operands -> register`."""
