@@ -34,18 +34,18 @@ if TYPE_CHECKING:
     from diastase.api.control_flow import cond, for_loop, switch, while_loop
     from diastase.api.gradients import grad, jacobian, value_and_grad
     from diastase.api.jvp_vjp import jvp, vjp
-    from diastase.api.passes import pipeline
     from diastase.api.quantum_functions import adjoint, ctrl
     from diastase.api.vmap import vmap
     from diastase.autograph import autograph_source, disable_autograph, run_autograph
     from diastase.autograph.staging.errors import AutoGraphError
     from diastase.callbacks.accelerated import accelerate
-    from diastase.callbacks.assertions import debug_assert
+    from diastase.callbacks.debugging import debug_assert
     from diastase.callbacks.pure import pure_callback
     from diastase.debugging.profiling import profile
     from diastase.jit.options.options import CompileOptions
-    from diastase.mitigation.zne import mitigate_with_zne
+    from diastase.mitigation import mitigate_with_zne
     from diastase.namespace.stand_in import acting_as_catalyst
+    from diastase.passes import pipeline
 
 __all__ = [
     "QJIT",
@@ -96,13 +96,13 @@ _LAZY = {
     "diastase.autograph.staging.errors": ("AutoGraphError",),
     "diastase.api.vmap": ("vmap",),
     "diastase.callbacks.accelerated": ("accelerate",),
-    "diastase.callbacks.assertions": ("debug_assert",),
+    "diastase.callbacks.debugging": ("debug_assert",),
     "diastase.callbacks.pure": ("pure_callback",),
     "diastase.api.control_flow": ("cond", "for_loop", "switch", "while_loop"),
     "diastase.api.gradients": ("grad", "jacobian", "value_and_grad"),
-    "diastase.mitigation.zne": ("mitigate_with_zne",),
+    "diastase.mitigation": ("mitigate_with_zne",),
     "diastase.jit.options.options": ("CompileOptions",),
-    "diastase.api.passes": ("pipeline",),
+    "diastase.passes": ("pipeline",),
     "diastase.api.jvp_vjp": ("jvp", "vjp"),
     "diastase.debugging.profiling": ("profile",),
     "diastase.api.quantum_functions": ("adjoint", "ctrl"),

@@ -2,12 +2,17 @@
 
 Inside a compiled function each becomes one construct of the program: bodies and branches are
 traced, not run. Anywhere else they are plain Python, without any constraint on types.
+
+The trap: while PennyLane records a tape there is no place for them. One that applies no operator is
+traced as ever; one that does is run in Python, if what it depends on is known, and refused if it is
+traced.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
+from jax.core import Tracer
 
 from diastase.capture.context import is_tracing
 from diastase.capture.control_flow.branches import Branch, case_index, chain_index, trace_switch
@@ -18,10 +23,16 @@ from diastase.capture.control_flow.loops import (
     trace_for_loop,
     trace_while_loop,
 )
-from diastase.capture.pennylane_compat import is_native_outcome, native_cond, withdraw_operators
+from diastase.capture.device_errors import TapeRecordingError
+from diastase.capture.pennylane_compat import (
+    is_native_outcome,
+    is_recording,
+    native_cond,
+    withdraw_operators,
+    withdraw_since,
+)
 from diastase.capture.pennylane_compat.operators import AppliedFunction, puts_off, recorded
 from diastase.capture.regions import current_scope
-from diastase.quantum.tapes.control_flow import known, records_a_tape, traced_or_unrolled
 from diastase_mlir.diagnostics import user_span
 
 Function = Callable[..., Any]
@@ -51,6 +62,32 @@ class ControlFlow:
             raise NotCalledError(construct=self._construct, span=user_span())
         args, keywords = self._arguments
         return recorded(self._construct, lambda: self._function(*args, **keywords))
+
+
+def _traced_or_run(
+    construct: str, decides: Sequence[Any], trace: Callable[[], Any], run: Callable[[], Any]
+) -> Any:
+    """Trace it inside of a program; run it in Python anywhere else, or if it fills a tape.
+
+    `decides`: the values that say what is done. Whether a tape is filled is seen by tracing: the
+    operators that this leaves in the tape are taken out again.
+    """
+    if not is_tracing():
+        return run()
+    if current_scope() is not None or not is_recording():
+        return trace()
+    with withdraw_since() as applied:
+        results = trace()
+    if not applied:
+        return results
+    if any(isinstance(value, Tracer) for value in decides):
+        raise _untaped(construct)
+    return run()
+
+
+def _untaped(construct: str) -> TapeRecordingError:
+    what = f"a {construct} around operators that depends on traced values"
+    return TapeRecordingError(what=what, span=user_span())
 
 
 def for_loop(
@@ -88,17 +125,12 @@ def for_loop(
 
     def decorate(body: Function) -> Function:
         def loop(*state: Any) -> Any:
-            def trace() -> Any:
-                return trace_for_loop(bounds, body, state, resizes)
-
-            def unroll() -> Any:
-                return _python_for(bounds, body, state)
-
-            if not is_tracing():
-                return unroll()
-            if records_a_tape():
-                return traced_or_unrolled("for_loop", bounds, trace, unroll)
-            return trace()
+            return _traced_or_run(
+                "for_loop",
+                bounds,
+                lambda: trace_for_loop(bounds, body, state, resizes),
+                lambda: _python_for(bounds, body, state),
+            )
 
         return ControlFlow("for_loop", loop)
 
@@ -140,17 +172,12 @@ def while_loop(
 
     def decorate(body: Function) -> Function:
         def loop(*state: Any) -> Any:
-            def trace() -> Any:
-                return trace_while_loop(cond_fn, body, state, resizes)
-
-            def unroll() -> Any:
-                return _python_while(cond_fn, body, state)
-
-            if not is_tracing():
-                return unroll()
-            if records_a_tape():
-                return traced_or_unrolled("while_loop", (), trace, unroll)
-            return trace()
+            return _traced_or_run(
+                "while_loop",
+                (),
+                lambda: trace_while_loop(cond_fn, body, state, resizes),
+                lambda: _python_while(cond_fn, body, state),
+            )
 
         return ControlFlow("while_loop", loop)
 
@@ -158,9 +185,13 @@ def while_loop(
 
 
 def _python_while(cond_fn: Function, body: Function, state: tuple[Any, ...]) -> Any:
-    while known(cond_fn(*state), "while_loop"):
+    while True:
+        holds = cond_fn(*state)
+        if isinstance(holds, Tracer):
+            raise _untaped("while_loop")
+        if not holds:
+            return single_or_tuple(state)
         state = normalise_state(body(*state), len(state), "while_loop")
-    return single_or_tuple(state)
 
 
 def cond(pred: Any) -> Callable[[Function], "Conditional"]:
@@ -215,16 +246,12 @@ class Conditional(ControlFlow):
         """Run the branch that applies, with these arguments."""
         if any(is_native_outcome(predicate) for predicate, _ in self._branches):
             return native_cond(self._branches, self._default)(*args, **keywords)
-        if not is_tracing():
-            return self._choose(args, keywords)
-        if records_a_tape():
-            return traced_or_unrolled(
-                "cond",
-                [predicate for predicate, _ in self._branches],
-                lambda: self._trace(args, keywords),
-                lambda: self._choose(args, keywords),
-            )
-        return self._trace(args, keywords)
+        return _traced_or_run(
+            "cond",
+            [predicate for predicate, _ in self._branches],
+            lambda: self._trace(args, keywords),
+            lambda: self._choose(args, keywords),
+        )
 
     def _choose(self, args: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
         for predicate, function in self._branches:
@@ -293,16 +320,12 @@ class Switch(ControlFlow):
 
     def _run(self, *args: Any, **keywords: Any) -> Any:
         """Run the case that applies, with these arguments."""
-        if not is_tracing():
-            return self._choose(args, keywords)
-        if records_a_tape():
-            return traced_or_unrolled(
-                "switch",
-                [self._index],
-                lambda: self._trace(args, keywords),
-                lambda: self._choose(args, keywords),
-            )
-        return self._trace(args, keywords)
+        return _traced_or_run(
+            "switch",
+            [self._index],
+            lambda: self._trace(args, keywords),
+            lambda: self._choose(args, keywords),
+        )
 
     def _choose(self, args: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
         return self._cases.get(int(self._index), self._default)(*args, **keywords)

@@ -1,4 +1,4 @@
-"""What `grad`, `jacobian`, `jvp` and `vjp` are told, and what they check of arguments and results.
+"""What `grad`, `jacobian`, `jvp` and `vjp` are told, what they check, and the errors about it.
 
 In: options as the user wrote them, arguments, results. Out: `Derivation`, options that are right;
 errors of ours for all that has no derivative, before JAX meets it.
@@ -7,21 +7,15 @@ errors of ours for all that has no derivative, before JAX meets it.
 import operator
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 
-from diastase.api.derivative_errors import (
-    DerivativeArgumentError,
-    DerivativeMethodError,
-    DerivativeTargetError,
-    DerivativeTypeError,
-    ScalarResultError,
-)
 from diastase.tracing.signatures import function_name
 from diastase_mlir.diagnostics import user_span
+from diastase_runtime.errors import DiastaseError, DifferentiableCompileError
 
 Function = Callable[..., Any]
 Argnums = int | Sequence[int] | None
@@ -62,13 +56,13 @@ class Derivation:
         """Derivatives by each of the arguments as the user gets them."""
         return derivatives[0] if self.is_single() else tuple(derivatives)
 
-    def misfit(self, reason: str) -> DerivativeArgumentError:
+    def misfit(self, reason: str) -> "DerivativeArgumentError":
         """The error of arguments that do not fit together."""
         return DerivativeArgumentError(
             function=self.transformation, reason=reason, span=user_span()
         )
 
-    def wrong_type(self, reason: str, advice: str) -> DerivativeTypeError:
+    def wrong_type(self, reason: str, advice: str) -> "DerivativeTypeError":
         """The error of values that have no derivative."""
         return DerivativeTypeError(
             transformation=self.transformation,
@@ -130,30 +124,24 @@ def derivation(
     method: str | None,
     h: Any,
     argnums: Argnums,
-    *,
     holomorphic: bool = False,
     allow_int: bool = False,
 ) -> Derivation:
     """Check what a transformation is told."""
     check_callable(transformation, function)
     method = "auto" if method is None else method
+
+    def invalid(option: str, value: Any, allowed: str) -> DerivativeMethodError:
+        return DerivativeMethodError(
+            transformation=transformation, option=option, value=repr(value), allowed=allowed,
+            span=user_span(),
+        )  # fmt: skip
+
     if method not in METHODS:
         allowed = '"auto" or "fd"; the method of a QNode is its diff_method'
-        raise DerivativeMethodError(
-            transformation=transformation,
-            option="method",
-            value=repr(method),
-            allowed=allowed,
-            span=user_span(),
-        )
+        raise invalid("method", method, allowed)
     if h is not None and not _is_step(h):
-        raise DerivativeMethodError(
-            transformation=transformation,
-            option="h",
-            value=repr(h),
-            allowed="a number other than zero, or None",
-            span=user_span(),
-        )
+        raise invalid("h", h, "a number other than zero, or None")
     name = function_name(function)
     return Derivation(transformation, name, method, h, argnums, holomorphic, allow_int)
 
@@ -194,3 +182,98 @@ def _type_of(leaf: Any) -> str:
     if dtype is None:
         return type(leaf).__name__
     return f"{dtype}[{','.join(str(size) for size in jnp.shape(leaf))}]"
+
+
+# --- errors --------------------------------------------------------------------------------------
+
+
+class DerivativeTargetError(DiastaseError, TypeError):
+    """`grad`, `jacobian`, `vmap`, … of something that cannot be called.
+
+        diastase.grad(f(x))          # the gradient of a number
+        diastase.grad(f)(x)          # the gradient of f at x
+
+    Give the function itself, then call what comes back.
+    """
+
+    title: ClassVar[str] = "Nothing to transform"
+    message: ClassVar[str] = "{transformation} takes a function, not something of type {type}"
+    help: ClassVar[str] = "write {transformation}(f)(x), not {transformation}(f(x))"
+    transformation: str
+    type: str
+
+
+class DerivativeMethodError(DiastaseError, ValueError):
+    """A `method` or a step `h` of `grad`, `jacobian`, `jvp`, … that there is not.
+
+    `method` says how the whole function is differentiated: "auto" (the default) exactly, with each
+    QNode by its own `diff_method`; "fd" by finite differences with the step `h`, a number other
+    than zero. The methods of QNodes, such as "parameter-shift", belong to the QNodes:
+    `qml.qnode(device, diff_method="parameter-shift")`.
+    """
+
+    title: ClassVar[str] = "Invalid method"
+    message: ClassVar[str] = "{transformation} with {option}={value}"
+    help: ClassVar[str] = "{option} is {allowed}"
+    transformation: str
+    option: str
+    value: str
+    allowed: str
+
+
+class DerivativeArgumentError(DiastaseError, ValueError):
+    """Arguments of `grad`, `jvp`, `vjp`, … that do not fit together.
+
+    `jvp(f, [x, y], [dx], argnums=[0])`: all parameters of `f`, and a tangent, of the same shape,
+    for each one that is differentiated; `vjp(f, [x, y], [dz])`: a cotangent for each array that
+    `f` returns. `argnums` counts the positional arguments of the call, which must be there.
+    """
+
+    title: ClassVar[str] = "Arguments do not fit together"
+    message: ClassVar[str] = "{function}: {reason}"
+    label: ClassVar[str] = "called here"
+    function: str
+    reason: str
+
+
+class DerivativeTypeError(DifferentiableCompileError, TypeError):
+    """Values that have no derivative: integers, booleans, and complex numbers in some places.
+
+        diastase.grad(lambda x: x**2)(3)        # 3 is an integer: use 3.0
+
+    An argument that is differentiated is made of real or complex numbers (with `allow_int=True`
+    integers may be among them; their derivatives are JAX's `float0`), and so is a result. A complex
+    function of complex arguments has a derivative only where it is holomorphic: say
+    `holomorphic=True`. The number and the types of tangents and cotangents are those of arguments
+    and results.
+    """
+
+    title: ClassVar[str] = "No derivative"
+    message: ClassVar[str] = "{transformation} of {function}: {reason}"
+    help: ClassVar[str] = "{advice}"
+    transformation: str
+    function: str
+    reason: str
+    advice: str
+
+
+class ScalarResultError(DifferentiableCompileError, TypeError):
+    """`grad` or `value_and_grad` of a function that returns more, or something else, than a number.
+
+        diastase.grad(lambda x: x**2)(jnp.ones(3))                # three numbers
+        diastase.grad(lambda x: jnp.sum(x**2))(jnp.ones(3))
+
+    A gradient belongs to one real number. All derivatives of several numbers are a `jacobian`.
+    Values beside the one to differentiate are returned with `has_aux=True`.
+    """
+
+    title: ClassVar[str] = "The result is not one real number"
+    message: ClassVar[str] = "{transformation} of {function}, which returns {got}"
+    label: ClassVar[str] = "differentiated here"
+    help: ClassVar[str] = (
+        "return one real number (an array of shape (), not (1,)), use diastase.jacobian, or return "
+        "(value, others) and say has_aux=True"
+    )
+    transformation: str
+    function: str
+    got: str

@@ -9,14 +9,24 @@ derivative, a sequence a tuple of them. Keyword arguments are passed on.
 
 import functools
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
 
 from diastase.api.differentiable import Argnums, Derivation, Function, derivation
 from diastase.api.finite_differences import by_each_element, zeros_without_type
-from diastase.quantum.measurements.snapshots import WithSnapshots
+from diastase.quantum.measurements.measurements import WithSnapshots
+
+
+class _Options(NamedTuple):
+    """What all three are told about the derivative."""
+
+    method: str | None
+    h: float | None
+    argnums: Argnums
+    holomorphic: bool
+    allow_int: bool
 
 
 def grad(
@@ -44,17 +54,10 @@ def grad(
     >>> float(slope(0.0))
     0.0
     """
+    options = _Options(method, h, argnums, holomorphic, allow_int)
     if fn is None:
-        return functools.partial(
-            grad,
-            method=method,
-            h=h,
-            argnums=argnums,
-            has_aux=has_aux,
-            holomorphic=holomorphic,
-            allow_int=allow_int,
-        )
-    asked = derivation("grad", fn, method, h, argnums, holomorphic=holomorphic, allow_int=allow_int)
+        return functools.partial(grad, has_aux=has_aux, **options._asdict())
+    asked = derivation("grad", fn, *options)
     both = _value_and_grad(fn, asked, has_aux=has_aux)
 
     @_like(fn)
@@ -76,19 +79,10 @@ def value_and_grad(
     allow_int: bool = False,
 ) -> Any:
     """The pair of a function's value and its gradient; see `grad`."""
+    options = _Options(method, h, argnums, holomorphic, allow_int)
     if fn is None:
-        return functools.partial(
-            value_and_grad,
-            method=method,
-            h=h,
-            argnums=argnums,
-            has_aux=has_aux,
-            holomorphic=holomorphic,
-            allow_int=allow_int,
-        )
-    asked = derivation(
-        "value_and_grad", fn, method, h, argnums, holomorphic=holomorphic, allow_int=allow_int
-    )
+        return functools.partial(value_and_grad, has_aux=has_aux, **options._asdict())
+    asked = derivation("value_and_grad", fn, *options)
     return _like(fn)(_value_and_grad(fn, asked, has_aux=has_aux))
 
 
@@ -107,19 +101,10 @@ def jacobian(
     Where the function returns an array, the derivative by an array has the axes of both; pytrees of
     results hold pytrees of arguments. Complex results of real arguments have complex derivatives.
     """
+    options = _Options(method, h, argnums, holomorphic, allow_int)
     if fn is None:
-        return functools.partial(
-            jacobian,
-            method=method,
-            h=h,
-            argnums=argnums,
-            has_aux=has_aux,
-            holomorphic=holomorphic,
-            allow_int=allow_int,
-        )
-    asked = derivation(
-        "jacobian", fn, method, h, argnums, holomorphic=holomorphic, allow_int=allow_int
-    )
+        return functools.partial(jacobian, has_aux=has_aux, **options._asdict())
+    asked = derivation("jacobian", fn, *options)
     return _like(fn)(_jacobian(fn, asked, has_aux=has_aux))
 
 
@@ -157,15 +142,14 @@ def _gradient_by_differences(
     scalar: Function, asked: Derivation, positions: Sequence[int], args: Sequence[Any]
 ) -> tuple[Any, Sequence[Any]]:
     kept: list[Any] = []
-    chosen, rebuild = flat_arguments(args, positions)
+    leaves, structure, rebuild = flat_arguments(args, positions)
+    leaves = list(map(jnp.asarray, leaves))
 
     def function(leaves: Sequence[Any]) -> Sequence[Any]:
         value, others = scalar(*rebuild(leaves))
         kept[:] = kept or [others]
         return [jnp.asarray(value)]
 
-    leaves, structure = jax.tree.flatten(chosen)
-    leaves = list(map(jnp.asarray, leaves))
     _, found = by_each_element(
         function, leaves, asked.step, lambda change: change[0], holomorphic=asked.holomorphic
     )
@@ -258,8 +242,7 @@ def _jacobian_by_differences(
     flat: Function, asked: Derivation, positions: Sequence[int], args: Sequence[Any]
 ) -> tuple[Sequence[Any], Any]:
     kept: list[Any] = []
-    chosen, rebuild = flat_arguments(args, positions)
-    leaves, structure = jax.tree.flatten(chosen)
+    leaves, structure, rebuild = flat_arguments(args, positions)
     leaves = list(map(jnp.asarray, leaves))
     complex_arguments = any(map(jnp.iscomplexobj, leaves))
 
@@ -287,20 +270,18 @@ def _jacobian_by_differences(
 
 def flat_arguments(
     args: Sequence[Any], positions: Sequence[int]
-) -> tuple[tuple[Any, ...], Callable[[Sequence[Any]], list[Any]]]:
-    """The differentiated arguments, and the way from their leaves to all arguments."""
-    chosen = tuple(args[position] for position in positions)
-    structure = jax.tree.structure(chosen)
+) -> tuple[list[Any], Any, Callable[[Sequence[Any]], list[Any]]]:
+    """Leaves and structure of the differentiated arguments, and the way from leaves to all."""
+    leaves, structure = jax.tree.flatten(tuple(args[position] for position in positions))
 
-    def rebuild(leaves: Sequence[Any]) -> list[Any]:
+    def rebuild(moved: Sequence[Any]) -> list[Any]:
         arguments = list(args)
-        for position, value in zip(
-            positions, jax.tree.unflatten(structure, list(leaves)), strict=True
-        ):
+        values = jax.tree.unflatten(structure, list(moved))
+        for position, value in zip(positions, values, strict=True):
             arguments[position] = value
         return arguments
 
-    return chosen, rebuild
+    return leaves, structure, rebuild
 
 
 def _shaped(columns: Sequence[Any], leaves: Sequence[Any], shape: Sequence[Any]) -> list[Any]:

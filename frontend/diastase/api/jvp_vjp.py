@@ -33,8 +33,7 @@ def jvp(
     if len(tangents) != len(positions):
         reason = f"{len(positions)} parameters are differentiated, {len(tangents)} tangents"
         raise asked.wrong_type(reason, "give a tangent for each parameter in argnums")
-    chosen, rebuild = flat_arguments(params, positions)
-    leaves, structure = jax.tree.flatten(chosen)
+    leaves, structure, rebuild = flat_arguments(params, positions)
     entries, given = jax.tree.flatten(tuple(tangents))
     if len(entries) != len(leaves):
         raise asked.misfit(f"parameters are {structure}, and tangents {given}")
@@ -68,25 +67,25 @@ def vjp(
     """The value of a function, and the cotangents of some of its parameters."""
     asked = derivation("vjp", f, method, h, argnums, allow_int=True)
     positions = asked.check_arguments(_listed(asked, "params", params))
-    chosen, rebuild = flat_arguments(params, positions)
+    leaves, structure, rebuild = flat_arguments(params, positions)
+    leaves = list(map(jnp.asarray, leaves))
     if asked.method == "auto":
-        primals = jax.tree.map(jnp.asarray, chosen)
 
         def of_some(*values: Any) -> Any:
             return f(*rebuild(jax.tree.leaves(values)))
 
-        value, pull_back = jax.vjp(of_some, *primals)
-        arrays, structure = jax.tree.flatten(value)
+        value, pull_back = jax.vjp(of_some, *jax.tree.unflatten(structure, leaves))
+        arrays, returned = jax.tree.flatten(value)
         weights = _weights(asked, arrays, cotangents)
-        return value, asked.packed(pull_back(jax.tree.unflatten(structure, weights)))
-    return _by_differences(f, asked, chosen, rebuild, cotangents)
+        return value, asked.packed(pull_back(jax.tree.unflatten(returned, weights)))
+    value, gradients = _by_differences(f, asked, leaves, rebuild, cotangents)
+    return value, asked.packed(jax.tree.unflatten(structure, gradients))
 
 
 def _by_differences(
-    f: Function, asked: Derivation, chosen: Any, rebuild: Any, cotangents: Any
-) -> tuple[Any, Any]:
-    leaves, structure = jax.tree.flatten(chosen)
-    leaves = list(map(jnp.asarray, leaves))
+    f: Function, asked: Derivation, leaves: Sequence[Any], rebuild: Any, cotangents: Any
+) -> tuple[Any, list[Any]]:
+    """The value, and the cotangents of the leaves."""
     results: list[Any] = []
     weights: list[Any] = []
 
@@ -113,8 +112,7 @@ def _by_differences(
         else change.reshape(leaf.shape).astype(leaf.dtype)
         for leaf, change in zip(leaves, found, strict=True)
     ]
-    value = jax.tree.unflatten(results[0], values)
-    return value, asked.packed(jax.tree.unflatten(structure, gradients))
+    return jax.tree.unflatten(results[0], values), gradients
 
 
 def _weights(asked: Derivation, arrays: Sequence[Any], cotangents: Any) -> list[Any]:
@@ -136,21 +134,14 @@ def _matched(asked: Derivation, names: tuple[str, str], value: Any, entry: Any) 
         shapes = f"{whose} of shape {jnp.shape(value)}, its {what} of shape {jnp.shape(entry)}"
         raise asked.misfit(f"a {shapes}")
     dtype, got = dtype_of(value), dtype_of(entry)
-    if not jnp.issubdtype(dtype, jnp.inexact):
-        return entry if got == jax.dtypes.float0 else _refuse(asked, names, value, entry)
-    weak = isinstance(entry, float | complex) and not (
-        isinstance(entry, complex) and not jnp.issubdtype(dtype, jnp.complexfloating)
-    )
-    if got == dtype or weak:
+    is_inexact, is_complex = (jnp.issubdtype(dtype, k) for k in (jnp.inexact, jnp.complexfloating))
+    is_weak = isinstance(entry, float) or (isinstance(entry, complex) and is_complex)
+    if is_inexact and (got == dtype or is_weak):
         return jnp.asarray(entry, dtype)
-    return _refuse(asked, names, value, entry)
-
-
-def _refuse(asked: Derivation, names: tuple[str, str], value: Any, entry: Any) -> Any:
-    whose, what = names
-    wanted = dtype_of(value)
-    needed = wanted if jnp.issubdtype(wanted, jnp.inexact) else "float0"
-    reason = f"a {whose} is {wanted}, its {what} {dtype_of(entry)}"
+    if not is_inexact and got == jax.dtypes.float0:
+        return entry
+    reason = f"a {whose} is {dtype}, its {what} {got}"
+    needed = dtype if is_inexact else "float0"
     raise asked.wrong_type(reason, f"give a {what} of type {needed}")
 
 

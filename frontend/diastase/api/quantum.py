@@ -1,10 +1,13 @@
 """Quantum operations that PennyLane does not have, or not for compiled programs."""
 
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from diastase.capture.context import is_tracing
+from diastase.capture.device_errors import UnknownOutcomeError
 from diastase.capture.pennylane_compat import (
     is_recording,
+    is_traced_wire,
     native_measure,
     native_pauli_measure,
     patch_pauli_measure,
@@ -16,10 +19,9 @@ from diastase.capture.quantum_errors import (
     ParameterTypeError,
 )
 from diastase.capture.regions import current_scope
-from diastase.quantum.host_devices.outcomes import measure_on_device
+from diastase.quantum.operators.circuit_scope import CircuitScope
 from diastase.quantum.qnode.qnode import patch_qnodes
-from diastase.quantum.scope.circuit_scope import CircuitScope
-from diastase.quantum.scope.controls import as_list
+from diastase.quantum.wires import as_list
 from diastase_mlir import at, user_span
 from diastase_mlir.jax_compat.x64 import runs_in_64_bits
 from diastase_runtime.errors import Span
@@ -27,10 +29,10 @@ from diastase_toolchain.lazy_import import LazyModule
 
 if TYPE_CHECKING:
     from diastase.quantum.host_devices import capture
-    from diastase.quantum.measurements import pauli_measurements
+    from diastase.quantum.measurements import pauli_basis
 else:
     capture = LazyModule("diastase.quantum.host_devices.capture")
-    pauli_measurements = LazyModule("diastase.quantum.measurements.pauli_measurements")
+    pauli_basis = LazyModule("diastase.quantum.measurements.pauli_basis")
 
 patch_qnodes()
 register_compiler()
@@ -59,24 +61,22 @@ def measure(wires: Any, reset: bool = False, postselect: int | None = None) -> A
     scope = current_scope()
     if not isinstance(scope, CircuitScope) and not is_recording():
         raise _outside("measure", span)
+    labels, invalid = as_list(wires), partial(ParameterTypeError, operation="measure", span=span)
     if postselect not in (None, 0, 1):
-        reason = f"postselect is 0, 1 or None, not {postselect!r}"
-        raise ParameterTypeError(operation="measure", reason=reason, span=span)
-    labels = as_list(wires)
+        raise invalid(reason=f"postselect is 0, 1 or None, not {postselect!r}")
     if len(labels) != 1:
-        reason = f"one wire at a time, not {len(labels)}"
-        raise ParameterTypeError(operation="measure", reason=reason, span=span)
+        raise invalid(reason=f"one wire at a time, not {len(labels)}")
     if not isinstance(scope, CircuitScope):
         return native_measure(labels[0], bool(reset), postselect)
     scope.require_measurable("measure")
     scope.require_own_region("measure")
     if isinstance(scope.circuit, capture.DeviceCircuit):
         with at(span):
-            return measure_on_device(scope, labels[0], bool(reset), postselect)
+            return _measure_on_device(scope, labels[0], bool(reset), postselect)
     scope.flush()
     with at(span):
         (position,) = scope.wires.positions(labels, "measure")
-    return pauli_measurements.measure_position(scope, position, bool(reset), postselect)
+    return pauli_basis.measure_position(scope, position, bool(reset), postselect)
 
 
 @runs_in_64_bits
@@ -96,19 +96,27 @@ def pauli_measure(pauli_word: str, wires: Any, postselect: int | None = None) ->
     if isinstance(scope.circuit, capture.DeviceCircuit):
         return native_pauli_measure(wires, pauli_word, postselect)
     labels = as_list(wires)
+    invalid = partial(ParameterTypeError, operation="pauli_measure", span=span)
     if not pauli_word or set(pauli_word) - set("XYZ"):
         reason = f"the Pauli word {pauli_word!r} is not made of the letters X, Y and Z"
-        raise ParameterTypeError(operation="pauli_measure", reason=reason, span=span)
+        raise invalid(reason=reason)
     if len(pauli_word) != len(labels):
-        reason = f"the Pauli word {pauli_word!r} is measured on {len(labels)} wires"
-        raise ParameterTypeError(operation="pauli_measure", reason=reason, span=span)
+        raise invalid(reason=f"the Pauli word {pauli_word!r} is measured on {len(labels)} wires")
     if postselect not in (None, 0, 1):
-        reason = f"postselect is 0, 1 or None, not {postselect!r}"
-        raise ParameterTypeError(operation="pauli_measure", reason=reason, span=span)
+        raise invalid(reason=f"postselect is 0, 1 or None, not {postselect!r}")
     scope.require_own_region("pauli_measure")
     scope.flush()
     with at(span):
-        return pauli_measurements.measure_pauli(scope, pauli_word, labels, postselect)
+        return pauli_basis.measure_pauli(scope, pauli_word, labels, postselect)
+
+
+def _measure_on_device(scope: CircuitScope, wire: Any, reset: bool, postselect: int | None) -> Any:
+    """PennyLane's outcome, which stands for a number that only the device will know."""
+    if not scope.is_outermost:
+        raise UnknownOutcomeError(what="measure inside a loop or branch")
+    if is_traced_wire(wire):
+        raise UnknownOutcomeError(what="measure of a traced wire")
+    return native_measure(wire, reset, postselect)
 
 
 def _outside(construct: str, span: Span | None) -> OutsideQNodeError | OutsideProgramError:

@@ -1,30 +1,155 @@
-"""`adjoint` and `ctrl`: of operators, of classes of operators, and of quantum functions."""
+"""`adjoint` and `ctrl`: of operators, of classes of operators, and of quantum functions.
+
+Of an operator or a class they are PennyLane's own. A function is called while its circuit is
+traced: under `adjoint` as a region, whose equations are then recorded backwards (`inversion`);
+under `ctrl` as it is, with controls added to all that it records.
+
+The trap: a control value may be known only when the program runs. Such a control activates on 1,
+and its wire is flipped before and after, by a matrix that is either X or the identity.
+"""
 
 import functools
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
+import jax
+import jax.numpy as jnp
+import numpy as np
 import pennylane as qml
+from jax.core import Tracer
 
+from diastase.capture.control_flow.pytrees import Leaves, flatten
 from diastase.capture.pennylane_compat import (
     is_operator,
     is_operator_class,
     native_adjoint,
     native_ctrl,
     withdraw_operators,
+    without_operators,
 )
 from diastase.capture.pennylane_compat.operators import recorded
-from diastase.capture.quantum_errors import NotAQuantumFunctionError
-from diastase.capture.regions import current_scope
-from diastase.quantum.scope.circuit_scope import CircuitScope
-from diastase.quantum.scope.controls import ControlledBy, read_controls, require_known
-from diastase_mlir import user_span
+from diastase.capture.quantum_errors import ControlValuesError, NotAQuantumFunctionError
+from diastase.capture.regions import current_scope, trace_region
+from diastase.quantum.operators.circuit_scope import CircuitScope
+from diastase.quantum.wires import as_list
+from diastase_mlir import at, user_span
+from diastase_mlir.jax_compat.x64 import runs_in_64_bits
 from diastase_toolchain.lazy_import import LazyModule
 
 if TYPE_CHECKING:
-    from diastase.quantum.qnode import adjoint_functions as adjoints
+    from diastase.quantum import inversion
+    from diastase.quantum.host_devices import capture
 else:
-    adjoints = LazyModule("diastase.quantum.qnode.adjoint_functions")
+    capture = LazyModule("diastase.quantum.host_devices.capture")
+    inversion = LazyModule("diastase.quantum.inversion")
+
+_ONE_FOR_EACH = "give one 0 or 1 for each control wire"
+
+
+@dataclass(frozen=True)
+class ControlledBy:
+    """Control wires and their values."""
+
+    wires: tuple[Any, ...]
+    values: tuple[Any, ...]
+    """Booleans, or traced ones."""
+
+    @property
+    def is_known(self) -> bool:
+        """Whether no value is traced."""
+        return not any(isinstance(value, Tracer) for value in self.values)
+
+    def applied_to(self, function: Callable[[], Any], scope: CircuitScope) -> Any:
+        """What a function returns, all that it applies being recorded under these controls."""
+        if not scope.records_here:  # in a function that JAX traces: what is applied is refused
+            return function()
+        scope.flush()
+        with at(user_span()):
+            scope.circuit.check_wires(self.wires, "ctrl")
+            self._flip(scope)
+        with self._under(scope):
+            returned = function()
+        with at(user_span()):
+            self._flip(scope)
+        return returned
+
+    def _under(self, scope: CircuitScope) -> AbstractContextManager[None]:
+        values = (True if isinstance(value, Tracer) else value for value in self.values)
+        return scope.unitary("ctrl", tuple(zip(self.wires, values, strict=True)))
+
+    @runs_in_64_bits
+    def _flip(self, scope: CircuitScope) -> None:
+        for wire, value in zip(self.wires, self.values, strict=True):
+            if isinstance(value, Tracer):
+                on = value.astype(jnp.complex128)
+                matrix: Any = jnp.stack([jnp.stack([on, 1 - on]), jnp.stack([1 - on, on])])
+                with qml.QueuingManager.stop_recording():
+                    flip = qml.QubitUnitary(matrix, wires=wire)
+                scope.circuit.record(flip, scope)
+
+
+def read_controls(control: Any, control_values: Any) -> ControlledBy:
+    """Check the arguments of `ctrl`."""
+    wires = tuple(as_list(control))
+    values = (True,) * len(wires) if control_values is None else as_list(control_values)
+    if len(values) != len(wires):
+        reason = f"{len(wires)} control wires, {len(values)} control values"
+        raise ControlValuesError(reason=reason, hint=_ONE_FOR_EACH, span=user_span())
+    return ControlledBy(wires, tuple(map(_as_boolean, values)))
+
+
+def _as_boolean(value: Any) -> Any:
+    is_number = isinstance(value, bool | int | np.generic | np.ndarray | jax.Array)
+    kind = getattr(value, "dtype", np.dtype(int))
+    if not is_number or np.ndim(value) != 0 or kind.kind not in "bui":
+        reason = f"a control value is 0 or 1, not {value!r}"
+        raise ControlValuesError(reason=reason, hint=_ONE_FOR_EACH, span=user_span())
+    if isinstance(value, Tracer):
+        return value if value.dtype == bool else value != 0
+    if value not in (0, 1):
+        reason = f"a control value is 0 or 1, not {value!r}"
+        raise ControlValuesError(reason=reason, hint=_ONE_FOR_EACH, span=user_span())
+    return bool(value)
+
+
+def require_known(controls: Sequence[Any], operator: str) -> None:
+    """Refuse traced control values of an operator, which is one object for all of them."""
+    if any(isinstance(value, Tracer) for value in controls):
+        reason = f"a control value of {operator} is known only when the program runs"
+        hint = "control a function: ctrl(lambda: …, control, control_values)()"
+        raise ControlValuesError(reason=reason, hint=hint, span=user_span())
+
+
+def _trace_adjoint(function: Callable[[], Any], scope: CircuitScope) -> Any:
+    """Record what undoes a function; its classical results, computed as it says."""
+    if not scope.records_here:  # in a function that JAX traces: what this one applies is refused
+        return without_operators(function())
+    scope.flush()
+    if isinstance(scope.circuit, capture.DeviceCircuit):
+        return _on_device(function, scope)
+    returned: list[Leaves] = []
+
+    def flat_function() -> Sequence[Any]:
+        returned.append(flatten(without_operators(function()), "adjoint", "result"))
+        return returned[-1].values
+
+    with scope.unitary("adjoint"):
+        region = trace_region(flat_function, [], "adjoint").threaded()
+    scope.register, results = inversion.apply_backwards(
+        region.jaxpr, region.captured, scope.register, repeated=False
+    )
+    return jax.tree.unflatten(returned[-1].tree, results)
+
+
+def _on_device(function: Callable[[], Any], scope: CircuitScope) -> Any:
+    """The list of operators that the program fills is reversed when it runs."""
+    end = capture.record_adjoint(scope)
+    with scope.unitary("adjoint"):
+        returned = without_operators(function())
+    end()
+    return returned
 
 
 def adjoint(f: Any, lazy: bool = True) -> Any:
@@ -62,7 +187,7 @@ def adjoint(f: Any, lazy: bool = True) -> Any:
         if is_operator_class(f):
             return native_adjoint(f(*args, **keywords), lazy)
         return _or_operator(
-            adjoints.trace_adjoint(lambda: f(*args, **keywords), scope),
+            _trace_adjoint(lambda: f(*args, **keywords), scope),
             "adjoint", lambda: undo(*args, **keywords), lambda: f(*args, **keywords), _undone,
         )  # fmt: skip
 

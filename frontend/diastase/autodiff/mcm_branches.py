@@ -30,7 +30,7 @@ from diastase.primitives.errors import NoDerivativeError, NotTransformableError
 from diastase.primitives.measurement import probs_p
 from diastase.primitives.quantum import is_register, qnode_p, release_p, touches_register, unitary_p
 from diastase.primitives.statevector import project_on_p
-from diastase.quantum.circuits.several_runs import Branches
+from diastase.quantum.qnode.repeated_runs import Branches
 from diastase.quantum.settings.diff_method import parameter_of
 from diastase_mlir.diagnostics import span_of, user_span
 from diastase_mlir.jax_compat import (

@@ -7,8 +7,13 @@ from typing import Any
 import jax
 from jax.extend.core import Jaxpr
 
-from diastase.callbacks.calls import checked_function, name_of
-from diastase.callbacks.errors import CallbackArgumentsError, DeviceError, NotJitableError
+from diastase.callbacks.calls import (
+    CallbackArgumentsError,
+    DeviceError,
+    NotJitableError,
+    checked_function,
+    name_of,
+)
 from diastase.capture.context import is_tracing
 from diastase.dynamic_shapes.symbols import symbols_of
 from diastase.jit.stages.trace_call import flatten_results

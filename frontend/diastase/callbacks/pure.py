@@ -15,8 +15,13 @@ import jax.numpy as jnp
 import numpy as np
 from jax.core import Tracer
 
-from diastase.callbacks.calls import becomes_an_equation, check_arguments, checked_function, name_of
-from diastase.callbacks.errors import ResultTypesError
+from diastase.callbacks.calls import (
+    ResultTypesError,
+    becomes_an_equation,
+    check_arguments,
+    checked_function,
+    name_of,
+)
 from diastase_mlir.diagnostics import user_span
 from diastase_runtime.errors import CallbackResultError
 

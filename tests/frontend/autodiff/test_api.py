@@ -18,7 +18,7 @@ from diastase import (
     vmap,
     while_loop,
 )
-from diastase.api.derivative_errors import (
+from diastase.api.differentiable import (
     DerivativeArgumentError,
     DerivativeMethodError,
     DerivativeTargetError,

@@ -9,8 +9,7 @@ import pytest
 from pennylane.noise import exponential_extrapolate, poly_extrapolate, richardson_extrapolate
 
 from diastase import cond, for_loop, grad, measure, mitigate_with_zne, qjit, while_loop
-from diastase.capture.context import Folding
-from diastase.quantum.settings.folding import folded_by
+from diastase.capture.context import Folding, changed_settings
 
 ENGINE = qml.device("lightning.qubit", wires=2)
 SCALES = [
@@ -45,7 +44,7 @@ def test_folded_circuits_have_the_same_effect(name, method, scale):
     circuit = qml.QNode(control_flow, qml.device(name, wires=2))
 
     def folded(x, n):
-        with folded_by(Folding(method, scale)):
+        with changed_settings(folding=Folding(method, scale)):
             return circuit(x, n)
 
     def both(x, n):
@@ -76,7 +75,7 @@ def test_folded_circuits_are_so_many_times_as_long(method, scale, operations):
         circuit = qml.QNode(flat, device)
 
         def program(x):
-            with folded_by(Folding(method, scale)):
+            with changed_settings(folding=Folding(method, scale)):
                 return circuit(x)
 
         return program

@@ -10,7 +10,7 @@ import pennylane as qml
 import pytest
 
 from diastase import QJIT, qjit
-from diastase.api.derivative_errors import (
+from diastase.api.differentiable import (
     DerivativeArgumentError,
     DerivativeMethodError,
     DerivativeTypeError,

@@ -34,7 +34,7 @@ from diastase.jaxprs.circuit_interpreter import Visitor, Walk
 from diastase.primitives.define import Role, has_role
 from diastase.primitives.quantum import allocate_p, gate_p, is_register, touches_register, unitary_p
 from diastase.primitives.sampling import sample_p
-from diastase.quantum.sampling.samples import SIGN
+from diastase.quantum.qnode.samples import SIGN
 from diastase_mlir.jax_compat import equations_in, evaluate_equation, rebuilt
 
 Equation = Any

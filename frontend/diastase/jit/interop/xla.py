@@ -1,6 +1,6 @@
 """Programs called by XLA: as the equation `program`, and for calls with many arrays.
 
-XLA calls one handler for all programs (`diastase_engine/xla_ffi.py`); the custom call's attribute is
+XLA calls one handler for all programs (`diastase_engine/xla_ffi.py`); the attribute of the call is
 the address of a plan (`diastase_runtime.xla_plans`). It means something in this process only, and
 says so: what XLA has compiled here and JAX kept on disk, no other process finds or can run.
 

@@ -2,19 +2,23 @@
 
 In: a QNode and its settings. The quantum function runs in a `CircuitScope` as on the engine, as the
 body of a `qnode` equation, so its classical code and its control flow are compiled. The circuit's
-register is the number of a list (`lists.py`), and the recorder makes a step of each operator,
-whatever it is: the device decides what it can run. The last step makes the measurements, and runs
-everything as a QNode of PennyLane on the device: with its preprocessing, its sampling, its errors.
+register is the number of a list, which only this process knows, and the recorder makes a step of
+each operator, whatever it is: the device decides what it can run. The last step makes the
+measurements, and runs everything as a QNode of PennyLane on the device: with its preprocessing, its
+sampling, its errors. Mid-circuit outcomes are PennyLane's `MeasurementValue`s, known to the device
+only: they may decide about operators and be measured; whoever wants a number is refused.
 
-The trap: an operator that PennyLane takes back after it was recorded is not run. Its step has been
-recorded; the last step knows its number.
+The traps: an operator that PennyLane takes back after it was recorded is not run. Its step has been
+recorded; the last step knows its number. And a program that is left in the middle (an error, a size
+that it was not compiled for) never runs its list, so each thread keeps the latest ones only.
 """
 
 import itertools
+import threading
 from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import jax
 import numpy as np
@@ -23,10 +27,11 @@ from jax.core import ShapedArray, Tracer
 from pennylane.measurements import MeasurementProcess
 from pennylane.queuing import QueuingManager
 
-from diastase.capture.device_errors import UnsupportedDeviceError
+from diastase.capture.device_errors import UnknownOutcomeError, UnsupportedDeviceError
 from diastase.capture.dynamic_carry import dimension_table
 from diastase.capture.pennylane_compat import (
     describe,
+    is_native_outcome,
     is_quantum_object,
     is_traced_wire,
     making_operators,
@@ -35,20 +40,22 @@ from diastase.capture.pennylane_compat import (
 from diastase.capture.quantum_errors import BatchSizeError, UnknownWiresError
 from diastase.primitives.host import DeviceStep, device_step_p
 from diastase.primitives.quantum import qnode_p
-from diastase.quantum.host_devices.fold_operators import folded_operators
-from diastase.quantum.host_devices.lists import end_list, list_of, start_list
 from diastase.quantum.host_devices.opaque import opaque
-from diastase.quantum.host_devices.outcomes import refuse_outcomes
 from diastase.quantum.host_devices.resources import depends_on_circuits, track_resources
 from diastase.quantum.host_devices.results import Promise, as_promised, promised
+from diastase.quantum.operators.circuit_scope import Circuit, CircuitScope
 from diastase.quantum.operators.gate_operands import Controls
-from diastase.quantum.scope.circuit_scope import Circuit, CircuitScope
 from diastase.quantum.settings.circuit_passes import has_own_passes
-from diastase.quantum.settings.qnode_results import classical_result
-from diastase.quantum.settings.qnode_settings import QNodeSettings
-from diastase.quantum.wires.wires import WireMap
+from diastase.quantum.settings.qnode_settings import QNodeSettings, classical_result
+from diastase.quantum.wires import WireMap
 from diastase_mlir import at, user_span
 from diastase_mlir.jax_compat import current_source_info, eager, source_context, trace_to_jaxpr
+from diastase_toolchain.lazy_import import LazyModule
+
+if TYPE_CHECKING:
+    from diastase.quantum import folding
+else:
+    folding = LazyModule("diastase.quantum.folding")
 
 _NUMBER = ShapedArray((), np.dtype(np.int64))
 _QUTRITS = "whose wires have three levels: PennyLane gives sizes of results for qubits only"
@@ -58,6 +65,23 @@ _REFUSED: Mapping[str, str] = {
     "default.gaussian": "whose wires are modes of light, not qubits",
 }
 _steps = itertools.count(1)
+_numbers = itertools.count(1)
+
+MOST_KEPT = 256
+"""Lists of a thread that are kept: far more than calls can be nested."""
+
+Entry = tuple[int, Any]
+"""The number of the equation that appended an operator, and the operator."""
+
+
+class _Lists(threading.local):
+    """The lists of operators that running programs fill, by number; the oldest one first."""
+
+    def __init__(self) -> None:
+        self.by_number: dict[int, list[Entry]] = {}
+
+
+_lists = _Lists()
 
 
 @dataclass
@@ -158,7 +182,8 @@ def record_step(operator: Any, scope: CircuitScope, controls: Controls = ()) -> 
     circuit = scope.circuit
     assert isinstance(circuit, DeviceCircuit)
     circuit.note(operator)
-    refuse_outcomes(operator)
+    if any(map(is_native_outcome, operator.data)):
+        raise UnknownOutcomeError(what=f"{operator.name} of a mid-circuit outcome")
     with QueuingManager.stop_recording():
         if controls:
             labels = [label for label, _ in controls]
@@ -168,7 +193,7 @@ def record_step(operator: Any, scope: CircuitScope, controls: Controls = ()) -> 
 
     def append(register: np.ndarray, *values: np.ndarray) -> list[np.ndarray]:
         with _undisturbed():
-            list_of(int(register)).append((number, make(values)))
+            _lists.by_number[int(register)].append((number, make(values)))
         return [register]
 
     step = DeviceStep(describe(operator), append)
@@ -183,11 +208,11 @@ def record_adjoint(scope: CircuitScope) -> Callable[[], None]:
     mark = next(_steps)
 
     def begin(register: np.ndarray) -> list[np.ndarray]:
-        list_of(int(register)).append((mark, None))
+        _lists.by_number[int(register)].append((mark, None))
         return [register]
 
     def end(register: np.ndarray) -> list[np.ndarray]:
-        entries = list_of(int(register))
+        entries = _lists.by_number[int(register)]
         first = max(place for place, entry in enumerate(entries) if entry == (mark, None))
         undone = entries[first + 1 :]
         with _undisturbed():
@@ -206,7 +231,11 @@ def _start(name: str) -> Any:
     """The number of a new list."""
 
     def start() -> list[np.ndarray]:
-        return [np.asarray(start_list())]
+        number = next(_numbers)
+        _lists.by_number[number] = []
+        while len(_lists.by_number) > MOST_KEPT:
+            del _lists.by_number[next(iter(_lists.by_number))]
+        return [np.asarray(number)]
 
     step = DeviceStep(f"circuit of {name}", start)
     (number,) = device_step_p.bind(step=step, result_avals=(_NUMBER,))
@@ -220,23 +249,25 @@ def _run(
     circuit = scope.circuit
     assert isinstance(circuit, DeviceCircuit)
     shots = list(settings.shots) if settings.shots else [None]
-    sizes = [_size(count) for count in shots]
-    wires = _wires_if_needed(circuit, processes)
+    table = dimension_table()
+    sizes = [table.size(count) if isinstance(count, Tracer) else count for count in shots]
+    of_all = any(process.mv is None and len(process.wires) == 0 for process in processes)
+    wires = circuit.number_of_wires() if of_all else 0  # which matters for such processes only
     promises: list[Promise] = []
     for size, process in itertools.product(sizes, processes):
         with scope.as_from(process):
             promises.append(promised(process, circuit.device, size, wires, circuit.batch_size))
     make_all, values = opaque((shots, list(processes)))
     taken_back = frozenset(circuit.numbers[id(after)] for _, after in circuit.taken_back)
-    device, folding, span = circuit.device.name, settings.folding, user_span()
+    device, span = circuit.device.name, user_span()
 
     def run(register: np.ndarray, *values: np.ndarray) -> list[np.ndarray]:
-        entries = end_list(int(register))
+        entries = _lists.by_number.pop(int(register))
         operators = [operator for number, operator in entries if number not in taken_back]
         with at(span), _undisturbed():
             refuse_device(qnode, settings)  # a tracker may have been put around this call
-            if folding is not None:
-                operators = folded_operators(operators, folding)
+            if settings.folding is not None:
+                operators = folding.folded_operators(operators, settings.folding)
             counts, made = make_all(values)
             track_resources(circuit.device, operators, made)
             found = run_as_qnode(qnode, _as_given(counts), operators, made)
@@ -248,17 +279,6 @@ def _run(
     avals = tuple(aval for promise in promises for aval in promise.avals)
     arrays = iter(device_step_p.bind(scope.register, *values, step=step, result_avals=avals))
     return [promise.build([next(arrays) for _ in promise.avals]) for promise in promises]
-
-
-def _wires_if_needed(circuit: DeviceCircuit, processes: Sequence[Any]) -> int:
-    """The number of wires; it matters only if a measurement is about all of them."""
-    needed = any(process.mv is None and len(process.wires) == 0 for process in processes)
-    return circuit.number_of_wires() if needed else 0
-
-
-def _size(shots: Any) -> Any:
-    """A number of shots as a size."""
-    return dimension_table().size(shots) if isinstance(shots, Tracer) else shots
 
 
 def _as_given(counts: Sequence[Any]) -> Any:

@@ -22,7 +22,8 @@ def track_resources(device: Any, operators: Sequence[Any], processes: Sequence[A
     options: Any = device.device_kwargs
     gates = [gate for operator in operators for gate in _gates(operator)]
     tape = QuantumScript(gates, processes)
-    name = options.get("resources_filename") or _unused_name()
+    name = options.get("resources_filename")
+    name = name or f"__pennylane_resources_data_{time.time_ns()}.json"
     depth = tape.graph.get_depth() if options.get("compute_depth") else None
     wires = device.wires if device.wires is not None else tape.wires
     found = {
@@ -66,10 +67,6 @@ _COUNTED = frozenset(
 
 
 _NAMES = {"LinearCombination": "Hamiltonian"}
-
-
-def _unused_name() -> str:
-    return f"__pennylane_resources_data_{time.time_ns()}.json"
 
 
 def _described(process: Any) -> str:

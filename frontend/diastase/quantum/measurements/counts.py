@@ -1,20 +1,15 @@
-"""`Counts`: what `qml.counts` gives inside of a compiled function.
+"""`Counts`: what `qml.counts` gives inside of a compiled function; `CountsDict`: what comes out.
 
-A pytree of two vectors, outcomes (as numbers) and how often each was found; an outcome may stand
-there more than once. `counts["01"]` or `counts[-1.0]` is a traced number. Where a compiled function
-returns it, the api makes of it PennyLane's dictionary (`CountsDict`), or Catalyst's pair of arrays.
+`Counts` is a pytree of two vectors, outcomes (as numbers) and how often each was found; an outcome
+may stand there more than once. `counts["01"]` or `counts[-1.0]` is a traced number. Where a
+compiled function returns it, the api makes of it PennyLane's dictionary from bit strings (or
+values) to numbers, or Catalyst's pair of arrays, all outcomes and how often each was found. The
+dictionary gives that pair, too: two names get it that the dictionary is unpacked into, and the keys
+0 and 1, which are no bit strings, find it (decision 0050).
 
-The trap: the number of different outcomes is not known while tracing, so inside of a compiled
+The traps: the number of different outcomes is not known while tracing, so inside of a compiled
 function there are no keys to go through: what is unpacked, or indexed by 0 or 1, is Catalyst's
-pair.
-
-`CountsDict`: counts as a compiled function returns them, for users of PennyLane and of Catalyst.
-
-It is PennyLane's dictionary, from bit strings (or values) to numbers. Catalyst gives a pair of
-arrays, all outcomes and how often each was found; so that is what two names get that it is unpacked
-into, and what the keys 0 and 1 find, which are no bit strings (decision 0050).
-
-The trap: unpacking asks for an iterator, like a `for` over the keys; which of the two it is stands
+pair. And unpacking asks for an iterator, like a `for` over the keys; which of the two it is stands
 in the bytecode of whoever asks. `f(*counts)` may mean either and is refused; but a function in C
 has no bytecode, so in `f(*arguments)` it may be `f` that asks, for the keys.
 """

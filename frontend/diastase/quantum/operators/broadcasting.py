@@ -12,9 +12,9 @@ Classical results that depend neither on the element nor on the circuit gain no 
 The trap: the quantum function is called twice while tracing.
 """
 
-import threading
 from collections.abc import Callable, Generator, Iterable
 from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -50,12 +50,7 @@ class _Element:
     """Results that were computed without the circuit."""
 
 
-class _Elements(threading.local):
-    def __init__(self) -> None:
-        self.stack: list[_Element | None] = []
-
-
-_elements = _Elements()
+_element: ContextVar[_Element | None] = ContextVar("the element of a batch", default=None)
 
 
 def broadcast(call: Callable[[], Any]) -> Any:
@@ -88,7 +83,7 @@ def broadcast(call: Callable[[], Any]) -> Any:
 
 def note_classical(results: Iterable[Any]) -> None:
     """These results of the circuit under way are computed without it."""
-    element = _elements.stack[-1] if _elements.stack else None
+    element = _element.get()
     if element is not None:
         element.classical.extend(results)
 
@@ -101,7 +96,7 @@ def element_of(operator: Any) -> Any:
     size = operator.batch_size
     if size is None:
         return operator
-    element = _elements.stack[-1] if _elements.stack else None
+    element = _element.get()
     is_single = same_size(size, 1)
     if element is None or (same_size(element.size, 1) and not is_single):
         raise _BatchFound(size)
@@ -122,8 +117,8 @@ def element_of(operator: Any) -> Any:
 
 @contextmanager
 def _tracing(element: _Element | None) -> Generator[None]:
-    _elements.stack.append(element)
+    outer = _element.set(element)
     try:
         yield
     finally:
-        _elements.stack.pop()
+        _element.reset(outer)

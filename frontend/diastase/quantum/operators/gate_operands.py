@@ -18,7 +18,7 @@ from jax.core import Tracer
 from diastase.capture.pennylane_compat import describe
 from diastase.capture.quantum_errors import ParameterTypeError, UnsupportedOperationError
 from diastase.quantum.operators.decompositions import DATA_DEPENDENT
-from diastase.quantum.wires.wires import WireMap, as_dtype, split_positions
+from diastase.quantum.wires import Position, WireMap, as_dtype, bind_on
 
 Controls = tuple[tuple[Any, bool], ...]
 
@@ -26,23 +26,27 @@ LOOKS_AT_TRACED_VALUES = "is built by PennyLane in a way that depends on a trace
 
 
 class Recorder(Protocol):
-    """Where gate equations go."""
+    """A register, and the equations that change it."""
 
     wires: WireMap
-
-    @property
-    def is_outermost(self) -> bool:
-        """Whether this is the QNode's body itself, not a loop or branch in it."""
-        ...
+    register: Any
+    is_outermost: bool
+    """Whether this is the QNode's body itself, not a loop or branch in it."""
 
     @property
     def is_untouched(self) -> bool:
         """Whether the register is known to be |0...0>."""
-        ...
+        return False
 
     def advance(self, primitive: Any, *operands: Any, **params: Any) -> None:
-        """Apply a primitive `register, *operands -> register` to the current register."""
-        ...
+        """Apply a primitive `register, *operands -> register`."""
+        self.register = primitive.bind(self.register, *operands, **params)
+
+    def advance_on(
+        self, wires: Sequence[Position], primitive: Any, *operands: Any, **params: Any
+    ) -> None:
+        """Apply a primitive that takes wires."""
+        self.register = bind_on(primitive, self.register, wires, *operands, **params)
 
     def run_decomposition(
         self, function: Callable[[], Sequence[Any] | None], controls: Controls
@@ -56,12 +60,11 @@ class Recorder(Protocol):
 
 
 def wires_of(
-    operator: Any, targets: Sequence[Any], recorder: Recorder, controls: Controls
-) -> tuple[tuple[tuple[int | None, ...], list[Any]], tuple[bool, ...]]:
-    """Positions of targets, then controls, as primitives take them; and the control values."""
-    labels = [*targets, *(wire for wire, _ in controls)]
-    positions = recorder.wires.positions(labels, operator.name)
-    return split_positions(positions), tuple(value for _, value in controls)
+    operator: Any, recorder: Recorder, controls: Controls
+) -> tuple[tuple[Position, ...], tuple[bool, ...]]:
+    """Positions of an operator's wires, then of controls; and the control values."""
+    labels = [*operator.wires, *(wire for wire, _ in controls)]
+    return recorder.wires.positions(labels, operator.name), tuple(value for _, value in controls)
 
 
 def real_scalar(parameter: Any, operator: Any) -> Any:

@@ -2,24 +2,42 @@
 
 In this order: a gate of the gate table by its name (with any number of controls), a matrix gate,
 the operator's decomposition (`decompositions`), recursively; its matrix. Anything else is refused,
-with the operator's name.
+with the operator's name. `controls` are pairs of a wire label and the value that activates it.
 
-`controls` are pairs of a wire label and the value that activates the gate. The trap: a global
-phase under controls is a phase gate, so it can never be dropped.
+Of a state preparation PennyLane looks at the norm of known amplitudes when the operator is made, if
+it was told to (`validate_norm`), and again, less strictly, when a preparation in the middle of a
+circuit is decomposed. The norm of traced amplitudes is checked when the program runs, in the same
+cases and as strictly.
+
+The trap: a global phase under controls is a phase gate, so it can never be dropped.
 """
 
 from collections.abc import Callable
 from typing import Any
 
+import jax.numpy as jnp
+import numpy as np
 import pennylane as qml
+from jax.core import Tracer
 from pennylane import ops
 from pennylane.allocation import Allocate, Deallocate
 
+from diastase.capture.pennylane_compat import describe
 from diastase.capture.pennylane_compat.operators import AppliedFunction
-from diastase.primitives.quantum import check_wires_p, gate_p, global_phase_p, prepare_p
+from diastase.capture.quantum_errors import ParameterTypeError
+from diastase.primitives.checks import require
+from diastase.primitives.quantum import (
+    check_wires_p,
+    diagonal_p,
+    gate_p,
+    global_phase_p,
+    prepare_p,
+    unitary_p,
+)
 from diastase.quantum.operators.broadcasting import element_of
 from diastase.quantum.operators.decompositions import decomposition_of
 from diastase.quantum.operators.gate_operands import (
+    LOOKS_AT_TRACED_VALUES,
     Controls,
     Recorder,
     complex_array,
@@ -28,8 +46,6 @@ from diastase.quantum.operators.gate_operands import (
     unsupported,
     wires_of,
 )
-from diastase.quantum.operators.matrix_gates import record_diagonal, record_matrix, record_unitary
-from diastase.quantum.operators.state_preparation import amplitudes_of, check_state
 from diastase_mlir import GATES
 
 _OBSERVABLES = (qml.Hermitian, qml.Projector, qml.SparseHamiltonian, ops.Sum, ops.SProd)
@@ -50,7 +66,7 @@ def record(operator: Any, recorder: Recorder, controls: Controls = ()) -> None:
     if operator.has_matrix or isinstance(operator, qml.operation.StatePrepBase):
         recorder.wires.take_note(operator.wires, operator.name)
     if isinstance(operator, qml.Identity):
-        _record_nothing(operator, recorder, controls)
+        _check_wires(operator, recorder, controls)
     elif _is_named(operator):
         _record_named(operator, recorder, controls)
     else:
@@ -88,10 +104,10 @@ def _refuse_other_than_gates(operator: Any) -> None:
 def _record_named(operator: Any, recorder: Recorder, controls: Controls) -> None:
     """A row of the gate table."""
     parameters = [real_scalar(parameter, operator) for parameter in operator.data]
-    targets, control_values = wires_of(operator, operator.wires, recorder, controls)
-    recorder.advance(
-        gate_p, *parameters, *targets[1], name=operator.name, num_parameters=len(parameters),
-        wires=targets[0], control_values=control_values,
+    wires, control_values = wires_of(operator, recorder, controls)
+    recorder.advance_on(
+        wires, gate_p, *parameters, name=operator.name, num_parameters=len(parameters),
+        control_values=control_values,
     )  # fmt: skip
 
 
@@ -118,21 +134,10 @@ def _record_adjoint(operator: Any, recorder: Recorder, controls: Controls) -> No
         return record(silently(operator, base.adjoint), recorder, controls)
     decomposition = decomposition_of(base)
     if decomposition.factors is None:
-        return record_matrix(operator, recorder, controls, decomposition.failure)
+        return _record_matrix(operator, recorder, controls, decomposition.failure)
     for factor in reversed(decomposition.factors):
         record(silently(operator, lambda factor=factor: ops.Adjoint(factor)), recorder, controls)
     return None
-
-
-def _record_preparation(operator: Any, recorder: Recorder, controls: Controls) -> None:
-    """A state prepared first is written into the register; later, PennyLane's circuit makes it."""
-    first = recorder.is_untouched and not controls
-    check_state(operator, first)
-    if not first or isinstance(operator, qml.BasisState):
-        return _record_decomposition(operator, recorder, controls)
-    targets, _ = wires_of(operator, operator.wires, recorder, ())
-    vector = amplitudes_of(operator)
-    return recorder.advance(prepare_p, complex_array(vector), *targets[1], wires=targets[0])
 
 
 def _record_allocation(operator: Any, recorder: Recorder, controls: Controls) -> None:
@@ -160,7 +165,7 @@ def _record_snapshot(operator: Any, recorder: Recorder, controls: Controls) -> N
 
 def _record_global_phase(operator: Any, recorder: Recorder, controls: Controls) -> None:
     """exp(-i phi); under controls, a phase gate on the last one of them."""
-    _record_nothing(operator, recorder, controls)
+    _check_wires(operator, recorder, controls)
     phi = real_scalar(operator.data[0], operator)
     if not controls:
         return recorder.advance(global_phase_p, phi)
@@ -175,11 +180,11 @@ def _record_global_phase(operator: Any, recorder: Recorder, controls: Controls) 
     return None
 
 
-def _record_nothing(operator: Any, recorder: Recorder, controls: Controls) -> None:
-    """Check the wires only, traced ones when the program runs."""
-    (known, traced), _ = wires_of(operator, operator.wires, recorder, controls)
-    if traced:
-        recorder.advance(check_wires_p, *traced, wires=known, construct=operator.name)
+def _check_wires(operator: Any, recorder: Recorder, controls: Controls) -> None:
+    """Check the wires; traced ones when the program runs."""
+    wires, _ = wires_of(operator, recorder, controls)
+    if not all(isinstance(wire, int) for wire in wires):
+        recorder.advance_on(wires, check_wires_p, construct=operator.name)
 
 
 def _is_made_of_operators(operator: Any) -> bool:
@@ -196,15 +201,110 @@ def _is_made_of_operators(operator: Any) -> bool:
 def _record_decomposition(operator: Any, recorder: Recorder, controls: Controls) -> None:
     """The factors of an operator; its matrix, where it has none."""
     if recorder.wires.are_the_devices and not _is_made_of_operators(operator):
-        _record_nothing(operator, recorder, controls)
+        _check_wires(operator, recorder, controls)
     decomposition = decomposition_of(
         operator, lambda function: recorder.run_decomposition(function, controls) or ()
     )
     if decomposition.factors is None:
-        return record_matrix(operator, recorder, controls, decomposition.failure)
+        return _record_matrix(operator, recorder, controls, decomposition.failure)
     for factor in decomposition.factors:
         record(factor, recorder, controls)
     return None
+
+
+# --- gates given by arrays ------------------------------------------------------------------------
+
+
+LARGEST_MATRIX = 8
+"""Wires up to which an operator with neither name nor decomposition is applied as a matrix."""
+
+
+def _record_diagonal(operator: Any, recorder: Recorder, controls: Controls) -> None:
+    """A gate given by its diagonal, which may be traced."""
+    _record_array(operator, operator.data[0], 1, recorder, controls)
+
+
+def _record_unitary(operator: Any, recorder: Recorder, controls: Controls) -> None:
+    """A gate given by its matrix, which may be traced."""
+    _record_array(operator, operator.data[0], 2, recorder, controls)
+
+
+def _record_matrix(
+    operator: Any, recorder: Recorder, controls: Controls, failure: Exception | None = None
+) -> None:
+    """The matrix of a small operator; `failure` is why it has no decomposition."""
+    if not operator.has_matrix and failure is not None:
+        raise unsupported(operator, LOOKS_AT_TRACED_VALUES) from failure
+    if not operator.has_matrix:
+        raise unsupported(operator, "has neither a decomposition nor a matrix")
+    if len(operator.wires) > LARGEST_MATRIX:
+        raise unsupported(operator, f"has no decomposition, and {len(operator.wires)} wires")
+    matrix = silently(operator, lambda: operator.matrix(wire_order=operator.wires))
+    _record_array(operator, matrix, 2, recorder, controls)
+
+
+def _record_array(
+    operator: Any, array: Any, rank: int, recorder: Recorder, controls: Controls
+) -> None:
+    """A diagonal (rank 1) or a matrix (rank 2), which must fit the operator's wires."""
+    what, primitive = ("diagonal", diagonal_p) if rank == 1 else ("matrix", unitary_p)
+    shape, size = tuple(np.shape(array)), 2 ** len(operator.wires)
+    if shape != (size,) * rank:
+        reason = f"a {what} of shape {shape} on {len(operator.wires)} wires"
+        raise ParameterTypeError(operation=describe(operator), reason=reason)
+    wires, control_values = wires_of(operator, recorder, controls)
+    recorder.advance_on(wires, primitive, complex_array(array), control_values=control_values)
+
+
+# --- state preparations ---------------------------------------------------------------------------
+
+
+TOLERANCE = 1e-10
+"""PennyLane's for the norm of a state that is asked to be validated; relative: 1e-5."""
+TOLERANCE_OF_CIRCUITS = 1e-3
+"""PennyLane's for the norm of a state that gates prepare."""
+
+
+def _amplitudes(operator: Any) -> Any:
+    """The state that a preparation makes of |0...0>, in the order of its wires."""
+    vector = operator.state_vector(wire_order=operator.wires)
+    if hasattr(vector, "toarray"):  # given as a sparse matrix
+        vector = vector.toarray()
+    if isinstance(vector, Tracer):
+        return vector.reshape(2 ** len(operator.wires))
+    return np.asarray(vector).reshape(2 ** len(operator.wires))
+
+
+def _check_state(operator: Any, first: bool) -> None:
+    """Check a state that is traced; `first`: it is not prepared by gates."""
+    if isinstance(operator, qml.BasisState) and isinstance(operator.data[0], Tracer):
+        bits = operator.data[0]
+        what = f"{describe(operator)}: a basis state consists of zeros and ones"
+        return require(jnp.all((bits == 0) | (bits == 1)), what)
+    return _check_norm(operator, first)
+
+
+def _check_norm(operator: Any, first: bool) -> None:
+    if not isinstance(operator, qml.StatePrep) or not isinstance(operator.data[0], Tracer):
+        return
+    settings = operator.hyperparameters
+    validated = settings["validate_norm"] and not settings["normalize"]
+    if (not validated and first) or settings["pad_with"] is not None:
+        return
+    tolerance = TOLERANCE if validated else TOLERANCE_OF_CIRCUITS
+    norm = jnp.linalg.norm(operator.data[0].astype(jnp.complex128))
+    what = f"{describe(operator)}: the state does not have norm 1; see normalize=True"
+    require(jnp.isclose(norm, 1.0, atol=tolerance), what)
+
+
+def _record_preparation(operator: Any, recorder: Recorder, controls: Controls) -> None:
+    """A state prepared first is written into the register; later, PennyLane's circuit makes it."""
+    first = recorder.is_untouched and not controls
+    _check_state(operator, first)
+    if not first or isinstance(operator, qml.BasisState):
+        return _record_decomposition(operator, recorder, controls)
+    wires, _ = wires_of(operator, recorder, ())
+    return recorder.advance_on(wires, prepare_p, complex_array(_amplitudes(operator)))
 
 
 _RULES: tuple[tuple[Any, Callable[[Any, Recorder, Controls], None]], ...] = (
@@ -217,8 +317,8 @@ _RULES: tuple[tuple[Any, Callable[[Any, Recorder, Controls], None]], ...] = (
     (ops.Adjoint, _record_adjoint),
     (ops.ControlledQubitUnitary, _record_controlled),
     (ops.Controlled, _record_controlled),
-    (qml.QubitUnitary, record_unitary),
-    (qml.DiagonalQubitUnitary, record_diagonal),
-    (qml.SpecialUnitary, record_matrix),  # its decomposition looks at the values of its angles
+    (qml.QubitUnitary, _record_unitary),
+    (qml.DiagonalQubitUnitary, _record_diagonal),
+    (qml.SpecialUnitary, _record_matrix),  # its decomposition looks at the values of its angles
 )
 """By class, for what is not in the gate table under its own name; the first that fits."""

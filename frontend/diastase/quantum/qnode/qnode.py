@@ -1,43 +1,48 @@
 """A QNode called while a program is being traced: which way its settings ask for it to be run.
 
-Each way gets a `QNodeCall`, traces the body (`circuits.circuits`), and gives results of the
+Each way gets a `QNodeCall`, traces the body (`circuits`), and gives results of the
 structure that the quantum function returned.
 """
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import jax
 import pennylane as qml
 from pennylane.measurements import MeasurementProcess
 
-from diastase.capture.device_errors import TapeRecordingError, UnsupportedTransformError
+from diastase.capture.device_errors import (
+    TapeRecordingError,
+    UnknownOutcomeError,
+    UnsupportedTransformError,
+)
 from diastase.capture.pennylane_compat import intercept_qnodes, refuse_outcomes_as_numbers
 from diastase.capture.pennylane_compat.devices import ENGINE_DEVICES
-from diastase.quantum.circuits.circuits import QNodeCall, trace_circuit
-from diastase.quantum.host_devices.outcomes import refuse_number
 from diastase.quantum.measurements.measurements import measure_process
 from diastase.quantum.operators.broadcasting import broadcast
-from diastase.quantum.scope.circuit_scope import CircuitScope
+from diastase.quantum.operators.circuit_scope import CircuitScope
+from diastase.quantum.qnode.circuits import QNodeCall, trace_circuit
 from diastase.quantum.settings.diff_method import needs_averages
-from diastase.quantum.settings.precision import in_precision_of
-from diastase.quantum.settings.qnode_results import classical_result
-from diastase.quantum.settings.qnode_settings import QNodeSettings, resolve_settings
+from diastase.quantum.settings.qnode_settings import (
+    QNodeSettings,
+    classical_result,
+    in_precision_of,
+    resolve_settings,
+)
+from diastase_mlir import user_span
 from diastase_mlir.jax_compat.x64 import in_64_bits, narrowed
 from diastase_toolchain.lazy_import import LazyModule
 
 if TYPE_CHECKING:
     from diastase.quantum.host_devices import capture
-    from diastase.quantum.qnode import moment_qnodes
-    from diastase.quantum.sampling import averages, outcomes, shot_qnode
+    from diastase.quantum.qnode import averages, shot_qnode, statistics
     from diastase.quantum.tapes import call as tape_calls
     from diastase.quantum.tapes import metric_tensor
 else:
     capture = LazyModule("diastase.quantum.host_devices.capture")
-    moment_qnodes = LazyModule("diastase.quantum.qnode.moment_qnodes")
-    averages = LazyModule("diastase.quantum.sampling.averages")
-    outcomes = LazyModule("diastase.quantum.sampling.outcomes")
-    shot_qnode = LazyModule("diastase.quantum.sampling.shot_qnode")
+    averages = LazyModule("diastase.quantum.qnode.averages")
+    statistics = LazyModule("diastase.quantum.qnode.statistics")
+    shot_qnode = LazyModule("diastase.quantum.qnode.shot_qnode")
     tape_calls = LazyModule("diastase.quantum.tapes.call")
     metric_tensor = LazyModule("diastase.quantum.tapes.metric_tensor")
 
@@ -64,7 +69,7 @@ def _way_to_run(settings: QNodeSettings) -> Callable[[QNodeCall], Any]:
     if settings.mcm_method != "single-branch-statistics":
         return averages.call_averaged
     if needs_averages(settings.differentiation):
-        return lambda call: moment_qnodes.call_by_moments(call, _result)
+        return lambda call: averages.call_by_moments(call, _result)
     return _call_analytic
 
 
@@ -99,14 +104,20 @@ def _result(leaf: Any, scope: CircuitScope) -> Any:
     if isinstance(leaf, MeasurementProcess):
         with scope.as_from(leaf):
             return (
-                outcomes.outcome_statistic(leaf)
+                statistics.outcome_statistic(leaf)
                 if leaf.mv is not None
                 else in_precision_of(scope.register, leaf, measure_process(leaf, scope))
             )
     return classical_result(leaf, scope.circuit.name)
 
 
+def _refuse_number() -> NoReturn:
+    """Refuse an outcome that only the device will know where JAX needs a number."""
+    what = "a mid-circuit outcome used as a number"
+    raise UnknownOutcomeError(what=what, span=user_span())
+
+
 def patch_qnodes() -> None:
     """From now on calls of QNodes come here, while this thread is tracing; called once."""
     intercept_qnodes(call_qnode)
-    refuse_outcomes_as_numbers(refuse_number)
+    refuse_outcomes_as_numbers(_refuse_number)

@@ -6,26 +6,33 @@ the function is run, and the keywords that are the function's own.
 Shots come from, in PennyLane's order: `qml.set_shots` or the QNode itself, `shots=` of the call
 (which PennyLane has deprecated and still honours), the device. Their number may be traced.
 
+Amplitudes are complex64 where the device asks for it, as lightning's do (`c_dtype=np.complex64`),
+or the program (`qjit(precision="single")`). States and density matrices are then complex64 and
+probabilities float32; what is summed up in double precision stays float64, as in lightning.
+
 The trap: a value that PennyLane would only refuse when it executes must be refused here; a compiled
 program never gets there.
 """
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, get_args
 
+import jax
 import jax.numpy as jnp
+import numpy as np
 import pennylane as qml
 from jax.core import Tracer
+from pennylane import measurements
 from pennylane.measurements import Shots
 
-from diastase.capture.context import Folding
+from diastase.capture.context import Folding, current_settings
 from diastase.capture.pennylane_compat import shots_of_call
-from diastase.capture.quantum_errors import InvalidSettingError
+from diastase.capture.quantum_errors import InvalidSettingError, UnsupportedReturnError
+from diastase.primitives.quantum import AbstractRegister
 from diastase.quantum.settings.circuit_passes import passes_of
 from diastase.quantum.settings.diff_method import Differentiation, differentiation_of
-from diastase.quantum.settings.folding import current_folding
-from diastase.quantum.settings.precision import is_single
 from diastase_mlir import user_span
+from diastase_mlir.jax_compat import abstract_value, is_symbolic
 
 if TYPE_CHECKING:
     from diastase_mlir import PassCall
@@ -33,10 +40,8 @@ if TYPE_CHECKING:
 McmMethod = Literal["one-shot", "single-branch-statistics", "deferred", "tree-traversal"]
 PostselectMode = Literal["hw-like", "fill-shots"]
 
-MCM_METHODS: tuple[McmMethod, ...] = (
-    "one-shot", "single-branch-statistics", "deferred", "tree-traversal"
-)  # fmt: skip
-POSTSELECT_MODES: tuple[PostselectMode, ...] = ("hw-like", "fill-shots")
+MCM_METHODS: tuple[McmMethod, ...] = get_args(McmMethod)
+POSTSELECT_MODES: tuple[PostselectMode, ...] = get_args(PostselectMode)
 
 
 @dataclass(frozen=True)
@@ -90,10 +95,10 @@ def resolve_settings(
         postselect_mode=_postselect_mode(name, qnode.execute_kwargs.get("postselect_mode")),
         transforms=tuple(qnode.compile_pipeline),
         passes=passes_of(qnode),
-        single=is_single(qnode.device),
+        single=_is_single(qnode.device),
         sweeps=qnode.diff_method == "adjoint",
         differentiation=differentiation_of(qnode, name, bool(shots)),
-        folding=current_folding(),
+        folding=_folding(),
     )
     return settings, remaining
 
@@ -135,5 +140,47 @@ def _postselect_mode(name: str, given: Any) -> PostselectMode:
     return given
 
 
+def _is_single(device: Any) -> bool:
+    """Whether a QNode on this device that is called now is to have complex64 amplitudes."""
+    asked = getattr(device, "c_dtype", None)
+    return current_settings().single or (asked is not None and np.dtype(asked) == np.complex64)
+
+
+def _folding() -> Folding | None:
+    """A scale of 1 is no folding."""
+    folding = current_settings().folding
+    return None if folding is None or folding.scale == 1 else folding
+
+
 def _invalid(name: str, setting: str, reason: str) -> InvalidSettingError:
     return InvalidSettingError(qnode=name, setting=setting, reason=reason, span=user_span())
+
+
+# --- results -------------------------------------------------------------------------------------
+
+
+_NARROW: dict[type, Any] = {
+    measurements.ProbabilityMP: jnp.float32,
+    measurements.DensityMatrixMP: jnp.complex64,
+}
+"""Results that are computed in double precision of any state, and the types that they then have."""
+
+
+def in_precision_of(register: Any, process: Any, value: Any) -> Any:
+    """Give the value of a measurement the type that it has in the register's precision."""
+    kind = abstract_value(register)
+    narrow = _NARROW.get(type(process))
+    if narrow is None or not isinstance(kind, AbstractRegister) or not kind.single:
+        return value
+    return value.astype(narrow)
+
+
+def classical_result(leaf: Any, qnode: str) -> jax.Array:
+    """A leaf of what a QNode returned that is no measurement process, as an array."""
+    numbers = np.generic | bool | int | float | complex
+    if isinstance(leaf, jax.Array | np.ndarray | numbers) or is_symbolic(leaf):
+        return jnp.asarray(leaf)
+    hint = "a QNode returns measurements, outcomes and arrays, in any pytree"
+    raise UnsupportedReturnError(
+        function=f"the QNode {qnode}", value=repr(leaf), hint=hint, span=user_span()
+    )

@@ -1,7 +1,9 @@
 """`qml.metric_tensor`, `qml.adjoint_metric_tensor` and `qml.gradients.quantum_fisher`, compiled.
 
-PennyLane makes circuits that estimate the metric; we have the state, so what it means is computed
-directly (`fubini_study`). Two ways, both exact:
+PennyLane makes circuits that estimate the Fubini-Study metric; we have the state, so it is computed
+exactly, by the state's derivatives:
+
+    g_ij = Re[ <d_i psi|d_j psi> - <d_i psi|psi> <psi|d_j psi> ]
 
 - by the QNode's arguments, as one function from arguments to state: whatever the QNode contains;
 - by the gate parameters of its tape, where these are asked for (`hybrid=False`, `argnum`), where
@@ -14,14 +16,6 @@ the whole metric has there: approximations are the whole metric, with zeros else
 `argnums` are positions of the QNode's arguments, the first one if not given, as PennyLane has it
 for JAX; `argnum` positions of parameters of the tape, of all that depend on these arguments.
 Options for circuits (`aux_wire`, …) mean nothing here.
-
-The Fubini-Study metric of a state that depends on numbers: exact, by the state's derivatives.
-
-    g_ij = Re[ <d_i psi|d_j psi> - <d_i psi|psi> <psi|d_j psi> ]
-
-In: a function of real arrays that gives a normalised state. All derivatives are one batch of
-forward derivatives, and the products between them one matrix product of real numbers, of twice as
-many rows as there are amplitudes. The derivatives of all P numbers are kept at once: P states.
 """
 
 from collections import defaultdict
@@ -47,35 +41,9 @@ from diastase.capture.pennylane_compat import (
 from diastase.capture.pennylane_compat.compilers import warn_unlike_catalyst
 from diastase.capture.regions import quantum_scope
 from diastase.quantum.settings.qnode_settings import QNodeSettings
-from diastase.quantum.tapes.pipeline import transformed
-from diastase.quantum.tapes.recording import record_tape
-from diastase.quantum.tapes.replay import replay
+from diastase.quantum.tapes.tapes import record_tape, replay, transformed
 from diastase_mlir import user_span
 from diastase_mlir.jax_compat import current_trace, tracer_trace
-
-
-def metric(state: Callable[[Any], Any], argument: Any) -> Any:
-    """The metric by one argument, an array of any shape s; its own shape is (*s, *s)."""
-    shape = jnp.shape(argument)
-    amplitudes = state(argument).reshape(-1)
-    changes = jax.jacfwd(lambda value: state(value).reshape(-1))(argument)
-    return _metric(amplitudes, changes.reshape(amplitudes.size, -1)).reshape(*shape, *shape)
-
-
-def _metric(amplitudes: Any, changes: Any) -> Any:
-    """The metric, where a column of `changes` is the derivative by one number."""
-    parts = jnp.concatenate([jnp.real(changes), jnp.imag(changes)])
-    overlaps = jnp.conj(amplitudes) @ changes
-    return parts.T @ parts - jnp.real(jnp.outer(jnp.conj(overlaps), overlaps))
-
-
-def pulled_back(gram: Any, jacobian: Any) -> Any:
-    """A metric by P numbers as one by what these are computed from: J^T g J.
-
-    `jacobian` has shape (P, *s), the result (*s, *s).
-    """
-    return jnp.tensordot(jacobian, jnp.tensordot(gram, jacobian, axes=[1, 0]), axes=[0, 0])
-
 
 _FACTORS: Mapping[str, float] = {
     "metric_tensor": 1,
@@ -180,7 +148,7 @@ class _Metric:
             return qml.state()
 
         node = qnode_of_tape(self.qnode, function, None)
-        return [metric(self._along(node, position), self.args[position]) for position in argnums]
+        return [_metric(self._along(node, position), self.args[position]) for position in argnums]
 
     def of_parameters(self, argnums: Sequence[int]) -> list[Any]:
         if not self.options.get("hybrid", True):
@@ -208,7 +176,7 @@ class _Metric:
         tape = self._tape(self.args, lambda _: False)
         tape.trainable_params = tapes[-1].trainable_params
         gram = self._of_tape(tape, _trainable(tape))
-        return [pulled_back(gram, jacobian) for jacobian in jacobians]
+        return [_pullback(gram, jacobian) for jacobian in jacobians]
 
     def _along(self, function: Callable[..., Any], position: int) -> Callable[[Any], Any]:
         def along(argument: Any) -> Any:
@@ -244,7 +212,7 @@ class _Metric:
                 bound = tape.copy(ops=_bound(tape, given), measurements=[qml.state()])
             return qnode_of_tape(self.qnode, replay(bound, False), None)()
 
-        return metric(state, values) * self._kept(tape)
+        return _metric(state, values) * self._kept(tape)
 
     def _kept(self, tape: Any) -> np.ndarray[Any, Any]:
         """One where an entry of the metric belongs to what is asked for, zero elsewhere."""
@@ -303,3 +271,30 @@ def _layers(tape: Any) -> list[int]:
     for number, layer in enumerate(tape.graph.iterate_parametrized_layers()):
         numbers |= dict.fromkeys(layer.param_inds, number)
     return [numbers[position] for position in tape.trainable_params]
+
+
+# --- the metric itself ---------------------------------------------------------------------------
+
+
+def _metric(state: Callable[[Any], Any], argument: Any) -> Any:
+    """The metric by one argument, an array of any shape s; its own shape is (*s, *s).
+
+    All derivatives are one batch of forward derivatives, and are kept at once: as many states as
+    there are numbers. The products between them are one matrix product of real numbers.
+    """
+    shape = jnp.shape(argument)
+    amplitudes = state(argument).reshape(-1)
+    changes = jax.jacfwd(lambda value: state(value).reshape(-1))(argument)
+    changes = changes.reshape(amplitudes.size, -1)
+    parts = jnp.concatenate([jnp.real(changes), jnp.imag(changes)])
+    overlaps = jnp.conj(amplitudes) @ changes
+    gram = parts.T @ parts - jnp.real(jnp.outer(jnp.conj(overlaps), overlaps))
+    return gram.reshape(*shape, *shape)
+
+
+def _pullback(gram: Any, jacobian: Any) -> Any:
+    """A metric by P numbers as one by what these are computed from: J^T g J.
+
+    `jacobian` has shape (P, *s), the result (*s, *s).
+    """
+    return jnp.tensordot(jacobian, jnp.tensordot(gram, jacobian, axes=[1, 0]), axes=[0, 0])

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pennylane as qml
 
-from diastase.quantum.measurements.snapshots import WithSnapshots
+from diastase.quantum.measurements.measurements import WithSnapshots
 from frontend.quantum.operators.examples import Example
 
 CONTROLS = 2

@@ -1,1 +1,0 @@
-"""Error mitigation: `mitigate_with_zne`."""

@@ -1,1 +1,0 @@
-"""The body of a QNode as a jaxpr."""

@@ -1,1 +1,0 @@
-"""Questions about jaxprs of circuits: which part is classical, which a result needs."""

@@ -1,0 +1,213 @@
+"""QNodes without shots whose results are computed of averages: of *moments*, which may be averaged.
+
+`deferred` and `tree-traversal` average over all outcomes (`call_averaged`): the body is run for
+each string of outcomes that is possible, by an outcome script in `tree` mode, and what each run
+gives counts with its probability. A moment is an expectation value, probabilities, a density
+matrix; a variance or a purity is none, so each measurement is measured as moments
+(`Averaged.moments`), and computed of their averages (`Averaged.result`). Postselection is
+conditional: runs count with the probability of the outcomes asked for.
+
+Shifted runs give derivatives of moments, too. So a QNode that is differentiated by them measures
+moments (`call_by_moments`), and JAX differentiates what is computed of them outside. What can be
+neither (a state) is a result of the body, and refused if it is differentiated.
+"""
+
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import pennylane as qml
+from pennylane import measurements
+from pennylane.measurements import MeasurementProcess
+
+from diastase.capture.control_flow.loops import trace_while_loop
+from diastase.capture.quantum_errors import UnsupportedMeasurementError, UnsupportedReturnError
+from diastase.primitives.sampling import (
+    end_script_p,
+    next_run_p,
+    outcome_script_p,
+    require_weight_p,
+    run_weight_p,
+)
+from diastase.quantum.measurements.measurements import (
+    density_matrix,
+    entropy_of,
+    measure_process,
+    process_name,
+    purity_of,
+)
+from diastase.quantum.operators.circuit_scope import CircuitScope
+from diastase.quantum.qnode.circuits import QNodeCall, TracedCircuit, trace_circuit
+from diastase.quantum.qnode.repeated_runs import bind_averaged_runs, bind_several_runs
+from diastase.quantum.qnode.statistics import Averaged, outcome_moments
+from diastase.quantum.run_dependence import differs
+from diastase.quantum.settings.qnode_settings import classical_result, in_precision_of
+from diastase_mlir import user_span
+
+
+def call_averaged(call: QNodeCall) -> Any:
+    """Record the call of a QNode whose results are averages over outcomes."""
+    leaves: list[Averaged | None] = []
+
+    def finish(returned: Sequence[Any], scope: CircuitScope) -> Sequence[Any]:
+        leaves[:] = [averaged(leaf, scope) for leaf in returned]  # it may be called again
+        moments = [moment for leaf in leaves if leaf is not None for moment in leaf.moments]
+        values = [
+            classical_result(value, call.settings.qnode)
+            for value, leaf in zip(returned, leaves, strict=True)
+            if leaf is None
+        ]
+        return [*moments, *values]
+
+    traced = trace_circuit(call, finish, takes_script=True)
+    count = sum(len(leaf.moments) for leaf in leaves if leaf is not None)
+    if traced.circuit.measures:
+        _refuse_outcomes_as_values(traced, count)
+        found = bind_averaged_runs(partial(_runs, count), traced, count)
+    else:
+        found = bind_several_runs(traced.run)
+    found = traced.beside(found)
+    moments, values = iter(found[:count]), iter(found[count:])
+    results = [
+        next(values) if leaf is None else leaf.result([next(moments) for _ in leaf.moments])
+        for leaf in leaves
+    ]
+    return jax.tree_util.tree_unflatten(traced.tree, results)
+
+
+def _runs(count: int, traced: TracedCircuit) -> list[Any]:
+    """Record the loop over all outcomes: averages of the first results, and the others."""
+    avals = traced.jaxpr.out_avals
+    script = outcome_script_p.bind(mode="tree")
+
+    def run(_: Any, total: Any, *sums: Any) -> Any:
+        found = traced.run(script)
+        weight = run_weight_p.bind(script)
+        added = [old + weight * new for old, new in zip(sums[:count], found[:count], strict=True)]
+        return next_run_p.bind(script), total + weight, *added, *found[count:]
+
+    zeros = [jnp.zeros(aval.shape, aval.dtype) for aval in avals]
+    start = (next_run_p.bind(script), jnp.zeros((), jnp.float64), *zeros)
+    _, total, *results = trace_while_loop(lambda more, *_: more, run, start)
+    require_weight_p.bind(script, total)
+    end_script_p.bind(script)
+    return [*(result / total for result in results[:count]), *results[count:]]
+
+
+def _refuse_outcomes_as_values(traced: TracedCircuit, count: int) -> None:
+    if any(differs(traced.jaxpr)[count:]):
+        settings = traced.settings
+        raise UnsupportedReturnError(
+            function=f"the QNode {settings.qnode}",
+            value="a value that depends on mid-circuit outcomes",
+            hint=f"with mcm_method={settings.mcm_method!r} and no shots there is none: "
+            "return qml.expval or qml.probs of it",
+            span=user_span(),
+        )
+
+
+# --- moments -------------------------------------------------------------------------------------
+
+
+def averaged(leaf: Any, scope: CircuitScope) -> Averaged | None:
+    """What a leaf needs; None for a classical value."""
+    if not isinstance(leaf, MeasurementProcess):
+        return None
+    with scope.as_from(leaf):
+        if leaf.mv is not None:
+            return outcome_moments(leaf)
+        rule = _RULES.get(type(leaf))
+        if rule is None:
+            reason = "of an average over mid-circuit outcomes is not defined"
+            raise UnsupportedMeasurementError(measurement=process_name(leaf), reason=reason)
+        return rule(leaf, scope)
+
+
+def _linear(process: Any, scope: CircuitScope) -> Averaged:
+    register = scope.register
+    result = partial(in_precision_of, register, process)
+    return Averaged([measure_process(process, scope)], lambda moments: result(moments[0]))
+
+
+def _variance(process: Any, scope: CircuitScope) -> Averaged:
+    """The variance of a mixture: of the runs' variances and means."""
+    variance = measure_process(process, scope)
+    mean = measure_process(qml.expval(process.obs), scope)
+    moments = [variance + mean**2, mean]
+    return Averaged(moments, lambda averages: averages[0] - averages[1] ** 2)
+
+
+def _purity(process: Any, scope: CircuitScope) -> Averaged:
+    return Averaged([_reduced(process.wires, scope)], lambda states: purity_of(states[0]))
+
+
+def _entropy(process: Any, scope: CircuitScope) -> Averaged:
+    base = process.log_base
+    return Averaged([_reduced(process.wires, scope)], lambda states: entropy_of(states[0], base))
+
+
+def _mutual_information(process: Any, scope: CircuitScope) -> Averaged:
+    """Of two parts: what their entropies have more than that of both."""
+    first, second = process.raw_wires
+
+    def result(states: Sequence[Any]) -> Any:
+        one, other, both = (entropy_of(state, process.log_base) for state in states)
+        return one + other - both
+
+    parts = [first, second, [*first, *second]]
+    return Averaged([_reduced(part, scope) for part in parts], result)
+
+
+def _reduced(labels: Any, scope: CircuitScope) -> Any:
+    """The state of some wires."""
+    positions = scope.wires.positions(labels, "the density matrix")
+    return density_matrix(positions, scope.register)
+
+
+_RULES: dict[type, Callable[[Any, CircuitScope], Averaged]] = {
+    measurements.ExpectationMP: _linear,
+    measurements.VarianceMP: _variance,
+    measurements.ProbabilityMP: _linear,
+    measurements.DensityMatrixMP: _linear,
+    measurements.PurityMP: _purity,
+    measurements.VnEntropyMP: _entropy,
+    measurements.MutualInfoMP: _mutual_information,
+}
+
+
+# --- for shifted runs ----------------------------------------------------------------------------
+
+
+_NO_AVERAGES = (
+    measurements.VarianceMP,
+    measurements.PurityMP,
+    measurements.VnEntropyMP,
+    measurements.MutualInfoMP,
+)
+
+
+def call_by_moments(call: QNodeCall, measure: Callable[[Any, CircuitScope], Any]) -> Any:
+    """Record the call; `measure`: the result of a leaf of what the quantum function returned."""
+    leaves: list[Averaged] = []
+
+    def finish(returned: Sequence[Any], scope: CircuitScope) -> Sequence[Any]:
+        leaves[:] = [_moments(leaf, scope, measure) for leaf in returned]
+        return [moment for leaf in leaves for moment in leaf.moments]
+
+    traced = trace_circuit(call, finish)
+    found = iter(traced.beside(traced.run()))
+    results = [leaf.result([next(found) for _ in leaf.moments]) for leaf in leaves]
+    return jax.tree_util.tree_unflatten(traced.tree, results)
+
+
+def _moments(
+    leaf: Any, scope: CircuitScope, measure: Callable[[Any, CircuitScope], Any]
+) -> Averaged:
+    if not isinstance(leaf, _NO_AVERAGES) or leaf.mv is not None:
+        return Averaged([measure(leaf, scope)], lambda values: values[0])
+    found = averaged(leaf, scope)
+    assert found is not None
+    like = partial(in_precision_of, scope.register, leaf)
+    return Averaged(found.moments, lambda values: like(found.result(values)))

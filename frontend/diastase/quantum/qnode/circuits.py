@@ -1,0 +1,266 @@
+"""A QNode's body, traced: a jaxpr that allocates its register, runs the circuit and measures.
+
+The quantum function runs once, with its arguments as they are (tracers, or plain Python values,
+which stay plain); what it closes over becomes operands. The body allocates a register of its own,
+so every run starts from |0…0>. How often it is run, and what is made of the results, is up to who
+asked for it (`TracedCircuit.run`).
+
+The traps: the size of the register may be known only at the end (a device without wires), so the
+`allocate_qubits` equation is completed after the body has been traced. And an operator that becomes
+part of another one (`qml.adjoint(op)`, `qml.expval(op)`) leaves the circuit, as late as PennyLane
+likes; everything pending is recorded before a measurement or control flow, so the equations of such
+an operator are deleted from the finished jaxpr.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import jax
+import numpy as np
+from jax.core import ShapedArray
+from jax.extend.core import ClosedJaxpr, Var
+from pennylane.measurements import MeasurementProcess
+from pennylane.queuing import AnnotatedQueue
+
+from diastase.capture.pennylane_compat import is_quantum_object, traced_number_of_wires
+from diastase.capture.pennylane_compat.compilers import warn_unlike_catalyst
+from diastase.capture.quantum_errors import CollectiveInQNodeError
+from diastase.capture.regions import quantum_scope
+from diastase.primitives.quantum import allocate_p, qnode_p, release_p
+from diastase.primitives.sampling import follow_script_p
+from diastase.quantum.measurements.measurements import WithSnapshots, measure_snapshot, process_name
+from diastase.quantum.operators.broadcasting import note_classical
+from diastase.quantum.operators.circuit_scope import Circuit, CircuitScope
+from diastase.quantum.settings.circuit_passes import transformed
+from diastase.quantum.settings.diff_method import OUTCOMES, parameter_of
+from diastase.quantum.settings.qnode_settings import QNodeSettings
+from diastase.quantum.wires import WireMap, traced_again
+from diastase_mlir import span_of, user_span
+from diastase_mlir.jax_compat import (
+    current_source_info,
+    is_batching,
+    named_axes,
+    source_context,
+    trace_to_jaxpr,
+    tracer_variable,
+)
+from diastase_mlir.jax_compat.x64 import as_set_by_user
+from diastase_runtime.errors import TooManyQubitsError
+from diastase_toolchain.lazy_import import LazyModule
+
+if TYPE_CHECKING:
+    from diastase.quantum import folding, run_dependence
+else:
+    run_dependence = LazyModule("diastase.quantum.run_dependence")
+    folding = LazyModule("diastase.quantum.folding")
+
+LARGEST_REGISTER = 59
+"""Wires beyond which the size of a state does not even fit into 64 bits; the engine refuses far
+fewer, when the program runs."""
+
+Finish = Callable[[Sequence[Any], CircuitScope], Sequence[Any]]
+"""From the leaves of what the quantum function returned, and its circuit, to the body's results."""
+
+
+NO_SCRIPT = np.int64(0)
+_LEFT_OUT = (
+    "a device without wires has those that the circuit names",
+    "all numbers up to the largest one, too",
+    "give the device its wires",
+)
+
+_SCRIPT = ShapedArray((), np.dtype(np.int64))
+
+
+@dataclass(frozen=True)
+class QNodeCall:
+    """One call of a QNode."""
+
+    function: Callable[..., Any]
+    settings: QNodeSettings
+    args: tuple[Any, ...]
+    kwargs: dict[str, Any]
+
+
+@dataclass(frozen=True)
+class TracedCircuit:
+    """The body of a QNode's call."""
+
+    settings: QNodeSettings
+    jaxpr: ClosedJaxpr
+    captured: tuple[Any, ...]
+    num_wires: int | None
+    """None where the number is traced."""
+    tree: Any
+    """The structure of what the quantum function returned."""
+    circuit: Circuit
+    takes_script: bool
+
+    def run(self, script: Any = NO_SCRIPT) -> list[Any]:
+        """Record one run; the body's results."""
+        operands = [script] if self.takes_script else []
+        return qnode_p.bind(
+            *self.captured, *operands, jaxpr=self.jaxpr, name=self.settings.qnode,
+            num_wires=self.num_wires, device=self.settings.device.name,
+            **parameter_of(OUTCOMES if self.circuit.measures else self.settings.differentiation),
+        )  # fmt: skip
+
+    def beside(self, found: Sequence[Any]) -> list[Any]:
+        """What was found of all runs; in a batch, results without the circuit computed without it.
+
+        So they are of no element of the batch if what they are computed of is of none.
+        """
+        if not is_batching():
+            return list(found)
+        operands = [*self.captured, *[NO_SCRIPT] * self.takes_script]
+        classical = run_dependence.classical_results(self.jaxpr, operands)
+        note_classical(classical.values())
+        return [classical.get(place, result) for place, result in enumerate(found)]
+
+
+@traced_again
+def trace_circuit(call: QNodeCall, finish: Finish, takes_script: bool = False) -> TracedCircuit:
+    """Trace the body of a call; `finish` measures.
+
+    `takes_script`: measurements in the middle find their outcomes in a script, an operand of the
+    body (`primitives.sampling`).
+    """
+    name, labels = call.settings.qnode, call.settings.device.wires
+    traced = traced_number_of_wires(call.settings.device)
+    wires = WireMap(name, None if labels is None else tuple(labels), traced)
+    circuit = Circuit(name, wires, measure_snapshot=partial(measure_snapshot, call.settings))
+    trees: list[Any] = []
+    followed: list[tuple[Any, Any]] = []
+    source = current_source_info()
+
+    def body(*operands: Any) -> Sequence[Any]:
+        with source_context(source):
+            register = _allocate(circuit, call.settings.single)
+            for script in operands:
+                followed.append((register, follow_script_p.bind(register, script)))
+                register = followed[-1][1]
+            scope = CircuitScope(circuit, register, True)
+        with scope.recording():
+            with as_set_by_user():
+                returned = call.function(*call.args, **call.kwargs)
+            scope.finish()
+        if circuit.snapshots:
+            returned = WithSnapshots(circuit.snapshots, returned)
+        leaves, tree = jax.tree_util.tree_flatten(returned, is_leaf=is_quantum_object)
+        trees.append(tree)
+        circuit.wires.end_of_operators()
+        _name_wires(leaves, scope)
+        # PennyLane's queue serves all threads: while it makes operators for us, no other records.
+        with quantum_scope(scope), AnnotatedQueue():
+            results = finish(leaves, scope)
+        with source_context(source):
+            release_p.bind(scope.register)
+        return results
+
+    names = ["script"] * takes_script
+    jaxpr, captured = trace_to_jaxpr(body, [_SCRIPT] * takes_script, name, names)
+    _refuse_collectives(jaxpr)
+    number = None if traced is not None else circuit.wires.number
+    deleted = [*([] if circuit.measures else followed), *circuit.taken_back]
+    extents = [(tracer_variable(before), tracer_variable(after)) for before, after in deleted]
+    jaxpr = _without(jaxpr, extents)
+    if number is not None:
+        if number > LARGEST_REGISTER:
+            raise TooManyQubitsError(construct=f"QNode {name}", number=number, span=user_span())
+        jaxpr = _with_size(jaxpr, number)
+    jaxpr = transformed(jaxpr, captured, call.settings.passes, name)
+    if call.settings.folding is not None:
+        jaxpr, captured = folding.folded(jaxpr, captured, call.settings.folding)
+    return TracedCircuit(
+        call.settings, jaxpr, tuple(captured), number, trees[0], circuit, takes_script
+    )
+
+
+def _refuse_collectives(jaxpr: ClosedJaxpr) -> None:
+    """Refuse a quantum function that uses a named axis, whose elements are other runs."""
+    for equation in jaxpr.jaxpr.eqns:
+        for axis in named_axes(equation.effects):
+            raise CollectiveInQNodeError(axis=axis, span=span_of(equation.source_info))
+
+
+def _allocate(circuit: Circuit, single: bool) -> Any:
+    """A register of a traced number of wires, or of one that is filled in at the end."""
+    params = {"qnode": circuit.name, **({"single": True} if single else {})}
+    if circuit.wires.traced is None:
+        return allocate_p.bind(num_wires=0, **params)
+    return allocate_p.bind(circuit.wires.traced.number, num_wires=None, **params)
+
+
+def _name_wires(leaves: Sequence[Any], scope: CircuitScope) -> None:
+    """Let all measurements name their wires before any asks how many there are."""
+    for leaf in leaves:
+        if isinstance(leaf, MeasurementProcess) and leaf.mv is None:
+            with scope.as_from(leaf):
+                scope.wires.positions(leaf.wires, process_name(leaf))
+    if scope.wires.leaves_out and any(map(_is_of_all_wires, leaves)):
+        warn_unlike_catalyst(*_LEFT_OUT)
+
+
+def _is_of_all_wires(leaf: Any) -> bool:
+    is_process = isinstance(leaf, MeasurementProcess) and leaf.mv is None
+    return is_process and leaf.obs is None and len(leaf.wires) == 0
+
+
+def _with_size(jaxpr: ClosedJaxpr, num_wires: int) -> ClosedJaxpr:
+    """Give the body's own `allocate_qubits`, its first one, the size of its register."""
+    equations = list(jaxpr.jaxpr.eqns)
+    position = next(
+        index for index, equation in enumerate(equations) if equation.primitive is allocate_p
+    )
+    allocate = equations[position]
+    equations[position] = allocate.replace(params={**allocate.params, "num_wires": num_wires})
+    return jaxpr.replace(jaxpr=jaxpr.jaxpr.replace(eqns=equations))
+
+
+# --- operators that PennyLane takes back ---------------------------------------------------------
+
+
+def _without(jaxpr: ClosedJaxpr, extents: Sequence[tuple[Var, Var]]) -> ClosedJaxpr:
+    """Delete the equations between these registers, which stand before and after an operator.
+
+        r1 = gate[PauliZ] r0     (taken back: r0 -> r1)
+        r2 m = measure r1                                ->    r2 m = measure r0
+
+    The trap: deleted operators may follow each other, so the register before one may be deleted.
+    """
+    if not extents:
+        return jaxpr
+    replacements: dict[Var, Var] = {}
+    deleted: set[int] = set()
+    for before, after in extents:
+        deleted |= _chain(jaxpr, before, after)
+        replacements[after] = before
+    equations = [
+        equation.replace(invars=[_resolved(atom, replacements) for atom in equation.invars])
+        for position, equation in enumerate(jaxpr.jaxpr.eqns)
+        if position not in deleted
+    ]
+    return jaxpr.replace(jaxpr=jaxpr.jaxpr.replace(eqns=equations))
+
+
+def _chain(jaxpr: ClosedJaxpr, before: Var, after: Var) -> set[int]:
+    """Positions of the equations that lead from one register to another, linearly."""
+    positions: set[int] = set()
+    register = before
+    for position, equation in enumerate(jaxpr.jaxpr.eqns):
+        if register is after:
+            break
+        if equation.invars and equation.invars[0] is register:
+            positions.add(position)
+            (register,) = equation.outvars
+    assert register is after, "an operator's registers are not linked by its equations"
+    return positions
+
+
+def _resolved(atom: Any, replacements: dict[Var, Var]) -> Any:
+    """What to use instead of a value, after all deletions."""
+    while isinstance(atom, Var) and atom in replacements:
+        atom = replacements[atom]
+    return atom

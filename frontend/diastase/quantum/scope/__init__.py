@@ -1,1 +1,0 @@
-"""The recording of operators in one region of a circuit."""

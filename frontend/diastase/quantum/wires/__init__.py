@@ -1,1 +1,0 @@
-"""Labels of wires, and the positions in the register that they stand for."""
