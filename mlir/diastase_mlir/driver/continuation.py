@@ -1,4 +1,9 @@
-"""Where the compilation of a lowered module begins: at its start, or at IR that a user has edited.
+"""What LLVM IR text defines, without making anything of it.
+
+In: text. Out: the types of its functions and global variables by name; whatever LLVM's parser or
+verifier says against the text is an `InvalidLLVMError`.
+
+Where the compilation of a lowered module begins: at its start, or at IR that a user has edited.
 
 In: a `LoweredModule`, in whose `edits` stands what some stages are said to have left. Out: the
 module to begin with, and the stages that are left. The last edit before the stage that is asked for
@@ -13,9 +18,10 @@ import re
 from collections.abc import Mapping
 from dataclasses import replace
 
+import llvmlite.binding as llvm
+
 from diastase_mlir.bindings import ir, problem_of, session
 from diastase_mlir.bindings.pass_pipeline import Pipeline
-from diastase_mlir.codegen.llvm_interface import types_of_globals
 from diastase_mlir.dialects import parse
 from diastase_mlir.driver.pipeline import (
     PIPELINE,
@@ -30,6 +36,22 @@ from diastase_mlir.options import CompileOptions
 from diastase_runtime.abi import ENTRY_FUNCTION, ENTRY_SYMBOL, IMPORT_TABLE
 from diastase_runtime.errors import Span
 from diastase_toolchain.machine_code import InvalidLLVMError
+
+
+def types_of_globals(text: str) -> Mapping[str, str]:
+    """Types of all that the module defines: `{"f": "double (double)"}`."""
+    with llvm.create_context() as context:
+        try:
+            with llvm.parse_assembly(text, context) as module:
+                module.verify()
+                return {
+                    definition.name: str(definition.global_value_type)
+                    for definition in (*module.functions, *module.global_variables)
+                    if not definition.is_declaration
+                }
+        except RuntimeError as error:
+            raise InvalidLLVMError(str(error)) from None
+
 
 TRANSLATED, OPTIMISED = "translate", "optimise"
 """LLVM IR as MLIR gives it, and that which machine code is made from."""

@@ -21,8 +21,14 @@ from typing import Any
 
 from diastase_mlir.bindings import func, ir
 from diastase_mlir.bindings.operations import callee_of, name_of, operations_named
-from diastase_mlir.passes.buffers.parallel_loops.context import Context, StackSpace
-from diastase_mlir.passes.buffers.parallel_loops.emit import create, pointer_type, word, word_type
+from diastase_mlir.passes.buffers.parallel_loops.context import (
+    Context,
+    StackSpace,
+    create,
+    pointer_type,
+    word,
+    word_type,
+)
 from diastase_runtime.abi import AFTER_ELEMENTS, ELEMENT_ENTRY, ELEMENT_FUNCTION, import_symbol
 
 

@@ -16,8 +16,7 @@ from typing import Any
 
 from diastase_mlir.bindings import ir
 from diastase_mlir.passes.circuits.circuit import BIT, REGISTERS, Circuit
-from diastase_mlir.passes.circuits.gate_identities import Shape, shape_of
-from diastase_mlir.passes.circuits.gates import Gate
+from diastase_mlir.passes.circuits.gates import Gate, Shape, shape_of
 from diastase_mlir.passes.circuits.values import constant_of
 
 State = str | None

@@ -11,8 +11,7 @@ controls, as in `Toffoli`, loses those that are known to be met in the same way.
 
 from diastase_mlir.passes.circuits.basis_states import State, basis_states, open_controls
 from diastase_mlir.passes.circuits.circuit import Circuit
-from diastase_mlir.passes.circuits.gate_identities import Shape, shape_of
-from diastase_mlir.passes.circuits.gates import New
+from diastase_mlir.passes.circuits.gates import New, Shape, shape_of
 from diastase_mlir.passes.circuits.registry import register_pass
 
 

@@ -12,8 +12,7 @@ controls loses those that are known to be met, and goes where both states are eq
 from diastase_mlir.passes.circuits.basis_states import State, basis_states, open_controls
 from diastase_mlir.passes.circuits.circuit import Circuit
 from diastase_mlir.passes.circuits.disentangle_cnot import controlled
-from diastase_mlir.passes.circuits.gate_identities import Shape, shape_of
-from diastase_mlir.passes.circuits.gates import New
+from diastase_mlir.passes.circuits.gates import New, Shape, shape_of
 from diastase_mlir.passes.circuits.registry import register_pass
 
 CHANGES: dict[tuple[State, State], tuple[str, ...]] = {

@@ -17,8 +17,7 @@ from diastase_mlir.bindings import ir
 from diastase_mlir.bindings.operations import create
 from diastase_mlir.passes.circuits.circuit import BIT, REGISTERS, Circuit
 from diastase_mlir.passes.circuits.forwarding import forward_qubits, touched_wires
-from diastase_mlir.passes.circuits.gate_identities import Form, form_on
-from diastase_mlir.passes.circuits.gates import Gate, New
+from diastase_mlir.passes.circuits.gates import Form, Gate, New, form_on
 from diastase_mlir.passes.circuits.values import Number, as_value, constant_of
 
 _PASSIVE = frozenset({

@@ -30,8 +30,7 @@ import numpy as np
 
 from diastase_mlir.bindings import ir
 from diastase_mlir.passes.circuits.circuit import Circuit
-from diastase_mlir.passes.circuits.gate_identities import ADDITIVE, form, form_before
-from diastase_mlir.passes.circuits.gates import Gate, New
+from diastase_mlir.passes.circuits.gates import ADDITIVE, Gate, New, form, form_before
 from diastase_mlir.passes.circuits.loop_boundaries import (
     Boundary,
     move_out,

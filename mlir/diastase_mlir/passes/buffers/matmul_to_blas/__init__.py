@@ -1,4 +1,14 @@
-"""Turn the matrix products that `arrays_to_loops` has marked into calls of BLAS; on buffers.
+"""One product, replaced by calls for all of its batch, or by loops where BLAS cannot be asked.
+
+Copies of what BLAS cannot read are made before and freed after. Where sizes are known only when
+the program runs, loops stand in for BLAS if they do not fit its integers.
+
+Which fill with zeros is overwritten by a product.
+
+A product adds to its result, which is filled with zeros just before. Where nothing in between
+touches that buffer, the fill need not happen, if the routine overwrites what it finds.
+
+Turn the matrix products that `arrays_to_loops` has marked into calls of BLAS; on buffers.
 
     linalg.fill ins(%zero) outs(%c)
     linalg.contract … {diastase.for_blas} ins(%a, %b) outs(%c)
@@ -13,10 +23,162 @@ Known sizes fit BLAS's 32-bit integers, or the product stays a loop; others are 
 program runs, and the loops stand in the other branch.
 """
 
-from diastase_mlir.bindings import ir
-from diastase_mlir.bindings.operations import operations_named
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+
+from diastase_mlir.bindings import arith, ir
+from diastase_mlir.bindings.operations import create, operations_named
 from diastase_mlir.emit.blas import MARK
-from diastase_mlir.passes.buffers.matmul_to_blas.replacement import replace_product
+from diastase_mlir.passes.buffers.matmul_to_blas.calls import (
+    LARGEST,
+    Product,
+    as_index,
+    call_for,
+    describe,
+    numbers_of,
+    packed,
+)
+
+
+def replace_product(module: ir.Module, operation: ir.Operation) -> None:
+    """Replace a `linalg.contract` on buffers."""
+    zeros = overwritten_zeros(operation)
+    with ir.InsertionPoint(operation), operation.location:
+        given = _understood(module, operation)
+        product = _readable(given)
+        numbers = numbers_of(product)
+        if any(isinstance(number, int) and number > LARGEST for number in numbers):
+            return
+        unknown = [number for number in numbers if not isinstance(number, int)]
+        if zeros is not None:
+            product = replace(product, overwrites=not product.is_of_vector)
+
+        def loops() -> None:
+            if product.overwrites and zeros is not None:
+                zeros.clone()
+            operation.clone()
+
+        if unknown:
+            _if_it_fits(unknown, lambda: _over_batch(product), loops)
+        else:
+            _over_batch(product)
+        _put_back(given, product)
+    if product.overwrites and zeros is not None:
+        zeros.erase()
+    operation.erase()
+
+
+def _understood(module: ir.Module, operation: ir.Operation) -> Product:
+    """Which axis is which."""
+    written = operation.attributes["indexing_maps"]
+    maps = [ir.AffineMapAttr(entry).value for entry in ir.ArrayAttr(written)]
+    labels = [[f"d{ir.AffineDimExpr(result).position}" for result in own.results] for own in maps]
+    left, right, result = (
+        describe(operand, own) for operand, own in zip(operation.operands, labels, strict=True)
+    )
+    names = [f"d{number}" for number in range(maps[0].n_dims)]
+    (k,) = (name for name in names if name not in result.axes)
+    i = next((n for n in names if n not in right.axes), None)
+    j = next((n for n in names if n not in left.axes), None)
+    batch = [name for name in names if name not in (i, j, k)]
+    element = ir.MemRefType(operation.operands[2].type).element_type
+    return Product(module, element, left, right, result, tuple(batch), i, j, k)
+
+
+def _readable(product: Product) -> Product:
+    """The product on copies where a matrix has no axis with neighbours in memory."""
+    left, right, result = product.left, product.right, product.result
+    if not left.has_neighbours(product.i, product.k):
+        left = packed(left)
+    if not right.has_neighbours(product.k, product.j):
+        right = packed(right)
+    if product.i is not None and product.j is not None and not result.has_neighbours(product.j):
+        result = packed(result)
+    return replace(product, left=left, right=right, result=result)
+
+
+def _put_back(given: Product, used: Product) -> None:
+    """Copy the result to where it belongs, and free the copies."""
+    if used.result is not given.result:
+        create("memref.copy", [], [used.result.memref, given.result.memref])
+    pairs = [(given.left, used.left), (given.right, used.right), (given.result, used.result)]
+    for original, copy in pairs:
+        if copy is not original:
+            create("memref.dealloc", [], [copy.memref])
+
+
+def _over_batch(product: Product) -> None:
+    """Call for each matrix of the batch."""
+    _nest(product, dict[str, ir.Value]())
+
+
+def _nest(product: Product, position: dict[str, ir.Value]) -> None:
+    if len(position) == len(product.batch):
+        call_for(product, position)
+        return
+    label = product.batch[len(position)]
+    bounds = [as_index(number) for number in (0, product.result.axes[label].size, 1)]
+    loop = create("scf.for", [], bounds, regions=1)
+    block = loop.regions[0].blocks.append(ir.IndexType.get(), arg_locs=[ir.Location.current])
+    with ir.InsertionPoint(block):
+        _nest(product, {**position, label: block.arguments[0]})
+        create("scf.yield", [], [])
+
+
+def _if_it_fits(
+    numbers: Sequence[ir.Value], call: Callable[[], None], loops: Callable[[], None]
+) -> None:
+    """The call where all numbers fit the integers of BLAS, else the loops."""
+    most = as_index(LARGEST)
+    largest = numbers[0]
+    for number in numbers[1:]:
+        largest = arith.maxsi(largest, number)
+    fits = arith.cmpi(arith.CmpIPredicate.sle, largest, most)
+    choice = create("scf.if", [], [fits], regions=2)
+    for region, emit in zip(choice.regions, (call, loops), strict=True):
+        with ir.InsertionPoint(region.blocks.append()):
+            emit()
+            create("scf.yield", [], [])
+
+
+def overwritten_zeros(product: ir.Operation) -> ir.Operation | None:
+    """The fill that is the last thing to happen to a product's result before it, if it is one."""
+    result = product.operands[2]
+    last: ir.Operation | None = None
+    for use in result.uses:
+        user = _in_block_of(product, use.owner.operation)
+        is_earlier = user is not None and user != product and user.is_before_in_block(product)
+        if user is not None and is_earlier and (last is None or last.is_before_in_block(user)):
+            last = user
+    return last if last is not None and _fills_with_zeros(last, result) else None
+
+
+def _in_block_of(product: ir.Operation, operation: ir.Operation) -> ir.Operation | None:
+    """The operation, or the one around it, that stands in the product's block."""
+    while operation.block != product.block:
+        parent = operation.parent
+        if parent is None or parent.operation.name == "builtin.module":
+            return None
+        operation = parent.operation
+    return operation
+
+
+def _fills_with_zeros(operation: ir.Operation, result: ir.Value) -> bool:
+    if operation.name != "linalg.fill" or operation.operands[1] != result:
+        return False
+    return _is_zero(operation.operands[0])
+
+
+def _is_zero(scalar: ir.Value) -> bool:
+    owner = scalar.owner
+    if not isinstance(owner, (ir.Operation, ir.OpView)):
+        return False
+    if owner.operation.name == "complex.create":
+        return all(map(_is_zero, owner.operation.operands))
+    value = owner.attributes["value"] if "value" in owner.attributes else None
+    parts = list(value) if isinstance(value, ir.ArrayAttr) else [value]
+    return all(isinstance(part, ir.FloatAttr) and part.value == 0 for part in parts)
+
 
 __all__ = ["matmul_to_blas"]
 

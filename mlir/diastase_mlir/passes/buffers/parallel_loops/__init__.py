@@ -1,4 +1,9 @@
-"""Run large loops over arrays on the thread pool; where loops are still `linalg` operations.
+"""Move a part of a cut operation into a function of its own, and call the pool in its place.
+
+Two functions stand for a loop. The pool calls the first, which takes the values from memory; the
+second runs the part, with the addresses of the arrays as arguments (see `context`).
+
+Run large loops over arrays on the thread pool; where loops are still `linalg` operations.
 
 In: operations on memory, in the order in which their loops are to run. Out: those that may be
 large, as functions that run a part of them, and calls of the pool:
@@ -19,9 +24,168 @@ so no result depends on the number of threads.
 Loops that call functions stay: a host callback, or an error, belongs to the calling thread.
 """
 
-from diastase_mlir.bindings import ir
-from diastase_mlir.passes.buffers.parallel_loops.choose import choose
-from diastase_mlir.passes.buffers.parallel_loops.outline import Outliner
+from collections.abc import Sequence
+from math import prod
+from typing import Any
+
+from diastase_mlir.bindings import arith, func, ir
+from diastase_mlir.passes.buffers.parallel_loops.choose import CHUNK_WORK, LEAST_ROWS, Cut, choose
+from diastase_mlir.passes.buffers.parallel_loops.context import (
+    Context,
+    StackSpace,
+    are_apart,
+    create,
+    index,
+    llvm_type,
+    new_array,
+    pointer_type,
+    word_type,
+)
+from diastase_mlir.passes.buffers.parallel_loops.slices import (
+    combine,
+    emit_part,
+    loop_size,
+    part_length,
+    parts_type,
+    result_of,
+    used_values,
+)
+from diastase_runtime.abi import import_symbol
+
+LEAST_OF_A_ROW = 64
+"""Iterations of an inner loop that are handed out at least: some cache lines of numbers."""
+LEAST_OF_ROWS = 512
+"""The same where rows are combined: pieces of many rows, each to be fetched from afar."""
+ROUND = 64
+"""Long chunks are so many times a number, so that they begin where vectors do."""
+
+
+class Outliner:
+    """Outlines the operations of one module."""
+
+    def __init__(self, module: ir.Module):
+        self._module = module
+        self._memory: dict[ir.Operation, StackSpace] = {}
+        self._count = 0
+        self._pool = import_symbol("threads", "parallel_for")
+        self._body_type = ir.FunctionType.get([pointer_type(), *[word_type()] * 3], [])
+
+    def outline(self, cut: Cut) -> None:
+        """Replace the operation of a cut by a call of the pool."""
+        captured = used_values(cut.operation)
+        if any(llvm_type(value.type) is None for value in captured):
+            return
+        with ir.InsertionPoint(cut.operation), cut.operation.location:
+            if cut.combines is None:
+                written = [operand.array for operand in cut.operands[-cut.written :] if operand]
+                self._call(cut, Context(captured), written, loop_size(cut, cut.loop), _grain(cut))
+            else:
+                self._combine(cut, captured)
+        cut.operation.erase()
+
+    def _combine(self, cut: Cut, captured: Sequence[ir.Value]) -> None:
+        """Results for all parts, combined with the result."""
+        result, size = result_of(cut), loop_size(cut, cut.loop)
+        length = part_length(size, _grain(cut))
+        count = arith.ceildivui(size, length)
+        parts = new_array(parts_type(cut))
+        shared = [*(value for value in captured if value != result), parts, length, size]
+        self._call(cut, Context(shared), [parts], count, index(1))
+        combine(cut, result, parts, count)
+        create("memref.dealloc", [], [parts])
+
+    def finish(self) -> None:
+        """Declare the pool's function, unless large products have done it."""
+        if not self._count or self._pool in ir.SymbolTable(self._module.operation):
+            return
+        types = [pointer_type(), pointer_type(), word_type(), word_type()]
+        with ir.InsertionPoint.at_block_begin(self._module.body), ir.Location.unknown():
+            func.FuncOp(self._pool, ir.FunctionType.get(types, []), visibility="private")
+
+    def _call(
+        self,
+        cut: Cut,
+        context: Context,
+        written: Sequence[ir.Value],
+        count: ir.Value,
+        grain: ir.Value,
+    ) -> None:
+        """Make the functions, and call the pool with the first."""
+        name = self._functions(cut, context, written)
+        memory = self._memory_around().reserve(context.words)
+        context.store(memory)
+        function = create("func.constant", [self._body_type], [], value=_symbol(name))
+        # As functions that are declared elsewhere have it; `to-llvm` makes a pointer of both.
+        address = create("builtin.unrealized_conversion_cast", [pointer_type()], [function])
+        operands = [address, memory, *(arith.index_cast(word_type(), n) for n in (count, grain))]
+        create("func.call", [], operands, callee=_symbol(self._pool))
+
+    def _memory_around(self) -> StackSpace:
+        """The memory of the function around the insertion point."""
+        point: Any = ir.InsertionPoint.current
+        around = point.block.owner.operation
+        while around.name != "func.func":
+            around = around.parent.operation
+        return self._memory.setdefault(around, StackSpace(around))
+
+    def _functions(self, cut: Cut, context: Context, written: Sequence[ir.Value]) -> str:
+        """Make the two functions; gives the name of the one that the pool calls."""
+        name = f"diastase_loop_{self._count}"
+        self._count += 1
+        arrays = sum(isinstance(value.type, ir.MemRefType) for value in context.values)
+        types = [context.type, ir.IndexType.get(), ir.IndexType.get(), *[pointer_type()] * arrays]
+        with ir.InsertionPoint.at_block_begin(self._module.body):
+            outer = func.FuncOp(name, self._body_type, visibility="private")
+            inner = func.FuncOp(
+                f"{name}_part", ir.FunctionType.get(types, []), visibility="private"
+            )
+        if are_apart(written, context.values):
+            noalias = ir.DictAttr.get({"llvm.noalias": ir.UnitAttr.get()})
+            nothing = ir.DictAttr.get({})
+            inner.arg_attrs = ir.ArrayAttr.get([nothing] * 3 + [noalias] * arrays)
+        inner.attributes["passthrough"] = ir.ArrayAttr.get([ir.StringAttr.get("noinline")])
+        with ir.InsertionPoint(outer.add_entry_block()):
+            memory, *bounds, _ = outer.arguments
+            structure = context.load(memory)
+            first, last = (arith.index_cast(ir.IndexType.get(), bound) for bound in bounds)
+            operands = [structure, first, last, *context.addresses(structure)]
+            create("func.call", [], operands, callee=_symbol(f"{name}_part"))
+            func.ReturnOp([])
+        with ir.InsertionPoint(inner.add_entry_block()):
+            structure, first, last, *addresses = inner.arguments
+            emit_part(cut, context.values, context.unpack(structure, addresses), first, last)
+            func.ReturnOp([])
+        return name
+
+
+def _grain(cut: Cut) -> ir.Value:
+    """How many iterations make a chunk: as many as their work allows, and at least a few."""
+    least = _least(cut)
+    others = [size for loop, size in enumerate(cut.sizes) if loop != cut.loop]
+    if min(others, default=0) >= 0:
+        chunk = max(CHUNK_WORK // max(prod(others) * cut.work, 1), least)
+        return index(chunk - chunk % ROUND if chunk > ROUND else chunk)
+    work = index(cut.work)
+    for loop in range(len(cut.sizes)):
+        if loop != cut.loop:
+            work = arith.muli(work, loop_size(cut, loop))
+    chunk = arith.divui(index(CHUNK_WORK), arith.maxui(work, index(1)))
+    return arith.maxui(chunk, index(least))
+
+
+def _least(cut: Cut) -> int:
+    """Iterations that are handed out at least."""
+    if cut.combines is not None:
+        return LEAST_ROWS if len(cut.sizes) > 1 else 1
+    if cut.loop == 0:
+        return 1
+    combines_rows = any(each and 0 not in each.axes for each in cut.operands[-cut.written :])
+    return LEAST_OF_ROWS if combines_rows else LEAST_OF_A_ROW
+
+
+def _symbol(name: str) -> ir.Attribute:
+    return ir.FlatSymbolRefAttr.get(name)
+
 
 __all__ = ["parallel_loops"]
 

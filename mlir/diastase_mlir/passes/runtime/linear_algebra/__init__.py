@@ -17,37 +17,28 @@ from typing import Any
 from diastase_mlir.bindings import ir
 from diastase_mlir.emit.custom_calls import LINEAR_ALGEBRA
 from diastase_mlir.emit.operations import to_signless, to_type
-from diastase_mlir.passes.runtime.linear_algebra import (
-    cholesky,
-    eigen,
-    lu,
-    qr,
-    schur,
-    solve,
-    svd,
-    tridiagonal,
-)
+from diastase_mlir.passes.runtime.linear_algebra import factorizations, spectral
 from diastase_mlir.passes.runtime.linear_algebra.batch import Batch
 
 _RULES: dict[str, Callable[..., Sequence[ir.Value]]] = {
     rule.__name__: rule
     for rule in (
-        cholesky.cholesky,
-        eigen.eig,
-        eigen.eigh,
-        lu.lu,
-        lu.lu_pivots_to_permutation,
-        qr.geqp3,
-        qr.geqrf,
-        qr.householder_product,
-        qr.ormqr,
-        qr.qr,
-        schur.hessenberg,
-        schur.schur,
-        solve.triangular_solve,
-        svd.svd,
-        tridiagonal.tridiagonal,
-        tridiagonal.tridiagonal_solve,
+        factorizations.cholesky,
+        spectral.eig,
+        spectral.eigh,
+        factorizations.lu,
+        factorizations.lu_pivots_to_permutation,
+        factorizations.geqp3,
+        factorizations.geqrf,
+        factorizations.householder_product,
+        factorizations.ormqr,
+        factorizations.qr,
+        spectral.hessenberg,
+        spectral.schur,
+        factorizations.triangular_solve,
+        spectral.svd,
+        spectral.tridiagonal,
+        spectral.tridiagonal_solve,
     )
 }
 """From a batch and arrays to arrays, by the name of JAX's primitive."""

@@ -30,8 +30,12 @@ from diastase_mlir.emit.tensors import (
     insert,
     sizes_of,
 )
-from diastase_mlir.passes.tensors.arrays_to_loops.inlined import function_of
-from diastase_mlir.passes.tensors.arrays_to_loops.rules import SCOPE, Rule, signless_operands
+from diastase_mlir.passes.tensors.arrays_to_loops.rules import (
+    SCOPE,
+    Rule,
+    function_of,
+    signless_operands,
+)
 
 Less = Callable[[ir.Value, ir.Value], ir.Value]
 """Whether the element at one position comes strictly before that at another."""

@@ -44,10 +44,11 @@ from diastase_mlir.emit.tensors import (
     sizes_of,
     unbox,
 )
-from diastase_mlir.passes.tensors.arrays_to_loops.inlined import Function, function_of
 from diastase_mlir.passes.tensors.arrays_to_loops.rules import (
     SCOPE,
+    Function,
     Rule,
+    function_of,
     number_in,
     numbers,
     signless_operands,

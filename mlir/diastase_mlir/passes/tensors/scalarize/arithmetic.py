@@ -17,8 +17,13 @@ from diastase_mlir.emit.operations import (
     scalar_constant,
     select,
 )
-from diastase_mlir.passes.tensors.scalarize.conversion import Conversion, Rule
-from diastase_mlir.passes.tensors.scalarize.deferred import Number, Value, scalar_of
+from diastase_mlir.passes.tensors.scalarize.conversion import (
+    Conversion,
+    Number,
+    Rule,
+    Value,
+    scalar_of,
+)
 
 _POINTWISE: Mapping[str, Mapping[str, str]] = {
     "abs": {"float": "math.absf"},

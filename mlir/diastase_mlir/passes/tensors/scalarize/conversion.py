@@ -1,4 +1,12 @@
-"""One walk through the functions of a module that takes operations to scalars, by rules.
+"""Numbers, slices and short vectors that become arrays where somebody needs them as such.
+
+    slice, then reshape to ()      `Slice`, then `Number` by one `tensor.extract`
+    (1,)-arrays, concatenated      `Elements`, one `tensor.from_elements` where the array is needed
+
+The array is made where the deferred value was, whoever needs it: not in each turn of a loop inside
+of which it is used, nor where it would not be seen from behind a loop.
+
+One walk through the functions of a module that takes operations to scalars, by rules.
 
 A rule is given an operation and what its operands have become, and emits at the operation's place.
 It gives what each result has become, or None where it leaves the operation as it is; its operands
@@ -10,7 +18,173 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from diastase_mlir.bindings import ir
-from diastase_mlir.passes.tensors.scalarize.deferred import Value, materialised
+from diastase_mlir.bindings.operations import create
+
+
+def _here() -> Callable[[], Any]:
+    """The place where operations are emitted now; at the end of a block, behind its last one."""
+    point: Any = ir.InsertionPoint.current
+    operations = point.block.operations
+    if point.ref_operation is not None:
+        return lambda: point
+    if not len(operations):
+        return lambda: ir.InsertionPoint.at_block_begin(point.block)
+    last = operations[len(operations) - 1]
+    return lambda: ir.InsertionPoint.after(last)
+
+
+def _behind(value: Any) -> Callable[[], Any]:
+    """The place where a value is there for the first time."""
+    if isinstance(value.owner, ir.Block):
+        return lambda: ir.InsertionPoint.at_block_begin(value.owner)
+    return lambda: ir.InsertionPoint.after(value.owner)
+
+
+class Deferred:
+    """What deferred values have in common: the array, once it is in the IR."""
+
+    def __init__(self, place: Callable[[], Any] | None = None) -> None:
+        self._place = place or _here()
+        self._tensor: ir.Value | None = None
+
+    def materialise(self) -> ir.Value:
+        """The value as a tensor."""
+        if self._tensor is None:
+            with self._place():
+                self._tensor = self._emitted()
+        return self._tensor
+
+    def _emitted(self) -> ir.Value:
+        raise NotImplementedError
+
+
+class Number(Deferred):
+    """A scalar that is no tensor; `tensor`: where it is one already."""
+
+    def __init__(self, scalar: ir.Value, tensor: ir.Value | None = None):
+        super().__init__(
+            _behind(scalar)
+        )  # what the first operation of a block becomes is before it
+        self.scalar, self._tensor = scalar, tensor
+
+    def _emitted(self) -> ir.Value:
+        return from_elements([], [self.scalar])
+
+
+class Slice(Deferred):
+    """A strided slice with bounds known now, not yet taken."""
+
+    def __init__(
+        self,
+        source: ir.Value,
+        offsets: Sequence[int],
+        sizes: Sequence[int],
+        strides: Sequence[int],
+    ):
+        super().__init__()
+        self.source = source
+        self.offsets, self.sizes, self.strides = tuple(offsets), tuple(sizes), tuple(strides)
+
+    def part(self, offsets: Sequence[int], sizes: Sequence[int], strides: Sequence[int]) -> "Slice":
+        """A slice of the slice."""
+        begins = (
+            own + step * offset
+            for own, step, offset in zip(self.offsets, self.strides, offsets, strict=True)
+        )
+        steps = (own * step for own, step in zip(self.strides, strides, strict=True))
+        return Slice(self.source, tuple(begins), sizes, tuple(steps))
+
+    @property
+    def scalar(self) -> ir.Value:
+        """Its first element."""
+        return extract(self.source, [index_constant(offset) for offset in self.offsets])
+
+    def _emitted(self) -> ir.Value:
+        kind = ir.RankedTensorType.get(list(self.sizes), element_type(self.source))
+        attributes = {
+            "static_offsets": ir.DenseI64ArrayAttr.get(self.offsets),
+            "static_sizes": ir.DenseI64ArrayAttr.get(self.sizes),
+            "static_strides": ir.DenseI64ArrayAttr.get(self.strides),
+            "operandSegmentSizes": ir.DenseI32ArrayAttr.get([1, 0, 0, 0]),
+        }
+        return create("tensor.extract_slice", [kind], [self.source], attributes).result
+
+
+class Elements(Deferred):
+    """A vector, given by its elements."""
+
+    def __init__(self, scalars: Sequence[ir.Value]):
+        super().__init__()
+        self.scalars = list(scalars)
+
+    def _emitted(self) -> ir.Value:
+        return from_elements([len(self.scalars)], self.scalars)
+
+
+class Reshaped(Deferred):
+    """An array under another shape, with more or fewer axes of size 1."""
+
+    def __init__(
+        self, source: Any, shape: Sequence[int], emit: Callable[[], ir.Operation] | None = None
+    ):
+        super().__init__()
+        self.source, self.shape, self._emit = source, list(shape), emit
+
+    def _emitted(self) -> ir.Value:
+        if self._emit is not None:
+            return self._emit().result
+        kind = ir.RankedTensorType.get(self.shape, element_type(self.source))
+        return create("stablehlo.reshape", [kind], [self.source]).result
+
+
+Value = ir.Value | Deferred
+
+
+def materialised(value: Value) -> ir.Value:
+    """A value as a tensor."""
+    return value.materialise() if isinstance(value, Deferred) else value
+
+
+def scalar_of(value: Value) -> ir.Value:
+    """The number that a value of one element is."""
+    if isinstance(value, (Number, Slice)):
+        return value.scalar
+    if isinstance(value, Elements):
+        return value.scalars[0]
+    tensor = materialised(value)
+    return extract(tensor, [index_constant(0) for _ in ir.RankedTensorType(tensor.type).shape])
+
+
+def elements_of(value: Value) -> list[ir.Value] | None:
+    """The elements of a vector, where they are scalars already, or it has one only."""
+    if isinstance(value, Elements):
+        return value.scalars
+    if isinstance(value, Slice) and value.sizes == (1,):
+        return [value.scalar]
+    return None
+
+
+def element_type(tensor: ir.Value) -> ir.Type:
+    """The element type of a tensor."""
+    return ir.RankedTensorType(tensor.type).element_type
+
+
+def extract(tensor: ir.Value, position: Sequence[ir.Value]) -> ir.Value:
+    """One element."""
+    return create("tensor.extract", [element_type(tensor)], [tensor, *position]).result
+
+
+def from_elements(shape: Sequence[int], scalars: Sequence[ir.Value]) -> ir.Value:
+    """An array of these elements."""
+    kind = ir.RankedTensorType.get(list(shape), scalars[0].type)
+    return create("tensor.from_elements", [kind], scalars).result
+
+
+def index_constant(number: int) -> ir.Value:
+    """A position known now."""
+    kind = ir.IndexType.get()
+    return create("arith.constant", [kind], [], {"value": ir.IntegerAttr.get(kind, number)}).result
+
 
 Rule = Callable[["Conversion", Any, list[Value]], Sequence[Value] | None]
 """From an operation and its operands, which a rule that leaves it may replace, to its results."""

@@ -12,8 +12,7 @@ from typing import Any
 
 from diastase_mlir.bindings import ir
 from diastase_mlir.bindings.operations import callee_of, create, name_of
-from diastase_mlir.passes.tensors.scalarize.conversion import Conversion, Rule
-from diastase_mlir.passes.tensors.scalarize.deferred import Value
+from diastase_mlir.passes.tensors.scalarize.conversion import Conversion, Rule, Value
 from diastase_mlir.passes.tensors.scalarize.regions import (
     carried,
     carried_type,

@@ -1,4 +1,8 @@
-"""Rules for StableHLO's loops and branches, which become structured control flow.
+"""Which loops of StableHLO count, from where to where, and which arrays they set row by row.
+
+All of it is read from the operations as lowering, or anybody else, has written them.
+
+Rules for StableHLO's loops and branches, which become structured control flow.
 
 A `while` that counts is an `scf.for`: its condition compares one carry with a value that the loop
 does not change, and its body adds 1 to that carry. What the body hands on as it got it is no carry.
@@ -13,14 +17,21 @@ come. An array all of whose rows a loop sets (`counting`) need not hold anything
 """
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from diastase_mlir.bindings import ir, load
 from diastase_mlir.bindings.operations import create
 from diastase_mlir.dialects.runtime import RUNTIME
-from diastase_mlir.passes.tensors.scalarize.conversion import Conversion, Rule
-from diastase_mlir.passes.tensors.scalarize.counting import Count, count_of, numbers_in, rows_set
-from diastase_mlir.passes.tensors.scalarize.deferred import Number, Value, index_constant, scalar_of
+from diastase_mlir.passes.tensors.scalarize.conversion import (
+    Conversion,
+    Number,
+    Rule,
+    Value,
+    elements_of,
+    index_constant,
+    scalar_of,
+)
 from diastase_mlir.passes.tensors.scalarize.regions import (
     carried,
     carried_type,
@@ -29,6 +40,222 @@ from diastase_mlir.passes.tensors.scalarize.regions import (
     uncarried,
     unless_failed,
 )
+
+Size = int | ir.Value
+
+_COUNTING = frozenset({"stablehlo.constant", "stablehlo.compare", "stablehlo.return"})
+"""All that may stand in a condition that is nothing but a comparison."""
+
+
+@dataclass(frozen=True)
+class Count:
+    """How a loop counts."""
+
+    counter: int
+    """Which of the carries."""
+    first: ir.Value
+    limit: ir.Value
+    """Scalars; the counter is below the limit in each turn."""
+    range: tuple[int, int] | None
+    """Both, where they are known and there are turns."""
+    unchanged: frozenset[int]
+    """Carries that the body hands on as it got them."""
+
+
+def count_of(conversion: Conversion, loop: Any, operands: Sequence[Value]) -> Count | None:
+    """How a `while` counts, if it does; emits its limit before it."""
+    condition, body = (region.blocks[0] for region in loop.regions)
+    comparison = _comparison(condition)
+    if comparison is None:
+        return None
+    counted, limit = comparison.operands
+    counter = _argument(counted, condition)
+    if counter is None or conversion.kind(counted.type) != "integer":
+        return None
+    returned, arguments = list(returned_by(body)), list(body.arguments)
+    if not _is_next(returned[counter], arguments[counter]):
+        return None
+    unchanged = frozenset(
+        place
+        for place, (own, after) in enumerate(zip(arguments, returned, strict=True))
+        if own == after
+    )
+    known = constant(limit)
+    place = _argument(limit, condition)
+    if known is not None:
+        bound = _constant_like(operands[counter], known)
+    elif place is not None:
+        bound = scalar_of(operands[place]) if place in unchanged else None
+    else:
+        bound = scalar_of(conversion.value(limit))
+    if bound is None:
+        return None
+    first = scalar_of(operands[counter])
+    begin = conversion.bounds.get(first)
+    end = (known, known) if known is not None else conversion.bounds.get(bound)
+    turns = None
+    if begin is not None and end is not None and begin[0] == begin[1] < end[0] == end[1]:
+        turns = begin[0], end[0]
+    return Count(counter, first, bound, turns, unchanged)
+
+
+def rows_set(conversion: Conversion, loop: Any, count: Count, places: Sequence[int]) -> set[int]:
+    """Which carries are arrays of which each turn sets the row of its number, or from the end.
+
+    Nothing else reads or writes them, and all rows get their turn: what they hold before is lost.
+    """
+    if conversion.bounds.get(count.first) != (0, 0):
+        return set()
+    body = loop.regions[1].blocks[0]
+    returned = list(returned_by(body))
+    return {
+        place
+        for place in places
+        if _is_only_replaced_in(body.arguments[place], returned[place])
+        and _sets_rows(conversion, loop, count, place)
+    }
+
+
+def _is_only_replaced_in(array: Any, after: Any) -> bool:
+    """Whether all that happens to an array in a turn is that a part of it is replaced."""
+    uses = list(array.uses)
+    update = _defining(after)
+    if update is None or update.name != "stablehlo.dynamic_update_slice" or len(uses) != 1:
+        return False
+    if uses[0].owner.operation != update or update.operands[0] != array:
+        return False
+    return len(list(after.uses)) == 1
+
+
+def _sets_rows(conversion: Conversion, loop: Any, count: Count, place: int) -> bool:
+    """Whether the part is a whole row, its number the turn's, and there is a turn for each."""
+    body, turns = loop.regions[1].blocks[0], _size(conversion, count.limit)
+    update = _defining(returned_by(body)[place])
+    whole = _sizes_of(conversion, loop.operands[place])
+    part = _sizes_of(conversion, update.operands[1])
+    pairs = zip(whole, part, strict=True)
+    partial = [axis for axis, pair in enumerate(pairs) if not _are_same(*pair)]
+    if not partial:
+        return count.range is not None
+    row = part[partial[0]]
+    if len(partial) > 1 or not _are_same(row, 1) or not _are_same(whole[partial[0]], turns):
+        return False
+    start, counter = update.operands[2 + partial[0]], body.arguments[count.counter]
+    if start == counter:
+        return True
+    defining = _defining(start)
+    if defining is None or defining.name != "stablehlo.subtract":
+        return False
+    last, own = defining.operands
+    return own == counter and _is_last(conversion, last, turns)
+
+
+def _is_last(conversion: Conversion, number: Any, turns: Size | None) -> bool:
+    """Whether a number is one less than that of the turns."""
+    if isinstance(turns, int):
+        return constant(number) == turns - 1
+    value = conversion.value(number)
+    difference = _defining(value.scalar) if isinstance(value, Number) else None
+    if difference is None or difference.name != "arith.subi":
+        return False
+    limit, one = (_size(conversion, operand) for operand in difference.operands)
+    return _are_same(limit, turns) and _are_same(one, 1)
+
+
+def _size(conversion: Conversion, scalar: ir.Value) -> Size:
+    """A number that is known, or the scalar that it is."""
+    least, most = conversion.bounds.get(scalar, (0, 1))
+    return least if least == most else scalar
+
+
+def _are_same(left: Size | None, right: Size | None) -> bool:
+    """Whether two sizes, of which nothing may be known, are certainly equal."""
+    if isinstance(left, int) or isinstance(right, int):
+        return isinstance(left, int) and isinstance(right, int) and left == right
+    return left is not None and right is not None and left == right
+
+
+def _sizes_of(conversion: Conversion, array: Any) -> list[Size | None]:
+    """The sizes of an array, where it is seen how it is made."""
+    kind, defining = array.type, _defining(array)
+    given = None
+    if defining is not None and defining.name == "stablehlo.dynamic_broadcast_in_dim":
+        given = numbers_in(conversion, defining.operands[1])
+    sizes: list[Size | None] = []
+    for axis in range(kind.rank):
+        if not kind.is_dynamic_dim(axis):
+            sizes.append(kind.get_dim_size(axis))
+        else:
+            sizes.append(None if given is None else _size(conversion, given[axis]))
+    return sizes
+
+
+def numbers_in(conversion: Conversion, vector: Any) -> list[ir.Value] | None:
+    """The numbers, scalars, of which a vector is made."""
+    value = conversion.value(vector)
+    numbers = elements_of(value)
+    if numbers is None and isinstance(value, ir.Value):
+        defining = _defining(value)
+        if defining is not None and defining.name == "tensor.from_elements":
+            return list(defining.operands)
+    return numbers
+
+
+def returned_by(block: Any) -> Any:
+    """What a block hands on."""
+    return block.operations[len(block.operations) - 1].operands
+
+
+def constant(value: ir.Value) -> int | None:
+    """The integer that a constant of rank 0 is."""
+    defining = _defining(value)
+    if defining is None or defining.name != "stablehlo.constant":
+        return None
+    kind: Any = value.type
+    if kind.rank or not isinstance(kind.element_type, ir.IntegerType):
+        return None
+    number: Any = ir.DenseElementsAttr(defining.attributes["value"]).get_splat_value()
+    return int(number.value)
+
+
+def _comparison(condition: Any) -> Any:
+    """The comparison that a condition is, if it is `<` and nothing else."""
+    if any(view.operation.name not in _COUNTING for view in condition.operations):
+        return None
+    comparison = _defining(returned_by(condition)[0])
+    if comparison is None or comparison.name != "stablehlo.compare":
+        return None
+    direction = str(comparison.attributes["comparison_direction"])
+    return comparison if direction.endswith(" LT>") else None
+
+
+def _argument(value: Any, block: Any) -> int | None:
+    """Which argument of a block a value is."""
+    owner = value.owner
+    if isinstance(owner, ir.Block) and owner == block:
+        return ir.BlockArgument(value).arg_number
+    return None
+
+
+def _is_next(value: Any, counter: Any) -> bool:
+    defining = _defining(value)
+    if defining is None or defining.name != "stablehlo.add":
+        return False
+    left, right = defining.operands
+    return (left == counter and constant(right) == 1) or (right == counter and constant(left) == 1)
+
+
+def _constant_like(value: Value, number: int) -> ir.Value:
+    kind = scalar_of(value).type
+    attributes = {"value": ir.IntegerAttr.get(kind, number)}
+    return create("arith.constant", [kind], [], attributes).result
+
+
+def _defining(value: Any) -> Any:
+    """The operation that makes a value, None for an argument of a block."""
+    owner = value.owner
+    return None if isinstance(owner, ir.Block) else owner
+
 
 _UNSIGNED_BELOW = 6
 """`ult` among the predicates of `arith.cmpi`."""

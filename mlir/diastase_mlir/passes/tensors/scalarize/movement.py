@@ -11,11 +11,12 @@ from typing import Any
 
 from diastase_mlir.bindings import ir
 from diastase_mlir.bindings.operations import create
-from diastase_mlir.passes.tensors.scalarize.conversion import Conversion, Rule
-from diastase_mlir.passes.tensors.scalarize.deferred import (
+from diastase_mlir.passes.tensors.scalarize.conversion import (
+    Conversion,
     Elements,
     Number,
     Reshaped,
+    Rule,
     Slice,
     Value,
     elements_of,

@@ -13,11 +13,12 @@ from typing import Any
 from diastase_mlir.bindings import ir
 from diastase_mlir.bindings.operations import create
 from diastase_mlir.passes.tensors.scalarize import unknown_sizes
-from diastase_mlir.passes.tensors.scalarize.conversion import Conversion, Rule
-from diastase_mlir.passes.tensors.scalarize.deferred import (
+from diastase_mlir.passes.tensors.scalarize.conversion import (
+    Conversion,
     Elements,
     Number,
     Reshaped,
+    Rule,
     Value,
     extract,
     index_constant,

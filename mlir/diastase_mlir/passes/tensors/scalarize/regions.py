@@ -11,9 +11,10 @@ from typing import Any
 from diastase_mlir.bindings import ir, load
 from diastase_mlir.bindings.operations import create
 from diastase_mlir.dialects import quantum, runtime
-from diastase_mlir.passes.tensors.scalarize.conversion import Conversion, Rule
-from diastase_mlir.passes.tensors.scalarize.deferred import (
+from diastase_mlir.passes.tensors.scalarize.conversion import (
+    Conversion,
     Number,
+    Rule,
     Value,
     element_type,
     extract,

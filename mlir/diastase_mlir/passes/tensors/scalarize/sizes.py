@@ -13,9 +13,10 @@ from diastase_mlir.emit.operations import (
     select,
 )
 from diastase_mlir.emit.tensors import hidden
-from diastase_mlir.passes.tensors.scalarize.conversion import Conversion, Rule
-from diastase_mlir.passes.tensors.scalarize.deferred import (
+from diastase_mlir.passes.tensors.scalarize.conversion import (
+    Conversion,
     Number,
+    Rule,
     Value,
     index_constant,
     materialised,

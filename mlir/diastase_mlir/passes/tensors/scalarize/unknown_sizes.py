@@ -19,18 +19,19 @@ from diastase_mlir.emit.tensors import (
     insert_slice,
     sizes_of,
 )
-from diastase_mlir.passes.tensors.scalarize.conversion import Conversion, Rule
-from diastase_mlir.passes.tensors.scalarize.counting import constant
-from diastase_mlir.passes.tensors.scalarize.deferred import (
+from diastase_mlir.passes.tensors.scalarize.conversion import (
+    Conversion,
     Deferred,
     Elements,
     Number,
     Reshaped,
+    Rule,
     Value,
     index_constant,
     materialised,
     scalar_of,
 )
+from diastase_mlir.passes.tensors.scalarize.loops import constant
 from diastase_mlir.passes.tensors.scalarize.movement import (
     is_movable_type,
     is_signless,

@@ -1,10 +1,20 @@
-"""Rules for the QR decomposition, whole and in its parts (Householder reflectors)."""
+"""The Cholesky decomposition.
+
+Rules for the LU decomposition and its row exchanges.
+
+Rules for the QR decomposition, whole and in its parts (Householder reflectors).
+
+Triangular systems of equations.
+"""
 
 from diastase_mlir.bindings import ir
 from diastase_mlir.emit.buffers import as_tensor, filled
+from diastase_mlir.emit.loops import Values, for_each, for_range
 from diastase_mlir.emit.operations import (
     binary,
     compare_integers,
+    create,
+    index_type,
     integer_type,
     scalar_constant,
     select,
@@ -17,11 +27,68 @@ from diastase_mlir.emit.tensors import (
     extract,
     extract_slice,
     generate,
+    insert,
     insert_slice,
     sizes_of,
+    unbox,
 )
-from diastase_mlir.passes.runtime.linear_algebra.arguments import Argument, Array, Special
+from diastase_mlir.passes.runtime.linear_algebra.arguments import Argument, Array, Number, Special
 from diastase_mlir.passes.runtime.linear_algebra.batch import Batch
+from diastase_mlir.passes.tensors.arrays_to_loops.rules import SCOPE
+
+
+def cholesky(batch: Batch, operand: ir.Value) -> list[ir.Value]:
+    """One triangle is the factor; the other one is left as it was, as JAX does."""
+    size, _ = batch.core
+    matrix = batch.columns(operand)
+    letter = "L" if batch.option("lower") else "U"
+    batch.call("potrf", letter, size, matrix, size, Special.INFO, unless_empty=[size])
+    return [batch.matrix(matrix, batch.failed())]
+
+
+def lu(batch: Batch, operand: ir.Value) -> list[ir.Value]:
+    """Both factors in one matrix, the exchanges, and the permutation that they amount to."""
+    rows, columns = batch.core
+    matrix = batch.columns(operand)
+    integer = integer_type(32)
+    exchanges = batch.room(smaller(rows, columns), element=integer)
+    arguments = (rows, columns, matrix, rows, exchanges, Special.INFO)
+    batch.call("getrf", *arguments, unless_empty=[rows, columns])
+    one = scalar_constant(integer, 1)
+    pivots = elementwise(
+        integer, lambda pivot: binary("arith.subi", pivot, one), batch.vector(exchanges)
+    )
+    return [batch.matrix(matrix), pivots, _permutation(pivots, rows)]
+
+
+def lu_pivots_to_permutation(batch: Batch, pivots: ir.Value, *size: ir.Value) -> list[ir.Value]:
+    """The permutation of rows that a sequence of exchanges amounts to."""
+    rows: Size = batch.results[0].type.shape[-1]
+    if size:
+        rows = create("arith.index_cast", [index_type()], [unbox(size[0])]).result
+    return [_permutation(pivots, rows)]
+
+
+def _permutation(pivots: ir.Value, rows: Size) -> ir.Value:
+    *batch, exchanges = sizes_of(pivots)
+    integer = integer_type(32)
+
+    def number(position: Values) -> ir.Value:
+        return create("arith.index_cast", [integer], [position[-1]]).result
+
+    def permute(position: Values, carry: Values) -> Values:
+        def exchange(row: ir.Value, inner: Values) -> Values:
+            other = extract(pivots, [*position, row])
+            here = [*position, row]
+            there = [*position, create("arith.index_cast", [index_type()], [other]).result]
+            upper, lower = extract(inner[0], here), extract(inner[0], there)
+            return [insert(upper, insert(lower, inner[0], here), there)]
+
+        return for_range(SCOPE, (0, exchanges, 1), carry, exchange)
+
+    identity = generate([*batch, rows], integer, number)
+    return for_each(SCOPE, batch, [identity], permute)[0]
+
 
 _WORKSPACE = (Special.WORK, Special.LWORK)
 
@@ -145,3 +212,24 @@ def _from_zero(pivots: ir.Value) -> ir.Value:
         return binary("arith.subi", binary("arith.maxsi", pivot, one), one)
 
     return elementwise(integer, lowered, pivots)
+
+
+_WAYS = {"NO_TRANSPOSE": "N", "TRANSPOSE": "T", "ADJOINT": "C"}
+"""BLAS's letters, by StableHLO's words."""
+
+
+def triangular_solve(batch: Batch, matrix: ir.Value, right_side: ir.Value) -> list[ir.Value]:
+    """`op(a) x = b` or `x op(a) = b`; a singular matrix gives infinities and NaN, no failure."""
+    size, _ = batch.core
+    (way,) = (way for way in _WAYS if f" {way}>" in batch.option("transpose_a"))
+    rows, columns = sizes_of(right_side)[-2:]
+    solution = batch.columns(right_side)
+    letters = (
+        "L" if batch.option("left_side") else "R",
+        "L" if batch.option("lower") else "U",
+        _WAYS[way],
+        "U" if batch.option("unit_diagonal") else "N",
+    )
+    arguments = (*letters, rows, columns, Number(1), batch.columns(matrix), size, solution, rows)
+    batch.call("trsm", *arguments, unless_empty=[rows, columns], library="blas")
+    return [batch.matrix(solution)]
