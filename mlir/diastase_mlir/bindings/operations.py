@@ -1,29 +1,11 @@
-"""What passes ask of operations and how they make them; at the current insertion point."""
+"""What passes ask of the operations of a module."""
 
-from collections.abc import Mapping, Sequence
 from typing import Any
 
 from diastase_mlir.bindings import ir
 from diastase_runtime.abi import ENTRY_FUNCTION
 
 _PARALLEL = "#linalg.iterator_type<parallel>"
-
-
-def create(
-    name: str,
-    results: Sequence[ir.Type] = (),
-    operands: Sequence[ir.Value] = (),
-    attributes: Mapping[str, ir.Attribute] | None = None,
-    regions: int = 0,
-) -> ir.Operation:
-    """Any operation, by name."""
-    return ir.Operation.create(
-        name,
-        results=list(results),
-        operands=list(operands),
-        attributes=dict(attributes or {}),
-        regions=regions,
-    )
 
 
 def operations_named(within: ir.Operation, *names: str) -> list[Any]:

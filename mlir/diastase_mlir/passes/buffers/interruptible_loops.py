@@ -23,7 +23,8 @@ from math import inf
 from typing import Any
 
 from diastase_mlir.bindings import func, ir
-from diastase_mlir.bindings.operations import callee_of, create, operations_named
+from diastase_mlir.bindings.operations import callee_of, operations_named
+from diastase_mlir.emit.operations import create
 from diastase_runtime.abi import POLLS, CallContext, ErrorCode, ImportedLibrary, import_symbol
 
 _TURNS = 4096

@@ -19,7 +19,8 @@ from collections.abc import Iterator
 from itertools import pairwise
 
 from diastase_mlir.bindings import ir
-from diastase_mlir.bindings.operations import callee_of, create, name_of
+from diastase_mlir.bindings.operations import callee_of, name_of
+from diastase_mlir.emit.operations import create
 from diastase_runtime.abi import ENTRY_FUNCTION
 
 _DESTINATION = {"tensor.insert": 1, "tensor.insert_slice": 1}

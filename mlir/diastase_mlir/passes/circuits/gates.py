@@ -21,7 +21,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from diastase_mlir.bindings import ir
-from diastase_mlir.bindings.operations import create
+from diastase_mlir.emit.operations import create
 from diastase_mlir.passes.circuits.values import Number, defining
 
 UNITARY = "QubitUnitary"

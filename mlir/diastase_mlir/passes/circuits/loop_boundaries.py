@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from diastase_mlir.bindings import ir
-from diastase_mlir.bindings.operations import create
+from diastase_mlir.emit.operations import create
 from diastase_mlir.passes.circuits.circuit import BIT, REGISTERS, Circuit
 from diastase_mlir.passes.circuits.forwarding import forward_qubits, touched_wires
 from diastase_mlir.passes.circuits.gates import Form, Gate, New, form_on

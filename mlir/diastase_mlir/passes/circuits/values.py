@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from diastase_mlir.bindings import ir
-from diastase_mlir.bindings.operations import create
+from diastase_mlir.emit.operations import create
 
 Number = ir.Value | float
 

@@ -21,7 +21,8 @@ freed on its way out. The loader does not look at them then.
 from typing import Any
 
 from diastase_mlir.bindings import ir
-from diastase_mlir.bindings.operations import create, entry_of
+from diastase_mlir.bindings.operations import entry_of
+from diastase_mlir.emit.operations import create
 
 _WORD = 8
 """Bytes."""

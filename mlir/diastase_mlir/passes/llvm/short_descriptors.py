@@ -32,7 +32,8 @@ from itertools import accumulate, pairwise
 from typing import Any
 
 from diastase_mlir.bindings import arith, ir
-from diastase_mlir.bindings.operations import callee_of, create, name_of, operations_named
+from diastase_mlir.bindings.operations import callee_of, name_of, operations_named
+from diastase_mlir.emit.operations import create
 
 _WORD = 8
 """Bytes."""

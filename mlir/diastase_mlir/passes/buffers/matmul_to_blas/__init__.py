@@ -27,8 +27,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from diastase_mlir.bindings import arith, ir
-from diastase_mlir.bindings.operations import create, operations_named
+from diastase_mlir.bindings.operations import operations_named
 from diastase_mlir.emit.blas import MARK
+from diastase_mlir.emit.operations import create
 from diastase_mlir.passes.buffers.matmul_to_blas.calls import (
     LARGEST,
     Product,

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from diastase_mlir.bindings import arith, ir
-from diastase_mlir.bindings.operations import create
+from diastase_mlir.emit.operations import create
 from diastase_mlir.passes.buffers.matmul_to_blas.routines import call_routine
 
 DYNAMIC: int = ir.ShapedType.get_dynamic_stride_or_offset()

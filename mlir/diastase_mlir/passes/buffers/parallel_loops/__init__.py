@@ -1,9 +1,4 @@
-"""Move a part of a cut operation into a function of its own, and call the pool in its place.
-
-Two functions stand for a loop. The pool calls the first, which takes the values from memory; the
-second runs the part, with the addresses of the arrays as arguments (see `context`).
-
-Run large loops over arrays on the thread pool; where loops are still `linalg` operations.
+"""Run large loops over arrays on the thread pool; where loops are still `linalg` operations.
 
 In: operations on memory, in the order in which their loops are to run. Out: those that may be
 large, as functions that run a part of them, and calls of the pool:
@@ -21,6 +16,9 @@ known to be small now stays as it is. A loop over what is combined (`x.sum()`) i
 parts that depend on the sizes alone, each with a result of its own; these are combined in order,
 so no result depends on the number of threads.
 
+Two functions stand for a loop. The pool calls the first, which takes the values from memory; the
+second runs the part, with the addresses of the arrays as arguments (see `context`).
+
 Loops that call functions stay: a host callback, or an error, belongs to the calling thread.
 """
 
@@ -28,27 +26,33 @@ from collections.abc import Sequence
 from math import prod
 from typing import Any
 
-from diastase_mlir.bindings import arith, func, ir
+from diastase_mlir.bindings import arith, ir
+from diastase_mlir.emit.loops import append_block
+from diastase_mlir.emit.operations import create, index_constant, index_type
 from diastase_mlir.passes.buffers.parallel_loops.choose import CHUNK_WORK, LEAST_ROWS, Cut, choose
 from diastase_mlir.passes.buffers.parallel_loops.context import (
     Context,
-    StackSpace,
+    address_of_function,
     are_apart,
-    create,
-    index,
     llvm_type,
-    new_array,
-    pointer_type,
-    word_type,
 )
 from diastase_mlir.passes.buffers.parallel_loops.slices import (
     combine,
     emit_part,
     loop_size,
     part_length,
-    parts_type,
+    parts_of,
     result_of,
     used_values,
+)
+from diastase_mlir.passes.operations import (
+    StackSpace,
+    call,
+    declare,
+    function_around,
+    new_function,
+    pointer_type,
+    word_type,
 )
 from diastase_runtime.abi import import_symbol
 
@@ -59,8 +63,29 @@ LEAST_OF_ROWS = 512
 ROUND = 64
 """Long chunks are so many times a number, so that they begin where vectors do."""
 
+_NAMES = ("linalg.generic", "linalg.fill", "linalg.copy")
 
-class Outliner:
+
+def parallel_loops(module: ir.Module) -> None:
+    """Outline the operations that may be large, and call the pool for them."""
+    found: list[ir.Operation] = []
+
+    def collect(operation: ir.Operation) -> ir.WalkResult:
+        if operation.name in _NAMES:
+            found.append(operation)
+            return ir.WalkResult.SKIP
+        return ir.WalkResult.ADVANCE
+
+    module.operation.walk(collect, ir.WalkOrder.PRE_ORDER)
+    cuts = [cut for operation in found if (cut := choose(operation)) is not None]
+    if cuts:
+        outliner = _Outliner(module)
+        for cut in cuts:
+            outliner.outline(cut)
+        outliner.finish()
+
+
+class _Outliner:
     """Outlines the operations of one module."""
 
     def __init__(self, module: ir.Module):
@@ -88,10 +113,10 @@ class Outliner:
         result, size = result_of(cut), loop_size(cut, cut.loop)
         length = part_length(size, _grain(cut))
         count = arith.ceildivui(size, length)
-        parts = new_array(parts_type(cut))
+        parts = parts_of(cut)
         shared = [*(value for value in captured if value != result), parts, length, size]
-        self._call(cut, Context(shared), [parts], count, index(1))
-        combine(cut, result, parts, count)
+        self._call(cut, Context(shared), [parts], count, index_constant(1))
+        combine(cut, parts, count)
         create("memref.dealloc", [], [parts])
 
     def finish(self) -> None:
@@ -99,8 +124,7 @@ class Outliner:
         if not self._count or self._pool in ir.SymbolTable(self._module.operation):
             return
         types = [pointer_type(), pointer_type(), word_type(), word_type()]
-        with ir.InsertionPoint.at_block_begin(self._module.body), ir.Location.unknown():
-            func.FuncOp(self._pool, ir.FunctionType.get(types, []), visibility="private")
+        declare(self._module, {self._pool: ir.FunctionType.get(types, [])})
 
     def _call(
         self,
@@ -114,18 +138,13 @@ class Outliner:
         name = self._functions(cut, context, written)
         memory = self._memory_around().reserve(context.words)
         context.store(memory)
-        function = create("func.constant", [self._body_type], [], value=_symbol(name))
-        # As functions that are declared elsewhere have it; `to-llvm` makes a pointer of both.
-        address = create("builtin.unrealized_conversion_cast", [pointer_type()], [function])
-        operands = [address, memory, *(arith.index_cast(word_type(), n) for n in (count, grain))]
-        create("func.call", [], operands, callee=_symbol(self._pool))
+        numbers = [arith.index_cast(word_type(), number) for number in (count, grain)]
+        call(self._pool, [address_of_function(name, self._body_type), memory, *numbers])
 
     def _memory_around(self) -> StackSpace:
         """The memory of the function around the insertion point."""
         point: Any = ir.InsertionPoint.current
-        around = point.block.owner.operation
-        while around.name != "func.func":
-            around = around.parent.operation
+        around = function_around(point.block.owner)
         return self._memory.setdefault(around, StackSpace(around))
 
     def _functions(self, cut: Cut, context: Context, written: Sequence[ir.Value]) -> str:
@@ -133,28 +152,27 @@ class Outliner:
         name = f"diastase_loop_{self._count}"
         self._count += 1
         arrays = sum(isinstance(value.type, ir.MemRefType) for value in context.values)
-        types = [context.type, ir.IndexType.get(), ir.IndexType.get(), *[pointer_type()] * arrays]
+        types = [context.type, index_type(), index_type(), *[pointer_type()] * arrays]
         with ir.InsertionPoint.at_block_begin(self._module.body):
-            outer = func.FuncOp(name, self._body_type, visibility="private")
-            inner = func.FuncOp(
-                f"{name}_part", ir.FunctionType.get(types, []), visibility="private"
-            )
+            outer = new_function(name, self._body_type)
+            inner = new_function(f"{name}_part", ir.FunctionType.get(types, []))
         if are_apart(written, context.values):
             noalias = ir.DictAttr.get({"llvm.noalias": ir.UnitAttr.get()})
-            nothing = ir.DictAttr.get({})
-            inner.arg_attrs = ir.ArrayAttr.get([nothing] * 3 + [noalias] * arrays)
+            own = [*[ir.DictAttr.get()] * 3, *[noalias] * arrays]
+            inner.attributes["arg_attrs"] = ir.ArrayAttr.get(own)
         inner.attributes["passthrough"] = ir.ArrayAttr.get([ir.StringAttr.get("noinline")])
-        with ir.InsertionPoint(outer.add_entry_block()):
-            memory, *bounds, _ = outer.arguments
+        body = append_block(outer.regions[0], self._body_type.inputs)
+        with ir.InsertionPoint(body):
+            memory, *bounds, _ = body.arguments
             structure = context.load(memory)
-            first, last = (arith.index_cast(ir.IndexType.get(), bound) for bound in bounds)
-            operands = [structure, first, last, *context.addresses(structure)]
-            create("func.call", [], operands, callee=_symbol(f"{name}_part"))
-            func.ReturnOp([])
-        with ir.InsertionPoint(inner.add_entry_block()):
-            structure, first, last, *addresses = inner.arguments
+            first, last = (arith.index_cast(index_type(), bound) for bound in bounds)
+            call(f"{name}_part", [structure, first, last, *context.addresses(structure)])
+            create("func.return")
+        body = append_block(inner.regions[0], types)
+        with ir.InsertionPoint(body):
+            structure, first, last, *addresses = body.arguments
             emit_part(cut, context.values, context.unpack(structure, addresses), first, last)
-            func.ReturnOp([])
+            create("func.return")
         return name
 
 
@@ -164,13 +182,13 @@ def _grain(cut: Cut) -> ir.Value:
     others = [size for loop, size in enumerate(cut.sizes) if loop != cut.loop]
     if min(others, default=0) >= 0:
         chunk = max(CHUNK_WORK // max(prod(others) * cut.work, 1), least)
-        return index(chunk - chunk % ROUND if chunk > ROUND else chunk)
-    work = index(cut.work)
+        return index_constant(chunk - chunk % ROUND if chunk > ROUND else chunk)
+    work = index_constant(cut.work)
     for loop in range(len(cut.sizes)):
         if loop != cut.loop:
             work = arith.muli(work, loop_size(cut, loop))
-    chunk = arith.divui(index(CHUNK_WORK), arith.maxui(work, index(1)))
-    return arith.maxui(chunk, index(least))
+    chunk = arith.divui(index_constant(CHUNK_WORK), arith.maxui(work, index_constant(1)))
+    return arith.maxui(chunk, index_constant(least))
 
 
 def _least(cut: Cut) -> int:
@@ -181,31 +199,3 @@ def _least(cut: Cut) -> int:
         return 1
     combines_rows = any(each and 0 not in each.axes for each in cut.operands[-cut.written :])
     return LEAST_OF_ROWS if combines_rows else LEAST_OF_A_ROW
-
-
-def _symbol(name: str) -> ir.Attribute:
-    return ir.FlatSymbolRefAttr.get(name)
-
-
-__all__ = ["parallel_loops"]
-
-_NAMES = ("linalg.generic", "linalg.fill", "linalg.copy")
-
-
-def parallel_loops(module: ir.Module) -> None:
-    """Outline the operations that may be large, and call the pool for them."""
-    found: list[ir.Operation] = []
-
-    def collect(operation: ir.Operation) -> ir.WalkResult:
-        if operation.name in _NAMES:
-            found.append(operation)
-            return ir.WalkResult.SKIP
-        return ir.WalkResult.ADVANCE
-
-    module.operation.walk(collect, ir.WalkOrder.PRE_ORDER)
-    cuts = [cut for operation in found if (cut := choose(operation)) is not None]
-    if cuts:
-        outliner = Outliner(module)
-        for cut in cuts:
-            outliner.outline(cut)
-        outliner.finish()

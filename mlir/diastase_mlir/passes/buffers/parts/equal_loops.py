@@ -18,7 +18,8 @@ from math import prod
 from typing import Any
 
 from diastase_mlir.bindings import ir
-from diastase_mlir.bindings.operations import create, entry_of
+from diastase_mlir.bindings.operations import entry_of
+from diastase_mlir.emit.operations import create
 from diastase_mlir.passes.buffers.parts.outlining import (
     Cutting,
     Outliner,

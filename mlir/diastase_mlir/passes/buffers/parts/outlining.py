@@ -19,7 +19,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from diastase_mlir.bindings import func, ir
-from diastase_mlir.bindings.operations import create, name_of
+from diastase_mlir.bindings.operations import name_of
+from diastase_mlir.emit.operations import create
 from diastase_mlir.passes.buffers.separate_aliases import Callees, separate
 from diastase_toolchain.function_parts import INNER, PART
 

@@ -1,10 +1,7 @@
-"""The Cholesky decomposition.
+"""Rules for factorisations of matrices, and for systems of equations: Cholesky, LU, QR, `*_solve`.
 
-Rules for the LU decomposition and its row exchanges.
-
-Rules for the QR decomposition, whole and in its parts (Householder reflectors).
-
-Triangular systems of equations.
+In: a batch and its operands, as arrays. Out: JAX's results. Q is kept as LAPACK has it, in the form
+of Householder reflectors, until it is multiplied out.
 """
 
 from diastase_mlir.bindings import ir
@@ -14,7 +11,6 @@ from diastase_mlir.emit.operations import (
     binary,
     compare_integers,
     create,
-    index_type,
     integer_type,
     scalar_constant,
     select,
@@ -32,9 +28,9 @@ from diastase_mlir.emit.tensors import (
     sizes_of,
     unbox,
 )
-from diastase_mlir.passes.runtime.linear_algebra.arguments import Argument, Array, Number, Special
+from diastase_mlir.passes.operations import SCOPE, to_index
+from diastase_mlir.passes.runtime.linear_algebra.arguments import WORKSPACE, Argument, Array, Number
 from diastase_mlir.passes.runtime.linear_algebra.batch import Batch
-from diastase_mlir.passes.tensors.arrays_to_loops.rules import SCOPE
 
 
 def cholesky(batch: Batch, operand: ir.Value) -> list[ir.Value]:
@@ -42,7 +38,7 @@ def cholesky(batch: Batch, operand: ir.Value) -> list[ir.Value]:
     size, _ = batch.core
     matrix = batch.columns(operand)
     letter = "L" if batch.option("lower") else "U"
-    batch.call("potrf", letter, size, matrix, size, Special.INFO, unless_empty=[size])
+    batch.call("potrf", letter, size, matrix, size, unless_empty=[size])
     return [batch.matrix(matrix, batch.failed())]
 
 
@@ -52,7 +48,7 @@ def lu(batch: Batch, operand: ir.Value) -> list[ir.Value]:
     matrix = batch.columns(operand)
     integer = integer_type(32)
     exchanges = batch.room(smaller(rows, columns), element=integer)
-    arguments = (rows, columns, matrix, rows, exchanges, Special.INFO)
+    arguments = (rows, columns, matrix, rows, exchanges)
     batch.call("getrf", *arguments, unless_empty=[rows, columns])
     one = scalar_constant(integer, 1)
     pivots = elementwise(
@@ -65,7 +61,7 @@ def lu_pivots_to_permutation(batch: Batch, pivots: ir.Value, *size: ir.Value) ->
     """The permutation of rows that a sequence of exchanges amounts to."""
     rows: Size = batch.results[0].type.shape[-1]
     if size:
-        rows = create("arith.index_cast", [index_type()], [unbox(size[0])]).result
+        rows = to_index(unbox(size[0]))
     return [_permutation(pivots, rows)]
 
 
@@ -80,7 +76,7 @@ def _permutation(pivots: ir.Value, rows: Size) -> ir.Value:
         def exchange(row: ir.Value, inner: Values) -> Values:
             other = extract(pivots, [*position, row])
             here = [*position, row]
-            there = [*position, create("arith.index_cast", [index_type()], [other]).result]
+            there = [*position, to_index(other)]
             upper, lower = extract(inner[0], here), extract(inner[0], there)
             return [insert(upper, insert(lower, inner[0], here), there)]
 
@@ -88,9 +84,6 @@ def _permutation(pivots: ir.Value, rows: Size) -> ir.Value:
 
     identity = generate([*batch, rows], integer, number)
     return for_each(SCOPE, batch, [identity], permute)[0]
-
-
-_WORKSPACE = (Special.WORK, Special.LWORK)
 
 
 def geqrf(batch: Batch, operand: ir.Value) -> list[ir.Value]:
@@ -126,7 +119,7 @@ def ormqr(
         transposition = "C" if batch.is_complex else "T"
     count, result = sizes_of(factors)[-1], batch.columns(operand)
     arrays = (batch.columns(reflectors), batch.core[0], batch.copied(factors), result, rows)
-    arguments = (side, transposition, rows, columns, count, *arrays, *_WORKSPACE, Special.INFO)
+    arguments = (side, transposition, rows, columns, count, *arrays, *WORKSPACE)
     batch.call("ormqr", *arguments, unless_empty=[rows, columns])
     return [batch.matrix(result)]
 
@@ -166,7 +159,7 @@ def _factorise(batch: Batch, matrix: Array, exchanges: Array | None = None) -> A
         name, pivots = "geqp3", [exchanges]
         more = [batch.scratch(times(2, columns), batch.real)] if batch.is_complex else []
     arguments: tuple[Argument, ...] = (rows, columns, matrix, rows, *pivots, factors)
-    arguments = (*arguments, *_WORKSPACE, *more, Special.INFO)
+    arguments = (*arguments, *WORKSPACE, *more)
     batch.call(name, *arguments, unless_empty=[rows, columns])
     return factors
 
@@ -176,7 +169,7 @@ def _multiply_out(
 ) -> None:
     """Turn reflectors into columns of Q, in place."""
     rows, columns = sizes
-    arguments = (rows, columns, count, matrix, rows, factors, *_WORKSPACE, Special.INFO)
+    arguments = (rows, columns, count, matrix, rows, factors, *WORKSPACE)
     batch.call("orgqr", *arguments, unless_empty=[rows, columns])
 
 
@@ -233,3 +226,15 @@ def triangular_solve(batch: Batch, matrix: ir.Value, right_side: ir.Value) -> li
     arguments = (*letters, rows, columns, Number(1), batch.columns(matrix), size, solution, rows)
     batch.call("trsm", *arguments, unless_empty=[rows, columns], library="blas")
     return [batch.matrix(solution)]
+
+
+def tridiagonal_solve(batch: Batch, *operands: ir.Value) -> list[ir.Value]:
+    """Gaussian elimination with exchanges."""
+    below, diagonal, above, right_side = operands
+    size, columns = sizes_of(right_side)[-2:]
+    # The first entry below the diagonal, and the last one above, stand outside of the matrix.
+    diagonals = (batch.copied(below).shifted(1), batch.copied(diagonal), batch.copied(above))
+    solution = batch.columns(right_side)
+    arguments = (size, columns, *diagonals, solution, size)
+    batch.call("gtsv", *arguments, unless_empty=[size, columns])
+    return [batch.matrix(solution, batch.failed())]

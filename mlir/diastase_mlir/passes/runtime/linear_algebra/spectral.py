@@ -1,10 +1,8 @@
-"""Rules for eigenvalues and eigenvectors: of Hermitian matrices (`eigh`) and of any (`eig`).
+"""Rules for eigenvalues and what is computed on the way to them, and for singular values.
 
-Rules for the Schur decomposition and the reduction to Hessenberg form.
-
-Rule for the singular value decomposition.
-
-Rules for tridiagonal matrices: the reduction to them, and systems of equations with them.
+`eigh` of Hermitian matrices, `eig` of any, the Schur and Hessenberg forms, the reduction to
+tridiagonal form, `svd`. In: a batch and its operand, as arrays. Out: JAX's results; NaN where a
+routine fails (`batch`).
 """
 
 from diastase_mlir.bindings import ir
@@ -25,16 +23,15 @@ from diastase_mlir.emit.operations import (
 )
 from diastase_mlir.emit.sizes import larger, plus, product, smaller, times
 from diastase_mlir.emit.tensors import Size, as_index, element_type, extract, generate, sizes_of
+from diastase_mlir.passes.operations import SCOPE, bytes_of, load, to_index, to_pointer, word_type
 from diastase_mlir.passes.runtime.linear_algebra.arguments import (
+    WORKSPACE,
     Argument,
     Array,
     Special,
-    bytes_of,
-    pointer,
     pointer_into,
 )
 from diastase_mlir.passes.runtime.linear_algebra.batch import Batch, one_less
-from diastase_mlir.passes.tensors.arrays_to_loops.rules import SCOPE
 
 
 def eigh(batch: Batch, operand: ir.Value) -> list[ir.Value]:
@@ -53,7 +50,7 @@ def eigh(batch: Batch, operand: ir.Value) -> list[ir.Value]:
         for argument in (batch.scratch(length, element), length)
     ]
     letters = "V", "L" if batch.option("lower") else "U"
-    arguments = (*letters, size, matrix, size, values, *workspaces, Special.INFO)
+    arguments = (*letters, size, matrix, size, values, *workspaces)
     batch.call("syevd", *arguments, unless_empty=[size])
     failed = batch.failed()
     return [batch.matrix(matrix, failed), batch.vector(values, failed)]
@@ -77,7 +74,7 @@ def eig(batch: Batch, operand: ir.Value) -> list[ir.Value]:
     arguments = (*letters, size, matrix, size, *values, *places)
     batch.call(
         "geev",
-        *(*arguments, Special.WORK, Special.LWORK, *more, Special.INFO),
+        *(*arguments, *WORKSPACE, *more),
         unless_empty=[size],
         guard=lambda number: _is_finite(batch, matrix, number),
     )
@@ -97,13 +94,12 @@ def _is_finite(batch: Batch, matrix: Array, number: Size) -> ir.Value:
     """Whether all of a matrix is finite; LAPACK may not return from `geev` otherwise."""
     numbers = times(product(batch.core), 2 if batch.is_complex else 1)
     infinity = scalar_constant(batch.real, float("inf"))
-    start = create("llvm.ptrtoint", [integer_type(64)], [pointer_into(matrix, number)]).result
-    first = create("arith.index_cast", [index_constant(0).type], [start]).result
+    start = create("llvm.ptrtoint", [word_type()], [pointer_into(matrix, number)]).result
+    first = to_index(start)
 
     def examine(position: ir.Value, carry: list[ir.Value]) -> list[ir.Value]:
         distance = index_binary("muli", position, index_constant(bytes_of(batch.real)))
-        place = pointer(index_binary("addi", first, distance))
-        value = create("llvm.load", [batch.real], [place]).result
+        value = load(batch.real, to_pointer(index_binary("addi", first, distance)))
         size = create("math.absf", [batch.real], [value]).result
         return [binary("arith.andi", carry[0], compare_floats("olt", size, infinity))]
 
@@ -152,9 +148,6 @@ def _unpacked(batch: Batch, array: Array, imaginary: ir.Value, failed: ir.Value)
     return generate([*sizes, rows, columns], ir.ComplexType.get(batch.real), at)
 
 
-_WORKSPACE = (Special.WORK, Special.LWORK)
-
-
 def schur(batch: Batch, operand: ir.Value) -> list[ir.Value]:
     """The (quasi-)triangular form, and the vectors if they are asked for."""
     size, _ = batch.core
@@ -166,7 +159,7 @@ def schur(batch: Batch, operand: ir.Value) -> list[ir.Value]:
     integer = integer_type(32)
     selected, flags = batch.scratch(1, integer), batch.scratch(size, integer)
     arguments = ("V" if has_vectors else "N", "N", Special.NULL, size, matrix, size, selected)
-    arguments = (*arguments, *values, vectors, size, *_WORKSPACE, *more, flags, Special.INFO)
+    arguments = (*arguments, *values, vectors, size, *WORKSPACE, *more, flags)
     batch.call("gees", *arguments, unless_empty=[size])
     failed = batch.failed()
     arrays = [matrix, vectors] if has_vectors else [matrix]
@@ -177,7 +170,7 @@ def hessenberg(batch: Batch, operand: ir.Value) -> list[ir.Value]:
     """The form above, the reflectors below the first subdiagonal; and their factors."""
     size, _ = batch.core
     matrix, factors = batch.columns(operand), batch.room(one_less(batch, size))
-    arguments = (size, 1, size, matrix, size, factors, *_WORKSPACE, Special.INFO)
+    arguments = (size, 1, size, matrix, size, factors, *WORKSPACE)
     batch.call("gehrd", *arguments, unless_empty=[size])
     failed = batch.failed()
     return [batch.matrix(matrix, failed), batch.vector(factors, failed)]
@@ -198,12 +191,12 @@ def svd(batch: Batch, operand: ir.Value) -> list[ir.Value]:
         left, right = batch.room(width, rows), batch.room(columns, height)
     letters = [mode] if routine == "gesdd" else [mode, mode]
     arguments: list[Argument] = [*letters, rows, columns, matrix, rows, values]
-    arguments += [left, rows, right, height, Special.WORK, Special.LWORK]
+    arguments += [left, rows, right, height, *WORKSPACE]
     if batch.is_complex:
         arguments.append(batch.scratch(_real_workspace(routine, mode, batch.core), batch.real))
     if routine == "gesdd":
         arguments.append(batch.scratch(times(8, least), integer_type(32)))
-    batch.call(routine, *arguments, Special.INFO, unless_empty=[rows, columns])
+    batch.call(routine, *arguments, unless_empty=[rows, columns])
     failed = batch.failed()
     results = [batch.vector(values, failed)]
     if mode != "N":
@@ -254,20 +247,8 @@ def tridiagonal(batch: Batch, operand: ir.Value) -> list[ir.Value]:
     factors = batch.room(length)
     letter = "L" if batch.option("lower") else "U"
     arguments = (letter, size, matrix, size, diagonal, beside, factors)
-    arguments = (*arguments, Special.WORK, Special.LWORK, Special.INFO)
+    arguments = (*arguments, *WORKSPACE)
     batch.call("sytrd", *arguments, unless_empty=[size])
     failed = batch.failed()
     vectors = [batch.vector(array, failed) for array in (diagonal, beside, factors)]
     return [batch.matrix(matrix, failed), *vectors]
-
-
-def tridiagonal_solve(batch: Batch, *operands: ir.Value) -> list[ir.Value]:
-    """Gaussian elimination with exchanges."""
-    below, diagonal, above, right_side = operands
-    size, columns = sizes_of(right_side)[-2:]
-    # The first entry below the diagonal, and the last one above, stand outside of the matrix.
-    diagonals = (batch.copied(below).shifted(1), batch.copied(diagonal), batch.copied(above))
-    solution = batch.columns(right_side)
-    arguments = (size, columns, *diagonals, solution, size, Special.INFO)
-    batch.call("gtsv", *arguments, unless_empty=[size, columns])
-    return [batch.matrix(solution, batch.failed())]

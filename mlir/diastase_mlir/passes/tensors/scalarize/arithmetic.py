@@ -8,11 +8,11 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from diastase_mlir.bindings import ir
-from diastase_mlir.bindings.operations import create
 from diastase_mlir.emit.conversions import saturated
 from diastase_mlir.emit.operations import (
     binary,
     compare_integers,
+    create,
     integer_type,
     scalar_constant,
     select,

@@ -11,7 +11,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from diastase_mlir.bindings import ir
-from diastase_mlir.bindings.operations import callee_of, create, name_of
+from diastase_mlir.bindings.operations import callee_of, name_of
+from diastase_mlir.emit.operations import create
 from diastase_mlir.passes.tensors.scalarize.conversion import Conversion, Rule, Value
 from diastase_mlir.passes.tensors.scalarize.regions import (
     carried,

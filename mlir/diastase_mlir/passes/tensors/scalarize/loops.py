@@ -21,8 +21,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from diastase_mlir.bindings import ir, load
-from diastase_mlir.bindings.operations import create
 from diastase_mlir.dialects.runtime import RUNTIME
+from diastase_mlir.emit.operations import create
 from diastase_mlir.passes.tensors.scalarize.conversion import (
     Conversion,
     Number,

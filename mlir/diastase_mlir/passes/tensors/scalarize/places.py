@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from diastase_mlir.bindings import ir
-from diastase_mlir.bindings.operations import create
+from diastase_mlir.emit.operations import create
 from diastase_mlir.passes.tensors.scalarize import unknown_sizes
 from diastase_mlir.passes.tensors.scalarize.conversion import (
     Conversion,

@@ -9,8 +9,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from diastase_mlir.bindings import ir, load
-from diastase_mlir.bindings.operations import create
 from diastase_mlir.dialects import quantum, runtime
+from diastase_mlir.emit.operations import create
 from diastase_mlir.passes.tensors.scalarize.conversion import (
     Conversion,
     Number,
