@@ -1,6 +1,6 @@
-"""Rules for conversions of numbers that MLIR's own conversion leaves undefined, or rounds twice.
+"""Rules for conversions of numbers: by value (`convert`), and by their bits (`bitcast_convert`).
 
-Rule for `bitcast_convert`: the same bits as numbers of another type.
+Of those by value only what MLIR's own conversion leaves undefined, or rounds twice.
 """
 
 from collections.abc import Sequence

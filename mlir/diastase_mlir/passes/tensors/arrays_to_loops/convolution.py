@@ -33,6 +33,7 @@ from diastase_mlir.emit.tensors import (
     insert_slice,
     sizes_of,
 )
+from diastase_mlir.passes.operations import SCOPE
 from diastase_mlir.passes.tensors.arrays_to_loops.dot_general import (
     Labels,
     Operand,
@@ -43,7 +44,7 @@ from diastase_mlir.passes.tensors.arrays_to_loops.dot_general import (
     split_axes,
     transposed,
 )
-from diastase_mlir.passes.tensors.arrays_to_loops.rules import SCOPE, Rule, is_of_one_type, numbers
+from diastase_mlir.passes.tensors.arrays_to_loops.rules import Rule, is_of_one_type, numbers
 
 LARGEST_PATCHES = 2**19
 """Elements of the largest matrix of patches that is made at once, a row of it at least."""

@@ -32,11 +32,10 @@ from diastase_mlir.emit.tensors import (
     insert,
     sizes_of,
 )
+from diastase_mlir.passes.operations import SCOPE, number_in
 from diastase_mlir.passes.tensors.arrays_to_loops.rules import (
-    SCOPE,
     Rule,
     function_of,
-    number_in,
     numbers,
     signless_operands,
 )

@@ -1,34 +1,18 @@
-"""What a rule is, and what all rules ask of an operation.
+"""What a rule is, and what rules ask of an operation: its sizes, and its region as a function."""
 
-The region of an operation, say what a scatter combines elements by, emitted on scalars.
-"""
-
-from collections.abc import Callable, Generator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from diastase_mlir.bindings import ir
-from diastase_mlir.emit.operations import create, index_constant, to_signless
-from diastase_mlir.emit.tensors import Size, extract
+from diastase_mlir.emit.operations import to_signless
+from diastase_mlir.emit.tensors import Size
+from diastase_mlir.passes.operations import number_in
 from diastase_mlir.passes.tensors.scalarize import RULES
 from diastase_mlir.passes.tensors.scalarize.conversion import Conversion, scalar_of
 from diastase_mlir.passes.tensors.scalarize.regions import uncarried
 
 Rule = Callable[[Any], Sequence[ir.Value] | None]
 """From an operation to values for its results, emitted at its place."""
-
-
-class _AtBlocks:
-    """Who emits in regions (`emit.loops.Scope`): nothing but the insertion point changes."""
-
-    @contextmanager
-    def region(self, block: ir.Block) -> Generator[None]:
-        """Emit at the end of a block."""
-        with ir.InsertionPoint(block):
-            yield
-
-
-SCOPE = _AtBlocks()
 
 
 def numbers(operation: Any, name: str) -> list[int]:
@@ -61,25 +45,6 @@ def sizes_given(operation: Any, shape: ir.Value) -> list[Size]:
         number_in(shape, axis) if size is None else size
         for axis, size in enumerate(sizes_known(operation))
     ]
-
-
-def number_in(vector: ir.Value, place: int) -> Size:
-    """An integer of a vector, known now or as an `index`."""
-    owner = vector.owner
-    if isinstance(owner, ir.Block):
-        number = extract(vector, [index_constant(place)])
-    elif owner.name == "tensor.from_elements":
-        number = owner.operands[place]
-    elif owner.name == "stablehlo.constant":
-        elements: Any = ir.DenseIntElementsAttr(owner.attributes["value"])
-        return int(elements[place])
-    else:
-        number = extract(vector, [index_constant(place)])
-    if not isinstance(number.owner, ir.Block) and number.owner.name == "arith.constant":
-        return int(ir.IntegerAttr(number.owner.attributes["value"]).value)
-    if isinstance(number.type, ir.IndexType):
-        return number
-    return create("arith.index_cast", [ir.IndexType.get()], [number]).result
 
 
 Function = Callable[..., list[ir.Value]]

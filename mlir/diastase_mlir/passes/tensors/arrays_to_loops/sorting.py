@@ -30,12 +30,8 @@ from diastase_mlir.emit.tensors import (
     insert,
     sizes_of,
 )
-from diastase_mlir.passes.tensors.arrays_to_loops.rules import (
-    SCOPE,
-    Rule,
-    function_of,
-    signless_operands,
-)
+from diastase_mlir.passes.operations import SCOPE
+from diastase_mlir.passes.tensors.arrays_to_loops.rules import Rule, function_of, signless_operands
 
 Less = Callable[[ir.Value, ir.Value], ir.Value]
 """Whether the element at one position comes strictly before that at another."""

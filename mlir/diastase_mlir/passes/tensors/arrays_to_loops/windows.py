@@ -44,12 +44,11 @@ from diastase_mlir.emit.tensors import (
     sizes_of,
     unbox,
 )
+from diastase_mlir.passes.operations import SCOPE, number_in
 from diastase_mlir.passes.tensors.arrays_to_loops.rules import (
-    SCOPE,
     Function,
     Rule,
     function_of,
-    number_in,
     numbers,
     signless_operands,
     sizes_known,

@@ -1,24 +1,26 @@
-"""Numbers, slices and short vectors that become arrays where somebody needs them as such.
+"""One walk through the functions of a module that takes operations to scalars, by rules.
+
+A rule is given an operation and what its operands have become, and emits at the operation's place.
+It gives what each result has become, or None where it leaves the operation as it is; its operands
+are then put into the IR. Operations that were converted are erased at the end of a function, last
+first, as nothing uses their results any more.
+
+What a value has become may be *deferred*: a number, a slice or a short vector that becomes an array
+where somebody needs it as such.
 
     slice, then reshape to ()      `Slice`, then `Number` by one `tensor.extract`
     (1,)-arrays, concatenated      `Elements`, one `tensor.from_elements` where the array is needed
 
 The array is made where the deferred value was, whoever needs it: not in each turn of a loop inside
 of which it is used, nor where it would not be seen from behind a loop.
-
-One walk through the functions of a module that takes operations to scalars, by rules.
-
-A rule is given an operation and what its operands have become, and emits at the operation's place.
-It gives what each result has become, or None where it leaves the operation as it is; its operands
-are then put into the IR. Operations that were converted are erased at the end of a function, last
-first, as nothing uses their results any more.
 """
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from diastase_mlir.bindings import ir
-from diastase_mlir.emit.operations import create
+from diastase_mlir.emit.operations import create, index_constant
+from diastase_mlir.emit.tensors import box, element_type, extract, extract_slice, typed_shape
 
 
 def _here() -> Callable[[], Any]:
@@ -62,13 +64,12 @@ class Number(Deferred):
     """A scalar that is no tensor; `tensor`: where it is one already."""
 
     def __init__(self, scalar: ir.Value, tensor: ir.Value | None = None):
-        super().__init__(
-            _behind(scalar)
-        )  # what the first operation of a block becomes is before it
+        # What the first operation of a block becomes is before it.
+        super().__init__(_behind(scalar))
         self.scalar, self._tensor = scalar, tensor
 
     def _emitted(self) -> ir.Value:
-        return from_elements([], [self.scalar])
+        return box(self.scalar)
 
 
 class Slice(Deferred):
@@ -100,14 +101,7 @@ class Slice(Deferred):
         return extract(self.source, [index_constant(offset) for offset in self.offsets])
 
     def _emitted(self) -> ir.Value:
-        kind = ir.RankedTensorType.get(list(self.sizes), element_type(self.source))
-        attributes = {
-            "static_offsets": ir.DenseI64ArrayAttr.get(self.offsets),
-            "static_sizes": ir.DenseI64ArrayAttr.get(self.sizes),
-            "static_strides": ir.DenseI64ArrayAttr.get(self.strides),
-            "operandSegmentSizes": ir.DenseI32ArrayAttr.get([1, 0, 0, 0]),
-        }
-        return create("tensor.extract_slice", [kind], [self.source], attributes).result
+        return extract_slice(self.source, self.offsets, self.sizes, self.strides)
 
 
 class Elements(Deferred):
@@ -118,7 +112,8 @@ class Elements(Deferred):
         self.scalars = list(scalars)
 
     def _emitted(self) -> ir.Value:
-        return from_elements([len(self.scalars)], self.scalars)
+        kind = typed_shape([len(self.scalars)], self.scalars[0].type)
+        return create("tensor.from_elements", [kind], self.scalars).result
 
 
 class Reshaped(Deferred):
@@ -133,7 +128,7 @@ class Reshaped(Deferred):
     def _emitted(self) -> ir.Value:
         if self._emit is not None:
             return self._emit().result
-        kind = ir.RankedTensorType.get(self.shape, element_type(self.source))
+        kind = typed_shape(self.shape, element_type(self.source))
         return create("stablehlo.reshape", [kind], [self.source]).result
 
 
@@ -152,7 +147,7 @@ def scalar_of(value: Value) -> ir.Value:
     if isinstance(value, Elements):
         return value.scalars[0]
     tensor = materialised(value)
-    return extract(tensor, [index_constant(0) for _ in ir.RankedTensorType(tensor.type).shape])
+    return extract(tensor, [index_constant(0)] * ir.RankedTensorType(tensor.type).rank)
 
 
 def elements_of(value: Value) -> list[ir.Value] | None:
@@ -162,28 +157,6 @@ def elements_of(value: Value) -> list[ir.Value] | None:
     if isinstance(value, Slice) and value.sizes == (1,):
         return [value.scalar]
     return None
-
-
-def element_type(tensor: ir.Value) -> ir.Type:
-    """The element type of a tensor."""
-    return ir.RankedTensorType(tensor.type).element_type
-
-
-def extract(tensor: ir.Value, position: Sequence[ir.Value]) -> ir.Value:
-    """One element."""
-    return create("tensor.extract", [element_type(tensor)], [tensor, *position]).result
-
-
-def from_elements(shape: Sequence[int], scalars: Sequence[ir.Value]) -> ir.Value:
-    """An array of these elements."""
-    kind = ir.RankedTensorType.get(list(shape), scalars[0].type)
-    return create("tensor.from_elements", [kind], scalars).result
-
-
-def index_constant(number: int) -> ir.Value:
-    """A position known now."""
-    kind = ir.IndexType.get()
-    return create("arith.constant", [kind], [], {"value": ir.IntegerAttr.get(kind, number)}).result
 
 
 Rule = Callable[["Conversion", Any, list[Value]], Sequence[Value] | None]

@@ -1,8 +1,4 @@
-"""Which loops of StableHLO count, from where to where, and which arrays they set row by row.
-
-All of it is read from the operations as lowering, or anybody else, has written them.
-
-Rules for StableHLO's loops and branches, which become structured control flow.
+"""Rules for StableHLO's loops and branches, which become structured control flow.
 
 A `while` that counts is an `scf.for`: its condition compares one carry with a value that the loop
 does not change, and its body adds 1 to that carry. What the body hands on as it got it is no carry.
@@ -13,23 +9,31 @@ does not change, and its body adds 1 to that carry. What the body hands on as it
 
 All these loops are the user's, who may want to interrupt them: each turn begins with a poll, and
 one that does not count ends where an error is recorded, as the values that would end it may never
-come. An array all of whose rows a loop sets (`counting`) need not hold anything before it.
+come. An array all of whose rows a loop sets (`rows_set`) need not hold anything before it. Whether
+a loop counts, and what it sets, is read from the operations, whoever has written them.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from diastase_mlir.bindings import ir, load
 from diastase_mlir.dialects.runtime import RUNTIME
-from diastase_mlir.emit.operations import create
+from diastase_mlir.emit.loops import one_of
+from diastase_mlir.emit.operations import (
+    binary,
+    create,
+    index_constant,
+    index_type,
+    scalar_constant,
+)
+from diastase_mlir.passes.operations import SCOPE, defining, last_of, to_index
 from diastase_mlir.passes.tensors.scalarize.conversion import (
     Conversion,
     Number,
     Rule,
     Value,
     elements_of,
-    index_constant,
     scalar_of,
 )
 from diastase_mlir.passes.tensors.scalarize.regions import (
@@ -60,6 +64,126 @@ class Count:
     """Both, where they are known and there are turns."""
     unchanged: frozenset[int]
     """Carries that the body hands on as it got them."""
+
+
+def _while(conversion: Conversion, operation: Any, operands: list[Value]) -> Sequence[Value]:
+    load((RUNTIME,))
+    count = count_of(conversion, operation, operands)
+    if count is None:
+        return _uncounted(conversion, operation, operands)
+    return _counted(conversion, operation, operands, count)
+
+
+def _uncounted(conversion: Conversion, operation: Any, operands: list[Value]) -> Sequence[Value]:
+    types = [result.type for result in operation.results]
+    kinds = [carried_type(kind) for kind in types]
+    loop = create("scf.while", kinds, [carried(value) for value in operands], regions=2)
+    condition, body = (region.blocks[0] for region in operation.regions)
+    new, (proceeds,) = _converted(conversion, condition, loop.regions[0], kinds)
+    with ir.InsertionPoint(new):
+        create("scf.condition", [], [unless_failed(carried(proceeds)), *new.arguments])
+    new, results = _converted(conversion, body, loop.regions[1], kinds)
+    _finish(new, results)
+    return [uncarried(own, kind) for own, kind in zip(loop.results, types, strict=True)]
+
+
+def _counted(
+    conversion: Conversion, operation: Any, operands: list[Value], count: Count
+) -> Sequence[Value]:
+    types, given = [result.type for result in operation.results], list(operation.operands)
+    body = operation.regions[1].blocks[0]
+    arguments = list(body.arguments)
+    carries = [p for p in range(len(types)) if p not in {count.counter, *count.unchanged}]
+    unread = rows_set(conversion, operation, count, carries)
+    bounds = [to_index(number) for number in (count.first, count.limit)]
+    initial = [
+        carried(_empty(conversion, given[place]) if place in unread else operands[place])
+        for place in carries
+    ]
+    kinds = [carried_type(types[place]) for place in carries]
+    loop = create("scf.for", kinds, [*bounds, index_constant(1), *initial], regions=1)
+    block, operations, last = moved_block(conversion, body, loop.regions[0], [index_type(), *kinds])
+    index, *given = block.arguments
+    with ir.InsertionPoint.at_block_begin(block):
+        counter = create("arith.index_cast", [count.first.type], [index]).result
+        conversion.define(arguments[count.counter], Number(counter))
+        take_arguments(conversion, [arguments[place] for place in carries], given)
+    if count.range is not None:
+        conversion.bounds[counter] = count.range[0], count.range[1] - 1
+    for place in count.unchanged:
+        conversion.define(arguments[place], operands[place])
+    conversion.operations(operations)
+    results = conversion.results_of(last)
+    _finish(block, [results[place] for place in carries])
+    after = iter(loop.results)
+    end = binary("arith.maxsi", count.first, count.limit)
+    return [
+        Number(end)
+        if place == count.counter
+        else operands[place]
+        if place in count.unchanged
+        else uncarried(next(after), kind)
+        for place, kind in enumerate(types)
+    ]
+
+
+def _converted(
+    conversion: Conversion, block: Any, region: Any, kinds: Sequence[ir.Type]
+) -> tuple[Any, list[Value]]:
+    """A block moved into a region and converted, and what it hands on."""
+    arguments = list(block.arguments)
+    new, operations, last = moved_block(conversion, block, region, kinds)
+    with ir.InsertionPoint.at_block_begin(new):
+        take_arguments(conversion, arguments, list(new.arguments))
+    conversion.operations(operations)
+    return new, conversion.results_of(last)
+
+
+def _finish(block: Any, results: Sequence[Value]) -> None:
+    """Poll at the beginning of a turn, and hand on what it gives at the end."""
+    with ir.InsertionPoint.at_block_begin(block):
+        create("runtime.poll")
+    with ir.InsertionPoint(block):
+        create("scf.yield", [], [carried(value) for value in results])
+
+
+def _empty(conversion: Conversion, like: Any) -> ir.Value:
+    """An array with the type and the sizes of another one, whose elements nobody reads."""
+    kind, sizes = like.type, list[ir.Value]()
+    if not kind.has_static_shape:
+        numbers = numbers_in(conversion, like.owner.operands[1]) or []
+        sizes = [
+            to_index(number) for axis, number in enumerate(numbers) if kind.is_dynamic_dim(axis)
+        ]
+    return create("tensor.empty", [kind], sizes).result
+
+
+def _case(conversion: Conversion, operation: Any, operands: list[Value]) -> Sequence[Value]:
+    """Nested `scf.if`, each between two halves (`one_of`)."""
+    types = [result.type for result in operation.results]
+
+    def branch(region: Any) -> Callable[[], list[ir.Value]]:
+        *inner, last = list(region.blocks[0].operations)
+
+        def emit() -> list[ir.Value]:
+            point: Any = ir.InsertionPoint.current
+            for own in inner:
+                own.operation.detach_from_parent()
+                point.insert(own.operation)
+            conversion.operations(inner)
+            return [carried(value) for value in conversion.results_of(last)]
+
+        return emit
+
+    number, branches = to_index(scalar_of(operands[0])), [*map(branch, operation.regions)]
+    results = one_of(SCOPE, number, [carried_type(kind) for kind in types], branches)
+    return [uncarried(own, kind) for own, kind in zip(results, types, strict=True)]
+
+
+RULES: dict[str, Rule] = {"stablehlo.while": _while, "stablehlo.case": _case}
+
+
+# --- how a loop counts, and what it sets ---------------------------------------------------------
 
 
 def count_of(conversion: Conversion, loop: Any, operands: Sequence[Value]) -> Count | None:
@@ -119,7 +243,7 @@ def rows_set(conversion: Conversion, loop: Any, count: Count, places: Sequence[i
 def _is_only_replaced_in(array: Any, after: Any) -> bool:
     """Whether all that happens to an array in a turn is that a part of it is replaced."""
     uses = list(array.uses)
-    update = _defining(after)
+    update = defining(after)
     if update is None or update.name != "stablehlo.dynamic_update_slice" or len(uses) != 1:
         return False
     if uses[0].owner.operation != update or update.operands[0] != array:
@@ -130,7 +254,7 @@ def _is_only_replaced_in(array: Any, after: Any) -> bool:
 def _sets_rows(conversion: Conversion, loop: Any, count: Count, place: int) -> bool:
     """Whether the part is a whole row, its number the turn's, and there is a turn for each."""
     body, turns = loop.regions[1].blocks[0], _size(conversion, count.limit)
-    update = _defining(returned_by(body)[place])
+    update = defining(returned_by(body)[place])
     whole = _sizes_of(conversion, loop.operands[place])
     part = _sizes_of(conversion, update.operands[1])
     pairs = zip(whole, part, strict=True)
@@ -143,10 +267,10 @@ def _sets_rows(conversion: Conversion, loop: Any, count: Count, place: int) -> b
     start, counter = update.operands[2 + partial[0]], body.arguments[count.counter]
     if start == counter:
         return True
-    defining = _defining(start)
-    if defining is None or defining.name != "stablehlo.subtract":
+    made_by = defining(start)
+    if made_by is None or made_by.name != "stablehlo.subtract":
         return False
-    last, own = defining.operands
+    last, own = made_by.operands
     return own == counter and _is_last(conversion, last, turns)
 
 
@@ -155,7 +279,7 @@ def _is_last(conversion: Conversion, number: Any, turns: Size | None) -> bool:
     if isinstance(turns, int):
         return constant(number) == turns - 1
     value = conversion.value(number)
-    difference = _defining(value.scalar) if isinstance(value, Number) else None
+    difference = defining(value.scalar) if isinstance(value, Number) else None
     if difference is None or difference.name != "arith.subi":
         return False
     limit, one = (_size(conversion, operand) for operand in difference.operands)
@@ -177,10 +301,10 @@ def _are_same(left: Size | None, right: Size | None) -> bool:
 
 def _sizes_of(conversion: Conversion, array: Any) -> list[Size | None]:
     """The sizes of an array, where it is seen how it is made."""
-    kind, defining = array.type, _defining(array)
+    kind, made_by = array.type, defining(array)
     given = None
-    if defining is not None and defining.name == "stablehlo.dynamic_broadcast_in_dim":
-        given = numbers_in(conversion, defining.operands[1])
+    if made_by is not None and made_by.name == "stablehlo.dynamic_broadcast_in_dim":
+        given = numbers_in(conversion, made_by.operands[1])
     sizes: list[Size | None] = []
     for axis in range(kind.rank):
         if not kind.is_dynamic_dim(axis):
@@ -195,26 +319,26 @@ def numbers_in(conversion: Conversion, vector: Any) -> list[ir.Value] | None:
     value = conversion.value(vector)
     numbers = elements_of(value)
     if numbers is None and isinstance(value, ir.Value):
-        defining = _defining(value)
-        if defining is not None and defining.name == "tensor.from_elements":
-            return list(defining.operands)
+        made_by = defining(value)
+        if made_by is not None and made_by.name == "tensor.from_elements":
+            return list(made_by.operands)
     return numbers
 
 
 def returned_by(block: Any) -> Any:
     """What a block hands on."""
-    return block.operations[len(block.operations) - 1].operands
+    return last_of(block).operands
 
 
 def constant(value: ir.Value) -> int | None:
     """The integer that a constant of rank 0 is."""
-    defining = _defining(value)
-    if defining is None or defining.name != "stablehlo.constant":
+    made_by = defining(value)
+    if made_by is None or made_by.name != "stablehlo.constant":
         return None
     kind: Any = value.type
     if kind.rank or not isinstance(kind.element_type, ir.IntegerType):
         return None
-    number: Any = ir.DenseElementsAttr(defining.attributes["value"]).get_splat_value()
+    number: Any = ir.DenseElementsAttr(made_by.attributes["value"]).get_splat_value()
     return int(number.value)
 
 
@@ -222,7 +346,7 @@ def _comparison(condition: Any) -> Any:
     """The comparison that a condition is, if it is `<` and nothing else."""
     if any(view.operation.name not in _COUNTING for view in condition.operations):
         return None
-    comparison = _defining(returned_by(condition)[0])
+    comparison = defining(returned_by(condition)[0])
     if comparison is None or comparison.name != "stablehlo.compare":
         return None
     direction = str(comparison.attributes["comparison_direction"])
@@ -238,170 +362,12 @@ def _argument(value: Any, block: Any) -> int | None:
 
 
 def _is_next(value: Any, counter: Any) -> bool:
-    defining = _defining(value)
-    if defining is None or defining.name != "stablehlo.add":
+    made_by = defining(value)
+    if made_by is None or made_by.name != "stablehlo.add":
         return False
-    left, right = defining.operands
+    left, right = made_by.operands
     return (left == counter and constant(right) == 1) or (right == counter and constant(left) == 1)
 
 
 def _constant_like(value: Value, number: int) -> ir.Value:
-    kind = scalar_of(value).type
-    attributes = {"value": ir.IntegerAttr.get(kind, number)}
-    return create("arith.constant", [kind], [], attributes).result
-
-
-def _defining(value: Any) -> Any:
-    """The operation that makes a value, None for an argument of a block."""
-    owner = value.owner
-    return None if isinstance(owner, ir.Block) else owner
-
-
-_UNSIGNED_BELOW = 6
-"""`ult` among the predicates of `arith.cmpi`."""
-
-
-def _while(conversion: Conversion, operation: Any, operands: list[Value]) -> Sequence[Value]:
-    load((RUNTIME,))
-    count = count_of(conversion, operation, operands)
-    if count is None:
-        return _uncounted(conversion, operation, operands)
-    return _counted(conversion, operation, operands, count)
-
-
-def _uncounted(conversion: Conversion, operation: Any, operands: list[Value]) -> Sequence[Value]:
-    types = [result.type for result in operation.results]
-    kinds = [carried_type(kind) for kind in types]
-    loop = create("scf.while", kinds, [carried(value) for value in operands], regions=2)
-    condition, body = (region.blocks[0] for region in operation.regions)
-    new, (proceeds,) = _converted(conversion, condition, loop.regions[0], kinds)
-    with ir.InsertionPoint(new):
-        create("scf.condition", [], [unless_failed(carried(proceeds)), *new.arguments])
-    new, results = _converted(conversion, body, loop.regions[1], kinds)
-    _finish(new, results)
-    return [uncarried(own, kind) for own, kind in zip(loop.results, types, strict=True)]
-
-
-def _counted(
-    conversion: Conversion, operation: Any, operands: list[Value], count: Count
-) -> Sequence[Value]:
-    types, given = [result.type for result in operation.results], list(operation.operands)
-    body = operation.regions[1].blocks[0]
-    arguments = list(body.arguments)
-    carries = [p for p in range(len(types)) if p not in {count.counter, *count.unchanged}]
-    unread = rows_set(conversion, operation, count, carries)
-    bounds = [_as_index(number) for number in (count.first, count.limit)]
-    initial = [
-        carried(_empty(conversion, given[place]) if place in unread else operands[place])
-        for place in carries
-    ]
-    kinds = [carried_type(types[place]) for place in carries]
-    loop = create("scf.for", kinds, [*bounds, index_constant(1), *initial], regions=1)
-    block, operations, last = moved_block(
-        conversion, body, loop.regions[0], [ir.IndexType.get(), *kinds]
-    )
-    index, *given = block.arguments
-    with ir.InsertionPoint.at_block_begin(block):
-        counter = create("arith.index_cast", [count.first.type], [index]).result
-        conversion.define(arguments[count.counter], Number(counter))
-        take_arguments(conversion, [arguments[place] for place in carries], given)
-    if count.range is not None:
-        conversion.bounds[counter] = count.range[0], count.range[1] - 1
-    for place in count.unchanged:
-        conversion.define(arguments[place], operands[place])
-    conversion.operations(operations)
-    results = conversion.results_of(last)
-    _finish(block, [results[place] for place in carries])
-    after = iter(loop.results)
-    end = create("arith.maxsi", [count.first.type], [count.first, count.limit]).result
-    return [
-        Number(end)
-        if place == count.counter
-        else operands[place]
-        if place in count.unchanged
-        else uncarried(next(after), kind)
-        for place, kind in enumerate(types)
-    ]
-
-
-def _converted(
-    conversion: Conversion, block: Any, region: Any, kinds: Sequence[ir.Type]
-) -> tuple[Any, list[Value]]:
-    """A block moved into a region and converted, and what it hands on."""
-    arguments = list(block.arguments)
-    new, operations, last = moved_block(conversion, block, region, kinds)
-    with ir.InsertionPoint.at_block_begin(new):
-        take_arguments(conversion, arguments, list(new.arguments))
-    conversion.operations(operations)
-    return new, conversion.results_of(last)
-
-
-def _finish(block: Any, results: Sequence[Value]) -> None:
-    """Poll at the beginning of a turn, and hand on what it gives at the end."""
-    with ir.InsertionPoint.at_block_begin(block):
-        create("runtime.poll")
-    with ir.InsertionPoint(block):
-        create("scf.yield", [], [carried(value) for value in results])
-
-
-def _empty(conversion: Conversion, like: Any) -> ir.Value:
-    """An array with the type and the sizes of another one, whose elements nobody reads."""
-    kind, sizes = like.type, list[ir.Value]()
-    if not kind.has_static_shape:
-        numbers = numbers_in(conversion, like.owner.operands[1]) or []
-        sizes = [
-            _as_index(number) for axis, number in enumerate(numbers) if kind.is_dynamic_dim(axis)
-        ]
-    return create("tensor.empty", [kind], sizes).result
-
-
-def _as_index(number: ir.Value) -> ir.Value:
-    return create("arith.index_cast", [ir.IndexType.get()], [number]).result
-
-
-def _case(conversion: Conversion, operation: Any, operands: list[Value]) -> Sequence[Value]:
-    """Nested `scf.if`, each between two halves.
-
-    `one-shot-bufferize` (LLVM 23) overlooks that the result of an `scf.index_switch` is one of the
-    arrays that its branches yield, and overwrites it; and its time grows with a high power of the
-    depth. An index out of range chooses the last branch.
-    """
-    types = [result.type for result in operation.results]
-    kinds = [carried_type(kind) for kind in types]
-    number = scalar_of(operands[0])
-    blocks = [region.blocks[0] for region in operation.regions]
-
-    def chosen(first: int, last: int, region: Any) -> None:
-        """Fill a region of an `scf.if` with one of the branches."""
-        if last - first == 1:
-            new, results = _converted(conversion, blocks[first], region, [])
-            with ir.InsertionPoint(new):
-                create("scf.yield", [], [carried(value) for value in results])
-            return
-        with ir.InsertionPoint(region.blocks.append()):
-            create("scf.yield", [], list(choice(first, last).results))
-
-    def choice(first: int, last: int) -> Any:
-        middle = (first + last) // 2
-        bound = ir.IntegerAttr.get(number.type, middle)
-        limit = create("arith.constant", [number.type], [], {"value": bound}).result
-        predicate = ir.IntegerAttr.get(ir.IntegerType.get_signless(64), _UNSIGNED_BELOW)
-        flag = ir.IntegerType.get_signless(1)
-        # Unsigned: a negative index is above all others.
-        is_below = create("arith.cmpi", [flag], [number, limit], {"predicate": predicate}).result
-        made = create("scf.if", kinds, [is_below], regions=2)
-        for region, half in zip(made.regions, ((first, middle), (middle, last)), strict=True):
-            chosen(*half, region)
-        return made
-
-    if len(blocks) == 1:
-        *operations, last = list(blocks[0].operations)
-        for own in operations:
-            own.operation.move_before(operation)
-        conversion.operations(operations)
-        return conversion.results_of(last)
-    results = choice(0, len(blocks)).results
-    return [uncarried(own, kind) for own, kind in zip(results, types, strict=True)]
-
-
-RULES: dict[str, Rule] = {"stablehlo.while": _while, "stablehlo.case": _case}
+    return scalar_constant(scalar_of(value).type, number)
