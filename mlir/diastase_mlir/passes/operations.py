@@ -77,6 +77,13 @@ def to_index(number: ir.Value) -> ir.Value:
     return create("arith.index_cast", [index_type()], [number]).result
 
 
+def behind(value: Any) -> ir.InsertionPoint:
+    """The place where a value is there for the first time."""
+    if isinstance(value.owner, ir.Block):
+        return ir.InsertionPoint.at_block_begin(value.owner)
+    return ir.InsertionPoint.after(value.owner.operation)
+
+
 def last_of(block: Any) -> Any:
     """The operation at a block's end."""
     return block.operations[len(block.operations) - 1].operation
@@ -173,6 +180,21 @@ def call_imported(
     return call(symbol, operands, results)
 
 
+def replace_by_call(operation: Any, symbol: str, signatures: Signatures) -> None:
+    """Call a function of the operands in an operation's place."""
+    with ir.InsertionPoint(operation), operation.location:
+        kinds = [operation.results[0].type]
+        (result,) = call_imported(signatures, symbol, list(operation.operands), kinds)
+    operation.results[0].replace_all_uses_with(result)
+    operation.erase()
+
+
+def declare_pure(module: ir.Module, signatures: Signatures) -> None:
+    """Declare functions of numbers: calls of them may be moved and removed."""
+    for function in declare(module, signatures):
+        function.attributes["llvm.readnone"] = ir.UnitAttr.get()
+
+
 # --- memory --------------------------------------------------------------------------------------
 
 
@@ -221,6 +243,24 @@ def load(kind: ir.Type, pointer: ir.Value) -> ir.Value:
 def store(value: ir.Value, pointer: ir.Value) -> None:
     """Write a value behind a pointer."""
     create("llvm.store", [], [value, pointer])
+
+
+def descriptor_type(rank: int) -> ir.Type:
+    """What `to-llvm` makes of an array: two pointers, the offset, sizes and strides."""
+    arrays = f", array<{rank} x i64>" * 2 if rank else ""
+    return ir.Type.parse(f"!llvm.struct<(ptr, ptr, i64{arrays})>")
+
+
+def inserted(structure: ir.Value, value: ir.Value, path: Sequence[int]) -> ir.Value:
+    """A structure with one field replaced."""
+    position = {"position": ir.DenseI64ArrayAttr.get(list(path))}
+    return create("llvm.insertvalue", [structure.type], [structure, value], position).result
+
+
+def extracted(structure: ir.Value, kind: ir.Type, path: Sequence[int]) -> ir.Value:
+    """A field of a structure."""
+    position = {"position": ir.DenseI64ArrayAttr.get(list(path))}
+    return create("llvm.extractvalue", [kind], [structure], position).result
 
 
 def bytes_of(element: ir.Type) -> int:

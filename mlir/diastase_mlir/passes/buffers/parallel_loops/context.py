@@ -9,7 +9,15 @@ from typing import Any
 
 from diastase_mlir.bindings import ir
 from diastase_mlir.emit.operations import create, reinterpret
-from diastase_mlir.passes.operations import defining, load, pointer_type, store
+from diastase_mlir.passes.operations import (
+    defining,
+    descriptor_type,
+    extracted,
+    inserted,
+    load,
+    pointer_type,
+    store,
+)
 
 _VIEWS = frozenset({
     "memref.cast", "memref.subview", "memref.reinterpret_cast", "memref.expand_shape",
@@ -20,8 +28,7 @@ _VIEWS = frozenset({
 def llvm_type(kind: ir.Type) -> str | None:
     """The type in the structure, as `!llvm.struct` spells it; None where we know none."""
     if isinstance(kind, ir.MemRefType):
-        sizes = f", array<{kind.rank} x i64>" * 2 if kind.rank else ""
-        return f"struct<(ptr, ptr, i64{sizes})>"
+        return str(descriptor_type(kind.rank)).removeprefix("!llvm.")
     if isinstance(kind, ir.IndexType):
         return "i64"
     if isinstance(kind, ir.ComplexType):
@@ -50,7 +57,7 @@ class Context:
         """Write the values to memory."""
         structure = create("llvm.mlir.undef", [self.type]).result
         for position, (value, kind) in enumerate(zip(self.values, self._fields, strict=True)):
-            structure = _insert(structure, reinterpret(value, kind), [position])
+            structure = inserted(structure, reinterpret(value, kind), [position])
         store(structure, memory)
 
     def load(self, memory: ir.Value) -> ir.Value:
@@ -60,7 +67,7 @@ class Context:
     def addresses(self, structure: ir.Value) -> list[ir.Value]:
         """The addresses of the arrays in a structure."""
         return [
-            _extract(structure, [position, 1], pointer_type())
+            extracted(structure, pointer_type(), [position, 1])
             for position, value in enumerate(self.values)
             if isinstance(value.type, ir.MemRefType)
         ]
@@ -70,11 +77,11 @@ class Context:
         remaining = list(addresses)
         unpacked: list[ir.Value] = []
         for position, (value, kind) in enumerate(zip(self.values, self._fields, strict=True)):
-            field = _extract(structure, [position], kind)
+            field = extracted(structure, kind, [position])
             if isinstance(value.type, ir.MemRefType):
                 address = remaining.pop(0)
                 for part in (0, 1):
-                    field = _insert(field, address, [part])
+                    field = inserted(field, address, [part])
             unpacked.append(reinterpret(field, value.type))
         return unpacked
 
@@ -111,16 +118,6 @@ def _is_allocation(array: ir.Value) -> bool:
 
 def _as_type(spelling: str) -> str:
     return f"!llvm.{spelling}" if spelling.startswith(("struct", "ptr")) else spelling
-
-
-def _insert(structure: ir.Value, value: ir.Value, path: Sequence[int]) -> ir.Value:
-    position = {"position": ir.DenseI64ArrayAttr.get(list(path))}
-    return create("llvm.insertvalue", [structure.type], [structure, value], position).result
-
-
-def _extract(structure: ir.Value, path: Sequence[int], kind: ir.Type) -> ir.Value:
-    position = {"position": ir.DenseI64ArrayAttr.get(list(path))}
-    return create("llvm.extractvalue", [kind], [structure], position).result
 
 
 def address_of_function(symbol: str, kind: ir.Type) -> ir.Value:

@@ -21,6 +21,7 @@ from typing import Any
 from diastase_mlir.bindings import ir
 from diastase_mlir.emit.operations import create, index_constant
 from diastase_mlir.emit.tensors import box, element_type, extract, extract_slice, typed_shape
+from diastase_mlir.passes.operations import behind
 
 
 def _here() -> Callable[[], Any]:
@@ -33,13 +34,6 @@ def _here() -> Callable[[], Any]:
         return lambda: ir.InsertionPoint.at_block_begin(point.block)
     last = operations[len(operations) - 1]
     return lambda: ir.InsertionPoint.after(last)
-
-
-def _behind(value: Any) -> Callable[[], Any]:
-    """The place where a value is there for the first time."""
-    if isinstance(value.owner, ir.Block):
-        return lambda: ir.InsertionPoint.at_block_begin(value.owner)
-    return lambda: ir.InsertionPoint.after(value.owner)
 
 
 class Deferred:
@@ -65,7 +59,7 @@ class Number(Deferred):
 
     def __init__(self, scalar: ir.Value, tensor: ir.Value | None = None):
         # What the first operation of a block becomes is before it.
-        super().__init__(_behind(scalar))
+        super().__init__(lambda: behind(scalar))
         self.scalar, self._tensor = scalar, tensor
 
     def _emitted(self) -> ir.Value:
