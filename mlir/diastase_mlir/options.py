@@ -1,7 +1,4 @@
-"""Options of one compilation, as given to `qjit`; part of the cache key.
-
-The folders into which one program's intermediate IR and reproducers are written.
-"""
+"""Options of one compilation, as given to `qjit`, and the folders for what it leaves behind."""
 
 import re
 import tempfile

@@ -1,16 +1,12 @@
-"""What LLVM IR text defines, without making anything of it.
-
-In: text. Out: the types of its functions and global variables by name; whatever LLVM's parser or
-verifier says against the text is an `InvalidLLVMError`.
-
-Where the compilation of a lowered module begins: at its start, or at IR that a user has edited.
+"""Where the compilation of a lowered module begins: at its start, or at IR that a user has edited.
 
 In: a `LoweredModule`, in whose `edits` stands what some stages are said to have left. Out: the
 module to begin with, and the stages that are left. The last edit before the stage that is asked for
 is the one that counts, as those before it have no influence any more.
 
 The trap: an edit must leave the interface of the program as it is, since its caller keeps what it
-knows of it; so the entry's type is compared with that of the program's own IR.
+knows of it; so the entry's type, as MLIR or LLVM reads it, is compared with that of the program's
+own IR.
 """
 
 import linecache
@@ -36,22 +32,6 @@ from diastase_mlir.options import CompileOptions
 from diastase_runtime.abi import ENTRY_FUNCTION, ENTRY_SYMBOL, IMPORT_TABLE
 from diastase_runtime.errors import Span
 from diastase_toolchain.machine_code import InvalidLLVMError
-
-
-def types_of_globals(text: str) -> Mapping[str, str]:
-    """Types of all that the module defines: `{"f": "double (double)"}`."""
-    with llvm.create_context() as context:
-        try:
-            with llvm.parse_assembly(text, context) as module:
-                module.verify()
-                return {
-                    definition.name: str(definition.global_value_type)
-                    for definition in (*module.functions, *module.global_variables)
-                    if not definition.is_declaration
-                }
-        except RuntimeError as error:
-            raise InvalidLLVMError(str(error)) from None
-
 
 TRANSLATED, OPTIMISED = "translate", "optimise"
 """LLVM IR as MLIR gives it, and that which machine code is made from."""
@@ -149,7 +129,7 @@ def _check_characters(text: str, place: str, stage: str) -> None:
 def _types_of_llvm(text: str, place: str, stage: str) -> Mapping[str, str]:
     _check_characters(text, place, stage)
     try:
-        types = types_of_globals(text)
+        types = _types_of_globals(text)
     except InvalidLLVMError as error:
         position = _LLVM_POSITION.search(str(error))
         reason = str(error) if position is None else position["reason"]
@@ -158,6 +138,21 @@ def _types_of_llvm(text: str, place: str, stage: str) -> Mapping[str, str]:
         (ENTRY_FUNCTION, ENTRY_SYMBOL) if stage == TRANSLATED else (ENTRY_SYMBOL, IMPORT_TABLE)
     )
     return {name: types[name] for name in interface if name in types}
+
+
+def _types_of_globals(text: str) -> Mapping[str, str]:
+    """Types of all that the module defines: `{"f": "double (double)"}`."""
+    with llvm.create_context() as context:
+        try:
+            with llvm.parse_assembly(text, context) as module:
+                module.verify()
+                return {
+                    definition.name: str(definition.global_value_type)
+                    for definition in (*module.functions, *module.global_variables)
+                    if not definition.is_declaration
+                }
+        except RuntimeError as error:
+            raise InvalidLLVMError(str(error)) from None
 
 
 def _invalid(

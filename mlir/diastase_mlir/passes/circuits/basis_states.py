@@ -15,9 +15,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from diastase_mlir.bindings import ir
-from diastase_mlir.passes.circuits.circuit import BIT, REGISTERS, Circuit
+from diastase_mlir.passes.circuits.circuit import BIT, Circuit
 from diastase_mlir.passes.circuits.gates import Gate, Shape, shape_of
-from diastase_mlir.passes.circuits.values import constant_of
+from diastase_mlir.passes.operations import REGISTERS, constant_of
 
 State = str | None
 """`0`, `1`, `+` or `-`; None where it is not known to be one of them."""

@@ -25,9 +25,9 @@ from diastase_mlir.bindings import ir
 from diastase_mlir.emit.operations import create
 from diastase_mlir.passes.circuits.errors import InvalidPassError
 from diastase_mlir.passes.circuits.gates import Gate, New
-from diastase_mlir.passes.circuits.values import as_value, constant_of
+from diastase_mlir.passes.circuits.values import as_value
+from diastase_mlir.passes.operations import REGISTERS, constant_of
 
-REGISTERS = frozenset(("!quantum.register", "!quantum.single_register"))
 BIT = "!quantum.bit"
 
 

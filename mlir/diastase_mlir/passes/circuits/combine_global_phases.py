@@ -12,9 +12,10 @@ one. A sum known to be zero goes altogether.
 from typing import Any
 
 from diastase_mlir.bindings import ir
-from diastase_mlir.passes.circuits.circuit import REGISTERS, Block, Circuit
+from diastase_mlir.passes.circuits.circuit import Block, Circuit
 from diastase_mlir.passes.circuits.registry import register_pass
 from diastase_mlir.passes.circuits.values import add, as_value, is_zero
+from diastase_mlir.passes.operations import REGISTERS
 
 _PHASE = "quantum.global_phase"
 _COMMUTING = frozenset({

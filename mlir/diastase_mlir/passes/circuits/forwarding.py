@@ -8,13 +8,12 @@ Lowering puts all qubits back where it meets control flow or a wire computed at 
 same wire is taken out again, the gates before and after do follow each other on that qubit if
 nothing in between can act on it. What can: an extraction of a wire that may be the same one,
 control flow that touches such a wire, whatever reads the whole register, and any operation unknown
-here.
+here. After the passes `tidy` removes what is left over: qubits taken out for nothing, and checks
+made before.
 
 Two wires are the same if they are the same number or the same value (after CSE), and different if
 they are different numbers or some operation has acted on both: it would have failed else. Any
 others may be the same.
-
-What passes leave behind and nobody needs: qubits taken out for nothing, checks made before.
 """
 
 from collections.abc import Iterable
@@ -22,9 +21,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from diastase_mlir.bindings import ir
-from diastase_mlir.passes.circuits.circuit import BIT, REGISTERS, Block, Circuit
+from diastase_mlir.passes.circuits.circuit import BIT, Block, Circuit
 from diastase_mlir.passes.circuits.gates import Gate
-from diastase_mlir.passes.circuits.values import constant_of, defining
+from diastase_mlir.passes.operations import REGISTERS, constant_of, defining
 
 Wire = int | ir.Value
 

@@ -1,19 +1,16 @@
-"""A gate of a circuit as a pass sees it, and the gate that it wants in its place.
+"""A gate of a circuit as a pass sees it, the gate that it wants in its place, and what equals what.
 
 `Gate` is a view of one `quantum.gate` or `quantum.unitary`; it holds nothing of its own, so it is
 valid as long as the operation is. Its *bits* are what it acts on, targets first, then controls; its
 *results* are the same qubits afterwards, in the same order. `before` is the gate before it on all
-of its bits, which is what most patterns ask for.
+of its bits, which is what most patterns ask for. `New` says what a gate is replaced by: qubits are
+given as positions among the bits of the (first) gate that goes.
 
-`New` says what a gate is replaced by: qubits are given as positions among the bits of the (first)
-gate that goes.
-
-When two gates are the same but for their names, and which inverts which: tables.
-
-`Form` is a gate without what has no meaning: `CNOT` is `PauliX` with a control, `CZ(a, b)` is
-`CZ(b, a)`, controls have no order. Two gates on the same qubits with equal forms and parameters are
-the same operation, exactly, global phase included. `form_before` gives the form of the gate before,
-on the bits that it gives, which are those that the gate after takes.
+Tables say when two gates are the same but for their names, and which inverts which. `Form` is a
+gate without what has no meaning: `CNOT` is `PauliX` with a control, `CZ(a, b)` is `CZ(b, a)`,
+controls have no order. Two gates on the same qubits with equal forms and parameters are the same
+operation, exactly, global phase included. `form_before` gives the form of the gate before, on the
+bits that it gives, which are those that the gate after takes.
 """
 
 from collections.abc import Sequence
@@ -22,7 +19,8 @@ from typing import Any
 
 from diastase_mlir.bindings import ir
 from diastase_mlir.emit.operations import create
-from diastase_mlir.passes.circuits.values import Number, defining
+from diastase_mlir.passes.circuits.values import Number
+from diastase_mlir.passes.operations import defining
 
 UNITARY = "QubitUnitary"
 """The name of a gate that is given by its matrix."""

@@ -42,12 +42,12 @@ from diastase_mlir.passes.circuits.values import (
     Number,
     add,
     apply,
-    constant_of,
     is_zero,
     multiply,
     negate,
     subtract,
 )
+from diastase_mlir.passes.operations import constant_of
 
 
 @register_pass("merge_rotations", built_in=True)

@@ -4,7 +4,7 @@
     ->
     linalg.generic { … %0 = func.call @diastase_import__elementary__exp_f64(%in) : (f64) -> f64 … }
 
-`codegen.vector_abi` says that the function has vector forms, and the loop vectoriser chooses one.
+`codegen.import_table` says that the function has vector forms, and the loop vectoriser chooses one.
 Scalars, and what loops written by the user compute on scalars, stay with the C library.
 In: operations on memory, before they are loops.
 

@@ -1,14 +1,4 @@
-"""One product, replaced by calls for all of its batch, or by loops where BLAS cannot be asked.
-
-Copies of what BLAS cannot read are made before and freed after. Where sizes are known only when
-the program runs, loops stand in for BLAS if they do not fit its integers.
-
-Which fill with zeros is overwritten by a product.
-
-A product adds to its result, which is filled with zeros just before. Where nothing in between
-touches that buffer, the fill need not happen, if the routine overwrites what it finds.
-
-Turn the matrix products that `arrays_to_loops` has marked into calls of BLAS; on buffers.
+"""Turn the matrix products that `arrays_to_loops` has marked into calls of BLAS; on buffers.
 
     linalg.fill ins(%zero) outs(%c)
     linalg.contract … {diastase.for_blas} ins(%a, %b) outs(%c)
@@ -17,33 +7,51 @@ Turn the matrix products that `arrays_to_loops` has marked into calls of BLAS; o
 
 BLAS thinks in columns, our arrays are stored by rows: it is asked for the transposed result of the
 transposed operands in reverse order, which moves nothing. Whatever is a matrix in steps (no axis
-with neighbours in memory) is copied first. The fill goes where BLAS overwrites the result.
+with neighbours in memory) is copied first, and the copy is freed after the call.
+
+A product adds to its result, which is filled with zeros just before. Where nothing in between
+touches that buffer, the fill goes, if the routine overwrites what it finds.
 
 Known sizes fit BLAS's 32-bit integers, or the product stays a loop; others are compared when the
 program runs, and the loops stand in the other branch.
 """
 
-from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import reduce
 
 from diastase_mlir.bindings import arith, ir
 from diastase_mlir.bindings.operations import operations_named
 from diastase_mlir.emit.blas import MARK
-from diastase_mlir.emit.operations import create
+from diastase_mlir.emit.loops import Values, for_each, if_else
+from diastase_mlir.emit.operations import compare_integers, create, index_constant
 from diastase_mlir.passes.buffers.matmul_to_blas.calls import (
     LARGEST,
     Product,
-    as_index,
     call_for,
     describe,
     numbers_of,
     packed,
 )
+from diastase_mlir.passes.operations import SCOPE, defining, maps_of
 
 
-def replace_product(module: ir.Module, operation: ir.Operation) -> None:
+def matmul_to_blas(module: ir.Module) -> None:
+    """Replace all marked products, of a module that is marked itself."""
+    if MARK not in module.operation.attributes:
+        return
+    del module.operation.attributes[MARK]
+    found = [
+        operation
+        for operation in operations_named(module.operation, "linalg.contract")
+        if MARK in operation.attributes
+    ]
+    for product in found:
+        _replace(module, product)
+
+
+def _replace(module: ir.Module, operation: ir.Operation) -> None:
     """Replace a `linalg.contract` on buffers."""
-    zeros = overwritten_zeros(operation)
+    zeros = _overwritten_zeros(operation)
     with ir.InsertionPoint(operation), operation.location:
         given = _understood(module, operation)
         product = _readable(given)
@@ -54,15 +62,22 @@ def replace_product(module: ir.Module, operation: ir.Operation) -> None:
         if zeros is not None:
             product = replace(product, overwrites=not product.is_of_vector)
 
-        def loops() -> None:
+        def call() -> Values:
+            _over_batch(product)
+            return []
+
+        def loops() -> Values:
             if product.overwrites and zeros is not None:
                 zeros.clone()
             operation.clone()
+            return []
 
         if unknown:
-            _if_it_fits(unknown, lambda: _over_batch(product), loops)
+            most = reduce(arith.maxsi, unknown)
+            fits = compare_integers("sle", most, index_constant(LARGEST))
+            if_else(SCOPE, fits, [], call, loops)
         else:
-            _over_batch(product)
+            call()
         _put_back(given, product)
     if product.overwrites and zeros is not None:
         zeros.erase()
@@ -71,8 +86,7 @@ def replace_product(module: ir.Module, operation: ir.Operation) -> None:
 
 def _understood(module: ir.Module, operation: ir.Operation) -> Product:
     """Which axis is which."""
-    written = operation.attributes["indexing_maps"]
-    maps = [ir.AffineMapAttr(entry).value for entry in ir.ArrayAttr(written)]
+    maps = maps_of(operation)
     labels = [[f"d{ir.AffineDimExpr(result).position}" for result in own.results] for own in maps]
     left, right, result = (
         describe(operand, own) for operand, own in zip(operation.operands, labels, strict=True)
@@ -110,39 +124,15 @@ def _put_back(given: Product, used: Product) -> None:
 
 def _over_batch(product: Product) -> None:
     """Call for each matrix of the batch."""
-    _nest(product, dict[str, ir.Value]())
+
+    def one(position: Values, _: Values) -> Values:
+        call_for(product, dict(zip(product.batch, position, strict=True)))
+        return []
+
+    for_each(SCOPE, [product.result.axes[label].size for label in product.batch], [], one)
 
 
-def _nest(product: Product, position: dict[str, ir.Value]) -> None:
-    if len(position) == len(product.batch):
-        call_for(product, position)
-        return
-    label = product.batch[len(position)]
-    bounds = [as_index(number) for number in (0, product.result.axes[label].size, 1)]
-    loop = create("scf.for", [], bounds, regions=1)
-    block = loop.regions[0].blocks.append(ir.IndexType.get(), arg_locs=[ir.Location.current])
-    with ir.InsertionPoint(block):
-        _nest(product, {**position, label: block.arguments[0]})
-        create("scf.yield", [], [])
-
-
-def _if_it_fits(
-    numbers: Sequence[ir.Value], call: Callable[[], None], loops: Callable[[], None]
-) -> None:
-    """The call where all numbers fit the integers of BLAS, else the loops."""
-    most = as_index(LARGEST)
-    largest = numbers[0]
-    for number in numbers[1:]:
-        largest = arith.maxsi(largest, number)
-    fits = arith.cmpi(arith.CmpIPredicate.sle, largest, most)
-    choice = create("scf.if", [], [fits], regions=2)
-    for region, emit in zip(choice.regions, (call, loops), strict=True):
-        with ir.InsertionPoint(region.blocks.append()):
-            emit()
-            create("scf.yield", [], [])
-
-
-def overwritten_zeros(product: ir.Operation) -> ir.Operation | None:
+def _overwritten_zeros(product: ir.Operation) -> ir.Operation | None:
     """The fill that is the last thing to happen to a product's result before it, if it is one."""
     result = product.operands[2]
     last: ir.Operation | None = None
@@ -165,34 +155,16 @@ def _in_block_of(product: ir.Operation, operation: ir.Operation) -> ir.Operation
 
 
 def _fills_with_zeros(operation: ir.Operation, result: ir.Value) -> bool:
-    if operation.name != "linalg.fill" or operation.operands[1] != result:
-        return False
-    return _is_zero(operation.operands[0])
+    is_fill = operation.name == "linalg.fill" and operation.operands[1] == result
+    return is_fill and _is_zero(operation.operands[0])
 
 
 def _is_zero(scalar: ir.Value) -> bool:
-    owner = scalar.owner
-    if not isinstance(owner, (ir.Operation, ir.OpView)):
+    owner = defining(scalar)
+    if owner is None:
         return False
-    if owner.operation.name == "complex.create":
-        return all(map(_is_zero, owner.operation.operands))
+    if owner.name == "complex.create":
+        return all(map(_is_zero, owner.operands))
     value = owner.attributes["value"] if "value" in owner.attributes else None
     parts = list(value) if isinstance(value, ir.ArrayAttr) else [value]
     return all(isinstance(part, ir.FloatAttr) and part.value == 0 for part in parts)
-
-
-__all__ = ["matmul_to_blas"]
-
-
-def matmul_to_blas(module: ir.Module) -> None:
-    """Replace all marked products, of a module that is marked itself."""
-    if MARK not in module.operation.attributes:
-        return
-    del module.operation.attributes[MARK]
-    found = [
-        operation
-        for operation in operations_named(module.operation, "linalg.contract")
-        if MARK in operation.attributes
-    ]
-    for product in found:
-        replace_product(module, product)

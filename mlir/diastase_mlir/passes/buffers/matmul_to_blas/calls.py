@@ -1,65 +1,45 @@
-"""What BLAS must know of a buffer: its address, the sizes and strides of its axes.
+"""The call for one matrix product: addresses, sizes and strides, letters and leading dimensions.
 
-The call for one matrix product: which routine, which letters, which leading dimensions.
-
-Our arrays are stored by rows. To BLAS a matrix stored by rows is its transpose stored by columns,
-so `gemm` is asked for the transposed result, of the operands in reverse order: nothing moves.
+In: buffers whose axes have labels, with what their types and descriptors say. Out: a call of a
+routine (`routines`). Our arrays are stored by rows. To BLAS a matrix stored by rows is its
+transpose stored by columns, so `gemm` is asked for the transposed result, of the operands in
+reverse order: nothing moves.
 """
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import reduce
 
 from diastase_mlir.bindings import arith, ir
-from diastase_mlir.emit.operations import create
+from diastase_mlir.emit.buffers import allocate
+from diastase_mlir.emit.operations import create, index_type
+from diastase_mlir.emit.sizes import larger, plus, times
+from diastase_mlir.emit.tensors import Size, as_index
 from diastase_mlir.passes.buffers.matmul_to_blas.routines import call_routine
+from diastase_mlir.passes.operations import address_of, bytes_of, to_pointer, word, word_type
 
 DYNAMIC: int = ir.ShapedType.get_dynamic_stride_or_offset()
 LARGEST = 2**31 - 1
 """What an integer of BLAS can hold."""
 
-Number = int | ir.Value
-"""A number known now, or an `index`."""
 
-
-def as_index(number: Number) -> ir.Value:
-    """The number as a value."""
-    return arith.constant(ir.IndexType.get(), number) if isinstance(number, int) else number
-
-
-def product(left: Number, right: Number) -> Number:
-    """A product of numbers."""
-    if isinstance(left, int) and isinstance(right, int):
-        return left * right
-    if left == 1 or right == 1:
-        return right if left == 1 else left
-    return arith.muli(as_index(left), as_index(right))
-
-
-def total(left: Number, right: Number) -> Number:
+def _total(*numbers: Size) -> Size:
     """A sum of numbers."""
-    if isinstance(left, int) and isinstance(right, int):
-        return left + right
-    if left == 0 or right == 0:
-        return right if left == 0 else left
-    return arith.addi(as_index(left), as_index(right))
+    return reduce(plus, [number for number in numbers if number != 0] or [0])
 
 
-def largest(*numbers: Number) -> Number:
-    """The maximum of numbers."""
-    known = max((number for number in numbers if isinstance(number, int)), default=0)
-    unknown = [number for number in numbers if not isinstance(number, int)]
-    found: Number = known
-    for number in unknown:
-        found = arith.maxsi(as_index(found), number)
-    return found
+def _largest(*numbers: Size) -> Size:
+    """The maximum of numbers, one of which is known."""
+    known = max(number for number in numbers if isinstance(number, int))
+    return reduce(larger, [number for number in numbers if not isinstance(number, int)], known)
 
 
 @dataclass(frozen=True)
 class Axis:
     """One axis of a buffer: how many elements, and how far it is from one to the next."""
 
-    size: Number
-    stride: Number
+    size: Size
+    stride: Size
 
     @property
     def has_neighbours(self) -> bool:
@@ -72,7 +52,7 @@ class Buffer:
     """A buffer as BLAS sees it; axes by label."""
 
     memref: ir.Value
-    offset: Number
+    offset: Size
     axes: dict[str, Axis]
 
     def has_neighbours(self, *labels: str | None) -> bool:
@@ -81,15 +61,11 @@ class Buffer:
 
     def address(self, position: dict[str, ir.Value]) -> ir.Value:
         """The address (`!llvm.ptr`) of the element at a position along some of the axes."""
-        place = self.offset
-        for label, index in position.items():
-            if label in self.axes:
-                place = total(place, product(index, self.axes[label].stride))
-        name = "memref.extract_aligned_pointer_as_index"
-        start = create(name, [ir.IndexType.get()], [self.memref]).result
-        distance = product(place, _bytes_of(ir.MemRefType(self.memref.type).element_type))
-        address = arith.index_cast(_integer(), as_index(total(start, distance)))
-        return create("llvm.inttoptr", [ir.Type.parse("!llvm.ptr")], [address]).result
+        own = {label: index for label, index in position.items() if label in self.axes}
+        places = [times(index, self.axes[label].stride) for label, index in own.items()]
+        element = ir.MemRefType(self.memref.type).element_type
+        place, start = _total(self.offset, *places), address_of(self.memref)
+        return to_pointer(as_index(_total(start, times(place, bytes_of(element)))))
 
 
 def describe(memref: ir.Value, labels: Sequence[str]) -> Buffer:
@@ -98,7 +74,7 @@ def describe(memref: ir.Value, labels: Sequence[str]) -> Buffer:
     strides, offset = kind.get_strides_and_offset()
     sizes = [kind.get_dim_size(axis) for axis in range(kind.rank)]
     if all(number != DYNAMIC for number in (*strides, offset, *sizes)):
-        found: list[list[Number]] = [[offset], list(sizes), list(strides)]
+        found: list[list[Size]] = [[offset], list(sizes), list(strides)]
     else:
         found = _with_descriptor(memref, (offset, sizes, strides))
     axes = {
@@ -110,15 +86,15 @@ def describe(memref: ir.Value, labels: Sequence[str]) -> Buffer:
 
 def _with_descriptor(
     memref: ir.Value, known: tuple[int, Sequence[int], Sequence[int]]
-) -> list[list[Number]]:
+) -> list[list[Size]]:
     """Offset, sizes and strides, from the descriptor where they are not known."""
     kind = ir.MemRefType(memref.type)
-    index, (offset, sizes, strides) = ir.IndexType.get(), known
+    offset, sizes, strides = known
     base = ir.MemRefType.get([], kind.element_type, memory_space=kind.memory_space)
-    results = [base, *[index] * (1 + 2 * kind.rank)]
+    results = [base, *[index_type()] * (1 + 2 * kind.rank)]
     operation = create("memref.extract_strided_metadata", results, [memref])
     _, *values = operation.results
-    numbers: list[Number] = [
+    numbers: list[Size] = [
         value if number == DYNAMIC else number
         for value, number in zip(values, (offset, *sizes, *strides), strict=True)
     ]
@@ -127,32 +103,17 @@ def _with_descriptor(
 
 def packed(buffer: Buffer) -> Buffer:
     """A copy without steps between neighbours; to be freed."""
-    kind, labels = ir.MemRefType(buffer.memref.type), list(buffer.axes)
-    sizes = [buffer.axes[label].size for label in labels]
-    plain = ir.MemRefType.get(kind.shape, kind.element_type)
-    unknown = [size for size in sizes if not isinstance(size, int)]
-    segments = ir.DenseI32ArrayAttr.get([len(unknown), 0])
-    attributes = {"operandSegmentSizes": segments, "alignment": ir.IntegerAttr.get(_integer(), 64)}
-    copy = create("memref.alloc", [plain], unknown, attributes).result
+    sizes = [axis.size for axis in buffer.axes.values()]
+    copy = allocate(sizes, ir.MemRefType(buffer.memref.type).element_type)
     create("memref.copy", [], [buffer.memref, copy])
-    return describe(copy, labels)
+    return describe(copy, list(buffer.axes))
 
 
-def as_i64(number: Number) -> ir.Value:
+def _as_i64(number: Size) -> ir.Value:
     """A number as an `i64`."""
     if isinstance(number, int):
-        return arith.constant(_integer(), number)
-    return arith.index_cast(_integer(), number)
-
-
-def _integer() -> ir.Type:
-    return ir.IntegerType.get_signless(64)
-
-
-def _bytes_of(element: ir.Type) -> int:
-    if isinstance(element, ir.ComplexType):
-        return 2 * _bytes_of(element.element_type)
-    return 4 if isinstance(element, ir.F32Type) else 8
+        return word(number)
+    return arith.index_cast(word_type(), number)
 
 
 ONE = Axis(1, 1)
@@ -185,10 +146,10 @@ class _Matrix:
     """A matrix as one of rows: of which form, and how far it is from one row to the next."""
 
     is_transposed: bool
-    leading: Number
+    leading: Size
 
 
-def numbers_of(product: Product) -> list[Number]:
+def numbers_of(product: Product) -> list[Size]:
     """All sizes and strides that a call hands to BLAS."""
     buffers = (product.left, product.right, product.result)
     own = [label for label in (product.i, product.j, product.k) if label is not None]
@@ -210,18 +171,18 @@ def _call_gemm(product: Product, position: dict[str, ir.Value]) -> None:
     k = left.axes[product.k]
     first = _as_rows(right.axes[product.k], right.axes[product.j])
     second = _as_rows(left.axes[product.i], k)
-    third = largest(m.stride, n.size, 1)
+    third = _largest(m.stride, n.size, 1)
     arguments = [
         *map(_letter, (first, second)),
-        *map(as_i64, (n.size, m.size, k.size)),
+        *map(_as_i64, (n.size, m.size, k.size)),
         _number(product, 1),
         right.address(position),
-        as_i64(first.leading),
+        _as_i64(first.leading),
         left.address(position),
-        as_i64(second.leading),
+        _as_i64(second.leading),
         _number(product, 0 if product.overwrites else 1),
         result.address(position),
-        as_i64(third),
+        _as_i64(third),
     ]
     work = _known(m.size, n.size, k.size)
     call_routine(product.module, "gemm", product.element, arguments, work)
@@ -240,15 +201,15 @@ def _call_gemv(product: Product, position: dict[str, ir.Value]) -> None:
     target = ONE if own is None else product.result.axes[own]
     arguments = [
         _byte("N" if form.is_transposed else "T"),
-        *map(as_i64, sizes),
+        *map(_as_i64, sizes),
         _number(product, 1),
         matrix.address(position),
-        as_i64(form.leading),
+        _as_i64(form.leading),
         vector.address(position),
-        as_i64(largest(vector.axes[product.k].stride, 1)),
+        _as_i64(_largest(vector.axes[product.k].stride, 1)),
         _number(product, 1),
         product.result.address(position),
-        as_i64(largest(target.stride, 1)),
+        _as_i64(_largest(target.stride, 1)),
     ]
     call_routine(product.module, "gemv", product.element, arguments, _known(*sizes))
 
@@ -256,11 +217,11 @@ def _call_gemv(product: Product, position: dict[str, ir.Value]) -> None:
 def _as_rows(rows: Axis, columns: Axis) -> _Matrix:
     """The form in which neighbours in memory are neighbours in a row."""
     if columns.has_neighbours:
-        return _Matrix(False, largest(rows.stride, columns.size, 1))
-    return _Matrix(True, largest(columns.stride, rows.size, 1))
+        return _Matrix(False, _largest(rows.stride, columns.size, 1))
+    return _Matrix(True, _largest(columns.stride, rows.size, 1))
 
 
-def _known(*sizes: Number) -> list[int] | None:
+def _known(*sizes: Size) -> list[int] | None:
     known = [size for size in sizes if isinstance(size, int)]
     return known if len(known) == len(sizes) else None
 

@@ -1,17 +1,12 @@
-"""The text of the functions that call a routine: directly, in parts, and for a part.
+"""Functions that a program calls for BLAS: `diastase_dgemm` and its like, made where first used.
 
-`diastase_dgemm` compares the size of the product with what BLAS itself takes for worth a thread.
-It calls `diastase_direct_dgemm` or lets the pool call `diastase_part_dgemm` for ranges of the
-columns, or of the rows, of the result (as BLAS sees it), whichever there are more of.
-
-Functions that a program calls for BLAS: `diastase_dgemm` and its like, made where first used.
-
-They take their arguments by value and put into memory what Fortran wants there. A product that is
-large is shared out among the threads of our pool, in parts of its result, each by a call of its
-own; BLAS runs on one thread meanwhile (`diastase_engine/threads/blas.py`). A small one is one call,
-which does not wake BLAS's threads either.
-
-What they keep on the stack is gone when they return, so calls may stand in loops.
+They take their arguments by value and put into memory what Fortran wants there; what they keep on
+the stack is gone when they return, so calls may stand in loops. `diastase_dgemm` compares the size
+of the product with what BLAS itself takes for worth a thread. A small one is one call
+(`diastase_direct_dgemm`), which does not wake BLAS's threads either. A large one is shared out
+among the threads of our pool, which calls `diastase_part_dgemm` for ranges of the columns, or of
+the rows, of the result (as BLAS sees it), whichever there are more of; BLAS runs on one thread
+meanwhile (`diastase_engine/threads/blas.py`).
 """
 
 from collections.abc import Sequence
@@ -21,6 +16,45 @@ from math import prod
 from diastase_mlir.bindings import func, ir
 from diastase_mlir.bindings.operations import name_of
 from diastase_runtime.abi import import_symbol
+
+PREFIXES = {"f32": "s", "f64": "d", "complex<f32>": "c", "complex<f64>": "z"}
+"""First letter of a routine's name, by the type of its matrices."""
+
+
+def call_routine(
+    module: ir.Module,
+    name: str,
+    element: ir.Type,
+    arguments: Sequence[ir.Value],
+    work: Sequence[int] | None,
+) -> None:
+    """Call a routine; letters are `i8`, sizes `i64`, numbers real, arrays pointers.
+
+    `work`: the sizes whose product is the number of multiplications, if all are known.
+    """
+    routine = PREFIXES[str(element)] + name
+    is_small = work is not None and prod(work) <= LIMITS[name]
+    symbol = f"diastase_direct_{routine}" if is_small else f"diastase_{routine}"
+    if symbol not in _symbols(module):
+        _define(module, definitions(name, routine, str(element), is_small=is_small))
+    func.CallOp([], ir.FlatSymbolRefAttr.get(symbol), list(arguments))
+
+
+def _define(module: ir.Module, text: str) -> None:
+    """Add the functions of a text that the module does not have."""
+    known, made = _symbols(module), ir.Module.parse(text)
+    with ir.InsertionPoint(module.body):
+        for operation in made.body.operations:
+            if name_of(operation) not in known:
+                operation.operation.clone()
+
+
+def _symbols(module: ir.Module) -> set[str]:
+    return {name_of(operation) for operation in module.body.operations}
+
+
+# --- their text -----------------------------------------------------------------------------------
+
 
 _TYPES = {"letter": "i8", "size": "i64", "array": "!llvm.ptr"}
 
@@ -272,39 +306,3 @@ func.func private @{symbol}({header}) {{
   func.return
 }}
 """
-
-
-PREFIXES = {"f32": "s", "f64": "d", "complex<f32>": "c", "complex<f64>": "z"}
-"""First letter of a routine's name, by the type of its matrices."""
-
-
-def call_routine(
-    module: ir.Module,
-    name: str,
-    element: ir.Type,
-    arguments: Sequence[ir.Value],
-    work: Sequence[int] | None,
-) -> None:
-    """Call a routine; letters are `i8`, sizes `i64`, numbers real, arrays pointers.
-
-    `work`: the sizes whose product is the number of multiplications, if all are known.
-    """
-    routine = PREFIXES[str(element)] + name
-    is_small = work is not None and prod(work) <= LIMITS[name]
-    symbol = f"diastase_direct_{routine}" if is_small else f"diastase_{routine}"
-    if symbol not in _symbols(module):
-        _define(module, definitions(name, routine, str(element), is_small=is_small))
-    func.CallOp([], ir.FlatSymbolRefAttr.get(symbol), list(arguments))
-
-
-def _define(module: ir.Module, text: str) -> None:
-    """Add the functions of a text that the module does not have."""
-    known, made = _symbols(module), ir.Module.parse(text)
-    with ir.InsertionPoint(module.body):
-        for operation in made.body.operations:
-            if name_of(operation) not in known:
-                operation.operation.clone()
-
-
-def _symbols(module: ir.Module) -> set[str]:
-    return {name_of(operation) for operation in module.body.operations}

@@ -1,36 +1,19 @@
-"""Axes that lie side by side, merged into one and split again: no element moves.
-
-A group is the number of axes that become one; sizes are those of the split axes, in order.
-
-The operation `linalg.contract`: a batch of matrix products, as loops or for BLAS.
+"""Rule for `stablehlo.dot_general`, and other contractions, as batches of matrix products.
 
     result[batch…, i, j] = sum over k of left[batch…, i, k] * right[batch…, k, j]
 
-Axes are named; those of an operand may stand in any order, and `i` or `j` may be missing. The loops
-run over the batch, then `i`, `k`, `j`: the innermost one reads and writes neighbours. A product
-that is worth a call carries a mark, by which the pass `matmul_to_blas` finds it.
-Operands and result are hidden until arrays are memory: MLIR would merge the product with a reshape
-beside it, and what comes out would carry no attribute.
-
-Contractions of two arrays as batches of matrix products.
-
-In come two operands whose axes have labels, and the labels of the result's axes in order. A label
-is that of a *batch* (in all three), *summed over* (in both operands), or *free* (in one operand and
-the result). Out comes the result.
+In come two operands whose axes have labels, and the labels of the result's axes in order
+(`contract`). A label is that of a *batch* (in all three), *summed over* (in both operands), or
+*free* (in one operand and the result; those of one operand stand side by side in the result). Out
+comes the result of a `linalg.contract`, in loops or marked for BLAS. What sums nothing is left to
+MLIR; lowering makes elementwise products of it.
 
 Labels that stand side by side, in the same order, wherever they occur are merged into one: their
 arrays are seen under another shape, which costs nothing. Where more than one free or summed label
 of an operand is left over, or where a matrix has its rows and columns in steps (its last axis is
-one of the batch), a copy with its axes in order is made. Being transposed costs nothing, neither
-here nor in BLAS.
-
-The free labels of one operand must stand side by side in the result.
-
-Rule for `stablehlo.dot_general`: matrix products (`contractions`), in loops or for BLAS.
-
-The transposition of an operand is undone: being transposed costs nothing, neither in loops nor in
-BLAS. So this has to come before `stablehlo.transpose` becomes anything else. What sums nothing is
-left to MLIR; lowering makes elementwise products of it.
+one of the batch), a copy with its axes in order is made. Being transposed costs nothing, neither in
+loops nor in BLAS, so the transposition of an operand is undone: this has to come before
+`stablehlo.transpose` becomes anything else.
 """
 
 from collections.abc import Sequence
@@ -61,46 +44,6 @@ from diastase_mlir.emit.tensors import (
 )
 from diastase_mlir.passes.tensors.arrays_to_loops.rules import Rule, is_of_one_type
 
-
-def merge_axes(tensor: ir.Value, groups: Sequence[int], sizes: Sequence[Size]) -> ir.Value:
-    """The array with one axis for each group; there is at least one group."""
-    if len(groups) == len(sizes):
-        return tensor
-    merged = [product(sizes[start:end]) for start, end in _ranges(groups)]
-    kind = typed_shape(merged, element_type(tensor))
-    attributes = {"reassociation": _reassociation(groups)}
-    return create("tensor.collapse_shape", [kind], [tensor], attributes).result
-
-
-def split_axes(tensor: ir.Value, groups: Sequence[int], sizes: Sequence[Size]) -> ir.Value:
-    """The array with all axes of its groups, none of which is known to be of size 0."""
-    if len(groups) == len(sizes):
-        return tensor
-    attributes = {
-        "reassociation": _reassociation(groups),
-        "static_output_shape": array_attribute(
-            "i64", [size if isinstance(size, int) else DYNAMIC for size in sizes]
-        ),
-    }
-    unknown = [size for size in sizes if not isinstance(size, int)]
-    kind = typed_shape(sizes, element_type(tensor))
-    return create("tensor.expand_shape", [kind], [tensor, *unknown], attributes).result
-
-
-def _ranges(groups: Sequence[int]) -> list[tuple[int, int]]:
-    ends = [sum(groups[: number + 1]) for number in range(len(groups))]
-    return [(end - count, end) for end, count in zip(ends, groups, strict=True)]
-
-
-def _reassociation(groups: Sequence[int]) -> ir.Attribute:
-    return ir.ArrayAttr.get(
-        [
-            ir.ArrayAttr.get([enumeration(axis) for axis in range(*bounds)])
-            for bounds in _ranges(groups)
-        ]
-    )
-
-
 Labels = tuple[str, ...]
 
 
@@ -112,70 +55,53 @@ class Operand:
     labels: Labels
 
 
-def multiply_matrices(
-    left: Operand,
-    right: Operand,
-    result: Labels,
-    loops: Labels,
-    sizes: dict[str, Size],
-) -> ir.Value:
-    """The products; `loops` names all axes, from the outermost loop to the innermost."""
-    element = element_type(left.value)
-    zeros = fill(scalar_constant(element, 0), [sizes[label] for label in result])
-    operands = [hidden(left.value), hidden(right.value), zeros]
-    maps = [
-        ir.AffineMap.get(
-            len(loops), 0, [ir.AffineExpr.get_dim(loops.index(label)) for label in own]
-        )
-        for own in (left.labels, right.labels, result)
+def _dot_general(operation: Any) -> Sequence[ir.Value] | None:
+    numbers = DotDimensionNumbers(operation.attributes["dot_dimension_numbers"])
+    if not list(numbers.lhs_contracting_dimensions) or not is_of_one_type(operation):
+        return None
+    *own_labels, result = _labels(operation, numbers)
+    operands: list[Operand] = []
+    sizes: dict[str, Size] = {}
+    for value, labels in zip(operation.operands, own_labels, strict=True):
+        operand = _as_it_was(Operand(value, labels))
+        operands.append(Operand(to_signless(operand.value), operand.labels))
+        for label, size in zip(operand.labels, sizes_of(operand.value), strict=True):
+            if not isinstance(sizes.get(label), int):
+                sizes[label] = size
+    return [contract(operands[0], operands[1], result, sizes)]
+
+
+def _labels(operation: Any, numbers: Any) -> tuple[Labels, Labels, Labels]:
+    """Labels of the axes of operands and result; those that two axes share are contracted."""
+    summed = (numbers.lhs_contracting_dimensions, numbers.rhs_contracting_dimensions)
+    batch = (list(numbers.lhs_batching_dimensions), numbers.rhs_batching_dimensions)
+    ranks = [tensor_type(operand).rank for operand in operation.operands]
+    labels = [
+        [f"{side}{axis}" for axis in range(rank)] for side, rank in zip("lr", ranks, strict=True)
     ]
-    attributes: dict[str, ir.Attribute] = {
-        "indexing_maps": ir.ArrayAttr.get([ir.AffineMapAttr.get(own) for own in maps]),
-        "operandSegmentSizes": array_attribute("i32", [2, 1]),
-    }
-    names = (left.labels, right.labels, result)
-    own = [label for label in loops if not all(label in labels for labels in names)]
-    if is_for_blas(element, [sizes[label] for label in own]):
-        attributes[MARK] = ir.UnitAttr.get()
-        _mark_module()
-    operation = create("linalg.contract", [zeros.type], operands, attributes, regions=1)
-    block = operation.regions[0].blocks.append(*[element] * 3, arg_locs=[ir.Location.current] * 3)
-    with ir.InsertionPoint(block):
-        create("linalg.yield", [], [add_product(element, *block.arguments)])
-    return hidden(operation.results[0])
+    for kind, pairs in (("k", summed), ("b", batch)):
+        for number, axes in enumerate(zip(*pairs, strict=True)):
+            for own, axis in zip(labels, axes, strict=True):
+                own[axis] = f"{kind}{number}"
+    free = [label for own in labels for label in own if label[0] in "lr"]
+    left, right = map(tuple, labels)
+    return left, right, (*(f"b{number}" for number in range(len(batch[0]))), *free)
 
 
-def _mark_module() -> None:
-    """Say that there are products for BLAS in the module that is emitted into."""
-    point: Any = ir.InsertionPoint.current
-    operation = point.block.owner
-    while operation.operation.parent is not None:
-        operation = operation.operation.parent
-    operation.operation.attributes[MARK] = ir.UnitAttr.get()
+def _as_it_was(operand: Operand) -> Operand:
+    """The array before it was transposed, if it was."""
+    owner = operand.value.owner
+    if not isinstance(owner, (ir.Operation, ir.OpView)):
+        return operand
+    if owner.operation.name != "stablehlo.transpose":
+        return operand
+    order = list(ir.DenseI64ArrayAttr(owner.operation.attributes["permutation"]))
+    names = dict(zip(order, operand.labels, strict=True))
+    labels = tuple(names[axis] for axis in range(len(order)))
+    return _as_it_was(Operand(owner.operation.operands[0], labels))
 
 
-def fill(scalar: ir.Value, sizes: Sequence[Size]) -> ir.Value:
-    """An array of equal elements, written where it is needed: never merged into what reads it."""
-    target = empty(sizes, scalar.type)
-    attributes = {"operandSegmentSizes": array_attribute("i32", [1, 1])}
-    operation = create("linalg.fill", [target.type], [scalar, target], attributes, regions=1)
-    block = operation.regions[0].blocks.append(
-        scalar.type, scalar.type, arg_locs=[ir.Location.current] * 2
-    )
-    with ir.InsertionPoint(block):
-        create("linalg.yield", [], [block.arguments[0]])
-    return operation.results[0]
-
-
-def add_product(element: ir.Type, x: ir.Value, y: ir.Value, total: ir.Value) -> ir.Value:
-    """`total + x * y`; of booleans whether any pair is true."""
-    if isinstance(element, ir.ComplexType):
-        return binary("complex.add", total, binary("complex.mul", x, y))
-    if isinstance(element, ir.IntegerType):
-        is_flag = element.width == 1
-        times, plus = ("arith.andi", "arith.ori") if is_flag else ("arith.muli", "arith.addi")
-        return binary(plus, total, binary(times, x, y))
-    return binary("arith.addf", total, binary("arith.mulf", x, y))
+# --- contractions ---------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
@@ -291,50 +217,115 @@ def transposed(operand: Operand, labels: Labels) -> Operand:
     return Operand(value, labels)
 
 
-def _dot_general(operation: Any) -> Sequence[ir.Value] | None:
-    numbers = DotDimensionNumbers(operation.attributes["dot_dimension_numbers"])
-    if not list(numbers.lhs_contracting_dimensions) or not is_of_one_type(operation):
-        return None
-    *own_labels, result = _labels(operation, numbers)
-    operands: list[Operand] = []
-    sizes: dict[str, Size] = {}
-    for value, labels in zip(operation.operands, own_labels, strict=True):
-        operand = _as_it_was(Operand(value, labels))
-        operands.append(Operand(to_signless(operand.value), operand.labels))
-        for label, size in zip(operand.labels, sizes_of(operand.value), strict=True):
-            if not isinstance(sizes.get(label), int):
-                sizes[label] = size
-    return [contract(operands[0], operands[1], result, sizes)]
+# --- `linalg.contract` ----------------------------------------------------------------------------
 
 
-def _labels(operation: Any, numbers: Any) -> tuple[Labels, Labels, Labels]:
-    """Labels of the axes of operands and result; those that two axes share are contracted."""
-    summed = (numbers.lhs_contracting_dimensions, numbers.rhs_contracting_dimensions)
-    batch = (list(numbers.lhs_batching_dimensions), numbers.rhs_batching_dimensions)
-    ranks = [tensor_type(operand).rank for operand in operation.operands]
-    labels = [
-        [f"{side}{axis}" for axis in range(rank)] for side, rank in zip("lr", ranks, strict=True)
+def multiply_matrices(
+    left: Operand,
+    right: Operand,
+    result: Labels,
+    loops: Labels,
+    sizes: dict[str, Size],
+) -> ir.Value:
+    """The products; `loops` names all axes, from the outermost loop to the innermost."""
+    element = element_type(left.value)
+    zeros = fill(scalar_constant(element, 0), [sizes[label] for label in result])
+    operands = [hidden(left.value), hidden(right.value), zeros]
+    maps = [
+        ir.AffineMap.get(
+            len(loops), 0, [ir.AffineExpr.get_dim(loops.index(label)) for label in own]
+        )
+        for own in (left.labels, right.labels, result)
     ]
-    for kind, pairs in (("k", summed), ("b", batch)):
-        for number, axes in enumerate(zip(*pairs, strict=True)):
-            for own, axis in zip(labels, axes, strict=True):
-                own[axis] = f"{kind}{number}"
-    free = [label for own in labels for label in own if label[0] in "lr"]
-    left, right = map(tuple, labels)
-    return left, right, (*(f"b{number}" for number in range(len(batch[0]))), *free)
+    attributes: dict[str, ir.Attribute] = {
+        "indexing_maps": ir.ArrayAttr.get([ir.AffineMapAttr.get(own) for own in maps]),
+        "operandSegmentSizes": array_attribute("i32", [2, 1]),
+    }
+    names = (left.labels, right.labels, result)
+    own = [label for label in loops if not all(label in labels for labels in names)]
+    if is_for_blas(element, [sizes[label] for label in own]):
+        attributes[MARK] = ir.UnitAttr.get()
+        _mark_module()
+    operation = create("linalg.contract", [zeros.type], operands, attributes, regions=1)
+    block = operation.regions[0].blocks.append(*[element] * 3, arg_locs=[ir.Location.current] * 3)
+    with ir.InsertionPoint(block):
+        create("linalg.yield", [], [add_product(element, *block.arguments)])
+    return hidden(operation.results[0])
 
 
-def _as_it_was(operand: Operand) -> Operand:
-    """The array before it was transposed, if it was."""
-    owner = operand.value.owner
-    if not isinstance(owner, (ir.Operation, ir.OpView)):
-        return operand
-    if owner.operation.name != "stablehlo.transpose":
-        return operand
-    order = list(ir.DenseI64ArrayAttr(owner.operation.attributes["permutation"]))
-    names = dict(zip(order, operand.labels, strict=True))
-    labels = tuple(names[axis] for axis in range(len(order)))
-    return _as_it_was(Operand(owner.operation.operands[0], labels))
+def _mark_module() -> None:
+    """Say that there are products for BLAS in the module that is emitted into."""
+    point: Any = ir.InsertionPoint.current
+    operation = point.block.owner
+    while operation.operation.parent is not None:
+        operation = operation.operation.parent
+    operation.operation.attributes[MARK] = ir.UnitAttr.get()
+
+
+def fill(scalar: ir.Value, sizes: Sequence[Size]) -> ir.Value:
+    """An array of equal elements, written where it is needed: never merged into what reads it."""
+    target = empty(sizes, scalar.type)
+    attributes = {"operandSegmentSizes": array_attribute("i32", [1, 1])}
+    operation = create("linalg.fill", [target.type], [scalar, target], attributes, regions=1)
+    block = operation.regions[0].blocks.append(
+        scalar.type, scalar.type, arg_locs=[ir.Location.current] * 2
+    )
+    with ir.InsertionPoint(block):
+        create("linalg.yield", [], [block.arguments[0]])
+    return operation.results[0]
+
+
+def add_product(element: ir.Type, x: ir.Value, y: ir.Value, total: ir.Value) -> ir.Value:
+    """`total + x * y`; of booleans whether any pair is true."""
+    if isinstance(element, ir.ComplexType):
+        return binary("complex.add", total, binary("complex.mul", x, y))
+    if isinstance(element, ir.IntegerType):
+        is_flag = element.width == 1
+        times, plus = ("arith.andi", "arith.ori") if is_flag else ("arith.muli", "arith.addi")
+        return binary(plus, total, binary(times, x, y))
+    return binary("arith.addf", total, binary("arith.mulf", x, y))
+
+
+# --- axes side by side, merged into one and split again: no element moves -------------------------
+
+
+def merge_axes(tensor: ir.Value, groups: Sequence[int], sizes: Sequence[Size]) -> ir.Value:
+    """The array with one axis for each group; there is at least one group."""
+    if len(groups) == len(sizes):
+        return tensor
+    merged = [product(sizes[start:end]) for start, end in _ranges(groups)]
+    kind = typed_shape(merged, element_type(tensor))
+    attributes = {"reassociation": _reassociation(groups)}
+    return create("tensor.collapse_shape", [kind], [tensor], attributes).result
+
+
+def split_axes(tensor: ir.Value, groups: Sequence[int], sizes: Sequence[Size]) -> ir.Value:
+    """The array with all axes of its groups, none of which is known to be of size 0."""
+    if len(groups) == len(sizes):
+        return tensor
+    attributes = {
+        "reassociation": _reassociation(groups),
+        "static_output_shape": array_attribute(
+            "i64", [size if isinstance(size, int) else DYNAMIC for size in sizes]
+        ),
+    }
+    unknown = [size for size in sizes if not isinstance(size, int)]
+    kind = typed_shape(sizes, element_type(tensor))
+    return create("tensor.expand_shape", [kind], [tensor, *unknown], attributes).result
+
+
+def _ranges(groups: Sequence[int]) -> list[tuple[int, int]]:
+    ends = [sum(groups[: number + 1]) for number in range(len(groups))]
+    return [(end - count, end) for end, count in zip(ends, groups, strict=True)]
+
+
+def _reassociation(groups: Sequence[int]) -> ir.Attribute:
+    return ir.ArrayAttr.get(
+        [
+            ir.ArrayAttr.get([enumeration(axis) for axis in range(*bounds)])
+            for bounds in _ranges(groups)
+        ]
+    )
 
 
 RULES: dict[str, Rule] = {"stablehlo.dot_general": _dot_general}
