@@ -1,10 +1,16 @@
-"""Options of one compilation, as given to `qjit`, and the folders for what it leaves behind."""
+"""Options of one compilation, as given to `qjit`, and the folders for what it leaves behind.
+
+What compiling gives.
+"""
 
 import re
 import tempfile
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
+
+from diastase_runtime.abi import Artifact
 
 
 @dataclass(frozen=True)
@@ -50,3 +56,13 @@ def failure_folder(name: str, options: CompileOptions) -> Path:
     if options.workspace is not None or options.keep_intermediate != "none":
         return workspace(name, options)
     return Path(tempfile.mkdtemp(prefix=f"diastase-{file_name(name)}-"))
+
+
+@dataclass(frozen=True)
+class Compilation:
+    """A program in machine code, and how it came about."""
+
+    artifact: Artifact
+    from_cache: bool
+    timings: Mapping[str, float]
+    """Seconds per named stage, in order."""

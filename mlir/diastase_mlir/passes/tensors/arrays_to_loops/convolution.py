@@ -42,7 +42,13 @@ from diastase_mlir.passes.tensors.arrays_to_loops.dot_general import (
     split_axes,
     transposed,
 )
-from diastase_mlir.passes.tensors.arrays_to_loops.rules import Rule, is_of_one_type, numbers
+from diastase_mlir.passes.tensors.arrays_to_loops.rules import (
+    Rule,
+    is_of_one_type,
+    minus,
+    numbers,
+    quotient,
+)
 
 LARGEST_PATCHES = 2**19
 """Elements of the largest matrix of patches that is made at once, a row of it at least."""
@@ -89,24 +95,19 @@ def _is_padded_meanwhile(operation: Any) -> bool:
     attributes = operation.attributes
     if "padding" in attributes and any(number for number in attributes["padding"]):
         return True
-    if "window_reversal" in attributes and any(
-        ir.DenseBoolArrayAttr(attributes["window_reversal"])
-    ):
+    reversal = attributes["window_reversal"] if "window_reversal" in attributes else None
+    if reversal is not None and any(ir.DenseBoolArrayAttr(reversal)):
         return True
-    return any(step != 1 for step in _steps(operation, "lhs_dilation", 0))
-
-
-def _steps(operation: Any, name: str, count: int) -> list[int]:
-    """An attribute for the spatial axes; all 1 where there is none."""
-    return numbers(operation, name) if name in operation.attributes else [1] * count
+    return any(step != 1 for step in numbers(operation, "lhs_dilation"))
 
 
 def _described(operation: Any, left: ir.Value, right: ir.Value) -> tuple[Convolution, int]:
     """The operands with an axis for the groups, and at which axis of the result they are."""
     places = ConvDimensionNumbers(operation.attributes["dimension_numbers"])
     spatial = range(len(places.input_spatial_dimensions))
-    strides = _steps(operation, "window_strides", len(spatial))
-    dilations = _steps(operation, "rhs_dilation", len(spatial))
+    strides, dilations = (
+        numbers(operation, name, [1] * len(spatial)) for name in ("window_strides", "rhs_dilation")
+    )
     by_feature, by_batch = (
         ir.IntegerAttr(operation.attributes[f"{kind}_group_count"]).value
         for kind in ("feature", "batch")
@@ -133,12 +134,13 @@ def _described(operation: Any, left: ir.Value, right: ir.Value) -> tuple[Convolu
     own = dict(zip(left_labels, sizes_of(left), strict=True))
     own |= dict(zip(right_labels, sizes_of(right), strict=True))
     groups = by_feature * by_batch
-    sizes: dict[str, Size] = {"g": groups, "c": own["c"], "f": _quotient(own["gf"], groups)}
-    sizes["b"] = own["b"] if "b" in own else _quotient(own["gb"], groups)
+    sizes: dict[str, Size] = {"g": groups, "c": own["c"], "f": quotient("divsi", own["gf"], groups)}
+    sizes["b"] = own["b"] if "b" in own else quotient("divsi", own["gb"], groups)
     for axis in spatial:
         sizes[f"t{axis}"] = own[f"t{axis}"]
         reach = _reach(own[f"t{axis}"], dilations[axis])
-        sizes[f"o{axis}"] = _places(own[f"x{axis}"], reach, strides[axis])
+        steps = quotient("floordivsi", minus(own[f"x{axis}"], reach), strides[axis])
+        sizes[f"o{axis}"] = larger(plus(steps, 1), 0)
     convolution = Convolution(
         _with_groups(left, left_labels, sizes),
         _with_groups(right, right_labels, sizes),
@@ -153,21 +155,6 @@ def _described(operation: Any, left: ir.Value, right: ir.Value) -> tuple[Convolu
 def _reach(taps: Size, dilation: int) -> Size:
     """From the first tap to the last one, both included."""
     return larger(plus(times(plus(taps, -1), dilation), 1), 0)
-
-
-def _places(size: Size, reach: Size, stride: int) -> Size:
-    """Where a kernel fits in, one stride apart."""
-    room = plus(size, times(reach, -1))
-    if isinstance(room, int):
-        return max(room // stride + 1, 0)
-    steps = index_binary("floordivsi", room, as_index(stride)) if stride != 1 else room
-    return larger(plus(steps, 1), 0)
-
-
-def _quotient(size: Size, groups: int) -> Size:
-    if isinstance(size, int):
-        return size // groups
-    return size if groups == 1 else index_binary("divsi", size, as_index(groups))
 
 
 def _placed(first: list[int], spatial: Sequence[int], names: tuple[str, str], kind: str) -> Labels:

@@ -4,8 +4,8 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from diastase_mlir.bindings import ir
-from diastase_mlir.emit.operations import to_signless
-from diastase_mlir.emit.tensors import Size
+from diastase_mlir.emit.operations import index_binary, to_signless
+from diastase_mlir.emit.tensors import Size, as_index
 from diastase_mlir.passes.operations import number_in
 from diastase_mlir.passes.tensors.scalarize import RULES
 from diastase_mlir.passes.tensors.scalarize.conversion import Conversion, scalar_of
@@ -15,9 +15,20 @@ Rule = Callable[[Any], Sequence[ir.Value] | None]
 """From an operation to values for its results, emitted at its place."""
 
 
-def numbers(operation: Any, name: str) -> list[int]:
-    """An attribute that is a list of numbers."""
+def numbers(operation: Any, name: str, otherwise: Sequence[int] = ()) -> list[int]:
+    """An attribute that is a list of numbers, or what it is taken to be where it is not given."""
+    if name not in operation.attributes:
+        return list(otherwise)
     return list(ir.DenseI64ArrayAttr(operation.attributes[name]))
+
+
+def by_axis(
+    operation: Any, names: Sequence[str], vectors: Sequence[ir.Value], rank: int
+) -> list[Sequence[Size]]:
+    """Numbers for each axis: attributes, or vectors where they are known at run time only."""
+    if vectors:
+        return [[number_in(vector, axis) for axis in range(rank)] for vector in vectors]
+    return [numbers(operation, name) for name in names]
 
 
 def is_of_one_type(operation: Any) -> bool:
@@ -45,6 +56,22 @@ def sizes_given(operation: Any, shape: ir.Value) -> list[Size]:
         number_in(shape, axis) if size is None else size
         for axis, size in enumerate(sizes_known(operation))
     ]
+
+
+def minus(left: Size, right: Size) -> Size:
+    """A difference of sizes."""
+    if isinstance(left, int) and isinstance(right, int):
+        return left - right
+    return left if right == 0 else index_binary("subi", as_index(left), as_index(right))
+
+
+def quotient(name: str, left: Size, right: Size) -> Size:
+    """`divsi` of what is not negative, `floordivsi`, or `ceildivsi`."""
+    if right == 1:
+        return left
+    if isinstance(left, int) and isinstance(right, int):
+        return -(-left // right) if name == "ceildivsi" else left // right
+    return index_binary(name, as_index(left), as_index(right))
 
 
 Function = Callable[..., list[ir.Value]]
