@@ -84,6 +84,18 @@ def behind(value: Any) -> ir.InsertionPoint:
     return ir.InsertionPoint.after(value.owner.operation)
 
 
+def operations_in(within: Any) -> list[Any]:
+    """All operations inside of one, whatever is inside of an operation before it, and it."""
+    found: list[Any] = []
+
+    def collect(operation: ir.Operation) -> ir.WalkResult:
+        found.append(operation)
+        return ir.WalkResult.ADVANCE
+
+    within.operation.walk(collect)
+    return found
+
+
 def last_of(block: Any) -> Any:
     """The operation at a block's end."""
     return block.operations[len(block.operations) - 1].operation

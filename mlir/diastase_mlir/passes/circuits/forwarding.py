@@ -23,7 +23,7 @@ from typing import Any
 from diastase_mlir.bindings import ir
 from diastase_mlir.passes.circuits.circuit import BIT, Block, Circuit
 from diastase_mlir.passes.circuits.gates import Gate
-from diastase_mlir.passes.operations import REGISTERS, constant_of, defining
+from diastase_mlir.passes.operations import REGISTERS, constant_of, defining, operations_in
 
 Wire = int | ir.Value
 
@@ -101,23 +101,20 @@ def _forget_touched(operation: Any, known: _Known) -> None:
 def touched_wires(operations: Iterable[Any]) -> set[int] | None:
     """The wires that operations act on, inside of them included; None if they are not known."""
     touched: set[int] = set()
-    unknown = False
-
-    def visit(inner: ir.Operation) -> ir.WalkResult:
-        nonlocal unknown
+    for inner in (inner for outer in operations for inner in operations_in(outer)):
         if inner.name == "quantum.extract":
             wire = constant_of(inner.operands[1])
+            unknown = wire is None
             touched.add(wire)
-            unknown |= wire is None
         elif inner.name.startswith("quantum."):
-            unknown |= inner.name not in _ON_BITS | _HARMLESS | {"quantum.insert"}
-        elif not inner.name.startswith("scf."):
-            unknown |= any(str(value.type) in REGISTERS for value in inner.operands)
-        return ir.WalkResult.ADVANCE
-
-    for operation in operations:
-        operation.operation.walk(visit)
-    return None if unknown else touched
+            unknown = inner.name not in _ON_BITS | _HARMLESS | {"quantum.insert"}
+        else:
+            is_loop = inner.name.startswith("scf.")
+            registers = [value for value in inner.operands if str(value.type) in REGISTERS]
+            unknown = bool(registers) and not is_loop
+        if unknown:
+            return None
+    return touched
 
 
 _ON_BITS = frozenset({

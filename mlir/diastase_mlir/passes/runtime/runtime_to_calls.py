@@ -14,7 +14,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from diastase_mlir.bindings import ir
-from diastase_mlir.bindings.operations import callee_of, name_of
+from diastase_mlir.bindings.operations import callee_of, name_of, operations_named
 from diastase_mlir.emit.buffers import allocate, as_tensor, filled
 from diastase_mlir.emit.custom_calls import CALLBACK
 from diastase_mlir.emit.loops import when
@@ -117,22 +117,13 @@ def _shift_arguments(block: ir.Block, location: ir.Location) -> None:
 def _convert(
     function: ir.Operation, state: ir.Value, defined: frozenset[str], declared: Signatures
 ) -> None:
-    found: list[ir.Operation] = []
-
-    def collect(operation: ir.Operation) -> ir.WalkResult:
-        if operation.name in _CONVERTED or _calls(operation, defined):
-            found.append(operation)
-        return ir.WalkResult.ADVANCE
-
-    function.walk(collect)
+    found = operations_named(function, *_RULES)
     for operation in found:
+        if operation.name == "func.call" and callee_of(operation) not in defined:
+            continue
         with ir.InsertionPoint(operation), operation.location:
             _RULES[operation.name](operation, state, declared)
         operation.erase()
-
-
-def _calls(operation: ir.Operation, defined: frozenset[str]) -> bool:
-    return operation.name == "func.call" and callee_of(operation) in defined
 
 
 # --- rules: an operation, the state, and the functions that are to be declared -------------------
@@ -235,7 +226,6 @@ _RULES: dict[str, Callable[[Any, ir.Value, Signatures], None]] = {
     "stablehlo.custom_call": _custom_call,
     "stablehlo.triangular_solve": _linear_algebra,
 }
-_CONVERTED = frozenset(_RULES) - {"func.call"}
 
 
 def _has_no_error(state: ir.Value) -> ir.Value:

@@ -12,7 +12,7 @@ from math import prod
 
 from diastase_mlir.bindings import ir
 from diastase_mlir.bindings.operations import parallel_loops
-from diastase_mlir.passes.operations import combining, maps_of
+from diastase_mlir.passes.operations import combining, maps_of, operations_in
 
 CHUNK_WORK = 200_000
 """Units of work of what is handed out at once, about a tenth of a nanosecond each: some 20 us."""
@@ -191,20 +191,13 @@ def _supported(operation: ir.Operation, operands: tuple[Operand | None, ...]) ->
 def _work(operation: ir.Operation) -> int | None:
     """Units for each innermost iteration, None where it cannot run on any thread."""
     total = _OPERAND_WORK * len(operation.operands)
-    known = True
-
-    def add(nested: ir.Operation) -> ir.WalkResult:
-        nonlocal total, known
+    for nested in operations_in(operation):
         dialect = nested.name.partition(".")[0]
         if dialect not in _HARMLESS and nested.name != "memref.load":
-            known = False
-            return ir.WalkResult.INTERRUPT
+            return None
         if dialect != "linalg":
             total += _SLOW.get(nested.name) or _WORK.get(dialect, 1)
-        return ir.WalkResult.ADVANCE
-
-    operation.walk(add)
-    return total if known else None
+    return total
 
 
 def _combines(operation: ir.Operation) -> ir.Operation | None:

@@ -20,7 +20,7 @@ from diastase_mlir.emit.buffers import allocate
 from diastase_mlir.emit.loops import Values, for_each, for_range
 from diastase_mlir.emit.operations import create, index_constant, index_type
 from diastase_mlir.passes.buffers.parallel_loops.choose import Cut
-from diastase_mlir.passes.operations import SCOPE, defining
+from diastase_mlir.passes.operations import SCOPE, defining, operations_in
 
 MOST_PARTS = 256
 Run = Callable[[ir.Value, ir.Value, ir.Value], None]
@@ -64,8 +64,7 @@ def _copy(operation: ir.Operation, values: dict[ir.Value, ir.Value]) -> ir.Opera
     """The operation at the insertion point, on other values, with constants of its own."""
     copy = operation.operation.clone()
     constants: dict[ir.Value, ir.Value] = {}
-
-    def replace(nested: ir.Operation) -> ir.WalkResult:
+    for nested in operations_in(copy):
         for position, value in enumerate(nested.operands):
             if value in values:
                 nested.operands[position] = values[value]
@@ -74,24 +73,17 @@ def _copy(operation: ir.Operation, values: dict[ir.Value, ir.Value]) -> ir.Opera
                     constant = defining(value).operation.clone(ir.InsertionPoint(copy))
                     constants[value] = constant.results[0]
                 nested.operands[position] = constants[value]
-        return ir.WalkResult.ADVANCE
-
-    copy.walk(replace)
     return copy
 
 
 def used_values(operation: ir.Operation) -> list[ir.Value]:
     """Values from outside that an operation uses, without constants."""
-    captured: dict[ir.Value, None] = {}
-
-    def collect(nested: ir.Operation) -> ir.WalkResult:
-        for value in nested.operands:
-            if not _is_inside(value, operation) and not _is_outside_constant(value, operation):
-                captured[value] = None
-        return ir.WalkResult.ADVANCE
-
-    operation.walk(collect)
-    return list(captured)
+    used = dict.fromkeys(value for own in operations_in(operation) for value in own.operands)
+    return [
+        value
+        for value in used
+        if not _is_inside(value, operation) and not _is_outside_constant(value, operation)
+    ]
 
 
 def _is_outside_constant(value: ir.Value, operation: ir.Operation) -> bool:

@@ -78,7 +78,7 @@ ALONE = 256
 letting go of the processor, and on a busy computer a problem of 1 ms so takes 300."""
 
 Position = list[ir.Value]
-Guard = Callable[[ir.Value], ir.Value]
+Guard = Callable[[Size], ir.Value]
 
 
 class Batch:
@@ -140,7 +140,7 @@ class Batch:
         *arguments: Argument,
         unless_empty: Sequence[Size],
         library: ImportedLibrary = "lapack",
-        guard: Callable[[Size], ir.Value] | None = None,
+        guard: Guard | None = None,
     ) -> None:
         """Call a routine for each matrix; where `guard` of its number is false, it has failed.
 
@@ -273,7 +273,7 @@ class _Call:
         routine: Callable[[list[ir.Value]], None],
         arguments: Sequence[Argument],
         sizes: Sequence[Size],
-        guard: Callable[[Size], ir.Value] | None,
+        guard: Guard | None,
     ):
         self._batch, self._routine, self._guard = batch, routine, guard
         self._arguments, self._sizes = arguments, sizes

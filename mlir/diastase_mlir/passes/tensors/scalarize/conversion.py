@@ -21,7 +21,7 @@ from typing import Any
 from diastase_mlir.bindings import ir
 from diastase_mlir.emit.operations import create, index_constant
 from diastase_mlir.emit.tensors import box, element_type, extract, extract_slice, typed_shape
-from diastase_mlir.passes.operations import behind
+from diastase_mlir.passes.operations import behind, operations_in
 
 
 def _here() -> Callable[[], Any]:
@@ -224,15 +224,11 @@ class Conversion:
 
     def _materialise_captured(self, operation: Any) -> None:
         """Leave the function of elements in an operation, say a reduction's, as it is."""
-
-        def visit(inner: Any) -> ir.WalkResult:
+        for inner in operations_in(operation):
             for place, own in enumerate(list(inner.operands)):
                 if own in self._values:
                     with ir.InsertionPoint(operation), operation.location:
                         inner.operands[place] = materialised(self._values[own])
-            return ir.WalkResult.ADVANCE
-
-        operation.walk(visit)
 
     def results_of(self, last: Any) -> list[Value]:
         """What the last operation of a block hands on; it is erased."""

@@ -102,7 +102,7 @@ def _counted(
     ]
     kinds = [carried_type(types[place]) for place in carries]
     loop = create("scf.for", kinds, [*bounds, index_constant(1), *initial], regions=1)
-    block, operations, last = moved_block(conversion, body, loop.regions[0], [index_type(), *kinds])
+    block, operations, last = moved_block(body, loop.regions[0], [index_type(), *kinds])
     index, *given = block.arguments
     with ir.InsertionPoint.at_block_begin(block):
         counter = create("arith.index_cast", [count.first.type], [index]).result
@@ -132,7 +132,7 @@ def _converted(
 ) -> tuple[Any, list[Value]]:
     """A block moved into a region and converted, and what it hands on."""
     arguments = list(block.arguments)
-    new, operations, last = moved_block(conversion, block, region, kinds)
+    new, operations, last = moved_block(block, region, kinds)
     with ir.InsertionPoint.at_block_begin(new):
         take_arguments(conversion, arguments, list(new.arguments))
     conversion.operations(operations)

@@ -82,9 +82,7 @@ def made_anew(
     return new, [uncarried(own, result.type) for own, result in pairs]
 
 
-def moved_block(
-    conversion: Conversion, block: Any, region: Any, kinds: Sequence[ir.Type]
-) -> tuple[Any, list[Any], Any]:
+def moved_block(block: Any, region: Any, kinds: Sequence[ir.Type]) -> tuple[Any, list[Any], Any]:
     """A block of a region with a block's operations but the last, which have yet to be converted.
 
     Also gives these operations, and the last one, which hands on what the block computes.
@@ -163,7 +161,7 @@ def _of_ours(
 def _convert_block(conversion: Conversion, block: Any, region: Any) -> None:
     arguments = list(block.arguments)
     kinds = [carried_type(argument.type) for argument in arguments]
-    new, operations, last = moved_block(conversion, block, region, kinds)
+    new, operations, last = moved_block(block, region, kinds)
     new.append(last)
     with ir.InsertionPoint.at_block_begin(new):
         take_arguments(conversion, arguments, list(new.arguments))
