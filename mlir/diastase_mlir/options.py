@@ -1,7 +1,4 @@
-"""Options of one compilation, as given to `qjit`, and the folders for what it leaves behind.
-
-What compiling gives.
-"""
+"""What one compilation is asked for, the folders into which it writes, and what it gives."""
 
 import re
 import tempfile

@@ -1,9 +1,8 @@
-"""What passes emit besides what `emit` has, and what they ask of operations.
+"""What passes ask of operations, and the functions and calls that they make.
 
-Functions and calls, pointers and words of memory (`llvm`), all at the current insertion point;
-who makes a value, and what it is if it is known; the loops of a `linalg` operation. A function that
-is called but not defined is declared at the end of a pass (`declare`), from what `call_imported`
-has gathered.
+Who makes a value, and what it is if it is known; operations by name, the loops of a `linalg`
+operation, the functions of a module. A function that is called but not defined is declared at the
+end of a pass (`declare`), from what `call_imported` has gathered. Memory is in `memory`.
 """
 
 from collections.abc import Generator, Mapping, Sequence
@@ -11,14 +10,12 @@ from contextlib import contextmanager
 from typing import Any
 
 from diastase_mlir.bindings import ir
-from diastase_mlir.emit.operations import (
-    create,
-    index_constant,
-    index_type,
-    integer_type,
-    scalar_constant,
-)
+from diastase_mlir.emit.operations import create, index_constant, index_type
 from diastase_mlir.emit.tensors import Size, extract
+from diastase_runtime.abi import ENTRY_FUNCTION
+
+_PARALLEL = "#linalg.iterator_type<parallel>"
+
 
 REGISTERS = frozenset(("!quantum.register", "!quantum.single_register"))
 
@@ -39,7 +36,35 @@ class _AtBlocks:
 SCOPE = _AtBlocks()
 
 
-# --- values --------------------------------------------------------------------------------------
+# --- operations and values ------------------------------------------------------------------------
+
+
+def operations_named(within: ir.Operation, *names: str) -> list[Any]:
+    """All operations of these names inside of one, whatever is inside of an operation before it.
+
+    They may be replaced and erased one after the other, which a walk does not survive.
+    """
+    wanted, found = frozenset(names), list[Any]()
+
+    def collect(operation: ir.Operation) -> ir.WalkResult:
+        if operation.name in wanted:
+            found.append(operation)
+        return ir.WalkResult.ADVANCE
+
+    within.walk(collect)
+    return found
+
+
+def operations_in(within: Any) -> list[Any]:
+    """All operations inside of one, whatever is inside of an operation before it, and it."""
+    found: list[Any] = []
+
+    def collect(operation: ir.Operation) -> ir.WalkResult:
+        found.append(operation)
+        return ir.WalkResult.ADVANCE
+
+    within.operation.walk(collect)
+    return found
 
 
 def defining(value: ir.Value) -> Any:
@@ -84,18 +109,6 @@ def behind(value: Any) -> ir.InsertionPoint:
     return ir.InsertionPoint.after(value.owner.operation)
 
 
-def operations_in(within: Any) -> list[Any]:
-    """All operations inside of one, whatever is inside of an operation before it, and it."""
-    found: list[Any] = []
-
-    def collect(operation: ir.Operation) -> ir.WalkResult:
-        found.append(operation)
-        return ir.WalkResult.ADVANCE
-
-    within.operation.walk(collect)
-    return found
-
-
 def last_of(block: Any) -> Any:
     """The operation at a block's end."""
     return block.operations[len(block.operations) - 1].operation
@@ -111,6 +124,12 @@ COMBINING = frozenset({
     )
 })  # fmt: skip
 """Operations that may combine results in any order: each gives the same, or as good."""
+
+
+def parallel_loops(generic: ir.Operation) -> list[bool]:
+    """For each loop of a `linalg.generic`, whether its iterations are independent."""
+    kinds = ir.ArrayAttr(generic.attributes["iterator_types"])
+    return [str(kind) == _PARALLEL for kind in kinds]
 
 
 def maps_of(generic: ir.Operation) -> list[ir.AffineMap]:
@@ -133,6 +152,26 @@ def combining(generic: ir.Operation) -> ir.Operation | None:
 
 
 # --- functions -----------------------------------------------------------------------------------
+
+
+def name_of(function: ir.Operation | ir.OpView) -> str:
+    """The name of a function, or of anything else that has one."""
+    return ir.StringAttr(function.attributes["sym_name"]).value
+
+
+def callee_of(call: ir.Operation | ir.OpView) -> str:
+    """The name of the function that an operation calls."""
+    return ir.FlatSymbolRefAttr(call.attributes["callee"]).value
+
+
+def entry_of(module: ir.Module) -> ir.Operation | None:
+    """The program's entry, where the module has it with a body."""
+    for definition in module.body.operations:
+        function = definition.operation
+        if function.name == "func.func" and function.regions[0].blocks:
+            if name_of(function) == ENTRY_FUNCTION:
+                return function
+    return None
 
 
 def function_type(function: Any) -> Any:
@@ -205,102 +244,3 @@ def declare_pure(module: ir.Module, signatures: Signatures) -> None:
     """Declare functions of numbers: calls of them may be moved and removed."""
     for function in declare(module, signatures):
         function.attributes["llvm.readnone"] = ir.UnitAttr.get()
-
-
-# --- memory --------------------------------------------------------------------------------------
-
-
-def word_type() -> ir.Type:
-    """`i64`."""
-    return integer_type(64)
-
-
-def word(number: int) -> ir.Value:
-    """A constant of type `i64`."""
-    return scalar_constant(word_type(), number)
-
-
-def pointer_type() -> ir.Type:
-    """`!llvm.ptr`."""
-    return ir.Type.parse("!llvm.ptr")
-
-
-def address_of(buffer: ir.Value) -> ir.Value:
-    """The address of a buffer's first element, as an `index`."""
-    name = "memref.extract_aligned_pointer_as_index"
-    return create(name, [index_type()], [buffer]).result
-
-
-def to_pointer(address: ir.Value) -> ir.Value:
-    """An address, an `index` or an `i64`, as a pointer."""
-    if isinstance(address.type, ir.IndexType):
-        address = create("arith.index_cast", [word_type()], [address]).result
-    return create("llvm.inttoptr", [pointer_type()], [address]).result
-
-
-def offset(pointer: ir.Value, number: int, bits: int = 8) -> ir.Value:
-    """The pointer so many bytes, or numbers of so many bits, later."""
-    attributes = {
-        "rawConstantIndices": ir.DenseI32ArrayAttr.get([number]),
-        "elem_type": ir.TypeAttr.get(integer_type(bits)),
-    }
-    return create("llvm.getelementptr", [pointer_type()], [pointer], attributes).result
-
-
-def load(kind: ir.Type, pointer: ir.Value) -> ir.Value:
-    """What lies behind a pointer."""
-    return create("llvm.load", [kind], [pointer]).result
-
-
-def store(value: ir.Value, pointer: ir.Value) -> None:
-    """Write a value behind a pointer."""
-    create("llvm.store", [], [value, pointer])
-
-
-def descriptor_type(rank: int) -> ir.Type:
-    """What `to-llvm` makes of an array: two pointers, the offset, sizes and strides."""
-    arrays = f", array<{rank} x i64>" * 2 if rank else ""
-    return ir.Type.parse(f"!llvm.struct<(ptr, ptr, i64{arrays})>")
-
-
-def inserted(structure: ir.Value, value: ir.Value, path: Sequence[int]) -> ir.Value:
-    """A structure with one field replaced."""
-    position = {"position": ir.DenseI64ArrayAttr.get(list(path))}
-    return create("llvm.insertvalue", [structure.type], [structure, value], position).result
-
-
-def extracted(structure: ir.Value, kind: ir.Type, path: Sequence[int]) -> ir.Value:
-    """A field of a structure."""
-    position = {"position": ir.DenseI64ArrayAttr.get(list(path))}
-    return create("llvm.extractvalue", [kind], [structure], position).result
-
-
-def bytes_of(element: ir.Type) -> int:
-    """The size of an element in memory."""
-    if isinstance(element, ir.ComplexType):
-        return 2 * bytes_of(element.element_type)
-    if isinstance(element, ir.IndexType):
-        return 8
-    width: int = element.width  # pyright: ignore[reportAttributeAccessIssue]
-    return max(1, width // 8)
-
-
-class StackSpace:
-    """Space on a function's stack, as large as its largest use: uses come one after another."""
-
-    def __init__(self, function: ir.Operation, element: ir.Type | None = None):
-        self._size = 1
-        block = function.regions[0].blocks[0]
-        with ir.InsertionPoint.at_block_begin(block), ir.Location.unknown():
-            self._length = word(1)
-            attributes = {"elem_type": ir.TypeAttr.get(element or word_type())}
-            self._pointer = create(
-                "llvm.alloca", [pointer_type()], [self._length], attributes
-            ).result
-
-    def reserve(self, size: int) -> ir.Value:
-        """The memory, with room for so many elements: words, if no other were asked for."""
-        self._size = max(self._size, size)
-        constant: Any = self._length.owner
-        constant.attributes["value"] = ir.IntegerAttr.get(word_type(), self._size)
-        return self._pointer

@@ -13,9 +13,9 @@ by some that ask for as much without overflow, and the allocation fails
 from math import prod
 
 from diastase_mlir.bindings import arith, ir
-from diastase_mlir.bindings.operations import operations_named
 from diastase_mlir.bindings.pass_pipeline import PassError
-from diastase_mlir.passes.operations import bytes_of
+from diastase_mlir.passes.memory import bytes_of
+from diastase_mlir.passes.operations import operations_named
 
 MOST_BYTES = 2**62
 """More than any address space, and far from overflow."""

@@ -18,19 +18,18 @@ own.
 """
 
 from diastase_mlir.bindings import ir
-from diastase_mlir.bindings.operations import callee_of, name_of, operations_named
 from diastase_mlir.emit.loops import append_block
 from diastase_mlir.emit.operations import create
 from diastase_mlir.passes.buffers.parallel_loops.context import Context, address_of_function
+from diastase_mlir.passes.memory import StackSpace, pointer_type, word, word_type
 from diastase_mlir.passes.operations import (
-    StackSpace,
     call,
+    callee_of,
     declare,
     function_around,
+    name_of,
     new_function,
-    pointer_type,
-    word,
-    word_type,
+    operations_named,
 )
 from diastase_runtime.abi import AFTER_ELEMENTS, ELEMENT_ENTRY, ELEMENT_FUNCTION, import_symbol
 

@@ -23,26 +23,16 @@ from math import inf
 from typing import Any
 
 from diastase_mlir.bindings import ir
-from diastase_mlir.bindings.operations import callee_of, operations_named
 from diastase_mlir.emit.loops import when
-from diastase_mlir.emit.operations import (
-    binary,
-    compare_integers,
-    create,
-    index_constant,
-    select,
-)
+from diastase_mlir.emit.operations import binary, compare_integers, create, index_constant, select
+from diastase_mlir.passes.memory import load, offset, pointer_type, store, word, word_type
 from diastase_mlir.passes.operations import (
     SCOPE,
     call,
+    callee_of,
     constant_of,
     declare,
-    load,
-    offset,
-    pointer_type,
-    store,
-    word,
-    word_type,
+    operations_named,
 )
 from diastase_runtime.abi import POLLS, CallContext, ErrorCode, ImportedLibrary, import_symbol
 

@@ -19,9 +19,14 @@ from collections.abc import Iterator
 from itertools import pairwise
 
 from diastase_mlir.bindings import ir
-from diastase_mlir.bindings.operations import callee_of, name_of, operations_named
 from diastase_mlir.emit.operations import create
-from diastase_mlir.passes.operations import last_of, operations_in
+from diastase_mlir.passes.operations import (
+    callee_of,
+    last_of,
+    name_of,
+    operations_in,
+    operations_named,
+)
 from diastase_runtime.abi import ENTRY_FUNCTION
 
 _DESTINATION = {"tensor.insert": 1, "tensor.insert_slice": 1}

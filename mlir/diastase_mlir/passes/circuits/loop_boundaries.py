@@ -19,7 +19,8 @@ from diastase_mlir.passes.circuits.circuit import BIT, Circuit
 from diastase_mlir.passes.circuits.forwarding import forward_qubits, touched_wires
 from diastase_mlir.passes.circuits.gates import Form, Gate, New, form_on
 from diastase_mlir.passes.circuits.values import Number, as_value
-from diastase_mlir.passes.operations import REGISTERS, constant_of, word
+from diastase_mlir.passes.memory import word
+from diastase_mlir.passes.operations import REGISTERS, constant_of
 
 _PASSIVE = frozenset({
     "quantum.extract", "quantum.insert", "quantum.global_phase", "quantum.check_wires",

@@ -24,11 +24,7 @@ import numpy as np
 
 from diastase_mlir.diagnostics import user_span
 from diastase_mlir.passes.circuits.circuit import Circuit
-from diastase_mlir.passes.circuits.errors import (
-    InvalidPassError,
-    PassOptionError,
-    UnknownPassError,
-)
+from diastase_mlir.passes.circuits.errors import InvalidPassError, PassOptionError, UnknownPassError
 
 Option = bool | int | float | str
 

@@ -19,17 +19,9 @@ freed on its way out. The loader does not look at them then.
 """
 
 from diastase_mlir.bindings import ir
-from diastase_mlir.bindings.operations import entry_of
 from diastase_mlir.emit.operations import create, reinterpret
-from diastase_mlir.passes.operations import (
-    behind,
-    descriptor_type,
-    last_of,
-    offset,
-    pointer_type,
-    set_function_type,
-    store,
-)
+from diastase_mlir.passes.memory import descriptor_type, offset, pointer_type, store
+from diastase_mlir.passes.operations import behind, entry_of, last_of, set_function_type
 
 
 def results_in_memory(module: ir.Module) -> None:

@@ -26,22 +26,26 @@ from itertools import accumulate, pairwise
 from typing import Any
 
 from diastase_mlir.bindings import ir
-from diastase_mlir.bindings.operations import callee_of, name_of, operations_named
 from diastase_mlir.emit.operations import create, reinterpret
-from diastase_mlir.passes.operations import (
-    behind,
-    call,
+from diastase_mlir.passes.memory import (
     descriptor_type,
     extracted,
-    function_type,
     inserted,
     load,
     offset,
     pointer_type,
-    set_function_type,
     store,
-    to_index,
     word_type,
+)
+from diastase_mlir.passes.operations import (
+    behind,
+    call,
+    callee_of,
+    function_type,
+    name_of,
+    operations_named,
+    set_function_type,
+    to_index,
 )
 
 

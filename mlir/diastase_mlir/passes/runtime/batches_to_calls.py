@@ -25,7 +25,6 @@ from itertools import count, islice
 from typing import Any
 
 from diastase_mlir.bindings import ir, load
-from diastase_mlir.bindings.operations import name_of, operations_named
 from diastase_mlir.dialects.runtime import RUNTIME
 from diastase_mlir.emit.buffers import allocate, as_tensor, put_element
 from diastase_mlir.emit.custom_calls import CONCURRENT, MAP
@@ -40,14 +39,16 @@ from diastase_mlir.emit.operations import (
     signless_type,
 )
 from diastase_mlir.emit.tensors import Size
+from diastase_mlir.passes.memory import word_type
 from diastase_mlir.passes.operations import (
     SCOPE,
     call,
     function_type,
     last_of,
+    name_of,
     new_function,
+    operations_named,
     set_function_type,
-    word_type,
 )
 from diastase_runtime.abi import ELEMENT_FUNCTION
 
@@ -160,11 +161,7 @@ def _memory_of_one(tensor: ir.Type) -> ir.Value:
 
 
 def _choice(
-    module: ir.Module,
-    name: str,
-    operation: Any,
-    functions: Functions,
-    outputs: Sequence[ir.Value],
+    module: ir.Module, name: str, operation: Any, functions: Functions, outputs: Sequence[ir.Value]
 ) -> ir.Operation:
     """The function that calls the one of its number, and puts its results where they belong."""
     number = number_type(word_type())
@@ -185,10 +182,7 @@ def _choice(
 
 
 def _branch(
-    name: str,
-    function: ir.Operation,
-    arguments: Iterator[ir.Value],
-    places: Iterator[ir.Value],
+    name: str, function: ir.Operation, arguments: Iterator[ir.Value], places: Iterator[ir.Value]
 ) -> Callable[[], Sequence[ir.Value]]:
     kind = function_type(function)
     own = list(islice(arguments, len(kind.inputs)))

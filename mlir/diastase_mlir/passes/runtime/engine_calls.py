@@ -20,21 +20,23 @@ from diastase_mlir.bindings import ir
 from diastase_mlir.emit.buffers import allocate, as_tensor, filled
 from diastase_mlir.emit.operations import create, integer_type
 from diastase_mlir.emit.tensors import Size
-from diastase_mlir.passes.operations import (
-    Signatures,
+from diastase_mlir.passes.memory import (
     StackSpace,
     address_of,
+    offset,
+    pointer_type,
+    store,
+    to_pointer,
+    word_type,
+)
+from diastase_mlir.passes.operations import (
+    Signatures,
     call_imported,
     constant_of,
     declare,
     defining,
     function_around,
-    offset,
-    pointer_type,
-    store,
     to_index,
-    to_pointer,
-    word_type,
 )
 from diastase_runtime.abi import import_symbol
 

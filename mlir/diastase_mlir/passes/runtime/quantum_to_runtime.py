@@ -31,7 +31,8 @@ from diastase_mlir.bindings import ir
 from diastase_mlir.dialects.quantum import SCRIPT_MODES
 from diastase_mlir.emit.operations import create
 from diastase_mlir.gate_runs import read_gate
-from diastase_mlir.passes.operations import REGISTERS, pointer_type, to_pointer, word_type
+from diastase_mlir.passes.memory import pointer_type, to_pointer, word_type
+from diastase_mlir.passes.operations import REGISTERS
 from diastase_mlir.passes.runtime.engine_calls import EngineCalls
 from diastase_runtime.gate_table import GATES, run_row
 

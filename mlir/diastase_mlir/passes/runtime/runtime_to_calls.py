@@ -14,7 +14,6 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from diastase_mlir.bindings import ir
-from diastase_mlir.bindings.operations import callee_of, name_of, operations_named
 from diastase_mlir.emit.buffers import allocate, as_tensor, filled
 from diastase_mlir.emit.custom_calls import CALLBACK
 from diastase_mlir.emit.loops import when
@@ -26,21 +25,19 @@ from diastase_mlir.emit.operations import (
     to_type,
 )
 from diastase_mlir.emit.tensors import Size, box
+from diastase_mlir.passes.memory import load, offset, pointer_type, store, word, word_type
 from diastase_mlir.passes.operations import (
     SCOPE,
     Signatures,
     call,
     call_imported,
+    callee_of,
     declare,
     function_type,
-    load,
+    name_of,
     number_in,
-    offset,
-    pointer_type,
+    operations_named,
     set_function_type,
-    store,
-    word,
-    word_type,
 )
 from diastase_runtime.abi import (
     ABANDON_FUNCTION,

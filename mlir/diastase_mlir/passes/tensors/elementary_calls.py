@@ -14,8 +14,12 @@ LLVM would make integers of them first.
 
 from diastase_engine import ELEMENTARY_FUNCTIONS
 from diastase_mlir.bindings import arith, ir
-from diastase_mlir.bindings.operations import operations_named
-from diastase_mlir.passes.operations import Signatures, declare_pure, replace_by_call
+from diastase_mlir.passes.operations import (
+    Signatures,
+    declare_pure,
+    operations_named,
+    replace_by_call,
+)
 from diastase_runtime.abi import import_symbol
 
 _OPERATIONS = {f"math.{name}": name for name in ELEMENTARY_FUNCTIONS}

@@ -9,8 +9,12 @@ Other types than f32 and f64 do not get here: lowering computes 16-bit floats in
 """
 
 from diastase_mlir.bindings import ir
-from diastase_mlir.bindings.operations import operations_named
-from diastase_mlir.passes.operations import Signatures, declare_pure, replace_by_call
+from diastase_mlir.passes.operations import (
+    Signatures,
+    declare_pure,
+    operations_named,
+    replace_by_call,
+)
 
 FUNCTIONS = {"math.expm1": "expm1", "math.log1p": "log1p"}
 """Operations and the C functions that compute them; with `f` at the end for f32."""

@@ -19,9 +19,14 @@ computed as read (positions, say) are computed in each loop that reads them.
 from dataclasses import dataclass
 
 from diastase_mlir.bindings import arith, ir, tensor
-from diastase_mlir.bindings.operations import operations_named, parallel_loops
 from diastase_mlir.emit.operations import create
-from diastase_mlir.passes.operations import constant_of, defining, maps_of
+from diastase_mlir.passes.operations import (
+    constant_of,
+    defining,
+    maps_of,
+    operations_named,
+    parallel_loops,
+)
 
 _QUICK = frozenset(
     "arith.constant arith.index_cast arith.sitofp arith.uitofp arith.addi arith.addf arith.extsi "

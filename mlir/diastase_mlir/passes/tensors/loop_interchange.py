@@ -19,8 +19,7 @@ maxima need no permission.
 from collections.abc import Collection, Sequence
 
 from diastase_mlir.bindings import ir
-from diastase_mlir.bindings.operations import operations_named, parallel_loops
-from diastase_mlir.passes.operations import combining, maps_of
+from diastase_mlir.passes.operations import combining, maps_of, operations_named, parallel_loops
 
 _REASSOCIATED = frozenset({"arith.addf", "arith.mulf"})
 

@@ -20,7 +20,6 @@ from dataclasses import replace
 from functools import reduce
 
 from diastase_mlir.bindings import arith, ir
-from diastase_mlir.bindings.operations import operations_named
 from diastase_mlir.emit.blas import MARK
 from diastase_mlir.emit.loops import Values, for_each, if_else
 from diastase_mlir.emit.operations import compare_integers, create, index_constant
@@ -32,7 +31,7 @@ from diastase_mlir.passes.buffers.matmul_to_blas.calls import (
     numbers_of,
     packed,
 )
-from diastase_mlir.passes.operations import SCOPE, defining, maps_of
+from diastase_mlir.passes.operations import SCOPE, defining, maps_of, operations_named
 
 
 def matmul_to_blas(module: ir.Module) -> None:

@@ -16,7 +16,7 @@ from diastase_mlir.emit.operations import create, index_type
 from diastase_mlir.emit.sizes import larger, plus, times
 from diastase_mlir.emit.tensors import Size, as_index
 from diastase_mlir.passes.buffers.matmul_to_blas.routines import call_routine
-from diastase_mlir.passes.operations import address_of, bytes_of, to_pointer, word, word_type
+from diastase_mlir.passes.memory import address_of, bytes_of, to_pointer, word, word_type
 
 DYNAMIC: int = ir.ShapedType.get_dynamic_stride_or_offset()
 LARGEST = 2**31 - 1

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from math import prod
 
 from diastase_mlir.bindings import func, ir
-from diastase_mlir.bindings.operations import name_of
+from diastase_mlir.passes.operations import name_of
 from diastase_runtime.abi import import_symbol
 
 PREFIXES = {"f32": "s", "f64": "d", "complex<f32>": "c", "complex<f64>": "z"}

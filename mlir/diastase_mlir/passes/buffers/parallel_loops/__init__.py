@@ -45,15 +45,8 @@ from diastase_mlir.passes.buffers.parallel_loops.slices import (
     result_of,
     used_values,
 )
-from diastase_mlir.passes.operations import (
-    StackSpace,
-    call,
-    declare,
-    function_around,
-    new_function,
-    pointer_type,
-    word_type,
-)
+from diastase_mlir.passes.memory import StackSpace, pointer_type, word_type
+from diastase_mlir.passes.operations import call, declare, function_around, new_function
 from diastase_runtime.abi import import_symbol
 
 LEAST_OF_A_ROW = 64

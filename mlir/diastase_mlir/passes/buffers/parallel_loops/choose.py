@@ -11,8 +11,7 @@ from functools import cached_property
 from math import prod
 
 from diastase_mlir.bindings import ir
-from diastase_mlir.bindings.operations import parallel_loops
-from diastase_mlir.passes.operations import combining, maps_of, operations_in
+from diastase_mlir.passes.operations import combining, maps_of, operations_in, parallel_loops
 
 CHUNK_WORK = 200_000
 """Units of work of what is handed out at once, about a tenth of a nanosecond each: some 20 us."""

@@ -9,8 +9,7 @@ from typing import Any
 
 from diastase_mlir.bindings import ir
 from diastase_mlir.emit.operations import create, reinterpret
-from diastase_mlir.passes.operations import (
-    defining,
+from diastase_mlir.passes.memory import (
     descriptor_type,
     extracted,
     inserted,
@@ -18,6 +17,7 @@ from diastase_mlir.passes.operations import (
     pointer_type,
     store,
 )
+from diastase_mlir.passes.operations import defining
 
 _VIEWS = frozenset({
     "memref.cast", "memref.subview", "memref.reinterpret_cast", "memref.expand_shape",

@@ -15,12 +15,11 @@ from collections.abc import Callable, Sequence
 from math import inf
 
 from diastase_mlir.bindings import arith, ir
-from diastase_mlir.bindings.operations import operations_named
 from diastase_mlir.emit.buffers import allocate
 from diastase_mlir.emit.loops import Values, for_each, for_range
 from diastase_mlir.emit.operations import create, index_constant, index_type
 from diastase_mlir.passes.buffers.parallel_loops.choose import Cut
-from diastase_mlir.passes.operations import SCOPE, defining, operations_in
+from diastase_mlir.passes.operations import SCOPE, defining, operations_in, operations_named
 
 MOST_PARTS = 256
 Run = Callable[[ir.Value, ir.Value, ir.Value], None]

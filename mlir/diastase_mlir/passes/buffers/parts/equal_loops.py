@@ -18,7 +18,6 @@ from math import prod
 from typing import Any
 
 from diastase_mlir.bindings import ir
-from diastase_mlir.bindings.operations import entry_of
 from diastase_mlir.passes.buffers.parts.outlining import (
     Cutting,
     Outliner,
@@ -26,7 +25,7 @@ from diastase_mlir.passes.buffers.parts.outlining import (
     is_constant,
     outside,
 )
-from diastase_mlir.passes.operations import call
+from diastase_mlir.passes.operations import call, entry_of
 from diastase_runtime.abi import ENTRY_FUNCTION
 from diastase_toolchain.function_parts import LOOP
 

@@ -7,7 +7,7 @@ where all that uses it is in sight.
 """
 
 from diastase_mlir.bindings import ir
-from diastase_mlir.bindings.operations import callee_of, name_of, operations_named
+from diastase_mlir.passes.operations import callee_of, name_of, operations_named
 from diastase_toolchain.function_parts import PART
 
 

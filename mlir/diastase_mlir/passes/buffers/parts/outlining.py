@@ -19,11 +19,10 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from diastase_mlir.bindings import ir
-from diastase_mlir.bindings.operations import name_of
 from diastase_mlir.emit.loops import append_block
 from diastase_mlir.emit.operations import create
 from diastase_mlir.passes.buffers.separate_aliases import Callees, separate
-from diastase_mlir.passes.operations import new_function, operations_in
+from diastase_mlir.passes.operations import name_of, new_function, operations_in
 from diastase_toolchain.function_parts import INNER, PART
 
 _CONSTANTS = frozenset(

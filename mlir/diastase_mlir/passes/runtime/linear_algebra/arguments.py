@@ -24,7 +24,7 @@ from diastase_mlir.emit.operations import (
 )
 from diastase_mlir.emit.sizes import plus, times
 from diastase_mlir.emit.tensors import Size, as_index
-from diastase_mlir.passes.operations import address_of, bytes_of, store, to_pointer, word_type
+from diastase_mlir.passes.memory import address_of, bytes_of, store, to_pointer, word_type
 
 
 class Special(enum.Enum):

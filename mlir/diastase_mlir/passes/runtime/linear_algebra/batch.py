@@ -37,25 +37,10 @@ from diastase_mlir.emit.operations import (
     to_signless,
 )
 from diastase_mlir.emit.sizes import product
-from diastase_mlir.emit.tensors import (
-    Size,
-    element_type,
-    extract,
-    generate,
-    sizes_of,
-)
+from diastase_mlir.emit.tensors import Size, element_type, extract, generate, sizes_of
 from diastase_mlir.passes.buffers.matmul_to_blas.routines import PREFIXES
-from diastase_mlir.passes.operations import (
-    SCOPE,
-    Signatures,
-    call_imported,
-    load,
-    pointer_type,
-    store,
-    to_index,
-    word,
-    word_type,
-)
+from diastase_mlir.passes.memory import load, pointer_type, store, word, word_type
+from diastase_mlir.passes.operations import SCOPE, Signatures, call_imported, to_index
 from diastase_mlir.passes.runtime.linear_algebra.arguments import (
     Argument,
     Array,

@@ -11,8 +11,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from diastase_mlir.bindings import ir
-from diastase_mlir.bindings.operations import operations_named
 from diastase_mlir.emit.operations import to_type
+from diastase_mlir.passes.operations import operations_named
 from diastase_mlir.passes.tensors.arrays_to_loops import (
     conversions,
     convolution,

@@ -16,14 +16,7 @@ from diastase_mlir.emit.operations import (
     scalar_constant,
     signless_type,
 )
-from diastase_mlir.emit.tensors import (
-    Size,
-    element_type,
-    elementwise,
-    extract,
-    generate,
-    sizes_of,
-)
+from diastase_mlir.emit.tensors import Size, element_type, elementwise, extract, generate, sizes_of
 from diastase_mlir.passes.tensors.arrays_to_loops.rules import Rule, signless_operands
 
 

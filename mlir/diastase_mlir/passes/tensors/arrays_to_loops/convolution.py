@@ -274,11 +274,7 @@ def _rows_at_once(sizes: dict[str, Size]) -> Size:
 
 
 def _part(
-    whole: Convolution,
-    entry: ir.Value,
-    start: Size,
-    fewer: dict[str, Size],
-    target: ir.Value,
+    whole: Convolution, entry: ir.Value, start: Size, fewer: dict[str, Size], target: ir.Value
 ) -> ir.Value:
     """The target with some rows of one entry of the batch computed."""
     sizes = whole.sizes | fewer

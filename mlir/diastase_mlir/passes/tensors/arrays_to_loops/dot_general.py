@@ -221,11 +221,7 @@ def transposed(operand: Operand, labels: Labels) -> Operand:
 
 
 def multiply_matrices(
-    left: Operand,
-    right: Operand,
-    result: Labels,
-    loops: Labels,
-    sizes: dict[str, Size],
+    left: Operand, right: Operand, result: Labels, loops: Labels, sizes: dict[str, Size]
 ) -> ir.Value:
     """The products; `loops` names all axes, from the outermost loop to the innermost."""
     element = element_type(left.value)

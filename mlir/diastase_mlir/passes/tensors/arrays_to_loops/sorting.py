@@ -93,10 +93,7 @@ def _sorted_positions(length: Size, less: Less) -> ir.Value:
 
 
 def _merge(
-    source: ir.Value,
-    target: ir.Value,
-    bounds: tuple[ir.Value, ir.Value, ir.Value],
-    less: Less,
+    source: ir.Value, target: ir.Value, bounds: tuple[ir.Value, ir.Value, ir.Value], less: Less
 ) -> ir.Value:
     """Merge the runs `start..middle` and `middle..stop`; of equal elements the left comes first."""
     start, middle, stop = bounds

@@ -243,11 +243,7 @@ def _select_and_scatter(operation: Any) -> Sequence[ir.Value]:
 
 
 def _chosen(
-    keeps: Function,
-    axes: Sequence[WindowAxis],
-    operand: ir.Value,
-    unread: ir.Value,
-    output: Values,
+    keeps: Function, axes: Sequence[WindowAxis], operand: ir.Value, unread: ir.Value, output: Values
 ) -> Values:
     """Whether a window has an element, and where the chosen one is."""
 

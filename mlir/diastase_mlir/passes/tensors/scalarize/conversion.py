@@ -70,11 +70,7 @@ class Slice(Deferred):
     """A strided slice with bounds known now, not yet taken."""
 
     def __init__(
-        self,
-        source: ir.Value,
-        offsets: Sequence[int],
-        sizes: Sequence[int],
-        strides: Sequence[int],
+        self, source: ir.Value, offsets: Sequence[int], sizes: Sequence[int], strides: Sequence[int]
     ):
         super().__init__()
         self.source = source

@@ -14,7 +14,6 @@ from collections.abc import Sequence
 from typing import Any
 
 from diastase_mlir.bindings import ir, load
-from diastase_mlir.bindings.operations import callee_of, name_of
 from diastase_mlir.dialects import quantum, runtime
 from diastase_mlir.emit.operations import (
     binary,
@@ -27,8 +26,10 @@ from diastase_mlir.emit.operations import (
 from diastase_mlir.emit.tensors import extract
 from diastase_mlir.passes.operations import (
     REGISTERS,
+    callee_of,
     function_type,
     last_of,
+    name_of,
     set_function_type,
 )
 from diastase_mlir.passes.tensors.scalarize.conversion import (
