@@ -39,6 +39,7 @@ from diastase_mlir.passes.tensors.scalarize.conversion import (
 from diastase_mlir.passes.tensors.scalarize.regions import (
     carried,
     carried_type,
+    converted_block,
     moved_block,
     take_arguments,
     uncarried,
@@ -79,11 +80,12 @@ def _uncounted(conversion: Conversion, operation: Any, operands: list[Value]) ->
     kinds = [carried_type(kind) for kind in types]
     loop = create("scf.while", kinds, [carried(value) for value in operands], regions=2)
     condition, body = (region.blocks[0] for region in operation.regions)
-    new, (proceeds,) = _converted(conversion, condition, loop.regions[0], kinds)
+    new, last = converted_block(conversion, condition, loop.regions[0])
+    (proceeds,) = conversion.results_of(last)
     with ir.InsertionPoint(new):
         create("scf.condition", [], [unless_failed(carried(proceeds)), *new.arguments])
-    new, results = _converted(conversion, body, loop.regions[1], kinds)
-    _finish(new, results)
+    new, last = converted_block(conversion, body, loop.regions[1])
+    _finish(new, conversion.results_of(last))
     return [uncarried(own, kind) for own, kind in zip(loop.results, types, strict=True)]
 
 
@@ -125,18 +127,6 @@ def _counted(
         else uncarried(next(after), kind)
         for place, kind in enumerate(types)
     ]
-
-
-def _converted(
-    conversion: Conversion, block: Any, region: Any, kinds: Sequence[ir.Type]
-) -> tuple[Any, list[Value]]:
-    """A block moved into a region and converted, and what it hands on."""
-    arguments = list(block.arguments)
-    new, operations, last = moved_block(block, region, kinds)
-    with ir.InsertionPoint.at_block_begin(new):
-        take_arguments(conversion, arguments, list(new.arguments))
-    conversion.operations(operations)
-    return new, conversion.results_of(last)
 
 
 def _finish(block: Any, results: Sequence[Value]) -> None:

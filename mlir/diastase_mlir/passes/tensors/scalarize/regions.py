@@ -103,6 +103,17 @@ def take_arguments(
         conversion.define(argument, uncarried(value, argument.type))
 
 
+def converted_block(conversion: Conversion, block: Any, region: Any) -> tuple[Any, Any]:
+    """A block moved into a region and converted, and its last operation, which is yet to be."""
+    arguments = list(block.arguments)
+    kinds = [carried_type(argument.type) for argument in arguments]
+    new, operations, last = moved_block(block, region, kinds)
+    with ir.InsertionPoint.at_block_begin(new):
+        take_arguments(conversion, arguments, list(new.arguments))
+    conversion.operations(operations)
+    return new, last
+
+
 def _with_scalars(
     conversion: Conversion, operation: Any, operands: list[Value]
 ) -> Sequence[Value] | None:
@@ -117,7 +128,9 @@ def _with_scalars(
     new, results = made_anew(operation, kinds, taken, len(regions))
     for own, region in zip(regions, new.regions, strict=True):
         for block in own.blocks:
-            _convert_block(conversion, block, region)
+            moved, last = converted_block(conversion, block, region)
+            moved.append(last)
+            conversion.operations([last])
     if any(str(kind) in REGISTERS for kind in types):
         _interruptible(new)
     return results
@@ -157,16 +170,6 @@ def _of_ours(
     if kinds == types:
         return None
     return made_anew(operation, kinds, taken)[1]
-
-
-def _convert_block(conversion: Conversion, block: Any, region: Any) -> None:
-    arguments = list(block.arguments)
-    kinds = [carried_type(argument.type) for argument in arguments]
-    new, operations, last = moved_block(block, region, kinds)
-    new.append(last)
-    with ir.InsertionPoint.at_block_begin(new):
-        take_arguments(conversion, arguments, list(new.arguments))
-    conversion.operations([*operations, last])
 
 
 def _terminator(_: Conversion, __: Any, operands: list[Value]) -> Sequence[Value] | None:
