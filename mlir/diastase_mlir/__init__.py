@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 
 from diastase_engine import GATES, when_whole, with_libraries
 from diastase_mlir.diagnostics import at, span_of, user_span
-from diastase_mlir.driver.compilation_result import Compilation
 from diastase_mlir.driver.compile_program import CompiledProgram, compile_program
 from diastase_mlir.errors import (
     ChangedInterfaceError,
@@ -25,7 +24,7 @@ from diastase_mlir.lowering.core.lowered_module import (
     HostEquation,
     LoweredModule,
 )
-from diastase_mlir.options import CompileOptions
+from diastase_mlir.options import Compilation, CompileOptions
 from diastase_mlir.program.program import DimensionBindings, Program
 from diastase_runtime.abi import Artifact
 from diastase_toolchain.cache import cache_directory

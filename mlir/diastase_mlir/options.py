@@ -1,8 +1,13 @@
-"""Options of one compilation, as given to `qjit`; part of the cache key."""
+"""What one compilation is asked for, the folders into which it writes, and what it gives."""
 
+import re
+import tempfile
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
+
+from diastase_runtime.abi import Artifact
 
 
 @dataclass(frozen=True)
@@ -20,3 +25,41 @@ class CompileOptions:
     """Name the function's arguments in the IR as the user does."""
     use_cache: bool = True
     """Look the program up in the disk cache and store it there."""
+
+
+def file_name(name: str) -> str:
+    """Make a name of a program, a stage or a pass fit for a file."""
+    return re.sub(r"[^\w.-]+", "_", name).strip("_.")[:60] or "program"
+
+
+def workspace(name: str, options: CompileOptions) -> Path:
+    """Make the folder: the one asked for, else `<name>/` here, else a temporary one."""
+    if options.workspace is not None:
+        options.workspace.mkdir(parents=True, exist_ok=True)
+        return options.workspace
+    directory = Path.cwd() / file_name(name)
+    try:
+        directory.mkdir(exist_ok=True)
+    except OSError:  # a working directory that cannot be written
+        return Path(tempfile.mkdtemp(prefix=f"diastase-{file_name(name)}-"))
+    return directory
+
+
+def failure_folder(name: str, options: CompileOptions) -> Path:
+    """Make the folder for a reproducer: the one where IR is kept, if any is, else a temporary one.
+
+    Nobody asked for a folder in the working directory: the error says where the file is.
+    """
+    if options.workspace is not None or options.keep_intermediate != "none":
+        return workspace(name, options)
+    return Path(tempfile.mkdtemp(prefix=f"diastase-{file_name(name)}-"))
+
+
+@dataclass(frozen=True)
+class Compilation:
+    """A program in machine code, and how it came about."""
+
+    artifact: Artifact
+    from_cache: bool
+    timings: Mapping[str, float]
+    """Seconds per named stage, in order."""

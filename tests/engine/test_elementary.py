@@ -9,7 +9,7 @@ import pytest
 
 from diastase import qjit
 from diastase_engine.vector_math import ELEMENTARY_FUNCTIONS
-from diastase_mlir.codegen import vector_abi
+from diastase_mlir.codegen import import_table
 from diastase_toolchain.machine_code import widths
 
 jax.config.update("jax_enable_x64", True)
@@ -98,7 +98,7 @@ def test_loops_call_vector_forms_and_scalars_the_c_library():
 
 def test_without_vector_forms_the_c_library_is_called(monkeypatch):
     """As on processors that do not multiply and add in one step."""
-    monkeypatch.setattr(vector_abi, "widths", lambda kind: ())
+    monkeypatch.setattr(import_table, "widths", lambda kind: ())
     text = qjit(lambda x: jnp.expm1(jnp.exp(x))).lower(np.zeros(9)).as_text("llvm_ir")
     assert "call double @exp(" in text
     assert "call double @expm1(" in text

@@ -26,7 +26,7 @@ from diastase.jit.qjit import QJIT
 from diastase.jit.stages.stages import Compiled
 from diastase.jit.stages.trace_call import read_arguments
 from diastase_mlir import LinkError, at, user_span, with_libraries
-from diastase_mlir.workspace import file_name, workspace
+from diastase_mlir.options import file_name, workspace
 from diastase_runtime import c_source
 from diastase_runtime.abi import Artifact
 

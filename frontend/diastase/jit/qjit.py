@@ -53,7 +53,7 @@ from diastase_mlir.jax_compat import (
     is_being_transformed,
     jit_is_disabled,
 )
-from diastase_mlir.workspace import file_name
+from diastase_mlir.options import file_name
 from diastase_toolchain.lazy_import import LazyModule
 
 if TYPE_CHECKING:

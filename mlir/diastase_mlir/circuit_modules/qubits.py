@@ -9,7 +9,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
 from diastase_mlir.bindings import ir
-from diastase_mlir.bindings.operations import create
+from diastase_mlir.emit.operations import create
 from diastase_mlir.passes.circuits.circuit import BIT
 
 

@@ -29,12 +29,10 @@ from diastase_mlir.diagnostics import span_at
 from diastase_mlir.dialects import DIALECTS, printed
 from diastase_mlir.errors import FailedPassError
 from diastase_mlir.jax_compat import eager
-from diastase_mlir.options import CompileOptions
+from diastase_mlir.options import CompileOptions, failure_folder, file_name, workspace
 from diastase_mlir.passes.circuits.circuit import BIT, Circuit
-from diastase_mlir.passes.circuits.dce import tidy
-from diastase_mlir.passes.circuits.forwarding import forward_qubits
+from diastase_mlir.passes.circuits.forwarding import forward_qubits, tidy
 from diastase_mlir.passes.circuits.registry import PASSES, PassCall
-from diastase_mlir.workspace import failure_folder, file_name, workspace
 
 STAGE = "transform-circuits"
 """What errors and reproducers call all of this."""

@@ -21,11 +21,11 @@ import numpy as np
 from jax.extend.core import ClosedJaxpr
 
 from diastase_mlir.bindings import ir
-from diastase_mlir.bindings.operations import create
 from diastase_mlir.circuit_modules.origin import Origin
 from diastase_mlir.circuit_modules.types import type_of
 from diastase_mlir.circuit_modules.write_control_flow import for_loop, switch, while_loop
 from diastase_mlir.circuit_modules.writer import OF_QUBITS, Scope, Writer
+from diastase_mlir.emit.operations import create
 
 _RULES = {**OF_QUBITS, "for_loop": for_loop, "while_loop": while_loop, "switch": switch}
 

@@ -10,11 +10,11 @@ from typing import Any
 from jax.extend.core import ClosedJaxpr
 
 from diastase_mlir.bindings import ir
-from diastase_mlir.bindings.operations import create
 from diastase_mlir.circuit_modules.origin import EQUATION, SAME
 from diastase_mlir.circuit_modules.qubits import Register
 from diastase_mlir.circuit_modules.types import is_number, is_register, type_of
 from diastase_mlir.circuit_modules.writer import Scope, Writer, boolean, integer
+from diastase_mlir.emit.operations import create
 
 
 def for_loop(writer: Writer, equation: Any, number: int, scope: Scope) -> bool:

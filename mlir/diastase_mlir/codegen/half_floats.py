@@ -58,11 +58,7 @@ def _has_instructions() -> bool:
     return host.triple.startswith(("aarch64", "arm64")) or "+f16c" in host.features.split(",")
 
 
-_INSTRUCTIONS = (
-    "diastase_float_of_half",
-    "diastase_double_of_half",
-    "diastase_half_of_float",
-)
+_INSTRUCTIONS = ("diastase_float_of_half", "diastase_double_of_half", "diastase_half_of_float")
 
 _FLOAT_SIGN, _FLOAT_INFINITY, _FLOAT_QUIET = 1 << 31, 0xFF << 23, 1 << 22
 _HALF_SIGN, _HALF_INFINITY, _HALF_QUIET = 1 << 15, 0x1F << 10, 1 << 9

@@ -31,14 +31,12 @@ from diastase_mlir.codegen.half_floats import emulated_float_types, with_half_fl
 from diastase_mlir.codegen.import_table import LinkedText, link_imports
 from diastase_mlir.codegen.llvm_text import for_llvmlite
 from diastase_mlir.dialects import printed
-from diastase_mlir.driver.compilation_result import Compilation
 from diastase_mlir.driver.continuation import OPTIMISED, TRANSLATED, begin
 from diastase_mlir.driver.pipeline import TRANSLATABLE
 from diastase_mlir.driver.reproducer import write_input, write_llvm_reproducer, write_reproducer
 from diastase_mlir.driver.versions import lowering_versions
 from diastase_mlir.lowering.core.lowered_module import LoweredModule
-from diastase_mlir.options import CompileOptions
-from diastase_mlir.workspace import file_name, workspace
+from diastase_mlir.options import Compilation, CompileOptions, file_name, workspace
 from diastase_runtime.abi import ENTRY_SYMBOL, IMPORT_TABLE, Artifact
 from diastase_toolchain.background import in_background, may_be_ended
 from diastase_toolchain.cache import cache_key, program_cache, uncached_artifact

@@ -14,10 +14,9 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from diastase_engine import with_libraries
-from diastase_mlir.driver.compilation_result import Compilation
 from diastase_mlir.driver.versions import lowering_versions
 from diastase_mlir.lowering.core.lowered_module import LoweredModule
-from diastase_mlir.options import CompileOptions
+from diastase_mlir.options import Compilation, CompileOptions
 from diastase_mlir.program.keys import program_key
 from diastase_mlir.program.program import Program
 from diastase_toolchain.cache import ProgramCache, cache_key, program_cache

@@ -5,7 +5,8 @@ module to begin with, and the stages that are left. The last edit before the sta
 is the one that counts, as those before it have no influence any more.
 
 The trap: an edit must leave the interface of the program as it is, since its caller keeps what it
-knows of it; so the entry's type is compared with that of the program's own IR.
+knows of it; so the entry's type, as MLIR or LLVM reads it, is compared with that of the program's
+own IR.
 """
 
 import linecache
@@ -13,9 +14,10 @@ import re
 from collections.abc import Mapping
 from dataclasses import replace
 
+import llvmlite.binding as llvm
+
 from diastase_mlir.bindings import ir, problem_of, session
 from diastase_mlir.bindings.pass_pipeline import Pipeline
-from diastase_mlir.codegen.llvm_interface import types_of_globals
 from diastase_mlir.dialects import parse
 from diastase_mlir.driver.pipeline import (
     PIPELINE,
@@ -127,7 +129,7 @@ def _check_characters(text: str, place: str, stage: str) -> None:
 def _types_of_llvm(text: str, place: str, stage: str) -> Mapping[str, str]:
     _check_characters(text, place, stage)
     try:
-        types = types_of_globals(text)
+        types = _types_of_globals(text)
     except InvalidLLVMError as error:
         position = _LLVM_POSITION.search(str(error))
         reason = str(error) if position is None else position["reason"]
@@ -136,6 +138,21 @@ def _types_of_llvm(text: str, place: str, stage: str) -> Mapping[str, str]:
         (ENTRY_FUNCTION, ENTRY_SYMBOL) if stage == TRANSLATED else (ENTRY_SYMBOL, IMPORT_TABLE)
     )
     return {name: types[name] for name in interface if name in types}
+
+
+def _types_of_globals(text: str) -> Mapping[str, str]:
+    """Types of all that the module defines: `{"f": "double (double)"}`."""
+    with llvm.create_context() as context:
+        try:
+            with llvm.parse_assembly(text, context) as module:
+                module.verify()
+                return {
+                    definition.name: str(definition.global_value_type)
+                    for definition in (*module.functions, *module.global_variables)
+                    if not definition.is_declaration
+                }
+        except RuntimeError as error:
+            raise InvalidLLVMError(str(error)) from None
 
 
 def _invalid(

@@ -20,7 +20,7 @@ from diastase_mlir.passes.buffers.parts.inline_parts import inline_parts
 from diastase_mlir.passes.buffers.parts.outline_parts import outline_parts
 from diastase_mlir.passes.buffers.separate_aliases import separate_aliases
 from diastase_mlir.passes.llvm.results_in_memory import results_in_memory
-from diastase_mlir.passes.llvm.short_descriptors.short_descriptors import short_descriptors
+from diastase_mlir.passes.llvm.short_descriptors import short_descriptors
 from diastase_mlir.passes.llvm.split_functions import split_functions
 from diastase_mlir.passes.runtime.batches_to_calls import batches_to_calls
 from diastase_mlir.passes.runtime.quantum_to_runtime import quantum_to_runtime

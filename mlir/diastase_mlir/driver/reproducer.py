@@ -26,8 +26,7 @@ from diastase_mlir.driver.continuation import begin
 from diastase_mlir.driver.pipeline import PIPELINE, PYTHON_PASSES, TRANSLATABLE, pipeline_of
 from diastase_mlir.errors import FailedPassError
 from diastase_mlir.lowering.core.lowered_module import LoweredModule
-from diastase_mlir.options import CompileOptions
-from diastase_mlir.workspace import failure_folder
+from diastase_mlir.options import CompileOptions, failure_folder
 
 CHECKS = ("verifier", "legality check")
 """What fails besides passes."""

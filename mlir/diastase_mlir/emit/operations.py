@@ -29,8 +29,8 @@ INSIDE = "runtime.inside"
 
 def create(
     name: str,
-    results: Sequence[ir.Type],
-    operands: Sequence[ir.Value],
+    results: Sequence[ir.Type] = (),
+    operands: Sequence[ir.Value] = (),
     attributes: Mapping[str, ir.Attribute] | None = None,
     regions: int = 0,
 ) -> ir.Operation:

@@ -17,7 +17,7 @@ from scipy.linalg import cython_blas
 from diastase import qjit
 from diastase_mlir import CompileOptions, compile_module
 from diastase_mlir.driver.compilation import stage_text
-from diastase_mlir.passes.buffers.matmul_to_blas import replacement
+from diastase_mlir.passes.buffers import matmul_to_blas
 from diastase_runtime.abi import Import
 
 FEW = settings(
@@ -310,7 +310,7 @@ def test_not_a_number_spreads(compile_function, size):
 
 def test_sizes_too_large_for_blas(compare_native_dynamic, monkeypatch):
     """The loops that are taken instead, by a BLAS whose integers end at 5."""
-    monkeypatch.setattr(replacement, "LARGEST", 5)
+    monkeypatch.setattr(matmul_to_blas, "LARGEST", 5)
 
     def function(x, y):
         return x @ y, y.T @ x.T, x @ y[:, 0], jnp.full((7, 9), 2.0) @ jnp.full((9, 8), 3.0)

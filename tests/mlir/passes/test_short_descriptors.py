@@ -10,7 +10,7 @@ import pytest
 from diastase import cond, for_loop, qjit
 from diastase_mlir.bindings import session
 from diastase_mlir.dialects import parse
-from diastase_mlir.passes.llvm.short_descriptors.short_descriptors import short_descriptors
+from diastase_mlir.passes.llvm.short_descriptors import short_descriptors
 
 BLOCKS = b"""
 func.func private @g(%n: i64, %a: memref<2x3xf64>) -> (memref<2x3xf64>, i1) {

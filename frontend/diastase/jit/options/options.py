@@ -34,7 +34,7 @@ from diastase.jit.options.errors import (
     UnsupportedOptionError,
 )
 from diastase_mlir.diagnostics import at, user_span
-from diastase_mlir.workspace import file_name
+from diastase_mlir.options import file_name
 from diastase_toolchain.lazy_import import LazyModule
 
 if TYPE_CHECKING:

@@ -13,8 +13,9 @@ by some that ask for as much without overflow, and the allocation fails
 from math import prod
 
 from diastase_mlir.bindings import arith, ir
-from diastase_mlir.bindings.operations import operations_named
 from diastase_mlir.bindings.pass_pipeline import PassError
+from diastase_mlir.passes.memory import bytes_of
+from diastase_mlir.passes.operations import operations_named
 
 MOST_BYTES = 2**62
 """More than any address space, and far from overflow."""
@@ -37,16 +38,7 @@ def _known_bytes(memref: ir.MemRefType) -> int:
     """Bytes of one element, times the sizes that are known."""
     sizes = [memref.get_dim_size(axis) for axis in range(memref.rank)]
     known = [size for axis, size in enumerate(sizes) if not memref.is_dynamic_dim(axis)]
-    return _element_bytes(memref.element_type) * prod(known)
-
-
-def _element_bytes(kind: ir.Type) -> int:
-    if isinstance(kind, ir.ComplexType):
-        return 2 * _element_bytes(kind.element_type)
-    if isinstance(kind, ir.IndexType):
-        return 8
-    width: int = kind.width  # pyright: ignore[reportAttributeAccessIssue]
-    return max(1, width // 8)
+    return bytes_of(memref.element_type) * prod(known)
 
 
 def _bounded(sizes: list[ir.Value], limit: int) -> list[ir.Value]:

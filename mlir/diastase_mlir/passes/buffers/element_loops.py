@@ -17,13 +17,23 @@ then abandons the call around it, too. Nothing is inlined here: an element has a
 own.
 """
 
-from typing import Any
-
-from diastase_mlir.bindings import func, ir
-from diastase_mlir.bindings.operations import callee_of, name_of, operations_named
-from diastase_mlir.passes.buffers.parallel_loops.context import Context, StackSpace
-from diastase_mlir.passes.buffers.parallel_loops.emit import create, pointer_type, word, word_type
+from diastase_mlir.bindings import ir
+from diastase_mlir.emit.loops import append_block
+from diastase_mlir.emit.operations import create
+from diastase_mlir.passes.buffers.parallel_loops.context import Context, address_of_function
+from diastase_mlir.passes.memory import StackSpace, pointer_type, word, word_type
+from diastase_mlir.passes.operations import (
+    call,
+    callee_of,
+    declare,
+    function_around,
+    name_of,
+    new_function,
+    operations_named,
+)
 from diastase_runtime.abi import AFTER_ELEMENTS, ELEMENT_ENTRY, ELEMENT_FUNCTION, import_symbol
+
+_LOOP = import_symbol("threads", "for_each_element")
 
 
 def element_loops(module: ir.Module) -> None:
@@ -42,60 +52,39 @@ def element_loops(module: ir.Module) -> None:
         if callee_of(operation) in functions
     ]
     spaces: dict[ir.Operation, StackSpace] = {}
-    for call in calls:
-        around = _function_around(call)
+    for operation in calls:
+        around = function_around(operation)
         if around not in spaces:
             spaces[around] = StackSpace(around)
-        with ir.InsertionPoint(call), call.location:
-            _replace(module, call, spaces[around])
-        call.erase()
-    _declare(module, import_symbol("threads", "for_each_element"), "pppii")
-    _declare(module, AFTER_ELEMENTS, "p")
+        with ir.InsertionPoint(operation), operation.location:
+            _replace(module, operation, spaces[around])
+        operation.erase()
+    pointer, number = pointer_type(), word_type()
+    loop = ir.FunctionType.get([pointer, pointer, pointer, number, number], [])
+    declare(module, {AFTER_ELEMENTS: ir.FunctionType.get([pointer], []), _LOOP: loop})
 
 
-def _function_around(operation: Any) -> ir.Operation:
-    around = operation.parent
-    while around.name != "func.func":
-        around = around.parent
-    return around.operation
-
-
-def _replace(module: ir.Module, call: ir.Operation, space: StackSpace) -> None:
-    context, count, wires, *values = call.operands
+def _replace(module: ir.Module, operation: ir.Operation, space: StackSpace) -> None:
+    context, count, wires, *values = operation.operands
     uses = Context(values)
     memory = space.reserve(uses.words)
     uses.store(memory)
-    name = callee_of(call) + ELEMENT_ENTRY
-    kind = _define_entry(module, callee_of(call), name, uses)
-    function = create("func.constant", [kind], [], value=_symbol(name))
-    # As functions that are declared elsewhere have it; `to-llvm` makes a pointer of both.
-    entry = create("builtin.unrealized_conversion_cast", [pointer_type()], [function])
-    loop = _symbol(import_symbol("threads", "for_each_element"))
-    create("func.call", [], [context, entry, memory, count, wires], callee=loop)
-    create("func.call", [], [context], callee=_symbol(AFTER_ELEMENTS))
+    name = callee_of(operation) + ELEMENT_ENTRY
+    kind = _define_entry(module, callee_of(operation), name, uses)
+    call(_LOOP, [context, address_of_function(name, kind), memory, count, wires])
+    call(AFTER_ELEMENTS, [context])
 
 
 def _define_entry(module: ir.Module, element: str, name: str, uses: Context) -> ir.Type:
     """The function that takes from memory what a function of an element uses."""
     kind = ir.FunctionType.get([pointer_type(), pointer_type(), word_type()], [])
     with ir.InsertionPoint.at_block_begin(module.body):
-        entry = func.FuncOp(name, kind, visibility="private")
-    with ir.InsertionPoint(entry.add_entry_block()):
-        context, memory, number = entry.arguments
+        entry = new_function(name, kind)
+    block = append_block(entry.regions[0], kind.inputs)
+    with ir.InsertionPoint(block):
+        context, memory, number = block.arguments
         structure = uses.load(memory)
         values = uses.unpack(structure, uses.addresses(structure))
-        create("func.call", [], [context, number, word(0), *values], callee=_symbol(element))
-        func.ReturnOp([])
+        call(element, [context, number, word(0), *values])
+        create("func.return")
     return kind
-
-
-def _declare(module: ir.Module, name: str, arguments: str) -> None:
-    """Declare a function; `p` is a pointer, `i` a number."""
-    kinds = {"p": pointer_type(), "i": word_type()}
-    types = [kinds[letter] for letter in arguments]
-    with ir.InsertionPoint.at_block_begin(module.body), ir.Location.unknown():
-        func.FuncOp(name, ir.FunctionType.get(types, []), visibility="private")
-
-
-def _symbol(name: str) -> ir.Attribute:
-    return ir.FlatSymbolRefAttr.get(name)

@@ -21,8 +21,8 @@ from collections.abc import Iterable
 from typing import Any
 
 from diastase_mlir.bindings import ir
-from diastase_mlir.bindings.operations import callee_of, name_of, operations_named
 from diastase_mlir.passes.buffers.separate_aliases import Aliases, Callees
+from diastase_mlir.passes.operations import callee_of, name_of, operations_named
 from diastase_runtime.abi import import_symbol
 
 _POINTER = "memref.extract_aligned_pointer_as_index"

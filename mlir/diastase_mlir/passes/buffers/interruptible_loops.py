@@ -22,8 +22,18 @@ from collections.abc import Sequence
 from math import inf
 from typing import Any
 
-from diastase_mlir.bindings import func, ir
-from diastase_mlir.bindings.operations import callee_of, create, operations_named
+from diastase_mlir.bindings import ir
+from diastase_mlir.emit.loops import when
+from diastase_mlir.emit.operations import binary, compare_integers, create, index_constant, select
+from diastase_mlir.passes.memory import load, offset, pointer_type, store, word, word_type
+from diastase_mlir.passes.operations import (
+    SCOPE,
+    call,
+    callee_of,
+    constant_of,
+    declare,
+    operations_named,
+)
 from diastase_runtime.abi import POLLS, CallContext, ErrorCode, ImportedLibrary, import_symbol
 
 _TURNS = 4096
@@ -42,9 +52,7 @@ def interruptible_loops(module: ir.Module) -> None:
     """Rewrite all loops that poll."""
     polls = _polls(module)
     if polls:
-        with ir.InsertionPoint.at_block_begin(module.body), ir.Location.unknown():
-            kind = ir.FunctionType.get([ir.Type.parse("!llvm.ptr")], [])
-            func.FuncOp(_POLL_NOW, kind, visibility="private")
+        declare(module, {_POLL_NOW: ir.FunctionType.get([pointer_type()], [])})
     for poll in polls:
         loop: Any = poll.parent
         with ir.InsertionPoint(loop), poll.location:
@@ -61,7 +69,7 @@ def _polls(module: ir.Module) -> list[ir.Operation]:
 
 def _rewrite_for(loop: ir.Operation, poll: ir.Operation) -> None:
     (context,), (lower, upper, step, *_) = poll.operands, loop.operands
-    bounds = [_constant(bound) for bound in (lower, upper, step)]
+    bounds = [constant_of(bound) for bound in (lower, upper, step)]
     in_one_piece = _trips(*bounds) <= _TURNS
     if not _is_short(loop, poll) or not (in_one_piece or bounds[2] == 1):
         _count_down(loop, poll)
@@ -117,11 +125,10 @@ def _count_down(loop: ir.Operation, poll: ir.Operation) -> None:
         return
     (context,) = poll.operands
     with ir.InsertionPoint(poll):
-        polls = _field(context, _POLLS_LEFT)
-        left = create("llvm.load", [_word_type()], [polls]).result
-        left = create("arith.subi", [_word_type()], [left, _word(1)]).result
-        create("llvm.store", [], [left, polls])
-        _poll_if(_compare("slt", left, _word(0)), context, polls)
+        polls = offset(context, _POLLS_LEFT)
+        left = binary("arith.subi", load(word_type(), polls), word(1))
+        store(left, polls)
+        _poll_if(compare_integers("slt", left, word(0)), context, polls)
     poll.erase()
 
 
@@ -137,13 +144,6 @@ def _any_inside(loop: ir.Operation, holds: Any) -> bool:
     return found
 
 
-def _constant(value: ir.Value) -> int | None:
-    owner = value.owner
-    if isinstance(owner, ir.Block) or owner.name != "arith.constant":
-        return None
-    return ir.IntegerAttr(owner.attributes["value"]).value
-
-
 # --- the new loops --------------------------------------------------------------------------------
 
 
@@ -155,10 +155,9 @@ def _as_while(loop: ir.Operation, context: ir.Value) -> None:
     for own, new in zip(body.arguments, after.arguments, strict=True):
         own.replace_all_uses_with(new)
     *operations, last = body.operations
+    for operation in operations:
+        after.append(operation)
     with ir.InsertionPoint(after):
-        for operation in operations:
-            operation.detach_from_parent()
-            ir.InsertionPoint(after).insert(operation)
         index = _add(after.arguments[0], step)
         create("scf.yield", [], [index, *last.operands])
     _replace(loop, outer)
@@ -173,14 +172,12 @@ def _in_pieces(loop: ir.Operation, context: ir.Value) -> None:
     start, *carries = after.arguments
     with ir.InsertionPoint(after):
         # Unsigned, and of what is left: `start + 4096` wraps around below 2**63.
-        left = create("arith.subi", [start.type], [upper, start]).result
-        turns = create("arith.minui", [start.type], [left, _index(_TURNS)]).result
-        end = _add(start, turns)
-        loop.detach_from_parent()
-        ir.InsertionPoint(after).insert(loop)
+        left = binary("arith.subi", upper, start)
+        end = _add(start, binary("arith.minui", left, index_constant(_TURNS)))
+        after.append(loop)
         for place, operand in [(0, start), (1, end), *enumerate(carries, start=3)]:
             loop.operands[place] = operand
-        _poll_if(_compare("slt", end, upper), context)
+        _poll_if(compare_integers("slt", end, upper), context)
         create("scf.yield", [], [end, *loop.results])
 
 
@@ -193,9 +190,8 @@ def _while_below(
     outer = create("scf.while", kinds, carries, regions=2)
     before, after = (region.blocks.append(*kinds) for region in outer.regions)
     with ir.InsertionPoint(before):
-        proceeds = _compare("slt", before.arguments[0], upper)
-        flag = proceeds.type
-        proceeds = create("arith.andi", [flag], [proceeds, _no_error(context)]).result
+        proceeds = compare_integers("slt", before.arguments[0], upper)
+        proceeds = binary("arith.andi", proceeds, _no_error(context))
         create("scf.condition", [], [proceeds, *before.arguments])
     return outer, after
 
@@ -207,81 +203,48 @@ def _replace(loop: ir.Operation, outer: ir.Operation) -> None:
 
 def _with_countdown(loop: ir.Operation, context: ir.Value) -> None:
     """The loop with one carry more, which counts the turns until the next poll."""
-    word, full = _word_type(), _word(_TURNS)
+    full = word(_TURNS)
     kinds = [result.type for result in loop.results]
-    outer = create("scf.while", [word, *kinds], [full, *loop.operands], regions=2)
+    outer = create("scf.while", [full.type, *kinds], [full, *loop.operands], regions=2)
     for own, new in zip(loop.regions, outer.regions, strict=True):
         old = own.blocks[0]
-        block = new.blocks.append(word, *[argument.type for argument in old.arguments])
+        block = new.blocks.append(full.type, *[argument.type for argument in old.arguments])
         left, *arguments = block.arguments
         for argument, other in zip(old.arguments, arguments, strict=True):
             argument.replace_all_uses_with(other)
         *operations, last = old.operations
+        for operation in operations:
+            block.append(operation)
         with ir.InsertionPoint(block):
-            for operation in operations:
-                operation.detach_from_parent()
-                ir.InsertionPoint(block).insert(operation)
             if last.name == "scf.condition":
                 proceeds, *carries = last.operands
                 create("scf.condition", [], [proceeds, left, *carries])
             else:
-                left = create("arith.subi", [word], [left, _word(1)]).result
-                over = _compare("eq", left, _word(0))
+                left = binary("arith.subi", left, word(1))
+                over = compare_integers("eq", left, word(0))
                 _poll_if(over, context)
-                left = create("arith.select", [word], [over, full, left]).result
-                create("scf.yield", [], [left, *last.operands])
+                create("scf.yield", [], [select(over, full, left), *last.operands])
     _replace(loop, outer)
     loop.erase()
 
 
 def _poll_if(condition: ir.Value, context: ir.Value, polls: ir.Value | None = None) -> None:
     """Poll under a condition; `polls`: a countdown that begins anew then."""
-    choice = create("scf.if", [], [condition], regions=2)
-    with ir.InsertionPoint(choice.regions[0].blocks.append()):
+
+    def poll() -> None:
         if polls is not None:
-            create("llvm.store", [], [_word(POLLS), polls])
-        callee = {"callee": ir.FlatSymbolRefAttr.get(_POLL_NOW)}
-        create("func.call", [], [context], callee)
-        create("scf.yield")
+            store(word(POLLS), polls)
+        call(_POLL_NOW, [context])
+
+    when(SCOPE, condition, poll)
 
 
 def _no_error(context: ir.Value) -> ir.Value:
     """Whether no error is recorded in a call context, which begins with its code."""
-    code = create("llvm.load", [_word_type()], [_field(context, _CODE)]).result
-    return _compare("eq", code, _word(ErrorCode.NONE))
-
-
-def _compare(predicate: str, left: ir.Value, right: ir.Value) -> ir.Value:
-    number = {"eq": 0, "slt": 2}[predicate]
-    attributes = {"predicate": ir.IntegerAttr.get(_word_type(), number)}
-    flag = ir.IntegerType.get_signless(1)
-    return create("arith.cmpi", [flag], [left, right], attributes).result
+    code = load(word_type(), offset(context, _CODE))
+    return compare_integers("eq", code, word(ErrorCode.NONE))
 
 
 def _add(left: ir.Value, right: ir.Value) -> ir.Value:
     no_overflow = {"overflowFlags": ir.Attribute.parse("#arith.overflow<nsw>")}
     return create("arith.addi", [left.type], [left, right], no_overflow).result
-
-
-def _field(context: ir.Value, offset: int) -> ir.Value:
-    attributes = {
-        "rawConstantIndices": ir.Attribute.parse(f"array<i32: {offset}>"),
-        "elem_type": ir.TypeAttr.get(ir.IntegerType.get_signless(8)),
-    }
-    return create("llvm.getelementptr", [context.type], [context], attributes).result
-
-
-def _word_type() -> ir.Type:
-    return ir.IntegerType.get_signless(64)
-
-
-def _word(number: int) -> ir.Value:
-    return _number(_word_type(), number)
-
-
-def _index(number: int) -> ir.Value:
-    return _number(ir.IndexType.get(), number)
-
-
-def _number(kind: ir.Type, number: int) -> ir.Value:
-    return create("arith.constant", [kind], [], {"value": ir.IntegerAttr.get(kind, number)}).result

@@ -19,7 +19,14 @@ from collections.abc import Iterator
 from itertools import pairwise
 
 from diastase_mlir.bindings import ir
-from diastase_mlir.bindings.operations import callee_of, create, name_of
+from diastase_mlir.emit.operations import create
+from diastase_mlir.passes.operations import (
+    callee_of,
+    last_of,
+    name_of,
+    operations_in,
+    operations_named,
+)
 from diastase_runtime.abi import ENTRY_FUNCTION
 
 _DESTINATION = {"tensor.insert": 1, "tensor.insert_slice": 1}
@@ -29,16 +36,9 @@ _DESTINATION = {"tensor.insert": 1, "tensor.insert_slice": 1}
 def separate_aliases(module: ir.Module) -> None:
     """Separate what all loops carry on, and what all functions but the entry return."""
     callees = Callees(module)
-    found: list[ir.Operation] = []
-
-    def visit(operation: ir.Operation) -> ir.WalkResult:
-        is_called = operation.name == "func.func" and ENTRY_FUNCTION != name_of(operation)
-        if is_called or operation.name in ("scf.for", "scf.while"):
-            found.append(operation)
-        return ir.WalkResult.ADVANCE
-
-    module.operation.walk(visit)
-    for operation in found:
+    for operation in operations_named(module.operation, "func.func", "scf.for", "scf.while"):
+        if operation.name == "func.func" and name_of(operation) == ENTRY_FUNCTION:
+            continue
         for region in operation.regions:
             for block in region.blocks:
                 separate(block, callees, of_function=operation.name == "func.func")
@@ -66,7 +66,7 @@ class Callees:
             if function is not None and function.regions[0].blocks:
                 block = function.regions[0].blocks[0]
                 aliases = Aliases(block, self, arguments=True)
-                values = [*_end(block).operands, *block.arguments]
+                values = [*last_of(block).operands, *block.arguments]
                 sets: dict[ir.Value, list[int]] = {}
                 for number, value in enumerate(values):
                     if _has_memory(value):
@@ -82,7 +82,7 @@ def separate(block: ir.Block, callees: Callees, *, of_function: bool) -> None:
 
     Memory that a loop is given is left to bufferization, which compares what it carries on with it.
     """
-    end = _end(block)
+    end = last_of(block)
     numbers = [n for n, value in enumerate(end.operands) if _is_array(value)]
     if not numbers:
         return
@@ -112,20 +112,14 @@ class Aliases:
         self.inside: set[ir.Value] = set(block.arguments) if arguments else set()
         self.constants: list[ir.Value] = []
         self._parents: dict[ir.Value, ir.Value] = {}
-        operations: list[ir.Operation] = []
-
-        def visit(operation: ir.Operation) -> ir.WalkResult:
-            operations.append(operation)
+        operations = [own for outer in block.operations for own in operations_in(outer)]
+        for operation in operations:
             self.inside.update(operation.results)
             for region in operation.regions:
                 for nested in region.blocks:
                     self.inside.update(nested.arguments)
             if operation.name == "arith.constant":
                 self.constants.append(operation.results[0])
-            return ir.WalkResult.ADVANCE
-
-        for operation in block.operations:
-            operation.operation.walk(visit)
         for operation in operations:
             for one, other in _pairs(operation, callees):
                 if _has_memory(one) and one in self.inside and other in self.inside:
@@ -179,7 +173,9 @@ def _pairs(operation: ir.Operation, callees: Callees) -> Iterator[tuple[ir.Value
         yield from ((values[one], values[other]) for one, other in numbers)
     else:
         blocks = [block for region in operation.regions for block in region.blocks]
-        inside = [value for block in blocks for value in (*block.arguments, *_end(block).operands)]
+        inside = [
+            value for block in blocks for value in (*block.arguments, *last_of(block).operands)
+        ]
         yield from pairwise(filter(_has_memory, (*results, *operands, *inside)))
 
 
@@ -189,8 +185,4 @@ def _arguments(operation: ir.Operation, region: int) -> list[ir.Value]:
 
 def _given(operation: ir.Operation, region: int) -> list[ir.Value]:
     """What a region ends with."""
-    return list(_end(operation.regions[region].blocks[0]).operands)
-
-
-def _end(block: ir.Block) -> ir.Operation:
-    return block.operations[len(block.operations) - 1].operation
+    return list(last_of(operation.regions[region].blocks[0]).operands)

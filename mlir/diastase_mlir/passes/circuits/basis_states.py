@@ -11,14 +11,14 @@ States are known up to a factor, which no rule built on them depends on: a rule 
 operation by one that is equal to it on all vectors in which these qubits have these states.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
 from diastase_mlir.bindings import ir
-from diastase_mlir.passes.circuits.circuit import BIT, REGISTERS, Circuit
-from diastase_mlir.passes.circuits.gate_identities import Shape, shape_of
-from diastase_mlir.passes.circuits.gates import Gate
-from diastase_mlir.passes.circuits.values import constant_of
+from diastase_mlir.passes.circuits.circuit import BIT, Circuit
+from diastase_mlir.passes.circuits.gates import Gate, New, Shape, shape_of
+from diastase_mlir.passes.operations import REGISTERS, constant_of
 
 State = str | None
 """`0`, `1`, `+` or `-`; None where it is not known to be one of them."""
@@ -232,3 +232,20 @@ def _kicked_back(state: State, factor: int | None, controls: int) -> State:
     if factor == -1 and controls == 1:
         return GATES["PauliZ"].get(state)
     return None
+
+
+def replace_on_known_states(
+    circuit: Circuit, instead: Callable[[Shape, list[State]], list[New] | None]
+) -> None:
+    """Replace gates by what is the same on the states that their qubits certainly have.
+
+    `instead`: gates in the place of one, of this shape and on these states; None where it stays.
+    """
+    states = basis_states(circuit)
+    found = [
+        (gate, instead(shape_of(gate), [states.get(bit) for bit in gate.bits]))
+        for gate in circuit.gates()
+    ]
+    for gate, new in found:
+        if new is not None:
+            circuit.replace(gate, new)

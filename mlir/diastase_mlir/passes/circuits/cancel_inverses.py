@@ -15,14 +15,16 @@ import numpy as np
 
 from diastase_mlir.bindings import ir
 from diastase_mlir.passes.circuits.circuit import Circuit
-from diastase_mlir.passes.circuits.gate_identities import (
+from diastase_mlir.passes.circuits.gates import (
     NEGATED,
+    UNITARY,
     Form,
+    Gate,
+    New,
     form,
     form_before,
     inverse_name,
 )
-from diastase_mlir.passes.circuits.gates import UNITARY, Gate, New
 from diastase_mlir.passes.circuits.loop_boundaries import (
     Boundary,
     move_out,

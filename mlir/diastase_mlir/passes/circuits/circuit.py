@@ -22,12 +22,12 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from diastase_mlir.bindings import ir
-from diastase_mlir.bindings.operations import create
+from diastase_mlir.emit.operations import create
 from diastase_mlir.passes.circuits.errors import InvalidPassError
 from diastase_mlir.passes.circuits.gates import Gate, New
-from diastase_mlir.passes.circuits.values import as_value, constant_of
+from diastase_mlir.passes.circuits.values import as_value
+from diastase_mlir.passes.operations import REGISTERS, constant_of, operations_in
 
-REGISTERS = frozenset(("!quantum.register", "!quantum.single_register"))
 BIT = "!quantum.bit"
 
 
@@ -191,15 +191,8 @@ def _registers(values: Iterable[ir.Value]) -> list[ir.Value]:
 
 
 def _takes_inside(operation: Any, mine: set[ir.Value]) -> bool:
-    takes = False
-
-    def visit(inner: ir.Operation) -> ir.WalkResult:
-        nonlocal takes
-        takes |= any(operand in mine for operand in inner.operands)
-        return ir.WalkResult.ADVANCE
-
-    operation.walk(visit)
-    return takes
+    inside = operations_in(operation)
+    return any(operand in mine for inner in inside for operand in inner.operands)
 
 
 def _note_results(circuit: Circuit, inner: Any, mine: set[ir.Value]) -> None:

@@ -12,9 +12,10 @@ one. A sum known to be zero goes altogether.
 from typing import Any
 
 from diastase_mlir.bindings import ir
-from diastase_mlir.passes.circuits.circuit import REGISTERS, Block, Circuit
+from diastase_mlir.passes.circuits.circuit import Block, Circuit
 from diastase_mlir.passes.circuits.registry import register_pass
 from diastase_mlir.passes.circuits.values import add, as_value, is_zero
+from diastase_mlir.passes.operations import REGISTERS, operations_in
 
 _PHASE = "quantum.global_phase"
 _COMMUTING = frozenset({
@@ -46,18 +47,15 @@ def _joinable(block: Block) -> list[list[Any]]:
 
 def _commutes(operation: Any) -> bool:
     """Whether a phase after the operation, and all inside of it, is as good as one before."""
-    reads = False
+    return not any(map(_reads, operations_in(operation)))
 
-    def visit(inner: ir.Operation) -> ir.WalkResult:
-        nonlocal reads
-        if inner.name.startswith("quantum."):
-            reads |= inner.name not in _COMMUTING and inner.name != _PHASE
-        elif not inner.name.startswith("scf."):
-            reads |= any(str(value.type) in REGISTERS for value in inner.operands)
-        return ir.WalkResult.ADVANCE
 
-    operation.walk(visit)
-    return not reads
+def _reads(operation: Any) -> bool:
+    """Whether an operation, without those inside of it, reads the whole register."""
+    if operation.name.startswith("quantum."):
+        return operation.name not in _COMMUTING and operation.name != _PHASE
+    is_loop = operation.name.startswith("scf.")
+    return not is_loop and any(str(value.type) in REGISTERS for value in operation.operands)
 
 
 def _join(phases: list[Any]) -> None:

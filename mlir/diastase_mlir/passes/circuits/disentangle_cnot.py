@@ -9,24 +9,16 @@ By table I of J. Liu, L. Bello and H. Zhou, arXiv:2012.07711 (`basis_states.py`)
 controls, as in `Toffoli`, loses those that are known to be met in the same way.
 """
 
-from diastase_mlir.passes.circuits.basis_states import State, basis_states, open_controls
+from diastase_mlir.passes.circuits.basis_states import State, open_controls, replace_on_known_states
 from diastase_mlir.passes.circuits.circuit import Circuit
-from diastase_mlir.passes.circuits.gate_identities import Shape, shape_of
-from diastase_mlir.passes.circuits.gates import New
+from diastase_mlir.passes.circuits.gates import New, Shape
 from diastase_mlir.passes.circuits.registry import register_pass
 
 
 @register_pass("disentangle_cnot", built_in=True)
 def disentangle_cnot(circuit: Circuit) -> None:
     """Replace CNOTs by what they do to known states."""
-    states = basis_states(circuit)
-    found = [
-        (gate, _instead(shape_of(gate), [states.get(bit) for bit in gate.bits]))
-        for gate in circuit.gates()
-    ]
-    for gate, new in found:
-        if new is not None:
-            circuit.replace(gate, new)
+    replace_on_known_states(circuit, _instead)
 
 
 def _instead(shape: Shape, states: list[State]) -> list[New] | None:

@@ -8,7 +8,8 @@ Lowering puts all qubits back where it meets control flow or a wire computed at 
 same wire is taken out again, the gates before and after do follow each other on that qubit if
 nothing in between can act on it. What can: an extraction of a wire that may be the same one,
 control flow that touches such a wire, whatever reads the whole register, and any operation unknown
-here.
+here. After the passes `tidy` removes what is left over: qubits taken out for nothing, and checks
+made before.
 
 Two wires are the same if they are the same number or the same value (after CSE), and different if
 they are different numbers or some operation has acted on both: it would have failed else. Any
@@ -20,8 +21,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from diastase_mlir.bindings import ir
-from diastase_mlir.passes.circuits.circuit import BIT, REGISTERS, Block, Circuit
-from diastase_mlir.passes.circuits.values import constant_of
+from diastase_mlir.passes.circuits.circuit import BIT, Block, Circuit
+from diastase_mlir.passes.circuits.gates import Gate
+from diastase_mlir.passes.operations import REGISTERS, constant_of, defining, operations_in
 
 Wire = int | ir.Value
 
@@ -99,23 +101,20 @@ def _forget_touched(operation: Any, known: _Known) -> None:
 def touched_wires(operations: Iterable[Any]) -> set[int] | None:
     """The wires that operations act on, inside of them included; None if they are not known."""
     touched: set[int] = set()
-    unknown = False
-
-    def visit(inner: ir.Operation) -> ir.WalkResult:
-        nonlocal unknown
+    for inner in (inner for outer in operations for inner in operations_in(outer)):
         if inner.name == "quantum.extract":
             wire = constant_of(inner.operands[1])
+            unknown = wire is None
             touched.add(wire)
-            unknown |= wire is None
         elif inner.name.startswith("quantum."):
-            unknown |= inner.name not in _ON_BITS | _HARMLESS | {"quantum.insert"}
-        elif not inner.name.startswith("scf."):
-            unknown |= any(str(value.type) in REGISTERS for value in inner.operands)
-        return ir.WalkResult.ADVANCE
-
-    for operation in operations:
-        operation.operation.walk(visit)
-    return None if unknown else touched
+            unknown = inner.name not in _ON_BITS | _HARMLESS | {"quantum.insert"}
+        else:
+            is_loop = inner.name.startswith("scf.")
+            registers = [value for value in inner.operands if str(value.type) in REGISTERS]
+            unknown = bool(registers) and not is_loop
+        if unknown:
+            return None
+    return touched
 
 
 _ON_BITS = frozenset({
@@ -129,3 +128,35 @@ def wire_key(wire: ir.Value) -> Wire:
     """What a wire is the same as another by."""
     number = constant_of(wire)
     return wire if number is None else number
+
+
+def tidy(circuit: Circuit) -> None:
+    """Remove extractions that are put back unchanged, and checks of what is known to be so."""
+    circuit.refresh()
+    for block in circuit.blocks:
+        checked: set[frozenset[Wire]] = set()
+        for operation in block.operations:
+            name = operation.operation.name
+            if name == "quantum.insert":
+                _remove_if_idle(operation)
+                circuit.stale = True
+            elif name == "quantum.check_wires":
+                wires = frozenset(map(wire_key, list(operation.operation.operands)[1:]))
+                if any(wires <= others for others in checked):
+                    operation.operation.erase()
+                    circuit.stale = True
+                checked.add(wires)
+            elif name in ("quantum.gate", "quantum.unitary"):
+                bits = Gate(operation).bits
+                checked.add(frozenset(wire_key(circuit.wires[bit][1]) for bit in bits))
+
+
+def _remove_if_idle(insert: Any) -> None:
+    extract = defining(insert.bit)
+    if extract is None or extract.name != "quantum.extract":
+        return
+    if wire_key(extract.operands[1]) != wire_key(insert.wire):
+        return
+    insert.result.replace_all_uses_with(insert.register)
+    insert.operation.erase()
+    extract.erase()

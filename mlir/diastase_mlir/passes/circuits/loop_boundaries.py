@@ -14,12 +14,13 @@ from dataclasses import dataclass
 from typing import Any
 
 from diastase_mlir.bindings import ir
-from diastase_mlir.bindings.operations import create
-from diastase_mlir.passes.circuits.circuit import BIT, REGISTERS, Circuit
+from diastase_mlir.emit.operations import create
+from diastase_mlir.passes.circuits.circuit import BIT, Circuit
 from diastase_mlir.passes.circuits.forwarding import forward_qubits, touched_wires
-from diastase_mlir.passes.circuits.gate_identities import Form, form_on
-from diastase_mlir.passes.circuits.gates import Gate, New
-from diastase_mlir.passes.circuits.values import Number, as_value, constant_of
+from diastase_mlir.passes.circuits.gates import Form, Gate, New, form_on
+from diastase_mlir.passes.circuits.values import Number, as_value
+from diastase_mlir.passes.memory import word
+from diastase_mlir.passes.operations import REGISTERS, constant_of
 
 _PASSIVE = frozenset({
     "quantum.extract", "quantum.insert", "quantum.global_phase", "quantum.check_wires",
@@ -113,11 +114,7 @@ def _is_outside(value: ir.Value, loop: Any) -> bool:
 
 def _applied(register: ir.Value, new: New, wires: Sequence[int], site: Any) -> ir.Value:
     """A register after one more gate; emitted here."""
-    kind = ir.IntegerType.get_signless(64)
-    numbers = [
-        create("arith.constant", [kind], [], {"value": ir.IntegerAttr.get(kind, wire)}).result
-        for wire in wires
-    ]
+    numbers = [word(wire) for wire in wires]
     bit, whole = ir.Type.parse(BIT), register.type
     bits = [create("quantum.extract", [bit], [register, wire]).result for wire in numbers]
     gate = new.create(bits, [as_value(parameter) for parameter in new.parameters], site)

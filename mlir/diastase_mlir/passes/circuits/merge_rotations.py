@@ -30,8 +30,7 @@ import numpy as np
 
 from diastase_mlir.bindings import ir
 from diastase_mlir.passes.circuits.circuit import Circuit
-from diastase_mlir.passes.circuits.gate_identities import ADDITIVE, form, form_before
-from diastase_mlir.passes.circuits.gates import Gate, New
+from diastase_mlir.passes.circuits.gates import ADDITIVE, Gate, New, form, form_before
 from diastase_mlir.passes.circuits.loop_boundaries import (
     Boundary,
     move_out,
@@ -43,12 +42,12 @@ from diastase_mlir.passes.circuits.values import (
     Number,
     add,
     apply,
-    constant_of,
     is_zero,
     multiply,
     negate,
     subtract,
 )
+from diastase_mlir.passes.operations import constant_of
 
 
 @register_pass("merge_rotations", built_in=True)

@@ -24,11 +24,7 @@ import numpy as np
 
 from diastase_mlir.diagnostics import user_span
 from diastase_mlir.passes.circuits.circuit import Circuit
-from diastase_mlir.passes.circuits.errors import (
-    InvalidPassError,
-    PassOptionError,
-    UnknownPassError,
-)
+from diastase_mlir.passes.circuits.errors import InvalidPassError, PassOptionError, UnknownPassError
 
 Option = bool | int | float | str
 
@@ -74,9 +70,7 @@ def register_pass(name: str, *, built_in: bool = False) -> Callable[[Any], Any]:
         canonical = canonical_name(name)
         found = PASSES.get(canonical)
         if found is not None and found.built_in:
-            raise InvalidPassError(
-                name=name, reason="there is a pass of that name already", span=user_span()
-            )
+            raise _invalid(name, "there is a pass of that name already")
         options = _options_of(canonical, function)
         PASSES[canonical] = CircuitPass(canonical, function, options, built_in)
         return function
@@ -87,9 +81,7 @@ def register_pass(name: str, *, built_in: bool = False) -> Callable[[Any], Any]:
 def pass_call(name: Any, options: Mapping[str, Any]) -> PassCall:
     """Check that there is such a pass with such options."""
     if not isinstance(name, str):
-        raise InvalidPassError(
-            name=repr(name), reason="a pass is asked for by its name", span=user_span()
-        )
+        raise _invalid(repr(name), "a pass is asked for by its name")
     canonical = canonical_name(name)
     found = PASSES.get(canonical)
     if found is None:
@@ -108,9 +100,7 @@ def pass_call(name: Any, options: Mapping[str, Any]) -> PassCall:
             )
     for option, parameter in found.options.items():
         if parameter.default is parameter.empty and option not in known:
-            raise InvalidPassError(
-                name=canonical, reason=f"its option {option} has no value", span=user_span()
-            )
+            raise _invalid(canonical, f"its option {option} has no value")
     return PassCall(canonical, tuple(sorted(known.items())))
 
 
@@ -118,17 +108,21 @@ def pass_calls(pipeline: Any) -> tuple[PassCall, ...]:
     """Check a pipeline: names with their options, in order."""
     if not isinstance(pipeline, Mapping):
         reason = "a pipeline is a dictionary from names to options: {'cancel_inverses': {}}"
-        raise InvalidPassError(name=repr(pipeline), reason=reason, span=user_span())
+        raise _invalid(repr(pipeline), reason)
     for name, options in pipeline.items():
         if not isinstance(options, Mapping):
             reason = f"its options are a dictionary, not {options!r}"
-            raise InvalidPassError(name=str(name), reason=reason, span=user_span())
+            raise _invalid(str(name), reason)
     return tuple(pass_call(name, options) for name, options in pipeline.items())
 
 
 def canonical_name(name: str) -> str:
     """Names with hyphens mean those with underscores."""
     return name.replace("-", "_")
+
+
+def _invalid(name: str, reason: str) -> InvalidPassError:
+    return InvalidPassError(name=name, reason=reason, span=user_span())
 
 
 def _plain(value: Any) -> Any:
@@ -139,24 +133,16 @@ def _plain(value: Any) -> Any:
 def _options_of(name: str, function: Any) -> Mapping[str, inspect.Parameter]:
     """The options of a pass: parameters that are given by name."""
     if not callable(function):
-        raise InvalidPassError(
-            name=name, reason=f"{function!r} is no function and no class", span=user_span()
-        )
+        raise _invalid(name, f"{function!r} is no function and no class")
     parameters = dict(inspect.signature(function).parameters)
     if not inspect.isclass(function):
         first = next(iter(parameters), None)
         if first is None or parameters[first].kind is inspect.Parameter.KEYWORD_ONLY:
-            raise InvalidPassError(
-                name=name, reason="its function must take a circuit", span=user_span()
-            )
+            raise _invalid(name, "its function must take a circuit")
         del parameters[first]
     for option, parameter in parameters.items():
         if parameter.kind in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD):
-            raise InvalidPassError(
-                name=name, reason=f"its option {option} has no name", span=user_span()
-            )
+            raise _invalid(name, f"its option {option} has no name")
         if parameter.kind is parameter.POSITIONAL_ONLY:
-            raise InvalidPassError(
-                name=name, reason=f"its option {option} cannot be given by name", span=user_span()
-            )
+            raise _invalid(name, f"its option {option} cannot be given by name")
     return parameters

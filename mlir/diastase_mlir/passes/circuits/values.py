@@ -5,25 +5,16 @@ insertion point. The trap: whether two values are equal is asked after CSE, so i
 are one value; what is equal only by mathematics is not seen.
 """
 
-from typing import Any
-
 import numpy as np
 
 from diastase_mlir.bindings import ir
-from diastase_mlir.bindings.operations import create
+from diastase_mlir.emit.operations import create, scalar_constant
+from diastase_mlir.passes.operations import constant_of, defining
 
 Number = ir.Value | float
 
 MATRIX = "jax.matrix"
 """An operation that gives a matrix which is known."""
-
-
-def constant_of(value: ir.Value) -> Any:
-    """The number that a scalar is, None where it is known only when the program runs."""
-    operation = defining(value)
-    if operation is None or operation.name != "arith.constant":
-        return None
-    return getattr(operation.attributes["value"], "value", None)
 
 
 def matrix_of(value: ir.Value) -> np.ndarray | None:
@@ -35,18 +26,11 @@ def matrix_of(value: ir.Value) -> np.ndarray | None:
     return elements.view(np.complex128).reshape(ir.RankedTensorType(value.type).shape)
 
 
-def defining(value: ir.Value) -> Any:
-    """The operation that makes a value, None for an argument of a block."""
-    owner = value.owner
-    return None if isinstance(owner, ir.Block) else owner
-
-
 def as_value(number: Number) -> ir.Value:
     """A number as a value."""
     if isinstance(number, ir.Value):
         return number
-    attribute = ir.FloatAttr.get(ir.F64Type.get(), number)
-    return _number("arith.constant", [], {"value": attribute})
+    return scalar_constant(ir.F64Type.get(), number)
 
 
 def add(first: Number, second: Number) -> Number:
@@ -114,5 +98,5 @@ def _known(number: Number) -> float | None:
     return constant_of(number) if isinstance(number, ir.Value) else number
 
 
-def _number(name: str, operands: list[ir.Value], attributes: Any = None) -> ir.Value:
-    return create(name, [ir.F64Type.get()], operands, attributes).result
+def _number(name: str, operands: list[ir.Value]) -> ir.Value:
+    return create(name, [ir.F64Type.get()], operands).result

@@ -18,13 +18,10 @@ The trap: a call that is abandoned may have written some of the descriptors, of 
 freed on its way out. The loader does not look at them then.
 """
 
-from typing import Any
-
 from diastase_mlir.bindings import ir
-from diastase_mlir.bindings.operations import create, entry_of
-
-_WORD = 8
-"""Bytes."""
+from diastase_mlir.emit.operations import create, reinterpret
+from diastase_mlir.passes.memory import descriptor_type, offset, pointer_type, store
+from diastase_mlir.passes.operations import behind, entry_of, last_of, set_function_type
 
 
 def results_in_memory(module: ir.Module) -> None:
@@ -36,15 +33,12 @@ def results_in_memory(module: ir.Module) -> None:
 
 def _store_results(function: ir.Operation) -> None:
     block = function.regions[0].blocks[0]
-    leave = block.operations[len(block.operations) - 1].operation
+    leave = last_of(block)
     results = list(leave.operands)
     if not results:
         return
-    pointer = ir.Type.parse("!llvm.ptr")
-    memory = block.add_argument(pointer, function.location)
-    function.attributes["function_type"] = ir.TypeAttr.get(
-        ir.FunctionType.get([argument.type for argument in block.arguments], [])
-    )
+    memory = block.add_argument(pointer_type(), function.location)
+    set_function_type(function, [argument.type for argument in block.arguments])
     if "arg_attrs" in function.attributes:
         attributes = list(ir.ArrayAttr(function.attributes["arg_attrs"]))
         function.attributes["arg_attrs"] = ir.ArrayAttr.get([*attributes, ir.DictAttr.get()])
@@ -52,32 +46,15 @@ def _store_results(function: ir.Operation) -> None:
         del function.attributes["res_attrs"]
     first_word = 0
     for result in results:
-        with _after(result, block), leave.location:
+        with behind(result), leave.location:
             first_word += _store_descriptor(result, memory, first_word)
     with ir.InsertionPoint(leave), leave.location:
         create("func.return")
     leave.erase()
 
 
-def _after(value: ir.Value, block: ir.Block) -> ir.InsertionPoint:
-    """Where a value is known that the entry returns."""
-    owner: Any = value.owner
-    if isinstance(owner, ir.Block):
-        return ir.InsertionPoint.at_block_begin(block)
-    return ir.InsertionPoint.after(owner.operation)
-
-
 def _store_descriptor(result: ir.Value, memory: ir.Value, first_word: int) -> int:
     """Store a descriptor, and say how many words it has."""
-    pointer = ir.Type.parse("!llvm.ptr")
     rank = ir.MemRefType(result.type).rank
-    arrays = f", array<{rank} x i64>, array<{rank} x i64>" if rank else ""
-    kind = ir.Type.parse(f"!llvm.struct<(ptr, ptr, i64{arrays})>")
-    descriptor = create("builtin.unrealized_conversion_cast", [kind], [result]).result
-    at = {
-        "elem_type": ir.TypeAttr.get(ir.IntegerType.get_signless(8)),
-        "rawConstantIndices": ir.DenseI32ArrayAttr.get([_WORD * first_word]),
-    }
-    place = create("llvm.getelementptr", [pointer], [memory], at).result
-    create("llvm.store", [], [descriptor, place])
+    store(reinterpret(result, descriptor_type(rank)), offset(memory, 8 * first_word))
     return 3 + 2 * rank

@@ -25,21 +25,31 @@ from itertools import count, islice
 from typing import Any
 
 from diastase_mlir.bindings import ir, load
-from diastase_mlir.bindings.operations import name_of, operations_named
 from diastase_mlir.dialects.runtime import RUNTIME
 from diastase_mlir.emit.buffers import allocate, as_tensor, put_element
 from diastase_mlir.emit.custom_calls import CONCURRENT, MAP
-from diastase_mlir.emit.loops import one_of
+from diastase_mlir.emit.loops import append_block, one_of
 from diastase_mlir.emit.operations import (
     create,
     index_constant,
     index_type,
     integer_constant,
+    number_type,
     reinterpret,
     signless_type,
 )
 from diastase_mlir.emit.tensors import Size
-from diastase_mlir.passes.tensors.arrays_to_loops.rules import SCOPE
+from diastase_mlir.passes.memory import word_type
+from diastase_mlir.passes.operations import (
+    SCOPE,
+    call,
+    function_type,
+    last_of,
+    name_of,
+    new_function,
+    operations_named,
+    set_function_type,
+)
 from diastase_runtime.abi import ELEMENT_FUNCTION
 
 Functions = dict[str, ir.Operation]
@@ -83,7 +93,7 @@ def _map(operation: Any, functions: Functions, elements: set[str]) -> None:
     if name not in elements:
         elements.add(name)
         _write_results(functions[name], [own.type for own in outputs])
-    _call(name, [number, _wires(operation), *arguments, *outputs])
+    call(name, [number, _wires(operation), *arguments, *outputs])
     for result, output in zip(operation.results, outputs, strict=True):
         result.replace_all_uses_with(reinterpret(as_tensor(output), result.type))
 
@@ -113,12 +123,12 @@ def _write_results(function: Any, outputs: Sequence[ir.Type]) -> None:
         for _ in old:
             block.erase_argument(0)
         first, _, *others = block.arguments
-        leave = block.operations[len(block.operations) - 1].operation
+        leave = last_of(block)
         with ir.InsertionPoint(leave):
             _put(list(leave.operands), others[len(rest) :], _as_index(first))
-            create("func.return", [], [])
+            create("func.return")
         leave.erase()
-        function.attributes["function_type"] = ir.TypeAttr.get(ir.FunctionType.get(kinds, []))
+        set_function_type(function, kinds)
 
 
 def _put(results: Sequence[ir.Value], outputs: Sequence[ir.Value], place: ir.Value) -> None:
@@ -136,7 +146,7 @@ def _concurrent(module: ir.Module, operation: Any, functions: Functions) -> None
     name = next(name for name in names if name not in functions)
     functions[name] = _choice(module, name, operation, functions, outputs)
     number = integer_constant(len(_callees(operation)))
-    _call(name, [number, _wires(operation), *operation.operands, *outputs])
+    call(name, [number, _wires(operation), *operation.operands, *outputs])
     for result, output in zip(operation.results, outputs, strict=True):
         own = ir.RankedTensorType(result.type)
         kind = ir.RankedTensorType.get([1, *own.shape], own.element_type)
@@ -151,23 +161,14 @@ def _memory_of_one(tensor: ir.Type) -> ir.Value:
 
 
 def _choice(
-    module: ir.Module,
-    name: str,
-    operation: Any,
-    functions: Functions,
-    outputs: Sequence[ir.Value],
+    module: ir.Module, name: str, operation: Any, functions: Functions, outputs: Sequence[ir.Value]
 ) -> ir.Operation:
     """The function that calls the one of its number, and puts its results where they belong."""
-    number = ir.RankedTensorType.get([], ir.IntegerType.get_signless(64))
+    number = number_type(word_type())
     kinds = [number, number, *(own.type for own in (*operation.operands, *outputs))]
-    attributes = {
-        "sym_name": ir.StringAttr.get(name),
-        "function_type": ir.TypeAttr.get(ir.FunctionType.get(kinds, [])),
-        "sym_visibility": ir.StringAttr.get("private"),
-    }
     with ir.InsertionPoint.at_block_begin(module.body):
-        function = create("func.func", [], [], attributes, regions=1)
-    block = function.regions[0].blocks.append(*kinds, arg_locs=[operation.location] * len(kinds))
+        function = new_function(name, ir.FunctionType.get(kinds, []))
+    block = append_block(function.regions[0], kinds)
     first, _, *values = block.arguments
     arguments = iter(values[: len(operation.operands)])
     places = iter(values[len(operation.operands) :])
@@ -176,22 +177,19 @@ def _choice(
             _branch(callee, functions[callee], arguments, places) for callee in _callees(operation)
         ]
         one_of(SCOPE, _as_index(first), [], branches)
-        create("func.return", [], [])
+        create("func.return")
     return function
 
 
 def _branch(
-    name: str,
-    function: ir.Operation,
-    arguments: Iterator[ir.Value],
-    places: Iterator[ir.Value],
+    name: str, function: ir.Operation, arguments: Iterator[ir.Value], places: Iterator[ir.Value]
 ) -> Callable[[], Sequence[ir.Value]]:
-    kind: Any = ir.FunctionType(ir.TypeAttr(function.attributes["function_type"]).value)
+    kind = function_type(function)
     own = list(islice(arguments, len(kind.inputs)))
     outputs = list(islice(places, len(kind.results)))
 
     def emit() -> Sequence[ir.Value]:
-        _put(_call(name, own, kind.results), outputs, index_constant(0))
+        _put(call(name, own, kind.results), outputs, index_constant(0))
         return []
 
     return emit
@@ -211,13 +209,6 @@ def _config(operation: Any, name: str) -> int:
 
 def _wires(operation: Any) -> ir.Value:
     return integer_constant(_config(operation, "wires"))
-
-
-def _call(
-    name: str, operands: Sequence[ir.Value], results: Sequence[ir.Type] = ()
-) -> list[ir.Value]:
-    callee = {"callee": ir.FlatSymbolRefAttr.get(name)}
-    return list(create("func.call", results, operands, callee).results)
 
 
 def _as_index(number: ir.Value) -> ir.Value:

@@ -11,8 +11,8 @@ In: `linalg.generic` on tensors. Out: the same, where at most `MOST` are fused i
 from itertools import islice
 
 from diastase_mlir.bindings import ir
-from diastase_mlir.bindings.operations import operations_named, parallel_loops
 from diastase_mlir.emit.tensors import hidden
+from diastase_mlir.passes.operations import operations_named, parallel_loops
 
 MOST = 256
 """Loops that become one: more than random bits take (160), which would be arrays between else."""

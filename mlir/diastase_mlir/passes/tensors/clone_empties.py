@@ -19,7 +19,7 @@ with the same zeros would get a copy of them, where `matmul_to_blas` looks for t
 from typing import Any
 
 from diastase_mlir.bindings import ir
-from diastase_mlir.bindings.operations import operations_named
+from diastase_mlir.passes.operations import operations_named
 
 
 def clone_empties(module: ir.Module) -> None:

@@ -15,7 +15,7 @@ Chains of extract and from_elements disappear in the `canonicalize` that follows
 """
 
 from diastase_mlir.bindings import ir, tensor
-from diastase_mlir.bindings.operations import operations_named
+from diastase_mlir.passes.operations import operations_named
 
 
 def detensorize_scalars(module: ir.Module) -> None:

@@ -9,7 +9,7 @@ to (`emit.tensors.hidden`). Its second operand, a flag, is there for that alone.
 """
 
 from diastase_mlir.bindings import ir
-from diastase_mlir.bindings.operations import operations_named
+from diastase_mlir.passes.operations import operations_named
 
 
 def drop_barriers(module: ir.Module) -> None:

@@ -4,7 +4,7 @@
     ->
     linalg.generic { … %0 = func.call @diastase_import__elementary__exp_f64(%in) : (f64) -> f64 … }
 
-`codegen.vector_abi` says that the function has vector forms, and the loop vectoriser chooses one.
+`codegen.import_table` says that the function has vector forms, and the loop vectoriser chooses one.
 Scalars, and what loops written by the user compute on scalars, stay with the C library.
 In: operations on memory, before they are loops.
 
@@ -13,8 +13,13 @@ LLVM would make integers of them first.
 """
 
 from diastase_engine import ELEMENTARY_FUNCTIONS
-from diastase_mlir.bindings import arith, func, ir
-from diastase_mlir.bindings.operations import operations_named
+from diastase_mlir.bindings import arith, ir
+from diastase_mlir.passes.operations import (
+    Signatures,
+    declare_pure,
+    operations_named,
+    replace_by_call,
+)
 from diastase_runtime.abi import import_symbol
 
 _OPERATIONS = {f"math.{name}": name for name in ELEMENTARY_FUNCTIONS}
@@ -23,13 +28,12 @@ _AS_NUMBER = "arith.uitofp"
 
 def elementary_calls(module: ir.Module) -> None:
     """Replace the operations in bodies of loops over elements, and declare what they call."""
-    found = _in_loops(module, *_OPERATIONS)
-    truths = _in_loops(module, _AS_NUMBER)
-    declared: set[str] = set()
-    for operation in found:
-        _replace(module, operation, declared)
-    for operation in truths:
+    declared: Signatures = {}
+    for operation in _in_loops(module, *_OPERATIONS):
+        _replace(operation, declared)
+    for operation in _in_loops(module, _AS_NUMBER):
         _choose(operation)
+    declare_pure(module, declared)
 
 
 def _in_loops(module: ir.Module, *names: str) -> list[ir.Operation]:
@@ -50,22 +54,9 @@ def _choose(operation: ir.Operation) -> None:
     operation.erase()
 
 
-def _replace(module: ir.Module, operation: ir.Operation, declared: set[str]) -> None:
+def _replace(operation: ir.Operation, declared: Signatures) -> None:
     kind = operation.results[0].type
     if str(kind) not in ("f32", "f64"):
         return
     name = import_symbol("elementary", f"{_OPERATIONS[operation.name]}_{kind}")
-    operands = list(operation.operands)
-    if name not in declared:
-        declared.add(name)
-        _declare(module, name, [operand.type for operand in operands], kind)
-    with ir.InsertionPoint(operation), operation.location:
-        call = func.CallOp([kind], ir.FlatSymbolRefAttr.get(name), operands)
-    operation.results[0].replace_all_uses_with(call.results[0])
-    operation.erase()
-
-
-def _declare(module: ir.Module, name: str, inputs: list[ir.Type], result: ir.Type) -> None:
-    with ir.InsertionPoint.at_block_begin(module.body), ir.Location.unknown():
-        function = func.FuncOp(name, ir.FunctionType.get(inputs, [result]), visibility="private")
-    function.attributes["llvm.readnone"] = ir.UnitAttr.get()
+    replace_by_call(operation, name, declared)

@@ -19,7 +19,14 @@ computed as read (positions, say) are computed in each loop that reads them.
 from dataclasses import dataclass
 
 from diastase_mlir.bindings import arith, ir, tensor
-from diastase_mlir.bindings.operations import create, operations_named, parallel_loops
+from diastase_mlir.emit.operations import create
+from diastase_mlir.passes.operations import (
+    constant_of,
+    defining,
+    maps_of,
+    operations_named,
+    parallel_loops,
+)
 
 _QUICK = frozenset(
     "arith.constant arith.index_cast arith.sitofp arith.uitofp arith.addi arith.addf arith.extsi "
@@ -62,9 +69,7 @@ def _is_elementwise(generic: ir.Operation) -> bool:
 
 def _reads(generic: ir.Operation) -> list[_Read]:
     """Those reads of the body that can be operands."""
-    maps = [
-        ir.AffineMapAttr(item).value for item in ir.ArrayAttr(generic.attributes["indexing_maps"])
-    ]
+    maps = maps_of(generic)
     if not maps[-1].is_permutation:
         return []
     place = {
@@ -88,18 +93,14 @@ def _axis(
     array: ir.Value, axis: int, index: ir.Value, destination: ir.Value, place: dict[int, int]
 ) -> ir.AffineExpr | None:
     """Along which loop an index goes: one as long as the axis, or none, along an axis of 1."""
-    owner = index.owner
-    if isinstance(owner, ir.Block):
-        return None
-    if owner.name == "linalg.index":
+    owner = defining(index)
+    if owner is not None and owner.name == "linalg.index":
         loop = ir.IntegerAttr(owner.attributes["dim"]).value
         same = _same_size(array, axis, destination, place[loop])
         return ir.AffineDimExpr.get(loop) if same else None
     kind = ir.RankedTensorType(array.type)
-    if owner.name == "arith.constant" and not kind.is_dynamic_dim(axis):
-        value = ir.IntegerAttr(owner.attributes["value"]).value
-        return ir.AffineConstantExpr.get(0) if (value, kind.get_dim_size(axis)) == (0, 1) else None
-    return None
+    is_only = constant_of(index) == 0 and list(kind.shape)[axis] == 1
+    return ir.AffineConstantExpr.get(0) if is_only else None
 
 
 def _same_size(one: ir.Value, axis: int, other: ir.Value, other_axis: int) -> bool:
@@ -114,8 +115,8 @@ def _size(array: ir.Value, axis: int) -> _Size:
     kind = ir.RankedTensorType(array.type)
     if not kind.is_dynamic_dim(axis):
         return kind.get_dim_size(axis)
-    owner = array.owner
-    if isinstance(owner, ir.Block):
+    owner = defining(array)
+    if owner is None:
         return array, axis
     if owner.name == "linalg.generic":
         return _size(owner.operands[len(owner.operands) - 1], axis)
@@ -126,19 +127,15 @@ def _size(array: ir.Value, axis: int) -> _Size:
 
 def _is_size_of(size: _Size, array: ir.Value, axis: int) -> bool:
     """Whether a value was asked from an array as the size of its axis."""
-    if not isinstance(size, ir.Value) or isinstance(size.owner, ir.Block):
+    owner = defining(size) if isinstance(size, ir.Value) else None
+    if owner is None or owner.name != "tensor.dim" or owner.operands[0] != array:
         return False
-    if size.owner.name != "tensor.dim" or size.owner.operands[0] != array:
-        return False
-    number = size.owner.operands[1].owner
-    if isinstance(number, ir.Block) or number.name != "arith.constant":
-        return False
-    return ir.IntegerAttr(number.attributes["value"]).value == axis
+    return constant_of(owner.operands[1]) == axis
 
 
 def _with_operands(generic: ir.Operation, reads: list[_Read]) -> ir.Operation:
     """Replace an operation by one with more operands, before those that it had."""
-    attributes = {name: generic.attributes[name] for name in generic.attributes}
+    attributes = dict(generic.attributes.items())
     maps = [ir.AffineMapAttr.get(read.affine_map) for read in reads]
     attributes["indexing_maps"] = ir.ArrayAttr.get(
         [*maps, *ir.ArrayAttr(attributes["indexing_maps"])]
@@ -180,8 +177,8 @@ def _take_constants(generic: ir.Operation) -> None:
 
 def _number_everywhere(array: ir.Value) -> ir.Value | None:
     """The number that all elements of an array are, if it was filled with one."""
-    owner = array.owner
-    if isinstance(owner, ir.Block):
+    owner = defining(array)
+    if owner is None:
         return None
     if owner.name in _SAME_ELEMENTS:
         return _number_everywhere(owner.operands[0])

@@ -19,16 +19,9 @@ maxima need no permission.
 from collections.abc import Collection, Sequence
 
 from diastase_mlir.bindings import ir
-from diastase_mlir.bindings.operations import operations_named, parallel_loops
+from diastase_mlir.passes.operations import combining, maps_of, operations_named, parallel_loops
 
 _REASSOCIATED = frozenset({"arith.addf", "arith.mulf"})
-_COMMUTATIVE = _REASSOCIATED | {
-    f"arith.{name}"
-    for name in (
-        "addi", "muli", "andi", "ori", "xori", "maximumf", "minimumf", "maxsi", "minsi", "maxui",
-        "minui",
-    )
-}  # fmt: skip
 
 Axes = tuple[int, ...]
 """For each axis of an operand, the loop that walks along it."""
@@ -44,14 +37,12 @@ def loop_interchange(module: ir.Module) -> None:
 def _order(generic: ir.Operation) -> None:
     kinds = list(ir.ArrayAttr(generic.attributes["iterator_types"]))
     reductions = [loop for loop, parallel in enumerate(parallel_loops(generic)) if not parallel]
-    combines = _combining(generic) if reductions else None
+    combines = combining(generic) if reductions else None
     if combines is not None and combines.name in _REASSOCIATED:
         combines.attributes["fastmath"] = ir.Attribute.parse("#arith.fastmath<reassoc>")
     if len(kinds) < 2:
         return
-    maps = [
-        ir.AffineMapAttr(item).value for item in ir.ArrayAttr(generic.attributes["indexing_maps"])
-    ]
+    maps = maps_of(generic)
     if not all(affine_map.is_projected_permutation for affine_map in maps):
         return
     _, written = ir.DenseI32ArrayAttr(generic.attributes["operandSegmentSizes"])
@@ -96,19 +87,6 @@ def _once(generic: ir.Operation, operands: Sequence[Axes]) -> set[int]:
             if not shape.is_dynamic_dim(axis) and shape.get_dim_size(axis) == 1
         )
     return found
-
-
-def _combining(generic: ir.Operation) -> ir.Operation | None:
-    """The operation that combines a result so far with something, if any order will do."""
-    *_, terminator = generic.regions[0].blocks[0].operations
-    if len(terminator.operands) != 1:
-        return None
-    combined = terminator.operands[0].owner
-    if not isinstance(combined, ir.OpView) or combined.operation.name not in _COMMUTATIVE:
-        return None
-    so_far = generic.regions[0].blocks[0].arguments[-1]
-    uses = [use.owner for use in so_far.uses]
-    return combined.operation if uses == [combined] else None
 
 
 def _permute(

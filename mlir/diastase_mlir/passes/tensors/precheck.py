@@ -5,8 +5,8 @@ handler sees. Lowering avoids them; this pass makes sure that what it overlooks 
 """
 
 from diastase_mlir.bindings import ir
-from diastase_mlir.bindings.operations import operations_named
 from diastase_mlir.bindings.pass_pipeline import PassError
+from diastase_mlir.passes.operations import operations_named
 
 
 def precheck(module: ir.Module) -> None:

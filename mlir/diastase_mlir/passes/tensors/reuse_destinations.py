@@ -16,7 +16,7 @@ concerned: others may read an element after it was overwritten.
 """
 
 from diastase_mlir.bindings import ir
-from diastase_mlir.bindings.operations import operations_named, parallel_loops
+from diastase_mlir.passes.operations import operations_named, parallel_loops
 
 
 def reuse_destinations(module: ir.Module) -> None:

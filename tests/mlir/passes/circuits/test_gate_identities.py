@@ -7,7 +7,7 @@ import pytest
 from diastase_mlir.passes.circuits.basis_states import EIGENVALUES
 from diastase_mlir.passes.circuits.basis_states import GATES as CHANGED
 from diastase_mlir.passes.circuits.disentangle_swap import CHANGES
-from diastase_mlir.passes.circuits.gate_identities import (
+from diastase_mlir.passes.circuits.gates import (
     ADDITIVE,
     ADJOINT_PAIRS,
     CONTROLLED,

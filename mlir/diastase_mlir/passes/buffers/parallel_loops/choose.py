@@ -11,7 +11,7 @@ from functools import cached_property
 from math import prod
 
 from diastase_mlir.bindings import ir
-from diastase_mlir.bindings.operations import parallel_loops
+from diastase_mlir.passes.operations import combining, maps_of, operations_in, parallel_loops
 
 CHUNK_WORK = 200_000
 """Units of work of what is handed out at once, about a tenth of a nanosecond each: some 20 us."""
@@ -31,15 +31,6 @@ _WORK = {"math": 20, "complex": 10}
 _OPERAND_WORK = 2
 _HARMLESS = frozenset({"arith", "math", "complex", "linalg", "index"})
 """Dialects of operations that may run on any thread; `memref.load` is another."""
-
-_COMBINING = frozenset({
-    f"arith.{name}"
-    for name in (
-        "addf", "mulf", "maximumf", "minimumf", "addi", "muli", "andi", "ori", "xori", "maxsi",
-        "minsi", "maxui", "minui",
-    )
-})  # fmt: skip
-"""Operations that may combine results of parts: any order gives the same, or as good."""
 
 
 @dataclass(frozen=True)
@@ -108,11 +99,7 @@ def choose(operation: ir.Operation) -> Cut | None:
 
 def _operands(operation: ir.Operation) -> tuple[Operand | None, ...] | None:
     if operation.name == "linalg.generic":
-        maps = [
-            ir.AffineMapAttr(item).value
-            for item in ir.ArrayAttr(operation.attributes["indexing_maps"])
-        ]
-        texts = [[str(result) for result in each.results] for each in maps]
+        texts = [[str(result) for result in each.results] for each in maps_of(operation)]
         axes = [[_loop_of(text) for text in each] for each in texts]
     else:  # element by element
         ranks = [
@@ -203,32 +190,18 @@ def _supported(operation: ir.Operation, operands: tuple[Operand | None, ...]) ->
 def _work(operation: ir.Operation) -> int | None:
     """Units for each innermost iteration, None where it cannot run on any thread."""
     total = _OPERAND_WORK * len(operation.operands)
-    known = True
-
-    def add(nested: ir.Operation) -> ir.WalkResult:
-        nonlocal total, known
+    for nested in operations_in(operation):
         dialect = nested.name.partition(".")[0]
         if dialect not in _HARMLESS and nested.name != "memref.load":
-            known = False
-            return ir.WalkResult.INTERRUPT
+            return None
         if dialect != "linalg":
             total += _SLOW.get(nested.name) or _WORK.get(dialect, 1)
-        return ir.WalkResult.ADVANCE
-
-    operation.walk(add)
-    return total if known else None
+    return total
 
 
 def _combines(operation: ir.Operation) -> ir.Operation | None:
-    """The operation that combines a result so far with something, if any order will do."""
+    """What combines results so far with something, in any order, if their number is known."""
     if operation.name != "linalg.generic":
         return None
     kind = ir.MemRefType(operation.operands[len(operation.operands) - 1].type)
-    block = operation.regions[0].blocks[0]
-    *_, terminator = block.operations
-    combined = terminator.operands[0].owner
-    if not isinstance(combined, ir.OpView) or combined.operation.name not in _COMBINING:
-        return None
-    uses = [use.owner for use in block.arguments[len(block.arguments) - 1].uses]
-    known = not any(map(kind.is_dynamic_dim, range(kind.rank)))
-    return combined.operation if uses == [combined] and known else None
+    return combining(operation) if kind.has_static_shape else None

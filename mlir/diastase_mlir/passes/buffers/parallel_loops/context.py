@@ -8,13 +8,16 @@ from collections.abc import Sequence
 from typing import Any
 
 from diastase_mlir.bindings import ir
-from diastase_mlir.passes.buffers.parallel_loops.emit import (
-    cast,
-    create,
+from diastase_mlir.emit.operations import create, reinterpret
+from diastase_mlir.passes.memory import (
+    descriptor_type,
+    extracted,
+    inserted,
+    load,
     pointer_type,
-    word,
-    word_type,
+    store,
 )
+from diastase_mlir.passes.operations import defining
 
 _VIEWS = frozenset({
     "memref.cast", "memref.subview", "memref.reinterpret_cast", "memref.expand_shape",
@@ -25,8 +28,7 @@ _VIEWS = frozenset({
 def llvm_type(kind: ir.Type) -> str | None:
     """The type in the structure, as `!llvm.struct` spells it; None where we know none."""
     if isinstance(kind, ir.MemRefType):
-        sizes = f", array<{kind.rank} x i64>" * 2 if kind.rank else ""
-        return f"struct<(ptr, ptr, i64{sizes})>"
+        return str(descriptor_type(kind.rank)).removeprefix("!llvm.")
     if isinstance(kind, ir.IndexType):
         return "i64"
     if isinstance(kind, ir.ComplexType):
@@ -53,19 +55,19 @@ class Context:
 
     def store(self, memory: ir.Value) -> None:
         """Write the values to memory."""
-        structure = create("llvm.mlir.undef", [self.type], [])
+        structure = create("llvm.mlir.undef", [self.type]).result
         for position, (value, kind) in enumerate(zip(self.values, self._fields, strict=True)):
-            structure = _insert(structure, _converted(value, kind), [position])
-        create("llvm.store", [], [structure, memory], ordering=_not_atomic())
+            structure = inserted(structure, reinterpret(value, kind), [position])
+        store(structure, memory)
 
     def load(self, memory: ir.Value) -> ir.Value:
         """Read the structure from memory."""
-        return create("llvm.load", [self.type], [memory], ordering=_not_atomic())
+        return load(self.type, memory)
 
     def addresses(self, structure: ir.Value) -> list[ir.Value]:
         """The addresses of the arrays in a structure."""
         return [
-            _extract(structure, [position, 1], pointer_type())
+            extracted(structure, pointer_type(), [position, 1])
             for position, value in enumerate(self.values)
             if isinstance(value.type, ir.MemRefType)
         ]
@@ -75,36 +77,13 @@ class Context:
         remaining = list(addresses)
         unpacked: list[ir.Value] = []
         for position, (value, kind) in enumerate(zip(self.values, self._fields, strict=True)):
-            field = _extract(structure, [position], kind)
+            field = extracted(structure, kind, [position])
             if isinstance(value.type, ir.MemRefType):
                 address = remaining.pop(0)
                 for part in (0, 1):
-                    field = _insert(field, address, [part])
-            unpacked.append(_converted(field, value.type))
+                    field = inserted(field, address, [part])
+            unpacked.append(reinterpret(field, value.type))
         return unpacked
-
-
-class StackSpace:
-    """Space on a function's stack, as large as its largest use: loops run one after another."""
-
-    def __init__(self, function: ir.Operation):
-        self._size = 1
-        block = function.regions[0].blocks[0]
-        with ir.InsertionPoint.at_block_begin(block), ir.Location.unknown():
-            self._length = word(1)
-            self._pointer = create(
-                "llvm.alloca",
-                [pointer_type()],
-                [self._length],
-                elem_type=ir.TypeAttr.get(word_type()),
-            )
-
-    def reserve(self, size: int) -> ir.Value:
-        """The memory, with room for so many words."""
-        self._size = max(self._size, size)
-        constant: Any = self._length.owner
-        constant.attributes["value"] = ir.IntegerAttr.get(word_type(), self._size)
-        return self._pointer
 
 
 def are_apart(written: Sequence[ir.Value], values: Sequence[ir.Value]) -> bool:
@@ -123,46 +102,25 @@ def are_apart(written: Sequence[ir.Value], values: Sequence[ir.Value]) -> bool:
 
 def _origin(array: ir.Value) -> ir.Value | None:
     """The allocation, argument of the program or constant that an array is part of, if known."""
-    while True:
-        owner = array.owner
-        if isinstance(owner, ir.Block):
-            function = owner.owner
-            return array if function.operation.name == "func.func" else None
-        name = owner.operation.name
-        if name in _VIEWS:
-            array = owner.operation.operands[0]
-        elif name in ("memref.alloc", "memref.alloca", "memref.get_global"):
-            return array
-        else:
-            return None
+    while (owner := defining(array)) is not None:
+        if owner.name not in _VIEWS:
+            known = owner.name in ("memref.alloc", "memref.alloca", "memref.get_global")
+            return array if known else None
+        array = owner.operands[0]
+    block: Any = array.owner
+    return array if block.owner.operation.name == "func.func" else None
 
 
 def _is_allocation(array: ir.Value) -> bool:
-    owner = array.owner
-    return not isinstance(owner, ir.Block) and owner.operation.name.startswith("memref.alloc")
+    owner = defining(array)
+    return owner is not None and owner.name.startswith("memref.alloc")
 
 
 def _as_type(spelling: str) -> str:
     return f"!llvm.{spelling}" if spelling.startswith(("struct", "ptr")) else spelling
 
 
-def _converted(value: ir.Value, kind: ir.Type) -> ir.Value:
-    return value if value.type == kind else cast(value, kind)
-
-
-def _not_atomic() -> ir.Attribute:
-    return ir.IntegerAttr.get(ir.IntegerType.get_signless(64), 0)
-
-
-def _position(path: Sequence[int]) -> ir.Attribute:
-    return ir.DenseI64ArrayAttr.get(list(path))
-
-
-def _insert(structure: ir.Value, value: ir.Value, path: Sequence[int]) -> ir.Value:
-    return create(
-        "llvm.insertvalue", [structure.type], [structure, value], position=_position(path)
-    )
-
-
-def _extract(structure: ir.Value, path: Sequence[int], kind: ir.Type) -> ir.Value:
-    return create("llvm.extractvalue", [kind], [structure], position=_position(path))
+def address_of_function(symbol: str, kind: ir.Type) -> ir.Value:
+    """A pointer to a function of the module, which `to-llvm` makes one of."""
+    name = {"value": ir.FlatSymbolRefAttr.get(symbol)}
+    return reinterpret(create("func.constant", [kind], [], name).result, pointer_type())

@@ -18,7 +18,6 @@ from math import prod
 from typing import Any
 
 from diastase_mlir.bindings import ir
-from diastase_mlir.bindings.operations import create, entry_of
 from diastase_mlir.passes.buffers.parts.outlining import (
     Cutting,
     Outliner,
@@ -26,6 +25,7 @@ from diastase_mlir.passes.buffers.parts.outlining import (
     is_constant,
     outside,
 )
+from diastase_mlir.passes.operations import call, entry_of
 from diastase_runtime.abi import ENTRY_FUNCTION
 from diastase_toolchain.trip_counts import LOOP
 
@@ -61,14 +61,11 @@ def _share(module: ir.Module, block: ir.Block) -> None:
         is_taken = [not _are_one_constant(values) for values in zip(*used, strict=True)]
         made_anew = [value for value, taken in zip(used[0], is_taken, strict=True) if not taken]
         name = f"{ENTRY_FUNCTION}{LOOP}{number}"
-        call = outliner.outline(
-            name, steps[:1], [], list(compress(used[0], is_taken)), made_anew, {}
-        )
-        callee = {"callee": call.attributes["callee"]}
+        outliner.outline(name, steps[:1], [], list(compress(used[0], is_taken)), made_anew, {})
         for step, values in zip(steps[1:], used[1:], strict=True):
             loop = step.operation
             with ir.InsertionPoint(loop), loop.location:
-                create("func.call", [], list(compress(values, is_taken)), callee)
+                call(name, list(compress(values, is_taken)))
             loop.erase()
 
 

@@ -7,33 +7,23 @@ where all that uses it is in sight.
 """
 
 from diastase_mlir.bindings import ir
-from diastase_mlir.bindings.operations import callee_of, name_of
+from diastase_mlir.passes.operations import callee_of, name_of, operations_named
 from diastase_toolchain.trip_counts import PART
 
 
 def inline_parts(module: ir.Module) -> None:
     """Replace each call of a part, and remove all parts."""
-    parts: dict[str, ir.Operation] = {}
-    for definition in module.body.operations:
-        operation = definition.operation
-        if "sym_name" in operation.attributes:
-            name = name_of(operation)
-            if PART in name:
-                parts[name] = operation
+    parts = {
+        name: definition.operation
+        for definition in module.body.operations
+        if "sym_name" in definition.attributes and PART in (name := name_of(definition))
+    }
     if not parts:
         return
-    calls: list[tuple[ir.Operation, ir.Operation]] = []
-
-    def collect(operation: ir.Operation) -> ir.WalkResult:
-        if operation.name == "func.call":
-            part = parts.get(callee_of(operation))
-            if part is not None:
-                calls.append((operation, part))
-        return ir.WalkResult.ADVANCE
-
-    module.operation.walk(collect)
-    for call, part in calls:
-        _inline(call, part.regions[0].blocks[0])
+    for call in operations_named(module.operation, "func.call"):
+        part = parts.get(callee_of(call))
+        if part is not None:
+            _inline(call, part.regions[0].blocks[0])
     for part in parts.values():
         part.erase()
 

@@ -18,9 +18,11 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from diastase_mlir.bindings import func, ir
-from diastase_mlir.bindings.operations import create, name_of
+from diastase_mlir.bindings import ir
+from diastase_mlir.emit.loops import append_block
+from diastase_mlir.emit.operations import create
 from diastase_mlir.passes.buffers.separate_aliases import Callees, separate
+from diastase_mlir.passes.operations import name_of, new_function, operations_in
 from diastase_toolchain.trip_counts import INNER, PART
 
 _CONSTANTS = frozenset(
@@ -80,14 +82,10 @@ class Outliner:
     def _weights(self) -> dict[ir.Operation, int]:
         """Of all operations, with what is inside of them."""
         weights: defaultdict[ir.Operation, int] = defaultdict(int)
-
-        def visit(operation: ir.Operation) -> ir.WalkResult:
+        for operation in operations_in(self._module):
             weights[operation] += self._cutting.weight(operation)
             if (around := operation.parent) is not None:
                 weights[around.operation] += weights[operation]
-            return ir.WalkResult.ADVANCE
-
-        self._module.operation.walk(visit, ir.WalkOrder.POST_ORDER)
         return weights
 
     def _cut_inside(
@@ -144,19 +142,15 @@ class Outliner:
     def step(self, operation: ir.Operation) -> Step:
         """Look at an operation."""
         step = Step(operation)
-
-        def visit(nested: ir.Operation) -> ir.WalkResult:
+        step.operations = operations_in(operation)
+        for nested in step.operations:
             step.weight += self._cutting.weight(nested)
-            step.operations.append(nested)
             step.uses += [(nested, number, value) for number, value in enumerate(nested.operands)]
             if nested != operation:
                 step.own.update(dict.fromkeys(nested.results))
             for region in nested.regions:
                 for block in region.blocks:
                     step.own.update(dict.fromkeys(block.arguments))
-            return ir.WalkResult.ADVANCE
-
-        operation.walk(visit)
         return step
 
     def _parts(self, steps: list[Step]) -> list[list[int]]:
@@ -207,11 +201,11 @@ class Outliner:
         here = part[-1].operation
         with ir.InsertionPoint(here), here.location:
             operands = [returned.get(value, value) for value in captured]
-            attributes = {"callee": ir.FlatSymbolRefAttr.get(name)}
-            call = create("func.call", types[1], operands, attributes)
+            callee = {"callee": ir.FlatSymbolRefAttr.get(name)}
+            call = create("func.call", types[1], operands, callee)
         with ir.InsertionPoint.at_block_begin(self._module.body), here.location:
-            function = func.FuncOp(name, ir.FunctionType.get(*types), visibility="private")
-            block = function.add_entry_block()
+            function = new_function(name, ir.FunctionType.get(*types))
+            block = append_block(function.regions[0], types[0])
         if self._cutting.arrays_are_values:
             function.attributes["arg_attrs"] = _attributes(captured)
         function.attributes["llvm.linkage"] = ir.Attribute.parse("#llvm.linkage<internal>")
@@ -230,7 +224,7 @@ class Outliner:
             create("func.return", [], results)
         if self._cutting.arrays_are_values:
             separate(block, self._callees, of_function=True)
-            self._callees.add(function.operation)
+            self._callees.add(function)
         return call
 
     def _captured(self, part: Sequence[Step]) -> tuple[list[ir.Value], list[ir.Value]]:

@@ -5,8 +5,8 @@
     a copy of %a, stored by columns; func.call @…lapack__dpotrf(…its address); %l of what is there
 
 So results are JAX's to the last bit, except for the order of additions in what surrounds a call.
-`batch` is the way to a routine, `arguments` what it is given; the other modules are rules, one
-topic each. Signs, pivots from 0 and NaN where a routine fails are those of JAX's primitives.
+`batch` is the way to a routine, `arguments` what it is given; the other modules are rules. Signs,
+pivots from 0 and NaN where a routine fails are those of JAX's primitives.
 
 Part of `runtime_to_calls`, which imports it for programs that have such operations.
 """
@@ -17,37 +17,28 @@ from typing import Any
 from diastase_mlir.bindings import ir
 from diastase_mlir.emit.custom_calls import LINEAR_ALGEBRA
 from diastase_mlir.emit.operations import to_signless, to_type
-from diastase_mlir.passes.runtime.linear_algebra import (
-    cholesky,
-    eigen,
-    lu,
-    qr,
-    schur,
-    solve,
-    svd,
-    tridiagonal,
-)
+from diastase_mlir.passes.runtime.linear_algebra import factorizations, spectral
 from diastase_mlir.passes.runtime.linear_algebra.batch import Batch
 
 _RULES: dict[str, Callable[..., Sequence[ir.Value]]] = {
     rule.__name__: rule
     for rule in (
-        cholesky.cholesky,
-        eigen.eig,
-        eigen.eigh,
-        lu.lu,
-        lu.lu_pivots_to_permutation,
-        qr.geqp3,
-        qr.geqrf,
-        qr.householder_product,
-        qr.ormqr,
-        qr.qr,
-        schur.hessenberg,
-        schur.schur,
-        solve.triangular_solve,
-        svd.svd,
-        tridiagonal.tridiagonal,
-        tridiagonal.tridiagonal_solve,
+        spectral.eig,
+        spectral.eigh,
+        spectral.hessenberg,
+        spectral.schur,
+        spectral.svd,
+        spectral.tridiagonal,
+        factorizations.cholesky,
+        factorizations.geqp3,
+        factorizations.geqrf,
+        factorizations.householder_product,
+        factorizations.lu,
+        factorizations.lu_pivots_to_permutation,
+        factorizations.ormqr,
+        factorizations.qr,
+        factorizations.triangular_solve,
+        factorizations.tridiagonal_solve,
     )
 }
 """From a batch and arrays to arrays, by the name of JAX's primitive."""

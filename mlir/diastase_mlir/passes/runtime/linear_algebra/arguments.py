@@ -19,12 +19,12 @@ from diastase_mlir.emit.operations import (
     create,
     index_binary,
     index_constant,
-    index_type,
     integer_type,
     scalar_constant,
 )
 from diastase_mlir.emit.sizes import plus, times
 from diastase_mlir.emit.tensors import Size, as_index
+from diastase_mlir.passes.memory import address_of, bytes_of, store, to_pointer, word_type
 
 
 class Special(enum.Enum):
@@ -38,6 +38,9 @@ class Special(enum.Enum):
     """Its size."""
     NULL = enum.auto()
     """A function that is not called."""
+
+
+WORKSPACE = (Special.WORK, Special.LWORK)
 
 
 @dataclass(frozen=True)
@@ -68,71 +71,29 @@ SLOT = 2
 """64-bit words in a slot: a complex number fits."""
 
 
-def bytes_of(element: ir.Type) -> int:
-    """The size of an element in memory."""
-    if isinstance(element, ir.ComplexType):
-        return 2 * bytes_of(element.element_type)
-    if isinstance(element, (ir.F32Type, ir.F64Type)):
-        return 4 if isinstance(element, ir.F32Type) else 8
-    return ir.IntegerType(element).width // 8
-
-
-def pointer_type() -> ir.Type:
-    """`!llvm.ptr`."""
-    return ir.Type.parse("!llvm.ptr")
-
-
-def pointer(address: ir.Value) -> ir.Value:
-    """An address (an `index`) as a pointer."""
-    number = create("arith.index_cast", [integer_type(64)], [address]).result
-    return create("llvm.inttoptr", [pointer_type()], [number]).result
-
-
-def null_pointer() -> ir.Value:
-    """A pointer to nothing."""
-    return create("llvm.mlir.zero", [pointer_type()], []).result
-
-
-def address_of(buffer: ir.Value) -> ir.Value:
-    """The address of a buffer's first element."""
-    name = "memref.extract_aligned_pointer_as_index"
-    return create(name, [index_type()], [buffer]).result
-
-
 def pointer_into(array: Array, number: Size) -> ir.Value:
     """A pointer to the array of one matrix of the batch."""
     element = ir.MemRefType(array.buffer.type).element_type
     elements = plus(array.offset, times(array.stride, number))
     distance = as_index(times(elements, bytes_of(element)))
-    return pointer(index_binary("addi", address_of(array.buffer), distance))
+    return to_pointer(index_binary("addi", address_of(array.buffer), distance))
 
 
 class Slots:
     """Places for arguments that are no arrays."""
 
     def __init__(self, count: int):
-        self._address = address_of(allocate([SLOT * count], integer_type(64)))
+        self._address = address_of(allocate([SLOT * count], word_type()))
 
-    def pointer(self, slot: int) -> ir.Value:
-        """A pointer to a slot."""
-        distance = index_constant(8 * SLOT * slot)
-        return pointer(index_binary("addi", self._address, distance))
+    def pointer(self, slot: int, more: int = 0) -> ir.Value:
+        """A pointer to a slot, or so many bytes behind it."""
+        distance = index_constant(8 * SLOT * slot + more)
+        return to_pointer(index_binary("addi", self._address, distance))
 
     def store(self, slot: int, value: "Size | str | Number", element: ir.Type) -> None:
         """Put an argument into a slot; `element` is the type of the matrices."""
         for place, scalar in enumerate(_scalars(value, element)):
-            target = pointer(
-                index_binary(
-                    "addi",
-                    self._address,
-                    index_constant(8 * SLOT * slot + place * _part_bytes(element)),
-                )
-            )
-            create("llvm.store", [], [scalar, target])
-
-
-def _part_bytes(element: ir.Type) -> int:
-    return bytes_of(real_type(element))
+            store(scalar, self.pointer(slot, place * bytes_of(real_type(element))))
 
 
 def real_type(element: ir.Type) -> ir.Type:
@@ -145,10 +106,6 @@ def _scalars(value: "Size | str | Number", element: ir.Type) -> list[ir.Value]:
     if isinstance(value, str):
         return [scalar_constant(integer_type(8), ord(value))]
     if isinstance(value, Number):
-        real = [scalar_constant(real_type(element), value.value)]
-        return (
-            real
-            if element == real_type(element)
-            else [*real, scalar_constant(real_type(element), 0)]
-        )
+        parts = [value.value, 0] if isinstance(element, ir.ComplexType) else [value.value]
+        return [scalar_constant(real_type(element), part) for part in parts]
     return [create("arith.index_cast", [integer_type(32)], [as_index(value)]).result]

@@ -15,6 +15,7 @@ Routines report failures in `info`. As in JAX, results of a failed routine are N
 """
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 from diastase_mlir.bindings import ir
@@ -29,7 +30,6 @@ from diastase_mlir.emit.operations import (
     enumeration,
     index_binary,
     index_constant,
-    index_type,
     integer_type,
     negate,
     scalar_constant,
@@ -37,26 +37,19 @@ from diastase_mlir.emit.operations import (
     to_signless,
 )
 from diastase_mlir.emit.sizes import product
-from diastase_mlir.emit.tensors import (
-    Size,
-    element_type,
-    extract,
-    generate,
-    sizes_of,
-)
+from diastase_mlir.emit.tensors import Size, element_type, extract, generate, sizes_of
 from diastase_mlir.passes.buffers.matmul_to_blas.routines import PREFIXES
+from diastase_mlir.passes.memory import load, pointer_type, store, word, word_type
+from diastase_mlir.passes.operations import SCOPE, Signatures, call_imported, to_index
 from diastase_mlir.passes.runtime.linear_algebra.arguments import (
     Argument,
     Array,
     Number,
     Slots,
     Special,
-    null_pointer,
     pointer_into,
-    pointer_type,
     real_type,
 )
-from diastase_mlir.passes.tensors.arrays_to_loops.rules import SCOPE
 from diastase_runtime.abi import ErrorCode, ImportedLibrary, import_symbol
 
 COMPLEX_NAMES = {"syevd": "heevd", "sytrd": "hetrd", "orgqr": "ungqr", "ormqr": "unmqr"}
@@ -70,13 +63,13 @@ ALONE = 256
 letting go of the processor, and on a busy computer a problem of 1 ms so takes 300."""
 
 Position = list[ir.Value]
-Guard = Callable[[ir.Value], ir.Value]
+Guard = Callable[[Size], ir.Value]
 
 
 class Batch:
     """One operation on a batch of matrices (of one matrix, where there are no leading axes)."""
 
-    def __init__(self, operation: Any, config: Any, declared: dict[str, ir.Type], rank: int = 2):
+    def __init__(self, operation: Any, config: Any, declared: Signatures, rank: int = 2):
         self._operation, self._declared = operation, declared
         sizes = sizes_of(operation.operands[0])
         self.sizes = sizes[: len(sizes) - rank]
@@ -132,15 +125,19 @@ class Batch:
         *arguments: Argument,
         unless_empty: Sequence[Size],
         library: ImportedLibrary = "lapack",
-        guard: Callable[[Size], ir.Value] | None = None,
+        guard: Guard | None = None,
     ) -> None:
-        """Call a routine for each matrix; where `guard` of its number is false, it has failed."""
+        """Call a routine for each matrix; where `guard` of its number is false, it has failed.
+
+        LAPACK's last argument says whether it has; it is added here.
+        """
         if 0 in [size for size in unless_empty if isinstance(size, int)]:
             return
         self._reports()  # before any region
+        if library == "lapack":
+            arguments = (*arguments, Special.INFO)
         name = COMPLEX_NAMES.get(name, name) if self.is_complex else name
-        kinds = [pointer_type()] * len(arguments)
-        symbol = self.imported(library, PREFIXES[str(self.element)] + name, kinds)
+        routine = partial(self.call_imported, library, PREFIXES[str(self.element)] + name)
         zero = index_constant(0)
         conditions = [
             compare_integers("sgt", size, zero)
@@ -148,7 +145,7 @@ class Batch:
             if not isinstance(size, int)
         ]
         conditions += self._fitting(name, arguments)
-        emit = _Call(self, symbol, arguments, unless_empty, guard).emit
+        emit = _Call(self, routine, arguments, unless_empty, guard).emit
         if conditions:
             when(SCOPE, all_of(conditions), emit)
         else:
@@ -175,8 +172,8 @@ class Batch:
     def fits(self, size: ir.Value) -> ir.Value:
         """Whether LAPACK's integers can hold a size; an error is recorded if not."""
         fits = compare_integers("sle", size, index_constant(LARGEST))
-        number = create("arith.index_cast", [integer_type(64)], [size]).result
-        details = [number, scalar_constant(integer_type(64), LARGEST)]
+        number = create("arith.index_cast", [word_type()], [size]).result
+        details = [number, word(LARGEST)]
         self.record(negate(fits), ErrorCode.SIZE_TOO_LARGE, details)
         return fits
 
@@ -189,13 +186,11 @@ class Batch:
         }
         self.checks.append(create("runtime.check", [], [failed, *details], attributes))
 
-    def imported(
-        self, library: ImportedLibrary, name: str, operands: Sequence[ir.Type] = ()
-    ) -> str:
-        """The symbol of a function of a library, which is declared at the end."""
-        symbol = import_symbol(library, name)
-        self._declared.setdefault(symbol, ir.FunctionType.get(list(operands), []))
-        return symbol
+    def call_imported(
+        self, library: ImportedLibrary, name: str, operands: Sequence[ir.Value] = ()
+    ) -> None:
+        """Call a function of a library, which is declared at the end."""
+        call_imported(self._declared, import_symbol(library, name), operands)
 
     def option(self, name: str) -> Any:
         """A parameter: a flag or a word."""
@@ -209,7 +204,7 @@ class Batch:
         if argument is Special.INFO:
             return pointer_into(self._reports(), number)
         if argument is Special.NULL:
-            return null_pointer()
+            return create("llvm.mlir.zero", [pointer_type()]).result
         assert isinstance(argument, Array)
         return pointer_into(argument, number)
 
@@ -254,22 +249,18 @@ def _swapped(position: Position) -> Position:
     return [*position[:-2], position[-1], position[-2]]
 
 
-def _call(symbol: str, operands: Sequence[ir.Value]) -> None:
-    create("func.call", [], operands, {"callee": ir.FlatSymbolRefAttr.get(symbol)})
-
-
 class _Call:
     """One call of a routine for all matrices of a batch, emitted where it is certain to run."""
 
     def __init__(
         self,
         batch: Batch,
-        symbol: str,
+        routine: Callable[[list[ir.Value]], None],
         arguments: Sequence[Argument],
         sizes: Sequence[Size],
-        guard: Callable[[Size], ir.Value] | None,
+        guard: Guard | None,
     ):
-        self._batch, self._symbol, self._guard = batch, symbol, guard
+        self._batch, self._routine, self._guard = batch, routine, guard
         self._arguments, self._sizes = arguments, sizes
 
     def emit(self) -> None:
@@ -310,9 +301,8 @@ class _Call:
 
     def _tell_threads(self, function: str, condition: ir.Value | None) -> None:
         """One thread from here on, or as many as before."""
-        symbol = self._batch.imported("threads", function)
         if condition is None:
-            _call(symbol, [])
+            self._batch.call_imported("threads", function)
         else:
             when(SCOPE, condition, lambda: self._tell_threads(function, None))
 
@@ -339,13 +329,12 @@ class _Call:
 
         def fail() -> None:
             failure = scalar_constant(integer_type(32), -1)
-            create("llvm.store", [], [failure, self._batch.argument(Special.INFO, number)])
+            store(failure, self._batch.argument(Special.INFO, number))
 
         when(SCOPE, negate(proceed), fail)
 
     def _call(self, number: Size) -> None:
-        pointers = [self._pointer(slot, number) for slot in range(len(self._arguments))]
-        _call(self._symbol, pointers)
+        self._routine([self._pointer(slot, number) for slot in range(len(self._arguments))])
 
     def _pointer(self, slot: int, number: Size) -> ir.Value:
         argument = self._arguments[slot]
@@ -361,10 +350,8 @@ class _Call:
         self._slots.store(length, index_constant(-1), batch.element)
         self._call(0)
         answer = self._slots.pointer(self._arguments.index(Special.WORK))
-        wanted = create("llvm.load", [batch.real], [answer]).result
-        number = create("arith.fptosi", [integer_type(64)], [wanted]).result
-        size = create("arith.index_cast", [index_type()], [number]).result
-        return index_binary("maxsi", size, index_constant(1))
+        number = create("arith.fptosi", [word_type()], [load(batch.real, answer)]).result
+        return index_binary("maxsi", to_index(number), index_constant(1))
 
 
 def one_less(batch: Batch, size: Size) -> Size:
@@ -372,6 +359,5 @@ def one_less(batch: Batch, size: Size) -> Size:
     if isinstance(size, int):
         return size - 1
     empty = compare_integers("sle", size, index_constant(0))
-    details = [scalar_constant(integer_type(64), detail) for detail in (-1, 0)]
-    batch.record(empty, ErrorCode.NEGATIVE_SIZE, details)
+    batch.record(empty, ErrorCode.NEGATIVE_SIZE, [word(-1), word(0)])
     return index_binary("maxsi", index_binary("subi", size, index_constant(1)), index_constant(0))

@@ -11,15 +11,14 @@ from collections.abc import Sequence
 from typing import Any
 
 from diastase_mlir.bindings import ir
-from diastase_mlir.bindings.operations import operations_named
 from diastase_mlir.emit.operations import to_type
+from diastase_mlir.passes.operations import operations_named
 from diastase_mlir.passes.tensors.arrays_to_loops import (
-    bits,
     conversions,
     convolution,
+    dot_general,
     indexing,
     moves,
-    products,
     sorting,
     windows,
 )
@@ -27,7 +26,7 @@ from diastase_mlir.passes.tensors.arrays_to_loops.rules import Rule
 
 _RULES: dict[str, Rule] = {
     name: rule
-    for module in (bits, conversions, convolution, indexing, moves, products, sorting, windows)
+    for module in (conversions, convolution, dot_general, indexing, moves, sorting, windows)
     for name, rule in module.RULES.items()
 }
 

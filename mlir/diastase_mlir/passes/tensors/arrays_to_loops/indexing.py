@@ -32,11 +32,11 @@ from diastase_mlir.emit.tensors import (
     insert,
     sizes_of,
 )
-from diastase_mlir.passes.tensors.arrays_to_loops.inlined import function_of
+from diastase_mlir.passes.operations import SCOPE, number_in
 from diastase_mlir.passes.tensors.arrays_to_loops.rules import (
-    SCOPE,
     Rule,
-    number_in,
+    function_of,
+    minus,
     numbers,
     signless_operands,
 )
@@ -103,13 +103,7 @@ def _batch_pairs(
 
 def _lasts(sizes: Sequence[Size], extents: Sequence[Size], axes: Sequence[int]) -> list[Size]:
     """The last start along each of the axes for which a window of these extents fits."""
-    return [_difference(sizes[axis], extents[axis]) for axis in axes]
-
-
-def _difference(size: Size, extent: Size) -> Size:
-    if isinstance(size, int) and isinstance(extent, int):
-        return size - extent
-    return index_binary("subi", as_index(size), as_index(extent))
+    return [minus(sizes[axis], extents[axis]) for axis in axes]
 
 
 def _gather(operation: Any) -> Sequence[ir.Value] | None:

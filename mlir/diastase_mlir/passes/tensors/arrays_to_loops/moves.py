@@ -30,11 +30,13 @@ from diastase_mlir.emit.tensors import (
     sizes_of,
     unbox,
 )
+from diastase_mlir.passes.operations import SCOPE, defining, number_in
 from diastase_mlir.passes.tensors.arrays_to_loops.rules import (
-    SCOPE,
     Rule,
-    number_in,
+    by_axis,
+    minus,
     numbers,
+    quotient,
     signless_operands,
     sizes_given,
     sizes_known,
@@ -49,12 +51,8 @@ def _pad(operation: Any) -> Sequence[ir.Value]:
     """Elements set apart and surrounded by a value; negative amounts cut off instead."""
     operand, filler, *vectors = signless_operands(operation)
     fill, own = unbox(filler), sizes_of(operand)
-    if vectors:
-        amounts = [[number_in(vector, axis) for axis in range(len(own))] for vector in vectors]
-    else:
-        names = ("edge_padding_low", "edge_padding_high", "interior_padding")
-        amounts = [numbers(operation, name) for name in names]
-    lows, highs, interiors = amounts
+    names = ("edge_padding_low", "edge_padding_high", "interior_padding")
+    lows, highs, interiors = by_axis(operation, names, vectors, len(own))
     known = sizes_known(operation)
     sizes = [
         _padded(*four) if size is None else size
@@ -123,8 +121,7 @@ def _broadcast(operation: Any) -> Sequence[ir.Value]:
     own_sizes = sizes_of(operand)
     kept = {axis for axis, size in enumerate(own_sizes) if isinstance(size, int) and size != 1}
     for known, name in ((expanding, "expanding"), (kept, "nonexpanding")):
-        if f"known_{name}_dimensions" in operation.attributes:
-            known.update(numbers(operation, f"known_{name}_dimensions"))
+        known.update(numbers(operation, f"known_{name}_dimensions"))
     last = {
         axis: index_binary("subi", as_index(size), index_constant(1))
         for axis, size in enumerate(own_sizes)
@@ -157,24 +154,10 @@ def _slice(operation: Any) -> Sequence[ir.Value]:
     )
     sizes: list[Size] = []
     for axis, size in enumerate(sizes_known(operation)):
-        distance = _less(limits[axis], starts[axis])
-        sizes.append(_ceiling(distance, strides[axis]) if size is None else size)
+        distance = minus(limits[axis], starts[axis])
+        count = quotient("ceildivsi", distance, strides[axis])
+        sizes.append(larger(count, 0) if size is None else size)
     return [extract_slice(to_signless(operand), starts, sizes, strides)]
-
-
-def _less(left: Size, right: Size) -> Size:
-    if isinstance(left, int) and isinstance(right, int):
-        return left - right
-    return left if right == 0 else index_binary("subi", as_index(left), as_index(right))
-
-
-def _ceiling(distance: Size, stride: Size) -> Size:
-    """The number of elements that a distance has room for; none is negative."""
-    if isinstance(distance, int) and isinstance(stride, int):
-        return max(0, -(-distance // stride))
-    if stride != 1:
-        distance = index_binary("ceildivsi", as_index(distance), as_index(stride))
-    return index_binary("maxsi", as_index(distance), index_constant(0))
 
 
 def _reverse(operation: Any) -> Sequence[ir.Value] | None:
@@ -246,8 +229,8 @@ def _stacked(arrays: Sequence[ir.Value], sizes: list[Size], axis: int) -> ir.Val
 
 def _without_axis(array: Any, part: list[Size]) -> ir.Value:
     """The array under this shape, which has an axis of size 1 less; it may have been made of it."""
-    owner = array.owner
-    if not isinstance(owner, ir.Block) and owner.name in _RESHAPES:
+    owner = defining(array)
+    if owner is not None and owner.name in _RESHAPES:
         source = owner.operands[0]
         if source.type.shape == [size if isinstance(size, int) else DYNAMIC for size in part]:
             return source

@@ -30,8 +30,8 @@ from diastase_mlir.emit.tensors import (
     insert,
     sizes_of,
 )
-from diastase_mlir.passes.tensors.arrays_to_loops.inlined import function_of
-from diastase_mlir.passes.tensors.arrays_to_loops.rules import SCOPE, Rule, signless_operands
+from diastase_mlir.passes.operations import SCOPE
+from diastase_mlir.passes.tensors.arrays_to_loops.rules import Rule, function_of, signless_operands
 
 Less = Callable[[ir.Value, ir.Value], ir.Value]
 """Whether the element at one position comes strictly before that at another."""
@@ -93,10 +93,7 @@ def _sorted_positions(length: Size, less: Less) -> ir.Value:
 
 
 def _merge(
-    source: ir.Value,
-    target: ir.Value,
-    bounds: tuple[ir.Value, ir.Value, ir.Value],
-    less: Less,
+    source: ir.Value, target: ir.Value, bounds: tuple[ir.Value, ir.Value, ir.Value], less: Less
 ) -> ir.Value:
     """Merge the runs `start..middle` and `middle..stop`; of equal elements the left comes first."""
     start, middle, stop = bounds

@@ -16,6 +16,7 @@ the taps inside the array only. Numbers of windows may be known at run time only
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from typing import Any
 
 from diastase_mlir.bindings import ir
@@ -44,12 +45,15 @@ from diastase_mlir.emit.tensors import (
     sizes_of,
     unbox,
 )
-from diastase_mlir.passes.tensors.arrays_to_loops.inlined import Function, function_of
+from diastase_mlir.passes.operations import SCOPE, number_in
 from diastase_mlir.passes.tensors.arrays_to_loops.rules import (
-    SCOPE,
+    Function,
     Rule,
-    number_in,
+    by_axis,
+    function_of,
+    minus,
     numbers,
+    quotient,
     signless_operands,
     sizes_known,
 )
@@ -72,9 +76,9 @@ class WindowAxis:
         taken = plus(times(plus(self.window, -1), self.window_dilation), 1)
         spread = plus(times(plus(self.size, -1), self.base_dilation), 1)
         spread = _when(_is_positive(self.size), spread, 0)
-        room = _minus(plus(spread, plus(self.low, self.high)), taken)
+        room = minus(plus(spread, plus(self.low, self.high)), taken)
         # A quotient of negative numbers is rounded towards zero.
-        places = plus(_quotient("divsi", larger(room, 0), self.stride), 1)
+        places = plus(quotient("divsi", larger(room, 0), self.stride), 1)
         return _when(_is_positive(plus(room, 1)), places, 0)
 
 
@@ -89,10 +93,8 @@ def _reduce_window(operation: Any) -> Sequence[ir.Value] | None:
         if all(kind.has_static_shape and 0 not in kind.shape for kind in shapes):
             return None
     padding = _padding(operation, rank)
-    columns = [numbers(operation, "window_dimensions")]
-    for name in ("window_strides", "base_dilations", "window_dilations"):
-        given = name in operation.attributes
-        columns.append(numbers(operation, name) if given else [1] * rank)
+    names = ("window_dimensions", "window_strides", "base_dilations", "window_dilations")
+    columns = [numbers(operation, name, [1] * rank) for name in names]
     columns += [[low for low, _ in padding], [high for _, high in padding]]
     own = sizes_of(operation.operands[0])
     axes = [WindowAxis(*entries) for entries in zip(own, *columns, strict=True)]
@@ -167,7 +169,7 @@ def over_taps(
         if len(position) == len(axes):
             return body(position, inner)
         axis = axes[len(position)]
-        first = _minus(times(output[len(position)], axis.stride), axis.low)
+        first = minus(times(output[len(position)], axis.stride), axis.low)
 
         def at(tap: ir.Value, carries: Values) -> Values:
             place = as_index(plus(first, times(tap, axis.window_dilation)))
@@ -194,24 +196,9 @@ def _taps_inside(axis: WindowAxis, first: Size) -> tuple[Size, Size]:
     end = axis.size
     if not isinstance(axis.base_dilation, int) or axis.base_dilation != 1:
         end = plus(times(plus(end, -1), axis.base_dilation), 1)
-    lower = larger(_quotient("ceildivsi", _minus(0, first), axis.window_dilation), 0)
-    until = _quotient("ceildivsi", _minus(end, first), axis.window_dilation)
+    lower = larger(quotient("ceildivsi", minus(0, first), axis.window_dilation), 0)
+    until = quotient("ceildivsi", minus(end, first), axis.window_dilation)
     return lower, smaller(until, axis.window)
-
-
-def _minus(left: Size, right: Size) -> Size:
-    if isinstance(right, int):
-        return plus(left, -right)
-    return index_binary("subi", as_index(left), right)
-
-
-def _quotient(name: str, left: Size, right: Size) -> Size:
-    """`divsi`, of what is not negative, or `ceildivsi`."""
-    if isinstance(right, int) and right == 1:
-        return left
-    if isinstance(left, int) and isinstance(right, int):
-        return left // right if name == "divsi" else -(-left // right)
-    return index_binary(name, as_index(left), as_index(right))
 
 
 def _is_positive(size: Size) -> bool | ir.Value:
@@ -233,10 +220,8 @@ def _select_and_scatter(operation: Any) -> Sequence[ir.Value]:
     """Each source number combined with what is where the chosen element of its window lies."""
     operand, source, initial, *vectors = signless_operands(operation)
     own = sizes_of(operand)
-    if vectors:
-        columns = [[number_in(vector, axis) for axis in range(len(own))] for vector in vectors]
-    else:
-        columns = [numbers(operation, name) for name in ("window_dimensions", "window_strides")]
+    names = ("window_dimensions", "window_strides")
+    columns = by_axis(operation, names, vectors, len(own))
     lows = [low for low, _ in _padding(operation, len(own))]
     axes = [
         WindowAxis(*entries, low=low) for *entries, low in zip(own, *columns, lows, strict=True)
@@ -258,11 +243,7 @@ def _select_and_scatter(operation: Any) -> Sequence[ir.Value]:
 
 
 def _chosen(
-    keeps: Function,
-    axes: Sequence[WindowAxis],
-    operand: ir.Value,
-    unread: ir.Value,
-    output: Values,
+    keeps: Function, axes: Sequence[WindowAxis], operand: ir.Value, unread: ir.Value, output: Values
 ) -> Values:
     """Whether a window has an element, and where the chosen one is."""
 
@@ -299,20 +280,17 @@ def _running(operation: Any, axis: int, backwards: bool) -> ir.Value:
 
 def _whole_axis(operation: Any) -> tuple[int, bool] | None:
     """The axis along which each window ends (begins: True) at its place, and has all before it."""
-    kind, names = operation.operands[0].type, ("window_strides", "base_dilations")
+    kind = operation.operands[0].type
     if not kind.has_static_shape or operation.results[0].type.shape != kind.shape:
         return None
-    given = [name for name in (*names, "window_dilations") if name in operation.attributes]
-    if any(number != 1 for name in given for number in numbers(operation, name)):
+    names = ("window_strides", "base_dilations", "window_dilations")
+    if any(number != 1 for name in names for number in numbers(operation, name)):
         return None
     window = numbers(operation, "window_dimensions")
     axes = [axis for axis, size in enumerate(window) if size != 1]
     if len(axes) != 1 or window[axes[0]] != kind.shape[axes[0]]:
         return None
-    if "padding" not in operation.attributes:
-        return None
-    amounts: Any = ir.DenseIntElementsAttr(operation.attributes["padding"])
-    padding, (axis,) = [int(number) for number in amounts], axes
+    padding, (axis,) = list(chain(*_padding(operation, len(window)))), axes
     size = window[axis] - 1
     for backwards in (False, True):
         wanted = [0] * (2 * len(window))

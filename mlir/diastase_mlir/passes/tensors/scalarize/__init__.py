@@ -11,40 +11,37 @@ five more passes take apart. Here they are scalars at once. What has no rule her
 any other array (`stablehlo-legalize-to-linalg`), and means the same there: conversions of floats to
 integers, divisions of integers, unsigned numbers, and all that is neither a number nor short.
 
-- `conversion`: one walk through a function, with what each value has become
-- `deferred`: numbers, slices and short vectors that are no arrays before somebody needs one
-- `arithmetic`, `movement`, `places`, `regions`, `loops`, `functions`, `sizes`, `unknown_sizes`: the
-  rules, by an operation's name
+- `conversion`: one walk through a function, with what each value has become: numbers, slices and
+  short vectors that are no arrays before somebody needs one
+- `arithmetic`, `movement`, `dynamic_slices`, `regions`, `loops`: the rules, by an operation's name
 """
 
 from diastase_mlir.bindings import ir
 from diastase_mlir.passes.tensors.scalarize import (
     arithmetic,
-    functions,
+    dynamic_slices,
     loops,
     movement,
-    places,
     regions,
-    sizes,
-    unknown_sizes,
 )
 from diastase_mlir.passes.tensors.scalarize.conversion import Conversion
 
 RULES = {
     name: rule
-    for module in (arithmetic, movement, places, regions, loops, functions, sizes, unknown_sizes)
+    # `regions` has a rule for any operation of ours; others have better ones for some.
+    for module in (regions, arithmetic, dynamic_slices, loops, movement)
     for name, rule in module.RULES.items()
 }
 
 
 def scalarize(module: ir.Module) -> None:
     """Convert every function of the module, in place."""
-    inner = functions.inner_functions(module)
+    inner = regions.inner_functions(module)
     for view in module.body.operations:
         definition = view.operation
         conversion = Conversion(RULES, inner)
-        if definition.name == "func.func" and functions.is_inner(definition):
-            functions.take_scalars(conversion, definition)
+        if definition.name == "func.func" and regions.is_inner(definition):
+            regions.take_scalars(conversion, definition)
             continue
         for region in definition.regions:
             for block in region.blocks:

@@ -1,24 +1,37 @@
-"""Rules for arithmetic on single numbers: one operation of `arith` or `math` each.
+"""Rules for arithmetic on single numbers: one operation of `arith` or `math` each; and on sizes.
 
 In: operations all of whose operands and results are single floats, integers or flags
-(`Conversion.kind`). What is not in the tables is left as it is.
+(`Conversion.kind`). What is not in the tables is left as it is. Sizes that are known at run time
+only are such numbers, too: those of arrays, and what is computed from them.
 """
 
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 from diastase_mlir.bindings import ir
-from diastase_mlir.bindings.operations import create
 from diastase_mlir.emit.conversions import saturated
 from diastase_mlir.emit.operations import (
     binary,
+    compare_floats,
     compare_integers,
+    create,
+    index_constant,
+    index_type,
     integer_type,
+    negate,
     scalar_constant,
     select,
 )
-from diastase_mlir.passes.tensors.scalarize.conversion import Conversion, Rule
-from diastase_mlir.passes.tensors.scalarize.deferred import Number, Value, scalar_of
+from diastase_mlir.emit.tensors import hidden
+from diastase_mlir.passes.tensors.scalarize.conversion import (
+    Conversion,
+    Number,
+    Rule,
+    Value,
+    materialised,
+    scalar_of,
+)
+from diastase_mlir.passes.tensors.scalarize.regions import carried, uncarried
 
 _POINTWISE: Mapping[str, Mapping[str, str]] = {
     "abs": {"float": "math.absf"},
@@ -51,8 +64,8 @@ _POINTWISE: Mapping[str, Mapping[str, str]] = {
 }
 
 _DIRECTIONS = {
-    "float": {"EQ": 1, "GT": 2, "GE": 3, "LT": 4, "LE": 5, "NE": 13},
-    "integer": {"EQ": 0, "NE": 1, "LT": 2, "LE": 3, "GT": 4, "GE": 5},
+    "float": {"EQ": "oeq", "NE": "une", "LT": "olt", "LE": "ole", "GT": "ogt", "GE": "oge"},
+    "integer": {"EQ": "eq", "NE": "ne", "LT": "slt", "LE": "sle", "GT": "sgt", "GE": "sge"},
 }
 """Predicates of `arith.cmpf` (ordered; `NE` holds for a NaN) and `arith.cmpi` (signed)."""
 
@@ -115,16 +128,13 @@ def _compare(
 ) -> Sequence[Value] | None:
     kind = conversion.kind(operation.operands[0].type)
     direction = str(operation.attributes["comparison_direction"]).split()[-1].rstrip(">")
-    predicate = _DIRECTIONS.get(kind or "", {}).get(direction)
-    if predicate is None:
+    if kind is None or direction not in _DIRECTIONS.get(kind, ()):
         return None
     sides = [*map(scalar_of, operands)]
     attributes = operation.attributes
     if "compare_type" in attributes and "TOTALORDER" in str(attributes["compare_type"]):
         kind, sides = "integer", [_key_in_total_order(side) for side in sides]
-        predicate = _DIRECTIONS[kind][direction]
-    name = "arith.cmpf" if kind == "float" else "arith.cmpi"
-    return [Number(_compared(name, predicate, *sides))]
+    return [Number(_compared(kind, direction, *sides))]
 
 
 def _key_in_total_order(number: ir.Value) -> ir.Value:
@@ -137,10 +147,9 @@ def _key_in_total_order(number: ir.Value) -> ir.Value:
     return select(is_negative, flipped, bits)
 
 
-def _compared(name: str, predicate: int, left: ir.Value, right: ir.Value) -> ir.Value:
-    attribute = ir.IntegerAttr.get(ir.IntegerType.get_signless(64), predicate)
-    flag = ir.IntegerType.get_signless(1)
-    return create(name, [flag], [left, right], {"predicate": attribute}).result
+def _compared(kind: str, direction: str, left: ir.Value, right: ir.Value) -> ir.Value:
+    compare = compare_floats if kind == "float" else compare_integers
+    return compare(_DIRECTIONS[kind][direction], left, right)
 
 
 def _select(
@@ -148,8 +157,7 @@ def _select(
 ) -> Sequence[Value] | None:
     if conversion.kind(operation.results[0].type) is None:
         return None
-    which, if_true, if_false = map(scalar_of, operands)
-    return [Number(create("arith.select", [if_true.type], [which, if_true, if_false]).result)]
+    return [Number(select(*map(scalar_of, operands)))]
 
 
 def _convert(
@@ -182,19 +190,93 @@ def _convert(
 def _not(conversion: Conversion, operation: Any, operands: list[Value]) -> Sequence[Value] | None:
     if conversion.kind(operation.results[0].type) != "flag":
         return None
-    flag = scalar_of(operands[0])
-    true = create("arith.constant", [flag.type], [], {"value": ir.BoolAttr.get(True)}).result
-    return [Number(create("arith.xori", [flag.type], [flag, true]).result)]
+    return [Number(negate(scalar_of(operands[0])))]
 
 
 def _is_not_zero(kind: str, number: ir.Value) -> ir.Value:
     if kind == "flag":
         return number
-    floats = kind == "float"
-    zero = ir.FloatAttr.get(number.type, 0.0) if floats else ir.IntegerAttr.get(number.type, 0)
-    operand = create("arith.constant", [number.type], [], {"value": zero}).result
-    name = "arith.cmpf" if floats else "arith.cmpi"
-    return _compared(name, _DIRECTIONS[kind]["NE"], number, operand)
+    return _compared(kind, "NE", number, scalar_constant(number.type, 0))
+
+
+# --- sizes known at run time ---------------------------------------------------------------------
+
+_MOST_ELEMENTS = 2**58
+"""More than any memory holds. Larger products are taken to be this: allocating it fails, and it is
+equal to nothing that exists, whereas a product that wraps around would be the size of a small
+array under the shape of a large one."""
+
+
+def _dim(_: Conversion, operation: Any, operands: list[Value]) -> Sequence[Value]:
+    axis = index_constant(ir.IntegerAttr(operation.attributes["axis"]).value)
+    size = create("tensor.dim", [index_type()], [materialised(operands[0]), axis]).result
+    return [Number(create("arith.index_cast", [integer_type(64)], [size]).result)]
+
+
+def _product(conversion: Conversion, _: Any, operands: list[Value]) -> Sequence[Value]:
+    left, right = map(scalar_of, operands)
+    bounds = conversion.bounds.get(right)
+    product = binary("arith.muli", left, right)
+    if bounds is not None and bounds[0] == bounds[1] != 0:
+        return [Number(_multiple(left, bounds[0], product))]
+    double = ir.F64Type.get()
+    factors = [create("arith.sitofp", [double], [own]).result for own in (left, right)]
+    about = binary("arith.mulf", *factors)
+    most = float(_MOST_ELEMENTS)
+    too_large = compare_floats("oge", about, scalar_constant(double, most))
+    too_small = compare_floats("ole", about, scalar_constant(double, -most))
+    return [Number(_bounded(product, too_large, too_small))]
+
+
+def _multiple(number: ir.Value, coefficient: int, multiple: ir.Value) -> ir.Value:
+    """A multiple of a number, bounded like a product."""
+    most = _MOST_ELEMENTS // abs(coefficient)
+    beyond = compare_integers("sgt", number, scalar_constant(number.type, most))
+    below = compare_integers("slt", number, scalar_constant(number.type, -most))
+    return _bounded(multiple, *((beyond, below) if coefficient > 0 else (below, beyond)))
+
+
+def _bounded(number: ir.Value, too_large: ir.Value, too_small: ir.Value) -> ir.Value:
+    most, least = (scalar_constant(number.type, own) for own in (_MOST_ELEMENTS, -_MOST_ELEMENTS))
+    return select(too_large, most, select(too_small, least, number))
+
+
+def _floor_divide(_: Conversion, __: Any, operands: list[Value]) -> Sequence[Value]:
+    """-1, which is no size, where the divisor is 0: the processor would trap."""
+    left, right = map(scalar_of, operands)
+    zero, none = (scalar_constant(right.type, own) for own in (0, -1))
+    quotient = binary("arith.floordivsi", left, _divisor(right))
+    return [Number(select(compare_integers("eq", right, zero), none, quotient))]
+
+
+def _modulo(_: Conversion, __: Any, operands: list[Value]) -> Sequence[Value]:
+    """Python's: the sign of the divisor."""
+    left, right = map(scalar_of, operands)
+    divisor = _divisor(right)
+    multiple = binary("arith.muli", binary("arith.floordivsi", left, divisor), divisor)
+    return [Number(binary("arith.subi", left, multiple))]
+
+
+def _divisor(number: ir.Value) -> ir.Value:
+    """1 in place of 0; what is left of a division is 0 then, as in JAX for empty arrays."""
+    zero, one = (scalar_constant(number.type, own) for own in (0, 1))
+    return select(compare_integers("eq", number, zero), one, number)
+
+
+def _scalar(_: Conversion, operation: Any, operands: list[Value]) -> Sequence[Value]:
+    scalar, wanted = scalar_of(operands[0]), operation.results[0].type
+    if scalar.type == wanted:
+        return [scalar]
+    return [create("arith.index_cast", [wanted], [scalar]).result]
+
+
+def _number(_: Conversion, operation: Any, operands: list[Value]) -> Sequence[Value]:
+    wanted: Any = operation.results[0].type.element_type
+    return [Number(create("arith.index_cast", [wanted], [materialised(operands[0])]).result)]
+
+
+def _resizable(_: Conversion, operation: Any, operands: list[Value]) -> Sequence[Value]:
+    return [uncarried(hidden(carried(operands[0])), operation.results[0].type)]
 
 
 RULES: dict[str, Rule] = {
@@ -204,4 +286,11 @@ RULES: dict[str, Rule] = {
     "stablehlo.select": _select,
     "stablehlo.not": _not,
     "stablehlo.convert": _convert,
+    "runtime.scalar": _scalar,
+    "runtime.number": _number,
+    "runtime.resizable": _resizable,
+    "runtime.dim": _dim,
+    "runtime.product": _product,
+    "runtime.floor_divide": _floor_divide,
+    "runtime.modulo": _modulo,
 }

@@ -10,12 +10,13 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from diastase_mlir.bindings import ir
-from diastase_mlir.bindings.operations import create
-from diastase_mlir.passes.tensors.scalarize.conversion import Conversion, Rule
-from diastase_mlir.passes.tensors.scalarize.deferred import (
+from diastase_mlir.emit.operations import create
+from diastase_mlir.passes.tensors.scalarize.conversion import (
+    Conversion,
     Elements,
     Number,
     Reshaped,
+    Rule,
     Slice,
     Value,
     elements_of,
@@ -76,7 +77,7 @@ def _with_axes(_: Conversion, operation: Any, operands: list[Value]) -> Sequence
     own, result = operation.operands[0].type, operation.results[0].type
     if not own.rank or not is_signless(own) or not adds_axes(operation):
         return None
-    copied = {name: operation.attributes[name] for name in operation.attributes}
+    copied = dict(operation.attributes.items())
     kinds, given = [result], list(map(materialised, operands))
     return [Reshaped(given[0], result.shape, lambda: create(operation.name, kinds, given, copied))]
 
@@ -86,11 +87,8 @@ def adds_axes(operation: Any) -> bool:
     shape = operation.results[0].type.shape
     axes = list(ir.DenseI64ArrayAttr(operation.attributes["broadcast_dimensions"]))
     name = "known_nonexpanding_dimensions"
-    kept = (
-        list(ir.DenseI64ArrayAttr(operation.attributes[name]))
-        if name in operation.attributes
-        else []
-    )
+    known = operation.attributes
+    kept = list(ir.DenseI64ArrayAttr(known[name])) if name in known else []
     added = [axis for axis in range(len(shape)) if axis not in axes]
     return (
         axes == sorted(axes)

@@ -1,31 +1,54 @@
-"""Two ways to compute a convolution whose taps all lie on elements; see `convolution`."""
+"""Rule for `stablehlo.convolution` of a left side that is padded, and has its holes, already.
+
+    result[b, g, f, o…] = sum over c, t…: left[b, g, c, o*stride + t*dilation…] * right[g, f, c, t…]
+
+Every tap of the kernel lies on an element. A kernel with many features (`f`) is multiplied as a
+matrix: the elements under its taps are copied to where they make a matrix (`_in_patches`), for a
+part of one entry of the batch at a time, and BLAS does the rest. With few features the copy would
+cost more than the products, which are summed in place then, in loops whose innermost one runs over
+neighbours in the result (`_directly`). Groups of either kind are an axis `g` of their own on both
+sides and in the result.
+"""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
-from diastase_mlir.bindings import ir
+from diastase_mlir.bindings import ConvDimensionNumbers, ir
+from diastase_mlir.emit.blas import FEW_FEATURES
 from diastase_mlir.emit.loops import Values, for_range
-from diastase_mlir.emit.operations import index_binary, scalar_constant
-from diastase_mlir.emit.sizes import product
+from diastase_mlir.emit.operations import index_binary, scalar_constant, to_signless
+from diastase_mlir.emit.sizes import larger, plus, product, times
 from diastase_mlir.emit.tensors import (
     Size,
     as_index,
     element_type,
     empty,
     extract_slice,
+    generate,
     generic,
     hidden,
     insert_slice,
     sizes_of,
 )
-from diastase_mlir.passes.tensors.arrays_to_loops.products.contractions import contract, transposed
-from diastase_mlir.passes.tensors.arrays_to_loops.products.matrix_products import (
+from diastase_mlir.passes.operations import SCOPE
+from diastase_mlir.passes.tensors.arrays_to_loops.dot_general import (
     Labels,
     Operand,
     add_product,
+    contract,
     fill,
+    merge_axes,
+    split_axes,
+    transposed,
 )
-from diastase_mlir.passes.tensors.arrays_to_loops.rules import SCOPE
+from diastase_mlir.passes.tensors.arrays_to_loops.rules import (
+    Rule,
+    is_of_one_type,
+    minus,
+    numbers,
+    quotient,
+)
 
 LARGEST_PATCHES = 2**19
 """Elements of the largest matrix of patches that is made at once, a row of it at least."""
@@ -33,7 +56,7 @@ LARGEST_PATCHES = 2**19
 
 @dataclass(frozen=True)
 class Convolution:
-    """Operands and result, their labels as in `convolution`.
+    """Operands and result, with labels as above.
 
     Where the result has `o0`, `o1` and so on, the left side has `x0`, the right side `t0`.
     """
@@ -51,10 +74,114 @@ class Convolution:
         return tuple(label for label in self.right.labels if label[0] in "ct")
 
 
+def _convolution(operation: Any) -> Sequence[ir.Value] | None:
+    if _is_padded_meanwhile(operation) or not is_of_one_type(operation):
+        return None
+    left, right = map(to_signless, operation.operands)
+    convolution, place = _described(operation, left, right)
+    sizes = [convolution.sizes[label] for label in convolution.result]
+    if 0 in convolution.sizes.values() or 0 in sizes_of(left):
+        element = element_type(left)
+        value = generate(sizes, element, lambda _: scalar_constant(element, 0))
+    else:
+        features = convolution.sizes["f"]
+        is_direct = isinstance(features, int) and features <= FEW_FEATURES
+        value = (_directly if is_direct else _in_patches)(convolution)
+    return [merge_axes(value, [2 if axis == place else 1 for axis in range(len(sizes) - 1)], sizes)]
+
+
+def _is_padded_meanwhile(operation: Any) -> bool:
+    """Whether the left side is to be padded, or to get holes, or a side is to be reversed."""
+    attributes = operation.attributes
+    if "padding" in attributes and any(number for number in attributes["padding"]):
+        return True
+    reversal = attributes["window_reversal"] if "window_reversal" in attributes else None
+    if reversal is not None and any(ir.DenseBoolArrayAttr(reversal)):
+        return True
+    return any(step != 1 for step in numbers(operation, "lhs_dilation"))
+
+
+def _described(operation: Any, left: ir.Value, right: ir.Value) -> tuple[Convolution, int]:
+    """The operands with an axis for the groups, and at which axis of the result they are."""
+    places = ConvDimensionNumbers(operation.attributes["dimension_numbers"])
+    spatial = range(len(places.input_spatial_dimensions))
+    strides, dilations = (
+        numbers(operation, name, [1] * len(spatial)) for name in ("window_strides", "rhs_dilation")
+    )
+    by_feature, by_batch = (
+        ir.IntegerAttr(operation.attributes[f"{kind}_group_count"]).value
+        for kind in ("feature", "batch")
+    )
+    first = ("gb", "c") if by_batch > 1 else ("b", "gc")
+    left_labels = _placed(
+        [places.input_batch_dimension, places.input_feature_dimension],
+        places.input_spatial_dimensions,
+        first,
+        "x",
+    )
+    right_labels = _placed(
+        [places.kernel_output_feature_dimension, places.kernel_input_feature_dimension],
+        places.kernel_spatial_dimensions,
+        ("gf", "c"),
+        "t",
+    )
+    result_labels = _placed(
+        [places.output_batch_dimension, places.output_feature_dimension],
+        places.output_spatial_dimensions,
+        ("b", "gf"),
+        "o",
+    )
+    own = dict(zip(left_labels, sizes_of(left), strict=True))
+    own |= dict(zip(right_labels, sizes_of(right), strict=True))
+    groups = by_feature * by_batch
+    sizes: dict[str, Size] = {"g": groups, "c": own["c"], "f": quotient("divsi", own["gf"], groups)}
+    sizes["b"] = own["b"] if "b" in own else quotient("divsi", own["gb"], groups)
+    for axis in spatial:
+        sizes[f"t{axis}"] = own[f"t{axis}"]
+        reach = _reach(own[f"t{axis}"], dilations[axis])
+        steps = quotient("floordivsi", minus(own[f"x{axis}"], reach), strides[axis])
+        sizes[f"o{axis}"] = larger(plus(steps, 1), 0)
+    convolution = Convolution(
+        _with_groups(left, left_labels, sizes),
+        _with_groups(right, right_labels, sizes),
+        _split(result_labels),
+        sizes,
+        strides,
+        dilations,
+    )
+    return convolution, result_labels.index("gf")
+
+
+def _reach(taps: Size, dilation: int) -> Size:
+    """From the first tap to the last one, both included."""
+    return larger(plus(times(plus(taps, -1), dilation), 1), 0)
+
+
+def _placed(first: list[int], spatial: Sequence[int], names: tuple[str, str], kind: str) -> Labels:
+    """Labels of the axes, from those of the two that come first in the dimension numbers."""
+    places = dict(zip(first, names, strict=True))
+    places |= {axis: f"{kind}{number}" for number, axis in enumerate(spatial)}
+    return tuple(places[axis] for axis in range(len(places)))
+
+
+def _split(labels: Labels) -> Labels:
+    """Two labels for an axis that has two, as `gc` has."""
+    return tuple(part for label in labels for part in (label if label[0] == "g" else (label,)))
+
+
+def _with_groups(value: ir.Value, labels: Labels, sizes: dict[str, Size]) -> Operand:
+    """The array with an axis for the groups."""
+    own: list[Size] = []
+    for label, size in zip(labels, sizes_of(value), strict=True):
+        own += [sizes[part] for part in label] if label[0] == "g" else [size]
+    groups = [2 if label[0] == "g" else 1 for label in labels]
+    return Operand(split_axes(value, groups, own), _split(labels))
+
+
 # --- in place ------------------------------------------------------------------------------------
 
 
-def directly(convolution: Convolution) -> ir.Value:
+def _directly(convolution: Convolution) -> ir.Value:
     """All products, each added to the result where it stands."""
     result, element = convolution.result, element_type(convolution.left.value)
     zeros = fill(scalar_constant(element, 0), [convolution.sizes[label] for label in result])
@@ -109,7 +236,7 @@ def _left_map(convolution: Convolution, loops: Labels) -> ir.AffineMap:
 # --- by patches ----------------------------------------------------------------------------------
 
 
-def in_patches(convolution: Convolution) -> ir.Value:
+def _in_patches(convolution: Convolution) -> ir.Value:
     """For each entry of the batch, and rows of it at a time, the patches times the kernel."""
     sizes = convolution.sizes
     element = element_type(convolution.left.value)
@@ -147,11 +274,7 @@ def _rows_at_once(sizes: dict[str, Size]) -> Size:
 
 
 def _part(
-    whole: Convolution,
-    entry: ir.Value,
-    start: Size,
-    fewer: dict[str, Size],
-    target: ir.Value,
+    whole: Convolution, entry: ir.Value, start: Size, fewer: dict[str, Size], target: ir.Value
 ) -> ir.Value:
     """The target with some rows of one entry of the batch computed."""
     sizes = whole.sizes | fewer
@@ -207,3 +330,6 @@ def _entry_of(
         offsets[axis] = first
         full[axis] = index_binary("subi", as_index(full[axis]), as_index(first))
     return extract_slice(left.value, offsets, full, [1] * len(full), frozenset([batch]))
+
+
+RULES: dict[str, Rule] = {"stablehlo.convolution": _convolution}

@@ -11,21 +11,151 @@ are unknown, two pointers for most, and many results are written to the caller's
     %b:2 = call @f(%a)                   ->    call @f(%allocated, %aligned, %record)
                                                four words loaded from %record
 
+    memref<4xf64>    allocated and aligned pointer; not the offset 0, the size 4, the stride 1
+    memref<?xf64>    allocated and aligned pointer, size; not the offset, the stride
+
 In: functions of blocks. What a function takes and returns stays as it is where the function is only
 declared, has a C interface, or is called by its address.
 
 The trap: all calls in a function share one record, so what each returns is loaded right after it.
-
-What branches give to the blocks that they go to: `cf.br`, `cf.cond_br`, `cf.switch`.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from itertools import accumulate, pairwise
 from typing import Any
 
 from diastase_mlir.bindings import ir
-from diastase_mlir.bindings.operations import callee_of, create, name_of, operations_named
-from diastase_mlir.passes.llvm.short_descriptors.words import Types, is_array
+from diastase_mlir.emit.operations import create, reinterpret
+from diastase_mlir.passes.memory import (
+    descriptor_type,
+    extracted,
+    inserted,
+    load,
+    offset,
+    pointer_type,
+    store,
+    word_type,
+)
+from diastase_mlir.passes.operations import (
+    behind,
+    call,
+    callee_of,
+    function_type,
+    name_of,
+    operations_named,
+    set_function_type,
+    to_index,
+)
+
+
+def is_array(value: ir.Value) -> bool:
+    """Whether a value has a descriptor."""
+    return isinstance(value.type, ir.MemRefType)
+
+
+class Types:
+    """What descriptors of each type are, in one module."""
+
+    def __init__(self) -> None:
+        self._layouts: dict[ir.Type, _Layout] = {}
+
+    def layout(self, kind: ir.Type) -> "_Layout":
+        """Of an array's descriptor."""
+        layout = self._layouts.get(kind)
+        if layout is None:
+            layout = self._layouts[kind] = _layout(ir.MemRefType(kind))
+        return layout
+
+    def parts(self, kind: ir.Type) -> list[ir.Type]:
+        """What a value is handed on as."""
+        if not isinstance(kind, ir.MemRefType):
+            return [kind]
+        return [
+            pointer_type(),
+            pointer_type(),
+            *[word_type()] * (len(self.layout(kind).unknown) - 2),
+        ]
+
+    def words_in(self, array: ir.Value) -> list[ir.Value]:
+        """The words of an array that its type does not say."""
+        layout = self.layout(array.type)
+        descriptor = reinterpret(array, layout.structure)
+        return [
+            extracted(descriptor, kind, place)
+            for place, kind in zip(layout.unknown, self.parts(array.type), strict=True)
+        ]
+
+    def template(self, kind: ir.Type) -> ir.Value:
+        """The descriptor of an array, but for what is unknown of it."""
+        layout = self.layout(kind)
+        descriptor = create("llvm.mlir.undef", [layout.structure]).result
+        for number, place in layout.known:
+            descriptor = inserted(descriptor, self.constant(number), place)
+        return descriptor
+
+    def array(self, kind: ir.Type, template: ir.Value, words: Sequence[ir.Value]) -> ir.Value:
+        """Make an array of its unknown words."""
+        descriptor = template
+        for word, place in zip(words, self.layout(kind).unknown, strict=True):
+            descriptor = inserted(descriptor, word, place)
+        return reinterpret(descriptor, kind)
+
+    def constant(self, number: int) -> ir.Value:
+        """A word that is known."""
+        value = {"value": ir.IntegerAttr.get(word_type(), number)}
+        return create("llvm.mlir.constant", [word_type()], [], value).result
+
+
+@dataclass(frozen=True)
+class _Layout:
+    """Where words are in a descriptor."""
+
+    structure: ir.Type
+    unknown: list[list[int]]
+    """The two pointers first."""
+    known: list[tuple[int, list[int]]]
+
+
+def _layout(memref: ir.MemRefType) -> _Layout:
+    rank = memref.rank
+    strides, start = memref.get_strides_and_offset()
+    places = [[0], [1], [2], *([field, axis] for field in (3, 4) for axis in range(rank))]
+    sizes = [
+        None if memref.is_dynamic_dim(axis) else memref.get_dim_size(axis) for axis in range(rank)
+    ]
+    words = [
+        None if memref.is_dynamic_stride_or_offset(word) else word for word in (start, *strides)
+    ]
+    numbers = [words[0], *sizes, *words[1:]]
+    rest = list(zip(numbers, places[2:], strict=True))
+    return _Layout(
+        descriptor_type(rank),
+        [*places[:2], *[place for number, place in rest if number is None]],
+        [(number, place) for number, place in rest if number is not None],
+    )
+
+
+def _fits_a_word(kind: ir.Type) -> bool:
+    """Whether `_load` and `_store` know what a value of this type is in memory."""
+    is_number = isinstance(kind, ir.IntegerType | ir.IndexType | ir.F32Type | ir.F64Type)
+    return is_number or kind == pointer_type()
+
+
+def _load(kind: ir.Type, memory: ir.Value, number: int) -> ir.Value:
+    """Load a value that is a word of memory."""
+    place = offset(memory, number, bits=64)
+    is_index = isinstance(kind, ir.IndexType)
+    return to_index(load(word_type(), place)) if is_index else load(kind, place)
+
+
+def _store(value: ir.Value, memory: ir.Value, number: int) -> None:
+    """Store a value as a word of memory."""
+    place = offset(memory, number, bits=64)
+    if isinstance(value.type, ir.IndexType):
+        value = create("arith.index_cast", [word_type()], [value]).result
+    store(value, place)
+
 
 _SEGMENTS = "operandSegmentSizes"
 _CASES = "case_operand_segments"
@@ -35,7 +165,7 @@ def replace_arguments(
     branch: ir.Operation, replaced: Callable[[Sequence[ir.Value]], list[ir.Value]]
 ) -> None:
     """Give each block something else; what the branch looks at stays."""
-    attributes = {name: branch.attributes[name] for name in branch.attributes}
+    attributes = dict(branch.attributes.items())
     operands = list(branch.operands)
     if _SEGMENTS not in attributes:
         operands = replaced(operands)
@@ -90,10 +220,10 @@ class _Signature:
     """What a function returns, and which of it in the record."""
 
     def __init__(self, function: ir.Operation, types: Types):
-        kind = ir.FunctionType(ir.TypeAttr(function.attributes["function_type"]).value)
-        parts = [part for result in kind.results for part in types.parts(result)]
+        results = function_type(function).results
+        parts = [part for result in results for part in types.parts(result)]
         are_few = len(parts) <= _MOST_RETURNED
-        self.recorded = [not are_few and types.fits_a_word(part) for part in parts]
+        self.recorded = [not are_few and _fits_a_word(part) for part in parts]
         self.words = sum(self.recorded)
         self.returned = [p for p, stored in zip(parts, self.recorded, strict=True) if not stored]
 
@@ -133,8 +263,8 @@ class _Body:
             if block != self._entry or self._signature is not None:
                 self._shorten_arguments(block)
         record = self._record(max((signature.words for _, signature in self._calls), default=0))
-        for call, signature in self._calls:
-            self._shorten_call(call, signature, record)
+        for operation, signature in self._calls:
+            self._shorten_call(operation, signature, record)
         for branch in self._branches:
             if any(map(is_array, branch.operands)):
                 replace_arguments(branch, self._shortened)
@@ -147,8 +277,8 @@ class _Body:
             return None
         with ir.InsertionPoint.at_block_begin(self._entry), self._function.location:
             number = self._types.constant(words)
-            kind = {"elem_type": ir.TypeAttr.get(self._types.integer)}
-            return create("llvm.alloca", [self._types.pointer], [number], kind).result
+            kind = {"elem_type": ir.TypeAttr.get(word_type())}
+            return create("llvm.alloca", [pointer_type()], [number], kind).result
 
     def _shorten_arguments(self, block: ir.Block) -> None:
         long = [argument for argument in block.arguments if is_array(argument)]
@@ -178,12 +308,7 @@ class _Body:
             return [value]
         words = self._words.get(value)
         if words is None:
-            owner: Any = value.owner
-            if isinstance(owner, ir.Block):
-                place = ir.InsertionPoint.at_block_begin(owner)
-            else:
-                place = ir.InsertionPoint.after(owner.operation)
-            with place, value.location:
+            with behind(value), value.location:
                 words = self._words[value] = self._types.words_in(value)
         return words
 
@@ -196,39 +321,37 @@ class _Body:
         return others + words
 
     def _shorten_call(
-        self, call: ir.Operation, signature: _Signature, record: ir.Value | None
+        self, operation: ir.Operation, signature: _Signature, record: ir.Value | None
     ) -> None:
-        operands = self._shortened(call.operands)
-        with ir.InsertionPoint(call), call.location:
+        operands = self._shortened(operation.operands)
+        with ir.InsertionPoint(operation), operation.location:
             if signature.words:
                 assert record is not None
                 operands.append(record)
-            callee = {"callee": call.attributes["callee"]}
-            returned = iter(create("func.call", signature.returned, operands, callee).results)
+            returned = iter(call(callee_of(operation), operands, signature.returned))
             recorded, place = iter(signature.recorded), 0
-            for result in call.results:
+            for result in operation.results:
                 words: list[ir.Value] = []
                 for part in self._types.parts(result.type):
                     if next(recorded):
                         assert record is not None
-                        words.append(self._types.load(part, record, place))
+                        words.append(_load(part, record, place))
                         place += 1
                     else:
                         words.append(next(returned))
                 new = self._array(result.type, words) if is_array(result) else words[0]
                 result.replace_all_uses_with(new)
-        call.erase()
+        operation.erase()
 
     def _shorten_results(self, signature: _Signature) -> None:
         record = None
         if signature.words:
-            record = self._entry.add_argument(self._types.pointer, self._function.location)
+            record = self._entry.add_argument(pointer_type(), self._function.location)
         for end in self._returns:
             self._shorten_return(end, signature, record)
         attributes = self._function.attributes
         takes = [argument.type for argument in self._entry.arguments]
-        kind = ir.FunctionType.get(takes, signature.returned)
-        attributes["function_type"] = ir.TypeAttr.get(kind)
+        set_function_type(self._function, takes, signature.returned)
         if "arg_attrs" in attributes:
             kept = self._attributes_of_others + [ir.DictAttr.get()] * len(takes)
             attributes["arg_attrs"] = ir.ArrayAttr.get(kept[: len(takes)])
@@ -245,7 +368,7 @@ class _Body:
             for word, recorded in zip(words, signature.recorded, strict=True):
                 if recorded:
                     assert record is not None
-                    self._types.store(word, record, place)
+                    _store(word, record, place)
                     place += 1
                 else:
                     returned.append(word)

@@ -1,10 +1,16 @@
-"""Rules for the QR decomposition, whole and in its parts (Householder reflectors)."""
+"""Rules for factorisations of matrices, and for systems of equations: Cholesky, LU, QR, `*_solve`.
+
+In: a batch and its operands, as arrays. Out: JAX's results. Q is kept as LAPACK has it, in the form
+of Householder reflectors, until it is multiplied out.
+"""
 
 from diastase_mlir.bindings import ir
 from diastase_mlir.emit.buffers import as_tensor, filled
+from diastase_mlir.emit.loops import Values, for_each, for_range
 from diastase_mlir.emit.operations import (
     binary,
     compare_integers,
+    create,
     integer_type,
     scalar_constant,
     select,
@@ -17,13 +23,67 @@ from diastase_mlir.emit.tensors import (
     extract,
     extract_slice,
     generate,
+    insert,
     insert_slice,
     sizes_of,
+    unbox,
 )
-from diastase_mlir.passes.runtime.linear_algebra.arguments import Argument, Array, Special
+from diastase_mlir.passes.operations import SCOPE, to_index
+from diastase_mlir.passes.runtime.linear_algebra.arguments import WORKSPACE, Argument, Array, Number
 from diastase_mlir.passes.runtime.linear_algebra.batch import Batch
 
-_WORKSPACE = (Special.WORK, Special.LWORK)
+
+def cholesky(batch: Batch, operand: ir.Value) -> list[ir.Value]:
+    """One triangle is the factor; the other one is left as it was, as JAX does."""
+    size, _ = batch.core
+    matrix = batch.columns(operand)
+    letter = "L" if batch.option("lower") else "U"
+    batch.call("potrf", letter, size, matrix, size, unless_empty=[size])
+    return [batch.matrix(matrix, batch.failed())]
+
+
+def lu(batch: Batch, operand: ir.Value) -> list[ir.Value]:
+    """Both factors in one matrix, the exchanges, and the permutation that they amount to."""
+    rows, columns = batch.core
+    matrix = batch.columns(operand)
+    integer = integer_type(32)
+    exchanges = batch.room(smaller(rows, columns), element=integer)
+    arguments = (rows, columns, matrix, rows, exchanges)
+    batch.call("getrf", *arguments, unless_empty=[rows, columns])
+    one = scalar_constant(integer, 1)
+    pivots = elementwise(
+        integer, lambda pivot: binary("arith.subi", pivot, one), batch.vector(exchanges)
+    )
+    return [batch.matrix(matrix), pivots, _permutation(pivots, rows)]
+
+
+def lu_pivots_to_permutation(batch: Batch, pivots: ir.Value, *size: ir.Value) -> list[ir.Value]:
+    """The permutation of rows that a sequence of exchanges amounts to."""
+    rows: Size = batch.results[0].type.shape[-1]
+    if size:
+        rows = to_index(unbox(size[0]))
+    return [_permutation(pivots, rows)]
+
+
+def _permutation(pivots: ir.Value, rows: Size) -> ir.Value:
+    *batch, exchanges = sizes_of(pivots)
+    integer = integer_type(32)
+
+    def number(position: Values) -> ir.Value:
+        return create("arith.index_cast", [integer], [position[-1]]).result
+
+    def permute(position: Values, carry: Values) -> Values:
+        def exchange(row: ir.Value, inner: Values) -> Values:
+            other = extract(pivots, [*position, row])
+            here = [*position, row]
+            there = [*position, to_index(other)]
+            upper, lower = extract(inner[0], here), extract(inner[0], there)
+            return [insert(upper, insert(lower, inner[0], here), there)]
+
+        return for_range(SCOPE, (0, exchanges, 1), carry, exchange)
+
+    identity = generate([*batch, rows], integer, number)
+    return for_each(SCOPE, batch, [identity], permute)[0]
 
 
 def geqrf(batch: Batch, operand: ir.Value) -> list[ir.Value]:
@@ -59,7 +119,7 @@ def ormqr(
         transposition = "C" if batch.is_complex else "T"
     count, result = sizes_of(factors)[-1], batch.columns(operand)
     arrays = (batch.columns(reflectors), batch.core[0], batch.copied(factors), result, rows)
-    arguments = (side, transposition, rows, columns, count, *arrays, *_WORKSPACE, Special.INFO)
+    arguments = (side, transposition, rows, columns, count, *arrays, *WORKSPACE)
     batch.call("ormqr", *arguments, unless_empty=[rows, columns])
     return [batch.matrix(result)]
 
@@ -99,7 +159,7 @@ def _factorise(batch: Batch, matrix: Array, exchanges: Array | None = None) -> A
         name, pivots = "geqp3", [exchanges]
         more = [batch.scratch(times(2, columns), batch.real)] if batch.is_complex else []
     arguments: tuple[Argument, ...] = (rows, columns, matrix, rows, *pivots, factors)
-    arguments = (*arguments, *_WORKSPACE, *more, Special.INFO)
+    arguments = (*arguments, *WORKSPACE, *more)
     batch.call(name, *arguments, unless_empty=[rows, columns])
     return factors
 
@@ -109,7 +169,7 @@ def _multiply_out(
 ) -> None:
     """Turn reflectors into columns of Q, in place."""
     rows, columns = sizes
-    arguments = (rows, columns, count, matrix, rows, factors, *_WORKSPACE, Special.INFO)
+    arguments = (rows, columns, count, matrix, rows, factors, *WORKSPACE)
     batch.call("orgqr", *arguments, unless_empty=[rows, columns])
 
 
@@ -145,3 +205,36 @@ def _from_zero(pivots: ir.Value) -> ir.Value:
         return binary("arith.subi", binary("arith.maxsi", pivot, one), one)
 
     return elementwise(integer, lowered, pivots)
+
+
+_WAYS = {"NO_TRANSPOSE": "N", "TRANSPOSE": "T", "ADJOINT": "C"}
+"""BLAS's letters, by StableHLO's words."""
+
+
+def triangular_solve(batch: Batch, matrix: ir.Value, right_side: ir.Value) -> list[ir.Value]:
+    """`op(a) x = b` or `x op(a) = b`; a singular matrix gives infinities and NaN, no failure."""
+    size, _ = batch.core
+    (way,) = (way for way in _WAYS if f" {way}>" in batch.option("transpose_a"))
+    rows, columns = sizes_of(right_side)[-2:]
+    solution = batch.columns(right_side)
+    letters = (
+        "L" if batch.option("left_side") else "R",
+        "L" if batch.option("lower") else "U",
+        _WAYS[way],
+        "U" if batch.option("unit_diagonal") else "N",
+    )
+    arguments = (*letters, rows, columns, Number(1), batch.columns(matrix), size, solution, rows)
+    batch.call("trsm", *arguments, unless_empty=[rows, columns], library="blas")
+    return [batch.matrix(solution)]
+
+
+def tridiagonal_solve(batch: Batch, *operands: ir.Value) -> list[ir.Value]:
+    """Gaussian elimination with exchanges."""
+    below, diagonal, above, right_side = operands
+    size, columns = sizes_of(right_side)[-2:]
+    # The first entry below the diagonal, and the last one above, stand outside of the matrix.
+    diagonals = (batch.copied(below).shifted(1), batch.copied(diagonal), batch.copied(above))
+    solution = batch.columns(right_side)
+    arguments = (size, columns, *diagonals, solution, size)
+    batch.call("gtsv", *arguments, unless_empty=[size, columns])
+    return [batch.matrix(solution, batch.failed())]

@@ -1,1 +1,0 @@
-"""What blocks and functions take and return of arrays."""

@@ -1,0 +1,350 @@
+"""Turn the `quantum` dialect into calls of the state-vector engine.
+
+    %1 = quantum.extract(%0, %wire)
+    %2 = quantum.gate(%x, %1) {gate_name = "RX", site = 3}
+    %3 = quantum.insert(%0, %wire, %2)
+    ->
+    func.call @diastase_import__engine__gate(%context, %0, %site, %code, %wire, %none, %x, …)
+
+A register becomes the engine's pointer, a bit a `Qubit`: its register and the number of its wire.
+The engine changes the state in place, so the order of the calls, which is that of the operations,
+now carries the meaning. Values that control flow carries change their types first; which registers
+are in single precision is kept, as another engine serves these.
+
+Tables (wires, controls, coefficients, matrices) are passed as pointers: constant ones are globals,
+integers found at run time go through one stack array per function (made in its entry block, never
+in a loop), other arrays are copied into a buffer of their own. The copy is not idle: a read-only
+view of a tensor may be merged by CSE with an earlier one, and bufferization, which sees only the
+first, may write between the two; `materialize_in_destination` is a read here and now.
+
+The traps: operations are erased last, in reverse, as rules look at the operands of operations that
+were converted before; targets and controls share one table of wires, targets first.
+"""
+
+import struct
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+from diastase_mlir.bindings import ir
+from diastase_mlir.dialects.quantum import SCRIPT_MODES
+from diastase_mlir.emit.operations import create
+from diastase_mlir.gate_runs import read_gate
+from diastase_mlir.passes.memory import pointer_type, to_pointer, word_type
+from diastase_mlir.passes.operations import REGISTERS
+from diastase_mlir.passes.runtime.engine_calls import EngineCalls
+from diastase_runtime.gate_table import GATES, run_row
+
+_SINGLE = "!quantum.single_register"
+
+
+@dataclass(frozen=True)
+class Qubit:
+    """What a bit has become."""
+
+    register: ir.Value
+    wire: ir.Value
+
+
+class Conversion(EngineCalls):
+    """The state of converting one module."""
+
+    def __init__(self, module: ir.Module):
+        super().__init__(module)
+        self.qubits: dict[ir.Value, Qubit] = {}
+
+    def qubits_of(self, operation: Any) -> tuple[list[Qubit], list[Qubit]]:
+        """Targets and controls of a gate; its results become the same qubits."""
+        targets = [self.qubits[bit] for bit in operation.targets]
+        controls = [self.qubits[bit] for bit in operation.controls]
+        self.qubits.update(zip(operation.results, [*targets, *controls], strict=True))
+        return targets, controls
+
+
+Rule = Callable[[Any, Conversion], None]
+"""Converts one operation, at the current insertion point."""
+
+
+def quantum_to_runtime(module: ir.Module) -> None:
+    """Convert every quantum operation and type of the module."""
+    operations: list[Any] = []
+    conversion = Conversion(module)
+
+    def visit(operation: ir.Operation) -> ir.WalkResult:
+        if operation.name.startswith("quantum."):
+            operations.append(operation.opview)
+        else:
+            _convert_types(operation, conversion)
+        return ir.WalkResult.ADVANCE
+
+    module.operation.walk(visit)
+    for operation in operations:
+        conversion.move_to(operation)
+        with ir.InsertionPoint(operation), operation.location:
+            RULES[operation.OPERATION_NAME.removeprefix("quantum.")](operation, conversion)
+    for operation in reversed(operations):
+        operation.operation.erase()
+    conversion.finish()
+
+
+def _convert_types(operation: ir.Operation, conversion: Conversion) -> None:
+    """Registers that control flow carries become pointers."""
+    values: list[ir.Value] = list(operation.results)
+    for region in operation.regions:
+        for block in region.blocks:
+            values.extend(block.arguments)
+    for value in values:
+        kind = str(value.type)
+        if kind == _SINGLE:
+            conversion.in_single_precision.add(value)
+        if kind in REGISTERS:
+            value.set_type(pointer_type())
+
+
+# --- operations that are one call ----------------------------------------------------------------
+
+
+def _call(function: str, arguments: str, sizes: str = "") -> Rule:
+    """One call of the engine; `arguments`, and `sizes` of an array, are what `_given` knows.
+
+    What the operation gives is, by its type, the register that is the first argument; an array,
+    which the engine writes into memory of ours; or the number that the function returns.
+    """
+
+    def rule(operation: Any, conversion: Conversion) -> None:
+        given = [
+            value for name in arguments.split() for value in _given(name, operation, conversion)
+        ]
+        results = list(operation.operation.results)
+        if not results:
+            conversion.call(function, given)
+            return
+        (result,) = results
+        if str(result.type) in REGISTERS:
+            conversion.call(function, given)
+            new = given[0]
+        elif isinstance(result.type, ir.RankedTensorType):
+            extents = getattr(operation, sizes) if sizes else []
+            extents = [extents] if isinstance(extents, ir.Value) else list(extents)
+            new = conversion.filled_by(function, given, result.type, extents)
+        elif str(result.type) == "i1":
+            new = conversion.to_flag(conversion.call(function, given, word_type()))
+        else:
+            new = conversion.call(function, given, result.type)
+        result.replace_all_uses_with(new)
+
+    return rule
+
+
+def _given(name: str, operation: Any, conversion: Conversion) -> list[ir.Value]:
+    """What the engine is given for an attribute or an operand.
+
+    Of an array its address, of a script the pointer that it is; `wires` with their number before
+    them, `words` as all the tables of a sum of Pauli words.
+    """
+    if name == "site":
+        return [conversion.site(operation)]
+    if name == "words":
+        offsets, paulis = (
+            list(ir.DenseI64ArrayAttr(getattr(operation, own))) for own in ("offsets", "paulis")
+        )
+        return [
+            conversion.integer(len(offsets) - 1),
+            conversion.array(operation.coefficients),
+            conversion.constant_integers(offsets),
+            conversion.constant_integers(paulis),
+            conversion.array(operation.wires),
+        ]
+    value = getattr(operation, name)
+    if name == "wires":
+        return [conversion.integer(value.type.shape[0]), conversion.array(value)]
+    if name == "script":
+        return [to_pointer(value)]
+    is_array = isinstance(value.type, ir.RankedTensorType)
+    return [conversion.array(value) if is_array else value]
+
+
+# --- registers -----------------------------------------------------------------------------------
+
+
+def _alloc(operation: Any, conversion: Conversion) -> None:
+    arguments = [conversion.site(operation), operation.num_wires]
+    single = str(operation.register.type) == _SINGLE
+    state = conversion.create_state("state_create", arguments, single)
+    operation.register.replace_all_uses_with(state)
+
+
+def _copy(operation: Any, conversion: Conversion) -> None:
+    arguments = [operation.register, conversion.site(operation)]
+    single = operation.register in conversion.in_single_precision
+    copy = conversion.create_state("state_copy", arguments, single)
+    if ir.BoolAttr(operation.blank).value:
+        conversion.call("state_zero", [copy])
+    operation.result.replace_all_uses_with(copy)
+
+
+def _extract(operation: Any, conversion: Conversion) -> None:
+    conversion.qubits[operation.bit] = Qubit(operation.register, operation.wire)
+
+
+def _insert(operation: Any, _: Conversion) -> None:
+    operation.result.replace_all_uses_with(operation.register)
+
+
+def _check_wires(operation: Any, conversion: Conversion) -> None:
+    register, *wires = operation.operation.operands
+    arguments = [register, conversion.site(operation), *conversion.integer_table(wires)]
+    conversion.call("check_wires", arguments)
+
+
+def _outcome_script(operation: Any, conversion: Conversion) -> None:
+    """The engine's pointer, as a number."""
+    mode = conversion.integer(SCRIPT_MODES[operation.mode.value])
+    script = conversion.call("script_begin", [mode], pointer_type())
+    address = create("llvm.ptrtoint", [word_type()], [script]).result
+    operation.script.replace_all_uses_with(address)
+
+
+# --- gates, and what else changes qubits ---------------------------------------------------------
+
+
+def _gate(operation: Any, conversion: Conversion) -> None:
+    """One of four functions: with the wires as arguments or as a table, and these with controls."""
+    gate = GATES[operation.gate_name.value]
+    targets, controls = conversion.qubits_of(operation)
+    head = [targets[0].register, conversion.site(operation), conversion.integer(gate.code)]
+    wires = [target.wire for target in targets]
+    parameters = list(operation.parameters)
+    controlled: list[ir.Value] = []
+    if gate.entry == "array":
+        name, (table, rest) = "gate_on_wires", _tables(operation, targets, controls, conversion)
+        controlled = rest if controls else []
+        given = [conversion.integer(len(targets)), table, *conversion.real_table(parameters)]
+    else:
+        name = "gate"
+        if controls:
+            table = conversion.integer_table([control.wire for control in controls])
+            controlled = [*table, _control_values(operation, conversion)]
+        given = [
+            *wires, *[conversion.integer(0)] * (2 - len(wires)),
+            *parameters, *[conversion.real(0.0)] * (3 - len(parameters)),
+        ]  # fmt: skip
+    conversion.call(f"controlled_{name}" if controls else name, [*head, *controlled, *given])
+
+
+def _tables(
+    operation: Any, targets: Sequence[Qubit], controls: Sequence[Qubit], conversion: Conversion
+) -> tuple[ir.Value, list[ir.Value]]:
+    """The wires of targets; number and wires of controls, and the values at which they act."""
+    _, table = conversion.integer_table([qubit.wire for qubit in (*targets, *controls)])
+    rest = conversion.offset(table, len(targets))
+    values = _control_values(operation, conversion)
+    return table, [conversion.integer(len(controls)), rest, values]
+
+
+def _control_values(operation: Any, conversion: Conversion) -> ir.Value:
+    values = [int(value) for value in ir.DenseBoolArrayAttr(operation.control_values)]
+    return conversion.constant_integers(values)
+
+
+def _array_gate(operation: Any, conversion: Conversion, function: str, array: str) -> None:
+    """A gate on any wires that is given by an array."""
+    targets, controls = conversion.qubits_of(operation)
+    head = [targets[0].register, conversion.site(operation), conversion.integer(len(targets))]
+    table, rest = _tables(operation, targets, controls, conversion)
+    conversion.call(function, [*head, table, *rest, conversion.array(getattr(operation, array))])
+
+
+def _run(operation: Any, conversion: Conversion) -> None:
+    """A table of the gates, their constants, and the parameters that the program computes."""
+    sites = ir.DenseI64ArrayAttr(operation.sites)
+    table: list[int] = []
+    constants: dict[bytes, int] = {}
+    for text, site in zip(operation.gates, sites, strict=True):
+        gate = read_gate(text.value)
+        references = [_reference(number, constants) for number in gate.parameters]
+        table += run_row(GATES[gate.name], site, gate.wires, gate.controls, references)
+    register, *computed = operation.operation.operands
+    is_vector = len(computed) == 1 and isinstance(computed[0].type, ir.RankedTensorType)
+    parameters = conversion.array(computed[0]) if is_vector else conversion.real_table(computed)[1]
+    arguments = [conversion.integer(len(sites)), conversion.constant_integers(table)]
+    arguments += [conversion.constant_reals(b"".join(constants)), parameters]
+    conversion.call("gate_run", [register, *arguments])
+    operation.result.replace_all_uses_with(register)
+
+
+def _reference(number: float | str, constants: dict[bytes, int]) -> int:
+    """How a table names a parameter: a constant, by its bits, or one found at run time."""
+    if isinstance(number, str):
+        return -1 - int(number[1:])
+    return constants.setdefault(struct.pack("=d", number), len(constants))
+
+
+def _prepare(operation: Any, conversion: Conversion) -> None:
+    targets = [conversion.qubits[bit] for bit in operation.targets]
+    conversion.qubits.update(zip(operation.results, targets, strict=True))
+    amplitudes = conversion.array(operation.amplitudes)
+    wires = conversion.integer_table([target.wire for target in targets])
+    head = [targets[0].register, conversion.site(operation)]
+    conversion.call("prepare", [*head, *wires, amplitudes])
+
+
+def _measure(operation: Any, conversion: Conversion) -> None:
+    qubit = conversion.qubits[operation.bit]
+    conversion.qubits[operation.result] = qubit
+    reset = conversion.integer(int(ir.BoolAttr(operation.reset).value))
+    postselect = conversion.integer(operation.postselect.value)
+    arguments = [qubit.register, conversion.site(operation), qubit.wire, reset, postselect]
+    outcome = conversion.call("measure", arguments, word_type())
+    operation.outcome.replace_all_uses_with(conversion.to_flag(outcome))
+
+
+RULES: dict[str, Rule] = {
+    # registers
+    "alloc": _alloc,
+    "copy": _copy,
+    "release": _call("state_release", "register"),
+    "extract": _extract,
+    "insert": _insert,
+    "check_wires": _check_wires,
+    # gates
+    "gate": _gate,
+    "run": _run,
+    "unitary": partial(_array_gate, function="unitary", array="matrix"),
+    "diagonal": partial(_array_gate, function="diagonal", array="elements"),
+    "prepare": _prepare,
+    "global_phase": _call("global_phase", "register site phi"),
+    "measure": _measure,
+    # what is found out about a state, which stays as it is
+    "expval_pauli": _call("expval_pauli", "register site words"),
+    "var_pauli": _call("var_pauli", "register site words"),
+    "expval_matrix": _call("expval_matrix", "register site wires matrix"),
+    "var_matrix": _call("var_matrix", "register site wires matrix"),
+    "probabilities": _call("probabilities", "register site wires", "sizes"),
+    "sample": _call("sample", "register site wires shots", "shots"),
+    "state": _call("amplitudes", "register", "sizes"),
+    "density_matrix": _call("density_matrix", "register site wires"),
+    # registers as vectors
+    "add_scaled": _call("state_scale_add", "target source site factor"),
+    "add_pauli_sum": _call("add_pauli_sum", "target source site words"),
+    "inner_product": _call("inner_product", "bra ket site"),
+    "apply_sparse": _call("apply_sparse", "register site wires row_starts columns values"),
+    "project_on": _call("project_on", "register site wires vector"),
+    # adjoint differentiation: the tape of a register is the engine's
+    "record": _call("tape_record", "register site"),
+    "differentiated": _call("tape_differentiated", "register"),
+    "tape_length": _call("tape_length", "register"),
+    "sweep": _call("tape_sweep", "register adjoint site size", "size"),
+    "set_amplitudes": _call("set_amplitudes", "register amplitudes"),
+    # outcome scripts, which the engine keeps
+    "uniform": _call("uniform", ""),
+    "outcome_script": _outcome_script,
+    "follow": _call("state_follow", "register script"),
+    "next_run": _call("script_next", "script"),
+    "run_weight": _call("script_weight", "script"),
+    "run_is_valid": _call("script_is_valid", "script"),
+    "require_weight": _call("script_require", "script total"),
+    "end_script": _call("script_end", "script"),
+}
+"""By the operation's name, without the dialect's."""
