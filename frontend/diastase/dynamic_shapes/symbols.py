@@ -31,7 +31,7 @@ from diastase_mlir.jax_compat import (
     symbol_expression,
     symbol_of,
 )
-from diastase_mlir.jax_compat.inlined_primitives import CALLS
+from diastase_mlir.jax_compat.jaxprs.inlining import CALLS
 from diastase_mlir.program.program import DimensionBindings, Program
 
 

@@ -9,31 +9,10 @@ A replacement does what the original does, unless it is called on our behalf (an
 its arguments, or a flag of the thread): plain JAX, in this thread or another, is never disturbed.
 """
 
-from diastase_mlir.jax_compat.arrays import (
-    ArrayImpl,
-    abstract_value,
-    cpu_placement,
-    jit_is_disabled,
-    make_array,
-    nans_are_looked_for,
-    of_type,
-    only_one_device,
-    structure_differences,
-    trace_context,
-    wait_for,
-)
 from diastase_mlir.jax_compat.contexts import forget_ir_context, ir, ir_context, read_module
-from diastase_mlir.jax_compat.dependence import needed_equations, settled
-from diastase_mlir.jax_compat.derivatives import (
-    Zero,
-    evaluate_equation,
-    evaluate_jaxpr,
-    forward_derivative,
-    with_tangent,
-)
-from diastase_mlir.jax_compat.directions import along_directions, is_of_directions
-from diastase_mlir.jax_compat.inlining import as_arrays, inline_jits
-from diastase_mlir.jax_compat.jaxprs import (
+from diastase_mlir.jax_compat.jaxprs.inlining import as_arrays, inline_jits
+from diastase_mlir.jax_compat.jaxprs.printing import JaxprPrinter
+from diastase_mlir.jax_compat.jaxprs.rebuilding import (
     add_input,
     add_leading_register,
     close_over,
@@ -51,18 +30,16 @@ from diastase_mlir.jax_compat.jaxprs import (
     symbols_in,
     without_references,
 )
-from diastase_mlir.jax_compat.linearization import (
-    BatchAxis,
-    Linear,
-    batched,
-    checkpoint_p,
-    cond_p,
-    never_move_out_of_loops,
-    scan_p,
-    set_batching,
-    set_jvp,
-    set_linearisation,
-    while_p,
+from diastase_mlir.jax_compat.jaxprs.traversal import (
+    closed_jaxprs_in,
+    equations_in,
+    equations_of,
+    is_jaxpr,
+    jaxprs_in,
+    needed_equations,
+    settled,
+    variables_in,
+    with_jaxprs,
 )
 from diastase_mlir.jax_compat.lowering import (
     OwnModuleContext,
@@ -77,7 +54,6 @@ from diastase_mlir.jax_compat.lowering import (
     type_of_aval,
 )
 from diastase_mlir.jax_compat.patches import EVERY_PROGRAM, OVERLAID, SIZES
-from diastase_mlir.jax_compat.printing import JaxprPrinter
 from diastase_mlir.jax_compat.private import JAX, patch
 from diastase_mlir.jax_compat.symbolic.comparison import answering, deciding
 from diastase_mlir.jax_compat.symbolic.dimensions import (
@@ -120,27 +96,49 @@ from diastase_mlir.jax_compat.tracing import (
     tracer_variable,
     unwrap_tracer,
 )
-from diastase_mlir.jax_compat.traversal import (
-    closed_jaxprs_in,
-    equations_in,
-    equations_of,
-    is_jaxpr,
-    jaxprs_in,
-    variables_in,
-    with_jaxprs,
+from diastase_mlir.jax_compat.transformations import (
+    BatchAxis,
+    Linear,
+    Zero,
+    along_directions,
+    batched,
+    checkpoint_p,
+    cond_p,
+    evaluate_equation,
+    evaluate_jaxpr,
+    forward_derivative,
+    is_of_directions,
+    never_move_out_of_loops,
+    scan_p,
+    set_batching,
+    set_jvp,
+    set_linearisation,
+    while_p,
+    with_tangent,
 )
 from diastase_mlir.jax_compat.values import (
+    ArrayImpl,
+    abstract_value,
     as_constant,
+    cpu_placement,
     determinant_of_few_rows,
     eager,
     is_extended,
     jaxlib_version,
+    jit_is_disabled,
     key_implementation,
     log_determinant_of_few_rows,
+    make_array,
     name_of_generator,
+    nans_are_looked_for,
+    of_type,
+    only_one_device,
     physical_aval,
     scan_counts,
+    structure_differences,
     threefry2x32,
+    trace_context,
+    wait_for,
 )
 
 __all__ = [

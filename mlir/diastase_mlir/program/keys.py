@@ -31,7 +31,7 @@ from diastase_mlir.jax_compat import (
     lowering_settings,
     name_of_generator,
 )
-from diastase_mlir.jax_compat.inlined_primitives import CALLS
+from diastase_mlir.jax_compat.jaxprs.inlining import CALLS
 from diastase_mlir.program.program import DimensionBindings, Program
 
 _PLAIN = (bool, int, str, bytes, type(None))

@@ -1,24 +1,139 @@
-"""Rules for reverse mode, how JAX takes a primitive apart into values and a linear rest; and vmap.
+"""JAX's transformations, applied to flat functions and equations of ours, and rules added to them.
 
-`jax.interpreters.ad` lacks the table of such rules, which have another signature from jax 0.12 on.
+`jax.jvp` takes arrays only, and makes an array of every tangent that is zero by construction:
+`forward_derivative` has `Zero` for these. `evaluate_jaxpr` binds equations again, under whatever
+transformation is the current one; `batched` is `jax.vmap` for results of which only their tracers
+know whether they are batched. Rules for linearisation have no public table, and another signature
+from jax 0.12 on; public rules for batching know neither the size of a batch nor its name.
+
+The trap: in `jax.jacfwd` and `jax.hessian` the function is evaluated at one point, along a batch of
+directions (`along_directions`). What depends on no tangent is one value there, also where it is
+drawn at random.
 """
 
 # Private names are what this package is for.
 # pyright: reportPrivateUsage=false, reportPrivateImportUsage=false
 
-from collections.abc import Callable, Sequence
+import threading
+from collections.abc import Callable, Generator, Mapping, Sequence
+from contextlib import contextmanager
 from functools import cache
 from typing import Any
 
+from jax import lax
 from jax.extend import source_info_util
-from jax.extend.core import Primitive, TraceTag, set_current_trace, take_current_trace
+from jax.extend.core import Literal, Primitive, TraceTag, set_current_trace, take_current_trace
 from jax.extend.core.primitives import remat_p
-from jax.interpreters.ad import primitive_jvps
+from jax.interpreters import ad as public_ad
+from jax.interpreters.ad import JVPTrace, primitive_jvps
 from jax.interpreters.batching import fancy_primitive_batchers
 from jax.interpreters.partial_eval import custom_partial_eval_rules
-from jax.lax import cond_p, reduce_prod_p, scan_p, while_p
+from jax.lax import reduce_prod_p
 
 from diastase_mlir.jax_compat.private import JAX, ad, batching, core
+
+Zero = public_ad.Zero
+
+
+def forward_derivative(
+    function: Callable[..., Sequence[Any]], primals: Sequence[Any], tangents: Sequence[Any]
+) -> tuple[list[Any], list[Any]]:
+    """Results of a flat function and their tangents, of which some are `Zero`, as the given."""
+    with take_current_trace() as parent:
+        trace = JVPTrace(parent, TraceTag())
+        tracers = [
+            ad.maybe_jvp_tracer(trace, primal, tangent)
+            for primal, tangent in zip(primals, tangents, strict=True)
+        ]
+        with set_current_trace(trace):
+            results = function(*tracers)
+        pairs = [trace.to_primal_tangent_pair(result) for result in results]
+    return [primal for primal, _ in pairs], [tangent for _, tangent in pairs]
+
+
+def with_tangent(value: Any, tangent: Any) -> Any:
+    """Inside of `forward_derivative`: a value, with a tangent of its own."""
+    return ad.maybe_jvp_tracer(core.trace_ctx.trace, value, tangent)
+
+
+Binding = Callable[..., Sequence[Any]]
+
+
+def evaluate_jaxpr(
+    jaxpr: Any,
+    operands: Sequence[Any],
+    instead: Mapping[str, Binding] | None = None,
+    note: Callable[[Any, Any], None] = lambda _, __: None,
+) -> list[Any]:
+    """The equations of a closed jaxpr, bound again; each recorded as from its own line.
+
+    `instead`: by the name of a primitive, what is called for an equation with it and its operands.
+    `note` is told of every variable, and of the value that it has this time.
+    """
+    inner, instead = jaxpr.jaxpr, instead or {}
+    values: dict[Any, Any] = dict(zip(inner.constvars, jaxpr.consts, strict=True))
+    values |= dict(zip(inner.invars, operands, strict=True))
+    for variable, value in values.items():
+        note(variable, value)
+
+    def read(atom: Any) -> Any:
+        return atom.val if isinstance(atom, Literal) else values[atom]
+
+    for equation in inner.eqns:
+        arguments = [read(atom) for atom in equation.invars]
+        traceback, names = equation.source_info.traceback, equation.source_info.name_stack
+        with source_info_util.user_context(traceback, name_stack=names):
+            other = instead.get(equation.primitive.name)
+            results = (
+                evaluate_equation(equation, arguments)
+                if other is None
+                else other(equation, *arguments)
+            )
+        for variable, result in zip(equation.outvars, results, strict=True):
+            values[variable] = result
+            note(variable, result)
+    return [read(atom) for atom in inner.outvars]
+
+
+def evaluate_equation(equation: Any, arguments: Sequence[Any]) -> Sequence[Any]:
+    """The results of an equation, once more, for these operands."""
+    primitive = equation.primitive
+    with equation.ctx.manager:
+        results = primitive.bind(*arguments, **primitive.get_bind_params(equation.params))
+    return results if primitive.multiple_results else [results]
+
+
+class _Directions(threading.local):
+    axes: tuple[Any, ...] = ()
+
+
+_directions = _Directions()
+
+
+@contextmanager
+def along_directions(primals: Sequence[Any], tangents: Sequence[Any]) -> Generator[None]:
+    """While a function is differentiated: if only tangents are of the batch, it is of directions.
+
+    Asked of the innermost transformation; any other batch stays what it is.
+    """
+    trace, outer = core.trace_ctx.trace, _directions.axes
+    if isinstance(trace, batching.BatchTrace) and not any(_is_of(trace, v) for v in primals):
+        if any(_is_of(trace, value) for value in tangents):
+            _directions.axes = (*outer, trace.axis_data)
+    try:
+        yield
+    finally:
+        _directions.axes = outer
+
+
+def is_of_directions(axis: Any) -> bool:
+    """Whether the batch under way along this axis is one of directions."""
+    return any(axis is other for other in _directions.axes)
+
+
+def _is_of(trace: Any, value: Any) -> bool:
+    return trace.to_batch_info(value)[1] is not None
+
 
 Linear = Callable[..., Sequence[Any]]
 """All tangents of the operands, some `Zero` -> all tangents of the results, some `Zero`."""
@@ -26,9 +141,9 @@ Linearisation = Callable[..., tuple[Sequence[Any], Sequence[bool], Sequence[Any]
 """(which operands have tangents, *operands, **params) -> results, which of them have tangents,
 residuals, and a function of residuals and tangents."""
 
-cond_p: Primitive = cond_p
-scan_p: Primitive = scan_p
-while_p: Primitive = while_p
+cond_p: Primitive = lax.cond_p
+scan_p: Primitive = lax.scan_p
+while_p: Primitive = lax.while_p
 checkpoint_p: Primitive = remat_p
 
 

@@ -1,14 +1,16 @@
-"""The jaxprs inside of equations: the one traversal of equations at any depth, and of parameters.
+"""The one traversal of equations and parameters at any depth, and what equations depend on.
 
 Everything that asks something of all equations of a program, or changes the jaxprs of one of them,
 goes through here. What counts differently at each level (costs, which multiply by turns; lengths,
 of which branches have the largest; what is known in a region only) takes `jaxprs_in` and recurs.
+
+`needed_equations` is dead code elimination; `settled` is the fixed point of a loop.
 """
 
-from collections.abc import Callable, Iterable, Iterator
-from typing import Any
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Any, TypeVar
 
-from jax.extend.core import ClosedJaxpr, Jaxpr
+from jax.extend.core import ClosedJaxpr, Jaxpr, Literal
 
 _JAXPRS = (ClosedJaxpr, Jaxpr)
 _PLAIN = frozenset({bool, int, float, str, type(None)})
@@ -99,3 +101,35 @@ def with_jaxprs(parameters: Any, change: Callable[[Any], Any]) -> Any:
         is_named = isinstance(parameters, tuple) and hasattr(parameters, "_fields")
         return type(parameters)(*parts) if is_named else type(parameters)(parts)
     return parameters
+
+
+T = TypeVar("T")
+R = TypeVar("R")
+
+
+def needed_equations(
+    equations: Sequence[Any], results: Iterable[Any], keeps: Callable[[Any], bool]
+) -> tuple[list[Any], set[Any]]:
+    """The equations that these results are computed by, and all variables that are read then.
+
+    `keeps`: which equations stay, whoever reads their results.
+    """
+    live = {atom for atom in results if not isinstance(atom, Literal)}
+    kept: list[Any] = []
+    for equation in reversed(equations):
+        if not live.isdisjoint(equation.outvars) or keeps(equation):
+            live.update([atom for atom in equation.invars if not isinstance(atom, Literal)])
+            kept.append(equation)
+    return kept[::-1], live
+
+
+def settled(start: T, turn: Callable[[T], tuple[T, R]]) -> tuple[T, R]:
+    """What is carried after any number of turns, and what the last turn was made into.
+
+    `turn` gives what is carried after it, which must not get less, and whatever it has made.
+    """
+    while True:
+        after, made = turn(start)
+        if after == start:
+            return start, made
+        start = after

@@ -15,9 +15,9 @@ from jax.core import ShapedArray, eval_context
 from jax.extend.core import ClosedJaxpr, DropVar, Literal, Var, new_jaxpr_eqn, no_effects
 from jax.lax import convert_element_type_p, copy_p
 
+from diastase_mlir.jax_compat.jaxprs.traversal import is_jaxpr
 from diastase_mlir.jax_compat.private import core, discharge
 from diastase_mlir.jax_compat.symbolic.dimensions import dimension_symbols, is_symbolic
-from diastase_mlir.jax_compat.traversal import is_jaxpr
 
 
 def without_references(jaxpr: ClosedJaxpr) -> ClosedJaxpr:

@@ -1,4 +1,8 @@
-"""What is traced inline while we trace, and what is not; JAX decides it by global settings."""
+"""What is inlined: by lowering, primitives that merely call a jaxpr; by tracing, `jax.jit`.
+
+Symbols that are defined inside of a jitted function must be known outside, as sizes of its results,
+so it is traced inline in a thread that traces for us. JAX decides about that by global settings.
+"""
 
 # Private names are what this package is for.
 # pyright: reportPrivateUsage=false, reportPrivateImportUsage=false
@@ -17,6 +21,23 @@ from jax.extend.core import set_current_trace
 
 from diastase_mlir.jax_compat.private import JAX, hijax, partial_eval, patch, pjit
 from diastase_toolchain.errors import MissingNameError
+
+CALLS = {
+    "jit": "jaxpr",
+    "pjit": "jaxpr",
+    "closed_call": "call_jaxpr",
+    "core_call": "call_jaxpr",
+    "eval_jaxpr": "call_jaxpr",
+    "custom_jvp_call": "call_jaxpr",
+    "custom_vjp_call": "call_jaxpr",
+    "custom_vjp_call_jaxpr": "fun_jaxpr",
+    "checkpoint": "jaxpr",
+    "remat2": "jaxpr",
+    "composite": "jaxpr",
+    "custom_lin": "call_jaxpr",
+    "matrix_function": "jaxpr",
+}
+"""Primitives that call a jaxpr on their operands, and the parameter that holds it."""
 
 
 class _Inlining(threading.local):
