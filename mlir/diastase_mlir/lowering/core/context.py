@@ -18,14 +18,11 @@ from diastase_mlir.emit.operations import signless_type
 from diastase_mlir.jax_compat import OwnModuleContext, ir
 from diastase_mlir.lowering.core.array_types import element_type, retyped
 from diastase_mlir.lowering.core.dimensions import Dimensions
-from diastase_mlir.lowering.core.equation_counts import EquationCounts
+from diastase_mlir.lowering.core.equation_counts import EquationCounts, Imports
 from diastase_mlir.lowering.core.error_sites import Failures
-from diastase_mlir.lowering.core.functions import Functions, call_function
-from diastase_mlir.lowering.core.imports import Imports
+from diastase_mlir.lowering.core.functions import Functions, SharedBodies, call_function
 from diastase_mlir.lowering.core.lowered_module import HostCallback
-from diastase_mlir.lowering.core.numbers import Literal
-from diastase_mlir.lowering.core.registry import Equation, Value
-from diastase_mlir.lowering.core.shared_bodies import SharedBodies
+from diastase_mlir.lowering.core.registry import Equation, Literal, Value
 from diastase_mlir.program.program import DimensionBindings
 from diastase_mlir.rerolling import equations_to_lower
 from diastase_toolchain.signals import deliver_signals

@@ -1,26 +1,30 @@
-"""Rules for what LAPACK has routines for: an operation, or a custom call, of StableHLO.
+"""Rules for linear algebra: what LAPACK has routines for, and what are JAX programs in their place.
 
     %l = stablehlo.cholesky %a, lower = true
     %l = stablehlo.custom_call @diastase.linear_algebra.eigh(%a) {… {lower = true, …}}
 
-`site` is where sizes do not fit a routine's integers; -1 where all are known to fit.
-
-Whatever the routines do not do, JAX's rules refuse as well on a CPU.
+A pass makes calls of these (`passes/runtime/linear_algebra`). `site` is where sizes do not fit a
+routine's integers; -1 where all are known to fit. Whatever the routines do not do, JAX's rules
+refuse as well on a CPU.
 """
 
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+import jax
+import jax.numpy as jnp
 from jax import lax
 from jax.core import min_dim
 
 from diastase_mlir.emit.custom_calls import LINEAR_ALGEBRA, SITE, WITH_DICTIONARY
+from diastase_mlir.emit.loops import Values
 from diastase_mlir.emit.operations import create, enumeration, integer_type
 from diastase_mlir.errors import LoweringError
 from diastase_mlir.jax_compat import ir, is_symbolic
 from diastase_mlir.lowering.core.array_types import element_name, is_complex, is_known_empty
 from diastase_mlir.lowering.core.context import LoweringContext
 from diastase_mlir.lowering.core.registry import Equation, lowers
+from diastase_mlir.lowering.elementwise.regions import region_of, split
 
 _OPTIONS = {
     "eig": "compute_left_eigenvectors compute_right_eigenvectors",
@@ -195,3 +199,41 @@ def _refuse_sizes(equation: Equation) -> None:
 def _routine(equation: Equation) -> str:
     algorithm = equation.params["algorithm"]
     return _SVD_ROUTINES["DEFAULT" if algorithm is None else algorithm.name]
+
+
+@lowers("cholesky_update")
+def lower_cholesky_update(
+    context: LoweringContext, equation: Equation, *operands: ir.Value
+) -> list[ir.Value]:
+    """A loop over rows; JAX's rule unrolls it, for which the size must be known."""
+    return context.lower_function(_updated, equation.avals_in, operands)
+
+
+def _updated(factor: Any, vector: Any) -> tuple[Any]:
+    """The upper factor of `factor.T @ factor + outer(vector, vector)`, by Givens rotations."""
+
+    def rotate(row: Any, state: tuple[Any, Any]) -> tuple[Any, Any]:
+        factor, vector = state
+        x, y = factor[row, row], vector[row]
+        scale = jnp.where(abs(x) > abs(y), abs(x), abs(y))
+        x, y = x / scale, y / scale
+        length = 1 / jax.lax.sqrt(x**2 + y**2)
+        is_zero = vector[row] == 0
+        cosine = jnp.where(is_zero, 1, x * length)
+        sine = jnp.where(is_zero, 0, -y * length)
+        first = factor[row, :]
+        rotated = cosine * first - sine * vector
+        return factor.at[row, :].set(rotated), cosine * vector + sine * first
+
+    return (jax.lax.fori_loop(0, vector.shape[0], rotate, (factor, vector))[0],)
+
+
+@lowers("custom_linear_solve")
+def lower_custom_linear_solve(
+    context: LoweringContext, equation: Equation, *operands: ir.Value
+) -> Values:
+    """Its `solve` function; the others serve differentiation only."""
+    lengths, functions = equation.params["const_lengths"], equation.params["jaxprs"]
+    counts = (lengths.matvec, lengths.vecmat, lengths.solve, lengths.transpose_solve)
+    _, _, constants, _, right_sides = split(operands, *counts)
+    return region_of(context, functions.solve)(*constants, *right_sides)

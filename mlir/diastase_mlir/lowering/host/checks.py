@@ -1,8 +1,12 @@
-"""Checks of sizes: `assert_size`, recorded by tracing before a use, and `assume`."""
+"""Checks of sizes (`assert_size`, recorded by tracing before a use; `assume`) and of values.
+
+A size that is refused leaves the program; where a value is (`require`), it runs on to its end.
+"""
 
 from collections.abc import Mapping
 
-from diastase_mlir.emit.operations import integer_constant
+from diastase_mlir.emit.operations import create, integer_constant
+from diastase_mlir.jax_compat import ir
 from diastase_mlir.lowering.core.context import LoweringContext
 from diastase_mlir.lowering.core.registry import Equation, Value, lowers
 from diastase_mlir.lowering.elementwise.elementwise import compared
@@ -43,3 +47,12 @@ def check_assumption(context: LoweringContext, assumption: Assumption) -> None:
     details = [left, right, integer_constant(assumption.number)]
     leave = "at start" if assumption.at_start else "now"
     context.failures.record(failed, ErrorCode.ASSUMPTION_FAILED, site, details, leave=leave)
+
+
+@lowers("require")
+def lower_require(context: LoweringContext, equation: Equation, holds: ir.Value) -> list[Value]:
+    """Record an error where the operand is false."""
+    failed = create("stablehlo.not", [holds.type], [holds]).result
+    site = context.failures.site(equation.params["what"], equation.source_info)
+    context.failures.record(failed, equation.params["error"], site)
+    return []
