@@ -50,7 +50,7 @@ from diastase_mlir.jax_compat import (
     tracer_variable,
     unwrap_tracer,
 )
-from diastase_mlir.program.program import Assumption, Comparison
+from diastase_mlir.program import Assumption, Comparison
 
 
 class Answering(Protocol):

@@ -32,7 +32,7 @@ from diastase_mlir.jax_compat import (
     symbol_of,
 )
 from diastase_mlir.jax_compat.jaxprs.inlining import CALLS
-from diastase_mlir.program.program import DimensionBindings, Program
+from diastase_mlir.program import DimensionBindings, Program
 
 
 @dataclass(frozen=True)

@@ -34,7 +34,7 @@ from diastase_mlir.jax_compat import (
     is_symbolic,
     trace_to_jaxpr,
 )
-from diastase_mlir.program.program import DimensionBindings, Program
+from diastase_mlir.program import DimensionBindings, Program
 
 install_overlays()
 install_rules()

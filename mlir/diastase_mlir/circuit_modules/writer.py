@@ -8,10 +8,16 @@ import numpy as np
 
 from diastase_mlir.bindings import ir
 from diastase_mlir.bindings.operations import create
-from diastase_mlir.circuit_modules.equal_values import EqualValues
-from diastase_mlir.circuit_modules.origin import EQUATION, LITERAL, Origin
-from diastase_mlir.circuit_modules.qubits import Register, wire_constant
-from diastase_mlir.circuit_modules.types import is_number, is_register, number_attribute, type_of
+from diastase_mlir.circuit_modules.origin import (
+    EQUATION,
+    LITERAL,
+    Origin,
+    is_number,
+    is_register,
+    number_attribute,
+    type_of,
+)
+from diastase_mlir.circuit_modules.written_values import EqualValues, Register, wire_constant
 from diastase_mlir.passes.circuits.values import MATRIX
 
 Value = ir.Value | Register

@@ -4,4 +4,6 @@
 - `operations`: constants, arithmetic, comparisons
 - `tensors`: elements, slices, whole arrays by formula
 - `loops`: structured control flow
+- `buffers`: memory that is made by hand
+- `library_calls`: calls of Python, LAPACK, BLAS and of functions for batches
 """

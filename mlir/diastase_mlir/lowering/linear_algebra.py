@@ -16,7 +16,7 @@ import jax.numpy as jnp
 from jax import lax
 from jax.core import min_dim
 
-from diastase_mlir.emit.custom_calls import LINEAR_ALGEBRA, SITE, WITH_DICTIONARY
+from diastase_mlir.emit.library_calls import LINEAR_ALGEBRA, SITE, WITH_DICTIONARY
 from diastase_mlir.emit.loops import Values
 from diastase_mlir.emit.operations import create, enumeration, integer_type
 from diastase_mlir.errors import LoweringError

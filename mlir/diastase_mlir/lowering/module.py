@@ -30,7 +30,7 @@ from diastase_mlir.lowering.core.functions import SharedBodies
 from diastase_mlir.lowering.core.lowered_module import LoweredModule
 from diastase_mlir.lowering.host.checks import check_assumption
 from diastase_mlir.lowering.lower_equation import lower_equation
-from diastase_mlir.program.program import Program
+from diastase_mlir.program import Program
 from diastase_runtime.abi import ENTRY_FUNCTION
 from diastase_toolchain.activity import enter
 from diastase_toolchain.signals import signals_held

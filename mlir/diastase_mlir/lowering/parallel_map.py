@@ -21,7 +21,7 @@ from typing import Any
 import jax.numpy as jnp
 import numpy as np
 
-from diastase_mlir.emit.custom_calls import CONCURRENT, MAP, WITH_DICTIONARY
+from diastase_mlir.emit.library_calls import CONCURRENT, MAP, WITH_DICTIONARY
 from diastase_mlir.emit.operations import (
     array_attribute,
     create,

@@ -14,11 +14,15 @@ registers, and with them `joins`, numbers put together; `gates` says which of th
 """
 
 from diastase_mlir.rerolling.element_positions import Part, is_view, viewed, whole
-from diastase_mlir.rerolling.gates import equations_to_lower, parameters_of_gate
-from diastase_mlir.rerolling.joins import join_positions
-from diastase_mlir.rerolling.operations import Places, register_operations, rerolled
-from diastase_mlir.rerolling.places import put_into_places
-from diastase_mlir.rerolling.vectors import FOLDED, LEAST_ALIKE
+from diastase_mlir.rerolling.operations import (
+    Places,
+    equations_to_lower,
+    join_positions,
+    parameters_of_gate,
+    register_operations,
+    rerolled,
+)
+from diastase_mlir.rerolling.vectors import FOLDED, LEAST_ALIKE, put_into_places
 
 __all__ = [
     "FOLDED",

@@ -28,7 +28,7 @@ from diastase.inspection.explicit_jaxpr.nested import NESTED_RULES, has_jaxprs, 
 from diastase.inspection.explicit_jaxpr.scope import Scope
 from diastase.tracing.trace import TracedProgram
 from diastase_mlir.jax_compat import dimension_symbols, is_symbolic, symbol_expression
-from diastase_mlir.program.program import DimensionBindings
+from diastase_mlir.program import DimensionBindings
 
 _RULES: Mapping[str, Callable[[Scope, Any], None]] = {
     "assert_size": translate_check,

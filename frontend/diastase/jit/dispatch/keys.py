@@ -6,7 +6,7 @@
     family_key   the programs that differ in sizes only
 
 In each stands what is no argument, too: JAX's settings, the pytree, static values (among which is
-what a method has read of its object). Programs on disk are found by `diastase_mlir.program.keys`.
+what a method has read of its object). Programs on disk are found by `diastase_mlir.program_keys`.
 """
 
 from collections.abc import Callable, Hashable, Iterable, Sequence

@@ -19,7 +19,7 @@ from jax.core import ShapedArray
 from jax.extend.core import ClosedJaxpr
 
 from diastase.jit.stages.stages import Compiled, Traced
-from diastase_mlir.program.keys import structure_key
+from diastase_mlir.program_keys import structure_key
 
 
 def promoted(compiled: Compiled, traced: Traced) -> Compiled | None:

@@ -23,7 +23,7 @@ from diastase_mlir.lowering.core.error_sites import Failures
 from diastase_mlir.lowering.core.functions import Functions, SharedBodies, call_function
 from diastase_mlir.lowering.core.lowered_module import HostCallback
 from diastase_mlir.lowering.core.registry import Equation, Literal, Value
-from diastase_mlir.program.program import DimensionBindings
+from diastase_mlir.program import DimensionBindings
 from diastase_mlir.rerolling import equations_to_lower
 from diastase_toolchain.signals import deliver_signals
 

@@ -30,7 +30,7 @@ from diastase_mlir.emit.operations import (
 from diastase_mlir.emit.tensors import unbox
 from diastase_mlir.jax_compat import ir
 from diastase_mlir.lowering.core.registry import Value
-from diastase_mlir.program.program import DimensionBindings
+from diastase_mlir.program import DimensionBindings
 from diastase_runtime.errors import InternalError
 
 _OPERATIONS = {

@@ -28,7 +28,7 @@ from diastase_mlir.emit.operations import (
 )
 from diastase_mlir.jax_compat import equations_in, ir, jaxprs_in
 from diastase_mlir.lowering.core.registry import Value
-from diastase_mlir.program.keys import StructureKeys
+from diastase_mlir.program_keys import StructureKeys
 
 _NUMBERS = frozenset({
     "bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64",

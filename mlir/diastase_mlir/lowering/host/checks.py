@@ -10,7 +10,7 @@ from diastase_mlir.jax_compat import ir
 from diastase_mlir.lowering.core.context import LoweringContext
 from diastase_mlir.lowering.core.registry import Equation, Value, lowers
 from diastase_mlir.lowering.elementwise.elementwise import compared
-from diastase_mlir.program.program import Assumption, Comparison
+from diastase_mlir.program import Assumption, Comparison
 from diastase_runtime.abi import ErrorCode
 
 

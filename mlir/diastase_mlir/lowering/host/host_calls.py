@@ -15,7 +15,7 @@ from jax.core import ShapedArray
 from jax.extend.core import ClosedJaxpr, Jaxpr
 
 from diastase_mlir import jax_compat
-from diastase_mlir.emit.custom_calls import CALLBACK, WITH_DICTIONARY
+from diastase_mlir.emit.library_calls import CALLBACK, WITH_DICTIONARY
 from diastase_mlir.emit.operations import create, enumeration, integer_type
 from diastase_mlir.jax_compat import ir
 from diastase_mlir.lowering.core.array_types import array_type, is_static

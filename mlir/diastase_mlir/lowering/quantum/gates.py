@@ -2,8 +2,8 @@
 
 Each takes its qubits out of the register (`registers`), gives them to one operation of the
 dialect, and puts that operation's results in their places. Many gates in a row on known wires are
-one equation by now (`rerolling.gates`) and become a `quantum.run`: each gate keeps its site, and
-parameters that are no numbers are elements of one vector.
+one equation by now (`rerolling.operations`) and become a `quantum.run`: each gate keeps its site,
+and parameters that are no numbers are elements of one vector.
 
 The trap: the operands are targets, then controls, and the attribute `operandSegmentSizes` says how
 many of each.

@@ -17,7 +17,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax import lax
 
-from diastase_mlir.emit.blas import is_for_blas
+from diastase_mlir.emit.library_calls import is_for_blas
 from diastase_mlir.emit.operations import create
 from diastase_mlir.jax_compat import ir
 from diastase_mlir.lowering.core.array_types import whole_bytes

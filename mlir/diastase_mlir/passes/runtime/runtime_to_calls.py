@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from diastase_mlir.bindings import ir
 from diastase_mlir.bindings.operations import callee_of, create, name_of
-from diastase_mlir.emit.custom_calls import CALLBACK
+from diastase_mlir.emit.library_calls import CALLBACK
 from diastase_mlir.passes.runtime.callbacks import call_back
 from diastase_runtime.abi import (
     ABANDON_FUNCTION,

@@ -15,7 +15,7 @@ program runs, and the loops stand in the other branch.
 
 from diastase_mlir.bindings import ir
 from diastase_mlir.bindings.operations import operations_named
-from diastase_mlir.emit.blas import MARK
+from diastase_mlir.emit.library_calls import MARK
 from diastase_mlir.passes.buffers.matmul_to_blas.replacement import replace_product
 
 __all__ = ["matmul_to_blas"]

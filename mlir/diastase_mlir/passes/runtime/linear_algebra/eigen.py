@@ -14,8 +14,16 @@ from diastase_mlir.emit.operations import (
     scalar_constant,
     select,
 )
-from diastase_mlir.emit.sizes import plus, product, times
-from diastase_mlir.emit.tensors import Size, as_index, extract, generate, sizes_of
+from diastase_mlir.emit.tensors import (
+    Size,
+    as_index,
+    extract,
+    generate,
+    plus,
+    product,
+    sizes_of,
+    times,
+)
 from diastase_mlir.passes.runtime.linear_algebra.arguments import (
     Array,
     Special,

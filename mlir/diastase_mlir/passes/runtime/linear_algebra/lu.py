@@ -9,8 +9,16 @@ from diastase_mlir.emit.operations import (
     integer_type,
     scalar_constant,
 )
-from diastase_mlir.emit.sizes import smaller
-from diastase_mlir.emit.tensors import Size, elementwise, extract, generate, insert, sizes_of, unbox
+from diastase_mlir.emit.tensors import (
+    Size,
+    elementwise,
+    extract,
+    generate,
+    insert,
+    sizes_of,
+    smaller,
+    unbox,
+)
 from diastase_mlir.passes.runtime.linear_algebra.arguments import Special
 from diastase_mlir.passes.runtime.linear_algebra.batch import Batch
 from diastase_mlir.passes.tensors.arrays_to_loops.rules import SCOPE

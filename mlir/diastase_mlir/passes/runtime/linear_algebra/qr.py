@@ -9,7 +9,6 @@ from diastase_mlir.emit.operations import (
     scalar_constant,
     select,
 )
-from diastase_mlir.emit.sizes import smaller, times
 from diastase_mlir.emit.tensors import (
     Size,
     element_type,
@@ -19,6 +18,8 @@ from diastase_mlir.emit.tensors import (
     generate,
     insert_slice,
     sizes_of,
+    smaller,
+    times,
 )
 from diastase_mlir.passes.runtime.linear_algebra.arguments import Argument, Array, Special
 from diastase_mlir.passes.runtime.linear_algebra.batch import Batch

@@ -9,8 +9,17 @@ from diastase_mlir.emit.operations import (
     scalar_constant,
     select,
 )
-from diastase_mlir.emit.sizes import larger, plus, smaller, times
-from diastase_mlir.emit.tensors import Size, element_type, extract, generate, sizes_of
+from diastase_mlir.emit.tensors import (
+    Size,
+    element_type,
+    extract,
+    generate,
+    larger,
+    plus,
+    sizes_of,
+    smaller,
+    times,
+)
 from diastase_mlir.passes.runtime.linear_algebra.arguments import Argument, Special
 from diastase_mlir.passes.runtime.linear_algebra.batch import Batch
 

@@ -4,8 +4,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from diastase_mlir.bindings import ir
-from diastase_mlir.emit.conversions import integer_as_bfloat16, real_part, saturated
-from diastase_mlir.emit.operations import signless_type
+from diastase_mlir.emit.operations import integer_as_bfloat16, real_part, saturated, signless_type
 from diastase_mlir.emit.tensors import elementwise
 from diastase_mlir.passes.tensors.arrays_to_loops.rules import Rule, signless_operands
 

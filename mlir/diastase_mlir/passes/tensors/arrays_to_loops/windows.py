@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from diastase_mlir.bindings import ir
-from diastase_mlir.emit.loops import Values, for_each, for_range, if_else
+from diastase_mlir.emit.loops import Values, for_each, for_range, if_else, running
 from diastase_mlir.emit.operations import (
     any_of,
     compare_integers,
@@ -31,8 +31,6 @@ from diastase_mlir.emit.operations import (
     to_signless,
     to_type,
 )
-from diastase_mlir.emit.running import running
-from diastase_mlir.emit.sizes import larger, plus, smaller, times
 from diastase_mlir.emit.tensors import (
     Size,
     as_index,
@@ -41,7 +39,11 @@ from diastase_mlir.emit.tensors import (
     extract,
     generate,
     insert,
+    larger,
+    plus,
     sizes_of,
+    smaller,
+    times,
     unbox,
 )
 from diastase_mlir.passes.tensors.arrays_to_loops.inlined import Function, function_of

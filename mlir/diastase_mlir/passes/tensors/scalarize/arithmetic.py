@@ -9,11 +9,11 @@ from typing import Any
 
 from diastase_mlir.bindings import ir
 from diastase_mlir.bindings.operations import create
-from diastase_mlir.emit.conversions import saturated
 from diastase_mlir.emit.operations import (
     binary,
     compare_integers,
     integer_type,
+    saturated,
     scalar_constant,
     select,
 )

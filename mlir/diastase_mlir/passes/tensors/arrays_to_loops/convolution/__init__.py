@@ -14,10 +14,18 @@ from collections.abc import Sequence
 from typing import Any
 
 from diastase_mlir.bindings import ConvDimensionNumbers, ir
-from diastase_mlir.emit.blas import FEW_FEATURES
+from diastase_mlir.emit.library_calls import FEW_FEATURES
 from diastase_mlir.emit.operations import index_binary, scalar_constant, to_signless
-from diastase_mlir.emit.sizes import larger, plus, times
-from diastase_mlir.emit.tensors import Size, as_index, element_type, generate, sizes_of
+from diastase_mlir.emit.tensors import (
+    Size,
+    as_index,
+    element_type,
+    generate,
+    larger,
+    plus,
+    sizes_of,
+    times,
+)
 from diastase_mlir.passes.tensors.arrays_to_loops.convolution.ways import (
     Convolution,
     directly,

@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from diastase_mlir.bindings import ir
 from diastase_mlir.emit.loops import Values, for_range
 from diastase_mlir.emit.operations import index_binary, scalar_constant
-from diastase_mlir.emit.sizes import product
 from diastase_mlir.emit.tensors import (
     Size,
     as_index,
@@ -16,6 +15,7 @@ from diastase_mlir.emit.tensors import (
     generic,
     hidden,
     insert_slice,
+    product,
     sizes_of,
 )
 from diastase_mlir.passes.tensors.arrays_to_loops.products.contractions import contract, transposed

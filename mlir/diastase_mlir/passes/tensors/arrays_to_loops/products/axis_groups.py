@@ -7,8 +7,7 @@ from collections.abc import Sequence
 
 from diastase_mlir.bindings import ir
 from diastase_mlir.emit.operations import array_attribute, create, enumeration
-from diastase_mlir.emit.sizes import product
-from diastase_mlir.emit.tensors import DYNAMIC, Size, element_type, typed_shape
+from diastase_mlir.emit.tensors import DYNAMIC, Size, element_type, product, typed_shape
 
 
 def merge_axes(tensor: ir.Value, groups: Sequence[int], sizes: Sequence[Size]) -> ir.Value:

@@ -18,8 +18,7 @@ from dataclasses import dataclass
 
 from diastase_mlir.bindings import ir
 from diastase_mlir.emit.operations import array_attribute, create, scalar_constant
-from diastase_mlir.emit.sizes import product
-from diastase_mlir.emit.tensors import Size, element_type, generate, tensor_type
+from diastase_mlir.emit.tensors import Size, element_type, generate, product, tensor_type
 from diastase_mlir.passes.tensors.arrays_to_loops.products.axis_groups import merge_axes, split_axes
 from diastase_mlir.passes.tensors.arrays_to_loops.products.matrix_products import (
     Labels,

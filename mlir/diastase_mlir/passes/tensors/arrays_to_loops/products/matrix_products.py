@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from diastase_mlir.bindings import ir
-from diastase_mlir.emit.blas import MARK, is_for_blas
+from diastase_mlir.emit.library_calls import MARK, is_for_blas
 from diastase_mlir.emit.operations import array_attribute, binary, create, scalar_constant
 from diastase_mlir.emit.tensors import Size, element_type, empty, hidden
 

@@ -32,7 +32,7 @@ from diastase_mlir.jax_compat import (
     name_of_generator,
 )
 from diastase_mlir.jax_compat.jaxprs.inlining import CALLS
-from diastase_mlir.program.program import DimensionBindings, Program
+from diastase_mlir.program import DimensionBindings, Program
 
 _PLAIN = (bool, int, str, bytes, type(None))
 
