@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from diastase_mlir import jax_compat
-from diastase_mlir.emit.loops import Values, append_block, if_else
+from diastase_mlir.emit.loops import Values, if_else
 from diastase_mlir.emit.operations import (
     array_attribute,
     create,
@@ -44,6 +44,7 @@ from diastase_mlir.lowering.elementwise.regions import (
     converted,
     counted_loop,
     counted_loop_of_registers,
+    fill_by_operation,
     flag,
     on_numbers,
     region_of,
@@ -128,9 +129,7 @@ def _any(context: LoweringContext, predicates: ir.Value) -> ir.Value:
         return no
     attributes = {"dimensions": array_attribute("i64", range(rank))}
     operation = create("stablehlo.reduce", [kind], [predicates, no], attributes, regions=1)
-    block = append_block(operation.regions[0], [kind, kind])
-    with ir.InsertionPoint(block):
-        create("stablehlo.return", [], [on_numbers("or", *block.arguments)])
+    fill_by_operation(context, operation.regions[0], "or", integer_type(1))
     return operation.result
 
 

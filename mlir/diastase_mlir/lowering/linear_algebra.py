@@ -119,7 +119,7 @@ def _site(context: LoweringContext, equation: Equation) -> int:
     _refuse_what_is_missing(equation)
     _refuse_sizes(equation)
     if not is_known_empty(equation.avals_in[0]):
-        context.imports.note("blas" if name == "triangular_solve" else "lapack")
+        context.imports["blas" if name == "triangular_solve" else "lapack"] += 1
     has_unknown = any(is_symbolic(size) for aval in equation.avals_in for size in aval.shape)
     if has_unknown or name not in _WITHOUT_WORKSPACE:
         return context.failures.site(name, equation.source_info)

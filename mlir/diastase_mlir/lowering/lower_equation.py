@@ -67,10 +67,6 @@ LAZY_RULES = {
     "lu_pivots_to_permutation geqrf geqp3 householder_product ormqr qr schur hessenberg "
     "triangular_solve svd tridiagonal tridiagonal_solve",
     "parallel_map": "parallel_map concurrent_qnodes",
-    "quantum.sampling": "assert_shots sample uniform outcome_script next_run run_weight "
-    "run_is_valid require_weight end_script follow_script",
-    "quantum.statevector": "copy_register add_scaled add_pauli_sum inner_product apply_sparse "
-    "project_on record tape_length sweep set_amplitudes",
     "random_bits": "iota_2x32_shape rng_bit_generator threefry2x32",
     "tensor.convolution": "conv_general_dilated",
     "tensor.window_gradients": "select_and_gather_add select_and_scatter_add",

@@ -24,6 +24,7 @@ import numpy as np
 from diastase_mlir.emit.library_calls import CONCURRENT, MAP, WITH_DICTIONARY
 from diastase_mlir.emit.operations import (
     array_attribute,
+    binary,
     create,
     enumeration,
     integer_constant,
@@ -74,7 +75,9 @@ def lower_parallel_map(
         count = integer_constant(first)
     else:
         first = DYNAMIC
-        count = reduce(_product, map(context.dimensions.size_number, sizes))
+        count = reduce(
+            partial(binary, "runtime.product"), map(context.dimensions.size_number, sizes)
+        )
     kinds = [_with_axis(first, kind) for kind in function.results]
     arguments = [*known.values(), *typed]
     config = {"arguments": len(arguments), "wires": wires}
@@ -154,11 +157,11 @@ def _function(
             results = body(*arguments[:first], *arguments[last:])
             return _typed(context, results, jaxpr.out_avals)
 
-    calls = context.imports.counts.get("callback", 0)
+    calls = context.imports["callback"]
     kinds = [*leading, *(value.type for value in (*known.values(), *operands))]
     function = define(context, kinds, emit, prefix)
     context.functions.add(function.symbol, function)
-    on_this = context.imports.counts.get("callback", 0) > calls
+    on_this = context.imports["callback"] > calls
     return function, ON_CALLING_THREAD if on_this else _wires(jaxpr)
 
 
@@ -184,10 +187,6 @@ def _batch_sizes(avals: Sequence[Any], mapped: Sequence[Sequence[bool]]) -> Iter
         yield avals[operand].shape[sum(mapped[operand][:axis])]
 
 
-def _product(left: ir.Value, right: ir.Value) -> ir.Value:
-    return create("runtime.product", [left.type], [left, right]).result
-
-
 def _places(number: ir.Value, sizes: Sequence[ir.Value]) -> list[ir.Value]:
     """Along each axis of the batch, of which all but the first have these sizes.
 
@@ -195,8 +194,8 @@ def _places(number: ir.Value, sizes: Sequence[ir.Value]) -> list[ir.Value]:
     """
     places: list[ir.Value] = []
     for size in reversed(sizes):
-        places.insert(0, create("runtime.modulo", [number.type], [number, size]).result)
-        number = create("runtime.floor_divide", [number.type], [number, size]).result
+        places.insert(0, binary("runtime.modulo", number, size))
+        number = binary("runtime.floor_divide", number, size)
     return [number, *places]
 
 

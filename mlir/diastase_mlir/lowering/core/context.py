@@ -8,6 +8,7 @@ What it keeps:
 - `failures`, `imports`, `functions`, `counts`: see there; and the host callbacks.
 """
 
+from collections import Counter
 from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -18,13 +19,14 @@ from diastase_mlir.emit.operations import signless_type
 from diastase_mlir.jax_compat import OwnModuleContext, ir
 from diastase_mlir.lowering.core.array_types import element_type, retyped
 from diastase_mlir.lowering.core.dimensions import Dimensions
-from diastase_mlir.lowering.core.equation_counts import EquationCounts, Imports
+from diastase_mlir.lowering.core.equation_counts import EquationCounts
 from diastase_mlir.lowering.core.error_sites import Failures
 from diastase_mlir.lowering.core.functions import Functions, SharedBodies, call_function
 from diastase_mlir.lowering.core.lowered_module import HostCallback
 from diastase_mlir.lowering.core.registry import Equation, Literal, Value
 from diastase_mlir.program import DimensionBindings
 from diastase_mlir.rerolling import equations_to_lower
+from diastase_runtime.abi import ImportedLibrary
 from diastase_toolchain.signals import deliver_signals
 
 EquationLowering = Callable[["LoweringContext", Equation, Sequence[Value]], Sequence[Value]]
@@ -52,7 +54,8 @@ class LoweringContext:
     ):
         self.module_context = module_context
         self.dimensions = Dimensions(bindings)
-        self.imports = Imports()
+        self.imports: Counter[ImportedLibrary] = Counter()
+        """How often a function of each library was asked for so far."""
         self.failures = Failures()
         self.callbacks: list[HostCallback] = []
         self.counts = EquationCounts(self.callbacks, self.imports)
@@ -104,10 +107,6 @@ class LoweringContext:
     def number(self, dimension: Any) -> ir.Value:
         """The value of a dimension expression (or number), of 64 bits; may be negative."""
         return self.dimensions.number(dimension)
-
-    def size(self, dimension: Any) -> int | ir.Value:
-        """The same as a size: a number if known, else an `index` that is never negative."""
-        return self.dimensions.size(dimension)
 
     def vector(self, dimensions: Sequence[Any]) -> ir.Value:
         """Expressions or numbers as one vector, `tensor<k x i64>`."""

@@ -3,6 +3,7 @@
 Equations that rules make of others are not counted, nor are those that hold equations themselves.
 """
 
+from collections import Counter
 from collections.abc import Generator, Sequence
 from contextlib import contextmanager
 from itertools import chain
@@ -13,26 +14,10 @@ from diastase_mlir.lowering.core.lowered_module import EQUATION_KINDS, HostCallb
 from diastase_runtime.abi import ImportedLibrary
 
 
-class Imports:
-    """How often a function of each library was asked for so far."""
-
-    def __init__(self) -> None:
-        self._asked_for: dict[str, int] = {}
-
-    @property
-    def counts(self) -> dict[str, int]:
-        """The numbers, by the name of the library."""
-        return dict(self._asked_for)
-
-    def note(self, library: ImportedLibrary) -> None:
-        """Count a function that a pass will import."""
-        self._asked_for[library] = self._asked_for.get(library, 0) + 1
-
-
 class EquationCounts:
     """The kinds of the equations lowered so far, read off what was imported meanwhile."""
 
-    def __init__(self, callbacks: Sequence[HostCallback], imports: Imports):
+    def __init__(self, callbacks: Sequence[HostCallback], imports: Counter[ImportedLibrary]):
         self._callbacks = callbacks
         self._imports = imports
         self._kinds: dict[int, set[str]] = {}
@@ -62,12 +47,11 @@ class EquationCounts:
         if not self._of_the_program:
             yield
             return
-        callbacks, imports, self._has_inner = len(self._callbacks), self._imports.counts, False
+        callbacks, imports, self._has_inner = len(self._callbacks), self._imports.copy(), False
         yield
         if not self._has_inner:
             kinds = self._kinds.setdefault(id(equation), set())
-            counts = self._imports.counts.items()
-            kinds |= {name for name, count in counts if count > imports.get(name, 0)}
+            kinds |= (self._imports - imports).keys()
             if len(self._callbacks) > callbacks:
                 kinds.add("callback")
         self._has_inner = True

@@ -17,8 +17,7 @@ from dataclasses import dataclass
 from importlib import import_module
 from typing import Any, Protocol, runtime_checkable
 
-from diastase_mlir.emit.operations import scalar_constant, signless_type
-from diastase_mlir.emit.tensors import tensor_type, unbox
+from diastase_mlir.emit.tensors import tensor_type
 from diastase_mlir.jax_compat import ir
 
 
@@ -99,15 +98,6 @@ class Literal:
 
     def __init__(self, number: Any, emit: Callable[[], ir.Value]):
         self.number, self.materialise = number, emit
-
-
-def scalar_of(value: Value) -> ir.Value:
-    """The number that a value of rank 0 is, as a scalar."""
-    tensor = value if isinstance(value, ir.Value) else value.materialise()
-    number = _constant(tensor)
-    if number is None:
-        return unbox(tensor)
-    return scalar_constant(signless_type(tensor_type(tensor).element_type), number)
 
 
 def known_integer(value: Value) -> int | None:

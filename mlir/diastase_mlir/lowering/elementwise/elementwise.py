@@ -12,13 +12,13 @@ functions for them, and polynomials in 16 bits lose most digits.
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from functools import cache, reduce
+from functools import cache, partial, reduce
 from typing import Any
 
 import jax.numpy as jnp
 import numpy as np
 
-from diastase_mlir.emit.operations import array_attribute, create, integer_type
+from diastase_mlir.emit.operations import array_attribute, binary, create, integer_type
 from diastase_mlir.emit.tensors import tensor_type
 from diastase_mlir.jax_compat import ir
 from diastase_mlir.lowering.core.array_types import is_floating
@@ -136,7 +136,7 @@ def _emitter(
     if name == "select_n":
         return _select if kind == "flag" and len(kinds) == 3 else None
     if name == "square" and kind != "flag":
-        return lambda result, number: _multiply(result, number, number)
+        return lambda _, number: _multiply(number, number)
     if name == "integer_pow" and kind == "float" and equation.params["y"] != 0:
         return lambda result, number: _power(result, number, equation.params["y"])
     same_types = len({aval.dtype for aval in equation.avals_in}) == 1  # `pow` takes integers, too
@@ -168,17 +168,16 @@ def _select(result: ir.Type, which: ir.Value, if_false: ir.Value, if_true: ir.Va
     return create("stablehlo.select", [result], [which, if_true, if_false]).result
 
 
-def _multiply(result: ir.Type, left: ir.Value, right: ir.Value) -> ir.Value:
-    return create("stablehlo.multiply", [result], [left, right]).result
+_multiply = partial(binary, "stablehlo.multiply")
 
 
 def _power(result: ir.Type, number: ir.Value, exponent: int) -> ir.Value:
     """The product of those of the number's repeated squares that make up the exponent."""
     squares = [number]
     while abs(exponent) >> len(squares):
-        squares.append(_multiply(result, squares[-1], squares[-1]))
+        squares.append(_multiply(squares[-1], squares[-1]))
     factors = [square for bit, square in enumerate(squares) if abs(exponent) >> bit & 1]
-    power = reduce(lambda left, right: _multiply(result, left, right), factors)
+    power = reduce(_multiply, factors)
     if exponent > 0:
         return power
     one = ir.FloatAttr.get(ir.RankedTensorType(result).element_type, 1.0)

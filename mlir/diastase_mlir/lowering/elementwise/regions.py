@@ -109,7 +109,7 @@ def while_true(
         ([number_type(integer_type(1))], types),
         strict=True,
     ):
-        _fill(context, append_block(region, types), function, kinds)
+        fill(context, region, types, function, kinds)
     return list(operation.results)
 
 
@@ -122,19 +122,8 @@ def case(
     """One of several branches, by a number of 32 bits; the last one where it is out of range."""
     operation = create("stablehlo.case", types, [index], regions=len(branches))
     for region, branch in zip(operation.regions, branches, strict=True):
-        _fill(context, append_block(region, []), lambda _, own=branch: own(), types)
+        fill(context, region, [], lambda _, own=branch: own(), types)
     return list(operation.results)
-
-
-def _fill(
-    context: LoweringContext,
-    block: Any,
-    function: Callable[[Values], Sequence[ir.Value]],
-    types: Sequence[ir.Type],
-) -> None:
-    with context.region(block):
-        results = function(list(block.arguments))
-        create("stablehlo.return", [], [*map(retyped, results, types)])
 
 
 def scalar_aval(aval: Any) -> Any:
@@ -146,12 +135,15 @@ def fill(
     context: LoweringContext,
     region: ir.Region,
     kinds: Sequence[ir.Type],
-    function: Callable[[Sequence[ir.Value]], Sequence[ir.Value]],
+    function: Callable[[Values], Sequence[ir.Value]],
+    results: Sequence[ir.Type] | None = None,
 ) -> None:
-    """Give a region its block, by a function of its arguments."""
+    """Give a region its block, by a function of its arguments; `results`: under these types."""
     block = append_block(region, kinds)
     with context.region(block):
-        create("stablehlo.return", [], function(list(block.arguments)))
+        values = function(list(block.arguments))
+        values = values if results is None else [*map(retyped, values, results)]
+        create("stablehlo.return", [], values)
 
 
 def fill_by_jax(

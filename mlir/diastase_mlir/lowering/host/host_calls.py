@@ -55,7 +55,7 @@ def call_host(
     )
     context.callbacks.append(HostCallback(callback_type, function, described))
     site = context.failures.site(equation.primitive.name, equation.source_info)
-    context.imports.note("callback")
+    context.imports["callback"] += 1
     results = [jax_compat.physical_aval(aval) for aval in equation.avals_out]
     shapes = [context.shape(aval) for aval in results if not is_static(aval)]
     config = {

@@ -30,6 +30,7 @@ from diastase_mlir.lowering.quantum.registers import (
     Register,
     as_register,
     bit_type,
+    emitted,
     site_attribute,
     take,
     wire_values,
@@ -127,11 +128,7 @@ def lower_global_phase(
     context: LoweringContext, equation: Equation, register: Value, phi: Value
 ) -> Sequence[Value]:
     """A factor on the whole state."""
-    operands = [as_register(register).materialise(), context.value(phi)]
-    attributes = {"site": site_attribute(context, "GlobalPhase", equation)}
-    return [
-        Register(create("quantum.global_phase", [operands[0].type], operands, attributes).result)
-    ]
+    return emitted(context, equation, [register, phi], construct="GlobalPhase")
 
 
 @lowers("measure", lazy=True)

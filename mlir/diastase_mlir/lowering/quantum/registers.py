@@ -11,7 +11,7 @@ The trap: a `Register` is changed in place and handed on as the equation's resul
 because registers are used linearly: nobody looks at the one before.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from diastase_mlir.emit.operations import create, enumeration, integer_constant
@@ -111,6 +111,35 @@ def wire_values(
     ]
 
 
+_OPERATIONS = {"copy_register": "copy", "follow_script": "follow", "probs": "probabilities"}
+"""Those that the dialect calls otherwise than the primitive is called."""
+
+
+def emitted(
+    context: LoweringContext,
+    equation: Equation,
+    operands: Sequence[Value],
+    attributes: Mapping[str, ir.Attribute] | None = None,
+    construct: str = "",
+) -> list[Value]:
+    """The results of the operation of an equation; all qubits are in the registers that it takes.
+
+    `construct`: what errors call it, if it may fail.
+    """
+    name = equation.primitive.name
+    values = [context.value(operand) for operand in operands]
+    attributes = dict(attributes or {})
+    if construct:
+        attributes["site"] = site_attribute(context, construct, equation)
+    context.uses_engine = True
+    kinds = [context.type_of(aval) for aval in equation.avals_out]
+    results = create(f"quantum.{_OPERATIONS.get(name, name)}", kinds, values, attributes).results
+    return [
+        Register(result) if hasattr(aval, "mlir_type") else result
+        for result, aval in zip(results, equation.avals_out, strict=True)
+    ]
+
+
 def site_attribute(context: LoweringContext, construct: str, equation: Equation) -> ir.Attribute:
     """The number of this place in the user's program."""
     context.uses_engine = True
@@ -154,8 +183,7 @@ def _check_number(context: LoweringContext, equation: Equation, number: ir.Value
 @lowers("release_qubits", lazy=True)
 def lower_release(context: LoweringContext, equation: Equation, register: Value) -> Sequence[Value]:
     """The end of a register."""
-    create("quantum.release", [], [as_register(register).materialise()])
-    return []
+    return emitted(context, equation, [register])
 
 
 @lowers("qnode", keys=True)

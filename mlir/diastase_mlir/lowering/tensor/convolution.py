@@ -42,7 +42,7 @@ def lower_conv_general_dilated(
         "batch_group_count": enumeration(params["batch_group_count"]),
     }
     if _is_for_blas(context, equation):
-        context.imports.note("blas")
+        context.imports["blas"] += 1
     kind = context.type_of(result)
     return [create("stablehlo.convolution", [kind], operands, attributes).result]
 

@@ -58,7 +58,7 @@ def lower_dot_general(
     attributes = {"dot_dimension_numbers": _dimension_numbers(equation)}
     product = create("stablehlo.dot_general", [context.type_of(wide)], operands, attributes).result
     if is_for_blas(context.element_type_of(wide), _sizes_of_one(equation)):
-        context.imports.note("blas")
+        context.imports["blas"] += 1
     return [_converted(context, product, wide, result)]
 
 
