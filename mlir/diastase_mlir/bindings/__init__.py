@@ -35,23 +35,10 @@ else:
     from torch_mlir.passmanager import PassManager
 
 __all__ = [
-    "CHLO",
-    "ConvDimensionNumbers",
-    "DotDimensionNumbers",
-    "GatherDimensionNumbers",
-    "Loadable",
-    "ScatterDimensionNumbers",
-    "arith",
-    "ext",
-    "func",
-    "ir",
-    "load",
-    "run_passes",
-    "session",
-    "tensor",
-    "translate_module_to_llvmir",
-    "wear_out",
-]
+    "CHLO", "ConvDimensionNumbers", "DotDimensionNumbers", "GatherDimensionNumbers", "Loadable",
+    "ScatterDimensionNumbers", "arith", "ext", "func", "ir", "load", "run_passes", "session",
+    "tensor", "translate_module_to_llvmir", "wear_out",
+]  # fmt: skip
 
 ConvDimensionNumbers: Any = _stablehlo.ConvDimensionNumbers
 DotDimensionNumbers: Any = _stablehlo.DotDimensionNumbers

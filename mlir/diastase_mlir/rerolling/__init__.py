@@ -25,17 +25,6 @@ from diastase_mlir.rerolling.operations import (
 from diastase_mlir.rerolling.vectors import FOLDED, LEAST_ALIKE, put_into_places
 
 __all__ = [
-    "FOLDED",
-    "LEAST_ALIKE",
-    "Part",
-    "Places",
-    "equations_to_lower",
-    "is_view",
-    "join_positions",
-    "parameters_of_gate",
-    "put_into_places",
-    "register_operations",
-    "rerolled",
-    "viewed",
-    "whole",
-]
+    "FOLDED", "LEAST_ALIKE", "Part", "Places", "equations_to_lower", "is_view", "join_positions",
+    "parameters_of_gate", "put_into_places", "register_operations", "rerolled", "viewed", "whole",
+]  # fmt: skip

@@ -51,7 +51,7 @@ class EquationCounts:
         yield
         if not self._has_inner:
             kinds = self._kinds.setdefault(id(equation), set())
-            kinds |= (self._imports - imports).keys()
+            kinds.update(self._imports - imports)
             if len(self._callbacks) > callbacks:
                 kinds.add("callback")
         self._has_inner = True
