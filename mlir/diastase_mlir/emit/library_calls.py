@@ -5,9 +5,10 @@ call of BLAS: lowering asks to tell the user what computes an equation, `arrays_
 the product.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from diastase_mlir.emit.bindings import ir
+from diastase_mlir.emit.operations import create, integer_type
 
 SITE = "diastase.site"
 """The place in the user's program where a call may fail, a parameter of it."""
@@ -31,9 +32,29 @@ CONCURRENT = "diastase.concurrent"
 """The target of calls of several functions at the same time: from what they take to what they give,
 in their order. `backend_config`: `wires`, as above."""
 
-WITH_DICTIONARY = 4
+_WITH_DICTIONARY = 4
 """The version of `stablehlo.custom_call` whose configuration is a dictionary."""
 
+
+def custom_call(
+    target: str,
+    results: Sequence[ir.Type],
+    operands: Sequence[ir.Value],
+    config: Mapping[str, ir.Attribute],
+    more: Mapping[str, ir.Attribute] | None = None,
+) -> list[ir.Value]:
+    """The results of a `stablehlo.custom_call` with such a configuration."""
+    attributes = {
+        "call_target_name": ir.StringAttr.get(target),
+        "api_version": ir.IntegerAttr.get(integer_type(32), _WITH_DICTIONARY),
+        "backend_config": ir.DictAttr.get(dict(config)),
+        **(more or {}),
+    }
+    return list(create("stablehlo.custom_call", results, operands, attributes).results)
+
+
+HAS_SIDE_EFFECT = "has_side_effect"
+"""The attribute of calls that stay, and stay in order."""
 
 MARK = "diastase.for_blas"
 """Attribute of the products that become calls of BLAS, and of the module that has any."""

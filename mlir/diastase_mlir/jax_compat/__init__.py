@@ -73,7 +73,7 @@ from diastase_mlir.jax_compat.symbolic.dimensions import (
     symbol_expression,
     symbol_of,
 )
-from diastase_mlir.jax_compat.symbolic.traced_comparison import COMPARISONS
+from diastase_mlir.jax_compat.symbolic.equality_policy import COMPARISONS
 from diastase_mlir.jax_compat.tracing import (
     SizeCheckEffect,
     current_source_info,

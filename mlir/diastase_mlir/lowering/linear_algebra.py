@@ -16,9 +16,9 @@ import jax.numpy as jnp
 from jax import lax
 from jax.core import min_dim
 
-from diastase_mlir.emit.library_calls import LINEAR_ALGEBRA, SITE, WITH_DICTIONARY
+from diastase_mlir.emit.library_calls import LINEAR_ALGEBRA, SITE, custom_call
 from diastase_mlir.emit.loops import Values
-from diastase_mlir.emit.operations import create, enumeration, integer_type
+from diastase_mlir.emit.operations import create, enumeration
 from diastase_mlir.errors import LoweringError
 from diastase_mlir.jax_compat import ir, is_symbolic
 from diastase_mlir.lowering.core.array_types import element_name, is_complex, is_known_empty
@@ -147,14 +147,9 @@ def _called(
     options: Mapping[str, ir.Attribute],
     site: int,
 ) -> list[ir.Value]:
-    config = {SITE: enumeration(site), **options}
-    attributes = {
-        "call_target_name": ir.StringAttr.get(LINEAR_ALGEBRA + equation.primitive.name),
-        "api_version": ir.IntegerAttr.get(integer_type(32), WITH_DICTIONARY),
-        "backend_config": ir.DictAttr.get(config),
-    }
+    target = LINEAR_ALGEBRA + equation.primitive.name
     kinds = [context.type_of(aval) for aval in equation.avals_out]
-    return list(create("stablehlo.custom_call", kinds, operands, attributes).results)
+    return custom_call(target, kinds, operands, {SITE: enumeration(site), **options})
 
 
 def _refuse_what_is_missing(equation: Equation) -> None:

@@ -29,6 +29,7 @@ from diastase_mlir.lowering.elementwise.elementwise import (
 )
 from diastase_mlir.lowering.elementwise.moves import nothing
 from diastase_mlir.lowering.host import checks
+from diastase_mlir.lowering.host.checks import lower_if_it_fits, undecided
 from diastase_mlir.lowering.host.host_calls import run_on_host
 from diastase_mlir.lowering.host.jax_rules import lower_by_jax
 from diastase_mlir.lowering.prng_keys import on_words
@@ -41,7 +42,6 @@ from diastase_mlir.lowering.tensor import (
     sorting,
     windows,
 )
-from diastase_mlir.lowering.tensor.bounds_checks import lower_if_it_fits, undecided
 from diastase_runtime.errors import Span
 
 RULE_MODULES = (

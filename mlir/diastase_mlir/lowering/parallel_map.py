@@ -21,7 +21,7 @@ from typing import Any
 import jax.numpy as jnp
 import numpy as np
 
-from diastase_mlir.emit.library_calls import CONCURRENT, MAP, WITH_DICTIONARY
+from diastase_mlir.emit.library_calls import CONCURRENT, HAS_SIDE_EFFECT, MAP, custom_call
 from diastase_mlir.emit.operations import (
     array_attribute,
     binary,
@@ -122,14 +122,11 @@ def _custom_call(
     """A call of functions of the module by way of something else."""
     symbols = [ir.FlatSymbolRefAttr.get(function.symbol) for function in functions]
     numbers = {name: enumeration(number) for name, number in config.items()}
-    attributes = {
-        "call_target_name": ir.StringAttr.get(target),
+    called = {
         "called_computations": ir.ArrayAttr.get(symbols),
-        "has_side_effect": ir.BoolAttr.get(True),
-        "api_version": ir.IntegerAttr.get(integer_type(32), WITH_DICTIONARY),
-        "backend_config": ir.DictAttr.get(numbers),
+        HAS_SIDE_EFFECT: ir.BoolAttr.get(True),
     }
-    return list(create("stablehlo.custom_call", results, operands, attributes).results)
+    return custom_call(target, results, operands, numbers, called)
 
 
 def _in_place(context: LoweringContext, jaxpr: Any, *operands: ir.Value) -> Sequence[Value]:
@@ -160,7 +157,7 @@ def _function(
     calls = context.imports["callback"]
     kinds = [*leading, *(value.type for value in (*known.values(), *operands))]
     function = define(context, kinds, emit, prefix)
-    context.functions.add(function.symbol, function)
+    context.functions[function.symbol] = function
     on_this = context.imports["callback"] > calls
     return function, ON_CALLING_THREAD if on_this else _wires(jaxpr)
 

@@ -9,9 +9,10 @@ What it keeps:
 """
 
 from collections import Counter
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Callable, Generator, Hashable, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from itertools import count
 from typing import Any
 
 from diastase_mlir import jax_compat
@@ -21,7 +22,7 @@ from diastase_mlir.lowering.core.array_types import element_type, retyped
 from diastase_mlir.lowering.core.dimensions import Dimensions
 from diastase_mlir.lowering.core.equation_counts import EquationCounts
 from diastase_mlir.lowering.core.error_sites import Failures
-from diastase_mlir.lowering.core.functions import Functions, SharedBodies, call_function
+from diastase_mlir.lowering.core.functions import Function, SharedBodies, call_function
 from diastase_mlir.lowering.core.lowered_module import HostCallback
 from diastase_mlir.lowering.core.registry import Equation, Literal, Value
 from diastase_mlir.program import DimensionBindings
@@ -61,7 +62,9 @@ class LoweringContext:
         self.counts = EquationCounts(self.callbacks, self.imports)
         self.uses_engine = False
         self.shared_bodies = shared_bodies
-        self.functions = Functions()
+        self.functions: dict[Hashable, Function] = {}
+        """Those that the module has so far, by what they compute."""
+        self.function_numbers = count()
         self._types: dict[Any, ir.Type] = {}
         """Of arrays of known sizes."""
         self._rewritten: dict[int, tuple[Any, Sequence[Any]]] = {}
@@ -243,7 +246,8 @@ class LoweringContext:
         del self.failures.sites[snapshot.sites :]
         del self.callbacks[snapshot.callbacks :]
         self.failures.fallible = snapshot.fallible
-        self.functions.forget_since(snapshot.functions)
+        for key in list(self.functions)[snapshot.functions :]:
+            self.functions.pop(key).operation.erase()
 
 
 def _equation(equation: Any) -> Equation:

@@ -20,7 +20,6 @@ around it watch for errors.
 from collections import defaultdict
 from collections.abc import Callable, Hashable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import count
 from typing import Any
 
 from diastase_mlir.emit.operations import (
@@ -140,34 +139,6 @@ class Function:
     """For each equation of the program in it, what computes it."""
 
 
-class Functions:
-    """All functions of a module that `call_function` defined, in order."""
-
-    def __init__(self) -> None:
-        self._functions: dict[Hashable, Function] = {}
-        self._numbers = count()
-
-    def __len__(self) -> int:
-        return len(self._functions)
-
-    def new_number(self) -> int:
-        """A number for a function that may contain calls of others that are yet to be defined."""
-        return next(self._numbers)
-
-    def get(self, key: Hashable) -> Function | None:
-        """The function of a key, if it is defined."""
-        return self._functions.get(key)
-
-    def add(self, key: Hashable, function: Function) -> None:
-        """Note a function that was defined."""
-        self._functions[key] = function
-
-    def forget_since(self, number: int) -> None:
-        """Erase those defined after the first so many; nothing calls them any more."""
-        for key in list(self._functions)[number:]:
-            self._functions.pop(key).operation.erase()
-
-
 def call_function(
     context: Any,
     key: Hashable,
@@ -184,7 +155,7 @@ def call_function(
     function = context.functions.get((key, *types))
     if function is None:
         function = define(context, types, body)
-        context.functions.add((key, *types), function)
+        context.functions[key, *types] = function
     else:
         context.failures.fallible += function.fallible
         context.counts.again(function)
@@ -199,7 +170,7 @@ def define(
     prefix: str = FUNCTION,
 ) -> Function:
     """Emit a function that takes such arguments, and returns what the body gives."""
-    symbol = f"{prefix}{context.functions.new_number()}"
+    symbol = f"{prefix}{next(context.function_numbers)}"
     operation, block = _empty_function(context, symbol, arguments)
     counted, fallible = len(context.counts), context.failures.fallible
     with context.region(block), context.dimensions.only({}):

@@ -111,7 +111,10 @@ def wire_values(
     ]
 
 
-_OPERATIONS = {"copy_register": "copy", "follow_script": "follow", "probs": "probabilities"}
+_OPERATIONS = {
+    "copy_register": "copy", "follow_script": "follow", "probs": "probabilities",
+    "release_qubits": "release",
+}  # fmt: skip
 """Those that the dialect calls otherwise than the primitive is called."""
 
 
