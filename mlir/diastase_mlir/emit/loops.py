@@ -52,11 +52,6 @@ def under_type(value: ir.Value, value_type: ir.Type) -> ir.Value:
     return to_type(value, value_type)
 
 
-def all_under_types(values: Sequence[ir.Value], types: Sequence[ir.Type]) -> Values:
-    """`under_type` for each."""
-    return [under_type(value, kind) for value, kind in zip(values, types, strict=True)]
-
-
 def append_block(region: ir.Region, types: Sequence[ir.Type]) -> ir.Block:
     """A block with arguments of these types."""
     return region.blocks.append(*types, arg_locs=[ir.Location.current] * len(types))
@@ -67,15 +62,19 @@ def for_range(
     bounds: tuple[Size, Size, Size],
     initial: Sequence[ir.Value],
     body: Callable[[ir.Value, Values], Sequence[ir.Value]],
+    typed: Callable[[ir.Value, ir.Type], ir.Value] = under_type,
 ) -> Values:
-    """`for index in range(lower, upper, step)` with a positive step; carries are any values."""
+    """`for index in range(lower, upper, step)` with a positive step; carries are any values.
+
+    `typed` gives what the body yields the types of what is carried.
+    """
     types = [value.type for value in initial]
     operands = [*map(as_index, bounds), *initial]
     operation = create("scf.for", types, operands, regions=1)
     block = append_block(operation.regions[0], [index_type(), *types])
     with scope.region(block):
         arguments: list[Any] = list(block.arguments)
-        create("scf.yield", [], all_under_types(body(arguments[0], arguments[1:]), types))
+        create("scf.yield", [], [*map(typed, body(arguments[0], arguments[1:]), types)])
     return list(operation.results)
 
 
@@ -103,13 +102,14 @@ def while_true(
     initial: Sequence[ir.Value],
     condition: Callable[[Values], ir.Value],
     body: Callable[[Values], Sequence[ir.Value]],
+    typed: Callable[[ir.Value, ir.Type], ir.Value] = under_type,
 ) -> Values:
     """While the condition (an `i1` computed from the carries, emitted after the body) holds."""
     types = [value.type for value in initial]
     operation = create("scf.while", types, initial, regions=2)
     before, after = (append_block(region, types) for region in operation.regions)
     with scope.region(after):
-        create("scf.yield", [], all_under_types(body(list(after.arguments)), types))
+        create("scf.yield", [], [*map(typed, body(list(after.arguments)), types)])
     with scope.region(before):
         proceed = condition(list(before.arguments))
         create("scf.condition", [], [proceed, *before.arguments])
@@ -127,7 +127,7 @@ def if_else(
     operation = create("scf.if", types, [condition], regions=2)
     for region, branch in zip(operation.regions, (if_true, if_false), strict=True):
         with scope.region(append_block(region, [])):
-            create("scf.yield", [], all_under_types(branch(), types))
+            create("scf.yield", [], [*map(under_type, branch(), types)])
     return list(operation.results)
 
 

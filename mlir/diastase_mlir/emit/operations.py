@@ -191,15 +191,18 @@ def reinterpret(value: ir.Value, wanted: ir.Type) -> ir.Value:
     return create("builtin.unrealized_conversion_cast", [wanted], [value]).result
 
 
-def to_type(value: ir.Value, wanted: ir.Type) -> ir.Value:
-    """A tensor under an equivalent type: signedness and statically known sizes may differ."""
+def to_type(value: ir.Value, wanted: ir.Type, cast: str = "tensor.cast") -> ir.Value:
+    """A tensor under an equivalent type: signedness and statically known sizes may differ.
+
+    `cast`: the operation that tells other sizes.
+    """
     if value.type == wanted or not isinstance(wanted, ir.RankedTensorType):
         return value
     own = ir.RankedTensorType(value.type)
     value = reinterpret(value, ir.RankedTensorType.get(own.shape, wanted.element_type))
     if value.type == wanted:
         return value
-    return create("tensor.cast", [wanted], [value]).result
+    return create(cast, [wanted], [value]).result
 
 
 def real_part(number: ir.Value) -> ir.Value:

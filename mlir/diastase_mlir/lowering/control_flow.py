@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from diastase_mlir import jax_compat
+from diastase_mlir.emit import loops
 from diastase_mlir.emit.loops import Values, if_else
 from diastase_mlir.emit.operations import (
     array_attribute,
@@ -26,7 +27,7 @@ from diastase_mlir.emit.operations import (
 )
 from diastase_mlir.emit.tensors import tensor_type
 from diastase_mlir.jax_compat import ir
-from diastase_mlir.lowering.core.array_types import is_known_empty, is_unsigned
+from diastase_mlir.lowering.core.array_types import is_known_empty, is_unsigned, retyped
 from diastase_mlir.lowering.core.context import LoweringContext
 from diastase_mlir.lowering.core.dimensions import shape_of
 from diastase_mlir.lowering.core.registry import Equation, Value, known_integer, lowers
@@ -51,7 +52,6 @@ from diastase_mlir.lowering.elementwise.regions import (
     resizable_carry,
     split,
     typed_carry,
-    while_true_of_registers,
 )
 from diastase_runtime.abi import ErrorCode
 
@@ -94,7 +94,7 @@ def _while(
 ) -> Values:
     if are_arrays([value.type for value in carry]):
         return regions.while_true(context, carry, condition, body)
-    return while_true_of_registers(context, carry, lambda inner: flag(condition(inner)), body)
+    return loops.while_true(context, carry, lambda inner: flag(condition(inner)), body, retyped)
 
 
 def _batched_while(

@@ -11,7 +11,6 @@ What it keeps:
 from collections import Counter
 from collections.abc import Callable, Generator, Hashable, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from itertools import count
 from typing import Any
 
@@ -31,16 +30,6 @@ from diastase_runtime.abi import ImportedLibrary
 from diastase_toolchain.signals import deliver_signals
 
 EquationLowering = Callable[["LoweringContext", Equation, Sequence[Value]], Sequence[Value]]
-
-
-@dataclass(frozen=True)
-class Snapshot:
-    """Lengths and contents of a context's records at some moment."""
-
-    sites: int
-    callbacks: int
-    fallible: int
-    functions: int
 
 
 class LoweringContext:
@@ -126,7 +115,7 @@ class LoweringContext:
     @contextmanager
     def region(self, block: ir.Block) -> Generator[None]:
         """Emit at the end of a block; dimension symbols defined inside stay inside."""
-        with ir.InsertionPoint(block), self.dimensions.scope():
+        with ir.InsertionPoint(block), self.dimensions.only(self.dimensions.known):
             yield
 
     # --- jaxprs ----------------------------------------------------------------------------------
@@ -232,22 +221,19 @@ class LoweringContext:
 
     # --- attempts --------------------------------------------------------------------------------
 
-    def snapshot(self) -> "Snapshot":
-        """What to go back to if what is emitted from here on is erased."""
-        return Snapshot(
-            len(self.failures.sites),
-            len(self.callbacks),
-            self.failures.fallible,
-            len(self.functions),
-        )
+    def undoing(self) -> Callable[[], None]:
+        """What forgets all that is emitted from here on, but for the operations themselves."""
+        sites, callbacks = len(self.failures.sites), len(self.callbacks)
+        fallible, functions = self.failures.fallible, len(self.functions)
 
-    def restore(self, snapshot: "Snapshot") -> None:
-        """Forget everything since the snapshot; the operations are the caller's to erase."""
-        del self.failures.sites[snapshot.sites :]
-        del self.callbacks[snapshot.callbacks :]
-        self.failures.fallible = snapshot.fallible
-        for key in list(self.functions)[snapshot.functions :]:
-            self.functions.pop(key).operation.erase()
+        def undo() -> None:
+            del self.failures.sites[sites:]
+            del self.callbacks[callbacks:]
+            self.failures.fallible = fallible
+            for key in list(self.functions)[functions:]:
+                self.functions.pop(key).operation.erase()
+
+        return undo
 
 
 def _equation(equation: Any) -> Equation:

@@ -4,7 +4,7 @@ Values are numbers of the program, arrays of rank 0 and 64 bits, and so is what 
 
 A symbol is defined by a variable of the jaxpr (`DimensionBindings`): by its value, or by the size
 of one of its axes. `define` is called for every variable as soon as it is lowered; a symbol
-defined inside a region of the IR must not be used outside it, which `scope` takes care of.
+defined inside a region of the IR must not be used outside it, which `only` takes care of.
 
 A symbol that is the value of a variable can be any integer, so `number` may be negative. `size`
 never is: a program leaves where a size that it is about to use is negative (`assert_size`).
@@ -49,15 +49,6 @@ class Dimensions:
         self._axes.update(bindings.solved)
         self._values: dict[str, ir.Value] = {}
 
-    @contextmanager
-    def scope(self) -> Generator[None]:
-        """Forget, on leaving, the symbols defined inside."""
-        outer = dict(self._values)
-        try:
-            yield
-        finally:
-            self._values = outer
-
     @property
     def known(self) -> dict[str, ir.Value]:
         """The symbols that have values here."""
@@ -65,7 +56,10 @@ class Dimensions:
 
     @contextmanager
     def only(self, values: dict[str, ir.Value]) -> Generator[None]:
-        """Emit in another function, to which these values of symbols were handed."""
+        """Emit where these symbols have values: in a region, or in another function.
+
+        Those that are defined inside are forgotten on leaving.
+        """
         outer, self._values = self._values, dict(values)
         try:
             yield

@@ -11,7 +11,7 @@ Symbols of dimensions that are defined in a region stay in it (`LoweringContext.
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from diastase_mlir.emit.loops import Values, append_block
+from diastase_mlir.emit.loops import Values, append_block, for_range
 from diastase_mlir.emit.operations import (
     create,
     index_type,
@@ -72,15 +72,13 @@ def counted_loop_of_registers(
     body: Callable[[ir.Value, Values], Sequence[ir.Value]],
 ) -> Values:
     """The same for carries that are not all arrays."""
-    types = [value.type for value in initial]
-    bounds = [_bound(number) for number in (0, trips, 1)]
-    operation = create("scf.for", types, [*bounds, *initial], regions=1)
-    block = append_block(operation.regions[0], [index_type(), *types])
-    with context.region(block):
-        arguments: list[Any] = list(block.arguments)
-        trip = create("runtime.number", [number_type(integer_type(64))], arguments[:1]).result
-        create("scf.yield", [], [*map(retyped, body(trip, arguments[1:]), types)])
-    return list(operation.results)
+    lower, upper, step = map(_bound, (0, trips, 1))
+
+    def iteration(index: ir.Value, inner: Values) -> Sequence[ir.Value]:
+        kind = number_type(integer_type(64))
+        return body(create("runtime.number", [kind], [index]).result, inner)
+
+    return for_range(context, (lower, upper, step), initial, iteration, retyped)
 
 
 def _bound(number: int | ir.Value) -> ir.Value:
@@ -216,21 +214,3 @@ def resizable_carry(
 def hidden(value: ir.Value) -> ir.Value:
     """The array itself, whose sizes no pass finds out before arrays are memory."""
     return create("runtime.resizable", [value.type], [value]).result
-
-
-def while_true_of_registers(
-    context: LoweringContext,
-    initial: Sequence[ir.Value],
-    condition: Callable[[Values], ir.Value],
-    body: Callable[[Values], Sequence[ir.Value]],
-) -> Values:
-    """While the condition (an `i1` computed from the carries) holds."""
-    types = [value.type for value in initial]
-    operation = create("scf.while", types, initial, regions=2)
-    before, after = (append_block(region, types) for region in operation.regions)
-    with context.region(after):
-        create("scf.yield", [], [*map(retyped, body(list(after.arguments)), types)])
-    with context.region(before):
-        proceed = condition(list(before.arguments))
-        create("scf.condition", [], [proceed, *before.arguments])
-    return list(operation.results)
