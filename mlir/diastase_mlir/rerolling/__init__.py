@@ -9,8 +9,7 @@ It is a rewriting of equations that lowering and derivatives share: programs of 
 are small for both, and what is rewritten is an ordinary jaxpr, which JAX differentiates.
 
 `element_positions` and `scalar_forms` see what scalars are computed alike, `vectors` computes those
-of one form at once, `places` reads vectors at places known now. `operations` rewrites operations on
-registers, and with them `joins`, numbers put together; `gates` says which of them for lowering.
+of one form at once, `operations` rewrites operations on registers, and numbers put together.
 """
 
 from diastase_mlir.rerolling.element_positions import Part, is_view, viewed, whole

@@ -5,7 +5,7 @@ What it keeps:
 
 - where each dimension symbol has its value (an `index`); `region()` forgets, on leaving a region
   of the IR, the symbols defined inside it;
-- `failures`, `imports`, `functions`, `counts`: see there; and the host callbacks.
+- `failures` (`error_sites`), `counts` (`equation_counts`), `functions`, and the host callbacks.
 """
 
 from collections import Counter

@@ -69,7 +69,7 @@ class EquationCounts:
             self._has_inner = True
 
     def by_kind(self) -> dict[str, int]:
-        """How many equations the program has of each of `lowered.EQUATION_KINDS`."""
+        """How many equations the program has of each of `EQUATION_KINDS`."""
         counts: dict[str, int] = dict.fromkeys(EQUATION_KINDS, 0)
         again = (kinds for function in self._again for kinds in function.equations)
         for kinds in chain(self._kinds.values(), again):
