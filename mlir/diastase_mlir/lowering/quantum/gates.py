@@ -21,15 +21,14 @@ from diastase_mlir.emit.operations import (
     integer_type,
     number_type,
 )
+from diastase_mlir.emit.registers import Register, bit_type
 from diastase_mlir.gate_runs import RunGate
 from diastase_mlir.jax_compat import ir
 from diastase_mlir.lowering.core.context import LoweringContext
 from diastase_mlir.lowering.core.registry import Equation, Value, lowers
 from diastase_mlir.lowering.elementwise.moves import concatenate, reshaped
 from diastase_mlir.lowering.quantum.registers import (
-    Register,
     as_register,
-    bit_type,
     emitted,
     site_attribute,
     take,

@@ -1,20 +1,13 @@
-"""Registers while lowering: one value in a jaxpr, qubits in the `quantum` dialect.
+"""Lowering of registers: their beginning and end, and how operations take them (`emit.registers`).
 
-A jaxpr threads one register; the dialect has qubits. A `Register` is the register with some
-qubits taken out, by known wire: gates on known wires take the bit of the gate before, so the
-data flow per wire is explicit. Whoever needs the register as a value (control flow, a measurement
-of an observable, an operation on a traced wire, which could be any qubit) materialises it: all
-bits go back in. The body of a QNode allocates and releases its own register; a number of qubits
-that is computed is checked before anything is allocated.
-
-The trap: a `Register` is changed in place and handed on as the equation's result. That is sound
-because registers are used linearly: nobody looks at the one before.
+The body of a QNode allocates and releases its own register; a number of qubits that is computed is
+checked before anything is allocated.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
 
 from diastase_mlir.emit.operations import create, enumeration, integer_constant
+from diastase_mlir.emit.registers import Register, TakenBits
 from diastase_mlir.jax_compat import ir
 from diastase_mlir.lowering.core.context import LoweringContext
 from diastase_mlir.lowering.core.registry import Equation, Value, lowers
@@ -25,59 +18,6 @@ from diastase_runtime.abi import ErrorCode
 def register_type(single: bool) -> ir.Type:
     """`!quantum.register`, or that of amplitudes in single precision."""
     return ir.Type.parse("!quantum.single_register" if single else "!quantum.register")
-
-
-def bit_type() -> ir.Type:
-    """`!quantum.bit`."""
-    return ir.Type.parse("!quantum.bit")
-
-
-@dataclass
-class Register:
-    """A register value, and the qubits that are out of it at the moment."""
-
-    value: ir.Value
-    bits: dict[int, ir.Value] = field(default_factory=dict)
-
-    def materialise(self) -> ir.Value:
-        """Put all qubits back."""
-        for wire, bit in self.bits.items():
-            self.insert(integer_constant(wire), bit)
-        self.bits.clear()
-        return self.value
-
-    def extract(self, wire: ir.Value) -> ir.Value:
-        """Take out a qubit; the caller puts it back."""
-        return create("quantum.extract", [bit_type()], [self.value, wire]).result
-
-    def insert(self, wire: ir.Value, bit: ir.Value) -> None:
-        """Put a qubit back."""
-        operands = [self.value, wire, bit]
-        self.value = create("quantum.insert", [self.value.type], operands).result
-
-    def bit(self, wire: int) -> ir.Value:
-        """The qubit of a known wire, taken out if need be."""
-        if wire not in self.bits:
-            self.bits[wire] = self.extract(integer_constant(wire))
-        return self.bits[wire]
-
-
-@dataclass(frozen=True)
-class TakenBits:
-    """The qubits on which an operation acts, and where their successors go."""
-
-    register: Register
-    wires: tuple[int | ir.Value, ...]
-    bits: list[ir.Value]
-
-    def give_back(self, bits: Iterable[ir.Value]) -> Register:
-        """Continue with these qubits in their places."""
-        for wire, bit in zip(self.wires, bits, strict=True):
-            if isinstance(wire, int):
-                self.register.bits[wire] = bit
-            else:
-                self.register.insert(wire, bit)
-        return self.register
 
 
 def as_register(value: Value) -> Register:
@@ -92,13 +32,9 @@ def take(
     context: LoweringContext,
 ) -> TakenBits:
     """Take the qubits on these wires out; `None` stands for the next operand."""
-    taken_from = as_register(register)
-    if None not in wires:
-        known = tuple(wire for wire in wires if wire is not None)
-        return TakenBits(taken_from, known, [taken_from.bit(wire) for wire in known])
-    taken_from.materialise()
-    values = wire_values(wires, wire_operands, context)
-    return TakenBits(taken_from, tuple(values), [taken_from.extract(wire) for wire in values])
+    operands = iter(wire_operands)
+    values = [context.value(next(operands)) if wire is None else wire for wire in wires]
+    return as_register(register).take(values)
 
 
 def wire_values(
