@@ -23,6 +23,7 @@ from jax.core import ShapedArray
 
 from diastase_mlir.diagnostics import span_of
 from diastase_mlir.jax_compat import (
+    CALLS,
     ArrayImpl,
     is_extended,
     is_foreign,
@@ -31,7 +32,6 @@ from diastase_mlir.jax_compat import (
     lowering_settings,
     name_of_generator,
 )
-from diastase_mlir.jax_compat.jaxprs.inlining import CALLS
 from diastase_mlir.program import DimensionBindings, Program
 
 _PLAIN = (bool, int, str, bytes, type(None))

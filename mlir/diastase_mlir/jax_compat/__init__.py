@@ -10,7 +10,7 @@ its arguments, or a flag of the thread): plain JAX, in this thread or another, i
 """
 
 from diastase_mlir.jax_compat.contexts import forget_ir_context, ir, ir_context, read_module
-from diastase_mlir.jax_compat.jaxprs.inlining import as_arrays, inline_jits
+from diastase_mlir.jax_compat.jaxprs.inlining import CALLS, as_arrays, inline_jits
 from diastase_mlir.jax_compat.jaxprs.printing import JaxprPrinter
 from diastase_mlir.jax_compat.jaxprs.rebuilding import (
     add_input,
@@ -142,7 +142,7 @@ from diastase_mlir.jax_compat.values import (
 )
 
 __all__ = [
-    "COMPARISONS", "EVERY_PROGRAM", "JAX", "OVERLAID", "SIZES", "ArrayImpl", "BatchAxis",
+    "CALLS", "COMPARISONS", "EVERY_PROGRAM", "JAX", "OVERLAID", "SIZES", "ArrayImpl", "BatchAxis",
     "JaxprPrinter", "Linear", "OwnModuleContext", "SizeCheckEffect", "SizeScope", "Walker", "Zero",
     "abstract_value", "add_input", "add_leading_register", "along_directions", "answering",
     "as_arrays", "as_constant", "batched", "checkpoint_p", "close_over", "closed_jaxprs_in",

@@ -16,8 +16,7 @@ from typing import Any
 from diastase_mlir import jax_compat
 from diastase_mlir.diagnostics import at
 from diastase_mlir.errors import LoweringError
-from diastase_mlir.jax_compat import ir
-from diastase_mlir.jax_compat.jaxprs.inlining import CALLS
+from diastase_mlir.jax_compat import CALLS, ir
 from diastase_mlir.lowering import control_flow
 from diastase_mlir.lowering.core.array_types import is_known_empty
 from diastase_mlir.lowering.core.context import LoweringContext

@@ -12,7 +12,7 @@ from typing import Any
 
 from diastase.inspection.explicit_jaxpr.model import ExplicitEquation, ExplicitJaxpr
 from diastase.inspection.explicit_jaxpr.types import Atom, ExplicitVariable
-from diastase_mlir.jax_compat.jaxprs.inlining import CALLS
+from diastase_mlir.jax_compat import CALLS
 
 
 @dataclass(frozen=True)
