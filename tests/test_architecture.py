@@ -15,7 +15,7 @@ import pytest
 import diastase
 from diastase import autodiff
 from diastase.primitives.define import PRIMITIVES, Role
-from diastase_mlir.jax_compat.inlined_primitives import CALLS
+from diastase_mlir.jax_compat import CALLS
 from diastase_mlir.lowering.core.registry import lowered_primitives
 
 ROOT = Path(__file__).parents[1]

@@ -25,7 +25,7 @@ from diastase_mlir.lowering.core.lowered_module import (
     LoweredModule,
 )
 from diastase_mlir.options import Compilation, CompileOptions
-from diastase_mlir.program.program import DimensionBindings, Program
+from diastase_mlir.program import DimensionBindings, Program
 from diastase_runtime.abi import Artifact
 from diastase_toolchain.cache import cache_directory
 from diastase_toolchain.errors import (

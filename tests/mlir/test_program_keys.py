@@ -13,11 +13,10 @@ from jax.extend.random import define_prng_impl
 from jax.interpreters import mlir as jax_mlir
 
 from diastase import for_loop, measure, passes, qjit
-from diastase_mlir.jax_compat import key_implementation
-from diastase_mlir.jax_compat.inlined_primitives import CALLS
+from diastase_mlir.jax_compat import CALLS, key_implementation
 from diastase_mlir.lowering import lower_equation
 from diastase_mlir.lowering.core.registry import lowered_primitives
-from diastase_mlir.program.keys import program_key
+from diastase_mlir.program_keys import program_key
 
 X = jnp.float64(0.5)
 DEVICE = qml.device("lightning.qubit", wires=3)

@@ -10,7 +10,7 @@ import pennylane as qml
 import pytest
 
 from diastase import cond, for_loop, measure, passes, qjit, while_loop
-from diastase_mlir.lowering.core.shared_bodies import SharedBodies
+from diastase_mlir.lowering.core.functions import SharedBodies
 from diastase_runtime.errors import WireOutOfRangeError
 
 DEVICE = qml.device("default.qubit", wires=3)

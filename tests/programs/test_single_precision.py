@@ -8,7 +8,7 @@ from scipy.sparse import csr_matrix
 
 from diastase import for_loop, measure, qjit, while_loop
 from diastase.jit.options.errors import InvalidOptionError
-from diastase_mlir.program.keys import program_key
+from diastase_mlir.program_keys import program_key
 from diastase_runtime.errors import OutOfMemoryError
 
 WIRES = 5

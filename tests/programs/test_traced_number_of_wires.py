@@ -12,7 +12,7 @@ from diastase import cond, for_loop, measure, qjit
 from diastase.capture.quantum_errors import WireTypeError
 from diastase.jit.stages.stages import Stage
 from diastase_engine.state_vector.state import records
-from diastase_mlir.lowering.quantum import circuits
+from diastase_mlir.lowering.quantum import registers
 from diastase_runtime.errors import (
     NegativeQubitsError,
     TooManyQubitsError,
@@ -274,4 +274,4 @@ def test_samples_of_all_wires():
 
 
 def test_the_largest_number_is_the_engines():
-    assert circuits.MAX_QUBITS == records.MAX_QUBITS
+    assert registers.MAX_QUBITS == records.MAX_QUBITS

@@ -48,7 +48,7 @@ from diastase_mlir.jax_compat import (
     tracer_variable,
     unwrap_tracer,
 )
-from diastase_mlir.program.program import Assumption, Comparison
+from diastase_mlir.program import Assumption, Comparison
 
 _LARGE = 1_000_000
 """What a size is taken to be whose value is not known; each symbol is another large number."""

@@ -53,7 +53,7 @@ from diastase_mlir.jax_compat import (
     tracer_variable,
     unwrap_tracer,
 )
-from diastase_mlir.program.program import DimensionBindings
+from diastase_mlir.program import DimensionBindings
 
 Operator = Callable[[Any, Any], Any]
 

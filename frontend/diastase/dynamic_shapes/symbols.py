@@ -21,6 +21,7 @@ from diastase.dynamic_shapes.errors import SizeEscapesError, UnsolvableSizeError
 from diastase.primitives.define import Role, has_role
 from diastase_mlir.diagnostics import span_of
 from diastase_mlir.jax_compat import (
+    CALLS,
     SizeScope,
     dimension_symbols,
     dimension_terms,
@@ -31,8 +32,7 @@ from diastase_mlir.jax_compat import (
     symbol_expression,
     symbol_of,
 )
-from diastase_mlir.jax_compat.inlined_primitives import CALLS
-from diastase_mlir.program.program import DimensionBindings, Program
+from diastase_mlir.program import DimensionBindings, Program
 
 
 @dataclass(frozen=True)

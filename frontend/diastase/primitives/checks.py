@@ -22,7 +22,7 @@ from jax.extend.core import Primitive
 from diastase.primitives.define import Role, define_primitive
 from diastase_mlir.diagnostics import called_function
 from diastase_mlir.jax_compat import SizeCheckEffect
-from diastase_mlir.program.program import Assumption
+from diastase_mlir.program import Assumption
 from diastase_runtime.abi import ErrorCode
 
 _FUNCTIONS = frozenset(

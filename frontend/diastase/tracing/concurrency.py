@@ -31,7 +31,7 @@ from diastase_mlir.jax_compat import (
     variables_in,
     with_jaxprs,
 )
-from diastase_mlir.program.program import DimensionBindings, Program
+from diastase_mlir.program import DimensionBindings, Program
 
 Equation = Any
 _REGIONS = frozenset({"scan", "while", "cond"})

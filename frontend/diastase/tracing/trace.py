@@ -28,7 +28,7 @@ from diastase.dynamic_shapes.dimensions import DimensionTable
 from diastase.dynamic_shapes.symbols import check_symbols, input_symbols
 from diastase_mlir.diagnostics import user_span
 from diastase_mlir.jax_compat import EVERY_PROGRAM, JAX, close_over, is_symbolic, trace_to_jaxpr
-from diastase_mlir.program.program import DimensionBindings, Program
+from diastase_mlir.program import DimensionBindings, Program
 
 install_overlays()
 install_rules()

@@ -24,7 +24,7 @@ from torch_mlir._mlir_libs._mlir import globals as _globals
 from torch_mlir._mlir_libs._mlirDialectsLLVM import translate_module_to_llvmir
 from torch_mlir.dialects import arith, ext, func, tensor
 
-from diastase_mlir.jax_compat.operation_classes import do_without
+from diastase_mlir.jax_compat.contexts import do_without
 
 if TYPE_CHECKING:
     # The wheel has no type stubs; jaxlib has those of the same bindings, and serves the checker.
@@ -35,23 +35,10 @@ else:
     from torch_mlir.passmanager import PassManager
 
 __all__ = [
-    "CHLO",
-    "ConvDimensionNumbers",
-    "DotDimensionNumbers",
-    "GatherDimensionNumbers",
-    "Loadable",
-    "ScatterDimensionNumbers",
-    "arith",
-    "ext",
-    "func",
-    "ir",
-    "load",
-    "run_passes",
-    "session",
-    "tensor",
-    "translate_module_to_llvmir",
-    "wear_out",
-]
+    "CHLO", "ConvDimensionNumbers", "DotDimensionNumbers", "GatherDimensionNumbers", "Loadable",
+    "ScatterDimensionNumbers", "arith", "ext", "func", "ir", "load", "run_passes", "session",
+    "tensor", "translate_module_to_llvmir", "wear_out",
+]  # fmt: skip
 
 ConvDimensionNumbers: Any = _stablehlo.ConvDimensionNumbers
 DotDimensionNumbers: Any = _stablehlo.DotDimensionNumbers

@@ -16,7 +16,7 @@ It is done as soon as the body has been traced. So whatever is made of the circu
 knows that there were any.
 """
 
-from diastase_mlir.circuit_modules.equal_values import MOVING
 from diastase_mlir.circuit_modules.transform import STAGE, TracedBody, run_again, transform_circuit
+from diastase_mlir.circuit_modules.written_values import MOVING
 
 __all__ = ["MOVING", "STAGE", "TracedBody", "run_again", "transform_circuit"]

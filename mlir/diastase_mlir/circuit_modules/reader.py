@@ -13,10 +13,8 @@ from jax.extend.core import Literal, Primitive, Var
 
 from diastase_mlir.bindings import ir
 from diastase_mlir.bindings.pass_pipeline import PassError
-from diastase_mlir.circuit_modules.arithmetic import aval_of, equation_of
-from diastase_mlir.circuit_modules.blocks import Block, State
-from diastase_mlir.circuit_modules.origin import EQUATION, LITERAL, SAME, Origin
-from diastase_mlir.circuit_modules.types import is_register
+from diastase_mlir.circuit_modules.blocks import Block, State, aval_of, equation_of
+from diastase_mlir.circuit_modules.origin import EQUATION, LITERAL, SAME, Origin, is_register
 from diastase_mlir.jax_compat import is_dropped, new_equation, new_variable
 from diastase_mlir.passes.circuits.circuit import BIT
 from diastase_mlir.passes.circuits.values import MATRIX, constant_of, defining

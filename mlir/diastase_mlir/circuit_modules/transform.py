@@ -27,6 +27,7 @@ from diastase_mlir.circuit_modules.read import read_circuit
 from diastase_mlir.circuit_modules.write import write_circuit
 from diastase_mlir.diagnostics import span_at
 from diastase_mlir.dialects import DIALECTS, printed
+from diastase_mlir.emit.bindings import using
 from diastase_mlir.errors import FailedPassError
 from diastase_mlir.jax_compat import eager
 from diastase_mlir.options import CompileOptions, failure_folder, file_name, workspace
@@ -64,7 +65,7 @@ def transform_circuit(
     body: TracedBody, passes: Sequence[PassCall], options: CompileOptions
 ) -> ClosedJaxpr:
     """Give the body of a QNode to passes. What it takes and gives stays as it is."""
-    with session(DIALECTS), _opaque_operations():
+    with session(DIALECTS), _opaque_operations(), using(ir):
         module, origin = body.write()
         _keep(options, body.name, 0, _WRITTEN, module)
         step, circuits = _WRITTEN, _circuits(module)
@@ -90,7 +91,7 @@ def transform_circuit(
 def run_again(text: str, pass_name: str) -> str:
     """Run the pass that a reproducer names; what comes out, as text."""
     name, _, options = pass_name.partition(" ")
-    with session(DIALECTS), _opaque_operations():
+    with session(DIALECTS), _opaque_operations(), using(ir):
         module = ir.Module.parse(text)
         circuits = _circuits(module)
         if name not in (_WRITTEN, _READ):

@@ -7,14 +7,21 @@ from typing import Any
 import numpy as np
 
 from diastase_mlir.bindings import ir
-from diastase_mlir.circuit_modules.equal_values import EqualValues
-from diastase_mlir.circuit_modules.origin import EQUATION, LITERAL, Origin
-from diastase_mlir.circuit_modules.qubits import Register, wire_constant
-from diastase_mlir.circuit_modules.types import is_number, is_register, number_attribute, type_of
+from diastase_mlir.circuit_modules.origin import (
+    EQUATION,
+    LITERAL,
+    Origin,
+    is_number,
+    is_register,
+    number_attribute,
+    type_of,
+)
+from diastase_mlir.circuit_modules.written_values import EqualValues, Register
+from diastase_mlir.emit import registers
 from diastase_mlir.emit.operations import create
 from diastase_mlir.passes.circuits.values import MATRIX
 
-Value = ir.Value | Register
+Value = ir.Value | registers.Register
 
 LARGEST_MATRIX = 2**14
 """Elements of a known matrix, beyond which passes are not told what it is."""
@@ -77,7 +84,7 @@ class Writer:
     def value(self, atom: Any, scope: Scope) -> ir.Value:
         """The same; a register with all of its qubits."""
         value = self.read(atom, scope)
-        return value.whole() if isinstance(value, Register) else value
+        return value.materialise() if isinstance(value, registers.Register) else value
 
     def _literal_attribute(self, atom: Any) -> dict[str, ir.Attribute]:
         return {LITERAL: integer(self.origin.number_of_literal(atom))}
@@ -143,7 +150,7 @@ class Writer:
         known = equation.params["num_wires"]
         if not all(is_number(atom.aval, "int64") for atom in equation.invars):
             return False
-        wires = wire_constant(known) if known is not None else self.value(equation.invars[0], scope)
+        wires = Register.wire(known) if known is not None else self.value(equation.invars[0], scope)
         (register,) = equation.outvars
         made = create("quantum.alloc", [type_of(register.aval)], [wires], _site(number))
         scope.values[register] = Register(made.result)
@@ -192,8 +199,9 @@ class Writer:
             return False
         wires = self.wires(params["wires"], gate.wire_operands, scope)
         register = scope.values[gate.before]
-        assert isinstance(register, Register)
-        bits = register.take(wires)
+        assert isinstance(register, registers.Register)
+        taken = register.take(wires)
+        bits = taken.bits
         controls = list(params["control_values"])
         segments = [len(parameters), len(bits) - len(controls)]
         if gate.name != "quantum.prepare":
@@ -202,8 +210,7 @@ class Writer:
         attributes["operandSegmentSizes"] = ir.DenseI32ArrayAttr.get(segments)
         attributes.update(_site(gate.number))
         made = create(gate.name, [bit.type for bit in bits], [*parameters, *bits], attributes)
-        register.give_back(wires, list(made.results))
-        scope.values[gate.after] = register
+        scope.values[gate.after] = taken.give_back(made.results)
         return True
 
     def measure(self, equation: Any, number: int, scope: Scope) -> bool:
@@ -214,8 +221,9 @@ class Writer:
         params = equation.params
         wires = self.wires(params["wires"], wire_operands, scope)
         state = scope.values[register]
-        assert isinstance(state, Register)
-        (bit,) = state.take(wires)
+        assert isinstance(state, registers.Register)
+        taken = state.take(wires)
+        (bit,) = taken.bits
         postselect = params["postselect"]
         attributes = {
             "reset": ir.BoolAttr.get(params["reset"]),
@@ -224,8 +232,7 @@ class Writer:
         }
         made = create("quantum.measure", [bit.type, boolean()], [bit], attributes)
         after, outcome = equation.outvars
-        state.give_back(wires, [made.results[0]])
-        scope.values[after] = state
+        scope.values[after] = taken.give_back([made.results[0]])
         scope.values[outcome] = made.results[1]
         return True
 
@@ -235,7 +242,7 @@ class Writer:
         if not all(is_number(atom.aval, "int64") for atom in wire_operands):
             return False
         wires = self.wires(equation.params["wires"], wire_operands, scope)
-        values = [wire_constant(wire) if isinstance(wire, int) else wire for wire in wires]
+        values = [Register.wire(wire) if isinstance(wire, int) else wire for wire in wires]
         create("quantum.check_wires", [], [self.value(register, scope), *values], _site(number))
         scope.values[equation.outvars[0]] = scope.values[register]
         return True

@@ -1,6 +1,6 @@
 """Compile a traced program, or find what it was compiled to before without lowering it.
 
-The cache knows a program by two keys: by what was traced (`program.keys`), which is all that a hit
+The cache knows a program by two keys: by what was traced (`program_keys`), which is all that a hit
 needs; and by its module, for programs that have no such key, or whose lines have moved. Under the
 first one it keeps the whole artifact, with the program's own name and error sites.
 
@@ -17,8 +17,8 @@ from diastase_engine import with_libraries
 from diastase_mlir.driver.versions import lowering_versions
 from diastase_mlir.lowering.core.lowered_module import LoweredModule
 from diastase_mlir.options import Compilation, CompileOptions
-from diastase_mlir.program.keys import program_key
-from diastase_mlir.program.program import Program
+from diastase_mlir.program import Program
+from diastase_mlir.program_keys import program_key
 from diastase_toolchain.cache import ProgramCache, cache_key, program_cache
 from diastase_toolchain.lazy_import import LazyModule
 from diastase_toolchain.steps import step

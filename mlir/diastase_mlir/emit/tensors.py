@@ -1,11 +1,13 @@
 """The tensor operations that are emitted: elements, slices, and whole arrays by formula.
 
-Sizes, offsets and strides are numbers where known and `index` values where not; `Size` is either.
-All tensors here have signless elements (`operations.to_signless`).
+Sizes, offsets and strides are numbers where known and `index` values where not; `Size` is either,
+and arithmetic on sizes emits only what is not known. All tensors here have signless elements
+(`operations.to_signless`).
 """
 
 import math
 from collections.abc import Callable, Sequence
+from functools import reduce
 from typing import Any
 
 from diastase_mlir.emit.bindings import ir
@@ -14,6 +16,7 @@ from diastase_mlir.emit.operations import (
     create,
     enumeration,
     flag_constant,
+    index_binary,
     index_constant,
     index_type,
     to_signless,
@@ -260,3 +263,38 @@ def _one_group(rank: int) -> ir.Attribute:
     """Reassociation of `rank` axes with a single one; none at all for rank 0."""
     axes = ir.ArrayAttr.get([enumeration(axis) for axis in range(rank)])
     return ir.ArrayAttr.get([axes] if rank else [])
+
+
+def product(sizes: Sequence[Size]) -> Size:
+    """How many elements there are."""
+    return reduce(times, sizes, 1)
+
+
+def times(left: Size, right: Size) -> Size:
+    """A product of sizes."""
+    if isinstance(left, int) and isinstance(right, int):
+        return left * right
+    if left == 1 or right == 1:
+        return right if left == 1 else left
+    return index_binary("muli", as_index(left), as_index(right))
+
+
+def plus(left: Size, right: Size) -> Size:
+    """A sum of sizes."""
+    if isinstance(left, int) and isinstance(right, int):
+        return left + right
+    return index_binary("addi", as_index(left), as_index(right))
+
+
+def smaller(left: Size, right: Size) -> Size:
+    """The minimum of two sizes."""
+    if isinstance(left, int) and isinstance(right, int):
+        return min(left, right)
+    return index_binary("minsi", as_index(left), as_index(right))
+
+
+def larger(left: Size, right: Size) -> Size:
+    """The maximum of two sizes."""
+    if isinstance(left, int) and isinstance(right, int):
+        return max(left, right)
+    return index_binary("maxsi", as_index(left), as_index(right))

@@ -1,15 +1,22 @@
-"""MLIR as jaxlib brings it: contexts and dialects.
+"""MLIR as jaxlib brings it: its contexts and dialects.
 
 jaxlib's MLIR bindings have no public name; StableHLO can only be built with them.
+
+The trap: whenever bindings hand out an operation, they look for its class in a module named after
+the dialect. To import it takes up to 170 ms (`linalg`), and where there is none they search again
+each time, a tenth of a compilation. `do_without` has empty modules stand for them: an operation
+without a class of its own has all that we use. Classes that are imported explicitly still are.
 """
 
 # Private names are what this package is for.
 # pyright: reportPrivateUsage=false, reportPrivateImportUsage=false
 
+import sys
 import threading
 from collections.abc import Generator
 from contextlib import contextmanager, suppress
 from functools import partial
+from types import ModuleType
 from typing import Any
 
 from jax.extend.mlir import ir
@@ -22,9 +29,22 @@ from jax.extend.mlir.dialects import chlo as _chlo
 from jax.extend.mlir.dialects import mpmd, sdy
 from jax.extend.mlir.dialects import stablehlo as _stablehlo
 
-from diastase_mlir.jax_compat.operation_classes import do_without
 from diastase_mlir.jax_compat.private import JAX, jax_mlir, mlir_bindings
 from diastase_toolchain.errors import MissingNameError
+
+_DIALECTS = (
+    "affine bufferization cf complex index linalg llvm math memref quantum scf shape stablehlo "
+    "tensor ub"
+).split()
+
+
+def do_without(registry: Any, *others: str) -> None:
+    """Let empty modules stand for these dialects, in front of the bindings' own."""
+    for dialect in (*_DIALECTS, *others):
+        name = f"{__name__}.{dialect}"
+        sys.modules.setdefault(name, ModuleType(name, "Deliberately empty."))
+    registry.dialect_search_modules = [__name__, *registry.dialect_search_modules]
+
 
 _FAST, _MHLO = "fast compilation", "linear algebra"
 

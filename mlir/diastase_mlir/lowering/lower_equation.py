@@ -1,10 +1,10 @@
 """How one equation of a jaxpr is lowered: which of five ways, in this order.
 
-1. one operation of StableHLO, for elementwise arithmetic (`elementwise.elementwise`); 2. a rule of
-ours (`core.registry`), after a change to 32 bits for 16-bit floats (`elementwise.arithmetic`); 3. a
-primitive that merely calls a jaxpr is replaced by that jaxpr; 4. JAX's own rule, if all that it
-emits can be compiled further (`host.jax_rules`); nothing is computed
-   where the results are known to be empty;
+1. one operation of StableHLO, for elementwise arithmetic (`elementwise.elementwise`);
+2. a rule of ours (`core.registry`), after a change to 32 bits for 16-bit floats;
+3. a primitive that merely calls a jaxpr is replaced by that jaxpr;
+4. JAX's own rule, if all that it emits can be compiled further (`host.jax_rules`); nothing is
+   computed where the results are known to be empty;
 5. the primitive is evaluated by eager JAX when the program runs (`host.host_calls`).
 
 The last way always works, so nothing that JAX runs on the CPU is refused.
@@ -16,72 +16,58 @@ from typing import Any
 from diastase_mlir import jax_compat
 from diastase_mlir.diagnostics import at
 from diastase_mlir.errors import LoweringError
-from diastase_mlir.jax_compat import ir
-from diastase_mlir.jax_compat.inlined_primitives import CALLS
-from diastase_mlir.lowering.control_flow import control_flow, for_loop
+from diastase_mlir.jax_compat import CALLS, ir
+from diastase_mlir.lowering import control_flow
 from diastase_mlir.lowering.core.array_types import is_known_empty
 from diastase_mlir.lowering.core.context import LoweringContext
 from diastase_mlir.lowering.core.registry import Equation, Value, lowered_lazily, rule_of
-from diastase_mlir.lowering.elementwise import bits, complex_functions
-from diastase_mlir.lowering.elementwise.arithmetic import has_half_floats, lower_widened
-from diastase_mlir.lowering.elementwise.elementwise import lower_elementwise
+from diastase_mlir.lowering.elementwise.elementwise import (
+    has_half_floats,
+    lower_elementwise,
+    lower_widened,
+)
 from diastase_mlir.lowering.elementwise.moves import nothing
-from diastase_mlir.lowering.host import shape_checks, value_checks
+from diastase_mlir.lowering.host import checks
+from diastase_mlir.lowering.host.checks import lower_if_it_fits, undecided
 from diastase_mlir.lowering.host.host_calls import run_on_host
 from diastase_mlir.lowering.host.jax_rules import lower_by_jax
-from diastase_mlir.lowering.quantum import circuits, gate_runs, gates, measurement
-from diastase_mlir.lowering.random.prng_keys import on_words
+from diastase_mlir.lowering.prng_keys import on_words
+from diastase_mlir.lowering.quantum import gates, measurement, registers
 from diastase_mlir.lowering.tensor import (
     arrays,
-    cumulative,
     dot_general,
     indexing,
     reductions,
     sorting,
     windows,
 )
-from diastase_mlir.lowering.tensor.bounds_checks import lower_if_it_fits, undecided
 from diastase_runtime.errors import Span
 
 RULE_MODULES = (
     arrays,
-    bits,
-    value_checks,
-    circuits,
-    complex_functions,
+    checks,
     control_flow,
-    for_loop,
-    cumulative,
-    gate_runs,
-    indexing,
-    measurement,
     dot_general,
     gates,
+    indexing,
+    measurement,
     reductions,
-    shape_checks,
+    registers,
     sorting,
     windows,
 )
 """Imported so that their rules register themselves."""
 
 LAZY_RULES = {
-    "quantum.adjoint": "record tape_length sweep set_amplitudes",
-    "control_flow.parallel_map": "parallel_map concurrent_qnodes",
-    "random.bit_generators": "rng_bit_generator",
-    "host.callbacks": "pure_callback io_callback debug_callback debug_print accelerated",
+    "elementwise.traced_functions": "bitcast_convert_type log log1p mulhi reduce_precision sqrt",
+    "host.callbacks": "pure_callback io_callback debug_callback debug_print accelerated "
+    "device_step",
+    "linear_algebra": "cholesky cholesky_update custom_linear_solve eigh eig lu "
+    "lu_pivots_to_permutation geqrf geqp3 householder_product ormqr qr schur hessenberg "
+    "triangular_solve svd tridiagonal tridiagonal_solve",
+    "parallel_map": "parallel_map concurrent_qnodes",
+    "random_bits": "iota_2x32_shape rng_bit_generator threefry2x32",
     "tensor.convolution": "conv_general_dilated",
-    "host.devices": "device_step",
-    "linear_algebra.cholesky_update": "cholesky_update",
-    "linear_algebra.routines": "cholesky eigh eig lu lu_pivots_to_permutation geqrf geqp3 "
-    "householder_product ormqr qr schur hessenberg triangular_solve svd "
-    "tridiagonal tridiagonal_solve",
-    "linear_algebra.solve": "custom_linear_solve",
-    "quantum.measurement_scripts": "uniform outcome_script next_run run_weight "
-    "run_is_valid require_weight end_script follow_script",
-    "random.threefry": "threefry2x32 iota_2x32_shape",
-    "quantum.sampling": "assert_shots sample",
-    "quantum.statevector": "copy_register add_scaled add_pauli_sum inner_product "
-    "apply_sparse project_on",
     "tensor.window_gradients": "select_and_gather_add select_and_scatter_add",
 }
 """Modules that few programs need, with the primitives that they have rules for."""

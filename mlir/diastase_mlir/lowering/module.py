@@ -3,12 +3,19 @@
 The module is built with jaxlib's bindings, where the dialects `linalg`, `bufferization` and
 `quantum` are unregistered, and leaves as bytecode: the bindings that run the passes share no memory
 with these. What the module looks like is written in `diastase_mlir.lowering.core.lowered_module`.
+
+The trap: each level of nested regions takes a dozen of Python's frames, of which a thousand are
+allowed by default: a `cond` within eighty others was too much. Python has one limit for all
+threads, so `deep_recursion` puts it back when no thread lowers any more.
 """
 
 import hashlib
 import io
 import re
-from collections.abc import Sequence
+import sys
+import threading
+from collections.abc import Generator, Sequence
+from contextlib import contextmanager
 
 import jax
 from jax.extend.core import ClosedJaxpr
@@ -19,16 +26,38 @@ from diastase_mlir.emit.operations import create
 from diastase_mlir.jax_compat import ir
 from diastase_mlir.lowering.core.array_types import array_type
 from diastase_mlir.lowering.core.context import LoweringContext
+from diastase_mlir.lowering.core.functions import SharedBodies
 from diastase_mlir.lowering.core.lowered_module import LoweredModule
-from diastase_mlir.lowering.core.recursion import deep_recursion
-from diastase_mlir.lowering.core.shared_bodies import SharedBodies
-from diastase_mlir.lowering.host.shape_checks import check_assumption
+from diastase_mlir.lowering.host.checks import check_assumption
 from diastase_mlir.lowering.lower_equation import lower_equation
-from diastase_mlir.program.program import Program
+from diastase_mlir.program import Program
 from diastase_runtime.abi import ENTRY_FUNCTION
 from diastase_toolchain.background import enter
 from diastase_toolchain.signals import signals_held
 from diastase_toolchain.steps import step
+
+_FRAMES = 10_000
+"""Ten times what JAX has for tracing, so all that it has traced fits."""
+
+_lock = threading.Lock()
+_limits: list[int] = []
+"""The limit before, once for each block that is under way."""
+
+
+@contextmanager
+def deep_recursion() -> Generator[None]:
+    """Allow deep recursion inside of the block, in every thread."""
+    with _lock:
+        _limits.append(_limits[0] if _limits else sys.getrecursionlimit())
+        sys.setrecursionlimit(max(_FRAMES, _limits[0]))
+    try:
+        yield
+    finally:
+        with _lock:
+            before = _limits.pop()
+            if not _limits:
+                sys.setrecursionlimit(before)
+
 
 _BYTECODE_VERSION = 4
 """The last one that names the properties of operations. Later ones write them in the order of their

@@ -9,29 +9,21 @@ It is a rewriting of equations that lowering and derivatives share: programs of 
 are small for both, and what is rewritten is an ordinary jaxpr, which JAX differentiates.
 
 `element_positions` and `scalar_forms` see what scalars are computed alike, `vectors` computes those
-of one form at once, `places` reads vectors at places known now. `operations` rewrites operations on
-registers, and with them `joins`, numbers put together; `gates` says which of them for lowering.
+of one form at once, `operations` rewrites operations on registers, and numbers put together.
 """
 
 from diastase_mlir.rerolling.element_positions import Part, is_view, viewed, whole
-from diastase_mlir.rerolling.gates import equations_to_lower, parameters_of_gate
-from diastase_mlir.rerolling.joins import join_positions
-from diastase_mlir.rerolling.operations import Places, register_operations, rerolled
-from diastase_mlir.rerolling.places import put_into_places
-from diastase_mlir.rerolling.vectors import FOLDED, LEAST_ALIKE
+from diastase_mlir.rerolling.operations import (
+    Places,
+    equations_to_lower,
+    join_positions,
+    parameters_of_gate,
+    register_operations,
+    rerolled,
+)
+from diastase_mlir.rerolling.vectors import FOLDED, LEAST_ALIKE, put_into_places
 
 __all__ = [
-    "FOLDED",
-    "LEAST_ALIKE",
-    "Part",
-    "Places",
-    "equations_to_lower",
-    "is_view",
-    "join_positions",
-    "parameters_of_gate",
-    "put_into_places",
-    "register_operations",
-    "rerolled",
-    "viewed",
-    "whole",
-]
+    "FOLDED", "LEAST_ALIKE", "Part", "Places", "equations_to_lower", "is_view", "join_positions",
+    "parameters_of_gate", "put_into_places", "register_operations", "rerolled", "viewed", "whole",
+]  # fmt: skip

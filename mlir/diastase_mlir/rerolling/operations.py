@@ -9,25 +9,37 @@ last operation stands. Parameters that are computed alike (`scalar_forms`) are e
 vector among its operands, each other value is an operand of its own; numbers are none. Which
 parameter is which element of which operand is said by its parameter `places`; the operations
 themselves are in its parameter `operations`. Equations of which nothing is read any more are gone.
-
 Nobody binds `operations`: who asks for it says what it means, lowering by a rule, derivatives by
 what they do instead.
+
+For lowering (`equations_to_lower`) a run is a chain of `gate` equations on known wires. Equations
+that compute parameters may stand between them: they touch no register and have no effects. Many
+numbers that are stacked, say coefficients of a Hamiltonian, become a vector, too (`joined`):
+
+    b = sin (x[0])   c = sin (x[1])   ...   z = stack b c ...        z = sin x
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from jax import lax
 from jax.extend.core import Primitive
 
-from diastase_mlir.jax_compat import needed_equations, new_equation
-from diastase_mlir.rerolling.joins import joined
-from diastase_mlir.rerolling.recording import is_variable, recorded
+from diastase_mlir.gate_runs import LEAST, MOST
+from diastase_mlir.jax_compat import copy_equation, needed_equations, new_equation
 from diastase_mlir.rerolling.scalar_forms import Forms, Scalar
-from diastase_mlir.rerolling.vectors import LEAST_ALIKE, vector_of
+from diastase_mlir.rerolling.vectors import (
+    LEAST_ALIKE,
+    Equation,
+    Values,
+    is_variable,
+    picked,
+    recorded,
+    vector_of,
+)
 
-Equation = Any
 Run = Sequence[int]
 """Positions of the operations of a run, in order."""
 
@@ -155,3 +167,93 @@ def _may_be_element(atom: Any) -> bool:
 def is_on_register(equation: Equation) -> bool:
     """Whether an equation takes or gives a register."""
     return any(hasattr(atom.aval, "mlir_type") for atom in (*equation.invars, *equation.outvars))
+
+
+def equations_to_lower(jaxpr: Any, is_kept: Callable[[Any], bool]) -> Sequence[Equation]:
+    """The equations of a jaxpr, or those instead: long runs of gates are one each.
+
+    `is_kept`: whether a variable is defined whoever reads it. A jaxpr without a register stays as
+    it is: in a loop, numbers in processor registers may be faster than vectors in memory, which is
+    nothing beside a circuit.
+    """
+    equations = jaxpr.eqns
+    if not any(map(is_on_register, equations)):
+        return equations
+    runs = list(_worthwhile(register_operations(equations, _is_on_known_wires)))
+    joins = join_positions(equations, LEAST)
+    if not runs and not joins:
+        return equations
+
+    def keeps(equation: Equation) -> bool:
+        outputs = equation.outvars
+        return bool(equation.effects) or not outputs or any(map(is_kept, outputs))
+
+    return rerolled(
+        equations, jaxpr.outvars, runs, parameters_of_gate, keeps, apart=True, joins=joins
+    )
+
+
+def parameters_of_gate(equation: Equation) -> Sequence[Any]:
+    """What is between a gate's register and its wires."""
+    return equation.invars[1 : 1 + equation.params["num_parameters"]]
+
+
+def _is_on_known_wires(equation: Equation) -> bool:
+    return equation.primitive.name == "gate" and None not in equation.params["wires"]
+
+
+def _worthwhile(runs: Iterable[Run]) -> Iterator[Run]:
+    for run in runs:
+        parts = (run[start : start + MOST] for start in range(0, len(run), MOST))
+        yield from (part for part in parts if len(part) >= LEAST)
+
+
+def join_positions(equations: Sequence[Equation], least: int) -> list[int]:
+    """Where at least so many numbers become a vector."""
+    return [
+        position
+        for position, equation in enumerate(equations)
+        if equation.primitive.name in ("stack", "concatenate")
+        and len(equation.invars) >= least
+        and len(equation.outvars[0].aval.shape) == 1
+        and all(_is_one(atom.aval.shape) for atom in equation.invars)
+    ]
+
+
+def _is_one(shape: Sequence[Any]) -> bool:
+    return all(isinstance(size, int) and size == 1 for size in shape)
+
+
+_FEWER = 4
+"""Numbers for each vector and each number by itself, from which on a vector is worth it."""
+
+
+def joined(equation: Equation, forms: Forms) -> Sequence[Equation]:
+    """Equations that compute the same vector of fewer vectors; or this one."""
+    alike: dict[Any, list[tuple[int, Scalar]]] = {}
+    for place in range(len(equation.invars)):
+        scalar = forms.of_joined(equation, place)
+        alike.setdefault(scalar.form, []).append((place, scalar))
+    groups = [group for group in alike.values() if len(group) >= LEAST_ALIKE]
+    alone = [place for group in alike.values() if len(group) < LEAST_ALIKE for place, _ in group]
+    if (len(groups) + len(alone)) * _FEWER > len(equation.invars):
+        return [equation]
+
+    def vector(values: Values) -> Any:
+        parts, places, size = list[Any](), np.zeros(len(equation.invars), int), 0
+        for group in groups:
+            rows = {scalar.row: scalar for _, scalar in group}
+            numbers = {row: size + number for number, row in enumerate(rows)}
+            places[[place for place, _ in group]] = [numbers[own.row] for _, own in group]
+            parts.append(vector_of(list(rows.values()), values))
+            size += len(rows)
+        for place in alone:
+            places[place] = size
+            parts.append(lax.reshape(values(equation.invars[place]), (1,)))
+            size += 1
+        return picked(lax.concatenate(parts, 0), places)
+
+    needs = [variable for group in groups for variable in group[0][1].needs]
+    needs += [equation.invars[place] for place in alone if is_variable(equation.invars[place])]
+    made, result = recorded(vector, needs, equation.source_info)
+    return [*made, copy_equation(equation.outvars[0], result)]

@@ -2,24 +2,38 @@
 
 What is known now stays an array of numbers as long as possible: integers that are computed of
 known numbers, as places in arrays are, are computed here. All else is recorded in the current
-trace:
+trace (`recorded`), to stand in the jaxpr that has the scalars:
 
     an element of an array         slices of the array, or a gather by a table
     an element at computed places  a row of the array if all are in one, or a gather
     arithmetic                     the same equation on vectors; on one element where all are equal
     a variable                     repeated
+
+Places that follow each other in equal steps are one slice (`picked`). `put_into_places` is the way
+back, all at once: to transpose the reading of each element would be an array of zeros for each.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
+import jax.numpy as jnp
 import numpy as np
 from jax import lax
 
-from diastase_mlir.jax_compat import evaluate_equation
-from diastase_mlir.rerolling.places import elements_at, picked
-from diastase_mlir.rerolling.recording import Values
+from diastase_mlir.jax_compat import (
+    constant_equation,
+    evaluate_equation,
+    source_context,
+    trace_to_jaxpr,
+)
 from diastase_mlir.rerolling.scalar_forms import Scalar
+
+Equation = Any
+
+
+Values = Callable[[Any], Any]
+"""From an atom of a jaxpr to its value in the current trace."""
+
 
 LEAST_ALIKE = 4
 """Scalars of one form from which on they are a vector."""
@@ -59,6 +73,136 @@ def _of_operands(scalars: Sequence[Scalar], values: Values) -> Any:
         return lax.mul(*operands)
     (result,) = evaluate_equation(first.equation, operands)
     return result if operands else _repeated(result, len(scalars))
+
+
+def recorded(
+    compute: Callable[[Values], Any], needs: Iterable[Any], source: Any
+) -> tuple[list[Equation], Any]:
+    """The equations of `compute`, which asks for the values of these variables; its result."""
+    variables = list(dict.fromkeys(needs))
+
+    def computed(*operands: Any) -> list[Any]:
+        known = dict(zip(variables, operands, strict=True))
+        return [compute(lambda atom: known[atom] if is_variable(atom) else _array(atom))]
+
+    with source_context(source):
+        made, captured = trace_to_jaxpr(computed, [atom.aval for atom in variables], "vector")
+    inputs, (result,) = made.jaxpr.invars, made.jaxpr.outvars
+    tables = zip(inputs, captured, strict=False)
+    equations = [constant_equation(variable, np.asarray(value)) for variable, value in tables]
+    instead: dict[Any, Any] = dict(zip(inputs[len(captured) :], variables, strict=True))
+    for equation in made.jaxpr.eqns:
+        operands = [instead.get(a, a) if is_variable(a) else a for a in equation.invars]
+        equations.append(equation.replace(invars=operands))
+    return equations, instead.get(result, result)
+
+
+def _array(literal: Any) -> np.ndarray:
+    return np.asarray(literal.val, literal.aval.dtype)
+
+
+def is_variable(atom: Any) -> bool:
+    """Whether an atom is no number."""
+    return not hasattr(atom, "val")
+
+
+MOST_SLICES = 4
+"""Of a vector; what would need more is read by a table."""
+_MOST_LAYERS = 4
+"""Numbers for one element; what has more is added up by a table."""
+
+
+def _runs(places: np.ndarray) -> list[tuple[int, int, int]]:
+    """`(first, step, length)` of stretches in equal steps; a place of -1 stands by itself."""
+    steps = np.diff(places)
+    runs: list[tuple[int, int, int]] = []
+    begin, count = 0, len(places)
+    changes = np.flatnonzero(np.diff(steps)) + 1
+    borders = np.flatnonzero(np.diff(places < 0)) + 1  # 2, 1, 0, -1 is in equal steps, too.
+    while begin < count:
+        if begin == count - 1:
+            runs.append((int(places[begin]), 1, 1))
+            break
+        later = changes[np.searchsorted(changes, begin, side="right") :]
+        end = int(later[0]) + 1 if len(later) else count
+        step = int(steps[begin])
+        near = borders[np.searchsorted(borders, begin, side="right") :]
+        if len(near) and near[0] < end:
+            end = int(near[0])
+        elif end - begin == 2 and end < count and int(steps[begin + 1]) != step:
+            end, step = begin + 1, 1  # Two are no stretch yet: the next one may begin here.
+        runs.append((int(places[begin]), step, end - begin))
+        begin = end
+    return runs
+
+
+def picked(vector: Any, places: np.ndarray) -> Any:
+    """`vector[places]`, zero where a place is negative; a few slices, or a table of places."""
+    runs = _runs(places)
+    if len(runs) > MOST_SLICES:
+        return _by_table(vector, places)
+    pieces = [_piece(vector, *run) for run in runs]
+    return pieces[0] if len(pieces) == 1 else lax.concatenate(pieces, 0)
+
+
+def _by_table(vector: Any, places: np.ndarray) -> Any:
+    found = elements_at(vector, np.maximum(places, 0))
+    if (places >= 0).all():
+        return found
+    return lax.select(jnp.asarray(places >= 0), found, jnp.zeros(len(places), vector.dtype))
+
+
+def elements_at(vector: Any, places: Any) -> Any:
+    """The elements at places, none of which is out of bounds: a table, or computed ones."""
+    axes = lax.GatherDimensionNumbers((), (0,), (0,))
+    indices = lax.expand_dims(places, (1,))
+    mode = lax.GatherScatterMode.PROMISE_IN_BOUNDS
+    return lax.gather(vector, indices, axes, slice_sizes=(1,), mode=mode)
+
+
+def added_at(total: Any, places: Any, values: Any, *, is_sorted: bool = False) -> Any:
+    """A vector with values added to its elements at such places."""
+    axes = lax.ScatterDimensionNumbers((), (0,), (0,))
+    indices = lax.expand_dims(places, (1,))
+    mode = lax.GatherScatterMode.PROMISE_IN_BOUNDS
+    return lax.scatter_add(total, indices, values, axes, indices_are_sorted=is_sorted, mode=mode)
+
+
+def _piece(vector: Any, first: int, step: int, length: int) -> Any:
+    if first < 0:
+        return jnp.zeros(length, vector.dtype)
+    if length == vector.size and step == 1:
+        return vector
+    if step == 0:
+        return jnp.broadcast_to(lax.slice(vector, (first,), (first + 1,)), (length,))
+    last = first + step * (length - 1)
+    if step > 0:
+        return lax.slice(vector, (first,), (last + 1,), (step,))
+    return lax.rev(lax.slice(vector, (last,), (first + 1,), (-step,)), (0,))
+
+
+def put_into_places(size: int, pieces: Sequence[tuple[np.ndarray, np.ndarray]], vector: Any) -> Any:
+    """A vector of zeros to which elements of another are added: `(targets, sources)` of each."""
+    targets = np.concatenate([target for target, _ in pieces])
+    sources = np.concatenate([source for _, source in pieces])
+    order = np.argsort(targets, kind="stable")
+    targets, sources = targets[order], sources[order]
+    counts = np.bincount(targets, minlength=size)
+    most = int(counts.max())
+    starts = np.cumsum(counts) - counts
+    if size == 1:
+        return jnp.sum(picked(vector, sources), keepdims=True)
+    if most > _MOST_LAYERS:
+        zeros = jnp.zeros(size, vector.dtype)
+        return added_at(zeros, targets, picked(vector, sources), is_sorted=True)
+    total = None
+    for layer in range(most):
+        has = counts > layer
+        places = np.full(size, -1)
+        places[has] = sources[starts[has] + layer]
+        found = picked(vector, places)
+        total = found if total is None else total + found
+    return total
 
 
 def _of_slices(scalars: Sequence[Scalar], values: Values) -> Any:

@@ -5,7 +5,7 @@ import itertools
 import jax.numpy as jnp
 import numpy as np
 
-from diastase_mlir.rerolling.places import picked, put_into_places
+from diastase_mlir.rerolling.vectors import picked, put_into_places
 
 VECTOR = np.arange(10.0, 14.0)
 

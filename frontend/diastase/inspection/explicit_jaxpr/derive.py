@@ -31,8 +31,13 @@ from diastase.inspection.explicit_jaxpr.types import (
     expand_results,
 )
 from diastase.tracing.trace import TracedProgram
-from diastase_mlir.jax_compat import dimension_symbols, jaxprs_in, normalised, symbol_expression
-from diastase_mlir.program.program import DimensionBindings
+from diastase_mlir.jax_compat import (
+    dimension_symbols,
+    jaxprs_in,
+    normalised,
+    symbol_expression,
+)
+from diastase_mlir.program import DimensionBindings
 
 
 def derive_explicit(traced: TracedProgram) -> ExplicitJaxpr | ClosedJaxpr:

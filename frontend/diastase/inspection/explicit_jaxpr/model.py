@@ -30,7 +30,7 @@ from diastase.inspection.explicit_jaxpr.types import (
     output_type,
 )
 from diastase_mlir.jax_compat import JaxprPrinter
-from diastase_mlir.jax_compat.inlined_primitives import CALLS
+from diastase_mlir.jax_compat.jaxprs.inlining import CALLS
 
 
 @dataclass(frozen=True, eq=False)

@@ -7,7 +7,7 @@
     embedded   (in programs of plain JAX) by that, and by the integers that are constants there
 
 In each stands what is no argument, too: JAX's settings, the pytree, static values (among which is
-what a method has read of its object). Programs on disk are found by `diastase_mlir.program.keys`.
+what a method has read of its object). Programs on disk are found by `diastase_mlir.program_keys`.
 """
 
 from collections.abc import Callable, Hashable, Iterable, Sequence

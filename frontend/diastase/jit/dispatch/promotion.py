@@ -34,7 +34,7 @@ from diastase.jit.stages.trace_call import Arguments, types_of
 from diastase.tracing.signatures import Signature
 from diastase_mlir.diagnostics import stack_level_of_user
 from diastase_mlir.jax_compat import is_extended
-from diastase_mlir.program.keys import structure_key
+from diastase_mlir.program_keys import structure_key
 
 _RECOMPILING = "Provided arguments did not match declared signature, recompiling..."
 

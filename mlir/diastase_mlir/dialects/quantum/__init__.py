@@ -18,7 +18,7 @@ Many gates on known wires, written out one after the other, are one operation on
     %next = quantum.run(%register, %angle) {gates = ["RX 0 : %0", "CNOT 0 1", ...], sites = [...]}
 
 A run with many parameters that are computed alike takes them as one vector, `tensor<20xf64>`. What
-a circuit that is run several times keeps between its runs is an outcome script (`outcome_scripts`).
+a circuit that is run several times keeps between its runs is an outcome script (`measurements`).
 
 `site` indexes the table of places in the user's program; the call context that fallible runtime
 functions need is the first argument of the enclosing function, so operations do not carry it.
@@ -27,110 +27,8 @@ IRDL checks operand, result and attribute kinds; `verify_invariants` checks what
 the number of wires and parameters of a named gate, table lengths, matrix shapes.
 """
 
-from diastase_mlir.dialects.quantum.adjoint import (
-    DifferentiatedOp,
-    RecordOp,
-    SetAmplitudesOp,
-    SweepOp,
-    TapeLengthOp,
-)
-from diastase_mlir.dialects.quantum.checks import PAULI_CODES
-from diastase_mlir.dialects.quantum.dialect import (
-    BitType,
-    Quantum,
-    RegisterType,
-    SingleRegisterType,
-)
-from diastase_mlir.dialects.quantum.gates import (
-    DiagonalOp,
-    GateOp,
-    GlobalPhaseOp,
-    MeasureOp,
-    PrepareOp,
-    RunOp,
-    UnitaryOp,
-)
-from diastase_mlir.dialects.quantum.measurements import (
-    DensityMatrixOp,
-    ExpvalMatrixOp,
-    ExpvalPauliOp,
-    ProbabilitiesOp,
-    SampleOp,
-    StateOp,
-    VarMatrixOp,
-    VarPauliOp,
-)
-from diastase_mlir.dialects.quantum.outcome_scripts import (
-    SCRIPT_MODES,
-    EndScriptOp,
-    NextRunOp,
-    OutcomeScriptOp,
-    RequireWeightOp,
-    RunIsValidOp,
-    RunWeightOp,
-    UniformOp,
-)
-from diastase_mlir.dialects.quantum.registers import (
-    AllocOp,
-    CheckWiresOp,
-    ExtractOp,
-    FollowOp,
-    InsertOp,
-    ReleaseOp,
-)
-from diastase_mlir.dialects.quantum.vectors import (
-    AddPauliSumOp,
-    AddScaledOp,
-    ApplySparseOp,
-    CopyOp,
-    InnerProductOp,
-    ProjectOnOp,
-)
+from diastase_mlir.dialects.quantum import gates, measurements, registers
+from diastase_mlir.dialects.quantum.dialect import Quantum
+from diastase_mlir.dialects.quantum.measurements import SCRIPT_MODES
 
-__all__ = (
-    "PAULI_CODES",
-    "SCRIPT_MODES",
-    "AddPauliSumOp",
-    "AddScaledOp",
-    "AllocOp",
-    "ApplySparseOp",
-    "BitType",
-    "CheckWiresOp",
-    "CopyOp",
-    "DensityMatrixOp",
-    "DiagonalOp",
-    "DifferentiatedOp",
-    "EndScriptOp",
-    "ExpvalMatrixOp",
-    "ExpvalPauliOp",
-    "ExtractOp",
-    "FollowOp",
-    "GateOp",
-    "GlobalPhaseOp",
-    "InnerProductOp",
-    "InsertOp",
-    "MeasureOp",
-    "NextRunOp",
-    "OutcomeScriptOp",
-    "PrepareOp",
-    "ProbabilitiesOp",
-    "ProjectOnOp",
-    "Quantum",
-    "RecordOp",
-    "RegisterType",
-    "ReleaseOp",
-    "RequireWeightOp",
-    "RunIsValidOp",
-    "RunOp",
-    "RunWeightOp",
-    "SampleOp",
-    "SetAmplitudesOp",
-    "SingleRegisterType",
-    "StateOp",
-    "SweepOp",
-    "TapeLengthOp",
-    "UniformOp",
-    "UnitaryOp",
-    "VarMatrixOp",
-    "VarPauliOp",
-)
+__all__ = ["SCRIPT_MODES", "Quantum", "gates", "measurements", "registers"]

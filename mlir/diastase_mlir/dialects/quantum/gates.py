@@ -10,7 +10,6 @@ from collections.abc import Sequence
 from typing import Any
 
 from diastase_mlir.bindings import ext, ir
-from diastase_mlir.dialects.quantum.checks import check_controls, check_square_matrix, check_vector
 from diastase_mlir.dialects.quantum.dialect import (
     BitType,
     Boolean,
@@ -18,6 +17,9 @@ from diastase_mlir.dialects.quantum.dialect import (
     Real,
     Register,
     Tensor,
+    check_controls,
+    check_square_matrix,
+    check_vector,
     fail,
 )
 from diastase_mlir.gate_runs import read_gate

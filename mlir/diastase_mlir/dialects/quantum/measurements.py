@@ -1,6 +1,17 @@
-"""What is found out about a state, which stays as it is.
+"""Measurements of a state, which stays as it is, and outcome scripts.
 
-`wires` is a tensor; where it is empty, all wires are meant in `probabilities` and `sample`.
+`wires` is a tensor; where it is empty, all wires are meant in `probabilities` and `sample`. Which
+outcomes the runs of a circuit have that is run several times is said by a script:
+
+    %script = quantum.outcome_script {mode = "tree"}
+    scf.while …  %more = quantum.next_run(%script)
+                 %state = quantum.follow(%register, %script)
+                 %weight = quantum.run_weight(%script)
+    quantum.require_weight(%script, %sum)
+    quantum.end_script(%script)
+
+A script is a number of the program, the address of what the engine knows; 0 is none. Every
+operation on one has effects on it, so these stay in their order.
 """
 
 # Annotations are the bindings' own language for constraints here, not types.
@@ -10,13 +21,19 @@ from collections.abc import Sequence
 from typing import Any
 
 from diastase_mlir.bindings import ext, ir
-from diastase_mlir.dialects.quantum.checks import (
+from diastase_mlir.dialects.quantum.dialect import (
+    Boolean,
+    Integer,
+    Quantum,
+    Real,
+    Register,
+    Tensor,
     check_observable_matrix,
     check_pauli_words,
     check_sizes,
     check_square_matrix,
+    fail,
 )
-from diastase_mlir.dialects.quantum.dialect import Integer, Quantum, Real, Register, Tensor, fail
 from diastase_runtime.abi import MAX_SAMPLED_WIRES
 
 
@@ -139,3 +156,61 @@ class DensityMatrixOp(Quantum.Operation, name="density_matrix"):
         wires = ir.RankedTensorType(operation.wires.type).shape[0]
         reason = check_square_matrix(operation.result, wires)
         return fail(operation, reason) if reason else True
+
+
+SCRIPT_MODES = {"shots": 0, "tree": 1}
+"""As the engine numbers them, in `outcome_scripts`."""
+
+
+class UniformOp(Quantum.Operation, name="uniform"):
+    """The next of the call's random numbers, from 0 to below 1."""
+
+    number: ext.Result[Real]
+
+
+class OutcomeScriptOp(Quantum.Operation, name="outcome_script"):
+    """A new script; `mode` says what its runs are: `shots`, or all branches of a `tree`."""
+
+    mode: ir.StringAttr
+    script: ext.Result[Integer]
+
+    @staticmethod
+    def verify_invariants(operation: Any) -> bool:
+        """A mode that the engine has."""
+        if operation.mode.value in SCRIPT_MODES:
+            return True
+        return fail(operation, f"no mode of outcome scripts: {operation.mode.value}")
+
+
+class NextRunOp(Quantum.Operation, name="next_run"):
+    """Prepare the next run, if there is one; there may be too many, which is an error."""
+
+    script: ext.Operand[Integer]
+    exists: ext.Result[Boolean]
+
+
+class RunWeightOp(Quantum.Operation, name="run_weight"):
+    """The probability of the outcomes of the last run."""
+
+    script: ext.Operand[Integer]
+    weight: ext.Result[Real]
+
+
+class RunIsValidOp(Quantum.Operation, name="run_is_valid"):
+    """Whether the last run found all outcomes that were postselected."""
+
+    script: ext.Operand[Integer]
+    holds: ext.Result[Boolean]
+
+
+class RequireWeightOp(Quantum.Operation, name="require_weight"):
+    """An error where the weights of all runs add up to nothing: no outcome can be postselected."""
+
+    script: ext.Operand[Integer]
+    total: ext.Operand[Real]
+
+
+class EndScriptOp(Quantum.Operation, name="end_script"):
+    """The end of a script's life."""
+
+    script: ext.Operand[Integer]

@@ -10,7 +10,7 @@ able to compare. In a thread inside `answering`, a `Decider` is asked instead, w
 - asked by JAX's machinery (caches, hashing, `definitely_equal`): nobody. False means there "not
   known to be equal", and is right for every size.
 
-A comparison in the user's code may become a value instead (`traced_comparison`). Comparisons
+A comparison in the user's code may become a value instead (`equality_policy`). Comparisons
 of sizes that are none of ours are JAX's.
 """
 
@@ -49,10 +49,10 @@ from diastase_mlir.jax_compat.symbolic.dimensions import (
     is_symbolic,
     lower_bound,
 )
-from diastase_mlir.jax_compat.symbolic.equality_policy import asker_of
-from diastase_mlir.jax_compat.symbolic.traced_comparison import (
+from diastase_mlir.jax_compat.symbolic.equality_policy import (
     ORDERINGS,
     Comparing,
+    asker_of,
     value_of_comparison,
 )
 from diastase_toolchain.errors import MissingNameError

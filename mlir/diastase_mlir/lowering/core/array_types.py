@@ -7,7 +7,7 @@ import jax
 import numpy as np
 
 from diastase_mlir import jax_compat
-from diastase_mlir.emit.operations import create, reinterpret
+from diastase_mlir.emit.operations import to_type
 from diastase_mlir.errors import UnsupportedTypeError
 from diastase_mlir.jax_compat import ir
 from diastase_runtime.abi import ArrayType
@@ -82,10 +82,4 @@ def is_static(aval: Any) -> bool:
 
 def retyped(value: ir.Value, kind: ir.Type) -> ir.Value:
     """The array under a type that knows other sizes of it, or sees its integers as (un)signed."""
-    if value.type == kind or not isinstance(kind, ir.RankedTensorType):
-        return value
-    own = ir.RankedTensorType(value.type)
-    value = reinterpret(value, ir.RankedTensorType.get(own.shape, kind.element_type))
-    if value.type == kind:
-        return value
-    return create("stablehlo.convert", [kind], [value]).result
+    return to_type(value, kind, "stablehlo.convert")

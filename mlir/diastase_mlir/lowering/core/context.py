@@ -5,12 +5,13 @@ What it keeps:
 
 - where each dimension symbol has its value (an `index`); `region()` forgets, on leaving a region
   of the IR, the symbols defined inside it;
-- `failures`, `imports`, `functions`, `counts`: see there; and the host callbacks.
+- `failures` (`error_sites`), `counts` (`equation_counts`), `functions`, and the host callbacks.
 """
 
-from collections.abc import Callable, Generator, Sequence
+from collections import Counter
+from collections.abc import Callable, Generator, Hashable, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from itertools import count
 from typing import Any
 
 from diastase_mlir import jax_compat
@@ -20,27 +21,15 @@ from diastase_mlir.lowering.core.array_types import element_type, retyped
 from diastase_mlir.lowering.core.dimensions import Dimensions
 from diastase_mlir.lowering.core.equation_counts import EquationCounts
 from diastase_mlir.lowering.core.error_sites import Failures
-from diastase_mlir.lowering.core.functions import Functions, call_function
-from diastase_mlir.lowering.core.imports import Imports
+from diastase_mlir.lowering.core.functions import Function, SharedBodies, call_function
 from diastase_mlir.lowering.core.lowered_module import HostCallback
-from diastase_mlir.lowering.core.numbers import Literal
-from diastase_mlir.lowering.core.registry import Equation, Value
-from diastase_mlir.lowering.core.shared_bodies import SharedBodies
-from diastase_mlir.program.program import DimensionBindings
+from diastase_mlir.lowering.core.registry import Equation, Literal, Value
+from diastase_mlir.program import DimensionBindings
 from diastase_mlir.rerolling import equations_to_lower
+from diastase_runtime.abi import ImportedLibrary
 from diastase_toolchain.signals import deliver_signals
 
 EquationLowering = Callable[["LoweringContext", Equation, Sequence[Value]], Sequence[Value]]
-
-
-@dataclass(frozen=True)
-class Snapshot:
-    """Lengths and contents of a context's records at some moment."""
-
-    sites: int
-    callbacks: int
-    fallible: int
-    functions: int
 
 
 class LoweringContext:
@@ -55,13 +44,16 @@ class LoweringContext:
     ):
         self.module_context = module_context
         self.dimensions = Dimensions(bindings)
-        self.imports = Imports()
+        self.imports: Counter[ImportedLibrary] = Counter()
+        """How often a function of each library was asked for so far."""
         self.failures = Failures()
         self.callbacks: list[HostCallback] = []
         self.counts = EquationCounts(self.callbacks, self.imports)
         self.uses_engine = False
         self.shared_bodies = shared_bodies
-        self.functions = Functions()
+        self.functions: dict[Hashable, Function] = {}
+        """Those that the module has so far, by what they compute."""
+        self.function_numbers = count()
         self._types: dict[Any, ir.Type] = {}
         """Of arrays of known sizes."""
         self._rewritten: dict[int, tuple[Any, Sequence[Any]]] = {}
@@ -108,10 +100,6 @@ class LoweringContext:
         """The value of a dimension expression (or number), of 64 bits; may be negative."""
         return self.dimensions.number(dimension)
 
-    def size(self, dimension: Any) -> int | ir.Value:
-        """The same as a size: a number if known, else an `index` that is never negative."""
-        return self.dimensions.size(dimension)
-
     def vector(self, dimensions: Sequence[Any]) -> ir.Value:
         """Expressions or numbers as one vector, `tensor<k x i64>`."""
         return self.dimensions.shape_tensor([self.dimensions.tensor(own) for own in dimensions])
@@ -127,7 +115,7 @@ class LoweringContext:
     @contextmanager
     def region(self, block: ir.Block) -> Generator[None]:
         """Emit at the end of a block; dimension symbols defined inside stay inside."""
-        with ir.InsertionPoint(block), self.dimensions.scope():
+        with ir.InsertionPoint(block), self.dimensions.only(self.dimensions.known):
             yield
 
     # --- jaxprs ----------------------------------------------------------------------------------
@@ -233,21 +221,19 @@ class LoweringContext:
 
     # --- attempts --------------------------------------------------------------------------------
 
-    def snapshot(self) -> "Snapshot":
-        """What to go back to if what is emitted from here on is erased."""
-        return Snapshot(
-            len(self.failures.sites),
-            len(self.callbacks),
-            self.failures.fallible,
-            len(self.functions),
-        )
+    def undoing(self) -> Callable[[], None]:
+        """What forgets all that is emitted from here on, but for the operations themselves."""
+        sites, callbacks = len(self.failures.sites), len(self.callbacks)
+        fallible, functions = self.failures.fallible, len(self.functions)
 
-    def restore(self, snapshot: "Snapshot") -> None:
-        """Forget everything since the snapshot; the operations are the caller's to erase."""
-        del self.failures.sites[snapshot.sites :]
-        del self.callbacks[snapshot.callbacks :]
-        self.failures.fallible = snapshot.fallible
-        self.functions.forget_since(snapshot.functions)
+        def undo() -> None:
+            del self.failures.sites[sites:]
+            del self.callbacks[callbacks:]
+            self.failures.fallible = fallible
+            for key in list(self.functions)[functions:]:
+                self.functions.pop(key).operation.erase()
+
+        return undo
 
 
 def _equation(equation: Any) -> Equation:

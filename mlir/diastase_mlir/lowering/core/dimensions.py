@@ -1,11 +1,10 @@
 """Where the dimension symbols of a program have their values, and what expressions over them are.
 
-Values are numbers of the program, arrays of rank 0 and 64 bits, and so is what is computed of them;
-batches (`control_flow.parallel_map`) ask for them as an `index`.
+Values are numbers of the program, arrays of rank 0 and 64 bits, and so is what is computed of them.
 
 A symbol is defined by a variable of the jaxpr (`DimensionBindings`): by its value, or by the size
 of one of its axes. `define` is called for every variable as soon as it is lowered; a symbol
-defined inside a region of the IR must not be used outside it, which `scope` takes care of.
+defined inside a region of the IR must not be used outside it, which `only` takes care of.
 
 A symbol that is the value of a variable can be any integer, so `number` may be negative. `size`
 never is: a program leaves where a size that it is about to use is negative (`assert_size`).
@@ -20,17 +19,16 @@ import numpy as np
 
 from diastase_mlir import jax_compat
 from diastase_mlir.emit.operations import (
+    binary,
     create,
     enumeration,
-    index_type,
     integer_constant,
     integer_type,
     number_type,
 )
-from diastase_mlir.emit.tensors import unbox
 from diastase_mlir.jax_compat import ir
 from diastase_mlir.lowering.core.registry import Value
-from diastase_mlir.program.program import DimensionBindings
+from diastase_mlir.program import DimensionBindings
 from diastase_runtime.errors import InternalError
 
 _OPERATIONS = {
@@ -51,15 +49,6 @@ class Dimensions:
         self._axes.update(bindings.solved)
         self._values: dict[str, ir.Value] = {}
 
-    @contextmanager
-    def scope(self) -> Generator[None]:
-        """Forget, on leaving, the symbols defined inside."""
-        outer = dict(self._values)
-        try:
-            yield
-        finally:
-            self._values = outer
-
     @property
     def known(self) -> dict[str, ir.Value]:
         """The symbols that have values here."""
@@ -67,7 +56,10 @@ class Dimensions:
 
     @contextmanager
     def only(self, values: dict[str, ir.Value]) -> Generator[None]:
-        """Emit in another function, to which these values of symbols were handed."""
+        """Emit where these symbols have values: in a region, or in another function.
+
+        Those that are defined inside are forgotten on leaving.
+        """
         outer, self._values = self._values, dict(values)
         try:
             yield
@@ -100,19 +92,19 @@ class Dimensions:
         if not jax_compat.is_symbolic(dimension):
             return integer_constant(int(dimension))
         terms = [self._term(*term) for term in jax_compat.dimension_terms(dimension)]
-        return reduce(partial(_on_numbers, "stablehlo.add"), terms)
+        return reduce(partial(binary, "stablehlo.add"), terms)
 
     def _term(self, factors: Sequence[tuple[Any, int]], coefficient: int) -> ir.Value:
         """Coefficient times a product of powers."""
         values = [self._factor(factor) for factor, power in factors for _ in range(power)]
         if not values:
             return integer_constant(coefficient)
-        product = reduce(partial(_on_numbers, "runtime.product"), values)
+        product = reduce(partial(binary, "runtime.product"), values)
         if coefficient == 1:
             return product
         is_axis = len(values) == 1 and jax_compat.factor_symbol(factors[0][0]) in self._axes
         name = "stablehlo.multiply" if is_axis else "runtime.product"
-        return _on_numbers(name, product, integer_constant(coefficient))
+        return binary(name, product, integer_constant(coefficient))
 
     def _factor(self, factor: Any) -> ir.Value:
         """A symbol, or an operation on two expressions."""
@@ -120,20 +112,14 @@ class Dimensions:
         if name is not None:
             return self.symbol(name)
         operation, operands = jax_compat.factor_operation(factor)
-        return _on_numbers(_OPERATIONS[operation], *map(self.number, operands))
-
-    def size(self, dimension: Any) -> int | ir.Value:
-        """A size: a number if known, else an `index` that is never negative."""
-        if not jax_compat.is_symbolic(dimension):
-            return int(dimension)
-        return to_index(self.size_number(dimension))
+        return binary(_OPERATIONS[operation], *map(self.number, operands))
 
     def size_number(self, dimension: Any) -> ir.Value:
         """A size as a number of the program that is never negative."""
         number = self.number(dimension)
         if not jax_compat.is_symbolic(dimension) or self._cannot_be_negative(dimension):
             return number
-        return _on_numbers("stablehlo.maximum", number, integer_constant(0))
+        return binary("stablehlo.maximum", number, integer_constant(0))
 
     def _cannot_be_negative(self, dimension: Any) -> bool:
         """Whether an expression is a sum of products of sizes of axes, without any subtraction.
@@ -182,44 +168,14 @@ def shape_of(array: ir.Value) -> ir.Value:
     )
 
 
-def _on_numbers(name: str, left: ir.Value, right: ir.Value) -> ir.Value:
-    return create(name, [left.type], [left, right]).result
-
-
 def _in_64_bits(number: ir.Value) -> ir.Value:
-    """A number, or an `index`, as a number of 64 bits.
+    """A number as one of 64 bits.
 
     Unsigned numbers are taken as they are; those above 2**63 are no size or position anyway,
     and come out negative.
     """
     kind = number_type(integer_type(64))
-    if isinstance(number.type, ir.IndexType):
-        return number_tensor(number)
     return number if number.type == kind else create("stablehlo.convert", [kind], [number]).result
-
-
-def number_tensor(index: ir.Value) -> ir.Value:
-    """An `index` as a rank-0 `i64` tensor."""
-    number = create("arith.index_cast", [integer_type(64)], [index]).result
-    tensor_type = ir.RankedTensorType.get([], integer_type(64))
-    return create("tensor.from_elements", [tensor_type], [number]).result
-
-
-def to_index(value: ir.Value) -> ir.Value:
-    """A rank-0 integer tensor, an integer or an `index`, as an `index`.
-
-    Unsigned numbers are taken as they are; those above 2**63 are no size or position anyway,
-    and come out negative.
-    """
-    if isinstance(value.type, ir.RankedTensorType):
-        unsigned = getattr(value.type.element_type, "is_unsigned", False)
-        value = unbox(value)
-    else:
-        unsigned = False
-    if isinstance(value.type, ir.IndexType):
-        return value
-    name = "arith.index_castui" if unsigned or value.type == integer_type(1) else "arith.index_cast"
-    return create(name, [index_type()], [value]).result
 
 
 def size_of_axis(value: ir.Value, axis: int) -> ir.Value:

@@ -3,20 +3,21 @@
 Equations that rules make of others are not counted, nor are those that hold equations themselves.
 """
 
+from collections import Counter
 from collections.abc import Generator, Sequence
 from contextlib import contextmanager
 from itertools import chain
 from typing import Any
 
 from diastase_mlir.lowering.core.functions import Function
-from diastase_mlir.lowering.core.imports import Imports
 from diastase_mlir.lowering.core.lowered_module import EQUATION_KINDS, HostCallback
+from diastase_runtime.abi import ImportedLibrary
 
 
 class EquationCounts:
     """The kinds of the equations lowered so far, read off what was imported meanwhile."""
 
-    def __init__(self, callbacks: Sequence[HostCallback], imports: Imports):
+    def __init__(self, callbacks: Sequence[HostCallback], imports: Counter[ImportedLibrary]):
         self._callbacks = callbacks
         self._imports = imports
         self._kinds: dict[int, set[str]] = {}
@@ -46,12 +47,11 @@ class EquationCounts:
         if not self._of_the_program:
             yield
             return
-        callbacks, imports, self._has_inner = len(self._callbacks), self._imports.counts, False
+        callbacks, imports, self._has_inner = len(self._callbacks), self._imports.copy(), False
         yield
         if not self._has_inner:
             kinds = self._kinds.setdefault(id(equation), set())
-            counts = self._imports.counts.items()
-            kinds |= {name for name, count in counts if count > imports.get(name, 0)}
+            kinds.update(self._imports - imports)
             if len(self._callbacks) > callbacks:
                 kinds.add("callback")
         self._has_inner = True
@@ -69,7 +69,7 @@ class EquationCounts:
             self._has_inner = True
 
     def by_kind(self) -> dict[str, int]:
-        """How many equations the program has of each of `lowered.EQUATION_KINDS`."""
+        """How many equations the program has of each of `EQUATION_KINDS`."""
         counts: dict[str, int] = dict.fromkeys(EQUATION_KINDS, 0)
         again = (kinds for function in self._again for kinds in function.equations)
         for kinds in chain(self._kinds.values(), again):

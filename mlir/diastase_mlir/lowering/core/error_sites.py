@@ -45,13 +45,10 @@ class Failures:
 
     def site(self, construct: str, source_info: Any) -> int:
         """The number of this place in the user's program; what follows may fail there."""
-        return self._number_of(construct, span_of(source_info) or self.span)
+        return self.site_at(construct, span_of(source_info) or self.span)
 
     def site_at(self, construct: str, span: Span | None) -> int:
         """The number of a place that is known; what follows may fail there."""
-        return self._number_of(construct, span)
-
-    def _number_of(self, construct: str, span: Span | None) -> int:
         file, line, function = (span.file, span.line, span.function) if span else ("", 0, "")
         site = Site(file, line, function, construct)
         self.fallible += 1

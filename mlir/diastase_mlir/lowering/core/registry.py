@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from importlib import import_module
 from typing import Any, Protocol, runtime_checkable
 
+from diastase_mlir.emit.tensors import tensor_type
 from diastase_mlir.jax_compat import ir
 
 
@@ -90,3 +91,29 @@ def rule_of(name: str) -> Entry | None:
 def lowered_primitives() -> frozenset[str]:
     """Names of all primitives with a rule of ours."""
     return frozenset(_rules) | frozenset(_modules)
+
+
+class Literal:
+    """A number that stands in the jaxpr, and in the IR where somebody needs it."""
+
+    def __init__(self, number: Any, emit: Callable[[], ir.Value]):
+        self.number, self.materialise = number, emit
+
+
+def known_integer(value: Value) -> int | None:
+    """The integer that a value of rank 0 is, where it stands in the program."""
+    if isinstance(value, Literal):
+        return int(value.number)
+    number = _constant(value) if isinstance(value, ir.Value) else None
+    return None if number is None else int(number)
+
+
+def _constant(tensor: ir.Value) -> Any:
+    """The number that a constant of rank 0 holds."""
+    owner = tensor.owner
+    if isinstance(owner, ir.Block) or owner.name != "stablehlo.constant":
+        return None
+    if isinstance(tensor_type(tensor).element_type, ir.ComplexType):
+        return None  # the bindings cannot look into complex elements
+    attribute: Any = ir.DenseElementsAttr(owner.attributes["value"]).get_splat_value()
+    return attribute.value

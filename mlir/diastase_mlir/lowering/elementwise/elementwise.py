@@ -4,18 +4,26 @@ JAX's own rules make the same operations; they take ten times as long, and progr
 of these. In: equations on floats of 32 and 64 bits, signed integers and flags whose operands have
 the result's shape, or are numbers beside an array of known sizes. What is not in the tables goes
 the way of all other equations.
+
+Conversion of floats to integers is StableHLO's, which saturates (`emit.operations`). Arithmetic on
+16-bit floats is done in 32 bits and rounded once, as XLA does it on the CPU: libraries lack
+functions for them, and polynomials in 16 bits lose most digits.
 """
 
 from collections.abc import Callable, Sequence
-from functools import reduce
+from dataclasses import replace
+from functools import cache, partial, reduce
 from typing import Any
 
+import jax.numpy as jnp
 import numpy as np
 
-from diastase_mlir.emit.operations import array_attribute, create, integer_type
+from diastase_mlir.emit.operations import array_attribute, binary, create, integer_type
+from diastase_mlir.emit.tensors import tensor_type
 from diastase_mlir.jax_compat import ir
+from diastase_mlir.lowering.core.array_types import is_floating
 from diastase_mlir.lowering.core.context import LoweringContext
-from diastase_mlir.lowering.core.registry import Equation, Value
+from diastase_mlir.lowering.core.registry import Equation, Value, lowers
 
 _KINDS = {
     np.dtype(np.float32): "float",
@@ -128,7 +136,7 @@ def _emitter(
     if name == "select_n":
         return _select if kind == "flag" and len(kinds) == 3 else None
     if name == "square" and kind != "flag":
-        return lambda result, number: _multiply(result, number, number)
+        return lambda _, number: _multiply(number, number)
     if name == "integer_pow" and kind == "float" and equation.params["y"] != 0:
         return lambda result, number: _power(result, number, equation.params["y"])
     same_types = len({aval.dtype for aval in equation.avals_in}) == 1  # `pow` takes integers, too
@@ -160,17 +168,16 @@ def _select(result: ir.Type, which: ir.Value, if_false: ir.Value, if_true: ir.Va
     return create("stablehlo.select", [result], [which, if_true, if_false]).result
 
 
-def _multiply(result: ir.Type, left: ir.Value, right: ir.Value) -> ir.Value:
-    return create("stablehlo.multiply", [result], [left, right]).result
+_multiply = partial(binary, "stablehlo.multiply")
 
 
 def _power(result: ir.Type, number: ir.Value, exponent: int) -> ir.Value:
     """The product of those of the number's repeated squares that make up the exponent."""
     squares = [number]
     while abs(exponent) >> len(squares):
-        squares.append(_multiply(result, squares[-1], squares[-1]))
+        squares.append(_multiply(squares[-1], squares[-1]))
     factors = [square for bit, square in enumerate(squares) if abs(exponent) >> bit & 1]
-    power = reduce(lambda left, right: _multiply(result, left, right), factors)
+    power = reduce(_multiply, factors)
     if exponent > 0:
         return power
     one = ir.FloatAttr.get(ir.RankedTensorType(result).element_type, 1.0)
@@ -180,3 +187,81 @@ def _power(result: ir.Type, number: ir.Value, exponent: int) -> ir.Value:
     else:
         ones = create("chlo.constant_like", [result], [power], {"value": one}).result
     return create("stablehlo.divide", [result], [ones, power]).result
+
+
+HALF_TYPES = ("float16", "bfloat16")
+
+WIDENED = frozenset(
+    """
+    acos acosh add asin asinh atan atan2 atanh bessel_i0e bessel_i1e cbrt cos cosh cumlogsumexp
+    cumprod cumsum digamma div dot_general erf erf_inv erfc exp exp2 expm1 igamma igamma_grad_a
+    igammac integer_pow lgamma log log1p logistic mul polygamma pow reduce_prod reduce_sum
+    reduce_window_sum regularized_incomplete_beta rem rsqrt select_and_scatter_add sin
+    sinh sqrt square sub tan tanh zeta conv_general_dilated
+    """.split()
+)
+"""Primitives whose 16-bit floats are computed in 32 bits."""
+
+
+@lowers("convert_element_type", lazy=True)
+def lower_convert_element_type(
+    context: LoweringContext, equation: Equation, value: Value
+) -> Sequence[Value]:
+    """Conversions of floats to integers; others are left to JAX's rule."""
+    source, target = equation.avals_in[0].dtype, equation.avals_out[0].dtype
+    if source == target:  # only the type's being weak differs
+        return [value]
+    to_integer = jnp.issubdtype(target, np.integer) and target != np.bool_
+    if not to_integer or not is_floating(source):
+        return NotImplemented
+    kind = context.type_of(equation.avals_out[0])
+    return [_converted(context.value(value), ir.RankedTensorType(kind).element_type)]
+
+
+def has_half_floats(equation: Equation) -> bool:
+    """Whether the equation is arithmetic on 16-bit floats, to be done in 32 bits."""
+    avals = (*equation.avals_in, *equation.avals_out)
+    return equation.primitive.name in WIDENED and any(map(_is_half, avals))
+
+
+def lower_widened(
+    context: LoweringContext, equation: Equation, operands: Sequence[ir.Value]
+) -> list[ir.Value]:
+    """The equation in 32 bits, its results rounded to 16."""
+    parameters = dict(equation.params)
+    if parameters.get("preferred_element_type") is not None:
+        parameters["preferred_element_type"] = np.dtype(np.float32)
+    wide = replace(
+        equation,
+        avals_in=tuple(map(_wide, equation.avals_in)),
+        avals_out=tuple(map(_wide, equation.avals_out)),
+        params=parameters,
+    )
+    inputs = [
+        _converted(value, ir.F32Type.get()) if _is_half(aval) else value
+        for value, aval in zip(operands, equation.avals_in, strict=True)
+    ]
+    results = [context.value(result) for result in context.lower_equation(wide, inputs)]
+    return [
+        _converted(result, context.element_type_of(aval)) if _is_half(aval) else result
+        for result, aval in zip(results, equation.avals_out, strict=True)
+    ]
+
+
+def _is_half(aval: Any) -> bool:
+    return _is_half_type(aval.dtype)
+
+
+@cache
+def _is_half_type(dtype: Any) -> bool:
+    return np.dtype(dtype).name in HALF_TYPES
+
+
+def _wide(aval: Any) -> Any:
+    return aval.update(dtype=np.dtype(np.float32)) if _is_half(aval) else aval
+
+
+def _converted(tensor: ir.Value, element: ir.Type) -> ir.Value:
+    """The numbers as ones of another type."""
+    kind = ir.RankedTensorType.get(tensor_type(tensor).shape, element)
+    return create("stablehlo.convert", [kind], [tensor]).result

@@ -1,14 +1,17 @@
-"""The loops and branches of StableHLO that lowering rules emit, for values that are all arrays.
+"""Operations with regions that rules emit: loops, branches, functions of elements.
 
-What carries anything else, a register of qubits, is structured control flow instead
-(`control_flow.loops`), as StableHLO's operations take arrays only. Signals are not polled for here:
-the pass that converts these loops sees to that.
+Values that are all arrays have StableHLO's loops and branches; signals are not polled for here, the
+pass that converts these loops sees to that. What carries anything else, a register of qubits, is
+structured control flow (`scf`), as StableHLO's operations take arrays only. Reductions, sorts and
+the like have regions that combine or compare elements (`fill`, `fill_by_jax`, `fill_by_operation`).
+
+Symbols of dimensions that are defined in a region stay in it (`LoweringContext.region`).
 """
 
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from diastase_mlir.emit.loops import Values, append_block
+from diastase_mlir.emit.loops import Values, append_block, for_range
 from diastase_mlir.emit.operations import (
     create,
     index_type,
@@ -19,6 +22,7 @@ from diastase_mlir.emit.operations import (
 from diastase_mlir.jax_compat import ir
 from diastase_mlir.lowering.core.array_types import retyped
 from diastase_mlir.lowering.core.context import LoweringContext
+from diastase_mlir.lowering.core.registry import Value
 from diastase_mlir.lowering.elementwise.elementwise import compared
 
 
@@ -68,15 +72,13 @@ def counted_loop_of_registers(
     body: Callable[[ir.Value, Values], Sequence[ir.Value]],
 ) -> Values:
     """The same for carries that are not all arrays."""
-    types = [value.type for value in initial]
-    bounds = [_bound(number) for number in (0, trips, 1)]
-    operation = create("scf.for", types, [*bounds, *initial], regions=1)
-    block = append_block(operation.regions[0], [index_type(), *types])
-    with context.region(block):
-        arguments: list[Any] = list(block.arguments)
-        trip = create("runtime.number", [number_type(integer_type(64))], arguments[:1]).result
-        create("scf.yield", [], [*map(retyped, body(trip, arguments[1:]), types)])
-    return list(operation.results)
+    lower, upper, step = map(_bound, (0, trips, 1))
+
+    def iteration(index: ir.Value, inner: Values) -> Sequence[ir.Value]:
+        kind = number_type(integer_type(64))
+        return body(create("runtime.number", [kind], [index]).result, inner)
+
+    return for_range(context, (lower, upper, step), initial, iteration, retyped)
 
 
 def _bound(number: int | ir.Value) -> ir.Value:
@@ -105,7 +107,7 @@ def while_true(
         ([number_type(integer_type(1))], types),
         strict=True,
     ):
-        _fill(context, append_block(region, types), function, kinds)
+        fill(context, region, types, function, kinds)
     return list(operation.results)
 
 
@@ -118,16 +120,97 @@ def case(
     """One of several branches, by a number of 32 bits; the last one where it is out of range."""
     operation = create("stablehlo.case", types, [index], regions=len(branches))
     for region, branch in zip(operation.regions, branches, strict=True):
-        _fill(context, append_block(region, []), lambda _, own=branch: own(), types)
+        fill(context, region, [], lambda _, own=branch: own(), types)
     return list(operation.results)
 
 
-def _fill(
+def scalar_aval(aval: Any) -> Any:
+    """The type of an element of an array."""
+    return aval.update(shape=())
+
+
+def fill(
     context: LoweringContext,
-    block: Any,
+    region: ir.Region,
+    kinds: Sequence[ir.Type],
     function: Callable[[Values], Sequence[ir.Value]],
-    types: Sequence[ir.Type],
+    results: Sequence[ir.Type] | None = None,
 ) -> None:
+    """Give a region its block, by a function of its arguments; `results`: under these types."""
+    block = append_block(region, kinds)
     with context.region(block):
-        results = function(list(block.arguments))
-        create("stablehlo.return", [], [*map(retyped, results, types)])
+        values = function(list(block.arguments))
+        values = values if results is None else [*map(retyped, values, results)]
+        create("stablehlo.return", [], values)
+
+
+def fill_by_jax(
+    context: LoweringContext,
+    region: ir.Region,
+    function: Callable[..., tuple[Any, ...]],
+    avals: Sequence[Any],
+) -> None:
+    """The same by a JAX function, so that it means what it means elsewhere, for every type."""
+    kinds = [context.type_of(aval) for aval in avals]
+    fill(context, region, kinds, lambda values: context.lower_function(function, avals, values))
+
+
+def fill_by_operation(
+    context: LoweringContext, region: ir.Region, name: str, element: ir.Type
+) -> None:
+    """The same by an operation of StableHLO on two numbers."""
+    kind = number_type(element)
+    fill(
+        context,
+        region,
+        [kind, kind],
+        lambda values: [create(f"stablehlo.{name}", [kind], values).result],
+    )
+
+
+def region_of(context: LoweringContext, jaxpr: Any) -> Callable[..., Values]:
+    """A jaxpr as a function that emits it on values."""
+
+    def emit(*operands: Value) -> Values:
+        return [context.value(result) for result in context.lower_jaxpr(jaxpr, operands)]
+
+    return emit
+
+
+def split(values: Sequence[Any], *counts: int) -> list[list[Any]]:
+    """The values in groups of these sizes; the last group is what remains."""
+    groups: list[list[Any]] = []
+    for count in counts:
+        groups.append(list(values[:count]))
+        values = values[count:]
+    return [*groups, list(values)]
+
+
+def typed_carry(
+    context: LoweringContext, carry: Sequence[ir.Value], avals: Sequence[Any]
+) -> Values:
+    """Values under the types that a loop carries, or a choice gives."""
+    return [context.typed(value, aval) for value, aval in zip(carry, avals, strict=True)]
+
+
+def resizable_carry(
+    context: LoweringContext,
+    carry: Sequence[ir.Value],
+    given: Sequence[Any],
+    avals: Sequence[Any],
+) -> Values:
+    """Initial values under the types that a loop carries, where these may have other sizes.
+
+    `given`: the types of the values in the jaxpr. The sizes of those whose shapes differ must stay
+    unknown until arrays are memory: MLIR's canonicalisation would give the loop the type of the
+    initial value, as far as it can find that out, though the body changes it.
+    """
+    return [
+        value if getattr(own, "shape", ()) == getattr(aval, "shape", ()) else hidden(value)
+        for value, own, aval in zip(typed_carry(context, carry, avals), given, avals, strict=True)
+    ]
+
+
+def hidden(value: ir.Value) -> ir.Value:
+    """The array itself, whose sizes no pass finds out before arrays are memory."""
+    return create("runtime.resizable", [value.type], [value]).result

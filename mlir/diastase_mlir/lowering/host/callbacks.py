@@ -1,4 +1,4 @@
-"""Python functions that the user calls from inside a program: JAX's callback primitives.
+"""Python functions called from inside a program: JAX's callbacks, steps of host devices.
 
 All of them become host calls, which run in program order; so an ordered callback needs no token.
 """
@@ -12,7 +12,7 @@ import numpy as np
 
 from diastase_mlir.jax_compat import ir, is_symbolic
 from diastase_mlir.lowering.core.context import LoweringContext
-from diastase_mlir.lowering.core.registry import Equation, lowers
+from diastase_mlir.lowering.core.registry import Equation, Value, lowers
 from diastase_mlir.lowering.host.host_calls import call_host, run_on_host
 from diastase_runtime.errors import CallbackResultError, Span
 
@@ -71,3 +71,13 @@ def _promised(values: Sequence[Any], avals: Sequence[Any], span: Span | None) ->
             span=span,
         )
     return [array.astype(aval.dtype) for array, aval in zip(arrays, avals, strict=True)]
+
+
+@lowers("device_step")
+def lower_device_step(
+    context: LoweringContext, equation: Equation, *operands: ir.Value
+) -> Sequence[Value]:
+    """Call the step's own function on numpy arrays."""
+    step = equation.params["step"]
+    reason = "the circuit's device runs in Python"
+    return call_host(context, equation, step.function, operands, equation.avals_in, reason)

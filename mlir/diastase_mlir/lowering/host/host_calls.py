@@ -15,8 +15,8 @@ from jax.core import ShapedArray
 from jax.extend.core import ClosedJaxpr, Jaxpr
 
 from diastase_mlir import jax_compat
-from diastase_mlir.emit.custom_calls import CALLBACK, WITH_DICTIONARY
-from diastase_mlir.emit.operations import create, enumeration, integer_type
+from diastase_mlir.emit.library_calls import CALLBACK, HAS_SIDE_EFFECT, custom_call
+from diastase_mlir.emit.operations import enumeration
 from diastase_mlir.jax_compat import ir
 from diastase_mlir.lowering.core.array_types import array_type, is_static
 from diastase_mlir.lowering.core.context import LoweringContext
@@ -55,7 +55,7 @@ def call_host(
     )
     context.callbacks.append(HostCallback(callback_type, function, described))
     site = context.failures.site(equation.primitive.name, equation.source_info)
-    context.imports.note("callback")
+    context.imports["callback"] += 1
     results = [jax_compat.physical_aval(aval) for aval in equation.avals_out]
     shapes = [context.shape(aval) for aval in results if not is_static(aval)]
     config = {
@@ -63,14 +63,9 @@ def call_host(
         "site": enumeration(site),
         "arguments": enumeration(len(inputs)),
     }
-    attributes = {
-        "call_target_name": ir.StringAttr.get(CALLBACK),
-        "has_side_effect": ir.BoolAttr.get(True),
-        "api_version": ir.IntegerAttr.get(integer_type(32), WITH_DICTIONARY),
-        "backend_config": ir.DictAttr.get(config),
-    }
     kinds = [context.type_of(aval) for aval in results]
-    return list(create("stablehlo.custom_call", kinds, [*inputs, *shapes], attributes).results)
+    effect = {HAS_SIDE_EFFECT: ir.BoolAttr.get(True)}
+    return custom_call(CALLBACK, kinds, [*inputs, *shapes], config, effect)
 
 
 def run_on_host(

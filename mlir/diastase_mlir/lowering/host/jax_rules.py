@@ -62,7 +62,7 @@ def lower_by_jax(
     context: LoweringContext, equation: Equation, operands: Sequence[ir.Value]
 ) -> Sequence[ir.Value] | str:
     """The results by JAX's rule; a reason, and nothing emitted, where that leads nowhere."""
-    before = context.snapshot()
+    undo = context.undoing()
     equation, operands = _with_ones(context, equation, operands)
     scratch = create("diastase.scratch", [], [], regions=1)
     block = scratch.regions[0].blocks.append()
@@ -77,7 +77,7 @@ def lower_by_jax(
         reason = f"JAX's rule for it raised {type(error).__name__}"
     if reason:
         scratch.erase()
-        context.restore(before)
+        undo()
         return reason
     for operation in list(block.operations):
         operation.move_before(scratch)

@@ -1,11 +1,18 @@
 """Lowering of gates and mid-circuit measurements into the `quantum` dialect.
 
 Each takes its qubits out of the register (`registers`), gives them to one operation of the
-dialect, and puts that operation's results in their places. The trap: the operands are targets,
-then controls, and the attribute `operandSegmentSizes` says how many of each.
+dialect, and puts that operation's results in their places. Many gates in a row on known wires are
+one equation by now (`rerolling.operations`) and become a `quantum.run`: each gate keeps its site,
+and parameters that are no numbers are elements of one vector.
+
+The trap: the operands are targets, then controls, and the attribute `operandSegmentSizes` says how
+many of each.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
 
 from diastase_mlir.emit.operations import (
     array_attribute,
@@ -14,17 +21,20 @@ from diastase_mlir.emit.operations import (
     integer_type,
     number_type,
 )
+from diastase_mlir.emit.registers import Register, bit_type
+from diastase_mlir.gate_runs import RunGate
 from diastase_mlir.jax_compat import ir
 from diastase_mlir.lowering.core.context import LoweringContext
 from diastase_mlir.lowering.core.registry import Equation, Value, lowers
+from diastase_mlir.lowering.elementwise.moves import concatenate, reshaped
 from diastase_mlir.lowering.quantum.registers import (
-    Register,
     as_register,
-    bit_type,
+    emitted,
     site_attribute,
     take,
     wire_values,
 )
+from diastase_mlir.rerolling import Places, parameters_of_gate
 
 
 @lowers("gate", lazy=True)
@@ -117,11 +127,7 @@ def lower_global_phase(
     context: LoweringContext, equation: Equation, register: Value, phi: Value
 ) -> Sequence[Value]:
     """A factor on the whole state."""
-    operands = [as_register(register).materialise(), context.value(phi)]
-    attributes = {"site": site_attribute(context, "GlobalPhase", equation)}
-    return [
-        Register(create("quantum.global_phase", [operands[0].type], operands, attributes).result)
-    ]
+    return emitted(context, equation, [register, phi], construct="GlobalPhase")
 
 
 @lowers("measure", lazy=True)
@@ -149,3 +155,55 @@ def _control_attributes(
         "control_values": ir.DenseBoolArrayAttr.get(list(controls)),
         "operandSegmentSizes": array_attribute("i32", [*leading_segments, len(controls)]),
     }
+
+
+@lowers("operations", lazy=True)
+def lower_run(
+    context: LoweringContext, equation: Equation, register: Value, *operands: Value
+) -> Sequence[Value]:
+    """One operation on the register; gives the register after the last gate."""
+    register = as_register(register).materialise()
+    values = [context.value(operand) for operand in operands]
+    gates, places = equation.params["operations"], equation.params["places"]
+    names = iter(_names(places, values))
+    lines: list[ir.Attribute] = []
+    sites: list[int] = []
+    for gate in gates:
+        parameters = tuple(
+            float(atom.val) if name is None else name
+            for atom, name in zip(parameters_of_gate(gate), names, strict=False)
+        )
+        lines.append(ir.StringAttr.get(str(_gate(gate.params, parameters))))
+        sites.append(context.failures.site(gate.params["name"], gate.source_info))
+    context.uses_engine = True
+    context.counts.several(gates)
+    vector = [_vector(values)] if any(value.type.rank for value in values) else values
+    attributes = {"gates": ir.ArrayAttr.get(lines), "sites": ir.DenseI64ArrayAttr.get(sites)}
+    run = create("quantum.run", [register.type], [register, *vector], attributes)
+    return [Register(run.result)]
+
+
+def _names(places: Places, values: Sequence[ir.Value]) -> Sequence[str | None]:
+    """Of each parameter the place among all elements of all operands; None for known numbers."""
+    sizes = [value.type.shape[0] if value.type.rank else 1 for value in values]
+    firsts = np.concatenate([np.cumsum([0, *sizes])[:-1], [0]]).astype(int)
+    numbers = (firsts[places.operands] + places.elements).tolist()
+    return [
+        None if operand < 0 else f"%{number}"
+        for operand, number in zip(places.operands.tolist(), numbers, strict=True)
+    ]
+
+
+def _vector(values: Sequence[ir.Value]) -> ir.Value:
+    """All elements of vectors and numbers."""
+    parts = [value if value.type.rank else reshaped(value, [1]) for value in values]
+    size = sum(part.type.shape[0] for part in parts)
+    return concatenate(ir.RankedTensorType.get([size], ir.F64Type.get()), parts, 0)
+
+
+def _gate(params: Mapping[str, Any], parameters: tuple[float | str, ...]) -> RunGate:
+    """A gate as a line: the last of its wires are the controls."""
+    wires, values = params["wires"], params["control_values"]
+    targets = len(wires) - len(values)
+    controls = tuple(zip(wires[targets:], values, strict=True))
+    return RunGate(params["name"], wires[:targets], controls, parameters)

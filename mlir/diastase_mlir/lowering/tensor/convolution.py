@@ -17,7 +17,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax import lax
 
-from diastase_mlir.emit.blas import FEW_FEATURES, is_for_blas
+from diastase_mlir.emit.library_calls import FEW_FEATURES, is_for_blas
 from diastase_mlir.emit.operations import array_attribute, create, enumeration
 from diastase_mlir.jax_compat import ir, is_symbolic
 from diastase_mlir.lowering.core.array_types import is_known_empty
@@ -42,7 +42,7 @@ def lower_conv_general_dilated(
         "batch_group_count": enumeration(params["batch_group_count"]),
     }
     if _is_for_blas(context, equation):
-        context.imports.note("blas")
+        context.imports["blas"] += 1
     kind = context.type_of(result)
     return [create("stablehlo.convolution", [kind], operands, attributes).result]
 

@@ -17,7 +17,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax import lax
 
-from diastase_mlir.emit.blas import is_for_blas
+from diastase_mlir.emit.library_calls import is_for_blas
 from diastase_mlir.emit.operations import create
 from diastase_mlir.jax_compat import ir
 from diastase_mlir.lowering.core.array_types import whole_bytes
@@ -58,7 +58,7 @@ def lower_dot_general(
     attributes = {"dot_dimension_numbers": _dimension_numbers(equation)}
     product = create("stablehlo.dot_general", [context.type_of(wide)], operands, attributes).result
     if is_for_blas(context.element_type_of(wide), _sizes_of_one(equation)):
-        context.imports.note("blas")
+        context.imports["blas"] += 1
     return [_converted(context, product, wide, result)]
 
 

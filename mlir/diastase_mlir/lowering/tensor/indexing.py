@@ -7,14 +7,14 @@ CPU: clip in gather, drop in scatter. JAX's rules do the same with sizes known a
 """
 
 from collections.abc import Mapping, Sequence
-from functools import reduce
+from functools import partial, reduce
 from typing import Any
 
 import jax.numpy as jnp
 import numpy as np
 from jax.lax import GatherScatterMode
 
-from diastase_mlir.emit.operations import array_attribute, create
+from diastase_mlir.emit.operations import array_attribute, binary, create
 from diastase_mlir.emit.tensors import tensor_type
 from diastase_mlir.jax_compat import ir
 from diastase_mlir.lowering.core.array_types import is_complex, is_floating, is_unsigned
@@ -22,6 +22,7 @@ from diastase_mlir.lowering.core.context import LoweringContext
 from diastase_mlir.lowering.core.registry import Equation, lowers
 from diastase_mlir.lowering.elementwise.elementwise import compared
 from diastase_mlir.lowering.elementwise.moves import is_known, reshaped, sliced, spread
+from diastase_mlir.lowering.elementwise.regions import fill
 
 
 @lowers("gather")
@@ -87,11 +88,7 @@ def _fits(
             flags.append(compared(direction, order, start, number))
     if not flags:
         return None
-    return reduce(_both, flags)
-
-
-def _both(left: ir.Value, right: ir.Value) -> ir.Value:
-    return create("stablehlo.and", [left.type], [left, right]).result
+    return reduce(partial(binary, "stablehlo.and"), flags)
 
 
 def _component(indices: ir.Value, batch: Sequence[int], number: int) -> ir.Value:
@@ -168,22 +165,19 @@ def lower_scatter(
     kinds, operands = [context.type_of(equation.avals_out[0])], [operand, indices, updates]
     operation = create("stablehlo.scatter", kinds, operands, attributes, regions=1)
     number = context.type_of(operand_aval.update(shape=()))
-    locations = [ir.Location.current] * 2
-    block = operation.regions[0].blocks.append(number, number, arg_locs=locations)
-    with context.region(block):
-        create("stablehlo.return", [], _combined(context, equation, *block.arguments))
+    fill(context, operation.regions[0], [number] * 2, partial(_combined, context, equation))
     return [operation.result]
 
 
 def _combined(
-    context: LoweringContext, equation: Equation, old: ir.Value, update: ir.Value
-) -> list[ir.Value]:
+    context: LoweringContext, equation: Equation, pair: Sequence[ir.Value]
+) -> Sequence[ir.Value]:
     """What is written, from the old element and the update: the primitive's own jaxpr."""
     jaxpr = equation.params["update_jaxpr"]
     if jaxpr is None:
-        return [update]
+        return pair[1:]
     constants = [context.constant(constant) for constant in equation.params["update_consts"]]
-    return context.lower_inline(jaxpr, constants, [old, update])
+    return context.lower_inline(jaxpr, constants, pair)
 
 
 def _dimension_numbers(

@@ -7,17 +7,19 @@ first.
 """
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 from jax import lax
 
-from diastase_mlir.emit.operations import create, enumeration, number_type
+from diastase_mlir.emit.operations import binary, create, enumeration, number_type
 from diastase_mlir.emit.tensors import tensor_type
 from diastase_mlir.jax_compat import ir
 from diastase_mlir.lowering.core.array_types import is_complex, is_floating, is_unsigned
 from diastase_mlir.lowering.core.context import LoweringContext
 from diastase_mlir.lowering.core.registry import Equation, lowers
 from diastase_mlir.lowering.elementwise.elementwise import compared
+from diastase_mlir.lowering.elementwise.regions import fill
 
 Comes = Callable[[Sequence[tuple[ir.Value, ir.Value]]], ir.Value]
 """From pairs of elements, one pair for each array, whether the first ones come strictly before."""
@@ -48,12 +50,12 @@ def sorted_by(
     attributes = {"dimension": enumeration(axis), "is_stable": ir.BoolAttr.get(True)}
     operation = create("stablehlo.sort", kinds, arrays, attributes, regions=1)
     numbers = [number_type(kind.element_type) for kind in kinds for _ in range(2)]
-    locations = [ir.Location.current] * len(numbers)
-    block = operation.regions[0].blocks.append(*numbers, arg_locs=locations)
-    sides = list(block.arguments)
-    with context.region(block):
-        first = comes(list(zip(sides[::2], sides[1::2], strict=True)))
-        create("stablehlo.return", [], [first])
+    fill(
+        context,
+        operation.regions[0],
+        numbers,
+        lambda sides: [comes(list(zip(sides[::2], sides[1::2], strict=True)))],
+    )
     return list(operation.results)
 
 
@@ -80,12 +82,7 @@ def _float_order(left: ir.Value, right: ir.Value) -> tuple[ir.Value, ir.Value]:
     return less, _either(compared("eq", "FLOAT", left, right), _both(*nans))
 
 
-def _both(left: ir.Value, right: ir.Value) -> ir.Value:
-    return create("stablehlo.and", [left.type], [left, right]).result
-
-
-def _either(left: ir.Value, right: ir.Value) -> ir.Value:
-    return create("stablehlo.or", [left.type], [left, right]).result
+_both, _either = partial(binary, "stablehlo.and"), partial(binary, "stablehlo.or")
 
 
 @lowers("top_k")

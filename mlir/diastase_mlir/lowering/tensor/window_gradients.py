@@ -17,11 +17,7 @@ from diastase_mlir.emit.tensors import element_type
 from diastase_mlir.jax_compat import ir
 from diastase_mlir.lowering.core.context import LoweringContext
 from diastase_mlir.lowering.core.registry import Equation, lowers
-from diastase_mlir.lowering.elementwise.scalar_functions import (
-    fill_by_jax,
-    fill_by_operation,
-    scalar_aval,
-)
+from diastase_mlir.lowering.elementwise.regions import fill_by_jax, fill_by_operation, scalar_aval
 from diastase_mlir.lowering.tensor.windows import identity_of, reduce_windows
 
 

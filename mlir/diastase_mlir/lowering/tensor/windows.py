@@ -1,10 +1,15 @@
-"""Reductions over windows that slide over an array.
+"""Reductions over windows that slide over an array, and cumulative operations along one axis.
 
     %0 = stablehlo.reduce_window %a, %x, window = [3], strides = [2], padding = [[1, 1]] { … }
 
 `runtime.reduce_window`, which takes vectors for all these numbers, where they are known only when
 the program runs. What stands in the padding, and in holes between elements, counts for nothing
-(`passes/arrays_to_loops/windows`).
+(`passes/tensors/arrays_to_loops/windows`).
+
+A cumulative operation along an axis of known size has windows as long as the axis that begin in
+front of the array, or end behind it. Where the size is not known, or no operation of StableHLO
+combines, it is a `runtime.cumulative`, whose combining function JAX traces for numbers, so that it
+means what it means elsewhere, for every element type.
 """
 
 from collections.abc import Callable, Sequence
@@ -13,20 +18,23 @@ from typing import Any
 
 import jax.numpy as jnp
 import numpy as np
+from jax import lax
 
 from diastase_mlir import jax_compat
 from diastase_mlir.emit.loops import Values
-from diastase_mlir.emit.operations import array_attribute, create
-from diastase_mlir.emit.tensors import element_type
+from diastase_mlir.emit.operations import array_attribute, create, enumeration
+from diastase_mlir.emit.tensors import element_type, tensor_type
 from diastase_mlir.jax_compat import ir
-from diastase_mlir.lowering.control_flow.loops import split
 from diastase_mlir.lowering.core.array_types import is_complex, is_floating
 from diastase_mlir.lowering.core.context import LoweringContext
 from diastase_mlir.lowering.core.registry import Equation, lowers
-from diastase_mlir.lowering.elementwise.scalar_functions import (
+from diastase_mlir.lowering.elementwise.moves import is_known
+from diastase_mlir.lowering.elementwise.regions import (
     fill,
+    fill_by_jax,
     fill_by_operation,
     scalar_aval,
+    split,
 )
 
 
@@ -152,3 +160,65 @@ def lower_reduce_window(
         equation.avals_out,
         lambda region: fill(context, region, kinds, combined),
     )
+
+
+CUMULATIVE: dict[str, Callable[[Any, Any], Any]] = {
+    "cumsum": lax.add,
+    "cumprod": lax.mul,
+    "cummax": lax.max,
+    "cummin": lax.min,
+    "cumlogsumexp": jnp.logaddexp,
+}
+"""What combines the result so far with the next element."""
+
+_OPERATIONS = {"cumsum": "add", "cumprod": "multiply", "cummax": "maximum", "cummin": "minimum"}
+
+
+@lowers(*CUMULATIVE)
+def lower_cumulative(
+    context: LoweringContext, equation: Equation, operand: ir.Value
+) -> list[ir.Value]:
+    """Each element combined with all before it (after it, if reversed) along an axis."""
+    (aval,), name = equation.avals_in, equation.primitive.name
+    axis, backwards = equation.params["axis"], equation.params["reverse"]
+    simple = name in ("cumsum", "cumprod") or not is_complex(aval.dtype)
+    if is_known(aval) and name in _OPERATIONS and simple:
+        neutral = context.constant(np.asarray(_neutral(name, aval.dtype), aval.dtype))
+        return [_windows(context, operand, neutral, _OPERATIONS[name], axis, backwards)]
+    attributes = {"axis": enumeration(axis), "reverse": ir.BoolAttr.get(backwards)}
+    kind = operand.type
+    operation = create("runtime.cumulative", [kind], [operand], attributes, regions=1)
+    combination = CUMULATIVE[name]
+    fill_by_jax(
+        context, operation.regions[0], lambda *pair: (combination(*pair),), [scalar_aval(aval)] * 2
+    )
+    return [operation.result]
+
+
+def _neutral(name: str, dtype: Any) -> Any:
+    """The number that changes nothing; of zeros, the negative one does not."""
+    if name in ("cumsum", "cumprod"):
+        return -0.0 if name == "cumsum" else 1
+    return identity_of(name.replace("cum", "reduce_window_"), dtype)
+
+
+def _windows(
+    context: LoweringContext,
+    operand: ir.Value,
+    neutral: ir.Value,
+    name: str,
+    axis: int,
+    backwards: bool,
+) -> ir.Value:
+    """For each place along the axis, a window as long as the axis that ends (begins) there."""
+    kind = tensor_type(operand)
+    window, padding = [1] * kind.rank, np.zeros((kind.rank, 2), np.int64)
+    window[axis] = kind.shape[axis]
+    padding[axis, 1 if backwards else 0] = window[axis] - 1
+    attributes = {
+        "window_dimensions": array_attribute("i64", window),
+        "padding": elements_attribute(padding),
+    }
+    operation = create("stablehlo.reduce_window", [kind], [operand, neutral], attributes, regions=1)
+    fill_by_operation(context, operation.regions[0], name, kind.element_type)
+    return operation.result

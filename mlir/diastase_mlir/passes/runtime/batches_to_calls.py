@@ -27,7 +27,7 @@ from typing import Any
 from diastase_mlir.bindings import ir, load
 from diastase_mlir.dialects.runtime import RUNTIME
 from diastase_mlir.emit.buffers import allocate, as_tensor, put_element
-from diastase_mlir.emit.custom_calls import CONCURRENT, MAP
+from diastase_mlir.emit.library_calls import CONCURRENT, MAP
 from diastase_mlir.emit.loops import append_block, one_of
 from diastase_mlir.emit.operations import (
     create,

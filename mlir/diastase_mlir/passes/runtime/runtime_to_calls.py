@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from diastase_mlir.bindings import ir
 from diastase_mlir.emit.buffers import allocate, as_tensor, filled
-from diastase_mlir.emit.custom_calls import CALLBACK
+from diastase_mlir.emit.library_calls import CALLBACK
 from diastase_mlir.emit.loops import when
 from diastase_mlir.emit.operations import (
     binary,

@@ -20,7 +20,7 @@ from dataclasses import replace
 from functools import reduce
 
 from diastase_mlir.bindings import arith, ir
-from diastase_mlir.emit.blas import MARK
+from diastase_mlir.emit.library_calls import MARK
 from diastase_mlir.emit.loops import Values, for_each, if_else
 from diastase_mlir.emit.operations import compare_integers, create, index_constant
 from diastase_mlir.passes.buffers.matmul_to_blas.calls import (

@@ -13,8 +13,7 @@ from functools import reduce
 from diastase_mlir.bindings import arith, ir
 from diastase_mlir.emit.buffers import allocate
 from diastase_mlir.emit.operations import create, index_type
-from diastase_mlir.emit.sizes import larger, plus, times
-from diastase_mlir.emit.tensors import Size, as_index
+from diastase_mlir.emit.tensors import Size, as_index, larger, plus, times
 from diastase_mlir.passes.buffers.matmul_to_blas.routines import call_routine
 from diastase_mlir.passes.memory import address_of, bytes_of, to_pointer, word, word_type
 

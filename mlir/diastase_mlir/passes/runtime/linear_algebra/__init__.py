@@ -15,7 +15,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from diastase_mlir.bindings import ir
-from diastase_mlir.emit.custom_calls import LINEAR_ALGEBRA
+from diastase_mlir.emit.library_calls import LINEAR_ALGEBRA
 from diastase_mlir.emit.operations import to_signless, to_type
 from diastase_mlir.passes.runtime.linear_algebra import factorizations, spectral
 from diastase_mlir.passes.runtime.linear_algebra.batch import Batch

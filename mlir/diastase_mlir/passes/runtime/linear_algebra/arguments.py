@@ -22,8 +22,7 @@ from diastase_mlir.emit.operations import (
     integer_type,
     scalar_constant,
 )
-from diastase_mlir.emit.sizes import plus, times
-from diastase_mlir.emit.tensors import Size, as_index
+from diastase_mlir.emit.tensors import Size, as_index, plus, times
 from diastase_mlir.passes.memory import address_of, bytes_of, store, to_pointer, word_type
 
 

@@ -21,7 +21,7 @@ from typing import Any
 from diastase_mlir.bindings import ir
 from diastase_mlir.bindings.pass_pipeline import PassError
 from diastase_mlir.emit.buffers import allocate, as_tensor, filled
-from diastase_mlir.emit.custom_calls import SITE
+from diastase_mlir.emit.library_calls import SITE
 from diastase_mlir.emit.loops import for_range, when
 from diastase_mlir.emit.operations import (
     all_of,
@@ -36,8 +36,14 @@ from diastase_mlir.emit.operations import (
     select,
     to_signless,
 )
-from diastase_mlir.emit.sizes import product
-from diastase_mlir.emit.tensors import Size, element_type, extract, generate, sizes_of
+from diastase_mlir.emit.tensors import (
+    Size,
+    element_type,
+    extract,
+    generate,
+    product,
+    sizes_of,
+)
 from diastase_mlir.passes.buffers.matmul_to_blas.routines import PREFIXES
 from diastase_mlir.passes.memory import load, pointer_type, store, word, word_type
 from diastase_mlir.passes.operations import SCOPE, Signatures, call_imported, to_index

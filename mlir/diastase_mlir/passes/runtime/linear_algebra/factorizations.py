@@ -15,7 +15,6 @@ from diastase_mlir.emit.operations import (
     scalar_constant,
     select,
 )
-from diastase_mlir.emit.sizes import smaller, times
 from diastase_mlir.emit.tensors import (
     Size,
     element_type,
@@ -26,6 +25,8 @@ from diastase_mlir.emit.tensors import (
     insert,
     insert_slice,
     sizes_of,
+    smaller,
+    times,
     unbox,
 )
 from diastase_mlir.passes.operations import SCOPE, to_index

@@ -21,8 +21,19 @@ from diastase_mlir.emit.operations import (
     scalar_constant,
     select,
 )
-from diastase_mlir.emit.sizes import larger, plus, product, smaller, times
-from diastase_mlir.emit.tensors import Size, as_index, element_type, extract, generate, sizes_of
+from diastase_mlir.emit.tensors import (
+    Size,
+    as_index,
+    element_type,
+    extract,
+    generate,
+    larger,
+    plus,
+    product,
+    sizes_of,
+    smaller,
+    times,
+)
 from diastase_mlir.passes.memory import bytes_of, load, to_pointer, word_type
 from diastase_mlir.passes.operations import SCOPE, to_index
 from diastase_mlir.passes.runtime.linear_algebra.arguments import (

@@ -7,12 +7,14 @@ from collections.abc import Sequence
 from typing import Any
 
 from diastase_mlir.bindings import ir
-from diastase_mlir.emit.conversions import integer_as_bfloat16, real_part, saturated
 from diastase_mlir.emit.operations import (
     binary,
     create,
     index_constant,
+    integer_as_bfloat16,
     integer_type,
+    real_part,
+    saturated,
     scalar_constant,
     signless_type,
 )

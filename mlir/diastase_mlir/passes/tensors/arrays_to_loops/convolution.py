@@ -15,10 +15,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from diastase_mlir.bindings import ConvDimensionNumbers, ir
-from diastase_mlir.emit.blas import FEW_FEATURES
+from diastase_mlir.emit.library_calls import FEW_FEATURES
 from diastase_mlir.emit.loops import Values, for_range
 from diastase_mlir.emit.operations import index_binary, scalar_constant, to_signless
-from diastase_mlir.emit.sizes import larger, plus, product, times
 from diastase_mlir.emit.tensors import (
     Size,
     as_index,
@@ -29,7 +28,11 @@ from diastase_mlir.emit.tensors import (
     generic,
     hidden,
     insert_slice,
+    larger,
+    plus,
+    product,
     sizes_of,
+    times,
 )
 from diastase_mlir.passes.operations import SCOPE
 from diastase_mlir.passes.tensors.arrays_to_loops.dot_general import (

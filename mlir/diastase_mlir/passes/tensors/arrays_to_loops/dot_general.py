@@ -21,7 +21,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from diastase_mlir.bindings import DotDimensionNumbers, ir
-from diastase_mlir.emit.blas import MARK, is_for_blas
+from diastase_mlir.emit.library_calls import MARK, is_for_blas
 from diastase_mlir.emit.operations import (
     array_attribute,
     binary,
@@ -30,7 +30,6 @@ from diastase_mlir.emit.operations import (
     scalar_constant,
     to_signless,
 )
-from diastase_mlir.emit.sizes import product
 from diastase_mlir.emit.tensors import (
     DYNAMIC,
     Size,
@@ -38,6 +37,7 @@ from diastase_mlir.emit.tensors import (
     empty,
     generate,
     hidden,
+    product,
     sizes_of,
     tensor_type,
     typed_shape,

@@ -17,7 +17,6 @@ from diastase_mlir.emit.operations import (
     signless_type,
     to_signless,
 )
-from diastase_mlir.emit.sizes import larger, plus, times
 from diastase_mlir.emit.tensors import (
     DYNAMIC,
     Size,
@@ -26,8 +25,11 @@ from diastase_mlir.emit.tensors import (
     extract,
     extract_slice,
     generate,
+    larger,
+    plus,
     reshape,
     sizes_of,
+    times,
     unbox,
 )
 from diastase_mlir.passes.operations import SCOPE, defining, number_in

@@ -20,7 +20,7 @@ from itertools import chain
 from typing import Any
 
 from diastase_mlir.bindings import ir
-from diastase_mlir.emit.loops import Values, for_each, for_range, if_else
+from diastase_mlir.emit.loops import Values, for_each, for_range, if_else, running
 from diastase_mlir.emit.operations import (
     any_of,
     compare_integers,
@@ -32,8 +32,6 @@ from diastase_mlir.emit.operations import (
     to_signless,
     to_type,
 )
-from diastase_mlir.emit.running import running
-from diastase_mlir.emit.sizes import larger, plus, smaller, times
 from diastase_mlir.emit.tensors import (
     Size,
     as_index,
@@ -42,7 +40,11 @@ from diastase_mlir.emit.tensors import (
     extract,
     generate,
     insert,
+    larger,
+    plus,
     sizes_of,
+    smaller,
+    times,
     unbox,
 )
 from diastase_mlir.passes.operations import SCOPE, number_in

@@ -9,7 +9,6 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from diastase_mlir.bindings import ir
-from diastase_mlir.emit.conversions import saturated
 from diastase_mlir.emit.operations import (
     binary,
     compare_floats,
@@ -19,6 +18,7 @@ from diastase_mlir.emit.operations import (
     index_type,
     integer_type,
     negate,
+    saturated,
     scalar_constant,
     select,
 )

@@ -14,7 +14,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from diastase_mlir.bindings import ir, load
-from diastase_mlir.dialects import quantum, runtime
+from diastase_mlir.dialects import runtime
+from diastase_mlir.dialects.quantum import Quantum
 from diastase_mlir.emit.operations import (
     binary,
     create,
@@ -40,11 +41,11 @@ from diastase_mlir.passes.tensors.scalarize.conversion import (
     materialised,
 )
 
-_OURS = [
+_OURS: list[Any] = [
     own
-    for dialect in (quantum, runtime)
-    for own in vars(dialect).values()
-    if hasattr(own, "OPERATION_NAME") and not own._ODS_REGIONS[0]
+    for dialect in (Quantum, runtime.Runtime)
+    for own in dialect.Operation.__subclasses__()
+    if not own._ODS_REGIONS[0]
 ]
 """Operations of our dialects, but for those that have functions of elements, as reductions have."""
 

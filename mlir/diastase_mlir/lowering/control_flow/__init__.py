@@ -1,1 +1,0 @@
-"""Rules for loops, branches and batches."""

@@ -1,1 +1,0 @@
-"""Rules for random bits and PRNG keys."""

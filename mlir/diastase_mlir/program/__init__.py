@@ -1,1 +1,0 @@
-"""What the frontend hands to the compiler, and the identity of it."""
