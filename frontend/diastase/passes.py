@@ -44,12 +44,19 @@ def pipeline(pass_pipeline: Mapping[str, Mapping[str, Any]]) -> Decorator:
 
 
 def apply_pass(name: str, *flags: str, **options: Any) -> Decorator:
-    """Apply a pass by its name, one of a user's own, say; a flag is an option that is True."""
+    """Apply a pass by its name, one of a user's own, say; a flag is an option that is True.
+
+    `ValueError` (`UnknownPassError`) where there is no pass of that name, `TypeError`
+    (`NotAQNodeError`) where something else than a QNode is decorated.
+    """
     return _decorator(name, (circuits.pass_call(name, {**dict.fromkeys(flags, True), **options}),))
 
 
 def cancel_inverses(qnode: Any) -> Any:
-    """Remove gates that are followed by their inverse on the same qubits."""
+    """Remove gates that are followed by their inverse on the same qubits.
+
+    `TypeError` (`NotAQNodeError`) for anything but a QNode, as of all these decorators.
+    """
     return _apply("cancel_inverses", qnode)
 
 
@@ -64,12 +71,18 @@ def combine_global_phases(qnode: Any) -> Any:
 
 
 def disentangle_cnot(qnode: Any) -> Any:
-    """Replace CNOTs on qubits that are known to be in |0>, |1>, |+> or |-> by local gates."""
+    """Replace CNOTs on qubits that are known to be in |0>, |1>, |+> or |-> by local gates.
+
+    The basis states of Liu, Bello and Zhou, "Relaxed Peephole Optimization", arXiv:2012.07711.
+    """
     return _apply("disentangle_cnot", qnode)
 
 
 def disentangle_swap(qnode: Any) -> Any:
-    """Replace SWAPs on qubits that are known to be in |0>, |1>, |+> or |-> by fewer gates."""
+    """Replace SWAPs on qubits that are known to be in |0>, |1>, |+> or |-> by fewer gates.
+
+    The basis states of Liu, Bello and Zhou, "Relaxed Peephole Optimization", arXiv:2012.07711.
+    """
     return _apply("disentangle_swap", qnode)
 
 

@@ -119,6 +119,12 @@ def for_loop(
     ...     return loop(1.0)
     >>> float(power(2.0, 10))
     1024.0
+
+    Bounds and step are integers of shape `()`. Carried values are arrays or pytrees of them; where
+    a dtype changes in the body, the carry has the dtype to which both are promoted.
+    `LoopBoundError` and `CarryStructureError`, which are `TypeError`s, if that is not so;
+    `ZeroStepError`, a `ValueError`, when the program runs, for a step of zero. Outside of compiled
+    functions it is Python's loop.
     """
     resizes = _resizes(allow_array_resizing, experimental_preserve_dimensions)
     bounds = (lower_bound, upper_bound, step)
@@ -167,6 +173,9 @@ def while_loop(
     ...     return loop(x, 0)[1]
     >>> int(halvings(10.0))
     4
+
+    The condition is one boolean of shape `()`; `LoopConditionError`, a `TypeError`, if it is not.
+    Carried values, and calls outside of compiled functions, are as in `for_loop`.
     """
     resizes = _resizes(allow_array_resizing, experimental_preserve_dimensions)
 
@@ -216,6 +225,11 @@ def cond(pred: Any) -> Callable[[Function], "Conditional"]:
     ...     return branch()
     >>> int(sign(-2.5))
     -1
+
+    `pred` is a boolean or a number of shape `()`, which holds unless it is zero. `TypeError` if it
+    is not (`PredicateError`), if branches return other structures or ranks (`BranchStructureError`,
+    `BranchTypeError`), or something where there is no `otherwise` (`MissingBranchError`). Outside
+    of compiled functions it is Python's `if`.
     """
     return lambda function: Conditional(pred, function)
 
@@ -296,6 +310,9 @@ def switch(index_var: Any) -> Callable[[Function], "Switch"]:
     ...     return choose()
     >>> float(scale(2, 1.5)), float(scale(7, 1.5))
     (3.0, 1.5)
+
+    `TypeError` if the index is no integer of shape `()` (`PredicateError`), or if branches return
+    other structures or ranks (`BranchStructureError`, `BranchTypeError`).
     """
     return lambda function: Switch(index_var, function)
 

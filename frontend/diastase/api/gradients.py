@@ -41,10 +41,17 @@ def grad(
 ) -> Any:
     """The gradient of a function that returns one real number, as a function of the same arguments.
 
-    `method` is "auto", which is exact, or "fd": finite differences of the whole function with the
-    step `h` (1e-7). With `has_aux=True` the function returns a pair, of which the second is
-    returned beside the gradient. `holomorphic` and `allow_int` are those of `jax.grad`. The number
-    may stand in a list or dictionary of its own; the gradient then stands there.
+    `argnums` is the position of the argument to differentiate by, the first by default, or a
+    sequence of them. The gradient is a pytree like that argument, each leaf of the argument's shape
+    and dtype; for a sequence, a tuple of gradients. By complex arguments it is what `jax.grad`
+    gives.
+
+    `method` is "auto", which is exact: reverse mode, and each QNode by its own `diff_method`; or
+    "fd": forward differences of the whole function with the step `h` (1e-7; 3e-4 in single
+    precision), of which about half of the digits are right. With `has_aux=True` the function
+    returns a pair, of which the second is returned beside the gradient. `holomorphic` and
+    `allow_int` are those of `jax.grad`. The number may stand in a list or dictionary of its own;
+    the gradient then stands there.
 
     >>> import jax.numpy as jnp
     >>> from diastase import grad, qjit
@@ -53,6 +60,10 @@ def grad(
     ...     return grad(lambda y: jnp.sin(y) * y)(x)
     >>> float(slope(0.0))
     0.0
+
+    `TypeError` (`ScalarResultError`, `DerivativeTypeError`) if the result is no real number of
+    shape `()`, or an argument no floating-point number; `ValueError` for an `argnums`, `method` or
+    `h` that there is not; `NoDerivativeError` if a QNode has none by its `diff_method`.
     """
     options = _Options(method, h, argnums, holomorphic, allow_int)
     if fn is None:
@@ -78,7 +89,10 @@ def value_and_grad(
     holomorphic: bool = False,
     allow_int: bool = False,
 ) -> Any:
-    """The pair of a function's value and its gradient; see `grad`."""
+    """The pair of a function's value and its gradient, from one run; otherwise as `grad`.
+
+    With `has_aux=True` the pair is `((value, aux), gradient)`.
+    """
     options = _Options(method, h, argnums, holomorphic, allow_int)
     if fn is None:
         return functools.partial(value_and_grad, has_aux=has_aux, **options._asdict())
@@ -96,10 +110,17 @@ def jacobian(
     holomorphic: bool = False,
     allow_int: bool = False,
 ) -> Any:
-    """All derivatives of all results, as a function of the same arguments; see `grad`.
+    """All derivatives of all results, as a function of the same arguments; otherwise as `grad`.
 
-    Where the function returns an array, the derivative by an array has the axes of both; pytrees of
-    results hold pytrees of arguments. Complex results of real arguments have complex derivatives.
+    The derivative of a result of shape `s` by an argument of shape `t` has the shape `(*s, *t)`;
+    pytrees of results hold pytrees of arguments, or, where `argnums` is a sequence, tuples of them.
+    Complex results of real arguments have complex derivatives; of complex arguments, say
+    `holomorphic=True`. With `has_aux=True` the function returns a pair, and so does this.
+
+    >>> import jax.numpy as jnp
+    >>> from diastase import jacobian, qjit
+    >>> qjit(jacobian(lambda x: x**2))(jnp.array([1.0, 3.0])).tolist()
+    [[2.0, 0.0], [0.0, 6.0]]
     """
     options = _Options(method, h, argnums, holomorphic, allow_int)
     if fn is None:

@@ -26,7 +26,21 @@ def jvp(
     h: float | None = None,
     argnums: Argnums = None,
 ) -> tuple[Any, Any]:
-    """The value of a function and its derivative along the tangents of some of its parameters."""
+    """The value of a function and its derivative along the tangents of some of its parameters.
+
+    `params` are all arguments of `f`, `tangents` one for each of those in `argnums` (the first by
+    default), each of the parameter's structure, shapes and dtypes. Both results have the structure,
+    shapes and dtypes of what `f` returns. `method` and `h` are those of `grad`.
+
+    >>> import jax.numpy as jnp
+    >>> from diastase import jvp, qjit
+    >>> value, slope = qjit(lambda x, dx: jvp(jnp.sin, [x], [dx]))(0.0, 2.0)
+    >>> float(value), float(slope)
+    (0.0, 2.0)
+
+    `ValueError` (`DerivativeArgumentError`) for shapes that differ, `TypeError`
+    (`DerivativeTypeError`) for dtypes without tangents, or another number of them.
+    """
     asked = derivation("jvp", f, method, h, argnums, allow_int=True)
     positions = asked.check_arguments(_listed(asked, "params", params))
     tangents = _listed(asked, "tangents", tangents)
@@ -64,7 +78,22 @@ def vjp(
     h: float | None = None,
     argnums: Argnums = None,
 ) -> tuple[Any, Any]:
-    """The value of a function, and the cotangents of some of its parameters."""
+    """The value of a function, and the cotangents of some of its parameters.
+
+    `params` are all arguments of `f`, `cotangents` one for each array that it returns, of that
+    array's shape and dtype, in order (the array itself if there is one). The second result is a
+    pytree like the parameter in `argnums` (the first by default), each leaf of its shape and dtype;
+    for a sequence of `argnums`, a tuple of them. `method` and `h` are those of `grad`.
+
+    >>> import jax.numpy as jnp
+    >>> from diastase import qjit, vjp
+    >>> value, cotangent = qjit(lambda x: vjp(lambda y: (y**2, y), [x], [1.0, 0.5]))(3.0)
+    >>> float(cotangent)
+    6.5
+
+    `ValueError` (`DerivativeArgumentError`) for shapes that differ, `TypeError`
+    (`DerivativeTypeError`) for dtypes without cotangents, or another number of them.
+    """
     asked = derivation("vjp", f, method, h, argnums, allow_int=True)
     positions = asked.check_arguments(_listed(asked, "params", params))
     leaves, structure, rebuild = flat_arguments(params, positions)

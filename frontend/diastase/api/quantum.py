@@ -56,6 +56,10 @@ def measure(wires: Any, reset: bool = False, postselect: int | None = None) -> A
         ...     outcome = measure(0)
         ...     cond(outcome, lambda: qml.X(1))()
         ...     return outcome, qml.expval(qml.Z(1))
+
+    `wires` is one wire, which may be traced; the outcome has the shape `()`. `TypeError`
+    (`ParameterTypeError`) for several wires or another `postselect`; `OutsideQNodeError` outside of
+    a QNode, `ImpossiblePostselectionError` when an outcome of probability zero is asked for.
     """
     span = user_span()
     scope = current_scope()
@@ -83,8 +87,13 @@ def measure(wires: Any, reset: bool = False, postselect: int | None = None) -> A
 def pauli_measure(pauli_word: str, wires: Any, postselect: int | None = None) -> Any:
     """Measure a product of Pauli matrices, as `qml.pauli_measure`; the outcome is a traced boolean.
 
-    It is False where the product has the eigenvalue 1, and True where it has -1. The state
-    collapses onto that eigenspace; nothing more is learnt of the wires.
+    `pauli_word` is a string of `X`, `Y` and `Z`, a letter for each of `wires`, which may be traced.
+    The outcome, of shape `()`, is False where the product has the eigenvalue 1, and True where it
+    has -1. The state collapses onto that eigenspace; nothing more is learnt of the wires.
+    `postselect=0` or `1` keeps only runs with that outcome.
+
+    `TypeError` (`ParameterTypeError`) for a word that does not fit the wires, or another
+    `postselect`; `OutsideQNodeError` outside of a QNode.
     """
     span = user_span()
     scope = current_scope()

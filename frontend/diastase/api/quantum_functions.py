@@ -173,6 +173,9 @@ def adjoint(f: Any, lazy: bool = True) -> Any:
 
     Classical code inside of a loop runs again while the loop is undone; what is there for its
     effects only (a print) does not.
+
+    `TypeError` and `ValueError` (`NotAQuantumFunctionError`) for what is neither an operator nor a
+    function, `MeasurementInsideError` for a function that measures.
     """
     if is_operator(f):
         return native_adjoint(f, lazy)
@@ -209,6 +212,9 @@ def ctrl(
     `work_wires` are never needed; they are part of an operator's decomposition in PennyLane.
 
         >>> ctrl(qml.RX, control=[0, 1], control_values=[1, 0])(x, wires=2)
+
+    `control` is one wire or several, `control_values` a boolean or 0 or 1 for each: of another
+    number or kind they are a `ControlValuesError` (`ValueError`, `TypeError`).
     """
     controls = read_controls(control, control_values)
     if is_operator(f) or (is_operator_class(f) and controls.is_known):

@@ -29,6 +29,9 @@ def vmap(
     >>> scaled = qjit(vmap(lambda x, factor: x * factor, in_axes=(0, None)))
     >>> scaled(jnp.array([1.0, 2.0]), 3.0).tolist()
     [3.0, 6.0]
+
+    Arrays of the results have the axis, too. `ValueError` where mapped axes differ in size,
+    `TypeError` (`DerivativeTargetError`) for what is no function.
     """
     if fn is None:
         return functools.partial(

@@ -392,6 +392,12 @@ def qjit(fn: Callable[..., Any] | None = None, **options: Any) -> Any:
     `circuit_transform_pipeline`: passes for the circuits of QNodes that ask for none themselves:
     names with options, in order, `{"cancel_inverses": {}}` (`diastase.passes`).
     All options of Catalyst's are taken; `docs/options.md` has them, and what differs.
+
+    Arguments are pytrees of arrays and numbers, of bool, integers of 8 to 64 bits, floats of 16 to
+    64 and complex numbers, of any shapes; results likewise, as `jax.Array`s of the dtypes that
+    `jax.jit` would give. `TypeError` (`UnsupportedArgumentError`) for other arguments, unless they
+    are static; `CompileError` for a program that cannot be compiled; whatever goes wrong is a
+    `DiastaseError` that names the line (`docs/errors.md`).
     """
 
     def decorate(function: Callable[..., Any]) -> QJIT:
