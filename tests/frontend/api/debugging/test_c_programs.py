@@ -32,7 +32,8 @@ def read(value):
     return np.asarray(eval(value, words), object)  # which keeps integers as they are
 
 
-def assert_prints(output, results):
+def assert_prints(output, results, rounded="none"):
+    """Every result to the last bit; but for those below `rounded`, which LAPACK and BLAS round."""
     leaves, _ = jax.tree_util.tree_flatten_with_path(results)
     lines = output.splitlines()
     assert len(lines) == len(leaves)
@@ -42,7 +43,10 @@ def assert_prints(output, results):
         with np.errstate(invalid="ignore"):  # NaN in 16 bits
             found = read(value).astype(leaf.dtype).reshape(leaf.shape)
         wide = complex if jnp.issubdtype(leaf.dtype, jnp.inexact) else leaf.dtype  # NaN of bfloat16
-        np.testing.assert_array_equal(found.astype(wide), np.asarray(leaf).astype(wide))
+        tolerance = 1e-13 if place.startswith(rounded) else 0
+        np.testing.assert_allclose(
+            found.astype(wide), np.asarray(leaf).astype(wide), rtol=tolerance, atol=0
+        )
 
 
 def test_all_element_types_ranks_and_pytrees(tmp_path):
@@ -70,7 +74,8 @@ def test_all_element_types_ranks_and_pytrees(tmp_path):
     for n in (7, 4):
         status, output = run_source(debug.get_cmain(everything, arguments, matrix, n), tmp_path)
         assert status == 0
-        assert_prints(output, everything(arguments, matrix, n))
+        # Where an array lies decides how OpenBLAS rounds.
+        assert_prints(output, everything(arguments, matrix, n), rounded="[1]")
 
 
 @pytest.mark.parametrize("c_dtype", [np.complex64, np.complex128])
