@@ -113,6 +113,31 @@ def test_put_and_fill_diagonal():
     assert len(traces) == 1
 
 
+PARTS = {
+    "columns": lambda w, n: w[:, :n],
+    "rows and columns": lambda w, n: w[: n - 1, :n],
+    "middle axis": lambda w, n: jnp.stack([w, w + 1])[:, : n - 1],
+    "last axis": lambda w, n: jnp.stack([w, w + 1])[:, :, :n],
+    "before a known axis": lambda w, n: jnp.stack([w, w + 1], axis=2)[:, :n],
+    "a row": lambda w, n: w[0, :n],
+    "carried": lambda w, n: jax.lax.fori_loop(0, 2, lambda i, c: w[:, :n], jnp.zeros((n, n))),
+    "branches": lambda w, n: jax.lax.cond(n > 2, lambda: w[:, :n], lambda: w[:, 2:]),
+    "of factors": lambda w, n: jax.scipy.linalg.lu(jnp.sin(w * w + 1))[1],
+}
+
+
+@pytest.mark.parametrize("name", PARTS)
+def test_parts_from_the_start_have_gaps_between_their_rows(name):
+    """A view at place 0 was taken for an array without gaps where it is a result."""
+
+    def part(n):
+        return PARTS[name](jnp.arange(n * (n + 2) * 1.0).reshape(n, n + 2), n)
+
+    compiled = qjit(part)
+    for n in (3, 2, 5):
+        np.testing.assert_allclose(compiled(n), part(n), rtol=1e-12)
+
+
 def test_a_step_of_zero():
     with pytest.raises(ValueError, match="size 0 where 1 is needed"):
         qjit(lambda k, a: a[::k])(0, np.ones(3))

@@ -96,6 +96,7 @@ def _part(
     offsets: list[Size] = [0] * len(own)
     for axis, start in starts.items():
         offsets[axis] = _offset(conversion, operation, start, own[axis], sizes[axis])
+    offsets = _not_all_known(offsets, own, sizes)
     if len(dropped) == len(own):
         return uncarried(extract(tensor, [*map(as_index, offsets)]), kind)
     if 0 not in sizes and not dropped and all(size == 1 for size in sizes) and is_signless(kind):
@@ -109,6 +110,20 @@ def _part(
         dropped = _axes_left_out(kind.shape, wanted)
     part = extract_slice(tensor, offsets, sizes, [1] * len(own), frozenset(dropped))
     return Reshaped(part, kind.shape) if wanted != kind.shape else uncarried(part, kind)
+
+
+def _not_all_known(offsets: list[Size], own: Sequence[Size], sizes: Sequence[Size]) -> list[Size]:
+    """Offsets of which one is computed, if the part may have gaps between its rows.
+
+    MLIR casts a view with an offset that is known to be 0, and strides that are not known, to an
+    array without gaps wherever one is asked for; it copies a view whose offset is not known.
+    """
+    for axis in range(1, len(own)):
+        partly = not isinstance(own[axis], int) or own[axis] != sizes[axis]
+        if partly and all(isinstance(offset, int) for offset in offsets):
+            end = index_binary("subi", as_index(own[axis]), as_index(sizes[axis]))
+            offsets[axis] = clamp_index(as_index(offsets[axis]), end, unsigned=False)
+    return offsets
 
 
 def _axes_left_out(shape: Sequence[int], wanted: Sequence[int]) -> list[int]:
