@@ -96,7 +96,6 @@ def _part(
     offsets: list[Size] = [0] * len(own)
     for axis, start in starts.items():
         offsets[axis] = _offset(conversion, operation, start, own[axis], sizes[axis])
-    offsets = _not_all_known(offsets, own, sizes)
     if len(dropped) == len(own):
         return uncarried(extract(tensor, [*map(as_index, offsets)]), kind)
     if 0 not in sizes and not dropped and all(size == 1 for size in sizes) and is_signless(kind):
@@ -108,6 +107,7 @@ def _part(
         wanted = shape_wanted(operation, kind.shape)
     if wanted != kind.shape:
         dropped = _axes_left_out(kind.shape, wanted)
+    offsets = _not_all_known(offsets, own, sizes)
     part = extract_slice(tensor, offsets, sizes, [1] * len(own), frozenset(dropped))
     return Reshaped(part, kind.shape) if wanted != kind.shape else uncarried(part, kind)
 
