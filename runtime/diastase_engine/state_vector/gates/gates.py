@@ -24,6 +24,7 @@ from diastase_engine.state_vector.gates.matrices import (
     single_matrix,
     write,
 )
+from diastase_engine.state_vector.gates.pauli_rotations import pauli_rotation
 from diastase_engine.state_vector.queue.queue import push_single
 from diastase_engine.state_vector.queue.tape import keep_gate, keep_gate_on_wires, keep_phase
 from diastase_engine.state_vector.state.checks import (
@@ -33,7 +34,7 @@ from diastase_engine.state_vector.state.checks import (
     mask_of,
 )
 from diastase_engine.state_vector.state.records import State
-from diastase_runtime.gate_table import FIELD_BITS, GATES
+from diastase_runtime.gate_table import FIELD_BITS, GATES, PAULI_ROTATION
 
 MULTI_RZ = GATES["MultiRZ"].code
 DOUBLE_EXCITATION = GATES["DoubleExcitation"].code
@@ -176,6 +177,9 @@ def apply_on_wires(
         return
     if code == MULTI_RZ:
         multi_rz(state, n_wires, wires, controls, value, parameter)
+        return
+    if code >= PAULI_ROTATION:
+        pauli_rotation(state, code, n_wires, wires, controls, value, parameter)
         return
     if n_wires != 4:
         fail(context, SIZE_MISMATCH, site, n_wires, 4)
