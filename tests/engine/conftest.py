@@ -20,8 +20,8 @@ from diastase_engine.language.types import record_layout
 from diastase_engine.libraries.build import build_engine
 from diastase_engine.libraries.tuning import settings_for
 from diastase_engine.state_vector.state.records import State
-from diastase_runtime.gate_table import gate_of
 from diastase_runtime.abi import CallContext, library_symbol
+from diastase_runtime.gate_table import gate_of
 from diastase_toolchain import machine_code
 from other_processors import build_engine_for
 

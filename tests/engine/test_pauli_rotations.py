@@ -6,7 +6,6 @@ import numpy as np
 import pennylane as qml
 import pytest
 
-
 Wires = Sequence[int]
 Word = tuple[str, Wires, Wires, Wires, float]
 

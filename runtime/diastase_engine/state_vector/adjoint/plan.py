@@ -108,9 +108,7 @@ def plan_stages(run: Backward) -> None:
     remaining: i64 = run.count
     part: i64 = 0
     while remaining > 0:
-        taken = pick(
-            plan, plan.pending, remaining, run.chunk_bits, LANE_MASK, ANY, plan.of_stage
-        )
+        taken = pick(plan, plan.pending, remaining, run.chunk_bits, LANE_MASK, ANY, plan.of_stage)
         remaining = plan.left
         bits = fill_up(plan.bits, run.chunk_bits, everything)
         part = plan_parts(run, taken, part, bits)

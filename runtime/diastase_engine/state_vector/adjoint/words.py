@@ -22,7 +22,14 @@ from diastase_engine.state_vector.state.parallel import (
     is_interrupted,
     run_parallel,
 )
-from diastase_engine.state_vector.state.records import LANE_BITS, LANE_MASK, LANES, Operation, State, free
+from diastase_engine.state_vector.state.records import (
+    LANE_BITS,
+    LANE_MASK,
+    LANES,
+    Operation,
+    State,
+    free,
+)
 from diastase_engine.state_vector.tiles.parity import FLIPPED
 from diastase_engine.state_vector.tiles.plan_records import TileOperation
 from diastase_engine.state_vector.tiles.sweeps import next_block, spread
@@ -80,9 +87,7 @@ def words_alike(state: State, rows: ptr[i64], last: i64) -> i64:
 
 
 @inline
-def partner_times(
-    vectors: ptr[vector], u: vector, w: vector, imaginary: bool
-) -> list[vector]:
+def partner_times(vectors: ptr[vector], u: vector, w: vector, imaginary: bool) -> list[vector]:
     """A coefficient times (u + iw), or i times that."""
     s = vectors[0]
     return [-(s * w), s * u] if imaginary else [s * u, s * w]
@@ -177,7 +182,8 @@ def prepare_undoing(state: State, row: ptr[i64], prepared: TileOperation) -> Non
     kind, count, wires = row[KIND], row[WIRES], row + HEAD
     angle = cast(wires + count, ptr[f64])[0]
     operation = stack_record(Operation)
-    operation.word, operation.signs = flipped_by(state, kind, wires), signs_of(state, kind, count, wires)
+    operation.word = flipped_by(state, kind, wires)
+    operation.signs = signs_of(state, kind, count, wires)
     operation.matched[0], operation.matched[1] = cos(0.5 * angle), -sin(0.5 * angle)
     mask, value = bits_of_wires(state, row[MASK]), bits_of_wires(state, row[VALUE])
     prepare_word(operation, operation.signs, mask, value, prepared)

@@ -17,8 +17,9 @@ from diastase_engine.state_vector.gates.matrices import (
 )
 from diastase_engine.state_vector.queue.queue import push_selected, push_single, push_word
 from diastase_engine.state_vector.state.records import State
-from diastase_runtime.gate_table import LETTER_BITS, PAULI_ROTATION
+from diastase_runtime.gate_table import GATES, LETTER_BITS, PAULI_ROTATION
 
+MULTI_RZ = GATES["MultiRZ"].code
 MASK = (1 << LETTER_BITS) - 1
 MOST_WITH_MATRICES = 2
 """Letters of a word whose rotation is an operation with matrices."""
@@ -68,7 +69,7 @@ def pauli_rotation(
     state: State, code: i64, count: i64, wires: ptr[i64], controls: i64, value: i64, theta: f64
 ) -> None:
     """Queue the rotation."""
-    if code == PAULI_ROTATION:
+    if code == PAULI_ROTATION or code == MULTI_RZ:
         multi_rz(state, count, wires, controls, value, theta)
     elif is_long_word(code, count):
         word, signs = flipped_by(state, code, wires), signs_of(state, code, count, wires)

@@ -5,11 +5,12 @@ small state, or no memory for the plan), nothing has happened, and the caller ap
 one.
 
 Which run together is a greedy pick, for stages and for tiles. An operation has a *target* bit,
-whose two amplitudes it mixes (or two such bits, see `parity_operations`, or many, see `tiles.words`), and *selectors*, which it
-only reads: its mask, and the target, too, where its matrices are diagonal. Two operations commute
-where neither has its target among the other's bits. `pick` walks through the operations in order
-and takes each one that commutes with all that it left behind and whose target is among the bits
-allowed, or can be added to them. Selectors may be any bits.
+whose two amplitudes it mixes (or two such bits, see `parity_operations`, or many, see
+`tiles.words`), and *selectors*, which it only reads: its mask, and the target, too, where its
+matrices are diagonal. Two operations commute where neither has its target among the other's bits.
+`pick` walks through the operations in order and takes each one that commutes with all that it left
+behind and whose target is among the bits allowed, or can be added to them. Selectors may be any
+bits. Rotations about Pauli words are in tiles of their own, with those that flip the same bits.
 """
 
 from diastase_engine.language import *
@@ -57,7 +58,8 @@ def pick(
 ) -> i64:
     """Move operations from one list to another, with at most `size` bits; return how many.
 
-    With a `word` that is not `ANY`, only those of this word. Writes `plan.bits`, the allowed bits with those that were added, and `plan.left`.
+    With a `word` that is not `ANY`, only those of this word. Writes `plan.bits`, the allowed bits
+    with those that were added, and `plan.left`.
     """
     bits: i64 = allowed
     room: i64 = size - count_ones(allowed)
@@ -252,9 +254,7 @@ def make_plan(state: State, chunk_bits: i64) -> Plan:
     plan.support = state.support
     remaining: i64 = plan.listed
     while remaining > 0:
-        count: i64 = pick(
-            plan, plan.pending, remaining, chunk_bits, LANE_MASK, ANY, plan.of_stage
-        )
+        count: i64 = pick(plan, plan.pending, remaining, chunk_bits, LANE_MASK, ANY, plan.of_stage)
         if count == 0:
             # A word that flips more bits than a chunk has.
             word = plan.words[plan.pending[0]]

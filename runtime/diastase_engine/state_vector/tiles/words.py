@@ -3,7 +3,7 @@
 With x the bits of X and Y (`Operation.word`, at least one), z those of Y and Z (`signs`) and q the
 number of Y, a word acts as `(P psi)[i] = (-i)^q (-1)^parity(i & z) psi[i ^ x]`, so the rotation is
 
-    psi[i] <- cos(theta/2) psi[i] + sin(theta/2) g (-1)^parity(i & z) psi[i ^ x],    g = (-i)^(q + 1)
+    psi[i] <- cos(theta/2) psi[i] + sin(theta/2) g (-1)^parity(i & z) psi[i ^ x],   g = (-i)^(q + 1)
 
 `matched` begins with that cosine and sine. Controls (`mask`, `value`) share no bit with the word.
 
