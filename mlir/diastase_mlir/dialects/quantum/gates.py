@@ -23,7 +23,7 @@ from diastase_mlir.dialects.quantum.dialect import (
     fail,
 )
 from diastase_mlir.gate_runs import read_gate
-from diastase_runtime.gate_table import GATES
+from diastase_runtime.gate_table import gate_of
 
 
 class GateOp(Quantum.Operation, name="gate"):
@@ -41,7 +41,7 @@ class GateOp(Quantum.Operation, name="gate"):
     def verify_invariants(operation: Any) -> bool:
         """Compare with the gate table."""
         name = operation.gate_name.value
-        gate = GATES.get(name)
+        gate = gate_of(name)
         if gate is None:
             return fail(operation, f"there is no gate named {name}")
         if len(operation.parameters) != gate.parameters:

@@ -34,7 +34,7 @@ from diastase_mlir.gate_runs import read_gate
 from diastase_mlir.passes.memory import pointer_type, to_pointer, word_type
 from diastase_mlir.passes.operations import REGISTERS
 from diastase_mlir.passes.runtime.engine_calls import EngineCalls
-from diastase_runtime.gate_table import GATES, run_row
+from diastase_runtime.gate_table import Gate, gate_of, run_row
 
 _SINGLE = "!quantum.single_register"
 
@@ -211,8 +211,9 @@ def _outcome_script(operation: Any, conversion: Conversion) -> None:
 
 def _gate(operation: Any, conversion: Conversion) -> None:
     """One of four functions: with the wires as arguments or as a table, and these with controls."""
-    gate = GATES[operation.gate_name.value]
+    gate = _known(operation.gate_name.value)
     targets, controls = conversion.qubits_of(operation)
+    targets = gate.arranged(targets)
     head = [targets[0].register, conversion.site(operation), conversion.integer(gate.code)]
     wires = [target.wire for target in targets]
     parameters = list(operation.parameters)
@@ -231,6 +232,13 @@ def _gate(operation: Any, conversion: Conversion) -> None:
             *parameters, *[conversion.real(0.0)] * (3 - len(parameters)),
         ]  # fmt: skip
     conversion.call(f"controlled_{name}" if controls else name, [*head, *controlled, *given])
+
+
+def _known(name: str) -> Gate:
+    """The gate of a name, which the verifier has found."""
+    gate = gate_of(name)
+    assert gate is not None
+    return gate
 
 
 def _tables(
@@ -264,7 +272,7 @@ def _run(operation: Any, conversion: Conversion) -> None:
     for text, site in zip(operation.gates, sites, strict=True):
         gate = read_gate(text.value)
         references = [_reference(number, constants) for number in gate.parameters]
-        table += run_row(GATES[gate.name], site, gate.wires, gate.controls, references)
+        table += run_row(_known(gate.name), site, gate.wires, gate.controls, references)
     register, *computed = operation.operation.operands
     is_vector = len(computed) == 1 and isinstance(computed[0].type, ir.RankedTensorType)
     parameters = conversion.array(computed[0]) if is_vector else conversion.real_table(computed)[1]
