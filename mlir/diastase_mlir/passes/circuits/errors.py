@@ -62,3 +62,25 @@ class NotAQNodeError(DiastaseError, TypeError):
     help: ClassVar[str] = "put it above @qml.qnode and below @qjit"
     name: str
     type: str
+
+
+class UnsuitableCircuitError(CompileError, NotImplementedError):
+    """A circuit that a pass cannot take.
+
+        @qjit
+        @diastase.passes.to_ppr
+        @qml.qnode(device)
+        def circuit(matrix):
+            qml.QubitUnitary(matrix, wires=0)      # which rotations are that?
+
+    Passes that only simplify take any circuit. Those that write it in other operations must know
+    what each of its operations is.
+    """
+
+    title: ClassVar[str] = "Circuit not possible for a pass"
+    message: ClassVar[str] = "{name} cannot take {construct}: {reason}"
+    help: ClassVar[str] = "{instead}"
+    name: str
+    construct: str
+    reason: str
+    instead: str

@@ -1,0 +1,117 @@
+"""Clifford rotations moved to the end of each segment: `commute_ppr`, `merge_ppr_ppm`.
+
+    Clifford rotations C, then a rotation about Q    ->    a rotation about C* Q C, then C
+
+Whatever C is made of, one product of images gives the new word (`paulis.Frame`), so a pass takes
+time in proportion to the circuit. Rotations about P by pi are moved as well: they are P itself, and
+change signs.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from diastase_mlir.bindings import ir
+from diastase_mlir.diagnostics import user_span
+from diastase_mlir.passes.circuits.circuit import Circuit
+from diastase_mlir.passes.circuits.errors import PassOptionError
+from diastase_mlir.passes.circuits.pauli_products.paulis import Frame, Pauli
+from diastase_mlir.passes.circuits.pauli_products.products import (
+    Measured,
+    Product,
+    Rotation,
+    mask_of,
+    products_of,
+)
+from diastase_mlir.passes.circuits.registry import register_pass
+from diastase_mlir.passes.circuits.segments import Instruction, Segment, Step, segments
+
+
+@register_pass("commute_ppr", built_in=True)
+def commute_ppr(circuit: Circuit, *, max_pauli_size: int = 0) -> None:
+    """Clifford rotations behind all others, up to the next measurement.
+
+    `max_pauli_size`: no word becomes longer than this by it, where it is not 0.
+    """
+    _check("commute_ppr", max_pauli_size)
+    for segment in segments(circuit):
+        _move(segment, max_pauli_size, through_measurements=False)
+
+
+@register_pass("merge_ppr_ppm", built_in=True)
+def merge_ppr_ppm(circuit: Circuit, *, max_pauli_size: int = 0) -> None:
+    """Clifford rotations behind measurements, too, whose words and outcomes they change.
+
+    Those that come to the end of a circuit whose final state nobody looks at are left out.
+    """
+    _check("merge_ppr_ppm", max_pauli_size)
+    for segment in segments(circuit):
+        _move(segment, max_pauli_size, through_measurements=True)
+
+
+def _check(name: str, size: int) -> None:
+    if size < 0:
+        raise PassOptionError(
+            name=name, option=f"max_pauli_size={size}", allowed="lengths of words, or 0 for any",
+            span=user_span(),
+        )  # fmt: skip
+
+
+def _move(segment: Segment, longest: int, through_measurements: bool) -> None:
+    passing = _Passing(longest)
+    placed = [passing.instructions(one, through_measurements) for one in products_of(segment)]
+    dead = through_measurements and segment.is_last
+    segment.replace(placed, [] if dead else passing.waiting())
+
+
+@dataclass
+class _Passing:
+    """Clifford rotations that have been taken out, and wait to be put behind what comes next."""
+
+    longest: int
+    frame: Frame = field(default_factory=Frame)
+    cliffords: list[Rotation] = field(default_factory=list[Rotation])
+    support: int = 0
+
+    def instructions(self, product: Product, through_measurements: bool) -> list[Instruction]:
+        """What comes in the place of a step."""
+        match product:
+            case Rotation():
+                turns = product.quarter_turns
+                if turns is not None:
+                    self.frame.pass_by(product.word, turns)
+                    self.cliffords.append(product)
+                    self.support |= product.word.support
+                    return []
+                return self._passed(product.word, lambda image: _rotate(product, image))
+            case Measured() if through_measurements:
+                return self._passed(product.word, product.of)
+            case Measured():
+                return [*self._flushed(product.word.support), product.step]
+            case Step():
+                return [*self._flushed(mask_of(product.qubits)), product]
+
+    def waiting(self) -> list[Instruction]:
+        """What has to come at the end."""
+        return [one.emitted() for one in self.cliffords]
+
+    def _passed(
+        self, word: Pauli, instruction: Callable[[Pauli], Instruction]
+    ) -> list[Instruction]:
+        image = self.frame.image(word)
+        if self.longest and image.support.bit_count() > max(self.longest, word.support.bit_count()):
+            return [*self._flushed(image.support), instruction(word)]
+        return [instruction(image)]
+
+    def _flushed(self, touched: int) -> list[Instruction]:
+        """What has to come before something that acts on these qubits."""
+        if not self.support & touched:
+            return []
+        waiting = self.waiting()
+        self.frame, self.cliffords, self.support = Frame(), [], 0
+        return waiting
+
+
+def _rotate(rotation: Rotation, image: Pauli) -> Instruction:
+    with ir.InsertionPoint(rotation.step.operation):
+        with rotation.step.operation.operation.location:
+            return rotation.about(image).emitted()
