@@ -39,6 +39,8 @@ class Block:
     equations: list[Any] = field(default_factory=list[Any])
     captured: dict[Any, Any] = field(default_factory=dict[Any, Any])
     """What the block closes over: from the variable outside to the one inside."""
+    measured: set[int] = field(default_factory=set[int])
+    """Equations of measurements whose outcomes have been read, by identity."""
     entered: State | None = None
     """The outer block's register that the branch has taken."""
 
@@ -99,7 +101,8 @@ def is_spare(aval: Any) -> bool:
 _FUNCTIONS: Mapping[str, Callable[..., Any]] = {
     "arith.addf": lax.add, "arith.subf": lax.sub, "arith.mulf": lax.mul, "arith.divf": lax.div,
     "arith.remf": lax.rem, "arith.negf": lax.neg, "arith.maximumf": lax.max,
-    "arith.minimumf": lax.min, "arith.addi": lax.add, "arith.subi": lax.sub, "arith.muli": lax.mul,
+    "arith.minimumf": lax.min, "arith.xori": lax.bitwise_xor, "arith.andi": lax.bitwise_and,
+    "arith.select": lax.select, "arith.addi": lax.add, "arith.subi": lax.sub, "arith.muli": lax.mul,
     "math.absf": lax.abs, "math.acos": lax.acos, "math.acosh": lax.acosh, "math.asin": lax.asin,
     "math.asinh": lax.asinh, "math.atan": lax.atan, "math.atan2": lax.atan2,
     "math.atanh": lax.atanh, "math.cbrt": lax.cbrt, "math.ceil": lax.ceil, "math.cos": lax.cos,
@@ -111,7 +114,7 @@ _FUNCTIONS: Mapping[str, Callable[..., Any]] = {
 }  # fmt: skip
 """By the names of operations."""
 
-_TYPES = {"f64": np.dtype(np.float64), "i64": np.dtype(np.int64)}
+_TYPES = {"f64": np.dtype(np.float64), "i64": np.dtype(np.int64), "i1": np.dtype(np.bool_)}
 
 
 def aval_of(value: ir.Value) -> ShapedArray | None:

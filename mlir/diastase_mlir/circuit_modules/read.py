@@ -18,9 +18,11 @@ from typing import Any
 from jax.extend.core import ClosedJaxpr, Primitive, Var
 
 from diastase_mlir.bindings import ir
+from diastase_mlir.circuit_modules.auxiliary import without_auxiliary
 from diastase_mlir.circuit_modules.blocks import REGISTER, Block, Reading, State, is_spare, needed
 from diastase_mlir.circuit_modules.origin import Origin, is_register
 from diastase_mlir.circuit_modules.reader import OF_QUBITS, Reader
+from diastase_mlir.passes.circuits.circuit import auxiliary_wires
 
 
 def read_circuit(
@@ -33,7 +35,8 @@ def read_circuit(
     results = Reader(origin, primitives, _RULES).block(body, block)
     jaxpr = closed.jaxpr
     equations = needed(block.equations, results, primitives)
-    return closed.replace(jaxpr=jaxpr.replace(eqns=equations, outvars=results))
+    read = closed.replace(jaxpr=jaxpr.replace(eqns=equations, outvars=results))
+    return without_auxiliary(read, sum(map(auxiliary_wires, body.operations)))
 
 
 def for_loop(reader: Reader, operation: ir.Operation, block: Block) -> None:

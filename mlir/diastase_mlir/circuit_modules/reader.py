@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from jax.core import ShapedArray
 from jax.extend.core import Literal, Primitive, Var
 
 from diastase_mlir.bindings import ir
@@ -112,10 +113,14 @@ class Reader:
     def allocate(self, operation: ir.Operation, block: Block) -> None:
         """The first register."""
         equation = self.origin.equations[_integer(operation, "site")]
-        operands = [self.atom(operation.operands[0], block)] if equation.invars else []
+        params, operands = equation.params, list[Any]()
+        if equation.invars:
+            operands = [self.atom(operation.operands[0], block)]
+        else:
+            params = {**params, "num_wires": constant_of(operation.operands[0])}
         state = State(None)
         block.states[operation.results[0]] = state
-        self.advance(state, equation.replace(invars=operands), block)
+        self.advance(state, equation.replace(invars=operands, params=params), block)
 
     def release(self, operation: ir.Operation, block: Block) -> None:
         """The end of a register."""
@@ -170,8 +175,11 @@ class Reader:
             params["reset"] = ir.BoolAttr(operation.attributes["reset"]).value
             postselect = _integer(operation, "postselect")
             params["postselect"] = None if postselect < 0 else postselect
-            results.append(self.results(site, block)[1])
-            block.atoms[outcome] = results[1]
+            is_first = site.primitive.name == name and id(site) not in block.measured
+            block.measured.add(id(site))
+            own = self.results(site, block)[1] if is_first else new_variable(_OUTCOME)
+            results.append(own)
+            block.atoms[outcome] = own
         operands = [state.variable, *(self.atom(v, block) for v in others), *found["operands"]]
         primitive = self.primitives[name]
         equation = new_equation(primitive, operands, results, params, site.source_info)
@@ -297,6 +305,8 @@ def unreadable(operation: ir.Operation) -> PassError:
 def _integer(operation: ir.Operation, name: str) -> int:
     return ir.IntegerAttr(operation.attributes[name]).value
 
+
+_OUTCOME = ShapedArray((), np.dtype(np.bool_))
 
 Rule = Callable[[Reader, ir.Operation, Block], None]
 

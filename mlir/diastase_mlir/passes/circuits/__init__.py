@@ -15,7 +15,7 @@ from diastase_mlir.passes.circuits import (
 from diastase_mlir.passes.circuits.circuit import Circuit
 from diastase_mlir.passes.circuits.errors import NotAQNodeError
 from diastase_mlir.passes.circuits.gates import Gate, New, gate_before
-from diastase_mlir.passes.circuits.pauli_products import clifford_frames, reduce_t_depth, to_ppr
+from diastase_mlir.passes.circuits.pauli_products import clifford_frames, ppr_to_ppm, reduce_t_depth, to_ppr
 from diastase_mlir.passes.circuits.registry import (
     PASSES,
     PassCall,
@@ -27,7 +27,7 @@ from diastase_mlir.passes.circuits.registry import (
 
 BUILT_IN = (
     cancel_inverses, merge_rotations, combine_global_phases, disentangle_cnot, disentangle_swap,
-    to_ppr, clifford_frames, reduce_t_depth,
+    to_ppr, clifford_frames, reduce_t_depth, ppr_to_ppm,
 )  # fmt: skip
 """Imported so that they register themselves."""
 

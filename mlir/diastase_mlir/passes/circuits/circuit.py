@@ -22,8 +22,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from diastase_mlir.bindings import ir
-from diastase_mlir.emit.operations import create
-from diastase_mlir.passes.circuits.errors import InvalidPassError
+from diastase_mlir.diagnostics import span_at
+from diastase_mlir.emit.operations import create, scalar_constant
+from diastase_mlir.passes.circuits.errors import InvalidPassError, UnsuitableCircuitError
 from diastase_mlir.passes.circuits.gates import Gate, New
 from diastase_mlir.passes.circuits.values import as_value
 from diastase_mlir.passes.operations import REGISTERS, constant_of, operations_in
@@ -131,6 +132,26 @@ class Circuit:
         for gate in reversed(chain):
             gate.operation.operation.erase()
 
+    def auxiliary_wire(self, place: int) -> int:
+        """A wire that the circuit has beside the user's, one of as many as passes ask for.
+
+        It is in |0> between segments (`segments.py`): whoever uses it leaves it so.
+        `UnsuitableCircuitError` where the number of wires is known only when the program runs.
+        """
+        size, added = constant_of(self.allocation.num_wires), auxiliary_wires(self.allocation)
+        if size is None:
+            raise UnsuitableCircuitError(
+                name="a pass that needs auxiliary wires", instead="give the device its wires",
+                construct="this circuit", span=span_at(str(self.allocation.operation.location)),
+                reason="its number of wires is known only when the program runs",
+            )  # fmt: skip
+        if place >= added:
+            operation, long = self.allocation.operation, ir.IntegerType.get_signless(64)
+            with ir.InsertionPoint(operation), operation.location:
+                operation.operands[0] = scalar_constant(long, size - added + place + 1)
+            operation.attributes[AUXILIARY] = ir.IntegerAttr.get(long, place + 1)
+        return size - added + place
+
     def _keep_check(self, gate: Gate, by: Sequence[New]) -> None:
         """Check the wires of a gate that goes, unless they are known to exist and differ."""
         bits = gate.bits
@@ -145,6 +166,16 @@ class Circuit:
         with self.before(gate):
             operands = [self.wires[bits[0]][0], *wires]
             create("quantum.check_wires", [], operands, {"site": gate.operation.site})
+
+
+AUXILIARY = "auxiliary"
+"""An attribute of `quantum.alloc`: how many of the wires, the last ones, passes have added."""
+
+
+def auxiliary_wires(operation: Any) -> int:
+    """How many wires passes have added to a register, by the operation that makes it."""
+    attributes = operation.operation.attributes
+    return ir.IntegerAttr(attributes[AUXILIARY]).value if AUXILIARY in attributes else 0
 
 
 def _collect(circuit: Circuit, block: ir.Block, mine: set[ir.Value]) -> bool:

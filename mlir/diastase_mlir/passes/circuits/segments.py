@@ -4,16 +4,22 @@ A pattern sees a gate and those before it; a pass that moves operations past eac
 others of many, sees a segment: everything that happens to qubits between two places where they are
 put back into the register, at control flow, at a wire that may be any, at the end. Its operations
 are steps on qubits, numbered from 0 within the segment. A pass says what comes in the place of each
-step and at the end, in order:
+step, and after the last one:
 
     for segment in segments(circuit):
-        segment.replace([[…], […], …], at_the_end)    # as many lists as steps
+        with segment.rewritten() as place:
+            for step in segment.steps:
+                place.at(step)
+                place.keep(step)                        # it stays
+                place.gate("Hadamard", [0])             # a gate of the gate table
+                place.measure("XZ", [0, 2])             # a measurement of a word; its outcome
 
-A step that is listed stays as it is; a `New` on qubits of the segment is made. So what an operation
-is made of is computed before it, and angles need not move.
+What is not kept is gone. So what an operation is made of is computed before it, and angles need not
+move. `auxiliary` gives further qubits, in |0>, which have to be in |0> again at the end.
 """
 
-from collections.abc import Sequence
+from collections.abc import Generator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -21,13 +27,18 @@ from diastase_mlir.bindings import ir
 from diastase_mlir.emit.operations import create, scalar_constant
 from diastase_mlir.passes.circuits.circuit import BIT, Circuit
 from diastase_mlir.passes.circuits.gates import Gate, New
-from diastase_mlir.passes.circuits.values import Number, as_value, is_zero
+from diastase_mlir.passes.circuits.values import Number, as_value, is_zero, opposite
 from diastase_mlir.passes.operations import REGISTERS
 
 _ON_BITS = frozenset({
     "quantum.gate", "quantum.unitary", "quantum.diagonal", "quantum.prepare", "quantum.measure",
 })  # fmt: skip
-_PASSIVE = frozenset({"quantum.alloc", "quantum.extract", "quantum.global_phase", "quantum.check_wires"})
+_PASSIVE = frozenset({
+    "quantum.alloc", "quantum.extract", "quantum.global_phase", "quantum.check_wires",
+})  # fmt: skip
+_ENDING = frozenset({
+    "quantum.insert", "quantum.global_phase", "quantum.check_wires", "quantum.release",
+})  # fmt: skip
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,7 +50,7 @@ class Step:
 
     @property
     def gate(self) -> Gate | None:
-        """The gate, if it is one."""
+        """The gate, if it is one by name."""
         return Gate(self.operation) if self.name == "quantum.gate" else None
 
     @property
@@ -47,29 +58,10 @@ class Step:
         """The name of the operation."""
         return self.operation.operation.name
 
-
-@dataclass(frozen=True)
-class Measurement:
-    """A measurement to be made in the place of another one, of a word on qubits.
-
-    `flipped`: the outcome is the opposite of the one that is found.
-    """
-
-    step: Step
-    word: str
-    qubits: Sequence[int]
-    flipped: bool
-
-
-@dataclass(frozen=True)
-class Emitted:
-    """A gate to be made, on qubits of the segment, in the name of a step."""
-
-    step: Step
-    new: New
-
-
-Instruction = Step | Emitted | Measurement
+    @property
+    def location(self) -> ir.Location:
+        """The user's line."""
+        return self.operation.operation.location
 
 
 @dataclass(eq=False)
@@ -78,15 +70,15 @@ class Segment:
 
     circuit: Circuit
     steps: list[Step] = field(default_factory=list[Step])
-    register: ir.Value | None = None
-    """The one that its qubits are of, where the last step is."""
     is_last: bool = False
     """Whether nothing happens to its qubits afterwards, and nobody looks at them."""
+    _registers: list[ir.Value] = field(default_factory=list[ir.Value])
+    """The one that its qubits are of, where the first step is and where the last one is."""
     _qubit_of: dict[ir.Value, int] = field(default_factory=dict[ir.Value, int])
     _first: list[ir.Value] = field(default_factory=list[ir.Value])
     _end: list[ir.Value] = field(default_factory=list[ir.Value])
 
-    def append(self, operation: Any) -> None:
+    def append(self, operation: Any, register: ir.Value) -> None:
         """One more operation on bits."""
         inner = operation.operation
         bits = [value for value in inner.operands if str(value.type) == BIT]
@@ -95,6 +87,7 @@ class Segment:
         for qubit, result in zip(qubits, results, strict=True):
             self._qubit_of[result], self._end[qubit] = qubit, result
         self.steps.append(Step(operation, qubits))
+        self._registers = [*self._registers[:1], register]
 
     def _qubit(self, bit: ir.Value) -> int:
         if bit not in self._qubit_of:
@@ -103,90 +96,144 @@ class Segment:
             self._end.append(bit)
         return self._qubit_of[bit]
 
-    def replace(
-        self, placed: Sequence[Sequence[Instruction]], at_the_end: Sequence[Instruction] = ()
-    ) -> None:
-        """Put instructions in the place of each step, and others after all of them."""
+    @contextmanager
+    def rewritten(self) -> Generator["Place"]:
+        """All steps go, except those that are kept, and what is made inside comes instead."""
         self.circuit.stale = True
+        last = self.steps[-1].operation
         uses = [list(end.uses) for end in self._end]
-        current = list(self._first)
-        kept: set[int] = set()
-        for step, instructions in zip(self.steps, placed, strict=True):
-            with ir.InsertionPoint(step.operation):
-                for instruction in instructions:
-                    self._emit(instruction, current)
-            kept.update(id(one) for one in instructions if isinstance(one, Step))
-        if at_the_end:
-            with ir.InsertionPoint.after(self.steps[-1].operation):
-                for instruction in at_the_end:
-                    self._emit(instruction, current)
-        for end, found in zip(current, uses, strict=True):
+        end = ir.InsertionPoint.after(last)  # before what is made there
+        place = Place(self, list(self._first))
+        yield place
+        for bit, found in zip(place.bits, uses, strict=False):
             for use in found:
-                use.owner.operands[use.operand_number] = end
+                use.owner.operands[use.operand_number] = bit
+        with end, last.operation.location:
+            place.finish(self._registers[-1])
         for step in reversed(self.steps):
-            if id(step) not in kept:
+            if step not in place.kept:
                 step.operation.operation.erase()
 
-    def multiply_by_phase(self, phi: Number) -> None:
-        """Multiply the state by exp(-i phi), after all steps as they are now."""
-        register, last = self.register, self.steps[-1].operation
-        assert register is not None
-        if is_zero(phi):
-            return
-        self.circuit.stale = True
-        after = [use for use in register.uses if _is_after(use.owner, last.operation)]
-        with ir.InsertionPoint.after(last), last.operation.location:
-            operands = [register, as_value(phi)]
-            site = {"site": last.site}
-            made = create("quantum.global_phase", [register.type], operands, site)
-        for use in after:
-            use.owner.operands[use.operand_number] = made.result
 
-    def _emit(self, instruction: Instruction, current: list[ir.Value]) -> None:
-        if isinstance(instruction, Step):
-            qubits, results = instruction.qubits, self._keep(instruction, current)
-        elif isinstance(instruction, Measurement):
-            qubits, results = instruction.qubits, _measure(instruction, current)
-        else:
-            new = instruction.new
-            qubits = (*new.wires, *new.controls)
-            operation = instruction.step.operation
-            with operation.operation.location:
-                parameters = list(map(as_value, new.parameters))
-                results = list(new.create(current, parameters, operation.site).results)
-        for qubit, result in zip(qubits, results, strict=True):
-            current[qubit] = result
+@dataclass
+class Place:
+    """A place in a segment that is rewritten."""
 
-    def _keep(self, step: Step, current: list[ir.Value]) -> list[ir.Value]:
+    segment: Segment
+    bits: list[ir.Value]
+    """Of each qubit, as what has been made so far leaves it."""
+    kept: set[Step] = field(default_factory=set[Step])
+    phase: Number = 0.0
+    """The state is multiplied by exp(-i phase) at the end."""
+    _step: Step | None = None
+    _point: Any = None
+    _auxiliary: list[tuple[int, ir.Value]] = field(default_factory=list[tuple[int, ir.Value]])
+
+    def at(self, step: Step) -> None:
+        """What is made next comes in the place of this step, and from its line."""
+        self._step, self._point = step, ir.InsertionPoint(step.operation)
+
+    def at_the_end(self) -> None:
+        """What is made next comes after all steps, from the line of the last one."""
+        self._step = self.segment.steps[-1]
+        self._point = ir.InsertionPoint.after(self._step.operation)
+
+    @contextmanager
+    def emitting(self) -> Generator[None]:
+        """Compute angles there."""
+        assert self._step is not None, "a place has to be chosen"
+        with self._point, self._step.location:
+            yield
+
+    def keep(self, step: Step) -> None:
+        """The step that is here stays."""
+        self.kept.add(step)
         inner = step.operation.operation
         qubits = iter(step.qubits)
-        for place, value in enumerate(inner.operands):
+        for number, value in enumerate(inner.operands):
             if str(value.type) == BIT:
-                inner.operands[place] = current[next(qubits)]
-        return [value for value in inner.results if str(value.type) == BIT]
+                inner.operands[number] = self.bits[next(qubits)]
+        self._advance(step.qubits, inner.results)
 
+    def gate(
+        self, name: str, qubits: Sequence[int], parameters: Sequence[Number] = (),
+        from_step: Step | None = None,
+    ) -> None:  # fmt: skip
+        """A gate of the gate table without controls; of another step's line, if that is given."""
+        step = from_step or self._step
+        assert step is not None
+        with self._point, step.location:
+            values = list(map(as_value, parameters))
+            made = New(name, qubits).create(self.bits, values, step.operation.site)
+        self._advance(qubits, made.results)
 
-def _measure(measurement: Measurement, current: Sequence[ir.Value]) -> list[ir.Value]:
-    """Make a measurement like another one, of another word."""
-    old = measurement.step.operation
-    bits = [current[qubit] for qubit in measurement.qubits]
-    postselect = old.postselect
-    if measurement.flipped and postselect.value >= 0:
-        postselect = ir.IntegerAttr.get(postselect.type, 1 - postselect.value)
-    attributes = {
-        "word": ir.StringAttr.get(measurement.word),
-        "reset": old.reset, "postselect": postselect, "site": old.site,
-    }  # fmt: skip
-    outcome: Any = old.outcome
-    with old.operation.location:
-        types = [*(bit.type for bit in bits), outcome.type]
-        made = create("quantum.measure", types, bits, attributes)
-        found = made.results[len(bits)]
-        if measurement.flipped:
-            yes = scalar_constant(outcome.type, True)
-            found = create("arith.xori", [outcome.type], [found, yes]).result
-    outcome.replace_all_uses_with(found)
-    return list(made.results)[: len(bits)]
+    def measure(
+        self, word: str, qubits: Sequence[int], *, reset: bool = False, postselect: int = -1
+    ) -> ir.Value:
+        """Measure a word; `reset`, of one letter, puts the qubit into |0>. The outcome."""
+        assert self._step is not None
+        bits = [self.bits[qubit] for qubit in qubits]
+        long = ir.IntegerType.get_signless(64)
+        attributes: dict[str, ir.Attribute] = {
+            "word": ir.StringAttr.get(word),
+            "reset": ir.BoolAttr.get(reset),
+            "postselect": ir.IntegerAttr.get(long, postselect),
+            "site": self._step.operation.site,
+        }
+        with self.emitting():
+            types = [*(bit.type for bit in bits), ir.IntegerType.get_signless(1)]
+            made = create("quantum.measure", types, bits, attributes)
+        self._advance(qubits, made.results)
+        return made.results[len(bits)]
+
+    def measure_instead(
+        self, step: Step, word: str, qubits: Sequence[int], flipped: bool
+    ) -> None:
+        """Measure another word in the place of a measurement; `flipped`: with opposite outcomes."""
+        old = step.operation
+        postselect = old.postselect.value
+        if flipped and postselect >= 0:
+            postselect = 1 - postselect
+        outcome = self.measure(word, qubits, postselect=postselect)
+        if flipped:
+            with self.emitting():
+                outcome = opposite(outcome)
+        old.outcome.replace_all_uses_with(outcome)
+
+    def auxiliary(self, number: int) -> list[int]:
+        """So many further qubits, in |0>: the same ones in all segments of a circuit."""
+        for place in range(len(self._auxiliary), number):
+            wire = self.segment.circuit.auxiliary_wire(place)
+            first = self.segment.steps[0].operation
+            register: Any = self.segment._registers[0]
+            with ir.InsertionPoint(first), first.operation.location:
+                kind = ir.IntegerType.get_signless(64)
+                value = scalar_constant(kind, wire)
+                bit = create("quantum.extract", [ir.Type.parse(BIT)], [register, value]).result
+            self._auxiliary.append((len(self.bits), value))
+            self.bits.append(bit)
+        return [qubit for qubit, _ in self._auxiliary[:number]]
+
+    def _advance(self, qubits: Sequence[int], results: Sequence[ir.Value]) -> None:
+        for qubit, result in zip(qubits, results, strict=False):
+            self.bits[qubit] = result
+
+    def finish(self, register: Any) -> None:
+        """Put auxiliary qubits back into the register, and multiply it by the phase."""
+        uses = list(register.uses)
+        last = self.segment.steps[-1].operation
+        after = [use for use in uses if _is_after(use.owner, last.operation)]
+        changed = register
+        for qubit, wire in self._auxiliary:
+            operands = [changed, wire, self.bits[qubit]]
+            changed = create("quantum.insert", [register.type], operands).result
+        if not is_zero(self.phase):
+            operands = [changed, as_value(self.phase)]
+            site = {"site": last.site}
+            changed = create("quantum.global_phase", [register.type], operands, site).result
+        if changed != register:
+            for use in after:
+                use.owner.operands[use.operand_number] = changed
 
 
 def _is_after(operation: Any, other: Any) -> bool:
@@ -202,31 +249,18 @@ def _is_after(operation: Any, other: Any) -> bool:
 def segments(circuit: Circuit) -> list[Segment]:
     """The segments of all blocks, in order."""
     circuit.refresh()
-    found = [one for block in circuit.blocks for one in _of_block(block.operations, circuit)]
-    return [segment for segment in found if segment.steps]
-
-
-_ENDING = frozenset({
-    "quantum.insert", "quantum.global_phase", "quantum.check_wires", "quantum.release",
-})  # fmt: skip
-
-
-def _ends(operations: Sequence[Any], segment: Segment) -> bool:
-    """Whether after a segment its register is only given back."""
-    last = segment.steps[-1].operation
-    place = next(n for n, one in enumerate(operations) if one.operation == last.operation)
-    after = [one.operation.name for one in operations[place + 1 :]]
-    return "quantum.release" in after and _ENDING.issuperset(after)
+    return [one for block in circuit.blocks for one in _of_block(block.operations, circuit)]
 
 
 def _of_block(operations: Sequence[Any], circuit: Circuit) -> list[Segment]:
     found = [Segment(circuit)]
-    register = None
-    for operation in operations:
+    register: Any = None
+    end = 0
+    for place, operation in enumerate(operations):
         inner = operation.operation
         if inner.name in _ON_BITS:
-            found[-1].append(operation)
-            found[-1].register = register
+            found[-1].append(operation, register)
+            end = place
             continue
         if inner.name not in _PASSIVE and found[-1].steps:
             found.append(Segment(circuit))
@@ -234,8 +268,8 @@ def _of_block(operations: Sequence[Any], circuit: Circuit) -> list[Segment]:
             register = inner.operands[0]
         else:
             register = next((v for v in inner.results if str(v.type) in REGISTERS), register)
-    if len(found) > 1 and not found[-1].steps:
-        found.pop()
-    if found[-1].steps:
-        found[-1].is_last = _ends(operations, found[-1])
+    found = [segment for segment in found if segment.steps]
+    after = [operation.operation.name for operation in operations[end + 1 :]]
+    if found and "quantum.release" in after and _ENDING.issuperset(after):
+        found[-1].is_last = True
     return found

@@ -60,6 +60,26 @@ def negate(number: Number) -> Number:
     return -known if known is not None else _number("arith.negf", [as_value(number)])
 
 
+def where(outcome: ir.Value, number: Number, otherwise: Number = 0.0) -> ir.Value:
+    """One of two numbers, by the outcome of a measurement."""
+    return _number("arith.select", [outcome, as_value(number), as_value(otherwise)])
+
+
+def xor(first: ir.Value, second: ir.Value) -> ir.Value:
+    """Whether one of two outcomes is 1, and not the other."""
+    return create("arith.xori", [first.type], [first, second]).result
+
+
+def both(first: ir.Value, second: ir.Value) -> ir.Value:
+    """Whether two outcomes are 1."""
+    return create("arith.andi", [first.type], [first, second]).result
+
+
+def opposite(outcome: ir.Value) -> ir.Value:
+    """The outcome that was not found."""
+    return xor(outcome, scalar_constant(outcome.type, True))
+
+
 def apply(function: str, *numbers: Number) -> ir.Value:
     """A function of MLIR's `math` dialect, of real numbers."""
     return _number(f"math.{function}", [as_value(number) for number in numbers])

@@ -7,10 +7,8 @@ time in proportion to the circuit. Rotations about P by pi are moved as well: th
 change signs.
 """
 
-from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from diastase_mlir.bindings import ir
 from diastase_mlir.diagnostics import user_span
 from diastase_mlir.passes.circuits.circuit import Circuit
 from diastase_mlir.passes.circuits.errors import PassOptionError
@@ -23,7 +21,7 @@ from diastase_mlir.passes.circuits.pauli_products.products import (
     products_of,
 )
 from diastase_mlir.passes.circuits.registry import register_pass
-from diastase_mlir.passes.circuits.segments import Instruction, Segment, Step, segments
+from diastase_mlir.passes.circuits.segments import Place, Segment, Step, segments
 
 
 @register_pass("commute_ppr", built_in=True)
@@ -57,23 +55,29 @@ def _check(name: str, size: int) -> None:
 
 
 def _move(segment: Segment, longest: int, through_measurements: bool) -> None:
-    passing = _Passing(longest)
-    placed = [passing.instructions(one, through_measurements) for one in products_of(segment)]
-    dead = through_measurements and segment.is_last
-    segment.replace(placed, [] if dead else passing.waiting())
+    with segment.rewritten() as place:
+        passing = _Passing(place, longest, through_measurements)
+        for step, product in zip(segment.steps, products_of(segment), strict=True):
+            place.at(step)
+            passing.meet(product)
+        if not (through_measurements and segment.is_last):
+            place.at_the_end()
+            passing.put_all()
 
 
 @dataclass
 class _Passing:
     """Clifford rotations that have been taken out, and wait to be put behind what comes next."""
 
+    place: Place
     longest: int
+    through_measurements: bool
     frame: Frame = field(default_factory=Frame)
     cliffords: list[Rotation] = field(default_factory=list[Rotation])
     support: int = 0
 
-    def instructions(self, product: Product, through_measurements: bool) -> list[Instruction]:
-        """What comes in the place of a step."""
+    def meet(self, product: Product) -> None:
+        """Put what comes in the place of a step."""
         match product:
             case Rotation():
                 turns = product.quarter_turns
@@ -81,37 +85,34 @@ class _Passing:
                     self.frame.pass_by(product.word, turns)
                     self.cliffords.append(product)
                     self.support |= product.word.support
-                    return []
-                return self._passed(product.word, lambda image: _rotate(product, image))
-            case Measured() if through_measurements:
-                return self._passed(product.word, product.of)
+                    return
+                image = self._passed(product.word)
+                with self.place.emitting():
+                    rotation = product.about(image)
+                rotation.put(self.place)
+            case Measured() if self.through_measurements:
+                product.put(self.place, self._passed(product.word))
             case Measured():
-                return [*self._flushed(product.word.support), product.step]
+                self._put_before(product.word.support)
+                self.place.keep(product.step)
             case Step():
-                return [*self._flushed(mask_of(product.qubits)), product]
+                self._put_before(mask_of(product.qubits))
+                self.place.keep(product)
 
-    def waiting(self) -> list[Instruction]:
-        """What has to come at the end."""
-        return [one.emitted() for one in self.cliffords]
+    def put_all(self) -> None:
+        """Put all that waits."""
+        for one in self.cliffords:
+            one.put(self.place)
+        self.frame, self.cliffords, self.support = Frame(), [], 0
 
-    def _passed(
-        self, word: Pauli, instruction: Callable[[Pauli], Instruction]
-    ) -> list[Instruction]:
+    def _passed(self, word: Pauli) -> Pauli:
         image = self.frame.image(word)
         if self.longest and image.support.bit_count() > max(self.longest, word.support.bit_count()):
-            return [*self._flushed(image.support), instruction(word)]
-        return [instruction(image)]
+            self.put_all()
+            return word
+        return image
 
-    def _flushed(self, touched: int) -> list[Instruction]:
-        """What has to come before something that acts on these qubits."""
-        if not self.support & touched:
-            return []
-        waiting = self.waiting()
-        self.frame, self.cliffords, self.support = Frame(), [], 0
-        return waiting
-
-
-def _rotate(rotation: Rotation, image: Pauli) -> Instruction:
-    with ir.InsertionPoint(rotation.step.operation):
-        with rotation.step.operation.operation.location:
-            return rotation.about(image).emitted()
+    def _put_before(self, touched: int) -> None:
+        """Put what waits, if something acts on these qubits."""
+        if self.support & touched:
+            self.put_all()

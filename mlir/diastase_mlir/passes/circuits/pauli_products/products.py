@@ -5,9 +5,8 @@ from dataclasses import dataclass
 from math import pi
 
 from diastase_mlir.bindings import ir
-from diastase_mlir.passes.circuits.gates import New
 from diastase_mlir.passes.circuits.pauli_products.paulis import Pauli
-from diastase_mlir.passes.circuits.segments import Emitted, Measurement, Segment, Step
+from diastase_mlir.passes.circuits.segments import Place, Segment, Step
 from diastase_mlir.passes.circuits.values import Number, constant_of, negate
 from diastase_runtime.gate_table import rotation_about, word_of
 
@@ -37,10 +36,10 @@ class Rotation:
         angle = negate(self.angle) if image.is_negative else self.angle
         return Rotation(self.step, image.without_sign, angle)
 
-    def emitted(self) -> Emitted:
-        """What makes it."""
-        qubits, letters = zip(*self.word.letters(), strict=True)
-        return Emitted(self.step, New(rotation_about("".join(letters)), qubits, [self.angle]))
+    def put(self, place: Place) -> None:
+        """Make it there."""
+        letters, qubits = spelled(self.word)
+        place.gate(rotation_about(letters), qubits, [self.angle], from_step=self.step)
 
 
 @dataclass(frozen=True)
@@ -50,10 +49,16 @@ class Measured:
     step: Step
     word: Pauli
 
-    def of(self, image: Pauli) -> Measurement:
-        """The measurement of a word that may have a sign, in its place."""
-        qubits, letters = zip(*image.letters(), strict=True)
-        return Measurement(self.step, "".join(letters), qubits, image.is_negative)
+    def put(self, place: Place, image: Pauli) -> None:
+        """Measure a word that may have a sign, in its place."""
+        letters, qubits = spelled(image)
+        place.measure_instead(self.step, letters, qubits, image.is_negative)
+
+
+def spelled(word: Pauli) -> tuple[str, tuple[int, ...]]:
+    """The letters of a word, and the qubits that they are on."""
+    qubits, letters = zip(*word.letters(), strict=True)
+    return "".join(letters), qubits
 
 
 Product = Rotation | Measured | Step

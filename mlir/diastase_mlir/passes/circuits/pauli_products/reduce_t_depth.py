@@ -15,7 +15,6 @@ from dataclasses import dataclass, field
 from itertools import groupby
 from math import pi
 
-from diastase_mlir.bindings import ir
 from diastase_mlir.passes.circuits.circuit import Circuit
 from diastase_mlir.passes.circuits.pauli_products.paulis import Frame, Pauli
 from diastase_mlir.passes.circuits.pauli_products.products import (
@@ -24,7 +23,7 @@ from diastase_mlir.passes.circuits.pauli_products.products import (
     products_of,
 )
 from diastase_mlir.passes.circuits.registry import register_pass
-from diastase_mlir.passes.circuits.segments import Instruction, Segment, segments
+from diastase_mlir.passes.circuits.segments import Place, Segment, Step, segments
 from diastase_mlir.passes.circuits.values import add
 
 _WINDOW = 256
@@ -39,23 +38,25 @@ def reduce_t_depth(circuit: Circuit) -> None:
 
 
 def _reduce(segment: Segment) -> None:
-    placed: list[list[Instruction]] = []
-    phase = 0.0
-    products = products_of(segment)
-    for are_rotations, group in groupby(products, lambda one: isinstance(one, Rotation)):
-        run = list(group)
-        if not are_rotations:
-            placed += [[one if not hasattr(one, "step") else one.step] for one in run]
-            continue
-        rotations = [one for one in run if isinstance(one, Rotation)]
-        last = rotations[-1].step.operation
-        with ir.InsertionPoint(last), last.operation.location:
-            layers = _Layers()
-            reduced = layers.reduced(rotations)
-            phase += layers.phase
-            placed += [*[[] for _ in rotations[1:]], [one.emitted() for one in reduced]]
-    segment.multiply_by_phase(phase)
-    segment.replace(placed)
+    with segment.rewritten() as place:
+        for are_rotations, run in groupby(products_of(segment), lambda one: isinstance(one, Rotation)):
+            if are_rotations:
+                _put_reduced([one for one in run if isinstance(one, Rotation)], place)
+                continue
+            for one in run:
+                step = one if isinstance(one, Step) else one.step
+                place.at(step)
+                place.keep(step)
+
+
+def _put_reduced(rotations: list[Rotation], place: Place) -> None:
+    place.at(rotations[-1].step)
+    layers = _Layers()
+    with place.emitting():
+        reduced = layers.reduced(rotations)
+        place.phase = add(place.phase, layers.phase)
+    for one in reduced:
+        one.put(place)
 
 
 @dataclass
@@ -114,8 +115,12 @@ class _Layers:
                 self._put(one)
             rotations = [one for layer in self.layers for one in layer.rotations.values()]
             if all(one.quarter_turns is None for one in rotations):
-                return [*rotations, *cliffords]
+                break
             rotations += cliffords
+        self.layers = []
+        for one in cliffords:
+            self._put(one)
+        return [*rotations, *(one for layer in self.layers for one in layer.rotations.values())]
 
     def _without_cliffords(
         self, rotations: list[Rotation]

@@ -11,15 +11,14 @@ The trap: a gate under n controls is 2^n rotations, so many controls are refused
 
 from typing import Any
 
-from diastase_mlir.bindings import ir
 from diastase_mlir.diagnostics import span_at
 from diastase_mlir.passes.circuits.circuit import Circuit
 from diastase_mlir.passes.circuits.errors import UnsuitableCircuitError
-from diastase_mlir.passes.circuits.gates import Gate, New
+from diastase_mlir.passes.circuits.gates import Gate
 from diastase_mlir.passes.circuits.pauli_products.rotations_of_gates import Rotation, rotations_of
 from diastase_mlir.passes.circuits.registry import register_pass
-from diastase_mlir.passes.circuits.segments import Emitted, Instruction, Segment, Step, segments
-from diastase_mlir.passes.circuits.values import Number, add, is_zero, multiply
+from diastase_mlir.passes.circuits.segments import Place, Segment, Step, segments
+from diastase_mlir.passes.circuits.values import add, is_zero, multiply
 from diastase_runtime.gate_table import rotation_about
 
 _MOST_CONTROLS = 10
@@ -39,34 +38,28 @@ def to_ppr(circuit: Circuit) -> None:
 
 
 def _rewrite(segment: Segment) -> None:
-    placed: list[list[Instruction]] = []
-    phase: Number = 0.0
-    for step in segment.steps:
-        gate = step.gate
-        if gate is None:
-            _refuse_arrays(step)
-            placed.append([step])
-            continue
-        with ir.InsertionPoint(step.operation), step.operation.operation.location:
-            rotations = _known(gate, step)
-            for one in rotations:
-                if not one.word.strip("I"):
-                    phase = add(phase, multiply(0.5, one.angle))
-        placed.append([
-            Emitted(step, new)
-            for one in rotations
-            if one.word.strip("I") and not is_zero(one.angle)
-            for new in [_gate_about(one, step)]
-        ])  # fmt: skip
-    segment.multiply_by_phase(phase)
-    segment.replace(placed)
+    with segment.rewritten() as place:
+        for step in segment.steps:
+            place.at(step)
+            gate = step.gate
+            if gate is None:
+                _refuse_arrays(step)
+                place.keep(step)
+            else:
+                _rotate(gate, step, place)
 
 
-def _gate_about(rotation: Rotation, step: Step) -> New:
-    """A rotation about a word of a step's qubits."""
-    pairs = zip(rotation.word, step.qubits, strict=True)
-    letters, qubits = zip(*((letter, q) for letter, q in pairs if letter != "I"), strict=True)
-    return New(rotation_about("".join(letters)), qubits, [rotation.angle])
+def _rotate(gate: Gate, step: Step, place: Place) -> None:
+    with place.emitting():
+        rotations = _known(gate, step)
+        phases = [one.angle for one in rotations if not one.word.strip("I")]
+        for angle in phases:
+            place.phase = add(place.phase, multiply(0.5, angle))
+    for one in rotations:
+        if one.word.strip("I") and not is_zero(one.angle):
+            pairs = zip(one.word, step.qubits, strict=True)
+            letters, qubits = zip(*(pair for pair in pairs if pair[0] != "I"), strict=True)
+            place.gate(rotation_about("".join(letters)), qubits, [one.angle])
 
 
 def _known(gate: Gate, step: Step) -> list[Rotation]:
@@ -90,5 +83,5 @@ def _unsuitable(step: Step, construct: str, reason: Any) -> UnsuitableCircuitErr
     return UnsuitableCircuitError(
         name="to_ppr", construct=construct, reason=reason,
         instead="decompose it into gates with few controls before, by graph_decomposition, say",
-        span=span_at(str(step.operation.operation.location)),
+        span=span_at(str(step.location)),
     )  # fmt: skip
