@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from diastase_engine import (
     GATES,
     gate_of,
+    into_z,
     rotation_about,
     when_whole,
     with_libraries,
@@ -104,6 +105,7 @@ __all__ = [
     "continuation",
     "gate_before",
     "gate_of",
+    "into_z",
     "llvm_ir_text",
     "lower",
     "pass_call",

@@ -130,6 +130,24 @@ def gate_of(name: str) -> Gate | None:
     return Gate(name, code, len(word), 1)
 
 
+_INTO_Z = {"X": ("Hadamard",), "Y": ("Adjoint(S)", "Hadamard"), "Z": ()}
+
+Applied = tuple[str, tuple[Any, ...]]
+"""A gate without parameters: its name and its wires."""
+
+
+def into_z(word: str, wires: Sequence[Any]) -> tuple[list[Applied], list[Applied]]:
+    """Gates that turn a Pauli word on some wires into Z on the last of them, and those back."""
+    forth = [
+        (name, (wire,))
+        for letter, wire in zip(word, wires, strict=True)
+        for name in _INTO_Z[letter]
+    ]
+    forth += [("CNOT", (wire, wires[-1])) for wire in wires[:-1]]
+    back = [("S" if name == "Adjoint(S)" else name, on) for name, on in reversed(forth)]
+    return forth, back
+
+
 FIELD_BITS = 16
 """Of each number in the first word of a row of `gate_run`."""
 

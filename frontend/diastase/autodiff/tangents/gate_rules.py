@@ -26,7 +26,7 @@ from diastase.primitives.quantum import (
 )
 from diastase.primitives.sampling import follow_script_p
 from diastase.quantum.wires import bind_on, split_positions
-from diastase_mlir import GATES, user_span, word_of
+from diastase_mlir import GATES, into_z, user_span, word_of
 from diastase_mlir.jax_compat import Zero, forward_derivative
 
 Pair = tuple[Any, Any]
@@ -142,14 +142,8 @@ def _with_word(
     places = [wire if wire is not None else next(traced) for wire in known]
     count = len(word)
     last, controls = places[count - 1], places[count:]
-    turns = [
-        (name, (wire,))
-        for letter, wire in zip(word, places, strict=False)
-        for name in _INTO_Z[letter]
-    ]
-    turns += [("CNOT", (wire, last)) for wire in places[: count - 1]]
-    for name, wires in turns:
-        register = _apply(register, name, wires)
+    forth, back = into_z(word, places[:count])
+    register = apply_fixed(register, forth)
     full = extended_matrix(_KEEP, factor * _Z)
     known_wires, more = split_positions([last, *controls])
     register = unitary_p.bind(
@@ -159,24 +153,17 @@ def _with_word(
         wires=with_wire(known_wires, 1),
         control_values=params["control_values"],
     )
-    for name, wires in reversed(turns):
-        register = _apply(register, _INVERSE.get(name, name), wires)
-    return register
+    return apply_fixed(register, back)
 
 
 _Z = np.diag([1, -1]).astype(np.complex128)
-_INTO_Z: Mapping[str, Sequence[str]] = {
-    "X": ("Hadamard",),
-    "Y": ("Adjoint(S)", "Hadamard"),
-    "Z": (),
-}
-"""Gates U with `U P U^dagger = Z`."""
-_INVERSE = {"Adjoint(S)": "S"}
 
 
-def _apply(register: Any, name: str, wires: Sequence[Any]) -> Any:
-    """A gate without parameters on wires, known or traced."""
-    return bind_on(gate_p, register, wires, name=name, num_parameters=0, control_values=())
+def apply_fixed(register: Any, gates: Sequence[tuple[str, Sequence[Any]]]) -> Any:
+    """Gates without parameters, by name, on wires that are known or traced."""
+    for name, wires in gates:
+        register = bind_on(gate_p, register, wires, name=name, num_parameters=0, control_values=())
+    return register
 
 
 def with_wire(wires: Wires, position: int) -> Wires:

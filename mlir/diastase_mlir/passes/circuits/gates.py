@@ -142,7 +142,9 @@ CONTROLLED: dict[str, tuple[str, bool]] = {
 }  # fmt: skip
 """Gates whose first wire is a control: the gate on the other one, the value of the control."""
 
-RENAMED = {"U1": "PhaseShift"}
+RENAMED = {
+    "U1": "PhaseShift", "PauliRot[X]": "RX", "PauliRot[Y]": "RY", "PauliRot[Z]": "RZ",
+}  # fmt: skip
 
 PHASES = frozenset({"PauliZ", "S", "Adjoint(S)", "T", "Adjoint(T)", "PhaseShift"})
 """diag(1, z): under controls, a factor of one basis state; the target is like a control."""

@@ -2,13 +2,17 @@
 
 In: a code of the gate table's family (`gate_table.PAULI_ROTATION`), which says how many letters of
 each kind there are, and checked wires, those of X first, then Y, then Z. On one wire it is RX, RY
-or RZ, on two an operation of the queue like IsingXX; Z alone is MultiRZ. All others are `push_word`
-(`tiles.words`), one walk over the state whatever the length.
+or RZ, on two an operation of the queue like IsingXX, on three that of two between two gates; Z
+alone is MultiRZ. All others are `push_word` (`tiles.words`), one walk over the state whatever the
+length.
 """
 
 from diastase_engine.language import *
 from diastase_engine.state_vector.gates.decompositions import multi_rz, push_parity
 from diastase_engine.state_vector.gates.matrices import (
+    PAULI_X,
+    PAULI_Y,
+    PAULI_Z,
     cos,
     rotation_x,
     rotation_y,
@@ -20,8 +24,9 @@ from diastase_engine.state_vector.state.records import State
 from diastase_runtime.gate_table import GATES, LETTER_BITS, PAULI_ROTATION
 
 MULTI_RZ = GATES["MultiRZ"].code
+PAULI_MATRICES = {1: PAULI_X, 2: PAULI_Y, 3: PAULI_Z}
 MASK = (1 << LETTER_BITS) - 1
-MOST_WITH_MATRICES = 2
+MOST_WITH_MATRICES = 3
 """Letters of a word whose rotation is an operation with matrices."""
 
 
@@ -65,20 +70,6 @@ def signs_of(state: State, code: i64, count: i64, wires: ptr[i64]) -> i64:
 
 
 @kernel
-def pauli_rotation(
-    state: State, code: i64, count: i64, wires: ptr[i64], controls: i64, value: i64, theta: f64
-) -> None:
-    """Queue the rotation."""
-    if code == PAULI_ROTATION or code == MULTI_RZ:
-        multi_rz(state, count, wires, controls, value, theta)
-    elif is_long_word(code, count):
-        word, signs = flipped_by(state, code, wires), signs_of(state, code, count, wires)
-        push_word(state, word, signs, controls, value, cos(0.5 * theta), sin(0.5 * theta))
-    else:
-        short_word(state, code, count, wires, controls, value, theta)
-
-
-@kernel
 def short_word(
     state: State, code: i64, count: i64, wires: ptr[i64], controls: i64, value: i64, theta: f64
 ) -> None:
@@ -105,3 +96,43 @@ def short_word(
         write(rotation_x(theta if letters_y(code) == 0 else -theta), a)
         write(rotation_x(theta), b)
     push_parity(state, first, state.bit_of_wire[wires[1]], controls, value, a, b)
+
+
+@kernel
+def three_letters(
+    state: State, code: i64, wires: ptr[i64], controls: i64, value: i64, theta: f64
+) -> None:
+    """Queue a word on three wires: that of two, between gates that add the third letter.
+
+    Where the first letter is X or Y, a controlled Pauli matrix L of its wire takes it to itself
+    times L.
+    """
+    letter: i64 = 3
+    of_two: i64 = code
+    if letters_flipping(code) == 3:
+        letter = 2 if letters_y(code) > 0 else 1
+        of_two = code - (1 << LETTER_BITS if letter == 2 else 1)
+    matrix = stack_array(f64, 8)
+    for k in static(range(1, 4)):
+        if letter == k:
+            write(PAULI_MATRICES[k], matrix)
+    first, third = 1 << state.bit_of_wire[wires[0]], state.bit_of_wire[wires[2]]
+    push_single(state, third, first, first, matrix)
+    short_word(state, of_two, 2, wires, controls, value, theta)
+    push_single(state, third, first, first, matrix)
+
+
+@kernel
+def pauli_rotation(
+    state: State, code: i64, count: i64, wires: ptr[i64], controls: i64, value: i64, theta: f64
+) -> None:
+    """Queue the rotation."""
+    if code == PAULI_ROTATION or code == MULTI_RZ:
+        multi_rz(state, count, wires, controls, value, theta)
+    elif is_long_word(code, count):
+        word, signs = flipped_by(state, code, wires), signs_of(state, code, count, wires)
+        push_word(state, word, signs, controls, value, cos(0.5 * theta), sin(0.5 * theta))
+    elif count == 3:
+        three_letters(state, code, wires, controls, value, theta)
+    else:
+        short_word(state, code, count, wires, controls, value, theta)
