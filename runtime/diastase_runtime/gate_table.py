@@ -136,8 +136,13 @@ Applied = tuple[str, tuple[Any, ...]]
 """A gate without parameters: its name and its wires."""
 
 
-def into_z(word: str, wires: Sequence[Any]) -> tuple[list[Applied], list[Applied]]:
-    """Gates that turn a Pauli word on some wires into Z on the last of them, and those back."""
+def into_z(
+    word: str, wires: Sequence[Any], reset: bool = False
+) -> tuple[list[Applied], list[Applied]]:
+    """Gates that turn a Pauli word on some wires into Z on the last of them, and those back.
+
+    A word of one letter whose wire is `reset` after it has been measured is not turned back.
+    """
     forth = [
         (name, (wire,))
         for letter, wire in zip(word, wires, strict=True)
@@ -145,7 +150,7 @@ def into_z(word: str, wires: Sequence[Any]) -> tuple[list[Applied], list[Applied
     ]
     forth += [("CNOT", (wire, wires[-1])) for wire in wires[:-1]]
     back = [("S" if name == "Adjoint(S)" else name, on) for name, on in reversed(forth)]
-    return forth, back
+    return forth, [] if reset else back
 
 
 FIELD_BITS = 16

@@ -127,7 +127,7 @@ class _Given(Visitor):
             walk.position = walk.position + 1
         traced = iter(operands)
         wires = [wire if wire is not None else next(traced) for wire in params["wires"]]
-        forth, back = into_z(params["word"], wires)
+        forth, back = into_z(params["word"], wires, params["reset"])
         register = apply_fixed(walk.register, forth)
         state = jnp.asarray(_STATES)[bit]
         register = bind_on(project_on_p, register, wires[-1:], state)

@@ -248,7 +248,7 @@ measure_p = define_on_register(
 """A measurement with collapse: `-> register, outcome`.
 
 `word` has a letter for each wire: "Z" is a measurement in the computational basis, any other one of
-a Pauli word, whose outcome is the parity; only the former may `reset`."""
+a Pauli word, whose outcome is the parity; only words of one letter may `reset`."""
 
 
 qnode_p = define_primitive(

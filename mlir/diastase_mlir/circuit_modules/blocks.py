@@ -123,8 +123,16 @@ def aval_of(value: ir.Value) -> ShapedArray | None:
     return None if dtype is None else ShapedArray((), dtype)
 
 
-def equation_of(operation: ir.Operation) -> Any:
-    """An equation that computes what an operation does, of its own variables; None if unknown."""
+@dataclass(frozen=True)
+class Template:
+    """An equation of its own variables, and which operand of the operation each of them is."""
+
+    equation: Any
+    places: tuple[int, ...]
+
+
+def equation_of(operation: ir.Operation) -> Template | None:
+    """An equation that computes what an operation does; None if unknown."""
     kinds = tuple(str(value.type) for value in operation.operands)
     if operation.name not in _FUNCTIONS or not _TYPES.keys() >= set(kinds):
         return None
@@ -132,7 +140,8 @@ def equation_of(operation: ir.Operation) -> Any:
 
 
 @cache
-def _equation(name: str, kinds: tuple[str, ...]) -> Any:
+def _equation(name: str, kinds: tuple[str, ...]) -> Template:
     operands = [jax.ShapeDtypeStruct((), _TYPES[kind]) for kind in kinds]
-    (equation,) = jax.make_jaxpr(_FUNCTIONS[name])(*operands).jaxpr.eqns
-    return equation
+    jaxpr = jax.make_jaxpr(_FUNCTIONS[name])(*operands).jaxpr
+    (equation,) = jaxpr.eqns
+    return Template(equation, tuple(map(jaxpr.invars.index, equation.invars)))

@@ -253,11 +253,12 @@ class Reader:
         template = equation_of(operation)
         if template is None:
             raise unreadable(operation)
-        operands = [self.atom(value, block) for value in operation.operands]
-        variable = new_variable(template.outvars[0].aval)
-        source = self.origin.sources.get(str(operation.location), template.source_info)
+        equation = template.equation
+        operands = [self.atom(operation.operands[place], block) for place in template.places]
+        variable = new_variable(equation.outvars[0].aval)
+        source = self.origin.sources.get(str(operation.location), equation.source_info)
         block.equations.append(
-            template.replace(invars=operands, outvars=[variable], source_info=source)
+            equation.replace(invars=operands, outvars=[variable], source_info=source)
         )
         block.atoms[operation.results[0]] = variable
 

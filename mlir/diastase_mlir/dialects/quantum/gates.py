@@ -167,8 +167,8 @@ class MeasureOp(Quantum.Operation, name="measure"):
     """Measure a Pauli word, a letter for each qubit; the state collapses onto its eigenspace.
 
     The word `Z` is a measurement in the computational basis. The outcome is 1 where the eigenvalue
-    is -1. `postselect` is the outcome to force, or -1; `reset`, of the word `Z` only, puts the
-    qubit back to |0>.
+    is -1. `postselect` is the outcome to force, or -1; `reset`, of a word of one letter,
+    puts the qubit into |0>.
     """
 
     targets: Sequence[ext.Operand[BitType]]
@@ -187,8 +187,8 @@ class MeasureOp(Quantum.Operation, name="measure"):
             return fail(operation, f"{word!r} is no Pauli word on {count} bits")
         if len(operation.operation.results) != count + 1:
             return fail(operation, f"{count} bits go in, as many must come out")
-        if ir.BoolAttr(operation.reset).value and word != "Z":
-            return fail(operation, "reset goes with the word Z only")
+        if ir.BoolAttr(operation.reset).value and count > 1:
+            return fail(operation, "reset goes with words of one letter only")
         if operation.postselect.value not in (-1, 0, 1):
             return fail(operation, "postselect must be 0, 1 or -1 for none")
         return True

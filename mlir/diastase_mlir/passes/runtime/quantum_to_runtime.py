@@ -300,9 +300,10 @@ def _measure(operation: Any, conversion: Conversion) -> None:
     *bits, found = operation.operation.results
     conversion.qubits.update(zip(bits, qubits, strict=True))
     register, site, wires = qubits[0].register, conversion.site(operation), [q.wire for q in qubits]
-    forth, back = into_z(operation.word.value, wires)
+    resets = bool(ir.BoolAttr(operation.reset).value)
+    forth, back = into_z(operation.word.value, wires, resets)
     _fixed_gates(forth, register, site, conversion)
-    reset = conversion.integer(int(ir.BoolAttr(operation.reset).value))
+    reset = conversion.integer(int(resets))
     postselect = conversion.integer(operation.postselect.value)
     arguments = [register, site, wires[-1], reset, postselect]
     outcome = conversion.call("measure", arguments, word_type())
