@@ -10,12 +10,20 @@ from diastase_mlir.passes.circuits import (
     combine_global_phases,
     disentangle_cnot,
     disentangle_swap,
+    loop_boundary,
     merge_rotations,
+    parity_synth,
 )
 from diastase_mlir.passes.circuits.circuit import Circuit
 from diastase_mlir.passes.circuits.errors import NotAQNodeError
 from diastase_mlir.passes.circuits.gates import Gate, New, gate_before
-from diastase_mlir.passes.circuits.pauli_products import clifford_frames, ppr_to_ppm, reduce_t_depth, to_ppr
+from diastase_mlir.passes.circuits.pauli_products import (
+    clifford_frames,
+    ppr_to_mbqc,
+    ppr_to_ppm,
+    reduce_t_depth,
+    to_ppr,
+)
 from diastase_mlir.passes.circuits.registry import (
     PASSES,
     PassCall,
@@ -27,7 +35,7 @@ from diastase_mlir.passes.circuits.registry import (
 
 BUILT_IN = (
     cancel_inverses, merge_rotations, combine_global_phases, disentangle_cnot, disentangle_swap,
-    to_ppr, clifford_frames, reduce_t_depth, ppr_to_ppm,
+    loop_boundary, parity_synth, to_ppr, clifford_frames, reduce_t_depth, ppr_to_ppm, ppr_to_mbqc,
 )  # fmt: skip
 """Imported so that they register themselves."""
 

@@ -41,7 +41,7 @@ _ROUNDING = 1e-12
 @register_pass("cancel_inverses", built_in=True)
 def cancel_inverses(circuit: Circuit) -> None:
     """Remove neighbouring gates that undo each other."""
-    repeat_with_loops(circuit, _cancel, _cancel_at_boundary)
+    repeat_with_loops(circuit, _cancel, cancel_at_boundary)
 
 
 def _cancel(gate: Gate, circuit: Circuit) -> None:
@@ -50,7 +50,7 @@ def _cancel(gate: Gate, circuit: Circuit) -> None:
         circuit.erase([before, gate])
 
 
-def _cancel_at_boundary(found: Boundary, circuit: Circuit) -> bool:
+def cancel_at_boundary(found: Boundary, circuit: Circuit) -> bool:
     """The last gate of an iteration and the first of the next one undo each other."""
     first, last = found.first, found.last
     if not _undo(last, first, *found.forms):

@@ -54,7 +54,7 @@ from diastase_mlir.passes.operations import constant_of
 def merge_rotations(circuit: Circuit, *, loops: bool = True) -> None:
     """Join neighbouring rotations of one kind; with `loops`, those at the ends of loops, too."""
     if loops:
-        repeat_with_loops(circuit, _merge, _merge_at_boundary)
+        repeat_with_loops(circuit, _merge, merge_at_boundary)
     else:
         circuit.rewrite(_merge)
 
@@ -77,7 +77,7 @@ def _merge(gate: Gate, circuit: Circuit) -> None:
         circuit.replace([before, gate], [New.like(before, angles)])
 
 
-def _merge_at_boundary(found: Boundary, circuit: Circuit) -> bool:
+def merge_at_boundary(found: Boundary, circuit: Circuit) -> bool:
     """The last gate of an iteration and the first of the next one are rotations of one kind."""
     first, last = found.first, found.last
     one, other = found.forms
