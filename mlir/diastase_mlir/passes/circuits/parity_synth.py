@@ -82,7 +82,7 @@ def _rewrite(run: list[Step], place: Place) -> None:
                     place.gate("CNOT", [qubit, second])
                 else:
                     place.gate("RZ", [qubit], [second])
-            place.phase = add(place.phase, polynomial.phase)
+            place.multiply_by_phase(polynomial.phase)
             return
     for step in run:
         place.at(step)

@@ -27,7 +27,7 @@ from diastase_mlir.bindings import ir
 from diastase_mlir.emit.operations import create, scalar_constant
 from diastase_mlir.passes.circuits.circuit import BIT, Circuit
 from diastase_mlir.passes.circuits.gates import Gate, New
-from diastase_mlir.passes.circuits.values import Number, as_value, is_zero, opposite
+from diastase_mlir.passes.circuits.values import Number, add, as_value, is_zero, opposite
 from diastase_mlir.passes.operations import REGISTERS
 
 _ON_BITS = frozenset({
@@ -123,8 +123,7 @@ class Place:
     bits: list[ir.Value]
     """Of each qubit, as what has been made so far leaves it."""
     kept: set[Step] = field(default_factory=set[Step])
-    phase: Number = 0.0
-    """The state is multiplied by exp(-i phase) at the end."""
+    _phase: Number = 0.0
     _step: Step | None = None
     _point: Any = None
     _auxiliary: list[tuple[int, ir.Value]] = field(default_factory=list[tuple[int, ir.Value]])
@@ -144,6 +143,11 @@ class Place:
         assert self._step is not None, "a place has to be chosen"
         with self._point, self._step.location:
             yield
+
+    def multiply_by_phase(self, phi: Number) -> None:
+        """Multiply the state by exp(-i phi), at the end."""
+        with self.emitting():
+            self._phase = add(self._phase, phi)
 
     def keep(self, step: Step) -> None:
         """The step that is here stays."""
@@ -227,8 +231,8 @@ class Place:
         for qubit, wire in self._auxiliary:
             operands = [changed, wire, self.bits[qubit]]
             changed = create("quantum.insert", [register.type], operands).result
-        if not is_zero(self.phase):
-            operands = [changed, as_value(self.phase)]
+        if not is_zero(self._phase):
+            operands = [changed, as_value(self._phase)]
             site = {"site": last.site}
             changed = create("quantum.global_phase", [register.type], operands, site).result
         if changed != register:
@@ -239,17 +243,22 @@ class Place:
 def _is_after(operation: Any, other: Any) -> bool:
     """Whether an operation comes after another one in its block, or inside of one that does."""
     operation = operation.operation
-    while operation.block != other.block:
-        if operation.parent is None:
-            return False
+    while operation.parent is not None:  # a module has no block to ask for
+        if operation.block == other.block:
+            return other.is_before_in_block(operation)
         operation = operation.parent.operation
-    return other.is_before_in_block(operation)
+    return False
 
 
 def segments(circuit: Circuit) -> list[Segment]:
-    """The segments of all blocks, in order."""
+    """The segments of all blocks, the last one first, so that each may be rewritten in this order.
+
+    The trap: what goes into a segment is what those before it give, and the register in a branch is
+    that of the block around it.
+    """
     circuit.refresh()
-    return [one for block in circuit.blocks for one in _of_block(block.operations, circuit)]
+    found = [one for block in circuit.blocks for one in _of_block(block.operations, circuit)]
+    return found[::-1]
 
 
 def _of_block(operations: Sequence[Any], circuit: Circuit) -> list[Segment]:

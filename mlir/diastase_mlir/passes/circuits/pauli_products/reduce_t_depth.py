@@ -54,7 +54,7 @@ def _put_reduced(rotations: list[Rotation], place: Place) -> None:
     layers = _Layers()
     with place.emitting():
         reduced = layers.reduced(rotations)
-        place.phase = add(place.phase, layers.phase)
+    place.multiply_by_phase(layers.phase)
     for one in reduced:
         one.put(place)
 

@@ -18,7 +18,7 @@ from diastase_mlir.passes.circuits.gates import Gate
 from diastase_mlir.passes.circuits.pauli_products.rotations_of_gates import Rotation, rotations_of
 from diastase_mlir.passes.circuits.registry import register_pass
 from diastase_mlir.passes.circuits.segments import Place, Segment, Step, segments
-from diastase_mlir.passes.circuits.values import add, is_zero, multiply
+from diastase_mlir.passes.circuits.values import is_zero, multiply
 from diastase_runtime.gate_table import rotation_about
 
 _MOST_CONTROLS = 10
@@ -52,9 +52,9 @@ def _rewrite(segment: Segment) -> None:
 def _rotate(gate: Gate, step: Step, place: Place) -> None:
     with place.emitting():
         rotations = _known(gate, step)
-        phases = [one.angle for one in rotations if not one.word.strip("I")]
-        for angle in phases:
-            place.phase = add(place.phase, multiply(0.5, angle))
+        phases = [multiply(0.5, one.angle) for one in rotations if not one.word.strip("I")]
+    for phi in phases:
+        place.multiply_by_phase(phi)
     for one in rotations:
         if one.word.strip("I") and not is_zero(one.angle):
             pairs = zip(one.word, step.qubits, strict=True)
