@@ -1,10 +1,22 @@
 """Rotations about Pauli words: by definition, among other gates, in any plan, with controls."""
 
+import ctypes
 from collections.abc import Callable, Iterator, Sequence
 
 import numpy as np
 import pennylane as qml
 import pytest
+
+
+@pytest.fixture(params=["double", "single", "other tiles"])
+def engine(
+    request: pytest.FixtureRequest, engines: Callable, engine_with_slots: Callable, slots: int
+) -> ctypes.CDLL:
+    """The engine in each precision, and the one with tiles of another size."""
+    if request.param == "other tiles":
+        return engine_with_slots(4 - slots)
+    return engines(request.param)
+
 
 Wires = Sequence[int]
 Word = tuple[str, Wires, Wires, Wires, float]

@@ -29,7 +29,7 @@ from diastase.primitives.define import Role, has_role
 from diastase.primitives.quantum import touches_register
 from diastase.quantum.qnode.circuits import watching_circuits
 from diastase.testing.random_circuits import Block, Program, programs
-from diastase_mlir import span_of
+from diastase_mlir import span_of, word_of
 from diastase_mlir.jax_compat import equations_in
 
 Same = Literal["unitary", "outcomes", "averages", "state"]
@@ -148,7 +148,8 @@ class PassCheck:
     ) -> None:
         wanted, found = plain(*arguments), passed(*arguments)
         if self.same == "state":
-            wanted, found = _without_phase(wanted), _without_phase(found)
+            overlap = np.vdot(found, wanted)
+            found = np.asarray(found) * (overlap / np.abs(overlap) if overlap else 1.0)
         for one, other in zip(jax.tree.leaves(wanted), jax.tree.leaves(found), strict=True):
             difference = float(np.max(np.abs(np.subtract(one, other, dtype=complex))))
             if not difference < _TOLERANCE:
@@ -156,12 +157,6 @@ class PassCheck:
 
     def _failure(self, blocks: Sequence[Block], reason: str) -> PassFailure:
         return PassFailure(f"{self.passes}: {reason}, in the circuit {list(blocks)}")
-
-
-def _without_phase(state: Any) -> Any:
-    amplitudes = np.asarray(state)
-    largest = amplitudes[np.argmax(np.abs(amplitudes))]
-    return amplitudes * (np.abs(largest) / largest)
 
 
 def _equations(compiled: Any, arguments: tuple[Any, ...]) -> list[Any]:
@@ -178,6 +173,14 @@ def _lines(equations: Sequence[Any]) -> set[str]:
 
 def _named(equations: Sequence[Any]) -> Counter[Any]:
     """Gates and what else there is, without what they are computed of."""
-    return Counter(
-        (one.primitive.name, one.params.get("name"), one.params.get("wires")) for one in equations
-    )
+    return Counter(map(_named_one, equations))
+
+
+def _named_one(equation: Any) -> tuple[Any, ...]:
+    """A word is the same in any order of its letters."""
+    params = equation.params
+    name, wires = params.get("name"), params.get("wires")
+    word = word_of(name) if name and not params["control_values"] else params.get("word")
+    known = word is not None and None not in (wires or ())
+    letters = frozenset(zip(wires, word, strict=True)) if known else (name, wires)
+    return equation.primitive.name, letters

@@ -219,9 +219,7 @@ class Rules:
 
 
 def _matrix(params: Mapping[str, Any], operands: Values) -> Any:
-    count = params["num_parameters"]
-    wires = len(params["wires"]) - len(params["control_values"])
-    return gate_matrix(params["name"], operands[:count], wires)
+    return gate_matrix(params["name"], operands[: params["num_parameters"]])
 
 
 _CONSTRUCTS = {

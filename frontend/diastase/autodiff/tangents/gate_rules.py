@@ -75,7 +75,7 @@ def _gate(primals: Sequence[Any], tangents: Sequence[Any], **params: Any) -> Pai
         return _with_full_matrix(register, identity + turned, wires, params), MARK
 
     def matrix_of(*angles: Any) -> Sequence[Any]:
-        return [gate_matrix(params["name"], angles, number)]
+        return [gate_matrix(params["name"], angles)]
 
     (matrix,), (change,) = forward_derivative(matrix_of, parameters, changes)
     return _with_matrix(register, matrix, change, wires, params), MARK
@@ -105,15 +105,10 @@ def generator(name: str, wires: int) -> np.ndarray:
         return np.asarray(qml.matrix(gate.generator(), wire_order=range(wires)))
 
 
-def gate_matrix(name: str, parameters: Sequence[Any], wires: int) -> Any:
-    """The matrix of a named gate, by PennyLane."""
-    word = word_rotated_about(name, wires)
+def gate_matrix(name: str, parameters: Sequence[Any]) -> Any:
+    """The matrix of a gate by PennyLane, of one that is no rotation about a word."""
     with making_operators():
-        if word is not None:
-            matrix = qml.PauliRot.compute_matrix(*parameters, word)
-        else:
-            matrix = getattr(qml, name).compute_matrix(*parameters)
-        return jnp.asarray(matrix, jnp.complex128)
+        return jnp.asarray(getattr(qml, name).compute_matrix(*parameters), jnp.complex128)
 
 
 def _with_matrix(

@@ -202,7 +202,7 @@ class Place:
         if flipped:
             with self.emitting():
                 outcome = opposite(outcome)
-        old.outcome.replace_all_uses_with(outcome)
+        list(old.operation.results)[-1].replace_all_uses_with(outcome)
 
     def auxiliary(self, number: int) -> list[int]:
         """So many further qubits, in |0>: the same ones in all segments of a circuit."""
