@@ -27,9 +27,11 @@ from diastase_toolchain.lazy_import import LazyModule
 if TYPE_CHECKING:
     from diastase_mlir import Circuit, Gate, New, gate_before, register_pass
     from diastase_mlir import circuit_values as values
+    from diastase.quantum.passes import table
     from diastase_mlir.passes import circuits
 else:
     circuits = LazyModule("diastase_mlir.passes.circuits")
+    table = LazyModule("diastase.quantum.passes.table")
 
 Decorator = Callable[[Any], Any]
 
@@ -40,7 +42,7 @@ def pipeline(pass_pipeline: Mapping[str, Mapping[str, Any]]) -> Decorator:
     >>> from diastase.passes import pipeline
     >>> simplified = pipeline({"cancel_inverses": {}, "merge_rotations": {}})
     """
-    return _decorator("pipeline", circuits.pass_calls(pass_pipeline))
+    return _decorator("pipeline", table.pass_calls(pass_pipeline))
 
 
 def apply_pass(name: str, *flags: str, **options: Any) -> Decorator:
@@ -49,7 +51,7 @@ def apply_pass(name: str, *flags: str, **options: Any) -> Decorator:
     `ValueError` (`UnknownPassError`) where there is no pass of that name, `TypeError`
     (`NotAQNodeError`) where something else than a QNode is decorated.
     """
-    return _decorator(name, (circuits.pass_call(name, {**dict.fromkeys(flags, True), **options}),))
+    return _decorator(name, (table.pass_call(name, {**dict.fromkeys(flags, True), **options}),))
 
 
 def cancel_inverses(qnode: Any) -> Any:
@@ -87,7 +89,7 @@ def disentangle_swap(qnode: Any) -> Any:
 
 
 def _apply(name: str, qnode: Any) -> Any:
-    return _decorator(name, (circuits.pass_call(name, {}),))(qnode)
+    return _decorator(name, (table.pass_call(name, {}),))(qnode)
 
 
 def _decorator(name: str, passes: "tuple[circuits.PassCall, ...]") -> Decorator:
