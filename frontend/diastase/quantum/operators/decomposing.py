@@ -4,8 +4,8 @@
 
 In: an operator as it is applied, under the controls around it; so loops, branches and the traced
 parameters in them stay. Out: what `record` makes of each gate of the set. One that the engine has
-no gate for is decomposed further there, or applied as a matrix. An operator whose class has no rules
-in the graph is replaced by its own `decomposition()`, which may have control flow.
+no gate for is decomposed further there, or applied as a matrix. An operator whose class has no
+rules in the graph is replaced by its own `decomposition()`, which may have control flow.
 
 The trap: in the region of an `adjoint`, what is recorded is executed as its inverse. So there it is
 the inverse of the operator that is decomposed, and inverses of the gates found are recorded.

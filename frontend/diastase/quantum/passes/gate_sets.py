@@ -94,7 +94,7 @@ def decompose(
 
 
 def _gates(name: str, given: Any) -> GateSet:
-    gates = {given} if isinstance(given, str | type) else given
+    gates: Any = {given} if isinstance(given, str | type) else given
     allowed = "a set of gates (names or classes), or a dictionary from them to costs, none negative"
     if not isinstance(gates, Iterable):
         raise OptionValueError(name=name, option="gate_set", value=repr(given), allowed=allowed)

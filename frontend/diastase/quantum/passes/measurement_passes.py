@@ -9,6 +9,7 @@ from collections.abc import Iterable
 from typing import Any
 
 import pennylane as qml
+from pennylane import transforms
 from pennylane.transforms.core import BoundTransform
 
 from diastase.quantum.passes.errors import NeedsShotsError, OptionValueError
@@ -16,9 +17,10 @@ from diastase_mlir import register_pass
 
 _STRATEGIES = ("default", "qwc", "wires", None)
 _BASES = {
-    name: getattr(qml, name) for name in ("PauliX", "PauliY", "PauliZ", "Hadamard", "Identity")
-}
-_BASES |= {"X": qml.PauliX, "Y": qml.PauliY, "Z": qml.PauliZ, "H": qml.Hadamard, "I": qml.Identity}
+    "PauliX": qml.PauliX, "PauliY": qml.PauliY, "PauliZ": qml.PauliZ, "Hadamard": qml.Hadamard,
+    "Identity": qml.Identity, "X": qml.PauliX, "Y": qml.PauliY, "Z": qml.PauliZ,
+    "H": qml.Hadamard, "I": qml.Identity,
+}  # fmt: skip
 
 
 @register_pass("split_non_commuting", built_in=True, of="measurements")
@@ -26,13 +28,13 @@ def split_non_commuting(*, grouping_strategy: Any = "default") -> BoundTransform
     """A run for each group of measurements that commute."""
     _check("split_non_commuting", "grouping_strategy", grouping_strategy, _STRATEGIES)
     options = {"grouping_strategy": grouping_strategy}
-    return BoundTransform(qml.transforms.split_non_commuting, kwargs=options)
+    return BoundTransform(transforms.split_non_commuting, kwargs=options)
 
 
 @register_pass("split_to_single_terms", built_in=True, of="measurements")
 def split_to_single_terms() -> BoundTransform:
     """Each term of a sum is measured by itself."""
-    return BoundTransform(qml.transforms.split_to_single_terms)
+    return BoundTransform(transforms.split_to_single_terms)
 
 
 @register_pass("diagonalize_measurements", built_in=True, of="measurements")
@@ -53,7 +55,7 @@ def diagonalize_measurements(
         allowed = "False, where other bases than PauliZ are supported"
         _refuse(name, "to_eigvals", True, allowed)
     options = {"supported_base_obs": tuple(known), "to_eigvals": to_eigvals}
-    return BoundTransform(qml.transforms.diagonalize_measurements, kwargs=options)
+    return BoundTransform(transforms.diagonalize_measurements, kwargs=options)
 
 
 def _check(name: str, option: str, value: Any, allowed: tuple[Any, ...]) -> None:
@@ -74,7 +76,8 @@ def _from_samples(tape: Any) -> Any:
     """Measure in one basis, in which each result is computed of the same bits."""
     if not tape.shots:
         raise NeedsShotsError(name="measurements_from_samples")
-    return qml.transforms.diagonalize_measurements.tape_transform(tape)
+    diagonalize: Any = transforms.diagonalize_measurements.tape_transform
+    return diagonalize(tape)
 
 
 @register_pass("measurements_from_samples", built_in=True, of="measurements")

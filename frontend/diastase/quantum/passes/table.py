@@ -1,26 +1,34 @@
-"""The table of all passes, with those of the frontend's, and which transforms of PennyLane's are one.
+"""The table of all passes, the frontend's among them, and which of PennyLane's transforms are one.
 
 Whoever looks a pass up imports it from here, so that the frontend's have registered themselves.
 """
 
 from typing import Any
 
-import pennylane as qml
+from pennylane import transforms
+from pennylane.devices import preprocess
 
-from diastase.quantum.passes import gate_sets, measurement_passes
-from diastase_mlir.passes.circuits import PASSES, PassCall, has_pass, pass_call, pass_calls
+from diastase.quantum.passes import gate_sets, gridsynth, measurement_passes
+from diastase_mlir.passes.circuits import (
+    PASSES,
+    PassCall,
+    has_pass,
+    pass_call,
+    pass_calls,
+    register_pass,
+)
 
-FRONTEND = (gate_sets, measurement_passes)
+FRONTEND = (gate_sets, gridsynth, measurement_passes)
 """Imported so that they register themselves."""
 
 _OF_PENNYLANE = {
     transform.tape_transform: name
     for name, transform in {
-        "decompose": qml.transforms.decompose,
-        "split_non_commuting": qml.transforms.split_non_commuting,
-        "split_to_single_terms": qml.transforms.split_to_single_terms,
-        "diagonalize_measurements": qml.transforms.diagonalize_measurements,
-        "measurements_from_samples": qml.devices.preprocess.measurements_from_samples,
+        "decompose": transforms.decompose,
+        "split_non_commuting": transforms.split_non_commuting,
+        "split_to_single_terms": transforms.split_to_single_terms,
+        "diagonalize_measurements": transforms.diagonalize_measurements,
+        "measurements_from_samples": preprocess.measurements_from_samples,
     }.items()
 }
 """Those that PennyLane itself does not call passes."""
@@ -40,4 +48,14 @@ def options_of(entry: Any) -> dict[str, Any]:
     return given | extra
 
 
-__all__ = ["FRONTEND", "PASSES", "PassCall", "has_pass", "name_of", "options_of", "pass_call", "pass_calls"]
+__all__ = [
+    "FRONTEND",
+    "PASSES",
+    "PassCall",
+    "has_pass",
+    "name_of",
+    "options_of",
+    "pass_call",
+    "pass_calls",
+    "register_pass",
+]

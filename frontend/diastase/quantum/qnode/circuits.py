@@ -180,7 +180,7 @@ def trace_circuit(call: QNodeCall, finish: Finish, takes_script: bool = False) -
         if number > LARGEST_REGISTER:
             raise TooManyQubitsError(construct=f"QNode {name}", number=number, span=user_span())
         jaxpr = _with_size(jaxpr, number)
-    jaxpr = transformed(jaxpr, captured, call.settings.steps.passes, name)
+    jaxpr, captured = transformed(jaxpr, captured, call.settings.steps.passes, name)
     if call.settings.folding is not None:
         jaxpr, captured = folding.folded(jaxpr, captured, call.settings.folding)
     traced = TracedCircuit(

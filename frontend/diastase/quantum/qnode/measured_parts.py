@@ -161,7 +161,7 @@ class _Parts:
             name = ", ".join(map(transform_name, self._transforms))
             raise UnsupportedTransformError(
                 qnode=settings.qnode, transform=name, reason=f"fails: {error}", always=True,
-                instead="diastase.passes.split_non_commuting makes circuits of measurements that commute",
+                instead="split_non_commuting makes circuits whose measurements commute",
                 span=user_span(),
             ) from error  # fmt: skip
 

@@ -62,7 +62,9 @@ def _call_qnode(qnode: qml.QNode, args: tuple[Any, ...], kwargs: dict[str, Any])
         return capture.call_on_device(qnode, settings, args, kwargs)
     call = QNodeCall(qnode.func, settings, args, kwargs)
     run = _way_to_run(settings)
-    return broadcast(lambda: measured_parts.call_in_parts(call, run) if settings.steps.of("measurements") else run(call))
+    if settings.steps.of("measurements"):
+        return broadcast(lambda: measured_parts.call_in_parts(call, run))
+    return broadcast(lambda: run(call))
 
 
 def _way_to_run(settings: QNodeSettings) -> Callable[[QNodeCall], Any]:

@@ -19,6 +19,7 @@ import copy
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, partial
+from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
 import jax
@@ -33,6 +34,8 @@ from diastase.capture.context import current_settings
 from diastase.capture.pennylane_compat import qnode_of_tape
 from diastase.capture.pennylane_compat.devices import ENGINE_DEVICES
 from diastase.primitives.define import PRIMITIVES
+from diastase.primitives.errors import NoDerivativeError, undifferentiable
+from diastase_mlir import span_of
 from diastase_mlir.jax_compat import (
     is_extended,
     is_recorded,
@@ -156,20 +159,50 @@ def _call(entry: BoundTransform) -> PassCall:
 
 def transformed(
     jaxpr: ClosedJaxpr, captured: Sequence[Any], passes: tuple[PassCall, ...], name: str
-) -> ClosedJaxpr:
-    """What passes make of a QNode's body, whose leading operands are `captured`."""
-    passes = tuple(call for call in passes if call.of == "circuit")
-    if not passes:
-        return jaxpr
+) -> tuple[ClosedJaxpr, list[Any]]:
+    """What passes make of a QNode's body, whose leading operands are `captured`; and of these."""
+    given = list(captured)
+    for subject, calls in groupby(passes, key=lambda call: call.of):
+        if subject == "circuit":
+            jaxpr = _transformed(jaxpr, given, tuple(calls), name)
+        elif subject == "body":
+            for call in calls:
+                jaxpr = _rewritten(jaxpr, given, call)
+    return jaxpr, given
+
+
+def _rewritten(jaxpr: ClosedJaxpr, captured: list[Any], call: PassCall) -> ClosedJaxpr:
+    """What one pass of bodies makes of a body."""
+    rewrite = call.made()
+    found = rewrite(jaxpr, _known(jaxpr, captured))
+    for place, equation in found.unmoved.items():
+        if place < len(captured) and isinstance(captured[place], Tracer):
+            span = span_of(equation.source_info)
+            error = partial(
+                NoDerivativeError, construct=call.name, reason=rewrite.reason, span=span
+            )
+            (captured[place],) = undifferentiable([captured[place]], error)
+    return found.jaxpr
+
+
+def _known(jaxpr: ClosedJaxpr, captured: Sequence[Any]) -> dict[Any, np.ndarray]:
+    """The leading inputs that are constants."""
     inputs = jaxpr.jaxpr.invars[: len(captured)]
-    known = {
+    return {
         variable: np.asarray(value)
         for variable, value in zip(inputs, captured, strict=True)
         if isinstance(value, _KNOWN) and not isinstance(value, Tracer)
         if not is_extended(variable.aval.dtype)
     }
+
+
+def _transformed(
+    jaxpr: ClosedJaxpr, captured: Sequence[Any], passes: tuple[PassCall, ...], name: str
+) -> ClosedJaxpr:
+    inputs = jaxpr.jaxpr.invars[: len(captured)]
     primitives = {name: record.primitive for name, record in PRIMITIVES.items()}
     related = _related(dict(zip(inputs, captured, strict=True)))
+    known = _known(jaxpr, captured)
     body = diastase_mlir.TracedBody(name, jaxpr, known, related, primitives)
     options = current_settings().compiler or diastase_mlir.CompileOptions()
     return diastase_mlir.transform_circuit(body, passes, options)
