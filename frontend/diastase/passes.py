@@ -13,7 +13,8 @@ when it is asked for. `values` has arithmetic on angles, which may be known only
 runs.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pennylane as qml
@@ -25,22 +26,26 @@ from diastase_mlir.diagnostics import user_span
 from diastase_toolchain.lazy_import import LazyModule
 
 if TYPE_CHECKING:
+    from diastase.quantum.passes import plugins, table
+    from diastase.quantum.passes.plugins import Pass, PassPlugin
     from diastase_mlir import Circuit, Gate, New, gate_before, register_pass
     from diastase_mlir import circuit_values as values
     from diastase_mlir.passes import circuits
 else:
     circuits = LazyModule("diastase_mlir.passes.circuits")
+    plugins = LazyModule("diastase.quantum.passes.plugins")
+    table = LazyModule("diastase.quantum.passes.table")
 
 Decorator = Callable[[Any], Any]
 
 
-def pipeline(pass_pipeline: Mapping[str, Mapping[str, Any]]) -> Decorator:
-    """Apply several passes in order: names, each with its options.
+def pipeline(pass_pipeline: "Mapping[str, Mapping[str, Any]] | Sequence[Pass]") -> Decorator:
+    """Apply several passes in order: names, each with its options, or a list of `Pass`.
 
     >>> from diastase.passes import pipeline
     >>> simplified = pipeline({"cancel_inverses": {}, "merge_rotations": {}})
     """
-    return _decorator("pipeline", circuits.pass_calls(pass_pipeline))
+    return _decorator("pipeline", plugins.read_pipeline(pass_pipeline))
 
 
 def apply_pass(name: str, *flags: str, **options: Any) -> Decorator:
@@ -49,7 +54,15 @@ def apply_pass(name: str, *flags: str, **options: Any) -> Decorator:
     `ValueError` (`UnknownPassError`) where there is no pass of that name, `TypeError`
     (`NotAQNodeError`) where something else than a QNode is decorated.
     """
-    return _decorator(name, (circuits.pass_call(name, {**dict.fromkeys(flags, True), **options}),))
+    return _decorator(name, (table.pass_call(name, {**dict.fromkeys(flags, True), **options}),))
+
+
+def apply_pass_plugin(path: str | Path, name: str, *flags: str, **options: Any) -> Decorator:
+    """Apply a pass that a plugin registers: a Python file, a package's folder, or an entry point.
+
+    `ValueError` (`PassPluginError`) for anything else, a library of MLIR's among it.
+    """
+    return _decorator(name, (plugins.PassPlugin(path, name, *flags, **options).call,))
 
 
 def cancel_inverses(qnode: Any) -> Any:
@@ -86,8 +99,98 @@ def disentangle_swap(qnode: Any) -> Any:
     return _apply("disentangle_swap", qnode)
 
 
+# --- of measurements ------------------------------------------------------------------------------
+
+
+def split_non_commuting(qnode: Any = None, *, grouping_strategy: Any = "default") -> Any:
+    """Run the circuit for each group of measurements that commute (PennyLane's transform).
+
+    `grouping_strategy`: "default", "qwc", "wires", or None for a run for each term. With shots,
+    each group has as many as the QNode. Here and below, a decorator without a QNode.
+    """
+    return _given("split_non_commuting", qnode, grouping_strategy=grouping_strategy)
+
+
+def split_to_single_terms(qnode: Any) -> Any:
+    """Measure each term of a sum by itself, in the same run (PennyLane's transform)."""
+    return _apply("split_to_single_terms", qnode)
+
+
+def diagonalize_measurements(
+    qnode: Any = None,
+    *,
+    supported_base_obs: Any = ("PauliZ", "Identity"),
+    to_eigvals: bool = False,
+) -> Any:
+    """Turn observables into those of the supported bases, by gates before they are measured.
+
+    `supported_base_obs`: some of PauliX, PauliY, PauliZ, Hadamard and Identity, by name or class.
+    `to_eigvals`: measure wires, and give their outcomes the observable's values.
+    `NotImplementedError` (`UnsupportedTransformError`) for measurements that do not commute.
+    """
+    return _given(
+        "diagonalize_measurements", qnode, supported_base_obs=supported_base_obs,
+        to_eigvals=to_eigvals,
+    )  # fmt: skip
+
+
+def measurements_from_samples(qnode: Any) -> Any:
+    """Compute all results of one set of samples of bits; `ValueError` of a QNode without shots."""
+    return _apply("measurements_from_samples", qnode)
+
+
+# --- into other gates -----------------------------------------------------------------------------
+
+
+def graph_decomposition(
+    qnode: Any = None,
+    *,
+    gate_set: Any,
+    fixed_decomps: Any = None,
+    alt_decomps: Any = None,
+    num_work_wires: int | None = 0,
+    minimize_work_wires: bool = False,
+) -> Any:
+    """Make the circuit of the gates of a set, as cheaply as PennyLane's graph finds.
+
+    `gate_set`: names or classes, or a dictionary from them to costs; global phases are free.
+    `fixed_decomps` and `alt_decomps`: rules of one's own (`qml.register_resources`).
+    `ValueError` (`GateSetError`) for an operator that the set cannot express.
+    """
+    return _given(
+        "graph_decomposition", qnode, gate_set=gate_set, fixed_decomps=fixed_decomps,
+        alt_decomps=alt_decomps, num_work_wires=num_work_wires,
+        minimize_work_wires=minimize_work_wires,
+    )  # fmt: skip
+
+
+def ions_decomposition(qnode: Any) -> Any:
+    """Make the circuit of RX, RY and MS, the gates of trapped ions.
+
+    MS(theta) is exp(-i theta/2 XX), PennyLane's `IsingXX`. A CNOT takes one of them (Maslov, New
+    J. Phys. 19, 023035, 2017).
+    """
+    return _apply("ions_decomposition", qnode)
+
+
+def gridsynth(qnode: Any = None, *, epsilon: float = 1e-4, ppr_basis: bool = False) -> Any:
+    """Replace `RZ` and `PhaseShift` by Clifford gates and T, each within `epsilon`.
+
+    In operator norm, global phase included, by Ross and Selinger, arXiv:1403.2975. Angles that are
+    known only when the program runs are looked up by Python then. `ppr_basis`: by rotations about
+    Pauli words instead. `ValueError` (`ApproximationError`) where nothing is near enough.
+    """
+    return _given("gridsynth", qnode, epsilon=epsilon, ppr_basis=ppr_basis)
+
+
+def _given(name: str, qnode: Any, **options: Any) -> Any:
+    """A pass with options of a QNode, or, without one, a decorator."""
+    decorate = _decorator(name, (table.pass_call(name, options),))
+    return decorate if qnode is None else decorate(qnode)
+
+
 def _apply(name: str, qnode: Any) -> Any:
-    return _decorator(name, (circuits.pass_call(name, {}),))(qnode)
+    return _decorator(name, (table.pass_call(name, {}),))(qnode)
 
 
 def _decorator(name: str, passes: "tuple[circuits.PassCall, ...]") -> Decorator:
@@ -110,15 +213,25 @@ __all__ = [
     "Circuit",
     "Gate",
     "New",
+    "Pass",
+    "PassPlugin",
     "apply_pass",
+    "apply_pass_plugin",
     "cancel_inverses",
     "combine_global_phases",
+    "diagonalize_measurements",
     "disentangle_cnot",
     "disentangle_swap",
     "gate_before",
+    "graph_decomposition",
+    "gridsynth",
+    "ions_decomposition",
+    "measurements_from_samples",
     "merge_rotations",
     "pipeline",
     "register_pass",
+    "split_non_commuting",
+    "split_to_single_terms",
     "values",
 ]
 
@@ -127,6 +240,10 @@ def __getattr__(name: str) -> Any:
     """What a pass of one's own is written with is imported for those who write one."""
     if name not in __all__:
         raise unknown_name(__name__, name)
+    if name in ("Pass", "PassPlugin"):
+        return getattr(plugins, name)
+    if name == "register_pass":
+        return table.register_pass  # which knows the names of the frontend's passes
     return getattr(diastase_mlir, "circuit_values" if name == "values" else name)
 
 

@@ -1,6 +1,9 @@
 """Errors about derivatives and batches that there are not."""
 
-from typing import ClassVar
+from collections.abc import Callable, Sequence
+from typing import Any, ClassVar
+
+import jax
 
 from diastase_runtime.errors import CompileError, DiastaseError, DifferentiableCompileError
 
@@ -41,3 +44,21 @@ class NoDerivativeError(NotTransformableError, DifferentiableCompileError):
     message: ClassVar[str] = "{construct} has no derivative: {reason}"
     label: ClassVar[str] = "is differentiated"
     transformation: str = "jvp"
+
+
+def undifferentiable(values: Sequence[Any], error: Callable[[], Exception]) -> Sequence[Any]:
+    """The values, for which somebody who differentiates by them gets an error.
+
+    Integers have no derivatives that JAX could ask for, so it would take zeros for what is computed
+    of values by way of integers.
+    """
+
+    @jax.custom_jvp
+    def unmoved(*values: Any) -> Any:
+        return values
+
+    @unmoved.defjvp
+    def _(*_: Any) -> Any:
+        raise error()
+
+    return unmoved(*values) if values else ()

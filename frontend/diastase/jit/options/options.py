@@ -39,8 +39,10 @@ from diastase_toolchain.lazy_import import LazyModule
 
 if TYPE_CHECKING:
     from diastase.jit.options import pipelines
+    from diastase.quantum.passes import plugins
     from diastase_mlir import PassCall
 else:
+    plugins = LazyModule("diastase.quantum.passes.plugins")
     pipelines = LazyModule("diastase.jit.options.pipelines")
 
 Reader = Callable[[str, Any], Any]
@@ -164,7 +166,17 @@ _RULES_ON_DEMAND = "leave it out: decompositions are found only where a gate nee
 
 def _passes(option: str, value: Any) -> "tuple[PassCall, ...]":
     """The passes asked for; without any, nothing about them is imported."""
-    return diastase_mlir.pass_calls(value) if is_array(value) or value else ()
+    return plugins.read_pipeline(value) if is_array(value) or value else ()
+
+
+def _plugins(option: str, value: Any) -> Any:
+    """Files that register passes: one, or several."""
+    if value is None:
+        return None
+    given = [value] if isinstance(value, str | Path) or not isinstance(value, Iterable) else value
+    for each in given:
+        plugins.load_plugin(each)
+    return value
 
 
 def _pipelines(option: str, value: Any) -> Any:
@@ -203,7 +215,7 @@ class QjitOptions:
     disable_assertions: Annotated[bool, flag] = False
     seed: Annotated[int | None, seed_number] = None
     circuit_transform_pipeline: Annotated["tuple[PassCall, ...] | None", _passes] = None
-    pass_plugins: Annotated[Any, only(None, instead=_OWN_PASSES)] = None
+    pass_plugins: Annotated[Any, _plugins] = None
     dialect_plugins: Annotated[Any, only(None, instead=_OWN_PASSES)] = None
     capture: Annotated[bool | Literal["global"], one_of("global", True, False)] = "global"
     skip_preprocess: Annotated[bool, only(False, instead=_NO_PREPROCESSING)] = False
@@ -227,7 +239,7 @@ class QjitOptions:
             allowed = " or ".join(near) if near else ", ".join(_READERS)
             raise UnknownOptionError(option=option, allowed=allowed)
         values = vars(self)
-        for option in _TABLE:
+        for option in sorted(_TABLE, key=lambda option: option.name != "pass_plugins"):
             value = given.get(option.name, option.default)
             values[option.name] = _READERS[option.name](option.name, value)
         values["directory"] = None

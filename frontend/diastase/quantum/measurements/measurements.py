@@ -87,14 +87,23 @@ def _probabilities_on(positions: Sequence[Position], register: Any) -> jax.Array
 # --- statistics of an observable -----------------------------------------------------------------
 
 
-def _form(process: Any, scope: CircuitScope) -> PauliSum | Matrix | Mixed:
-    if process.obs is None:
+def _given_eigenvalues(process: Any, scope: CircuitScope) -> tuple[jax.Array, jax.Array]:
+    """Probabilities of wires, and the values that a process without an observable gives them."""
+    values = process.eigvals()
+    if values is None:
         raise _unsupported(process, "has no observable")
+    return _probabilities_on(_positions(process, scope), scope.register), jnp.asarray(values).real
+
+
+def _form(process: Any, scope: CircuitScope) -> PauliSum | Matrix | Mixed:
     return measured_form(process.obs, scope.wires)
 
 
 def _expectation(process: Any, scope: CircuitScope) -> jax.Array:
     """Of an observable O, <O>."""
+    if process.obs is None:
+        probabilities, values = _given_eigenvalues(process, scope)
+        return probabilities @ values
     form, register = _form(process, scope), scope.register
     if not isinstance(form, Mixed):
         return _statistic(form, register, primitives.expval_pauli_p, primitives.expval_matrix_p)
@@ -111,6 +120,9 @@ def _expectation(process: Any, scope: CircuitScope) -> jax.Array:
 
 def _variance(process: Any, scope: CircuitScope) -> jax.Array:
     """Of an observable O, <O O> - <O>^2."""
+    if process.obs is None:
+        probabilities, values = _given_eigenvalues(process, scope)
+        return probabilities @ values**2 - (probabilities @ values) ** 2
     form, register = _form(process, scope), scope.register
     if not isinstance(form, Mixed):
         return _statistic(form, register, primitives.var_pauli_p, primitives.var_matrix_p)

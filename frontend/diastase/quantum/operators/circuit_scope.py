@@ -66,6 +66,8 @@ class Circuit:
     """None where snapshots show nothing."""
     snapshots: list[Any] = field(default_factory=list)
     """What they saw so far."""
+    measured_elsewhere: Sequence[Any] = ()
+    """Measurements of which another circuit makes the results; their wires are this one's, too."""
 
     def check_wires(self, labels: Sequence[Any], construct: str) -> None:
         """Refuse wires that there are not, or that are the same."""
@@ -94,6 +96,7 @@ class CircuitScope(Recorder):
         outermost: bool = False,
         controls: Controls = (),
         unitary_in: str | None = None,
+        is_undone: bool = False,
         applied_outside: frozenset[int] = frozenset(),
     ):
         self.circuit = circuit
@@ -102,6 +105,7 @@ class CircuitScope(Recorder):
         """Of all operators recorded now: of the `ctrl`s that we are inside of."""
         self.unitary_in = unitary_in
         """`adjoint` or `ctrl`, where only what is unitary can be recorded."""
+        self.is_undone = is_undone
         self.applied_outside = applied_outside
         """Operators, by identity, that were applied before the function given to these. Taken back
         inside, PennyLane applies them or not, depending on what they become part of: refused."""
@@ -175,14 +179,15 @@ class CircuitScope(Recorder):
     @contextmanager
     def unitary(self, construct: str, controls: Controls = ()) -> Generator[None]:
         """Inside, nothing is measured, and all that is recorded has these controls, too."""
-        outer = self.controls, self.unitary_in, self.applied_outside
+        outer = self.controls, self.unitary_in, self.applied_outside, self.is_undone
         self.controls, self.unitary_in = (*self.controls, *controls), construct
+        self.is_undone ^= construct == "adjoint"
         self.applied_outside = frozenset(self.circuit.applied)
         try:
             yield
             self._record_pending(final=True)
         finally:
-            self.controls, self.unitary_in, self.applied_outside = outer
+            self.controls, self.unitary_in, self.applied_outside, self.is_undone = outer
 
     def require_measurable(self, construct: str) -> None:
         """Refuse a measurement of `construct` where all has to be unitary."""
@@ -246,6 +251,7 @@ class CircuitScope(Recorder):
             register,
             controls=self.controls,
             unitary_in=self.unitary_in,
+            is_undone=self.is_undone,
             applied_outside=self.applied_outside,
         )
         with inner.recording():

@@ -32,6 +32,8 @@ class Recorder(Protocol):
     register: Any
     is_outermost: bool
     """Whether this is the QNode's body itself, not a loop or branch in it."""
+    is_undone: bool = False
+    """Whether the inverse of what is recorded is executed: inside of an `adjoint`."""
 
     @property
     def is_untouched(self) -> bool:

@@ -18,7 +18,6 @@ from typing import Any
 
 import jax
 import jax.numpy as jnp
-import pennylane as qml
 from pennylane import measurements
 from pennylane.measurements import MeasurementProcess
 
@@ -134,7 +133,10 @@ def _linear(process: Any, scope: CircuitScope) -> Averaged:
 def _variance(process: Any, scope: CircuitScope) -> Averaged:
     """The variance of a mixture: of the runs' variances and means."""
     variance = measure_process(process, scope)
-    mean = measure_process(qml.expval(process.obs), scope)
+    eigenvalues = None if process.obs is not None else process.eigvals()
+    wires = None if process.obs is not None else process.wires
+    mean = measurements.ExpectationMP(process.obs, wires=wires, eigvals=eigenvalues)
+    mean = measure_process(mean, scope)
     moments = [variance + mean**2, mean]
     return Averaged(moments, lambda averages: averages[0] - averages[1] ** 2)
 

@@ -35,6 +35,7 @@ from diastase.primitives.sampling import follow_script_p
 from diastase.quantum.measurements.measurements import WithSnapshots, measure_snapshot, process_name
 from diastase.quantum.operators.broadcasting import note_classical
 from diastase.quantum.operators.circuit_scope import Circuit, CircuitScope
+from diastase.quantum.operators.gates import record
 from diastase.quantum.settings.circuit_passes import transformed
 from diastase.quantum.settings.diff_method import OUTCOMES, parameter_of
 from diastase.quantum.settings.qnode_settings import QNodeSettings
@@ -54,7 +55,9 @@ from diastase_toolchain.lazy_import import LazyModule
 
 if TYPE_CHECKING:
     from diastase.quantum import folding, run_dependence
+    from diastase.quantum.operators import decomposing
 else:
+    decomposing = LazyModule("diastase.quantum.operators.decomposing")
     run_dependence = LazyModule("diastase.quantum.run_dependence")
     folding = LazyModule("diastase.quantum.folding")
 
@@ -132,7 +135,10 @@ def trace_circuit(call: QNodeCall, finish: Finish, takes_script: bool = False) -
     name, labels = call.settings.qnode, call.settings.device.wires
     size = traced_number_of_wires(call.settings.device)
     wires = WireMap(name, None if labels is None else tuple(labels), size)
-    circuit = Circuit(name, wires, measure_snapshot=partial(measure_snapshot, call.settings))
+    circuit = Circuit(
+        name, wires, record=_recording(call.settings),
+        measure_snapshot=partial(measure_snapshot, call.settings),
+    )  # fmt: skip
     trees: list[Any] = []
     processes: list[MeasurementProcess] = []
     followed: list[tuple[Any, Any]] = []
@@ -155,7 +161,7 @@ def trace_circuit(call: QNodeCall, finish: Finish, takes_script: bool = False) -
         trees.append(tree)
         processes[:] = [leaf for leaf in leaves if isinstance(leaf, MeasurementProcess)]
         circuit.wires.end_of_operators()
-        _name_wires(leaves, scope)
+        _name_wires([*leaves, *circuit.measured_elsewhere], scope)
         # PennyLane's queue serves all threads: while it makes operators for us, no other records.
         with quantum_scope(scope), AnnotatedQueue():
             results = finish(leaves, scope)
@@ -174,7 +180,7 @@ def trace_circuit(call: QNodeCall, finish: Finish, takes_script: bool = False) -
         if number > LARGEST_REGISTER:
             raise TooManyQubitsError(construct=f"QNode {name}", number=number, span=user_span())
         jaxpr = _with_size(jaxpr, number)
-    jaxpr = transformed(jaxpr, captured, call.settings.steps.passes, name)
+    jaxpr, captured = transformed(jaxpr, captured, call.settings.steps.passes, name)
     if call.settings.folding is not None:
         jaxpr, captured = folding.folded(jaxpr, captured, call.settings.folding)
     traced = TracedCircuit(
@@ -183,6 +189,14 @@ def trace_circuit(call: QNodeCall, finish: Finish, takes_script: bool = False) -
     if _watched.seen is not None:
         _watched.seen.append(SeenCircuit(traced, tuple(processes)))
     return traced
+
+
+def _recording(settings: QNodeSettings) -> Callable[..., None]:
+    """How operators become gates; where several gate sets are given, by one after the other."""
+    how: Callable[..., None] = record
+    for target in reversed(settings.steps.of("operators")):
+        how = decomposing.Decomposer(target, how).record
+    return how
 
 
 @dataclass(frozen=True)

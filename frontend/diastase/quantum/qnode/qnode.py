@@ -35,12 +35,13 @@ from diastase_toolchain.lazy_import import LazyModule
 
 if TYPE_CHECKING:
     from diastase.quantum.host_devices import capture
-    from diastase.quantum.qnode import averages, shot_qnode, statistics
+    from diastase.quantum.qnode import averages, measured_parts, shot_qnode, statistics
     from diastase.quantum.tapes import call as tape_calls
     from diastase.quantum.tapes import metric_tensor
 else:
     capture = LazyModule("diastase.quantum.host_devices.capture")
     averages = LazyModule("diastase.quantum.qnode.averages")
+    measured_parts = LazyModule("diastase.quantum.qnode.measured_parts")
     statistics = LazyModule("diastase.quantum.qnode.statistics")
     shot_qnode = LazyModule("diastase.quantum.qnode.shot_qnode")
     tape_calls = LazyModule("diastase.quantum.tapes.call")
@@ -60,7 +61,10 @@ def _call_qnode(qnode: qml.QNode, args: tuple[Any, ...], kwargs: dict[str, Any])
     if settings.device.name not in ENGINE_DEVICES:
         return capture.call_on_device(qnode, settings, args, kwargs)
     call = QNodeCall(qnode.func, settings, args, kwargs)
-    return broadcast(lambda: _way_to_run(settings)(call))
+    run = _way_to_run(settings)
+    if settings.steps.of("measurements"):
+        return broadcast(lambda: measured_parts.call_in_parts(call, run))
+    return broadcast(lambda: run(call))
 
 
 def _way_to_run(settings: QNodeSettings) -> Callable[[QNodeCall], Any]:

@@ -25,7 +25,7 @@ from pennylane.measurements import MeasurementProcess
 from diastase.capture.dynamic_carry import dimension_table
 from diastase.capture.pennylane_compat import describe
 from diastase.capture.quantum_errors import UnsupportedObservableError
-from diastase.primitives.errors import NoDerivativeError
+from diastase.primitives.errors import NoDerivativeError, undifferentiable
 from diastase.primitives.qnode_derivatives import is_inexact
 from diastase.primitives.sampling import assert_shots_p
 from diastase.quantum.operators.circuit_scope import CircuitScope
@@ -229,22 +229,15 @@ _OUTCOMES = (
 
 
 def _without_derivatives(traced: TracedCircuit, reason: str = _OUTCOMES) -> TracedCircuit:
-    """The circuit, whose arguments must not be differentiated by.
-
-    Integers have no derivatives that JAX could ask for, so it would take zeros for them.
-    """
+    """The circuit, whose arguments must not be differentiated by."""
     name, span = traced.settings.qnode, user_span()
-
-    @jax.custom_jvp
-    def unmoved(*values: Any) -> Any:
-        return values
-
-    @unmoved.defjvp
-    def _(*_: Any) -> Any:
-        raise NoDerivativeError(construct=f"QNode {name}", reason=reason, span=span)
-
     moves = [isinstance(value, Tracer) and is_inexact(value) for value in traced.captured]
-    given = iter(unmoved(*compress(traced.captured, moves)) if any(moves) else ())
+    given = iter(
+        undifferentiable(
+            list(compress(traced.captured, moves)),
+            lambda: NoDerivativeError(construct=f"QNode {name}", reason=reason, span=span),
+        )
+    )
     captured = [
         next(given) if moved else value for value, moved in zip(traced.captured, moves, strict=True)
     ]

@@ -5,7 +5,8 @@ with a `pass_name`, as `diastase.passes`, `qml.transform(pass_name=…)` and Pen
 make it. So markers (`qml.marker`) and levels count both. A QNode without passes has those that the
 program was compiled with (`qjit(circuit_transform_pipeline=…)`). They run as soon as the body is
 traced, on its jaxpr (`transformed`): whatever is made of the circuit then is made of what they
-have left.
+have left. Passes of measurements and of operators are the frontend's (`quantum.passes`), and have
+their say before there is a body, wherever in the pipeline they stand.
 
 A transform of PennyLane's that exists as a pass here, with the options that it is given, runs as
 one, since a pass leaves control flow as it is. Transforms that need tapes run before all passes,
@@ -17,7 +18,8 @@ from __future__ import annotations
 import copy
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, partial
+from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
 import jax
@@ -30,7 +32,10 @@ from pennylane.transforms.core import BoundTransform
 import diastase_mlir
 from diastase.capture.context import current_settings
 from diastase.capture.pennylane_compat import qnode_of_tape
+from diastase.capture.pennylane_compat.devices import ENGINE_DEVICES
 from diastase.primitives.define import PRIMITIVES
+from diastase.primitives.errors import NoDerivativeError, undifferentiable
+from diastase_mlir import span_of
 from diastase_mlir.jax_compat import (
     is_extended,
     is_recorded,
@@ -41,10 +46,10 @@ from diastase_mlir.jax_compat import (
 from diastase_toolchain.lazy_import import LazyModule
 
 if TYPE_CHECKING:
+    from diastase.quantum.passes import table
     from diastase_mlir import PassCall
-    from diastase_mlir.passes import circuits
 else:
-    circuits = LazyModule("diastase_mlir.passes.circuits")
+    table = LazyModule("diastase.quantum.passes.table")
 
 _KNOWN = (np.ndarray, np.generic, jax.Array, bool, int, float, complex)
 
@@ -81,6 +86,10 @@ class Steps:
     pipeline: Any
     """A `CompilePipeline`: all that was asked for, and markers, whichever level is looked at."""
 
+    def of(self, subject: str) -> list[Any]:
+        """What the passes of one kind of the frontend's give, in order."""
+        return [call.made() for call in self.passes if call.of == subject]
+
     @property
     def of_tapes(self) -> Steps:
         """What is left to do to the tapes that the transforms make."""
@@ -107,10 +116,11 @@ def steps_of(qnode: qml.QNode) -> Steps:
         return decided
     pipeline: Any = qnode.compile_pipeline
     program = current_settings().passes
-    if program and not hasattr(qnode, _OWN) and not any(map(_is_pass, pipeline)):
+    is_pass = partial(_is_pass, qnode.device.name in ENGINE_DEVICES)
+    if program and not hasattr(qnode, _OWN) and not any(map(is_pass, pipeline)):
         pipeline = pipeline + qml.CompilePipeline(list(map(_entry, program)))
     entries = list(pipeline)[: current_settings().level]
-    needs_tape = [place for place, entry in enumerate(entries) if not _is_pass(entry)]
+    needs_tape = [place for place, entry in enumerate(entries) if not is_pass(entry)]
     end = max(needs_tape, default=-1) + 1
     transforms = [entry for entry in entries[:end] if not _is_pass_only(entry)]
     passes = [*filter(_is_pass_only, entries[:end]), *entries[end:]]
@@ -131,37 +141,68 @@ def _is_pass_only(entry: BoundTransform) -> bool:
     return entry.tape_transform is None or entry.tape_transform is own
 
 
-def _is_pass(entry: BoundTransform) -> bool:
-    """Whether an entry can be a pass of ours."""
+def _is_pass(on_engine: bool, entry: BoundTransform) -> bool:
+    """Whether an entry can be a pass of ours; a device in Python sees those of circuits only."""
     if _is_pass_only(entry):
         return True
-    return (
-        entry.pass_name is not None
-        and not entry.args
-        and circuits.has_pass(entry.pass_name, entry.kwargs)
-    )
+    name, options = table.name_of(entry), table.options_of(entry)
+    if name is None or not table.has_pass(name, options):
+        return False
+    return on_engine or table.pass_call(name, options).of == "circuit"
 
 
 def _call(entry: BoundTransform) -> PassCall:
-    assert entry.pass_name is not None
-    return circuits.pass_call(entry.pass_name, entry.kwargs)
+    name = table.name_of(entry)
+    assert name is not None
+    return table.pass_call(name, table.options_of(entry))
 
 
 def transformed(
     jaxpr: ClosedJaxpr, captured: Sequence[Any], passes: tuple[PassCall, ...], name: str
-) -> ClosedJaxpr:
-    """What passes make of a QNode's body, whose leading operands are `captured`."""
-    if not passes:
-        return jaxpr
+) -> tuple[ClosedJaxpr, list[Any]]:
+    """What passes make of a QNode's body, whose leading operands are `captured`; and of these."""
+    given = list(captured)
+    for subject, calls in groupby(passes, key=lambda call: call.of):
+        if subject == "circuit":
+            jaxpr = _transformed(jaxpr, given, tuple(calls), name)
+        elif subject == "body":
+            for call in calls:
+                jaxpr = _rewritten(jaxpr, given, call)
+    return jaxpr, given
+
+
+def _rewritten(jaxpr: ClosedJaxpr, captured: list[Any], call: PassCall) -> ClosedJaxpr:
+    """What one pass of bodies makes of a body."""
+    rewrite = call.made()
+    found = rewrite(jaxpr, _known(jaxpr, captured))
+    for place, equation in found.unmoved.items():
+        if place < len(captured) and isinstance(captured[place], Tracer):
+            span = span_of(equation.source_info)
+            error = partial(
+                NoDerivativeError, construct=call.name, reason=rewrite.reason, span=span
+            )
+            (captured[place],) = undifferentiable([captured[place]], error)
+    return found.jaxpr
+
+
+def _known(jaxpr: ClosedJaxpr, captured: Sequence[Any]) -> dict[Any, np.ndarray]:
+    """The leading inputs that are constants."""
     inputs = jaxpr.jaxpr.invars[: len(captured)]
-    known = {
+    return {
         variable: np.asarray(value)
         for variable, value in zip(inputs, captured, strict=True)
         if isinstance(value, _KNOWN) and not isinstance(value, Tracer)
         if not is_extended(variable.aval.dtype)
     }
+
+
+def _transformed(
+    jaxpr: ClosedJaxpr, captured: Sequence[Any], passes: tuple[PassCall, ...], name: str
+) -> ClosedJaxpr:
+    inputs = jaxpr.jaxpr.invars[: len(captured)]
     primitives = {name: record.primitive for name, record in PRIMITIVES.items()}
     related = _related(dict(zip(inputs, captured, strict=True)))
+    known = _known(jaxpr, captured)
     body = diastase_mlir.TracedBody(name, jaxpr, known, related, primitives)
     options = current_settings().compiler or diastase_mlir.CompileOptions()
     return diastase_mlir.transform_circuit(body, passes, options)

@@ -10,23 +10,28 @@ A pass is a function of a `Circuit`, or a class whose instances are called with 
 circuit (a rewrite pattern). Its options are its keyword-only parameters, those of the class for a
 pattern; their values are numbers, booleans and strings.
 
-`PassCall` is a pass with its options, as a QNode asks for it: checked, hashable, part of the jaxpr
-and of the lowered module.
+Passes of the frontend's are in the table, too (`of`): of a traced body, of operators that are being
+recorded, of measurements. They are called with their options alone, when they are asked for, check
+them, and give what the frontend works with.
+
+`PassCall` is a pass with its options, as a QNode asks for it: checked.
 """
 
 import inspect
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from difflib import get_close_matches
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
-from diastase_mlir.diagnostics import user_span
+from diastase_mlir.diagnostics import at, user_span
 from diastase_mlir.passes.circuits.circuit import Circuit
 from diastase_mlir.passes.circuits.errors import InvalidPassError, PassOptionError, UnknownPassError
 
 Option = bool | int | float | str
+Subject = Literal["circuit", "body", "operators", "measurements"]
+"""What a pass is given; all but the first are the frontend's."""
 
 
 @dataclass(frozen=True, repr=False)
@@ -34,7 +39,16 @@ class PassCall:
     """A pass with options."""
 
     name: str
-    options: tuple[tuple[str, Option], ...] = ()
+    options: tuple[tuple[str, Any], ...] = ()
+
+    @property
+    def of(self) -> Subject:
+        """What the pass is given."""
+        return PASSES[self.name].of
+
+    def made(self) -> Any:
+        """What a pass of the frontend's gives for these options."""
+        return PASSES[self.name].function(**dict(self.options))
 
     def __repr__(self) -> str:
         """Show it as jaxprs do."""
@@ -49,6 +63,7 @@ class CircuitPass:
     function: Callable[..., Any]
     options: Mapping[str, inspect.Parameter]
     built_in: bool
+    of: Subject = "circuit"
 
     def run(self, circuit: Circuit, options: Mapping[str, Option]) -> None:
         """Apply it to a circuit."""
@@ -63,7 +78,9 @@ PASSES: dict[str, CircuitPass] = {}
 """All passes, by name."""
 
 
-def register_pass(name: str, *, built_in: bool = False) -> Callable[[Any], Any]:
+def register_pass(
+    name: str, *, built_in: bool = False, of: Subject = "circuit"
+) -> Callable[[Any], Any]:
     """Make a function of a circuit, or a class of patterns, a pass of this name."""
 
     def register(function: Any) -> Any:
@@ -71,8 +88,8 @@ def register_pass(name: str, *, built_in: bool = False) -> Callable[[Any], Any]:
         found = PASSES.get(canonical)
         if found is not None and found.built_in:
             raise _invalid(name, "there is a pass of that name already")
-        options = _options_of(canonical, function)
-        PASSES[canonical] = CircuitPass(canonical, function, options, built_in)
+        options = _options_of(canonical, function, of)
+        PASSES[canonical] = CircuitPass(canonical, function, options, built_in, of)
         return function
 
     return register
@@ -98,6 +115,8 @@ def pass_call(name: Any, options: Mapping[str, Any]) -> PassCall:
         if option not in found.options:
             allowed = ", ".join(found.options) or "no options"
             raise PassOptionError(name=canonical, option=option, allowed=allowed, span=user_span())
+        if found.of != "circuit":
+            continue
         fits = not isinstance(value, int) or -(2**63) <= value < 2**63
         if not isinstance(value, Option) or not fits:
             reason = "a number of 64 bits, True, False or a string"
@@ -107,7 +126,11 @@ def pass_call(name: Any, options: Mapping[str, Any]) -> PassCall:
     for option, parameter in found.options.items():
         if parameter.default is parameter.empty and option not in known:
             raise _invalid(canonical, f"its option {option} has no value")
-    return PassCall(canonical, tuple(sorted(known.items())))
+    call = PassCall(canonical, tuple(sorted(known.items())))
+    if found.of != "circuit":
+        with at(user_span()):
+            call.made()  # for its checks
+    return call
 
 
 def pass_calls(pipeline: Any) -> tuple[PassCall, ...]:
@@ -136,12 +159,12 @@ def _plain(value: Any) -> Any:
     return value.item() if isinstance(value, np.generic) else value
 
 
-def _options_of(name: str, function: Any) -> Mapping[str, inspect.Parameter]:
+def _options_of(name: str, function: Any, of: Subject) -> Mapping[str, inspect.Parameter]:
     """The options of a pass: parameters that are given by name."""
     if not callable(function):
         raise _invalid(name, f"{function!r} is no function and no class")
     parameters = dict(inspect.signature(function).parameters)
-    if not inspect.isclass(function):
+    if of == "circuit" and not inspect.isclass(function):
         first = next(iter(parameters), None)
         if first is None or parameters[first].kind is inspect.Parameter.KEYWORD_ONLY:
             raise _invalid(name, "its function must take a circuit")

@@ -5,6 +5,7 @@ from diastase import qjit
 
 def program():
     @qjit
+    @qml.transforms.undo_swaps
     @qml.transforms.split_non_commuting
     @qml.qnode(qml.device("lightning.qubit", wires=1))
     def circuit():
