@@ -12,7 +12,7 @@ the inverse of the operator that is decomposed, and inverses of the gates found 
 """
 
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Sequence, Set
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
@@ -177,7 +177,7 @@ class _Nothing(qml.operation.Operation):
     """An operator that nothing makes."""
 
     num_wires = 1
-    resource_keys: ClassVar[set[str]] = set()
+    resource_keys: ClassVar[Set[Any]] = frozenset()
 
     @property
     def resource_params(self) -> dict[str, Any]:
