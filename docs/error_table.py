@@ -41,6 +41,7 @@ MODULES = {
     "diastase_mlir.errors": "Compiling",
     "diastase_toolchain.errors": "Making machine code",
     "diastase_mlir.passes.circuits.errors": "Passes on circuits",
+    "diastase.quantum.passes.errors": "Passes of measurements, operators and bodies",
     "diastase_engine.language.functions": "Building the engine",
 }
 """Modules that define errors, in the order of the page, with what they are about."""

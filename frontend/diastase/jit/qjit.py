@@ -390,7 +390,7 @@ def qjit(fn: Callable[..., Any] | None = None, **options: Any) -> Any:
     `precision`: with `"single"`, amplitudes of all QNodes are complex64 (else of those whose device
     has `c_dtype=np.complex64`): states and density matrices are complex64, probabilities float32.
     `circuit_transform_pipeline`: passes for the circuits of QNodes that ask for none themselves:
-    names with options, in order, `{"cancel_inverses": {}}` (`diastase.passes`).
+    names with options, in order, `{"cancel_inverses": {}}`, or a list of `diastase.passes.Pass`.
     All options of Catalyst's are taken; `docs/options.md` has them, and what differs.
 
     Arguments are pytrees of arrays and numbers, of bool, integers of 8 to 64 bits, floats of 16 to
