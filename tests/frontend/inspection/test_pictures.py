@@ -96,6 +96,8 @@ EXPRESSIONS = {
     "x if n > 1 else 0.5": lambda x, v, n: jnp.where(n > 1, x, 0.5),
     "n + 3 if n < 0 else n": lambda x, v, n: jnp.where(n < 0, n + 3, n),
     "f(x, v)": lambda x, v, n: x * x + jnp.sin(v[0] + 2 * v[1] * jnp.cos(x * v[2])),
+    "v[n, 0]": lambda x, v, n: v.reshape(3, 1)[n, 0],
+    "reshape(concatenate(v, v))[n, 1]": lambda x, v, n: jnp.concatenate([v, v]).reshape(3, 2)[n, 1],
     "0.75": lambda x, v, n: 0.75,
 }
 

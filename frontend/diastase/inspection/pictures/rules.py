@@ -64,8 +64,11 @@ def _not(words: Words, equation: Any) -> Term:
     return shortened(f"not {term.within(NOT)}", NOT, [term])
 
 
-def _same(words: Words, equation: Any) -> Term:
-    return words.term(equation.invars[0])
+def _same(words: Words, equation: Any) -> Term | None:
+    """The operand, where positions mean the same in it: its axes are those of the result, or 1."""
+    before, after = equation.invars[0].aval.shape, equation.outvars[0].aval.shape
+    is_alike = [size for size in before if size != 1] == [size for size in after if size != 1]
+    return words.term(equation.invars[0]) if is_alike or not before else None
 
 
 def _converted(words: Words, equation: Any) -> Term:
