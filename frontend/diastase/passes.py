@@ -6,8 +6,8 @@
     @qml.qnode(device)
     def circuit(x): ...
 
-The QNode stays what it is in Python: `qml.draw` shows the circuit as it was written, `f.mlir` of
-the compiled function what the passes made of it. Outside of compiled functions they do nothing.
+The QNode stays what it is in Python: passes do nothing outside of compiled functions. `qml.draw`
+and `f.mlir` of the compiled function show what they made of it.
 `docs/adding-a-pass.md` shows how to write a pass of one's own; what that takes is imported here
 when it is asked for. `values` has arithmetic on angles, which may be known only when the program
 runs.

@@ -35,6 +35,7 @@ from jax.core import Tracer
 
 from diastase.capture.context import is_tracing
 from diastase.capture.pennylane_compat import look_through
+from diastase.capture.pennylane_compat.drawing import draw_compiled
 from diastase.capture.tracer_errors import LeakedTracerError
 from diastase.jit.dispatch.attribute_reads import WatchedSelf, watched_self
 from diastase.jit.dispatch.keys import call_key, flat_key
@@ -60,12 +61,14 @@ if TYPE_CHECKING:
     import pennylane as qml
 
     from diastase.autograph import functions as with_autograph
+    from diastase.inspection.pictures import draw as pictures
     from diastase.jit.interop import autograd_calls, bind, xla
 else:
     bind = LazyModule("diastase.jit.interop.bind")
     xla = LazyModule("diastase.jit.interop.xla")
     autograd_calls = LazyModule("diastase.jit.interop.autograd_calls")
     with_autograph = LazyModule("diastase.autograph.functions")
+    pictures = LazyModule("diastase.inspection.pictures.draw")
 
 P = ParamSpec("P")
 Q = ParamSpec("Q")
@@ -329,6 +332,11 @@ class QJIT(ProgramTexts, Generic[P, R]):
 
 
 look_through(QJIT)
+draw_compiled(
+    QJIT,
+    lambda *arguments, **options: pictures.draw(*arguments, **options),
+    lambda *arguments, **options: pictures.draw_mpl(*arguments, **options),
+)
 
 
 class _TracedSelf(QJIT):

@@ -1,8 +1,8 @@
 """QNodes: calls taken over while tracing, their settings, and functions that look into a circuit.
 
-`qml.draw`, `qml.draw_mpl` and `qml.matrix` know a class called `QJIT` and look at its
-`user_function`. `qml.specs` knows Catalyst's class only, and transforms refuse compiled functions;
-so `look_through` puts in front of `qml.specs` what the others do, and registers `qml.snapshots`.
+`qml.matrix` knows a class called `QJIT` and looks at its `user_function`; what is drawn is in
+`drawing`. `qml.specs` knows Catalyst's class only, and transforms refuse compiled functions; so
+`look_through` puts in front of `qml.specs` what the others do, and registers `qml.snapshots`.
 """
 
 import warnings
