@@ -62,6 +62,8 @@ class Settings(NamedTuple):
     trace, and nothing from outside is found in it."""
     passes: tuple[PassCall, ...] = ()
     """Passes of the compiler for QNodes without their own."""
+    level: int | None = None
+    """How many transforms and passes of a QNode are applied; None for all."""
     single: bool = False
     """Whether all QNodes have amplitudes in single precision."""
     without_assertions: bool = False

@@ -76,7 +76,7 @@ class UnknownOutcomeError(DiastaseError, NotImplementedError):
 class TapeRecordingError(DiastaseError, NotImplementedError):
     """A QNode with PennyLane's transforms, whose circuit is not known while it is traced.
 
-        @qml.transforms.cancel_inverses
+        @qml.transforms.commute_controlled
         @qml.qnode(device)
         def circuit(n):
             for_loop(0, n, 1)(...)()      # n is traced: how many operators are there?
@@ -119,7 +119,7 @@ class UnsupportedTransformError(DiastaseError, NotImplementedError):
     """A transform of PennyLane's that cannot be applied to a circuit of traced values.
 
         @qjit
-        @qml.transforms.cancel_inverses
+        @qml.transforms.commute_controlled
         @qml.qnode(device)
         def circuit(wire):
             qml.X(wire)

@@ -12,7 +12,9 @@ likes; everything pending is recorded before a measurement or control flow, so t
 an operator are deleted from the finished jaxpr.
 """
 
-from collections.abc import Callable, Sequence
+import threading
+from collections.abc import Callable, Generator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -128,10 +130,11 @@ def trace_circuit(call: QNodeCall, finish: Finish, takes_script: bool = False) -
     body (`primitives.sampling`).
     """
     name, labels = call.settings.qnode, call.settings.device.wires
-    traced = traced_number_of_wires(call.settings.device)
-    wires = WireMap(name, None if labels is None else tuple(labels), traced)
+    size = traced_number_of_wires(call.settings.device)
+    wires = WireMap(name, None if labels is None else tuple(labels), size)
     circuit = Circuit(name, wires, measure_snapshot=partial(measure_snapshot, call.settings))
     trees: list[Any] = []
+    processes: list[MeasurementProcess] = []
     followed: list[tuple[Any, Any]] = []
     source = current_source_info()
 
@@ -150,6 +153,7 @@ def trace_circuit(call: QNodeCall, finish: Finish, takes_script: bool = False) -
             returned = WithSnapshots(circuit.snapshots, returned)
         leaves, tree = jax.tree_util.tree_flatten(returned, is_leaf=is_quantum_object)
         trees.append(tree)
+        processes[:] = [leaf for leaf in leaves if isinstance(leaf, MeasurementProcess)]
         circuit.wires.end_of_operators()
         _name_wires(leaves, scope)
         # PennyLane's queue serves all threads: while it makes operators for us, no other records.
@@ -162,7 +166,7 @@ def trace_circuit(call: QNodeCall, finish: Finish, takes_script: bool = False) -
     names = ["script"] * takes_script
     jaxpr, captured = trace_to_jaxpr(body, [_SCRIPT] * takes_script, name, names)
     _refuse_collectives(jaxpr)
-    number = None if traced is not None else circuit.wires.number
+    number = None if size is not None else circuit.wires.number
     deleted = [*([] if circuit.measures else followed), *circuit.taken_back]
     extents = [(tracer_variable(before), tracer_variable(after)) for before, after in deleted]
     jaxpr = _without(jaxpr, extents)
@@ -170,12 +174,41 @@ def trace_circuit(call: QNodeCall, finish: Finish, takes_script: bool = False) -
         if number > LARGEST_REGISTER:
             raise TooManyQubitsError(construct=f"QNode {name}", number=number, span=user_span())
         jaxpr = _with_size(jaxpr, number)
-    jaxpr = transformed(jaxpr, captured, call.settings.passes, name)
+    jaxpr = transformed(jaxpr, captured, call.settings.steps.passes, name)
     if call.settings.folding is not None:
         jaxpr, captured = folding.folded(jaxpr, captured, call.settings.folding)
-    return TracedCircuit(
+    traced = TracedCircuit(
         call.settings, jaxpr, tuple(captured), number, trees[0], circuit, takes_script
     )
+    if _watched.seen is not None:
+        _watched.seen.append(SeenCircuit(traced, tuple(processes)))
+    return traced
+
+
+@dataclass(frozen=True)
+class SeenCircuit:
+    """A circuit that was traced while somebody watched."""
+
+    traced: TracedCircuit
+    processes: tuple[MeasurementProcess, ...]
+    """The measurements that it returns, or is sampled for."""
+
+
+class _Watched(threading.local):
+    seen: list[SeenCircuit] | None = None
+
+
+_watched = _Watched()
+
+
+@contextmanager
+def watching_circuits() -> Generator[list[SeenCircuit]]:
+    """The circuits that this thread traces inside, in order, each as its passes have left it."""
+    outer, _watched.seen = _watched.seen, []
+    try:
+        yield _watched.seen
+    finally:
+        _watched.seen = outer
 
 
 def _refuse_collectives(jaxpr: ClosedJaxpr) -> None:

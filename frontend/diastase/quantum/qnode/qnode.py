@@ -55,7 +55,7 @@ def call_qnode(qnode: qml.QNode, args: tuple[Any, ...], kwargs: dict[str, Any]) 
 
 def _call_qnode(qnode: qml.QNode, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     settings, kwargs = resolve_settings(qnode, kwargs)
-    if settings.transforms:
+    if settings.steps.transforms:
         return _call_transformed(qnode, settings, args, kwargs)
     if settings.device.name not in ENGINE_DEVICES:
         return capture.call_on_device(qnode, settings, args, kwargs)
@@ -77,7 +77,7 @@ def _call_transformed(
     qnode: qml.QNode, settings: QNodeSettings, args: tuple[Any, ...], kwargs: dict[str, Any]
 ) -> Any:
     """Transforms are applied while tracing; a device in Python may need to do it when it runs."""
-    if metric_tensor.asks_for_metric(settings.transforms):
+    if metric_tensor.asks_for_metric(settings.steps.transforms):
         return metric_tensor.call_metric(qnode, settings, args, kwargs)
     natively = settings.device.name not in ENGINE_DEVICES
     try:

@@ -1,17 +1,23 @@
 """Which passes the compiler is to apply to a QNode's circuit.
 
-A QNode carries its own (`diastase.passes`, decorators); one without has those that the program was
-compiled with (`qjit(circuit_transform_pipeline=…)`). They run as soon as the body is traced, on its
-jaxpr (`transformed`): whatever is made of the circuit then is made of what they have left.
+A pass is an entry of the QNode's own `CompilePipeline`, among PennyLane's transforms: a transform
+with a `pass_name`, as `diastase.passes`, `qml.transform(pass_name=…)` and PennyLane's own passes
+make it. So markers (`qml.marker`) and levels count both. A QNode without passes has those that the
+program was compiled with (`qjit(circuit_transform_pipeline=…)`). They run as soon as the body is
+traced, on its jaxpr (`transformed`): whatever is made of the circuit then is made of what they
+have left.
 
-The trap: PennyLane copies QNodes with all their attributes, except in `QNode.update`, which makes
-one anew: passes are applied after it.
+A transform of PennyLane's that exists as a pass here, with the options that it is given, runs as
+one, since a pass leaves control flow as it is. Transforms that need tapes run before all passes,
+and so do those before them that have both forms: a tape is unrolled, and there are no passes on it.
 """
 
 from __future__ import annotations
 
 import copy
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
 import jax
@@ -19,9 +25,11 @@ import numpy as np
 import pennylane as qml
 from jax.core import Tracer
 from jax.extend.core import ClosedJaxpr
+from pennylane.transforms.core import BoundTransform
 
 import diastase_mlir
 from diastase.capture.context import current_settings
+from diastase.capture.pennylane_compat import qnode_of_tape
 from diastase.primitives.define import PRIMITIVES
 from diastase_mlir.jax_compat import (
     is_extended,
@@ -30,29 +38,113 @@ from diastase_mlir.jax_compat import (
     tracer_equation,
     tracer_variable,
 )
+from diastase_toolchain.lazy_import import LazyModule
 
 if TYPE_CHECKING:
     from diastase_mlir import PassCall
+    from diastase_mlir.passes import circuits
+else:
+    circuits = LazyModule("diastase_mlir.passes.circuits")
 
 _KNOWN = (np.ndarray, np.generic, jax.Array, bool, int, float, complex)
-_ATTRIBUTE = "_diastase_passes"
+
+
+@cache
+def _transform_of(name: str) -> Any:
+    """A pass as a transform of PennyLane's, which changes nothing where PennyLane runs it."""
+
+    def unchanged(tape: Any, **options: Any) -> Any:
+        return [tape], lambda results: results[0]
+
+    unchanged.__name__ = name
+    return qml.transform(unchanged, pass_name=name)
 
 
 def with_passes(qnode: qml.QNode, passes: Sequence[PassCall]) -> qml.QNode:
     """A copy of a QNode that has these passes after its own."""
     changed = copy.copy(qnode)
-    setattr(changed, _ATTRIBUTE, (*getattr(qnode, _ATTRIBUTE, ()), *passes))
+    changed.compile_pipeline.extend(list(map(_entry, passes)))
+    setattr(changed, _OWN, True)  # they may be none, instead of the program's
     return changed
 
 
-def passes_of(qnode: qml.QNode) -> tuple[PassCall, ...]:
-    """The passes of a QNode that is called now."""
-    return getattr(qnode, _ATTRIBUTE, current_settings().passes)
+def _entry(call: PassCall) -> BoundTransform:
+    return BoundTransform(_transform_of(call.name), kwargs=dict(call.options))
+
+
+@dataclass(frozen=True)
+class Steps:
+    """What is done to a circuit before it is run: first transforms of its tape, then passes."""
+
+    transforms: tuple[Any, ...]
+    passes: tuple[PassCall, ...]
+    pipeline: Any
+    """A `CompilePipeline`: all that was asked for, and markers, whichever level is looked at."""
+
+    @property
+    def of_tapes(self) -> Steps:
+        """What is left to do to the tapes that the transforms make."""
+        return Steps((), self.passes, self.pipeline)
+
+
+_STEPS, _OWN = "_diastase_steps", "_diastase_own_passes"
+
+
+def with_steps(qnode: qml.QNode, function: Callable[[], Any], shots: Any, steps: Steps) -> Any:
+    """A QNode like another one, of a function of its own, for which just this is to be done."""
+    made = qnode_of_tape(qnode, function, shots)
+    setattr(made, _STEPS, steps)
+    return made
+
+
+def steps_of(qnode: qml.QNode) -> Steps:
+    """The transforms and passes of a QNode that is called now, up to the level that is asked for.
+
+    `CompileError`s where there is no such pass, or none with such options.
+    """
+    decided = getattr(qnode, _STEPS, None)
+    if decided is not None:
+        return decided
+    pipeline: Any = qnode.compile_pipeline
+    program = current_settings().passes
+    if program and not hasattr(qnode, _OWN) and not any(map(_is_pass, pipeline)):
+        pipeline = pipeline + qml.CompilePipeline(list(map(_entry, program)))
+    entries = list(pipeline)[: current_settings().level]
+    needs_tape = [place for place, entry in enumerate(entries) if not _is_pass(entry)]
+    end = max(needs_tape, default=-1) + 1
+    transforms = [entry for entry in entries[:end] if not _is_pass_only(entry)]
+    passes = [*filter(_is_pass_only, entries[:end]), *entries[end:]]
+    return Steps(tuple(transforms), tuple(map(_call, passes)), pipeline)
 
 
 def has_own_passes(qnode: qml.QNode) -> bool:
     """Whether passes were asked for this QNode itself."""
-    return bool(getattr(qnode, _ATTRIBUTE, ()))
+    pipeline: Any = qnode.compile_pipeline
+    return any(map(_is_pass_only, pipeline))
+
+
+def _is_pass_only(entry: BoundTransform) -> bool:
+    """Whether an entry means nothing to PennyLane."""
+    if entry.pass_name is None:
+        return False
+    own = _transform_of(entry.pass_name).tape_transform
+    return entry.tape_transform is None or entry.tape_transform is own
+
+
+def _is_pass(entry: BoundTransform) -> bool:
+    """Whether an entry can be a pass of ours."""
+    if _is_pass_only(entry):
+        return True
+    return (
+        entry.pass_name is not None
+        and not entry.args
+        and circuits.has_pass(entry.pass_name, entry.kwargs)
+    )
+
+
+def _call(entry: BoundTransform) -> PassCall:
+    assert entry.pass_name is not None
+    return circuits.pass_call(entry.pass_name, entry.kwargs)
 
 
 def transformed(

@@ -15,7 +15,7 @@ program never gets there.
 """
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal, get_args
+from typing import Any, Literal, get_args
 
 import jax
 import jax.numpy as jnp
@@ -29,13 +29,10 @@ from diastase.capture.context import Folding, current_settings
 from diastase.capture.pennylane_compat import shots_of_call
 from diastase.capture.quantum_errors import InvalidSettingError, UnsupportedReturnError
 from diastase.primitives.quantum import AbstractRegister
-from diastase.quantum.settings.circuit_passes import passes_of
+from diastase.quantum.settings.circuit_passes import Steps, steps_of
 from diastase.quantum.settings.diff_method import Differentiation, differentiation_of
 from diastase_mlir import user_span
 from diastase_mlir.jax_compat import abstract_value, is_symbolic
-
-if TYPE_CHECKING:
-    from diastase_mlir import PassCall
 
 McmMethod = Literal["one-shot", "single-branch-statistics", "deferred", "tree-traversal"]
 PostselectMode = Literal["hw-like", "fill-shots"]
@@ -55,10 +52,8 @@ class QNodeSettings:
     """Numbers, or traced scalars."""
     mcm_method: McmMethod
     postselect_mode: PostselectMode
-    transforms: tuple[Any, ...]
-    """PennyLane's transforms of the tape, in the order in which they apply."""
-    passes: "tuple[PassCall, ...]" = ()
-    """Of the compiler on the circuit."""
+    steps: Steps
+    """PennyLane's transforms of the tape, and the compiler's passes on the circuit."""
     single: bool = False
     """Whether amplitudes are in single precision."""
     sweeps: bool = False
@@ -93,8 +88,7 @@ def resolve_settings(
         shots=shots,
         mcm_method=_mcm_method(name, qnode.execute_kwargs.get("mcm_method"), shots),
         postselect_mode=_postselect_mode(name, qnode.execute_kwargs.get("postselect_mode")),
-        transforms=tuple(qnode.compile_pipeline),
-        passes=passes_of(qnode),
+        steps=steps_of(qnode),
         single=_is_single(qnode.device),
         sweeps=qnode.diff_method == "adjoint",
         differentiation=differentiation_of(qnode, name, bool(shots)),

@@ -22,11 +22,11 @@ from pennylane.measurements import MeasurementProcess
 from diastase.capture.device_errors import UnsupportedTransformError
 from diastase.capture.pennylane_compat import (
     debugger_of,
-    qnode_of_tape,
     splitting_at_snapshots,
     transform_name,
 )
 from diastase.quantum.measurements.measurements import WithSnapshots
+from diastase.quantum.settings.circuit_passes import with_steps
 from diastase.quantum.settings.qnode_settings import QNodeSettings, classical_result
 from diastase.quantum.tapes.tapes import Recorded, Transformed, record_tape, replay, transformed
 from diastase_mlir import user_span
@@ -60,7 +60,8 @@ class TransformedCall:
         return self._structured(_in_order(result))
 
     def _qnode(self, tape: Any, natively: bool) -> qml.QNode:
-        return qnode_of_tape(self.qnode, replay(tape, natively), tape.shots)
+        steps = self.settings.steps.of_tapes
+        return with_steps(self.qnode, replay(tape, natively), tape.shots, steps)
 
     def _structured(self, results: Any) -> Any:
         if self.recorded.tape.shots.has_partitioned_shots:
@@ -95,7 +96,7 @@ def prepare(
 ) -> TransformedCall:
     """Record the quantum function and apply the transforms: all that can fail by being traced."""
     recorded = record_tape(qnode, settings, args, kwargs)
-    transforms, debugger = settings.transforms, debugger_of(qnode.device)
+    transforms, debugger = settings.steps.transforms, debugger_of(qnode.device)
     if debugger is not None:
         _refuse_outcomes(settings.qnode, recorded)
         transforms = splitting_at_snapshots(transforms)
@@ -125,8 +126,8 @@ def _seen_by_snapshots(settings: QNodeSettings, tapes: Sequence[Any]) -> bool:
     if any(with_snapshots) and len(tapes) > 1:
         reason = "makes several circuits of one with snapshots: use qml.snapshots"
         raise UnsupportedTransformError(
-            qnode=settings.qnode, transform=transform_name(settings.transforms[-1]), reason=reason,
-            always=True, span=user_span(),
+            qnode=settings.qnode, transform=transform_name(settings.steps.transforms[-1]),
+            reason=reason, always=True, span=user_span(),
         )  # fmt: skip
     return any(with_snapshots)
 

@@ -33,13 +33,13 @@ from jax.core import Tracer
 from diastase.capture.device_errors import UnsupportedTransformError
 from diastase.capture.pennylane_compat import (
     making_operators,
-    qnode_of_tape,
     stands_in_for_catalyst,
     transform_name,
     with_parameters,
 )
 from diastase.capture.pennylane_compat.compilers import warn_unlike_catalyst
 from diastase.capture.regions import quantum_scope
+from diastase.quantum.settings.circuit_passes import with_steps
 from diastase.quantum.settings.qnode_settings import QNodeSettings
 from diastase.quantum.tapes.tapes import record_tape, replay, transformed
 from diastase_mlir import user_span
@@ -106,18 +106,18 @@ class _Metric:
 
     @property
     def name(self) -> str:
-        return transform_name(self.settings.transforms[-1])
+        return transform_name(self.settings.steps.transforms[-1])
 
     @property
     def options(self) -> Mapping[str, Any]:
         """Keywords of the transform; what PennyLane takes by position, too."""
-        transform = self.settings.transforms[-1]
+        transform = self.settings.steps.transforms[-1]
         return dict(zip(("argnum", "approx"), transform.args, strict=False)) | transform.kwargs
 
     @property
     def by_arguments(self) -> bool:
         """Whether no parameter of a gate has to be known."""
-        before = map(transform_name, self.settings.transforms[:-1])
+        before = map(transform_name, self.settings.steps.transforms[:-1])
         asked = self.options.get("approx"), self.options.get("argnum")
         return (
             asked == (None, None)
@@ -147,7 +147,7 @@ class _Metric:
             self.qnode.func(*args, **self.kwargs)
             return qml.state()
 
-        node = qnode_of_tape(self.qnode, function, None)
+        node = self._qnode(function)
         return [_metric(self._along(node, position), self.args[position]) for position in argnums]
 
     def of_parameters(self, argnums: Sequence[int]) -> list[Any]:
@@ -184,10 +184,13 @@ class _Metric:
 
         return along
 
+    def _qnode(self, function: Callable[..., Any]) -> Any:
+        return with_steps(self.qnode, function, None, self.settings.steps.of_tapes)
+
     def _tape(self, args: Sequence[Any], is_trainable: Callable[[Any], bool]) -> Any:
         """The tape of the QNode, after the transforms before this one."""
         recorded = record_tape(self.qnode, self.settings, tuple(args), self.kwargs)
-        tapes = transformed(self.name, recorded.tape, self.settings.transforms[:-1]).tapes
+        tapes = transformed(self.name, recorded.tape, self.settings.steps.transforms[:-1]).tapes
         if len(tapes) != 1:
             self.refuse("is defined for one circuit, and a transform made several")
         if self.name == "quantum_fisher":
@@ -210,7 +213,7 @@ class _Metric:
             with making_operators(), quantum_scope(None):
                 given = dict(zip(positions, values, strict=True))
                 bound = tape.copy(ops=_bound(tape, given), measurements=[qml.state()])
-            return qnode_of_tape(self.qnode, replay(bound, False), None)()
+            return self._qnode(replay(bound, False))()
 
         return _metric(state, values) * self._kept(tape)
 

@@ -168,12 +168,6 @@ def _named(qnode: str, name: str, function: Callable[[], Any]) -> Any:
 
 def _refuse(qnode: str, name: str, transform: Any, tapes: Sequence[Any]) -> None:
     reason, always = None, True
-    if transform.tape_transform is None:
-        raise UnsupportedTransformError(
-            qnode=qnode, transform=name, reason="is a pass of Catalyst's, in MLIR", always=True,
-            instead=f"one of ours is asked for by @diastase.passes.apply_pass({name!r})",
-            span=user_span(),
-        )  # fmt: skip
     if transform.classical_cotransform is not None:
         reason = _instead_of_gradient(name)
     elif name not in LOCAL and any(map(_compares_traced_wires, tapes)):

@@ -18,6 +18,7 @@ from diastase_mlir.passes.circuits.gates import Gate, New, gate_before
 from diastase_mlir.passes.circuits.registry import (
     PASSES,
     PassCall,
+    has_pass,
     pass_call,
     pass_calls,
     register_pass,
@@ -37,6 +38,7 @@ __all__ = [
     "NotAQNodeError",
     "PassCall",
     "gate_before",
+    "has_pass",
     "pass_call",
     "pass_calls",
     "register_pass",

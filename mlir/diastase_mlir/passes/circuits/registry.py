@@ -78,6 +78,12 @@ def register_pass(name: str, *, built_in: bool = False) -> Callable[[Any], Any]:
     return register
 
 
+def has_pass(name: str, options: Mapping[str, Any]) -> bool:
+    """Whether there is a pass of this name that has these options."""
+    found = PASSES.get(canonical_name(name))
+    return found is not None and set(map(canonical_name, options)) <= found.options.keys()
+
+
 def pass_call(name: Any, options: Mapping[str, Any]) -> PassCall:
     """Check that there is such a pass with such options."""
     if not isinstance(name, str):

@@ -252,7 +252,7 @@ REFUSED = {
     "traced wires": (
         lambda x, n: [qml.X(n), qml.Hadamard(0), qml.X(n)],
         UnsupportedTransformError,
-        "cancel_inverses of circuit compares wires",
+        "commute_controlled of circuit compares wires",
     ),
     "measurements that are not returned": (
         lambda x, n: qml.expval(qml.X(0)),
@@ -266,7 +266,7 @@ REFUSED = {
 def test_refused(name):
     use, error, message = REFUSED[name]
 
-    @transforms.cancel_inverses
+    @transforms.commute_controlled
     @qml.qnode(engine)
     def circuit(x, n):
         use(x, n)

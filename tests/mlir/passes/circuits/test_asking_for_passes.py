@@ -2,6 +2,7 @@
 
 import re
 from dataclasses import dataclass
+from functools import partial
 
 import jax.numpy as jnp
 import numpy as np
@@ -131,7 +132,7 @@ def test_together_with_transforms_of_pennylane(found):
 
     @qjit
     @passes.merge_rotations
-    @qml.transforms.cancel_inverses
+    @partial(qml.compile, pipeline=[qml.transforms.cancel_inverses])
     @passes.apply_pass("count_gates")
     @qml.qnode(DEVICE)
     def circuit(x):
@@ -140,6 +141,30 @@ def test_together_with_transforms_of_pennylane(found):
     np.testing.assert_allclose(circuit(0.3), np.cos(0.6))
     assert seen[0] == 2
     assert found(circuit) == ["RX"]
+
+
+def test_transforms_of_pennylane_that_are_passes(found):
+    """They keep control flow, which a tape has not; but with options that the pass has not."""
+
+    @qml.transform(pass_name="merge-rotations")
+    @qml.transforms.cancel_inverses
+    @qml.qnode(DEVICE)
+    def circuit(x, n):
+        for_loop(0, n, 1)(lambda i: (qml.RX(x, 0), qml.Hadamard(0), qml.Hadamard(0), None)[-1])()
+        return qml.expval(qml.Z(0))
+
+    compiled = qjit(circuit)
+    np.testing.assert_allclose(compiled(0.3, 2), np.cos(0.6))
+    assert found(compiled) == ["RX"]
+
+    @qjit
+    @partial(qml.transforms.merge_rotations, atol=0.7)
+    @qml.qnode(DEVICE)
+    def without_small_angles():
+        return body(0.3)
+
+    without_small_angles()
+    assert found(without_small_angles) == ["Hadamard", "Hadamard"]
 
 
 def test_the_compiler_by_its_name_in_pennylane(found):

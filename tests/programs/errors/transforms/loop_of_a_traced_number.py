@@ -5,7 +5,7 @@ from diastase import for_loop, qjit
 
 def program():
     @qjit
-    @qml.transforms.cancel_inverses
+    @qml.transforms.commute_controlled
     @qml.qnode(qml.device("lightning.qubit", wires=3))
     def circuit(n):
         @for_loop(0, n, 1)

@@ -5,7 +5,7 @@ from diastase import qjit
 
 def program():
     @qjit
-    @qml.transforms.merge_rotations
+    @qml.transforms.commute_controlled
     @qml.qnode(qml.device("lightning.qubit", wires=3))
     def circuit(n):
         @qml.for_loop(n)

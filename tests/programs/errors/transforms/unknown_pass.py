@@ -5,7 +5,7 @@ from diastase import qjit
 
 def program():
     @qjit
-    @qml.transform(pass_name="to-ppr")
+    @qml.transform(pass_name="cancel-inverse")
     @qml.qnode(qml.device("lightning.qubit", wires=1))
     def circuit():
         qml.T(0)
