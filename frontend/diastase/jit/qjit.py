@@ -60,12 +60,14 @@ if TYPE_CHECKING:
     import pennylane as qml
 
     from diastase.autograph import functions as with_autograph
+    from diastase.inspection.resources import specs
     from diastase.jit.interop import autograd_calls, bind, xla
 else:
     bind = LazyModule("diastase.jit.interop.bind")
     xla = LazyModule("diastase.jit.interop.xla")
     autograd_calls = LazyModule("diastase.jit.interop.autograd_calls")
     with_autograph = LazyModule("diastase.autograph.functions")
+    specs = LazyModule("diastase.inspection.resources.specs")
 
 P = ParamSpec("P")
 Q = ParamSpec("Q")
@@ -328,7 +330,7 @@ class QJIT(ProgramTexts, Generic[P, R]):
             ) from error
 
 
-look_through(QJIT)
+look_through(QJIT, lambda *args, **kwargs: specs.specs_of(*args, **kwargs))
 
 
 class _TracedSelf(QJIT):

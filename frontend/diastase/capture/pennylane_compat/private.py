@@ -56,6 +56,11 @@ _NEEDS = (
         {"pennylane.debugging.snapshot": "_add_snapshot_tags"},
     ),
     Need(
+        "qml.specs of compiled functions",
+        "what it calls a measurement has no public name",
+        {"pennylane.resource.resource": "_mp_to_str"},
+    ),
+    Need(
         "diastase among PennyLane's compilers",
         "it finds compilers by the metadata of packages; a checkout on a path has none",
         {"pennylane.compiler.compiler": "AvailableCompilers _refresh_compilers"},

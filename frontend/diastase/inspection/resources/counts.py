@@ -9,6 +9,7 @@ Keys of a count:
     ("pauli", kind)         rotations and measurements of Pauli words (`pauli_products`)
     ("weight", kind, k)     those of them on k qubits
     ("circuits",)           registers that are allocated
+    ("qubits",)             their qubits
 
 Where nobody knows which of several branches is taken, each key has the largest count of any branch
 (the policy "upper"), the smallest, or the average by weights. So bounds are tight for each key, and
@@ -29,6 +30,7 @@ from diastase.inspection.resources.exact import (
 from diastase.inspection.resources.gate_names import operation_name, operation_size
 from diastase.inspection.resources.pauli_products import kind_of, word_of
 from diastase.inspection.resources.regions import Operation
+from diastase.inspection.resources.values import VARYING
 
 Key = tuple[Any, ...]
 Counts = dict[Key, Number]
@@ -46,8 +48,16 @@ class Counter:
 
     def operate(self, effect: Counts, operation: Operation) -> None:
         """One more."""
+        if operation.equation.primitive.name == "allocate_qubits":
+            self.follow(effect, {("circuits",): 1, ("qubits",): self._qubits(operation)})
         for key in keys_of(operation):
             effect[key] = effect.get(key, 0) + 1
+
+    def _qubits(self, operation: Operation) -> Number:
+        """The qubits of a register; their number may be an operand."""
+        known = operation.equation.params["num_wires"]
+        number = operation.operands[0].number if known is None else known
+        return self._choices.number("wires") if number in (None, VARYING) else number
 
     def follow(self, effect: Counts, other: Counts) -> None:
         """Add the counts of a region."""
@@ -89,8 +99,6 @@ def _mapped(counts: Counts, function: Callable[[Number], Number]) -> Counts:
 def keys_of(operation: Operation) -> list[Key]:
     """What an operation counts as."""
     equation = operation.equation
-    if equation.primitive.name == "allocate_qubits":
-        return [("circuits",)]
     name = operation_name(equation)
     if name is None:
         return []

@@ -1,0 +1,126 @@
+"""One circuit analysed: its operations counted, its chains measured, under what is given by name.
+
+A circuit is the body of one call of a QNode. What is known of its operands comes from the program
+that calls it (`circuits_of`), in which integer arguments are symbols of their names.
+"""
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from jax.extend.core import ClosedJaxpr
+
+from diastase.inspection.resources.choices import Choices, Policy, Unknown
+from diastase.inspection.resources.counts import Counter, Counts
+from diastase.inspection.resources.exact import Number
+from diastase.inspection.resources.interpreter import Interpreter
+from diastase.inspection.resources.layers import ByWires, ByWords, Chains, Layers
+from diastase.inspection.resources.lengths import longest, number_of
+from diastase.inspection.resources.max_plus import ways
+from diastase.inspection.resources.values import NOTHING, VARYING, Value
+from diastase.primitives.quantum import is_register_aval
+
+
+@dataclass(frozen=True)
+class Program:
+    """A traced program: what its arguments are called."""
+
+    jaxpr: ClosedJaxpr
+    names: Sequence[str]
+    """One for each flat argument."""
+
+    def arguments(self, choices: Choices) -> list[Value]:
+        """Integers are symbols, or what is given for them; of other arguments nothing is known."""
+        return [
+            Value(choices.number(name)) if _is_integer(variable.aval) else NOTHING
+            for name, variable in zip(self.names, self.jaxpr.jaxpr.invars, strict=True)
+        ]
+
+
+def _is_integer(aval: Any) -> bool:
+    return not is_register_aval(aval) and aval.shape == () and aval.dtype.kind in "iu"
+
+
+@dataclass(frozen=True)
+class Depth:
+    """A length of chains."""
+
+    number: Number
+    is_bound: bool
+    """Whether it may be less."""
+
+
+@dataclass(frozen=True)
+class CircuitAnalysis:
+    """A circuit, and what is asked of it."""
+
+    program: Program
+    circuit: ClosedJaxpr
+    """The body; the program calls it, or one like it."""
+    choices: Choices = field(default_factory=Choices)
+
+    def given(self, values: Mapping[str, Any], policy: Policy | None = None) -> "CircuitAnalysis":
+        """With values for symbols and branches, or another bound."""
+        return replace(self, choices=self.choices.but(values, policy))
+
+    def counts(self) -> Counts:
+        """How often each operation is applied."""
+        counter = Counter(self.choices)
+        effect = counter.start()
+        Interpreter(counter, self.choices).region(self.circuit, self._operands(), effect)
+        return effect
+
+    def depth(self) -> Depth:
+        """The depth by wires."""
+        return self._longest_chain(ByWires(self.choices))
+
+    def layers(self, kinds: Collection[str]) -> Depth:
+        """Layers of commuting rotations and measurements of Pauli words, of these kinds."""
+        return self._longest_chain(ByWords(self.choices, kinds))
+
+    @property
+    def symbols(self) -> list[str]:
+        """The names of arguments that are integers."""
+        names = zip(self.program.names, self.program.jaxpr.jaxpr.invars, strict=True)
+        return [name for name, variable in names if _is_integer(variable.aval)]
+
+    @property
+    def unknown(self) -> tuple[Unknown, ...]:
+        """The loops and branches that the counts have names for."""
+        return tuple(self.choices.unknown.values())
+
+    def _longest_chain(self, layers: Layers) -> Depth:
+        operands = self._operands()
+        while True:
+            lanes = len(layers.lanes)
+            chains: Chains = layers.start()
+            Interpreter(layers, self.choices).region(self.circuit, operands, chains)
+            if len(layers.lanes) == lanes:
+                return Depth(number_of(longest(ways(chains.matrix))), chains.is_bound)
+
+    def _operands(self) -> list[Value]:
+        """What the program calls the circuit with."""
+        found: list[list[Value]] = []
+
+        def enter(equation: Any, operands: Sequence[Value]) -> bool:
+            if equation.params["jaxpr"] is self.circuit:
+                found.append(list(operands))
+            return False
+
+        counter = Counter(self.choices)
+        arguments = self.program.arguments(self.choices)
+        Interpreter(counter, self.choices, enter).region(self.program.jaxpr, arguments, {})
+        if found:
+            return [Value(None if one.number is VARYING else one.number) for one in found[-1]]
+        return [NOTHING] * len(self.circuit.in_avals)
+
+
+def of_program(
+    jaxpr: ClosedJaxpr, choices: Choices | None = None, operands: Sequence[Value] | None = None
+) -> Counts:
+    """Counts of all circuits of a program together."""
+    choices = Choices() if choices is None else choices
+    effect: Counts = {}
+    given = [NOTHING] * len(jaxpr.in_avals) if operands is None else operands
+    Interpreter(Counter(choices), choices).region(jaxpr, given, effect)
+    return effect
