@@ -25,11 +25,13 @@ from diastase_mlir.diagnostics import user_span
 from diastase_toolchain.lazy_import import LazyModule
 
 if TYPE_CHECKING:
+    from diastase.inspection.resources import ppm
     from diastase_mlir import Circuit, Gate, New, gate_before, register_pass
     from diastase_mlir import circuit_values as values
     from diastase_mlir.passes import circuits
 else:
     circuits = LazyModule("diastase_mlir.passes.circuits")
+    ppm = LazyModule("diastase.inspection.resources.ppm")
 
 Decorator = Callable[[Any], Any]
 
@@ -86,6 +88,23 @@ def disentangle_swap(qnode: Any) -> Any:
     return _apply("disentangle_swap", qnode)
 
 
+def ppm_specs(fn: Any, /, *args: Any, **kwargs: Any) -> dict[str, dict[str, Any]]:
+    """Count rotations and measurements of Pauli words in a compiled function, after its passes.
+
+    `args`: those of a call, or their types; without any, the types of the last call. The result has
+    a dictionary for each circuit, named by its QNode and a number (`circuit_0`), with the keys
+    `logical_qubits`; `pi2_ppr`, `pi4_ppr`, `pi8_ppr`, `arbitrary_ppr`, rotations by half their angle
+    (`pi8` is not in the Clifford group), with `max_weight_pi8`, … and `depth_pi8_ppr`, …;
+    `num_of_ppm` and `depth_ppm`, measurements. What a circuit has not is left out. Numbers are ints,
+    or expressions in the names of arguments, as those of `qml.specs`.
+
+    A depth is the number of layers of commuting operations of that kind, each as early as possible
+    (D. Litinski, "A Game of Surface Codes", arXiv:1808.02892). `TypeError`
+    (`NotCompiledFunctionError`) for what is not compiled.
+    """
+    return ppm.ppm_specs_of(fn, *args, **kwargs)
+
+
 def _apply(name: str, qnode: Any) -> Any:
     return _decorator(name, (circuits.pass_call(name, {}),))(qnode)
 
@@ -118,6 +137,7 @@ __all__ = [
     "gate_before",
     "merge_rotations",
     "pipeline",
+    "ppm_specs",
     "register_pass",
     "values",
 ]

@@ -6,13 +6,13 @@ that calls it (`circuits_of`), in which integer arguments are symbols of their n
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 from jax.extend.core import ClosedJaxpr
 
 from diastase.inspection.resources.choices import Choices, Policy, Unknown
 from diastase.inspection.resources.counts import Counter, Counts
-from diastase.inspection.resources.exact import Number
+from diastase.inspection.resources.exact import Number, shown
 from diastase.inspection.resources.interpreter import Interpreter
 from diastase.inspection.resources.layers import ByWires, ByWords, Chains, Layers
 from diastase.inspection.resources.lengths import longest, number_of
@@ -115,12 +115,18 @@ class CircuitAnalysis:
         return [NOTHING] * len(self.circuit.in_avals)
 
 
-def of_program(
-    jaxpr: ClosedJaxpr, choices: Choices | None = None, operands: Sequence[Value] | None = None
-) -> Counts:
-    """Counts of all circuits of a program together."""
-    choices = Choices() if choices is None else choices
-    effect: Counts = {}
-    given = [NOTHING] * len(jaxpr.in_avals) if operands is None else operands
-    Interpreter(Counter(choices), choices).region(jaxpr, given, effect)
-    return effect
+class Totals(NamedTuple):
+    """Of all circuits of a program together, as often as it runs them."""
+
+    circuits: Number
+    gates: Number
+    measured: Number
+
+
+def totals_of(program: Program) -> Totals:
+    """Count what a program does, at most."""
+    choices, effect = Choices(), Counts()
+    interpreter = Interpreter(Counter(choices), choices)
+    interpreter.region(program.jaxpr, program.arguments(choices), effect)
+    keys = ("circuits",), ("unitary",), ("measured",)
+    return Totals(*(shown(effect.get(key, 0)) for key in keys))

@@ -59,18 +59,18 @@ class Choices:
         return self._named(equation, word, "branch", branches)
 
     def chosen(self, branch: Unknown) -> int | None:
-        """Which branch is given; the first one of a `cond` is that of True."""
+        """Which branch is given; of two, the first one is that of True."""
         given = self.given.get(branch.name)
-        if isinstance(given, bool):
-            return int(not given)
-        return given if isinstance(given, int) else None
+        if self.policy == "expected" and not isinstance(given, bool):
+            return None
+        return given if branch.branches > 2 or given is None else int(not given)
 
     def weights(self, branch: Unknown) -> Sequence[Number]:
         """How probable the branches are: as given, all alike otherwise."""
         given = self.given.get(branch.name)
         if given is None:
             return [1 / branch.branches] * branch.branches
-        return [given, 1 - given] if isinstance(given, float) else list(given)
+        return [given, 1 - given] if isinstance(given, int | float) else list(given)
 
     def _named(self, equation: Any, word: str, kind: Any, branches: int = 0) -> Unknown:
         found = self.unknown.get(id(equation))

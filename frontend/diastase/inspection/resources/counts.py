@@ -5,6 +5,7 @@ Keys of a count:
     ("gate", name)          operations, measurements in the midst of the circuit among them
     ("size", wires)         the same, by number of wires
     ("operations",)         all of them
+    ("unitary",)            those that are gates: all but measurements and prepared states
     ("measured",)           measurements in the midst of the circuit
     ("pauli", kind)         rotations and measurements of Pauli words (`pauli_products`)
     ("weight", kind, k)     those of them on k qubits
@@ -31,6 +32,7 @@ from diastase.inspection.resources.gate_names import operation_name, operation_s
 from diastase.inspection.resources.pauli_products import kind_of, word_of
 from diastase.inspection.resources.regions import Operation
 from diastase.inspection.resources.values import VARYING
+from diastase.primitives.define import Role, has_role
 
 Key = tuple[Any, ...]
 Counts = dict[Key, Number]
@@ -104,7 +106,9 @@ def keys_of(operation: Operation) -> list[Key]:
         return []
     keys: list[Key] = [("gate", name), ("size", operation_size(equation)), ("operations",)]
     word = word_of(equation)
-    if equation.primitive.name == "measure":
+    if has_role(equation, Role.GATE):
+        keys.append(("unitary",))
+    if has_role(equation, Role.OUTCOME):
         keys.append(("measured",))
     if word is not None:
         angle = operation.operands[0].number if operation.operands else None

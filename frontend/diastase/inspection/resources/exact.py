@@ -2,11 +2,12 @@
 
 sympy is imported when the first symbol is made, so that programs without any never load it. A
 symbol stands for an integer that is not negative: what is shown of `range(n)` is `n`, not
-`Max(0, n)`. `Analysis.given` (`choices`) takes any integers, and is exact for negative ones.
+`Max(0, n)`. Values that are given for names (`choices`) may be any, as the analysis is done again.
 
 Integers of a program are taken to be unbounded: a product that wraps around is not foreseen.
 """
 
+import itertools
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
@@ -120,6 +121,18 @@ def summed(term: Number, index: Number, count: Number) -> Number:
 def expanded(number: Number) -> Number:
     """A number as a sum of products, or Python's."""
     return number if is_known(number) else settled(sympy.expand(number))
+
+
+def shown(number: Number) -> Number:
+    """A number in the symbols that `sympy.Symbol(name)` gives, of which nothing is assumed."""
+    if is_known(number):
+        return number
+    names = {each.name for each in number.free_symbols}
+    free = {each: sympy.Symbol(each.name) for each in number.free_symbols}
+    letters = (f"i_{place}" if place else "i" for place in itertools.count())
+    unused = (letter for letter in letters if letter not in names)
+    indices = sorted(number.atoms(sympy.Dummy), key=lambda each: each.dummy_index)
+    return number.xreplace(free | {each: sympy.Symbol(next(unused)) for each in indices})
 
 
 def contains(number: Number, index: Number) -> bool:

@@ -21,9 +21,9 @@ import numpy as np
 
 from diastase.inspection.resources import max_plus
 from diastase.inspection.resources.choices import Choices, Unknown
-from diastase.inspection.resources.exact import Number, contains, is_known, largest, summed
+from diastase.inspection.resources.exact import Number, contains, is_known, summed
 from diastase.inspection.resources.gate_names import operation_name
-from diastase.inspection.resources.lengths import Length, number_of
+from diastase.inspection.resources.lengths import Length, longest, number_of
 from diastase.inspection.resources.pauli_products import kind_of, word_of
 from diastase.inspection.resources.regions import Operation, VarietyError
 from diastase.inspection.resources.values import VARYING
@@ -91,10 +91,10 @@ class Layers(ABC):
 
     def summed(self, effect: Chains, index: Number, count: Number) -> Chains:
         """At most as long as the longest chain of each."""
-        lengths = [number_of(length) for length in max_plus.ways(effect.matrix)]
-        if not any(contains(length, index) for length in lengths):
+        lengths = max_plus.ways(effect.matrix)
+        if not any(contains(number_of(length), index) for length in set(lengths)):
             return self.repeated(effect, count)
-        total = Length.of(summed(largest(lengths), index, count))
+        total = Length.of(summed(number_of(longest(lengths)), index, count))
         return Chains(max_plus.spread(effect.matrix, total), is_bound=True)
 
     def joined(self, effects: Sequence[Chains], branch: Unknown) -> Chains:

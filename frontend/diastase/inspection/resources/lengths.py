@@ -1,7 +1,8 @@
 """Lengths of chains with symbols: the longest of some linear forms, without asking sympy each time.
 
 A form is a sum of monomials that are never negative, with integer coefficients; one is longer than
-another for all values of the symbols if no coefficient is smaller. A `Length` keeps the forms of
+another for all values of the symbols if no coefficient is smaller. What is no such sum, `n - i` say,
+is a monomial of its own. A `Length` keeps the forms of
 which none is longer than another. It adds like a number; ints are lengths, too.
 """
 
@@ -34,7 +35,9 @@ class Length:
         if is_known(number):
             return int(number)
         terms: dict[Any, Any] = dict(number.as_coefficients_dict())
-        is_sum = all(one.is_nonnegative and int(c) == c for one, c in terms.items())
+        is_sum = all(
+            one.is_nonnegative and int(c) == c and (c > 0 or one == 1) for one, c in terms.items()
+        )
         terms = terms if is_sum else {number: 1}
         return Length(frozenset([_form({one: int(c) for one, c in terms.items()})]))
 
@@ -70,9 +73,13 @@ def number_of(length: "Length | int") -> Number:
     return length.number if isinstance(length, Length) else length
 
 
-def times(length: "Length | int", count: Number, plus: int = 0) -> "Length | int":
-    """A length `count + plus` times."""
-    return Length.of(expanded((count + plus) * number_of(length)))
+def times(length: "Length | int", count: Number, less: int = 0) -> "Length | int":
+    """A length of one form `count - less` times."""
+    whole = Length.of(expanded(count * number_of(length)))
+    if isinstance(length, int):
+        return whole + -less * length
+    (form,) = length.forms
+    return whole + Length(frozenset([_form({one: -less * c for one, c in form})]))
 
 
 def _form(terms: dict[Any, int]) -> Form:

@@ -124,7 +124,7 @@ def power(matrix: Matrix, count: int) -> Matrix:
 def symbolic_power(matrix: Matrix, count: Number) -> tuple[Matrix, bool]:
     """A region `count` times, where only a symbol is known of it; and whether that is exact.
 
-    Exact means for all counts from some small one on; else it is an upper bound.
+    Exact means for all counts from some small one on; for others it is an upper bound.
     """
     found, is_exact = identity(len(matrix)).astype(object), True
     for group in _groups(matrix):
@@ -136,13 +136,16 @@ def symbolic_power(matrix: Matrix, count: Number) -> tuple[Matrix, bool]:
 
 def _power_of_group(matrix: Matrix, count: Number) -> tuple[Matrix, bool]:
     before = identity(len(matrix)).astype(matrix.dtype)
+    powers = [before]
     for k in range(_TRANSIENT + 1):
         present = product(matrix, before)
         growth = _uniform_growth(before, present)
         if growth is not None:
-            added = times(growth, count, -k)
-            return at_least_nothing(_mapped(before, lambda e, more=added: e + more)), True
+            added = times(growth, count, k)
+            many = _mapped(before, lambda e, more=added: e + more)
+            return at_least_nothing(maximum([many, *powers[1:k]])), True
         before = present
+        powers.append(before)
     # No turn is longer than the longest way through one.
     return spread(before, times(longest(ways(matrix)), count)), False
 

@@ -16,26 +16,11 @@ from pennylane.resource import CircuitSpecs, SpecsResources
 from diastase.inspection.resources.analysis import CircuitAnalysis, Depth
 from diastase.inspection.resources.choices import Unknown
 from diastase.inspection.resources.counts import Counts
-from diastase.inspection.resources.exact import Number, is_known
+from diastase.inspection.resources.errors import UnknownSymbolError
+from diastase.inspection.resources.exact import Number, shown
 from diastase_mlir import user_span
-from diastase_runtime.errors import DiastaseError
 
 KINDS = ("pi2", "pi4", "pi8", "arbitrary", "ppm")
-
-
-class UnknownSymbolError(DiastaseError, ValueError):
-    """A name in `subs` or `expected` that resources do not depend on.
-
-        qml.specs(f)(5).resources.subs(k=3)     # no argument, loop or branch has this name
-
-    Names are those of integer arguments, and of loops and branches that the printed resources list.
-    """
-
-    title: ClassVar[str] = "No such symbol"
-    message: ClassVar[str] = "the resources do not depend on {name}"
-    help: ClassVar[str] = "they depend on {known}"
-    name: str
-    known: str
 
 
 @dataclass(frozen=True)
@@ -52,7 +37,7 @@ class CompiledResources(SpecsResources):
     """Whether the depth may be less: wires may be any, or branches or loops leave it open."""
     pauli_counts: dict[str, Number] = field(default_factory=dict[str, Number])
     """Rotations of Pauli words by kind, `pi2`, `pi4`, `pi8` or `arbitrary`, and `ppm`,
-    measurements of words."""
+    measurements of words; empty where there are none but measurements of Z on one wire."""
     pauli_depth: Number | None = None
     """Layers of commuting rotations and measurements, each as early as possible."""
     unknown: tuple[str, ...] = ()
@@ -71,7 +56,7 @@ class CompiledResources(SpecsResources):
     def subs(self, given: Mapping[Any, Any] | None = None, /, **values: Any) -> "CompiledResources":
         """The resources for values of symbols and branches, by name or by symbol.
 
-        Of a branch, its number or the truth of its condition. `ValueError` (`UnknownSymbolError`)
+        Of a branch, its number; of one of two, the truth of its condition. `ValueError` (`UnknownSymbolError`)
         for a name that the resources do not depend on.
         """
         named = {str(name): value for name, value in (given or {}).items()} | values
@@ -154,13 +139,17 @@ class Analysed:
         depth, pauli_depth = Depth(None, False), None
         if self.compute_depth and not averaged:
             depth = analysis.depth()
-        pauli = {kind: counts[("pauli", kind)] for kind in KINDS if ("pauli", kind) in counts}
+            depth = replace(depth, number=shown(depth.number))
+        pauli: dict[str, Number] = {}
+        if any(key[0] == "weight" and key[1:] != ("ppm", 1) for key in counts):
+            found = _of(counts, "pauli")
+            pauli = {kind: found[kind] for kind in KINDS if kind in found}
         if pauli and self.compute_depth and not averaged:
-            pauli_depth = analysis.layers(KINDS).number
+            pauli_depth = shown(analysis.layers(KINDS).number)
         made = CompiledResources(
             gate_types=_of(counts, "gate"), gate_sizes=_of(counts, "size"),
-            measurements=dict(self.measurements), num_allocs=counts.get(("qubits",), 0),
-            depth=depth.number, total=counts.get(("operations",), 0),
+            measurements=dict(self.measurements), num_allocs=shown(counts.get(("qubits",), 0)),
+            depth=depth.number, total=shown(counts.get(("operations",), 0)),
             depth_is_bound=depth.is_bound, pauli_counts=pauli, pauli_depth=pauli_depth,
             unknown=tuple(map(_described, self._open(analysis))),
         )  # fmt: skip
@@ -187,7 +176,7 @@ class Analysed:
 
 
 def _of(counts: Counts, head: str) -> dict[Any, Number]:
-    return {key[1]: count for key, count in counts.items() if key[0] == head}
+    return {key[1]: shown(count) for key, count in counts.items() if key[0] == head}
 
 
 def _described(unknown: Unknown) -> str:

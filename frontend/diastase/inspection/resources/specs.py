@@ -72,9 +72,13 @@ def _specs(name: str, asked: Any, levels: Sequence[Level], depths: bool) -> Comp
 
 
 def _resources(seen: SeenCircuit, traced: Any, depths: bool) -> CompiledResources:
+    return Analysed(analysis_of(seen, traced), measurements_of(seen), depths).resources()
+
+
+def analysis_of(seen: SeenCircuit, traced: Any) -> CircuitAnalysis:
+    """The analysis of a circuit; `traced` is the stage of the program that calls it."""
     program = Program(traced.traced.program.jaxpr, traced.interface.argument_names)
-    analysis = CircuitAnalysis(program, seen.traced.jaxpr)
-    return Analysed(analysis, measurements_of(seen), depths).resources()
+    return CircuitAnalysis(program, seen.traced.jaxpr)
 
 
 def measurements_of(seen: SeenCircuit) -> dict[str, int]:
