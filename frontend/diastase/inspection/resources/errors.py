@@ -1,12 +1,10 @@
 """What is asked of the resources of a circuit and cannot be had."""
 
-from dataclasses import dataclass
 from typing import ClassVar
 
 from diastase_runtime.errors import DiastaseError
 
 
-@dataclass(eq=False, kw_only=True)
 class UnknownSymbolError(DiastaseError, ValueError):
     """A name in `subs` or `expected` that resources do not depend on.
 
@@ -22,7 +20,6 @@ class UnknownSymbolError(DiastaseError, ValueError):
     known: str
 
 
-@dataclass(eq=False, kw_only=True)
 class NotCompiledFunctionError(DiastaseError, TypeError):
     """Resources asked for of something that `qjit` has not compiled.
 

@@ -38,7 +38,7 @@ class Chains:
 
     matrix: max_plus.Matrix
     is_bound: bool = False
-    """Whether some may be shorter than the matrix says."""
+    """Whether some may be shorter than the matrix says; for a lower bound of branches, in each."""
 
 
 class Layers(ABC):
@@ -86,7 +86,8 @@ class Layers(ABC):
         """A chain of chains."""
         if is_known(count):
             return Chains(max_plus.power(effect.matrix, int(count)), effect.is_bound)
-        matrix, is_exact = max_plus.symbolic_power(effect.matrix, count)
+        matrix, start = max_plus.symbolic_power(effect.matrix, count)
+        is_exact = start == 0 or (start is not None and not self._is_lower)
         return Chains(matrix, effect.is_bound or not is_exact)
 
     def summed(self, effect: Chains, index: Number, count: Number) -> Chains:
@@ -100,10 +101,15 @@ class Layers(ABC):
     def joined(self, effects: Sequence[Chains], branch: Unknown) -> Chains:
         """The longest chains, or for a lower bound the shortest."""
         matrices = [self._fitting(effect.matrix) for effect in effects]
-        lower = self._choices.policy == "lower"
-        joined = max_plus.minimum(matrices) if lower else max_plus.maximum(matrices)
+        is_bound = any(effect.is_bound for effect in effects)
+        if self._is_lower:
+            return Chains(max_plus.minimum(matrices), is_bound)
         differ = any(not np.array_equal(matrices[0], matrix) for matrix in matrices[1:])
-        return Chains(joined, differ or any(effect.is_bound for effect in effects))
+        return Chains(max_plus.maximum(matrices), is_bound or differ)
+
+    @property
+    def _is_lower(self) -> bool:
+        return self._choices.policy == "lower"
 
     def _lane(self, lane: Lane) -> int:
         return self.lanes.setdefault(lane, len(self.lanes))

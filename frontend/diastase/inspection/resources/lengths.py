@@ -52,7 +52,7 @@ class Length:
     @cached_property
     def number(self) -> Number:
         """As an expression."""
-        return largest(sum(mono * c for mono, c in form) for form in self.forms)
+        return largest(map(_expression, self.forms))
 
 
 def longest(lengths: Iterable["Length | int"]) -> "Length | int":
@@ -74,12 +74,17 @@ def number_of(length: "Length | int") -> Number:
 
 
 def times(length: "Length | int", count: Number, less: int = 0) -> "Length | int":
-    """A length of one form `count - less` times."""
-    whole = Length.of(expanded(count * number_of(length)))
-    if isinstance(length, int):
-        return whole + -less * length
-    (form,) = length.forms
-    return whole + Length(frozenset([_form({one: -less * c for one, c in form})]))
+    """A length `count - less` times."""
+    forms = length.forms if isinstance(length, Length) else [_form({1: length})]
+    products: list[Length | int] = []
+    for form in forms:
+        added = _longest([_form({one: -less * c for one, c in form})])
+        products.append(Length.of(expanded(count * _expression(form))) + added)
+    return longest(products)
+
+
+def _expression(form: Form) -> Number:
+    return sum(monomial * coefficient for monomial, coefficient in form)
 
 
 def _form(terms: dict[Any, int]) -> Form:

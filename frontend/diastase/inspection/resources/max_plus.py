@@ -121,20 +121,21 @@ def power(matrix: Matrix, count: int) -> Matrix:
     return result
 
 
-def symbolic_power(matrix: Matrix, count: Number) -> tuple[Matrix, bool]:
-    """A region `count` times, where only a symbol is known of it; and whether that is exact.
+def symbolic_power(matrix: Matrix, count: Number) -> tuple[Matrix, int | None]:
+    """A region `count` times, where only a symbol is known of it.
 
-    Exact means for all counts from some small one on; for others it is an upper bound.
+    Second, from which count on that is exact; of smaller ones, or where that is None of all, it is
+    an upper bound.
     """
-    found, is_exact = identity(len(matrix)).astype(object), True
+    found, start = identity(len(matrix)).astype(object), 0
     for group in _groups(matrix):
         places = np.ix_([0, *group], [0, *group])
-        found[places], is_uniform = _power_of_group(matrix[places], count)
-        is_exact &= is_uniform
-    return found, is_exact
+        found[places], own = _power_of_group(matrix[places], count)
+        start = None if start is None or own is None else max(start, own)
+    return found, start
 
 
-def _power_of_group(matrix: Matrix, count: Number) -> tuple[Matrix, bool]:
+def _power_of_group(matrix: Matrix, count: Number) -> tuple[Matrix, int | None]:
     before = identity(len(matrix)).astype(matrix.dtype)
     powers = [before]
     for k in range(_TRANSIENT + 1):
@@ -143,11 +144,11 @@ def _power_of_group(matrix: Matrix, count: Number) -> tuple[Matrix, bool]:
         if growth is not None:
             added = times(growth, count, k)
             many = _mapped(before, lambda e, more=added: e + more)
-            return at_least_nothing(maximum([many, *powers[1:k]])), True
+            return at_least_nothing(maximum([many, *powers[1:k]])), k
         before = present
         powers.append(before)
     # No turn is longer than the longest way through one.
-    return spread(before, times(longest(ways(matrix)), count)), False
+    return spread(before, times(longest(ways(matrix)), count)), None
 
 
 def _uniform_growth(before: Matrix, after: Matrix) -> Entry | None:

@@ -64,7 +64,7 @@ class CompiledResources(SpecsResources):
 
     @property
     def lower(self) -> "CompiledResources":
-        """The same with lower bounds, where branches are open."""
+        """The same with lower bounds, where branches are open; of a depth, None if there is none."""
         return self._analysed.with_policy("lower")
 
     def expected(self, **weights: Any) -> "CompiledResources":
@@ -140,6 +140,8 @@ class Analysed:
         if self.compute_depth and not averaged:
             depth = analysis.depth()
             depth = replace(depth, number=shown(depth.number))
+        if depth.is_bound and analysis.choices.policy == "lower":  # nothing bounds it from below
+            depth = Depth(None, False)
         pauli: dict[str, Number] = {}
         if any(key[0] == "weight" and key[1:] != ("ppm", 1) for key in counts):
             found = _of(counts, "pauli")
