@@ -8,7 +8,15 @@ Other layers import from here only.
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from diastase_engine import GATES, when_whole, with_libraries
+from diastase_engine import (
+    GATES,
+    gate_of,
+    into_z,
+    rotation_about,
+    when_whole,
+    with_libraries,
+    word_of,
+)
 from diastase_mlir.diagnostics import at, span_of, user_span
 from diastase_mlir.driver.compile_program import CompiledProgram, compile_program
 from diastase_mlir.errors import (
@@ -96,12 +104,15 @@ __all__ = [
     "compile_program",
     "continuation",
     "gate_before",
+    "gate_of",
+    "into_z",
     "llvm_ir_text",
     "lower",
     "pass_call",
     "pass_calls",
     "read_module",
     "register_pass",
+    "rotation_about",
     "span_of",
     "stage_module",
     "stage_text",
@@ -109,6 +120,7 @@ __all__ = [
     "user_span",
     "when_whole",
     "with_libraries",
+    "word_of",
 ]
 
 _LAZY = {

@@ -15,7 +15,7 @@ them. Numbers are written so that they read back as the same double.
 from dataclasses import dataclass
 from functools import lru_cache
 
-from diastase_runtime.gate_table import GATES
+from diastase_runtime.gate_table import gate_of
 
 LEAST = 32
 """Gates in a row from which on they are one operation: fewer are easier to read, and to transform,
@@ -71,7 +71,7 @@ def _read_control(text: str) -> tuple[int, bool]:
 
 def _mistake(gate: RunGate) -> str | None:
     """Say what is wrong with a gate, by the gate table."""
-    row = GATES.get(gate.name)
+    row = gate_of(gate.name)
     if row is None:
         return f"there is no gate named {gate.name}"
     if len(gate.parameters) != row.parameters:

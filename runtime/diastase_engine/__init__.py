@@ -15,7 +15,7 @@ from diastase_engine.libraries.engine import (
     with_libraries,
 )
 from diastase_engine.vector_math import ELEMENTARY_FUNCTIONS
-from diastase_runtime.gate_table import GATES, Gate
+from diastase_runtime.gate_table import GATES, Gate, gate_of, into_z, rotation_about, word_of
 
 __all__ = [
     "ELEMENTARY_FUNCTIONS",
@@ -24,8 +24,12 @@ __all__ = [
     "elementary_library",
     "engine_library",
     "foreign_library",
+    "gate_of",
+    "into_z",
+    "rotation_about",
     "single_library",
     "threads_library",
     "when_whole",
     "with_libraries",
+    "word_of",
 ]

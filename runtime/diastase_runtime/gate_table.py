@@ -4,11 +4,16 @@ Lowering turns a PennyLane name into `code`; the engine's `gate_matrices` is gen
 same rows. Names, wire order and parameters are PennyLane's; `Adjoint(S)` and the like are rows of
 their own where the gate has no parameter to negate. The order of the rows is the numbering: it
 may change with any release, as the engine is rebuilt with the compiler (never stored apart).
+
+One family has no rows: `PauliRot[XYZ]`, the rotation about a Pauli word, a letter for each target
+wire. `gate_of` finds any gate by its name.
 """
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal
+from functools import lru_cache
+from typing import Any, Literal
 
 Entry = Literal["wires", "array"]
 
@@ -25,7 +30,20 @@ class Gate:
     @property
     def entry(self) -> Entry:
         """The engine function: `gate`/`controlled_gate` up to two wires, else `gate_on_wires`."""
-        return "wires" if self.wires in (1, 2) else "array"
+        return "wires" if self.wires in (1, 2) and self.code < PAULI_ROTATION else "array"
+
+    def arranged(self, wires: Sequence[Any]) -> list[Any]:
+        """The target wires in the order in which the engine takes them."""
+        word = word_of(self.name)
+        if word is None:
+            return list(wires)
+        return [wire for _, wire in sorted(zip(word, wires, strict=True), key=lambda pair: pair[0])]
+
+
+PAULI_ROTATION = 1 << 12
+"""Codes from here on are rotations about Pauli words: X of them and `Y << LETTER_BITS` added. The
+engine takes the wires of X first, then those of Y, then those of Z."""
+LETTER_BITS = 6
 
 
 _ROWS: tuple[tuple[str, int, int], ...] = (
@@ -88,6 +106,48 @@ GATES: dict[str, Gate] = {
 }
 """Every named gate of the engine, by PennyLane's name."""
 
+_ROTATION = re.compile(r"PauliRot\[([XYZ]+)\]")
+
+
+def word_of(name: str) -> str | None:
+    """The Pauli word of a rotation, by the name of the gate: of `PauliRot[XYZ]`, `XYZ`."""
+    found = _ROTATION.fullmatch(name)
+    return None if found is None else found[1]
+
+
+def rotation_about(word: str) -> str:
+    """The name of the rotation exp(-i theta/2 P) about a Pauli word, of X, Y and Z alone."""
+    return f"PauliRot[{word}]"
+
+
+@lru_cache(2**12)
+def gate_of(name: str) -> Gate | None:
+    """A named gate: a row of the table, or a rotation about a Pauli word."""
+    word = word_of(name)
+    if word is None:
+        return GATES.get(name)
+    code = PAULI_ROTATION + word.count("X") + (word.count("Y") << LETTER_BITS)
+    return Gate(name, code, len(word), 1)
+
+
+_INTO_Z = {"X": ("Hadamard",), "Y": ("Adjoint(S)", "Hadamard"), "Z": ()}
+
+Applied = tuple[str, tuple[Any, ...]]
+"""A gate without parameters: its name and its wires."""
+
+
+def into_z(word: str, wires: Sequence[Any]) -> tuple[list[Applied], list[Applied]]:
+    """Gates that turn a Pauli word on some wires into Z on the last of them, and those back."""
+    forth = [
+        (name, (wire,))
+        for letter, wire in zip(word, wires, strict=True)
+        for name in _INTO_Z[letter]
+    ]
+    forth += [("CNOT", (wire, wires[-1])) for wire in wires[:-1]]
+    back = [("S" if name == "Adjoint(S)" else name, on) for name, on in reversed(forth)]
+    return forth, back
+
+
 FIELD_BITS = 16
 """Of each number in the first word of a row of `gate_run`."""
 
@@ -102,7 +162,7 @@ def run_row(
     """The row of a gate, as `gate_run` reads it."""
     fields = (gate.code, len(wires), len(controls), len(parameters))
     head = sum(number << FIELD_BITS * place for place, number in enumerate(fields))
-    row = [head, site, *wires, *(wire for wire, _ in controls)]
+    row = [head, site, *gate.arranged(wires), *(wire for wire, _ in controls)]
     return [*row, *(int(value) for _, value in controls), *parameters]
 
 

@@ -15,12 +15,13 @@ import numpy as np
 import pytest
 import scipy.sparse
 
-from diastase_engine import GATES, engine_library, single_library
+from diastase_engine import engine_library, single_library
 from diastase_engine.language.types import record_layout
 from diastase_engine.libraries.build import build_engine
 from diastase_engine.libraries.tuning import settings_for
 from diastase_engine.state_vector.state.records import State
 from diastase_runtime.abi import CallContext, library_symbol
+from diastase_runtime.gate_table import gate_of
 from diastase_toolchain import machine_code
 from other_processors import build_engine_for
 
@@ -68,11 +69,11 @@ class Register:
         self.state = None
 
     def gate(self, name: str, wires: Sequence[int], *parameters: float) -> None:
-        row = GATES[name]
+        row = gate_of(name)
+        assert row is not None
         if row.entry == "array":
-            self.call(
-                "gate_on_wires", I64(SITE), I64(row.code), *integers(wires), *floats(parameters)
-            )
+            arranged = integers(row.arranged(wires))
+            self.call("gate_on_wires", I64(SITE), I64(row.code), *arranged, *floats(parameters))
             return
         self.call("gate", I64(SITE), I64(row.code), *_fixed(wires, parameters))
 
@@ -84,10 +85,11 @@ class Register:
         wires: Sequence[int],
         *parameters: float,
     ) -> None:
-        row = GATES[name]
+        row = gate_of(name)
+        assert row is not None
         head = [I64(SITE), I64(row.code), *integers(controls), integers(values)[1]]
         if row.entry == "array":
-            tail = [*integers(wires), *floats(parameters)]
+            tail = [*integers(row.arranged(wires)), *floats(parameters)]
             self.call("controlled_gate_on_wires", *head, *tail)
             return
         self.call("controlled_gate", *head, *_fixed(wires, parameters))

@@ -176,6 +176,25 @@ def test_random_circuits(register: Callable, qubits: int) -> None:
         check(register, qubits, random_circuit(seed, qubits, 30), seed)
 
 
+WORDS = ("X", "YZ", "XY", "XYZ", "ZXZ", "XXYY", "YXXY", "XZZY", "YZZYX", "XYZXYZ")
+
+
+@pytest.mark.parametrize(("qubits", "chunk"), [(3, 0), (6, 0), (8, 5)])
+def test_rotations_about_pauli_words(register: Callable, qubits: int, chunk: int) -> None:
+    generator = np.random.default_rng(qubits)
+    circuit = random_circuit(3, qubits, 8)
+    for word in (word for word in WORDS if len(word) <= qubits):
+        order = tuple(int(wire) for wire in generator.permutation(qubits))
+        count = len(word)
+        for changed in (word, word.translate(str.maketrans("XY", "YX"))):
+            controls = order[count : count + int(generator.integers(0, 3))]
+            values = (1, 0)[: len(controls)]
+            name, angle = f"PauliRot[{changed}]", generator.normal(size=1)
+            circuit.append((name, order[:count], controls, values, angle))
+        circuit += random_circuit(count, qubits, 2)
+    check(register, qubits, circuit, 1, chunk)
+
+
 LAYERS: dict[str, Sequence[str]] = {
     "real and phases": ("RY", "RZ", "CNOT"),
     "real": ("RY", "CNOT", "CRY", "Hadamard"),

@@ -79,8 +79,8 @@ def measure(wires: Any, reset: bool = False, postselect: int | None = None) -> A
             return _measure_on_device(scope, labels[0], bool(reset), postselect)
     scope.flush()
     with at(span):
-        (position,) = scope.wires.positions(labels, "measure")
-    return pauli_basis.measure_position(scope, position, bool(reset), postselect)
+        positions = scope.wires.positions(labels, "measure")
+    return pauli_basis.measure_word(scope, "Z", positions, reset=bool(reset), postselect=postselect)
 
 
 @runs_in_64_bits
@@ -116,7 +116,8 @@ def pauli_measure(pauli_word: str, wires: Any, postselect: int | None = None) ->
     scope.require_own_region("pauli_measure")
     scope.flush()
     with at(span):
-        return pauli_basis.measure_pauli(scope, pauli_word, labels, postselect)
+        positions = scope.wires.positions(labels, "pauli_measure")
+        return pauli_basis.measure_word(scope, pauli_word, positions, postselect=postselect)
 
 
 def _measure_on_device(scope: CircuitScope, wire: Any, reset: bool, postselect: int | None) -> Any:

@@ -21,6 +21,7 @@ import numpy as np
 from jax.core import ShapedArray
 from jax.extend.core import ClosedJaxpr
 
+from diastase.autodiff.tangents.gate_rules import apply_fixed
 from diastase.jaxprs.circuit_interpreter import ALLOCATED, Visitor, Walk, walked
 from diastase.jaxprs.control_flow import known_trips
 from diastase.jaxprs.dependence import Activity
@@ -32,6 +33,8 @@ from diastase.primitives.quantum import is_register, qnode_p, release_p, touches
 from diastase.primitives.statevector import project_on_p
 from diastase.quantum.qnode.repeated_runs import Branches
 from diastase.quantum.settings.diff_method import parameter_of
+from diastase.quantum.wires import bind_on
+from diastase_mlir import into_z
 from diastase_mlir.diagnostics import span_of, user_span
 from diastase_mlir.jax_compat import (
     closed_jaxprs_in,
@@ -122,14 +125,16 @@ class _Given(Visitor):
         else:
             bit = (self._string >> walk.position) & 1
             walk.position = walk.position + 1
-        wires = params["wires"]
+        traced = iter(operands)
+        wires = [wire if wire is not None else next(traced) for wire in params["wires"]]
+        forth, back = into_z(params["word"], wires)
+        register = apply_fixed(walk.register, forth)
         state = jnp.asarray(_STATES)[bit]
-        walk.register = project_on_p.bind(walk.register, state, *operands, wires=wires)
+        register = bind_on(project_on_p, register, wires[-1:], state)
         if params["reset"]:
             flip = jnp.asarray(_FLIPS)[bit]
-            walk.register = unitary_p.bind(
-                walk.register, flip, *operands, wires=wires, control_values=()
-            )
+            register = bind_on(unitary_p, register, wires[-1:], flip, control_values=())
+        walk.register = apply_fixed(register, back)
         return bit == 1
 
     def measure(self, walk: Walk, equation: Equation, operands: Values) -> Values:

@@ -147,7 +147,12 @@ def _global_phase_abstract_eval(register: Any, phi: Any) -> AbstractValue:
 
 
 def _measure_abstract_eval(
-    register: Any, *wire_operands: Any, wires: Wires, reset: bool, postselect: int | None
+    register: Any,
+    *wire_operands: Any,
+    wires: Wires,
+    word: str,
+    reset: bool,
+    postselect: int | None,
 ) -> Sequence[AbstractValue]:
     return [register, _OUTCOME]
 
@@ -240,7 +245,10 @@ global_phase_p = define_on_register(
 measure_p = define_on_register(
     "measure", "measure", _measure_abstract_eval, Role.OUTCOME, Role.RANDOM, multiple_results=True
 )
-"""A measurement in the computational basis, with collapse: `-> register, outcome`."""
+"""A measurement with collapse: `-> register, outcome`.
+
+`word` has a letter for each wire: "Z" is a measurement in the computational basis, any other one of
+a Pauli word, whose outcome is the parity; only the former may `reset`."""
 
 
 qnode_p = define_primitive(

@@ -35,7 +35,7 @@ from diastase.primitives.quantum import (
     unitary_p,
 )
 from diastase.quantum.classical_slice import Equation, classical_part, is_quantum, without_registers
-from diastase_mlir import GATES, at, span_of
+from diastase_mlir import GATES, at, span_of, word_of
 from diastase_mlir.jax_compat import (
     abstract_value,
     add_input,
@@ -133,12 +133,17 @@ def _adjoint_gate(name: str) -> AdjointGate:
     """Negated parameters; without any, the other of a pair like `S`, `Adjoint(S)`, or itself."""
     if name in _IRREGULAR:
         return _IRREGULAR[name]
-    if GATES[name].parameters:
+    if word_of(name) is not None or GATES[name].parameters:
         return lambda *angles: (name, tuple(-angle for angle in angles))
     other = name.removeprefix("Adjoint(").removesuffix(")")
     other = f"Adjoint({name})" if other == name else other
     adjoint = other if other in GATES else name
     return lambda: (adjoint, ())
+
+
+def adjoint_gate(name: str) -> AdjointGate:
+    """How to invert a gate of this name; rotations about Pauli words have no rows."""
+    return ADJOINT_GATES.get(name) or _adjoint_gate(name)
 
 
 ADJOINT_GATES: Mapping[str, AdjointGate] = {name: _adjoint_gate(name) for name in GATES}
@@ -148,7 +153,7 @@ ADJOINT_GATES: Mapping[str, AdjointGate] = {name: _adjoint_gate(name) for name i
 def _gate(equation: Equation, operands: Sequence[Any], register: Any) -> Any:
     params = equation.params
     count = params["num_parameters"]
-    name, parameters = ADJOINT_GATES[params["name"]](*operands[:count])
+    name, parameters = adjoint_gate(params["name"])(*operands[:count])
     return gate_p.bind(register, *parameters, *operands[count:], **{**params, "name": name})
 
 

@@ -166,7 +166,8 @@ class Reader:
             params = {**site.params, **params}
         results = [new_variable(state.variable.aval)]
         if name == "measure":
-            outcome = operation.results[1]
+            outcome = operation.results[len(bits)]
+            params["word"] = ir.StringAttr(operation.attributes["word"]).value
             params["reset"] = ir.BoolAttr(operation.attributes["reset"]).value
             postselect = _integer(operation, "postselect")
             params["postselect"] = None if postselect < 0 else postselect

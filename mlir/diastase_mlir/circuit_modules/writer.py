@@ -223,17 +223,19 @@ class Writer:
         state = scope.values[register]
         assert isinstance(state, registers.Register)
         taken = state.take(wires)
-        (bit,) = taken.bits
+        bits = taken.bits
         postselect = params["postselect"]
         attributes = {
+            "word": ir.StringAttr.get(params["word"]),
             "reset": ir.BoolAttr.get(params["reset"]),
             "postselect": integer(-1 if postselect is None else postselect),
             **_site(number),
         }
-        made = create("quantum.measure", [bit.type, boolean()], [bit], attributes)
+        types = [*(bit.type for bit in bits), boolean()]
+        made = create("quantum.measure", types, bits, attributes)
         after, outcome = equation.outvars
-        scope.values[after] = taken.give_back([made.results[0]])
-        scope.values[outcome] = made.results[1]
+        scope.values[after] = taken.give_back(list(made.results)[:-1])
+        scope.values[outcome] = made.results[len(bits)]
         return True
 
     def check_wires(self, equation: Any, number: int, scope: Scope) -> bool:

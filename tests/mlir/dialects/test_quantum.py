@@ -85,13 +85,22 @@ def test_operand_types_are_checked():
     refused('%q = "quantum.extract"(%r, %x) : (!quantum.register, f64) -> !quantum.bit', "")
 
 
-def test_postselection_of_an_outcome_that_does_not_exist():
-    body = """
+@pytest.mark.parametrize(
+    ("attributes", "message"),
+    [
+        ('reset = false, word = "Z", postselect = 2 : i64', "postselect must be 0, 1 or -1"),
+        ('reset = false, word = "XI", postselect = 0 : i64', "'XI' is no Pauli word on 1 bits"),
+        ('reset = false, word = "XX", postselect = 0 : i64', "'XX' is no Pauli word on 1 bits"),
+        ('reset = true, word = "X", postselect = 0 : i64', "reset goes with the word Z only"),
+    ],
+)
+def test_measurements_that_do_not_exist(attributes, message):
+    body = f"""
       %q = "quantum.extract"(%r, %w) : (!quantum.register, i64) -> !quantum.bit
-      %p, %o = "quantum.measure"(%q) {reset = false, postselect = 2 : i64, site = 0 : i64}
+      %p, %o = "quantum.measure"(%q) {{{attributes}, site = 0 : i64}}
         : (!quantum.bit) -> (!quantum.bit, i1)
     """
-    refused(body, "postselect must be 0, 1 or -1")
+    refused(body, message)
 
 
 @pytest.mark.parametrize(

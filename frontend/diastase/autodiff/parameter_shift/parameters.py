@@ -28,7 +28,7 @@ from diastase.autodiff.parameter_shift.pauli_words import (
     turned,
 )
 from diastase.autodiff.parameter_shift.shift_rules import Rule
-from diastase.autodiff.tangents.gate_rules import HAVE_GENERATORS, gate_matrix
+from diastase.autodiff.tangents.gate_rules import gate_matrix, has_generator
 from diastase.jaxprs.dependence import Activity
 from diastase.primitives.define import Role, has_role
 from diastase.primitives.errors import NoDerivativeError
@@ -138,7 +138,7 @@ class Rules:
         controls = params["control_values"]
         wires = len(params["wires"]) - len(controls)
         if self.tests:
-            if params["name"] in HAVE_GENERATORS:
+            if has_generator(params["name"]):
                 rule, tests = tests_of_gate(params["name"], wires, controls)
                 return OwnParameters((0,), (rule,), tests)
             words = Words("unitary", wires, bool(controls))

@@ -24,7 +24,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from diastase.autodiff.parameter_shift.shift_rules import Rule
-from diastase.autodiff.tangents.gate_rules import generator
+from diastase.autodiff.tangents.gate_rules import generator, word_rotated_about
 
 Kind = Literal["unitary", "diagonal", "prepare"]
 
@@ -113,8 +113,9 @@ def tests_of_gate(
     name: str, wires: int, controls: tuple[bool, ...]
 ) -> tuple[Rule, tuple[Word, ...]]:
     """The rule of a gate with a generator, and the words of its runs."""
-    if name == "MultiRZ":
-        return _tests([(-0.5, (3,) * wires)], controls)
+    word = word_rotated_about(name, wires)
+    if word is not None:
+        return _tests([(-0.5, tuple(map(LETTERS.index, word)))], controls)
     matrix, words = generator(name, wires), Words("unitary", wires, True)
     columns = np.arange(2**wires)
     found = [

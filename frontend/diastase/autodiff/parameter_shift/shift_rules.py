@@ -21,6 +21,8 @@ import pennylane as qml
 from pennylane.gradients import generate_shift_rule
 from pennylane.gradients.finite_difference import finite_diff_coeffs
 
+from diastase_mlir import word_of
+
 Term = tuple[float, float]
 """Coefficient and shift."""
 
@@ -75,7 +77,9 @@ def parameter_shifts(
     name: str, count: int, number: int, wires: int, controlled: bool, shifts: Any = None
 ) -> tuple[Term, ...] | None:
     """The exact terms for parameter `number` of `count` of a gate; None where there are none."""
-    eigenvalues = _eigenvalues(name, count, number, wires)
+    if name == "MultiRZ" or word_of(name) is not None:
+        name = "RZ"  # all have the same eigenvalues, and matrices of any size
+    eigenvalues = _eigenvalues(name, count, number)
     if eigenvalues is None:
         return None
     if controlled:
@@ -87,20 +91,18 @@ def parameter_shifts(
     return _terms(generate_shift_rule(waves, shifts=shifts))
 
 
-def _eigenvalues(name: str, count: int, number: int, wires: int) -> set[int] | None:
+def _eigenvalues(name: str, count: int, number: int) -> set[int] | None:
     """Those of the generator, as multiples of the unit, up to what is common to all."""
     generator = np.random.default_rng(7)
     others = generator.uniform(0.5, 1.5, count)
     steps = np.arange(_POINTS) / _POINTS
-    matrices = [
-        _matrix(name, _with(others, number, step * 2 * np.pi / _UNIT), wires) for step in steps
-    ]
+    matrices = [_matrix(name, _with(others, number, step * 2 * np.pi / _UNIT)) for step in steps]
     waves = np.fft.fft(np.stack(matrices), axis=0) / _POINTS
     sizes = np.abs(waves).max(axis=(1, 2))
     found = {int(k) if k < _POINTS // 2 else int(k) - _POINTS for k in np.nonzero(sizes > 1e-9)[0]}
     angle = 0.7391
     rebuilt = sum(waves[k] * np.exp(1j * k * _UNIT * angle) for k in found)
-    difference = rebuilt - _matrix(name, _with(others, number, angle), wires)
+    difference = rebuilt - _matrix(name, _with(others, number, angle))
     return found if np.abs(difference).max() < _ROUNDING else None
 
 
@@ -110,8 +112,7 @@ def _with(values: np.ndarray, number: int, value: float) -> Sequence[float]:
     return changed.tolist()
 
 
-def _matrix(name: str, parameters: Sequence[float], wires: int) -> np.ndarray:
+def _matrix(name: str, parameters: Sequence[float]) -> np.ndarray:
     gate: Any = getattr(qml, name)
-    more = (wires,) if name == "MultiRZ" else ()
     with qml.QueuingManager.stop_recording():
-        return np.asarray(gate.compute_matrix(*parameters, *more), np.complex128)
+        return np.asarray(gate.compute_matrix(*parameters), np.complex128)

@@ -25,7 +25,8 @@ from diastase.primitives.quantum import (
     unitary_p,
 )
 from diastase.primitives.sampling import follow_script_p
-from diastase_mlir import GATES, user_span
+from diastase.quantum.wires import bind_on, split_positions
+from diastase_mlir import GATES, into_z, user_span, word_of
 from diastase_mlir.jax_compat import Zero, forward_derivative
 
 Pair = tuple[Any, Any]
@@ -63,7 +64,11 @@ def _gate(primals: Sequence[Any], tangents: Sequence[Any], **params: Any) -> Pai
     if is_zero(*changes):
         return gate_p.bind(*primals, **params), MARK
     number = len(params["wires"]) - len(params["control_values"])
-    if params["name"] in HAVE_GENERATORS:
+    word = word_rotated_about(params["name"], number)
+    if word is not None:
+        register = gate_p.bind(*primals, **params)
+        return _with_word(register, word, -0.5j * changes[0], wires, params), MARK
+    if has_generator(params["name"]):
         register = gate_p.bind(*primals, **params)
         turned = 1j * changes[0] * np.kron(generator(params["name"], number), RAISE)
         identity = jnp.eye(2 ** (number + 1), dtype=jnp.complex128)
@@ -82,6 +87,16 @@ HAVE_GENERATORS = frozenset(
 """Gates U(p) = exp(i p G): the derivative, i G U, is the gate and then a matrix without angles."""
 
 
+def has_generator(name: str) -> bool:
+    """Whether a gate is one of these; rotations about Pauli words are."""
+    return name in HAVE_GENERATORS or word_of(name) is not None
+
+
+def word_rotated_about(name: str, wires: int) -> str | None:
+    """P of a gate exp(-i p/2 P), a Pauli word on any number of wires."""
+    return "Z" * wires if name == "MultiRZ" else word_of(name)
+
+
 @cache
 def generator(name: str, wires: int) -> np.ndarray:
     """G of a gate exp(i p G), by PennyLane."""
@@ -92,10 +107,13 @@ def generator(name: str, wires: int) -> np.ndarray:
 
 def gate_matrix(name: str, parameters: Sequence[Any], wires: int) -> Any:
     """The matrix of a named gate, by PennyLane."""
-    gate = getattr(qml, name)
-    more = (wires,) if name == "MultiRZ" else ()
+    word = word_rotated_about(name, wires)
     with making_operators():
-        return jnp.asarray(gate.compute_matrix(*parameters, *more), jnp.complex128)
+        if word is not None:
+            matrix = qml.PauliRot.compute_matrix(*parameters, word)
+        else:
+            matrix = getattr(qml, name).compute_matrix(*parameters)
+        return jnp.asarray(matrix, jnp.complex128)
 
 
 def _with_matrix(
@@ -111,6 +129,41 @@ def _with_full_matrix(
     wires, controls = params["wires"], params["control_values"]
     known = with_wire(wires, len(wires) - len(controls))
     return unitary_p.bind(register, full, *operands, wires=known, control_values=controls)
+
+
+def _with_word(
+    register: Any, word: str, factor: Any, operands: Sequence[Any], params: Mapping[str, Any]
+) -> Any:
+    """Apply `1 + factor P x N` for a Pauli word P, whatever its length, under the same controls.
+
+    P is turned into Z on the last target, by gates that are undone.
+    """
+    traced, known = iter(operands), params["wires"]
+    places = [wire if wire is not None else next(traced) for wire in known]
+    count = len(word)
+    last, controls = places[count - 1], places[count:]
+    forth, back = into_z(word, places[:count])
+    register = apply_fixed(register, forth)
+    full = extended_matrix(_KEEP, factor * _Z)
+    known_wires, more = split_positions([last, *controls])
+    register = unitary_p.bind(
+        register,
+        full,
+        *more,
+        wires=with_wire(known_wires, 1),
+        control_values=params["control_values"],
+    )
+    return apply_fixed(register, back)
+
+
+_Z = np.diag([1, -1]).astype(np.complex128)
+
+
+def apply_fixed(register: Any, gates: Sequence[tuple[str, Sequence[Any]]]) -> Any:
+    """Gates without parameters, by name, on wires that are known or traced."""
+    for name, wires in gates:
+        register = bind_on(gate_p, register, wires, name=name, num_parameters=0, control_values=())
+    return register
 
 
 def with_wire(wires: Wires, position: int) -> Wires:

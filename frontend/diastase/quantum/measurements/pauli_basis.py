@@ -1,15 +1,11 @@
 """Rotations into the basis of Pauli matrices and back, and measurements in the middle of a circuit.
 
 Of a product of Pauli matrices there is one outcome: the parity of what its factors would be
-measured as. The state collapses onto that eigenspace of the product only. So the parity is moved
-to one wire, by gates that are undone after that wire has been measured:
-
-    XY on a, b:    H a, RX(pi/2) b, CNOT a b, measure b, CNOT a b, RX(-pi/2) b, H a
+measured as. The state collapses onto that eigenspace of the product only.
 """
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -56,29 +52,18 @@ def apply_gate(
     scope.advance_on(wires, gate_p, *parameters, name=name, num_parameters=count, control_values=())
 
 
-def measure_pauli(
-    scope: CircuitScope, word: str, wires: Sequence[Any], postselect: int | None
+def measure_word(
+    scope: CircuitScope,
+    word: str,
+    positions: Sequence[Position],
+    *,
+    reset: bool = False,
+    postselect: int | None = None,
 ) -> Any:
-    """Record the measurement of a word, without identities, on as many wires; its outcome."""
-    positions = scope.wires.positions(wires, "pauli_measure")
-    rotation = into_letters(word, positions)
-    rotation.forth(scope)
-    for pair in pairwise(positions):
-        apply_gate(scope, "CNOT", pair)
-    outcome = measure_position(scope, positions[-1], False, postselect)
-    for left, right in reversed(list(pairwise(positions))):
-        apply_gate(scope, "CNOT", (left, right))
-    rotation.back(scope)
-    return outcome
-
-
-def measure_position(
-    scope: CircuitScope, position: Any, reset: bool, postselect: int | None
-) -> Any:
-    """Record the measurement of one wire; its outcome."""
+    """Record the measurement of a Pauli word, without identities, as one equation; its outcome."""
     scope.circuit.measures = True
     scope.circuit.postselects |= postselect is not None
     scope.register, outcome = bind_on(
-        measure_p, scope.register, [position], reset=reset, postselect=postselect
+        measure_p, scope.register, positions, word=word, reset=reset, postselect=postselect
     )
     return outcome

@@ -46,7 +46,7 @@ from diastase.quantum.operators.gate_operands import (
     unsupported,
     wires_of,
 )
-from diastase_mlir import GATES
+from diastase_mlir import GATES, rotation_about
 
 _OBSERVABLES = (qml.Hermitian, qml.Projector, qml.SparseHamiltonian, ops.Sum, ops.SProd)
 """Operators that PennyLane has a matrix for, but that are no gates."""
@@ -69,6 +69,8 @@ def record(operator: Any, recorder: Recorder, controls: Controls = ()) -> None:
         _check_wires(operator, recorder, controls)
     elif _is_named(operator):
         _record_named(operator, recorder, controls)
+    elif type(operator) is qml.PauliRot:
+        _record_pauli_rotation(operator, recorder, controls)
     else:
         _rule(operator)(operator, recorder, controls)
 
@@ -109,6 +111,24 @@ def _record_named(operator: Any, recorder: Recorder, controls: Controls) -> None
         wires, gate_p, *parameters, name=operator.name, num_parameters=len(parameters),
         control_values=control_values,
     )  # fmt: skip
+
+
+def _record_pauli_rotation(operator: Any, recorder: Recorder, controls: Controls) -> None:
+    """A gate named for its word, without identities; of these alone it is a global phase."""
+    letters = operator.hyperparameters["pauli_word"]
+    kept = {w: letter for w, letter in zip(operator.wires, letters, strict=True) if letter != "I"}
+    angle = real_scalar(operator.data[0], operator)
+    if len(kept) < len(letters):
+        _check_wires(operator, recorder, controls)
+    if not kept:
+        phase = silently(operator, lambda: qml.GlobalPhase(angle / 2))
+        return _record_global_phase(phase, recorder, controls)
+    labels, values = [*kept, *(wire for wire, _ in controls)], tuple(value for _, value in controls)
+    wires = recorder.wires.positions(labels, operator.name)
+    name = rotation_about("".join(kept.values()))
+    return recorder.advance_on(
+        wires, gate_p, angle, name=name, num_parameters=1, control_values=values
+    )
 
 
 def _record_controlled(operator: Any, recorder: Recorder, controls: Controls) -> None:

@@ -23,7 +23,7 @@ from diastase_mlir.dialects.quantum.dialect import (
     fail,
 )
 from diastase_mlir.gate_runs import read_gate
-from diastase_runtime.gate_table import GATES
+from diastase_runtime.gate_table import gate_of
 
 
 class GateOp(Quantum.Operation, name="gate"):
@@ -41,7 +41,7 @@ class GateOp(Quantum.Operation, name="gate"):
     def verify_invariants(operation: Any) -> bool:
         """Compare with the gate table."""
         name = operation.gate_name.value
-        gate = GATES.get(name)
+        gate = gate_of(name)
         if gate is None:
             return fail(operation, f"there is no gate named {name}")
         if len(operation.parameters) != gate.parameters:
@@ -164,21 +164,31 @@ class GlobalPhaseOp(Quantum.Operation, name="global_phase"):
 
 
 class MeasureOp(Quantum.Operation, name="measure"):
-    """Measure a qubit in the computational basis; the state collapses.
+    """Measure a Pauli word, a letter for each qubit; the state collapses onto its eigenspace.
 
-    `postselect` is the outcome to force, or -1; `reset` puts the qubit back to |0>.
+    The word `Z` is a measurement in the computational basis. The outcome is 1 where the eigenvalue
+    is -1. `postselect` is the outcome to force, or -1; `reset`, of the word `Z` only, puts the
+    qubit back to |0>.
     """
 
-    bit: ext.Operand[BitType]
+    targets: Sequence[ext.Operand[BitType]]
+    word: ir.StringAttr
     reset: ir.IntegerAttr
     postselect: ir.IntegerAttr
     site: ir.IntegerAttr
-    result: ext.Result[BitType]
+    bits: Sequence[ext.Result[BitType]]
     outcome: ext.Result[Boolean]
 
     @staticmethod
     def verify_invariants(operation: Any) -> bool:
-        """The outcome asked for is one that a measurement can have."""
+        """The word fits the qubits, and the outcome asked for is one that there is."""
+        word, count = operation.word.value, len(operation.operation.operands)
+        if not word or set(word) - set("XYZ") or len(word) != count:
+            return fail(operation, f"{word!r} is no Pauli word on {count} bits")
+        if len(operation.operation.results) != count + 1:
+            return fail(operation, f"{count} bits go in, as many must come out")
+        if ir.BoolAttr(operation.reset).value and word != "Z":
+            return fail(operation, "reset goes with the word Z only")
         if operation.postselect.value not in (-1, 0, 1):
             return fail(operation, "postselect must be 0, 1 or -1 for none")
         return True

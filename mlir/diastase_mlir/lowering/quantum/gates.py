@@ -138,13 +138,14 @@ def lower_measure(
     taken = take(register, equation.params["wires"], wire_operands, context)
     postselect = equation.params["postselect"]
     attributes = {
+        "word": ir.StringAttr.get(equation.params["word"]),
         "reset": ir.BoolAttr.get(equation.params["reset"]),
         "postselect": enumeration(-1 if postselect is None else postselect),
         "site": site_attribute(context, "measure", equation),
     }
-    results = [bit_type(), number_type(integer_type(1))]
-    bit, outcome = create("quantum.measure", results, taken.bits, attributes).results
-    return [taken.give_back([bit]), outcome]
+    results = [*[bit_type()] * len(taken.bits), number_type(integer_type(1))]
+    *bits, outcome = create("quantum.measure", results, taken.bits, attributes).results
+    return [taken.give_back(bits), outcome]
 
 
 def _control_attributes(

@@ -19,6 +19,7 @@ from diastase_mlir.bindings import ir
 from diastase_mlir.passes.circuits.circuit import BIT, Circuit
 from diastase_mlir.passes.circuits.gates import Gate, New, Shape, shape_of
 from diastase_mlir.passes.operations import REGISTERS, constant_of
+from diastase_runtime.gate_table import word_of
 
 State = str | None
 """`0`, `1`, `+` or `-`; None where it is not known to be one of them."""
@@ -116,7 +117,9 @@ class _Analysis:
             before = [self.bits.get(bit) for bit in gate.bits]
             self.bits.update(zip(gate.results, _after(shape_of(gate), before), strict=True))
         elif name == "quantum.measure":
-            self.bits[operation.result] = _measured(operation, self.bits.get(operation.bit))
+            before = [self.bits.get(bit) for bit in operation.operation.operands]
+            bits = list(operation.operation.results)[:-1]
+            self.bits.update(zip(bits, _measured(operation, before), strict=True))
         elif len(operation.operation.regions):
             return self.control_flow(operation.operation, register)
         elif name not in _UNCHANGED:
@@ -174,12 +177,21 @@ _UNCHANGED = frozenset({
 })  # fmt: skip
 
 
-def _measured(operation: Any, before: State) -> State:
+def _measured(operation: Any, before: list[State]) -> list[State]:
+    word = operation.word.value
     if operation.reset.value:
-        return "0"
-    if operation.postselect.value >= 0:
-        return str(operation.postselect.value)
-    return before if before in ("0", "1") else None
+        return ["0"]
+    if word == "Z" and operation.postselect.value >= 0:
+        return [str(operation.postselect.value)]
+    return [_kept(letter, state) for letter, state in zip(word, before, strict=True)]
+
+
+def _kept(letter: str, state: State) -> State:
+    """What a word leaves of a qubit: an eigenvector of its own letter stays."""
+    return state if state in _EIGENVECTORS[letter] else None
+
+
+_EIGENVECTORS: dict[str, tuple[State, ...]] = {"X": ("+", "-"), "Y": (), "Z": ("0", "1")}
 
 
 def open_controls(shape: Shape, before: list[State]) -> list[tuple[int, bool]] | None:
@@ -215,9 +227,11 @@ def _after(shape: Shape, before: list[State]) -> list[State]:
         first, second = list(shape.targets)
         after[first], after[second] = before[second], before[first]
         return after
-    kept = ("0", "1") if shape.name in DIAGONAL else ()
-    for position in (*shape.targets, *(position for position, _ in controls)):
-        after[position] = before[position] if before[position] in kept else None
+    word = "Z" * len(of_targets) if shape.name in DIAGONAL else word_of(shape.name)
+    for k, position in enumerate(shape.targets):
+        after[position] = None if word is None else _kept(word[k], before[position])
+    for position, _ in controls:
+        after[position] = None
     return after
 
 

@@ -208,7 +208,7 @@ def _note_results(circuit: Circuit, inner: Any, mine: set[ir.Value]) -> None:
         case "quantum.gate" | "quantum.unitary":
             bits = operands[-len(results) :]
         case "quantum.measure":
-            bits, results = operands, results[:1]
+            bits, results = operands, results[:-1]
         case "quantum.insert" | "quantum.global_phase" | "quantum.follow":
             pass
         case _:

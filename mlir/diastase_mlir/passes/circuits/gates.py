@@ -8,9 +8,10 @@ given as positions among the bits of the (first) gate that goes.
 
 Tables say when two gates are the same but for their names, and which inverts which. `Form` is a
 gate without what has no meaning: `CNOT` is `PauliX` with a control, `CZ(a, b)` is `CZ(b, a)`,
-controls have no order. Two gates on the same qubits with equal forms and parameters are the same
-operation, exactly, global phase included. `form_before` gives the form of the gate before, on the
-bits that it gives, which are those that the gate after takes.
+controls have no order; a rotation about a Pauli word is `PauliRot`, each target with its letter.
+Two gates on the same qubits with equal forms and parameters are the same operation, exactly, global
+phase included. `form_before` gives the form of the gate before, on the bits that it gives, which
+are those that the gate after takes.
 """
 
 from collections.abc import Sequence
@@ -21,6 +22,7 @@ from diastase_mlir.bindings import ir
 from diastase_mlir.emit.operations import create
 from diastase_mlir.passes.circuits.values import Number
 from diastase_mlir.passes.operations import defining
+from diastase_runtime.gate_table import word_of
 
 UNITARY = "QubitUnitary"
 """The name of a gate that is given by its matrix."""
@@ -140,7 +142,9 @@ CONTROLLED: dict[str, tuple[str, bool]] = {
 }  # fmt: skip
 """Gates whose first wire is a control: the gate on the other one, the value of the control."""
 
-RENAMED = {"U1": "PhaseShift"}
+RENAMED = {
+    "U1": "PhaseShift", "PauliRot[X]": "RX", "PauliRot[Y]": "RY", "PauliRot[Z]": "RZ",
+}  # fmt: skip
 
 PHASES = frozenset({"PauliZ", "S", "Adjoint(S)", "T", "Adjoint(T)", "PhaseShift"})
 """diag(1, z): under controls, a factor of one basis state; the target is like a control."""
@@ -162,9 +166,9 @@ ADDITIVE = frozenset({
     "RX", "RY", "RZ", "PhaseShift", "CPhaseShift00", "IsingZZ", "IsingXX", "IsingYY",
     "IsingXY", "SingleExcitation", "SingleExcitationPlus", "SingleExcitationMinus",
     "FermionicSWAP", "DoubleExcitation", "DoubleExcitationPlus", "DoubleExcitationMinus",
-    "OrbitalRotation", "MultiRZ",
+    "OrbitalRotation", "MultiRZ", "PauliRot",
 })  # fmt: skip
-"""G(a) G(b) = G(a + b)."""
+"""G(a) G(b) = G(a + b); names of forms."""
 
 NEGATED: dict[str, Sequence[int]] = {
     **dict.fromkeys(ADDITIVE, (0,)),
@@ -227,6 +231,10 @@ def _form(shape: Shape, bits: Sequence[Any]) -> Form:
     controls = {(bits[position], value) for position, value in shape.controls}
     if shape.name in PHASES:
         return Form(shape.name, (), frozenset({*controls, (targets[0], True)}))
+    word = word_of(shape.name)
+    if word is not None:
+        letters = frozenset(zip(word, targets, strict=True))
+        return Form("PauliRot", letters, frozenset(controls))
     ordered = frozenset(targets) if shape.name in SYMMETRIC else tuple(targets)
     return Form(shape.name, ordered, frozenset(controls))
 

@@ -34,7 +34,7 @@ from diastase_mlir.gate_runs import read_gate
 from diastase_mlir.passes.memory import pointer_type, to_pointer, word_type
 from diastase_mlir.passes.operations import REGISTERS
 from diastase_mlir.passes.runtime.engine_calls import EngineCalls
-from diastase_runtime.gate_table import GATES, run_row
+from diastase_runtime.gate_table import Applied, Gate, gate_of, into_z, run_row
 
 _SINGLE = "!quantum.single_register"
 
@@ -211,10 +211,10 @@ def _outcome_script(operation: Any, conversion: Conversion) -> None:
 
 def _gate(operation: Any, conversion: Conversion) -> None:
     """One of four functions: with the wires as arguments or as a table, and these with controls."""
-    gate = GATES[operation.gate_name.value]
+    gate = _known(operation.gate_name.value)
     targets, controls = conversion.qubits_of(operation)
+    targets = gate.arranged(targets)
     head = [targets[0].register, conversion.site(operation), conversion.integer(gate.code)]
-    wires = [target.wire for target in targets]
     parameters = list(operation.parameters)
     controlled: list[ir.Value] = []
     if gate.entry == "array":
@@ -226,11 +226,15 @@ def _gate(operation: Any, conversion: Conversion) -> None:
         if controls:
             table = conversion.integer_table([control.wire for control in controls])
             controlled = [*table, _control_values(operation, conversion)]
-        given = [
-            *wires, *[conversion.integer(0)] * (2 - len(wires)),
-            *parameters, *[conversion.real(0.0)] * (3 - len(parameters)),
-        ]  # fmt: skip
+        given = _in_registers([target.wire for target in targets], parameters, conversion)
     conversion.call(f"controlled_{name}" if controls else name, [*head, *controlled, *given])
+
+
+def _known(name: str) -> Gate:
+    """The gate of a name, which the verifier has found."""
+    gate = gate_of(name)
+    assert gate is not None
+    return gate
 
 
 def _tables(
@@ -264,7 +268,7 @@ def _run(operation: Any, conversion: Conversion) -> None:
     for text, site in zip(operation.gates, sites, strict=True):
         gate = read_gate(text.value)
         references = [_reference(number, constants) for number in gate.parameters]
-        table += run_row(GATES[gate.name], site, gate.wires, gate.controls, references)
+        table += run_row(_known(gate.name), site, gate.wires, gate.controls, references)
     register, *computed = operation.operation.operands
     is_vector = len(computed) == 1 and isinstance(computed[0].type, ir.RankedTensorType)
     parameters = conversion.array(computed[0]) if is_vector else conversion.real_table(computed)[1]
@@ -291,13 +295,38 @@ def _prepare(operation: Any, conversion: Conversion) -> None:
 
 
 def _measure(operation: Any, conversion: Conversion) -> None:
-    qubit = conversion.qubits[operation.bit]
-    conversion.qubits[operation.result] = qubit
+    """A word is turned into Z on its last wire, which is measured, and back."""
+    qubits = [conversion.qubits[bit] for bit in operation.operation.operands]
+    *bits, found = operation.operation.results
+    conversion.qubits.update(zip(bits, qubits, strict=True))
+    register, site, wires = qubits[0].register, conversion.site(operation), [q.wire for q in qubits]
+    forth, back = into_z(operation.word.value, wires)
+    _fixed_gates(forth, register, site, conversion)
     reset = conversion.integer(int(ir.BoolAttr(operation.reset).value))
     postselect = conversion.integer(operation.postselect.value)
-    arguments = [qubit.register, conversion.site(operation), qubit.wire, reset, postselect]
+    arguments = [register, site, wires[-1], reset, postselect]
     outcome = conversion.call("measure", arguments, word_type())
-    operation.outcome.replace_all_uses_with(conversion.to_flag(outcome))
+    _fixed_gates(back, register, site, conversion)
+    found.replace_all_uses_with(conversion.to_flag(outcome))
+
+
+def _fixed_gates(
+    gates: Sequence[Applied], register: ir.Value, site: ir.Value, conversion: Conversion
+) -> None:
+    """Gates without parameters on one or two wires."""
+    for name, wires in gates:
+        head = [register, site, conversion.integer(_known(name).code)]
+        conversion.call("gate", [*head, *_in_registers(wires, [], conversion)])
+
+
+def _in_registers(
+    wires: Sequence[ir.Value], parameters: Sequence[ir.Value], conversion: Conversion
+) -> list[ir.Value]:
+    """Wires and parameters as arguments, filled up to those that the function has."""
+    return [
+        *wires, *[conversion.integer(0)] * (2 - len(wires)),
+        *parameters, *[conversion.real(0.0)] * (3 - len(parameters)),
+    ]  # fmt: skip
 
 
 RULES: dict[str, Rule] = {

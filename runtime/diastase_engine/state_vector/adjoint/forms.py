@@ -245,7 +245,7 @@ def settle_factors(shadow: State, capture: Capture) -> None:
         factor = capture.factors[k]
         operation = shadow.operations[shadow.waiting]
         operation.target, operation.mask, operation.value = factor.target, factor.mask, factor.value
-        operation.is_live, operation.flips = 1, 0
+        operation.is_live, operation.flips, operation.word = 1, 0, 0
         copy_matrix(factor.generic_otherwise, operation.otherwise)
         copy_matrix(factor.generic_matched, operation.matched)
         factor.next, factor.previous = null(ptr[f64]), null(ptr[f64])

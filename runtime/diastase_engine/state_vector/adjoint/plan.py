@@ -8,7 +8,7 @@ does the division of chunks into groups, each of which has sums of its own.
 
 from diastase_engine.language import *
 from diastase_engine.state_vector.adjoint.records import SUMS, Backward
-from diastase_engine.state_vector.plan.plan import fill_up, pick
+from diastase_engine.state_vector.plan.plan import ANY, fill_up, pick
 from diastase_engine.state_vector.plan.plan_memory import room
 from diastase_engine.state_vector.state.parallel import PARALLEL_QUBITS, workers_on
 from diastase_engine.state_vector.state.records import (
@@ -83,7 +83,7 @@ def plan_parts(run: Backward, count: i64, first_part: i64, bits: i64) -> i64:
     done: i64 = run.ends[part - 1] if part > 0 else 0
     remaining: i64 = count
     while remaining > 0:
-        taken = pick(plan, plan.of_stage, remaining, size, LANE_MASK, run.order + done)
+        taken = pick(plan, plan.of_stage, remaining, size, LANE_MASK, ANY, run.order + done)
         own = fill_up(plan.bits, size, bits)
         remaining = plan.left
         done += taken
@@ -108,7 +108,7 @@ def plan_stages(run: Backward) -> None:
     remaining: i64 = run.count
     part: i64 = 0
     while remaining > 0:
-        taken = pick(plan, plan.pending, remaining, run.chunk_bits, LANE_MASK, plan.of_stage)
+        taken = pick(plan, plan.pending, remaining, run.chunk_bits, LANE_MASK, ANY, plan.of_stage)
         remaining = plan.left
         bits = fill_up(plan.bits, run.chunk_bits, everything)
         part = plan_parts(run, taken, part, bits)

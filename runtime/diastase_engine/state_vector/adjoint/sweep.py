@@ -6,7 +6,8 @@ the operations were executed. Both registers are taken back to the beginning of 
 phase, which is the same for both), many operations at a time: rows are captured again
 (`tape_replay`), fused (`forms`), divided into stages (`plan`) and undone (`run`, `passes`), and
 what was summed up on the way gives the derivatives by all parameters (`add_derivatives`).
-Operations that are given by arrays are undone one by one (`arrays`).
+Operations that are given by arrays are undone one by one (`arrays`), rotations about long Pauli
+words together with their like (`words`).
 
 Source: Jones and Gacon, "Efficient calculation of gradients in classical simulations of variational
 quantum algorithms" (2020), for the sweep; the fusion is ours.
@@ -44,6 +45,7 @@ from diastase_engine.state_vector.adjoint.records import (
 )
 from diastase_engine.state_vector.adjoint.run import run_backward
 from diastase_engine.state_vector.adjoint.tape_replay import capture_row
+from diastase_engine.state_vector.adjoint.words import is_word_row, undo_words, words_alike
 from diastase_engine.state_vector.observables.linear_algebra import can_meet
 from diastase_engine.state_vector.operations.captured import Capture, Factor
 from diastase_engine.state_vector.queue.tape import DERIVATIVES, HEAD, NUMBERS, WIRES, Tape
@@ -160,6 +162,13 @@ def are_alike(state: State, adjoint: State) -> i1:
 
 
 @kernel
+def can_undo(run: Backward) -> i1:
+    """Apply what waits, and let the wires of both registers be the same bits."""
+    state, adjoint = run.state, run.adjoint
+    return are_alike(state, adjoint) or can_meet(run.context, state, adjoint, run.site)
+
+
+@kernel
 def undo_all(run: Backward, tape: Tape) -> None:
     """Undo everything, the last operation first."""
     end: i64 = tape.used
@@ -170,21 +179,26 @@ def undo_all(run: Backward, tape: Tape) -> None:
         number -= row[DERIVATIVES]
         if is_undone_alone(row):
             undo_array(run, row, run.results + number)
+        elif is_word_row(row):
+            if can_undo(run):
+                count = words_alike(run.state, tape.rows, first)
+                undo_words(run, tape.rows, first, count, run.results + number)
+                for _ in range(count - 1):
+                    first -= tape.rows[first - 1]
+                    number -= 1
         else:
             count: i64 = 1
             going: i64 = 1
             while first > 0 and going != 0:
                 before = first - tape.rows[first - 1]
                 earlier = tape.rows + before
-                if count == MOST_ROWS or is_undone_alone(earlier):
+                if count == MOST_ROWS or is_undone_alone(earlier) or is_word_row(earlier):
                     going = 0
                 else:
                     first = before
                     number -= earlier[DERIVATIVES]
                     count += 1
-            if are_alike(run.state, run.adjoint) or can_meet(
-                run.context, run.state, run.adjoint, run.site
-            ):
+            if can_undo(run):
                 undo_rows(run, tape.rows, first, end, number)
         end = first
 

@@ -14,7 +14,6 @@ from diastase_engine.call_context import SIZE_MISMATCH, CallContext, fail
 from diastase_engine.language import *
 from diastase_engine.state_vector.gates.decompositions import (
     double_excitation,
-    multi_rz,
     orbital_rotation,
     push_pair,
 )
@@ -24,6 +23,7 @@ from diastase_engine.state_vector.gates.matrices import (
     single_matrix,
     write,
 )
+from diastase_engine.state_vector.gates.pauli_rotations import MULTI_RZ, pauli_rotation
 from diastase_engine.state_vector.queue.queue import push_single
 from diastase_engine.state_vector.queue.tape import keep_gate, keep_gate_on_wires, keep_phase
 from diastase_engine.state_vector.state.checks import (
@@ -33,9 +33,8 @@ from diastase_engine.state_vector.state.checks import (
     mask_of,
 )
 from diastase_engine.state_vector.state.records import State
-from diastase_runtime.gate_table import FIELD_BITS, GATES
+from diastase_runtime.gate_table import FIELD_BITS, GATES, PAULI_ROTATION
 
-MULTI_RZ = GATES["MultiRZ"].code
 DOUBLE_EXCITATION = GATES["DoubleExcitation"].code
 DOUBLE_EXCITATION_PLUS = GATES["DoubleExcitationPlus"].code
 DOUBLE_EXCITATION_MINUS = GATES["DoubleExcitationMinus"].code
@@ -174,8 +173,8 @@ def apply_on_wires(
     if n_wires < 1:
         fail(context, SIZE_MISMATCH, site, n_wires, 1)
         return
-    if code == MULTI_RZ:
-        multi_rz(state, n_wires, wires, controls, value, parameter)
+    if code == MULTI_RZ or code >= PAULI_ROTATION:
+        pauli_rotation(state, code, n_wires, wires, controls, value, parameter)
         return
     if n_wires != 4:
         fail(context, SIZE_MISMATCH, site, n_wires, 4)

@@ -9,7 +9,8 @@
 What turns out to be the identity is dropped, a selector that makes no difference forgotten; what
 turns out to be diagonal no longer stands in the way (CNOT, RZ, CNOT is one diagonal operation).
 One that keeps the parity of two bits (`parity_operations`) changes both. It merges with its like on
-the same bits, and with diagonal ones on these.
+the same bits, and with diagonal ones on these. A rotation about a long Pauli word (`tiles.words`)
+stays what it is.
 
 *Commutation*: an operation *changes* its target bit and *reads* its selectors; a diagonal one
 changes nothing and reads its target, too. Two operations commute where neither changes a bit that
@@ -43,6 +44,10 @@ def bits_used(operation: Operation) -> i64:
 @kernel
 def classify(operation: Operation) -> None:
     """Find out what an operation reads and changes; forget a selector without effect."""
+    if operation.word != 0:
+        operation.changes = operation.word
+        operation.reads = (operation.signs | operation.mask) & ~operation.word
+        return
     if operation.flips != 0:
         if not (is_diagonal(operation.matched) and is_diagonal(operation.otherwise)):
             operation.changes, operation.reads = operation.flips | (1 << operation.target), 0
@@ -107,6 +112,8 @@ def can_share_pair(old: Operation, new: Operation) -> i1:
 @kernel
 def can_share(old: Operation, new: Operation) -> i1:
     """Whether the product is again one operation; makes their targets equal if so."""
+    if old.word | new.word != 0:
+        return False
     if old.flips | new.flips != 0:
         return can_share_pair(old, new)
     if old.target != new.target:

@@ -163,7 +163,7 @@ def bearer(state: State, last: i64) -> Operation:
     """Return an operation that can bear the factor: without selectors, if there is one."""
     for k in range(state.waiting):
         operation = state.operations[k]
-        if operation.is_live != 0 and operation.mask == 0:
+        if operation.is_live != 0 and operation.mask | operation.word == 0:
             return operation
     return state.operations[last]
 

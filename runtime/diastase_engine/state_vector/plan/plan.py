@@ -5,11 +5,12 @@ small state, or no memory for the plan), nothing has happened, and the caller ap
 one.
 
 Which run together is a greedy pick, for stages and for tiles. An operation has a *target* bit,
-whose two amplitudes it mixes (or two such bits, see `parity_operations`), and *selectors*, which it
-only reads: its mask, and the target, too, where its matrices are diagonal. Two operations commute
-where neither has its target among the other's bits. `pick` walks through the operations in order
-and takes each one that commutes with all that it left behind and whose target is among the bits
-allowed, or can be added to them. Selectors may be any bits.
+whose two amplitudes it mixes (or two such bits, see `parity_operations`, or many, see
+`tiles.words`), and *selectors*, which it only reads: its mask, and the target, too, where its
+matrices are diagonal. Two operations commute where neither has its target among the other's bits.
+`pick` walks through the operations in order and takes each one that commutes with all that it left
+behind and whose target is among the bits allowed, or can be added to them. Selectors may be any
+bits. Rotations about Pauli words are in tiles of their own, with those that flip the same bits.
 """
 
 from diastase_engine.language import *
@@ -30,6 +31,7 @@ from diastase_engine.state_vector.tiles.diagonal_groups import (
 )
 from diastase_engine.state_vector.tiles.plan_records import SLOTS, Plan, Tile
 from diastase_engine.state_vector.tiles.tile_operations import prepare_operation
+from diastase_engine.state_vector.tiles.words import pivot_of, prepare_word
 
 
 @kernel
@@ -41,18 +43,23 @@ def list_waiting(state: State, plan: Plan) -> i64:
         if operation.is_live != 0:
             plan.targets[k] = operation.changes
             plan.selectors[k] = operation.reads
+            plan.words[k] = operation.word
             plan.pending[count] = k
             count += 1
     return count
 
 
+ANY = -1
+
+
 @kernel
 def pick(
-    plan: Plan, waiting: ptr[i64], count: i64, size: i64, allowed: i64, picked: ptr[i64]
+    plan: Plan, waiting: ptr[i64], count: i64, size: i64, allowed: i64, word: i64, picked: ptr[i64]
 ) -> i64:
     """Move operations from one list to another, with at most `size` bits; return how many.
 
-    Writes `plan.bits`, the allowed bits with those that were added, and `plan.left`.
+    With a `word` that is not `ANY`, only those of this word. Writes `plan.bits`, the allowed bits
+    with those that were added, and `plan.left`.
     """
     bits: i64 = allowed
     room: i64 = size - count_ones(allowed)
@@ -66,7 +73,8 @@ def pick(
         target = plan.targets[index]
         selectors = plan.selectors[index]
         new = count_ones(target & ~bits)
-        if selectors & changed == 0 and target & used == 0 and room >= new:
+        fits = room >= new and (word == ANY or plan.words[index] == word)
+        if selectors & changed == 0 and target & used == 0 and fits:
             bits |= target
             room -= new
             picked[taken] = index
@@ -137,8 +145,12 @@ def set_groups(plan: Plan, tile: Tile, counted: i64, stage_bits: i64) -> None:
 @kernel
 def add_tile(state: State, plan: Plan, stage_bits: i64, bits: i64, count: i64) -> None:
     """Add the tile of the `count` operations in `of_tile`, whose targets are `bits`."""
+    if plan.words[plan.of_tile[0]] != 0:
+        add_words(state, plan, stage_bits, count)
+        return
     tile = plan.tiles[plan.tile_count]
     plan.tile_count = plan.tile_count + 1
+    tile.word = 0
     rest: i64 = fill_up(bits, LANE_BITS + SLOTS, stage_bits) >> LANE_BITS
     tile.far_fixed = ~(stage_bits >> LANE_BITS) | rest
     for slot in static(range(SLOTS)):
@@ -164,6 +176,52 @@ def add_tile(state: State, plan: Plan, stage_bits: i64, bits: i64, count: i64) -
 
 
 @kernel
+def pick_word(plan: Plan, waiting: ptr[i64], count: i64, word: i64, picked: ptr[i64]) -> i64:
+    """`pick` the rotations about Pauli words that flip these bits."""
+    return pick(plan, waiting, count, 64, LANE_MASK | word, word, picked)
+
+
+@kernel
+def pick_tile(plan: Plan, count: i64) -> i64:
+    """`pick` the operations of a tile from those of its stage: of the first one's kind."""
+    word = plan.words[plan.of_stage[0]]
+    if word != 0:
+        return pick_word(plan, plan.of_stage, count, word, plan.of_tile)
+    return pick(plan, plan.of_stage, count, LANE_BITS + SLOTS, LANE_MASK, 0, plan.of_tile)
+
+
+@kernel
+def add_words(state: State, plan: Plan, stage_bits: i64, count: i64) -> None:
+    """Add the tile of the `count` rotations in `of_tile`, all of which flip the same bits."""
+    tile = plan.tiles[plan.tile_count]
+    plan.tile_count = plan.tile_count + 1
+    tile.far_word = plan.words[plan.of_tile[0]]
+    tile.word = places_of(plan, tile.far_word)
+    tile.far_fixed = ~(stage_bits >> LANE_BITS) | pivot_of(tile.far_word)
+    # What was zero no longer is; the walk finds pairs by one bit, which is fixed.
+    plan.support |= tile.far_word
+    set_groups(plan, tile, ~tile.far_fixed, stage_bits)
+    tile.first = plan.operation_count
+    for k in range(count):
+        operation = state.operations[plan.of_tile[k]]
+        signs, mask = places_of(plan, operation.signs), places_of(plan, operation.mask)
+        value = places_of(plan, operation.value)
+        prepare_word(operation, signs, mask, value, next_operation(plan))
+    tile.end = plan.operation_count
+
+
+@kernel
+def places_of(plan: Plan, bits: i64) -> i64:
+    """Bits as a mask of places."""
+    found: i64 = 0
+    rest: i64 = bits
+    while rest != 0:
+        found |= 1 << plan.place[count_trailing_zeros(rest)]
+        rest &= rest - 1
+    return found
+
+
+@kernel
 def add_stage(state: State, plan: Plan, count: i64) -> None:
     """Add the stage of the `count` operations in `of_stage`, whose targets are `plan.bits`."""
     stage = plan.stages[plan.stage_count]
@@ -171,7 +229,7 @@ def add_stage(state: State, plan: Plan, count: i64) -> None:
     everything = (1 << state.qubits) - 1
     stage.bits = fill_up(plan.bits, plan.chunk_bits, everything)
     stage.single = plan.of_stage[0] if count == 1 else -1
-    taken: i64 = pick(plan, plan.of_stage, count, LANE_BITS + SLOTS, LANE_MASK, plan.of_tile)
+    taken: i64 = pick_tile(plan, count)
     if plan.left == 0:
         # One tile goes through the state once, as copying the chunks would.
         stage.bits = everything
@@ -181,7 +239,7 @@ def add_stage(state: State, plan: Plan, count: i64) -> None:
     stage.first = plan.tile_count
     while taken > 0:
         add_tile(state, plan, stage.bits, plan.bits, taken)
-        taken = pick(plan, plan.of_stage, plan.left, LANE_BITS + SLOTS, LANE_MASK, plan.of_tile)
+        taken = pick_tile(plan, plan.left)
     stage.end = plan.tile_count
     if stage.end == stage.first + 1:
         groups = state.qubits - LANE_BITS - SLOTS
@@ -196,7 +254,11 @@ def make_plan(state: State, chunk_bits: i64) -> Plan:
     plan.support = state.support
     remaining: i64 = plan.listed
     while remaining > 0:
-        count = pick(plan, plan.pending, remaining, chunk_bits, LANE_MASK, plan.of_stage)
+        count: i64 = pick(plan, plan.pending, remaining, chunk_bits, LANE_MASK, ANY, plan.of_stage)
+        if count == 0:
+            # A word that flips more bits than a chunk has.
+            word = plan.words[plan.pending[0]]
+            count = pick_word(plan, plan.pending, remaining, word, plan.of_stage)
         remaining = plan.left
         add_stage(state, plan, count)
     return plan

@@ -60,8 +60,8 @@ def chunk_bits_of(state: State) -> i64:
 
 _PLAN_WORDS = (size_of(Plan) + ALIGNMENT - 1) // ALIGNMENT * ALIGNMENT // 8
 
-_WORDS_OF_ONE = (size_of(TileOperation) + size_of(Tile) + size_of(Stage)) // 8 + 5
-"""Of a waiting operation: at most one tile operation, tile and stage, and five list entries."""
+_WORDS_OF_ONE = (size_of(TileOperation) + size_of(Tile) + size_of(Stage)) // 8 + 6
+"""Of a waiting operation: at most one tile operation, tile and stage, and six list entries."""
 
 
 @kernel
@@ -120,9 +120,10 @@ def lay_out(state: State, chunk_bits: i64) -> Plan:
     plan.stages = cast(stages, ptr[Stage])
     plan.targets = cast(lists, ptr[i64])
     plan.selectors = cast(lists + count, ptr[i64])
-    plan.pending = cast(lists + 2 * count, ptr[i64])
-    plan.of_stage = cast(lists + 3 * count, ptr[i64])
-    plan.of_tile = cast(lists + 4 * count, ptr[i64])
+    plan.words = cast(lists + 2 * count, ptr[i64])
+    plan.pending = cast(lists + 3 * count, ptr[i64])
+    plan.of_stage = cast(lists + 4 * count, ptr[i64])
+    plan.of_tile = cast(lists + 5 * count, ptr[i64])
     plan.operation_count = 0
     plan.tile_count = 0
     plan.stage_count = 0

@@ -14,14 +14,19 @@ from diastase_engine.state_vector.state.parallel import (
 )
 from diastase_engine.state_vector.state.records import LANE_BITS, LANE_MASK, Operation, State
 from diastase_engine.state_vector.tiles.parity import sweep_pair
-from diastase_engine.state_vector.tiles.plan_records import SLOTS, Plan, Stage
+from diastase_engine.state_vector.tiles.plan_records import Plan, Stage, Tile, TileOperation
 from diastase_engine.state_vector.tiles.sweeps import is_identity, next_block, spread, sweep
-from diastase_engine.state_vector.tiles.tiles import FAR_SOURCE, FAR_TARGET, run_tile
+from diastase_engine.state_vector.tiles.tile_codes import FAR_SOURCE, FAR_TARGET
+from diastase_engine.state_vector.tiles.tiles import run_tile
+from diastase_engine.state_vector.tiles.words import run_words, sweep_word
 
 
 @kernel
 def apply_operation(state: State, operation: Operation) -> None:
     """Apply one operation to the amplitudes."""
+    if operation.word != 0:
+        sweep_word(state, operation)
+        return
     if operation.flips != 0:
         sweep_pair(state, operation)
         return
@@ -43,11 +48,30 @@ def run_length(bits: i64) -> i64:
 
 
 @kernel
+def run_any_tile(
+    source: ptr[vector],
+    target: ptr[vector],
+    sides: i64,
+    base: i64,
+    start: i64,
+    count: i64,
+    tile: Tile,
+    operations: ptr[TileOperation],
+) -> None:
+    """Run a tile of slots, or one of Pauli words."""
+    if tile.word != 0:
+        run_words(source, target, sides, base, start, count, tile, operations)
+    else:
+        run_tile(source, target, sides, base, start, count, tile, operations)
+
+
+@kernel
 def run_chunk(
-    plan: Plan, stage: Stage, amplitudes: ptr[vector], base: i64, count: i64, buffer: ptr[vector]
+    plan: Plan, stage: Stage, amplitudes: ptr[vector], base: i64, buffer: ptr[vector]
 ) -> None:
     """Run all tiles of a stage on a chunk: the first one loads it, the last one stores it."""
     for k in range(stage.first, stage.end):
+        count = plan.tiles[k].groups
         source, target = buffer, buffer
         sides: i64 = 0
         if k == stage.first:
@@ -56,7 +80,7 @@ def run_chunk(
         if k == stage.end - 1:
             target = amplitudes
             sides |= FAR_TARGET
-        run_tile(source, target, sides, base, 0, count, plan.tiles[k], plan.operations)
+        run_any_tile(source, target, sides, base, 0, count, plan.tiles[k], plan.operations)
 
 
 @kernel
@@ -74,7 +98,7 @@ def run_chunks(
         if (start << LANE_BITS) & ~state.support != 0:
             pass  # All zeros, and so they stay.
         elif is_copied:
-            run_chunk(plan, stage, amplitudes, base, blocks >> SLOTS, buffer)
+            run_chunk(plan, stage, amplitudes, base, buffer)
         else:
             run_on_blocks(plan, stage, amplitudes, base, 0, 1, 1)
         start = next_block(start, bits)
@@ -91,7 +115,7 @@ def run_on_blocks(
         group = (tile.groups * first) >> shift
         count = ((tile.groups * last) >> shift) - group
         start = spread(group, ~tile.fixed)
-        run_tile(amplitudes, amplitudes, 0, base, start, count, tile, plan.operations)
+        run_any_tile(amplitudes, amplitudes, 0, base, start, count, tile, plan.operations)
 
 
 @kernel

@@ -70,7 +70,7 @@ def push(
         flush(state)
     operation = state.operations[state.waiting]
     operation.target, operation.mask, operation.is_live = target, mask, 1
-    operation.flips, operation.first = 0, null(ptr[f64])
+    operation.flips, operation.word, operation.first = 0, 0, null(ptr[f64])
     if value == 0 and mask != 0 and mask & (mask - 1) == 0:
         # Selected by a zero: the same with the matrices exchanged. So equal masks mean more often
         # equal values.
@@ -98,13 +98,32 @@ def push_even_odd(state: State, first: i64, second: i64, even: ptr[f64], odd: pt
     target = first if first > second else second
     flips = 1 << (first + second - target)
     operation.target, operation.mask, operation.value = target, flips, flips
-    operation.flips, operation.is_live = flips, 1
+    operation.flips, operation.word, operation.is_live = flips, 0, 1
     operation.first = null(ptr[f64])
     copy_matrix(even, operation.otherwise)
     if target == first:
         copy_matrix(odd, operation.matched)
     else:
         turned(odd, operation.matched)
+    state.gates += 1
+    settle(state)
+
+
+@kernel
+def push_word(
+    state: State, word: i64, signs: i64, controls: i64, value: i64, c: f64, s: f64
+) -> None:
+    """Queue c - i s P, a rotation about a Pauli word that is not diagonal; see `tiles.words`."""
+    if state.spoilt != 0 or not c * s * 0.0 == 0.0:
+        spoil(state)
+        return
+    if state.waiting == QUEUE_CAPACITY:
+        flush(state)
+    operation = state.operations[state.waiting]
+    operation.target, operation.mask, operation.value = count_trailing_zeros(word), controls, value
+    operation.flips, operation.word, operation.signs, operation.is_live = 0, word, signs, 1
+    operation.first = null(ptr[f64])
+    operation.matched[0], operation.matched[1] = c, s
     state.gates += 1
     settle(state)
 

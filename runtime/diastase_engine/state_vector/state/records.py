@@ -65,6 +65,10 @@ class Operation(Record):
     """The other bits that it uses."""
     flips: i64
     """0, or the mask's one bit, which changes together with the target; see `parity_operations`."""
+    word: i64
+    """0, or the bits that a rotation about a Pauli word flips; see `tiles.words`."""
+    signs: i64
+    """Of such a rotation: the bits of Y and Z."""
     first: ptr[f64]
     last: ptr[f64]
     """The chain of `Factor`s that it is the product of (`captured`), or null."""

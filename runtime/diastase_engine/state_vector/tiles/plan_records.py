@@ -58,6 +58,10 @@ class Tile(Record):
     """All block bits that do not count groups of blocks: the slots, and what is zero in a state
     that is still new where the stage works in place."""
     groups: i64
+    word: i64
+    """0, or the bits that all of its operations flip, in places: it then has no slots, but pairs of
+    blocks; see `words`."""
+    far_word: i64
     far_slots: Annotated[ptr[i64], MAX_SLOTS]
     far_fixed: i64
     """The same for blocks that are not in a buffer but where the state has them."""
@@ -89,6 +93,8 @@ class Plan(Record):
     """For each waiting operation its target as a mask; none for a diagonal one."""
     selectors: ptr[i64]
     """For each waiting operation the bits that it only reads."""
+    words: ptr[i64]
+    """For each waiting operation the bits of a Pauli word, else 0."""
     pending: ptr[i64]
     of_stage: ptr[i64]
     of_tile: ptr[i64]

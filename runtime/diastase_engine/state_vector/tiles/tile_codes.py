@@ -33,6 +33,8 @@ target, which is the higher one, times `PAIR_TARGET`, and the other place."""
 COMMON_LANE = MAX_TILE_BITS
 """Where what is common to a tile is gathered; the lanes below belong to its bits."""
 ALL_BLOCKS = 255
+FAR_SOURCE, FAR_TARGET = 1, 2
+"""Which sides of a tile are where the state has them, not in a buffer."""
 RULES = {
     GENERAL_CODE: (multiply_pair, multiply_lanes),
     TURNING_CODE: (multiply_pair_turning, multiply_lanes_turning),

@@ -22,6 +22,8 @@ from diastase_engine.state_vector.tiles.tile_codes import (
     APPLY_CODE,
     COMMON_LANE,
     DIAGONAL_CODE,
+    FAR_SOURCE,
+    FAR_TARGET,
     GATHER_CODE,
     RULES,
     SELECTED_DIAGONAL_CODE,
@@ -128,8 +130,6 @@ def apply_gathered(x: list[vector], gathered: list[vector]) -> None:
     for block in static(range(1 << SLOTS)):
         scale(x, block, factors[2 * block], factors[2 * block + 1])
 
-
-FAR_SOURCE, FAR_TARGET = 1, 2
 
 AHEAD = 4
 """How many tiles ahead of their use the state's blocks are fetched."""
