@@ -93,10 +93,10 @@ def ppm_specs(fn: Any, /, *args: Any, **kwargs: Any) -> dict[str, dict[str, Any]
 
     `args`: those of a call, or their types; without any, the types of the last call. The result has
     a dictionary for each circuit, named by its QNode and a number (`circuit_0`), with the keys
-    `logical_qubits`; `pi2_ppr`, `pi4_ppr`, `pi8_ppr`, `arbitrary_ppr`, rotations by half their angle
-    (`pi8` is not in the Clifford group), with `max_weight_pi8`, … and `depth_pi8_ppr`, …;
-    `num_of_ppm` and `depth_ppm`, measurements. What a circuit has not is left out. Numbers are ints,
-    or expressions in the names of arguments, as those of `qml.specs`.
+    `logical_qubits`; `pi2_ppr`, `pi4_ppr`, `pi8_ppr`, `arbitrary_ppr`, rotations by half their
+    angle (`pi8` is not in the Clifford group), with `max_weight_pi8`, … and `depth_pi8_ppr`, …;
+    `num_of_ppm` and `depth_ppm`, measurements. What a circuit has not is left out. Numbers are
+    ints, or expressions in the names of arguments, as those of `qml.specs`.
 
     A depth is the number of layers of commuting operations of that kind, each as early as possible
     (D. Litinski, "A Game of Surface Codes", arXiv:1808.02892). `TypeError`

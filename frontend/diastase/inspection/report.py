@@ -43,7 +43,7 @@ class Report:
     assumptions: tuple[str, ...]
     """What the program takes to be so: `n >= 2`."""
     circuits: CircuitCosts = field(default_factory=CircuitCosts)
-    """Gates, measurements and qubits, as the program says; with symbols, as `qml.specs` has them."""
+    """Gates, measurements and qubits, as the program says, and as `qml.specs` counts them."""
     work: EngineWork | None = None
     """What the engine did in the last call: gates before and after fusion; None before a call."""
     costs: Mapping[str, Any] = field(default_factory=dict[str, Any])

@@ -66,7 +66,9 @@ def test_layers(repeated, last):
             if any(counted):
                 depth = at(kinds[f"depth_{kind}_ppr"], number)
                 assert depth >= layers(words, counted)
-                weights = [len(word) for (word, _), kept in zip(words, counted, strict=True) if kept]
+                weights = [
+                    len(word) for (word, _), kept in zip(words, counted, strict=True) if kept
+                ]
                 assert kinds[f"max_weight_{kind}"] == max(weights)
 
 

@@ -1,4 +1,4 @@
-"""`qml.specs` of compiled functions: what PennyLane counts of the same circuits, run with numbers."""
+"""`qml.specs` of compiled functions: what PennyLane counts of the same circuits with numbers."""
 
 import time
 
@@ -38,15 +38,21 @@ GATES = (
     (lambda wires: qml.MultiControlledX(list(wires)), 4),
 )  # fmt: skip
 
-gate = st.tuples(st.just("gate"), st.sampled_from(GATES), st.integers(0, 3), st.sampled_from([0, 0, 1]))
-bound = st.sampled_from(["0", "1", "3", "n", "n + 1", "2*n", "n // 2", "n - 3", "index", "n - index"])
+gate = st.tuples(
+    st.just("gate"), st.sampled_from(GATES), st.integers(0, 3), st.sampled_from([0, 0, 1])
+)
+bound = st.sampled_from(
+    ["0", "1", "3", "n", "n + 1", "2*n", "n // 2", "n - 3", "index", "n - index"]
+)
 
 
 def looping(body):
     step = st.sampled_from([1, 1, 2, -1, -2])
     return st.one_of(
         st.tuples(st.just("for"), bound, bound, step, st.lists(body, min_size=1, max_size=3)),
-        st.tuples(st.just("if"), st.integers(0, 2), st.lists(body, max_size=2), st.lists(body, max_size=2)),
+        st.tuples(
+            st.just("if"), st.integers(0, 2), st.lists(body, max_size=2), st.lists(body, max_size=2)
+        ),
     )
 
 
@@ -89,9 +95,7 @@ def test_drawn_circuits(circuit, number):
         return
     lower = found.lower
     for name in found.gate_types:
-        least, most = (
-            at(each.gate_types.get(name, 0), number) for each in (lower, found)
-        )
+        least, most = (at(each.gate_types.get(name, 0), number) for each in (lower, found))
         assert least <= wanted.gate_types.get(name, 0) <= most
     assert wanted.depth <= at(found.depth, number)
     assert lower.depth is None or at(lower.depth, number) <= wanted.depth
@@ -193,15 +197,16 @@ def test_what_a_run_alone_knows():
         while_loop(lambda k: k < 6)(lambda k: [qml.S(0), k + 2][1])(0)
         while_loop(lambda y: y < 3)(lambda y: [qml.T(0), y * 2][1])(x)
         for_loop(0, limits[1], 1)(lambda i: qml.X(1) and None)()
-        return qml.sample(wires=[0, 1]) if False else qml.expval(qml.Z(0) @ qml.X(1))
+        return qml.expval(qml.Z(0) @ qml.X(1))
 
     found = resources(circuit, 0.3, jnp.array([1, 2]))
     trips = sympy.symbols("trips_1 trips_2")
     assert found.gate_types == {"S": 3, "T": trips[0], "PauliX": trips[1]}
     assert f"trips_1: turns of a while_loop at {__file__.rpartition('/')[2]}:" in str(found)
-    assert found.subs(trips_1=4, trips_2=2).gate_types == expected(
-        circuit, 0.3, jnp.array([1, 2])
-    ).gate_types
+    assert (
+        found.subs(trips_1=4, trips_2=2).gate_types
+        == expected(circuit, 0.3, jnp.array([1, 2])).gate_types
+    )
     assert found.measurements == {"expval(Prod(num_wires=2, num_terms=2))": 1}
 
 

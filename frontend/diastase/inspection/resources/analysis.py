@@ -10,14 +10,14 @@ from typing import Any, NamedTuple
 
 from jax.extend.core import ClosedJaxpr
 
-from diastase.inspection.resources.choices import Choices, Policy, Unknown
 from diastase.inspection.resources.counts import Counter, Counts
-from diastase.inspection.resources.exact import Number, shown
-from diastase.inspection.resources.interpreter import Interpreter
+from diastase.inspection.resources.interpretation.choices import Choices, Policy, Unknown
+from diastase.inspection.resources.interpretation.exact import Number, shown
+from diastase.inspection.resources.interpretation.interpreter import Interpreter
+from diastase.inspection.resources.interpretation.values import NOTHING, VARYING, Value
 from diastase.inspection.resources.layers import ByWires, ByWords, Chains, Layers
 from diastase.inspection.resources.lengths import longest, number_of
 from diastase.inspection.resources.max_plus import ways
-from diastase.inspection.resources.values import NOTHING, VARYING, Value
 from diastase.primitives.quantum import is_register_aval
 
 

@@ -20,18 +20,18 @@ the sum of two of them may not be.
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from diastase.inspection.resources.choices import Choices, Unknown
-from diastase.inspection.resources.exact import (
+from diastase.inspection.resources.gate_names import operation_name, operation_size
+from diastase.inspection.resources.interpretation.choices import Choices, Unknown
+from diastase.inspection.resources.interpretation.exact import (
     Number,
     expanded,
     largest,
     smallest,
     summed,
 )
-from diastase.inspection.resources.gate_names import operation_name, operation_size
+from diastase.inspection.resources.interpretation.regions import Operation
+from diastase.inspection.resources.interpretation.values import VARYING
 from diastase.inspection.resources.pauli_products import kind_of, word_of
-from diastase.inspection.resources.regions import Operation
-from diastase.inspection.resources.values import VARYING
 from diastase.primitives.define import Role, has_role
 
 Key = tuple[Any, ...]

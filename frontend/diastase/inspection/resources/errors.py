@@ -23,8 +23,8 @@ class UnknownSymbolError(DiastaseError, ValueError):
 class NotCompiledFunctionError(DiastaseError, TypeError):
     """Resources asked for of something that `qjit` has not compiled.
 
-        diastase.passes.ppm_specs(circuit)              # a QNode
-        diastase.passes.ppm_specs(qjit(circuit))        # what it takes
+    diastase.passes.ppm_specs(circuit)              # a QNode
+    diastase.passes.ppm_specs(qjit(circuit))        # what it takes
     """
 
     title: ClassVar[str] = "Not a compiled function"

@@ -9,6 +9,7 @@ from functools import cache
 from typing import Any
 
 import pennylane as qml
+from pennylane import ops
 
 from diastase.inspection.resources.pauli_products import word_of
 
@@ -58,7 +59,7 @@ def _controlled(name: str, parameters: int, controls: tuple[bool, ...], targets:
         operator = qml.adjoint(base) if inner != name else base
         wires = range(targets, targets + len(controls))
         made: Any = qml.ctrl(operator, wires, control_values=list(controls))
-    is_generic = type(made) in (qml.ops.Controlled, qml.ops.ControlledOp)
+    is_generic = type(made) in (ops.Controlled, ops.ControlledOp)
     return _prefixed(name, len(controls)) if is_generic else str(made.name)
 
 
@@ -66,4 +67,3 @@ def _prefixed(name: str, controls: int) -> str:
     if not controls:
         return name
     return f"{'' if controls == 1 else controls}C({name})"
-

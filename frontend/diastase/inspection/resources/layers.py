@@ -20,13 +20,13 @@ from typing import Any
 import numpy as np
 
 from diastase.inspection.resources import max_plus
-from diastase.inspection.resources.choices import Choices, Unknown
-from diastase.inspection.resources.exact import Number, contains, is_known, summed
 from diastase.inspection.resources.gate_names import operation_name
+from diastase.inspection.resources.interpretation.choices import Choices, Unknown
+from diastase.inspection.resources.interpretation.exact import Number, contains, is_known, summed
+from diastase.inspection.resources.interpretation.regions import Operation, VarietyError
+from diastase.inspection.resources.interpretation.values import VARYING
 from diastase.inspection.resources.lengths import Length, longest, number_of
 from diastase.inspection.resources.pauli_products import kind_of, word_of
-from diastase.inspection.resources.regions import Operation, VarietyError
-from diastase.inspection.resources.values import VARYING
 
 Lane = Hashable
 _BEGINNING: Lane = "beginning"
@@ -183,4 +183,3 @@ def _known_wires(operation: Operation) -> tuple[int, ...] | None:
     if any(wire is VARYING for wire in wires):
         raise VarietyError
     return tuple(map(int, wires)) if all(map(is_known, wires)) else None
-

@@ -1,23 +1,17 @@
 """Lengths of chains with symbols: the longest of some linear forms, without asking sympy each time.
 
 A form is a sum of monomials that are never negative, with integer coefficients; one is longer than
-another for all values of the symbols if no coefficient is smaller. What is no such sum, `n - i` say,
-is a monomial of its own. A `Length` keeps the forms of
-which none is longer than another. It adds like a number; ints are lengths, too.
+another for all values of the symbols if no coefficient is smaller. What is no such sum, such as
+`n - i`, is a monomial of its own. A `Length` keeps the forms of which none is longer than another.
+It adds like a number; ints are lengths, too.
 """
 
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from diastase.inspection.resources.exact import Number, expanded, is_known, largest
-from diastase_toolchain.lazy_import import LazyModule
-
-if TYPE_CHECKING:
-    import sympy
-else:
-    sympy = LazyModule("sympy")
+from diastase.inspection.resources.interpretation.exact import Number, expanded, is_known, largest
 
 Form = frozenset[tuple[Any, int]]
 """Pairs of a monomial and its coefficient; the monomial of the constant is 1."""

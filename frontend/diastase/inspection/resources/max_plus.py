@@ -18,7 +18,7 @@ from typing import Any
 
 import numpy as np
 
-from diastase.inspection.resources.exact import Number
+from diastase.inspection.resources.interpretation.exact import Number
 from diastase.inspection.resources.lengths import Length, longest, number_of, times
 
 NEVER = -(2**62)

@@ -5,7 +5,7 @@ from typing import Any
 from diastase.inspection.levels import Level, levels_of
 from diastase.inspection.resources.analysis import CircuitAnalysis
 from diastase.inspection.resources.errors import NotCompiledFunctionError
-from diastase.inspection.resources.exact import Number, shown
+from diastase.inspection.resources.interpretation.exact import Number, shown
 from diastase.inspection.resources.specs import analysis_of
 from diastase_mlir import user_span
 

@@ -14,10 +14,10 @@ from typing import Any, ClassVar
 from pennylane.resource import CircuitSpecs, SpecsResources
 
 from diastase.inspection.resources.analysis import CircuitAnalysis, Depth
-from diastase.inspection.resources.choices import Unknown
 from diastase.inspection.resources.counts import Counts
 from diastase.inspection.resources.errors import UnknownSymbolError
-from diastase.inspection.resources.exact import Number, shown
+from diastase.inspection.resources.interpretation.choices import Unknown
+from diastase.inspection.resources.interpretation.exact import Number, shown
 from diastase_mlir import user_span
 
 KINDS = ("pi2", "pi4", "pi8", "arbitrary", "ppm")
@@ -56,15 +56,15 @@ class CompiledResources(SpecsResources):
     def subs(self, given: Mapping[Any, Any] | None = None, /, **values: Any) -> "CompiledResources":
         """The resources for values of symbols and branches, by name or by symbol.
 
-        Of a branch, its number; of one of two, the truth of its condition. `ValueError` (`UnknownSymbolError`)
-        for a name that the resources do not depend on.
+        Of a branch, its number; of one of two, the truth of its condition. `ValueError`
+        (`UnknownSymbolError`) for a name that the resources do not depend on.
         """
         named = {str(name): value for name, value in (given or {}).items()} | values
         return self._analysed.again(named)
 
     @property
     def lower(self) -> "CompiledResources":
-        """The same with lower bounds, where branches are open; of a depth, None if there is none."""
+        """The same with lower bounds, where branches are open; the depth is None if it has none."""
         return self._analysed.with_policy("lower")
 
     def expected(self, **weights: Any) -> "CompiledResources":
@@ -101,7 +101,10 @@ class CompiledResources(SpecsResources):
         depth: Any = self.depth
         if depth is not None and self.depth_is_bound:
             depth = f"at most {depth}"
-        types = {name: _text(count, lower.gate_types.get(name, 0)) for name, count in self.gate_types.items()}
+        types = {
+            name: _text(count, lower.gate_types.get(name, 0))
+            for name, count in self.gate_types.items()
+        }
         return replace(
             self, gate_types=types, num_allocs=_text(self.num_allocs, self.num_allocs),
             total=_text(self.total, lower.total), depth=depth,
@@ -207,11 +210,11 @@ class CompiledSpecs(CircuitSpecs):
         """Average counts; see `CompiledResources.expected`."""
         return self._with(lambda each: each.expected(**weights))
 
-    def to_pretty_str(self) -> str:
-        """As PennyLane prints it."""
-        several = isinstance(self.resources, dict)
+    def to_pretty_str(self, tabular: bool = True) -> str:
+        """As PennyLane prints it: several levels as a table, or one after the other."""
+        several = tabular and isinstance(self.resources, dict)
         given = self._with(lambda each: each.shown()) if several else self
-        return CircuitSpecs.to_pretty_str(given)
+        return CircuitSpecs.to_pretty_str(given, tabular)
 
     def _with(self, function: Callable[[Any], Any]) -> "CompiledSpecs":
         def each(value: Any) -> Any:

@@ -16,7 +16,6 @@ at every level; identities, barriers and snapshots are none. QNodes on devices t
 from collections.abc import Callable, Sequence
 from typing import Any
 
-
 from diastase.capture.pennylane_compat.private import PENNYLANE
 from diastase.inspection.levels import CompiledFunction, Level, LevelName, levels_of
 from diastase.inspection.resources.analysis import CircuitAnalysis, Program
@@ -97,5 +96,3 @@ def _unique(names: Sequence[str]) -> list[str]:
         number = sum(one == name or one.startswith(f"{name}-") for one in found)
         found.append(name if name not in found else f"{name}-{number + 1}")
     return found
-
-

@@ -15,9 +15,15 @@ from typing import Any, Generic, Protocol, TypeVar
 
 from jax.extend.core import ClosedJaxpr, Jaxpr, Literal
 
-from diastase.inspection.resources.choices import Choices, Unknown
-from diastase.inspection.resources.exact import Number, is_known
-from diastase.inspection.resources.values import NOTHING, VARYING, Value, results_of, value_of
+from diastase.inspection.resources.interpretation.choices import Choices, Unknown
+from diastase.inspection.resources.interpretation.exact import Number, is_known
+from diastase.inspection.resources.interpretation.values import (
+    NOTHING,
+    VARYING,
+    Value,
+    results_of,
+    value_of,
+)
 from diastase.primitives.define import Role, has_role
 from diastase.primitives.quantum import is_register_aval, touches_register
 from diastase_mlir.jax_compat import jaxprs_in
@@ -75,7 +81,7 @@ class Domain(Protocol[E]):
         ...
 
     def summed(self, effect: E, index: Number, count: Number) -> E:
-        """A region that depends on the symbol `index`, for each of its values 0, 1, …"""
+        """A region that depends on the symbol `index`, for each value from 0 on."""
         ...
 
     def joined(self, effects: Sequence[E], branch: Unknown) -> E:

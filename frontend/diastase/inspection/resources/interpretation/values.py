@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from jax.extend.core import Literal
 
-from diastase.inspection.resources.exact import Number, is_known, settled
+from diastase.inspection.resources.interpretation.exact import Number, is_known, settled
 from diastase_toolchain.lazy_import import LazyModule
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from diastase.inspection.resources.exact import Number, symbol
+from diastase.inspection.resources.interpretation.exact import Number, symbol
 from diastase_mlir import span_of
 from diastase_runtime.errors import Span
 
@@ -41,7 +41,9 @@ class Choices:
     unknown: dict[int, Unknown] = field(default_factory=dict[int, Unknown])
     """By the identity of the equation."""
 
-    def but(self, given: Mapping[str, Any] | None = None, policy: Policy | None = None) -> "Choices":
+    def but(
+        self, given: Mapping[str, Any] | None = None, policy: Policy | None = None
+    ) -> "Choices":
         """The same names, with other values or another policy."""
         return Choices({**self.given, **(given or {})}, policy or self.policy, self.unknown)
 

@@ -16,7 +16,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
-from diastase.inspection.resources.exact import (
+from diastase.inspection.resources.interpretation.exact import (
     Number,
     contains,
     expanded,
@@ -24,9 +24,9 @@ from diastase.inspection.resources.exact import (
     is_known,
     trip_count,
 )
-from diastase.inspection.resources.loop_operands import Loop
-from diastase.inspection.resources.regions import Regions, TooLongError, VarietyError
-from diastase.inspection.resources.values import NOTHING, VARYING, Value
+from diastase.inspection.resources.interpretation.loop_operands import Loop
+from diastase.inspection.resources.interpretation.regions import Regions, TooLongError, VarietyError
+from diastase.inspection.resources.interpretation.values import NOTHING, VARYING, Value
 
 E = TypeVar("E")
 
@@ -193,11 +193,12 @@ class Interpreter(Regions[E]):
         self, loop: Loop, trips: None, inner: E, after: frozenset[Any]
     ) -> tuple[E, list[Value]] | None:
         """Turn by turn, as long as the condition is known and the budget is enough."""
-        carry = list(loop.carry)
+        carry, condition = list(loop.carry), loop.condition
+        assert condition is not None
         with self._turn_by_turn() as spent:
             while True:
                 given = [*loop.tested, *carry]
-                (going,) = self.region(loop.condition, given, self.domain.start(), after)
+                (going,) = self.region(condition, given, self.domain.start(), after)
                 if going.number is VARYING:
                     raise VarietyError
                 if not is_known(going.number):

@@ -6,8 +6,8 @@ from typing import Any
 
 from jax.extend.core import ClosedJaxpr
 
-from diastase.inspection.resources.exact import Number, expanded
-from diastase.inspection.resources.values import VARYING, Value
+from diastase.inspection.resources.interpretation.exact import Number, expanded
+from diastase.inspection.resources.interpretation.values import VARYING, Value
 from diastase.primitives.quantum import is_register_aval
 
 
