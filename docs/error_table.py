@@ -38,6 +38,7 @@ MODULES = {
     "diastase.jit.options.ir_errors": "`diastase.debug` and `diastase.pipelines`",
     "diastase.inspection.explicit_jaxpr.typecheck": "Explicit jaxprs",
     "diastase.inspection.levels": "Levels of a pipeline: resources, pictures",
+    "diastase.inspection.resources.errors": "Resources of circuits",
     "diastase_mlir.errors": "Compiling",
     "diastase_toolchain.errors": "Making machine code",
     "diastase_mlir.passes.circuits.errors": "Passes on circuits",

@@ -144,7 +144,7 @@ class Regions(ABC, Generic[E]):
             return self._switch(equation, operands, effect, after)
         inner = jaxprs_in(equation.params)
         if any(map(_has_circuit, inner)):
-            if name in ("for_loop", "while_loop"):
+            if has_role(equation, Role.CONTROL_FLOW):
                 return self.loop(equation, operands, effect, after)
             return self._nested(equation, inner, operands, effect, after)
         if touches_register(equation):
