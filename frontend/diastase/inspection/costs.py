@@ -8,7 +8,7 @@ only at run time counts as unknown. Gates are counted by `resources`, for `qml.s
 """
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -175,15 +175,20 @@ class CircuitCosts:
         return self.largest_state
 
 
-def circuit_costs_of(jaxpr: ClosedJaxpr, argument_names: Sequence[str]) -> CircuitCosts:
-    """Count the circuits of a program, as `qml.specs` does (`inspection.resources`)."""
+def circuit_costs_of(
+    jaxpr: ClosedJaxpr, argument_names: Sequence[str], sizes: Mapping[Any, Sequence[str]]
+) -> CircuitCosts:
+    """Count the circuits of a program, as `qml.specs` does (`inspection.resources`).
+
+    `sizes`: variables whose values are sizes, and the symbols of these.
+    """
     registers = [each for each in equations_in(jaxpr) if each.primitive.name == "allocate_qubits"]
     if not registers:
         return CircuitCosts()
-    counts = analysis.totals_of(analysis.Program(jaxpr, argument_names))
+    counts = analysis.totals_of(analysis.Program(jaxpr, argument_names, sizes))
     # None stands for a number that is the equation's operand.
     qubits = [each.params["num_wires"] for each in registers]
-    sizes = [
+    states = [
         (_SINGLE if each.params.get("single") else _AMPLITUDE) * 2**number
         for each, number in zip(registers, qubits, strict=True)
         if isinstance(number, int)
@@ -192,6 +197,6 @@ def circuit_costs_of(jaxpr: ClosedJaxpr, argument_names: Sequence[str]) -> Circu
         counts.circuits,
         counts.gates,
         counts.measured,
-        max(qubits) if len(sizes) == len(qubits) else None,
-        max(sizes, default=0),
+        max(qubits) if len(states) == len(qubits) else None,
+        max(states, default=0),
     )

@@ -155,7 +155,8 @@ def report_of(
     work: EngineWork | None = None,
 ) -> Report:
     """Gather what the stages know: the last two once there is machine code, and a call of it."""
-    circuits = circuit_costs_of(traced.program.jaxpr, argument_names)
+    program = traced.program
+    circuits = circuit_costs_of(program.jaxpr, argument_names, program.dimensions.values)
     described = [callback.equation for callback in module.callbacks]
     # A condition that is lowered twice calls Python in two places.
     equations = [one for one in dict.fromkeys(described) if one is not None]

@@ -218,6 +218,9 @@ def test_sizes_of_arguments():
 
     found = qml.specs(qjit(circuit, abstracted_axes=("n",)))(jnp.ones(3)).resources
     assert found.gate_types == {"RX": n}
+    made = qml.specs(qjit(lambda n: circuit(jnp.ones(n))))(3).resources
+    assert made.gate_types == {"RX": n}
+    assert made.subs(n=3).gate_types == {"RX": 3}
 
 
 # --- branches -------------------------------------------------------------------------------------

@@ -14,6 +14,7 @@ from diastase.inspection.resources.counts import Counter, Counts
 from diastase.inspection.resources.interpretation.choices import Choices, Policy, Unknown
 from diastase.inspection.resources.interpretation.exact import Number, shown
 from diastase.inspection.resources.interpretation.interpreter import Interpreter
+from diastase.inspection.resources.interpretation.regions import Domain
 from diastase.inspection.resources.interpretation.values import NOTHING, VARYING, Value
 from diastase.inspection.resources.layers import ByWires, ByWords, Chains, Layers
 from diastase.inspection.resources.lengths import longest, number_of
@@ -28,6 +29,8 @@ class Program:
     jaxpr: ClosedJaxpr
     names: Sequence[str]
     """One for each flat argument."""
+    sizes: Mapping[Any, Sequence[str]]
+    """Variables whose values are sizes known at run time, and the symbols of these."""
 
     def arguments(self, choices: Choices) -> list[Value]:
         """Integers are symbols, or what is given for them; of other arguments nothing is known."""
@@ -67,8 +70,14 @@ class CircuitAnalysis:
         """How often each operation is applied."""
         counter = Counter(self.choices)
         effect = counter.start()
-        Interpreter(counter, self.choices).region(self.circuit, self._operands(), effect)
+        self._interpret(counter, effect, *self._called_with())
         return effect
+
+    def _interpret(
+        self, domain: Domain[Any], effect: Any, operands: Sequence[Value], sizes: dict[str, Number]
+    ) -> None:
+        interpreter = Interpreter(domain, self.choices, known_sizes=dict(sizes))
+        interpreter.region(self.circuit, operands, effect)
 
     def depth(self) -> Depth:
         """The depth by wires."""
@@ -90,29 +99,41 @@ class CircuitAnalysis:
         return tuple(self.choices.unknown.values())
 
     def _longest_chain(self, layers: Layers) -> Depth:
-        operands = self._operands()
+        called_with = self._called_with()
         while True:
             lanes = len(layers.lanes)
             chains: Chains = layers.start()
-            Interpreter(layers, self.choices).region(self.circuit, operands, chains)
+            self._interpret(layers, chains, *called_with)
             if len(layers.lanes) == lanes:
                 return Depth(number_of(longest(ways(chains.matrix))), chains.is_bound)
 
-    def _operands(self) -> list[Value]:
-        """What the program calls the circuit with."""
-        found: list[list[Value]] = []
+    def _called_with(self) -> tuple[list[Value], dict[str, Number]]:
+        """What the program calls the circuit with, and the sizes that are known there."""
+        found: list[tuple[Sequence[Value], dict[str, Number]]] = []
 
         def enter(equation: Any, operands: Sequence[Value]) -> bool:
             if equation.params["jaxpr"] is self.circuit:
-                found.append(list(operands))
+                found.append((operands, dict(interpreter.known_sizes)))
             return False
 
-        counter = Counter(self.choices)
-        arguments = self.program.arguments(self.choices)
-        Interpreter(counter, self.choices, enter).region(self.program.jaxpr, arguments, {})
-        if found:
-            return [Value(None if one.number is VARYING else one.number) for one in found[-1]]
-        return [NOTHING] * len(self.circuit.in_avals)
+        # Loops and branches around the circuit have no names among those inside.
+        around = Choices(self.choices.given)
+        arguments, counter = self.program.arguments(around), Counter(around)
+        interpreter = Interpreter(counter, around, enter, sizes=self.program.sizes)
+        interpreter.region(self.program.jaxpr, arguments, {})
+        if not found:
+            return [NOTHING] * len(self.circuit.in_avals), {}
+        names = {one.name for one in around.unknown.values()}
+        operands, sizes = found[-1]
+        return [one if _is_of(one, names) else NOTHING for one in operands], sizes
+
+
+def _is_of(value: Value, unknown: Collection[str]) -> bool:
+    """Whether a value is the same in all calls of a circuit, and made of arguments."""
+    if value.number is None or value.number is VARYING:
+        return False
+    symbols = getattr(value.number, "free_symbols", ())
+    return not any(each.name in unknown for each in symbols)
 
 
 class Totals(NamedTuple):
@@ -126,7 +147,7 @@ class Totals(NamedTuple):
 def totals_of(program: Program) -> Totals:
     """Count what a program does, at most."""
     choices, effect = Choices(), Counts()
-    interpreter = Interpreter(Counter(choices), choices)
+    interpreter = Interpreter(Counter(choices), choices, sizes=program.sizes)
     interpreter.region(program.jaxpr, program.arguments(choices), effect)
     keys = ("circuits",), ("unitary",), ("measured",)
     return Totals(*(shown(effect.get(key, 0)) for key in keys))

@@ -76,7 +76,8 @@ def _resources(seen: SeenCircuit, traced: Any, depths: bool) -> CompiledResource
 
 def analysis_of(seen: SeenCircuit, traced: Any) -> CircuitAnalysis:
     """The analysis of a circuit; `traced` is the stage of the program that calls it."""
-    program = Program(traced.traced.program.jaxpr, traced.interface.argument_names)
+    made = traced.traced.program
+    program = Program(made.jaxpr, traced.interface.argument_names, made.dimensions.values)
     return CircuitAnalysis(program, seen.traced.jaxpr)
 
 

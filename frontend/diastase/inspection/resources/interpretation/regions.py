@@ -8,8 +8,9 @@ branches; `interpreter` adds loops.
 The trap: an effect is changed in place, so what may be given up is collected in one of its own.
 """
 
+import math
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Generic, Protocol, TypeVar
 
@@ -24,6 +25,7 @@ from diastase.inspection.resources.interpretation.values import (
     results_of,
     value_of,
 )
+from diastase.primitives.batching import batch_sizes
 from diastase.primitives.define import Role, has_role
 from diastase.primitives.quantum import is_register_aval, touches_register
 from diastase_mlir.jax_compat import jaxprs_in
@@ -98,6 +100,10 @@ class Regions(ABC, Generic[E]):
     enter: Callable[[Equation, Sequence[Value]], bool] = lambda equation, operands: True
     """Whether to go into the body of a QNode."""
     budget: int = BUDGET
+    sizes: Mapping[Any, Sequence[str]] = field(default_factory=dict[Any, Sequence[str]])
+    """Variables whose values are sizes known at run time, and the symbols of these."""
+    known_sizes: dict[str, Number] = field(default_factory=dict[str, Number])
+    """What is known of these symbols."""
     repeating: int = 0
     """How many loops around are gone through turn by turn."""
 
@@ -114,6 +120,7 @@ class Regions(ABC, Generic[E]):
             known.update(zip(jaxpr.jaxpr.constvars, map(value_of, jaxpr.consts), strict=True))
             jaxpr = jaxpr.jaxpr
         known.update(zip(jaxpr.invars, operands, strict=True))
+        self._note_sizes(jaxpr.invars, operands)
 
         def read(atom: Any) -> Value:
             return value_of(atom) if isinstance(atom, Literal) else known.get(atom, NOTHING)
@@ -126,6 +133,7 @@ class Regions(ABC, Generic[E]):
             given = [read(atom) for atom in equation.invars]
             results = self._equation(equation, given, effect, after)
             known.update(zip(equation.outvars, results, strict=True))
+            self._note_sizes(equation.outvars, results)
         return [read(atom) for atom in jaxpr.outvars]
 
     @abstractmethod
@@ -139,8 +147,8 @@ class Regions(ABC, Generic[E]):
     ) -> Sequence[Value]:
         name = equation.primitive.name
         if name == "dim_as_value":
-            return [Value(self.choices.number(str(equation.params["dim"])))]
-        if name == "switch":
+            return [Value(self._size(equation.params["dim"]))]
+        if name in ("switch", "cond"):
             return self._switch(equation, operands, effect, after)
         inner = jaxprs_in(equation.params)
         if any(map(_has_circuit, inner)):
@@ -170,23 +178,61 @@ class Regions(ABC, Generic[E]):
         self, equation: Equation, inner: Sequence[Jaxpr], operands: Sequence[Value], effect: E,
         after: frozenset[Any],
     ) -> Sequence[Value]:  # fmt: skip
-        """The body of a QNode, or another region that runs once."""
+        """The body of a QNode, or another region; as often as it is run."""
         unknown = [NOTHING] * len(equation.outvars)
         if equation.primitive.name == "qnode" and not self.enter(equation, operands):
             return unknown
+        turns = self._turns(equation)
+        if turns != 1:
+            operands, once, effect = [NOTHING] * len(operands), effect, self.domain.start()
+            self._nested_once(inner, operands, effect, after)
+            self.domain.follow(once, self.domain.repeated(effect, turns))
+            return unknown
+        results = self._nested_once(inner, operands, effect, after)
+        return results if len(results) == len(unknown) else unknown
+
+    def _nested_once(
+        self, inner: Sequence[Jaxpr], operands: Sequence[Value], effect: E, after: frozenset[Any]
+    ) -> list[Value]:
+        """All regions in order; results of a single one that takes the equation's operands."""
+        results: list[Value] = []
         for jaxpr in inner:
             fits = len(jaxpr.invars) == len(operands)
             given = operands if fits else [NOTHING] * len(jaxpr.invars)
             results = self.region(jaxpr, given, effect, after)
-            if len(inner) == 1 and fits and len(results) == len(unknown):
-                return results
-        return unknown
+            results = results if fits and len(inner) == 1 else []
+        return results
+
+    def _turns(self, equation: Equation) -> Number:
+        """How often a region runs: of a batch, its elements; of JAX's own loops, their turns."""
+        params = equation.params
+        if "mapped" in params:
+            sizes = batch_sizes([atom.aval for atom in equation.invars], params["mapped"])
+            return math.prod(map(self._size, sizes))
+        if equation.primitive.name == "scan":
+            return self._size(params["length"])
+        return self.choices.trips(equation) if equation.primitive.name == "while" else 1
+
+    def _size(self, size: Any) -> Number:
+        """The length of an axis; a symbol, where it is known at run time."""
+        if isinstance(size, int):
+            return size
+        found = self.known_sizes.get(str(size))
+        return self.choices.number(str(size)) if found is None else found
+
+    def _note_sizes(self, variables: Sequence[Any], values: Sequence[Value]) -> None:
+        if not self.sizes:
+            return
+        for variable, value in zip(variables, values, strict=True):
+            number = None if value.number is VARYING else value.number
+            self.known_sizes.update(dict.fromkeys(self.sizes.get(variable, ()), number))
 
     def _switch(
         self, equation: Equation, operands: Sequence[Value], effect: E, after: frozenset[Any]
     ) -> Sequence[Value]:
         index, *given = operands
-        branches = equation.params["branch_jaxprs"]
+        params = equation.params
+        branches = params["branch_jaxprs"] if "branch_jaxprs" in params else params["branches"]
         after = after | index.outcomes
         acts = any(map(_has_circuit, branches))
         if index.number is VARYING and acts:
