@@ -169,7 +169,7 @@ def _conflict(one: Any, other: Any) -> bool:
     if wires is None or others is None:
         return True
     shared = wires & others
-    if not shared or not (wires or others):
+    if not shared:  # what names no wires acts on all
         return not (wires and others)
     if not (word and their):
         return True
