@@ -39,6 +39,7 @@ MODULES = {
     "diastase.inspection.explicit_jaxpr.typecheck": "Explicit jaxprs",
     "diastase.inspection.pictures.errors": "Pictures of circuits",
     "diastase.inspection.levels": "Levels of a pipeline: resources, pictures",
+    "diastase.inspection.resources.errors": "Resources of circuits",
     "diastase_mlir.errors": "Compiling",
     "diastase_toolchain.errors": "Making machine code",
     "diastase_mlir.passes.circuits.errors": "Passes on circuits",

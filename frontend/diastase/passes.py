@@ -26,6 +26,7 @@ from diastase_mlir.diagnostics import user_span
 from diastase_toolchain.lazy_import import LazyModule
 
 if TYPE_CHECKING:
+    from diastase.inspection.resources import ppm
     from diastase.quantum.passes import plugins, table
     from diastase.quantum.passes.plugins import Pass, PassPlugin
     from diastase_mlir import Circuit, Gate, New, gate_before, register_pass
@@ -35,6 +36,7 @@ else:
     circuits = LazyModule("diastase_mlir.passes.circuits")
     plugins = LazyModule("diastase.quantum.passes.plugins")
     table = LazyModule("diastase.quantum.passes.table")
+    ppm = LazyModule("diastase.inspection.resources.ppm")
 
 Decorator = Callable[[Any], Any]
 
@@ -271,6 +273,23 @@ def _given(name: str, qnode: Any, **options: Any) -> Any:
     return decorate if qnode is None else decorate(qnode)
 
 
+def ppm_specs(fn: Any, /, *args: Any, **kwargs: Any) -> dict[str, dict[str, Any]]:
+    """Count rotations and measurements of Pauli words in a compiled function, after its passes.
+
+    `args`: those of a call, or their types; without any, the types of the last call. The result has
+    a dictionary for each circuit, named by its QNode and a number (`circuit_0`), with the keys
+    `logical_qubits`; `pi2_ppr`, `pi4_ppr`, `pi8_ppr`, `arbitrary_ppr`, rotations by half their
+    angle (`pi8` is not in the Clifford group), with `max_weight_pi8`, … and `depth_pi8_ppr`, …;
+    `num_of_ppm` and `depth_ppm`, measurements. What a circuit has not is left out. Numbers are
+    ints, or expressions in the names of arguments, as those of `qml.specs`.
+
+    A depth is the number of layers of commuting operations of that kind, each as early as possible
+    (D. Litinski, "A Game of Surface Codes", arXiv:1808.02892). `TypeError`
+    (`NotCompiledFunctionError`) for what is not compiled.
+    """
+    return ppm.ppm_specs_of(fn, *args, **kwargs)
+
+
 def _apply(name: str, qnode: Any) -> Any:
     return _decorator(name, (table.pass_call(name, {}),))(qnode)
 
@@ -317,6 +336,7 @@ __all__ = [
     "parity_synth",
     "pipeline",
     "ppm_compilation",
+    "ppm_specs",
     "ppr_to_mbqc",
     "ppr_to_ppm",
     "reduce_t_depth",

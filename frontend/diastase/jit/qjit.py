@@ -62,6 +62,7 @@ if TYPE_CHECKING:
 
     from diastase.autograph import functions as with_autograph
     from diastase.inspection.pictures import draw as pictures
+    from diastase.inspection.resources import specs
     from diastase.jit.interop import autograd_calls, bind, xla
 else:
     bind = LazyModule("diastase.jit.interop.bind")
@@ -69,6 +70,7 @@ else:
     autograd_calls = LazyModule("diastase.jit.interop.autograd_calls")
     with_autograph = LazyModule("diastase.autograph.functions")
     pictures = LazyModule("diastase.inspection.pictures.draw")
+    specs = LazyModule("diastase.inspection.resources.specs")
 
 P = ParamSpec("P")
 Q = ParamSpec("Q")
@@ -331,12 +333,12 @@ class QJIT(ProgramTexts, Generic[P, R]):
             ) from error
 
 
-look_through(QJIT)
 draw_compiled(
     QJIT,
     lambda *arguments, **options: pictures.draw(*arguments, **options),
     lambda *arguments, **options: pictures.draw_mpl(*arguments, **options),
 )
+look_through(QJIT, lambda *args, **kwargs: specs.specs_of(*args, **kwargs))
 
 
 class _TracedSelf(QJIT):

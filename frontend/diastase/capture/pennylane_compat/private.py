@@ -61,6 +61,11 @@ _NEEDS = (
         {"pennylane.drawer.style": "_set_style"},
     ),
     Need(
+        "qml.specs of compiled functions",
+        "what it calls a measurement has no public name",
+        {"pennylane.resource.resource": "_mp_to_str"},
+    ),
+    Need(
         "diastase among PennyLane's compilers",
         "it finds compilers by the metadata of packages; a checkout on a path has none",
         {"pennylane.compiler.compiler": "AvailableCompilers _refresh_compilers"},

@@ -66,8 +66,6 @@ def test_draw_of_straight_circuits():
 
 
 def test_specs():
-    found = qml.specs(qjit(with_control_flow))(0.3, 2)
-    assert str(found) == str(qml.specs(with_control_flow)(0.3, 2))
     for level in ("top", "user", "device"):
         found = qml.specs(qjit(plain), level=level)(0.3)
         assert str(found) == str(qml.specs(plain, level=level)(0.3))
