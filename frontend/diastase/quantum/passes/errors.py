@@ -5,25 +5,6 @@ from typing import ClassVar
 from diastase_runtime.errors import CompileError
 
 
-class OptionValueError(CompileError, ValueError):
-    """An option of a pass with a value that it cannot have.
-
-        @diastase.passes.split_non_commuting(grouping_strategy="by wire")
-        @qml.qnode(device)
-        def circuit(): ...
-
-    The message says what the option may be.
-    """
-
-    title: ClassVar[str] = "Not a value of this option"
-    message: ClassVar[str] = "{name}: {option}={value}"
-    help: ClassVar[str] = "{option} is {allowed}"
-    name: str
-    option: str
-    value: str
-    allowed: str
-
-
 class NeedsShotsError(CompileError, ValueError):
     """A pass that is about samples, of a QNode without shots.
 

@@ -16,8 +16,7 @@ from pennylane.decomposition import GateSet, enabled_graph
 from pennylane.decomposition.gate_sets import ALL_OPS
 from pennylane.queuing import QueuingManager
 
-from diastase.quantum.passes.errors import OptionValueError
-from diastase_mlir import register_pass
+from diastase_mlir import OptionValueError, register_pass
 
 ALIASES = {"MS": "IsingXX"}
 """Names of gates that PennyLane has other names for."""

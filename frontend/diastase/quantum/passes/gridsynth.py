@@ -27,8 +27,7 @@ from diastase.jaxprs.dependence import Activity
 from diastase.primitives.qnode_derivatives import is_inexact
 from diastase.primitives.quantum import gate_p, global_phase_p, is_register
 from diastase.quantum.passes.clifford_t import Letter, alphabet_of, longest_word, word_for
-from diastase.quantum.passes.errors import OptionValueError
-from diastase_mlir import at, register_pass, span_of
+from diastase_mlir import OptionValueError, at, register_pass, span_of
 from diastase_mlir.jax_compat import rebuilt, source_context, trace_to_jaxpr, with_jaxprs
 from diastase_runtime.errors import InternalError
 

@@ -14,8 +14,8 @@ import pennylane as qml
 from pennylane import transforms
 from pennylane.transforms.core import BoundTransform
 
-from diastase.quantum.passes.errors import NeedsShotsError, OptionValueError
-from diastase_mlir import register_pass, user_span
+from diastase.quantum.passes.errors import NeedsShotsError
+from diastase_mlir import OptionValueError, register_pass, user_span
 
 _STRATEGIES = ("default", "qwc", "wires", None)
 _BASES = {

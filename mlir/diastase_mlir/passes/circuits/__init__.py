@@ -15,7 +15,11 @@ from diastase_mlir.passes.circuits import (
     parity_synth,
 )
 from diastase_mlir.passes.circuits.circuit import Circuit
-from diastase_mlir.passes.circuits.errors import NotAQNodeError, UnsuitableCircuitError
+from diastase_mlir.passes.circuits.errors import (
+    NotAQNodeError,
+    OptionValueError,
+    UnsuitableCircuitError,
+)
 from diastase_mlir.passes.circuits.gates import Gate, New, gate_before
 from diastase_mlir.passes.circuits.pauli_products import (
     clifford_frames,
@@ -46,6 +50,7 @@ __all__ = [
     "Gate",
     "New",
     "NotAQNodeError",
+    "OptionValueError",
     "PassCall",
     "UnsuitableCircuitError",
     "gate_before",

@@ -33,6 +33,25 @@ class PassOptionError(CompileError, TypeError):
     allowed: str
 
 
+class OptionValueError(CompileError, ValueError):
+    """An option of a pass with a value that it cannot have.
+
+        @diastase.passes.split_non_commuting(grouping_strategy="by wire")
+        @qml.qnode(device)
+        def circuit(): ...
+
+    The message says what the option may be.
+    """
+
+    title: ClassVar[str] = "Not a value of this option"
+    message: ClassVar[str] = "{name}: {option}={value}"
+    help: ClassVar[str] = "{option} is {allowed}"
+    name: str
+    option: str
+    value: str
+    allowed: str
+
+
 class InvalidPassError(DiastaseError, TypeError):
     """Something that is no pass on circuits, or is not asked for as one.
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 
 from diastase_mlir.diagnostics import user_span
 from diastase_mlir.passes.circuits.circuit import Circuit
-from diastase_mlir.passes.circuits.errors import PassOptionError
+from diastase_mlir.passes.circuits.errors import OptionValueError
 from diastase_mlir.passes.circuits.pauli_products.paulis import Frame, Pauli
 from diastase_mlir.passes.circuits.pauli_products.products import (
     Measured,
@@ -48,9 +48,9 @@ def merge_ppr_ppm(circuit: Circuit, *, max_pauli_size: int = 0) -> None:
 
 def _check(name: str, size: int) -> None:
     if size < 0:
-        raise PassOptionError(
-            name=name, option=f"max_pauli_size={size}", allowed="lengths of words, or 0 for any",
-            span=user_span(),
+        raise OptionValueError(
+            name=name, option="max_pauli_size", value=str(size), span=user_span(),
+            allowed="a length of words, or 0 for any",
         )  # fmt: skip
 
 

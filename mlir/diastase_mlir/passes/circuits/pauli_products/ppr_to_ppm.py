@@ -25,7 +25,7 @@ from math import pi
 from diastase_mlir.bindings import ir
 from diastase_mlir.diagnostics import user_span
 from diastase_mlir.passes.circuits.circuit import Circuit
-from diastase_mlir.passes.circuits.errors import PassOptionError
+from diastase_mlir.passes.circuits.errors import OptionValueError
 from diastase_mlir.passes.circuits.pauli_products.clifford_frames import commute_ppr, merge_ppr_ppm
 from diastase_mlir.passes.circuits.pauli_products.products import (
     Rotation,
@@ -52,9 +52,9 @@ def ppr_to_ppm(
     """
     method = _METHODS.get(decompose_method)
     if method is None:
-        raise PassOptionError(
-            name="ppr_to_ppm", option=f"decompose_method={decompose_method!r}",
-            allowed=", ".join(map(repr, _METHODS)), span=user_span(),
+        raise OptionValueError(
+            name="ppr_to_ppm", option="decompose_method", value=repr(decompose_method),
+            allowed=" or ".join(map(repr, _METHODS)), span=user_span(),
         )  # fmt: skip
 
     def measured(rotation: Rotation, place: Place) -> bool:
