@@ -37,10 +37,13 @@ MODULES = {
     "diastase.quantum.folding": "Error mitigation: circuits",
     "diastase.jit.options.ir_errors": "`diastase.debug` and `diastase.pipelines`",
     "diastase.inspection.explicit_jaxpr.typecheck": "Explicit jaxprs",
+    "diastase.inspection.pictures.errors": "Pictures of circuits",
     "diastase.inspection.levels": "Levels of a pipeline: resources, pictures",
+    "diastase.inspection.resources.errors": "Resources of circuits",
     "diastase_mlir.errors": "Compiling",
     "diastase_toolchain.errors": "Making machine code",
     "diastase_mlir.passes.circuits.errors": "Passes on circuits",
+    "diastase.quantum.passes.errors": "Passes of measurements, operators and bodies",
     "diastase_engine.language.functions": "Building the engine",
 }
 """Modules that define errors, in the order of the page, with what they are about."""

@@ -1,5 +1,6 @@
 """What the documentation says is so: its programs run, its links lead somewhere."""
 
+import doctest
 import linecache
 import re
 import runpy
@@ -17,6 +18,7 @@ ROOT = Path(__file__).parents[1]
 PAGES = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")])
 LINK = re.compile(r"\]\((?!https?://)([^)#]+)(?:#([^)]*))?\)")
 BLOCK = re.compile(r"^```python\n(.*?)^```", re.DOTALL | re.MULTILINE)
+ANY_BLOCK = re.compile(r"^```(python|pycon)\n(.*?)^```", re.DOTALL | re.MULTILINE)
 PATH = re.compile(r"`((?:frontend|mlir|runtime|docs|tests|examples|benchmarks)/[\w./-]*)`")
 
 
@@ -69,11 +71,19 @@ def test_the_tour(capsys):
 @pytest.mark.sample(2)
 @pytest.mark.parametrize("page", sorted((ROOT / "docs").glob("*.md")), ids=page_name)
 def test_programs_in_the_docs_run(page):
-    """Blocks marked `python` of one page share their names, as in one session."""
+    """Blocks marked `python` of one page share their names, as in one session.
+
+    So do those marked `pycon`, which print what they say.
+    """
     names: dict = {"__name__": page.stem}
     with acting_as_catalyst():  # so that a page that begins to act so ends here
-        for number, source in enumerate(BLOCK.findall(page.read_text())):
+        for number, (kind, source) in enumerate(ANY_BLOCK.findall(page.read_text())):
             file = f"<{page_name(page)}, block {number}>"
+            if kind == "pycon":
+                session = doctest.DocTestParser().get_doctest(source, names, file, None, None)
+                runner = doctest.DebugRunner(verbose=False)
+                runner.run(session, clear_globs=False)
+                continue
             lines = source.splitlines(keepends=True)
             linecache.cache[file] = (len(source), None, lines, file)  # for AutoGraph
             exec(compile(source, file, "exec"), names)

@@ -42,6 +42,7 @@ if TYPE_CHECKING:
     from diastase.callbacks.debugging import debug_assert
     from diastase.callbacks.pure import pure_callback
     from diastase.debugging.profiling import profile
+    from diastase.inspection.pictures.draw import draw_graph
     from diastase.jit.options.options import CompileOptions
     from diastase.mitigation import mitigate_with_zne
     from diastase.namespace.stand_in import acting_as_catalyst
@@ -68,6 +69,7 @@ __all__ = [
     "debug",
     "debug_assert",
     "disable_autograph",
+    "draw_graph",
     "for_loop",
     "grad",
     "jacobian",
@@ -101,6 +103,7 @@ _LAZY = {
     "diastase.api.control_flow": ("cond", "for_loop", "switch", "while_loop"),
     "diastase.api.gradients": ("grad", "jacobian", "value_and_grad"),
     "diastase.mitigation": ("mitigate_with_zne",),
+    "diastase.inspection.pictures.draw": ("draw_graph",),
     "diastase.jit.options.options": ("CompileOptions",),
     "diastase.passes": ("pipeline",),
     "diastase.api.jvp_vjp": ("jvp", "vjp"),

@@ -6,8 +6,8 @@
     @qml.qnode(device)
     def circuit(x): ...
 
-The QNode stays what it is in Python: `qml.draw` shows the circuit as it was written, `f.mlir` of
-the compiled function what the passes made of it. Outside of compiled functions they do nothing.
+The QNode stays what it is in Python: passes do nothing outside of compiled functions. `qml.draw`
+and `f.mlir` of the compiled function show what they made of it.
 `docs/adding-a-pass.md` shows how to write a pass of one's own; what that takes is imported here
 when it is asked for. `values` has arithmetic on angles, which may be known only when the program
 runs.
@@ -26,6 +26,7 @@ from diastase_mlir.diagnostics import user_span
 from diastase_toolchain.lazy_import import LazyModule
 
 if TYPE_CHECKING:
+    from diastase.inspection.resources import ppm
     from diastase.quantum.passes import plugins, table
     from diastase.quantum.passes.plugins import Pass, PassPlugin
     from diastase_mlir import Circuit, Gate, New, gate_before, register_pass
@@ -35,6 +36,7 @@ else:
     circuits = LazyModule("diastase_mlir.passes.circuits")
     plugins = LazyModule("diastase.quantum.passes.plugins")
     table = LazyModule("diastase.quantum.passes.table")
+    ppm = LazyModule("diastase.inspection.resources.ppm")
 
 Decorator = Callable[[Any], Any]
 
@@ -97,6 +99,88 @@ def disentangle_swap(qnode: Any) -> Any:
     The basis states of Liu, Bello and Zhou, "Relaxed Peephole Optimization", arXiv:2012.07711.
     """
     return _apply("disentangle_swap", qnode)
+
+
+def loop_boundary(qnode: Any) -> Any:
+    """Cancel or join gates at the end of a loop's body with those at its start."""
+    return _apply("loop_boundary", qnode)
+
+
+def parity_synth(qnode: Any) -> Any:
+    """Write CNOTs and rotations about Z with fewer CNOTs (Amy et al., arXiv:1712.01859)."""
+    return _apply("parity_synth", qnode)
+
+
+# --- rotations about Pauli words, and measurements of them ----------------------------------------
+#
+# Litinski, "A Game of Surface Codes", arXiv:1808.02892. `NotImplementedError`
+# (`UnsuitableCircuitError`) for circuits that a pass cannot take.
+
+
+def to_ppr(qnode: Any) -> Any:
+    """Write each gate as rotations about Pauli words; of Clifford+T, by multiples of pi/4."""
+    return _apply("to_ppr", qnode)
+
+
+def commute_ppr(qnode: Any = None, *, max_pauli_size: int = 0) -> Any:
+    """Move Clifford rotations behind all others, up to the next measurement.
+
+    `max_pauli_size`: words do not become longer than this by it; 0 for any length.
+    """
+    return _given("commute_ppr", qnode, max_pauli_size=max_pauli_size)
+
+
+def merge_ppr_ppm(qnode: Any = None, *, max_pauli_size: int = 0) -> Any:
+    """Move Clifford rotations behind measurements, too; leave them out where nobody sees them."""
+    return _given("merge_ppr_ppm", qnode, max_pauli_size=max_pauli_size)
+
+
+def reduce_t_depth(qnode: Any) -> Any:
+    """Join rotations about equal words, and put the others into few layers that commute.
+
+    Zhang and Chen, arXiv:1903.12456.
+    """
+    return _apply("reduce_t_depth", qnode)
+
+
+def ppr_to_ppm(
+    qnode: Any = None,
+    *,
+    decompose_method: str = "pauli-corrected",
+    avoid_y_measure: bool = False,
+) -> Any:
+    """Measure Pauli words, with auxiliary qubits, in the place of rotations by multiples of pi/4.
+
+    `decompose_method`: how T gates are corrected, "pauli-corrected", "auto-corrected" or
+    "clifford-corrected". `avoid_y_measure`: take a state |Y> instead of a measurement of Y.
+    """
+    return _given(
+        "ppr_to_ppm", qnode, decompose_method=decompose_method, avoid_y_measure=avoid_y_measure
+    )
+
+
+def ppm_compilation(
+    qnode: Any = None,
+    *,
+    decompose_method: str = "pauli-corrected",
+    avoid_y_measure: bool = False,
+    max_pauli_size: int = 0,
+) -> Any:
+    """`to_ppr`, `commute_ppr`, `merge_ppr_ppm` and `ppr_to_ppm`, one after the other."""
+    return _given(
+        "ppm_compilation", qnode, decompose_method=decompose_method,
+        avoid_y_measure=avoid_y_measure, max_pauli_size=max_pauli_size,
+    )  # fmt: skip
+
+
+def decompose_arbitrary_ppr(qnode: Any) -> Any:
+    """Rotate one auxiliary qubit about Z where a word is rotated about by any other angle."""
+    return _apply("decompose_arbitrary_ppr", qnode)
+
+
+def ppr_to_mbqc(qnode: Any) -> Any:
+    """Write rotations and measurements of words in Hadamard, S, CNOT, RZ, and measurements of Z."""
+    return _apply("ppr_to_mbqc", qnode)
 
 
 # --- of measurements ------------------------------------------------------------------------------
@@ -189,6 +273,23 @@ def _given(name: str, qnode: Any, **options: Any) -> Any:
     return decorate if qnode is None else decorate(qnode)
 
 
+def ppm_specs(fn: Any, /, *args: Any, **kwargs: Any) -> dict[str, dict[str, Any]]:
+    """Count rotations and measurements of Pauli words in a compiled function, after its passes.
+
+    `args`: those of a call, or their types; without any, the types of the last call. The result has
+    a dictionary for each circuit, named by its QNode and a number (`circuit_0`), with the keys
+    `logical_qubits`; `pi2_ppr`, `pi4_ppr`, `pi8_ppr`, `arbitrary_ppr`, rotations by half their
+    angle (`pi8` is not in the Clifford group), with `max_weight_pi8`, … and `depth_pi8_ppr`, …;
+    `num_of_ppm` and `depth_ppm`, measurements. What a circuit has not is left out. Numbers are
+    ints, or expressions in the names of arguments, as those of `qml.specs`.
+
+    A depth is the number of layers of commuting operations of that kind, each as early as possible
+    (D. Litinski, "A Game of Surface Codes", arXiv:1808.02892). `TypeError`
+    (`NotCompiledFunctionError`) for what is not compiled.
+    """
+    return ppm.ppm_specs_of(fn, *args, **kwargs)
+
+
 def _apply(name: str, qnode: Any) -> Any:
     return _decorator(name, (table.pass_call(name, {}),))(qnode)
 
@@ -219,6 +320,8 @@ __all__ = [
     "apply_pass_plugin",
     "cancel_inverses",
     "combine_global_phases",
+    "commute_ppr",
+    "decompose_arbitrary_ppr",
     "diagonalize_measurements",
     "disentangle_cnot",
     "disentangle_swap",
@@ -226,12 +329,21 @@ __all__ = [
     "graph_decomposition",
     "gridsynth",
     "ions_decomposition",
+    "loop_boundary",
     "measurements_from_samples",
+    "merge_ppr_ppm",
     "merge_rotations",
+    "parity_synth",
     "pipeline",
+    "ppm_compilation",
+    "ppm_specs",
+    "ppr_to_mbqc",
+    "ppr_to_ppm",
+    "reduce_t_depth",
     "register_pass",
     "split_non_commuting",
     "split_to_single_terms",
+    "to_ppr",
     "values",
 ]
 

@@ -162,15 +162,20 @@ class Region:
 
 
 def trace_region(
-    function: Callable[..., Sequence[Any]], avals: Sequence[Any], purpose: str, leading: int = 0
+    function: Callable[..., Sequence[Any]],
+    avals: Sequence[Any],
+    purpose: str,
+    leading: int = 0,
+    names: Sequence[str] | None = None,
 ) -> Region:
     """Trace a flat function as a region of the current trace; `purpose` is for JAX's messages.
 
-    `leading`: how many arguments are not carried; a register comes after them.
+    `leading`: how many arguments are not carried; a register comes after them. `names`: what the
+    user calls the arguments, for pictures.
     """
     scope = current_scope()
     if scope is None:
-        jaxpr, captured = trace_to_jaxpr(function, avals, purpose)
+        jaxpr, captured = trace_to_jaxpr(function, avals, purpose, names)
         return Region(jaxpr, tuple(captured), leading=leading)
 
     used = False
@@ -184,7 +189,9 @@ def trace_region(
             return [inner.final_register() if used else register, *results]
 
     with_register_avals = [*avals[:leading], scope.register.aval, *avals[leading:]]
-    jaxpr, captured = trace_to_jaxpr(with_register, with_register_avals, purpose)
+    if names is not None:
+        names = [*names[:leading], "register", *names[leading:]]
+    jaxpr, captured = trace_to_jaxpr(with_register, with_register_avals, purpose, names)
     if not used:
         jaxpr = drop_leading_register(jaxpr, len(captured) + leading)
     return Region(jaxpr, tuple(captured), used, leading)

@@ -1,1 +1,1 @@
-"""What a program is and costs, shown to its user: reports, estimates, progress, explicit jaxprs."""
+"""What a program is and costs, as its user sees it: reports, costs, progress, jaxprs, pictures."""

@@ -2,21 +2,26 @@
 
 Every equation is taken to read its operands from memory and to write its results there, as JAX's
 own estimate for a lowered program does; the compiler fuses, so the truth is below. A loop whose
-number of turns is unknown counts once, a conditional as its costliest branch; of circuits all
-branches count. Sizes known only at run time stay symbols: a cost may be an expression such as
-`3*a`. A register whose size is known only at run time counts as unknown.
+number of turns is unknown counts once, a conditional as its costliest branch. Sizes known only at
+run time stay symbols: a cost may be an expression such as `3*a`. A register whose size is known
+only at run time counts as unknown. Gates are counted by `resources`, for `qml.specs`, too.
 """
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from jax.extend.core import ClosedJaxpr, Jaxpr, Literal
 
 from diastase.primitives.batching import batch_sizes
-from diastase.primitives.define import Role, has_role
-from diastase_mlir.jax_compat import jaxprs_in, physical_aval
+from diastase_mlir.jax_compat import equations_in, jaxprs_in, physical_aval
+from diastase_toolchain.lazy_import import LazyModule
+
+if TYPE_CHECKING:
+    from diastase.inspection.resources import analysis
+else:
+    analysis = LazyModule("diastase.inspection.resources.analysis")
 
 Cost = dict[str, Any]
 """Keys as in JAX: `flops`, `transcendentals`, `bytes accessed`."""
@@ -150,12 +155,12 @@ _AMPLITUDE, _SINGLE = 16, 8
 
 @dataclass(frozen=True)
 class CircuitCosts:
-    """Counts over all circuits of a program."""
+    """Counts over all circuits of a program; with symbols where it takes a run to know them."""
 
-    circuits: int = 0
-    gates: int = 0
+    circuits: Any = 0
+    gates: Any = 0
     """As the program applies them, before any are fused."""
-    measurements: int = 0
+    measurements: Any = 0
     """Those in the midst of circuits, which collapse the state."""
     qubits: int | None = 0
     """Of the largest register; None where one is known only at run time."""
@@ -169,34 +174,29 @@ class CircuitCosts:
             return None
         return self.largest_state
 
-    def plus(self, other: "CircuitCosts", turns: int) -> "CircuitCosts":
-        """Add what another part of the program has, so many times."""
-        known = self.qubits is not None and other.qubits is not None
-        return CircuitCosts(
-            self.circuits + turns * other.circuits,
-            self.gates + turns * other.gates,
-            self.measurements + turns * other.measurements,
-            max(self.qubits or 0, other.qubits or 0) if known else None,
-            max(self.largest_state, other.largest_state),
-        )
 
+def circuit_costs_of(
+    jaxpr: ClosedJaxpr, argument_names: Sequence[str], sizes: Mapping[Any, Sequence[str]]
+) -> CircuitCosts:
+    """Count the circuits of a program, as `qml.specs` does (`inspection.resources`).
 
-def circuit_costs_of(jaxpr: ClosedJaxpr | Jaxpr) -> CircuitCosts:
-    """Count the circuits of a program."""
-    total = CircuitCosts()
-    for equation in (jaxpr.jaxpr if isinstance(jaxpr, ClosedJaxpr) else jaxpr).eqns:
-        name = equation.primitive.name
-        if has_role(equation, Role.GATE):
-            total = total.plus(CircuitCosts(gates=1), 1)
-        elif has_role(equation, Role.OUTCOME):
-            total = total.plus(CircuitCosts(measurements=1), 1)
-        elif name == "allocate_qubits":
-            # None stands for a number that is the equation's operand.
-            qubits = equation.params["num_wires"]
-            number = qubits if isinstance(qubits, int) else None
-            amplitude = _SINGLE if equation.params.get("single") else _AMPLITUDE
-            size = 0 if number is None else amplitude * 2**number
-            total = total.plus(CircuitCosts(circuits=1, qubits=number, largest_state=size), 1)
-        for inner in jaxprs_in(equation.params):
-            total = total.plus(circuit_costs_of(inner), turns_of(equation))
-    return total
+    `sizes`: variables whose values are sizes, and the symbols of these.
+    """
+    registers = [each for each in equations_in(jaxpr) if each.primitive.name == "allocate_qubits"]
+    if not registers:
+        return CircuitCosts()
+    counts = analysis.totals_of(analysis.Program(jaxpr, argument_names, sizes))
+    # None stands for a number that is the equation's operand.
+    qubits = [each.params["num_wires"] for each in registers]
+    states = [
+        (_SINGLE if each.params.get("single") else _AMPLITUDE) * 2**number
+        for each, number in zip(registers, qubits, strict=True)
+        if isinstance(number, int)
+    ]
+    return CircuitCosts(
+        counts.circuits,
+        counts.gates,
+        counts.measured,
+        max(qubits) if len(states) == len(qubits) else None,
+        max(states, default=0),
+    )

@@ -73,6 +73,8 @@ class Level:
     circuits: tuple[SeenCircuit, ...]
     """Of all QNodes that the function calls, in order; of transforms that make several of one, all.
     """
+    traced: Any
+    """The stage `Traced` of the program that calls them."""
 
 
 def levels_of(
@@ -84,17 +86,18 @@ def levels_of(
     `UnknownLevelError`, a `ValueError`, for one that there is not.
     """
 
-    def circuits(number: int | None) -> tuple[SeenCircuit, ...]:
+    def circuits(number: int | None) -> tuple[tuple[SeenCircuit, ...], Any]:
         with changed_settings(level=number), watching_circuits() as seen:
-            compiled.like(compiled.original_function).trace(*args, **kwargs)
-        return tuple(seen)
+            traced = compiled.like(compiled.original_function).trace(*args, **kwargs)
+        return tuple(seen), traced
 
     whole = circuits(None)
-    longest = max((_pipeline(circuit) for circuit in whole), key=len, default=qml.CompilePipeline())
+    pipelines = map(_pipeline, whole[0])
+    longest = max(pipelines, key=len, default=qml.CompilePipeline())
     numbers = _Levels(compiled.__name__, longest).numbers(level)
     names = _names(longest)
     return [
-        Level(number, names[number], whole if number == len(longest) else circuits(number))
+        Level(number, names[number], *(whole if number == len(longest) else circuits(number)))
         for number in numbers
     ]
 

@@ -43,7 +43,7 @@ class Report:
     assumptions: tuple[str, ...]
     """What the program takes to be so: `n >= 2`."""
     circuits: CircuitCosts = field(default_factory=CircuitCosts)
-    """Gates, measurements and qubits, as the program says; loops of known length are counted."""
+    """Gates, measurements and qubits, as the program says, and as `qml.specs` counts them."""
     work: EngineWork | None = None
     """What the engine did in the last call: gates before and after fusion; None before a call."""
     costs: Mapping[str, Any] = field(default_factory=dict[str, Any])
@@ -93,13 +93,13 @@ class Report:
 
 def _circuit_lines(circuits: CircuitCosts, work: EngineWork | None) -> list[str]:
     """What the circuits are, and what the engine made of them in the last call."""
-    if not circuits.circuits:
+    if circuits.circuits == 0:
         return []
     qubits = "a number of qubits known at run time"
     if circuits.qubits is not None:
         qubits = f"up to {circuits.qubits} qubits"
-    count = f"{circuits.circuits} circuit{'s' * (circuits.circuits > 1)}"
-    measured = f", {circuits.measurements} measured within" if circuits.measurements else ""
+    count = f"{circuits.circuits} circuit{'' if circuits.circuits == 1 else 's'}"
+    measured = f", {circuits.measurements} measured within" if circuits.measurements != 0 else ""
     lines = [f"  {count} on {qubits}: {circuits.gates} gates{measured}"]
     if work is not None:
         lines.append(
@@ -155,6 +155,8 @@ def report_of(
     work: EngineWork | None = None,
 ) -> Report:
     """Gather what the stages know: the last two once there is machine code, and a call of it."""
+    program = traced.program
+    circuits = circuit_costs_of(program.jaxpr, argument_names, program.dimensions.values)
     described = [callback.equation for callback in module.callbacks]
     # A condition that is lowered twice calls Python in two places.
     equations = [one for one in dict.fromkeys(described) if one is not None]
@@ -167,10 +169,10 @@ def report_of(
         callbacks=tuple(one for one in equations if one.users_own),
         sizes=_sizes(traced, argument_names),
         assumptions=tuple(one.text for one in traced.program.assumptions),
-        circuits=circuit_costs_of(traced.program.jaxpr),
+        circuits=circuits,
         work=work,
         costs=costs,
-        memory=_memory(traced, compilation),
+        memory=_memory(traced, circuits, compilation),
         libraries={} if compilation is None else _libraries(compilation),
         timings={"trace": tracing_seconds}
         | ({} if compilation is None else dict(compilation.timings)),
@@ -179,12 +181,14 @@ def report_of(
     )
 
 
-def _memory(traced: TracedProgram, compilation: Compilation | None) -> dict[str, Any]:
+def _memory(
+    traced: TracedProgram, circuits: CircuitCosts, compilation: Compilation | None
+) -> dict[str, Any]:
     """Bytes by what they are for."""
     memory: dict[str, Any] = {
         "arguments": sum(bytes_of(aval) for aval in traced.in_avals),
         "results": sum(bytes_of(aval) for aval in traced.out_avals),
-        "state": circuit_costs_of(traced.program.jaxpr).state_bytes,
+        "state": circuits.state_bytes,
     }
     if compilation is not None:
         memory["code"] = compilation.artifact.library.stat().st_size

@@ -35,6 +35,7 @@ from jax.core import Tracer
 
 from diastase.capture.context import is_tracing
 from diastase.capture.pennylane_compat import look_through
+from diastase.capture.pennylane_compat.drawing import draw_compiled
 from diastase.capture.tracer_errors import LeakedTracerError
 from diastase.jit.dispatch.attribute_reads import WatchedSelf, watched_self
 from diastase.jit.dispatch.keys import call_key, flat_key
@@ -60,12 +61,16 @@ if TYPE_CHECKING:
     import pennylane as qml
 
     from diastase.autograph import functions as with_autograph
+    from diastase.inspection.pictures import draw as pictures
+    from diastase.inspection.resources import specs
     from diastase.jit.interop import autograd_calls, bind, xla
 else:
     bind = LazyModule("diastase.jit.interop.bind")
     xla = LazyModule("diastase.jit.interop.xla")
     autograd_calls = LazyModule("diastase.jit.interop.autograd_calls")
     with_autograph = LazyModule("diastase.autograph.functions")
+    pictures = LazyModule("diastase.inspection.pictures.draw")
+    specs = LazyModule("diastase.inspection.resources.specs")
 
 P = ParamSpec("P")
 Q = ParamSpec("Q")
@@ -328,7 +333,12 @@ class QJIT(ProgramTexts, Generic[P, R]):
             ) from error
 
 
-look_through(QJIT)
+draw_compiled(
+    QJIT,
+    lambda *arguments, **options: pictures.draw(*arguments, **options),
+    lambda *arguments, **options: pictures.draw_mpl(*arguments, **options),
+)
+look_through(QJIT, lambda *args, **kwargs: specs.specs_of(*args, **kwargs))
 
 
 class _TracedSelf(QJIT):
@@ -390,7 +400,7 @@ def qjit(fn: Callable[..., Any] | None = None, **options: Any) -> Any:
     `precision`: with `"single"`, amplitudes of all QNodes are complex64 (else of those whose device
     has `c_dtype=np.complex64`): states and density matrices are complex64, probabilities float32.
     `circuit_transform_pipeline`: passes for the circuits of QNodes that ask for none themselves:
-    names with options, in order, `{"cancel_inverses": {}}` (`diastase.passes`).
+    names with options, in order, `{"cancel_inverses": {}}`, or a list of `diastase.passes.Pass`.
     All options of Catalyst's are taken; `docs/options.md` has them, and what differs.
 
     Arguments are pytrees of arrays and numbers, of bool, integers of 8 to 64 bits, floats of 16 to

@@ -138,33 +138,37 @@ class Program:
         count = 3 if name.endswith("Rot") else 1
         values = [self._angle(angle) for angle in (angles or ())[:count]]
         name, _, word = name.partition(" ")
+        make: Any = getattr(qml, name)
         words = [word] if word else []
         values = values[:1] if word else values
-        return getattr(qml, name)(*values, *words, wires=wires)
+        return make(*values, *words, wires=wires)
 
     def _gate(self, gate: Any, how: str) -> None:
         name, angles, wires = gate
         if how == "traced":
             wires = [wire + 0 * self.v for wire in wires]
         if how == "adjoint":
-            qml.adjoint(self._operator(name, angles, wires))
+            _undo(self._operator(name, angles, wires))
             return
         self._operator(name, angles, list(wires))
         if how == "twice":
             self._operator(name, angles, list(wires))
         elif how == "undone":
-            qml.adjoint(self._operator(name, angles, list(wires)))
+            _undo(self._operator(name, angles, list(wires)))
 
     def _controlled(self, gate: Any, how: Any) -> None:
         order, *values = how
-        qml.ctrl(self._operator(*gate, [order[0]]), list(order[1:3]), control_values=values)
+        name, angles = gate
+        operator = self._operator(name, angles, [order[0]])
+        qml.ctrl(operator, list(order[1:3]), control_values=values)
 
     def _anywhere(self, gate: Any, where: str) -> None:
-        self._operator(*gate, [self.w if where == "w" else self.v])
+        name, angles = gate
+        self._operator(name, angles, [self.w if where == "w" else self.v])
         if where == "both":
-            self._operator(*gate, [self.w])
+            self._operator(name, angles, [self.w])
         if where in ("both", "undone"):
-            qml.adjoint(self._operator(*gate, [self.v]))
+            _undo(self._operator(name, angles, [self.v]))
 
     def _pair(self, name: str, offset: int) -> None:
         wires = [self.v, (self.v + 1 + offset % 2) % self.wires]
@@ -187,7 +191,8 @@ class Program:
             return
         outcome = measure(wire, reset=how == "reset")
         if how == "feed":
-            cond(outcome)(lambda: [qml.X(other), None][1])()
+            chosen: Any = cond(outcome)(lambda: [qml.X(other), None][1])
+            chosen()
 
     def _loop(self, count: int, inner: Sequence[Block]) -> None:
         def body(i: Any, x: Any) -> Any:
@@ -217,3 +222,7 @@ class Program:
         chosen: Any = cond((self.x > 0) == positive)(lambda: self.run(sides[0]))
         chosen.otherwise(lambda: self.run(sides[1]))
         chosen()
+
+
+def _undo(operator: Any) -> None:
+    qml.adjoint(operator)

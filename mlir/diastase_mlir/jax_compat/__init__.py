@@ -92,6 +92,7 @@ from diastase_mlir.jax_compat.tracing import (
     source_of_its_own,
     trace_to_jaxpr,
     tracer_equation,
+    tracer_name,
     tracer_trace,
     tracer_variable,
     unwrap_tracer,
@@ -163,7 +164,7 @@ __all__ = [
     "recording_trace", "scan_counts", "scan_p", "select_inputs", "set_batching", "set_jvp",
     "set_linearisation", "settled", "source_context", "source_of_its_own", "structure_differences",
     "substitute", "substitute_some", "symbol_expression", "symbol_of", "symbols_in", "threefry2x32",
-    "trace_context", "trace_to_jaxpr", "tracer_equation", "tracer_trace", "tracer_variable",
-    "type_of_aval", "unwrap_tracer", "variables_in", "wait_for", "while_p", "with_jaxprs",
-    "with_tangent", "without_references",
+    "trace_context", "trace_to_jaxpr", "tracer_equation", "tracer_name", "tracer_trace",
+    "tracer_variable", "type_of_aval", "unwrap_tracer", "variables_in", "wait_for", "while_p",
+    "with_jaxprs", "with_tangent", "without_references",
 ]  # fmt: skip

@@ -207,6 +207,14 @@ def tracer_equation(tracer: Any) -> Any:
     return tracer.parent
 
 
+def tracer_name(tracer: Any) -> str | None:
+    """What the user calls a recorded tracer that is an input of its trace, if that is known."""
+    frame = tracer_trace(tracer).frame
+    names = frame.debug_info.arg_names if frame.debug_info is not None else None
+    places = [place for place, variable in enumerate(frame.invars) if variable is tracer.val]
+    return names[places[0]] if names and places and places[0] < len(names) else None
+
+
 def tracer_trace(tracer: Any) -> Any:
     """The trace that a tracer belongs to."""
     return tracer._trace

@@ -139,11 +139,45 @@ def test_circuits_and_what_the_engine_made_of_them():
 
 def test_a_register_of_a_size_known_at_run_time():
     jaxpr = jax.make_jaxpr(lambda x: x + 1)(1.0)
-    assert circuit_costs_of(jaxpr) == CircuitCosts()
+    assert circuit_costs_of(jaxpr, ["x"], {}) == CircuitCosts()
     assert CircuitCosts(circuits=1, qubits=None).state_bytes is None
-    assert CircuitCosts().plus(CircuitCosts(circuits=1, qubits=None), 2) == CircuitCosts(
-        circuits=2, qubits=None
-    )
+
+
+def test_gates_of_a_loop_with_a_traced_bound():
+    @qjit
+    @qml.qnode(qml.device("lightning.qubit", wires=2))
+    def circuit(n):
+        for_loop(0, n, 1)(lambda i: [qml.X(0), qml.CNOT([0, 1]), None][2])()
+        qml.Hadamard(0)
+        return qml.expval(qml.Z(1))
+
+    report = circuit.trace(3).report()
+    assert "1 circuit on up to 2 qubits: 2*n + 1 gates" in str(report)
+    circuit(3)
+    assert circuit.report().work.gates == report.circuits.gates.subs("n", 3) == 7
+
+
+@qml.qnode(qml.device("lightning.qubit", wires=2))
+def rotated(x):
+    for_loop(0, 3, 1)(lambda i: [qml.RX(x, 0), qml.CNOT([0, 1]), None][2])()
+    return qml.expval(qml.Z(0))
+
+
+@pytest.mark.parametrize(
+    ("function", "circuits"),
+    [
+        (lambda x: jax.vmap(rotated)(jnp.ones(4) * x), 4),
+        (lambda x: lax.map(rotated, jnp.ones(5) * x), 5),
+        (lambda x: lax.scan(lambda a, b: (a + rotated(b), b), x, jnp.ones(2)), 2),
+    ],
+    ids=["vmap", "map", "scan"],
+)
+def test_circuits_that_are_run_several_times(function, circuits):
+    compiled = qjit(function)
+    compiled(0.3)
+    report = compiled.report()
+    assert report.circuits.circuits == circuits
+    assert report.circuits.gates == report.work.gates == 6 * circuits
 
 
 def test_costs_memory_and_libraries():

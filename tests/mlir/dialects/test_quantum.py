@@ -91,7 +91,10 @@ def test_operand_types_are_checked():
         ('reset = false, word = "Z", postselect = 2 : i64', "postselect must be 0, 1 or -1"),
         ('reset = false, word = "XI", postselect = 0 : i64', "'XI' is no Pauli word on 1 bits"),
         ('reset = false, word = "XX", postselect = 0 : i64', "'XX' is no Pauli word on 1 bits"),
-        ('reset = true, word = "XX", postselect = 0 : i64', "reset goes with words of one letter only"),
+        (
+            'reset = true, word = "XX", postselect = 0 : i64',
+            "reset goes with words of one letter only",
+        ),
     ],
 )
 def test_measurements_that_do_not_exist(attributes, message):

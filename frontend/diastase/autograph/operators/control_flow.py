@@ -177,7 +177,7 @@ def loop_over(
         certain = items.known_length is not None
 
         def run(step: Callable[..., Any], carry: Any) -> Any:
-            return _called(for_loop(*items.bounds), lambda k, *state: step(k, *state), carry)
+            return _called(for_loop(*items.bounds), lambda *turn: step(*turn), carry)
 
         _trace_loop(names, lambda k: body(items.item(k)), run, body, certain)
         return

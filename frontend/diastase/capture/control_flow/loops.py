@@ -271,7 +271,9 @@ def _trace_body(loop: Loop, leading: list[Any], carry: Leaves, types: FreshSizes
             )
         return leaves.values
 
-    return trace_region(flat_body, [*leading, *types.avals], loop.construct, len(leading))
+    names = [*state_names(loop.body, 0, len(leading)), *carry.names]
+    avals = [*leading, *types.avals]
+    return trace_region(flat_body, avals, loop.construct, len(leading), names)
 
 
 def _promote(carry: Leaves, returned: Sequence[Any]) -> Leaves:

@@ -56,6 +56,16 @@ _NEEDS = (
         {"pennylane.debugging.snapshot": "_add_snapshot_tags"},
     ),
     Need(
+        "figures of compiled circuits",
+        "`use_style` sets a style for good, and nothing says which one is in use",
+        {"pennylane.drawer.style": "_set_style"},
+    ),
+    Need(
+        "qml.specs of compiled functions",
+        "what it calls a measurement has no public name",
+        {"pennylane.resource.resource": "_mp_to_str"},
+    ),
+    Need(
         "diastase among PennyLane's compilers",
         "it finds compilers by the metadata of packages; a checkout on a path has none",
         {"pennylane.compiler.compiler": "AvailableCompilers _refresh_compilers"},
@@ -108,6 +118,16 @@ _PATCHES = {
         "PennyLane makes a `range` of the number",
         ["pennylane:device", "pennylane.devices.device_constructor:device"],
         "name",
+    ),
+    "draw": Patch(
+        "qml.draw of compiled functions",
+        "PennyLane draws what they were compiled from: loops unrolled, and no passes",
+        ["pennylane:draw", "pennylane.drawer:draw"],
+    ),
+    "draw_mpl": Patch(
+        "qml.draw_mpl of compiled functions",
+        "PennyLane draws what they were compiled from: loops unrolled, and no passes",
+        ["pennylane:draw_mpl", "pennylane.drawer:draw_mpl"],
     ),
     "specs": Patch(
         "qml.specs of compiled functions",

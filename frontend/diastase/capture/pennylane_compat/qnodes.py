@@ -1,8 +1,8 @@
 """QNodes: calls taken over while tracing, their settings, and functions that look into a circuit.
 
-`qml.draw`, `qml.draw_mpl` and `qml.matrix` know a class called `QJIT` and look at its
-`user_function`. `qml.specs` knows Catalyst's class only, and transforms refuse compiled functions;
-so `look_through` puts in front of `qml.specs` what the others do, and registers `qml.snapshots`.
+`qml.matrix` knows a class called `QJIT` and looks at its `user_function`; what is drawn is in
+`drawing`. `qml.specs` knows Catalyst's class only, and transforms refuse compiled functions; so
+`look_through` gives `qml.specs` of them to who counts circuits, and registers `qml.snapshots`.
 """
 
 import warnings
@@ -123,18 +123,22 @@ class CompiledFunction(Protocol):
         ...
 
 
-def look_through(kind: type[CompiledFunction]) -> None:
-    """Let PennyLane look at what functions of this class were compiled from; called once."""
+def look_through(kind: type[CompiledFunction], specs_of: Callable[..., Any]) -> None:
+    """Let PennyLane look at what functions of this class were compiled from; called once.
 
-    def of_its_function(original: Callable[..., Any]) -> Callable[..., Any]:
+    `specs_of(original, function, …)` takes the place of `qml.specs` for them.
+    """
+
+    def or_of_compiled(original: Callable[..., Any]) -> Callable[..., Any]:
         @wraps(original)
         def specs(qnode: Any, *args: Any, **kwargs: Any) -> Any:
-            given = qnode.original_function if isinstance(qnode, kind) else qnode
-            return original(given, *args, **kwargs)
+            if isinstance(qnode, kind):
+                return specs_of(original, qnode, *args, **kwargs)
+            return original(qnode, *args, **kwargs)
 
         return specs
 
-    PENNYLANE.patch("specs", of_its_function)
+    PENNYLANE.patch("specs", or_of_compiled)
 
     def snapshots(compiled: CompiledFunction, *args: Any, **kwargs: Any) -> Any:
         return compiled.like(qml.snapshots(compiled.original_function, *args, **kwargs))

@@ -316,7 +316,7 @@ class Keywords(TypedDict, total=False):
     abstracted_axes: Any
     disable_assertions: bool
     seed: int | None
-    circuit_transform_pipeline: Mapping[str, Mapping[str, Any]] | None
+    circuit_transform_pipeline: Mapping[str, Mapping[str, Any]] | Sequence[Any] | None
     pass_plugins: Any
     dialect_plugins: Any
     capture: bool | Literal["global"]

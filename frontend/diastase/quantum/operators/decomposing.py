@@ -12,11 +12,12 @@ the inverse of the operator that is decomposed, and inverses of the gates found 
 """
 
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Sequence, Set
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, ClassVar
 
 import pennylane as qml
+from jax.core import Tracer
 from pennylane import ops
 from pennylane.allocation import Allocate, Deallocate
 from pennylane.decomposition import DecompositionGraph
@@ -139,22 +140,28 @@ class Decomposer:
             representation = qml.resource_rep(type(operator), **operator.resource_params)
         except (NotImplementedError, AttributeError, TypeError):
             return None
-        key = (representation, work_wires)
-        if key not in self._solutions:
-            self._solutions[key] = self._solved(representation, work_wires)
-        solution = self._solutions[key]
-        is_solved = solution is not None and solution.is_solved_for(operator, work_wires)
-        return solution if is_solved else None
+        is_traced = any(isinstance(value, Tracer) for value in operator.data)
+        for without_matrices in (True, False) if is_traced else (False,):
+            key = (representation, work_wires, without_matrices)
+            if key not in self._solutions:
+                self._solutions[key] = self._solved(*key)
+            solution = self._solutions[key]
+            if solution is not None and solution.is_solved_for(operator, work_wires):
+                return solution
+        return None
 
-    def _solved(self, representation: Any, work_wires: int | None) -> Any:
+    def _solved(self, representation: Any, work_wires: int | None, without_matrices: bool) -> Any:
+        """The graph for an operator; `without_matrices`, whose rules look at their elements."""
         target = self.target
+        fixed = dict(target.fixed_decomps)
+        if without_matrices:
+            fixed = dict.fromkeys((qml.QubitUnitary, ops.ControlledQubitUnitary), _no_way) | fixed
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # that there is no way is said by us
             try:
                 graph = DecompositionGraph(
-                    [representation], target.gates, dict(target.fixed_decomps),
-                    dict(target.alt_decomps),
-                )  # fmt: skip
+                    [representation], target.gates, fixed, dict(target.alt_decomps)
+                )
                 return graph.solve(work_wires, minimize_work_wires=target.minimize_work_wires)
             except DecompositionError:  # it needs more work wires
                 return None
@@ -164,6 +171,23 @@ class Decomposer:
         return GateSetError(
             name=self.target.pass_name, operation=describe(operator), gates=", ".join(sorted(gates))
         )
+
+
+class _Nothing(qml.operation.Operation):
+    """An operator that nothing makes."""
+
+    num_wires = 1
+    resource_keys: ClassVar[Set[Any]] = frozenset()
+
+    @property
+    def resource_params(self) -> dict[str, Any]:
+        """None."""
+        return {}
+
+
+@qml.register_resources({_Nothing: 1})
+def _no_way(*_: Any, **__: Any) -> None:
+    """A rule that no path through the graph can take."""
 
 
 def _controlled(operator: Any, controls: Controls) -> Any:

@@ -135,7 +135,7 @@ def _cnot_of_ions(wires: Any, **_: Any) -> None:
     qml.RX(-np.pi / 2, control)
     qml.RX(-np.pi / 2, target)
     qml.RY(-np.pi / 2, control)
-    qml.GlobalPhase(-np.pi / 4)
+    qml.GlobalPhase(np.pi / 4)
 
 
 @register_pass("ions_decomposition", built_in=True, of="operators")

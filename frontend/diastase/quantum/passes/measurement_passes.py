@@ -6,14 +6,16 @@ after the circuit, and if it makes several tapes, the circuit is run for each.
 """
 
 from collections.abc import Iterable
+from functools import reduce
 from typing import Any
 
+import numpy as np
 import pennylane as qml
 from pennylane import transforms
 from pennylane.transforms.core import BoundTransform
 
 from diastase.quantum.passes.errors import NeedsShotsError, OptionValueError
-from diastase_mlir import register_pass
+from diastase_mlir import register_pass, user_span
 
 _STRATEGIES = ("default", "qwc", "wires", None)
 _BASES = {
@@ -54,8 +56,36 @@ def diagonalize_measurements(
     if to_eigvals and not {*known} <= {qml.PauliZ, qml.Identity}:
         allowed = "False, where other bases than PauliZ are supported"
         _refuse(name, "to_eigvals", True, allowed)
-    options = {"supported_base_obs": tuple(known), "to_eigvals": to_eigvals}
+    if to_eigvals:
+        return BoundTransform(_with_eigenvalues)
+    options = {"supported_base_obs": tuple(known)}
     return BoundTransform(transforms.diagonalize_measurements, kwargs=options)
+
+
+@qml.transform
+def _with_eigenvalues(tape: Any) -> Any:
+    """Diagonalize, and measure wires whose outcomes have the values of the observable.
+
+    PennyLane's own `to_eigvals` keeps eigenvalues by the hash of the observable, traced ones, too.
+    """
+    (diagonal,), processing = _diagonalize(tape)
+    measured = [_valued(process) for process in diagonal.measurements]
+    return (diagonal.copy(measurements=measured),), processing
+
+
+def _valued(process: Any) -> Any:
+    words = None if process.obs is None else process.obs.pauli_rep
+    if words is None:
+        return process
+    wires = process.wires
+    total: Any = 0.0
+    for word, coefficient in words.items():
+        factors = [(1.0, -1.0) if wire in word else (1.0, 1.0) for wire in wires]
+        total = total + coefficient * reduce(np.kron, factors, np.ones(1))
+    return type(process)(eigvals=total, wires=wires)
+
+
+_diagonalize: Any = transforms.diagonalize_measurements.tape_transform
 
 
 def _check(name: str, option: str, value: Any, allowed: tuple[Any, ...]) -> None:
@@ -75,9 +105,8 @@ def _refuse(name: str, option: str, value: Any, allowed: str) -> None:
 def _from_samples(tape: Any) -> Any:
     """Measure in one basis, in which each result is computed of the same bits."""
     if not tape.shots:
-        raise NeedsShotsError(name="measurements_from_samples")
-    diagonalize: Any = transforms.diagonalize_measurements.tape_transform
-    return diagonalize(tape)
+        raise NeedsShotsError(name="measurements_from_samples", span=user_span())
+    return _diagonalize(tape)
 
 
 @register_pass("measurements_from_samples", built_in=True, of="measurements")

@@ -25,8 +25,7 @@ _LIBRARIES = {".so", ".dylib", ".dll", *EXTENSION_SUFFIXES}
 class Pass:
     """A pass with options: `Pass("merge_rotations", loops=False)`; those without a value are True.
 
-    It decorates a QNode, and stands in the list that `pipeline` and
-    `qjit(circuit_transform_pipeline=…)` take.
+    `diastase.passes.pipeline` and `qjit(circuit_transform_pipeline=…)` take lists of them.
     """
 
     def __init__(self, name: str, *options: str, **valued_options: Any) -> None:

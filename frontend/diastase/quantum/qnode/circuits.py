@@ -30,7 +30,13 @@ from diastase.capture.pennylane_compat import is_quantum_object, traced_number_o
 from diastase.capture.pennylane_compat.compilers import warn_unlike_catalyst
 from diastase.capture.quantum_errors import CollectiveInQNodeError
 from diastase.capture.regions import quantum_scope
-from diastase.primitives.quantum import allocate_p, qnode_p, release_p
+from diastase.primitives.quantum import (
+    allocate_p,
+    measure_p,
+    qnode_p,
+    release_p,
+    touches_register,
+)
 from diastase.primitives.sampling import follow_script_p
 from diastase.quantum.measurements.measurements import WithSnapshots, measure_snapshot, process_name
 from diastase.quantum.operators.broadcasting import note_classical
@@ -43,6 +49,7 @@ from diastase.quantum.wires import WireMap, traced_again
 from diastase_mlir import span_of, user_span
 from diastase_mlir.jax_compat import (
     current_source_info,
+    equations_in,
     is_batching,
     named_axes,
     source_context,
@@ -97,7 +104,7 @@ class TracedCircuit:
     jaxpr: ClosedJaxpr
     captured: tuple[Any, ...]
     num_wires: int | None
-    """None where the number is traced."""
+    """Of the register, with those that passes have added; None where the number is traced."""
     tree: Any
     """The structure of what the quantum function returned."""
     circuit: Circuit
@@ -141,15 +148,13 @@ def trace_circuit(call: QNodeCall, finish: Finish, takes_script: bool = False) -
     )  # fmt: skip
     trees: list[Any] = []
     processes: list[MeasurementProcess] = []
-    followed: list[tuple[Any, Any]] = []
     source = current_source_info()
 
     def body(*operands: Any) -> Sequence[Any]:
         with source_context(source):
             register = _allocate(circuit, call.settings.single)
             for script in operands:
-                followed.append((register, follow_script_p.bind(register, script)))
-                register = followed[-1][1]
+                register = follow_script_p.bind(register, script)
             scope = CircuitScope(circuit, register, True)
         with scope.recording():
             with as_set_by_user():
@@ -173,14 +178,19 @@ def trace_circuit(call: QNodeCall, finish: Finish, takes_script: bool = False) -
     jaxpr, captured = trace_to_jaxpr(body, [_SCRIPT] * takes_script, name, names)
     _refuse_collectives(jaxpr)
     number = None if size is not None else circuit.wires.number
-    deleted = [*([] if circuit.measures else followed), *circuit.taken_back]
-    extents = [(tracer_variable(before), tracer_variable(after)) for before, after in deleted]
-    jaxpr = _without(jaxpr, extents)
+    taken_back = circuit.taken_back
+    jaxpr = _without(
+        jaxpr, [(tracer_variable(one), tracer_variable(two)) for one, two in taken_back]
+    )
     if number is not None:
         if number > LARGEST_REGISTER:
             raise TooManyQubitsError(construct=f"QNode {name}", number=number, span=user_span())
         jaxpr = _with_size(jaxpr, number)
     jaxpr, captured = transformed(jaxpr, captured, call.settings.steps.passes, name)
+    number = _size_of(jaxpr)
+    circuit.measures |= any(map(_is_measured, equations_in(jaxpr, touches_register)))
+    if not circuit.measures:
+        jaxpr = _without(jaxpr, _followed(jaxpr))
     if call.settings.folding is not None:
         jaxpr, captured = folding.folded(jaxpr, captured, call.settings.folding)
     traced = TracedCircuit(
@@ -225,6 +235,16 @@ def watching_circuits() -> Generator[list[SeenCircuit]]:
         _watched.seen = outer
 
 
+def _is_measured(equation: Any) -> bool:
+    return equation.primitive is measure_p
+
+
+def _followed(jaxpr: ClosedJaxpr) -> list[tuple[Var, Var]]:
+    """Where a script of outcomes is followed, which a circuit without outcomes need not."""
+    equations = [one for one in jaxpr.jaxpr.eqns if one.primitive is follow_script_p]
+    return [(one.invars[0], one.outvars[0]) for one in equations]
+
+
 def _refuse_collectives(jaxpr: ClosedJaxpr) -> None:
     """Refuse a quantum function that uses a named axis, whose elements are other runs."""
     for equation in jaxpr.jaxpr.eqns:
@@ -255,6 +275,12 @@ def _is_of_all_wires(leaf: Any) -> bool:
     return is_process and leaf.obs is None and len(leaf.wires) == 0
 
 
+def _size_of(jaxpr: ClosedJaxpr) -> int | None:
+    """The number of wires of the body's register, with those that passes have added."""
+    (size,) = [e.params["num_wires"] for e in jaxpr.jaxpr.eqns if e.primitive is allocate_p]
+    return size
+
+
 def _with_size(jaxpr: ClosedJaxpr, num_wires: int) -> ClosedJaxpr:
     """Give the body's own `allocate_qubits`, its first one, the size of its register."""
     equations = list(jaxpr.jaxpr.eqns)
@@ -269,7 +295,7 @@ def _with_size(jaxpr: ClosedJaxpr, num_wires: int) -> ClosedJaxpr:
 # --- operators that PennyLane takes back ---------------------------------------------------------
 
 
-def _without(jaxpr: ClosedJaxpr, extents: Sequence[tuple[Var, Var]]) -> ClosedJaxpr:
+def _without(jaxpr: ClosedJaxpr, extents: Sequence[Sequence[Var]]) -> ClosedJaxpr:
     """Delete the equations between these registers, which stand before and after an operator.
 
         r1 = gate[PauliZ] r0     (taken back: r0 -> r1)

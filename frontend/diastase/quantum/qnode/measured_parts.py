@@ -92,11 +92,13 @@ class _Parts:
             scope = current_scope()
             assert isinstance(scope, CircuitScope)
             scope.circuit.measured_elsewhere = seen.transformed
+            values = [value for value in _data(seen.transformed) if isinstance(value, Tracer)]
+            if not made.tapes:  # of identities alone
+                return (), values, seen.beside
             tape = made.tapes[number]
             for operator in tape.operations[self._leading :]:
                 qml.apply(operator)
             first = number == 0
-            values = [value for value in _data(seen.transformed) if isinstance(value, Tracer)]
             return tuple(tape.measurements), values if first else [], seen.beside if first else []
 
         function.__name__ = self._call.settings.qnode
@@ -115,7 +117,7 @@ class _Parts:
         """From what each part returned: `(measured, values, beside)`."""
         _, values, beside = found[0]
         made = self._transformed(self._with_values(values))
-        given = [part[0] if len(part[0]) != 1 else part[0][0] for part in found]
+        given = [part[0] if len(part[0]) != 1 else part[0][0] for part in found[: self.number]]
         processed = made.postprocess(given)
         count = len(self._seen.transformed)
         measured = iter([processed] if count == 1 else processed)

@@ -27,6 +27,8 @@ import numpy as np
 import pennylane as qml
 from jax.core import Tracer
 from jax.extend.core import ClosedJaxpr
+from pennylane import transforms
+from pennylane.devices import preprocess
 from pennylane.transforms.core import BoundTransform
 
 import diastase_mlir
@@ -141,20 +143,39 @@ def _is_pass_only(entry: BoundTransform) -> bool:
     return entry.tape_transform is None or entry.tape_transform is own
 
 
+_OF_PENNYLANE = {
+    transform.tape_transform: name
+    for name, transform in {
+        "decompose": transforms.decompose,
+        "split_non_commuting": transforms.split_non_commuting,
+        "split_to_single_terms": transforms.split_to_single_terms,
+        "diagonalize_measurements": transforms.diagonalize_measurements,
+        "measurements_from_samples": preprocess.measurements_from_samples,
+    }.items()
+}
+"""Transforms of PennyLane's that are passes here, though it has no name of a pass for them."""
+
+
+def _name(entry: BoundTransform) -> str | None:
+    """The pass that an entry asks for, if it can be one."""
+    return entry.pass_name or _OF_PENNYLANE.get(entry.tape_transform)
+
+
 def _is_pass(on_engine: bool, entry: BoundTransform) -> bool:
     """Whether an entry can be a pass of ours; a device in Python sees those of circuits only."""
-    if _is_pass_only(entry):
-        return True
-    name, options = table.name_of(entry), table.options_of(entry)
-    if name is None or not table.has_pass(name, options):
+    name = _name(entry)
+    if name is None or _is_pass_only(entry):
+        return name is not None
+    options = table.options_by_name(name, entry.args, entry.kwargs)
+    if not table.has_pass(name, options):
         return False
     return on_engine or table.pass_call(name, options).of == "circuit"
 
 
 def _call(entry: BoundTransform) -> PassCall:
-    name = table.name_of(entry)
+    name = _name(entry)
     assert name is not None
-    return table.pass_call(name, table.options_of(entry))
+    return table.pass_call(name, table.options_by_name(name, entry.args, entry.kwargs))
 
 
 def transformed(

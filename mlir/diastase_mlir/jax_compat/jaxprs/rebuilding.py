@@ -92,18 +92,22 @@ def map_jaxpr(jaxpr: Any, change: Callable[[Any], Any]) -> Any:
 def rebuilt(
     closed: ClosedJaxpr, inputs: Sequence[Any], equations: Sequence[Any], outputs: Sequence[Any]
 ) -> ClosedJaxpr:
-    """A jaxpr of other inputs, equations and outputs, without constants."""
+    """A jaxpr of other inputs, equations and outputs, without constants; names stay with inputs."""
     found: set[Any] = set()
     for equation in equations:
         found |= equation.effects
     jaxpr = closed.jaxpr
+    debug = jaxpr.debug_info.with_unknown_names()
+    if jaxpr.debug_info.arg_names is not None:
+        names = dict(zip(jaxpr.invars, jaxpr.debug_info.arg_names, strict=False))
+        debug = debug._replace(arg_names=tuple(names.get(variable, "") for variable in inputs))
     return ClosedJaxpr(
         jaxpr.replace(
             invars=list(inputs),
             eqns=list(equations),
             outvars=list(outputs),
             effects=found,
-            debug_info=jaxpr.debug_info.with_unknown_names(),
+            debug_info=debug,
         ),
         (),
     )

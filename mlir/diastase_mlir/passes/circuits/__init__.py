@@ -15,7 +15,7 @@ from diastase_mlir.passes.circuits import (
     parity_synth,
 )
 from diastase_mlir.passes.circuits.circuit import Circuit
-from diastase_mlir.passes.circuits.errors import NotAQNodeError
+from diastase_mlir.passes.circuits.errors import NotAQNodeError, UnsuitableCircuitError
 from diastase_mlir.passes.circuits.gates import Gate, New, gate_before
 from diastase_mlir.passes.circuits.pauli_products import (
     clifford_frames,
@@ -47,6 +47,7 @@ __all__ = [
     "New",
     "NotAQNodeError",
     "PassCall",
+    "UnsuitableCircuitError",
     "gate_before",
     "has_pass",
     "pass_call",

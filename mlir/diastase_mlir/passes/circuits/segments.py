@@ -1,4 +1,4 @@
-"""Straight parts of a circuit: operations on qubits that certainly differ, and others in their place.
+"""Straight parts of a circuit: operations on qubits that certainly differ, and others instead.
 
 A pattern sees a gate and those before it; a pass that moves operations past each other, or makes
 others of many, sees a segment: everything that happens to qubits between two places where they are
@@ -72,7 +72,7 @@ class Segment:
     steps: list[Step] = field(default_factory=list[Step])
     is_last: bool = False
     """Whether nothing happens to its qubits afterwards, and nobody looks at them."""
-    _registers: list[ir.Value] = field(default_factory=list[ir.Value])
+    registers: list[ir.Value] = field(default_factory=list[ir.Value])
     """The one that its qubits are of, where the first step is and where the last one is."""
     _qubit_of: dict[ir.Value, int] = field(default_factory=dict[ir.Value, int])
     _first: list[ir.Value] = field(default_factory=list[ir.Value])
@@ -85,7 +85,7 @@ class Segment:
         for qubit, result in zip(qubits, inner.results, strict=False):  # an outcome is no qubit
             self._qubit_of[result], self._end[qubit] = qubit, result
         self.steps.append(Step(operation, qubits))
-        self._registers = [*self._registers[:1], register]
+        self.registers = [*self.registers[:1], register]
 
     def _qubit(self, bit: ir.Value) -> int:
         if bit not in self._qubit_of:
@@ -107,7 +107,7 @@ class Segment:
             for use in found:
                 use.owner.operands[use.operand_number] = bit
         with end, last.operation.location:
-            place.finish(self._registers[-1])
+            place.finish(self.registers[-1])
         for step in reversed(self.steps):
             if step not in place.kept:
                 step.operation.operation.erase()
@@ -197,9 +197,7 @@ class Place:
         self._advance(qubits, made.results)
         return made.results[len(bits)]
 
-    def measure_instead(
-        self, step: Step, word: str, qubits: Sequence[int], flipped: bool
-    ) -> None:
+    def measure_instead(self, step: Step, word: str, qubits: Sequence[int], flipped: bool) -> None:
         """Measure another word in the place of a measurement; `flipped`: with opposite outcomes."""
         old = step.operation
         postselect = old.postselect.value
@@ -216,7 +214,7 @@ class Place:
         for place in range(len(self._auxiliary), number):
             wire = self.segment.circuit.auxiliary_wire(place)
             first = self.segment.steps[0].operation
-            register: Any = self.segment._registers[0]
+            register: Any = self.segment.registers[0]
             with ir.InsertionPoint(first), first.operation.location:
                 kind = ir.IntegerType.get_signless(64)
                 value = scalar_constant(kind, wire)

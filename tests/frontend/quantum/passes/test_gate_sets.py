@@ -118,7 +118,13 @@ def test_the_state_is_pennylanes():
 @pytest.mark.parametrize("method", ["adjoint", "parameter-shift"])
 def test_derivatives(method):
     def circuit(x, n):
-        everywhere(x, n)
+        @for_loop(0, n, 1)
+        def loop(i):
+            qml.CRY(x * i, [0, 1])
+            adjoint(qml.IsingXY)(x, [1, 2])
+            Mine(x, wires=[0, 1])
+
+        loop()
         return qml.expval(qml.X(0) @ qml.Y(1))
 
     qnode = passes.ions_decomposition(qml.QNode(circuit, DEVICE, diff_method=method))

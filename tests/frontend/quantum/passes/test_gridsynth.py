@@ -109,9 +109,7 @@ def test_pennylanes_name_after_other_passes():
         ctrl(qml.PhaseShift, control=1)(x, wires=0)
         return qml.state()
 
-    qnode = passes.graph_decomposition(
-        qml.QNode(circuit, DEVICE), gate_set={"RZ", "H", "CNOT"}
-    )
+    qnode = passes.graph_decomposition(qml.QNode(circuit, DEVICE), gate_set={"RZ", "H", "CNOT"})
     merged = qml.gridsynth(passes.merge_rotations(qnode), epsilon=1e-3)
     compiled = qjit(merged)
     wanted = qml.QNode(circuit, qml.device("default.qubit", wires=3))(0.7)

@@ -6,7 +6,7 @@ import pytest
 
 from diastase import DiastaseError, passes, qjit
 
-PLUGIN = '''
+PLUGIN = """
 from diastase.passes import New, register_pass
 
 @register_pass("{name}")
@@ -16,7 +16,7 @@ def x_as_y(circuit, *, only_first: bool = False):
             circuit.replace(gate, [New("PauliY", wires=[0])])
             if only_first:
                 return
-'''
+"""
 
 
 def circuit():

@@ -5,12 +5,11 @@ from diastase import qjit
 
 def program():
     @qjit
-    @qml.transforms.undo_swaps
-    @qml.transforms.split_non_commuting
+    @qml.transforms.split_non_commuting(shot_dist="uniform")
     @qml.qnode(qml.device("lightning.qubit", wires=1))
     def circuit():
         qml.Hadamard(0)
         qml.Snapshot()
-        return qml.expval(qml.X(0)), qml.expval(qml.Z(0))
+        return qml.expval(qml.X(0) + qml.Z(0))
 
     circuit()

@@ -12,21 +12,13 @@ import diastase
 
 RECORDED = json.loads(Path(__file__).with_name("recorded.json").read_text())["names"]
 
-ELSEWHERE = {"catalyst.draw_graph"}
-"""An issue of its own."""
-
 DEFAULTS = {"allow_array_resizing", "logfile"}
 """Parameters with another default that means the same: False and None, a file and None."""
 
 COMING = {"accelerate", "debug_assert", "print_memref", "pure_callback"}
 """Being built; to be empty in the end."""
 
-NAMES = [
-    (module, name)
-    for module, names in RECORDED.items()
-    for name in names
-    if f"{module}.{name}" not in ELSEWHERE
-]
+NAMES = [(module, name) for module, names in RECORDED.items() for name in names]
 
 
 def _signature(recorded: str) -> inspect.Signature:

@@ -29,7 +29,6 @@ from diastase_mlir.passes.circuits.errors import PassOptionError
 from diastase_mlir.passes.circuits.pauli_products.clifford_frames import commute_ppr, merge_ppr_ppm
 from diastase_mlir.passes.circuits.pauli_products.products import (
     Rotation,
-    known_angle,
     products_of,
     spelled,
 )
@@ -38,8 +37,6 @@ from diastase_mlir.passes.circuits.registry import register_pass
 from diastase_mlir.passes.circuits.segments import Place, segments
 from diastase_mlir.passes.circuits.values import both, negate, opposite, where, xor
 from diastase_runtime.gate_table import rotation_about
-
-_ROUNDING = 1e-12
 
 
 @register_pass("ppr_to_ppm", built_in=True)
@@ -61,9 +58,8 @@ def ppr_to_ppm(
         )  # fmt: skip
 
     def measured(rotation: Rotation, place: Place) -> bool:
-        known = known_angle(rotation.angle)
-        eighths = None if known is None else round(known / (pi / 4))
-        if known is None or eighths is None or abs(known - eighths * (pi / 4)) > _ROUNDING:
+        eighths = rotation.eighths
+        if eighths is None:
             return False
         if eighths % 2:
             if eighths % 8 in (3, 5):
@@ -100,10 +96,8 @@ def decompose_arbitrary_ppr(circuit: Circuit) -> None:
     """
 
     def measured(rotation: Rotation, place: Place) -> bool:
-        known = known_angle(rotation.angle)
         letters, _ = spelled(rotation.word)
-        is_multiple = known is not None and abs(known - round(known / (pi / 4)) * (pi / 4)) <= _ROUNDING
-        if is_multiple or len(letters) == 1:
+        if rotation.eighths is not None or len(letters) == 1:
             return False
         (extra,) = place.auxiliary(1)
         place.gate("Hadamard", [extra])
@@ -157,9 +151,7 @@ def _pauli_corrected(rotation: Rotation, place: Place, sign: int, _: bool) -> No
     _correct(rotation, place, second)
 
 
-def _auto_corrected(
-    rotation: Rotation, place: Place, sign: int, avoid_y_measure: bool
-) -> None:
+def _auto_corrected(rotation: Rotation, place: Place, sign: int, avoid_y_measure: bool) -> None:
     extra = _magic_state(place)
     _, corrector = place.auxiliary(2)
     first = _measure(rotation, place, "Z", extra)
@@ -214,4 +206,3 @@ def _correct(rotation: Rotation, place: Place, condition: ir.Value) -> None:
     with place.emitting():
         angle = where(condition, pi)
     place.gate(rotation_about(letters), qubits, [angle])
-

@@ -1,4 +1,4 @@
-"""What a segment is made of, for passes on Pauli words: rotations, measurements of words, others."""
+"""What a segment is made of, for passes on Pauli words: rotations, measurements, others."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -11,7 +11,7 @@ from diastase_mlir.passes.circuits.values import Number, constant_of, negate
 from diastase_runtime.gate_table import rotation_about, word_of
 
 _ROUNDING = 1e-12
-"""How far from a multiple of pi/2 an angle may be that is taken for one."""
+"""How far from a multiple of pi/4 an angle may be that is taken for one."""
 
 
 @dataclass(frozen=True)
@@ -23,13 +23,14 @@ class Rotation:
     angle: Number
 
     @property
+    def eighths(self) -> int | None:
+        """The angle in units of pi/4, if it is known and a multiple."""
+        return _multiple(self.angle, pi / 4)
+
+    @property
     def quarter_turns(self) -> int | None:
         """The angle in units of pi/2, if it is known and a multiple: of a Clifford rotation."""
-        known = known_angle(self.angle)
-        turns = None if known is None else round(known / (pi / 2))
-        if known is None or turns is None or abs(known - turns * (pi / 2)) > _ROUNDING:
-            return None
-        return turns
+        return _multiple(self.angle, pi / 2)
 
     def about(self, image: Pauli) -> "Rotation":
         """The rotation by the same angle about a word that may have a sign; it emits the angle."""
@@ -72,6 +73,14 @@ def products_of(segment: Segment) -> list[Product]:
 def known_angle(angle: Number) -> float | None:
     """The number of an angle; None where it is known only when the program runs."""
     return constant_of(angle) if isinstance(angle, ir.Value) else angle
+
+
+def _multiple(angle: Number, unit: float) -> int | None:
+    known = known_angle(angle)
+    if known is None:
+        return None
+    number = round(known / unit)
+    return number if abs(known - number * unit) <= _ROUNDING else None
 
 
 def mask_of(qubits: Sequence[int]) -> int:

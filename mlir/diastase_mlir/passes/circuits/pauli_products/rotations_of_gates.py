@@ -104,9 +104,7 @@ def rotations_of(gate: Gate) -> list[Rotation] | None:
         for word, factor, place in row
     ]
     for position, value in shape.controls:
-        rotations = [
-            under for one in rotations for under in _controlled(one, position, value)
-        ]
+        rotations = [under for one in rotations for under in _controlled(one, position, value)]
     return rotations
 
 

@@ -1,0 +1,1 @@
+"""An abstract interpreter: what all runs of a circuit have in common, found without running it."""

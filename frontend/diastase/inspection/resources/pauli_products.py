@@ -1,0 +1,35 @@
+"""Rotations and measurements of Pauli words: of which kind they are, and on which wires.
+
+A rotation `exp(-i angle/2 P)` is named, after D. Litinski, "A Game of Surface Codes",
+arXiv:1808.02892, by half its angle: `pi8` (odd multiples of pi/8, such as T) is not in the Clifford
+group, `pi4` is, `pi2` is a Pauli operator (or the identity, up to a phase); any other angle, and
+one that is known only when the program runs, is `arbitrary`.
+"""
+
+import math
+from typing import Any, Literal
+
+Kind = Literal["pi2", "pi4", "pi8", "arbitrary", "ppm"]
+
+_PAULI_ROT = "PauliRot["
+_TOLERANCE = 1e-9
+
+
+def word_of(equation: Any) -> str | None:
+    """The letters of a rotation or a measurement, one for each target; None for other gates."""
+    if equation.primitive.name == "measure":
+        return equation.params.get("word", "Z" * len(equation.params["wires"]))
+    name = equation.params.get("name", "")
+    return name[len(_PAULI_ROT) : -1] if name.startswith(_PAULI_ROT) else None
+
+
+def kind_of(equation: Any, angle: Any) -> Kind:
+    """Of which kind the rotation or measurement of a word is."""
+    if equation.primitive.name == "measure":
+        return "ppm"
+    if not isinstance(angle, int | float):
+        return "arbitrary"
+    quarters = angle / (math.pi / 4)
+    if abs(quarters - round(quarters)) > _TOLERANCE:
+        return "arbitrary"
+    return ("pi2", "pi8", "pi4", "pi8")[round(quarters) % 4]
