@@ -70,23 +70,26 @@ def of_peers(python, circuit):
     return dict(json.loads(line) for line in text.splitlines() if line.startswith("["))
 
 
-def figure(found, peer):
-    """A peer's figure; what a table shows of it; what went wrong."""
-    got = found.get(peer, f"more than {_PATIENCE:.0f} s" if found else "-")
-    return (None, got) if isinstance(got, str) else (got, "")
+def cells_of(found, what, count):
+    """A peer's figures, or as many cells that say what went wrong."""
+    late = f"> {_PATIENCE:.0f} s" if found else "-"
+    figures = found.get(what, late)
+    if isinstance(figures, str):
+        return count * [figures if figures == late else "fails"]
+    return figures if isinstance(figures, list) else [figures]
 
 
 def row(name, circuit, found):
-    """A line of the table; a peer that failed shows `-`."""
+    """A line of the table."""
     assert circuit.t_count == PUBLISHED.get(name, circuit.t_count), f"{name} is another circuit"
     start = time.perf_counter()
     left = left_by(PASSES, circuit)
     seconds = time.perf_counter() - start
-    commuted, reduced = (figure(found, label)[0] or ("-", "-") for label in ("commuted", "reduced"))
+    (zx,) = cells_of(found, "T gates", 1)
+    commuted, reduced = (cells_of(found, what, 2) for what in ("commuted", "reduced"))
     cells = [
-        name, circuit.wires, len(circuit.gates), circuit.t_count,
-        figure(found, "T gates")[0] or "-", commuted[0], reduced[0], len(left.t_gates),
-        commuted[1], reduced[1], left.layers, f"{seconds:.2f}",
+        name, circuit.wires, len(circuit.gates), circuit.t_count, zx, commuted[0], reduced[0],
+        len(left.t_gates), commuted[1], reduced[1], left.layers, f"{seconds:.2f}",
     ]  # fmt: skip
     return f"| {' | '.join(map(str, cells))} |"
 
@@ -95,20 +98,21 @@ def main():
     given = arguments()
     circuits = all_circuits() | {file.stem: read_qc(file) for file in given.qc}
     circuits = {n: one for n, one in circuits.items() if not given.only or n in given.only}
-    lines, problems, versions = [_HEADER], [], ""
+    lines, problems, versions = [_HEADER], {}, ""
     print(_HEADER, flush=True)
     for name, circuit in circuits.items():
         found = of_peers(given.peers, circuit)
         versions = ", ".join(f"{peer} {found[peer]}" for peer in _VERSIONS if peer in found)
         lines.append(row(name, circuit, found))
         print(lines[-1], flush=True)
-        for what in ("T gates", "commuted", "reduced") if found else ():
-            if wrong := figure(found, what)[1]:
-                problems.append(f"- {name}, {what}: {wrong}")
-    print("\n".join(problems))
+        for what, figure in found.items():
+            if isinstance(figure, str) and what not in _VERSIONS:
+                problems.setdefault(figure, []).append(f"{name} ({what})")
+    notes = [f"- {', '.join(names)}: `{figure}`" for figure, names in problems.items()]
+    print("\n".join(notes))
     if given.file is not None:
         about = f"{time.strftime('%Y-%m-%d')}, {versions or 'no peers'}."
-        text = [_TITLE, about, "\n".join(lines), "\n".join(problems)]
+        text = [_TITLE, about, "\n".join(lines), "\n".join(notes)]
         given.file.write_text("\n\n".join(text).rstrip() + "\n")
 
 
