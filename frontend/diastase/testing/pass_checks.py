@@ -16,7 +16,7 @@ Of each circuit that comes out: it has no gate from a line that is not one of th
 from collections import Counter
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import jax
 import numpy as np
@@ -31,6 +31,14 @@ from diastase.quantum.qnode.circuits import watching_circuits
 from diastase.testing.random_circuits import Block, Program, programs
 from diastase_mlir import span_of, word_of
 from diastase_mlir.jax_compat import equations_in
+from diastase_toolchain.lazy_import import LazyModule
+
+if TYPE_CHECKING:
+    import hypothesis
+    from hypothesis import strategies as st
+else:  # those who test passes have it
+    hypothesis = LazyModule("hypothesis")
+    st = LazyModule("hypothesis.strategies")
 
 Same = Literal["unitary", "outcomes", "averages", "state"]
 _MEASURING = ("outcomes", "averages")
@@ -69,17 +77,14 @@ def check_pass(
 
     `PassFailure`, an `AssertionError`, shows the smallest circuit that was found.
     """
-    from hypothesis import HealthCheck, given, settings  # noqa: PLC0415 - for tests of passes only
-    from hypothesis import strategies as st  # noqa: PLC0415
-
     check = PassCheck(passes, same, idempotent, never_more, wires)
     numbers = st.integers(0, wires - 1)
     drawn = programs(wires, measuring=same in _MEASURING, without=without)
 
-    unhurried: Any = list(HealthCheck)
+    unhurried: Any = list(hypothesis.HealthCheck)
 
-    @settings(max_examples=examples, deadline=None, suppress_health_check=unhurried)
-    @given(drawn, st.floats(-3, 3), numbers, numbers, st.integers(0, 100))
+    @hypothesis.settings(max_examples=examples, deadline=None, suppress_health_check=unhurried)
+    @hypothesis.given(drawn, st.floats(-3, 3), numbers, numbers, st.integers(0, 100))
     def compare(blocks: Sequence[Block], x: float, v: int, w: int, seed: int) -> None:
         check(blocks, x, v, w, seed)
 

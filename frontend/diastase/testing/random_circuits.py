@@ -8,12 +8,18 @@ about gates. A circuit is data, a nested tuple that prints as such; `Program.run
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pennylane as qml
 
 from diastase.api.control_flow import cond, for_loop, while_loop
 from diastase.api.quantum import measure
+from diastase_toolchain.lazy_import import LazyModule
+
+if TYPE_CHECKING:
+    from hypothesis import strategies as st
+else:  # those who test passes have it
+    st = LazyModule("hypothesis.strategies")
 
 PLAIN: dict[int, list[str]] = {
     1: ["Hadamard", "PauliX", "PauliY", "PauliZ", "S", "T", "SX"],
@@ -44,8 +50,6 @@ def programs(
     `without`: names of gates, or of kinds of blocks (`matrix`, `loop`, `while`, `around`,
     `branch`, `controlled`, `anywhere`, …), that are not drawn.
     """
-    from hypothesis import strategies as st  # noqa: PLC0415 - for those who test passes only
-
     numbers: Any = st.integers(0, wires - 1)
     orders: Any = st.permutations(range(wires))
     angles = st.tuples(*[st.sampled_from(ANGLES)] * 3)

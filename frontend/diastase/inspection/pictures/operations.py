@@ -75,7 +75,10 @@ def _global_phase(reader: Reader, equation: Any) -> Sequence[Item]:
 def _measure(reader: Reader, equation: Any) -> Sequence[Item]:
     params, outcome = equation.params, reader.next_outcome()
     reader.words.name(equation.outvars[1], outcome)
-    wires, word = reader.wires(equation, params["wires"]), params.get("word") or ""
+    wires, word = (
+        reader.wires(equation, params["wires"]),
+        "" if params["word"] == "Z" else params["word"],
+    )
     return [Measurement(outcome, wires, word, params["reset"], params["postselect"])]
 
 
