@@ -4,8 +4,10 @@ import json
 import os
 import subprocess
 import sys
+from importlib import import_module
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 BENCHMARKS = Path(__file__).parents[1] / "benchmarks"
@@ -256,4 +258,91 @@ def test_what_grows_too_fast_is_marked():
         "False False [] 0.0",
         "[0.5, 1]",
         "| one | 1, 2, 4 | 1.00, 2.00, 8.00 | 2.0 **!** | 1, 2, 3 | 0.6 | optimise 3.0 (4 s) |",
+    ]
+
+
+# --- circuits of Clifford+T ----------------------------------------------------------------------
+
+
+@pytest.fixture
+def clifford_t(monkeypatch):
+    monkeypatch.syspath_prepend(str(BENCHMARKS / "clifford_t"))
+    circuits, verify = import_module("circuits"), import_module("verify")
+
+    def run_on(circuit, bits):
+        """The bits that a circuit makes of bits."""
+        state = np.zeros((2,) * circuit.wires, complex)
+        state[tuple(bits)] = 1
+        found = abs(verify.applied(circuit, state))
+        assert found.max() == pytest.approx(1)
+        return [int(bit) for bit in np.unravel_index(found.argmax(), found.shape)]
+
+    yield circuits, run_on
+    del sys.modules["circuits"], sys.modules["verify"]
+
+
+def bits_of(number, count):
+    return [number >> place & 1 for place in range(count)]
+
+
+def number_of(bits):
+    return sum(bit << place for place, bit in enumerate(bits))
+
+
+def test_circuits_of_the_literature_have_the_published_t_counts(clifford_t):
+    circuits, _ = clifford_t
+    for name, circuit in circuits.all_circuits().items():
+        assert circuit.t_count == circuits.PUBLISHED[name], name
+
+
+def test_they_compute_what_they_are_defined_to(clifford_t):
+    circuits, run_on = clifford_t
+    for number in range(16):
+        assert run_on(circuits.mod5_4(), [*bits_of(number, 4), 0])[4] == (number % 5 == 0)
+        for circuit, auxiliary in ((circuits.tof(4), [0, 0]), (circuits.barenco_tof(4), [1, 0])):
+            bits = [*bits_of(number, 4), *auxiliary, 1]
+            assert run_on(circuit, bits) == [*bits[:-1], int(number != 15)]
+    for a, b in ((5, 3), (7, 7), (0, 6), (4, 5)):
+        interleaved = [
+            bit for pair in zip(bits_of(a, 3), bits_of(b, 3), strict=True) for bit in (0, *pair)
+        ]
+        found = run_on(circuits.vbe_adder(3), [*interleaved, 0])
+        assert number_of([*found[2:9:3], found[9]]) == a + b
+        assert (found[1:8:3], found[0:7:3]) == (bits_of(a, 3), [0, 0, 0])
+    for a, b in ((43, 29), (63, 63), (17, 40)):
+        interleaved = [
+            bit for pair in zip(bits_of(b, 6), bits_of(a, 6), strict=True) for bit in pair
+        ]
+        found = run_on(circuits.rc_adder(6), [*interleaved, 0, 0])
+        assert number_of([*found[0:12:2], found[13]]) == a + b
+        assert (found[1:12:2], found[12]) == (bits_of(a, 6), 0)
+    for degree in (4, 5):
+        for a, b in ((13, 11), (9, 15), (2, 8)):
+            found = run_on(
+                circuits.gf2_mult(degree), [*bits_of(a, degree), *bits_of(b, degree)] + degree * [0]
+            )
+            modulus = 1 | 1 << circuits.TRINOMIALS[degree] | 1 << degree
+            assert number_of(found[2 * degree :]) == product(a, b, modulus)
+
+
+def product(a, b, modulus):
+    """Of polynomials modulo 2, bit by bit, modulo another one."""
+    result = 0
+    while b:
+        result ^= a * (b & 1)
+        a, b = a << 1, b >> 1
+        if a.bit_length() == modulus.bit_length():
+            a ^= modulus
+    return result
+
+
+def test_the_passes_leave_as_few_t_gates_as_the_literature():
+    """The command compares what is left with the circuits, too."""
+    command = [sys.executable, str(BENCHMARKS / "clifford_t"), "--only", "mod5_4", "barenco_tof_4"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    rows = [line.split(" | ") for line in done.stdout.splitlines()[2:] if line]
+    assert [(row[0], row[3], row[7]) for row in rows] == [
+        ("| mod5_4", "28", "8"),
+        ("| barenco_tof_4", "56", "28"),
     ]

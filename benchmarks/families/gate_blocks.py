@@ -2,6 +2,7 @@
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 import pennylane as qml
 
 from diastase import adjoint, ctrl, for_loop, passes
@@ -201,3 +202,42 @@ def rotations_to_merge(k):
         return expval()
 
     return passes.merge_rotations(qnode(program)), 0.3
+
+
+def clifford_t(k, *names):
+    """A random circuit of k gates, with passes."""
+    random = np.random.default_rng(k)
+    drawn = [(int(gate), int(wire)) for gate, wire in random.integers((4, WIRES), size=(k, 2))]
+
+    def program():
+        for gate, wire in drawn:
+            if gate == 3:
+                qml.CNOT(wires=[wire, (wire + 1) % WIRES])
+            else:
+                (qml.Hadamard, qml.S, qml.T)[gate](wire)
+        return expval()
+
+    compiled = qnode(program)
+    for name in names:
+        compiled = passes.apply_pass(name)(compiled)
+    return (compiled,)
+
+
+@family(500)
+def clifford_t_without_passes(k):
+    return clifford_t(k)
+
+
+@family(500)
+def clifford_t_as_pauli_rotations(k):
+    return clifford_t(k, "to_ppr", "commute_ppr", "merge_ppr_ppm")
+
+
+@family(500)
+def clifford_t_with_fewer_t_gates(k):
+    return clifford_t(k, "to_ppr", "reduce_t_depth")
+
+
+@family(500)
+def clifford_t_with_fewer_cnots(k):
+    return clifford_t(k, "parity_synth")

@@ -115,12 +115,12 @@ _FUNCTIONS: Mapping[str, Callable[..., Any]] = {
 """By the names of operations."""
 
 _TYPES = {"f64": np.dtype(np.float64), "i64": np.dtype(np.int64), "i1": np.dtype(np.bool_)}
+_AVALS = {name: ShapedArray((), dtype) for name, dtype in _TYPES.items()}
 
 
 def aval_of(value: ir.Value) -> ShapedArray | None:
     """The abstract value of a number that a pass has made; None for what is no number."""
-    dtype = _TYPES.get(str(value.type))
-    return None if dtype is None else ShapedArray((), dtype)
+    return _AVALS.get(str(value.type))
 
 
 @dataclass(frozen=True)

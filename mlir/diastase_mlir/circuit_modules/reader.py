@@ -17,8 +17,8 @@ from diastase_mlir.bindings.pass_pipeline import PassError
 from diastase_mlir.circuit_modules.blocks import Block, State, aval_of, equation_of
 from diastase_mlir.circuit_modules.origin import EQUATION, LITERAL, SAME, Origin, is_register
 from diastase_mlir.jax_compat import is_dropped, new_equation, new_variable
-from diastase_mlir.passes.circuits.circuit import BIT
 from diastase_mlir.passes.circuits.values import MATRIX, constant_of, defining
+from diastase_mlir.passes.operations import bits_of, operands_of
 
 
 @dataclass(frozen=True)
@@ -56,6 +56,7 @@ class Reader:
         if operation is not None:
             constant = self.constant(operation.operation)
             if isinstance(constant, Literal):
+                block.atoms[value] = constant
                 return constant
             if operation.name in _TRANSPARENT:
                 return self.atom(operation.operands[0], block)
@@ -149,8 +150,8 @@ class Reader:
 
     def on_qubits(self, operation: ir.Operation, block: Block) -> None:
         """A gate, of whatever kind, or a preparation or measurement."""
-        bits = [value for value in operation.operands if str(value.type) == BIT]
-        others = [value for value in operation.operands if str(value.type) != BIT]
+        bits = bits_of(operation)
+        others = operands_of(operation)[: -len(bits)]
         states = {self.state(bit, block) for bit in bits}
         if len(states) != 1 or not block.wires.keys() >= set(bits):
             reason = "a gate acts on qubits that are not of one register"

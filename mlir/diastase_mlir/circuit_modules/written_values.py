@@ -82,7 +82,7 @@ def _key(equation: Any, operands: Sequence[ir.Value]) -> Hashable | None:
     literals = {place: v for place, v in enumerate(equation.invars) if hasattr(v, "val")}
     if any(atom.aval.shape != () for atom in literals.values()):
         return None
-    constants = tuple((n, str(v.aval), repr(v.val)) for n, v in literals.items())
+    constants = tuple((n, v.aval.dtype, repr(v.val)) for n, v in literals.items())
     params = tuple(sorted(equation.params.items(), key=lambda item: item[0]))
     key = (equation.primitive, params, constants, *operands)
     try:

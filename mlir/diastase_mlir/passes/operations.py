@@ -39,6 +39,22 @@ SCOPE = _AtBlocks()
 # --- operations and values ------------------------------------------------------------------------
 
 
+def operands_of(operation: Any) -> list[ir.Value]:
+    """The operands of an operation; to iterate over them ends in an exception, which costs more."""
+    operands = operation.operands
+    return [operands[place] for place in range(len(operands))]
+
+
+def bits_of(operation: Any) -> list[ir.Value]:
+    """The qubits that a gate, a preparation or a measurement takes: the last ones of its operands.
+
+    Each is a result as well, of which a measurement has one more: the outcome.
+    """
+    operands = operation.operands
+    end, outcomes = len(operands), int(operation.name == "quantum.measure")
+    return [operands[place] for place in range(end - len(operation.results) + outcomes, end)]
+
+
 def operations_named(within: ir.Operation, *names: str) -> list[Any]:
     """All operations of these names inside of one, whatever is inside of an operation before it.
 

@@ -27,7 +27,7 @@ from diastase_mlir.emit.operations import create, scalar_constant
 from diastase_mlir.passes.circuits.errors import InvalidPassError, UnsuitableCircuitError
 from diastase_mlir.passes.circuits.gates import Gate, New
 from diastase_mlir.passes.circuits.values import as_value
-from diastase_mlir.passes.operations import REGISTERS, constant_of, operations_in
+from diastase_mlir.passes.operations import REGISTERS, constant_of, operands_of, operations_in
 
 BIT = "!quantum.bit"
 
@@ -184,7 +184,7 @@ def _collect(circuit: Circuit, block: ir.Block, mine: set[ir.Value]) -> bool:
     circuit.blocks.append(found)
     for operation in block.operations:
         inner = operation.operation
-        takes = any(operand in mine for operand in inner.operands)
+        takes = any(operand in mine for operand in operands_of(inner))
         if len(inner.regions):
             takes = _collect_regions(circuit, inner, mine, takes)
         elif takes:
@@ -231,7 +231,7 @@ def _note_results(circuit: Circuit, inner: Any, mine: set[ir.Value]) -> None:
 
     An operation that is not known here may give another register: a copy, say.
     """
-    results, operands = list(inner.results), list(inner.operands)
+    results, operands = list(inner.results), operands_of(inner)
     bits: list[ir.Value] = []
     match inner.name:
         case "quantum.extract":

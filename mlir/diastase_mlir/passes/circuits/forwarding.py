@@ -21,9 +21,15 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from diastase_mlir.bindings import ir
-from diastase_mlir.passes.circuits.circuit import BIT, Block, Circuit
+from diastase_mlir.passes.circuits.circuit import Block, Circuit
 from diastase_mlir.passes.circuits.gates import Gate
-from diastase_mlir.passes.operations import REGISTERS, constant_of, defining, operations_in
+from diastase_mlir.passes.operations import (
+    REGISTERS,
+    bits_of,
+    constant_of,
+    defining,
+    operations_in,
+)
 
 Wire = int | ir.Value
 
@@ -69,8 +75,9 @@ def _forward(block: Block, circuit: Circuit) -> None:
             known.forget_what_may_be(wire)
             known.inserted[wire] = operation
         elif name in _ON_BITS:
-            bits = [value for value in operation.operation.operands if str(value.type) == BIT]
-            known.note_different([wire_key(circuit.wires[bit][1]) for bit in bits])
+            bits = bits_of(operation.operation)
+            if len(bits) > 1:
+                known.note_different([wire_key(circuit.wires[bit][1]) for bit in bits])
         elif name not in _HARMLESS:
             _forget_touched(operation, known)
 

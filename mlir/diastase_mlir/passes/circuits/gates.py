@@ -21,7 +21,7 @@ from typing import Any
 from diastase_mlir.bindings import ir
 from diastase_mlir.emit.operations import create
 from diastase_mlir.passes.circuits.values import Number
-from diastase_mlir.passes.operations import defining
+from diastase_mlir.passes.operations import bits_of, defining
 from diastase_runtime.gate_table import word_of
 
 UNITARY = "QubitUnitary"
@@ -40,12 +40,16 @@ class Gate:
         """PennyLane's name, as in the gate table."""
         if self.operation.operation.name == "quantum.unitary":
             return UNITARY
-        return self.operation.gate_name.value
+        return ir.StringAttr(self.operation.operation.attributes["gate_name"]).value
 
     @property
     def parameters(self) -> list[ir.Value]:
         """Angles; none where the gate is given by its matrix."""
-        return [] if self.name == UNITARY else list(self.operation.parameters)
+        inner = self.operation.operation
+        if inner.name == "quantum.unitary":
+            return []
+        operands = inner.operands
+        return [operands[place] for place in range(len(operands) - len(inner.results))]
 
     @property
     def matrix(self) -> ir.Value:
@@ -55,22 +59,29 @@ class Gate:
     @property
     def targets(self) -> list[ir.Value]:
         """The bits that it acts on; of `CNOT` and the like both, the control first."""
-        return list(self.operation.targets)
+        bits = self.bits
+        return bits[: len(bits) - self._number_of_controls]
 
     @property
     def controls(self) -> list[ir.Value]:
         """The bits that control it."""
-        return list(self.operation.controls)
+        bits = self.bits
+        return bits[len(bits) - self._number_of_controls :]
 
     @property
     def control_values(self) -> list[bool]:
         """The values of the controls at which it acts."""
-        return list(ir.DenseBoolArrayAttr(self.operation.control_values))
+        values = ir.DenseBoolArrayAttr(self.operation.operation.attributes["control_values"])
+        return [values[place] for place in range(len(values))]
+
+    @property
+    def _number_of_controls(self) -> int:
+        return len(ir.DenseBoolArrayAttr(self.operation.operation.attributes["control_values"]))
 
     @property
     def bits(self) -> list[ir.Value]:
         """All bits, targets before controls."""
-        return [*self.targets, *self.controls]
+        return bits_of(self.operation.operation)
 
     @property
     def results(self) -> list[ir.Value]:

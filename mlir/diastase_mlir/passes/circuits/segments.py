@@ -28,7 +28,7 @@ from diastase_mlir.emit.operations import create, scalar_constant
 from diastase_mlir.passes.circuits.circuit import BIT, Circuit
 from diastase_mlir.passes.circuits.gates import Gate, New
 from diastase_mlir.passes.circuits.values import Number, add, as_value, is_zero, opposite
-from diastase_mlir.passes.operations import REGISTERS
+from diastase_mlir.passes.operations import REGISTERS, bits_of
 
 _ON_BITS = frozenset({
     "quantum.gate", "quantum.unitary", "quantum.diagonal", "quantum.prepare", "quantum.measure",
@@ -81,10 +81,8 @@ class Segment:
     def append(self, operation: Any, register: ir.Value) -> None:
         """One more operation on bits."""
         inner = operation.operation
-        bits = [value for value in inner.operands if str(value.type) == BIT]
-        results = [value for value in inner.results if str(value.type) == BIT]
-        qubits = tuple(map(self._qubit, bits))
-        for qubit, result in zip(qubits, results, strict=True):
+        qubits = tuple(map(self._qubit, bits_of(inner)))
+        for qubit, result in zip(qubits, inner.results, strict=False):  # an outcome is no qubit
             self._qubit_of[result], self._end[qubit] = qubit, result
         self.steps.append(Step(operation, qubits))
         self.registers = [*self.registers[:1], register]
@@ -126,6 +124,7 @@ class Place:
     _phase: Number = 0.0
     _step: Step | None = None
     _point: Any = None
+    _constants: dict[float, ir.Value] = field(default_factory=dict[float, ir.Value])
     _auxiliary: list[tuple[int, ir.Value]] = field(default_factory=list[tuple[int, ir.Value]])
 
     def at(self, step: Step) -> None:
@@ -153,10 +152,9 @@ class Place:
         """The step that is here stays."""
         self.kept.add(step)
         inner = step.operation.operation
-        qubits = iter(step.qubits)
-        for number, value in enumerate(inner.operands):
-            if str(value.type) == BIT:
-                inner.operands[number] = self.bits[next(qubits)]
+        first = len(inner.operands) - len(step.qubits)
+        for place, qubit in enumerate(step.qubits, first):
+            inner.operands[place] = self.bits[qubit]
         self._advance(step.qubits, inner.results)
 
     def gate(
@@ -167,9 +165,18 @@ class Place:
         step = from_step or self._step
         assert step is not None
         with self._point, step.location:
-            values = list(map(as_value, parameters))
-            made = New(name, qubits).create(self.bits, values, step.operation.site)
+            values = list(map(self._value, parameters))
+            site = step.operation.operation.attributes["site"]
+            made = New(name, qubits).create(self.bits, values, site)
         self._advance(qubits, made.results)
+
+    def _value(self, number: Number) -> ir.Value:
+        """A number as a value; equal ones are one, as steps are rewritten in their order."""
+        if isinstance(number, ir.Value):
+            return number
+        if number not in self._constants:
+            self._constants[number] = as_value(number)
+        return self._constants[number]
 
     def measure(
         self, word: str, qubits: Sequence[int], *, reset: bool = False, postselect: int = -1
