@@ -59,7 +59,8 @@ def _labels(seen: SeenCircuit, reader: "_Regions", items: Sequence[Item]) -> lis
     """The labels of all wires, in the order of the register."""
     wires = seen.traced.settings.device.wires or seen.traced.circuit.wires.labels
     if wires is not None and len(wires):
-        return list(wires)
+        added = (reader.size or len(wires)) - len(wires)
+        return [*wires, *(f"aux{number}" for number in range(added))]
     if reader.size:
         return list(range(reader.size))
     named = [wire for leaf in leaves_of(items) for wire in leaf.wires if isinstance(wire, int)]

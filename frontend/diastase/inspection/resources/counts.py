@@ -111,7 +111,6 @@ def keys_of(operation: Operation) -> list[Key]:
     if has_role(equation, Role.OUTCOME):
         keys.append(("measured",))
     if word is not None:
-        angle = operation.operands[0].number if operation.operands else None
-        kind = kind_of(equation, angle)
+        kind = kind_of(operation)
         keys += [("pauli", kind), ("weight", kind, len(word))]
     return keys

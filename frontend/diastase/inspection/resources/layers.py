@@ -158,8 +158,7 @@ class ByWords(Layers):
             own = (frozenset(wires), frozenset(zip(wires, letters, strict=False)))
         self._lane(own)
         lanes = [lane for lane in self.lanes if isinstance(lane, tuple) and _conflict(own, lane)]
-        angle = operation.operands[0].number if operation.operands else None
-        counts = word is not None and kind_of(equation, angle) in self._kinds
+        counts = word is not None and kind_of(operation) in self._kinds
         return lanes, [own], int(counts), wires is None
 
 

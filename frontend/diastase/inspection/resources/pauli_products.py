@@ -9,6 +9,8 @@ one that is known only when the program runs, is `arbitrary`.
 import math
 from typing import Any, Literal
 
+from diastase.inspection.resources.interpretation.regions import Operation
+
 Kind = Literal["pi2", "pi4", "pi8", "arbitrary", "ppm"]
 
 _PAULI_ROT = "PauliRot["
@@ -23,10 +25,12 @@ def word_of(equation: Any) -> str | None:
     return name[len(_PAULI_ROT) : -1] if name.startswith(_PAULI_ROT) else None
 
 
-def kind_of(equation: Any, angle: Any) -> Kind:
-    """Of which kind the rotation or measurement of a word is."""
-    if equation.primitive.name == "measure":
+def kind_of(operation: Operation) -> Kind:
+    """Of which kind the rotation or measurement of a word is; a rotation on condition is one."""
+    if operation.equation.primitive.name == "measure":
         return "ppm"
+    given = operation.operands[0]
+    angle = given.or_zero if given.number is None else given.number
     if not isinstance(angle, int | float):
         return "arbitrary"
     quarters = angle / (math.pi / 4)

@@ -41,6 +41,8 @@ class Value:
     number: Number = None
     outcomes: frozenset[Any] = frozenset()
     """The measurements that it depends on."""
+    or_zero: Number = None
+    """The other number, where it is one of two and zero is one of them: of a correction."""
 
 
 NOTHING = Value()
@@ -61,7 +63,16 @@ def results_of(equation: Any, operands: Sequence[Value]) -> list[Value]:
     number = None
     if len(equation.outvars) == 1 and not getattr(equation.outvars[0].aval, "shape", None):
         number = _result(equation, [operand.number for operand in operands])
+        if number is None and equation.primitive.name == "select_n" and len(operands) == 3:
+            return [Value(None, outcomes, _not_zero(*operands[1:]))]
     return [Value(number, outcomes)] * len(equation.outvars)
+
+
+def _not_zero(one: Value, other: Value) -> Number:
+    """Of two numbers that which is not zero, if the other is."""
+    if one.number == 0:
+        return other.number
+    return one.number if other.number == 0 else None
 
 
 def _result(equation: Any, numbers: Sequence[Number]) -> Number:

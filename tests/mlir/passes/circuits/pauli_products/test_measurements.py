@@ -175,3 +175,14 @@ def test_a_number_of_wires_known_at_run_time_is_refused():
 
     with pytest.raises(UnsuitableCircuitError, match="known only when the program runs"):
         program(2)
+
+
+def test_counted_and_drawn_with_auxiliary_wires():
+    """Corrections are Pauli rotations on condition; magic states are T gates of the auxiliary."""
+    compiled = qjit(passes.ppr_to_ppm(passes.to_ppr(qnode(clifford_t(everything)))))
+    (specs,) = passes.ppm_specs(compiled).values()
+    assert specs["logical_qubits"] == 4
+    assert specs["pi2_ppr"] == specs["num_of_ppm"] / 2
+    assert "arbitrary_ppr" not in specs
+    assert qml.specs(compiled)().resources.gate_types["T"] == 3
+    assert "aux0: ─╰┤Y↗m0├" in qml.draw(compiled)()
