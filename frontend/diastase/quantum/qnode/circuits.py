@@ -186,9 +186,10 @@ def trace_circuit(call: QNodeCall, finish: Finish, takes_script: bool = False) -
         if number > LARGEST_REGISTER:
             raise TooManyQubitsError(construct=f"QNode {name}", number=number, span=user_span())
         jaxpr = _with_size(jaxpr, number)
-    jaxpr, captured = transformed(jaxpr, captured, call.settings.steps.passes, name)
-    number = _size_of(jaxpr)
-    circuit.measures |= any(map(_is_measured, equations_in(jaxpr, touches_register)))
+    if call.settings.steps.passes:  # which may measure, and add wires
+        jaxpr, captured = transformed(jaxpr, captured, call.settings.steps.passes, name)
+        number = _size_of(jaxpr)
+        circuit.measures |= any(map(_is_measured, equations_in(jaxpr, touches_register)))
     if not circuit.measures:
         jaxpr = _without(jaxpr, _followed(jaxpr))
     if call.settings.folding is not None:

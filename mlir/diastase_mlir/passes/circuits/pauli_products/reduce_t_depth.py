@@ -39,10 +39,8 @@ def reduce_t_depth(circuit: Circuit) -> None:
 
 def _reduce(segment: Segment) -> None:
     with segment.rewritten() as place:
-        for are_rotations, run in groupby(
-            products_of(segment), lambda one: isinstance(one, Rotation)
-        ):
-            if are_rotations:
+        for kind, run in groupby(products_of(segment), type):
+            if kind is Rotation:
                 _put_reduced([one for one in run if isinstance(one, Rotation)], place)
                 continue
             for one in run:
