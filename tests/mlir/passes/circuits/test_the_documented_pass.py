@@ -14,7 +14,7 @@ GATE = re.compile(r'quantum\.gate "(.*?)"')
 
 
 def test_the_pages_programs(capsys):
-    first, second = BLOCK.findall(PAGE.read_text())
+    first, second, third = BLOCK.findall(PAGE.read_text())
     names: dict = {}
     exec(compile(first, str(PAGE), "exec"), names)
     printed = GATE.findall(capsys.readouterr().out)
@@ -39,3 +39,6 @@ def test_the_pages_programs(capsys):
 
     circuit()
     assert GATE.findall(circuit.mlir) == ["RY"]
+
+    exec(compile(third.replace("=25", "=5"), str(PAGE), "exec"), names)
+    names["test_absorb_hadamards"]()
