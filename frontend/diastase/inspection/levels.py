@@ -18,6 +18,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, Protocol
 
+import numpy as np
 import pennylane as qml
 
 from diastase.capture.context import changed_settings
@@ -94,7 +95,10 @@ def levels_of(
     whole = circuits(None)
     pipelines = map(_pipeline, whole[0])
     longest = max(pipelines, key=len, default=qml.CompilePipeline())
-    numbers = _Levels(compiled.__name__, longest).numbers(level)
+    levels = _Levels(compiled.__name__, longest)
+    numbers = levels.numbers(level)
+    if not numbers:
+        raise levels.unknown(level)
     names = _names(longest)
     return [
         Level(number, names[number], *(whole if number == len(longest) else circuits(number)))
@@ -134,34 +138,36 @@ class _Levels:
             return list(range(last + 1))
         if level == "all-mlir":
             return [n for n in range(last + 1) if n == 0 or self._is_pass(n - 1)]
-        if isinstance(level, int | str):
+        if isinstance(level, int | str | np.integer):
             return [self._number(level)]
         several: list[Any]
         try:
             several = list(level)
         except TypeError as error:
-            raise self._unknown(level) from error
+            raise self.unknown(level) from error
         return [self._number(one) for one in several]
 
     def _number(self, level: Any) -> int:
         last = len(self.pipeline)
+        level = level.item() if isinstance(level, np.integer) else level
         if isinstance(level, bool) or not isinstance(level, int | str):
-            raise self._unknown(level)
+            raise self.unknown(level)
         if isinstance(level, int):
             if not -last - 1 <= level <= last:
-                raise self._unknown(level)
+                raise self.unknown(level)
             return level % (last + 1)
         if level in self.pipeline.markers:
             return _marked(self.pipeline, level)
         known = {"top": 0, **dict.fromkeys(("user", "gradient", "device"), last)}
         if level not in known:
-            raise self._unknown(level)
+            raise self.unknown(level)
         return known[level]
 
     def _is_pass(self, place: int) -> bool:
         return self.pipeline[place].pass_name is not None
 
-    def _unknown(self, level: Any) -> UnknownLevelError:
+    def unknown(self, level: Any) -> UnknownLevelError:
+        """The error that says which levels there are."""
         markers = [repr(marker) for marker in self.pipeline.markers]
         names = ["'top'", "'user'", "'gradient'", "'device'", "'all'", "'all-mlir'", *markers]
         return UnknownLevelError(

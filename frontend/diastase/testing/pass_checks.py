@@ -16,7 +16,7 @@ Of each circuit that comes out: it has no gate from a line that is not one of th
 from collections import Counter
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, get_args
 
 import jax
 import numpy as np
@@ -107,6 +107,8 @@ class PassCheck:
     _pipeline: dict[str, dict[str, Any]] = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
+        if self.same not in get_args(Same):
+            raise ValueError(f"same is one of {get_args(Same)}, not {self.same!r}")
         given = {self.passes: {}} if isinstance(self.passes, str) else self.passes
         named = {name: dict(options) for name, options in given.items()}
         object.__setattr__(self, "_pipeline", named)

@@ -10,6 +10,8 @@ from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 
 from diastase import cond, for_loop, measure, qjit, while_loop
+from diastase.inspection.levels import UnknownLevelError
+from diastase.inspection.resources.errors import SymbolValueError
 
 WIRES = 4
 device = qml.device("lightning.qubit", wires=WIRES)
@@ -330,3 +332,30 @@ def test_devices_in_python_are_pennylanes_to_count():
         return qml.expval(qml.Z(0))
 
     assert str(qml.specs(qjit(circuit), level="top")()) == str(qml.specs(circuit, level="top")())
+
+
+@pytest.mark.parametrize("values", [{"n": 2.5}, {"n": "a"}, {"trips_1": -2}, {"cond_1": 9}])
+def test_values_that_symbols_cannot_have(values):
+    @qjit
+    @qml.qnode(qml.device("lightning.qubit", wires=1))
+    def circuit(x: float, n: int):
+        for_loop(0, n, 1)(lambda i: [qml.T(0), None][1])()
+        while_loop(lambda k: k < x)(lambda k: [qml.T(0), k + 1][1])(0)
+        cond(x > 2)(lambda: [qml.PauliRot(0.3, "X", [0]), None][1])()
+        return qml.probs()
+
+    found = qml.specs(circuit)(1.0, 2)
+    assert "Pauli products: arbitrary: 0 to 1" in str(found)
+    with pytest.raises(SymbolValueError, match="cannot be"):
+        found.subs(**values)
+
+
+@pytest.mark.parametrize("level", [slice(5, 9), [], 7, "nowhere", 1.5])
+def test_levels_that_there_are_not(level):
+    @qjit
+    @qml.qnode(qml.device("lightning.qubit", wires=1))
+    def circuit():
+        return qml.probs()
+
+    with pytest.raises(UnknownLevelError, match="levels are 0 to 0, 'top'"):
+        qml.specs(circuit, level=level)()

@@ -20,6 +20,20 @@ class UnknownSymbolError(DiastaseError, ValueError):
     known: str
 
 
+class SymbolValueError(DiastaseError, ValueError):
+    """A value that a symbol of resources, an open loop or an open branch cannot have.
+
+    qml.specs(f)(3).subs(trips_1=-2)
+    """
+
+    title: ClassVar[str] = "Not a value of this symbol"
+    message: ClassVar[str] = "{name} cannot be {value}"
+    help: ClassVar[str] = "it is {wanted}"
+    name: str
+    value: str
+    wanted: str
+
+
 class NotCompiledFunctionError(DiastaseError, TypeError):
     """Resources asked for of something that `qjit` has not compiled.
 

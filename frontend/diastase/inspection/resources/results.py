@@ -11,11 +11,12 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, ClassVar
 
+import numpy as np
 from pennylane.resource import CircuitSpecs, SpecsResources
 
 from diastase.inspection.resources.analysis import CircuitAnalysis, Depth
 from diastase.inspection.resources.counts import Counts
-from diastase.inspection.resources.errors import UnknownSymbolError
+from diastase.inspection.resources.errors import SymbolValueError, UnknownSymbolError
 from diastase.inspection.resources.interpretation.choices import Unknown
 from diastase.inspection.resources.interpretation.exact import Number, shown
 from diastase_mlir import user_span
@@ -85,9 +86,10 @@ class CompiledResources(SpecsResources):
         prefix = " " * preindent
         lines = [SpecsResources.to_pretty_str(self.shown(), preindent)]
         if self.pauli_depth is not None:
-            kinds = ", ".join(f"{kind}: {count}" for kind, count in self.pauli_counts.items())
+            shown = self.shown()
+            kinds = ", ".join(f"{kind}: {count}" for kind, count in shown.pauli_counts.items())
             lines.append(f"{prefix}Pauli products: {kinds}")
-            lines.append(f"{prefix}Pauli-product depth: {self.pauli_depth}")
+            lines.append(f"{prefix}Pauli-product depth: {shown.pauli_depth}")
         if self.unknown:
             lines.append(f"{prefix}Known at run time:")
             lines += [f"{prefix}- {each}" for each in self.unknown]
@@ -105,8 +107,16 @@ class CompiledResources(SpecsResources):
             name: _text(count, lower.gate_types.get(name, 0))
             for name, count in self.gate_types.items()
         }
+        pauli: dict[str, Any] = {
+            kind: _text(count, lower.pauli_counts.get(kind, 0))
+            for kind, count in self.pauli_counts.items()
+        }
+        pauli_depth: Any = self.pauli_depth
+        if pauli_depth is not None:
+            pauli_depth = _text(pauli_depth, lower.pauli_depth or 0)
         return replace(
-            self, gate_types=types, num_allocs=_text(self.num_allocs, self.num_allocs),
+            self, pauli_counts=pauli, pauli_depth=pauli_depth, gate_types=types,
+            num_allocs=_text(self.num_allocs, self.num_allocs),
             total=_text(self.total, lower.total), depth=depth,
         )  # fmt: skip
 
@@ -171,6 +181,14 @@ class Analysed:
             if name not in known:
                 listed = ", ".join(known) or "nothing"
                 raise UnknownSymbolError(name=name, known=listed, span=user_span())
+        branches = {one.name: one for one in self.analysis.unknown}
+        averaged = self.analysis.choices.policy == "expected"
+        for name, value in values.items():
+            wanted = _unfit(value, branches.get(name), averaged)
+            if wanted is not None:
+                raise SymbolValueError(
+                    name=name, value=repr(value), wanted=wanted, span=user_span()
+                )
         return replace(self, analysis=self.analysis.given(values)).resources()
 
     def with_policy(self, policy: Any, weights: Mapping[str, Any] | None = None) -> Any:
@@ -178,6 +196,21 @@ class Analysed:
         if weights:
             return replace(self, analysis=self.analysis.given({}, policy)).again(weights)
         return replace(self, analysis=self.analysis.given({}, policy)).resources()
+
+
+def _unfit(value: Any, unknown: Unknown | None, averaged: bool) -> str | None:
+    """What the value of a symbol, a loop or a branch has to be; None where it is."""
+    is_whole = isinstance(value, int | np.integer)
+    if unknown is None or unknown.kind != "branch":
+        is_count = is_whole and (unknown is None or value >= 0)
+        wanted = "an integer" if unknown is None else "a number of turns"
+        return None if is_count or hasattr(value, "free_symbols") else wanted
+    if not averaged:
+        fits = is_whole and 0 <= value < unknown.branches
+        return None if fits else f"one of 0 to {unknown.branches - 1}"
+    weights = [value, 1 - value] if isinstance(value, int | float) else list(value)
+    fits = len(weights) == unknown.branches and min(weights) >= 0 and abs(sum(weights) - 1) < 1e-9
+    return None if fits else f"{unknown.branches} probabilities, or of two that of the first"
 
 
 def _of(counts: Counts, head: str) -> dict[Any, Number]:

@@ -97,6 +97,10 @@ def alphabet_of(rotations: bool) -> tuple[Letter, ...]:
 @lru_cache(2**12)
 def word_for(angle: float, epsilon: float, rotations: bool = False) -> Word:
     """A word for RZ of an angle, no further from it than `epsilon`; else `ApproximationError`."""
+    if not np.isfinite(angle):
+        raise ApproximationError(angle=angle, epsilon=epsilon, distance=np.inf)
+    # As near to 0 as the rotation is: multiples of pi of large angles are only noise.
+    angle = float(2 * np.arctan2(np.sin(angle / 2), np.cos(angle / 2)))
     found = _power_of_t(angle, epsilon) or _searched(angle, epsilon)
     return _as_rotations(found) if rotations else found
 
@@ -117,17 +121,16 @@ def _power_of_t(angle: float, epsilon: float) -> Word | None:
 
 
 def _searched(angle: float, epsilon: float) -> Word:
-    reduced = float(np.remainder(angle, 4 * np.pi))
     nearest = np.inf
     for trials in _TRIALS:
         with making_operators():
             found: Any = ops.rs_decomposition(
-                qml.RZ(reduced, wires=0), epsilon, max_search_trials=trials
+                qml.RZ(angle, wires=0), epsilon, max_search_trials=trials
             )
         letters = [_PLACES[op.name] for op in found if op.name in _PLACES]
         phases = [float(op.data[0]) for op in found if op.name == "GlobalPhase"]
         word = Word(tuple(letters), sum(phases))
-        distance = word.distance(CLIFFORD_T, reduced)
+        distance = word.distance(CLIFFORD_T, angle)
         if distance <= epsilon:
             return word
         nearest = min(nearest, distance)

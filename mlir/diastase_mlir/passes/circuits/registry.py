@@ -21,15 +21,21 @@ import inspect
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from difflib import get_close_matches
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 import numpy as np
 
 from diastase_mlir.diagnostics import at, user_span
 from diastase_mlir.passes.circuits.circuit import Circuit
-from diastase_mlir.passes.circuits.errors import InvalidPassError, PassOptionError, UnknownPassError
+from diastase_mlir.passes.circuits.errors import (
+    InvalidPassError,
+    OptionValueError,
+    PassOptionError,
+    UnknownPassError,
+)
 
 Option = bool | int | float | str
+_KINDS = {bool: "True or False", int: "an integer", float: "a number", str: "a string"}
 Subject = Literal["circuit", "body", "operators", "measurements"]
 """What a pass is given; all but the first are the frontend's."""
 
@@ -40,6 +46,10 @@ class PassCall:
 
     name: str
     options: tuple[tuple[str, Any], ...] = ()
+
+    def __hash__(self) -> int:
+        """Of names alone: values of the frontend's passes may be sets and dictionaries."""
+        return hash((self.name, *(option for option, _ in self.options)))
 
     @property
     def of(self) -> Subject:
@@ -82,6 +92,8 @@ def register_pass(
     name: str, *, built_in: bool = False, of: Subject = "circuit"
 ) -> Callable[[Any], Any]:
     """Make a function of a circuit, or a class of patterns, a pass of this name."""
+    if of not in get_args(Subject):
+        raise _invalid(name, f"there are no passes of {of!r}")
 
     def register(function: Any) -> Any:
         canonical = canonical_name(name)
@@ -115,14 +127,8 @@ def pass_call(name: Any, options: Mapping[str, Any]) -> PassCall:
         if option not in found.options:
             allowed = ", ".join(found.options) or "no options"
             raise PassOptionError(name=canonical, option=option, allowed=allowed, span=user_span())
-        if found.of != "circuit":
-            continue
-        fits = not isinstance(value, int) or -(2**63) <= value < 2**63
-        if not isinstance(value, Option) or not fits:
-            reason = "a number of 64 bits, True, False or a string"
-            raise PassOptionError(
-                name=canonical, option=f"{option}={value!r}", allowed=reason, span=user_span()
-            )
+        if found.of == "circuit":
+            _check_value(found, option, value)
     for option, parameter in found.options.items():
         if parameter.default is parameter.empty and option not in known:
             raise _invalid(canonical, f"its option {option} has no value")
@@ -131,6 +137,22 @@ def pass_call(name: Any, options: Mapping[str, Any]) -> PassCall:
         with at(user_span()):
             call.made()  # for its checks
     return call
+
+
+def _check_value(found: CircuitPass, option: str, value: Any) -> None:
+    """Refuse what is no value of an option; the compiler's own have the types of the defaults."""
+    fits = not isinstance(value, int) or -(2**63) <= value < 2**63
+    if not isinstance(value, Option) or not fits:
+        reason = "a number of 64 bits, True, False or a string"
+        raise PassOptionError(
+            name=found.name, option=f"{option}={value!r}", allowed=reason, span=user_span()
+        )
+    kind = type(found.options[option].default)
+    if found.built_in and type(value) is not kind:
+        raise OptionValueError(
+            name=found.name, option=option, value=repr(value), allowed=_KINDS[kind],
+            span=user_span(),
+        )  # fmt: skip
 
 
 def pass_calls(pipeline: Any) -> tuple[PassCall, ...]:
@@ -145,8 +167,10 @@ def pass_calls(pipeline: Any) -> tuple[PassCall, ...]:
     return tuple(pass_call(name, options) for name, options in pipeline.items())
 
 
-def canonical_name(name: str) -> str:
+def canonical_name(name: Any) -> str:
     """Names with hyphens mean those with underscores."""
+    if not isinstance(name, str):
+        raise _invalid(repr(name), "the name of a pass is a string")
     return name.replace("-", "_")
 
 

@@ -160,3 +160,15 @@ def test_no_approximation_is_near_enough():
             pytest.raises(DiastaseError, match="nothing nearer"),
         ):
             compiled(0.3)
+
+
+@pytest.mark.parametrize("angle", [1e16, -3e17, 1e300, 1e6 + 0.1])
+def test_angles_of_many_turns(angle):
+    def circuit(x):
+        qml.Hadamard(0)
+        qml.RZ(x, 0)
+        return qml.state()
+
+    found = qjit(passes.gridsynth(qml.QNode(circuit, qml.device("lightning.qubit", wires=1))))
+    wanted = qml.QNode(circuit, qml.device("default.qubit", wires=1))(angle)
+    np.testing.assert_allclose(found(angle), wanted, atol=1e-4)

@@ -75,7 +75,9 @@ def _extreme(numbers: Iterable[Number], at_least: bool) -> Number:
             left.append(number)
     if len(left) == 1:
         return left[0]
-    return sympy.Max(*left) if at_least else sympy.Min(*left)
+    # They are in no order, as `_ordered` has found; sympy would compare all of them once more.
+    kind = sympy.Max if at_least else sympy.Min
+    return kind(*left, evaluate=False)
 
 
 def _ordered(one: Number, other: Number, at_least: bool) -> bool:
