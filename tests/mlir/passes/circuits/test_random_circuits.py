@@ -22,6 +22,7 @@ PASSES = [
 EXAMPLES = int(os.environ.get("DIASTASE_RANDOM_CIRCUITS", examples(25)))
 
 RPR = {"to_ppr": {}}
+GATE_SET = {"graph_decomposition": {"gate_set": {"RX", "RY", "RZ", "CNOT"}}}
 LOOPS = {"loop", "while", "around"}
 OF_WORDS = {
     "to_ppr": PassCheck(RPR, "outcomes", idempotent=True),
@@ -40,7 +41,13 @@ OF_WORDS = {
         "state",
     ),
 }
+OF_GATE_SETS = {
+    "graph_decomposition": PassCheck(GATE_SET, "outcomes"),
+    "ions_decomposition": PassCheck("ions_decomposition", "outcomes"),
+}
 OTHERS = {
+    "disentangle_cnot": PassCheck("disentangle_cnot", "outcomes"),
+    "disentangle_swap": PassCheck("disentangle_swap", "outcomes"),
     "cancel_inverses": PassCheck("cancel_inverses", "outcomes", never_more=gates),
     "merge_rotations": PassCheck("merge_rotations", "outcomes"),
     "parity_synth": PassCheck("parity_synth", "outcomes"),
@@ -94,11 +101,11 @@ def test_random_circuit_with_measurements(blocks, x, v, w, seed, passes):
 
 
 @settings(random_test, max_examples=2 * EXAMPLES)
-@given(st.sampled_from([*OTHERS, *OF_WORDS]), st.data())
+@given(st.sampled_from([*OTHERS, *OF_WORDS, *OF_GATE_SETS]), st.data())
 def test_as_a_whole_matrix(name, data):
     """Each pass by itself, and what it claims, on wires that are entangled with others."""
-    check = (OTHERS | OF_WORDS)[name]
-    without = {"matrix"} if name in OF_WORDS else set()
+    check = (OTHERS | OF_WORDS | OF_GATE_SETS)[name]
+    without = set() if name in OTHERS else {"matrix"}
     if check.same == "averages":  # of as many runs as there are outcomes
         without |= LOOPS
     measuring = check.same in ("outcomes", "averages")
