@@ -12,8 +12,6 @@ from pennylane.measurements import MeasurementProcess
 
 SUM = "\N{MATHEMATICAL BOLD SCRIPT CAPITAL H}"
 """PennyLane's label of an observable that is a sum, or a matrix."""
-PAULI_ROTATION = "PauliRot["
-"""How the name of a rotation about a Pauli word begins: `PauliRot[XYZ]`."""
 
 
 @dataclass(frozen=True)

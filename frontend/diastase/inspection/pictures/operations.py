@@ -5,7 +5,6 @@ from typing import Any
 
 from diastase.inspection.pictures.items import Item, Measurement, Operation, Result, Wire
 from diastase.inspection.pictures.labels import (
-    PAULI_ROTATION,
     SUM,
     gate_label,
     pauli_label,
@@ -13,6 +12,7 @@ from diastase.inspection.pictures.labels import (
 from diastase.inspection.pictures.reader import Reader
 from diastase.primitives.define import PRIMITIVES, Role, has_role
 from diastase.primitives.quantum import is_register
+from diastase_mlir import word_of
 
 Rule = Callable[[Reader, Any], Sequence[Item]]
 
@@ -35,8 +35,8 @@ def _gate(reader: Reader, equation: Any) -> Sequence[Item]:
     targets, controls, values = _parts(reader, equation)
     count = params["num_parameters"]
     parameters = reader.parameters(equation.invars[1 : 1 + count])
-    if name.startswith(PAULI_ROTATION):
-        word = name.removeprefix(PAULI_ROTATION).removesuffix("]")
+    word = word_of(name)
+    if word is not None:
         return [Operation("R", targets, parameters, controls, values, word)]
     label = gate_label(name, len(targets), count)
     own, targets = targets[: label.controls], targets[label.controls :]

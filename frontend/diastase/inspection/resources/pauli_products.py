@@ -10,19 +10,18 @@ import math
 from typing import Any, Literal
 
 from diastase.inspection.resources.interpretation.regions import Operation
+from diastase_mlir import word_of as word_of_name
 
 Kind = Literal["pi2", "pi4", "pi8", "arbitrary", "ppm"]
 
-_PAULI_ROT = "PauliRot["
 _TOLERANCE = 1e-9
 
 
 def word_of(equation: Any) -> str | None:
     """The letters of a rotation or a measurement, one for each target; None for other gates."""
     if equation.primitive.name == "measure":
-        return equation.params.get("word", "Z" * len(equation.params["wires"]))
-    name = equation.params.get("name", "")
-    return name[len(_PAULI_ROT) : -1] if name.startswith(_PAULI_ROT) else None
+        return equation.params["word"]
+    return word_of_name(equation.params.get("name", ""))
 
 
 def kind_of(operation: Operation) -> Kind:
