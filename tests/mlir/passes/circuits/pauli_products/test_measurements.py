@@ -186,3 +186,17 @@ def test_counted_and_drawn_with_auxiliary_wires():
     assert "arbitrary_ppr" not in specs
     assert qml.specs(compiled)().resources.gate_types["T"] == 3
     assert "aux0: ─╰┤Y↗m0├" in qml.draw(compiled)()
+
+
+def test_words_in_gates_of_one_and_two_qubits():
+    def circuit(x):
+        qml.Hadamard(0)
+        qml.PauliRot(x, "XYZ", [0, 1, 2])
+        outcome = qml.pauli_measure("ZY", wires=[1, 2], postselect=0)
+        return qml.state(), outcome
+
+    compiled = qjit(passes.ppr_to_mbqc(qnode(circuit)))
+    for one, other in zip(compiled(0.4), qjit(qnode(circuit))(0.4), strict=True):
+        np.testing.assert_allclose(one, other, atol=1e-9)
+    assert "PauliRot" not in compiled.mlir
+    assert 'word = "Z"' in compiled.mlir
