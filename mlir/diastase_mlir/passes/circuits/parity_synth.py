@@ -12,6 +12,7 @@ no fewer CNOTs than before stays as it is.
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from math import pi
+from typing import NamedTuple
 
 from diastase_mlir.passes.circuits.circuit import Circuit
 from diastase_mlir.passes.circuits.registry import register_pass
@@ -28,7 +29,20 @@ _PHASES = {
 _ROTATIONS = {"RZ": False, "PauliRot[Z]": False, "PhaseShift": True, "U1": True}
 """Whether they are diag(1, exp(i angle)), not exp(-i angle/2 Z)."""
 
-_Cnot = tuple[int, int]
+
+class _Cnot(NamedTuple):
+    control: int
+    target: int
+
+
+class _Turn(NamedTuple):
+    """A rotation about Z."""
+
+    qubit: int
+    angle: Number
+
+
+_Made = list[_Cnot | _Turn]
 
 
 @register_pass("parity_synth", built_in=True)
@@ -46,14 +60,15 @@ def _runs(segment: Segment) -> Iterator[list[Step]]:
     rotations = 0
     for step in segment.steps:
         is_rotation = _is_rotation(step)
-        if not (is_rotation or _is_cnot(step)) or rotations == _LONGEST:
+        belongs = is_rotation or _is_cnot(step)
+        if not belongs or rotations == _LONGEST:
             yield run
             run, rotations = [], 0
+        if not belongs:
+            yield [step]
+            continue
         run.append(step)
         rotations += is_rotation
-        if not (is_rotation or _is_cnot(step)):
-            yield run
-            run = []
     yield run
 
 
@@ -76,12 +91,12 @@ def _rewrite(run: list[Step], place: Place) -> None:
             for step in run:
                 polynomial.read(step)
         gates = polynomial.gates()
-        if sum(isinstance(second, int) for _, second in gates) < cnots:
-            for qubit, second in gates:
-                if isinstance(second, int):
-                    place.gate("CNOT", [qubit, second])
+        if sum(isinstance(gate, _Cnot) for gate in gates) < cnots:
+            for gate in gates:
+                if isinstance(gate, _Cnot):
+                    place.gate("CNOT", gate)
                 else:
-                    place.gate("RZ", [qubit], [second])
+                    place.gate("RZ", [gate.qubit], [gate.angle])
             place.multiply_by_phase(polynomial.phase)
             return
     for step in run:
@@ -111,8 +126,8 @@ class _Polynomial:
             self.phase = add(self.phase, multiply(-0.5, angle))
         self.angles[of[0]] = add(self.angles.get(of[0], 0.0), angle)
 
-    def gates(self) -> list[tuple[int, int | Number]]:
-        """CNOTs, as pairs of qubits, and rotations, as a qubit and an angle that is no integer."""
+    def gates(self) -> _Made:
+        """CNOTs and rotations that do the same."""
         return _Synthesis(sorted(self.parities), dict(self.angles)).gates(self.parities)
 
 
@@ -122,17 +137,15 @@ class _Synthesis:
     def __init__(self, qubits: Sequence[int], angles: dict[int, Number]) -> None:
         self._now = {qubit: 1 << qubit for qubit in qubits}
         self._angles = angles
-        self._made: list[tuple[int, int | Number]] = []
+        self._made: _Made = []
         self._masks = {parity: parity for parity in angles}
         """Each of the parities in terms of what the qubits are now."""
 
-    def gates(self, final: dict[int, int]) -> list[tuple[int, int | Number]]:
+    def gates(self, final: dict[int, int]) -> _Made:
         for qubit in self._now:
             self._rotate(qubit)
         self._all_parities()
-        for control, target in _linear(self._now, final):
-            self._made.append((control, target))
-        return self._made
+        return [*self._made, *_linear(self._now, final)]
 
     def _all_parities(self) -> None:
         """Sets of parities are split by a qubit that most of them have, or have not."""
@@ -170,7 +183,7 @@ class _Synthesis:
             self._cnot(control, target)
 
     def _cnot(self, control: int, target: int) -> None:
-        self._made.append((control, target))
+        self._made.append(_Cnot(control, target))
         self._now[target] ^= self._now[control]
         for parity, mask in self._masks.items():
             if mask >> target & 1:
@@ -184,7 +197,7 @@ class _Synthesis:
             del self._masks[parity]
             angle = self._angles[parity]
             if not is_zero(angle):
-                self._made.append((qubit, float(angle) if isinstance(angle, int) else angle))
+                self._made.append(_Turn(qubit, angle))
 
 
 def _linear(now: dict[int, int], final: dict[int, int]) -> list[_Cnot]:
@@ -196,11 +209,11 @@ def _linear(now: dict[int, int], final: dict[int, int]) -> list[_Cnot]:
         if not columns[qubit] >> qubit & 1:
             other = next(q for q in qubits[place + 1 :] if columns[q] >> qubit & 1)
             columns[qubit] ^= columns[other]
-            made.append((other, qubit))
+            made.append(_Cnot(other, qubit))
         for other in qubits:
             if other != qubit and columns[other] >> qubit & 1:
                 columns[other] ^= columns[qubit]
-                made.append((qubit, other))
+                made.append(_Cnot(qubit, other))
     return made[::-1]
 
 
