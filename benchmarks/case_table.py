@@ -75,6 +75,20 @@ def _classical(name):
     )
 
 
+def _density(qubits, layers, *targets):
+    """Density matrices, beside qiskit-aer's."""
+    return Case(
+        f"noisy-{qubits}-{layers}",
+        f"density matrix n={qubits}, {layers} noisy layers",
+        "noisy",
+        {"qubits": qubits, "layers": layers},
+        ("diastase", "qiskit-aer"),
+        targets=(Faster("qiskit-aer", 10), *targets),
+        group="noise",
+    )
+
+
+NOISY = {"qubits": 8, "layers": 4}
 CIRCUIT = {"qubits": 4, "layers": 2, "written_out": True}
 
 CASES = (
@@ -176,6 +190,31 @@ CASES = (
     Case(
         "called-by-jax", "`jax.jit` around a qjit function, scalar → scalar", "called_by_jax", {},
         COMPILERS, threads=(1,), targets=(Beside("scalar-call", 1, more=10e-6),), group="calling",
+    ),
+    Case(
+        "noisy-8", "density matrix n=8, 4 noisy layers", "noisy", NOISY,
+        ("diastase", "pennylane", "jax.jit"), threads=(1,), group="noise",
+        targets=(AtMost(2e-3), Faster("pennylane", 300), Faster("jax.jit", 8)),
+    ),
+    _compiling(
+        "noisy-8-compile", "compile the same", "noisy", NOISY, Faster("jax.jit", 20),
+        subjects=JAX, kind="compile", group="noise",
+    ),
+    Case(
+        "noisy-8-gradient", "its gradient by 32 angles and the strength", "noisy_gradient", NOISY,
+        JAX, threads=(1,), targets=(Beside("noisy-8", 6),), group="noise",
+    ),
+    *(_density(qubits, 10) for qubits in (8, 10, 12)),
+    Case(
+        "trajectories-20", "1000 trajectories n=20, 10 noisy layers", "noisy",
+        {"qubits": 20, "layers": 10, "shots": 1000}, ("diastase", "qsim", "qiskit-aer"),
+        targets=(Faster("qiskit-aer", 5), Faster("qsim", 3)), options={"method": "trajectories"},
+        shares={"qsim": 50, "qiskit-aer": 100}, tolerance=0.5, group="noise",
+    ),
+    Case(
+        "feedback-10", "100,000 shots n=10, 100 measurements with feedback", "feedback",
+        {"qubits": 10, "measurements": 100, "shots": 100_000}, COMPILERS,
+        targets=(Faster("catalyst", 20),), shares={"catalyst": 100}, tolerance=0.2, group="noise",
     ),
     *map(_classical, PROGRAMS),
 )  # fmt: skip

@@ -72,9 +72,18 @@ class Case:
     """Results that differ by more are errors (1e-3 for a subject that computes in complex64)."""
     options: dict[str, Any] = field(default_factory=dict)
     """Of `qjit`, for this repository alone: peers compute as they always do."""
+    shares: dict[str, int] = field(default_factory=dict)
+    """Peers that are given one of so many parts of the shots; their seconds are multiplied."""
     patience: float = 120.0
     """Seconds after which a subject is given up."""
     group: str = "circuits"
+
+    def arguments_of(self, subject):
+        """What the program is made with for a subject."""
+        parts = self.shares.get(subject, 1)
+        if parts == 1:
+            return self.arguments
+        return self.arguments | {"shots": self.arguments["shots"] // parts}
 
     @property
     def in_new_processes(self):

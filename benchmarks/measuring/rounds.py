@@ -133,7 +133,7 @@ def _kept_processes(case, figure, plan, workers, caches):
         case.patience,
         kind=case.kind,
         program=case.program,
-        arguments=case.arguments,
+        arguments=case.arguments_of(figure.subject),
         options=case.options if figure.subject == OURS else {},
     )
     figure.value = answer["value"]
@@ -141,7 +141,8 @@ def _kept_processes(case, figure, plan, workers, caches):
         if case.kind == "compile" and answer["first"] > _LONG_COMPILE:
             yield answer["first"]
         while True:
-            yield worker.ask("run", case.patience, seconds=plan.seconds)["seconds"]
+            seconds = worker.ask("run", case.patience, seconds=plan.seconds)["seconds"]
+            yield seconds * case.shares.get(figure.subject, 1)
     finally:
         if worker.alive:
             worker.ask("release")

@@ -9,6 +9,7 @@ TITLES = {
     "hea": "HEA",
     "circuits": "Circuits",
     "derivatives": "Derivatives and batches",
+    "noise": "Noise, and shots with outcomes of their own",
     "calling": "Calls",
     "compiling": "Compiling",
     "classical": "Classical programs",

@@ -1,4 +1,4 @@
-"""PennyLane without a compiler: lightning.qubit, called from Python gate by gate."""
+"""PennyLane without a compiler: lightning.qubit, or the program's device, called gate by gate."""
 
 import importlib.metadata
 import warnings
@@ -10,7 +10,8 @@ warnings.simplefilter("ignore")
 
 
 def prepare(program, arguments):
-    function, values = program.qnode(lambda n: qml.device("lightning.qubit", wires=n), **arguments)
+    name = getattr(program, "device", "lightning.qubit")
+    function, values = program.qnode(lambda n: qml.device(name, wires=n), **arguments)
     if getattr(program, "is_gradient", False):  # by autograd, with lightning's adjoint method
         values = [qml.numpy.array(value, requires_grad=True) for value in values]
     return lambda: np.asarray(function(*values))

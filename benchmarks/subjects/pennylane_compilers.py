@@ -9,14 +9,16 @@ import pennylane as qml
 warnings.simplefilter("ignore")  # of PennyLane, about versions and deprecated names
 
 
-def device(qubits):
-    return qml.device("lightning.qubit", wires=qubits)
+def device_of(program):
+    """What makes a program's device, of so many qubits."""
+    name = getattr(program, "device", "lightning.qubit")
+    return lambda qubits: qml.device(name, wires=qubits)
 
 
 def function_of(program, arguments, **more):
     """The program as a function and its arguments, arrays of JAX where they are arrays."""
     make = program.qnode if hasattr(program, "qnode") else program.classical
-    first = (device,) if hasattr(program, "qnode") else ()
+    first = (device_of(program),) if hasattr(program, "qnode") else ()
     function, values = make(*first, **arguments, **more)
     return function, tuple(v if np.isscalar(v) else jax.numpy.asarray(v) for v in values)
 

@@ -57,6 +57,8 @@ def _operation(qubits, name, wires, angle):
         return _FIXED[name](*on)
     if name in _ROTATIONS:
         return _ROTATIONS[name](float(angle))(*on)
+    if name == "DepolarizingChannel":
+        return cirq.depolarize(float(angle)).on(*on)
     if name in _ISING:
         return _ISING[name](exponent=float(angle) / np.pi)(*on)
     if name == "ControlledPhaseShift":
