@@ -44,6 +44,7 @@ from diastase.quantum.operators.circuit_scope import Circuit, CircuitScope
 from diastase.quantum.operators.gates import record
 from diastase.quantum.settings.circuit_passes import transformed
 from diastase.quantum.settings.diff_method import OUTCOMES, parameter_of
+from diastase.quantum.settings.methods import note_method
 from diastase.quantum.settings.qnode_settings import QNodeSettings
 from diastase.quantum.wires import WireMap, traced_again
 from diastase_mlir import span_of, user_span
@@ -197,6 +198,7 @@ def trace_circuit(call: QNodeCall, finish: Finish, takes_script: bool = False) -
     traced = TracedCircuit(
         call.settings, jaxpr, tuple(captured), number, trees[0], circuit, takes_script
     )
+    note_method(name, call.settings.method)
     if _watched.seen is not None:
         _watched.seen.append(SeenCircuit(traced, tuple(processes)))
     return traced

@@ -14,6 +14,7 @@ from pennylane.measurements import MeasurementProcess
 from diastase.capture.device_errors import (
     TapeRecordingError,
     UnknownOutcomeError,
+    UnsupportedMethodError,
     UnsupportedTransformError,
 )
 from diastase.capture.pennylane_compat import intercept_qnodes, refuse_outcomes_as_numbers
@@ -58,13 +59,30 @@ def _call_qnode(qnode: qml.QNode, args: tuple[Any, ...], kwargs: dict[str, Any])
     settings, kwargs = resolve_settings(qnode, kwargs)
     if settings.steps.transforms:
         return _call_transformed(qnode, settings, args, kwargs)
-    if settings.device.name not in ENGINE_DEVICES:
+    if _runs_in_python(settings):
         return capture.call_on_device(qnode, settings, args, kwargs)
     call = QNodeCall(qnode.func, settings, args, kwargs)
     run = _way_to_run(settings)
     if settings.steps.of("measurements"):
         return broadcast(lambda: measured_parts.call_in_parts(call, run))
     return broadcast(lambda: run(call))
+
+
+_MISSING = ("density", "clifford", "trajectories")
+"""Methods that only devices have which are made for them."""
+
+
+def _runs_in_python(settings: QNodeSettings) -> bool:
+    """Whether PennyLane's device runs the circuit; refuses a method that nobody has."""
+    name, why = settings.method
+    if settings.device.name in ENGINE_DEVICES or name == "statevector":
+        if name in _MISSING:
+            raise UnsupportedMethodError(
+                qnode=settings.qnode, method=name, why=why, device=settings.device.name,
+                span=user_span(),
+            )  # fmt: skip
+        return False
+    return True
 
 
 def _way_to_run(settings: QNodeSettings) -> Callable[[QNodeCall], Any]:
@@ -83,7 +101,7 @@ def _call_transformed(
     """Transforms are applied while tracing; a device in Python may need to do it when it runs."""
     if metric_tensor.asks_for_metric(settings.steps.transforms):
         return metric_tensor.call_metric(qnode, settings, args, kwargs)
-    natively = settings.device.name not in ENGINE_DEVICES
+    natively = _runs_in_python(settings)
     try:
         call = tape_calls.prepare(qnode, settings, args, kwargs)
     except (TapeRecordingError, UnsupportedTransformError) as error:

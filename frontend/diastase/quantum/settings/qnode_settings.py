@@ -31,6 +31,12 @@ from diastase.capture.quantum_errors import InvalidSettingError, UnsupportedRetu
 from diastase.primitives.quantum import AbstractRegister
 from diastase.quantum.settings.circuit_passes import Steps, steps_of
 from diastase.quantum.settings.diff_method import Differentiation, differentiation_of
+from diastase.quantum.settings.methods import (
+    Method,
+    gives_standard_errors,
+    method_of,
+    trajectories_of,
+)
 from diastase_mlir import user_span
 from diastase_mlir.jax_compat import abstract_value, is_symbolic
 
@@ -54,6 +60,12 @@ class QNodeSettings:
     postselect_mode: PostselectMode
     steps: Steps
     """PennyLane's transforms of the tape, and the compiler's passes on the circuit."""
+    method: Method
+    """By which it is simulated, and why."""
+    trajectories: int
+    """How many of them are averaged where there are no shots, if it is by trajectories."""
+    standard_errors: bool = False
+    """Whether results come with their standard errors."""
     single: bool = False
     """Whether amplitudes are in single precision."""
     sweeps: bool = False
@@ -89,6 +101,9 @@ def resolve_settings(
         mcm_method=_mcm_method(name, qnode.execute_kwargs.get("mcm_method"), shots),
         postselect_mode=_postselect_mode(name, qnode.execute_kwargs.get("postselect_mode")),
         steps=steps_of(qnode),
+        method=method_of(qnode),
+        trajectories=trajectories_of(qnode),
+        standard_errors=gives_standard_errors(qnode),
         single=_is_single(qnode.device),
         sweeps=qnode.diff_method == "adjoint",
         differentiation=differentiation_of(qnode, name, bool(shots)),
