@@ -77,11 +77,6 @@ def is_register_aval(aval: Any) -> bool:
     return isinstance(aval, AbstractRegister)
 
 
-def is_mixed(value: Any) -> bool:
-    """Whether a traced register, or a variable that is one, is a density matrix."""
-    return value.aval.mixed
-
-
 def is_register(atom: Any) -> bool:
     """Whether a variable is a register."""
     return isinstance(atom.aval, AbstractRegister)
