@@ -222,6 +222,8 @@ class ErrorCode(enum.IntEnum):
     """A handler of signals has raised; the exception is kept by the thread pool's library."""
     ASSERTION_FAILED = 17
     """What `debug_assert` says must hold does not; the site's construct is its message."""
+    NOT_TRACE_PRESERVING = 18
+    """A channel whose Kraus operators do not add up to one, or are no numbers."""
 
 
 class CallContext(ctypes.Structure):

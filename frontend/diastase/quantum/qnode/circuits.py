@@ -63,11 +63,13 @@ from diastase_toolchain.lazy_import import LazyModule
 
 if TYPE_CHECKING:
     from diastase.quantum import folding, run_dependence
+    from diastase.quantum.noise import drawing
     from diastase.quantum.operators import decomposing
 else:
     decomposing = LazyModule("diastase.quantum.operators.decomposing")
     run_dependence = LazyModule("diastase.quantum.run_dependence")
     folding = LazyModule("diastase.quantum.folding")
+    drawing = LazyModule("diastase.quantum.noise.drawing")
 
 LARGEST_REGISTER = 59
 """Wires beyond which the size of a state does not even fit into 64 bits; the engine refuses far
@@ -207,6 +209,8 @@ def trace_circuit(call: QNodeCall, finish: Finish, takes_script: bool = False) -
 def _recording(settings: QNodeSettings) -> Callable[..., None]:
     """How operators become gates; where several gate sets are given, by one after the other."""
     how: Callable[..., None] = record
+    if settings.method.name == "trajectories":
+        how = drawing.with_channels(how)
     for target in reversed(settings.steps.of("operators")):
         how = decomposing.Decomposer(target, how).record
     return how

@@ -1,0 +1,1 @@
+"""Noise: channels of PennyLane's, by their Kraus operators."""

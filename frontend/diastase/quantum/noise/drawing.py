@@ -1,0 +1,36 @@
+"""Channels on a register that is a state vector: recorded as operators that are drawn (`kraus_p`).
+
+`with_channels` makes of a function that records operators one that knows channels, too.
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+import pennylane as qml
+
+from diastase.primitives.trajectories import kraus_p
+from diastase.quantum.noise.kraus import kraus_of
+from diastase.quantum.operators.gate_operands import Controls, unsupported, wires_of
+
+
+def with_channels(record: Callable[..., None]) -> Callable[..., None]:
+    """Record channels by drawing, and what is none as `record` does."""
+
+    def recorded(operator: Any, recorder: Any, controls: Controls = ()) -> None:
+        if isinstance(operator, qml.operation.Channel):
+            _record_channel(operator, recorder, controls)
+        else:
+            record(operator, recorder, controls)
+
+    return recorded
+
+
+def _record_channel(operator: Any, recorder: Any, controls: Controls) -> None:
+    if recorder.unitary_in is not None or controls:
+        raise unsupported(operator, f"is noise, which {recorder.unitary_in or 'ctrl'} does not take")
+    if isinstance(operator, qml.QubitDensityMatrix):
+        raise unsupported(operator, "is no state vector: method='density' takes it")
+    matrices = kraus_of(operator)
+    wires, _ = wires_of(operator, recorder, ())
+    recorder.circuit.measures = True
+    recorder.advance_on(wires, kraus_p, matrices, construct=operator.name)
