@@ -230,7 +230,7 @@ class ErrorCode(enum.IntEnum):
     ASSERTION_FAILED = 17
     """What `debug_assert` says must hold does not; the site's construct is its message."""
     NOT_TRACE_PRESERVING = 18
-    """A superoperator that must preserve traces does not."""
+    """A channel that is given when the program runs does not preserve traces, or is no number."""
 
 
 class CallContext(ctypes.Structure):

@@ -63,11 +63,12 @@ from diastase_toolchain.lazy_import import LazyModule
 
 if TYPE_CHECKING:
     from diastase.quantum import folding, run_dependence
-    from diastase.quantum.operators import decomposing
+    from diastase.quantum.operators import decomposing, drawn_channels
 else:
     decomposing = LazyModule("diastase.quantum.operators.decomposing")
     run_dependence = LazyModule("diastase.quantum.run_dependence")
     folding = LazyModule("diastase.quantum.folding")
+    drawn_channels = LazyModule("diastase.quantum.operators.drawn_channels")
 
 LARGEST_REGISTER = 59
 """Wires beyond which the size of a state does not even fit into 64 bits; the engine refuses far
@@ -207,6 +208,8 @@ def trace_circuit(call: QNodeCall, finish: Finish, takes_script: bool = False) -
 def _recording(settings: QNodeSettings) -> Callable[..., None]:
     """How operators become gates; where several gate sets are given, by one after the other."""
     how: Callable[..., None] = record
+    if settings.method.name == "trajectories":
+        how = drawn_channels.with_channels(how)
     for target in reversed(settings.steps.of("operators")):
         how = decomposing.Decomposer(target, how).record
     return how

@@ -36,7 +36,13 @@ from diastase_toolchain.lazy_import import LazyModule
 
 if TYPE_CHECKING:
     from diastase.quantum.host_devices import capture
-    from diastase.quantum.qnode import averages, measured_parts, shot_qnode, statistics
+    from diastase.quantum.qnode import (
+        averages,
+        measured_parts,
+        shot_qnode,
+        statistics,
+        trajectories,
+    )
     from diastase.quantum.tapes import call as tape_calls
     from diastase.quantum.tapes import metric_tensor
 else:
@@ -44,6 +50,7 @@ else:
     averages = LazyModule("diastase.quantum.qnode.averages")
     measured_parts = LazyModule("diastase.quantum.qnode.measured_parts")
     statistics = LazyModule("diastase.quantum.qnode.statistics")
+    trajectories = LazyModule("diastase.quantum.qnode.trajectories")
     shot_qnode = LazyModule("diastase.quantum.qnode.shot_qnode")
     tape_calls = LazyModule("diastase.quantum.tapes.call")
     metric_tensor = LazyModule("diastase.quantum.tapes.metric_tensor")
@@ -68,14 +75,14 @@ def _call_qnode(qnode: qml.QNode, args: tuple[Any, ...], kwargs: dict[str, Any])
     return broadcast(lambda: run(call))
 
 
-_MISSING = ("density", "clifford", "trajectories")
+_MISSING = ("density", "clifford")
 """Methods that only devices have which are made for them."""
 
 
 def _runs_in_python(settings: QNodeSettings) -> bool:
     """Whether PennyLane's device runs the circuit; refuses a method that nobody has."""
     name, why = settings.method
-    if settings.device.name in ENGINE_DEVICES or name == "statevector":
+    if settings.device.name in ENGINE_DEVICES or name in ("statevector", "trajectories"):
         if name in _MISSING:
             raise UnsupportedMethodError(
                 qnode=settings.qnode, method=name, why=why, device=settings.device.name,
@@ -86,6 +93,8 @@ def _runs_in_python(settings: QNodeSettings) -> bool:
 
 
 def _way_to_run(settings: QNodeSettings) -> Callable[[QNodeCall], Any]:
+    if settings.method.name == "trajectories" and settings.is_analytic:
+        return trajectories.call_by_trajectories
     if not settings.is_analytic:
         return shot_qnode.call_with_shots
     if settings.mcm_method != "single-branch-statistics":

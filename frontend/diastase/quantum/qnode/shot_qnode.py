@@ -14,7 +14,7 @@ equation, and none of its outcomes.
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from itertools import compress
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import jax
 import jax.numpy as jnp
@@ -38,6 +38,12 @@ from diastase.quantum.settings.diff_method import is_tested
 from diastase.quantum.settings.qnode_settings import QNodeSettings, classical_result
 from diastase_mlir import user_span
 from diastase_mlir.jax_compat import evaluate_jaxpr, trace_to_jaxpr
+from diastase_toolchain.lazy_import import LazyModule
+
+if TYPE_CHECKING:
+    from diastase.quantum.qnode import trajectories
+else:
+    trajectories = LazyModule("diastase.quantum.qnode.trajectories")
 
 Choice = Callable[[Any], Any]
 """From an array over all shots to some of its elements."""
@@ -51,15 +57,22 @@ def call_with_shots(call: QNodeCall) -> Any:
     traced = trace_circuit(call, measured.finish, takes_script=with_outcomes)
     measured.note_results(traced)
     if measured.singly:
-        arrays, valid = run_for_each_shot(
-            _without_derivatives(traced), measured.num_drawn, measured.differing, measured.number
-        )
+        arrays, valid = _all_runs(traced, measured)
         partitions = measured.partitions(traced, traced.beside(arrays), valid)
     elif any(map(is_inexact, traced.jaxpr.in_avals)):
         partitions = _run_with_statistics(traced, measured)
     else:
         partitions = measured.partitions(traced, traced.beside(traced.run()), None)
     return tuple(partitions) if call.settings.shots.has_partitioned_shots else partitions[0]
+
+
+def _all_runs(traced: TracedCircuit, measured: "Measured") -> tuple[list[Any], Any]:
+    """Each shot has outcomes, or a trajectory, of its own."""
+    shots = (measured.num_drawn, measured.differing, measured.number)
+    if traced.settings.method.name == "trajectories":
+        circuit = without_derivatives(traced, trajectories.NO_DERIVATIVE)
+        return trajectories.run_shots(circuit, *shots)
+    return run_for_each_shot(without_derivatives(traced), *shots)
 
 
 def _checked_shots(settings: QNodeSettings) -> Any:
@@ -102,7 +115,11 @@ class Measured:
         self._requests = Requests(scope, is_tested(self.settings.differentiation))
         self._leaves = [_prepared(leaf, self._requests) for leaf in leaves]
         self.refusal = _refusal(leaves, self._requests.signed)
-        shots = (1, 1) if self.singly else (self.number, self.settings.total_shots)
+        shots = (self.number, self.settings.total_shots)
+        if self.singly:
+            shots = (1, 1)
+            if self.settings.method.name == "trajectories":
+                shots = (trajectories.chunk_of_shots(self.settings, self.number),) * 2
         drawn = self._requests.draw(*shots)
         self.num_drawn = len(drawn)
         values = [
@@ -195,7 +212,7 @@ def _chosen(valid: Any, part: slice) -> Choice:
 def _run_with_statistics(traced: TracedCircuit, measured: Measured) -> list[Any]:
     """Record a run; the results for each partition of its shots."""
     if measured.refusal is not None:
-        circuit = _without_derivatives(traced, measured.refusal)
+        circuit = without_derivatives(traced, measured.refusal)
         arrays = circuit.beside(circuit.run())
         return measured.partitions(traced, arrays, None)
     measured.by_averages = True
@@ -228,7 +245,7 @@ _OUTCOMES = (
 )
 
 
-def _without_derivatives(traced: TracedCircuit, reason: str = _OUTCOMES) -> TracedCircuit:
+def without_derivatives(traced: TracedCircuit, reason: str = _OUTCOMES) -> TracedCircuit:
     """The circuit, whose arguments must not be differentiated by."""
     name, span = traced.settings.qnode, user_span()
     moves = [isinstance(value, Tracer) and is_inexact(value) for value in traced.captured]

@@ -152,6 +152,25 @@ def lower_half(context: LoweringContext, equation: Equation, register: Value) ->
     return emitted(context, equation, [register], which, "a derivative")
 
 
+@lowers("kraus", lazy=True)
+def lower_kraus(
+    context: LoweringContext,
+    equation: Equation,
+    register: Value,
+    matrices: Value,
+    *wire_operands: Value,
+) -> Sequence[Value]:
+    """One of the operators of a channel, drawn."""
+    taken = take(register, equation.params["wires"], wire_operands, context)
+    attributes = {
+        "site": site_attribute(context, equation.params["construct"], equation),
+        "operandSegmentSizes": array_attribute("i32", [1, len(taken.bits)]),
+    }
+    operands = [context.value(matrices), *taken.bits]
+    result = create("quantum.kraus", [bit_type()] * len(taken.bits), operands, attributes)
+    return [taken.give_back(result.results)]
+
+
 @lowers("global_phase", lazy=True)
 def lower_global_phase(
     context: LoweringContext, equation: Equation, register: Value, phi: Value

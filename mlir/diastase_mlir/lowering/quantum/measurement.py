@@ -118,6 +118,25 @@ def lower_script(context: LoweringContext, equation: Equation, *operands: Value)
     return emitted(context, equation, operands, mode)
 
 
+@lowers("trajectories", lazy=True)
+def lower_trajectories(
+    context: LoweringContext, equation: Equation, count: Value
+) -> Sequence[Value]:
+    """A script, which may need more memory than there is."""
+    context.failures.fallible += 1
+    shots = {"shots": ir.BoolAttr.get(equation.params["shots"])}
+    return emitted(context, equation, [count], shots)
+
+
+@lowers("run_members", lazy=True)
+def lower_run_members(
+    context: LoweringContext, equation: Equation, script: Value
+) -> Sequence[Value]:
+    """An array that the engine fills."""
+    size = context.dimensions.size_number(equation.avals_out[0].shape[0])
+    return emitted(context, equation, [script, size])
+
+
 @lowers("copy_register", "add_scaled", "inner_product", lazy=True)
 def lower_vectors(
     context: LoweringContext, equation: Equation, *operands: Value

@@ -227,6 +227,14 @@ def _outcome_script(operation: Any, conversion: Conversion) -> None:
     operation.script.replace_all_uses_with(address)
 
 
+def _trajectories(operation: Any, conversion: Conversion) -> None:
+    """The engine's pointer, as a number."""
+    mode = conversion.integer(3 if ir.BoolAttr(operation.shots).value else 2)
+    script = conversion.call("trajectories_begin", [mode, operation.count], pointer_type())
+    address = create("llvm.ptrtoint", [word_type()], [script]).result
+    operation.script.replace_all_uses_with(address)
+
+
 # --- gates, and what else changes qubits ---------------------------------------------------------
 
 
@@ -332,6 +340,16 @@ def _on_matrix(
     conversion.call(function, [*head, *wires, matrix, *more])
 
 
+def _kraus(operation: Any, conversion: Conversion) -> None:
+    targets = [conversion.qubits[bit] for bit in operation.targets]
+    conversion.qubits.update(zip(operation.results, targets, strict=True))
+    count = conversion.integer(ir.RankedTensorType(operation.matrices.type).shape[0])
+    matrices = conversion.array(operation.matrices)
+    wires = conversion.integer_table([target.wire for target in targets])
+    head = [targets[0].register, conversion.site(operation)]
+    conversion.call("kraus", [*head, *wires, count, matrices])
+
+
 def _measure(operation: Any, conversion: Conversion) -> None:
     """A word is turned into Z on its last wire, which is measured, and back."""
     qubits = [conversion.qubits[bit] for bit in operation.operation.operands]
@@ -384,6 +402,7 @@ RULES: dict[str, Rule] = {
     "prepare": _prepare,
     "superoperator": _superoperator,
     "replace": partial(_on_matrix, function="replace"),
+    "kraus": _kraus,
     "global_phase": _call("global_phase", "register site phi"),
     "measure": _measure,
     # what is found out about a state, which stays as it is
@@ -415,6 +434,8 @@ RULES: dict[str, Rule] = {
     # outcome scripts, which the engine keeps
     "uniform": _call("uniform", ""),
     "outcome_script": _outcome_script,
+    "trajectories": _trajectories,
+    "run_members": _call("run_members", "script size", "size"),
     "follow": _call("state_follow", "register script"),
     "next_run": _call("script_next", "script"),
     "run_weight": _call("script_weight", "script"),

@@ -143,6 +143,8 @@ class OutcomeScript(Record):
     weight: f64
     """The probability of this run's outcomes so far."""
     outcomes: ptr[i64]
+    trajectories: ptr[f64]
+    """The `Trajectories` that it runs, or null; see `measure.trajectories`."""
     next: ptr[f64]
     previous: ptr[f64]
     """Neighbours in the list that begins in the call context, or null."""
