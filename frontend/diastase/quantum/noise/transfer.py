@@ -78,11 +78,10 @@ def _known(rule: Callable[..., Any], parameters: tuple[float, ...], more: tuple[
 
 def _affine(x: Any, y: Any, z: Any, shift: Any = 0.0) -> Any:
     """On one wire: X, Y and Z are multiplied by these, and Z gets a share of the identity."""
-    library: Any = jnp if any(isinstance(v, Tracer) for v in (x, y, z, shift)) else np
-    rows = [[1.0, 0, 0, 0], [0, x, 0, 0], [0, 0, y, 0], [shift, 0, 0, z]]
-    if library is np:
-        return np.array(rows, np.float64)
-    return jnp.stack([jnp.stack([jnp.asarray(e, jnp.float64) for e in row]) for row in rows])
+    elements = [1.0, 0.0, 0.0, 0.0, 0.0, x, 0.0, 0.0, 0.0, 0.0, y, 0.0, shift, 0.0, 0.0, z]
+    if not any(isinstance(value, Tracer) for value in elements):
+        return np.array(elements, np.float64).reshape(4, 4)
+    return jnp.stack([jnp.asarray(value, jnp.float64) for value in elements]).reshape(4, 4)
 
 
 def _root(value: Any) -> Any:
@@ -91,15 +90,18 @@ def _root(value: Any) -> Any:
 
 
 def _amplitude_damping(gamma: Any) -> Any:
-    return _affine(_root(gamma), _root(gamma), 1 - gamma, gamma)
+    root = _root(gamma)
+    return _affine(root, root, 1 - gamma, gamma)
 
 
 def _generalized_amplitude_damping(gamma: Any, p: Any) -> Any:
-    return _affine(_root(gamma), _root(gamma), 1 - gamma, gamma * (1 - 2 * p))
+    root = _root(gamma)
+    return _affine(root, root, 1 - gamma, gamma * (1 - 2 * p))
 
 
 def _phase_damping(gamma: Any) -> Any:
-    return _affine(_root(gamma), _root(gamma), 1.0)
+    root = _root(gamma)
+    return _affine(root, root, 1.0)
 
 
 def _depolarizing(p: Any) -> Any:
@@ -144,16 +146,6 @@ _RULES: dict[type, Callable[..., Any]] = {
     qml.ResetError: _reset_error,
     qml.ThermalRelaxationError: _thermal_relaxation,
 }
-
-
-def dephasing(letters: int = 1) -> np.ndarray:
-    """A measurement of a Pauli word Z…Z whose outcome nobody sees."""
-    return _known(_pauli_error, (0.5,), ("Z" * letters,))
-
-
-def resetting() -> np.ndarray:
-    """A reset of one wire to |0>."""
-    return _known(_affine, (0.0, 0.0, 0.0, 1.0), ())
 
 
 # --- of Kraus matrices -----------------------------------------------------------------------------

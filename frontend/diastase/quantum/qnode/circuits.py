@@ -62,12 +62,13 @@ from diastase_runtime.errors import TooManyQubitsError
 from diastase_toolchain.lazy_import import LazyModule
 
 if TYPE_CHECKING:
-    from diastase.quantum import folding, run_dependence
+    from diastase.quantum import folding, run_dependence, unread_outcomes
     from diastase.quantum.operators import decomposing, drawn_channels
 else:
     decomposing = LazyModule("diastase.quantum.operators.decomposing")
     run_dependence = LazyModule("diastase.quantum.run_dependence")
     folding = LazyModule("diastase.quantum.folding")
+    unread_outcomes = LazyModule("diastase.quantum.unread_outcomes")
     drawn_channels = LazyModule("diastase.quantum.operators.drawn_channels")
 
 LARGEST_REGISTER = 59
@@ -154,7 +155,7 @@ def trace_circuit(call: QNodeCall, finish: Finish, takes_script: bool = False) -
 
     def body(*operands: Any) -> Sequence[Any]:
         with source_context(source):
-            register = _allocate(circuit, call.settings.single)
+            register = _allocate(circuit, call.settings)
             for script in operands:
                 register = follow_script_p.bind(register, script)
             scope = CircuitScope(circuit, register, True)
@@ -192,6 +193,9 @@ def trace_circuit(call: QNodeCall, finish: Finish, takes_script: bool = False) -
         jaxpr, captured = transformed(jaxpr, captured, call.settings.steps.passes, name)
         number = _size_of(jaxpr)
         circuit.measures |= any(map(_is_measured, equations_in(jaxpr, touches_register)))
+    if call.settings.is_mixed and circuit.measures:
+        jaxpr = unread_outcomes.without_unread_outcomes(jaxpr)
+        circuit.measures = any(map(_is_measured, equations_in(jaxpr, touches_register)))
     if not circuit.measures:
         jaxpr = _without(jaxpr, _followed(jaxpr))
     if call.settings.folding is not None:
@@ -258,9 +262,11 @@ def _refuse_collectives(jaxpr: ClosedJaxpr) -> None:
             raise CollectiveInQNodeError(axis=axis, span=span_of(equation.source_info))
 
 
-def _allocate(circuit: Circuit, single: bool) -> Any:
+def _allocate(circuit: Circuit, settings: QNodeSettings) -> Any:
     """A register of a traced number of wires, or of one that is filled in at the end."""
-    params = {"qnode": circuit.name, **({"single": True} if single else {})}
+    kind = {"single": settings.single, "mixed": settings.is_mixed}
+    params: dict[str, Any] = {name: True for name, asked in kind.items() if asked}
+    params["qnode"] = circuit.name
     if circuit.wires.traced is None:
         return allocate_p.bind(num_wires=0, **params)
     return allocate_p.bind(circuit.wires.traced.number, num_wires=None, **params)
