@@ -78,7 +78,9 @@ class _Liveness:
             self.needed(inner, range(len(inner.jaxpr.outvars)))
         return equation.invars
 
-    def _carried(self, body: ClosedJaxpr, first: int, wanted: set[int]) -> tuple[set[int], set[int]]:
+    def _carried(
+        self, body: ClosedJaxpr, first: int, wanted: set[int]
+    ) -> tuple[set[int], set[int]]:
         """Carried values that are needed in the end, and inputs of the body that these need."""
         while True:
             inner = self.needed(body, sorted(wanted))

@@ -58,7 +58,7 @@ Condition = tuple[Any, str]
 
 
 def _probability(name: str, value: Any) -> Condition:
-    return (0 <= value) & (value <= 1), f"{name} must be in the interval [0, 1]"
+    return (0 <= value) & (value <= 1), f"{name} must be in the interval [0,1]"
 
 
 def _one(name: str) -> Callable[..., Sequence[Condition]]:

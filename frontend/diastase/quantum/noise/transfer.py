@@ -178,5 +178,3 @@ def pauli_words(wires: int) -> np.ndarray:
         size = 2 * words.shape[-1]
         words = np.einsum("pab,qcd->pqacbd", words, single).reshape(-1, size, size)
     return words
-
-

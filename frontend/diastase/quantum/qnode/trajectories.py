@@ -211,7 +211,9 @@ def chunk_of_shots(settings: QNodeSettings, number: Any) -> int:
 
 
 def _chunk_size(traced: TracedCircuit, number: int) -> int:
-    if any(equation.primitive is uniform_p for equation in equations_in(traced.jaxpr, lambda _: True)):
+    if any(
+        equation.primitive is uniform_p for equation in equations_in(traced.jaxpr, lambda _: True)
+    ):
         return 1
     return _size(number, traced.num_wires)
 
