@@ -23,7 +23,7 @@ from diastase.capture.quantum_errors import UnsupportedMeasurementError, Unsuppo
 from diastase.primitives import measurement as primitives
 from diastase.primitives import statevector
 from diastase.primitives.matrix_functions import logarithm_of_positive
-from diastase.quantum.measurements import mixed_statistics
+from diastase.quantum.measurements import mixed_statistics, readout
 from diastase.quantum.measurements.pauli_operands import bind_words, word_parameters
 from diastase.quantum.observables.factors import Matrix, Scratch, applied_sum
 from diastase.quantum.observables.measured_forms import (
@@ -70,18 +70,32 @@ def _state(process: Any, scope: CircuitScope) -> jax.Array:
 
 def _probabilities(process: Any, scope: CircuitScope) -> jax.Array:
     if process.obs is None and len(process.wires) == 0:
-        return primitives.probs_p.bind(scope.register, wires=(), size=scope.wires.states)
+        found = primitives.probs_p.bind(scope.register, wires=(), size=scope.wires.states)
+        traced = scope.wires.traced
+        if traced is None:
+            return _as_read(found, scope, scope.wires.number)
+        return _as_read(found, scope, None, traced.number)
     if process.obs is None:
-        return _probabilities_on(_positions(process, scope), scope.register)
+        return _probabilities_on(_positions(process, scope), scope.register, scope)
     scratch = Scratch(scope.wires, scope.register)
     rotate_to_eigenbasis(process.obs, scratch)
-    result = _probabilities_on(measured_wires(process.obs, scope.wires), scratch.register)
+    positions = measured_wires(process.obs, scope.wires)
+    result = _probabilities_on(positions, scratch.register, scope)
     scratch.release()
     return result
 
 
-def _probabilities_on(positions: Sequence[Position], register: Any) -> jax.Array:
-    return bind_on(primitives.probs_p, register, positions, size=2 ** len(positions))
+def _probabilities_on(
+    positions: Sequence[Position], register: Any, scope: CircuitScope
+) -> jax.Array:
+    found = bind_on(primitives.probs_p, register, positions, size=2 ** len(positions))
+    return _as_read(found, scope, len(positions))
+
+
+def _as_read(found: Any, scope: CircuitScope, wires: int | None, traced: Any = None) -> jax.Array:
+    """Probabilities with the readout errors of the device, if it has any."""
+    flip = scope.circuit.readout
+    return found if flip == 0 else readout.flipped(found, flip, wires, traced)
 
 
 # --- statistics of an observable -----------------------------------------------------------------
@@ -92,7 +106,8 @@ def _given_eigenvalues(process: Any, scope: CircuitScope) -> tuple[jax.Array, ja
     values = process.eigvals()
     if values is None:
         raise _unsupported(process, "has no observable")
-    return _probabilities_on(_positions(process, scope), scope.register), jnp.asarray(values).real
+    found = _probabilities_on(_positions(process, scope), scope.register, scope)
+    return found, jnp.asarray(values).real
 
 
 def _form(process: Any, scope: CircuitScope) -> PauliSum | Matrix | Mixed:
@@ -104,6 +119,8 @@ def _expectation(process: Any, scope: CircuitScope) -> jax.Array:
     if process.obs is None:
         probabilities, values = _given_eigenvalues(process, scope)
         return probabilities @ values
+    if scope.circuit.readout != 0:
+        return readout.expectation(process.obs, scope)
     form, register = _form(process, scope), scope.register
     if is_density_matrix(register):
         return mixed_statistics.expectation(form, register)
@@ -125,6 +142,8 @@ def _variance(process: Any, scope: CircuitScope) -> jax.Array:
     if process.obs is None:
         probabilities, values = _given_eigenvalues(process, scope)
         return probabilities @ values**2 - (probabilities @ values) ** 2
+    if scope.circuit.readout != 0:
+        return readout.variance(process.obs, scope)
     form, register = _form(process, scope), scope.register
     if is_density_matrix(register):
         return mixed_statistics.variance(form, register)
@@ -282,7 +301,7 @@ def measure_snapshot(settings: QNodeSettings, operator: Any, scope: CircuitScope
         raise UnsupportedMeasurementError(measurement=process_name(process), reason=reason)
     if scope.wires.must_be_found_first():
         return jnp.zeros(())
-    with AnnotatedQueue():
+    with AnnotatedQueue(), scope.circuit.reading_exactly():
         return measure_process(process, scope)
 
 

@@ -12,8 +12,10 @@ import numpy as np
 import pennylane as qml
 from jax.core import Tracer
 
+from diastase.capture.control_flow.loops import trace_for_loop
 from diastase.capture.noise_errors import ChannelError, NoiseOnPureStateError, NotUnitaryError
 from diastase.capture.pennylane_compat import describe
+from diastase.capture.regions import current_scope
 from diastase.primitives.mixed import replace_p, superoperator_p
 from diastase.primitives.quantum import gate_p
 from diastase.quantum.noise.strengths import check
@@ -81,6 +83,25 @@ def apply_transfer(transfer: Transfer, wires: Any, construct: str, recorder: Rec
     recorder.advance_on(
         wires, superoperator_p, matrix, construct=construct, checked=transfer.checked
     )
+
+
+def read_wrongly(flip: Any, scope: Any) -> None:
+    """Flip every wire of a circuit with this probability."""
+    with qml.QueuingManager.stop_recording():
+        transfer = transfer_of(qml.BitFlip(flip, wires=0))
+    traced = scope.wires.traced
+    if traced is None:
+        for wire in range(scope.wires.number):
+            apply_transfer(transfer, [wire], "a readout error", scope)
+        return
+
+    def turn(wire: Any) -> tuple[()]:
+        inner: Any = current_scope()
+        apply_transfer(transfer, [wire], "a readout error", inner)
+        return ()
+
+    with scope.recording():
+        trace_for_loop((0, traced.number, 1), turn, ())
 
 
 def _record_pauli_error(operator: Any, recorder: Recorder) -> None:

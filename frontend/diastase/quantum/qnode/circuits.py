@@ -39,6 +39,7 @@ from diastase.primitives.quantum import (
 )
 from diastase.primitives.sampling import follow_script_p
 from diastase.quantum.measurements.measurements import WithSnapshots, measure_snapshot, process_name
+from diastase.quantum.measurements.readout import readout_of
 from diastase.quantum.operators.broadcasting import note_classical
 from diastase.quantum.operators.circuit_scope import Circuit, CircuitScope
 from diastase.quantum.operators.gates import record
@@ -148,6 +149,7 @@ def trace_circuit(call: QNodeCall, finish: Finish, takes_script: bool = False) -
     circuit = Circuit(
         name, wires, record=_recording(call.settings),
         measure_snapshot=partial(measure_snapshot, call.settings),
+        readout=readout_of(call.settings.device),
     )  # fmt: skip
     trees: list[Any] = []
     processes: list[MeasurementProcess] = []
