@@ -41,7 +41,7 @@ from diastase.quantum.operators.circuit_scope import CircuitScope
 from diastase.quantum.operators.gate_operands import is_density_matrix
 from diastase.quantum.qnode.circuits import QNodeCall, TracedCircuit, trace_circuit
 from diastase.quantum.qnode.repeated_runs import bind_averaged_runs, bind_several_runs
-from diastase.quantum.qnode.statistics import Averaged, outcome_moments
+from diastase.quantum.qnode.statistics import Averaged, outcome_moments, refuse_readout_errors
 from diastase.quantum.run_dependence import differs
 from diastase.quantum.settings.qnode_settings import classical_result, in_precision_of
 from diastase_mlir import user_span
@@ -117,6 +117,7 @@ def averaged(leaf: Any, scope: CircuitScope) -> Averaged | None:
         return None
     with scope.as_from(leaf):
         if leaf.mv is not None:
+            refuse_readout_errors(leaf, scope)
             return outcome_moments(leaf)
         rule = _RULES.get(type(leaf))
         if rule is None:

@@ -113,6 +113,10 @@ class TracedCircuit:
     """The structure of what the quantum function returned."""
     circuit: Circuit
     takes_script: bool
+    processes: tuple[MeasurementProcess, ...] = ()
+    """The measurements that it returns."""
+    forgets_outcomes: bool = False
+    """Whether it measured in its middle, and nothing reads what was found."""
 
     def run(self, script: Any = NO_SCRIPT) -> list[Any]:
         """Record one run; the body's results."""
@@ -136,13 +140,26 @@ class TracedCircuit:
         return [classical.get(place, result) for place, result in enumerate(found)]
 
 
-@traced_again
 def trace_circuit(call: QNodeCall, finish: Finish, takes_script: bool = False) -> TracedCircuit:
     """Trace the body of a call; `finish` measures.
 
     `takes_script`: measurements in the middle find their outcomes in a script, an operand of the
     body (`primitives.sampling`).
     """
+    traced = _traced(call, finish, takes_script, False)
+    if traced.forgets_outcomes and not call.settings.is_analytic:  # all shots are of one state
+        traced = _traced(call, finish, takes_script, True)
+    note_method(call.settings.qnode, call.settings.method)
+    if _watched.seen is not None:
+        _watched.seen.append(SeenCircuit(traced, traced.processes))
+    return traced
+
+
+@traced_again
+def _traced(
+    call: QNodeCall, finish: Finish, takes_script: bool, forgets_outcomes: bool
+) -> TracedCircuit:
+    """`forgets_outcomes`: no outcome is read, so `finish` is told that there are none."""
     name, labels = call.settings.qnode, call.settings.device.wires
     size = traced_number_of_wires(call.settings.device)
     wires = WireMap(name, None if labels is None else tuple(labels), size)
@@ -153,6 +170,7 @@ def trace_circuit(call: QNodeCall, finish: Finish, takes_script: bool = False) -
     )  # fmt: skip
     trees: list[Any] = []
     processes: list[MeasurementProcess] = []
+    measured: list[bool] = []
     source = current_source_info()
 
     def body(*operands: Any) -> Sequence[Any]:
@@ -174,6 +192,8 @@ def trace_circuit(call: QNodeCall, finish: Finish, takes_script: bool = False) -
         _name_wires([*leaves, *circuit.measured_elsewhere], scope)
         # PennyLane's queue serves all threads: while it makes operators for us, no other records.
         with quantum_scope(scope), AnnotatedQueue():
+            measured[:] = [circuit.measures]
+            circuit.measures &= not forgets_outcomes
             results = finish(leaves, scope)
         with source_context(source):
             release_p.bind(scope.register)
@@ -195,20 +215,18 @@ def trace_circuit(call: QNodeCall, finish: Finish, takes_script: bool = False) -
         jaxpr, captured = transformed(jaxpr, captured, call.settings.steps.passes, name)
         number = _size_of(jaxpr)
         circuit.measures |= any(map(_is_measured, equations_in(jaxpr, touches_register)))
-    if call.settings.is_mixed and circuit.measures:
+    averages = call.settings.mcm_method != "single-branch-statistics"
+    if call.settings.is_mixed and averages and any(measured):
         jaxpr = unread_outcomes.without_unread_outcomes(jaxpr)
         circuit.measures = any(map(_is_measured, equations_in(jaxpr, touches_register)))
     if not circuit.measures:
         jaxpr = _without(jaxpr, _followed(jaxpr))
     if call.settings.folding is not None:
         jaxpr, captured = folding.folded(jaxpr, captured, call.settings.folding)
-    traced = TracedCircuit(
-        call.settings, jaxpr, tuple(captured), number, trees[0], circuit, takes_script
-    )
-    note_method(name, call.settings.method)
-    if _watched.seen is not None:
-        _watched.seen.append(SeenCircuit(traced, tuple(processes)))
-    return traced
+    return TracedCircuit(
+        call.settings, jaxpr, tuple(captured), number, trees[0], circuit, takes_script,
+        tuple(processes), any(measured) and not circuit.measures,
+    )  # fmt: skip
 
 
 def _recording(settings: QNodeSettings) -> Callable[..., None]:
