@@ -136,5 +136,3 @@ def _eigenbasis(
 def readout_of(device: Any) -> Any:
     """The probability that a device reads a wire wrongly."""
     return getattr(device, "readout_err", None) or 0.0
-
-
