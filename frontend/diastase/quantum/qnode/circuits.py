@@ -211,7 +211,7 @@ def _traced(
         jaxpr, [(tracer_variable(one), tracer_variable(two)) for one, two in taken_back]
     )
     if number is not None:
-        if number > LARGEST_REGISTER:
+        if number > (LARGEST_REGISTER // 2 if call.settings.is_mixed else LARGEST_REGISTER):
             raise TooManyQubitsError(construct=f"QNode {name}", number=number, span=user_span())
         jaxpr = _with_size(jaxpr, number)
     if call.settings.steps.passes:  # which may measure, and add wires
