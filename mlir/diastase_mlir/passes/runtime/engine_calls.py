@@ -36,12 +36,15 @@ from diastase_mlir.passes.operations import (
     declare,
     defining,
     function_around,
+    operands_of,
     to_index,
 )
 from diastase_runtime.abi import Engine, import_symbol
 
 _MOST_WORDS = 2**31
 """Offsets of pointers are 32-bit numbers in MLIR."""
+_MOST_ON_STACK = 256
+"""Elements of an array that are stored one by one."""
 _CONSTANTS = ("arith.constant", "stablehlo.constant")
 _RESHAPES = ("tensor.expand_shape", "tensor.collapse_shape")
 
@@ -211,6 +214,21 @@ class EngineCalls:
         if piece is not None and words and words * piece[1] < _MOST_WORDS:
             return self.offset(_view(piece[0]), words * piece[1])
         return to_pointer(address_of(filled(tensor)))
+
+    def small_array(self, tensor: ir.Value) -> ir.Value:
+        """The same, of an array of numbers that the next call is the only one to use.
+
+        One that is made of scalars is put on the stack, element by element.
+        """
+        made = defining(tensor)
+        while made is not None and made.name in (*_RESHAPES, "stablehlo.reshape"):
+            made = defining(made.operands[0])
+        if made is None or made.name != "tensor.from_elements":
+            return self.array(tensor)
+        numbers = operands_of(made)
+        if len(numbers) > _MOST_ON_STACK or numbers[0].type != ir.F64Type.get():
+            return self.array(tensor)
+        return self._table(numbers, ir.F64Type.get())
 
     def filled_by(
         self, name: str, arguments: Sequence[ir.Value], kind: Any, sizes: Sequence[ir.Value] = ()
