@@ -173,7 +173,7 @@ def test_one_branch():
         measure(0)
         return qml.expval(qml.Z(0))
 
-    compiled = qjit(circuit, seed=1)
+    compiled = qjit(circuit)
     assert {round(float(compiled())) for _ in range(30)} == {1, -1}
 
 
