@@ -27,7 +27,9 @@ def with_channels(record: Callable[..., None]) -> Callable[..., None]:
 
 def _record_channel(operator: Any, recorder: Any, controls: Controls) -> None:
     if recorder.unitary_in is not None or controls:
-        raise unsupported(operator, f"is noise, which {recorder.unitary_in or 'ctrl'} does not take")
+        raise unsupported(
+            operator, f"is noise, which {recorder.unitary_in or 'ctrl'} does not take"
+        )
     if isinstance(operator, qml.QubitDensityMatrix):
         raise unsupported(operator, "is no state vector: method='density' takes it")
     matrices = kraus_of(operator)

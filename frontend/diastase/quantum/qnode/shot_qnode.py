@@ -54,7 +54,12 @@ def call_with_shots(call: QNodeCall) -> Any:
     settings = call.settings
     measured = Measured(settings, _checked_shots(settings))
     with_outcomes = settings.mcm_method != "single-branch-statistics"
+    if settings.method.name == "trajectories":
+        measured.chunk = trajectories.chunk_of_shots(settings, measured.number)
     traced = trace_circuit(call, measured.finish, takes_script=with_outcomes)
+    if measured.chunk > 1 and trajectories.are_alone(traced):
+        measured.chunk = 1
+        traced = trace_circuit(call, measured.finish, takes_script=with_outcomes)
     measured.note_results(traced)
     if measured.singly:
         arrays, valid = _all_runs(traced, measured)
@@ -71,7 +76,7 @@ def _all_runs(traced: TracedCircuit, measured: "Measured") -> tuple[list[Any], A
     shots = (measured.num_drawn, measured.differing, measured.number)
     if traced.settings.method.name == "trajectories":
         circuit = without_derivatives(traced, trajectories.NO_DERIVATIVE)
-        return trajectories.run_shots(circuit, *shots)
+        return trajectories.run_shots(circuit, *shots, measured.chunk)
     return run_for_each_shot(without_derivatives(traced), *shots)
 
 
@@ -96,6 +101,8 @@ class Measured:
         self.number = number
         self.singly = False
         """Whether each shot takes a run of its own."""
+        self.chunk = 1
+        """How many shots one run may be of, if each takes a run of its own."""
         self.num_drawn = 0
         self.differing: Sequence[bool] = ()
         """Of the body's results, which have an element (or a row) for each shot."""
@@ -117,9 +124,7 @@ class Measured:
         self.refusal = _refusal(leaves, self._requests.signed)
         shots = (self.number, self.settings.total_shots)
         if self.singly:
-            shots = (1, 1)
-            if self.settings.method.name == "trajectories":
-                shots = (trajectories.chunk_of_shots(self.settings, self.number),) * 2
+            shots = (self.chunk, self.chunk)
         drawn = self._requests.draw(*shots)
         self.num_drawn = len(drawn)
         values = [

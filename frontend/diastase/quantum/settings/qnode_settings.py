@@ -109,7 +109,21 @@ def resolve_settings(
         differentiation=differentiation_of(qnode, name, bool(shots)),
         folding=_folding(),
     )
+    _check_standard_errors(settings)
     return settings, remaining
+
+
+def _check_standard_errors(settings: QNodeSettings) -> None:
+    """Refuse them where results are no averages over trajectories."""
+    reasons = (
+        (settings.method.name != "trajectories", f"the method is {settings.method.name}"),
+        (not settings.is_analytic, "the QNode has shots"),
+        (bool(settings.steps.transforms), "PennyLane's transforms want results alone"),
+    )
+    for holds, reason in reasons:
+        if settings.standard_errors and holds:
+            why = f"{reason}; averages of trajectories without shots have them"
+            raise _invalid(settings.qnode, "standard_errors=True", why)
 
 
 def _shots(name: str, qnode: qml.QNode, kwargs: dict[str, Any]) -> Shots:
