@@ -180,8 +180,11 @@ def _averages(traced: TracedCircuit, count: int) -> tuple[list[Any], list[Any]]:
 def _require(traced: TracedCircuit, weight: Any) -> None:
     """An error where no trajectory is left, as its postselected outcomes are impossible."""
     if traced.circuit.postselects:
-        what = f"the QNode {traced.settings.qnode}: outcomes that are postselected, which "
-        require(weight > 0, f"{what}no trajectory has found")
+        name, number = traced.settings.qnode, traced.settings.trajectories
+        what = (
+            f"the QNode {name}: postselected outcomes that none of {number} trajectories can have"
+        )
+        require(weight > 0, what)
 
 
 def _spread(
