@@ -17,6 +17,8 @@ def with_channels(record: Callable[..., None]) -> Callable[..., None]:
     """Record channels by drawing, and what is none as `record` does."""
 
     def recorded(operator: Any, recorder: Any, controls: Controls = ()) -> None:
+        if isinstance(operator, qml.QubitDensityMatrix):
+            raise unsupported(operator, "is no state vector: method='density' takes it")
         if isinstance(operator, qml.operation.Channel):
             _record_channel(operator, recorder, controls)
         else:
@@ -30,8 +32,6 @@ def _record_channel(operator: Any, recorder: Any, controls: Controls) -> None:
         raise unsupported(
             operator, f"is noise, which {recorder.unitary_in or 'ctrl'} does not take"
         )
-    if isinstance(operator, qml.QubitDensityMatrix):
-        raise unsupported(operator, "is no state vector: method='density' takes it")
     matrices = kraus_of(operator)
     wires, _ = wires_of(operator, recorder, ())
     recorder.circuit.measures = True

@@ -52,6 +52,12 @@ _OBSERVABLES = (qml.Hermitian, qml.Projector, qml.SparseHamiltonian, ops.Sum, op
 """Operators that PennyLane has a matrix for, but that are no gates."""
 
 
+_NOISE = (
+    "is noise, which a state vector cannot hold: use qml.device('default.mixed'), or "
+    "method='trajectories' (of qjit, or diastase.set_method)"
+)
+
+
 def is_no_gate(operator: Any) -> bool:
     """Whether an operator can be an observable only."""
     if isinstance(operator, ops.Prod):
@@ -96,7 +102,7 @@ def _refuse_other_than_gates(operator: Any) -> None:
     if isinstance(operator, _OBSERVABLES):
         raise unsupported(operator, "is an observable, not a gate")
     if isinstance(operator, qml.operation.Channel):
-        raise unsupported(operator, "is noise, which a state vector cannot hold")
+        raise unsupported(operator, _NOISE)
     if isinstance(operator, ops.MidMeasure):
         raise unsupported(operator, "of PennyLane: use diastase.measure in compiled programs")
     if isinstance(operator, ops.Conditional):
