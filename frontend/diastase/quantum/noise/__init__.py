@@ -1,1 +1,1 @@
-"""Noise: channels of PennyLane's, by their Kraus operators."""
+"""Channels: their Kraus matrices, their transfer matrices, and what their parameters may be."""

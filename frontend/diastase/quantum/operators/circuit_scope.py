@@ -66,8 +66,19 @@ class Circuit:
     """None where snapshots show nothing."""
     snapshots: list[Any] = field(default_factory=list)
     """What they saw so far."""
+    readout: Any = 0.0
+    """The probability that a wire is read as the other outcome, when the QNode measures."""
     measured_elsewhere: Sequence[Any] = ()
     """Measurements of which another circuit makes the results; their wires are this one's, too."""
+
+    @contextmanager
+    def reading_exactly(self) -> Generator[None]:
+        """Measure without readout errors, inside."""
+        flip, self.readout = self.readout, 0.0
+        try:
+            yield
+        finally:
+            self.readout = flip
 
     def check_wires(self, labels: Sequence[Any], construct: str) -> None:
         """Refuse wires that there are not, or that are the same."""

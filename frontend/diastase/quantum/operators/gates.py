@@ -24,6 +24,7 @@ from pennylane.allocation import Allocate, Deallocate
 
 from diastase.capture.pennylane_compat import describe
 from diastase.capture.pennylane_compat.operators import AppliedFunction
+from diastase.capture.noise_errors import NotUnitaryError
 from diastase.capture.quantum_errors import ParameterTypeError
 from diastase.primitives.checks import require
 from diastase.primitives.quantum import (
@@ -35,6 +36,7 @@ from diastase.primitives.quantum import (
     unitary_p,
 )
 from diastase.quantum.operators.broadcasting import element_of
+from diastase.quantum.operators.channels import record_channel, record_density_matrix
 from diastase.quantum.operators.decompositions import decomposition_of
 from diastase.quantum.operators.gate_operands import (
     LOOKS_AT_TRACED_VALUES,
@@ -50,12 +52,6 @@ from diastase_mlir import GATES, rotation_about
 
 _OBSERVABLES = (qml.Hermitian, qml.Projector, qml.SparseHamiltonian, ops.Sum, ops.SProd)
 """Operators that PennyLane has a matrix for, but that are no gates."""
-
-
-_NOISE = (
-    "is noise, which a state vector cannot hold: use qml.device('default.mixed'), or "
-    "method='trajectories' (of qjit, or diastase.set_method)"
-)
 
 
 def is_no_gate(operator: Any) -> bool:
@@ -101,8 +97,6 @@ def _is_pennylanes(operator: Any) -> bool:
 def _refuse_other_than_gates(operator: Any) -> None:
     if isinstance(operator, _OBSERVABLES):
         raise unsupported(operator, "is an observable, not a gate")
-    if isinstance(operator, qml.operation.Channel):
-        raise unsupported(operator, _NOISE)
     if isinstance(operator, ops.MidMeasure):
         raise unsupported(operator, "of PennyLane: use diastase.measure in compiled programs")
     if isinstance(operator, ops.Conditional):
@@ -146,6 +140,8 @@ def _record_controlled(operator: Any, recorder: Recorder, controls: Controls) ->
 def _record_adjoint(operator: Any, recorder: Recorder, controls: Controls) -> None:
     """The adjoint of the base: known to PennyLane, or of its decomposition in reverse order."""
     base = operator.base
+    if isinstance(base, qml.operation.Channel | qml.QubitDensityMatrix):
+        raise NotUnitaryError(operation=describe(base), construct="adjoint")
     if isinstance(base, ops.Adjoint):
         return record(base.base, recorder, controls)
     if isinstance(base, Deallocate):  # of wires that are restored: they are in |0> before, too
@@ -334,6 +330,8 @@ def _record_preparation(operator: Any, recorder: Recorder, controls: Controls) -
 
 
 _RULES: tuple[tuple[Any, Callable[[Any, Recorder, Controls], None]], ...] = (
+    (qml.operation.Channel, record_channel),
+    (qml.QubitDensityMatrix, record_density_matrix),
     (Allocate, _record_allocation),
     (Deallocate, _record_deallocation),
     (qml.GlobalPhase, _record_global_phase),

@@ -75,20 +75,20 @@ def _call_qnode(qnode: qml.QNode, args: tuple[Any, ...], kwargs: dict[str, Any])
     return broadcast(lambda: run(call))
 
 
-_MISSING = ("density", "clifford")
-"""Methods that only devices have which are made for them."""
+_NATIVE = ("statevector", "density", "trajectories")
+"""Methods of our engine."""
 
 
 def _runs_in_python(settings: QNodeSettings) -> bool:
     """Whether PennyLane's device runs the circuit; refuses a method that nobody has."""
     name, why = settings.method
-    if settings.device.name in ENGINE_DEVICES or name in ("statevector", "trajectories"):
-        if name in _MISSING:
-            raise UnsupportedMethodError(
-                qnode=settings.qnode, method=name, why=why, device=settings.device.name,
-                span=user_span(),
-            )  # fmt: skip
+    if name in _NATIVE:
         return False
+    if settings.device.name in ENGINE_DEVICES:
+        raise UnsupportedMethodError(
+            qnode=settings.qnode, method=name, why=why, device=settings.device.name,
+            span=user_span(),
+        )  # fmt: skip
     return True
 
 

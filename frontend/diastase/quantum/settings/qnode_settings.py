@@ -76,6 +76,11 @@ class QNodeSettings:
     """How its circuit is made longer; None for not at all."""
 
     @property
+    def is_mixed(self) -> bool:
+        """Whether the register is a density matrix."""
+        return self.method.name == "density"
+
+    @property
     def is_analytic(self) -> bool:
         """Whether results are exact: no shots were asked for."""
         return not self.shots
@@ -92,16 +97,17 @@ def resolve_settings(
 ) -> tuple[QNodeSettings, dict[str, Any]]:
     """The settings of a call, and the keywords that the quantum function takes."""
     name = getattr(qnode.func, "__name__", "qnode")
+    method = method_of(qnode)
     remaining = dict(kwargs)
     shots = _shots(name, qnode, remaining)
     settings = QNodeSettings(
         qnode=name,
         device=qnode.device,
         shots=shots,
-        mcm_method=_mcm_method(name, qnode.execute_kwargs.get("mcm_method"), shots),
+        mcm_method=_mcm_method(name, qnode.execute_kwargs.get("mcm_method"), shots, method),
         postselect_mode=_postselect_mode(name, qnode.execute_kwargs.get("postselect_mode")),
         steps=steps_of(qnode),
-        method=method_of(qnode),
+        method=method,
         trajectories=trajectories_of(qnode),
         standard_errors=gives_standard_errors(qnode),
         single=_is_single(qnode.device),
@@ -139,9 +145,12 @@ def _shots(name: str, qnode: qml.QNode, kwargs: dict[str, Any]) -> Shots:
     return shots
 
 
-def _mcm_method(name: str, given: Any, shots: Shots) -> McmMethod:
+def _mcm_method(name: str, given: Any, shots: Shots, method: Method) -> McmMethod:
+    """Density matrices are averages over all that may happen, outcomes included."""
+    if given is None and not shots:
+        return "deferred" if method.name == "density" else "single-branch-statistics"
     if given is None:
-        return "one-shot" if shots else "single-branch-statistics"
+        return "one-shot"
     if given not in MCM_METHODS:
         reason = f"the methods are {', '.join(MCM_METHODS)}"
         raise _invalid(name, f"mcm_method={given!r}", reason)

@@ -15,11 +15,6 @@ from diastase_mlir.lowering.elementwise.elementwise import compared
 from diastase_runtime.abi import ErrorCode
 
 
-def register_type(single: bool) -> ir.Type:
-    """`!quantum.register`, or that of amplitudes in single precision."""
-    return ir.Type.parse("!quantum.single_register" if single else "!quantum.register")
-
-
 def as_register(value: Value) -> Register:
     """A register from wherever it comes: an operation, or a block argument."""
     return Register(value) if isinstance(value, ir.Value) else _checked(value)
@@ -106,7 +101,9 @@ def lower_allocate(
     else:
         number = integer_constant(known)
     attributes = {"site": site_attribute(context, f"QNode {equation.params['qnode']}", equation)}
-    kind = register_type(equation.params.get("single", False))
+    if derivatives := equation.params.get("derivative_wires", 0):  # of a mixed register only
+        attributes["derivative_wires"] = enumeration(derivatives)
+    kind = context.type_of(equation.avals_out[0])
     return [Register(create("quantum.alloc", [kind], [number], attributes).result)]
 
 
