@@ -225,7 +225,7 @@ RULES: Mapping[str, Rule] = {
         "or with mcm_method='deferred', there is a derivative"
     ),
     "kraus": not_differentiable(
-        "a channel", "its operator is drawn, and what is drawn jumps: method='density' has derivatives"
+        "a channel", "its operator is drawn, and what is drawn jumps: use method='density'"
     ),
     "sample": not_differentiable(
         "a measurement with shots", "samples jump: use diff_method='parameter-shift'"

@@ -384,15 +384,25 @@ def test_no_derivatives_of_what_is_drawn():
 
 
 @pytest.mark.parametrize("p", [1.5, -0.1, np.nan, np.inf])
-def test_no_channel(p):
+@pytest.mark.parametrize("shots", [None, 10])
+def test_no_channel(p, shots):
+    flip = np.array([[0, 1], [1, 0]])
+
+    @qml.set_shots(shots)
     @qml.qnode(DEVICE)
-    def node(p):
+    def by_name(p):
         qml.BitFlip(p, 0)
         return qml.expval(qml.Z(0))
 
-    for each in (node, qml.set_shots(node, 10)):
-        compiled = qjit(each, method="trajectories")
-        with pytest.raises(NotTracePreservingError):
+    @qml.set_shots(shots)
+    @qml.qnode(DEVICE)
+    def by_matrices(p):
+        qml.QubitChannel([jnp.sqrt(1 - p) * np.eye(2), 0.1 * p * flip], 0)
+        return qml.expval(qml.Z(0))
+
+    for node, error in ((by_name, InvalidValueError), (by_matrices, NotTracePreservingError)):
+        compiled = qjit(node, method="trajectories")
+        with pytest.raises(error):
             compiled(p)
         assert compiled(0.0) == 1.0
 
