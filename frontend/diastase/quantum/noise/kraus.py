@@ -47,7 +47,7 @@ def _stacked(channel: Any, matrices: Sequence[Any]) -> Any:
     shapes = {tuple(np.shape(matrix)) for matrix in matrices}
     if len(shapes) != 1:
         what = "its Kraus matrices have different shapes" if shapes else "has no Kraus matrices"
-        raise ChannelError(operation=describe(channel), reason=what, span=user_span())
+        raise ChannelError(operation=describe(channel), reason=what)
     if any(isinstance(matrix, Tracer) for matrix in matrices):
         return jnp.stack([jnp.asarray(matrix).astype(jnp.complex128) for matrix in matrices])
     return np.stack([np.asarray(matrix, np.complex128) for matrix in matrices])

@@ -16,7 +16,6 @@ from diastase.capture.noise_errors import ChannelError
 from diastase.capture.pennylane_compat import describe
 from diastase.capture.quantum_errors import ParameterTypeError
 from diastase.primitives.checks import require
-from diastase_mlir import user_span
 
 TOLERANCE = 1e-5
 """Of the sum of products of Kraus matrices, relative and absolute (1e-8), as PennyLane's."""
@@ -35,7 +34,7 @@ def check(channel: Any, holds: Any, what: str) -> None:
     if isinstance(holds, Tracer):
         require(holds, f"{describe(channel)}: {what}")
     elif not holds:
-        raise ChannelError(operation=describe(channel), reason=what, span=user_span())
+        raise ChannelError(operation=describe(channel), reason=what)
 
 
 def check_kraus(channel: Any, matrices: Any) -> None:
@@ -46,7 +45,7 @@ def check_kraus(channel: Any, matrices: Any) -> None:
             f"Kraus matrices of shape {tuple(np.shape(matrices)[1:])} on "
             f"{len(channel.wires)} wires, where they are {(size, size)}"
         )
-        raise ChannelError(operation=describe(channel), reason=what, span=user_span())
+        raise ChannelError(operation=describe(channel), reason=what)
     if isinstance(matrices, Tracer):
         return
     total = np.einsum("kji,kjl->il", matrices.conj(), matrices)
@@ -103,7 +102,7 @@ def number(channel: Any, value: Any) -> Any:
     """A parameter as f64: known, or traced."""
     if np.ndim(value) != 0:
         reason = f"a parameter has the shape {tuple(np.shape(value))}, not ()"
-        raise ParameterTypeError(operation=describe(channel), reason=reason, span=user_span())
+        raise ParameterTypeError(operation=describe(channel), reason=reason)
     if isinstance(value, Tracer):
         return jnp.real(value).astype(jnp.float64)
     return np.float64(np.real(value))

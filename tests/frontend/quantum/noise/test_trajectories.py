@@ -41,6 +41,8 @@ CHANNELS = [
     lambda p, w: qml.PhaseFlip(p, w[0]),
     lambda p, w: qml.ResetError(p / 2, p / 3, w[0]),
     lambda p, w: qml.PauliError("XZY", p, [w[2], w[0], w[1]]),
+    lambda p, w: qml.PauliError("YX", p, [w[2], w[0]]),
+    lambda p, w: qml.PauliError("IYI", p, [w[2], w[0], w[1]]),
     lambda p, w: qml.ThermalRelaxationError(p, 1.0, 0.8, 0.3, w[0]),
     lambda p, w: qml.ThermalRelaxationError(p, 1.0, 1.6, 0.3, w[0]),
     lambda p, w: qml.QubitChannel(KRAUS, [w[1], w[0]]),
@@ -437,3 +439,22 @@ def test_what_is_refused():
     ):
         with pytest.raises(InvalidSettingError, match="standard_errors"):
             compiled("outcome", made)
+
+
+@pytest.mark.parametrize("shots", [None, 4000])
+def test_readout_errors(shots):
+    """Of the wires that are measured, each of them once; the state has none."""
+
+    @qml.set_shots(shots)
+    @qml.qnode(qml.device("default.mixed", wires=2, readout_prob=0.1))
+    def node(x):
+        qml.RX(x, 0)
+        qml.AmplitudeDamping(0.3, 0)
+        qml.CNOT([0, 1])
+        return qml.expval(qml.Z(0)), qml.probs(wires=1), qml.expval(qml.Z(0) @ qml.Z(1))
+
+    found = qjit(set_method(node, "trajectories", 4000), seed=1)(0.9)
+    z = 1 - 2 * 0.7 * np.sin(0.45) ** 2
+    exact = (0.8 * z, [(1 + 0.8 * z) / 2, (1 - 0.8 * z) / 2], 0.64)
+    for one, other in zip(found, exact, strict=True):
+        assert np.allclose(one, other, atol=5 / np.sqrt(4000))
