@@ -51,9 +51,10 @@ NO_DERIVATIVE = (
     "its noise is drawn, and what is drawn jumps: method='density' has derivatives; or keep it out "
     "by jax.lax.stop_gradient on its arguments"
 )
-_CHUNKS = 16
+_CHUNKS = 32
 _SMALLEST_CHUNK = 64
 _LARGEST_CHUNK = 1024
+"""Of shots: a run writes its own among all of its chunk."""
 _FOR_ONE = ("uniform", "io_callback")
 """What draws for one trajectory, or may."""
 _LARGE = 18
@@ -300,7 +301,8 @@ def chunk_of_shots(settings: QNodeSettings, number: Any) -> int:
     if not isinstance(number, int):
         return _LARGEST_CHUNK
     wires = settings.device.wires
-    return _size(number, None if wires is None else len(wires))
+    size = _size(number, None if wires is None else len(wires))
+    return size if size == number else min(size, _LARGEST_CHUNK)
 
 
 def _chunk_size(traced: TracedCircuit, number: int) -> int:
@@ -310,7 +312,7 @@ def _chunk_size(traced: TracedCircuit, number: int) -> int:
 def _size(number: int, wires: int | None) -> int:
     if wires is not None and wires >= _LARGE:
         return number
-    return min(max(-(-number // _CHUNKS), _SMALLEST_CHUNK), _LARGEST_CHUNK)
+    return max(-(-number // _CHUNKS), _SMALLEST_CHUNK)
 
 
 def _in_chunks(chunk: Any, number: Any, size: int, captured: Sequence[Any]) -> list[Any]:

@@ -154,6 +154,9 @@ def _mcm_method(name: str, given: Any, shots: Shots, method: Method) -> McmMetho
     if given not in MCM_METHODS:
         reason = f"the methods are {', '.join(MCM_METHODS)}"
         raise _invalid(name, f"mcm_method={given!r}", reason)
+    if given == "single-branch-statistics" and method.name == "trajectories":
+        reason = "each trajectory has outcomes of its own: leave it out, or use one-shot"
+        raise _invalid(name, f"mcm_method={given!r}", reason)
     if given == "one-shot" and not shots:
         reason = "that method needs shots, and the QNode has none"
         raise _invalid(name, f"mcm_method={given!r}", reason)

@@ -17,7 +17,11 @@ from diastase.capture.quantum_errors import (
     UnsupportedReturnError,
 )
 from diastase.primitives.errors import NoDerivativeError
-from diastase_runtime.errors import InvalidValueError, NotTracePreservingError
+from diastase_runtime.errors import (
+    InvalidValueError,
+    NotTracePreservingError,
+    WireOutOfRangeError,
+)
 
 WIRES = 3
 NUMBER = 4000
@@ -458,3 +462,100 @@ def test_readout_errors(shots):
     exact = (0.8 * z, [(1 + 0.8 * z) / 2, (1 - 0.8 * z) / 2], 0.64)
     for one, other in zip(found, exact, strict=True):
         assert np.allclose(one, other, atol=5 / np.sqrt(4000))
+
+
+def test_long_paths():
+    """Many choices, of which most trajectories share the first ones."""
+
+    @qml.qnode(DEVICE)
+    def node(p, n):
+        @for_loop(0, n, 1)
+        def loop(i):
+            qml.BitFlip(p, wires=0)
+            qml.RX(0.3, wires=1)
+            qml.AmplitudeDamping(p, wires=1)
+
+        loop()
+        return qml.expval(qml.Z(0)), qml.expval(qml.Z(1))
+
+    found = qjit(set_method(node, "trajectories", 4000), seed=1)(0.01, 120)
+    rho, full = np.diag([1.0, 0.0]), qml.RX(0.3, 0).matrix()
+    for _ in range(120):
+        rho = full @ rho @ full.conj().T
+        rho = sum(k @ rho @ k.T for k in qml.AmplitudeDamping(0.01, 0).kraus_matrices())
+    assert abs(found[0] - 0.98**120) < 5 / np.sqrt(4000)
+    assert abs(found[1] - (rho[0, 0] - rho[1, 1]).real) < 5 / np.sqrt(4000)
+
+
+def test_shots_that_are_traced_or_divided():
+    @qml.qnode(DEVICE)
+    def node():
+        qml.BitFlip(0.2, 0)
+        measure(1)
+        return qml.expval(qml.Z(0)), qml.sample(wires=[0])
+
+    @qjit(method="trajectories", seed=1)
+    def traced(shots: int):
+        return qml.set_shots(node, shots)()
+
+    for shots in (1, 1023, 3000):
+        mean, samples = traced(shots)
+        assert samples.shape == (shots, 1)
+        assert mean == pytest.approx(1 - 2 * np.mean(samples))
+    assert abs(mean - 0.6) < 5 / np.sqrt(3000)
+    parts = qjit(qml.set_shots(node, (2000, 1000, 3)), method="trajectories", seed=1)()
+    assert [samples.shape[0] for _, samples in parts] == [2000, 1000, 3]
+    assert all(abs(mean - 0.6) < 5 / np.sqrt(1000) for mean, _ in parts[:2])
+
+
+@pytest.mark.parametrize("mcm_method", ["one-shot", "deferred", "tree-traversal"])
+def test_methods_for_outcomes_are_all_the_same(mcm_method):
+    @qml.set_shots(3000)
+    @qml.qnode(DEVICE, mcm_method=mcm_method)
+    def node():
+        qml.BitFlip(0.3, 0)
+        outcome = measure(0)
+        cond(outcome)(lambda: qml.X(1))()
+        return qml.expval(outcome), qml.expval(qml.Z(1)), qml.expval(qml.Z(0) @ qml.Z(1))
+
+    chance, one, both = qjit(node, method="trajectories", seed=1)()
+    assert abs(chance - 0.3) < 5 * np.sqrt(0.21 / 3000)
+    assert (one, both) == (pytest.approx(1 - 2 * chance), 1)
+    single = node.update(mcm_method="single-branch-statistics")
+    with pytest.raises(InvalidSettingError, match="outcomes of its own"):
+        qjit(single, method="trajectories")()
+
+
+def test_qnodes_of_a_program_draw_apart():
+    @qml.set_shots(500)
+    @qml.qnode(DEVICE)
+    def node():
+        qml.BitFlip(0.5, 0)
+        return qml.sample(wires=0)
+
+    @qjit(method="trajectories", seed=1)
+    def program():
+        return for_loop(0, 3, 1)(lambda i, rows: rows.at[i].set(node()[:, 0]))(
+            jnp.zeros((3, 500), jnp.int64)
+        ), node()[:, 0]
+
+    rows, last = program()
+    agreements = [np.mean(one == other) for one in rows for other in (last, rows[0])]
+    assert sum(agreement == 1 for agreement in agreements) == 1  # rows[0] with itself
+    assert all(abs(a - 0.5) < 5 * np.sqrt(0.25 / 500) for a in agreements if a != 1)
+
+
+def test_an_error_leaves_nothing_behind():
+    @qml.qnode(DEVICE)
+    def node(wire, p):
+        qml.BitFlip(0.3, 0)
+        qml.AmplitudeDamping(0.3, 1)
+        qml.BitFlip(p, wires=wire)
+        return qml.probs()
+
+    compiled = qjit(set_method(node, "trajectories", 300), seed=2)
+    before = compiled(2, 0.1)
+    for _ in range(20):
+        with pytest.raises(WireOutOfRangeError):
+            compiled(3, 0.1)
+    assert np.array_equal(compiled(2, 0.1), before)
