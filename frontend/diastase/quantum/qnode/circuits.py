@@ -46,6 +46,7 @@ from diastase.quantum.operators.gates import record
 from diastase.quantum.settings.circuit_passes import transformed
 from diastase.quantum.settings.diff_method import OUTCOMES, parameter_of
 from diastase.quantum.settings.methods import note_method
+from diastase.quantum.settings.noise_models import noise_of_device
 from diastase.quantum.settings.qnode_settings import QNodeSettings
 from diastase.quantum.wires import WireMap, traced_again
 from diastase_mlir import span_of, user_span
@@ -63,13 +64,15 @@ from diastase_runtime.errors import TooManyQubitsError
 from diastase_toolchain.lazy_import import LazyModule
 
 if TYPE_CHECKING:
-    from diastase.quantum import folding, run_dependence, unread_outcomes
-    from diastase.quantum.operators import decomposing, drawn_channels
+    from diastase.quantum import folding, inserted_noise, run_dependence, unread_outcomes
+    from diastase.quantum.operators import decomposing, device_gates, drawn_channels
 else:
     decomposing = LazyModule("diastase.quantum.operators.decomposing")
     run_dependence = LazyModule("diastase.quantum.run_dependence")
     folding = LazyModule("diastase.quantum.folding")
+    inserted_noise = LazyModule("diastase.quantum.inserted_noise")
     unread_outcomes = LazyModule("diastase.quantum.unread_outcomes")
+    device_gates = LazyModule("diastase.quantum.operators.device_gates")
     drawn_channels = LazyModule("diastase.quantum.operators.drawn_channels")
 
 LARGEST_REGISTER = 59
@@ -223,6 +226,10 @@ def _traced(
         jaxpr = _without(jaxpr, _followed(jaxpr))
     if call.settings.folding is not None:
         jaxpr, captured = folding.folded(jaxpr, captured, call.settings.folding)
+    if call.settings.noise:
+        noise = call.settings.noise
+        jaxpr, captured = inserted_noise.with_noise(jaxpr, captured, noise, circuit)
+        circuit.measures |= any(map(_draws_noise, equations_in(jaxpr, touches_register)))
     return TracedCircuit(
         call.settings, jaxpr, tuple(captured), number, trees[0], circuit, takes_script,
         tuple(processes), any(measured) and not circuit.measures,
@@ -232,6 +239,8 @@ def _traced(
 def _recording(settings: QNodeSettings) -> Callable[..., None]:
     """How operators become gates; where several gate sets are given, by one after the other."""
     how: Callable[..., None] = record
+    if settings.noise:
+        how = device_gates.for_noise(how, bool(noise_of_device(settings.device)))
     if settings.method.name == "trajectories":
         how = drawn_channels.with_channels(how)
     for target in reversed(settings.steps.of("operators")):
@@ -263,6 +272,10 @@ def watching_circuits() -> Generator[list[SeenCircuit]]:
         yield _watched.seen
     finally:
         _watched.seen = outer
+
+
+def _draws_noise(equation: Any) -> bool:
+    return equation.primitive.name == "kraus"
 
 
 def _is_measured(equation: Any) -> bool:

@@ -5,6 +5,7 @@ structure that the quantum function returned.
 """
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NoReturn
 
 import jax
@@ -24,6 +25,8 @@ from diastase.quantum.operators.broadcasting import broadcast
 from diastase.quantum.operators.circuit_scope import CircuitScope
 from diastase.quantum.qnode.circuits import QNodeCall, trace_circuit
 from diastase.quantum.settings.diff_method import needs_averages
+from diastase.quantum.settings.methods import Method
+from diastase.quantum.settings.noise_models import noise_of_entries
 from diastase.quantum.settings.qnode_settings import (
     QNodeSettings,
     classical_result,
@@ -66,6 +69,13 @@ def _call_qnode(qnode: qml.QNode, args: tuple[Any, ...], kwargs: dict[str, Any])
     settings, kwargs = resolve_settings(qnode, kwargs)
     if settings.steps.transforms:
         return _call_transformed(qnode, settings, args, kwargs)
+    return _call_plain(qnode, settings, args, kwargs)
+
+
+def _call_plain(
+    qnode: qml.QNode, settings: QNodeSettings, args: tuple[Any, ...], kwargs: dict[str, Any]
+) -> Any:
+    """Record a call without transforms of the tape."""
     if _runs_in_python(settings):
         return capture.call_on_device(qnode, settings, args, kwargs)
     call = QNodeCall(qnode.func, settings, args, kwargs)
@@ -82,6 +92,8 @@ _NATIVE = ("statevector", "density", "trajectories")
 def _runs_in_python(settings: QNodeSettings) -> bool:
     """Whether PennyLane's device runs the circuit; refuses a method that nobody has."""
     name, why = settings.method
+    if settings.noise is None:
+        return True
     if name in _NATIVE:
         return False
     if settings.device.name in ENGINE_DEVICES:
@@ -114,10 +126,21 @@ def _call_transformed(
     try:
         call = tape_calls.prepare(qnode, settings, args, kwargs)
     except (TapeRecordingError, UnsupportedTransformError) as error:
-        if not natively or error.always:
+        noise = noise_of_entries(settings.steps.transforms)
+        if noise is not None and settings.noise is not None and not natively:
+            added = replace(
+                settings, steps=settings.steps.of_tapes, noise=(*noise, *settings.noise)
+            )
+            return _call_plain(qnode, added, args, kwargs)
+        if not (natively or settings.device.name in _IN_PYTHON_TOO) or error.always:
             raise
-        return capture.call_on_device(qnode, settings, args, kwargs)
+        return capture.call_on_device(qnode, replace(settings, method=_BY_DEVICE), args, kwargs)
     return call.run(lambda made: call_qnode(made, (), {}), natively)
+
+
+_IN_PYTHON_TOO = frozenset({"default.mixed"})
+"""Devices of ours whose original runs what tapes made while tracing cannot be."""
+_BY_DEVICE = Method("device", "a transform of its tape looks at values")
 
 
 def _call_analytic(call: QNodeCall) -> Any:

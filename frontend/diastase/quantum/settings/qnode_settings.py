@@ -37,6 +37,7 @@ from diastase.quantum.settings.methods import (
     method_of,
     trajectories_of,
 )
+from diastase.quantum.settings.noise_models import Noise, noise_of_device
 from diastase_mlir import user_span
 from diastase_mlir.jax_compat import abstract_value, is_symbolic
 
@@ -74,6 +75,8 @@ class QNodeSettings:
     """How it is differentiated; None for exactly."""
     folding: Folding | None = None
     """How its circuit is made longer; None for not at all."""
+    noise: Noise | None = ()
+    """What is added to each operation; None where the device adds what only PennyLane can add."""
 
     @property
     def is_mixed(self) -> bool:
@@ -114,6 +117,7 @@ def resolve_settings(
         sweeps=qnode.diff_method == "adjoint",
         differentiation=differentiation_of(qnode, name, bool(shots)),
         folding=_folding(),
+        noise=noise_of_device(qnode.device),
     )
     _check_standard_errors(settings)
     return settings, remaining
