@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from diastase import cond, for_loop, grad, measure, qjit, set_method
+from diastase import cond, for_loop, grad, measure, passes, qjit, set_method
 from diastase.capture.quantum_errors import (
     InvalidSettingError,
     UnsupportedMeasurementError,
@@ -559,3 +559,26 @@ def test_an_error_leaves_nothing_behind():
         with pytest.raises(WireOutOfRangeError):
             compiled(3, 0.1)
     assert np.array_equal(compiled(2, 0.1), before)
+
+
+def test_passes_specs_and_pictures_see_channels():
+    @passes.cancel_inverses
+    @passes.merge_rotations
+    @qml.qnode(DEVICE)
+    def node(x):
+        qml.RX(x, 0)
+        qml.Hadamard(1)
+        qml.AmplitudeDamping(0.3, 0)
+        qml.Hadamard(1)
+        qml.RX(x, 0)
+        qml.RX(x, 0)
+        qml.PauliError("XYZ", 0.2, [0, 1, 2])
+        return qml.expval(qml.Z(0))
+
+    compiled = qjit(set_method(node, "trajectories", 4000), seed=1)
+    exact = qml.QNode(node.func, DEVICE)(0.4)
+    assert abs(compiled(0.4) - exact) < 5 / np.sqrt(4000)
+    counted = qml.specs(compiled)(0.4)["resources"].gate_types
+    assert counted["RX"] == 2
+    assert counted["AmplitudeDamping"] == counted["PauliError"] == 1
+    assert "──AmplitudeDamping──RX" in qml.draw(compiled)(0.4)
