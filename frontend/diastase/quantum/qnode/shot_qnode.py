@@ -13,7 +13,6 @@ equation, and none of its outcomes.
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from itertools import compress
 from typing import TYPE_CHECKING, Any
 
 import jax
@@ -25,7 +24,6 @@ from pennylane.measurements import MeasurementProcess
 from diastase.capture.dynamic_carry import dimension_table
 from diastase.capture.pennylane_compat import describe
 from diastase.capture.quantum_errors import UnsupportedObservableError
-from diastase.primitives.errors import NoDerivativeError, undifferentiable
 from diastase.primitives.qnode_derivatives import is_inexact
 from diastase.primitives.sampling import assert_shots_p
 from diastase.quantum.operators.circuit_scope import CircuitScope
@@ -33,10 +31,10 @@ from diastase.quantum.qnode.circuits import QNodeCall, TracedCircuit, trace_circ
 from diastase.quantum.qnode.repeated_runs import run_for_each_shot
 from diastase.quantum.qnode.sampling_plan import Requests
 from diastase.quantum.qnode.statistics import Statistic, Variance, VarianceParts, prepare
+from diastase.quantum.qnode.undifferentiated import without_derivatives
 from diastase.quantum.run_dependence import differs
 from diastase.quantum.settings.diff_method import is_tested
 from diastase.quantum.settings.qnode_settings import QNodeSettings, classical_result
-from diastase_mlir import user_span
 from diastase_mlir.jax_compat import evaluate_jaxpr, trace_to_jaxpr
 from diastase_toolchain.lazy_import import LazyModule
 
@@ -241,26 +239,3 @@ def _run_with_statistics(traced: TracedCircuit, measured: Measured) -> list[Any]
 
 def _is_variance(value: Any) -> bool:
     return isinstance(value, VarianceParts)
-
-
-_OUTCOMES = (
-    "its circuit is run for each shot, and an outcome jumps: without shots, with "
-    "mcm_method='deferred' or 'tree-traversal', there is a derivative; or keep it out by "
-    "jax.lax.stop_gradient on its arguments"
-)
-
-
-def without_derivatives(traced: TracedCircuit, reason: str = _OUTCOMES) -> TracedCircuit:
-    """The circuit, whose arguments must not be differentiated by."""
-    name, span = traced.settings.qnode, user_span()
-    moves = [isinstance(value, Tracer) and is_inexact(value) for value in traced.captured]
-    given = iter(
-        undifferentiable(
-            list(compress(traced.captured, moves)),
-            lambda: NoDerivativeError(construct=f"QNode {name}", reason=reason, span=span),
-        )
-    )
-    captured = [
-        next(given) if moved else value for value, moved in zip(traced.captured, moves, strict=True)
-    ]
-    return replace(traced, captured=tuple(captured))

@@ -40,8 +40,8 @@ from diastase.quantum.operators.circuit_scope import CircuitScope
 from diastase.quantum.qnode.averages import averaged
 from diastase.quantum.qnode.circuits import QNodeCall, TracedCircuit, trace_circuit
 from diastase.quantum.qnode.repeated_runs import bind_several_runs
-from diastase.quantum.qnode.shot_qnode import without_derivatives
 from diastase.quantum.qnode.statistics import Averaged
+from diastase.quantum.qnode.undifferentiated import without_derivatives
 from diastase.quantum.run_dependence import differs
 from diastase.quantum.settings.qnode_settings import QNodeSettings, classical_result
 from diastase_mlir import user_span
