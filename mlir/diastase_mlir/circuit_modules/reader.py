@@ -318,7 +318,8 @@ _CONSTRUCTS = {
     "unitary": "QubitUnitary", "diagonal": "DiagonalQubitUnitary", "prepare": "StatePrep",
 }  # fmt: skip
 _ON_QUBITS = (
-    "gate", "unitary", "diagonal", "prepare", "measure", "superoperator", "replace",
+    "gate", "unitary", "diagonal", "prepare", "measure", "kraus", "superoperator",
+    "replace",
 )  # fmt: skip
 _ON_REGISTERS = {"quantum.global_phase": "global_phase", "quantum.follow": "follow_script"}
 OF_QUBITS: dict[str, Rule] = {

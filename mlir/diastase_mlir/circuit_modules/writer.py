@@ -315,7 +315,7 @@ def _site(number: int) -> dict[str, ir.Attribute]:
 
 Rule = Callable[[Writer, Any, int, Scope], bool]
 
-_UNCONTROLLED = ("quantum.prepare", "quantum.superoperator", "quantum.replace")
+_UNCONTROLLED = ("quantum.prepare", "quantum.kraus", "quantum.superoperator", "quantum.replace")
 
 _ON_REGISTERS = {
     "global_phase": ("quantum.global_phase", "float64"),
@@ -329,6 +329,7 @@ OF_QUBITS: dict[str, Rule] = {
     "unitary": Writer.by_array,
     "diagonal": Writer.by_array,
     "prepare": Writer.by_array,
+    "kraus": Writer.by_array,
     "superoperator": Writer.by_transfer_matrix,
     "replace": Writer.by_transfer_matrix,
     "measure": Writer.measure,

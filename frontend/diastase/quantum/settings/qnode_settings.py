@@ -119,7 +119,21 @@ def resolve_settings(
         folding=_folding(),
         noise=noise_of_device(qnode.device),
     )
+    _check_standard_errors(settings)
     return settings, remaining
+
+
+def _check_standard_errors(settings: QNodeSettings) -> None:
+    """Refuse them where results are no averages over trajectories."""
+    reasons = (
+        (settings.method.name != "trajectories", f"the method is {settings.method.name}"),
+        (not settings.is_analytic, "the QNode has shots"),
+        (bool(settings.steps.transforms), "PennyLane's transforms want results alone"),
+    )
+    for holds, reason in reasons:
+        if settings.standard_errors and holds:
+            why = f"{reason}; averages of trajectories without shots have them"
+            raise _invalid(settings.qnode, "standard_errors=True", why)
 
 
 def _shots(name: str, qnode: qml.QNode, kwargs: dict[str, Any]) -> Shots:
@@ -143,6 +157,9 @@ def _mcm_method(name: str, given: Any, shots: Shots, method: Method) -> McmMetho
         return "one-shot"
     if given not in MCM_METHODS:
         reason = f"the methods are {', '.join(MCM_METHODS)}"
+        raise _invalid(name, f"mcm_method={given!r}", reason)
+    if given == "single-branch-statistics" and method.name == "trajectories":
+        reason = "each trajectory has outcomes of its own: leave it out, or use one-shot"
         raise _invalid(name, f"mcm_method={given!r}", reason)
     if given == "one-shot" and not shots:
         reason = "that method needs shots, and the QNode has none"

@@ -200,7 +200,12 @@ def alike_last(run: Trajectories, first: i64, last: i64) -> i64:
 
 @kernel
 def choose_for_all(
-    context: CallContext, script: OutcomeScript, site: i64, count: i64, weights: ptr[f64], total: f64
+    context: CallContext,
+    script: OutcomeScript,
+    site: i64,
+    count: i64,
+    weights: ptr[f64],
+    total: f64,
 ) -> i64:
     """Let each trajectory of this run choose; return the choice that the run goes on with."""
     run = trajectories_of(script)
