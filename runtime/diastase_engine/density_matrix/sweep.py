@@ -62,7 +62,7 @@ from diastase_engine.state_vector.state.records import BLOCK_BYTES, MAX_QUBITS, 
 
 BUDGET = setting("checkpoint_bytes", 1 << 28)
 """Bytes of checkpoints; there may be `FEWEST` in any case."""
-FEWEST = 6
+FEWEST = setting("fewest_checkpoints", 6)
 MOST_CHECKPOINTS = 4096
 
 
