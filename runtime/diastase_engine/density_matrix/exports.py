@@ -14,6 +14,7 @@ from diastase_engine.density_matrix import (
     memory,
     observables,
     preparations,
+    sweep,
 )
 from diastase_engine.state_vector.measure import outcome_scripts, trajectories
 from diastase_engine.state_vector.queue import memory as state_vectors
@@ -67,4 +68,5 @@ EXPORTS: dict[str, Callable[..., Any]] = {
     "tape_record": tape.tape_record,
     "tape_differentiated": tape.tape_differentiated,
     "tape_length": tape.tape_length,
+    "tape_sweep": sweep.tape_sweep,
 }

@@ -40,6 +40,17 @@ def zero_words(state: State) -> i64:
 
 
 @kernel
+def set_start(state: State) -> None:
+    """Write |0...0><0...0|."""
+    clear(cast(state.amplitudes, ptr[f64]), state.blocks * BLOCK_BYTES)
+    fixed = ~zero_words(state)
+    word: i64 = 0
+    for _ in range(1 << state.qubits):
+        components(state)[word] = 1.0
+        word = ((word | fixed) + 1) & ~fixed
+
+
+@kernel
 def state_create(context: CallContext, site: i64, wires: i64, derivative_wires: i64) -> State:
     """Make |0...0><0...0|, or an error and null."""
     if context.code != 0:
@@ -53,12 +64,7 @@ def state_create(context: CallContext, site: i64, wires: i64, derivative_wires: 
     state = allocate_components(context, site, wires, derivative_wires)
     if is_null(state):
         return state
-    clear(cast(state.amplitudes, ptr[f64]), state.blocks * BLOCK_BYTES)
-    fixed = ~zero_words(state)
-    word: i64 = 0
-    for _ in range(1 << wires):
-        components(state)[word] = 1.0
-        word = ((word | fixed) + 1) & ~fixed
+    set_start(state)
     return state
 
 
