@@ -47,6 +47,7 @@ if TYPE_CHECKING:
     from diastase.mitigation import mitigate_with_zne
     from diastase.namespace.stand_in import acting_as_catalyst
     from diastase.passes import pipeline
+    from diastase.quantum.settings.methods import set_method
 
 __all__ = [
     "QJIT",
@@ -84,6 +85,7 @@ __all__ = [
     "pure_callback",
     "qjit",
     "run_autograph",
+    "set_method",
     "switch",
     "utils",
     "value_and_grad",
@@ -106,6 +108,7 @@ _LAZY = {
     "diastase.inspection.pictures.draw": ("draw_graph",),
     "diastase.jit.options.options": ("CompileOptions",),
     "diastase.passes": ("pipeline",),
+    "diastase.quantum.settings.methods": ("set_method",),
     "diastase.api.jvp_vjp": ("jvp", "vjp"),
     "diastase.debugging.profiling": ("profile",),
     "diastase.api.quantum_functions": ("adjoint", "ctrl"),

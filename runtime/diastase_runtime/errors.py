@@ -279,8 +279,10 @@ class TooManyQubitsError(DiastaseError, ValueError):
     """
 
     title: ClassVar[str] = "Too many wires"
-    message: ClassVar[str] = "{construct}: a state vector of {number} wires cannot be made"
-    help: ClassVar[str] = "a state vector of n wires takes 16 * 2**n bytes"
+    message: ClassVar[str] = "{construct}: a state of {number} wires cannot be made"
+    help: ClassVar[str] = (
+        "a state vector of n wires takes 16 * 2**n bytes, a density matrix 8 * 4**n"
+    )
     construct: str
     number: int
 
@@ -355,6 +357,22 @@ class InvalidValueError(DiastaseError, ValueError):
     message: ClassVar[str] = "{what}"
     label: ClassVar[str] = "checked here"
     what: str
+
+
+class NotTracePreservingError(DiastaseError, ValueError):
+    """The Kraus matrices of a channel, known at run time only, do not preserve traces.
+
+        qml.QubitChannel([jnp.sqrt(1 - p) * I, jnp.sqrt(q) * X], wires=0)  # p is not q
+
+    The sum of `K.conj().T @ K` over all of them must be the identity. A channel whose strength is
+    NaN is none, either.
+    """
+
+    title: ClassVar[str] = "Not a channel"
+    message: ClassVar[str] = "{construct}: the channel does not preserve traces"
+    label: ClassVar[str] = "applied here"
+    help: ClassVar[str] = "the sum of K.conj().T @ K over its Kraus matrices K must be the identity"
+    construct: str
 
 
 class NotANumberError(DiastaseError, ValueError):

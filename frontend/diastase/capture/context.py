@@ -15,7 +15,7 @@ import threading
 from collections.abc import Generator, Mapping, Set
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, get_args
 
 import jax
 
@@ -27,6 +27,9 @@ if TYPE_CHECKING:
 
 
 FoldingMethod = Literal["global", "local-all", "local-random"]
+SimulationMethod = Literal["automatic", "statevector", "density", "trajectories", "clifford"]
+METHODS: tuple[SimulationMethod, ...] = get_args(SimulationMethod)
+"""By which QNodes are simulated, as users name them (`quantum.settings.methods`)."""
 
 
 @dataclass(frozen=True)
@@ -76,6 +79,10 @@ class Settings(NamedTuple):
     """Where the program's intermediate IR goes; None where it does not matter."""
     folding: Folding | None = None
     """How QNodes are folded; None for not at all."""
+    method: SimulationMethod | None = None
+    """By which method QNodes without their own are simulated; None: what their devices say."""
+    trajectories: int | None = None
+    """How many trajectories they average; None: as many as is usual."""
 
 
 class _Current(threading.local):

@@ -23,6 +23,41 @@ class UnsupportedDeviceError(CompileError, NotImplementedError):
     hint: str
 
 
+class UnsupportedMethodError(CompileError, NotImplementedError):
+    """A QNode is to be simulated by a method that there is not for its device.
+
+        @qjit(method="clifford")
+        @qml.qnode(qml.device("lightning.qubit", wires=2))
+        def circuit(): ...
+
+    `f.report()` says by which method each QNode is simulated, and why.
+    """
+
+    title: ClassVar[str] = "Unsupported method"
+    message: ClassVar[str] = "the QNode {qnode} on {device} cannot be simulated by {method} ({why})"
+    help: ClassVar[str] = "leave the method out, or choose another one"
+    qnode: str
+    method: str
+    why: str
+    device: str
+
+
+class MethodChoiceError(DiastaseError, ValueError, TypeError):
+    """`set_method` is told something that it does not take.
+
+        diastase.set_method(circuit, "tensor network")
+
+    It takes a QNode and the name of a method, or is a decorator, `@diastase.set_method("density")`,
+    above `@qml.qnode(device)`.
+    """
+
+    title: ClassVar[str] = "Invalid choice of a method"
+    message: ClassVar[str] = "set_method is given {given}"
+    help: ClassVar[str] = "{allowed}"
+    given: str
+    allowed: str
+
+
 class UnknownResultError(DiastaseError, NotImplementedError):
     """A measurement on a device that runs in Python, whose result has no size known beforehand.
 

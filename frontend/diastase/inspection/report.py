@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from diastase.inspection.costs import CircuitCosts, bytes_of, circuit_costs_of
+from diastase.quantum.settings.methods import QNodeMethod
 from diastase.tracing.trace import TracedProgram
 from diastase_mlir import Compilation, HostEquation, LoweredModule
 from diastase_runtime import EngineWork
@@ -44,6 +45,8 @@ class Report:
     """What the program takes to be so: `n >= 2`."""
     circuits: CircuitCosts = field(default_factory=CircuitCosts)
     """Gates, measurements and qubits, as the program says, and as `qml.specs` counts them."""
+    methods: tuple[QNodeMethod, ...] = ()
+    """By which method each QNode is simulated, and why."""
     work: EngineWork | None = None
     """What the engine did in the last call: gates before and after fusion; None before a call."""
     costs: Mapping[str, Any] = field(default_factory=dict[str, Any])
@@ -79,6 +82,7 @@ class Report:
         if self.assumptions:
             lines.append(f"  assumptions: {', '.join(self.assumptions)}")
         lines += [f"  {library}: {', '.join(names)}" for library, names in self.libraries.items()]
+        lines += [f"  simulated: {each}" for each in self.methods]
         lines += _circuit_lines(self.circuits, self.work)
         lines += _cost_lines(self.costs, self.memory)
         if self.timings:
@@ -170,6 +174,7 @@ def report_of(
         sizes=_sizes(traced, argument_names),
         assumptions=tuple(one.text for one in traced.program.assumptions),
         circuits=circuits,
+        methods=traced.methods,
         work=work,
         costs=costs,
         memory=_memory(traced, circuits, compilation),

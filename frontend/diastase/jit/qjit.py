@@ -399,6 +399,9 @@ def qjit(fn: Callable[..., Any] | None = None, **options: Any) -> Any:
     how often each was found, as in Catalyst.
     `precision`: with `"single"`, amplitudes of all QNodes are complex64 (else of those whose device
     has `c_dtype=np.complex64`): states and density matrices are complex64, probabilities float32.
+    `method`: by which method QNodes without their own (`set_method`) are simulated:
+    `"statevector"`, `"density"`, `"trajectories"`, `"clifford"` or `"automatic"`; by default as
+    their devices say. `trajectories`: how many are averaged where there are no shots (1000).
     `circuit_transform_pipeline`: passes for the circuits of QNodes that ask for none themselves:
     names with options, in order, `{"cancel_inverses": {}}`, or a list of `diastase.passes.Pass`.
     All options of Catalyst's are taken; `docs/options.md` has them, and what differs.

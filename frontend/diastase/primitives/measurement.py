@@ -38,7 +38,8 @@ def _probs_abstract_eval(
 
 
 def _state_abstract_eval(register: Any, *, size: Any) -> ShapedArray:
-    return ShapedArray((size,), np.dtype(np.complex64 if register.single else np.complex128))
+    shape = (size, size) if register.mixed else (size,)
+    return ShapedArray(shape, np.dtype(np.complex64 if register.single else np.complex128))
 
 
 def _density_matrix_abstract_eval(register: Any, *wire_operands: Any, wires: Wires) -> ShapedArray:
@@ -61,7 +62,7 @@ probs_p = define_on_register("probs", "probs", _probs_abstract_eval, Role.MEASUR
 """`register, *wires -> f64[size]`: probabilities of the outcomes on the wires, in their order; of
 all wires where `wires` is empty."""
 state_p = define_on_register("state", "state", _state_abstract_eval, Role.MEASUREMENT)
-"""`register -> c128[size]`, or c64: all amplitudes."""
+"""`register -> c128[size]`, or c64: all amplitudes; of a density matrix `[size, size]`."""
 density_matrix_p = define_on_register(
     "density_matrix",
     "density_matrix",

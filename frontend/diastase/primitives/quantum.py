@@ -34,28 +34,35 @@ INSIDE_A_QNODE: dict[str, str] = dict.fromkeys(
 
 
 class AbstractRegister(AbstractValue):
-    """The type of a quantum register, of amplitudes in double or in single precision."""
+    """The type of a quantum register: a pure state, or where `mixed` a density matrix.
 
-    def __init__(self, single: bool = False) -> None:
+    Its numbers are in double or in single precision.
+    """
+
+    def __init__(self, single: bool = False, mixed: bool = False) -> None:
         self.single = single
+        self.mixed = mixed
 
     @property
     def mlir_type(self) -> str:
         """The type of the `quantum` dialect."""
-        return "!quantum.single_register" if self.single else "!quantum.register"
+        return f"!quantum.{self!r}"
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, AbstractRegister) and other.single == self.single
+        return isinstance(other, AbstractRegister) and (other.single, other.mixed) == (
+            self.single,
+            self.mixed,
+        )
 
     def __hash__(self) -> int:
-        return hash((AbstractRegister, self.single))
+        return hash((AbstractRegister, self.single, self.mixed))
 
     def str_short(self, short_dtypes: bool = False, mesh_axis_types: bool = False) -> str:
         """How jaxprs print it."""
         return repr(self)
 
     def __repr__(self) -> str:
-        return "single_register" if self.single else "register"
+        return f"{'single_' * self.single}{'mixed_' * self.mixed}register"
 
     def to_tangent_aval(self) -> AbstractValue:
         """A number that nobody looks at: what JAX needs to see of a register's derivative.
@@ -88,9 +95,10 @@ _OUTCOME = ShapedArray((), np.dtype(np.bool_))
 
 
 def _allocate_abstract_eval(
-    *number: Any, num_wires: int | None, qnode: str, single: bool = False, derivative_wires: int = 0
-) -> AbstractValue:
-    return AbstractRegister(single)
+    *number: Any, num_wires: int | None, qnode: str, single: bool = False, mixed: bool = False,
+    derivative_wires: int = 0,
+) -> AbstractValue:  # fmt: skip
+    return AbstractRegister(single, mixed)
 
 
 def _release_abstract_eval(register: Any) -> Sequence[AbstractValue]:
@@ -197,8 +205,9 @@ allocate_p = define_on_register(
 """A new register, all qubits in |0>; `qnode` is the user's name of what it is for.
 
 Where `num_wires` is None, the number is the operand. `single`, where it is given, says whether the
-amplitudes are complex64. After the wires come `derivative_wires`, which hold directional
-derivatives of the state; `DERIVATIVE_WIRE + j` is the j-th from the end."""
+amplitudes are complex64, `mixed` whether it is a density matrix. After the wires come
+`derivative_wires`, which hold directional derivatives of the state; `DERIVATIVE_WIRE + j` is the
+j-th from the end."""
 
 release_p = define_on_register(
     "release_qubits", "QNode", _release_abstract_eval, Role.LIFETIME, multiple_results=True

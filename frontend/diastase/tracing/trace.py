@@ -45,6 +45,8 @@ class TracedProgram:
     """Abstract values of the flat results; sizes may be symbolic dimensions."""
     sizes: Mapping[Var, Any]
     """Integer variables and the expressions that they are: for the explicit form."""
+    methods: tuple[Any, ...] = ()
+    """How its QNodes are simulated (`QNodeMethod`)."""
 
 
 def trace(

@@ -317,6 +317,10 @@ _TRANSPARENT = frozenset({SAME, "arith.index_cast"})
 _CONSTRUCTS = {
     "unitary": "QubitUnitary", "diagonal": "DiagonalQubitUnitary", "prepare": "StatePrep",
 }  # fmt: skip
+_ON_QUBITS = (
+    "gate", "unitary", "diagonal", "prepare", "measure", "kraus", "superoperator",
+    "replace",
+)  # fmt: skip
 _ON_REGISTERS = {"quantum.global_phase": "global_phase", "quantum.follow": "follow_script"}
 OF_QUBITS: dict[str, Rule] = {
     "quantum.alloc": Reader.allocate,
@@ -324,7 +328,7 @@ OF_QUBITS: dict[str, Rule] = {
     "quantum.extract": Reader.extract,
     "quantum.insert": Reader.insert,
     **dict.fromkeys(
-        [f"quantum.{name}" for name in ("gate", "unitary", "diagonal", "prepare", "measure")],
+        [f"quantum.{name}" for name in _ON_QUBITS],
         Reader.on_qubits,
     ),
     **dict.fromkeys(_ON_REGISTERS, Reader.on_register),

@@ -187,6 +187,19 @@ class Writer:
         gate = _OnQubits(f"quantum.{name}", number, register, equation.outvars[0], wire_operands)
         return self._on_qubits(gate, [self.value(array, scope)], params, {}, scope)
 
+    def by_transfer_matrix(self, equation: Any, number: int, scope: Scope) -> bool:
+        """A channel, or a density matrix that is put in."""
+        register, matrix, *wire_operands = equation.invars
+        params = {"control_values": (), **equation.params}
+        if params.get("differentiated"):
+            return False
+        name = equation.primitive.name
+        attributes: dict[str, ir.Attribute] = {}
+        if "checked" in params:
+            attributes["checked"] = ir.BoolAttr.get(params["checked"])
+        on = _OnQubits(f"quantum.{name}", number, register, equation.outvars[0], wire_operands)
+        return self._on_qubits(on, [self.value(matrix, scope)], params, attributes, scope)
+
     def _on_qubits(
         self,
         gate: "_OnQubits",
@@ -204,7 +217,7 @@ class Writer:
         bits = taken.bits
         controls = list(params["control_values"])
         segments = [len(parameters), len(bits) - len(controls)]
-        if gate.name != "quantum.prepare":
+        if gate.name not in _UNCONTROLLED:
             segments.append(len(controls))
             attributes["control_values"] = ir.DenseBoolArrayAttr.get(controls)
         attributes["operandSegmentSizes"] = ir.DenseI32ArrayAttr.get(segments)
@@ -302,6 +315,8 @@ def _site(number: int) -> dict[str, ir.Attribute]:
 
 Rule = Callable[[Writer, Any, int, Scope], bool]
 
+_UNCONTROLLED = ("quantum.prepare", "quantum.kraus", "quantum.superoperator", "quantum.replace")
+
 _ON_REGISTERS = {
     "global_phase": ("quantum.global_phase", "float64"),
     "follow_script": ("quantum.follow", "int64"),
@@ -314,6 +329,9 @@ OF_QUBITS: dict[str, Rule] = {
     "unitary": Writer.by_array,
     "diagonal": Writer.by_array,
     "prepare": Writer.by_array,
+    "kraus": Writer.by_array,
+    "superoperator": Writer.by_transfer_matrix,
+    "replace": Writer.by_transfer_matrix,
     "measure": Writer.measure,
     "check_wires": Writer.check_wires,
     **dict.fromkeys(_ON_REGISTERS, Writer.on_register),

@@ -12,12 +12,19 @@ from typing import Any
 from diastase_mlir.bindings import ir
 from diastase_mlir.emit.operations import create, index_constant, index_type
 from diastase_mlir.emit.tensors import Size, extract
-from diastase_runtime.abi import ENTRY_FUNCTION
+from diastase_runtime.abi import ENTRY_FUNCTION, Engine
 
 _PARALLEL = "#linalg.iterator_type<parallel>"
 
 
-REGISTERS = frozenset(("!quantum.register", "!quantum.single_register"))
+LIBRARIES: dict[str, Engine] = {
+    "!quantum.register": "engine",
+    "!quantum.single_register": "single",
+    "!quantum.mixed_register": "mixed",
+    "!quantum.single_mixed_register": "single_mixed",
+}
+"""Types of registers, and the libraries that serve them."""
+REGISTERS = frozenset(LIBRARIES)
 
 Signatures = dict[str, ir.Type]
 """Types of functions to be declared, by their symbols."""

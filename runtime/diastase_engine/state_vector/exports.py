@@ -6,7 +6,13 @@ from typing import Any
 from diastase_engine.call_context import next_uniform
 from diastase_engine.state_vector.adjoint import sweep
 from diastase_engine.state_vector.gates import dense, diagonal, gates, operators
-from diastase_engine.state_vector.measure import outcome_scripts, outcomes, samples
+from diastase_engine.state_vector.measure import (
+    outcome_scripts,
+    outcomes,
+    samples,
+    trajectories,
+)
+from diastase_engine.state_vector.noise import channel
 from diastase_engine.state_vector.observables import expectations, linear_algebra, pauli
 from diastase_engine.state_vector.queue import memory, tape
 from diastase_engine.state_vector.state import parallel
@@ -30,6 +36,9 @@ EXPORTS: dict[str, Callable[..., Any]] = {
     "set_amplitudes": operators.set_amplitudes,
     "measure": outcomes.measure,
     "script_begin": outcome_scripts.script_begin,
+    "trajectories_begin": outcome_scripts.trajectories_begin,
+    "run_members": trajectories.run_members,
+    "kraus": channel.kraus,
     "script_end": outcome_scripts.script_end,
     "script_next": outcome_scripts.script_next,
     "script_weight": outcome_scripts.script_weight,

@@ -224,6 +224,9 @@ RULES: Mapping[str, Rule] = {
         "measure", "an outcome jumps, and what follows it depends on it; without `measure`, "
         "or with mcm_method='deferred', there is a derivative"
     ),
+    "kraus": not_differentiable(
+        "a channel", "its operator is drawn, and what is drawn jumps: use method='density'"
+    ),
     "sample": not_differentiable(
         "a measurement with shots", "samples jump: use diff_method='parameter-shift'"
     ),

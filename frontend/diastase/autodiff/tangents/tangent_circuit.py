@@ -152,7 +152,7 @@ def _with_wires(closed: ClosedJaxpr, positioned: Callable[[Any], Any]) -> Closed
 
 def _positioned(equation: Any, positioned: Callable[[Any], Any]) -> Any:
     params = dict(equation.params)
-    if equation.primitive is allocate_p:
+    if equation.primitive is allocate_p and not params.get("mixed"):
         params["num_wires"] += params.pop("derivative_wires")
     for name in ("wires", "words"):
         if name in params:

@@ -19,8 +19,8 @@ from diastase.capture.pennylane_compat.private import patch_while_tracing
 from diastase.capture.quantum_errors import WireTypeError
 from diastase_mlir import user_span
 
-ENGINE_DEVICES = frozenset({"lightning.qubit", "default.qubit"})
-"""Devices that the state-vector engine stands for."""
+ENGINE_DEVICES = frozenset({"lightning.qubit", "default.qubit", "default.mixed"})
+"""Devices that our engine stands for."""
 
 _MOST_WIRES = 60
 """The states of more do not fit into 64 bits; fewer are refused before their size is used."""
@@ -58,7 +58,7 @@ def _checked(wires: Any, name: str) -> TracedNumber:
         reason = f"a traced number of wires is an integer scalar, not {wires.aval.str_short()}"
         raise WireTypeError(operation=operation, reason=reason, span=user_span())
     if name not in ENGINE_DEVICES:
-        devices = " and ".join(sorted(ENGINE_DEVICES))
+        devices = ", ".join(sorted(ENGINE_DEVICES))
         reason = f"only {devices} take a traced number of wires"
         raise WireTypeError(operation=operation, reason=reason, span=user_span())
     number = wires.astype(jnp.int64)

@@ -68,6 +68,11 @@ def _prepare(reader: Reader, equation: Any) -> Sequence[Item]:
     return [Operation("|Ψ⟩", reader.wires(equation, equation.params["wires"]))]
 
 
+def _channel(reader: Reader, equation: Any) -> Sequence[Item]:
+    wires = reader.wires(equation, equation.params["wires"])
+    return [Operation(equation.params["construct"], wires)]
+
+
 def _global_phase(reader: Reader, equation: Any) -> Sequence[Item]:
     return [Operation("GlobalPhase", (), reader.parameters(equation.invars[1:]))]
 
@@ -132,6 +137,8 @@ OPERATIONS: Mapping[str, Rule] = {
     "unitary": _of_array,
     "diagonal": _of_array,
     "prepare": _prepare,
+    "kraus": _channel,
+    "superoperator": _channel,
     "global_phase": _global_phase,
     "measure": _measure,
     "expval_pauli": _pauli_result,

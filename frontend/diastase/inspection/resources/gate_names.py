@@ -16,6 +16,8 @@ from diastase.inspection.resources.pauli_products import word_of
 MEASURED = {True: "MidMeasureMP", False: "PauliMeasure"}
 """By whether the measurement is one in the computational basis."""
 
+CHANNELS = ("kraus", "superoperator")
+"""Channels, by how they are simulated; `construct` is what PennyLane calls them."""
 _OF_ARRAYS = {
     "unitary": "QubitUnitary",
     "diagonal": "DiagonalQubitUnitary",
@@ -29,6 +31,8 @@ def operation_name(equation: Any) -> str | None:
     name, params = equation.primitive.name, equation.params
     if name == "measure":
         return MEASURED[word_of(equation) == "Z"]
+    if name in CHANNELS:
+        return params["construct"]
     controls = params.get("control_values", ())
     if name != "gate":
         base = _OF_ARRAYS.get(name)

@@ -26,6 +26,7 @@ import jax
 import numpy as np
 
 import diastase_mlir
+from diastase.capture.context import METHODS, SimulationMethod
 from diastase.jit.options.abstracted_axes import AbstractedAxes, read_abstracted_axes
 from diastase.jit.options.errors import (
     ConflictingOptionsError,
@@ -102,6 +103,17 @@ def seed_number(option: str, value: Any) -> int | None:
     number = None if isinstance(value, bool | np.bool_) else _integer(value)
     if number is None or not 0 <= number < 2**32:
         allowed = "None or an unsigned 32-bit integer, from 0 to 2**32 - 1"
+        raise InvalidOptionError(option=option, value=repr(value), allowed=allowed)
+    return number
+
+
+def count(option: str, value: Any) -> int | None:
+    """Read a positive number, or none."""
+    if value is None:
+        return None
+    number = None if isinstance(value, bool | np.bool_) else _integer(value)
+    if number is None or number < 1:
+        allowed = "None or a positive integer"
         raise InvalidOptionError(option=option, value=repr(value), allowed=allowed)
     return number
 
@@ -226,6 +238,8 @@ class QjitOptions:
     dynamic_dims: Annotated[Dynamic | None, one_of("auto", "none", None)] = None
     counts: Annotated[CountsForm, one_of("dict", "arrays")] = "dict"
     precision: Annotated[Precision, one_of("double", "single")] = "double"
+    method: Annotated[SimulationMethod | None, one_of(None, *METHODS)] = None
+    trajectories: Annotated[int | None, count] = None
     directory: Path | None = field(default=None, init=False)
     """Where the folders of intermediate IR are made, if there are to be any."""
 
@@ -328,6 +342,8 @@ class Keywords(TypedDict, total=False):
     dynamic_dims: Dynamic | None
     counts: CountsForm
     precision: Precision
+    method: SimulationMethod | None
+    trajectories: int | None
 
 
 def option_parameters() -> list[inspect.Parameter]:

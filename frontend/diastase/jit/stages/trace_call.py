@@ -26,6 +26,7 @@ from diastase.dynamic_shapes.dimensions import is_integer_scalar
 from diastase.jit.options.options import QjitOptions
 from diastase.jit.stages.argument_checks import is_type, type_of_leaf
 from diastase.jit.stages.stages import Interface, Traced
+from diastase.quantum.settings.methods import watching_methods
 from diastase.tracing.argument_errors import TracerArgumentError, UnsupportedResultError
 from diastase.tracing.signatures import Call, Signature
 from diastase.tracing.trace import TracedProgram, trace
@@ -115,11 +116,12 @@ def trace_call(
 
     with tracing_with(options, signature.name):
         start = time.perf_counter()  # after waiting for other threads' traces
-        with step("capture") as capturing:
+        with step("capture") as capturing, watching_methods() as methods:
             traced = _traced(tracing, may_fix_sizes and any(map(_gives_a_size, arguments.avals)))
             if options.async_qnodes:
                 program = concurrency.with_concurrent_qnodes(traced.program)
                 traced = replace(traced, program=program)
+            traced = replace(traced, methods=tuple(methods))
             capturing.size = lambda: str(traced.program.jaxpr).count("\n") + 1
         seconds = time.perf_counter() - start
     interface = Interface(
@@ -172,6 +174,8 @@ def settings_of(options: QjitOptions) -> AbstractContextManager[None]:
     return changed_settings(
         passes=tuple(options.circuit_passes) or outer.passes,
         single=options.single or outer.single,
+        method=options.method or outer.method,
+        trajectories=options.trajectories or outer.trajectories,
         without_assertions=options.disable_assertions or outer.without_assertions,
     )
 

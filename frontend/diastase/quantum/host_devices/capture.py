@@ -46,6 +46,7 @@ from diastase.quantum.host_devices.results import Promise, as_promised, promised
 from diastase.quantum.operators.circuit_scope import Circuit, CircuitScope
 from diastase.quantum.operators.gate_operands import Controls
 from diastase.quantum.settings.circuit_passes import has_own_passes
+from diastase.quantum.settings.methods import note_method
 from diastase.quantum.settings.qnode_settings import QNodeSettings, classical_result
 from diastase.quantum.wires import WireMap
 from diastase_mlir import at, user_span
@@ -128,6 +129,7 @@ def call_on_device(
 ) -> Any:
     """Record a QNode's call; the results have the structure that PennyLane gives them."""
     refuse_device(qnode, settings)
+    note_method(settings.qnode, settings.method)
     trees: list[Any] = []
     call = current_source_info()
 

@@ -11,12 +11,10 @@ such a circuit is traced again (`wires`).
 """
 
 from collections.abc import Callable, Sequence
-from functools import lru_cache
 from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
-import numpy as np
 from pennylane import measurements
 from pennylane.measurements import StateMP
 from pennylane.queuing import AnnotatedQueue
@@ -25,6 +23,8 @@ from diastase.capture.quantum_errors import UnsupportedMeasurementError, Unsuppo
 from diastase.primitives import measurement as primitives
 from diastase.primitives import statevector
 from diastase.primitives.matrix_functions import logarithm_of_positive
+from diastase.quantum.measurements import mixed_statistics, readout
+from diastase.quantum.measurements.pauli_operands import bind_words, word_parameters
 from diastase.quantum.observables.factors import Matrix, Scratch, applied_sum
 from diastase.quantum.observables.measured_forms import (
     Mixed,
@@ -34,9 +34,9 @@ from diastase.quantum.observables.measured_forms import (
 )
 from diastase.quantum.observables.terms import PauliSum
 from diastase.quantum.operators.circuit_scope import CircuitScope
+from diastase.quantum.operators.gate_operands import is_density_matrix
 from diastase.quantum.settings.qnode_settings import QNodeSettings
-from diastase.quantum.wires import Position, WireMap, bind_on, split_positions
-from diastase_mlir.jax_compat import as_constant
+from diastase.quantum.wires import Position, bind_on
 
 
 def measure_process(process: Any, scope: CircuitScope) -> jax.Array:
@@ -70,18 +70,32 @@ def _state(process: Any, scope: CircuitScope) -> jax.Array:
 
 def _probabilities(process: Any, scope: CircuitScope) -> jax.Array:
     if process.obs is None and len(process.wires) == 0:
-        return primitives.probs_p.bind(scope.register, wires=(), size=scope.wires.states)
+        found = primitives.probs_p.bind(scope.register, wires=(), size=scope.wires.states)
+        traced = scope.wires.traced
+        if traced is None:
+            return _as_read(found, scope, scope.wires.number)
+        return _as_read(found, scope, None, traced.number)
     if process.obs is None:
-        return _probabilities_on(_positions(process, scope), scope.register)
+        return _probabilities_on(_positions(process, scope), scope.register, scope)
     scratch = Scratch(scope.wires, scope.register)
     rotate_to_eigenbasis(process.obs, scratch)
-    result = _probabilities_on(measured_wires(process.obs, scope.wires), scratch.register)
+    positions = measured_wires(process.obs, scope.wires)
+    result = _probabilities_on(positions, scratch.register, scope)
     scratch.release()
     return result
 
 
-def _probabilities_on(positions: Sequence[Position], register: Any) -> jax.Array:
-    return bind_on(primitives.probs_p, register, positions, size=2 ** len(positions))
+def _probabilities_on(
+    positions: Sequence[Position], register: Any, scope: CircuitScope
+) -> jax.Array:
+    found = bind_on(primitives.probs_p, register, positions, size=2 ** len(positions))
+    return _as_read(found, scope, len(positions))
+
+
+def _as_read(found: Any, scope: CircuitScope, wires: int | None, traced: Any = None) -> jax.Array:
+    """Probabilities with the readout errors of the device, if it has any."""
+    flip = scope.circuit.readout
+    return found if flip == 0 else readout.flipped(found, flip, wires, traced)
 
 
 # --- statistics of an observable -----------------------------------------------------------------
@@ -92,7 +106,8 @@ def _given_eigenvalues(process: Any, scope: CircuitScope) -> tuple[jax.Array, ja
     values = process.eigvals()
     if values is None:
         raise _unsupported(process, "has no observable")
-    return _probabilities_on(_positions(process, scope), scope.register), jnp.asarray(values).real
+    found = _probabilities_on(_positions(process, scope), scope.register, scope)
+    return found, jnp.asarray(values).real
 
 
 def _form(process: Any, scope: CircuitScope) -> PauliSum | Matrix | Mixed:
@@ -104,12 +119,16 @@ def _expectation(process: Any, scope: CircuitScope) -> jax.Array:
     if process.obs is None:
         probabilities, values = _given_eigenvalues(process, scope)
         return probabilities @ values
+    if scope.circuit.readout != 0:
+        return readout.expectation(process.obs, scope)
     form, register = _form(process, scope), scope.register
+    if is_density_matrix(register):
+        return mixed_statistics.expectation(form, register)
     if not isinstance(form, Mixed):
         return _statistic(form, register, primitives.expval_pauli_p, primitives.expval_matrix_p)
     total: Any = 0.0
     if form.words.words:
-        total = _words_statistic(form.words, register, primitives.expval_pauli_p)
+        total = bind_words(primitives.expval_pauli_p, register, form.words)
     for term in form.terms:
         product = term.applied(scope.wires, register)
         overlap = statevector.inner_product_p.bind(register, product.register)
@@ -123,12 +142,16 @@ def _variance(process: Any, scope: CircuitScope) -> jax.Array:
     if process.obs is None:
         probabilities, values = _given_eigenvalues(process, scope)
         return probabilities @ values**2 - (probabilities @ values) ** 2
+    if scope.circuit.readout != 0:
+        return readout.variance(process.obs, scope)
     form, register = _form(process, scope), scope.register
+    if is_density_matrix(register):
+        return mixed_statistics.variance(form, register)
     if not isinstance(form, Mixed):
         return _statistic(form, register, primitives.var_pauli_p, primitives.var_matrix_p)
     product = applied_sum(form.terms, scope.wires, register)
     if form.words.words:
-        words, operands = _word_parameters(form.words)
+        words, operands = word_parameters(form.words)
         coefficients = form.words.coefficients
         product.advance(statevector.add_pauli_sum_p, register, coefficients, *operands, words=words)
     mean = jnp.real(statevector.inner_product_p.bind(register, product.register))
@@ -139,37 +162,8 @@ def _variance(process: Any, scope: CircuitScope) -> jax.Array:
 
 def _statistic(form: PauliSum | Matrix, register: Any, pauli: Any, matrix: Any) -> jax.Array:
     if isinstance(form, PauliSum):
-        return _words_statistic(form, register, pauli)
+        return bind_words(pauli, register, form)
     return bind_on(matrix, register, form.wires, form.matrix)
-
-
-def _words_statistic(words: PauliSum, register: Any, primitive: Any) -> jax.Array:
-    parameters, operands = _word_parameters(words)
-    coefficients = words.coefficients
-    if isinstance(coefficients, np.ndarray):
-        settings = jax.dtypes.canonicalize_dtype(np.float64)
-        coefficients = _constant(coefficients.tobytes(), settings)
-    return primitive.bind(register, coefficients, *operands, words=parameters)
-
-
-@lru_cache(maxsize=256)
-def _constant(numbers: bytes, settings: Any) -> Any:
-    """Known coefficients: equal ones are one object, and so one constant of a program.
-
-    `settings`: what JAX makes of such numbers now.
-    """
-    return as_constant(np.frombuffer(numbers, dtype=np.float64))
-
-
-def _word_parameters(words: PauliSum) -> tuple[tuple[primitives.PauliWord, ...], Sequence[Any]]:
-    """Words as primitives take them, and their traced wires."""
-    wires = [wire for word in words.words for _, wire in word]
-    known, operands = split_positions(wires)
-    remaining = iter(known)
-    parameters = tuple(
-        tuple((letter, next(remaining)) for letter, _ in word) for word in words.words
-    )
-    return parameters, operands
 
 
 # --- reduced states ------------------------------------------------------------------------------
@@ -185,7 +179,7 @@ def _density_matrix(process: Any, scope: CircuitScope) -> jax.Array:
 
 
 def _purity(process: Any, scope: CircuitScope) -> jax.Array:
-    part = _smaller(_positions(process, scope), scope.wires)
+    part = _smaller(_positions(process, scope), scope)
     return purity_of(density_matrix(part, scope.register))
 
 
@@ -201,12 +195,15 @@ def _mutual_information(process: Any, scope: CircuitScope) -> jax.Array:
 
 
 def _entropy_on(positions: Sequence[Position], log_base: Any, scope: CircuitScope) -> jax.Array:
-    part = _smaller(positions, scope.wires)
+    part = _smaller(positions, scope)
     return entropy_of(density_matrix(part, scope.register), log_base) if part else jnp.zeros(())
 
 
-def _smaller(positions: Sequence[Position], wires: WireMap) -> Sequence[Position]:
-    """These wires or all others, whichever are fewer."""
+def _smaller(positions: Sequence[Position], scope: CircuitScope) -> Sequence[Position]:
+    """These wires or all others, whichever are fewer: of a pure state these have one entropy."""
+    wires = scope.wires
+    if is_density_matrix(scope.register):
+        return positions
     if wires.traced is not None or not all(isinstance(wire, int) for wire in positions):
         return positions
     others = [wire for wire in range(wires.number) if wire not in positions]
@@ -304,7 +301,7 @@ def measure_snapshot(settings: QNodeSettings, operator: Any, scope: CircuitScope
         raise UnsupportedMeasurementError(measurement=process_name(process), reason=reason)
     if scope.wires.must_be_found_first():
         return jnp.zeros(())
-    with AnnotatedQueue():
+    with AnnotatedQueue(), scope.circuit.reading_exactly():
         return measure_process(process, scope)
 
 

@@ -59,6 +59,13 @@ class PauliSum:
     They are there to be checked: that they cancel is known when the program runs.
     """
 
+    def terms(self) -> list[Term]:
+        """The words, each with its coefficient."""
+        return [
+            Term(self.coefficients[k], tuple(Pauli(letter, wire) for letter, wire in word))
+            for k, word in enumerate(self.words)
+        ]
+
     @staticmethod
     def of(coefficients: Any, terms: Sequence[Term]) -> "PauliSum":
         """Of the letters of these terms."""

@@ -66,8 +66,19 @@ class Circuit:
     """None where snapshots show nothing."""
     snapshots: list[Any] = field(default_factory=list)
     """What they saw so far."""
+    readout: Any = 0.0
+    """The probability that a wire is read as the other outcome, when the QNode measures."""
     measured_elsewhere: Sequence[Any] = ()
     """Measurements of which another circuit makes the results; their wires are this one's, too."""
+
+    @contextmanager
+    def reading_exactly(self) -> Generator[None]:
+        """Measure without readout errors, inside."""
+        flip, self.readout = self.readout, 0.0
+        try:
+            yield
+        finally:
+            self.readout = flip
 
     def check_wires(self, labels: Sequence[Any], construct: str) -> None:
         """Refuse wires that there are not, or that are the same."""
@@ -113,6 +124,7 @@ class CircuitScope(Recorder):
         self.register = register
         self.queue = CircuitQueue(self._take_back)
         self._places: dict[int, Place] = {}
+        self._known_arrays: dict[Any, Any] = {}
         self._trace = current_trace()
         self._initial_register = register
 
@@ -123,6 +135,11 @@ class CircuitScope(Recorder):
             yield self
 
     # --- for whoever records equations ---------------------------------------------------------
+
+    @property
+    def known_arrays(self) -> dict[Any, Any]:
+        """What has been computed in this region."""
+        return self._known_arrays
 
     @property
     def is_untouched(self) -> bool:

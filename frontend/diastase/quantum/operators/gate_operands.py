@@ -17,8 +17,10 @@ from jax.core import Tracer
 
 from diastase.capture.pennylane_compat import describe
 from diastase.capture.quantum_errors import ParameterTypeError, UnsupportedOperationError
+from diastase.primitives.quantum import AbstractRegister
 from diastase.quantum.operators.decompositions import DATA_DEPENDENT
 from diastase.quantum.wires import Position, WireMap, as_dtype, bind_on
+from diastase_mlir.jax_compat import abstract_value
 
 Controls = tuple[tuple[Any, bool], ...]
 
@@ -34,6 +36,13 @@ class Recorder(Protocol):
     """Whether this is the QNode's body itself, not a loop or branch in it."""
     is_undone: bool = False
     """Whether the inverse of what is recorded is executed: inside of an `adjoint`."""
+    unitary_in: str | None = None
+    """`adjoint` or `ctrl`, where only what is unitary can be recorded."""
+
+    @property
+    def known_arrays(self) -> dict[Any, Any]:
+        """What has been computed for this region, and may be used again in it."""
+        return {}
 
     @property
     def is_untouched(self) -> bool:
@@ -93,6 +102,12 @@ def complex_array(matrix: Any) -> Any:
     if isinstance(matrix, Tracer):
         return as_dtype(matrix, jnp.complex128)
     return np.asarray(matrix, dtype=np.complex128)
+
+
+def is_density_matrix(register: Any) -> bool:
+    """Whether a register holds a density matrix, not a state vector."""
+    kind = abstract_value(register)
+    return isinstance(kind, AbstractRegister) and kind.mixed
 
 
 def silently(operator: Any, function: Callable[[], Any]) -> Any:

@@ -22,6 +22,7 @@ from jax.core import Tracer
 from pennylane import ops
 from pennylane.allocation import Allocate, Deallocate
 
+from diastase.capture.noise_errors import NotUnitaryError
 from diastase.capture.pennylane_compat import describe
 from diastase.capture.pennylane_compat.operators import AppliedFunction
 from diastase.capture.quantum_errors import ParameterTypeError
@@ -35,6 +36,7 @@ from diastase.primitives.quantum import (
     unitary_p,
 )
 from diastase.quantum.operators.broadcasting import element_of
+from diastase.quantum.operators.channels import record_channel, record_density_matrix
 from diastase.quantum.operators.decompositions import decomposition_of
 from diastase.quantum.operators.gate_operands import (
     LOOKS_AT_TRACED_VALUES,
@@ -95,8 +97,6 @@ def _is_pennylanes(operator: Any) -> bool:
 def _refuse_other_than_gates(operator: Any) -> None:
     if isinstance(operator, _OBSERVABLES):
         raise unsupported(operator, "is an observable, not a gate")
-    if isinstance(operator, qml.operation.Channel):
-        raise unsupported(operator, "is noise, which a state vector cannot hold")
     if isinstance(operator, ops.MidMeasure):
         raise unsupported(operator, "of PennyLane: use diastase.measure in compiled programs")
     if isinstance(operator, ops.Conditional):
@@ -140,6 +140,8 @@ def _record_controlled(operator: Any, recorder: Recorder, controls: Controls) ->
 def _record_adjoint(operator: Any, recorder: Recorder, controls: Controls) -> None:
     """The adjoint of the base: known to PennyLane, or of its decomposition in reverse order."""
     base = operator.base
+    if isinstance(base, qml.operation.Channel | qml.QubitDensityMatrix):
+        raise NotUnitaryError(operation=describe(base), construct="adjoint")
     if isinstance(base, ops.Adjoint):
         return record(base.base, recorder, controls)
     if isinstance(base, Deallocate):  # of wires that are restored: they are in |0> before, too
@@ -328,6 +330,8 @@ def _record_preparation(operator: Any, recorder: Recorder, controls: Controls) -
 
 
 _RULES: tuple[tuple[Any, Callable[[Any, Recorder, Controls], None]], ...] = (
+    (qml.operation.Channel, record_channel),
+    (qml.QubitDensityMatrix, record_density_matrix),
     (Allocate, _record_allocation),
     (Deallocate, _record_deallocation),
     (qml.GlobalPhase, _record_global_phase),

@@ -38,9 +38,10 @@ from diastase.quantum.measurements.measurements import (
     purity_of,
 )
 from diastase.quantum.operators.circuit_scope import CircuitScope
+from diastase.quantum.operators.gate_operands import is_density_matrix
 from diastase.quantum.qnode.circuits import QNodeCall, TracedCircuit, trace_circuit
 from diastase.quantum.qnode.repeated_runs import bind_averaged_runs, bind_several_runs
-from diastase.quantum.qnode.statistics import Averaged, outcome_moments
+from diastase.quantum.qnode.statistics import Averaged, outcome_moments, refuse_readout_errors
 from diastase.quantum.run_dependence import differs
 from diastase.quantum.settings.qnode_settings import classical_result, in_precision_of
 from diastase_mlir import user_span
@@ -116,12 +117,24 @@ def averaged(leaf: Any, scope: CircuitScope) -> Averaged | None:
         return None
     with scope.as_from(leaf):
         if leaf.mv is not None:
+            refuse_readout_errors(leaf, scope)
             return outcome_moments(leaf)
         rule = _RULES.get(type(leaf))
         if rule is None:
-            reason = "of an average over mid-circuit outcomes is not defined"
-            raise UnsupportedMeasurementError(measurement=process_name(leaf), reason=reason)
+            raise _undefined(leaf)
         return rule(leaf, scope)
+
+
+def _undefined(process: Any) -> UnsupportedMeasurementError:
+    reason = "of an average over mid-circuit outcomes is not defined"
+    return UnsupportedMeasurementError(measurement=process_name(process), reason=reason)
+
+
+def _state(process: Any, scope: CircuitScope) -> Averaged:
+    """A density matrix has an average; a state vector has none."""
+    if not is_density_matrix(scope.register):
+        raise _undefined(process)
+    return _linear(process, scope)
 
 
 def _linear(process: Any, scope: CircuitScope) -> Averaged:
@@ -173,6 +186,7 @@ _RULES: dict[type, Callable[[Any, CircuitScope], Averaged]] = {
     measurements.VarianceMP: _variance,
     measurements.ProbabilityMP: _linear,
     measurements.DensityMatrixMP: _linear,
+    measurements.StateMP: _state,
     measurements.PurityMP: _purity,
     measurements.VnEntropyMP: _entropy,
     measurements.MutualInfoMP: _mutual_information,

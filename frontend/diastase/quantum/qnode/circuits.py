@@ -39,11 +39,14 @@ from diastase.primitives.quantum import (
 )
 from diastase.primitives.sampling import follow_script_p
 from diastase.quantum.measurements.measurements import WithSnapshots, measure_snapshot, process_name
+from diastase.quantum.measurements.readout import readout_of
 from diastase.quantum.operators.broadcasting import note_classical
 from diastase.quantum.operators.circuit_scope import Circuit, CircuitScope
 from diastase.quantum.operators.gates import record
 from diastase.quantum.settings.circuit_passes import transformed
 from diastase.quantum.settings.diff_method import OUTCOMES, parameter_of
+from diastase.quantum.settings.methods import note_method
+from diastase.quantum.settings.noise_models import noise_of_device
 from diastase.quantum.settings.qnode_settings import QNodeSettings
 from diastase.quantum.wires import WireMap, traced_again
 from diastase_mlir import span_of, user_span
@@ -61,12 +64,16 @@ from diastase_runtime.errors import TooManyQubitsError
 from diastase_toolchain.lazy_import import LazyModule
 
 if TYPE_CHECKING:
-    from diastase.quantum import folding, run_dependence
-    from diastase.quantum.operators import decomposing
+    from diastase.quantum import folding, inserted_noise, run_dependence, unread_outcomes
+    from diastase.quantum.operators import decomposing, device_gates, drawn_channels
 else:
     decomposing = LazyModule("diastase.quantum.operators.decomposing")
     run_dependence = LazyModule("diastase.quantum.run_dependence")
     folding = LazyModule("diastase.quantum.folding")
+    inserted_noise = LazyModule("diastase.quantum.inserted_noise")
+    unread_outcomes = LazyModule("diastase.quantum.unread_outcomes")
+    device_gates = LazyModule("diastase.quantum.operators.device_gates")
+    drawn_channels = LazyModule("diastase.quantum.operators.drawn_channels")
 
 LARGEST_REGISTER = 59
 """Wires beyond which the size of a state does not even fit into 64 bits; the engine refuses far
@@ -109,6 +116,10 @@ class TracedCircuit:
     """The structure of what the quantum function returned."""
     circuit: Circuit
     takes_script: bool
+    processes: tuple[MeasurementProcess, ...] = ()
+    """The measurements that it returns."""
+    forgets_outcomes: bool = False
+    """Whether it measured in its middle, and nothing reads what was found."""
 
     def run(self, script: Any = NO_SCRIPT) -> list[Any]:
         """Record one run; the body's results."""
@@ -132,27 +143,42 @@ class TracedCircuit:
         return [classical.get(place, result) for place, result in enumerate(found)]
 
 
-@traced_again
 def trace_circuit(call: QNodeCall, finish: Finish, takes_script: bool = False) -> TracedCircuit:
     """Trace the body of a call; `finish` measures.
 
     `takes_script`: measurements in the middle find their outcomes in a script, an operand of the
     body (`primitives.sampling`).
     """
+    traced = _traced(call, finish, takes_script, False)
+    if traced.forgets_outcomes and not call.settings.is_analytic:  # all shots are of one state
+        traced = _traced(call, finish, takes_script, True)
+    note_method(call.settings.qnode, call.settings.method)
+    if _watched.seen is not None:
+        _watched.seen.append(SeenCircuit(traced, traced.processes))
+    return traced
+
+
+@traced_again
+def _traced(
+    call: QNodeCall, finish: Finish, takes_script: bool, forgets_outcomes: bool
+) -> TracedCircuit:
+    """`forgets_outcomes`: no outcome is read, so `finish` is told that there are none."""
     name, labels = call.settings.qnode, call.settings.device.wires
     size = traced_number_of_wires(call.settings.device)
     wires = WireMap(name, None if labels is None else tuple(labels), size)
     circuit = Circuit(
         name, wires, record=_recording(call.settings),
         measure_snapshot=partial(measure_snapshot, call.settings),
+        readout=readout_of(call.settings.device), measures=_draws_noise(call.settings),
     )  # fmt: skip
     trees: list[Any] = []
     processes: list[MeasurementProcess] = []
+    measured: list[bool] = []
     source = current_source_info()
 
     def body(*operands: Any) -> Sequence[Any]:
         with source_context(source):
-            register = _allocate(circuit, call.settings.single)
+            register = _allocate(circuit, call.settings)
             for script in operands:
                 register = follow_script_p.bind(register, script)
             scope = CircuitScope(circuit, register, True)
@@ -169,6 +195,8 @@ def trace_circuit(call: QNodeCall, finish: Finish, takes_script: bool = False) -
         _name_wires([*leaves, *circuit.measured_elsewhere], scope)
         # PennyLane's queue serves all threads: while it makes operators for us, no other records.
         with quantum_scope(scope), AnnotatedQueue():
+            measured[:] = [circuit.measures]
+            circuit.measures &= not forgets_outcomes
             results = finish(leaves, scope)
         with source_context(source):
             release_p.bind(scope.register)
@@ -183,28 +211,54 @@ def trace_circuit(call: QNodeCall, finish: Finish, takes_script: bool = False) -
         jaxpr, [(tracer_variable(one), tracer_variable(two)) for one, two in taken_back]
     )
     if number is not None:
-        if number > LARGEST_REGISTER:
+        if number > (LARGEST_REGISTER // 2 if call.settings.is_mixed else LARGEST_REGISTER):
             raise TooManyQubitsError(construct=f"QNode {name}", number=number, span=user_span())
         jaxpr = _with_size(jaxpr, number)
     if call.settings.steps.passes:  # which may measure, and add wires
         jaxpr, captured = transformed(jaxpr, captured, call.settings.steps.passes, name)
         number = _size_of(jaxpr)
         circuit.measures |= any(map(_is_measured, equations_in(jaxpr, touches_register)))
+    measures = circuit.measures or any(measured)
+    jaxpr, captured = _changed(call.settings, circuit, measures, jaxpr, captured)
+    return TracedCircuit(
+        call.settings, jaxpr, tuple(captured), number, trees[0], circuit, takes_script,
+        tuple(processes), measures and not circuit.measures,
+    )  # fmt: skip
+
+
+def _changed(
+    settings: QNodeSettings,
+    circuit: Circuit,
+    measures: bool,
+    jaxpr: ClosedJaxpr,
+    captured: Sequence[Any],
+) -> tuple[ClosedJaxpr, Sequence[Any]]:
+    """The circuit as it is run: without outcomes that nobody reads, folded, with noise."""
+    averages = settings.mcm_method != "single-branch-statistics"
+    if settings.is_mixed and averages and measures:
+        jaxpr = unread_outcomes.without_unread_outcomes(jaxpr)
+        circuit.measures = any(map(_is_measured, equations_in(jaxpr, touches_register)))
+    if settings.folding is not None:
+        jaxpr, captured = folding.folded(jaxpr, captured, settings.folding)
+    if settings.noise:
+        jaxpr, captured = inserted_noise.with_noise(jaxpr, captured, settings.noise, circuit)
     if not circuit.measures:
         jaxpr = _without(jaxpr, _followed(jaxpr))
-    if call.settings.folding is not None:
-        jaxpr, captured = folding.folded(jaxpr, captured, call.settings.folding)
-    traced = TracedCircuit(
-        call.settings, jaxpr, tuple(captured), number, trees[0], circuit, takes_script
-    )
-    if _watched.seen is not None:
-        _watched.seen.append(SeenCircuit(traced, tuple(processes)))
-    return traced
+    return jaxpr, captured
+
+
+def _draws_noise(settings: QNodeSettings) -> bool:
+    """Whether noise that is added to the circuit later is drawn, run by run, as outcomes are."""
+    return bool(settings.noise) and settings.method.name == "trajectories"
 
 
 def _recording(settings: QNodeSettings) -> Callable[..., None]:
     """How operators become gates; where several gate sets are given, by one after the other."""
     how: Callable[..., None] = record
+    if settings.noise:
+        how = device_gates.for_noise(how, bool(noise_of_device(settings.device)))
+    if settings.method.name == "trajectories":
+        how = drawn_channels.with_channels(how)
     for target in reversed(settings.steps.of("operators")):
         how = decomposing.Decomposer(target, how).record
     return how
@@ -253,9 +307,11 @@ def _refuse_collectives(jaxpr: ClosedJaxpr) -> None:
             raise CollectiveInQNodeError(axis=axis, span=span_of(equation.source_info))
 
 
-def _allocate(circuit: Circuit, single: bool) -> Any:
+def _allocate(circuit: Circuit, settings: QNodeSettings) -> Any:
     """A register of a traced number of wires, or of one that is filled in at the end."""
-    params = {"qnode": circuit.name, **({"single": True} if single else {})}
+    kind = {"single": settings.single, "mixed": settings.is_mixed}
+    params: dict[str, Any] = {name: True for name, asked in kind.items() if asked}
+    params["qnode"] = circuit.name
     if circuit.wires.traced is None:
         return allocate_p.bind(num_wires=0, **params)
     return allocate_p.bind(circuit.wires.traced.number, num_wires=None, **params)

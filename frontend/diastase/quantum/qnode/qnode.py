@@ -5,6 +5,7 @@ structure that the quantum function returned.
 """
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NoReturn
 
 import jax
@@ -14,6 +15,7 @@ from pennylane.measurements import MeasurementProcess
 from diastase.capture.device_errors import (
     TapeRecordingError,
     UnknownOutcomeError,
+    UnsupportedMethodError,
     UnsupportedTransformError,
 )
 from diastase.capture.pennylane_compat import intercept_qnodes, refuse_outcomes_as_numbers
@@ -23,6 +25,8 @@ from diastase.quantum.operators.broadcasting import broadcast
 from diastase.quantum.operators.circuit_scope import CircuitScope
 from diastase.quantum.qnode.circuits import QNodeCall, trace_circuit
 from diastase.quantum.settings.diff_method import needs_averages
+from diastase.quantum.settings.methods import Method
+from diastase.quantum.settings.noise_models import noise_of_entries
 from diastase.quantum.settings.qnode_settings import (
     QNodeSettings,
     classical_result,
@@ -35,7 +39,13 @@ from diastase_toolchain.lazy_import import LazyModule
 
 if TYPE_CHECKING:
     from diastase.quantum.host_devices import capture
-    from diastase.quantum.qnode import averages, measured_parts, shot_qnode, statistics
+    from diastase.quantum.qnode import (
+        averages,
+        measured_parts,
+        shot_qnode,
+        statistics,
+        trajectories,
+    )
     from diastase.quantum.tapes import call as tape_calls
     from diastase.quantum.tapes import metric_tensor
 else:
@@ -43,6 +53,7 @@ else:
     averages = LazyModule("diastase.quantum.qnode.averages")
     measured_parts = LazyModule("diastase.quantum.qnode.measured_parts")
     statistics = LazyModule("diastase.quantum.qnode.statistics")
+    trajectories = LazyModule("diastase.quantum.qnode.trajectories")
     shot_qnode = LazyModule("diastase.quantum.qnode.shot_qnode")
     tape_calls = LazyModule("diastase.quantum.tapes.call")
     metric_tensor = LazyModule("diastase.quantum.tapes.metric_tensor")
@@ -58,7 +69,14 @@ def _call_qnode(qnode: qml.QNode, args: tuple[Any, ...], kwargs: dict[str, Any])
     settings, kwargs = resolve_settings(qnode, kwargs)
     if settings.steps.transforms:
         return _call_transformed(qnode, settings, args, kwargs)
-    if settings.device.name not in ENGINE_DEVICES:
+    return _call_plain(qnode, settings, args, kwargs)
+
+
+def _call_plain(
+    qnode: qml.QNode, settings: QNodeSettings, args: tuple[Any, ...], kwargs: dict[str, Any]
+) -> Any:
+    """Record a call without transforms of the tape."""
+    if _runs_in_python(settings):
         return capture.call_on_device(qnode, settings, args, kwargs)
     call = QNodeCall(qnode.func, settings, args, kwargs)
     run = _way_to_run(settings)
@@ -67,7 +85,28 @@ def _call_qnode(qnode: qml.QNode, args: tuple[Any, ...], kwargs: dict[str, Any])
     return broadcast(lambda: run(call))
 
 
+_NATIVE = ("statevector", "density", "trajectories")
+"""Methods of our engine."""
+
+
+def _runs_in_python(settings: QNodeSettings) -> bool:
+    """Whether PennyLane's device runs the circuit; refuses a method that nobody has."""
+    name, why = settings.method
+    if settings.noise is None:
+        return True
+    if name in _NATIVE:
+        return False
+    if settings.device.name in ENGINE_DEVICES:
+        raise UnsupportedMethodError(
+            qnode=settings.qnode, method=name, why=why, device=settings.device.name,
+            span=user_span(),
+        )  # fmt: skip
+    return True
+
+
 def _way_to_run(settings: QNodeSettings) -> Callable[[QNodeCall], Any]:
+    if settings.method.name == "trajectories" and settings.is_analytic:
+        return trajectories.call_by_trajectories
     if not settings.is_analytic:
         return shot_qnode.call_with_shots
     if settings.mcm_method != "single-branch-statistics":
@@ -83,14 +122,25 @@ def _call_transformed(
     """Transforms are applied while tracing; a device in Python may need to do it when it runs."""
     if metric_tensor.asks_for_metric(settings.steps.transforms):
         return metric_tensor.call_metric(qnode, settings, args, kwargs)
-    natively = settings.device.name not in ENGINE_DEVICES
+    natively = _runs_in_python(settings)
     try:
         call = tape_calls.prepare(qnode, settings, args, kwargs)
     except (TapeRecordingError, UnsupportedTransformError) as error:
-        if not natively or error.always:
+        noise = noise_of_entries(settings.steps.transforms)
+        if noise is not None and settings.noise is not None and not natively:
+            added = replace(
+                settings, steps=settings.steps.of_tapes, noise=(*noise, *settings.noise)
+            )
+            return _call_plain(qnode, added, args, kwargs)
+        if not (natively or settings.device.name in _IN_PYTHON_TOO) or error.always:
             raise
-        return capture.call_on_device(qnode, settings, args, kwargs)
+        return capture.call_on_device(qnode, replace(settings, method=_BY_DEVICE), args, kwargs)
     return call.run(lambda made: call_qnode(made, (), {}), natively)
+
+
+_IN_PYTHON_TOO = frozenset({"default.mixed"})
+"""Devices of ours whose original runs what tapes made while tracing cannot be."""
+_BY_DEVICE = Method("device", "a transform of its tape looks at values")
 
 
 def _call_analytic(call: QNodeCall) -> Any:

@@ -18,13 +18,18 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+import jax
 import jax.numpy as jnp
 from jax.core import Tracer
 
-from diastase.primitives.quantum import check_wires_p
-from diastase.primitives.sampling import sample_p
+from diastase.capture.control_flow.loops import trace_for_loop
+from diastase.primitives.quantum import check_wires_p, release_p
+from diastase.primitives.sampling import sample_p, uniform_p
+from diastase.primitives.statevector import copy_register_p
 from diastase.quantum.measurements.pauli_basis import Rotation, into_letters
+from diastase.quantum.operators.channels import read_wrongly
 from diastase.quantum.operators.circuit_scope import CircuitScope
+from diastase.quantum.operators.gate_operands import is_density_matrix
 from diastase.quantum.qnode.samples import Constant, Outcomes, Packed, Shots
 from diastase.quantum.wires import Position, bind_on
 from diastase_runtime.abi import MAX_SAMPLED_WIRES
@@ -149,7 +154,7 @@ class Requests:
 
         `shots` is their number as a size, `count` as a value.
         """
-        packed = [_drawn(group, self.scope, shots) for group in self.groups]
+        packed = [_drawn(group, self.scope, shots, count) for group in self.groups]
         values = [
             value(self.scope, shots, count)
             if callable(value)
@@ -168,10 +173,40 @@ class Requests:
         return Shots(packed, list(arrays[count:values]), list(arrays[values:]))
 
 
-def _drawn(group: Group, scope: CircuitScope, shots: Any) -> Any:
+def _drawn(group: Group, scope: CircuitScope, shots: Any, count: Any) -> Any:
     letters = [group.letters[place] for place in range(len(group.wires))]
     rotation = group.rotation or into_letters(letters, group.wires)
+    if scope.circuit.readout != 0 and is_density_matrix(scope.register):
+        return _drawn_from_copy(group, rotation, scope, shots)
     rotation.forth(scope)
     packed = bind_on(sample_p, scope.register, group.wires, shots=shots)
     rotation.back(scope)
+    if scope.circuit.readout != 0:
+        packed = _read_wrongly(packed, group, scope, count)
     return packed
+
+
+def _drawn_from_copy(group: Group, rotation: Rotation, scope: CircuitScope, shots: Any) -> Any:
+    """With readout errors, which cannot be taken back: every wire of a copy has its own, once."""
+    register = scope.register
+    scope.register = copy_register_p.bind(register, blank=False)
+    rotation.forth(scope)
+    read_wrongly(scope.circuit.readout, scope)
+    packed = bind_on(sample_p, scope.register, group.wires, shots=shots)
+    release_p.bind(scope.register)
+    scope.register = register
+    return packed
+
+
+def _read_wrongly(packed: Any, group: Group, scope: CircuitScope, count: Any) -> Any:
+    """With readout errors that are drawn, shot by shot and wire by wire."""
+    width = len(group.wires) if group.whole is None else group.whole
+
+    def flip(place: Any, outcomes: Any) -> Any:
+        wrong = (uniform_p.bind() < scope.circuit.readout).astype(jnp.int64)
+        mask = jnp.left_shift(wrong, place % width)
+        shot = place // width
+        changed = outcomes[shot] ^ mask
+        return jax.lax.dynamic_update_index_in_dim(outcomes, changed, shot, 0)
+
+    return trace_for_loop((0, count * width, 1), flip, (packed,))

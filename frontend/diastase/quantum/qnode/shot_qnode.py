@@ -13,8 +13,7 @@ equation, and none of its outcomes.
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from itertools import compress
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import jax
 import jax.numpy as jnp
@@ -25,7 +24,6 @@ from pennylane.measurements import MeasurementProcess
 from diastase.capture.dynamic_carry import dimension_table
 from diastase.capture.pennylane_compat import describe
 from diastase.capture.quantum_errors import UnsupportedObservableError
-from diastase.primitives.errors import NoDerivativeError, undifferentiable
 from diastase.primitives.qnode_derivatives import is_inexact
 from diastase.primitives.sampling import assert_shots_p
 from diastase.quantum.operators.circuit_scope import CircuitScope
@@ -33,11 +31,17 @@ from diastase.quantum.qnode.circuits import QNodeCall, TracedCircuit, trace_circ
 from diastase.quantum.qnode.repeated_runs import run_for_each_shot
 from diastase.quantum.qnode.sampling_plan import Requests
 from diastase.quantum.qnode.statistics import Statistic, Variance, VarianceParts, prepare
+from diastase.quantum.qnode.undifferentiated import without_derivatives
 from diastase.quantum.run_dependence import differs
 from diastase.quantum.settings.diff_method import is_tested
 from diastase.quantum.settings.qnode_settings import QNodeSettings, classical_result
-from diastase_mlir import user_span
 from diastase_mlir.jax_compat import evaluate_jaxpr, trace_to_jaxpr
+from diastase_toolchain.lazy_import import LazyModule
+
+if TYPE_CHECKING:
+    from diastase.quantum.qnode import trajectories
+else:
+    trajectories = LazyModule("diastase.quantum.qnode.trajectories")
 
 Choice = Callable[[Any], Any]
 """From an array over all shots to some of its elements."""
@@ -48,18 +52,30 @@ def call_with_shots(call: QNodeCall) -> Any:
     settings = call.settings
     measured = Measured(settings, _checked_shots(settings))
     with_outcomes = settings.mcm_method != "single-branch-statistics"
+    if settings.method.name == "trajectories":
+        measured.chunk = trajectories.chunk_of_shots(settings, measured.number)
     traced = trace_circuit(call, measured.finish, takes_script=with_outcomes)
+    if measured.chunk > 1 and trajectories.are_alone(traced):
+        measured.chunk = 1
+        traced = trace_circuit(call, measured.finish, takes_script=with_outcomes)
     measured.note_results(traced)
     if measured.singly:
-        arrays, valid = run_for_each_shot(
-            _without_derivatives(traced), measured.num_drawn, measured.differing, measured.number
-        )
+        arrays, valid = _all_runs(traced, measured)
         partitions = measured.partitions(traced, traced.beside(arrays), valid)
     elif any(map(is_inexact, traced.jaxpr.in_avals)):
         partitions = _run_with_statistics(traced, measured)
     else:
         partitions = measured.partitions(traced, traced.beside(traced.run()), None)
     return tuple(partitions) if call.settings.shots.has_partitioned_shots else partitions[0]
+
+
+def _all_runs(traced: TracedCircuit, measured: "Measured") -> tuple[list[Any], Any]:
+    """Each shot has outcomes, or a trajectory, of its own."""
+    shots = (measured.num_drawn, measured.differing, measured.number)
+    if traced.settings.method.name == "trajectories":
+        circuit = without_derivatives(traced, trajectories.NO_DERIVATIVE)
+        return trajectories.run_shots(circuit, *shots, measured.chunk)
+    return run_for_each_shot(without_derivatives(traced), *shots)
 
 
 def _checked_shots(settings: QNodeSettings) -> Any:
@@ -83,6 +99,8 @@ class Measured:
         self.number = number
         self.singly = False
         """Whether each shot takes a run of its own."""
+        self.chunk = 1
+        """How many shots one run may be of, if each takes a run of its own."""
         self.num_drawn = 0
         self.differing: Sequence[bool] = ()
         """Of the body's results, which have an element (or a row) for each shot."""
@@ -102,7 +120,9 @@ class Measured:
         self._requests = Requests(scope, is_tested(self.settings.differentiation))
         self._leaves = [_prepared(leaf, self._requests) for leaf in leaves]
         self.refusal = _refusal(leaves, self._requests.signed)
-        shots = (1, 1) if self.singly else (self.number, self.settings.total_shots)
+        shots = (self.number, self.settings.total_shots)
+        if self.singly:
+            shots = (self.chunk, self.chunk)
         drawn = self._requests.draw(*shots)
         self.num_drawn = len(drawn)
         values = [
@@ -195,7 +215,7 @@ def _chosen(valid: Any, part: slice) -> Choice:
 def _run_with_statistics(traced: TracedCircuit, measured: Measured) -> list[Any]:
     """Record a run; the results for each partition of its shots."""
     if measured.refusal is not None:
-        circuit = _without_derivatives(traced, measured.refusal)
+        circuit = without_derivatives(traced, measured.refusal)
         arrays = circuit.beside(circuit.run())
         return measured.partitions(traced, arrays, None)
     measured.by_averages = True
@@ -219,26 +239,3 @@ def _run_with_statistics(traced: TracedCircuit, measured: Measured) -> list[Any]
 
 def _is_variance(value: Any) -> bool:
     return isinstance(value, VarianceParts)
-
-
-_OUTCOMES = (
-    "its circuit is run for each shot, and an outcome jumps: without shots, with "
-    "mcm_method='deferred' or 'tree-traversal', there is a derivative; or keep it out by "
-    "jax.lax.stop_gradient on its arguments"
-)
-
-
-def _without_derivatives(traced: TracedCircuit, reason: str = _OUTCOMES) -> TracedCircuit:
-    """The circuit, whose arguments must not be differentiated by."""
-    name, span = traced.settings.qnode, user_span()
-    moves = [isinstance(value, Tracer) and is_inexact(value) for value in traced.captured]
-    given = iter(
-        undifferentiable(
-            list(compress(traced.captured, moves)),
-            lambda: NoDerivativeError(construct=f"QNode {name}", reason=reason, span=span),
-        )
-    )
-    captured = [
-        next(given) if moved else value for value, moved in zip(traced.captured, moves, strict=True)
-    ]
-    return replace(traced, captured=tuple(captured))

@@ -22,6 +22,7 @@ from pennylane.measurements import MeasurementProcess
 from diastase.capture.quantum_errors import UnsupportedMeasurementError
 from diastase.quantum.measurements.counts import Counts, counted_bits, counted_wires, histogram
 from diastase.quantum.measurements.measurements import process_name
+from diastase.quantum.operators.circuit_scope import CircuitScope
 from diastase.quantum.qnode.sampled_observables import (
     Eigenbasis,
     Factors,
@@ -74,11 +75,24 @@ jax.tree_util.register_dataclass(
 
 def prepare(process: MeasurementProcess, requests: Requests) -> Statistic:
     """Ask for what a measurement process needs; its result as a function of the shots."""
-    rules = _OF_OUTCOMES if process.mv is not None else _RULES
+    rules = _RULES
+    if process.mv is not None:
+        refuse_readout_errors(process, requests.scope)
+        rules = _OF_OUTCOMES
     rule = rules.get(type(process))
     if rule is None:
         raise _unsupported(process, "is a property of the exact state, which shots do not give")
     return rule(process, requests)
+
+
+def refuse_readout_errors(process: Any, scope: CircuitScope) -> None:
+    """Refuse statistics of outcomes on a device that reads wires wrongly at the end only."""
+    if scope.circuit.readout != 0:
+        reason = (
+            "of mid-circuit outcomes on a device with readout errors is not compiled: "
+            "put qml.BitFlip before the measurement instead of readout_prob"
+        )
+        raise _unsupported(process, reason)
 
 
 # --- of wires and observables --------------------------------------------------------------------

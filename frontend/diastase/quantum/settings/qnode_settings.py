@@ -31,6 +31,13 @@ from diastase.capture.quantum_errors import InvalidSettingError, UnsupportedRetu
 from diastase.primitives.quantum import AbstractRegister
 from diastase.quantum.settings.circuit_passes import Steps, steps_of
 from diastase.quantum.settings.diff_method import Differentiation, differentiation_of
+from diastase.quantum.settings.methods import (
+    Method,
+    gives_standard_errors,
+    method_of,
+    trajectories_of,
+)
+from diastase.quantum.settings.noise_models import Noise, noise_of_device
 from diastase_mlir import user_span
 from diastase_mlir.jax_compat import abstract_value, is_symbolic
 
@@ -54,6 +61,12 @@ class QNodeSettings:
     postselect_mode: PostselectMode
     steps: Steps
     """PennyLane's transforms of the tape, and the compiler's passes on the circuit."""
+    method: Method
+    """By which it is simulated, and why."""
+    trajectories: int
+    """How many of them are averaged where there are no shots, if it is by trajectories."""
+    standard_errors: bool = False
+    """Whether results come with their standard errors."""
     single: bool = False
     """Whether amplitudes are in single precision."""
     sweeps: bool = False
@@ -62,6 +75,13 @@ class QNodeSettings:
     """How it is differentiated; None for exactly."""
     folding: Folding | None = None
     """How its circuit is made longer; None for not at all."""
+    noise: Noise | None = ()
+    """What is added to each operation; None where the device adds what only PennyLane can add."""
+
+    @property
+    def is_mixed(self) -> bool:
+        """Whether the register is a density matrix."""
+        return self.method.name == "density"
 
     @property
     def is_analytic(self) -> bool:
@@ -80,21 +100,40 @@ def resolve_settings(
 ) -> tuple[QNodeSettings, dict[str, Any]]:
     """The settings of a call, and the keywords that the quantum function takes."""
     name = getattr(qnode.func, "__name__", "qnode")
+    method = method_of(qnode)
     remaining = dict(kwargs)
     shots = _shots(name, qnode, remaining)
     settings = QNodeSettings(
         qnode=name,
         device=qnode.device,
         shots=shots,
-        mcm_method=_mcm_method(name, qnode.execute_kwargs.get("mcm_method"), shots),
+        mcm_method=_mcm_method(name, qnode.execute_kwargs.get("mcm_method"), shots, method),
         postselect_mode=_postselect_mode(name, qnode.execute_kwargs.get("postselect_mode")),
         steps=steps_of(qnode),
+        method=method,
+        trajectories=trajectories_of(qnode),
+        standard_errors=gives_standard_errors(qnode),
         single=_is_single(qnode.device),
         sweeps=qnode.diff_method == "adjoint",
         differentiation=differentiation_of(qnode, name, bool(shots)),
         folding=_folding(),
+        noise=noise_of_device(qnode.device),
     )
+    _check_standard_errors(settings)
     return settings, remaining
+
+
+def _check_standard_errors(settings: QNodeSettings) -> None:
+    """Refuse them where results are no averages over trajectories."""
+    reasons = (
+        (settings.method.name != "trajectories", f"the method is {settings.method.name}"),
+        (not settings.is_analytic, "the QNode has shots"),
+        (bool(settings.steps.transforms), "PennyLane's transforms want results alone"),
+    )
+    for holds, reason in reasons:
+        if settings.standard_errors and holds:
+            why = f"{reason}; averages of trajectories without shots have them"
+            raise _invalid(settings.qnode, "standard_errors=True", why)
 
 
 def _shots(name: str, qnode: qml.QNode, kwargs: dict[str, Any]) -> Shots:
@@ -110,11 +149,17 @@ def _shots(name: str, qnode: qml.QNode, kwargs: dict[str, Any]) -> Shots:
     return shots
 
 
-def _mcm_method(name: str, given: Any, shots: Shots) -> McmMethod:
+def _mcm_method(name: str, given: Any, shots: Shots, method: Method) -> McmMethod:
+    """Density matrices are averages over all that may happen, outcomes included."""
+    if given is None and not shots:
+        return "deferred" if method.name == "density" else "single-branch-statistics"
     if given is None:
-        return "one-shot" if shots else "single-branch-statistics"
+        return "one-shot"
     if given not in MCM_METHODS:
         reason = f"the methods are {', '.join(MCM_METHODS)}"
+        raise _invalid(name, f"mcm_method={given!r}", reason)
+    if given == "single-branch-statistics" and method.name == "trajectories":
+        reason = "each trajectory has outcomes of its own: leave it out, or use one-shot"
         raise _invalid(name, f"mcm_method={given!r}", reason)
     if given == "one-shot" and not shots:
         reason = "that method needs shots, and the QNode has none"

@@ -53,6 +53,7 @@ from diastase.capture.pennylane_compat import (
 from diastase.capture.regions import quantum_scope
 from diastase.quantum.operators.decompositions import DATA_DEPENDENT
 from diastase.quantum.settings.diff_method import TRANSFORMS
+from diastase.quantum.settings.noise_models import compares_wires
 from diastase.quantum.settings.qnode_settings import QNodeSettings
 from diastase_mlir import at, span_of, user_span
 from diastase_mlir.jax_compat import current_trace
@@ -170,12 +171,18 @@ def _refuse(qnode: str, name: str, transform: Any, tapes: Sequence[Any]) -> None
     reason, always = None, True
     if transform.classical_cotransform is not None:
         reason = _instead_of_gradient(name)
-    elif name not in LOCAL and any(map(_compares_traced_wires, tapes)):
+    elif not _is_local(name, transform) and any(map(_compares_traced_wires, tapes)):
         reason, always = "compares wires, and some are traced", False
     if reason is not None:
         raise UnsupportedTransformError(
             qnode=qnode, transform=name, reason=reason, always=always, span=user_span()
         )
+
+
+def _is_local(name: str, transform: Any) -> bool:
+    model = transform.kwargs.get("noise_model", transform.args[0] if transform.args else None)
+    conditions = getattr(model, "model_map", ())
+    return name in LOCAL and not any(map(compares_wires, conditions))
 
 
 def _instead_of_gradient(name: str) -> str:

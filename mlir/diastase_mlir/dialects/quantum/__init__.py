@@ -1,10 +1,11 @@
 """The `quantum` dialect: qubits as values, on top of registers.
 
 A *register* is a state vector, of another type where its amplitudes are in single precision
-(`!quantum.single_register`); a *bit* is one of its qubits, taken out by `extract` and put back by
-`insert`. Gates and measurements consume bits and give new ones, so the data flow between two gates
-on a wire is a def-use edge. Every value of these types is used linearly: after an operation has
-taken a register or a bit, only its result may be used. Bits never cross a region boundary.
+(`!quantum.single_register`), or a density matrix (`!quantum.mixed_register`,
+`!quantum.single_mixed_register`); a *bit* is one of its qubits, taken out by `extract` and put back
+by `insert`. Gates and measurements consume bits and give new ones, so the data flow between two
+gates on a wire is a def-use edge. Every value of these types is used linearly: after an operation
+has taken a register or a bit, only its result may be used. Bits never cross a region boundary.
 
     %register = quantum.alloc(%n) {site = 0}
     %a = quantum.extract(%register, %zero)
@@ -27,8 +28,8 @@ IRDL checks operand, result and attribute kinds; `verify_invariants` checks what
 the number of wires and parameters of a named gate, table lengths, matrix shapes.
 """
 
-from diastase_mlir.dialects.quantum import gates, measurements, registers
+from diastase_mlir.dialects.quantum import gates, measurements, mixed, registers
 from diastase_mlir.dialects.quantum.dialect import Quantum
 from diastase_mlir.dialects.quantum.measurements import SCRIPT_MODES
 
-__all__ = ["SCRIPT_MODES", "Quantum", "gates", "measurements", "registers"]
+__all__ = ["SCRIPT_MODES", "Quantum", "gates", "measurements", "mixed", "registers"]

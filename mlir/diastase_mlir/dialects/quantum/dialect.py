@@ -32,7 +32,16 @@ class SingleRegisterType(Quantum.Type, name="single_register"):
     """A state vector, of amplitudes in single precision."""
 
 
-Register = RegisterType | SingleRegisterType
+class MixedRegisterType(Quantum.Type, name="mixed_register"):
+    """A density matrix, in double precision."""
+
+
+class SingleMixedRegisterType(Quantum.Type, name="single_mixed_register"):
+    """A density matrix, in single precision."""
+
+
+Mixed = MixedRegisterType | SingleMixedRegisterType
+Register = RegisterType | SingleRegisterType | Mixed
 
 
 class BitType(Quantum.Type, name="bit"):
@@ -69,6 +78,17 @@ def check_square_matrix(matrix: ir.Value, wires: int) -> str | None:
         return "the matrix must have two static dimensions"
     if list(matrix_type.shape) != [2**wires] * 2:
         return f"a matrix on {wires} wires cannot have the shape {list(matrix_type.shape)}"
+    return None
+
+
+def check_transfer_matrix(matrix: ir.Value, wires: int) -> str | None:
+    """Whether a value is a transfer matrix on so many wires, of which some may have one bit."""
+    kind = ir.RankedTensorType(matrix.type)
+    if str(kind.element_type) != "f64" or kind.rank != 2 or not kind.has_static_shape:
+        return f"a transfer matrix is a static tensor of f64, not {kind}"
+    rows, columns = kind.shape
+    if rows != columns or rows not in {2**bits for bits in range(wires, 2 * wires + 1)}:
+        return f"a transfer matrix on {wires} wires cannot have the shape {list(kind.shape)}"
     return None
 
 

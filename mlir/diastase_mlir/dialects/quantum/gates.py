@@ -136,6 +136,28 @@ class DiagonalOp(Quantum.Operation, name="diagonal"):
         return fail(operation, reason) if reason else True
 
 
+class KrausOp(Quantum.Operation, name="kraus"):
+    """One of the Kraus operators of a channel, drawn; the state is normalised."""
+
+    matrices: ext.Operand[Tensor]
+    targets: Sequence[ext.Operand[BitType]]
+    site: ir.IntegerAttr
+    bits: Sequence[ext.Result[BitType]]
+
+    @staticmethod
+    def verify_invariants(operation: Any) -> bool:
+        """A matrix on the targets for each operator, one at least."""
+        wires = len(operation.targets)
+        if len(operation.operation.results) != wires:
+            return fail(operation, f"{wires} bits go in, as many must come out")
+        kind = ir.RankedTensorType(operation.matrices.type)
+        if str(kind.element_type) != "complex<f64>" or not kind.has_static_shape:
+            return fail(operation, f"Kraus matrices are complex<f64> of known sizes, not {kind}")
+        if kind.rank != 3 or kind.shape[0] < 1 or list(kind.shape[1:]) != [2**wires] * 2:
+            return fail(operation, f"{kind} is no stack of matrices on {wires} wires")
+        return True
+
+
 class PrepareOp(Quantum.Operation, name="prepare"):
     """Give qubits that are in |0...0> these amplitudes; the first one is the most significant."""
 

@@ -182,6 +182,22 @@ class OutcomeScriptOp(Quantum.Operation, name="outcome_script"):
         return fail(operation, f"no mode of outcome scripts: {operation.mode.value}")
 
 
+class TrajectoriesOp(Quantum.Operation, name="trajectories"):
+    """A new script for so many trajectories, which are `shots` or averaged."""
+
+    count: ext.Operand[Integer]
+    shots: Any
+    script: ext.Result[Integer]
+
+
+class RunMembersOp(Quantum.Operation, name="run_members"):
+    """For each of the trajectories, 1 if the last run was its own, else 0."""
+
+    script: ext.Operand[Integer]
+    size: ext.Operand[Integer]
+    result: ext.Result[Tensor]
+
+
 class NextRunOp(Quantum.Operation, name="next_run"):
     """Prepare the next run, if there is one; there may be too many, which is an error."""
 

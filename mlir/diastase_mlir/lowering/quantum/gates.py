@@ -122,6 +122,55 @@ def lower_prepare(
     return [taken.give_back(result.results)]
 
 
+@lowers("superoperator", "replace", lazy=True)
+def lower_superoperator(
+    context: LoweringContext,
+    equation: Equation,
+    register: Value,
+    matrix: Value,
+    *wire_operands: Value,
+) -> Sequence[Value]:
+    """A channel, or a density matrix in the place of what there was."""
+    name, params = equation.primitive.name, equation.params
+    register = _marked(register, equation)
+    taken = take(register, params["wires"], wire_operands, context)
+    attributes = {
+        "site": site_attribute(context, params.get("construct", "QubitDensityMatrix"), equation),
+        "operandSegmentSizes": array_attribute("i32", [1, len(taken.bits)]),
+    }
+    if "checked" in params:
+        attributes["checked"] = ir.BoolAttr.get(params["checked"])
+    operands = [context.value(matrix), *taken.bits]
+    made = create(f"quantum.{name}", [bit_type()] * len(taken.bits), operands, attributes)
+    return [taken.give_back(made.results)]
+
+
+@lowers("half", lazy=True)
+def lower_half(context: LoweringContext, equation: Equation, register: Value) -> Sequence[Value]:
+    """A second register."""
+    which = {"which": enumeration(equation.params["which"])}
+    return emitted(context, equation, [register], which, "a derivative")
+
+
+@lowers("kraus", lazy=True)
+def lower_kraus(
+    context: LoweringContext,
+    equation: Equation,
+    register: Value,
+    matrices: Value,
+    *wire_operands: Value,
+) -> Sequence[Value]:
+    """One of the operators of a channel, drawn."""
+    taken = take(register, equation.params["wires"], wire_operands, context)
+    attributes = {
+        "site": site_attribute(context, equation.params["construct"], equation),
+        "operandSegmentSizes": array_attribute("i32", [1, len(taken.bits)]),
+    }
+    operands = [context.value(matrices), *taken.bits]
+    result = create("quantum.kraus", [bit_type()] * len(taken.bits), operands, attributes)
+    return [taken.give_back(result.results)]
+
+
 @lowers("global_phase", lazy=True)
 def lower_global_phase(
     context: LoweringContext, equation: Equation, register: Value, phi: Value

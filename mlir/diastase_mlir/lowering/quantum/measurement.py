@@ -23,12 +23,12 @@ from diastase_mlir.lowering.quantum.registers import emitted, wire_values
 from diastase_runtime.abi import ErrorCode
 
 _CONSTRUCTS = {"expval_pauli": "expval", "expval_matrix": "expval"} | dict.fromkeys(
-    ("var_pauli", "var_matrix"), "var"
+    ("var_pauli", "var_matrix", "square_pauli"), "var"
 )
 """What errors call what takes an observable, if it is a measurement."""
 
 
-@lowers("expval_pauli", "var_pauli", "add_pauli_sum", lazy=True)
+@lowers("expval_pauli", "var_pauli", "square_pauli", "add_pauli_sum", "add_pauli_words", lazy=True)
 def lower_pauli_sum(
     context: LoweringContext, equation: Equation, *operands: Value
 ) -> Sequence[Value]:
@@ -43,7 +43,10 @@ def lower_pauli_sum(
     return _on_wires(context, equation, operands, wires, attributes)
 
 
-@lowers("expval_matrix", "var_matrix", "apply_sparse", "project_on", lazy=True)
+@lowers(
+    "expval_matrix", "var_matrix", "apply_sparse", "project_on", "add_operator", "add_diagonal",
+    lazy=True,
+)  # fmt: skip
 def lower_matrix(context: LoweringContext, equation: Equation, *operands: Value) -> Sequence[Value]:
     """A statistic of a matrix, or a sparse one, or a projector, applied to some wires."""
     return _on_wires(context, equation, operands, equation.params["wires"], {})
@@ -113,6 +116,25 @@ def lower_script(context: LoweringContext, equation: Equation, *operands: Value)
     context.failures.fallible += equation.primitive.name in _FALLIBLE
     mode = {name: ir.StringAttr.get(text) for name, text in equation.params.items()}
     return emitted(context, equation, operands, mode)
+
+
+@lowers("trajectories", lazy=True)
+def lower_trajectories(
+    context: LoweringContext, equation: Equation, count: Value
+) -> Sequence[Value]:
+    """A script, which may need more memory than there is."""
+    context.failures.fallible += 1
+    shots = {"shots": ir.BoolAttr.get(equation.params["shots"])}
+    return emitted(context, equation, [count], shots)
+
+
+@lowers("run_members", lazy=True)
+def lower_run_members(
+    context: LoweringContext, equation: Equation, script: Value
+) -> Sequence[Value]:
+    """An array that the engine fills."""
+    size = context.dimensions.size_number(equation.avals_out[0].shape[0])
+    return emitted(context, equation, [script, size])
 
 
 @lowers("copy_register", "add_scaled", "inner_product", lazy=True)

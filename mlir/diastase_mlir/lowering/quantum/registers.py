@@ -15,11 +15,6 @@ from diastase_mlir.lowering.elementwise.elementwise import compared
 from diastase_runtime.abi import ErrorCode
 
 
-def register_type(single: bool) -> ir.Type:
-    """`!quantum.register`, or that of amplitudes in single precision."""
-    return ir.Type.parse("!quantum.single_register" if single else "!quantum.register")
-
-
 def as_register(value: Value) -> Register:
     """A register from wherever it comes: an operation, or a block argument."""
     return Register(value) if isinstance(value, ir.Value) else _checked(value)
@@ -91,7 +86,7 @@ def _checked(value: Value) -> Register:
 
 
 MAX_QUBITS = 40
-"""As the engine's; a test compares them."""
+"""As the engine's; a test compares them. A density matrix is as large as a state of twice as many."""
 
 
 @lowers("allocate_qubits", lazy=True)
@@ -106,7 +101,9 @@ def lower_allocate(
     else:
         number = integer_constant(known)
     attributes = {"site": site_attribute(context, f"QNode {equation.params['qnode']}", equation)}
-    kind = register_type(equation.params.get("single", False))
+    if derivatives := equation.params.get("derivative_wires", 0):  # of a mixed register only
+        attributes["derivative_wires"] = enumeration(derivatives)
+    kind = context.type_of(equation.avals_out[0])
     return [Register(create("quantum.alloc", [kind], [number], attributes).result)]
 
 
@@ -115,7 +112,8 @@ def _check_number(context: LoweringContext, equation: Equation, number: ir.Value
     site = context.failures.site(f"QNode {equation.params['qnode']}", equation.source_info)
     negative = compared("lt", "SIGNED", number, integer_constant(0))
     context.failures.record(negative, ErrorCode.NEGATIVE_QUBITS, site, [number], leave="now")
-    too_many = compared("ge", "SIGNED", number, integer_constant(MAX_QUBITS))
+    most = MAX_QUBITS // 2 if equation.params.get("mixed") else MAX_QUBITS
+    too_many = compared("ge", "SIGNED", number, integer_constant(most))
     context.failures.record(too_many, ErrorCode.TOO_MANY_QUBITS, site, [number], leave="now")
 
 

@@ -20,7 +20,7 @@ from diastase_mlir.passes.operations import REGISTERS, operations_in
 _PHASE = "quantum.global_phase"
 _COMMUTING = frozenset({
     "quantum.extract", "quantum.insert", "quantum.gate", "quantum.unitary", "quantum.measure",
-    "quantum.check_wires",
+    "quantum.check_wires", "quantum.kraus", "quantum.superoperator", "quantum.replace",
 })  # fmt: skip
 
 

@@ -126,6 +126,7 @@ def touched_wires(operations: Iterable[Any]) -> set[int] | None:
 
 _ON_BITS = frozenset({
     "quantum.gate", "quantum.unitary", "quantum.diagonal", "quantum.prepare", "quantum.measure",
+    "quantum.kraus", "quantum.superoperator", "quantum.replace",
 })  # fmt: skip
 _HARMLESS = frozenset({"quantum.global_phase", "quantum.check_wires", "quantum.follow"})
 """Operations on bits touch the wires that these were taken from, and no others."""

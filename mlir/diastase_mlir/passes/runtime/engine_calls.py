@@ -36,12 +36,15 @@ from diastase_mlir.passes.operations import (
     declare,
     defining,
     function_around,
+    operands_of,
     to_index,
 )
-from diastase_runtime.abi import import_symbol
+from diastase_runtime.abi import Engine, import_symbol
 
 _MOST_WORDS = 2**31
 """Offsets of pointers are 32-bit numbers in MLIR."""
+_MOST_ON_STACK = 256
+"""Elements of an array that are stored one by one."""
 _CONSTANTS = ("arith.constant", "stablehlo.constant")
 _RESHAPES = ("tensor.expand_shape", "tensor.collapse_shape")
 
@@ -81,8 +84,10 @@ class EngineCalls:
         self._tables: dict[tuple[str, bytes], str] = {}
         self._functions: dict[ir.Operation, _FunctionConstants] = {}
         self._function: _FunctionConstants
-        self.in_single_precision: set[ir.Value] = set()
-        """States of the engine for single precision, by their pointers."""
+        self.library_of: dict[ir.Value, Engine] = {}
+        """Which library serves a state, by its pointer."""
+        self.usual_library: Engine = "engine"
+        """The one that serves what is no state."""
 
     def move_to(self, operation: Any) -> None:
         """From here on, emit for the function around this operation."""
@@ -100,20 +105,25 @@ class EngineCalls:
 
         The first argument tells which engine it is, if it is a state.
         """
-        single = bool(arguments) and arguments[0] in self.in_single_precision
-        return self._call(name, arguments, results, single)
+        return self._call(name, arguments, results, self._serving(arguments))
 
-    def create_state(self, name: str, arguments: Sequence[ir.Value], single: bool) -> ir.Value:
-        """Call a function that makes a state."""
-        state = self._call(name, arguments, [pointer_type()], single)
-        if single:
-            self.in_single_precision.add(state)
+    def create_state(
+        self, name: str, arguments: Sequence[ir.Value], library: Engine | None = None
+    ) -> ir.Value:
+        """Call a function that makes a state: of a library, or of that of its first argument."""
+        library = library or self._serving(arguments)
+        state = self._call(name, arguments, [pointer_type()], library)
+        self.library_of[state] = library
         return state
 
+    def _serving(self, arguments: Sequence[ir.Value]) -> Engine:
+        usual = self.usual_library
+        return self.library_of.get(arguments[0], usual) if arguments else usual
+
     def _call(
-        self, name: str, arguments: Sequence[ir.Value], results: Sequence[ir.Type], single: bool
+        self, name: str, arguments: Sequence[ir.Value], results: Sequence[ir.Type], library: Engine
     ) -> Any:
-        symbol = import_symbol("single" if single else "engine", name)
+        symbol = import_symbol(library, name)
         operands = [self._function.context, *arguments]
         returned = call_imported(self._declared, symbol, operands, results)
         return returned[0] if returned else None
@@ -204,6 +214,21 @@ class EngineCalls:
         if piece is not None and words and words * piece[1] < _MOST_WORDS:
             return self.offset(_view(piece[0]), words * piece[1])
         return to_pointer(address_of(filled(tensor)))
+
+    def small_array(self, tensor: ir.Value) -> ir.Value:
+        """The same, of an array of numbers that the next call is the only one to use.
+
+        One that is made of scalars is put on the stack, element by element.
+        """
+        made = defining(tensor)
+        while made is not None and made.name in (*_RESHAPES, "stablehlo.reshape"):
+            made = defining(made.operands[0])
+        if made is None or made.name != "tensor.from_elements":
+            return self.array(tensor)
+        numbers = operands_of(made)
+        if len(numbers) > _MOST_ON_STACK or numbers[0].type != ir.F64Type.get():
+            return self.array(tensor)
+        return self._table(numbers, ir.F64Type.get())
 
     def filled_by(
         self, name: str, arguments: Sequence[ir.Value], kind: Any, sizes: Sequence[ir.Value] = ()

@@ -8,8 +8,8 @@
 
 A register becomes the engine's pointer, a bit a `Qubit`: its register and the number of its wire.
 The engine changes the state in place, so the order of the calls, which is that of the operations,
-now carries the meaning. Values that control flow carries change their types first; which registers
-are in single precision is kept, as another engine serves these.
+now carries the meaning. Values that control flow carries change their types first; which library
+serves a register, by its type, is kept for each pointer.
 
 Tables (wires, controls, coefficients, matrices) are passed as pointers: constant ones are globals,
 integers found at run time go through one stack array per function (made in its entry block, never
@@ -32,11 +32,10 @@ from diastase_mlir.dialects.quantum import SCRIPT_MODES
 from diastase_mlir.emit.operations import create
 from diastase_mlir.gate_runs import read_gate
 from diastase_mlir.passes.memory import pointer_type, to_pointer, word_type
-from diastase_mlir.passes.operations import REGISTERS
+from diastase_mlir.passes.operations import LIBRARIES, REGISTERS
 from diastase_mlir.passes.runtime.engine_calls import EngineCalls
+from diastase_runtime.abi import Engine
 from diastase_runtime.gate_table import Applied, Gate, gate_of, into_z, run_row
-
-_SINGLE = "!quantum.single_register"
 
 
 @dataclass(frozen=True)
@@ -79,6 +78,7 @@ def quantum_to_runtime(module: ir.Module) -> None:
         return ir.WalkResult.ADVANCE
 
     module.operation.walk(visit)
+    conversion.usual_library = _library_of_first(operations)
     for operation in operations:
         conversion.move_to(operation)
         with ir.InsertionPoint(operation), operation.location:
@@ -88,6 +88,12 @@ def quantum_to_runtime(module: ir.Module) -> None:
     conversion.finish()
 
 
+def _library_of_first(operations: Sequence[Any]) -> Engine:
+    """Where scripts and random numbers come from, which are the same in all libraries."""
+    kinds = (str(one.register.type) for one in operations if one.OPERATION_NAME == "quantum.alloc")
+    return LIBRARIES[next(kinds, "!quantum.register")]
+
+
 def _convert_types(operation: ir.Operation, conversion: Conversion) -> None:
     """Registers that control flow carries become pointers."""
     values: list[ir.Value] = list(operation.results)
@@ -95,10 +101,9 @@ def _convert_types(operation: ir.Operation, conversion: Conversion) -> None:
         for block in region.blocks:
             values.extend(block.arguments)
     for value in values:
-        kind = str(value.type)
-        if kind == _SINGLE:
-            conversion.in_single_precision.add(value)
-        if kind in REGISTERS:
+        library = LIBRARIES.get(str(value.type))
+        if library is not None:
+            conversion.library_of[value] = library
             value.set_type(pointer_type())
 
 
@@ -170,18 +175,34 @@ def _given(name: str, operation: Any, conversion: Conversion) -> list[ir.Value]:
 
 def _alloc(operation: Any, conversion: Conversion) -> None:
     arguments = [conversion.site(operation), operation.num_wires]
-    single = str(operation.register.type) == _SINGLE
-    state = conversion.create_state("state_create", arguments, single)
+    kind = str(operation.register.type)
+    if kind in _MIXED:
+        arguments.append(conversion.integer(_derivative_wires(operation)))
+    state = conversion.create_state("state_create", arguments, LIBRARIES[kind])
     operation.register.replace_all_uses_with(state)
+
+
+_MIXED = ("!quantum.mixed_register", "!quantum.single_mixed_register")
+
+
+def _derivative_wires(operation: Any) -> int:
+    attributes = operation.operation.attributes
+    name = "derivative_wires"
+    return ir.IntegerAttr(attributes[name]).value if name in attributes else 0
 
 
 def _copy(operation: Any, conversion: Conversion) -> None:
     arguments = [operation.register, conversion.site(operation)]
-    single = operation.register in conversion.in_single_precision
-    copy = conversion.create_state("state_copy", arguments, single)
+    copy = conversion.create_state("state_copy", arguments)
     if ir.BoolAttr(operation.blank).value:
         conversion.call("state_zero", [copy])
     operation.result.replace_all_uses_with(copy)
+
+
+def _half(operation: Any, conversion: Conversion) -> None:
+    which = conversion.integer(operation.which.value)
+    arguments = [operation.register, conversion.site(operation), which]
+    operation.result.replace_all_uses_with(conversion.create_state("half", arguments))
 
 
 def _extract(operation: Any, conversion: Conversion) -> None:
@@ -202,6 +223,14 @@ def _outcome_script(operation: Any, conversion: Conversion) -> None:
     """The engine's pointer, as a number."""
     mode = conversion.integer(SCRIPT_MODES[operation.mode.value])
     script = conversion.call("script_begin", [mode], pointer_type())
+    address = create("llvm.ptrtoint", [word_type()], [script]).result
+    operation.script.replace_all_uses_with(address)
+
+
+def _trajectories(operation: Any, conversion: Conversion) -> None:
+    """The engine's pointer, as a number."""
+    mode = conversion.integer(3 if ir.BoolAttr(operation.shots).value else 2)
+    script = conversion.call("trajectories_begin", [mode, operation.count], pointer_type())
     address = create("llvm.ptrtoint", [word_type()], [script]).result
     operation.script.replace_all_uses_with(address)
 
@@ -294,6 +323,33 @@ def _prepare(operation: Any, conversion: Conversion) -> None:
     conversion.call("prepare", [*head, *wires, amplitudes])
 
 
+def _superoperator(operation: Any, conversion: Conversion) -> None:
+    checked = conversion.integer(int(ir.BoolAttr(operation.checked).value))
+    _on_matrix(operation, conversion, "superoperator", [checked])
+
+
+def _on_matrix(
+    operation: Any, conversion: Conversion, function: str, more: Sequence[ir.Value] = ()
+) -> None:
+    """What is given by a matrix and has no controls."""
+    targets = [conversion.qubits[bit] for bit in operation.targets]
+    conversion.qubits.update(zip(operation.results, targets, strict=True))
+    matrix = conversion.small_array(operation.matrix)
+    wires = conversion.integer_table([target.wire for target in targets])
+    head = [targets[0].register, conversion.site(operation)]
+    conversion.call(function, [*head, *wires, matrix, *more])
+
+
+def _kraus(operation: Any, conversion: Conversion) -> None:
+    targets = [conversion.qubits[bit] for bit in operation.targets]
+    conversion.qubits.update(zip(operation.results, targets, strict=True))
+    count = conversion.integer(ir.RankedTensorType(operation.matrices.type).shape[0])
+    matrices = conversion.array(operation.matrices)
+    wires = conversion.integer_table([target.wire for target in targets])
+    head = [targets[0].register, conversion.site(operation)]
+    conversion.call("kraus", [*head, *wires, count, matrices])
+
+
 def _measure(operation: Any, conversion: Conversion) -> None:
     """A word is turned into Z on its last wire, which is measured, and back."""
     qubits = [conversion.qubits[bit] for bit in operation.operation.operands]
@@ -344,11 +400,15 @@ RULES: dict[str, Rule] = {
     "unitary": partial(_array_gate, function="unitary", array="matrix"),
     "diagonal": partial(_array_gate, function="diagonal", array="elements"),
     "prepare": _prepare,
+    "superoperator": _superoperator,
+    "replace": partial(_on_matrix, function="replace"),
+    "kraus": _kraus,
     "global_phase": _call("global_phase", "register site phi"),
     "measure": _measure,
     # what is found out about a state, which stays as it is
     "expval_pauli": _call("expval_pauli", "register site words"),
     "var_pauli": _call("var_pauli", "register site words"),
+    "square_pauli": _call("square_pauli", "register site words"),
     "expval_matrix": _call("expval_matrix", "register site wires matrix"),
     "var_matrix": _call("var_matrix", "register site wires matrix"),
     "probabilities": _call("probabilities", "register site wires", "sizes"),
@@ -361,6 +421,10 @@ RULES: dict[str, Rule] = {
     "inner_product": _call("inner_product", "bra ket site"),
     "apply_sparse": _call("apply_sparse", "register site wires row_starts columns values"),
     "project_on": _call("project_on", "register site wires vector"),
+    "half": _half,
+    "add_pauli_words": _call("add_pauli_words", "register site words"),
+    "add_operator": _call("add_operator", "register site wires matrix"),
+    "add_diagonal": _call("add_diagonal", "register site wires elements"),
     # adjoint differentiation: the tape of a register is the engine's
     "record": _call("tape_record", "register site"),
     "differentiated": _call("tape_differentiated", "register"),
@@ -370,6 +434,8 @@ RULES: dict[str, Rule] = {
     # outcome scripts, which the engine keeps
     "uniform": _call("uniform", ""),
     "outcome_script": _outcome_script,
+    "trajectories": _trajectories,
+    "run_members": _call("run_members", "script size", "size"),
     "follow": _call("state_follow", "register script"),
     "next_run": _call("script_next", "script"),
     "run_weight": _call("script_weight", "script"),

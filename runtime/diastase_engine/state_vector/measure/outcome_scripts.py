@@ -2,7 +2,7 @@
 their outcomes from.
 
 `script_begin`, then for each run `script_next` and the body, whose state has been told to follow
-the script (`state_follow`), and at last `script_end`. Two modes:
+the script (`state_follow`), and at last `script_end`. Two modes, and those of `trajectories`:
 
 *Shots*: outcomes are drawn. A run in which a postselected measurement finds another outcome is not
 valid; what it computes is thrown away by whoever runs it.
@@ -29,6 +29,16 @@ from diastase_engine.call_context import (
     next_uniform,
 )
 from diastase_engine.language import *
+from diastase_engine.state_vector.measure.trajectories import (
+    SHOTS_OF_NOISE,
+    allocate_trajectories,
+    append_step,
+    choose_for_all,
+    keep_those,
+    leave_all_out,
+    next_frame,
+    trajectories_of,
+)
 from diastase_engine.state_vector.state.records import (
     SINGLE,
     OutcomeScript,
@@ -70,12 +80,25 @@ def script_begin(context: CallContext, mode: i64) -> OutcomeScript:
     script.site, script.wire, script.outcome = -1, 0, 0
     script.capacity = _FIRST_CAPACITY
     script.outcomes = cast(outcomes, ptr[i64])
+    script.trajectories = null(ptr[f64])
     start_run(script)
     script.previous = null(ptr[f64])
     script.next = context.scripts
     if not is_null(script.next):
         cast(script.next, OutcomeScript).previous = memory
     context.scripts = memory
+    return script
+
+
+@kernel
+def trajectories_begin(context: CallContext, mode: i64, count: i64) -> OutcomeScript:
+    """Make a script for so many trajectories, or null."""
+    script = script_begin(context, mode)
+    if not is_null(script):
+        allocate_trajectories(context, script, count if count > 0 else 0)
+        if is_null(script.trajectories):
+            script_end(context, script)
+            return null(OutcomeScript)
     return script
 
 
@@ -98,6 +121,7 @@ def script_end(context: CallContext, script: OutcomeScript) -> None:
     if not is_null(script.next):
         cast(script.next, OutcomeScript).previous = script.previous
     free(cast(script.outcomes, ptr[f64]))
+    free(script.trajectories)
     free(cast(script, ptr[f64]))
 
 
@@ -106,7 +130,10 @@ def script_next(context: CallContext, script: OutcomeScript) -> i64:
     """Prepare the next run; 0 where there is none. There always is another shot."""
     if is_null(script) or context.code != 0:
         return 0
-    if script.mode == SHOTS:
+    if not is_null(script.trajectories):
+        if next_frame(script) == 0:
+            return 0
+    elif script.mode == SHOTS:
         script.rejected = script.rejected + 1 if script.valid == 0 else 0
         if script.rejected > MOST_REJECTED:
             fail(context, IMPOSSIBLE_POSTSELECTION, script.site, script.wire, script.outcome)
@@ -124,9 +151,12 @@ def script_next(context: CallContext, script: OutcomeScript) -> i64:
 
 @kernel
 def script_weight(context: CallContext, script: OutcomeScript) -> f64:
-    """Return the probability of the outcomes of the last run."""
+    """Return the probability of the outcomes of the last run, or the weight of its trajectories."""
     if is_null(script):
         return 1.0
+    if not is_null(script.trajectories):
+        run = trajectories_of(script)
+        return script.weight * to_float(run.last - run.first)
     return script.weight
 
 
@@ -199,12 +229,43 @@ def branch(context: CallContext, script: OutcomeScript, site: i64, zero: f64, on
 
 
 @kernel
+def outcome_of_all(
+    context: CallContext,
+    script: OutcomeScript,
+    site: i64,
+    wire: i64,
+    weights: ptr[f64],
+    postselect: i64,
+) -> i64:
+    """Return the outcome that a run of trajectories goes on with."""
+    total = weights[0] + weights[1]
+    if postselect < 0:
+        return choose_for_all(context, script, site, 2, weights, total)
+    outcome: i64 = postselect & 1
+    likelihood = weights[outcome] / total
+    found = likelihood > IMPOSSIBLE
+    if found and script.mode == SHOTS_OF_NOISE:
+        found = keep_those(script, outcome, weights, total)
+    elif found:
+        script.weight = script.weight * likelihood
+    if not found:
+        missed(script, site, wire, outcome)
+        leave_all_out(script)
+        if not likelihood > IMPOSSIBLE:
+            outcome = 1 - outcome
+    append_step(context, script, site, outcome, weights[outcome])
+    return outcome
+
+
+@kernel
 def scripted_outcome(
     context: CallContext, state: State, site: i64, wire: i64, weights: ptr[f64], postselect: i64
 ) -> i64:
     """Return the outcome of a measurement that follows a script."""
     script = cast(state.script, OutcomeScript)
     total = weights[0] + weights[1]
+    if not is_null(script.trajectories):
+        return outcome_of_all(context, script, site, wire, weights, postselect)
     zero, one = weights[0] / total, weights[1] / total
     if script.mode == SHOTS:
         drawn: i64 = 1 if weights[0] == 0.0 else 0

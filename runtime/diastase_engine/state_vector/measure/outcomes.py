@@ -8,6 +8,7 @@ seed and the order of the measurements determine them.
 from diastase_engine.call_context import IMPOSSIBLE_POSTSELECTION, CallContext, fail, next_uniform
 from diastase_engine.language import *
 from diastase_engine.state_vector.measure.outcome_scripts import IMPOSSIBLE, scripted_outcome
+from diastase_engine.state_vector.measure.trajectories import repeated_choice, repeats
 from diastase_engine.state_vector.queue.queue import flush, push_single
 from diastase_engine.state_vector.state.checks import (
     bit_of,
@@ -18,7 +19,14 @@ from diastase_engine.state_vector.state.checks import (
     mask_of,
 )
 from diastase_engine.state_vector.state.parallel import run_parallel
-from diastase_engine.state_vector.state.records import LANE_BITS, LANES, MAX_QUBITS, State, memset
+from diastase_engine.state_vector.state.records import (
+    LANE_BITS,
+    LANES,
+    MAX_QUBITS,
+    OutcomeScript,
+    State,
+    memset,
+)
 from diastase_engine.state_vector.tiles.sweeps import SHARED_BLOCKS, next_block
 
 
@@ -171,8 +179,12 @@ def measure(
     bit = bit_of(context, state, site, wire)
     if bit < 0:
         return 0
-    flush(state)
     weights = stack_array(f64, 2)
+    if not is_null(state.script) and repeats(cast(state.script, OutcomeScript)):
+        again = repeated_choice(cast(state.script, OutcomeScript), weights)
+        push_collapse(state, bit, again, reset, weights[0])
+        return again
+    flush(state)
     outcome_weights(state, bit, weights)
     outcome: i64 = 0
     if not is_drawable(context, site, weights[0] + weights[1]):

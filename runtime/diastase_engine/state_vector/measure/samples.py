@@ -10,13 +10,28 @@ running sum does not grow there, and what rounding leaves over at the end of a b
 walk, goes to the last outcome with a weight.
 """
 
-from diastase_engine.call_context import INVALID_SHOTS, CallContext, fail, next_uniform
+from diastase_engine.call_context import (
+    INVALID_SHOTS,
+    OUT_OF_MEMORY,
+    CallContext,
+    fail,
+    next_uniform,
+)
 from diastase_engine.language import *
 from diastase_engine.state_vector.measure.outcomes import lane_places, place_of, weight
+from diastase_engine.state_vector.measure.trajectories import trajectories_of
 from diastase_engine.state_vector.queue.queue import flush
 from diastase_engine.state_vector.state.checks import bit_of, cannot_run, is_drawable
 from diastase_engine.state_vector.state.parallel import is_interrupted
-from diastase_engine.state_vector.state.records import LANE_BITS, LANES, State, memset
+from diastase_engine.state_vector.state.records import (
+    LANE_BITS,
+    LANES,
+    OutcomeScript,
+    State,
+    free,
+    malloc,
+    memset,
+)
 from diastase_runtime.abi import MAX_SAMPLED_WIRES
 
 _BETWEEN_POLLS = (1 << 16) - 1
@@ -131,11 +146,63 @@ def sample(
     weight_of_all = total_weight(state)
     if not is_drawable(context, site, weight_of_all):
         return
-    scale = weight_of_all / write_gaps(context, state, shots, cast(out, ptr[f64]))
+    if n_wires == 0:
+        bits_in_order(state, bits)
+    count = n_wires if n_wires != 0 else state.qubits
+    if is_null(state.script) or is_null(cast(state.script, OutcomeScript).trajectories):
+        draw_shots(context, state, count, bits, weight_of_all, shots, out)
+    else:
+        draw_of_members(context, state, site, count, bits, weight_of_all, shots, out)
+
+
+@kernel
+def bits_in_order(state: State, bits: ptr[i64]) -> None:
+    """Write the bits of all wires."""
+    for wire in range(state.qubits):
+        bits[wire] = state.bit_of_wire[wire]
+
+
+@kernel
+def draw_shots(
+    context: CallContext,
+    state: State,
+    count: i64,
+    bits: ptr[i64],
+    total: f64,
+    shots: i64,
+    out: ptr[i64],
+) -> None:
+    """Draw that many outcomes on some bits from a state of this weight."""
+    scale = total / write_gaps(context, state, shots, cast(out, ptr[f64]))
     if context.code != 0:
         return
-    if n_wires != 0:
-        walk(state, n_wires, bits, scale, shots, out)
-    else:
-        walk(state, state.qubits, state.bit_of_wire, scale, shots, out)
+    walk(state, count, bits, scale, shots, out)
     shuffle_shots(context, state, shots, out)
+
+
+@kernel
+def draw_of_members(
+    context: CallContext,
+    state: State,
+    site: i64,
+    count: i64,
+    bits: ptr[i64],
+    total: f64,
+    shots: i64,
+    out: ptr[i64],
+) -> None:
+    """Draw an outcome for each trajectory of this run, written in its place; others are zero."""
+    run = trajectories_of(cast(state.script, OutcomeScript))
+    members = run.last - run.first
+    if members == 0:
+        return
+    found = cast(malloc(8 * members), ptr[i64])
+    if is_null(found):
+        fail(context, OUT_OF_MEMORY, site, 8 * members, 0)
+        return
+    draw_shots(context, state, count, bits, total, members, found)
+    for place in range(members):
+        member = run.members[run.first + place]
+        if member < shots and context.code == 0:
+            out[member] = found[place]
+    free(cast(found, ptr[f64]))

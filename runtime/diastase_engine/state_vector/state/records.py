@@ -112,6 +112,8 @@ class State(Record):
     """The `Tape` on which its operations are kept, or null."""
     capture: ptr[f64]
     """The `Capture` that operations go into, instead of the queue, or null; see `captured`."""
+    derivative_wires: i64
+    """Of a density matrix; see `density_matrix.records`."""
     gates: i64
     """How many operations were pushed."""
     applied: i64
@@ -143,6 +145,8 @@ class OutcomeScript(Record):
     weight: f64
     """The probability of this run's outcomes so far."""
     outcomes: ptr[i64]
+    trajectories: ptr[f64]
+    """The `Trajectories` that it runs, or null; see `measure.trajectories`."""
     next: ptr[f64]
     previous: ptr[f64]
     """Neighbours in the list that begins in the call context, or null."""

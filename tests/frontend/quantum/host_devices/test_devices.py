@@ -208,7 +208,7 @@ def test_harmless_differences_of_results():
 
 
 def test_shots():
-    @qml.qnode(qml.device("default.mixed", wires=2, seed=1))
+    @qml.qnode(qml.device("reference.qubit", wires=2, seed=1))
     def circuit(x):
         qml.RX(x, 0)
         qml.CNOT([0, 1])
@@ -231,7 +231,7 @@ def test_shots():
 
 def test_shot_vectors(same_uncompiled):
     @qml.set_shots(shots=(5, (20, 2)))
-    @qml.qnode(qml.device("default.mixed", wires=1))
+    @qml.qnode(qml.device("reference.qubit", wires=1))
     def circuit():
         qml.X(0)
         return {"sample": qml.sample(wires=[0]), "mean": qml.expval(qml.Z(0))}
@@ -265,7 +265,7 @@ def test_outcomes_of_mid_circuit_measurements(same_uncompiled):
     ],
 )
 def test_outcomes_that_a_device_cannot_give(use):
-    @qml.qnode(qml.device("default.mixed", wires=2))
+    @qml.qnode(qml.device("reference.qubit", wires=2))
     def circuit():
         use()
         return qml.expval(qml.Z(0))
@@ -286,7 +286,7 @@ def test_qutrits_are_refused():
 
 def test_passes_of_the_compiler_are_refused():
     @passes.cancel_inverses
-    @qml.qnode(qml.device("default.mixed", wires=1))
+    @qml.qnode(qml.device("reference.qubit", wires=1))
     def circuit():
         return qml.expval(qml.Z(0))
 

@@ -6,6 +6,7 @@ import pennylane as qml
 import pytest
 
 from diastase import cond, for_loop, qjit, switch, while_loop
+from diastase_runtime.errors import WireOutOfRangeError
 
 mixed = qml.device("default.mixed", wires=3)
 
@@ -168,7 +169,7 @@ def test_operator_taken_back(same_uncompiled):
     same_uncompiled(circuit, 0.4)
 
 
-def test_errors_of_the_device_are_its_own():
+def test_errors():
     @qjit
     @qml.qnode(mixed)
     def circuit(p, wire):
@@ -177,6 +178,6 @@ def test_errors_of_the_device_are_its_own():
 
     with pytest.raises(ValueError, match=r"p must be in the interval \[0,1\]"):
         circuit(1.5, 0)
-    with pytest.raises(qml.exceptions.WireError, match="wires not found on the device"):
+    with pytest.raises(WireOutOfRangeError, match="wire 9 of a device with 3"):
         circuit(0.5, 9)
     assert float(circuit(0.5, 0)) == pytest.approx(0)

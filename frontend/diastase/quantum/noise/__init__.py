@@ -1,0 +1,1 @@
+"""Channels: their Kraus matrices, their transfer matrices, and what their parameters may be."""

@@ -1,0 +1,1 @@
+"""Noise on a state vector: channels whose Kraus operators are drawn."""
