@@ -6,7 +6,7 @@ BIN := $(VENV)/bin
 WORKERS ?= 2
 
 .DEFAULT_GOAL := help
-.PHONY: help demo demo-training test test-all canary check format lint types imports bench bench-compare docs sizes clean
+.PHONY: help demo demo-training demo-noise test test-all canary check format lint types imports bench bench-compare docs sizes clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 16
@@ -27,6 +27,9 @@ demo-training: $(VENV)/.installed-demo ## three trainings, each one compiled pro
 	$(BIN)/python examples/lih_vqe.py
 	$(BIN)/python examples/qaoa_maxcut.py
 	$(BIN)/python examples/digits_classifier.py
+
+demo-noise: $(VENV)/.installed-demo ## noise on density matrices and in trajectories, with two plots
+	$(BIN)/python examples/noise.py
 
 test: $(VENV)/.installed-test ## all tests, of what is long a sample (tests/sampled.py)
 	$(BIN)/python -m pytest --numprocesses $(WORKERS) --dist worksteal --quiet

@@ -16,7 +16,9 @@ def run(name, folder, *options):
     command = [sys.executable, str(EXAMPLES / f"{name}.py"), "--folder", str(folder), *options]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
-    assert (folder / f"{name}.png").read_bytes().startswith(b"\x89PNG")
+    pictures = [*folder.glob(f"{name}*.png")]
+    assert pictures
+    assert all(picture.read_bytes().startswith(b"\x89PNG") for picture in pictures)
     return done.stdout
 
 
@@ -52,3 +54,16 @@ def test_digits_classifier(tmp_path):
     losses = numbers(r"step +\d+: loss (\S+)", printed)
     assert losses[-1] < losses[0]
     assert len(numbers(r"(\d+\.\d)%", printed)) == 2
+
+
+@pytest.mark.thorough
+def test_noise(tmp_path):
+    printed = run("noise", tmp_path, "--qubits", "3", "--points", "3", "--trajectories", "300")
+    fidelities = numbers(r"fidelity (\S+),", printed)
+    assert fidelities[0] == pytest.approx(1)
+    assert fidelities[-1] < 0.8
+    exact, noisy, mitigated = (
+        numbers(rf"{name} (-\d+\.\d+)", printed)[-1] for name in ("exact", "noisy", "extrapolated")
+    )
+    assert abs(mitigated - exact) < 0.5 * abs(noisy - exact)
+    assert len([*tmp_path.glob("noise_*.png")]) == 2
