@@ -89,6 +89,24 @@ def _density(qubits, layers, *targets):
 
 
 NOISY = {"qubits": 8, "layers": 4}
+
+
+def _memory(code, distance):
+    """All outcomes of a memory experiment, beside stim."""
+    return Case(
+        f"{code}-{distance}",
+        f"100,000 shots of the {code} code d={distance}, {distance} rounds",
+        "memory_experiment",
+        {"code": code, "distance": distance, "rounds": distance, "shots": 100_000},
+        ("diastase", "stim"),
+        threads=(1,),
+        targets=(Faster("stim", 1 / 1.5),),
+        options={"method": "clifford"},
+        tolerance=0.02,
+        group="noise",
+    )
+
+
 CIRCUIT = {"qubits": 4, "layers": 2, "written_out": True}
 
 CASES = (
@@ -216,5 +234,6 @@ CASES = (
         {"qubits": 10, "measurements": 100, "shots": 100_000}, COMPILERS,
         targets=(Faster("catalyst", 20),), shares={"catalyst": 100}, tolerance=0.2, group="noise",
     ),
+    *(_memory(code, distance) for code in ("repetition", "surface") for distance in (3, 5)),
     *map(_classical, PROGRAMS),
 )  # fmt: skip

@@ -42,6 +42,7 @@ SUBJECTS = {
         Subject("qulacs", "qulacs_simulator", ("qulacs", "numpy"), colour="tab:purple"),
         Subject("qsim", "qsim_simulator", ("qsimcirq", "numpy"), colour="tab:orange"),
         Subject("qiskit-aer", "qiskit_aer", ("qiskit-aer", "qiskit"), colour="tab:brown"),
+        Subject("stim", "stim_by_hand", ("stim", "numpy"), colour="tab:olive"),
         Subject("pennylane", "pennylane_alone", _PENNYLANE, colour="tab:pink"),
     )
 }
