@@ -1,4 +1,4 @@
-"""A memory experiment: rounds of a repetition code's or a rotated surface code's checks, with noise.
+"""A memory experiment: rounds of checks of a repetition code or a rotated surface code, with noise.
 
 The result are the outcomes of all rounds and then of the data, for each shot; compared are their
 means. `checks` has a circuit as steps `(name, wires)`, of which both ours and stim's are made.
