@@ -3,6 +3,7 @@
 import time
 
 import jax.numpy as jnp
+import numpy as np
 import pennylane as qml
 import pytest
 import sympy
@@ -326,12 +327,25 @@ def test_a_function_of_several_qnodes():
 
 @pytest.mark.filterwarnings("ignore:.*does not support actual runs")
 def test_devices_in_python_are_pennylanes_to_count():
-    @qml.qnode(qml.device("default.mixed", wires=2))
+    @qml.qnode(qml.device("reference.qubit", wires=2))
     def circuit():
-        qml.BitFlip(0.1, 0)
+        qml.X(0)
         return qml.expval(qml.Z(0))
 
     assert str(qml.specs(qjit(circuit), level="top")()) == str(qml.specs(circuit, level="top")())
+
+
+def test_channels_of_density_matrices():
+    @qml.qnode(qml.device("default.mixed", wires=2))
+    def circuit():
+        qml.QubitDensityMatrix(np.eye(2) / 2, 1)
+        qml.BitFlip(0.1, 0)
+        qml.PauliError("XY", 0.1, [0, 1])
+        return qml.expval(qml.Z(0))
+
+    found, wanted = (qml.specs(f, level="top")().resources for f in (qjit(circuit), circuit))
+    assert found.gate_types == wanted.gate_types
+    assert found.depth == wanted.depth
 
 
 @pytest.mark.parametrize("values", [{"n": 2.5}, {"n": "a"}, {"trips_1": -2}, {"cond_1": 9}])

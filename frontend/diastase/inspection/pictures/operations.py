@@ -139,6 +139,9 @@ OPERATIONS: Mapping[str, Rule] = {
     "prepare": _prepare,
     "kraus": _channel,
     "superoperator": _channel,
+    "replace": lambda reader, equation: [
+        Operation("ρ", reader.wires(equation, equation.params["wires"]))
+    ],
     "global_phase": _global_phase,
     "measure": _measure,
     "expval_pauli": _pauli_result,

@@ -23,6 +23,7 @@ _OF_ARRAYS = {
     "diagonal": "DiagonalQubitUnitary",
     "prepare": "StatePrep",
     "global_phase": "GlobalPhase",
+    "replace": "QubitDensityMatrix",
 }
 
 

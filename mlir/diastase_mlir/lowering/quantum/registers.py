@@ -86,7 +86,7 @@ def _checked(value: Value) -> Register:
 
 
 MAX_QUBITS = 40
-"""As the engine's; a test compares them. A density matrix is as large as a state of twice as many."""
+"""As the engine's; a test compares them. A density matrix is a state of twice as many."""
 
 
 @lowers("allocate_qubits", lazy=True)
