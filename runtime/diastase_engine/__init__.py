@@ -1,4 +1,4 @@
-"""Libraries that compiled programs call: state-vector engines, thread pool, elementary functions.
+"""Libraries that compiled programs call: engines, thread pool, elementary functions.
 
 In: names of functions that a program imports. Out: shared libraries for this processor, written in
 `language`, found in the cache or built. Nothing here knows MLIR, JAX or PennyLane: the compiler and
@@ -9,7 +9,9 @@ from diastase_engine.libraries.engine import (
     elementary_library,
     engine_library,
     foreign_library,
+    mixed_library,
     single_library,
+    single_mixed_library,
     threads_library,
     when_whole,
     with_libraries,
@@ -26,8 +28,10 @@ __all__ = [
     "foreign_library",
     "gate_of",
     "into_z",
+    "mixed_library",
     "rotation_about",
     "single_library",
+    "single_mixed_library",
     "threads_library",
     "when_whole",
     "with_libraries",

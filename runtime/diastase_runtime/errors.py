@@ -279,8 +279,10 @@ class TooManyQubitsError(DiastaseError, ValueError):
     """
 
     title: ClassVar[str] = "Too many wires"
-    message: ClassVar[str] = "{construct}: a state vector of {number} wires cannot be made"
-    help: ClassVar[str] = "a state vector of n wires takes 16 * 2**n bytes"
+    message: ClassVar[str] = "{construct}: a state of {number} wires cannot be made"
+    help: ClassVar[str] = (
+        "a state vector of n wires takes 16 * 2**n bytes, a density matrix 8 * 4**n"
+    )
     construct: str
     number: int
 

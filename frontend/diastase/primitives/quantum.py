@@ -205,8 +205,9 @@ allocate_p = define_on_register(
 """A new register, all qubits in |0>; `qnode` is the user's name of what it is for.
 
 Where `num_wires` is None, the number is the operand. `single`, where it is given, says whether the
-amplitudes are complex64, `mixed` whether it is a density matrix. After the wires come `derivative_wires`, which hold directional
-derivatives of the state; `DERIVATIVE_WIRE + j` is the j-th from the end."""
+amplitudes are complex64, `mixed` whether it is a density matrix. After the wires come
+`derivative_wires`, which hold directional derivatives of the state; `DERIVATIVE_WIRE + j` is the
+j-th from the end."""
 
 release_p = define_on_register(
     "release_qubits", "QNode", _release_abstract_eval, Role.LIFETIME, multiple_results=True

@@ -361,8 +361,6 @@ def _named(params: Any, operands: Sequence[Any], wires: Sequence[Any]) -> Any:
 class AppliedNoise(qml.operation.Operation):
     """A channel, or a density matrix, that a circuit applies itself."""
 
-    num_params = 0
-
 
 _OPERATORS: dict[str, Callable[[Any, Sequence[Any], Sequence[Any]], Any]] = {
     "gate": _named,

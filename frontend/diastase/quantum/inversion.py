@@ -81,7 +81,8 @@ def undone(
     rule = ADJOINT_RULES.get(equation.primitive.name)
     span = span_of(equation.source_info)
     if rule is None:
-        raise refusal(operation=equation.primitive.name, span=span)
+        name = equation.params.get("construct", equation.primitive.name)
+        raise refusal(operation=name, span=span)
     with at(span), source_context(equation.source_info):
         atoms = without_registers(equation.invars)
         values = [known[atom] if isinstance(atom, Var) else literal_value(atom) for atom in atoms]

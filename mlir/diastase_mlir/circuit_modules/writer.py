@@ -190,7 +190,7 @@ class Writer:
     def by_transfer_matrix(self, equation: Any, number: int, scope: Scope) -> bool:
         """A channel, or a density matrix that is put in."""
         register, matrix, *wire_operands = equation.invars
-        params = {"control_values": (), **equation.params}
+        params: dict[str, Any] = {"control_values": (), **equation.params}
         if params.get("differentiated"):
             return False
         name = equation.primitive.name

@@ -35,7 +35,8 @@ from diastase_runtime.abi import IMPORT_TABLE, Import, ImportedLibrary, import_s
 from diastase_toolchain.machine_code import register_bits, widths
 
 _CALL_BACK = Import("threads", "call_back")
-_PREFIX = import_symbol(cast("ImportedLibrary", "(?P<library>[a-z]+(?:_[a-z]+)*)"), "(?P<name>\\w+)")
+_LIBRARY = cast("ImportedLibrary", "(?P<library>[a-z]+(?:_[a-z]+)*)")
+_PREFIX = import_symbol(_LIBRARY, "(?P<name>\\w+)")
 _DECLARATION = re.compile(
     rf"^declare (?P<result>[^@\n]+?) @(?P<symbol>(?:_mlir_ciface_)?{_PREFIX})"
     r"\((?P<arguments>[^()\n]*)\)[^\n]*$",

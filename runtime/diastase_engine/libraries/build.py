@@ -25,6 +25,7 @@ from diastase_engine.language import called_by, compile_kernels, compile_part, n
 from diastase_engine.language.concurrency import SHARED
 from diastase_engine.libraries.tuning import settings_for
 from diastase_engine.state_vector.batch_elements import for_each_element
+from diastase_engine.density_matrix.exports import EXPORTS as OF_DENSITY_MATRICES
 from diastase_engine.state_vector.exports import EXPORTS
 from diastase_engine.threads.blas import blas_begin, blas_end, use_blas
 from diastase_engine.threads.parallel_for import configure, forget, parallel_for, thread_count
@@ -68,6 +69,18 @@ def build_single(library: Path) -> None:
     _build_kernels(_kernels("single", EXPORTS), library, settings)
 
 
+def build_mixed(library: Path) -> None:
+    """Compile and link the engine of density matrices into a file."""
+    settings = settings_for(machine_code.host_processor())
+    _build_kernels(_kernels("mixed", OF_DENSITY_MATRICES), library, settings)
+
+
+def build_single_mixed(library: Path) -> None:
+    """Compile and link the engine of density matrices in single precision into a file."""
+    settings = settings_for(machine_code.host_processor(), single=True)
+    _build_kernels(_kernels("single_mixed", OF_DENSITY_MATRICES), library, settings)
+
+
 def build_threads(library: Path) -> None:
     """Compile and link the thread pool into a file."""
     _build_kernels(_kernels("threads", POOL_EXPORTS), library)
@@ -109,10 +122,10 @@ def _build(text: str, symbols: Collection[str], library: Path) -> None:
 class EngineInParts:
     """Machine code of what was needed of an engine so far; for one thread at a time."""
 
-    def __init__(self, name: OurLibrary, settings: Mapping[str, int]) -> None:
+    def __init__(self, name: OurLibrary, exports: Exports, settings: Mapping[str, int]) -> None:
         self._name: OurLibrary = name
         self._settings = {**settings, "slots": 1}
-        exported = named_kernels(_kernels(name, EXPORTS))
+        exported = named_kernels(_kernels(name, exports))
         self._exports = frozenset(exported.values())
         self._names = {
             kernel: exported.get(kernel, f"{kernel.module}.{kernel.name}")
@@ -169,9 +182,21 @@ class EngineInParts:
 
 def engine_in_parts() -> EngineInParts:
     """The engine as what programs need of it, of which there is nothing yet."""
-    return EngineInParts("engine", settings_for(machine_code.host_processor()))
+    return EngineInParts("engine", EXPORTS, settings_for(machine_code.host_processor()))
 
 
 def single_in_parts() -> EngineInParts:
     """The same for amplitudes in single precision."""
-    return EngineInParts("single", settings_for(machine_code.host_processor(), single=True))
+    settings = settings_for(machine_code.host_processor(), single=True)
+    return EngineInParts("single", EXPORTS, settings)
+
+
+def mixed_in_parts() -> EngineInParts:
+    """The same for density matrices."""
+    return EngineInParts("mixed", OF_DENSITY_MATRICES, settings_for(machine_code.host_processor()))
+
+
+def single_mixed_in_parts() -> EngineInParts:
+    """The same for density matrices in single precision."""
+    settings = settings_for(machine_code.host_processor(), single=True)
+    return EngineInParts("single_mixed", OF_DENSITY_MATRICES, settings)

@@ -17,7 +17,6 @@ from diastase.capture.noise_errors import ChannelError
 from diastase.capture.pennylane_compat import describe
 from diastase.capture.quantum_errors import UnsupportedOperationError
 from diastase.quantum.noise.strengths import check_kraus, checked_strengths, is_own
-from diastase_mlir import user_span
 
 _DATA_DEPENDENT = (jax.errors.JAXTypeError, jax.errors.JAXIndexError)
 """What JAX raises where a class looks at a traced value."""
@@ -38,9 +37,7 @@ def _matrices(channel: Any) -> Sequence[Any]:
             return list(channel.kraus_matrices())
     except _DATA_DEPENDENT as error:
         reason = "looks at traced values in compute_kraus_matrices"
-        raise UnsupportedOperationError(
-            operation=describe(channel), reason=reason, span=user_span()
-        ) from error
+        raise UnsupportedOperationError(operation=describe(channel), reason=reason) from error
 
 
 def _stacked(channel: Any, matrices: Sequence[Any]) -> Any:

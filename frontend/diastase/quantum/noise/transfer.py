@@ -73,7 +73,7 @@ def _known(rule: Callable[..., Any], parameters: tuple[float, ...], more: tuple[
     return rule(*map(np.float64, parameters), *more)
 
 
-# --- written out -----------------------------------------------------------------------------------
+# --- written out ---------------------------------------------------------------------------------
 
 
 def _affine(x: Any, y: Any, z: Any, shift: Any = 0.0) -> Any:
@@ -148,7 +148,7 @@ _RULES: dict[type, Callable[..., Any]] = {
 }
 
 
-# --- of Kraus matrices -----------------------------------------------------------------------------
+# --- of Kraus matrices ---------------------------------------------------------------------------
 
 
 def transfer_of_kraus(matrices: Any) -> Any:

@@ -18,7 +18,7 @@ from diastase.capture.pennylane_compat import describe
 from diastase.capture.regions import current_scope
 from diastase.primitives.mixed import replace_p, superoperator_p
 from diastase.primitives.quantum import gate_p
-from diastase.quantum.noise.strengths import check
+from diastase.quantum.noise.strengths import check, is_own
 from diastase.quantum.noise.transfer import LARGEST_CHANNEL, Transfer, as_operand, transfer_of
 from diastase.quantum.operators.gate_operands import (
     Controls,
@@ -45,7 +45,23 @@ def record_channel(operator: Any, recorder: Recorder, controls: Controls) -> Non
             operator, f"is a channel on more than {LARGEST_CHANNEL} wires: its matrix is too large"
         )
     wires, _ = wires_of(operator, recorder, ())
-    return apply_transfer(transfer_of(operator), wires, operator.name, recorder)
+    return apply_transfer(_transfer_in(recorder, operator), wires, operator.name, recorder)
+
+
+def _transfer_in(recorder: Recorder, operator: Any) -> Transfer:
+    """The transfer matrix of a channel; one for all of the same traced strength in a region."""
+    if not is_own(operator) or not any(isinstance(value, Tracer) for value in operator.data):
+        return transfer_of(operator)
+    words = operator.hyperparameters.get("operators", ())
+    key = (type(operator), len(operator.wires), "".join(words), *map(_identity, operator.data))
+    known = recorder.known_arrays
+    if key not in known:
+        known[key] = transfer_of(operator), operator.data  # kept alive with its identity
+    return known[key][0]
+
+
+def _identity(value: Any) -> Any:
+    return id(value) if isinstance(value, Tracer) else np.asarray(value).tobytes()
 
 
 def record_density_matrix(operator: Any, recorder: Recorder, controls: Controls) -> None:
@@ -111,9 +127,8 @@ def _record_pauli_error(operator: Any, recorder: Recorder) -> None:
     probability = operator.data[0]
 
     def on(word: str, labels: Any) -> Transfer:
-        return transfer_of(
-            silently(operator, lambda: qml.PauliError(word, probability, wires=labels))
-        )
+        made = silently(operator, lambda: qml.PauliError(word, probability, wires=labels))
+        return _transfer_in(recorder, made)
 
     word, labels = "".join(kept.values()), list(kept)
     if not kept:

@@ -124,6 +124,7 @@ class CircuitScope(Recorder):
         self.register = register
         self.queue = CircuitQueue(self._take_back)
         self._places: dict[int, Place] = {}
+        self._known_arrays: dict[Any, Any] = {}
         self._trace = current_trace()
         self._initial_register = register
 
@@ -134,6 +135,11 @@ class CircuitScope(Recorder):
             yield self
 
     # --- for whoever records equations ---------------------------------------------------------
+
+    @property
+    def known_arrays(self) -> dict[Any, Any]:
+        """What has been computed in this region."""
+        return self._known_arrays
 
     @property
     def is_untouched(self) -> bool:

@@ -12,6 +12,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pennylane as qml
+from pennylane import ops
 from pennylane.devices.default_mixed import stopping_condition
 
 from diastase.primitives.quantum import gate_p
@@ -61,7 +62,7 @@ def _is_gate(operator: Any) -> bool:
 
 
 def _is_decomposed(operator: Any) -> bool:
-    is_plain = isinstance(operator, qml.operation.Operation | qml.ops.Adjoint | qml.ops.Controlled)
+    is_plain = isinstance(operator, qml.operation.Operation | ops.Adjoint | ops.Controlled)
     special = (qml.operation.StatePrepBase, qml.Snapshot, qml.operation.Channel, qml.Barrier)
     return is_plain and not isinstance(operator, special) and operator.has_decomposition
 

@@ -40,6 +40,11 @@ class Recorder(Protocol):
     """`adjoint` or `ctrl`, where only what is unitary can be recorded."""
 
     @property
+    def known_arrays(self) -> dict[Any, Any]:
+        """What has been computed for this region, and may be used again in it."""
+        return {}
+
+    @property
     def is_untouched(self) -> bool:
         """Whether the register is known to be |0...0>."""
         return False

@@ -22,9 +22,9 @@ from jax.core import Tracer
 from pennylane import ops
 from pennylane.allocation import Allocate, Deallocate
 
+from diastase.capture.noise_errors import NotUnitaryError
 from diastase.capture.pennylane_compat import describe
 from diastase.capture.pennylane_compat.operators import AppliedFunction
-from diastase.capture.noise_errors import NotUnitaryError
 from diastase.capture.quantum_errors import ParameterTypeError
 from diastase.primitives.checks import require
 from diastase.primitives.quantum import (

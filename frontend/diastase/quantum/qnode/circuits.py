@@ -169,7 +169,7 @@ def _traced(
     circuit = Circuit(
         name, wires, record=_recording(call.settings),
         measure_snapshot=partial(measure_snapshot, call.settings),
-        readout=readout_of(call.settings.device),
+        readout=readout_of(call.settings.device), measures=_draws_noise(call.settings),
     )  # fmt: skip
     trees: list[Any] = []
     processes: list[MeasurementProcess] = []
@@ -211,29 +211,45 @@ def _traced(
         jaxpr, [(tracer_variable(one), tracer_variable(two)) for one, two in taken_back]
     )
     if number is not None:
-        if number > LARGEST_REGISTER:
+        if number > (LARGEST_REGISTER // 2 if call.settings.is_mixed else LARGEST_REGISTER):
             raise TooManyQubitsError(construct=f"QNode {name}", number=number, span=user_span())
         jaxpr = _with_size(jaxpr, number)
     if call.settings.steps.passes:  # which may measure, and add wires
         jaxpr, captured = transformed(jaxpr, captured, call.settings.steps.passes, name)
         number = _size_of(jaxpr)
         circuit.measures |= any(map(_is_measured, equations_in(jaxpr, touches_register)))
-    averages = call.settings.mcm_method != "single-branch-statistics"
-    if call.settings.is_mixed and averages and any(measured):
-        jaxpr = unread_outcomes.without_unread_outcomes(jaxpr)
-        circuit.measures = any(map(_is_measured, equations_in(jaxpr, touches_register)))
-    if not circuit.measures:
-        jaxpr = _without(jaxpr, _followed(jaxpr))
-    if call.settings.folding is not None:
-        jaxpr, captured = folding.folded(jaxpr, captured, call.settings.folding)
-    if call.settings.noise:
-        noise = call.settings.noise
-        jaxpr, captured = inserted_noise.with_noise(jaxpr, captured, noise, circuit)
-        circuit.measures |= any(map(_draws_noise, equations_in(jaxpr, touches_register)))
+    measures = circuit.measures or any(measured)
+    jaxpr, captured = _changed(call.settings, circuit, measures, jaxpr, captured)
     return TracedCircuit(
         call.settings, jaxpr, tuple(captured), number, trees[0], circuit, takes_script,
-        tuple(processes), any(measured) and not circuit.measures,
+        tuple(processes), measures and not circuit.measures,
     )  # fmt: skip
+
+
+def _changed(
+    settings: QNodeSettings,
+    circuit: Circuit,
+    measures: bool,
+    jaxpr: ClosedJaxpr,
+    captured: Sequence[Any],
+) -> tuple[ClosedJaxpr, Sequence[Any]]:
+    """The circuit as it is run: without outcomes that nobody reads, folded, with noise."""
+    averages = settings.mcm_method != "single-branch-statistics"
+    if settings.is_mixed and averages and measures:
+        jaxpr = unread_outcomes.without_unread_outcomes(jaxpr)
+        circuit.measures = any(map(_is_measured, equations_in(jaxpr, touches_register)))
+    if settings.folding is not None:
+        jaxpr, captured = folding.folded(jaxpr, captured, settings.folding)
+    if settings.noise:
+        jaxpr, captured = inserted_noise.with_noise(jaxpr, captured, settings.noise, circuit)
+    if not circuit.measures:
+        jaxpr = _without(jaxpr, _followed(jaxpr))
+    return jaxpr, captured
+
+
+def _draws_noise(settings: QNodeSettings) -> bool:
+    """Whether noise that is added to the circuit later is drawn, run by run, as outcomes are."""
+    return bool(settings.noise) and settings.method.name == "trajectories"
 
 
 def _recording(settings: QNodeSettings) -> Callable[..., None]:
@@ -272,10 +288,6 @@ def watching_circuits() -> Generator[list[SeenCircuit]]:
         yield _watched.seen
     finally:
         _watched.seen = outer
-
-
-def _draws_noise(equation: Any) -> bool:
-    return equation.primitive.name == "kraus"
 
 
 def _is_measured(equation: Any) -> bool:

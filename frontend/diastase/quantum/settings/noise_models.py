@@ -88,7 +88,7 @@ def _model(noise_model: Any, level: Any = "user") -> NoiseStep | None:
 
 
 class TracedConditionError(Exception):
-    """A condition compares wires, and some are traced; whoever catches it says whose fault it is."""
+    """A condition compares wires, and some are traced; whoever catches it says in which QNode."""
 
 
 def compares_wires(condition: Any) -> bool:

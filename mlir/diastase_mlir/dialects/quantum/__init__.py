@@ -2,10 +2,10 @@
 
 A *register* is a state vector, of another type where its amplitudes are in single precision
 (`!quantum.single_register`), or a density matrix (`!quantum.mixed_register`,
-`!quantum.single_mixed_register`); a *bit* is one of its qubits, taken out by `extract` and put back by
-`insert`. Gates and measurements consume bits and give new ones, so the data flow between two gates
-on a wire is a def-use edge. Every value of these types is used linearly: after an operation has
-taken a register or a bit, only its result may be used. Bits never cross a region boundary.
+`!quantum.single_mixed_register`); a *bit* is one of its qubits, taken out by `extract` and put back
+by `insert`. Gates and measurements consume bits and give new ones, so the data flow between two
+gates on a wire is a def-use edge. Every value of these types is used linearly: after an operation
+has taken a register or a bit, only its result may be used. Bits never cross a region boundary.
 
     %register = quantum.alloc(%n) {site = 0}
     %a = quantum.extract(%register, %zero)

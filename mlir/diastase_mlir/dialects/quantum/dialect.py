@@ -82,7 +82,7 @@ def check_square_matrix(matrix: ir.Value, wires: int) -> str | None:
 
 
 def check_transfer_matrix(matrix: ir.Value, wires: int) -> str | None:
-    """Whether a value is a transfer matrix on so many wires, some of which may have one bit only."""
+    """Whether a value is a transfer matrix on so many wires, of which some may have one bit."""
     kind = ir.RankedTensorType(matrix.type)
     if str(kind.element_type) != "f64" or kind.rank != 2 or not kind.has_static_shape:
         return f"a transfer matrix is a static tensor of f64, not {kind}"

@@ -86,7 +86,7 @@ def _checked(value: Value) -> Register:
 
 
 MAX_QUBITS = 40
-"""As the engine's; a test compares them."""
+"""As the engine's; a test compares them. A density matrix is a state of twice as many."""
 
 
 @lowers("allocate_qubits", lazy=True)
@@ -112,7 +112,8 @@ def _check_number(context: LoweringContext, equation: Equation, number: ir.Value
     site = context.failures.site(f"QNode {equation.params['qnode']}", equation.source_info)
     negative = compared("lt", "SIGNED", number, integer_constant(0))
     context.failures.record(negative, ErrorCode.NEGATIVE_QUBITS, site, [number], leave="now")
-    too_many = compared("ge", "SIGNED", number, integer_constant(MAX_QUBITS))
+    most = MAX_QUBITS // 2 if equation.params.get("mixed") else MAX_QUBITS
+    too_many = compared("ge", "SIGNED", number, integer_constant(most))
     context.failures.record(too_many, ErrorCode.TOO_MANY_QUBITS, site, [number], leave="now")
 
 

@@ -36,12 +36,15 @@ from diastase_mlir.passes.operations import (
     declare,
     defining,
     function_around,
+    operands_of,
     to_index,
 )
 from diastase_runtime.abi import Engine, import_symbol
 
 _MOST_WORDS = 2**31
 """Offsets of pointers are 32-bit numbers in MLIR."""
+_MOST_ON_STACK = 256
+"""Elements of an array that are stored one by one."""
 _CONSTANTS = ("arith.constant", "stablehlo.constant")
 _RESHAPES = ("tensor.expand_shape", "tensor.collapse_shape")
 
@@ -71,6 +74,10 @@ class _FunctionConstants:
             self._stack[key] = StackSpace(self._function, element)
         return self._stack[key]
 
+    def own_space(self, element: ir.Type) -> StackSpace:
+        """A stack array for one purpose."""
+        return StackSpace(self._function, element)
+
 
 class EngineCalls:
     """Emits calls of the engine into one module."""
@@ -79,6 +86,8 @@ class EngineCalls:
         self._module = module
         self._declared: Signatures = {}
         self._tables: dict[tuple[str, bytes], str] = {}
+        self._kept: dict[ir.Operation, ir.Value] = {}
+        """Small arrays on the stack, by the operations that make them."""
         self._functions: dict[ir.Operation, _FunctionConstants] = {}
         self._function: _FunctionConstants
         self.library_of: dict[ir.Value, Engine] = {}
@@ -212,6 +221,30 @@ class EngineCalls:
             return self.offset(_view(piece[0]), words * piece[1])
         return to_pointer(address_of(filled(tensor)))
 
+    def small_array(self, tensor: ir.Value) -> ir.Value:
+        """The same, of an array of numbers that the next call is the only one to use.
+
+        One that is made of scalars is put on the stack, element by element: where it is made, if
+        it is used several times.
+        """
+        made, is_shared = defining(tensor), _is_shared(tensor)
+        while made is not None and made.name in (*_RESHAPES, "stablehlo.reshape"):
+            is_shared |= _is_shared(made.operands[0])
+            made = defining(made.operands[0])
+        if made is None or made.name != "tensor.from_elements":
+            return self.array(tensor)
+        numbers = operands_of(made)
+        if len(numbers) > _MOST_ON_STACK or numbers[0].type != ir.F64Type.get():
+            return self.array(tensor)
+        if not is_shared:
+            return self._table(numbers, ir.F64Type.get())
+        if made not in self._kept:
+            self._kept[made] = self._function.own_space(ir.F64Type.get()).reserve(len(numbers))
+            with ir.InsertionPoint.after(made):
+                for position, number in enumerate(numbers):
+                    store(number, self.offset(self._kept[made], position))
+        return self._kept[made]
+
     def filled_by(
         self, name: str, arguments: Sequence[ir.Value], kind: Any, sizes: Sequence[ir.Value] = ()
     ) -> ir.Value:
@@ -228,6 +261,12 @@ class EngineCalls:
         buffer = allocate(own, kind.element_type)
         self.call(name, [*arguments, to_pointer(address_of(buffer))])
         return as_tensor(buffer)
+
+
+def _is_shared(value: ir.Value) -> bool:
+    """Whether a value has several users."""
+    uses = iter(value.uses)
+    return next(uses, None) is not None and next(uses, None) is not None
 
 
 def _view(tensor: ir.Value) -> ir.Value:

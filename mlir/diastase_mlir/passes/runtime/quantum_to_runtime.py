@@ -334,7 +334,7 @@ def _on_matrix(
     """What is given by a matrix and has no controls."""
     targets = [conversion.qubits[bit] for bit in operation.targets]
     conversion.qubits.update(zip(operation.results, targets, strict=True))
-    matrix = conversion.array(operation.matrix)
+    matrix = conversion.small_array(operation.matrix)
     wires = conversion.integer_table([target.wire for target in targets])
     head = [targets[0].register, conversion.site(operation)]
     conversion.call(function, [*head, *wires, matrix, *more])

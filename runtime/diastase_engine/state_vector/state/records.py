@@ -112,6 +112,8 @@ class State(Record):
     """The `Tape` on which its operations are kept, or null."""
     capture: ptr[f64]
     """The `Capture` that operations go into, instead of the queue, or null; see `captured`."""
+    derivative_wires: i64
+    """Of a density matrix; see `density_matrix.records`."""
     gates: i64
     """How many operations were pushed."""
     applied: i64

@@ -28,7 +28,9 @@ def prepare(x):
 
 PROCESSES = {
     "words": lambda x: qml.expval(0.3 * qml.X(0) @ qml.Y(1) - x * qml.Z(3) + 2.0 * qml.I(0)),
-    "hamiltonian": lambda x: qml.expval(qml.Hamiltonian(x * jnp.ones(2), [qml.X(1), qml.Z(0) @ qml.Z(2)])),
+    "hamiltonian": lambda x: qml.expval(
+        qml.Hamiltonian(x * jnp.ones(2), [qml.X(1), qml.Z(0) @ qml.Z(2)])
+    ),
     "variance of words": lambda x: qml.var(qml.X(0) @ qml.Y(1) + x * qml.Z(0) + qml.Z(3)),
     "matrix": lambda x: qml.expval(qml.Hermitian(LARGE, [2, 0])),
     "traced matrix": lambda x: qml.expval(qml.Hermitian(x * MATRIX, 1)),
@@ -37,7 +39,9 @@ PROCESSES = {
     "onto a vector": lambda x: qml.expval(qml.Projector(np.array([0.6, 0, 0, 0.8j]), [0, 3])),
     "variance of a projector": lambda x: qml.var(qml.Projector([0, 1], [2, 1])),
     "hadamards": lambda x: qml.expval(qml.H(0) @ qml.H(1) @ qml.X(2)),
-    "product of sums": lambda x: qml.expval((qml.X(0) + qml.Z(1)) @ (qml.Hermitian(MATRIX, 2) + qml.Y(3))),
+    "product of sums": lambda x: qml.expval(
+        (qml.X(0) + qml.Z(1)) @ (qml.Hermitian(MATRIX, 2) + qml.Y(3))
+    ),
     "sum with a matrix": lambda x: qml.var(qml.X(0) + qml.Hermitian(LARGE, [1, 2])),
     "probs": lambda x: qml.probs(),
     "probs of some": lambda x: qml.probs(wires=[2, 0]),

@@ -5,7 +5,7 @@ from diastase import for_loop, measure, qjit
 
 def program():
     @qjit
-    @qml.qnode(qml.device("default.mixed", wires=3))
+    @qml.qnode(qml.device("reference.qubit", wires=3))
     def circuit():
         @for_loop(0, 3, 1)
         def body(i):

@@ -6,7 +6,7 @@ from diastase import measure, qjit
 
 def program():
     @qjit
-    @qml.qnode(qml.device("default.mixed", wires=1))
+    @qml.qnode(qml.device("reference.qubit", wires=1))
     def circuit():
         outcome = measure(0)
         qml.RX(jnp.sin(outcome), wires=0)

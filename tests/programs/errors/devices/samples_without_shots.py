@@ -5,7 +5,7 @@ from diastase import qjit
 
 def program():
     @qjit
-    @qml.qnode(qml.device("default.mixed", wires=1))
+    @qml.qnode(qml.device("reference.qubit", wires=1))
     def circuit():
         return qml.sample(wires=0)
 

@@ -6,7 +6,7 @@ from diastase import qjit
 def program():
     @qjit
     def compiled(n):
-        device = qml.device("default.mixed", wires=n)
+        device = qml.device("reference.qubit", wires=n)
         return qml.QNode(qml.probs, device)()
 
     compiled(2)

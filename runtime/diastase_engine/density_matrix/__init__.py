@@ -1,0 +1,1 @@
+"""The simulator of density matrices: real vectors in the basis of Pauli words."""

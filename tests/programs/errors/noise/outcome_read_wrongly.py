@@ -1,0 +1,12 @@
+import pennylane as qml
+
+from diastase import measure, qjit
+
+
+def program():
+    @qjit
+    @qml.qnode(qml.device("default.mixed", wires=1, readout_prob=0.1))
+    def circuit():
+        return qml.expval(measure(0))
+
+    circuit()

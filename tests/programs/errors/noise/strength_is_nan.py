@@ -1,0 +1,14 @@
+import jax.numpy as jnp
+import pennylane as qml
+
+from diastase import qjit
+
+
+def program():
+    @qjit
+    @qml.qnode(qml.device("default.mixed", wires=1))
+    def circuit(gamma):
+        qml.AmplitudeDamping(gamma, wires=0)
+        return qml.expval(qml.Z(0))
+
+    circuit(jnp.nan)
