@@ -34,6 +34,7 @@ class Role(StrEnum):
     GATE = "an operation that is unitary"
     OF_ARRAY = "an operation whose parameter, behind the register, is an array of amplitudes"
     RECORDED = "an operation that a recording register keeps, so that a sweep goes back through it"
+    CHANNEL = "an operation that is noise; its parameter `construct` is what PennyLane calls it"
     START = "an operation that circuits start with, and that is not undone with them"
     OUTCOME = "measures in the middle of a circuit: gives the next register, and an outcome"
     MEASUREMENT = "reads a circuit's register and leaves it alone"
