@@ -450,5 +450,3 @@ def push_superoperator(
     push(context, state, site, count, bits, inner)
     if count > 2:
         free(inner)
-
-

@@ -296,5 +296,3 @@ def apply_large(
     conjugate(doubled)
     from_state_vector(context, state, site, doubled)
     state_release(context, doubled)
-
-

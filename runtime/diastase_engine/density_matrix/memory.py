@@ -14,7 +14,9 @@ from diastase_engine.state_vector.state.records import BLOCK_BYTES, LANE_BITS
 
 
 @kernel
-def allocate_components(context: CallContext, site: i64, wires: i64, derivative_wires: i64) -> State:
+def allocate_components(
+    context: CallContext, site: i64, wires: i64, derivative_wires: i64
+) -> State:
     """A handle with an empty queue and unset components, or an error and null."""
     bits = 2 * wires + derivative_wires
     # A vector of complex numbers has twice as many numbers as amplitudes.

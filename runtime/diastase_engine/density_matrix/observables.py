@@ -137,9 +137,7 @@ def square_pauli(
 
 
 @kernel
-def operator_words(
-    context: CallContext, site: i64, count: i64, matrix: ptr[f64]
-) -> ptr[f64]:
+def operator_words(context: CallContext, site: i64, count: i64, matrix: ptr[f64]) -> ptr[f64]:
     """The traces of a matrix with all words on its wires, as complex numbers, or null."""
     memory = allocate(context, site, 16 << (2 * count))
     if is_null(memory):
@@ -319,5 +317,3 @@ def inner_product(context: CallContext, bra: State, ket: State, site: i64, out: 
     for k in range(vectors(bra)):
         total += widen(bra.amplitudes[k] * ket.amplitudes[k])
     out[0] = horizontal_sum(total)
-
-

@@ -138,5 +138,3 @@ def offset_of(row: i64, count: i64, bits: ptr[i64]) -> i64:
     for k in range(count):
         offset |= ((row >> (count - 1 - k)) & 1) << bits[k]
     return offset
-
-

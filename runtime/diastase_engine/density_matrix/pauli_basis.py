@@ -46,7 +46,9 @@ def turned(turns: i64, real: f64, imaginary: f64) -> tuple[f64, f64]:
 
 
 @kernel
-def transfer_of_unitary(count: i64, matrix: ptr[f64], scratch: ptr[f64], transfer: ptr[f64]) -> None:
+def transfer_of_unitary(
+    count: i64, matrix: ptr[f64], scratch: ptr[f64], transfer: ptr[f64]
+) -> None:
     """Write Tr(P_i U P_j U^+) / 2^count; `scratch` holds two complex matrices like U."""
     size = 1 << count
     words = 1 << (2 * count)

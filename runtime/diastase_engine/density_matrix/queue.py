@@ -221,5 +221,3 @@ def push(
         push_two(state, bits[1], bits[3], matrix)
     else:
         apply_now(context, state, site, count, bits, matrix)
-
-

@@ -135,5 +135,3 @@ def derivatives_of_row(
     else:
         by_parameters(context, site, given, count, weights, memory + 2 * elements, results)
     free(memory)
-
-

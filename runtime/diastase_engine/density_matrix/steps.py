@@ -244,5 +244,3 @@ def matrix_of_row(
     given = stack_record(Given)
     given_of(row, given)
     transfer_of(context, site, given, bits >> 1, matrix)
-
-

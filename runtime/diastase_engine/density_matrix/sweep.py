@@ -248,7 +248,11 @@ def derivatives_of_step(run: Sweep, step: Step, by_element: ptr[f64]) -> None:
         return
     # Of each row its matrix, and the product of all rows before it.
     before, own = memory, memory + elements * (rows + 1)
-    rest, half, part = own + elements * rows, own + elements * (rows + 1), own + elements * (rows + 2)
+    rest, half, part = (
+        own + elements * rows,
+        own + elements * (rows + 1),
+        own + elements * (rows + 2),
+    )
     numbers = cast(allocate(context, site, 8 * rows), ptr[i64])
     if is_null(numbers):
         free(memory)
@@ -320,9 +324,7 @@ def by_gathered(run: Sweep, step: Step, row: ptr[i64]) -> None:
     if is_null(sums):
         return
     state, adjoint = run.state, run.adjoint
-    sum_outer_gathered(
-        state, step.count, step.bits, components(state), components(adjoint), sums
-    )
+    sum_outer_gathered(state, step.count, step.bits, components(state), components(adjoint), sums)
     place = run.results + run.steps.derivative_of[step.row]
     derivatives_of_row(run.context, state, run.site, row, step.count, sums, place)
     free(sums)
@@ -575,5 +577,3 @@ def tape_sweep(
     state.amplitudes = run.own
     state.tape = kept
     tape.used, tape.derivatives = 0, 0
-
-

@@ -134,7 +134,9 @@ def write_row(
         for shuffle_number in range(prepared.shuffles):
             pattern = lanes_of_shuffle(shuffle_number, prepared.lanes)
             coefficients = cast(prepared.coefficients + entries, ptr[stored])
-            if write_coefficients(prepared, count, bits, matrix, own, source, pattern, coefficients):
+            if write_coefficients(
+                prepared, count, bits, matrix, own, source, pattern, coefficients
+            ):
                 prepared.slots[entries] = column * prepared.shuffles + shuffle_number
                 entries += 1
     is_only = entries == first + 1
