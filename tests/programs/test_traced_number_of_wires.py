@@ -236,7 +236,12 @@ def test_numbers_that_do_not_fit(number, error):
 @pytest.mark.parametrize(
     ("device", "process", "error", "message"),
     [
-        (lambda n: qml.device("reference.qubit", wires=n), qml.probs, WireTypeError, "only default"),
+        (
+            lambda n: qml.device("reference.qubit", wires=n),
+            qml.probs,
+            WireTypeError,
+            "only default",
+        ),
         (lambda n: qml.device("default.qubit", wires=n * 1.0), qml.probs, WireTypeError, "integer"),
         (
             lambda n: qml.device("default.qubit", wires=n),

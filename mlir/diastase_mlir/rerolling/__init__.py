@@ -26,6 +26,7 @@ from diastase_mlir.rerolling.vectors import FOLDED, LEAST_ALIKE, put_into_places
 
 __all__ = [
     "FOLDED", "LEAST_ALIKE", "Part", "Places", "equations_to_lower", "is_view", "join_positions",
-    "numbers_of", "parameters_of_gate", "put_into_places", "register_operations", "rerolled", "viewed",
+    "numbers_of", "parameters_of_gate", "put_into_places", "register_operations", "rerolled",
+    "viewed",
     "whole",
 ]  # fmt: skip

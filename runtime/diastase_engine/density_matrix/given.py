@@ -1,9 +1,9 @@
 """Unitary operations as they were given, and their transfer matrices.
 
 A `Given` says what a row of a tape says (`queue.tape`): a gate by its code, or a matrix or a
-diagonal; wires, controls as masks of wires, numbers. `matrix_of` finds its matrix: that of a gate on
-one wire from its formula, any other by applying the gate to the columns of the identity, all of them
-in one small state vector. `transfer_of` makes a transfer matrix of that.
+diagonal; wires, controls as masks of wires, numbers. `matrix_of` finds its matrix: that of a gate
+on one wire from its formula, any other by applying the gate to the columns of the identity, all of
+them in one small state vector. `transfer_of` makes a transfer matrix of that.
 
 What is on more than `MOST_WIRES` wires has too large a transfer matrix. It is applied to rows and
 columns of the density matrix itself (`apply_large`), which is then a state vector of twice as many
@@ -123,43 +123,53 @@ def control_values(given: Given, values: ptr[i64]) -> None:
 
 
 @kernel
+def one_wire_matrix(given: Given, p: ptr[f64], one: ptr[f64]) -> i1:
+    """Write the matrix of a gate on one wire, or of what a gate on two wires controls."""
+    if given.kind == UNITARY:
+        for k in static(range(8)):
+            one[k] = given.numbers[k]
+        return given.n_wires == 1
+    if given.kind > UNITARY:
+        return False
+    base: i64 = given.kind if given.n_wires == 1 else base_of_controlled(given.kind)
+    return base >= 0 and single_matrix(base, p[0], p[1], p[2], one)
+
+
+@kernel
 def direct_matrix(given: Given, matrix: ptr[f64]) -> i1:
     """Write the matrix of a gate on one wire, or of one with one control; false for others."""
-    p = stack_array(f64, MOST_PARAMETERS)
+    controls = count_ones(given.controls)
+    if given.n_wires + controls > 2:
+        return False
+    p, one = stack_array(f64, MOST_PARAMETERS), stack_array(f64, 8)
     for k in static(range(MOST_PARAMETERS)):
         p[k] = 0.0
     if given.kind < UNITARY:
         for k in range(given.count):
             p[k] = given.numbers[k]
-    one = stack_array(f64, 8)
-    controls = count_ones(given.controls)
-    on: i64 = 1
-    if given.n_wires == 2 and controls == 0 and given.kind < UNITARY:
-        base = base_of_controlled(given.kind)
-        if base < 0 or not single_matrix(base, p[0], p[1], p[2], one):
-            return False
-    elif given.n_wires == 1 and controls <= 1:
-        if given.kind == UNITARY:
-            for k in static(range(8)):
-                one[k] = given.numbers[k]
-        elif given.kind >= UNITARY or not single_matrix(given.kind, p[0], p[1], p[2], one):
-            return False
-        if controls == 0:
-            for k in static(range(8)):
-                matrix[k] = one[k]
-            return True
-        on = 1 if given.values != 0 else 0
-    else:
+    if given.n_wires == 2 and given.kind >= UNITARY:
         return False
+    if not one_wire_matrix(given, p, one):
+        return False
+    if given.n_wires == 1 and controls == 0:
+        for k in static(range(8)):
+            matrix[k] = one[k]
+        return True
+    write_controlled(one, 0 if controls == 1 and given.values == 0 else 1, matrix)
+    return True
+
+
+@kernel
+def write_controlled(one: ptr[f64], on: i64, matrix: ptr[f64]) -> None:
+    """Write a matrix on two wires: another one where the first wire is `on`."""
     memset(matrix, 0, 256)
     for k in static(range(2)):
-        place = 2 * (2 * (1 - on) + k)
-        matrix[place * 4 + place] = 1.0
+        place = 2 * (1 - on) + k
+        matrix[2 * (4 * place + place)] = 1.0
         for column in static(range(2)):
             target = 2 * (4 * (2 * on + k) + 2 * on + column)
             matrix[target] = one[4 * k + 2 * column]
             matrix[target + 1] = one[4 * k + 2 * column + 1]
-    return True
 
 
 @kernel

@@ -1,8 +1,8 @@
 """Expectation values of density matrices, and density matrices as vectors.
 
 The expectation of a Pauli word is one component. An observable O is the vector of its coefficients
-o[P] in sum o[P] P, and <O> the product of both; so the adjoint of a loss, where a sweep back begins,
-is a sum of such vectors. Only the first half of a state with derivative wires is looked at.
+o[P] in sum o[P] P, and <O> the product of both; so the adjoint of a loss, where a sweep back
+begins, is a sum of such vectors. Only the first half of a state with derivative wires is looked at.
 """
 
 from diastase_engine.call_context import SIZE_MISMATCH, CallContext, fail
@@ -99,7 +99,7 @@ def product_sign(state: State, first: i64, second: i64) -> f64:
     a, b, c, d = stack_array(i64, 1), stack_array(i64, 1), stack_array(i64, 1), stack_array(i64, 1)
     split(state, first, a, b)
     split(state, second, c, d)
-    # (i^(x z) X^x Z^z)(i^(u w) X^u Z^w): Z^z passes X^u; the word of the product has i^(...) itself.
+    # (i^(x z) X^x Z^z)(i^(u w) X^u Z^w): Z^z passes X^u, and the product's word has a phase, too.
     turns = count_ones(a[0] & b[0]) + count_ones(c[0] & d[0]) + 2 * count_ones(b[0] & c[0])
     turns = (turns - count_ones((a[0] ^ c[0]) & (b[0] ^ d[0]))) & 3
     if turns & 1 == 1:

@@ -1,8 +1,8 @@
 """Between matrices and the basis of Pauli words.
 
-A digit x + 2 z stands for i^(x z) X^x Z^z, which takes |b> to a phase times |b ^ x>. Numbers of words
-on k wires have two bits for each, the first wire's the most significant; `masks_of` gives their x
-and z bits as masks like those of basis states.
+A digit x + 2 z stands for i^(x z) X^x Z^z, which takes |b> to a phase times |b ^ x>. Numbers of
+words on k wires have two bits for each, the first wire's the most significant; `x_of` and `z_of`
+give their x and z bits as masks like those of basis states.
 """
 
 from diastase_engine.density_matrix.records import outer_digit

@@ -34,7 +34,7 @@ from diastase_engine.state_vector.state.records import (
 from diastase_engine.state_vector.tiles.sweeps import next_block, spread
 
 CHUNK_BITS = derived(lambda lane_bits: 12 + lane_bits, LANE_BITS)
-"""Index bits of a chunk: 256 KiB, which the second-level cache has beside what it is copied from."""
+"""Index bits of a chunk: 256 KiB, which fits into the second-level cache twice."""
 WHOLE_BITS = derived(lambda bits: bits + 1, CHUNK_BITS)
 """A vector of so many index bits is not divided."""
 LOW_BITS = 4

@@ -72,6 +72,17 @@ def put_matrix(
 
 
 @kernel
+def projector(size: i64, amplitudes: ptr[f64], matrix: ptr[f64]) -> None:
+    """Write the density matrix of a pure state."""
+    for row in range(size):
+        a, b = amplitudes[2 * row], amplitudes[2 * row + 1]
+        for column in range(size):
+            c, d = amplitudes[2 * column], amplitudes[2 * column + 1]
+            place = 2 * (row * size + column)
+            matrix[place], matrix[place + 1] = a * c + b * d, b * c - a * d
+
+
+@kernel
 def put_amplitudes(
     context: CallContext, state: State, site: i64, n_wires: i64, wires: ptr[i64], numbers: ptr[f64]
 ) -> None:
@@ -80,12 +91,7 @@ def put_amplitudes(
     matrix = allocate(context, site, 16 * size * size)
     if is_null(matrix):
         return
-    for row in range(size):
-        a, b = numbers[2 * row], numbers[2 * row + 1]
-        for column in range(size):
-            c, d = numbers[2 * column], numbers[2 * column + 1]
-            place = 2 * (row * size + column)
-            matrix[place], matrix[place + 1] = a * c + b * d, b * c - a * d
+    projector(size, numbers, matrix)
     put_matrix(context, state, site, n_wires, wires, matrix)
     free(matrix)
 

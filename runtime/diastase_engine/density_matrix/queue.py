@@ -9,6 +9,7 @@ A state that got something that is no number is *spoilt*: all components are NaN
 
 from math import nan
 
+from diastase_engine.call_context import CallContext
 from diastase_engine.density_matrix.plan import run_waiting
 from diastase_engine.density_matrix.records import (
     CAPACITY,
@@ -28,11 +29,10 @@ from diastase_engine.density_matrix.transfer import (
     prepare,
     room_of,
 )
-from diastase_engine.call_context import CallContext
 from diastase_engine.language import *
+from diastase_engine.state_vector.queue.memory import allocate
 from diastase_engine.state_vector.state.checks import all_are_numbers
 from diastase_engine.state_vector.state.records import LANES, free, memcpy
-from diastase_engine.state_vector.queue.memory import allocate
 
 
 @kernel

@@ -2,13 +2,14 @@
 
 A density matrix rho of n wires is the vector of all r[P] = Tr(P rho), so rho = 2^-n sum r[P] P.
 That rho is Hermitian is built in: 4^n real numbers, and every gate and channel is a real matrix,
-its *transfer matrix* R[i, j] = 2^-k Tr(P_i E(P_j)) on k wires. A matrix that preserves the trace has
-the first row (1, 0, ..., 0); Pauli channels are diagonal, Clifford gates signed permutations.
+its *transfer matrix* R[i, j] = 2^-k Tr(P_i E(P_j)) on k wires. One that preserves the trace has the
+first row (1, 0, ..., 0); Pauli channels are diagonal, Clifford gates signed permutations.
 
 The handle is the `State` of a state vector, so whoever releases states, follows scripts or checks
 wires does it alike: `qubits` is n, and `bit_of_wire` the lower one of a wire's two *index bits*. A
-wire's two bits are its *digit*: x + 2 z for X^x Z^z up to a phase, so I, X, Z, Y are 0, 1, 2, 3, and
-words multiply by exclusive or. To the outside digits are in the order I, X, Y, Z (`outer_digit`).
+wire's two bits are its *digit*: x + 2 z for X^x Z^z up to a phase, so I, X, Z, Y are 0, 1, 2, 3,
+and words multiply by exclusive or. To the outside digits are in the order I, X, Y, Z
+(`outer_digit`).
 
 *Derivative wires* are index bits above all digits, one each: wire n + j is bit 2 n + k - 1 - j. A
 vector with one holds a density matrix and its derivative, as dual numbers.

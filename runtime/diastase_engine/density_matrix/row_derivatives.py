@@ -1,7 +1,7 @@
 """Derivatives of a loss by the numbers of a row, from those by the elements of its transfer matrix.
 
-With H the derivatives by the elements of R, R[i, j] = 2^-k Tr(P_i U P_j U^+), a change dU changes the
-loss by Re Tr(W dU), W = 2^(1-k) sum H[i, j] P_j U^+ P_i. A parameter of a gate enters U as
+With H the derivatives by the elements of R, R[i, j] = 2^-k Tr(P_i U P_j U^+), a change dU changes
+the loss by Re Tr(W dU), W = 2^(1-k) sum H[i, j] P_j U^+ P_i. A parameter of a gate enters U as
 `a + b cos(f p) + c sin(f p)` (`gate_table`), so two shifted matrices give dU exactly.
 """
 

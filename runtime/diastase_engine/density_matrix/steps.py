@@ -171,28 +171,16 @@ def add_row(
         return matrices
     bits = matrix_bits(state, row)
     wire = single_wire(state, row, bits)
-    wants = 1 if row[DERIVATIVES] > 0 else 0
     if wire >= 0 and open_steps[wire] >= 0:
-        step = steps.steps[open_steps[wire]]
-        matrix = stack_array(f64, ONE_WIRE)
-        matrix_of_row(context, state, site, row, 2, matrix)
-        multiply_single(matrix, step.matrix)
-        steps.after[step.last] = number
-        step.last = number
-        step.wants = step.wants | wants
+        add_to_step(context, state, site, steps, number, steps.steps[open_steps[wire]])
         return matrices
     step = steps.steps[steps.count]
-    steps.count += 1
-    step.row, step.last, step.wants, step.count = number, number, wants, bits
+    step.row, step.last, step.count, step.kind = number, number, bits, kind_of(row, bits)
+    step.wants = 1 if row[DERIVATIVES] > 0 else 0
     for k in range(state.qubits + state.derivative_wires):
         step.bit_of_wire[k] = state.bit_of_wire[k]
-    for k in range(row[WIRES]):
-        if row[HEAD + k] < state.qubits:
-            open_steps[row[HEAD + k]] = -1
-    for k in range(state.qubits):
-        if (row[MASK] >> k) & 1 == 1:
-            open_steps[k] = -1
-    step.kind = kind_of(row, bits)
+    close_steps(state, row, open_steps)
+    steps.count += 1
     if step.kind == MATRIX or step.kind == TRANSFER:
         bits_of_row(context, state, site, row, step.bits)
     if step.kind != MATRIX:
@@ -202,6 +190,31 @@ def add_row(
     step.matrix = matrices
     matrix_of_row(context, state, site, row, bits, step.matrix)
     return matrices + (1 << (2 * bits))
+
+
+@kernel
+def add_to_step(
+    context: CallContext, state: State, site: i64, steps: Steps, number: i64, step: Step
+) -> None:
+    """Add a row on one wire to the step of those before it."""
+    row = row_of(steps, number)
+    matrix = stack_array(f64, ONE_WIRE)
+    matrix_of_row(context, state, site, row, 2, matrix)
+    multiply_single(matrix, step.matrix)
+    steps.after[step.last] = number
+    step.last = number
+    step.wants = step.wants | (1 if row[DERIVATIVES] > 0 else 0)
+
+
+@kernel
+def close_steps(state: State, row: ptr[i64], open_steps: ptr[i64]) -> None:
+    """Nothing more belongs to the steps on the wires of a row."""
+    for k in range(row[WIRES]):
+        if row[HEAD + k] < state.qubits:
+            open_steps[row[HEAD + k]] = -1
+    for k in range(state.qubits):
+        if (row[MASK] >> k) & 1 == 1:
+            open_steps[k] = -1
 
 
 @kernel

@@ -1,14 +1,14 @@
 """The sweep back: derivatives of a loss by the numbers of everything on a tape.
 
-In: a density matrix that has been recorded, and its adjoint, a vector a such that a change dr of the
-state changes the loss by a . dr. Out: derivatives in the order in which operations were executed.
-Steps (`steps`) are gone through from the last to the first: the derivatives by the elements of its
-matrix are sums of products of a and the state before the step (`outer_sums`), and a then is
-multiplied by the transposed matrix.
+In: a density matrix that has been recorded, and its adjoint, a vector a such that a change dr of
+the state changes the loss by a . dr. Out: derivatives in the order in which operations were
+executed. Steps (`steps`) are gone through from the last to the first: the derivatives by the
+elements of its matrix are sums of products of a and the state before the step (`outer_sums`), and a
+then is multiplied by the transposed matrix.
 
 Channels cannot be undone, so states are computed again, from the beginning of the tape, by
-checkpointing: as many are kept as fit into a budget, spaced evenly where they are too few, and again
-between these when the sweep arrives there. Steps without derivatives need no state at all.
+checkpointing: as many are kept as fit into a budget, spaced evenly where they are too few, and
+again between these when the sweep arrives there. Steps without derivatives need no state at all.
 
 Source of the checkpointing: Griewank, "Achieving logarithmic growth of temporal and spatial
 complexity in reverse automatic differentiation" (1992), in a simple form.
@@ -24,6 +24,7 @@ from diastase_engine.density_matrix.outer_sums import sum_outer, sum_outer_gathe
 from diastase_engine.density_matrix.pauli_basis import to_matrix, word_of_element
 from diastase_engine.density_matrix.preparations import (
     digits_of,
+    projector,
     put_amplitudes,
     put_matrix,
 )
@@ -447,12 +448,7 @@ def undo_state(run: Sweep, step: Step) -> None:
         return
     sums, matrix = memory, memory + 2 * words
     if row[KIND] == PREPARE:
-        for k in range(size):
-            for other in range(size):
-                place = 2 * (k * size + other)
-                a, b = numbers[2 * k], numbers[2 * k + 1]
-                c, d = numbers[2 * other], numbers[2 * other + 1]
-                matrix[place], matrix[place + 1] = a * c + b * d, b * c - a * d
+        projector(size, numbers, matrix)
     else:
         for k in range(2 * words):
             matrix[k] = numbers[k]
@@ -460,6 +456,23 @@ def undo_state(run: Sweep, step: Step) -> None:
     if is_null(own):
         free(memory)
         return
+    undo_words(state, adjoint, count, wires, own, sums)
+    if row[DERIVATIVES] > 0:
+        # The operator of the sums: a change d(sigma) changes the loss by Re Tr(operator d(sigma)).
+        to_matrix(count, sums)
+        for k in range(2 * words):
+            sums[k] = to_float(size) * sums[k]
+        write_state_derivatives(run, step, row, count, sums, numbers)
+    free(own)
+    free(memory)
+
+
+@kernel
+def undo_words(
+    state: State, adjoint: State, count: i64, wires: ptr[i64], own: ptr[f64], sums: ptr[f64]
+) -> None:
+    """Go back over components that are multiplied; write the derivatives by their factors."""
+    words = 1 << (2 * count)
     for word in range(words):
         sums[2 * word], sums[2 * word + 1] = 0.0, 0.0
     fixed = digits_of(state, count, wires)
@@ -475,14 +488,6 @@ def undo_state(run: Sweep, step: Step) -> None:
             components(adjoint)[place] = 0.0
         components(adjoint)[base] = total
         base = ((base | fixed) + 1) & ~fixed
-    if row[DERIVATIVES] > 0:
-        # The operator of the sums: a change d(sigma) changes the loss by Re Tr(operator d(sigma)).
-        to_matrix(count, sums)
-        for k in range(2 * words):
-            sums[k] = to_float(size) * sums[k]
-        write_state_derivatives(run, step, row, count, sums, numbers)
-    free(own)
-    free(memory)
 
 
 @kernel

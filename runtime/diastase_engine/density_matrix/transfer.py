@@ -266,7 +266,7 @@ def groups_of(prepared: Prepared, count: i64) -> i64:
 def apply_groups(
     prepared: Prepared, source: ptr[vector], target: ptr[vector], count: i64, first: i64, last: i64
 ) -> None:
-    """Apply a matrix to some groups of the `count` vectors at `source`; `target` may be the same."""
+    """Apply a matrix to some groups of the `count` vectors at `source`, to `target` or in place."""
     in_place = address(source) == address(target)
     if are_abreast(prepared) and count >> count_ones(prepared.fixed) >= ABREAST:
         if in_place:

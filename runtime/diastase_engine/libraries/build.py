@@ -21,11 +21,11 @@ from pathlib import Path
 from queue import SimpleQueue
 from typing import Any
 
+from diastase_engine.density_matrix.exports import EXPORTS as OF_DENSITY_MATRICES
 from diastase_engine.language import called_by, compile_kernels, compile_part, named_kernels
 from diastase_engine.language.concurrency import SHARED
 from diastase_engine.libraries.tuning import settings_for
 from diastase_engine.state_vector.batch_elements import for_each_element
-from diastase_engine.density_matrix.exports import EXPORTS as OF_DENSITY_MATRICES
 from diastase_engine.state_vector.exports import EXPORTS
 from diastase_engine.threads.blas import blas_begin, blas_end, use_blas
 from diastase_engine.threads.parallel_for import configure, forget, parallel_for, thread_count

@@ -70,8 +70,10 @@ class _Engine:
     def having(self, functions: frozenset[str]) -> Path:
         """Path of one that has these functions."""
         with self._lock:
-            if self._whole is None and (found := found_library(self._name, self._folder)) is not None:
-                self._take(found)
+            if self._whole is None:
+                found = found_library(self._name, self._folder)
+                if found is not None:
+                    self._take(found)
             if self._whole is not None or not has_python() or have_changed(since_import=False):
                 return self.whole()
             wanted = self._functions | functions | CALLED_BY_THE_LOADER

@@ -59,9 +59,7 @@ MOST_CONTROLS = 5
 RAISE = np.array([[0, 0], [1, 0]], np.float64)
 """From a state to its place as a derivative."""
 _KEEP = np.eye(2, dtype=np.float64)
-_TURN = np.zeros((4, 4))
-_TURN[2, 1], _TURN[1, 2] = -2, 2
-_TURN = np.kron(_TURN, RAISE)
+_TURN = np.kron([[0, 0, 0, 0], [0, 0, 2, 0], [0, -2, 0, 0], [0, 0, 0, 0]], RAISE)
 """i[Z, .] x N: X becomes -2 Y, and Y becomes 2 X."""
 
 
