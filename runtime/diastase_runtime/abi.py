@@ -24,7 +24,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Literal
 
-ABI_VERSION = 10
+ABI_VERSION = 11
 """Part of every cache key; raised by one with every change of this file's meaning."""
 
 ENTRY_FUNCTION = "diastase_entry"
@@ -64,8 +64,12 @@ POLLS = 32
 MAX_SAMPLED_WIRES = 62
 """Wires whose outcomes in one shot make one integer."""
 
-ImportedLibrary = Literal["engine", "single", "threads", "elementary", "callback", "lapack", "blas"]
+Engine = Literal["engine", "single", "mixed", "single_mixed"]
+ImportedLibrary = Literal[Engine, "threads", "elementary", "callback", "lapack", "blas"]
 OurLibrary = ImportedLibrary | Literal["foreign"]
+
+ENGINES: tuple[Engine, ...] = ("engine", "single", "mixed", "single_mixed")
+"""Libraries of states: state vectors in both precisions, then density matrices likewise."""
 
 
 def import_symbol(library: ImportedLibrary, name: str) -> str:
@@ -137,6 +141,10 @@ class Artifact:
     """The engine library, for programs that import from it."""
     single: Path | None = None
     """The engine for amplitudes in single precision, likewise."""
+    mixed: Path | None = None
+    """The engine of density matrices, likewise."""
+    single_mixed: Path | None = None
+    """That in single precision, likewise."""
     threads: Path | None = None
     """The library of the thread pool, for programs that import from it or from the engine."""
     elementary: Path | None = None
@@ -147,7 +155,7 @@ class Artifact:
         """Whether equal arguments give equal results: nothing is drawn, no Python is called."""
         return not any(
             entry.library == "callback"
-            or (entry.library in ("engine", "single") and entry.name in DRAWING)
+            or (entry.library in ENGINES and entry.name in DRAWING)
             for entry in self.imports
         )
 
@@ -159,8 +167,10 @@ class Artifact:
     def from_json(text: str) -> "Artifact":
         """Read what `to_json` wrote; raises ValueError, KeyError or TypeError on anything else."""
         fields: dict[str, Any] = json.loads(text)
-        engine, threads, elementary = fields["engine"], fields["threads"], fields["elementary"]
-        single = fields["single"]
+        libraries = {
+            name: None if fields[name] is None else Path(fields[name])
+            for name in (*ENGINES, "threads", "elementary")
+        }
         return Artifact(
             name=fields["name"],
             library=Path(fields["library"]),
@@ -172,10 +182,7 @@ class Artifact:
                 CallbackType(_array_types(entry["arguments"]), _array_types(entry["results"]))
                 for entry in fields["callbacks"]
             ),
-            engine=None if engine is None else Path(engine),
-            single=None if single is None else Path(single),
-            threads=None if threads is None else Path(threads),
-            elementary=None if elementary is None else Path(elementary),
+            **libraries,
         )
 
 
@@ -222,6 +229,8 @@ class ErrorCode(enum.IntEnum):
     """A handler of signals has raised; the exception is kept by the thread pool's library."""
     ASSERTION_FAILED = 17
     """What `debug_assert` says must hold does not; the site's construct is its message."""
+    NOT_TRACE_PRESERVING = 18
+    """A superoperator that must preserve traces does not."""
 
 
 class CallContext(ctypes.Structure):

@@ -44,6 +44,9 @@ _EXCEPTIONS: dict[int, Callable[[str, Sequence[int]], DiastaseError]] = {
         construct=construct, size=detail[0], largest=detail[1]
     ),
     ErrorCode.NOT_A_NUMBER: lambda construct, detail: errors.NotANumberError(construct=construct),
+    ErrorCode.NOT_TRACE_PRESERVING: lambda construct, detail: errors.NotTracePreservingError(
+        construct=construct
+    ),
     ErrorCode.ASSERTION_FAILED: lambda what, detail: errors.DebugAssertionError(what=what),
     ErrorCode.INVALID_VALUE: lambda construct, detail: errors.InvalidValueError(what=construct),
 }

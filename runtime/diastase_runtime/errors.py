@@ -357,6 +357,22 @@ class InvalidValueError(DiastaseError, ValueError):
     what: str
 
 
+class NotTracePreservingError(DiastaseError, ValueError):
+    """The Kraus matrices of a channel, known at run time only, do not preserve traces.
+
+        qml.QubitChannel([jnp.sqrt(1 - p) * I, jnp.sqrt(q) * X], wires=0)  # p is not q
+
+    The sum of `K.conj().T @ K` over all of them must be the identity. A channel whose strength is
+    NaN is none, either.
+    """
+
+    title: ClassVar[str] = "Not a channel"
+    message: ClassVar[str] = "{construct}: the channel does not preserve traces"
+    label: ClassVar[str] = "applied here"
+    help: ClassVar[str] = "the sum of K.conj().T @ K over its Kraus matrices K must be the identity"
+    construct: str
+
+
 class NotANumberError(DiastaseError, ValueError):
     """Outcomes are to be drawn from a state whose amplitudes are NaN or infinite.
 

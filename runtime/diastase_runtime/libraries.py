@@ -15,7 +15,14 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from diastase_runtime.abi import Artifact, CallContext, Import, ImportedLibrary, library_symbol
+from diastase_runtime.abi import (
+    ENGINES,
+    Artifact,
+    CallContext,
+    Import,
+    ImportedLibrary,
+    library_symbol,
+)
 from diastase_runtime.errors import InternalError, LibraryLoadError
 from diastase_runtime.process_limits import number_of_threads
 from diastase_runtime.python import tell_of_python
@@ -60,18 +67,18 @@ def use_instead(engine: Path, better: Path) -> None:
 
 def with_better_engines(artifact: Artifact) -> Artifact:
     """Say where the engines are that are to be used now."""
-    if artifact.engine not in _better and artifact.single not in _better:
+    paths: dict[str, Path | None] = {name: getattr(artifact, name) for name in ENGINES}
+    if _better.keys().isdisjoint(paths.values()):
         return artifact
-    engine, single = (
-        path if path is None else _better.get(path, path)
-        for path in (artifact.engine, artifact.single)
-    )
-    return replace(artifact, engine=engine, single=single)
+    better = {
+        name: path if path is None else _better.get(path, path) for name, path in paths.items()
+    }
+    return replace(artifact, **better)
 
 
 def symbol_address(imported: Import, artifact: Artifact) -> int:
     """Find the address of an imported function."""
-    if imported.library in ("engine", "single"):
+    if imported.library in ENGINES:
         engine = _engine(imported.library, *_paths(imported, artifact))
         return _symbol(engine, imported.library, imported.name)
     if imported.library == "threads":
@@ -121,7 +128,7 @@ class _SymbolInfo(ctypes.Structure):
 def release_states(context: CallContext, artifact: Artifact) -> None:
     """Release the states and scripts that a call has left; the engine unlinks each one.
 
-    Any engine will do: a state's handle, queue and memory are the same in every precision.
+    Any engine will do: what a state is made of is the same in all of them.
     """
     while context.states:
         _releaser("state_release", artifact)(ctypes.addressof(context), context.states)
@@ -130,15 +137,14 @@ def release_states(context: CallContext, artifact: Artifact) -> None:
 
 
 def _releaser(name: str, artifact: Artifact) -> Callable[[int, int], None]:
-    library: ImportedLibrary = "single" if artifact.engine is None else "engine"
+    library = next(name for name in ENGINES if getattr(artifact, name) is not None)
     address = symbol_address(Import(library, name), artifact)
     return ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p)(address)
 
 
 def _paths(imported: Import, artifact: Artifact) -> tuple[Path, Path]:
     """Return the paths of engine and thread pool; the engine runs its loops on the pool."""
-    paths = {"engine": artifact.engine, "single": artifact.single}
-    path = paths.get(imported.library, artifact.threads)
+    path = getattr(artifact, imported.library) if imported.library in ENGINES else artifact.threads
     if path is None or artifact.threads is None:
         raise InternalError(what=f"{artifact.name} imports {imported} but names no library of it")
     return path, artifact.threads

@@ -21,6 +21,7 @@ from pathlib import Path
 from queue import SimpleQueue
 from typing import Any
 
+from diastase_engine.density_matrix.exports import EXPORTS as MIXED
 from diastase_engine.language import called_by, compile_kernels, compile_part, named_kernels
 from diastase_engine.language.concurrency import SHARED
 from diastase_engine.libraries.tuning import settings_for
@@ -68,6 +69,18 @@ def build_single(library: Path) -> None:
     _build_kernels(_kernels("single", EXPORTS), library, settings)
 
 
+def build_mixed(library: Path) -> None:
+    """Compile and link the engine of density matrices into a file."""
+    settings = settings_for(machine_code.host_processor())
+    _build_kernels(_kernels("mixed", MIXED), library, settings)
+
+
+def build_single_mixed(library: Path) -> None:
+    """Compile and link the engine of density matrices in single precision into a file."""
+    settings = settings_for(machine_code.host_processor(), single=True)
+    _build_kernels(_kernels("single_mixed", MIXED), library, settings)
+
+
 def build_threads(library: Path) -> None:
     """Compile and link the thread pool into a file."""
     _build_kernels(_kernels("threads", POOL_EXPORTS), library)
@@ -109,10 +122,12 @@ def _build(text: str, symbols: Collection[str], library: Path) -> None:
 class EngineInParts:
     """Machine code of what was needed of an engine so far; for one thread at a time."""
 
-    def __init__(self, name: OurLibrary, settings: Mapping[str, int]) -> None:
+    def __init__(
+        self, name: OurLibrary, settings: Mapping[str, int], exports: Exports = EXPORTS
+    ) -> None:
         self._name: OurLibrary = name
         self._settings = {**settings, "slots": 1}
-        exported = named_kernels(_kernels(name, EXPORTS))
+        exported = named_kernels(_kernels(name, exports))
         self._exports = frozenset(exported.values())
         self._names = {
             kernel: exported.get(kernel, f"{kernel.module}.{kernel.name}")
@@ -175,3 +190,14 @@ def engine_in_parts() -> EngineInParts:
 def single_in_parts() -> EngineInParts:
     """The same for amplitudes in single precision."""
     return EngineInParts("single", settings_for(machine_code.host_processor(), single=True))
+
+
+def mixed_in_parts() -> EngineInParts:
+    """The engine of density matrices, likewise."""
+    return EngineInParts("mixed", settings_for(machine_code.host_processor()), MIXED)
+
+
+def single_mixed_in_parts() -> EngineInParts:
+    """That in single precision."""
+    settings = settings_for(machine_code.host_processor(), single=True)
+    return EngineInParts("single_mixed", settings, MIXED)

@@ -24,15 +24,21 @@ from diastase_engine.libraries.kernel_library import (
     key_of,
     library,
 )
-from diastase_runtime.abi import CALLED_BY_THE_LOADER, Artifact
+from diastase_runtime.abi import CALLED_BY_THE_LOADER, ENGINES, Artifact
 from diastase_toolchain.background import begun_in_background, enter
 from diastase_toolchain.cache import have_changed, private_cache, program_cache
 
 if TYPE_CHECKING:
     from diastase_engine.libraries.build import EngineInParts
 
-_FOLDER = "state_vector"
-_FOLDERS = {"elementary": "vector_math", "foreign": "xla_ffi"}
+_FOLDERS = {
+    "engine": "state_vector",
+    "single": "state_vector",
+    "mixed": "density_matrix",
+    "single_mixed": "density_matrix",
+    "elementary": "vector_math",
+    "foreign": "xla_ffi",
+}
 """Where libraries are written whose folders are called otherwise."""
 
 Listener = Callable[[Path, Path], None]
@@ -44,6 +50,7 @@ class _Engine:
 
     def __init__(self, name: str) -> None:
         self._name = name
+        self._folder = _FOLDERS[name]
         self._whole: Artifact | None = None
         self._listeners: list[Listener] = []
         self._parts: list[Artifact] = []
@@ -59,12 +66,12 @@ class _Engine:
     def whole(self) -> Path:
         """Path of the whole one, built if there is none."""
         with self._lock:
-            return (self._whole or self._take(library(self._name, _FOLDER))).library
+            return (self._whole or self._take(library(self._name, self._folder))).library
 
     def having(self, functions: frozenset[str]) -> Path:
         """Path of one that has these functions."""
         with self._lock:
-            if self._whole is None and (found := found_library(self._name, _FOLDER)) is not None:
+            if self._whole is None and (found := self._found(self._name)) is not None:
                 self._take(found)
             if self._whole is not None or not has_python() or have_changed(since_import=False):
                 return self.whole()
@@ -87,9 +94,12 @@ class _Engine:
     def _part(self, functions: frozenset[str]) -> Artifact:
         digest = hashlib.sha256(" ".join(sorted(functions)).encode()).hexdigest()[:16]
         name = f"{self._name}-of-{digest}"
-        return found_library(name, _FOLDER) or built_library(
-            name, _FOLDER, lambda path: self._build_part(functions, path)
+        return self._found(name) or built_library(
+            name, self._folder, lambda path: self._build_part(functions, path)
         )
+
+    def _found(self, name: str) -> Artifact | None:
+        return found_library(name, self._folder)
 
     def _build_part(self, functions: frozenset[str], path: Path) -> None:
         enter(f"build what is needed of the {self._name} library, once")
@@ -111,7 +121,7 @@ class _Engine:
                     self._take(made)
 
     def _made_behind(self) -> Artifact | None:
-        key = key_of(_FOLDER)
+        key = key_of(self._folder)
         entry = f"{self._name}-{key}"
         programs, private = program_cache(), private_cache()
         if programs is None or self._parts[-1].library.parent != programs.directory:
@@ -133,7 +143,7 @@ class _Engine:
         return self._whole
 
 
-_ENGINES = {name: _Engine(name) for name in ("engine", "single")}
+_ENGINES = {name: _Engine(name) for name in ENGINES}
 
 
 def when_whole(listener: Listener) -> None:
@@ -144,7 +154,7 @@ def when_whole(listener: Listener) -> None:
 
 def build_whole(name: str, key: str) -> None:
     """Build an engine if its key is this one: for `build_behind`."""
-    if key_of(_FOLDER) == key:  # or sources have changed meanwhile
+    if key_of(_FOLDERS[name]) == key:  # or sources have changed meanwhile
         _ENGINES[name].whole()
 
 
@@ -156,6 +166,16 @@ def engine_library() -> Path:
 def single_library() -> Path:
     """Path of the whole engine for amplitudes in single precision, likewise."""
     return _ENGINES["single"].whole()
+
+
+def mixed_library() -> Path:
+    """Path of the whole engine of density matrices, likewise."""
+    return _ENGINES["mixed"].whole()
+
+
+def single_mixed_library() -> Path:
+    """Path of the whole engine of density matrices in single precision, likewise."""
+    return _ENGINES["single_mixed"].whole()
 
 
 class _Others:
@@ -201,14 +221,13 @@ def with_libraries(artifact: Artifact, *, whole: bool = False) -> Artifact:
         name: frozenset(entry.name for entry in artifact.imports if entry.library == name)
         for name in {entry.library for entry in artifact.imports}
     }
-    engines = {
+    engines: dict[str, Path | None] = {
         name: (engine.whole() if whole else engine.having(called[name])) if name in called else None
         for name, engine in _ENGINES.items()
     }
     return replace(
         artifact,
-        engine=engines["engine"],
-        single=engines["single"],
+        **engines,
         threads=threads_library() if called.keys() & {*_ENGINES, "threads"} else None,
         elementary=elementary_library() if "elementary" in called else None,
     )
