@@ -3,7 +3,7 @@
 from diastase_engine.call_context import NOT_TRACE_PRESERVING, CallContext, fail
 from diastase_engine.density_matrix.gates.factors import push_diagonal, push_matrix
 from diastase_engine.density_matrix.gates.kept import REPLACE, SUPEROPERATOR, keep_real
-from diastase_engine.density_matrix.operations.apply import apply_bits, flush
+from diastase_engine.density_matrix.operations.apply import apply_bits, apply_transfer, flush
 from diastase_engine.density_matrix.operations.groups import fill_offsets, is_over, next_group
 from diastase_engine.density_matrix.operations.hermitian import square_of_matrix
 from diastase_engine.density_matrix.state.digits import (
@@ -124,18 +124,25 @@ def superoperator(
     if not is_null(state.tape):
         numbers = 1 << (2 * count)
         keep_real(context, state, site, SUPEROPERATOR, n_targets, wires, numbers, matrix)
-    apply_superoperator(context, state, site, count, bits, matrix)
+    apply_superoperator(context, state, site, n_targets, wires, matrix)
 
 
 @kernel
 def apply_superoperator(
-    context: CallContext, state: State, site: i64, count: i64, bits: ptr[i64], matrix: ptr[f64]
+    context: CallContext, state: State, site: i64, n_targets: i64, wires: ptr[i64], matrix: ptr[f64]
 ) -> None:
-    """Apply it; one that is not finite spoils the state."""
+    """Apply it on checked wires; one that is not finite spoils the state."""
+    bits = stack_array(i64, MAX_INDEX_BITS)
+    count = bits_of_wires(context, state, site, n_targets, wires, bits)
     if not all_are_numbers(1 << (2 * count), matrix):
         spoil(state)
         return
-    apply_bits(context, state, site, count, bits, matrix)
+    if n_targets == 1 and count == 2:
+        apply_transfer(context, state, site, 1, wires, matrix)
+    elif n_targets == 2 and count == 4:
+        apply_transfer(context, state, site, 2, wires, matrix)
+    else:
+        apply_bits(context, state, site, count, bits, matrix)
 
 
 @kernel

@@ -9,7 +9,7 @@ square and back, which takes memory for one of them: as much as the state twice 
 """
 
 from diastase_engine.call_context import CallContext
-from diastase_engine.density_matrix.operations.apply import apply_transfer
+from diastase_engine.density_matrix.operations.apply import apply_transfer, flush
 from diastase_engine.density_matrix.operations.groups import fill_offsets, is_over, next_group
 from diastase_engine.density_matrix.operations.hermitian import to_elements, to_words
 from diastase_engine.density_matrix.state.digits import MAX_WIRES, digits_of, index_bits
@@ -148,6 +148,8 @@ def conjugate_groups(
     memory = allocate(context, site, 8 * (3 * size + (2 << factor.targets)))
     if is_null(memory):
         return
+    flush(state)
+    state.gates += 1
     offsets, square, before = cast(memory, ptr[i64]), memory + size, memory + 3 * size
     bits = stack_array(i64, 2 * MAX_WIRES)
     digits_of(state, factor.wires, wires, bits)
