@@ -251,6 +251,19 @@ class MixedRegister(Register):
     def add_diagonal(self, elements: np.ndarray, wires: Sequence[int]) -> None:
         self.call("add_diagonal", I64(SITE), *integers(wires), floats(elements)[1])
 
+    def record(self) -> None:
+        self.call("tape_record", I64(SITE))
+
+    def differentiated(self) -> None:
+        self.call("tape_differentiated")
+
+    def sweep(self, adjoint: "MixedRegister") -> np.ndarray:
+        size = self.call("tape_length", result=I64)
+        out = np.full(size, np.nan)
+        arguments = (POINTER(adjoint.state), I64(SITE), I64(size), POINTER(out.ctypes.data))
+        self.call("tape_sweep", *arguments)
+        return out
+
     def half(self, which: int) -> "MixedRegister":
         return self.other("half", I64(which))
 

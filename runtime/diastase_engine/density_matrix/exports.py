@@ -7,6 +7,7 @@ from diastase_engine.call_context import next_uniform
 from diastase_engine.density_matrix.gates import arrays, gates
 from diastase_engine.density_matrix.readout import linear_algebra, observables, outcomes
 from diastase_engine.density_matrix.state import memory
+from diastase_engine.density_matrix.sweep import sweep
 from diastase_engine.state_vector.gates.gates import check_wires
 from diastase_engine.state_vector.measure import outcome_scripts
 from diastase_engine.state_vector.queue import tape
@@ -54,7 +55,8 @@ EXPORTS: dict[str, Callable[..., Any]] = {
     "add_diagonal": observables.add_diagonal,
     "state_scale_add": linear_algebra.state_scale_add,
     "inner_product": linear_algebra.inner_product,
-    "tape_record": tape.tape_record,
+    "tape_record": sweep.tape_record,
     "tape_differentiated": tape.tape_differentiated,
     "tape_length": tape.tape_length,
+    "tape_sweep": sweep.tape_sweep,
 }

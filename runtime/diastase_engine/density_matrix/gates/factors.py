@@ -4,7 +4,6 @@ from diastase_engine.call_context import CallContext
 from diastase_engine.density_matrix.operations.conjugation import (
     DIAGONAL,
     MATRIX,
-    ROTATION,
     Factor,
     conjugate,
 )
@@ -16,29 +15,16 @@ from diastase_engine.state_vector.state.records import State
 
 
 @kernel
-def push_factor(
-    context: CallContext,
+def place_factor(
     state: State,
-    site: i64,
-    kind: i64,
     n_targets: i64,
     targets: ptr[i64],
     controls: i64,
     value: i64,
-    numbers: ptr[f64],
-    flips: i64,
-    signs: i64,
+    factor: Factor,
+    wires: ptr[i64],
 ) -> None:
-    """Conjugate by a `Factor`, where the controls (bits, as in `checks`) match."""
-    count: i64 = 2
-    if kind == MATRIX:
-        count = 2 << (2 * n_targets)
-    elif kind == DIAGONAL:
-        count = 2 << n_targets
-    if not all_are_numbers(count, numbers):
-        spoil(state)
-        return
-    factor, wires = stack_record(Factor), stack_array(i64, MAX_WIRES)
+    """Say on which wires a factor is, whose kind and numbers are known: write controls, targets."""
     n_wires: i64 = 0
     matching: i64 = 0
     for wire in range(state.qubits):
@@ -49,9 +35,54 @@ def push_factor(
             n_wires += 1
     for k in range(n_targets):
         wires[n_wires + k] = targets[k]
-    factor.kind, factor.targets, factor.wires = kind, n_targets, n_wires + n_targets
-    factor.value, factor.numbers, factor.flips, factor.signs = matching, numbers, flips, signs
+    factor.targets, factor.wires, factor.value = n_targets, n_wires + n_targets, matching
+    factor.adjoint = 0
+
+
+@kernel
+def numbers_of(factor: Factor) -> i64:
+    """How many numbers a factor has."""
+    if factor.kind == MATRIX:
+        return 2 << (2 * factor.targets)
+    return 2 << factor.targets if factor.kind == DIAGONAL else 2
+
+
+@kernel
+def push_factor(
+    context: CallContext,
+    state: State,
+    site: i64,
+    n_targets: i64,
+    targets: ptr[i64],
+    controls: i64,
+    value: i64,
+    factor: Factor,
+) -> None:
+    """Conjugate by a factor where the controls (bits, as in `checks`) match."""
+    wires = stack_array(i64, MAX_WIRES)
+    place_factor(state, n_targets, targets, controls, value, factor, wires)
+    if not all_are_numbers(numbers_of(factor), factor.numbers):
+        spoil(state)
+        return
     conjugate(context, state, site, wires, factor)
+
+
+@inline
+def push_array(
+    context: CallContext,
+    state: State,
+    site: i64,
+    n_targets: i64,
+    targets: ptr[i64],
+    controls: i64,
+    value: i64,
+    numbers: ptr[f64],
+    kind: int,
+) -> None:
+    """Conjugate by a matrix or a diagonal."""
+    factor = stack_record(Factor)
+    factor.kind, factor.numbers, factor.flips, factor.signs = kind, numbers, 0, 0
+    push_factor(context, state, site, n_targets, targets, controls, value, factor)
 
 
 @kernel
@@ -66,9 +97,7 @@ def push_matrix(
     matrix: ptr[f64],
 ) -> None:
     """Conjugate by a complex matrix, row-major."""
-    push_factor(
-        context, state, site, MATRIX, n_targets, targets, controls, value, matrix, 0, 0
-    )  # fmt: skip
+    push_array(context, state, site, n_targets, targets, controls, value, matrix, MATRIX)
 
 
 @kernel
@@ -83,28 +112,4 @@ def push_diagonal(
     elements: ptr[f64],
 ) -> None:
     """Conjugate by a complex diagonal matrix."""
-    push_factor(
-        context, state, site, DIAGONAL, n_targets, targets, controls, value, elements, 0, 0
-    )  # fmt: skip
-
-
-@kernel
-def push_rotation(
-    context: CallContext,
-    state: State,
-    site: i64,
-    n_targets: i64,
-    targets: ptr[i64],
-    controls: i64,
-    value: i64,
-    cosine: f64,
-    sine: f64,
-    flips: i64,
-    signs: i64,
-) -> None:
-    """Conjugate by `cosine - i sine P`, of half of an angle; see `Factor`."""
-    numbers = stack_array(f64, 2)
-    numbers[0], numbers[1] = cosine, sine
-    push_factor(
-        context, state, site, ROTATION, n_targets, targets, controls, value, numbers, flips, signs
-    )
+    push_array(context, state, site, n_targets, targets, controls, value, elements, DIAGONAL)

@@ -38,6 +38,8 @@ class Factor(Record):
     """Of a rotation: targets that are X or Y, as bits of a row's number."""
     signs: i64
     """Likewise: those that are Y or Z."""
+    adjoint: i64
+    """1 where the adjoint of all this is meant."""
 
 
 @inline
@@ -51,10 +53,11 @@ def spread(number: i64, count: i64) -> i64:
 
 @inline
 def multiply_rows(
-    factor: Factor, square: ptr[f64], before: ptr[f64], start: i64, shift: i64, sign: f64
+    factor: Factor, square: ptr[f64], before: ptr[f64], start: i64, shift: i64, conjugated: f64
 ) -> None:
-    """Multiply the numbers of one setting of all other bits; `sign` -1 conjugates the factor."""
+    """Multiply the numbers of one setting of all other bits; `conjugated` -1 conjugates the factor."""
     size = 1 << factor.targets
+    sign = -conjugated if factor.adjoint != 0 else conjugated
     numbers = factor.numbers
     for row in range(size):
         place = 2 * (start | (spread(row, factor.targets) >> shift))
@@ -63,9 +66,10 @@ def multiply_rows(
         real: f64 = 0.0
         imaginary: f64 = 0.0
         if factor.kind == MATRIX:
-            line = numbers + 2 * row * size
+            line = numbers + (2 * row if factor.adjoint != 0 else 2 * row * size)
+            step = 2 * size if factor.adjoint != 0 else 2
             for column in range(size):
-                a, b = line[2 * column], sign * line[2 * column + 1]
+                a, b = line[step * column], sign * line[step * column + 1]
                 x, y = before[2 * column], before[2 * column + 1]
                 real += a * x - b * y
                 imaginary += a * y + b * x
@@ -80,14 +84,14 @@ def multiply_rows(
                 row & factor.signs
             )
             turns = (quarter + 3) & 3
-            s = numbers[1]
+            s = -numbers[1] if factor.adjoint != 0 else numbers[1]
             a: f64 = 0.0
             b: f64 = 0.0
             if turns & 1 == 0:
                 a = s if turns == 0 else -s
             else:
                 b = s if turns == 1 else -s
-            b = b * sign
+            b = b * conjugated
             x, y = before[2 * other], before[2 * other + 1]
             real = numbers[0] * before[2 * row] + a * x - b * y
             imaginary = numbers[0] * before[2 * row + 1] + a * y + b * x
@@ -95,18 +99,29 @@ def multiply_rows(
         square[place], square[place + 1] = real, imaginary
 
 
+@inline
+def multiply_side(factor: Factor, square: ptr[f64], before: ptr[f64], shift: int) -> None:
+    """Multiply the rows of matrix elements, or (1) their columns by the complex conjugate."""
+    wires, targets = factor.wires, factor.targets
+    mask = spread((1 << wires) - 1, wires) >> shift
+    value = spread(factor.value << targets, wires) >> shift
+    group: i64 = value
+    for _ in range(1 << wires):  # all settings of the other halves of the digits
+        multiply_rows(factor, square, before, group, shift, 1.0 - 2.0 * shift)
+        group = next_group(group, mask) | value
+
+
 @kernel
 def multiply_square(factor: Factor, square: ptr[f64], before: ptr[f64]) -> None:
     """U square U^+, for matrix elements; `before` is room for the numbers of a row of U."""
-    wires, targets = factor.wires, factor.targets
-    for shift in static(range(2)):  # the rows, then the columns
-        mask = spread((1 << wires) - 1, wires) >> shift
-        value = spread(factor.value << targets, wires) >> shift
-        # All settings of the other halves of the digits.
-        group: i64 = value
-        for _ in range(1 << wires):
-            multiply_rows(factor, square, before, group, shift, 1.0 - 2.0 * shift)
-            group = next_group(group, mask) | value
+    multiply_side(factor, square, before, 0)
+    multiply_side(factor, square, before, 1)
+
+
+@kernel
+def multiply_left(factor: Factor, square: ptr[f64], before: ptr[f64]) -> None:
+    """U square, likewise."""
+    multiply_side(factor, square, before, 0)
 
 
 @kernel

@@ -88,7 +88,7 @@ def allocate_blocks(context: CallContext, site: i64, qubits: i64, blocks: i64) -
     state.blocks = blocks
     state.amplitudes = cast(amplitudes, ptr[vector])
     state.operations = cast(handle + _HANDLE_BYTES // 8, ptr[Operation])
-    state.derivatives = 0
+    state.derivatives, state.slots = 0, 0
     state.script = null(ptr[f64])
     state.tape = null(ptr[f64])
     state.capture = null(ptr[f64])

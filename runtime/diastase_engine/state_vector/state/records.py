@@ -102,6 +102,8 @@ class State(Record):
     """Neighbours in the list that begins in the call context, or null."""
     context: CallContext
     """Of the call that it belongs to, for what runs late and may be interrupted."""
+    slots: i64
+    """0, or how many states a test lets a sweep back keep; see `density_matrix.sweep`."""
     derivatives: i64
     """Derivative wires of a density matrix; see `density_matrix.state.digits`."""
     script: ptr[f64]
