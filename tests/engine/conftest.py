@@ -15,7 +15,12 @@ import numpy as np
 import pytest
 import scipy.sparse
 
-from diastase_engine import engine_library, single_library
+from diastase_engine import (
+    engine_library,
+    mixed_library,
+    single_library,
+    single_mixed_library,
+)
 from diastase_engine.language.types import record_layout
 from diastase_engine.libraries.build import build_engine
 from diastase_engine.libraries.tuning import settings_for
@@ -214,6 +219,66 @@ class Register:
         return self.context.code, self.context.site, list(self.context.detail)
 
 
+class MixedRegister(Register):
+    """A density matrix of `wires` wires, with derivative wires, and its own call context."""
+
+    def __init__(
+        self, library: ctypes.CDLL, wires: int, derivatives: int = 0, seed: int = 0
+    ) -> None:
+        self.library = library
+        self.context = CallContext()
+        self.is_single = hasattr(library, library_symbol("single_mixed", "gate"))
+        self.prefix = library_symbol("single_mixed" if self.is_single else "mixed", "")
+        self.context.seed = seed
+        self.derivatives = derivatives
+        self.state = self.call(
+            "state_create", I64(SITE), I64(wires), I64(derivatives), state=False, result=POINTER
+        )
+
+    def superoperator(self, matrix: np.ndarray, wires: Sequence[int], checked: bool = False):
+        numbers = floats(np.ravel(matrix))[1]
+        self.call("superoperator", I64(SITE), *integers(wires), numbers, I64(checked))
+
+    def replace(self, matrix: np.ndarray, wires: Sequence[int]) -> None:
+        self.call("replace", I64(SITE), *integers(wires), complexes(matrix))
+
+    def add_pauli_words(self, terms: Sequence[Term]) -> None:
+        self.call("add_pauli_words", I64(SITE), *self.pauli_tables(terms))
+
+    def add_operator(self, matrix: np.ndarray, wires: Sequence[int]) -> None:
+        self.call("add_operator", I64(SITE), *integers(wires), complexes(matrix))
+
+    def add_diagonal(self, elements: np.ndarray, wires: Sequence[int]) -> None:
+        self.call("add_diagonal", I64(SITE), *integers(wires), floats(elements)[1])
+
+    def record(self) -> None:
+        self.call("tape_record", I64(SITE))
+
+    def differentiated(self) -> None:
+        self.call("tape_differentiated")
+
+    def sweep(self, adjoint: "MixedRegister") -> np.ndarray:
+        size = self.call("tape_length", result=I64)
+        out = np.full(size, np.nan)
+        arguments = (POINTER(adjoint.state), I64(SITE), I64(size), POINTER(out.ctypes.data))
+        self.call("tape_sweep", *arguments)
+        return out
+
+    def half(self, which: int) -> "MixedRegister":
+        return self.other("half", I64(which))
+
+    def other(self, name: str, *arguments: object) -> "MixedRegister":
+        """A state that a function makes, in the same call context, to be released by the test."""
+        made = object.__new__(MixedRegister)
+        made.__dict__.update(self.__dict__)
+        made.state = self.call(name, I64(SITE), *arguments, result=POINTER)
+        return made
+
+    @property
+    def matrix(self) -> np.ndarray:
+        return self.density_matrix(range(self.qubits))
+
+
 def integers(values: Sequence[int]) -> tuple[I64, ctypes.Array[I64]]:
     return I64(len(values)), (I64 * max(len(values), 1))(*map(int, values))
 
@@ -330,3 +395,33 @@ def registers() -> Iterator[Callable[..., Register]]:
 def register(registers: Callable[..., Register], engine: ctypes.CDLL) -> Callable[..., Register]:
     """The same with the engine in the test's precision."""
     return partial(registers, engine)
+
+
+@pytest.fixture(scope="session")
+def mixed_engines(
+    tmp_path_factory: pytest.TempPathFactory,
+) -> Callable[[str], ctypes.CDLL]:
+    """The engine of density matrices in a precision, loaded once each."""
+
+    def load(precision: str) -> ctypes.CDLL:
+        library = single_mixed_library() if precision == "single" else mixed_library()
+        path = tmp_path_factory.mktemp("mixed") / library.name
+        return ctypes.CDLL(str(shutil.copy(library, path)))
+
+    return cache(load)
+
+
+@pytest.fixture
+def mixed(
+    mixed_engines: Callable[[str], ctypes.CDLL], precision: str
+) -> Iterator[Callable[..., MixedRegister]]:
+    """Make density matrices, `mixed(wires, derivatives)`, released when the test ends."""
+    made: list[MixedRegister] = []
+
+    def make(wires: int, derivatives: int = 0, seed: int = 0) -> MixedRegister:
+        made.append(MixedRegister(mixed_engines(precision), wires, derivatives, seed))
+        return made[-1]
+
+    yield make
+    for each in made:
+        each.release()

@@ -21,7 +21,7 @@ from pathlib import Path
 from queue import SimpleQueue
 from typing import Any
 
-from diastase_engine.density_matrix.exports import EXPORTS as OF_DENSITY_MATRICES
+from diastase_engine.density_matrix.exports import EXPORTS as MIXED
 from diastase_engine.language import called_by, compile_kernels, compile_part, named_kernels
 from diastase_engine.language.concurrency import SHARED
 from diastase_engine.libraries.tuning import settings_for
@@ -72,13 +72,13 @@ def build_single(library: Path) -> None:
 def build_mixed(library: Path) -> None:
     """Compile and link the engine of density matrices into a file."""
     settings = settings_for(machine_code.host_processor())
-    _build_kernels(_kernels("mixed", OF_DENSITY_MATRICES), library, settings)
+    _build_kernels(_kernels("mixed", MIXED), library, settings)
 
 
 def build_single_mixed(library: Path) -> None:
     """Compile and link the engine of density matrices in single precision into a file."""
     settings = settings_for(machine_code.host_processor(), single=True)
-    _build_kernels(_kernels("single_mixed", OF_DENSITY_MATRICES), library, settings)
+    _build_kernels(_kernels("single_mixed", MIXED), library, settings)
 
 
 def build_threads(library: Path) -> None:
@@ -122,7 +122,9 @@ def _build(text: str, symbols: Collection[str], library: Path) -> None:
 class EngineInParts:
     """Machine code of what was needed of an engine so far; for one thread at a time."""
 
-    def __init__(self, name: OurLibrary, exports: Exports, settings: Mapping[str, int]) -> None:
+    def __init__(
+        self, name: OurLibrary, settings: Mapping[str, int], exports: Exports = EXPORTS
+    ) -> None:
         self._name: OurLibrary = name
         self._settings = {**settings, "slots": 1}
         exported = named_kernels(_kernels(name, exports))
@@ -182,21 +184,20 @@ class EngineInParts:
 
 def engine_in_parts() -> EngineInParts:
     """The engine as what programs need of it, of which there is nothing yet."""
-    return EngineInParts("engine", EXPORTS, settings_for(machine_code.host_processor()))
+    return EngineInParts("engine", settings_for(machine_code.host_processor()))
 
 
 def single_in_parts() -> EngineInParts:
     """The same for amplitudes in single precision."""
-    settings = settings_for(machine_code.host_processor(), single=True)
-    return EngineInParts("single", EXPORTS, settings)
+    return EngineInParts("single", settings_for(machine_code.host_processor(), single=True))
 
 
 def mixed_in_parts() -> EngineInParts:
-    """The same for density matrices."""
-    return EngineInParts("mixed", OF_DENSITY_MATRICES, settings_for(machine_code.host_processor()))
+    """The engine of density matrices, likewise."""
+    return EngineInParts("mixed", settings_for(machine_code.host_processor()), MIXED)
 
 
 def single_mixed_in_parts() -> EngineInParts:
-    """The same for density matrices in single precision."""
+    """That in single precision."""
     settings = settings_for(machine_code.host_processor(), single=True)
-    return EngineInParts("single_mixed", OF_DENSITY_MATRICES, settings)
+    return EngineInParts("single_mixed", settings, MIXED)

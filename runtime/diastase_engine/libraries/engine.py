@@ -31,13 +31,14 @@ from diastase_toolchain.cache import have_changed, private_cache, program_cache
 if TYPE_CHECKING:
     from diastase_engine.libraries.build import EngineInParts
 
-_FOLDER_OF: dict[str, str] = {
+_FOLDERS = {
     "engine": "state_vector",
     "single": "state_vector",
     "mixed": "density_matrix",
     "single_mixed": "density_matrix",
+    "elementary": "vector_math",
+    "foreign": "xla_ffi",
 }
-_FOLDERS = {"elementary": "vector_math", "foreign": "xla_ffi"}
 """Where libraries are written whose folders are called otherwise."""
 
 Listener = Callable[[Path, Path], None]
@@ -45,11 +46,11 @@ Listener = Callable[[Path, Path], None]
 
 
 class _Engine:
-    """An engine in one precision: the whole one, or until there is one what programs call."""
+    """The engine in one precision: the whole one, or until there is one what programs call."""
 
     def __init__(self, name: str) -> None:
         self._name = name
-        self._folder = _FOLDER_OF[name]
+        self._folder = _FOLDERS[name]
         self._whole: Artifact | None = None
         self._listeners: list[Listener] = []
         self._parts: list[Artifact] = []
@@ -70,10 +71,8 @@ class _Engine:
     def having(self, functions: frozenset[str]) -> Path:
         """Path of one that has these functions."""
         with self._lock:
-            if self._whole is None:
-                found = found_library(self._name, self._folder)
-                if found is not None:
-                    self._take(found)
+            if self._whole is None and (found := self._found(self._name)) is not None:
+                self._take(found)
             if self._whole is not None or not has_python() or have_changed(since_import=False):
                 return self.whole()
             wanted = self._functions | functions | CALLED_BY_THE_LOADER
@@ -95,9 +94,12 @@ class _Engine:
     def _part(self, functions: frozenset[str]) -> Artifact:
         digest = hashlib.sha256(" ".join(sorted(functions)).encode()).hexdigest()[:16]
         name = f"{self._name}-of-{digest}"
-        return found_library(name, self._folder) or built_library(
+        return self._found(name) or built_library(
             name, self._folder, lambda path: self._build_part(functions, path)
         )
+
+    def _found(self, name: str) -> Artifact | None:
+        return found_library(name, self._folder)
 
     def _build_part(self, functions: frozenset[str], path: Path) -> None:
         enter(f"build what is needed of the {self._name} library, once")
@@ -152,7 +154,7 @@ def when_whole(listener: Listener) -> None:
 
 def build_whole(name: str, key: str) -> None:
     """Build an engine if its key is this one: for `build_behind`."""
-    if key_of(_FOLDER_OF[name]) == key:  # or sources have changed meanwhile
+    if key_of(_FOLDERS[name]) == key:  # or sources have changed meanwhile
         _ENGINES[name].whole()
 
 
@@ -172,7 +174,7 @@ def mixed_library() -> Path:
 
 
 def single_mixed_library() -> Path:
-    """Path of that in single precision, likewise."""
+    """Path of the whole engine of density matrices in single precision, likewise."""
     return _ENGINES["single_mixed"].whole()
 
 
@@ -219,7 +221,7 @@ def with_libraries(artifact: Artifact, *, whole: bool = False) -> Artifact:
         name: frozenset(entry.name for entry in artifact.imports if entry.library == name)
         for name in {entry.library for entry in artifact.imports}
     }
-    engines = {
+    engines: dict[str, Path | None] = {
         name: (engine.whole() if whole else engine.having(called[name])) if name in called else None
         for name, engine in _ENGINES.items()
     }

@@ -38,8 +38,8 @@ _TOOLS = ("linker.py", "machine_code.py", "trip_counts.py")
 _NEEDED_BY_ALL = ("call_context", "language", "libraries", "threads")
 
 _MORE_FOLDERS = {"threads": ("state_vector",), "density_matrix": ("state_vector",)}
-"""Folders besides that a library is written in: elements of batches have states, and density
-matrices are states."""
+"""Folders besides that a library is written in: elements of batches have states, and so do density
+matrices."""
 
 
 def library(name: str, folder: str) -> Artifact:

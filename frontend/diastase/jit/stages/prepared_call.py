@@ -27,6 +27,7 @@ from diastase_mlir.jax_compat import (
     only_one_device,
 )
 from diastase_runtime import LARGEST_COPIED_RESULT, Executable
+from diastase_runtime.abi import ENGINES
 
 _NUMBERS = frozenset((bool, int, float, complex))
 _LEAF = jax.tree_util.tree_structure(0)
@@ -84,8 +85,7 @@ class PreparedCall:
         return (
             self.num_arrays >= MANY_ARRAYS
             and artifact.is_pure
-            and artifact.engine is None
-            and artifact.single is None
+            and all(getattr(artifact, name) is None for name in ENGINES)
             and artifact.threads is None
             and only_one_device()
             and all(map(_is_small_result, self.out_avals))

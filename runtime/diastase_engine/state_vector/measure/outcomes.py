@@ -170,6 +170,23 @@ def push_collapse(state: State, bit: i64, outcome: i64, reset: i64, weight_of: f
 
 
 @kernel
+def choose_outcome(
+    context: CallContext, state: State, site: i64, wire: i64, weights: ptr[f64], postselect: i64
+) -> i64:
+    """The outcome of a measurement: drawn, postselected, or as a script says; 0 after an error."""
+    if not is_drawable(context, site, weights[0] + weights[1]):
+        return 0
+    if not is_null(state.script):
+        return scripted_outcome(context, state, site, wire, weights, postselect)
+    if postselect < 0:
+        return draw(context, weights)
+    outcome = postselect & 1
+    if not weights[outcome] > IMPOSSIBLE * (weights[0] + weights[1]):
+        fail(context, IMPOSSIBLE_POSTSELECTION, site, wire, outcome)
+    return outcome
+
+
+@kernel
 def measure(
     context: CallContext, state: State, site: i64, wire: i64, reset: i64, postselect: i64
 ) -> i64:
@@ -186,17 +203,8 @@ def measure(
         return again
     flush(state)
     outcome_weights(state, bit, weights)
-    outcome: i64 = 0
-    if not is_drawable(context, site, weights[0] + weights[1]):
-        return outcome
-    if not is_null(state.script):
-        outcome = scripted_outcome(context, state, site, wire, weights, postselect)
-    elif postselect < 0:
-        outcome = draw(context, weights)
-    else:
-        outcome = postselect & 1
-        if not weights[outcome] > IMPOSSIBLE * (weights[0] + weights[1]):
-            fail(context, IMPOSSIBLE_POSTSELECTION, site, wire, outcome)
-            return outcome
+    outcome = choose_outcome(context, state, site, wire, weights, postselect)
+    if context.code != 0:
+        return 0
     push_collapse(state, bit, outcome, reset, weights[outcome])
     return outcome

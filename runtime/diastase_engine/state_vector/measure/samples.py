@@ -143,6 +143,20 @@ def sample(
     if not wires_to_bits(context, state, site, n_wires, wires, bits):
         return
     flush(state)
+    draw_shots(context, state, site, n_wires, bits, shots, out)
+
+
+@kernel
+def draw_shots(
+    context: CallContext,
+    state: State,
+    site: i64,
+    n_wires: i64,
+    bits: ptr[i64],
+    shots: i64,
+    out: ptr[i64],
+) -> None:
+    """Draw outcomes of some bits, or of all wires where there are none; nothing waits."""
     weight_of_all = total_weight(state)
     if not is_drawable(context, site, weight_of_all):
         return

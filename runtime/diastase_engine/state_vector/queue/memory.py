@@ -69,6 +69,12 @@ def allocate(context: CallContext, site: i64, size: i64) -> ptr[f64]:
 def allocate_state(context: CallContext, site: i64, qubits: i64) -> State:
     """Allocate a handle with its queue and unset amplitudes, or an error and null."""
     blocks = 1 << (qubits - LANE_BITS) if qubits > LANE_BITS else 1
+    return allocate_blocks(context, site, qubits, blocks)
+
+
+@kernel
+def allocate_blocks(context: CallContext, site: i64, qubits: i64, blocks: i64) -> State:
+    """The same with so many blocks of numbers, whatever they are."""
     handle = malloc(_HANDLE_BYTES + _QUEUE_BYTES)
     if is_null(handle):
         fail(context, OUT_OF_MEMORY, site, _HANDLE_BYTES + _QUEUE_BYTES, 0)
@@ -82,6 +88,7 @@ def allocate_state(context: CallContext, site: i64, qubits: i64) -> State:
     state.blocks = blocks
     state.amplitudes = cast(amplitudes, ptr[vector])
     state.operations = cast(handle + _HANDLE_BYTES // 8, ptr[Operation])
+    state.derivatives, state.slots = 0, 0
     state.script = null(ptr[f64])
     state.tape = null(ptr[f64])
     state.capture = null(ptr[f64])

@@ -32,6 +32,8 @@ class Tape(Record):
     """How many numbers a sweep gives for all of it."""
     differentiated: i64
     """1 where the next operation's array has derivatives."""
+    start: ptr[f64]
+    """The numbers of a density matrix at the beginning, or null."""
 
 
 @kernel
@@ -46,6 +48,7 @@ def tape_record(context: CallContext, state: State, site: i64) -> None:
     tape = cast(memory, Tape)
     tape.rows = null(ptr[i64])
     tape.used, tape.room, tape.derivatives, tape.differentiated = 0, 0, 0, 0
+    tape.start = null(ptr[f64])
     state.tape = memory
 
 
@@ -69,6 +72,7 @@ def release_tape(state: State) -> None:
     """Give the memory back, if there is any."""
     if not is_null(state.tape):
         free(cast(cast(state.tape, Tape).rows, ptr[f64]))
+        free(cast(state.tape, Tape).start)
         free(state.tape)
         state.tape = null(ptr[f64])
 

@@ -18,6 +18,8 @@ from diastase_engine.threads.workers import BODY
 
 PARALLEL_QUBITS = derived(lambda lane_bits: 11 + lane_bits, LANE_BITS)
 """A loop over all amplitudes of fewer takes less time than waking a thread."""
+PARALLEL_BLOCKS = 1 << 11
+"""The same in blocks."""
 _PARALLEL_FOR = signature([code, ptr[f64], i64, i64])
 _THREAD_COUNT = signature([], i64)
 _POLL = signature([CallContext])
@@ -63,7 +65,7 @@ def is_interrupted(state: State) -> i1:
     """
     threads = _THREADS
     if not is_null(threads.poll):
-        poll = threads.poll if state.qubits < PARALLEL_QUBITS else threads.poll_now
+        poll = threads.poll if state.blocks < PARALLEL_BLOCKS else threads.poll_now
         call_through(poll, _POLL, state.context)
     return state.context.code != 0
 

@@ -102,6 +102,10 @@ class State(Record):
     """Neighbours in the list that begins in the call context, or null."""
     context: CallContext
     """Of the call that it belongs to, for what runs late and may be interrupted."""
+    slots: i64
+    """0, or how many states a test lets a sweep back keep; see `density_matrix.sweep`."""
+    derivatives: i64
+    """Derivative wires of a density matrix; see `density_matrix.state.digits`."""
     script: ptr[f64]
     """The `OutcomeScript` in which its measurements find their outcomes, or null."""
     support: i64
@@ -112,8 +116,6 @@ class State(Record):
     """The `Tape` on which its operations are kept, or null."""
     capture: ptr[f64]
     """The `Capture` that operations go into, instead of the queue, or null; see `captured`."""
-    derivative_wires: i64
-    """Of a density matrix; see `density_matrix.records`."""
     gates: i64
     """How many operations were pushed."""
     applied: i64

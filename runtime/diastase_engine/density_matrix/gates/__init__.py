@@ -1,0 +1,1 @@
+"""Gates, channels and prepared wires, as operations."""

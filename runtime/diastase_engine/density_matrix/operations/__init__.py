@@ -1,0 +1,1 @@
+"""What acts on the numbers of a state: real matrices, conjugation by complex ones."""

@@ -1,0 +1,1 @@
+"""Outcomes, expectation values, and the seeds of a sweep back."""

@@ -1,0 +1,1 @@
+"""Memory of density matrices, and which index bits their wires are."""

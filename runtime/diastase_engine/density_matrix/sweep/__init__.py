@@ -1,0 +1,1 @@
+"""The sweep back over a density matrix's tape."""
