@@ -32,6 +32,7 @@ class Role(StrEnum):
     LIFETIME = "begins or ends a register"
     OPERATION = "takes a circuit's register, first, and gives the next one"
     GATE = "an operation that is unitary"
+    CHANNEL = "an operation that is noise"
     OF_ARRAY = "an operation whose parameter, behind the register, is an array of amplitudes"
     RECORDED = "an operation that a recording register keeps, so that a sweep goes back through it"
     START = "an operation that circuits start with, and that is not undone with them"

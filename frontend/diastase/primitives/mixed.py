@@ -68,6 +68,7 @@ superoperator_p = define_on_register(
     "a channel",
     _superoperator_abstract_eval,
     Role.OPERATION,
+    Role.CHANNEL,
     Role.RECORDED,
     Role.OF_ARRAY,
 )

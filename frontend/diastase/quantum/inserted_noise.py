@@ -207,7 +207,8 @@ class _Region:
                 found.add(own)
             for word in inner.params.get("words", ()):
                 found.update(wire for _, wire in word if wire is not None)
-            if inner.primitive.name in ("state", "probs") and not inner.params.get("wires"):
+            of_all = not {"words", "wires"} & inner.params.keys() or inner.params.get("wires") == ()
+            if has_role(inner, Role.MEASUREMENT) and of_all:
                 found.update(range(wires.number))
         return [_label(position, wires) for position in sorted(found)]
 

@@ -12,12 +12,11 @@ import pennylane as qml
 from pennylane import ops
 
 from diastase.inspection.resources.pauli_products import word_of
+from diastase.primitives.define import Role, has_role
 
 MEASURED = {True: "MidMeasureMP", False: "PauliMeasure"}
 """By whether the measurement is one in the computational basis."""
 
-CHANNELS = ("kraus", "superoperator")
-"""Channels, by how they are simulated; `construct` is what PennyLane calls them."""
 _OF_ARRAYS = {
     "unitary": "QubitUnitary",
     "diagonal": "DiagonalQubitUnitary",
@@ -32,7 +31,7 @@ def operation_name(equation: Any) -> str | None:
     name, params = equation.primitive.name, equation.params
     if name == "measure":
         return MEASURED[word_of(equation) == "Z"]
-    if name in CHANNELS:
+    if has_role(equation, Role.CHANNEL):
         return params["construct"]
     controls = params.get("control_values", ())
     if name != "gate":
