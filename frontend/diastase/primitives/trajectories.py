@@ -29,7 +29,7 @@ def _run_members_abstract_eval(script: Any, *, size: Any) -> ShapedArray:
 
 
 kraus_p = define_on_register(
-    "kraus", "a channel", _kraus_abstract_eval, Role.OPERATION, Role.CHANNEL, Role.RANDOM
+    "kraus", "a channel", _kraus_abstract_eval, Role.OPERATION, Role.RANDOM, Role.CHANNEL
 )
 """`register, matrices, *wires -> register`: one of the Kraus operators, `c128[m, 2^k, 2^k]`, drawn
 with the probability that it has in this state, and the state normalised. An error, when the program

@@ -72,7 +72,7 @@ def set_amplitudes(context: CallContext, state: State, amplitudes: ptr[f64]) -> 
     if cannot_run(context, state):
         return
     forget_waiting(state)
-    state.support, state.spoilt = -1, 0
+    state.support, state.spoilt, state.has_any_norm = -1, 0, 0
     for wire in range(state.qubits):
         state.bit_of_wire[wire] = state.qubits - 1 - wire
     numbers = cast(state.amplitudes, ptr[stored])

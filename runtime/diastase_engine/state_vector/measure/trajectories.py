@@ -33,6 +33,8 @@ STEP = 3
 FRAME = 6
 """Numbers of a step, and of a frame: the length of the path before its choice, the first and the
 last of its segment, and the step."""
+UNKNOWN_WEIGHT = -1.0
+"""Of a step: nobody has looked at the state, which is normalised later."""
 _WORD = 0xFFFFFFFF
 _OF_SCRIPTS = 1 << 31
 """In the last word of a counter: no other counter of a call's numbers has it."""
@@ -210,6 +212,7 @@ def choose_for_all(
     """Let each trajectory of this run choose; return the choice that the run goes on with."""
     run = trajectories_of(script)
     if run.first == run.last:  # none is left: what is found does not matter
+        run.draws += 1
         choice = chosen(count, weights, total, 0.5)
         append_step(context, script, site, choice, weights[choice])
         return choice
@@ -231,6 +234,21 @@ def choose_for_all(
     run.first = begin
     append_step(context, script, site, choice, weights[choice])
     return choice
+
+
+@kernel
+def all_choose_first(context: CallContext, script: OutcomeScript, site: i64, least: f64) -> i1:
+    """Whether all trajectories of this run draw less than `least`, and so the first choice.
+
+    Then the choice is made, of unknown weight; if not, none of them has drawn yet.
+    """
+    run = trajectories_of(script)
+    for place in range(run.first, run.last):
+        if not number_drawn(run, run.members[place]) < least:
+            return False
+    run.draws += 1
+    append_step(context, script, site, 0, UNKNOWN_WEIGHT)
+    return True
 
 
 @kernel

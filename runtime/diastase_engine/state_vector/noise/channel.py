@@ -10,6 +10,10 @@ the state. So nothing waits for it: what is drawn is a gate like others, and whe
 identity there is none. Else probabilities come from the density matrix of the wires; for one wire,
 if all K^dagger K are diagonal, from the weights of both its values.
 
+Most channels change little: of the first operator, K^dagger K has no eigenvalue below `least`, near
+1. Who draws a smaller number has drawn it, whatever the state is. So then nobody looks, either, and
+the state is normalised when somebody does (`has_any_norm`).
+
 The operators must be complete, the K^dagger K add up to 1: `NOT_TRACE_PRESERVING` if they do not,
 and if one of their numbers is none.
 """
@@ -26,6 +30,8 @@ from diastase_engine.state_vector.gates.dense import unitary
 from diastase_engine.state_vector.gates.operators import density_matrix
 from diastase_engine.state_vector.measure.outcomes import outcome_weights
 from diastase_engine.state_vector.measure.trajectories import (
+    UNKNOWN_WEIGHT,
+    all_choose_first,
     choose_for_all,
     chosen,
     repeated_choice,
@@ -37,6 +43,8 @@ from diastase_engine.state_vector.state.records import OutcomeScript, State, fre
 
 COMPLETE = 2e-5
 """How far the sum of all K^dagger K may be from 1; PennyLane lets known ones be 1e-5 away."""
+_WORTH_TRYING = 0.5
+"""Eigenvalues below which it is hardly ever the case that nobody has to look."""
 _ALIKE = 1e-12
 """Numbers of K^dagger K that differ less are equal."""
 
@@ -54,6 +62,8 @@ class Channel(Record):
     """All K^dagger K."""
     scratch: ptr[f64]
     """Room for a matrix."""
+    least: f64
+    """No eigenvalue of the first K^dagger K is smaller (Gershgorin)."""
     is_mixture: i64
     is_diagonal: i64
     """Whether all K^dagger K are multiples of 1; whether all are diagonal."""
@@ -80,6 +90,21 @@ def is_small(number: f64, bound: float) -> i1:
 
 
 @kernel
+def least_eigenvalue(size: i64, product: ptr[f64]) -> f64:
+    """Return a number that no eigenvalue of a Hermitian matrix is below (Gershgorin)."""
+    least: f64 = 1.0
+    for row in range(size):
+        bound: f64 = product[2 * row * (size + 1)]
+        for column in range(size):
+            if column != row:
+                place = product + 2 * (row * size + column)
+                bound -= square_root(place[0] * place[0] + place[1] * place[1])
+        if bound < least:
+            least = bound
+    return least
+
+
+@kernel
 def read_channel(channel: Channel) -> i1:
     """Fill in what is known without a state; whether the operators are complete."""
     size = channel.size
@@ -96,6 +121,7 @@ def read_channel(channel: Channel) -> i1:
                     if row != column:
                         channel.is_diagonal = 0
         channel.weights[which] = product[0]
+    channel.least = least_eigenvalue(size, channel.products)
     for row in range(size):
         for column in range(size):
             real: f64 = -1.0 if row == column else 0.0
@@ -166,16 +192,22 @@ def choose(
     script = cast(state.script, OutcomeScript)
     if not is_null(script) and repeats(script):
         return repeated_choice(script, weight)
+    has_script = not is_null(script) and not is_null(script.trajectories)
     total: f64 = 0.0
     if channel.is_mixture != 0:
         for which in range(channel.count):
             total += channel.weights[which]
     else:
+        least = channel.least - COMPLETE
+        if has_script and least > _WORTH_TRYING:
+            if all_choose_first(context, script, site, least):
+                weight[0] = UNKNOWN_WEIGHT
+                return 0
         total = weigh(context, state, site, n_wires, wires, channel)
         if context.code != 0 or not is_drawable(context, site, total):
             return 0
     which: i64 = 0
-    if is_null(script) or is_null(script.trajectories):
+    if not has_script:
         which = chosen(channel.count, channel.weights, total, next_uniform(context))
     else:
         which = choose_for_all(context, script, site, channel.count, channel.weights, total)
@@ -202,11 +234,14 @@ def apply_chosen(
     matrix = channel.matrices + numbers * which
     if channel.is_mixture != 0 and is_trivial(channel, matrix):
         return
-    scale = 1.0 / square_root(weight[0])
+    is_unknown = weight[0] == UNKNOWN_WEIGHT
+    scale = 1.0 if is_unknown else 1.0 / square_root(weight[0])
     for k in range(numbers):
         channel.scratch[k] = scale * matrix[k]
     no_wires = null(ptr[i64])
     unitary(context, state, site, n_wires, wires, 0, no_wires, no_wires, channel.scratch)
+    if is_unknown:
+        state.has_any_norm = 1
 
 
 @kernel

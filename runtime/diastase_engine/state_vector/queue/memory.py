@@ -91,7 +91,7 @@ def allocate_state(context: CallContext, site: i64, qubits: i64) -> State:
     state.buffer = null(ptr[f64])
     state.buffer_bytes = 0
     state.support = -1
-    state.spoilt = 0
+    state.spoilt, state.has_any_norm = 0, 0
     state.gates, state.applied, state.stages = 0, 0, 0
     forget_waiting(state)
     link(context, state)

@@ -12,6 +12,7 @@ from diastase_engine.state_vector.operations.fusion import settle
 from diastase_engine.state_vector.operations.parity_operations import turned
 from diastase_engine.state_vector.plan.plan import run_planned
 from diastase_engine.state_vector.plan.stages import apply_operation
+from diastase_engine.state_vector.queue.norm import normalise
 from diastase_engine.state_vector.state.checks import are_numbers, fill_with_nan
 from diastase_engine.state_vector.state.records import QUEUE_CAPACITY, State
 from diastase_engine.state_vector.state.small_matrices import IDENTITY, copy_matrix, write
@@ -34,6 +35,7 @@ def flush(state: State) -> None:
     """Apply all waiting operations; what the caller then does may change any amplitude."""
     if state.waiting == 0:
         state.support = -1
+        give_norm(state)
         return
     if not run_planned(state):
         for k in range(state.waiting):
@@ -43,6 +45,15 @@ def flush(state: State) -> None:
                 state.stages += 1
     state.support = -1
     forget_waiting(state)
+    give_norm(state)
+
+
+@kernel
+def give_norm(state: State) -> None:
+    """Normalise a state, all of whose operations are applied, if one of them wants it."""
+    if state.has_any_norm != 0:
+        state.has_any_norm = 0
+        normalise(state)
 
 
 @kernel

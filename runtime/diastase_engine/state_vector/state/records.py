@@ -120,6 +120,8 @@ class State(Record):
     """How many were applied, after fusion."""
     stages: i64
     """In how many walks over the amplitudes."""
+    has_any_norm: i64
+    """1 where an operation leaves another norm than 1: the next flush normalises the state."""
 
 
 class OutcomeScript(Record):

@@ -1,6 +1,7 @@
 """Trajectories: their means are the density matrix's, outcomes and feedback are each one's own."""
 
 import functools
+import itertools
 
 import jax
 import jax.numpy as jnp
@@ -36,6 +37,14 @@ KRAUS = [
 ]
 """Not a mixture of unitaries, on two wires."""
 
+
+def damping(p, number):
+    """Kraus operators of weak damping, of several wires at once."""
+    single = [np.diag([1, np.sqrt(1 - p)]), np.array([[0, np.sqrt(p)], [0, 0]])]
+    words = itertools.product(single, repeat=number)
+    return [functools.reduce(np.kron, word) for word in words]
+
+
 CHANNELS = [
     lambda p, w: qml.AmplitudeDamping(p, w[0]),
     lambda p, w: qml.GeneralizedAmplitudeDamping(p, 0.4 + p / 2, w[0]),
@@ -50,6 +59,8 @@ CHANNELS = [
     lambda p, w: qml.ThermalRelaxationError(p, 1.0, 0.8, 0.3, w[0]),
     lambda p, w: qml.ThermalRelaxationError(p, 1.0, 1.6, 0.3, w[0]),
     lambda p, w: qml.QubitChannel(KRAUS, [w[1], w[0]]),
+    lambda p, w: qml.QubitChannel(damping(0.1, 2), [w[2], w[0]]),
+    lambda p, w: qml.QubitChannel(damping(0.1, 3), w),
     lambda p, w: qml.QubitChannel(
         [jnp.sqrt(1 - p) * np.eye(4), jnp.sqrt(p) * np.eye(4)[::-1]], w[:2]
     ),
@@ -582,3 +593,27 @@ def test_passes_specs_and_pictures_see_channels():
     assert counted["RX"] == 2
     assert counted["AmplitudeDamping"] == counted["PauliError"] == 1
     assert "──AmplitudeDamping──RX" in qml.draw(compiled)(0.4)
+
+
+def test_large_states(configure):
+    """In parallel parts, normalised after operators that nobody looked at."""
+
+    @qml.qnode(qml.device("lightning.qubit", wires=15))
+    def node(x):
+        for wire in range(15):
+            qml.RX(x, wire)
+            qml.AmplitudeDamping(0.02, wire)
+            qml.DepolarizingChannel(0.03, wire)
+        return [qml.expval(qml.Z(wire)) for wire in range(15)], qml.probs(wires=[14, 0])
+
+    compiled = qjit(set_method(node, "trajectories", 100), seed=3)
+    results = []
+    for threads in (1, 2, 5):
+        configure(threads)
+        results.append(compiled(0.9))
+    for means, probabilities in results:
+        assert np.array_equal(means, results[0][0])
+        assert np.array_equal(probabilities, results[0][1])
+    exact = 0.96 * (1 - 2 * 0.98 * np.sin(0.45) ** 2)
+    assert abs(np.mean(means) - exact) < 5 / np.sqrt(15 * 100)
+    assert np.sum(probabilities) == pytest.approx(1, abs=1e-12)
