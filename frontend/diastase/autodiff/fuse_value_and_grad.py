@@ -22,7 +22,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax.extend.core import ClosedJaxpr, Literal, Var
 
-from diastase.autodiff.adjoint.adjoint import parts_of
+from diastase.autodiff.adjoint.parts import parts_of
 from diastase.primitives.batching import flags_of
 from diastase.primitives.control_flow import inlined_p
 from diastase.primitives.define import Role, has_role

@@ -13,7 +13,8 @@ import jax
 import numpy as np
 from jax.extend.core import ClosedJaxpr
 
-from diastase.autodiff.adjoint.adjoint import gradient, parts_of
+from diastase.autodiff.adjoint.adjoint import gradient
+from diastase.autodiff.adjoint.parts import parts_of
 from diastase.autodiff.control_flow.derivative_equations import implementation
 from diastase.autodiff.fuse_value_and_grad import with_shared_runs
 from diastase.autodiff.parameter_shift.methods import rule_of_method

@@ -97,16 +97,16 @@ square_pauli_p = define_on_register(
 """`register, coefficients, *wires -> f64`: Tr(O O rho) for a sum O of Pauli words."""
 
 add_pauli_words_p = define_on_register(
-    "add_pauli_words", "a derivative", _words_abstract_eval, Role.VECTOR
+    "add_pauli_words", "a derivative", _words_abstract_eval, Role.VECTOR, provided_rules=()
 )
 """`adjoint, coefficients, *wires -> adjoint`: for the expectation of a sum of Pauli words."""
 
 add_operator_p = define_on_register(
-    "add_operator", "a derivative", _operator_abstract_eval, Role.VECTOR
+    "add_operator", "a derivative", _operator_abstract_eval, Role.VECTOR, provided_rules=()
 )
 """`adjoint, c128 matrix, *wires -> adjoint`: for the expectation of a Hermitian matrix."""
 
 add_diagonal_p = define_on_register(
-    "add_diagonal", "a derivative", _operator_abstract_eval, Role.VECTOR
+    "add_diagonal", "a derivative", _operator_abstract_eval, Role.VECTOR, provided_rules=()
 )
 """`adjoint, f64 elements, *wires -> adjoint`: for that of a diagonal one; all wires if none."""

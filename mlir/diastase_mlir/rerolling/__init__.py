@@ -17,6 +17,7 @@ from diastase_mlir.rerolling.operations import (
     Places,
     equations_to_lower,
     join_positions,
+    numbers_of,
     parameters_of_gate,
     register_operations,
     rerolled,
@@ -25,5 +26,6 @@ from diastase_mlir.rerolling.vectors import FOLDED, LEAST_ALIKE, put_into_places
 
 __all__ = [
     "FOLDED", "LEAST_ALIKE", "Part", "Places", "equations_to_lower", "is_view", "join_positions",
-    "parameters_of_gate", "put_into_places", "register_operations", "rerolled", "viewed", "whole",
+    "numbers_of", "parameters_of_gate", "put_into_places", "register_operations", "rerolled", "viewed",
+    "whole",
 ]  # fmt: skip

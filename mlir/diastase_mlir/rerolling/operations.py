@@ -51,7 +51,7 @@ operations_p.multiple_results = True
 class Places:
     """Where the numbers of a run's parameters are: in which of its operands, and at which place.
 
-    Arrays among these are complex: the real and the imaginary part of each element.
+    Complex arrays among these have the real and the imaginary part of each element.
     """
 
     operands: np.ndarray
@@ -88,7 +88,7 @@ def rerolled(
 ) -> list[Equation]:
     """The equations of a jaxpr with one in the place of each run.
 
-    `parameters` of an operation are scalars, and complex arrays; `keeps` is as for
+    `parameters` of an operation are scalars, and arrays; `keeps` is as for
     `needed_equations`, and what is on a register stays; `apart`: each run has vectors of its own;
     `joins`: positions of what `joined` may rewrite.
     """
@@ -146,7 +146,7 @@ class _Vectors:
                     made, self._vectors[form] = _computed(self._scalars[form], source)
                     yield from made
                 operand = self._vectors[form]
-            size = 2 * atom.aval.size if atom.aval.shape else 1
+            size = numbers_of(atom.aval)
             known = not is_variable(operand)
             numbers += [-1 if known else operands.setdefault(operand, len(operands))] * size
             elements += range(element, element + size)
@@ -158,6 +158,11 @@ class _Vectors:
 
 def _computed(scalars: Sequence[Scalar], source: Any) -> tuple[list[Equation], Any]:
     return recorded(lambda values: vector_of(scalars, values), scalars[0].needs, source)
+
+
+def numbers_of(aval: Any) -> int:
+    """How many real numbers a parameter has."""
+    return aval.size * (2 if np.issubdtype(aval.dtype, np.complexfloating) else 1)
 
 
 def _may_be_element(atom: Any) -> bool:

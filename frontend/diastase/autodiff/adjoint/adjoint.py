@@ -1,9 +1,8 @@
 """Adjoint differentiation: the gradient of a QNode by one run and one sweep back.
 
-`parts_of` takes a body apart: it allocates its register and applies operations (its *head*), then
-measures; its *tail* computes results of what was measured. It gives None where a body is no such
-sequence (outcomes in the middle, registers of an observable's own): then there are other ways.
-`gradient` makes one region of it, for any number of arguments and results:
+`gradient` makes one region of a body that has been taken apart (`parts`), for any number of
+arguments and results; of bodies that cannot be (outcomes in the middle, registers of an
+observable's own) there are other ways:
 
     run the head on a register that records        (`primitives.statevector.record_p`)
     measure; cotangents of what was measured, from those of the results, through the tail
@@ -16,35 +15,41 @@ quantum algorithms" (2020), for circuits of gates; the surrogate is ours.
 """
 
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import jax
 import jax.numpy as jnp
 from jax.extend.core import ClosedJaxpr, Var
 
-from diastase.autodiff.adjoint.seeds import BY_OPERAND, SEEDS, Measured
+from diastase.autodiff.adjoint.parts import Half, Measurement, Parts
+from diastase.autodiff.adjoint.seeds import Measured
 from diastase.autodiff.adjoint.surrogate import (
     number_of_parameters,
     parameters_of_operation,
     surrogate_gradient,
 )
+from diastase.autodiff.tangents.mixed_gate_rules import RAISE, superoperator
 from diastase.capture.dynamic_carry import dimension_table
 from diastase.jaxprs.dependence import active_variables
 from diastase.jaxprs.evaluate import evaluated, is_number, paired
 from diastase.primitives.define import Role, has_role
+from diastase.primitives.mixed import half_p
 from diastase.primitives.qnode_derivatives import Positions, inexact_positions
 from diastase.primitives.quantum import (
     allocate_p,
-    is_register,
     qnode_p,
     release_p,
     touches_register,
 )
-from diastase.primitives.statevector import copy_register_p, record_p, sweep_p, tape_length_p
+from diastase.primitives.statevector import (
+    add_scaled_p,
+    copy_register_p,
+    record_p,
+    sweep_p,
+    tape_length_p,
+)
 from diastase_mlir.jax_compat import (
     equations_in,
-    equations_of,
     evaluate_equation,
     rebuilt,
     trace_to_jaxpr,
@@ -54,110 +59,6 @@ from diastase_mlir.jax_compat import (
 Equation = Any
 _OF_THE_EQUATION = ("wanted", "directions", "with_results")
 """Parameters that the circuit with its sweep does not have."""
-
-
-@dataclass(frozen=True)
-class Parts:
-    """A body taken apart."""
-
-    head: ClosedJaxpr
-    """Of the body's operands; gives the register, all classical operands of the measurements, and
-    then what else the tail needs."""
-    measurements: tuple[Equation, ...]
-    tail: ClosedJaxpr
-    """Takes what was measured, then the head's other values; gives the inexact results."""
-
-    def own(self, classical: Sequence[Any]) -> tuple[list[list[Any]], list[Any]]:
-        """The head's classical results: operands of each measurement; the rest."""
-        remaining, own = list(classical), list[list[Any]]()
-        for equation in self.measurements:
-            count = len(equation.invars) - 1
-            own.append(remaining[:count])
-            remaining = remaining[count:]
-        return own, remaining
-
-
-def parts_of(closed: ClosedJaxpr) -> Parts | None:
-    """Take a body apart."""
-    head, measurements, tail = list[Equation](), list[Equation](), list[Equation]()
-    measured: set[Any] = set()
-    register: Any = None
-    for equation in closed.jaxpr.eqns:
-        name = equation.primitive.name
-        if any(atom in measured for atom in equation.invars if isinstance(atom, Var)):
-            if touches_register(equation):
-                return None
-            tail.append(equation)
-            measured.update(equation.outvars)
-        elif name in SEEDS:
-            measurements.append(equation)
-            measured.update(equation.outvars)
-        elif name != "release_qubits":
-            if touches_register(equation):
-                acting = filter(touches_register, equations_of(equation))
-                if not all(map(_is_of_a_head, acting)):
-                    return None
-                if measurements or (name == "allocate_qubits") != (register is None):
-                    return None
-                register = equation.outvars[0]
-            head.append(equation)
-    if register is None or any(out is register for out in closed.jaxpr.outvars):
-        return None
-    return _assembled(closed, head, measurements, tail, register)
-
-
-def _is_of_a_head(equation: Equation) -> bool:
-    """Whether an equation does to registers what a sweep goes back through."""
-    return equation.primitive is allocate_p or has_role(equation, Role.RECORDED, Role.CONTROL_FLOW)
-
-
-def _assembled(
-    closed: ClosedJaxpr,
-    head: Sequence[Equation],
-    measurements: Sequence[Equation],
-    tail: Sequence[Equation],
-    register: Any,
-) -> Parts:
-    classical = [
-        atom for equation in measurements for atom in equation.invars if not is_register(atom)
-    ]
-    values = [variable for equation in measurements for variable in equation.outvars]
-    results = [closed.jaxpr.outvars[p] for p in inexact_positions(closed.out_avals)]
-    made = {*values, *(variable for equation in tail for variable in equation.outvars)}
-    used = [atom for equation in tail for atom in equation.invars] + results
-    others = dict.fromkeys(atom for atom in used if isinstance(atom, Var) and atom not in made)
-    return Parts(
-        rebuilt(closed, closed.jaxpr.invars, head, [register, *classical, *others]),
-        tuple(measurements),
-        rebuilt(closed, [*values, *others], tail, results),
-    )
-
-
-def _with_marks(closed: ClosedJaxpr, positions: Collection[int]) -> ClosedJaxpr:
-    """The jaxpr with arrays of operations that may depend on some inputs `differentiated`."""
-    found = active_variables(closed, positions)
-    equations = [_marked(equation, found) for equation in closed.jaxpr.eqns]
-    return rebuilt(closed, closed.jaxpr.invars, equations, closed.jaxpr.outvars)
-
-
-def _marked(equation: Equation, found: set[Any]) -> Equation:
-    if not touches_register(equation):
-        return equation
-    params = equation.params
-    if has_role(equation, Role.OF_ARRAY):
-        changed = {"differentiated": equation.invars[1] in found} if _is_variable(equation) else {}
-        return equation.replace(params={**params, **changed})
-    if not has_role(equation, Role.CONTROL_FLOW):
-        return equation
-    if not any(atom in found for atom in equation.invars if isinstance(atom, Var)):
-        return equation
-    return equation.replace(
-        params=with_jaxprs(params, lambda part: _with_marks(part, inexact_positions(part.in_avals)))
-    )
-
-
-def _is_variable(equation: Equation) -> bool:
-    return isinstance(equation.invars[1], Var)
 
 
 # --- the gradient ---------------------------------------------------------------------------------
@@ -195,23 +96,30 @@ def _swept(
     head = _with_marks(parts.head, wanted)
     state, *classical = evaluated(head, values, {"allocate_qubits": _recording})
     own, others = parts.own(classical)
+    halves = _halves(state, parts)
     measured = [
-        evaluate_equation(equation, [state, *operands])[0]
-        for equation, operands in zip(parts.measurements, own, strict=True)
+        evaluate_equation(measurement.equation, [halves[measurement.half], *operands])[0]
+        for measurement, operands in zip(parts.measurements, own, strict=True)
     ]
 
-    adjoint = copy_register_p.bind(state, blank=True)
     by_measured = _through_tail(parts.tail, cotangents, measured, others)
     rows = [
-        Measured(equation, state, operands, cotangent)
-        for equation, operands, cotangent in zip(parts.measurements, own, by_measured, strict=True)
+        Measured(measurement.equation, halves[measurement.half], operands, cotangent)
+        for measurement, operands, cotangent in zip(
+            parts.measurements, own, by_measured, strict=True
+        )
     ]
-    for row in rows:
-        adjoint = row.seed(adjoint)
+    adjoint = _adjoint(state, parts, rows)
     changing = active_variables(head, wanted)
     by_operand = [
-        row.by_operand() if _has_active_operand(row.equation, changing) else None for row in rows
+        measurement.rules.BY_OPERAND[measurement.name](row)
+        if _has_active_operand(measurement, changing)
+        else None
+        for measurement, row in zip(parts.measurements, rows, strict=True)
     ]
+    for half, part in halves.items():
+        if half:
+            release_p.bind(part)
     weights = sweep_p.bind(state, adjoint, size=_length(head, state))
     release_p.bind(adjoint)
     release_p.bind(state)
@@ -247,9 +155,10 @@ def _through_tail(
     return jax.vjp(function, *measured)[1](jnp.float64(1))
 
 
-def _has_active_operand(equation: Any, changing: set[Any]) -> bool:
+def _has_active_operand(measurement: Measurement, changing: set[Any]) -> bool:
     """Whether the coefficients or the matrix of a measurement may change."""
-    if equation.primitive.name not in BY_OPERAND:
+    equation = measurement.equation
+    if equation.primitive.name not in measurement.rules.BY_OPERAND:
         return False
     operand = equation.invars[1]
     return isinstance(operand, Var) and operand in changing
@@ -266,3 +175,79 @@ def _length(head: Any, state: Any) -> Any:
         return bound
     longest = sum(map(parameters_of_operation, equations_in(head)))
     return dimension_table().size(tape_length_p.bind(state)) + longest
+
+
+# --- halves of a register with derivative wires ---------------------------------------------------
+
+
+def _halves(state: Any, parts: Parts) -> dict[Half, Any]:
+    """The registers that measurements read; all but the state itself are to be released."""
+    found: dict[Half, Any] = {(): state}
+
+    def half(which: Half) -> Any:
+        if which not in found:
+            found[which] = half_p.bind(half(which[:-1]), which=which[-1])
+        return found[which]
+
+    for measurement in parts.measurements:
+        half(measurement.half)
+    return found
+
+
+def _adjoint(state: Any, parts: Parts, rows: Sequence[Measured]) -> Any:
+    """The adjoint of the state for all that was measured of it."""
+    of_half = dict[Half, Any]()
+    for measurement, row in zip(parts.measurements, rows, strict=True):
+        moves = tuple(place for place, which in enumerate(measurement.half) if which)
+        if moves not in of_half:
+            of_half[moves] = copy_register_p.bind(state, blank=True)
+        seed = measurement.rules.SEEDS[measurement.name]
+        of_half[moves] = seed(row, of_half[moves])
+    adjoint = of_half.pop((), None)
+    for moves, part in of_half.items():
+        part = _moved(part, moves, parts)
+        if adjoint is None:
+            adjoint = part
+            continue
+        adjoint = add_scaled_p.bind(adjoint, part, jnp.complex128(1))
+        release_p.bind(part)
+    return copy_register_p.bind(state, blank=True) if adjoint is None else adjoint
+
+
+def _moved(part: Any, moves: Half, parts: Parts) -> Any:
+    """What was added where all derivative wires are 0, where these are 1."""
+    (allocation,) = [e for e in parts.head.jaxpr.eqns if e.primitive is allocate_p]
+    number = allocation.params["num_wires"]
+    for place in moves:
+        part = superoperator(part, RAISE, (), (number + place,))
+    return part
+
+
+# --- what is differentiated by ----------------------------------------------------------------------
+
+
+def _with_marks(closed: ClosedJaxpr, positions: Collection[int]) -> ClosedJaxpr:
+    """The jaxpr with arrays of operations that may depend on some inputs `differentiated`."""
+    found = active_variables(closed, positions)
+    equations = [_marked(equation, found) for equation in closed.jaxpr.eqns]
+    return rebuilt(closed, closed.jaxpr.invars, equations, closed.jaxpr.outvars)
+
+
+def _marked(equation: Equation, found: set[Any]) -> Equation:
+    if not touches_register(equation):
+        return equation
+    params = equation.params
+    if has_role(equation, Role.OF_ARRAY):
+        changed = {"differentiated": equation.invars[1] in found} if _is_variable(equation) else {}
+        return equation.replace(params={**params, **changed})
+    if not has_role(equation, Role.CONTROL_FLOW):
+        return equation
+    if not any(atom in found for atom in equation.invars if isinstance(atom, Var)):
+        return equation
+    return equation.replace(
+        params=with_jaxprs(params, lambda part: _with_marks(part, inexact_positions(part.in_avals)))
+    )
+
+
+def _is_variable(equation: Equation) -> bool:
+    return isinstance(equation.invars[1], Var)

@@ -43,14 +43,6 @@ class Measured:
         """The Pauli words of an observable."""
         return self.equation.params["words"]
 
-    def seed(self, adjoint: Any) -> Any:
-        """The adjoint with what the measurement contributes."""
-        return SEEDS[self.equation.primitive.name](self, adjoint)
-
-    def by_operand(self) -> Any:
-        """The cotangent of the first classical operand."""
-        return BY_OPERAND[self.equation.primitive.name](self)
-
 
 def _added(adjoint: Any, copy: Any, factor: Any) -> Any:
     adjoint = statevector.add_scaled_p.bind(adjoint, copy, jnp.asarray(factor, jnp.complex128))
@@ -188,7 +180,8 @@ def _by_coefficients_of_variance(of: Measured) -> Any:
     return 2 * of.cotangent * found
 
 
-def _by_matrix(of: Measured) -> Any:
+def by_matrix(of: Measured) -> Any:
+    """That of the matrix of an expectation value."""
     _, *wires = of.operands
     return of.cotangent * measurement.density_matrix_p.bind(of.state, *wires, wires=of.wires).T
 
@@ -203,7 +196,7 @@ def _by_matrix_of_variance(of: Measured) -> Any:
 
 BY_OPERAND: Mapping[str, Callable[[Measured], Any]] = {
     "expval_pauli": _by_coefficients,
-    "expval_matrix": _by_matrix,
+    "expval_matrix": by_matrix,
     "var_pauli": _by_coefficients_of_variance,
     "var_matrix": _by_matrix_of_variance,
 }

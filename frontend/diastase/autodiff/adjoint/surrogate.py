@@ -42,6 +42,7 @@ from diastase_mlir.rerolling import (
     Places,
     is_view,
     join_positions,
+    numbers_of,
     put_into_places,
     register_operations,
     rerolled,
@@ -264,4 +265,4 @@ def parameters_of_operation(equation: Equation) -> int:
         return params["num_parameters"]
     if name == "global_phase":
         return 1
-    return 2 * equation.invars[1].aval.size if params.get("differentiated", False) else 0
+    return numbers_of(equation.invars[1].aval) if params.get("differentiated", False) else 0

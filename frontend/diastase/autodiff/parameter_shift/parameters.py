@@ -28,7 +28,7 @@ from diastase.autodiff.parameter_shift.pauli_words import (
     turned,
 )
 from diastase.autodiff.parameter_shift.shift_rules import Rule
-from diastase.autodiff.tangents.gate_rules import gate_matrix, has_generator
+from diastase.autodiff.tangents.generators import gate_matrix, has_generator
 from diastase.jaxprs.dependence import Activity
 from diastase.primitives.define import Role, has_role
 from diastase.primitives.errors import NoDerivativeError

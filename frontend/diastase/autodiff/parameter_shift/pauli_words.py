@@ -13,10 +13,9 @@ after the Hadamard test of P (`runs`). A generator under controls is that times 
 is a product of (1 + Z)/2 and (1 - Z)/2; a word is one letter for each wire, targets and controls.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property, partial
-from itertools import product
 from typing import Any, Literal
 
 import jax
@@ -24,7 +23,12 @@ import jax.numpy as jnp
 import numpy as np
 
 from diastase.autodiff.parameter_shift.shift_rules import Rule
-from diastase.autodiff.tangents.gate_rules import generator, word_rotated_about
+from diastase.autodiff.tangents.generators import (
+    LETTERS,
+    Word,
+    under_controls,
+    words_of_generator,
+)
 
 Kind = Literal["unitary", "diagonal", "prepare"]
 
@@ -102,27 +106,12 @@ def turned(array: Any, words: Words, amounts: Any) -> Any:
     return jax.lax.scan(turn, start, (amounts, *tables))[0].astype(array.dtype)
 
 
-Word = tuple[int, ...]
-"""For each wire a letter, by its place in `LETTERS`."""
-LETTERS = "IXYZ"
-_ROUNDING = 1e-12
-
-
 @cache
 def tests_of_gate(
     name: str, wires: int, controls: tuple[bool, ...]
 ) -> tuple[Rule, tuple[Word, ...]]:
     """The rule of a gate with a generator, and the words of its runs."""
-    word = word_rotated_about(name, wires)
-    if word is not None:
-        return _tests([(-0.5, tuple(map(LETTERS.index, word)))], controls)
-    matrix, words = generator(name, wires), Words("unitary", wires, True)
-    columns = np.arange(2**wires)
-    found = [
-        (np.real(np.sum(factors * matrix[sources, columns])) / 2**wires, _letters(bits, wires))
-        for bits, sources, factors in zip(words.bits, words.sources, words.factors, strict=True)
-    ]
-    return _tests([term for term in found if abs(term[0]) > _ROUNDING], controls)
+    return _tests(words_of_generator(name, wires, controls))
 
 
 @cache
@@ -130,31 +119,16 @@ def tests_of_angles(
     words: Words, controls: tuple[bool, ...]
 ) -> tuple[tuple[Rule, ...], tuple[Word, ...]]:
     """The rules of an array's angles, and the words of their runs."""
-    found = [_tests([(1.0, _letters(bits, words.wires))], controls) for bits in words.bits]
+    found = [
+        _tests(under_controls([(1.0, _letters(bits, words.wires))], controls))
+        for bits in words.bits
+    ]
     return tuple(rule for rule, _ in found), tuple(word for _, tests in found for word in tests)
 
 
-def _tests(
-    terms: Sequence[tuple[float, Word]], controls: Sequence[bool]
-) -> tuple[Rule, tuple[Word, ...]]:
-    every = [
-        (coefficient * factor, (*word, *more))
-        for coefficient, word in terms
-        for factor, more in _projector(controls)
-        if any(word) or any(more)
-    ]
-    rule = Rule(tuple((-2 * coefficient, 0.0) for coefficient, _ in every))
-    return rule, tuple(word for _, word in every)
-
-
-def _projector(controls: Sequence[bool]) -> Iterator[tuple[float, Word]]:
-    """The projector on the values of some controls as words."""
-    for letters in product((0, 3), repeat=len(controls)):
-        signs = [
-            -1.0 if letter and value else 1.0
-            for letter, value in zip(letters, controls, strict=True)
-        ]
-        yield float(np.prod(signs)) / 2 ** len(controls), letters
+def _tests(terms: Sequence[tuple[float, Word]]) -> tuple[Rule, tuple[Word, ...]]:
+    rule = Rule(tuple((-2 * coefficient, 0.0) for coefficient, _ in terms))
+    return rule, tuple(word for _, word in terms)
 
 
 def _letters(bits: tuple[int, int], wires: int) -> Word:

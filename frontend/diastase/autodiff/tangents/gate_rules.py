@@ -4,15 +4,18 @@ Each takes and gives `(primals, tangents)`; the first of them is the register.
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from functools import cache
 from typing import Any, NoReturn
 
 import jax.numpy as jnp
 import numpy as np
-import pennylane as qml
 
+from diastase.autodiff.tangents.generators import (
+    gate_matrix,
+    generator,
+    has_generator,
+    word_rotated_about,
+)
 from diastase.autodiff.tangents.tangent_circuit import MARK, new_wire
-from diastase.capture.pennylane_compat import making_operators
 from diastase.primitives.errors import NotTransformableError
 from diastase.primitives.quantum import (
     Wires,
@@ -26,7 +29,7 @@ from diastase.primitives.quantum import (
 )
 from diastase.primitives.sampling import follow_script_p
 from diastase.quantum.wires import bind_on, split_positions
-from diastase_mlir import GATES, into_z, user_span, word_of
+from diastase_mlir import into_z, user_span
 from diastase_mlir.jax_compat import Zero, forward_derivative
 
 Pair = tuple[Any, Any]
@@ -79,36 +82,6 @@ def _gate(primals: Sequence[Any], tangents: Sequence[Any], **params: Any) -> Pai
 
     (matrix,), (change,) = forward_derivative(matrix_of, parameters, changes)
     return _with_matrix(register, matrix, change, wires, params), MARK
-
-
-HAVE_GENERATORS = frozenset(
-    name for name, gate in GATES.items() if gate.parameters == 1 and name != "PSWAP"
-)
-"""Gates U(p) = exp(i p G): the derivative, i G U, is the gate and then a matrix without angles."""
-
-
-def has_generator(name: str) -> bool:
-    """Whether a gate is one of these; rotations about Pauli words are."""
-    return name in HAVE_GENERATORS or word_of(name) is not None
-
-
-def word_rotated_about(name: str, wires: int) -> str | None:
-    """P of a gate exp(-i p/2 P), a Pauli word on any number of wires."""
-    return "Z" * wires if name == "MultiRZ" else word_of(name)
-
-
-@cache
-def generator(name: str, wires: int) -> np.ndarray:
-    """G of a gate exp(i p G), by PennyLane."""
-    with making_operators():
-        gate = getattr(qml, name)(0.0, wires=range(wires))
-        return np.asarray(qml.matrix(gate.generator(), wire_order=range(wires)))
-
-
-def gate_matrix(name: str, parameters: Sequence[Any]) -> Any:
-    """The matrix of a gate by PennyLane, of one that is no rotation about a word."""
-    with making_operators():
-        return jnp.asarray(getattr(qml, name).compute_matrix(*parameters), jnp.complex128)
 
 
 def _with_matrix(

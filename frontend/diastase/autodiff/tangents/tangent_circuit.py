@@ -7,7 +7,8 @@ U x I + V x N on its wires and the derivative wire; a gate that does not change 
 An expectation value <s|O|s> has the derivative <s|O|t> + <t|O|s> = <S| O x X |S>, where S is the
 pair of s and its derivative t: again an expectation value. The second derivative is the same, done
 to the first; so there are 2^k times as many amplitudes for order k. A new derivative wire stands
-before those that there are, so that each keeps its place from the end.
+before those that there are, so that each keeps its place from the end; in a register of a density
+matrix it stands after them, so that a half (`half_p`), which has no oldest one, keeps the others.
 
 `extended` is `jax.jvp` for jaxprs with registers. The trap: a register is active always, and has no
 tangent of its own. What JAX sees as its tangent is `MARK`, a number that nothing reads; it only
@@ -132,11 +133,15 @@ def tangent_circuit(closed: ClosedJaxpr, active: Positions) -> tuple[ClosedJaxpr
 def with_positions(closed: ClosedJaxpr, num_wires: int) -> ClosedJaxpr:
     """The finished circuit: derivative wires as positions after those of the circuit itself."""
     last = num_wires + _derivative_wires(closed) - 1
+    is_mixed = any(equation.params.get("mixed") for equation in _allocations(closed))
 
     def positioned(value: Any) -> Any:
         if isinstance(value, tuple):
             return tuple(map(positioned, value))
-        return DERIVATIVE_WIRE + last - value if _is_derivative_wire(value) else value
+        if not _is_derivative_wire(value):
+            return value
+        number = value - DERIVATIVE_WIRE
+        return num_wires + number if is_mixed else last - number
 
     return _with_wires(closed, positioned)
 
@@ -163,11 +168,11 @@ def _positioned(equation: Any, positioned: Callable[[Any], Any]) -> Any:
 
 
 def _derivative_wires(closed: ClosedJaxpr) -> int:
-    return max(
-        equation.params.get("derivative_wires", 0)
-        for equation in closed.jaxpr.eqns
-        if equation.primitive is allocate_p
-    )
+    return max(equation.params.get("derivative_wires", 0) for equation in _allocations(closed))
+
+
+def _allocations(closed: ClosedJaxpr) -> Sequence[Any]:
+    return [equation for equation in closed.jaxpr.eqns if equation.primitive is allocate_p]
 
 
 def _allocate(equation: Any, *operands: Any) -> Sequence[Any]:
