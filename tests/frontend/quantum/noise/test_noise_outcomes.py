@@ -213,7 +213,7 @@ def test_until_it_is_found():
             qml.RY(x, 0)
             return measure(0, reset=True), n + 1
 
-        found, _ = tries(jnp.asarray(False), 0)
+        tries(jnp.asarray(False), 0)
         return qml.expval(qml.Z(0)), qml.probs(wires=[0])
 
     z, probabilities = qjit(circuit)(0.7)
