@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import unitary_group
+from tests.sampled import examples
 
 from diastase import for_loop, measure, qjit, while_loop
-from tests.sampled import examples
 
 WIRES = 4
 mixed = qml.device("default.mixed", wires=WIRES)
