@@ -20,7 +20,9 @@ import pennylane as qml
 from jax.extend.core import ClosedJaxpr, Var
 
 from diastase.capture.device_errors import UnsupportedTransformError
+from diastase.capture.pennylane_compat import making_operators
 from diastase.capture.quantum_errors import UnsupportedOperationError
+from diastase.capture.regions import quantum_scope
 from diastase.primitives.define import Role, has_role
 from diastase.primitives.quantum import is_register, touches_register
 from diastase.quantum.classical_slice import Equation
@@ -43,7 +45,13 @@ def with_noise(
     closed: ClosedJaxpr, captured: Sequence[Any], noise: Noise, circuit: Any
 ) -> tuple[ClosedJaxpr, list[Any]]:
     """The noisy circuit, and what it closes over, its leading operands."""
-    rewriting = _Rewriting(noise, circuit)
+    with making_operators(), quantum_scope(None):
+        return _with_noise(closed, captured, _Rewriting(noise, circuit))
+
+
+def _with_noise(
+    closed: ClosedJaxpr, captured: Sequence[Any], rewriting: "_Rewriting"
+) -> tuple[ClosedJaxpr, list[Any]]:
     region = _Region(rewriting)
     chain = [e for e in closed.jaxpr.eqns if _is_operation(e) and not has_role(e, Role.START)]
     for equation in closed.jaxpr.eqns:
@@ -86,7 +94,7 @@ class _Rewriting:
     def spread(self, operators: list[Any], first: int) -> list[Any]:
         """What the steps from one on make of operators."""
         try:
-            with qml.QueuingManager.stop_recording():
+            with making_operators():
                 for step in self.noise[first:]:
                     operators = [one for operator in operators for one in step.around(operator)]
         except jax.errors.JAXTypeError as error:
@@ -108,7 +116,7 @@ class _Rewriting:
         for number, step in enumerate(self.noise):
             make = getattr(step, place)
             if make is not None:
-                with qml.QueuingManager.stop_recording():
+                with making_operators():
                     made = [one for label in labels for one in make(label)]
                 found += self.spread(made, number + 1)
         return found
@@ -207,7 +215,8 @@ class _Region:
                 found.add(own)
             for word in inner.params.get("words", ()):
                 found.update(wire for _, wire in word if wire is not None)
-            if inner.primitive.name in ("state", "probs") and not inner.params.get("wires"):
+            of_all = not {"words", "wires"} & inner.params.keys() or inner.params.get("wires") == ()
+            if has_role(inner, Role.MEASUREMENT) and of_all:
                 found.update(range(wires.number))
         return [_label(position, wires) for position in sorted(found)]
 
@@ -341,7 +350,7 @@ def _operator(equation: Equation, operands: Sequence[Any], wires: WireMap) -> An
     labels = [next(traced) if w is None else _label(w, wires) for w in known]
     values = params.get("control_values", ())
     targets = len(labels) - len(values)
-    with qml.QueuingManager.stop_recording():
+    with making_operators():
         operator = make(params, operands[:count], labels[:targets])
         if values:
             operator = qml.ctrl(operator, labels[targets:], control_values=list(values))

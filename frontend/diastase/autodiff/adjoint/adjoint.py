@@ -223,7 +223,7 @@ def _moved(part: Any, moves: Half, parts: Parts) -> Any:
     return part
 
 
-# --- what is differentiated by -------------------------------------------------------------------
+# --- what is differentiated by ------------------------------------------------------------------
 
 
 def _with_marks(closed: ClosedJaxpr, positions: Collection[int]) -> ClosedJaxpr:

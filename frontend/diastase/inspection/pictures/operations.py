@@ -140,7 +140,7 @@ OPERATIONS: Mapping[str, Rule] = {
     "kraus": _channel,
     "superoperator": _channel,
     "replace": lambda reader, equation: [
-        Operation("rho", reader.wires(equation, equation.params["wires"]))
+        Operation("QubitDensityMatrix", reader.wires(equation, equation.params["wires"]))
     ],
     "global_phase": _global_phase,
     "measure": _measure,

@@ -184,3 +184,20 @@ def test_local_folding_leaves_channels():
 
     mitigated = mitigate_with_zne(circuit, scale_factors=[1, 3], folding="local-all")
     assert qjit(mitigated)(0.4) == pytest.approx(float(circuit(0.4)))
+
+
+def test_called_by_a_statement():
+    """Operators that noise is made of are nobody's statements."""
+
+    @qml.qnode(DEVICES["everywhere"])
+    def circuit(x, n):
+        @for_loop(0, n, 1)
+        def turn(_):
+            qml.RX(x, 0)
+
+        turn()
+        return qml.expval(qml.Z(0))
+
+    found: list[float] = []
+    print(found.append(float(qjit(mitigate_with_zne(circuit, scale_factors=[1, 3]))(0.2, 3))))
+    assert 0 < found[0] < 1
