@@ -10,7 +10,7 @@ from diastase_engine.density_matrix.operations.apply import apply_transfer, flus
 from diastase_engine.density_matrix.state.digits import MAX_WIRES, digit_shift
 from diastase_engine.language import *
 from diastase_engine.state_vector.measure.outcomes import choose_outcome
-from diastase_engine.state_vector.measure.samples import draw_shots, wires_to_bits
+from diastase_engine.state_vector.measure.samples import draw_outcomes, wires_to_bits
 from diastase_engine.state_vector.queue.memory import allocate, allocate_state, state_release
 from diastase_engine.state_vector.state.checks import bit_of, cannot_run, mask_of
 from diastase_engine.state_vector.state.records import (
@@ -113,7 +113,7 @@ def sample(
     pure = allocate_state(context, site, state.qubits)
     if not is_null(pure):
         write_roots(state, weights, pure)
-        draw_shots(context, pure, site, n_wires, bits, shots, out)
+        draw_outcomes(context, pure, site, n_wires, bits, shots, out)
         state_release(context, pure)
     free(weights)
 

@@ -143,11 +143,11 @@ def sample(
     if not wires_to_bits(context, state, site, n_wires, wires, bits):
         return
     flush(state)
-    draw_shots(context, state, site, n_wires, bits, shots, out)
+    draw_outcomes(context, state, site, n_wires, bits, shots, out)
 
 
 @kernel
-def draw_shots(
+def draw_outcomes(
     context: CallContext,
     state: State,
     site: i64,
