@@ -24,6 +24,7 @@ from diastase_engine.state_vector.state.records import (
     LANE_MASK,
     LANES,
     MAX_QUBITS,
+    Operation,
     State,
     memset,
 )
@@ -177,50 +178,37 @@ def is_exchange(matrix: ptr[f64]) -> i1:
 
 
 @kernel
-def last_use(state: State, bits: i64, before: i64) -> i64:
-    """How many of the first `before` waiting operations there are up to the last that changes
-    one of these bits."""
-    count: i64 = before
-    while count > 0:
-        operation = state.operations[count - 1]
-        if operation.is_live != 0 and operation.changes & bits != 0:
-            return count
-        count -= 1
-    return count
+def is_flip(operation: Operation, bit: i64) -> i1:
+    """Whether an operation is exactly a CNOT whose target is this bit."""
+    return (
+        operation.is_live != 0
+        and operation.changes == 1 << bit
+        and operation.word == 0
+        and count_ones(operation.mask) == 1
+        and operation.value == operation.mask
+        and is_exchange(operation.matched)
+        and is_identity(operation.otherwise)
+    )
 
 
 @kernel
 def outcome_weights(state: State, bit: i64, weights: ptr[f64]) -> None:
-    """Write the weights of both outcomes; what they do not depend on may wait on.
+    """Write the weights of both outcomes.
 
-    So may a CNOT that the bit is the target of, whose selector then says how the weights are to be
-    added: with the collapse it becomes one operation.
+    A CNOT that comes last may wait on: its selector says how the weights are to be added, and with
+    the collapse it becomes one operation. Nothing else may: a collapse that waits is not unitary,
+    and the weights of all bits depend on it.
     """
-    if chunk_bits_of(state) != 0:
+    last = state.waiting - 1
+    if last < 0 or chunk_bits_of(state) != 0 or not is_flip(state.operations[last], bit):
         flush(state)
         joint_weights(state, bit, 0, weights)
         return
-    needed = last_use(state, 1 << bit, state.waiting)
-    selector: i64 = 0
-    if needed > 0:
-        last = state.operations[needed - 1]
-        if (
-            last.changes == 1 << bit
-            and last.word == 0
-            and count_ones(last.mask) == 1
-            and last.value == last.mask
-            and is_exchange(last.matched)
-            and is_identity(last.otherwise)
-        ):
-            selector = last.mask
-            needed = last_use(state, 1 << bit | selector, needed - 1)
-    flush_first(state, needed)
+    selector = state.operations[last].mask
+    flush_first(state, last)
     both = stack_array(f64, 4)
     joint_weights(state, bit, selector, both)
-    if selector == 0:
-        weights[0], weights[1] = both[0], both[1]
-    else:
-        weights[0], weights[1] = both[0] + both[3], both[1] + both[2]
+    weights[0], weights[1] = both[0] + both[3], both[1] + both[2]
 
 
 @kernel
