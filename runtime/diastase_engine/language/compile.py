@@ -106,6 +106,9 @@ class _Unit:
             name = self.module.get_unique_name(f"{name}.kernel")
         declared = ir.Function(self.module, signature, name)
         declared.attributes.add("nounwind")
+        if isinstance(function, External) and function.is_of_numbers:
+            # A function as in mathematics: LLVM makes one call of a sine and a cosine.
+            declared.attributes.add("readnone")
         self._declared[function] = declared
         if isinstance(function, Kernel) and is_own:
             declared.linkage = "internal"

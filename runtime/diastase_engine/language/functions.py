@@ -15,7 +15,7 @@ from typing import Any, ClassVar, Generic, NoReturn, ParamSpec, TypeVar, cast
 
 from llvmlite import ir
 
-from diastase_engine.language.types import Record, Type, type_of_annotation
+from diastase_engine.language.types import F64, Record, Type, type_of_annotation
 from diastase_runtime.errors import DiastaseError, Span
 
 
@@ -158,6 +158,11 @@ class External:
     name: str
     parameter_types: tuple[Type, ...]
     return_type: Type | None
+
+    @property
+    def is_of_numbers(self) -> bool:
+        """Whether it is a function of real numbers: what it returns depends on them alone."""
+        return self.return_type == F64 and all(kind == F64 for kind in self.parameter_types)
 
 
 @dataclass(frozen=True)

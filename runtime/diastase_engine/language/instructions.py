@@ -52,7 +52,9 @@ class Frame:
             self.builder.position_at_start(self._entry)
             size = None if count == 1 else ir.Constant(I64.llvm, count)
             address = self.builder.alloca(kind.llvm, size)
-            address.align = kind.alignment
+            # What fills a line of the cache is in one, so that it is read as it was written, as a
+            # vector perhaps.
+            address.align = kind.alignment if count < 8 else max(kind.alignment, 64)
             return address
 
 

@@ -1,4 +1,4 @@
-"""All runs of a circuit: a loop, and one equation where JAX's transformations look on.
+"""All runs of a circuit, as one equation whose elements are the runs.
 
 `run_for_each_shot` takes a body that draws one shot, and gives its results; those that differ from
 run to run (`differing`) in arrays with an element for each shot, the others as they are; and, where
@@ -8,10 +8,13 @@ outcomes are postselected, which of the shots count. Postselection, by mode:
 - `fill-shots`: a run that misses is repeated until one does not, so all shots count, and are those
   that the outcome leaves. (PennyLane has this mode for `deferred` only; it is the same for all.)
 
-The loop has scripts of outcomes and conditions for its end that belong to one element of a batch
-alone. So `jax.vmap` gets to see one equation, `several_runs`, and each element of the batch has the
-loop by itself. A loop over outcomes is not differentiated: the equation has `branches`, by which it
-is (`autodiff.qnode.mcm_branches`).
+Shots are elements of a batch (`primitives.batching`): a `several_runs` with one axis, that of the
+shots. So they run on all threads, and each has a stream of random numbers of its own, which the
+seed and its number determine. `jax.vmap` gives the batch one axis more.
+
+Runs that follow each other (a tree of outcomes) belong to one element alone: `bind_several_runs`
+makes one equation of them where JAX's transformations look on. A loop over outcomes is not
+differentiated: the equation has `branches`, by which it is (`autodiff.qnode.mcm_branches`).
 """
 
 from collections.abc import Callable, Sequence
@@ -20,8 +23,9 @@ from typing import Any
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 
-from diastase.capture.control_flow.loops import trace_for_loop, trace_while_loop
+from diastase.capture.control_flow.loops import trace_while_loop
 from diastase.primitives.batching import note_batch, several_runs_p
 from diastase.primitives.qnode_derivatives import is_inexact
 from diastase.primitives.sampling import (
@@ -30,6 +34,7 @@ from diastase.primitives.sampling import (
     outcome_script_p,
     run_is_valid_p,
 )
+from diastase.quantum import run_dependence
 from diastase.quantum.qnode.circuits import NO_SCRIPT, TracedCircuit
 from diastase_mlir.jax_compat import is_batching, trace_to_jaxpr
 
@@ -74,54 +79,64 @@ def bind_several_runs(record: Callable[[], Sequence[Any]]) -> list[Any]:
 def run_for_each_shot(
     traced: TracedCircuit, num_drawn: int, differing: Sequence[bool], number: Any
 ) -> tuple[list[Any], Any]:
-    """Record the loop; the first `num_drawn` results are vectors of one shot."""
+    """Record all runs; the first `num_drawn` results are vectors of one shot."""
     drops = traced.circuit.postselects and traced.settings.postselect_mode == "hw-like"
-    found = bind_several_runs(lambda: _loop_over_shots(traced, num_drawn, differing, number, drops))
-    return (found[:-1], found[-1]) if drops else (found, None)
+    operands = [*traced.captured, *[NO_SCRIPT] * traced.takes_script]
+    once = {
+        place: value
+        for place, value in run_dependence.classical_results(traced.jaxpr, operands).items()
+        if not differing[place]
+    }
+    left = [place for place in range(len(differing)) if place not in once]
 
-
-def _loop_over_shots(
-    traced: TracedCircuit, num_drawn: int, differing: Sequence[bool], number: Any, drops: bool
-) -> list[Any]:
-    """What was collected, and where shots are dropped, which of them are valid."""
-    settings, avals = traced.settings, traced.jaxpr.out_avals
-    repeats = traced.circuit.postselects and not drops
-    script = outcome_script_p.bind(mode="shots") if drops or repeats else NO_SCRIPT
-    run = _repeated if repeats else _once
-    shapes = [aval.shape[position < num_drawn :] for position, aval in enumerate(avals)]
-    initial = [
-        jnp.zeros((number, *shape) if differs else shape, aval.dtype)
-        for aval, shape, differs in zip(avals, shapes, differing, strict=True)
-    ]
-
-    def shot(index: Any, valid: Any, *collected: Any) -> Any:
-        found = run(traced, script, drops or repeats)
-        arrays = [
-            _written(array, jnp.reshape(value, shape), index) if differs else value
-            for array, value, shape, differs in zip(
-                collected, found, shapes, differing, strict=True
-            )
+    def shot(_: Any, *captured: Any) -> list[Any]:
+        found, valid = _run_of_shot(replace(traced, captured=captured), drops)
+        values = [
+            jnp.reshape(found[place], found[place].shape[place < num_drawn :]) for place in left
         ]
-        return (_written(valid, run_is_valid_p.bind(script), index) if drops else valid, *arrays)
+        return [*values, valid] if drops else values
 
-    start = jnp.ones((number,) if drops else (), bool)
-    state = (start, *initial)
-    results = trace_for_loop((0, settings.total_shots, 1), shot, state)
-    valid, *arrays = results if initial else (results,)
-    if drops or repeats:
-        end_script_p.bind(script)
-    return [*arrays, valid] if drops else arrays
+    found = _for_each(shot, number, traced.captured)
+    valid = found.pop() if drops else None
+    arrays = dict(zip(left, found, strict=True))
+    results = [
+        once[place] if place in once else arrays[place] if differs else arrays[place][-1]
+        for place, differs in enumerate(differing)
+    ]
+    return results, valid
 
 
-def _once(traced: TracedCircuit, script: Any, follows: bool) -> list[Any]:
-    if follows:
-        next_run_p.bind(script)
+def _for_each(
+    shot: Callable[..., Sequence[Any]], number: Any, captured: Sequence[Any]
+) -> list[Any]:
+    """The results of so many shots, which all have the same operands."""
+    note_batch()
+    # Nobody reads the elements of this array: it says how many there are.
+    shots = jnp.zeros((number,), bool)
+    avals = [jax.typeof(np.False_), *map(jax.typeof, captured)]
+    jaxpr, more = trace_to_jaxpr(shot, avals, "shot")
+    mapped = (*((False,) for _ in more), (True,), *((False,) for _ in captured))
+    return list(several_runs_p.bind(*more, shots, *captured, jaxpr=jaxpr, mapped=mapped))
+
+
+def _run_of_shot(traced: TracedCircuit, drops: bool) -> tuple[list[Any], Any]:
+    """What a shot finds, and where shots are dropped, whether it is valid."""
+    if not traced.circuit.postselects:
+        return traced.run(), None
+    script = outcome_script_p.bind(mode="shots")
+    found = _once(traced, script) if drops else _repeated(traced, script)
+    valid = run_is_valid_p.bind(script)
+    end_script_p.bind(script)
+    return found, valid
+
+
+def _once(traced: TracedCircuit, script: Any) -> list[Any]:
+    next_run_p.bind(script)
     return traced.run(script)
 
 
-def _repeated(traced: TracedCircuit, script: Any, follows: bool) -> list[Any]:
+def _repeated(traced: TracedCircuit, script: Any) -> list[Any]:
     """Run until all postselected outcomes are found."""
-    assert follows
 
     def attempt(valid: Any, *_: Any) -> Any:
         next_run_p.bind(script)
@@ -132,7 +147,3 @@ def _repeated(traced: TracedCircuit, script: Any, follows: bool) -> list[Any]:
     state = (jnp.asarray(False), *zeros)
     _, *found = trace_while_loop(lambda valid, *_: ~valid, attempt, state)
     return list(found)
-
-
-def _written(array: Any, value: Any, index: Any) -> Any:
-    return jax.lax.dynamic_update_index_in_dim(array, value, index, 0)

@@ -9,7 +9,8 @@ from diastase_engine.call_context import IMPOSSIBLE_POSTSELECTION, CallContext, 
 from diastase_engine.language import *
 from diastase_engine.state_vector.measure.outcome_scripts import IMPOSSIBLE, scripted_outcome
 from diastase_engine.state_vector.measure.trajectories import repeated_choice, repeats
-from diastase_engine.state_vector.queue.queue import flush, push_single
+from diastase_engine.state_vector.plan.plan_memory import chunk_bits_of
+from diastase_engine.state_vector.queue.queue import flush, flush_first, push_single
 from diastase_engine.state_vector.state.checks import (
     bit_of,
     bits_of,
@@ -21,12 +22,15 @@ from diastase_engine.state_vector.state.checks import (
 from diastase_engine.state_vector.state.parallel import run_parallel
 from diastase_engine.state_vector.state.records import (
     LANE_BITS,
+    LANE_MASK,
     LANES,
     MAX_QUBITS,
+    Operation,
     OutcomeScript,
     State,
     memset,
 )
+from diastase_engine.state_vector.state.small_matrices import is_identity, write
 from diastase_engine.state_vector.tiles.sweeps import SHARED_BLOCKS, next_block
 
 
@@ -127,24 +131,86 @@ def amplitudes(context: CallContext, state: State, out: ptr[stored]) -> None:
 
 
 @kernel
+def weight_where(state: State, fixed: i64, value: i64, sums: ptr[wide]) -> None:
+    """Write the weights, lane by lane, of the blocks whose bits `fixed` have this value."""
+    # Two sums, as each addition waits for the one before.
+    even, odd = broadcast_wide(0.0), broadcast_wide(0.0)
+    count = state.blocks >> count_ones(fixed)
+    block: i64 = 0
+    for _ in range(count >> 1):
+        other = next_block(block, fixed)
+        even += weight(state, block | value)
+        odd += weight(state, other | value)
+        block = next_block(other, fixed)
+    if count == 1:
+        even = weight(state, value)
+    sums[0] = even + odd
+
+
+@kernel
+def joint_weights(state: State, bit: i64, selector: i64, weights: ptr[f64]) -> None:
+    """Write the total weight of the amplitudes with a bit 0, and with it 1.
+
+    With a selector (a mask of one bit, or none) two pairs: where it is 0, and where it is 1.
+    """
+    mask = 1 << bit
+    fixed = (mask | selector) >> LANE_BITS
+    in_lanes = (mask | selector) & LANE_MASK
+    sums = stack_array(wide, 1)
+    number: i64 = 0
+    known: i64 = -1
+    for selected in range(1 if selector == 0 else 2):
+        for one in range(2):
+            bits = selected * selector | one * mask
+            if known != bits >> LANE_BITS:
+                known = bits >> LANE_BITS
+                weight_where(state, fixed, known, sums)
+            lanes = lanes_match(in_lanes, bits & LANE_MASK)
+            weights[number] = horizontal_sum(select(lanes, sums[0], 0.0))
+            number += 1
+
+
+@kernel
+def is_exchange(matrix: ptr[f64]) -> i1:
+    """Whether a matrix is exactly X."""
+    for k in static(range(8)):
+        if matrix[k] != (1.0 if k in (2, 4) else 0.0):
+            return False
+    return True
+
+
+@kernel
+def is_flip(operation: Operation, bit: i64) -> i1:
+    """Whether an operation is exactly a CNOT whose target is this bit."""
+    return (
+        operation.is_live != 0
+        and operation.changes == 1 << bit
+        and operation.word == 0
+        and count_ones(operation.mask) == 1
+        and operation.value == operation.mask
+        and is_exchange(operation.matched)
+        and is_identity(operation.otherwise)
+    )
+
+
+@kernel
 def outcome_weights(state: State, bit: i64, weights: ptr[f64]) -> None:
-    """Write the total weight of the amplitudes with a bit 0, and with it 1."""
-    zero = broadcast_wide(0.0)
-    one = broadcast_wide(0.0)
-    if bit < LANE_BITS:
-        for block in range(state.blocks):
-            zero += weight(state, block)
-        lanes = lanes_match(1 << bit, 1 << bit)
-        one = select(lanes, zero, 0.0)
-        zero = select(lanes, 0.0, zero)
-    else:
-        stride = 1 << (bit - LANE_BITS)
-        block: i64 = 0
-        for _ in range(state.blocks >> 1):
-            zero += weight(state, block)
-            one += weight(state, block | stride)
-            block = next_block(block, stride)
-    weights[0], weights[1] = horizontal_sum(zero), horizontal_sum(one)
+    """Write the weights of both outcomes.
+
+    A CNOT that comes last may wait on: its selector says how the weights are to be added, and with
+    the collapse it becomes one operation. Nothing else may: a collapse that waits is not unitary,
+    and the weights of all bits depend on it.
+    """
+    last = state.waiting - 1
+    if last < 0 or chunk_bits_of(state) != 0 or not is_flip(state.operations[last], bit):
+        flush(state)
+        joint_weights(state, bit, 0, weights)
+        return
+    selector = state.operations[last].mask
+    flush_first(state, last)
+    both = stack_array(f64, 4)
+    joint_weights(state, bit, selector, both)
+    weights[0], weights[1] = both[0] + both[3], both[1] + both[2]
 
 
 @kernel
@@ -162,10 +228,11 @@ def draw(context: CallContext, weights: ptr[f64]) -> i64:
 def push_collapse(state: State, bit: i64, outcome: i64, reset: i64, weight_of: f64) -> None:
     """Queue the projector on an outcome, normalised; `reset` then moves it to 0."""
     matrix = stack_array(f64, 8)
-    for k in static(range(8)):
-        matrix[k] = 0.0
-    row = 0 if reset != 0 else outcome
-    matrix[4 * row + 2 * outcome] = 1.0 / square_root(weight_of)
+    scale = 1.0 / square_root(weight_of)
+    zero: f64 = scale if outcome == 0 else 0.0
+    one: f64 = scale - zero
+    moved: f64 = one if reset != 0 else 0.0
+    write([zero, 0.0, moved, 0.0, 0.0, 0.0, one - moved, 0.0], matrix)
     push_single(state, bit, 0, 0, matrix)
 
 
@@ -201,7 +268,6 @@ def measure(
         again = repeated_choice(cast(state.script, OutcomeScript), weights)
         push_collapse(state, bit, again, reset, weights[0])
         return again
-    flush(state)
     outcome_weights(state, bit, weights)
     outcome = choose_outcome(context, state, site, wire, weights, postselect)
     if context.code != 0:

@@ -34,7 +34,6 @@ from diastase_engine.state_vector.state.records import (
     aligned_alloc,
     free,
     madvise,
-    malloc,
 )
 
 sysconf = external("sysconf", [i32], i64)
@@ -43,7 +42,7 @@ HUGE_PAGE = 1 << 21
 """Large states ask for pages of this size: there are fewer to be made and to be found."""
 _PAGES = os.sysconf_names["SC_PHYS_PAGES"]
 _PAGE_SIZE = os.sysconf_names["SC_PAGE_SIZE"]
-_HANDLE_BYTES = size_of(State)
+_HANDLE_BYTES = (size_of(State) + ALIGNMENT - 1) // ALIGNMENT * ALIGNMENT
 _QUEUE_BYTES = QUEUE_CAPACITY * size_of(Operation)
 
 
@@ -75,7 +74,7 @@ def allocate_state(context: CallContext, site: i64, qubits: i64) -> State:
 @kernel
 def allocate_blocks(context: CallContext, site: i64, qubits: i64, blocks: i64) -> State:
     """The same with so many blocks of numbers, whatever they are."""
-    handle = malloc(_HANDLE_BYTES + _QUEUE_BYTES)
+    handle = aligned_alloc(ALIGNMENT, _HANDLE_BYTES + _QUEUE_BYTES)
     if is_null(handle):
         fail(context, OUT_OF_MEMORY, site, _HANDLE_BYTES + _QUEUE_BYTES, 0)
         return null(State)

@@ -8,13 +8,13 @@ only. A test runs random circuits with and without fusion.
 
 from diastase_engine.language import *
 from diastase_engine.state_vector.operations.captured import capture_operation
-from diastase_engine.state_vector.operations.fusion import settle
+from diastase_engine.state_vector.operations.fusion import note, settle
 from diastase_engine.state_vector.operations.parity_operations import turned
 from diastase_engine.state_vector.plan.plan import run_planned
 from diastase_engine.state_vector.plan.stages import apply_operation
 from diastase_engine.state_vector.queue.norm import normalise
 from diastase_engine.state_vector.state.checks import are_numbers, fill_with_nan
-from diastase_engine.state_vector.state.records import QUEUE_CAPACITY, State
+from diastase_engine.state_vector.state.records import QUEUE_CAPACITY, Operation, State, memcpy
 from diastase_engine.state_vector.state.small_matrices import IDENTITY, copy_matrix, write
 
 
@@ -54,6 +54,30 @@ def give_norm(state: State) -> None:
     if state.has_any_norm != 0:
         state.has_any_norm = 0
         normalise(state)
+
+
+@kernel
+def flush_first(state: State, count: i64) -> None:
+    """Apply the first `count` waiting operations, one by one; the others wait on."""
+    for k in range(count):
+        if state.operations[k].is_live != 0:
+            apply_operation(state, state.operations[k])
+            state.applied += 1
+            state.stages += 1
+    waiting = state.waiting
+    forget_waiting(state)
+    if count > 0:
+        state.support = -1
+    for k in range(count, waiting):
+        if state.operations[k].is_live != 0:
+            operation = state.operations[state.waiting]
+            if state.waiting != k:
+                memcpy(
+                    cast(operation, ptr[f64]), cast(state.operations[k], ptr[f64]),
+                    size_of(Operation),
+                )  # fmt: skip
+            note(state, operation, state.waiting)
+            state.waiting += 1
 
 
 @kernel

@@ -54,6 +54,8 @@ class Operation(Record):
     everywhere. With more than one bit in the mask, `otherwise` is the identity.
     """
 
+    otherwise: Annotated[ptr[f64], 8]
+    matched: Annotated[ptr[f64], 8]
     target: i64
     mask: i64
     value: i64
@@ -72,8 +74,8 @@ class Operation(Record):
     first: ptr[f64]
     last: ptr[f64]
     """The chain of `Factor`s that it is the product of (`captured`), or null."""
-    otherwise: Annotated[ptr[f64], 8]
-    matched: Annotated[ptr[f64], 8]
+    unused: Annotated[ptr[i64], 5]
+    """Whole lines of the cache, so that matrices are in one each."""
 
 
 class State(Record):

@@ -83,6 +83,30 @@ def multiply_pair_turning(a: list[vector], x: vector, y: vector, z: vector, w: v
 
 
 @inline
+def multiply_first(a: list[vector], x: vector, y: vector, z: vector, w: vector) -> Any:
+    """The same where the second column is zero: (z + iw) need not be known."""
+    return a[0] * x - a[1] * y, a[0] * y + a[1] * x, a[4] * x - a[5] * y, a[4] * y + a[5] * x
+
+
+@inline
+def multiply_second(a: list[vector], x: vector, y: vector, z: vector, w: vector) -> Any:
+    """The same where the first column is zero."""
+    return a[2] * z - a[3] * w, a[2] * w + a[3] * z, a[6] * z - a[7] * w, a[6] * w + a[7] * z
+
+
+@inline
+def multiply_first_real(a: list[vector], x: vector, y: vector, z: vector, w: vector) -> Any:
+    """The same where the second column is zero, for a real matrix."""
+    return a[0] * x, a[0] * y, a[4] * x, a[4] * y
+
+
+@inline
+def multiply_second_real(a: list[vector], x: vector, y: vector, z: vector, w: vector) -> Any:
+    """The same where the first column is zero, for a real matrix."""
+    return a[2] * z, a[2] * w, a[6] * z, a[6] * w
+
+
+@inline
 def multiply_lanes(a: list[vector], x: vector, y: vector, z: vector, w: vector) -> Any:
     """Multiply the first row of a complex matrix by (x + iy, z + iw)."""
     return (
@@ -201,6 +225,38 @@ def lane_pass(run: Sweep, lanes: lane_set, first: i64, last: i64, target: int, r
 
 
 @kernel
+def has_zero_column(operation: Operation, lane_mask: i64, wanted: i1, column: i64) -> i1:
+    """Whether a column is zero in the matrix that a pass uses, or the two of different lanes."""
+    for k in static((0, 1, 4, 5)):
+        if wanted and operation.matched[k + 2 * column] != 0.0:
+            return False
+        if (lane_mask != 0 or not wanted) and operation.otherwise[k + 2 * column] != 0.0:
+            return False
+    return True
+
+
+@inline
+def pairs_pass(run: Sweep, lanes: lane_set, fixed: i64, first: i64, last: i64, real: i1) -> None:
+    """Make a pass on pairs of blocks, by the rule for its kind of matrix."""
+    # Where no lane can match, as `apply_operation` says it.
+    wanted = run.lane_mask != 0 or run.lane_value == 0
+    second = has_zero_column(run.operation, run.lane_mask, wanted, 0)
+    if second or has_zero_column(run.operation, run.lane_mask, wanted, 1):
+        if real and second:
+            block_pass(run, lanes, fixed, first, last, multiply_second_real)
+        elif real:
+            block_pass(run, lanes, fixed, first, last, multiply_first_real)
+        elif second:
+            block_pass(run, lanes, fixed, first, last, multiply_second)
+        else:
+            block_pass(run, lanes, fixed, first, last, multiply_first)
+    elif real:
+        block_pass(run, lanes, fixed, first, last, multiply_pair_real)
+    else:
+        block_pass(run, lanes, fixed, first, last, multiply_pair)
+
+
+@kernel
 def sweep_part(argument: ptr[f64], first: i64, last: i64, worker: i64) -> None:
     """Make a pass on some of its pairs of blocks, or blocks; `argument` is a `Sweep`."""
     run = cast(argument, Sweep)
@@ -209,10 +265,7 @@ def sweep_part(argument: ptr[f64], first: i64, last: i64, worker: i64) -> None:
     target = run.operation.target
     if target >= LANE_BITS:
         target_too = run.fixed | (1 << (target - LANE_BITS))
-        if real:
-            block_pass(run, lanes, target_too, first, last, multiply_pair_real)
-        else:
-            block_pass(run, lanes, target_too, first, last, multiply_pair)
+        pairs_pass(run, lanes, target_too, first, last, real)
     for lane in static(range(LANE_BITS)):
         if target == lane:
             if real:
