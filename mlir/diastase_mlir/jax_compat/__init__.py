@@ -10,7 +10,7 @@ its arguments, or a flag of the thread): plain JAX, in this thread or another, i
 """
 
 from diastase_mlir.jax_compat.contexts import forget_ir_context, ir, ir_context, read_module
-from diastase_mlir.jax_compat.jaxprs.inlining import CALLS, as_arrays, inline_jits
+from diastase_mlir.jax_compat.jaxprs.inlining import CALLS, as_arrays, computed_now, inline_jits
 from diastase_mlir.jax_compat.jaxprs.printing import JaxprPrinter
 from diastase_mlir.jax_compat.jaxprs.rebuilding import (
     add_input,
@@ -152,7 +152,7 @@ __all__ = [
     "dimension_symbols", "dimension_terms", "drop_leading_register", "eager", "enclosing_traces",
     "equation_manager", "equations_in", "equations_of", "evaluate_dimension", "evaluate_equation",
     "evaluate_jaxpr", "factor_operation", "factor_symbol", "forget_ir_context",
-    "forward_derivative", "inline_jits", "ir", "ir_context", "is_batched", "is_batching",
+    "computed_now", "forward_derivative", "inline_jits", "ir", "ir_context", "is_batched", "is_batching",
     "is_being_transformed", "is_concrete", "is_dropped", "is_extended", "is_foreign", "is_jaxpr",
     "is_of_directions", "is_recorded", "is_recorded_variable", "is_symbolic", "jaxlib_version",
     "jaxprs_in", "jit_is_disabled", "key_implementation", "least_everywhere", "literal_value",

@@ -75,7 +75,8 @@ fewer, when the program runs."""
 
 Finish = Callable[[Sequence[Any], CircuitScope], Sequence[Any]]
 """From the leaves of what the quantum function returned, and its circuit, to the body's results."""
-
+Record = Callable[..., None]
+"""Records an operator, in a scope, under controls."""
 
 NO_SCRIPT = np.int64(0)
 _LEFT_OUT = (
@@ -134,17 +135,22 @@ class TracedCircuit:
 
 
 @traced_again
-def trace_circuit(call: QNodeCall, finish: Finish, takes_script: bool = False) -> TracedCircuit:
+def trace_circuit(
+    call: QNodeCall,
+    finish: Finish,
+    takes_script: bool = False,
+    recording: Callable[[Record], Record] = lambda record: record,
+) -> TracedCircuit:
     """Trace the body of a call; `finish` measures.
 
     `takes_script`: measurements in the middle find their outcomes in a script, an operand of the
-    body (`primitives.sampling`).
+    body (`primitives.sampling`). `recording` changes how operators are recorded.
     """
     name, labels = call.settings.qnode, call.settings.device.wires
     size = traced_number_of_wires(call.settings.device)
     wires = WireMap(name, None if labels is None else tuple(labels), size)
     circuit = Circuit(
-        name, wires, record=_recording(call.settings),
+        name, wires, record=recording(_recording(call.settings)),
         measure_snapshot=partial(measure_snapshot, call.settings),
     )  # fmt: skip
     trees: list[Any] = []
@@ -204,9 +210,9 @@ def trace_circuit(call: QNodeCall, finish: Finish, takes_script: bool = False) -
     return traced
 
 
-def _recording(settings: QNodeSettings) -> Callable[..., None]:
+def _recording(settings: QNodeSettings) -> Record:
     """How operators become gates; where several gate sets are given, by one after the other."""
-    how: Callable[..., None] = record
+    how: Record = record
     for target in reversed(settings.steps.of("operators")):
         how = decomposing.Decomposer(target, how).record
     return how
@@ -236,6 +242,19 @@ def watching_circuits() -> Generator[list[SeenCircuit]]:
         yield _watched.seen
     finally:
         _watched.seen = outer
+
+
+@contextmanager
+def unseen_if_it_fails() -> Generator[None]:
+    """Circuits that are traced inside have not been seen if an error is raised."""
+    seen = _watched.seen
+    count = 0 if seen is None else len(seen)
+    try:
+        yield
+    except BaseException:
+        if seen is not None:
+            del seen[count:]
+        raise
 
 
 def _is_measured(equation: Any) -> bool:

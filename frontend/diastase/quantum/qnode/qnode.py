@@ -36,11 +36,18 @@ from diastase_toolchain.lazy_import import LazyModule
 
 if TYPE_CHECKING:
     from diastase.quantum.host_devices import capture
-    from diastase.quantum.qnode import averages, measured_parts, shot_qnode, statistics
+    from diastase.quantum.qnode import (
+        automatic,
+        averages,
+        measured_parts,
+        shot_qnode,
+        statistics,
+    )
     from diastase.quantum.tapes import call as tape_calls
     from diastase.quantum.tapes import metric_tensor
 else:
     capture = LazyModule("diastase.quantum.host_devices.capture")
+    automatic = LazyModule("diastase.quantum.qnode.automatic")
     averages = LazyModule("diastase.quantum.qnode.averages")
     measured_parts = LazyModule("diastase.quantum.qnode.measured_parts")
     statistics = LazyModule("diastase.quantum.qnode.statistics")
@@ -59,22 +66,30 @@ def _call_qnode(qnode: qml.QNode, args: tuple[Any, ...], kwargs: dict[str, Any])
     settings, kwargs = resolve_settings(qnode, kwargs)
     if settings.steps.transforms:
         return _call_transformed(qnode, settings, args, kwargs)
+    call = QNodeCall(qnode.func, settings, args, kwargs)
+    if settings.automatic or settings.method.name == "clifford":
+        found = automatic.call_by_stabilizers(call)
+        if not isinstance(found, QNodeSettings):
+            return found.value
+        settings = found
+        call = QNodeCall(qnode.func, settings, args, kwargs)
     if _runs_in_python(settings):
         return capture.call_on_device(qnode, settings, args, kwargs)
-    call = QNodeCall(qnode.func, settings, args, kwargs)
     run = _way_to_run(settings)
     if settings.steps.of("measurements"):
         return broadcast(lambda: measured_parts.call_in_parts(call, run))
     return broadcast(lambda: run(call))
 
 
-_MISSING = ("density", "clifford", "trajectories")
+_MISSING = ("density", "trajectories")
 """Methods that only devices have which are made for them."""
 
 
 def _runs_in_python(settings: QNodeSettings) -> bool:
     """Whether PennyLane's device runs the circuit; refuses a method that nobody has."""
     name, why = settings.method
+    if name == "clifford" and settings.device.name != "default.clifford":
+        return False
     if settings.device.name in ENGINE_DEVICES or name == "statevector":
         if name in _MISSING:
             raise UnsupportedMethodError(

@@ -46,23 +46,23 @@ Choice = Callable[[Any], Any]
 def call_with_shots(call: QNodeCall) -> Any:
     """Record the call of a QNode that has shots."""
     settings = call.settings
-    measured = Measured(settings, _checked_shots(settings))
+    measured = Measured(settings, checked_shots(settings))
     with_outcomes = settings.mcm_method != "single-branch-statistics"
     traced = trace_circuit(call, measured.finish, takes_script=with_outcomes)
     measured.note_results(traced)
     if measured.singly:
         arrays, valid = run_for_each_shot(
-            _without_derivatives(traced), measured.num_drawn, measured.differing, measured.number
+            without_derivatives(traced), measured.num_drawn, measured.differing, measured.number
         )
         partitions = measured.partitions(traced, traced.beside(arrays), valid)
     elif any(map(is_inexact, traced.jaxpr.in_avals)):
         partitions = _run_with_statistics(traced, measured)
     else:
         partitions = measured.partitions(traced, traced.beside(traced.run()), None)
-    return tuple(partitions) if call.settings.shots.has_partitioned_shots else partitions[0]
+    return measured.together(partitions)
 
 
-def _checked_shots(settings: QNodeSettings) -> Any:
+def checked_shots(settings: QNodeSettings) -> Any:
     """The number of all shots as a size; a traced one is checked to be positive."""
     total = settings.total_shots
     if not isinstance(total, Tracer):
@@ -78,9 +78,10 @@ class Measured:
     The body's results are `[*drawn, *constants, *classical]`.
     """
 
-    def __init__(self, settings: QNodeSettings, number: Any) -> None:
+    def __init__(self, settings: QNodeSettings, number: Any, singly: bool = False) -> None:
         self.settings = settings
         self.number = number
+        self._always = singly
         self.singly = False
         """Whether each shot takes a run of its own."""
         self.num_drawn = 0
@@ -96,7 +97,7 @@ class Measured:
 
     def finish(self, leaves: Sequence[Any], scope: CircuitScope) -> Sequence[Any]:
         """Draw what the measurements need, for all shots or for one."""
-        self.singly = (
+        self.singly = self._always or (
             scope.circuit.measures and self.settings.mcm_method != "single-branch-statistics"
         )
         self._requests = Requests(scope, is_tested(self.settings.differentiation))
@@ -139,6 +140,10 @@ class Measured:
             jax.tree_util.tree_unflatten(traced.tree, self._leaves_of(_chosen(valid, part), arrays))
             for part in parts
         ]
+
+    def together(self, partitions: Sequence[Any]) -> Any:
+        """What the QNode returns: one partition, or a tuple of several."""
+        return tuple(partitions) if self.settings.shots.has_partitioned_shots else partitions[0]
 
     def _leaves_of(self, choose: Choice, arrays: Sequence[Any]) -> list[Any]:
         """The leaves that some of the shots give."""
@@ -195,7 +200,7 @@ def _chosen(valid: Any, part: slice) -> Choice:
 def _run_with_statistics(traced: TracedCircuit, measured: Measured) -> list[Any]:
     """Record a run; the results for each partition of its shots."""
     if measured.refusal is not None:
-        circuit = _without_derivatives(traced, measured.refusal)
+        circuit = without_derivatives(traced, measured.refusal)
         arrays = circuit.beside(circuit.run())
         return measured.partitions(traced, arrays, None)
     measured.by_averages = True
@@ -228,7 +233,7 @@ _OUTCOMES = (
 )
 
 
-def _without_derivatives(traced: TracedCircuit, reason: str = _OUTCOMES) -> TracedCircuit:
+def without_derivatives(traced: TracedCircuit, reason: str = _OUTCOMES) -> TracedCircuit:
     """The circuit, whose arguments must not be differentiated by."""
     name, span = traced.settings.qnode, user_span()
     moves = [isinstance(value, Tracer) and is_inexact(value) for value in traced.captured]
