@@ -64,7 +64,8 @@ class Classical:
 
     deferred: list[Deferred] = field(default_factory=list)
     _count: int = 0
-    _known: dict[Any, Any] = field(default_factory=dict)
+    _found: dict[Any, tuple[Sequence[Any], Sequence[Any]]] = field(default_factory=dict)
+    """Results, and the operands, whose identities are part of the key, and must stay theirs."""
 
     def evaluate(self, equation: Any, operands: Sequence[Any]) -> Sequence[Any]:
         """The results of an equation."""
@@ -95,29 +96,31 @@ class Classical:
         return results
 
     def _same_for_all(self, equation: Any, operands: Sequence[Any]) -> Sequence[Any]:
-        if all(map(is_known, operands)) and not equation.effects and operands:
-            return self._now(equation, operands)
-        results = evaluate_equation(equation, operands)
-        table = dimension_table()
-        for variable, result in zip(equation.outvars, results, strict=True):
-            table.note_copy(variable, result)
+        """What loops compute again and again is recorded once."""
+        key = None if equation.effects else _key(equation, operands)
+        if key is not None and key in self._found:
+            return self._found[key][0]
+        known = all(map(is_known, operands)) and not equation.effects and operands
+        results = self._now(equation, operands) if known else self._recorded(equation, operands)
+        if key is not None:
+            self._found[key] = results, operands
         return results
 
     def _now(self, equation: Any, operands: Sequence[Any]) -> Sequence[Any]:
-        """Computed of known values; what was computed before is found again."""
+        """Computed of known values."""
         if any(is_symbolic(size) for v in equation.outvars for size in v.aval.shape):
-            return evaluate_equation(equation, operands)
-        key = _key(equation, operands)
-        if key is not None and key in self._known:
-            return self._known[key]
+            return self._recorded(equation, operands)
         try:
             with computed_now():
-                found = [np.asarray(result) for result in evaluate_equation(equation, operands)]
+                return [np.asarray(result) for result in evaluate_equation(equation, operands)]
         except NotImplementedError:  # a primitive of ours, which only programs compute
-            return evaluate_equation(equation, operands)
-        if key is not None:
-            self._known[key] = found
-        return found
+            return self._recorded(equation, operands)
+
+    def _recorded(self, equation: Any, operands: Sequence[Any]) -> Sequence[Any]:
+        results, table = evaluate_equation(equation, operands), dimension_table()
+        for variable, result in zip(equation.outvars, results, strict=True):
+            table.note_copy(variable, result)
+        return results
 
     def _refuse_effects(self, equation: Any, operands: Sequence[Any]) -> None:
         checks = all(isinstance(effect, SizeCheckEffect) for effect in equation.effects)
@@ -137,6 +140,8 @@ class Classical:
         self, wanted: Sequence[PerShot], array_of: Callable[[Bits], Any]
     ) -> list[Any]:
         """Values of all shots; `array_of` gives those of bits, a row for each shot."""
+        if not wanted:
+            return []
         needed: list[Deferred] = []
         live = {value.number for value in wanted}
         for one in reversed(self.deferred):
@@ -181,8 +186,11 @@ def _settled(value: Bits) -> Any:
 
 
 def _key(equation: Any, operands: Sequence[Any]) -> Any:
-    """By which the results of an equation of numbers are found; None for larger ones."""
-    if any(np.ndim(operand) for operand in operands) or any(jaxprs_in(equation.params)):
+    """By which the results of an equation are found; None where it is large."""
+    if any(jaxprs_in(equation.params)) or any(is_known(o) and np.ndim(o) for o in operands):
         return None
-    numbers = tuple((np.asarray(one).dtype.str, np.asarray(one).item()) for one in operands)
-    return equation.primitive.name, str(equation.params), numbers
+    given = tuple(
+        (np.asarray(one).dtype.str, np.asarray(one).item()) if is_known(one) else id(one)
+        for one in operands
+    )
+    return equation.primitive.name, str(equation.params), given

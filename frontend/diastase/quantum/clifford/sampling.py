@@ -23,8 +23,9 @@ from jax.core import ShapedArray
 from diastase.capture.device_errors import NotCliffordError
 from diastase.primitives.host import DeviceStep, device_step_p
 from diastase.primitives.sampling import uniform_p
-from diastase.quantum.clifford.circuit import StabilizerCircuit, Stim
+from diastase.quantum.clifford.circuit import StabilizerCircuit
 from diastase.quantum.clifford.classical import Classical, PerShot
+from diastase.quantum.clifford.instructions import Stim
 from diastase.quantum.clifford.reading import Reader, bits_of
 from diastase.quantum.clifford.values import Bits
 
@@ -58,8 +59,7 @@ class Samples:
         for wire in wires:
             ended.measure("Z", [wire])
         self._add(ended, first if self.circuits else 0)
-        parities = np.empty(len(wires), object)
-        parities[:] = [2 << (first + place) for place in range(len(wires))]
+        parities = _as_row([2 << (first + place) for place in range(len(wires))]).parities
         shifts = np.arange(len(wires) - 1, -1, -1)
 
         def packed(values: Sequence[Any]) -> Sequence[Any]:
@@ -95,8 +95,11 @@ def sampled(
     reader = Reader(traced.num_wires, classical, samples)
     results = reader.read(traced.jaxpr, traced.captured)
     samples.finish(reader)
-    shots = _Shots(samples, traced, number)
     batched = [value for value in results if isinstance(value, PerShot)]
+    wanted = [value for value in results if isinstance(value, Bits)]
+    wanted += [bits for value in batched for bits in classical.bits_of(value)]
+    valid = _as_row(reader.postselected)
+    shots = _Shots([*wanted, valid], samples, traced.settings, number)
     found = dict(zip(map(id, batched), classical.for_all_shots(batched, shots.rows), strict=True))
     arrays: list[Any] = []
     for place, (value, differs) in enumerate(zip(results, differing, strict=True)):
@@ -110,82 +113,108 @@ def sampled(
         if place < num_drawn:
             value = value.reshape((number,))
         arrays.append(value)
-    return [*arrays, _valid(reader, shots, number)]
+    return [*arrays, jnp.all(shots.rows(valid), axis=1)]
 
 
-def _valid(reader: Reader, shots: "_Shots", number: Any) -> Any:
-    if not reader.postselected:
-        return jnp.ones((number,), bool)
-    parities = np.empty(len(reader.postselected), object)
-    parities[:] = reader.postselected
-    return jnp.all(shots.rows(Bits(parities, np.dtype(np.bool_))), axis=1)
+def _as_row(parities: Sequence[int]) -> Bits:
+    row = np.empty(len(parities), object)
+    row[:] = parities
+    return Bits(row, np.dtype(np.bool_))
+
+
+_Column = tuple[int, int]
+"""A circuit, and the number of one of its bits; (0, -1) is no bit."""
+_NOTHING = (0, -1)
 
 
 class _Shots:
-    """The bits of all shots, as the program has them when it runs."""
+    """The bits of all shots, as the program has them when it runs.
 
-    def __init__(self, samples: Samples, traced: Any, number: Any) -> None:
+    Each layer of some parities, one bit of each of them, is a matrix that the call of stim gives.
+    """
+
+    def __init__(
+        self, wanted: Sequence[Bits], samples: Samples, settings: Any, number: Any
+    ) -> None:
         self._number = number
-        self._firsts = samples.firsts
-        self._matrices: list[Any] = []
-        if samples.circuits:
-            self._matrices = _drawn(samples, traced.settings, number)
+        self._samples = samples
+        layers = [layer for bits in wanted for layer in self._layers(bits)]
+        chosen = list(dict.fromkeys(layers))
+        found = _drawn(chosen, samples, settings, number) if chosen else []
+        self._matrices = dict(zip(chosen, found, strict=True))
 
     def rows(self, bits: Bits) -> Any:
-        """An array of bits for each shot."""
-        members = [bits_of(parity) for parity in bits.parities.flat]
+        """An array of bits for each shot; one of those that were wanted."""
         ones = np.array([parity & 1 for parity in bits.parities.flat], bool)
-        shape = (self._number, *bits.shape)
-        if not any(members):
-            row = jnp.asarray(ones.reshape(bits.shape).astype(bits.dtype))
-            return jnp.broadcast_to(row, shape)
-        matrix, offset = self._matrix_of(members)
         total: Any = None
-        for turn in range(max(map(len, members))):
-            columns = [m[turn] - offset if turn < len(m) else -1 for m in members]
-            part = _columns(matrix, columns)
+        for layer in self._layers(bits):
+            part = self._matrices[layer]
+            if _NOTHING in layer:
+                part = part & np.array([column != _NOTHING for column in layer])
             total = part if total is None else total ^ part
-        if ones.any():
+        if total is None:
+            total = jnp.broadcast_to(jnp.asarray(ones), (self._number, len(ones)))
+        elif ones.any():
             total = total ^ ones
-        return total.reshape(shape).astype(bits.dtype)
+        return total.reshape((self._number, *bits.shape)).astype(bits.dtype)
 
-    def _matrix_of(self, members: Sequence[Sequence[int]]) -> tuple[Any, int]:
-        """A matrix that has all these bits, and the number of its first one."""
-        numbers = [number for one in members for number in one]
-        for matrix, first in zip(self._matrices, self._firsts, strict=True):
-            if first <= min(numbers) and max(numbers) < first + matrix.shape[1]:
-                return matrix, first
-        return jnp.concatenate(self._matrices, axis=1), 0
+    def _layers(self, bits: Bits) -> list[tuple[_Column, ...]]:
+        members = [list(map(self._column, bits_of(parity))) for parity in bits.parities.flat]
+        return [
+            tuple(one[turn] if turn < len(one) else _NOTHING for one in members)
+            for turn in range(max(map(len, members), default=0))
+        ]
 
-
-def _columns(matrix: Any, columns: Sequence[int]) -> Any:
-    """Some columns of a matrix of bits; zeros where the number is negative."""
-    first, count = columns[0], len(columns)
-    if list(columns) == list(range(first, first + count)) and first >= 0:
-        return matrix if count == matrix.shape[1] else matrix[:, first : first + count]
-    chosen = matrix[:, np.maximum(columns, 0)]
-    return chosen if min(columns) >= 0 else chosen & (np.array(columns) >= 0)
+    def _column(self, number: int) -> _Column:
+        """Where a bit is."""
+        firsts = self._samples.firsts
+        circuit = max(k for k, first in enumerate(firsts) if first <= number)
+        return circuit, number - firsts[circuit]
 
 
-def _drawn(samples: Samples, settings: Any, number: Any) -> list[Any]:
-    """Record the call of stim: a matrix for each circuit."""
+def _drawn(
+    chosen: Sequence[Sequence[_Column]], samples: Samples, settings: Any, number: Any
+) -> list[Any]:
+    """Record the call of stim: a matrix for each choice of bits."""
     programs = [Stim(circuit) for circuit in samples.circuits]
     probabilities = [jnp.asarray(p, jnp.float64) for each in programs for p in each.traced]
-    sampler = _Sampler(programs, samples.widths)
+    choices = [_Choice(columns, samples.widths) for columns in chosen]
+    sampler = _Sampler(programs, samples.widths, choices)
     step = DeviceStep(f"stim samples {settings.qnode}", sampler, draws=True)
-    avals = tuple(ShapedArray((number, width), np.dtype(np.bool_)) for width in samples.widths)
+    avals = tuple(ShapedArray((number, len(columns)), np.dtype(np.bool_)) for columns in chosen)
     total = jnp.asarray(settings.total_shots, jnp.int64)
     return list(
         device_step_p.bind(total, uniform_p.bind(), *probabilities, step=step, result_avals=avals)
     )
 
 
-class _Sampler:
-    """What Python does in a call: the rows of bits of each circuit."""
+class _Choice:
+    """Some bits of those of all circuits: a part of one circuit's, in order, or any."""
 
-    def __init__(self, programs: Sequence[Stim], widths: Sequence[int]) -> None:
+    def __init__(self, columns: Sequence[_Column], widths: Sequence[int]) -> None:
+        (self._circuit, first), count = columns[0], len(columns)
+        self._part = None
+        if list(columns) == [(self._circuit, first + k) for k in range(count)] and first >= 0:
+            self._part = slice(first, first + count)
+        before = np.cumsum([0, *widths])
+        self._places = np.array([before[circuit] + max(bit, 0) for circuit, bit in columns])
+
+    def of(self, rows: Sequence[np.ndarray]) -> np.ndarray:
+        """The chosen bits of all shots."""
+        if self._part is not None:
+            return rows[self._circuit][:, self._part]
+        return np.take(rows[0] if len(rows) == 1 else np.concatenate(rows, 1), self._places, 1)
+
+
+class _Sampler:
+    """What Python does in a call: the chosen bits of all shots."""
+
+    def __init__(
+        self, programs: Sequence[Stim], widths: Sequence[int], choices: Sequence[_Choice]
+    ) -> None:
         self._programs = programs
         self._widths = widths
+        self._choices = choices
         self._made: dict[tuple[float, ...], list[Any]] = {}
 
     def __call__(self, total: Any, seed: Any, *values: Any) -> list[np.ndarray]:
@@ -196,7 +225,7 @@ class _Sampler:
             sampler = circuit.compile_sampler(reference_sample=reference, seed=first + number)
             found = sampler.sample(int(total))
             rows.append(found[:, found.shape[1] - self._widths[number] :])
-        return rows
+        return [choice.of(rows) for choice in self._choices]
 
     def _circuits(self, values: tuple[float, ...]) -> list[Any]:
         """Each circuit with these probabilities, and a noiseless shot of it."""
