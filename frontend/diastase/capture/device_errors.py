@@ -54,8 +54,8 @@ class NotCliffordError(CompileError, NotImplementedError):
     Stabilizers take Clifford gates of known angles on known wires, channels that are mixtures of
     Pauli operators (`BitFlip`, `PhaseFlip`, `DepolarizingChannel`, `PauliError`, `PhaseDamping`,
     `QubitChannel` of known matrices), measurements in the middle, and Pauli gates that depend on
-    parities of their outcomes. Without shots they give expectation values and variances of Pauli words, and
-    probabilities. With `method="automatic"` such a circuit is simulated by another method.
+    parities of their outcomes. Without shots they give expectation values and variances of Pauli
+    words, and probabilities. With `method="automatic"` another method is taken for other circuits.
     """
 
     title: ClassVar[str] = "No Clifford circuit"
@@ -91,8 +91,8 @@ class NoExactMethodError(CompileError, NotImplementedError):
             return qml.expval(qml.Z(0))
 
     The circuit has noise, or needs a density matrix for another reason; it has too many wires for
-    one, and is no Clifford circuit. Trajectories estimate results, so they are taken only if they are
-    asked for: `method="trajectories"`. A density matrix of any size is: `method="density"`.
+    one, and is no Clifford circuit. Trajectories estimate results, so they are taken only if they
+    are asked for: `method="trajectories"`; so is a density matrix of this size: `"density"`.
     """
 
     title: ClassVar[str] = "No exact method"

@@ -9,9 +9,9 @@ and feedback that anticommutes makes the bit part of the sign. At the start, in 
 are 1 and others vanish. So every average is a number, or a product over traced probabilities that
 JAX differentiates.
 
-`Averages` are what the measurements of a body without shots give. Averages over outcomes are taken of whole
-results only (`mean_of`): an expectation value that is conditional on outcomes is a `Mean`, with
-which nothing may be computed.
+`Averages` are what the measurements of a body without shots give. Averages over outcomes are taken
+of whole results only (`_mean_of`): an expectation value that is conditional on outcomes is a
+`Mean`, with which nothing may be computed.
 """
 
 import itertools
@@ -22,8 +22,15 @@ import jax.numpy as jnp
 import numpy as np
 
 from diastase.capture.device_errors import NotCliffordError
-from diastase.quantum.clifford.circuit import Feedback, Gates, Measured, Noise, StabilizerCircuit
-from diastase.quantum.clifford.classical import Classical, Mean, PerShot
+from diastase.quantum.clifford.circuit import (
+    Feedback,
+    Gates,
+    Measured,
+    Noise,
+    StabilizerCircuit,
+    Step,
+)
+from diastase.quantum.clifford.classical import Classical, Mean, PerShot, construct_of
 from diastase.quantum.clifford.reading import Reader, bits_of
 from diastase.quantum.clifford.values import Bits, is_known
 from diastase_toolchain.lazy_import import LazyModule
@@ -53,9 +60,11 @@ class Averages:
         """The exact result of a measurement."""
         rule = _RULES.get(equation.primitive.name)
         if rule is None:
-            reason = "is a property of the state that stabilizers do not give"
+            of_matrix = equation.primitive.name in ("expval_matrix", "var_matrix")
+            what = "of a matrix is a property" if of_matrix else "is a property"
+            reason = f"{what} of the state that stabilizers do not give"
             hint = "return expectation values or variances of Pauli words, or probabilities"
-            raise NotCliffordError(construct=equation.primitive.name, reason=reason, hint=hint)
+            raise NotCliffordError(construct=construct_of(equation), reason=reason, hint=hint)
         value, is_average = rule(self, equation, operands, reader)
         if not reader.circuit.num_bits:
             return [value]
@@ -71,39 +80,67 @@ class Averages:
             raise NotCliffordError(
                 construct="the circuit", reason="is too long for so many words of observables"
             )
-        return _taken_back(circuit, word, set(bits))
+        taken = _TakenBack(circuit.num_wires, word, set(bits))
+        for step in reversed(circuit.steps):
+            taken.step(step)
+            if taken.vanishes:
+                break
+        return taken.value()
 
 
-def _taken_back(circuit: StabilizerCircuit, word: Word, bits: set[int]) -> Any:
-    current = stim.PauliString(circuit.num_wires)
-    for letter, wire in word:
-        current[wire] = letter
-    factors: dict[tuple[Any, ...], list[Any]] = {}
-    for step in reversed(circuit.steps):
+class _TakenBack:
+    """A word, with a sign that bits decide, on its way back through a circuit."""
+
+    def __init__(self, count: int, word: Word, bits: set[int]) -> None:
+        self._count = count
+        self._bits = bits
+        self._word = _string("".join(letter for letter, _ in word), [q for _, q in word], count)
+        self._factors: dict[tuple[Any, ...], list[Any]] = {}
+        self.vanishes = False
+
+    def step(self, step: Step) -> None:
+        """Take it from after a step to before it."""
         match step:
             case Gates(gates):
-                current = current.before(gates)
+                self._word = self._word.before(gates)
             case Noise():
-                _shrink(step, current, factors)
+                self._shrink(step)
             case Feedback(letters, wires, bit):
-                if not _commute(letters, wires, current):
-                    bits ^= {bit}
-            case Measured(letters, wires, reset, bit):
-                if reset:
-                    if current[wires[0]] not in (0, 3):
-                        return 0.0
-                    current[wires[0]] = 0
-                elif not _commute(letters, wires, current):
-                    return 0.0
-                if bit in bits:
-                    bits ^= {bit}
-                    current = current * _string(letters, wires, circuit.num_wires)
-    if current.pauli_indices("XY"):
-        return 0.0
-    total: Any = float(np.real(current.sign))
-    for probabilities, count in factors.values():
-        total = total * (1 - 2 * sum(probabilities)) ** count
-    return total
+                if not _commute(letters, wires, self._word):
+                    self._bits ^= {bit}
+            case Measured():
+                self._measure(step)
+
+    def value(self) -> Any:
+        """Its average in |0...0>."""
+        if self.vanishes or self._word.pauli_indices("XY"):
+            return 0.0
+        total: Any = float(np.real(self._word.sign))
+        for probabilities, count in self._factors.values():
+            total = total * (1 - 2 * sum(probabilities)) ** count
+        return total
+
+    def _measure(self, step: Measured) -> None:
+        if step.reset:
+            self.vanishes = self._word[step.wires[0]] not in (_I, _Z)
+            self._word[step.wires[0]] = _I
+        else:
+            self.vanishes = not _commute(step.word, step.wires, self._word)
+        if step.bit in self._bits and not self.vanishes:
+            self._bits ^= {step.bit}
+            self._word = self._word * _string(step.word, step.wires, self._count)
+
+    def _shrink(self, step: Noise) -> None:
+        """Equal factors are counted."""
+        given = zip(step.words, step.probabilities, strict=True)
+        flipped = [p for word, p in given if not _commute(word, step.wires, self._word)]
+        if flipped:
+            key = tuple((float(p),) if is_known(p) else id(p) for p in flipped)
+            self._factors.setdefault(key, [flipped, 0])[1] += 1
+
+
+_I, _Z = 0, 3
+"""Letters, as stim numbers them."""
 
 
 def _string(letters: str, wires: Sequence[int], count: int) -> Any:
@@ -119,17 +156,6 @@ def _commute(letters: str, wires: Sequence[int], current: Any) -> bool:
         other = "IXYZ"[current[wire]]
         differ += letter != other and "I" not in (letter, other)
     return differ % 2 == 0
-
-
-def _shrink(step: Noise, current: Any, factors: dict[tuple[Any, ...], list[Any]]) -> None:
-    """Note what noise does to a word; equal factors are counted."""
-    given = zip(step.words, step.probabilities, strict=True)
-    flipped = [p for letters, p in given if not _commute(letters, step.wires, current)]
-    if not flipped:
-        return
-    key = tuple(float(p) if is_known(p) else id(p) for p in flipped)
-    key = (*key, *map(is_known, flipped))
-    factors.setdefault(key, [flipped, 0])[1] += 1
 
 
 # --- measurements -----------------------------------------------------------------------------
@@ -178,7 +204,10 @@ def _variance(
 
 def _product(one: Word, other: Word, count: int) -> tuple[Word, float] | None:
     """The product of two words; None where they anticommute, so that the sum has none."""
-    strings = [_string("".join(l for l, _ in w), [q for _, q in w], count) for w in (one, other)]
+    strings = [
+        _string("".join(letter for letter, _ in word), [wire for _, wire in word], count)
+        for word in (one, other)
+    ]
     if not strings[0].commutes(strings[1]):
         return None
     found = strings[0] * strings[1]
@@ -249,7 +278,9 @@ def averaged(traced: Any, count: int) -> list[Any]:
         for place, value in enumerate(results)
     ]
     if any(isinstance(value, Bits | PerShot | Mean) for value in found):
-        raise NotCliffordError(construct="a result", reason="depends on outcomes, and is no average")
+        raise NotCliffordError(
+            construct="a result", reason="depends on outcomes, and is no average"
+        )
     avals = traced.jaxpr.out_avals
     return [
         jnp.asarray(value, aval.dtype).reshape(aval.shape)

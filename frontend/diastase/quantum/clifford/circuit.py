@@ -12,7 +12,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-
 from diastase.quantum.clifford.gates import Applied
 from diastase_toolchain.lazy_import import LazyModule
 

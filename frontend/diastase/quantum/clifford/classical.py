@@ -18,7 +18,8 @@ import numpy as np
 
 from diastase.capture.device_errors import NotCliffordError
 from diastase.capture.dynamic_carry import dimension_table
-from diastase.primitives.define import draws
+from diastase.primitives.checks import require_p
+from diastase.primitives.define import PRIMITIVES, draws
 from diastase.quantum.clifford.values import Bits, constant_of, is_known, linear, moved
 from diastase_mlir.jax_compat import (
     SizeCheckEffect,
@@ -58,6 +59,12 @@ def depends_on_outcomes(value: Any) -> bool:
     return isinstance(value, Bits | PerShot)
 
 
+def construct_of(equation: Any) -> str:
+    """What an equation is in the user's words."""
+    record = PRIMITIVES.get(equation.primitive.name)
+    return equation.primitive.name if record is None else record.construct
+
+
 @dataclass
 class Classical:
     """Evaluates classical equations; keeps what is put off."""
@@ -72,7 +79,7 @@ class Classical:
         self._refuse_effects(equation, operands)
         if any(isinstance(operand, Mean) for operand in operands):
             reason = "is computed of averages that are conditional on outcomes"
-            raise NotCliffordError(construct=f"a result ({equation.primitive.name})", reason=reason)
+            raise NotCliffordError(construct=f"a result ({construct_of(equation)})", reason=reason)
         if not any(map(depends_on_outcomes, operands)):
             return self._same_for_all(equation, operands)
         if not any(isinstance(operand, PerShot) for operand in operands):
@@ -97,7 +104,7 @@ class Classical:
 
     def _same_for_all(self, equation: Any, operands: Sequence[Any]) -> Sequence[Any]:
         """What loops compute again and again is recorded once."""
-        key = None if equation.effects else _key(equation, operands)
+        key = _key(equation, operands)
         if key is not None and key in self._found:
             return self._found[key][0]
         known = all(map(is_known, operands)) and not equation.effects and operands
@@ -126,12 +133,12 @@ class Classical:
         checks = all(isinstance(effect, SizeCheckEffect) for effect in equation.effects)
         if not checks or draws(equation):
             raise NotCliffordError(
-                construct=equation.primitive.name,
+                construct=construct_of(equation),
                 reason="happens in each shot, and the shots of stabilizers are drawn at once",
             )
         if equation.effects and any(map(depends_on_outcomes, operands)):
             raise NotCliffordError(
-                construct=equation.primitive.name, reason="checks a value that depends on outcomes"
+                construct=construct_of(equation), reason="checks a value that depends on outcomes"
             )
 
     # --- when the bits are there --------------------------------------------------------------
@@ -193,4 +200,6 @@ def _key(equation: Any, operands: Sequence[Any]) -> Any:
         (np.asarray(one).dtype.str, np.asarray(one).item()) if is_known(one) else id(one)
         for one in operands
     )
-    return equation.primitive.name, str(equation.params), given
+    if equation.primitive is require_p:  # of one value, whatever it is required for
+        return equation.primitive.name, given
+    return None if equation.effects else (equation.primitive.name, str(equation.params), given)

@@ -24,8 +24,8 @@ from jax.extend.core import ClosedJaxpr, Literal
 from diastase.capture.device_errors import NotCliffordError
 from diastase.primitives.quantum import touches_register
 from diastase.quantum.clifford.circuit import StabilizerCircuit
-from diastase.quantum.clifford.classical import Classical, PerShot, depends_on_outcomes
-from diastase.quantum.clifford.gates import Applied, clifford_gate, of_matrix, pauli_of
+from diastase.quantum.clifford.classical import Classical, construct_of, depends_on_outcomes
+from diastase.quantum.clifford.gates import LARGEST, Applied, clifford_gate, of_matrix, pauli_of
 from diastase.quantum.clifford.values import (
     ONE,
     ZERO,
@@ -88,6 +88,8 @@ class Reader:
 
     def _equation(self, equation: Any, operands: Sequence[Any]) -> Sequence[Any]:
         if not touches_register(equation):
+            if equation.effects:
+                self.require_unconditional(construct_of(equation))
             return self.classical.evaluate(equation, operands)
         rule = _RULES.get(equation.primitive.name)
         if rule is None:
@@ -190,7 +192,7 @@ class Reader:
         """A loop with gates in it."""
         count = equation.params["body_nconsts"]
         constants, bounds = operands[:count], operands[count : count + 3]
-        if not all(map(is_known, bounds)):
+        if not all(map(is_known, bounds)) or not int(bounds[2]):
             raise _refused("a loop", "has traced bounds", "give it bounds that are known")
         carry = list(operands[count + 3 :])
         for index in range(*map(int, bounds)):
@@ -229,7 +231,7 @@ def _refused(construct: str, reason: str, hint: str = "leave it out") -> NotClif
 
 
 def _name(equation: Any) -> str:
-    return equation.params.get("name", equation.primitive.name)
+    return equation.params.get("name", construct_of(equation))
 
 
 # --- rules of primitives ------------------------------------------------------------------------
@@ -252,16 +254,16 @@ def _gate(reader: Reader, equation: Any, operands: Sequence[Any]) -> Sequence[An
 
 
 def _array(reader: Reader, equation: Any, operands: Sequence[Any]) -> Sequence[Any]:
-    name, array = equation.primitive.name, operands[1]
+    name, array = _name(equation), operands[1]
     wires = reader.wires(equation, operands[2:])
     if not is_known(array):
-        raise _refused(f"a {name} matrix", "is traced", "give a matrix that is known")
+        raise _refused(name, "is a matrix that is traced", "give one that is known")
     matrix = np.asarray(array, np.complex128)
     matrix = np.diag(matrix) if matrix.ndim == 1 else matrix
-    if len(wires) > 4:
-        raise _refused(f"a {name} matrix", f"is on {len(wires)} wires, more than 4")
+    if len(wires) > LARGEST:
+        raise _refused(name, f"is a matrix on {len(wires)} wires, more than {LARGEST}")
     gates = of_matrix(matrix, equation.params["control_values"])
-    reader.apply(gates, wires, f"a {name} matrix", "is no Clifford gate")
+    reader.apply(gates, wires, name, "is a matrix, and no Clifford gate")
     return [REGISTER]
 
 
@@ -324,5 +326,3 @@ _RULES: Mapping[str, Callable[[Reader, Any, Sequence[Any]], Sequence[Any]]] = {
     "unitary": _array,
     "while_loop": Reader.while_loop,
 }
-
-__all__ = ["REGISTER", "Measurements", "PerShot", "Reader", "bits_of"]

@@ -24,7 +24,7 @@ from diastase.capture.device_errors import NotCliffordError
 from diastase.primitives.host import DeviceStep, device_step_p
 from diastase.primitives.sampling import uniform_p
 from diastase.quantum.clifford.circuit import StabilizerCircuit
-from diastase.quantum.clifford.classical import Classical, PerShot
+from diastase.quantum.clifford.classical import Classical, PerShot, construct_of
 from diastase.quantum.clifford.instructions import Stim
 from diastase.quantum.clifford.reading import Reader, bits_of
 from diastase.quantum.clifford.values import Bits
@@ -49,7 +49,7 @@ class Samples:
         """Measure wires at the end: their bits, packed."""
         if equation.primitive.name != "sample":
             raise NotCliffordError(
-                construct=equation.primitive.name,
+                construct=construct_of(equation),
                 reason="is a property of the state that stabilizers with shots do not give",
             )
         wires = reader.wires(equation, operands[1:])
@@ -84,9 +84,7 @@ class Samples:
         self.widths.append(circuit.num_bits - middle)
 
 
-def sampled(
-    traced: Any, differing: Sequence[bool], num_drawn: int, number: Any
-) -> list[Any]:
+def sampled(traced: Any, differing: Sequence[bool], num_drawn: int, number: Any) -> list[Any]:
     """Record all shots: results, and at the end which shots count.
 
     The first `num_drawn` results are vectors of one shot.

@@ -17,6 +17,7 @@ from typing import Any
 
 import jax
 import numpy as np
+from jax.core import Tracer
 
 from diastase_mlir.jax_compat import computed_now, evaluate_equation
 
@@ -54,7 +55,7 @@ def known_bits(value: Any) -> np.ndarray | None:
 
 def is_known(value: Any) -> bool:
     """Whether a value is a number, or an array, that is known now."""
-    if isinstance(value, jax.core.Tracer):
+    if isinstance(value, Tracer):
         return False
     return isinstance(value, np.ndarray | np.generic | bool | int | float | complex | jax.Array)
 
@@ -95,7 +96,8 @@ _DATA: Mapping[str, tuple[int, ...] | None] = {
 def moved(equation: Any, operands: Sequence[Any]) -> list[Any] | None:
     """What an equation gives that moves elements; None for others."""
     name = equation.primitive.name
-    if name not in _DATA or equation.params.get("update_jaxpr") is not None:
+    others = (equation.params.get(given) for given in ("update_jaxpr", "fill_value"))
+    if name not in _DATA or any(given is not None for given in others):
         return None
     data = _DATA[name]
     places = range(len(operands)) if data is None else data
@@ -169,8 +171,10 @@ def _product(a: int, b: int) -> int | None:
     return ZERO if ZERO in (a, b) else None
 
 
-def chosen(which: int, if_zero: int, if_one: int) -> int | None:
+def chosen(which: int, if_zero: int, if_one: int, *more: int) -> int | None:
     """One of two parities."""
+    if more:
+        return None
     if which <= ONE:
         return if_one if which else if_zero
     if if_zero ^ if_one > ONE:

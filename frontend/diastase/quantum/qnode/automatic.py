@@ -145,13 +145,19 @@ def _require_plain(traced: TracedCircuit) -> None:
     require_stim()
 
 
+_JUMPS = (
+    "its shots are drawn by stabilizers, and outcomes jump: without shots there is a derivative; "
+    "or keep it out by jax.lax.stop_gradient on its arguments"
+)
+
+
 # --- with shots, and without ----------------------------------------------------------------------
 
 
 def _shots(call: QNodeCall, seen: _Seen) -> Any:
     settings = call.settings
     measured = Measured(settings, checked_shots(settings), singly=True)
-    traced = without_derivatives(_trace(seen, call, measured.finish))
+    traced = without_derivatives(_trace(seen, call, measured.finish), _JUMPS)
     measured.note_results(traced)
     drops = traced.circuit.postselects
 

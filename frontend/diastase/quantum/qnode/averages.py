@@ -45,7 +45,6 @@ from diastase.quantum.run_dependence import differs
 from diastase.quantum.settings.qnode_settings import classical_result, in_precision_of
 from diastase_mlir import user_span
 
-
 Trace = Callable[[QNodeCall, Any], TracedCircuit]
 """Traces the body of a call."""
 Find = Callable[[TracedCircuit, int], Sequence[Any]]

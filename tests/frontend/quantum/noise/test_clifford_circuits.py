@@ -58,7 +58,7 @@ loop = st.tuples(st.just("loop"), st.integers(0, 3), st.lists(simple, max_size=3
 statements = st.lists(simple | measured | feedback | loop, min_size=2, max_size=14)
 
 
-# --- in a program ----------------------------------------------------------------------------------
+# --- in a program --------------------------------------------------------------------------------
 
 
 def channel(name, strength, on):
@@ -89,7 +89,7 @@ def apply(circuit, strength):
     return outcomes
 
 
-# --- in numpy --------------------------------------------------------------------------------------
+# --- in numpy ------------------------------------------------------------------------------------
 
 
 def embedded(matrix, on):
@@ -157,7 +157,7 @@ class Branches:
         return sum(self.states.values())
 
 
-# --- the tests ---------------------------------------------------------------------------------------
+# --- the tests -----------------------------------------------------------------------------------
 
 
 circuits = settings(
