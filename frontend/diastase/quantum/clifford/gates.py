@@ -18,6 +18,7 @@ import numpy as np
 import pennylane as qml
 
 from diastase.capture.device_errors import StimMissingError
+from diastase.capture.pennylane_compat import making_operators
 from diastase_mlir import into_z, word_of
 from diastase_toolchain.lazy_import import LazyModule
 
@@ -99,7 +100,7 @@ def _matrix(name: str, parameters: Sequence[float], count: int) -> np.ndarray:
     """The matrix of a gate of the table, as PennyLane has it."""
     base = name.removeprefix("Adjoint(").removesuffix(")")
     wires = range(count)
-    with qml.QueuingManager.stop_recording():
+    with making_operators():
         word = word_of(name)
         if word is not None:
             matrix = qml.PauliRot(parameters[0], word, wires=wires).matrix()

@@ -121,7 +121,7 @@ def moved(equation: Any, operands: Sequence[Any]) -> list[Any] | None:
     lookup = np.empty(len(table), object)
     lookup[:] = list(table)
     return [
-        Bits(lookup[result], variable.aval.dtype)
+        Bits(np.asarray(lookup[result], object), variable.aval.dtype)
         for result, variable in zip(results, equation.outvars, strict=True)
     ]
 
