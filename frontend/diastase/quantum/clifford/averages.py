@@ -60,7 +60,7 @@ class Averages:
         """The exact result of a measurement."""
         rule = _RULES.get(equation.primitive.name)
         if rule is None:
-            of_matrix = equation.primitive.name in ("expval_matrix", "var_matrix")
+            of_matrix = len(operands) > 1 and np.ndim(operands[1]) == 2
             what = "of a matrix is a property" if of_matrix else "is a property"
             reason = f"{what} of the state that stabilizers do not give"
             hint = "return expectation values or variances of Pauli words, or probabilities"

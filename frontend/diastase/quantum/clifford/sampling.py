@@ -28,6 +28,7 @@ from diastase.quantum.clifford.classical import Classical, PerShot, construct_of
 from diastase.quantum.clifford.instructions import Stim
 from diastase.quantum.clifford.reading import Reader, bits_of
 from diastase.quantum.clifford.values import Bits
+from diastase_runtime.abi import MAX_SAMPLED_WIRES
 
 _KEPT = 8
 """Circuits with probabilities filled in that one QNode keeps."""
@@ -53,6 +54,12 @@ class Samples:
                 reason="is a property of the state that stabilizers with shots do not give",
             )
         wires = reader.wires(equation, operands[1:])
+        if len(wires) > MAX_SAMPLED_WIRES:
+            raise NotCliffordError(
+                construct=construct_of(equation),
+                reason=f"has {len(wires)} wires, more than {MAX_SAMPLED_WIRES}",
+                hint="measure wires one by one, and return the outcomes",
+            )
         first = self.firsts[-1] + self.widths[-1] if self.circuits else reader.circuit.num_bits
         self._middle = reader.circuit.num_bits
         ended = reader.circuit.copy()

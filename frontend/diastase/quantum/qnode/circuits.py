@@ -139,18 +139,19 @@ def trace_circuit(
     call: QNodeCall,
     finish: Finish,
     takes_script: bool = False,
-    recording: Callable[[Record], Record] = lambda record: record,
+    recording: Callable[[Record], Record] | None = None,
 ) -> TracedCircuit:
     """Trace the body of a call; `finish` measures.
 
     `takes_script`: measurements in the middle find their outcomes in a script, an operand of the
-    body (`primitives.sampling`). `recording` changes how operators are recorded.
+    body (`primitives.sampling`). `recording` changes how operators are recorded, of a circuit that
+    no state vector runs: of any number of wires.
     """
     name, labels = call.settings.qnode, call.settings.device.wires
     size = traced_number_of_wires(call.settings.device)
     wires = WireMap(name, None if labels is None else tuple(labels), size)
     circuit = Circuit(
-        name, wires, record=recording(_recording(call.settings)),
+        name, wires, record=_recording(call.settings, recording),
         measure_snapshot=partial(measure_snapshot, call.settings),
     )  # fmt: skip
     trees: list[Any] = []
@@ -190,7 +191,7 @@ def trace_circuit(
         jaxpr, [(tracer_variable(one), tracer_variable(two)) for one, two in taken_back]
     )
     if number is not None:
-        if number > LARGEST_REGISTER:
+        if number > LARGEST_REGISTER and recording is None:
             raise TooManyQubitsError(construct=f"QNode {name}", number=number, span=user_span())
         jaxpr = _with_size(jaxpr, number)
     if call.settings.steps.passes:  # which may measure, and add wires
@@ -210,12 +211,12 @@ def trace_circuit(
     return traced
 
 
-def _recording(settings: QNodeSettings) -> Record:
+def _recording(settings: QNodeSettings, changed: Callable[[Record], Record] | None) -> Record:
     """How operators become gates; where several gate sets are given, by one after the other."""
     how: Record = record
     for target in reversed(settings.steps.of("operators")):
         how = decomposing.Decomposer(target, how).record
-    return how
+    return how if changed is None else changed(how)
 
 
 @dataclass(frozen=True)

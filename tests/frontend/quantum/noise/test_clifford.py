@@ -149,6 +149,27 @@ def test_shots_have_the_means_and_the_forms_of_other_methods():
     assert {k: int((bits == [int(b) for b in k]).all(1).sum()) for k in found[5]} == found[5]
 
 
+def test_registers_are_larger_than_states():
+    def circuit():
+        qml.Hadamard(0)
+        for_loop(0, 99, 1)(lambda i: qml.CNOT([i, i + 1]) and None)()
+        return qml.expval(qml.Z(0) @ qml.Z(99))
+
+    assert by_stabilizers(wires=100)(circuit)() == 1
+    assert by_stabilizers(wires=100, shots=10)(circuit)() == 1
+
+    @by_stabilizers(wires=100, shots=10)
+    def sampled():
+        qml.X(99)
+        return qml.sample(wires=range(38, 100)), jnp.stack([measure(wire) for wire in range(100)])
+
+    samples, outcomes = sampled()
+    np.testing.assert_array_equal(samples, np.tile([0] * 61 + [1], (10, 1)))
+    np.testing.assert_array_equal(outcomes, np.tile([False] * 99 + [True], (10, 1)))
+    with pytest.raises(NotCliffordError, match="has 100 wires, more than 62"):
+        by_stabilizers(wires=100, shots=10)(lambda: qml.sample())()
+
+
 # --- outcomes -----------------------------------------------------------------------------------
 
 

@@ -12,7 +12,7 @@ import pennylane as qml
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from diastase import for_loop, measure, qjit
+from diastase import cond, for_loop, measure, qjit
 from sampled import examples
 
 WIRES = 3
@@ -53,9 +53,16 @@ feedback = st.tuples(
     st.booleans(),
     wires(1),
 )
-simple = one_of_gates(1) | one_of_gates(2) | noise
-loop = st.tuples(st.just("loop"), st.integers(0, 3), st.lists(simple, max_size=3))
-statements = st.lists(simple | measured | feedback | loop, min_size=2, max_size=14)
+corrected = st.tuples(
+    st.just("corrected"), st.sampled_from("XYZ"), st.booleans(), st.booleans(), wires(2)
+)
+simple = one_of_gates(1) | one_of_gates(2) | noise | corrected
+nested = st.recursive(
+    simple,
+    lambda inner: st.tuples(st.just("loop"), st.integers(0, 3), st.lists(inner, max_size=3)),
+    max_leaves=6,
+)
+statements = st.lists(nested | measured | feedback, min_size=2, max_size=14)
 
 
 # --- in a program --------------------------------------------------------------------------------
@@ -76,17 +83,36 @@ def apply(circuit, strength):
                 getattr(qml, name)(*angles, wires=on)
             case "noise", (name, p, is_traced, on):
                 channel(name, p * strength if is_traced else p, on)
-            case "measure", (reset, (wire,)):
-                if len(outcomes) < 4:
-                    outcomes.append(measure(wire, reset=reset))
-            case "feedback", (letter, of, inverted, (wire,)):
-                chosen = [outcomes[k] for k in of if k < len(outcomes)]
-                if chosen:
-                    flag = chosen[0] if len(chosen) == 1 else chosen[0] ^ chosen[1]
-                    qml.cond(~flag if inverted else flag, getattr(qml, letter))(wire)
+            case "corrected", correction:
+                correct(*correction)
             case "loop", (count, body):
                 for_loop(0, count, 1)(lambda _, body=body: apply(body, strength) and None)()
+            case _:
+                follow(kind, statement, outcomes)
     return outcomes
+
+
+def correct(letter, inverted, reset, on):
+    """Apply a Pauli operator where an outcome is 1, or where it is 0."""
+    outcome = measure(on[0], reset=reset)
+
+    @cond(~outcome if inverted else outcome)
+    def corrected():
+        getattr(qml, letter)(on[1])
+
+    corrected()
+
+
+def follow(kind, statement, outcomes):
+    """Measure; or apply a Pauli operator where an outcome, or the parity of two, is 1."""
+    match kind, statement:
+        case "measure", (reset, (wire,)) if len(outcomes) < 4:
+            outcomes.append(measure(wire, reset=reset))
+        case "feedback", (letter, of, inverted, (wire,)):
+            chosen = [outcomes[k] for k in of if k < len(outcomes)]
+            if chosen:
+                flag = chosen[0] if len(chosen) == 1 else chosen[0] ^ chosen[1]
+                qml.cond(~flag if inverted else flag, getattr(qml, letter))(wire)
 
 
 # --- in numpy ------------------------------------------------------------------------------------
@@ -147,6 +173,21 @@ class Branches:
             return matrix @ rho @ matrix.conj().T if applies else rho
 
         self.each(conditional)
+
+    def corrected(self, letter, inverted, reset, on):
+        flip = embedded(LETTERS["X"], on[:1])
+
+        def mixed(_, rho):
+            found = 0
+            for bit in (0, 1):
+                matrix = embedded(np.diag([1 - bit, bit]).astype(complex), on[:1])
+                matrix = flip @ matrix if reset and bit else matrix
+                if bit != inverted:
+                    matrix = embedded(LETTERS[letter], on[1:]) @ matrix
+                found = found + matrix @ rho @ matrix.conj().T
+            return found
+
+        self.each(mixed)
 
     def loop(self, count, body):
         for _ in range(count):
