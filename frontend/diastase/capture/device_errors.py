@@ -42,6 +42,70 @@ class UnsupportedMethodError(CompileError, NotImplementedError):
     device: str
 
 
+class NotCliffordError(CompileError, NotImplementedError):
+    """A circuit that is to be simulated by stabilizers, and is none that they can hold.
+
+        @qjit(method="clifford")
+        @qml.qnode(qml.device("default.qubit", wires=1))
+        def circuit():
+            qml.T(0)                # no Clifford gate
+            return qml.expval(qml.X(0))
+
+    Stabilizers take Clifford gates of known angles on known wires, channels that are mixtures of
+    Pauli operators (`BitFlip`, `PhaseFlip`, `DepolarizingChannel`, `PauliError`, `PhaseDamping`,
+    `QubitChannel` of known matrices), measurements in the middle, and Pauli gates that depend on
+    parities of their outcomes. Without shots they give expectation values and variances of Pauli
+    words, and probabilities. With `method="automatic"` another method is taken for other circuits.
+    """
+
+    title: ClassVar[str] = "No Clifford circuit"
+    message: ClassVar[str] = "{construct} {reason}"
+    help: ClassVar[str] = '{hint}, or choose method="automatic"'
+    construct: str
+    reason: str
+    hint: str = "leave it out"
+
+
+class StimMissingError(NotCliffordError):
+    """`method="clifford"` needs stim, which is not installed.
+
+    It is an extra of diastase: `pip install diastase[clifford]`. Without it, `method="automatic"`
+    takes another method.
+    """
+
+    title: ClassVar[str] = "Library not installed"
+    message: ClassVar[str] = 'method="clifford" needs stim, which {reason}'
+    construct: str = "stim"
+    reason: str = "is not installed"
+    hint: str = "pip install diastase[clifford]"
+
+
+class NoExactMethodError(CompileError, NotImplementedError):
+    """`method="automatic"` finds no method that gives what was asked for, exactly.
+
+        @qjit(method="automatic")
+        @qml.qnode(qml.device("default.mixed", wires=20))
+        def circuit(angle):
+            qml.RX(angle, 0)
+            qml.DepolarizingChannel(0.1, wires=0)
+            return qml.expval(qml.Z(0))
+
+    The circuit has noise, or needs a density matrix for another reason; it has too many wires for
+    one, and is no Clifford circuit. Trajectories estimate results, so they are taken only if they
+    are asked for: `method="trajectories"`; so is a density matrix of this size: `"density"`.
+    """
+
+    title: ClassVar[str] = "No exact method"
+    message: ClassVar[str] = (
+        "{qnode} has {wires} wires, too many for a density matrix, and is no Clifford circuit, "
+        "as {reason}"
+    )
+    help: ClassVar[str] = 'method="trajectories" estimates results by random runs'
+    qnode: str
+    wires: int
+    reason: str
+
+
 class MethodChoiceError(DiastaseError, ValueError, TypeError):
     """`set_method` is told something that it does not take.
 

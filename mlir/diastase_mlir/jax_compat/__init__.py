@@ -10,7 +10,7 @@ its arguments, or a flag of the thread): plain JAX, in this thread or another, i
 """
 
 from diastase_mlir.jax_compat.contexts import forget_ir_context, ir, ir_context, read_module
-from diastase_mlir.jax_compat.jaxprs.inlining import CALLS, as_arrays, inline_jits
+from diastase_mlir.jax_compat.jaxprs.inlining import CALLS, as_arrays, computed_now, inline_jits
 from diastase_mlir.jax_compat.jaxprs.printing import JaxprPrinter
 from diastase_mlir.jax_compat.jaxprs.rebuilding import (
     add_input,
@@ -147,20 +147,20 @@ __all__ = [
     "JaxprPrinter", "Linear", "OwnModuleContext", "SizeCheckEffect", "SizeScope", "Walker", "Zero",
     "abstract_value", "add_input", "add_leading_register", "along_directions", "answering",
     "as_arrays", "as_constant", "batched", "checkpoint_p", "close_over", "closed_jaxprs_in",
-    "cond_p", "constant_equation", "constant_value", "convert_outputs", "copy_equation",
-    "cpu_placement", "current_source_info", "current_trace", "deciding", "determinant_of_few_rows",
-    "dimension_symbols", "dimension_terms", "drop_leading_register", "eager", "enclosing_traces",
-    "equation_manager", "equations_in", "equations_of", "evaluate_dimension", "evaluate_equation",
-    "evaluate_jaxpr", "factor_operation", "factor_symbol", "forget_ir_context",
-    "forward_derivative", "inline_jits", "ir", "ir_context", "is_batched", "is_batching",
-    "is_being_transformed", "is_concrete", "is_dropped", "is_extended", "is_foreign", "is_jaxpr",
-    "is_of_directions", "is_recorded", "is_recorded_variable", "is_symbolic", "jaxlib_version",
-    "jaxprs_in", "jit_is_disabled", "key_implementation", "least_everywhere", "literal_value",
-    "log_determinant_of_few_rows", "lower_bound", "lower_function_with_jax", "lower_with_jax",
-    "lowering_settings", "make_array", "map_jaxpr", "name_of_generator", "named_axes",
-    "nans_are_looked_for", "needed_equations", "nesting_depth", "never_move_out_of_loops",
-    "new_equation", "new_module_context", "new_variable", "normalised", "of_type",
-    "only_one_device", "patch", "physical_aval", "read_module", "rebuilt", "recorded_in",
+    "computed_now", "cond_p", "constant_equation", "constant_value", "convert_outputs",
+    "copy_equation", "cpu_placement", "current_source_info", "current_trace", "deciding",
+    "determinant_of_few_rows", "dimension_symbols", "dimension_terms", "drop_leading_register",
+    "eager", "enclosing_traces", "equation_manager", "equations_in", "equations_of",
+    "evaluate_dimension", "evaluate_equation", "evaluate_jaxpr", "factor_operation",
+    "factor_symbol", "forget_ir_context", "forward_derivative", "inline_jits", "ir", "ir_context",
+    "is_batched", "is_batching", "is_being_transformed", "is_concrete", "is_dropped", "is_extended",
+    "is_foreign", "is_jaxpr", "is_of_directions", "is_recorded", "is_recorded_variable",
+    "is_symbolic", "jaxlib_version", "jaxprs_in", "jit_is_disabled", "key_implementation",
+    "least_everywhere", "literal_value", "log_determinant_of_few_rows", "lower_bound",
+    "lower_function_with_jax", "lower_with_jax", "lowering_settings", "make_array", "map_jaxpr",
+    "name_of_generator", "named_axes", "nans_are_looked_for", "needed_equations", "nesting_depth",
+    "never_move_out_of_loops", "new_equation", "new_module_context", "new_variable", "normalised",
+    "of_type", "only_one_device", "patch", "physical_aval", "read_module", "rebuilt", "recorded_in",
     "recording_trace", "scan_counts", "scan_p", "select_inputs", "set_batching", "set_jvp",
     "set_linearisation", "settled", "source_context", "source_of_its_own", "structure_differences",
     "substitute", "substitute_some", "symbol_expression", "symbol_of", "symbols_in", "threefry2x32",

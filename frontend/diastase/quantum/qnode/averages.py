@@ -46,9 +46,26 @@ from diastase.quantum.run_dependence import differs
 from diastase.quantum.settings.qnode_settings import classical_result, in_precision_of
 from diastase_mlir import user_span
 
+Trace = Callable[[QNodeCall, Any], TracedCircuit]
+"""Traces the body of a call."""
+Find = Callable[[TracedCircuit, int], Sequence[Any]]
+"""From a body to its results, of which so many are averages over outcomes."""
+
 
 def call_averaged(call: QNodeCall) -> Any:
     """Record the call of a QNode whose results are averages over outcomes."""
+
+    def find(traced: TracedCircuit, count: int) -> Sequence[Any]:
+        if not traced.circuit.measures:
+            return bind_several_runs(traced.run)
+        _refuse_outcomes_as_values(traced, count)
+        return bind_averaged_runs(partial(_runs, count), traced, count)
+
+    return averaged_by(call, partial(trace_circuit, takes_script=True), find)
+
+
+def averaged_by(call: QNodeCall, trace: Trace, find: Find) -> Any:
+    """Results that are computed of averages, which `find` finds."""
     leaves: list[Averaged | None] = []
 
     def finish(returned: Sequence[Any], scope: CircuitScope) -> Sequence[Any]:
@@ -61,14 +78,9 @@ def call_averaged(call: QNodeCall) -> Any:
         ]
         return [*moments, *values]
 
-    traced = trace_circuit(call, finish, takes_script=True)
+    traced = trace(call, finish)
     count = sum(len(leaf.moments) for leaf in leaves if leaf is not None)
-    if traced.circuit.measures:
-        _refuse_outcomes_as_values(traced, count)
-        found = bind_averaged_runs(partial(_runs, count), traced, count)
-    else:
-        found = bind_several_runs(traced.run)
-    found = traced.beside(found)
+    found = traced.beside(find(traced, count))
     moments, values = iter(found[:count]), iter(found[count:])
     results = [
         next(values) if leaf is None else leaf.result([next(moments) for _ in leaf.moments])

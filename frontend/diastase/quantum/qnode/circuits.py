@@ -81,7 +81,8 @@ fewer, when the program runs."""
 
 Finish = Callable[[Sequence[Any], CircuitScope], Sequence[Any]]
 """From the leaves of what the quantum function returned, and its circuit, to the body's results."""
-
+Record = Callable[..., None]
+"""Records an operator, in a scope, under controls."""
 
 NO_SCRIPT = np.int64(0)
 _LEFT_OUT = (
@@ -143,15 +144,21 @@ class TracedCircuit:
         return [classical.get(place, result) for place, result in enumerate(found)]
 
 
-def trace_circuit(call: QNodeCall, finish: Finish, takes_script: bool = False) -> TracedCircuit:
+def trace_circuit(
+    call: QNodeCall,
+    finish: Finish,
+    takes_script: bool = False,
+    recording: Callable[[Record], Record] | None = None,
+) -> TracedCircuit:
     """Trace the body of a call; `finish` measures.
 
     `takes_script`: measurements in the middle find their outcomes in a script, an operand of the
-    body (`primitives.sampling`).
+    body (`primitives.sampling`). `recording` changes how operators are recorded, of a circuit that
+    no state vector runs: of any number of wires.
     """
-    traced = _traced(call, finish, takes_script, False)
+    traced = _traced(call, finish, takes_script, recording, False)
     if traced.forgets_outcomes and not call.settings.is_analytic:  # all shots are of one state
-        traced = _traced(call, finish, takes_script, True)
+        traced = _traced(call, finish, takes_script, recording, True)
     note_method(call.settings.qnode, call.settings.method)
     if _watched.seen is not None:
         _watched.seen.append(SeenCircuit(traced, traced.processes))
@@ -160,14 +167,18 @@ def trace_circuit(call: QNodeCall, finish: Finish, takes_script: bool = False) -
 
 @traced_again
 def _traced(
-    call: QNodeCall, finish: Finish, takes_script: bool, forgets_outcomes: bool
+    call: QNodeCall,
+    finish: Finish,
+    takes_script: bool,
+    recording: Callable[[Record], Record] | None,
+    forgets_outcomes: bool,
 ) -> TracedCircuit:
     """`forgets_outcomes`: no outcome is read, so `finish` is told that there are none."""
     name, labels = call.settings.qnode, call.settings.device.wires
     size = traced_number_of_wires(call.settings.device)
     wires = WireMap(name, None if labels is None else tuple(labels), size)
     circuit = Circuit(
-        name, wires, record=_recording(call.settings),
+        name, wires, record=_recording(call.settings, recording),
         measure_snapshot=partial(measure_snapshot, call.settings),
         readout=readout_of(call.settings.device), measures=_draws_noise(call.settings),
     )  # fmt: skip
@@ -211,7 +222,8 @@ def _traced(
         jaxpr, [(tracer_variable(one), tracer_variable(two)) for one, two in taken_back]
     )
     if number is not None:
-        if number > (LARGEST_REGISTER // 2 if call.settings.is_mixed else LARGEST_REGISTER):
+        largest = LARGEST_REGISTER // 2 if call.settings.is_mixed else LARGEST_REGISTER
+        if number > largest and recording is None:
             raise TooManyQubitsError(construct=f"QNode {name}", number=number, span=user_span())
         jaxpr = _with_size(jaxpr, number)
     if call.settings.steps.passes:  # which may measure, and add wires
@@ -252,16 +264,16 @@ def _draws_noise(settings: QNodeSettings) -> bool:
     return bool(settings.noise) and settings.method.name == "trajectories"
 
 
-def _recording(settings: QNodeSettings) -> Callable[..., None]:
+def _recording(settings: QNodeSettings, changed: Callable[[Record], Record] | None) -> Record:
     """How operators become gates; where several gate sets are given, by one after the other."""
-    how: Callable[..., None] = record
+    how: Record = record
     if settings.noise:
         how = device_gates.for_noise(how, bool(noise_of_device(settings.device)))
     if settings.method.name == "trajectories":
         how = drawn_channels.with_channels(how)
     for target in reversed(settings.steps.of("operators")):
         how = decomposing.Decomposer(target, how).record
-    return how
+    return how if changed is None else changed(how)
 
 
 @dataclass(frozen=True)
@@ -288,6 +300,19 @@ def watching_circuits() -> Generator[list[SeenCircuit]]:
         yield _watched.seen
     finally:
         _watched.seen = outer
+
+
+@contextmanager
+def unseen_if_it_fails() -> Generator[None]:
+    """Circuits that are traced inside have not been seen if an error is raised."""
+    seen = _watched.seen
+    count = 0 if seen is None else len(seen)
+    try:
+        yield
+    except BaseException:
+        if seen is not None:
+            del seen[count:]
+        raise
 
 
 def _is_measured(equation: Any) -> bool:

@@ -40,6 +40,7 @@ from diastase_toolchain.lazy_import import LazyModule
 if TYPE_CHECKING:
     from diastase.quantum.host_devices import capture
     from diastase.quantum.qnode import (
+        automatic,
         averages,
         measured_parts,
         shot_qnode,
@@ -50,6 +51,7 @@ if TYPE_CHECKING:
     from diastase.quantum.tapes import metric_tensor
 else:
     capture = LazyModule("diastase.quantum.host_devices.capture")
+    automatic = LazyModule("diastase.quantum.qnode.automatic")
     averages = LazyModule("diastase.quantum.qnode.averages")
     measured_parts = LazyModule("diastase.quantum.qnode.measured_parts")
     statistics = LazyModule("diastase.quantum.qnode.statistics")
@@ -76,9 +78,16 @@ def _call_plain(
     qnode: qml.QNode, settings: QNodeSettings, args: tuple[Any, ...], kwargs: dict[str, Any]
 ) -> Any:
     """Record a call without transforms of the tape."""
+    call = QNodeCall(qnode.func, settings, args, kwargs)
+    by_stabilizers = settings.automatic or settings.method.name == "clifford"
+    if by_stabilizers and settings.noise is not None:
+        found = automatic.call_by_stabilizers(call)
+        if not isinstance(found, QNodeSettings):
+            return found.value
+        settings = found
+        call = QNodeCall(qnode.func, settings, args, kwargs)
     if _runs_in_python(settings):
         return capture.call_on_device(qnode, settings, args, kwargs)
-    call = QNodeCall(qnode.func, settings, args, kwargs)
     run = _way_to_run(settings)
     if settings.steps.of("measurements"):
         return broadcast(lambda: measured_parts.call_in_parts(call, run))

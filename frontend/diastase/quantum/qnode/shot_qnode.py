@@ -50,7 +50,7 @@ Choice = Callable[[Any], Any]
 def call_with_shots(call: QNodeCall) -> Any:
     """Record the call of a QNode that has shots."""
     settings = call.settings
-    measured = Measured(settings, _checked_shots(settings))
+    measured = Measured(settings, checked_shots(settings))
     with_outcomes = settings.mcm_method != "single-branch-statistics"
     if settings.method.name == "trajectories":
         measured.chunk = trajectories.chunk_of_shots(settings, measured.number)
@@ -66,7 +66,7 @@ def call_with_shots(call: QNodeCall) -> Any:
         partitions = _run_with_statistics(traced, measured)
     else:
         partitions = measured.partitions(traced, traced.beside(traced.run()), None)
-    return tuple(partitions) if call.settings.shots.has_partitioned_shots else partitions[0]
+    return measured.together(partitions)
 
 
 def _all_runs(traced: TracedCircuit, measured: "Measured") -> tuple[list[Any], Any]:
@@ -78,7 +78,7 @@ def _all_runs(traced: TracedCircuit, measured: "Measured") -> tuple[list[Any], A
     return run_for_each_shot(without_derivatives(traced), *shots)
 
 
-def _checked_shots(settings: QNodeSettings) -> Any:
+def checked_shots(settings: QNodeSettings) -> Any:
     """The number of all shots as a size; a traced one is checked to be positive."""
     total = settings.total_shots
     if not isinstance(total, Tracer):
@@ -94,9 +94,10 @@ class Measured:
     The body's results are `[*drawn, *constants, *classical]`.
     """
 
-    def __init__(self, settings: QNodeSettings, number: Any) -> None:
+    def __init__(self, settings: QNodeSettings, number: Any, singly: bool = False) -> None:
         self.settings = settings
         self.number = number
+        self._always = singly
         self.singly = False
         """Whether each shot takes a run of its own."""
         self.chunk = 1
@@ -114,7 +115,7 @@ class Measured:
 
     def finish(self, leaves: Sequence[Any], scope: CircuitScope) -> Sequence[Any]:
         """Draw what the measurements need, for all shots or for one."""
-        self.singly = (
+        self.singly = self._always or (
             scope.circuit.measures and self.settings.mcm_method != "single-branch-statistics"
         )
         self._requests = Requests(scope, is_tested(self.settings.differentiation))
@@ -159,6 +160,10 @@ class Measured:
             jax.tree_util.tree_unflatten(traced.tree, self._leaves_of(_chosen(valid, part), arrays))
             for part in parts
         ]
+
+    def together(self, partitions: Sequence[Any]) -> Any:
+        """What the QNode returns: one partition, or a tuple of several."""
+        return tuple(partitions) if self.settings.shots.has_partitioned_shots else partitions[0]
 
     def _leaves_of(self, choose: Choice, arrays: Sequence[Any]) -> list[Any]:
         """The leaves that some of the shots give."""

@@ -12,8 +12,8 @@ words. The QNode's own choice comes first, then the program's, then the device:
 
 Whoever runs QNodes notes how (`note_method`); `f.report()` tells (`watching_methods`).
 
-The trap: `automatic` asks for what fits the circuit, which is known only when it has been traced;
-here it is what the device says.
+The trap: `automatic` asks for what fits the circuit, which is known only when it has been traced
+(`qnode.automatic`); here it is what the device says.
 """
 
 import copy
@@ -193,6 +193,12 @@ def method_of(qnode: qml.QNode) -> Method:
     return Method(asked, f"{by}{asked!r}".replace("'", '"'))
 
 
+def automatic_by(qnode: qml.QNode) -> str:
+    """Who says that the method is to be what fits the circuit; nothing where nobody does."""
+    asked, by = _asked(qnode)
+    return f'{by}"automatic"' if asked == "automatic" else ""
+
+
 def trajectories_of(qnode: qml.QNode) -> int:
     """How many trajectories are averaged where there are no shots."""
     choice = _choice_of(qnode)
@@ -238,6 +244,20 @@ def watching_methods() -> Generator[dict[QNodeMethod, None]]:
         if outer is not None:
             outer.update(_watched.seen)
         _watched.seen = outer
+
+
+@contextmanager
+def unnoted_if_it_fails() -> Generator[None]:
+    """Methods that are noted inside were not, if an error is raised."""
+    seen = _watched.seen
+    before = {} if seen is None else dict(seen)
+    try:
+        yield
+    except BaseException:
+        if seen is not None:
+            seen.clear()
+            seen.update(before)
+        raise
 
 
 def note_method(qnode: str, method: Method) -> None:

@@ -33,6 +33,7 @@ from diastase.quantum.settings.circuit_passes import Steps, steps_of
 from diastase.quantum.settings.diff_method import Differentiation, differentiation_of
 from diastase.quantum.settings.methods import (
     Method,
+    automatic_by,
     gives_standard_errors,
     method_of,
     trajectories_of,
@@ -63,6 +64,8 @@ class QNodeSettings:
     """PennyLane's transforms of the tape, and the compiler's passes on the circuit."""
     method: Method
     """By which it is simulated, and why."""
+    automatic: str
+    """Who says that another method is taken where it fits the circuit."""
     trajectories: int
     """How many of them are averaged where there are no shots, if it is by trajectories."""
     standard_errors: bool = False
@@ -111,6 +114,7 @@ def resolve_settings(
         postselect_mode=_postselect_mode(name, qnode.execute_kwargs.get("postselect_mode")),
         steps=steps_of(qnode),
         method=method,
+        automatic=automatic_by(qnode),
         trajectories=trajectories_of(qnode),
         standard_errors=gives_standard_errors(qnode),
         single=_is_single(qnode.device),

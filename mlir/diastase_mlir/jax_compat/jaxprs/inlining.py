@@ -17,6 +17,7 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 import numpy as np
+from jax.core import eval_context
 from jax.extend.core import set_current_trace
 
 from diastase_mlir.jax_compat.private import JAX, hijax, partial_eval, patch, pjit
@@ -118,5 +119,16 @@ def inline_jits() -> Generator[None]:
     outer, _inlining.active = _inlining.active, True
     try:
         yield
+    finally:
+        _inlining.active = outer
+
+
+@contextmanager
+def computed_now() -> Generator[None]:
+    """In this thread: primitives of known values are computed by JAX, which compiles each."""
+    outer, _inlining.active = _inlining.active, False
+    try:
+        with eval_context():
+            yield
     finally:
         _inlining.active = outer
