@@ -9,7 +9,7 @@ from diastase_engine.density_matrix.readout import linear_algebra, observables, 
 from diastase_engine.density_matrix.state import memory
 from diastase_engine.density_matrix.sweep import sweep
 from diastase_engine.state_vector.gates.gates import check_wires
-from diastase_engine.state_vector.measure import outcome_scripts
+from diastase_engine.state_vector.measure import outcome_scripts, trajectories
 from diastase_engine.state_vector.queue import tape
 from diastase_engine.state_vector.queue.memory import num_qubits, state_release
 from diastase_engine.state_vector.state import parallel
@@ -37,6 +37,8 @@ EXPORTS: dict[str, Callable[..., Any]] = {
     "replace": arrays.replace,
     "measure": outcomes.measure,
     "script_begin": outcome_scripts.script_begin,
+    "trajectories_begin": outcome_scripts.trajectories_begin,
+    "run_members": trajectories.run_members,
     "script_end": outcome_scripts.script_end,
     "script_next": outcome_scripts.script_next,
     "script_weight": outcome_scripts.script_weight,
@@ -46,6 +48,7 @@ EXPORTS: dict[str, Callable[..., Any]] = {
     "sample": outcomes.sample,
     "uniform": next_uniform,
     "probabilities": outcomes.probabilities,
+    "amplitudes": observables.amplitudes,
     "density_matrix": observables.density_matrix,
     "expval_pauli": observables.expval_pauli,
     "square_pauli": observables.square_pauli,

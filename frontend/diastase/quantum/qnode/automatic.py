@@ -20,7 +20,6 @@ from pennylane.measurements import MeasurementProcess
 
 from diastase.capture.context import new_caches
 from diastase.capture.device_errors import NoExactMethodError, NotCliffordError
-from diastase.capture.pennylane_compat.devices import ENGINE_DEVICES
 from diastase.primitives.quantum import qnode_p
 from diastase.quantum.clifford.averages import averaged
 from diastase.quantum.clifford.channels import Noise
@@ -143,7 +142,7 @@ def _require_plain(traced: TracedCircuit) -> None:
         raise NotCliffordError(construct="the device", reason="has a traced number of wires")
     if settings.noise:
         raise NotCliffordError(construct="the device", reason="adds noise to circuits")
-    if getattr(settings.device, "readout_err", None) is not None:
+    if _reads_wrongly(settings):
         raise NotCliffordError(construct="the device", reason="has readout errors")
     require_stim()
 
@@ -191,17 +190,22 @@ def _averages(call: QNodeCall, seen: _Seen) -> Any:
 # --- another method -----------------------------------------------------------------------------
 
 
+def _reads_wrongly(settings: QNodeSettings) -> bool:
+    return getattr(settings.device, "readout_err", None) is not None
+
+
 def _instead(settings: QNodeSettings, seen: _Seen, error: NotCliffordError) -> Method:
     """The exact method that fits a circuit which is no Clifford circuit."""
-    noisy = seen.noise is not None and seen.noise.found
+    noisy = bool(settings.noise) or (seen.noise is not None and seen.noise.found)
     why = f"{settings.automatic}, and not clifford, as {_reason(error)}"
-    if not noisy and settings.device.name in ENGINE_DEVICES:
-        return Method("statevector", why)
+    if not noisy and settings.method.name == "statevector":
+        return settings.method._replace(why=why)
     wires = settings.device.wires
     number = seen.num_wires if wires is None else len(wires)
     if number is None or number <= LARGEST_DENSITY:
         return Method("density", why) if noisy else settings.method._replace(why=why)
     averages = settings.is_analytic and seen.measures
+    noisy = noisy or _reads_wrongly(settings)
     if noisy or averages or seen.returns_state or settings.method.name != "density":
         raise NoExactMethodError(
             qnode=settings.qnode, wires=number, reason=_reason(error), span=user_span()

@@ -41,6 +41,24 @@ def density_matrix(
     free(memory)
 
 
+@kernel
+def amplitudes(context: CallContext, state: State, out: ptr[stored]) -> None:
+    """The density matrix of all wires, row-major, wire 0 most significant."""
+    if cannot_run(context, state):
+        return
+    wires = stack_array(i64, MAX_INDEX_BITS)
+    for wire in range(state.qubits):
+        wires[wire] = wire
+    count = 2 << (2 * state.qubits)
+    memory = allocate(context, -1, 8 * count)
+    if is_null(memory):
+        return
+    density_matrix(context, state, -1, state.qubits, wires, memory)
+    for k in range(count):
+        out[k] = memory[k]
+    free(memory)
+
+
 @inline
 def weight_of(real: f64, imaginary: f64, odd: i64) -> f64:
     """The coefficient of a word of letters, of `Z^z X^x` with so many letters Y (modulo 4)."""
