@@ -14,7 +14,7 @@ from diastase_engine.density_matrix.state.digits import (
     digits_of,
     index_bits,
 )
-from diastase_engine.density_matrix.sweep.gradients import moments
+from diastase_engine.density_matrix.sweep.moments import moments
 from diastase_engine.density_matrix.sweep.rows import numbers_in
 from diastase_engine.language import *
 from diastase_engine.state_vector.queue.memory import allocate
