@@ -126,10 +126,8 @@ def multiply_groups(run: Pass, bases: ptr[i64], sources: ptr[vector], width: int
         for k in static(range(width)):
             source[k] = numbers[bases[k] + run.offsets[column]]
         for i in range(lanes):
-            for j in range(1 << i):
-                for k in static(range(width)):
-                    other = exchange_lanes(source[width * j + k], run.lane_bits[i])
-                    source[width * ((1 << i) | j) + k] = other
+            for j in range(width << i):
+                source[(width << i) + j] = exchange_lanes(source[j], run.lane_bits[i])
     term: i64 = 0
     totals = registers(vector, width)
     for row in range(run.rows):

@@ -1,7 +1,7 @@
 """Derivatives by what one operation has, from the state r before it and the adjoint a after it.
 
-`moments` are the sums N[i, j] of a[i] r[j] over all groups of the operation's wires: the derivatives
-by the elements of a real matrix. For conjugation by U the loss of a group is
+`moments` are the sums N[i, j] of a[i] r[j] over all groups of the operation's wires: derivatives by
+the elements of a real matrix. For conjugation by U the loss of a group is
 `2^-w Re Tr(A U R U^+)`, for the operators A and R that the group's numbers stand for, so its change
 is `2 Re Tr(dU X)` with X the sum of `2^-w R U^+ A`, of which only the elements are summed up that U
 has. On few wires R and A are the columns of N, which are fewer than the groups.
