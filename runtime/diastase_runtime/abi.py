@@ -154,8 +154,7 @@ class Artifact:
     def is_pure(self) -> bool:
         """Whether equal arguments give equal results: nothing is drawn, no Python is called."""
         return not any(
-            entry.library == "callback"
-            or (entry.library in ENGINES and entry.name in DRAWING)
+            entry.library == "callback" or (entry.library in ENGINES and entry.name in DRAWING)
             for entry in self.imports
         )
 

@@ -137,9 +137,7 @@ def release_states(context: CallContext, artifact: Artifact) -> None:
 
 
 def _releaser(name: str, artifact: Artifact) -> Callable[[int, int], None]:
-    library: ImportedLibrary = next(
-        name for name in ENGINES if getattr(artifact, name) is not None
-    )
+    library: ImportedLibrary = next(name for name in ENGINES if getattr(artifact, name) is not None)
     address = symbol_address(Import(library, name), artifact)
     return ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p)(address)
 
