@@ -1,5 +1,6 @@
 """The density-matrix engine against matrices of numpy."""
 
+import ctypes
 import functools
 from collections.abc import Sequence
 
@@ -8,6 +9,7 @@ import pennylane as qml
 import pytest
 import scipy.stats
 
+from diastase_engine.libraries.build import mixed_in_parts, single_mixed_in_parts
 from diastase_runtime.abi import ErrorCode
 from diastase_runtime.gate_table import GATES
 
@@ -369,3 +371,18 @@ def test_errors(mixed):
     assert error_of(lambda r: None, -1) == ErrorCode.NEGATIVE_QUBITS
     assert error_of(lambda r: None, 40) == ErrorCode.TOO_MANY_QUBITS
     assert error_of(lambda r: None, 20) == ErrorCode.OUT_OF_MEMORY
+
+
+def test_a_part_of_the_engine_is_enough(mixed, precision, tmp_path):
+    parts = single_mixed_in_parts() if precision == "single" else mixed_in_parts()
+    functions = {"state_create", "state_release", "gate", "superoperator", "expval_pauli"}
+    parts.build(functions, tmp_path / "part.so")
+    register, whole = type(mixed(0))(ctypes.CDLL(str(tmp_path / "part.so")), 4), mixed(4)
+    for each in (register, whole):
+        each.gate("RY", [2], 0.4)
+        each.gate("CNOT", [2, 0])
+        each.superoperator(np.diag([1, 0.9, 0.8, 0.7]), [0])
+    terms = [(1.0, "ZZ", [2, 0]), (0.5, "X", [0])]
+    expected = whole.pauli("expval_pauli", terms)
+    assert abs(register.pauli("expval_pauli", terms) - expected) < register.within(1e-15)
+    register.release()

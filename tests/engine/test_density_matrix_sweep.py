@@ -135,7 +135,7 @@ def depolarizing(p: float, wire: int, n: int):
     return superoperator(np.diag([1, *[1 - 4 * p / 3] * 3]), [wire], n)
 
 
-def check(mixed, n: int, steps: Sequence[Step], slots: int = 0, tolerance: float = 3e-8) -> None:
+def check(mixed, n: int, steps: Sequence[Step], *slots: int) -> None:
     """Compare derivatives of a loss by all numbers of all steps."""
     generator = np.random.default_rng(n)
     o = generator.normal(size=(2**n, 2**n)) + 1j * generator.normal(size=(2**n, 2**n))
@@ -160,23 +160,24 @@ def check(mixed, n: int, steps: Sequence[Step], slots: int = 0, tolerance: float
                 shifted[j] += sign * h
                 ends.append(loss([*given[:k], shifted, *given[k + 1 :]]))
             expected.append((ends[0] - ends[1]) / (2 * h))
-    register, adjoint = mixed(n), mixed(n)
-    register.field("slots").value = slots
-    register.record()
-    for step in steps:
-        if step.is_array:
-            register.differentiated()
-        step.apply(register)
-    adjoint.call("state_zero")
-    adjoint.add_operator(o, range(n))
-    assert abs(adjoint.inner(register) - loss(given)) < register.within(1e-12, 1e-4)
-    found = register.sweep(adjoint)
-    assert register.error[0] == ErrorCode.NONE
-    assert len(found) == len(expected)
-    np.testing.assert_allclose(found, expected, atol=register.within(tolerance, 2e-4))
-    start = np.zeros((2**n, 2**n))
-    start[0, 0] = 1
-    np.testing.assert_allclose(register.matrix, start, atol=register.within(1e-12, 1e-5))
+    for count in slots or (0,):
+        register, adjoint = mixed(n), mixed(n)
+        register.field("slots").value = count
+        register.record()
+        for step in steps:
+            if step.is_array:
+                register.differentiated()
+            step.apply(register)
+        adjoint.call("state_zero")
+        adjoint.add_operator(o, range(n))
+        assert abs(adjoint.inner(register) - loss(given)) < register.within(1e-12, 1e-4)
+        found = register.sweep(adjoint)
+        assert register.error[0] == ErrorCode.NONE
+        assert len(found) == len(expected)
+        np.testing.assert_allclose(found, expected, atol=register.within(3e-8, 2e-4))
+        start = np.zeros((2**n, 2**n))
+        start[0, 0] = 1
+        np.testing.assert_allclose(register.matrix, start, atol=register.within(1e-11, 1e-4))
 
 
 def entangled(n: int, generator: np.random.Generator) -> list[Step]:
@@ -253,13 +254,48 @@ def test_prepared_and_replaced_wires(mixed, wires, slots):
 
 
 def test_many_breaks_in_few_slots(mixed):
+    """Amplitude damping is a break; so is depolarising that loses much, or much in all."""
     n, generator = 2, np.random.default_rng(0)
     steps = entangled(n, generator)
-    for k in range(25):
-        steps += [depolarizing(0.02, k % n, n), gate("RY", [k % n], [0.1 * k], n)]
-        steps += [gate("CNOT", [k % n, 1 - k % n], [], n)]
-    for slots in (1, 2, 5, 0):
-        check(mixed, n, steps, slots)
+    for k in range(9):
+        damping = np.diag([1, np.sqrt(0.9), np.sqrt(0.9), 0.9])
+        damping[3, 0] = 0.1
+        steps.append(superoperator(damping, [k % n], n))
+        steps += [
+            depolarizing([0.02, 0.74999, 0.1][k % 3], k % n, n),
+            gate("RY", [1], [0.1 * k], n),
+        ]
+        steps.append(gate("CNOT", [k % n, 1 - k % n], [], n))
+    check(mixed, n, steps, 1, 2, 3, 5, 0)
+
+
+def test_long_weak_noise(mixed):
+    """Division by what 200 channels have left, 1e-12, would lose all digits."""
+    n, generator = 2, np.random.default_rng(1)
+    register, adjoint, angle = mixed(n), mixed(n), 0.3
+    values = []
+    for shift in (np.pi / 2, -np.pi / 2):
+        rho = np.zeros((4, 4), complex)
+        rho[0, 0] = 1
+        for step in (*entangled(n, np.random.default_rng(1)), gate("RX", [0], [angle + shift], n)):
+            rho = step.act(rho, step.numbers)
+        for k in range(200):
+            step = depolarizing(0.1, k % n, n)
+            rho = step.act(rho, step.numbers)
+            turn = gate("RZ", [0], [0.01], n)
+            rho = turn.act(rho, turn.numbers)
+        values.append(np.trace(embedded(PAULIS[3], [0], n) @ rho).real)
+    register.record()
+    for step in (*entangled(n, generator), gate("RX", [0], [angle], n)):
+        step.apply(register)
+    for k in range(200):
+        register.superoperator(np.diag([1, *[1 - 0.4 / 3] * 3]), [k % n])
+        register.gate("RZ", [0], 0.01)
+    adjoint.call("state_zero")
+    adjoint.add_pauli_words([(1e6, "Z", [0])])
+    found = register.sweep(adjoint)
+    expected = (values[0] - values[1]) / 2 * 1e6
+    assert abs(found[len(found) - 201] - expected) < register.within(1e-6, 1e-4) * abs(expected)
 
 
 def test_what_is_no_number_makes_derivatives_nan(mixed):

@@ -1,5 +1,7 @@
 """Operations that are given by arrays: unitaries, diagonals, superoperators, prepared wires."""
 
+from collections.abc import Callable
+
 from diastase_engine.call_context import NOT_TRACE_PRESERVING, CallContext, fail
 from diastase_engine.density_matrix.gates.factors import push_diagonal, push_matrix
 from diastase_engine.density_matrix.gates.kept import REPLACE, SUPEROPERATOR, keep_real
@@ -40,7 +42,7 @@ def apply_array(
     control_values: ptr[i64],
     numbers: ptr[f64],
     kind: int,
-    push: object,
+    push: Callable[..., None],
 ) -> None:
     """Check wires, keep the array on the tape, and push it."""
     if not cannot_run(context, state):

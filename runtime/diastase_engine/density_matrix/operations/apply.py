@@ -1,7 +1,7 @@
 """Transfer matrices on states: those on one wire wait, and go into others that come.
 
-A state's queue is one matrix for each wire, which waits where `state.waiting` has its bit. What acts
-on two wires takes what waits on them along, as it costs a walk over the state anyway.
+A state's queue is one matrix for each wire, which waits where `state.waiting` has its bit. What
+acts on two wires takes what waits on them along, as it costs a walk over the state anyway.
 """
 
 from diastase_engine.call_context import CallContext

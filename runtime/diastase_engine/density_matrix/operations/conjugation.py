@@ -55,7 +55,7 @@ def spread(number: i64, count: i64) -> i64:
 def multiply_rows(
     factor: Factor, square: ptr[f64], before: ptr[f64], start: i64, shift: i64, conjugated: f64
 ) -> None:
-    """Multiply the numbers of one setting of all other bits; `conjugated` -1 conjugates the factor."""
+    """Multiply the numbers of one setting of all other bits, by U or (-1) its conjugate."""
     size = 1 << factor.targets
     sign = -conjugated if factor.adjoint != 0 else conjugated
     numbers = factor.numbers

@@ -17,10 +17,13 @@ from diastase_engine.state_vector.state.parallel import (
     is_interrupted,
     run_parallel,
 )
-from diastase_engine.state_vector.state.records import LANE_BITS, LANES, State
+from diastase_engine.state_vector.state.records import LANE_BITS, LANES, MOST_LANE_BITS, State
 
 MOST_BITS = 4
 MOST_SOURCES = 1 << MOST_BITS
+MOST_LANES = 1 << MOST_LANE_BITS
+WIDTH = 4
+"""Groups that are multiplied at once."""
 _GRAIN = 1 << 9
 """Groups that a thread takes at once."""
 
@@ -37,6 +40,11 @@ class Pass(Record):
     lane_bits: Annotated[ptr[i64], MOST_BITS]
     offsets: Annotated[ptr[i64], MOST_SOURCES]
     """Of the blocks of a group."""
+    of_block: Annotated[ptr[i64], MOST_SOURCES]
+    of_lane: Annotated[ptr[i64], MOST_LANES]
+    """What each block of a group, and each lane, adds to the number of a row."""
+    exchanges: Annotated[ptr[i64], MOST_SOURCES]
+    """By which bits each setting of the lane bits exchanges lanes."""
     starts: Annotated[ptr[i64], MOST_SOURCES + 1]
     """Of each row, the first of its terms."""
     sources: Annotated[ptr[i64], MOST_SOURCES * MOST_SOURCES]
@@ -57,24 +65,21 @@ def exchange_lanes(numbers: vector, bit: i64) -> vector:
 
 
 @kernel
-def prepare_pass(run: Pass, count: i64, bits: ptr[i64], matrix: ptr[f64]) -> None:
-    """Fill a pass, whose coefficients have memory, for a matrix of 2^count rows."""
-    size = 1 << count
-    of_lane, of_block = stack_array(i64, LANES), stack_array(i64, MOST_SOURCES)
-    exchanges = stack_array(i64, MOST_SOURCES)
+def divide_bits(run: Pass, count: i64, bits: ptr[i64]) -> None:
+    """Fill what depends on the bits only: a row is of its block's and of its lane's part."""
     run.mask, run.rows, run.lanes = 0, 1, 0
-    run.offsets[0], of_block[0], exchanges[0] = 0, 0, 0
+    run.offsets[0], run.of_block[0], run.exchanges[0] = 0, 0, 0
     for lane in range(LANES):
-        of_lane[lane] = 0
+        run.of_lane[lane] = 0
     for k in range(count):
         place, bit = 1 << (count - 1 - k), bits[k]
         if bit < LANE_BITS:
             for lane in range(LANES):
                 if (lane >> bit) & 1 == 1:
-                    of_lane[lane] = of_lane[lane] | place
+                    run.of_lane[lane] = run.of_lane[lane] | place
             settings = 1 << run.lanes
             for j in range(settings):
-                exchanges[settings | j] = exchanges[j] | (1 << bit)
+                run.exchanges[settings | j] = run.exchanges[j] | (1 << bit)
             run.lane_bits[run.lanes] = bit
             run.lanes += 1
         else:
@@ -82,8 +87,15 @@ def prepare_pass(run: Pass, count: i64, bits: ptr[i64], matrix: ptr[f64]) -> Non
             run.mask |= block
             for j in range(run.rows):
                 run.offsets[run.rows | j] = run.offsets[j] | block
-                of_block[run.rows | j] = of_block[j] | place
+                run.of_block[run.rows | j] = run.of_block[j] | place
             run.rows = 2 * run.rows
+
+
+@kernel
+def prepare_pass(run: Pass, count: i64, bits: ptr[i64], matrix: ptr[f64]) -> None:
+    """Fill a pass, whose coefficients have memory, for a matrix of 2^count rows."""
+    divide_bits(run, count, bits)
+    size = 1 << count
     numbers = cast(run.coefficients, ptr[stored])
     terms: i64 = 0
     settings = 1 << run.lanes
@@ -93,8 +105,9 @@ def prepare_pass(run: Pass, count: i64, bits: ptr[i64], matrix: ptr[f64]) -> Non
             for j in range(settings):
                 found: i64 = 0
                 for lane in range(LANES):
-                    line = matrix + size * (of_block[row] | of_lane[lane])
-                    number = line[of_block[column] | of_lane[lane ^ exchanges[j]]]
+                    line = matrix + size * (run.of_block[row] | run.of_lane[lane])
+                    exchanged = run.of_lane[lane ^ run.exchanges[j]]
+                    number = line[run.of_block[column] | exchanged]
                     numbers[LANES * terms + lane] = number
                     if number != 0.0:
                         found = 1
@@ -104,32 +117,56 @@ def prepare_pass(run: Pass, count: i64, bits: ptr[i64], matrix: ptr[f64]) -> Non
     run.starts[run.rows] = terms
 
 
+@inline
+def multiply_groups(run: Pass, bases: ptr[i64], sources: ptr[vector], width: int) -> None:
+    """Apply it to so many (static) groups at once, which share what is read of each term."""
+    numbers, lanes, coefficients = run.state.amplitudes, run.lanes, run.coefficients
+    for column in range(run.rows):
+        source = sources + width * (column << lanes)
+        for k in static(range(width)):
+            source[k] = numbers[bases[k] + run.offsets[column]]
+        for i in range(lanes):
+            for j in range(width << i):
+                source[(width << i) + j] = exchange_lanes(source[j], run.lane_bits[i])
+    term: i64 = 0
+    totals = registers(vector, width)
+    for row in range(run.rows):
+        for k in static(range(width)):
+            totals[k] = broadcast(0.0)
+        end = run.starts[row + 1]
+        while term < end:
+            coefficient, source = coefficients[term], sources + width * run.sources[term]
+            for k in static(range(width)):
+                totals[k] = totals[k] + coefficient * source[k]
+            term += 1
+        for k in static(range(width)):
+            numbers[bases[k] + run.offsets[row]] = totals[k]
+
+
 @kernel
 def run_pass(argument: ptr[f64], first: i64, last: i64, worker: i64) -> None:
     """Apply it to some groups; `argument` is a `Pass`."""
     run = cast(argument, Pass)
-    numbers = run.state.amplitudes
-    rows, lanes, mask, coefficients = run.rows, run.lanes, run.mask, run.coefficients
-    sources = stack_array(vector, MOST_SOURCES)
+    mask = run.mask
+    sources, bases = stack_array(vector, WIDTH * MOST_SOURCES), stack_array(i64, WIDTH)
     group: i64 = 0
     rest: i64 = first
     for k in range(64):
         if (mask >> k) & 1 == 0:
             group |= (rest & 1) << k
             rest = rest >> 1
-    for _ in range(first, last):
-        for column in range(rows):
-            source = sources + (column << lanes)
-            source[0] = numbers[group + run.offsets[column]]
-            for i in range(lanes):
-                for j in range(1 << i):
-                    source[(1 << i) | j] = exchange_lanes(source[j], run.lane_bits[i])
-        for row in range(rows):
-            total = broadcast(0.0)
-            for term in range(run.starts[row], run.starts[row + 1]):
-                total += coefficients[term] * sources[run.sources[term]]
-            numbers[group + run.offsets[row]] = total
+    done: i64 = first
+    while done + WIDTH <= last:
+        for k in static(range(WIDTH)):
+            bases[k] = group
+            group = ((group | mask) + 1) & ~mask
+        multiply_groups(run, bases, sources, WIDTH)
+        done += WIDTH
+    while done < last:
+        bases[0] = group
         group = ((group | mask) + 1) & ~mask
+        multiply_groups(run, bases, sources, 1)
+        done += 1
 
 
 @kernel

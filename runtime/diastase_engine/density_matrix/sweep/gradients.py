@@ -1,7 +1,7 @@
 """Derivatives by what one operation has, from the state r before it and the adjoint a after it.
 
-`moments` are the sums N[i, j] of a[i] r[j] over all groups of the operation's wires: the derivatives
-by the elements of a real matrix. For conjugation by U the loss of a group is
+`moments` are the sums N[i, j] of a[i] r[j] over all groups of the operation's wires: derivatives by
+the elements of a real matrix. For conjugation by U the loss of a group is
 `2^-w Re Tr(A U R U^+)`, for the operators A and R that the group's numbers stand for, so its change
 is `2 Re Tr(dU X)` with X the sum of `2^-w R U^+ A`, of which only the elements are summed up that U
 has. On few wires R and A are the columns of N, which are fewer than the groups.
@@ -27,6 +27,7 @@ from diastase_engine.density_matrix.operations.conjugation import (
 from diastase_engine.density_matrix.operations.groups import fill_offsets, is_over, next_group
 from diastase_engine.density_matrix.operations.hermitian import place_of_element, to_elements
 from diastase_engine.density_matrix.state.digits import MAX_INDEX_BITS, digits_of, index_bits
+from diastase_engine.density_matrix.sweep.moments import moments
 from diastase_engine.density_matrix.sweep.rows import write_parameters
 from diastase_engine.language import *
 from diastase_engine.state_vector.gates.gates import MOST_PARAMETERS
@@ -38,41 +39,6 @@ from diastase_engine.state_vector.state.records import State, free, memset
 _POINTS = [(2 * k + 1) * pi / 4 for k in range(4)]
 SHIFTS = [(2 * x, (-1) ** k / (16 * sine_of(x / 2) ** 2)) for k, x in enumerate(_POINTS)]
 """By how much a parameter is shifted, and the weight."""
-
-
-@kernel
-def moments(
-    context: CallContext,
-    state: State,
-    adjoint: State,
-    site: i64,
-    count: i64,
-    bits: ptr[i64],
-    out: ptr[f64],
-) -> None:
-    """Write N for some index bits, row-major."""
-    size = 1 << count
-    memset(out, 0, 8 * size * size)
-    memory = allocate(context, site, 16 * size)
-    if is_null(memory):
-        return
-    flush(state)
-    flush(adjoint)
-    offsets, before = cast(memory, ptr[i64]), memory + size
-    mask = fill_offsets(count, bits, offsets)
-    numbers, losses = cast(state.amplitudes, ptr[stored]), cast(adjoint.amplitudes, ptr[stored])
-    group: i64 = 0
-    for number in range(1 << (index_bits(state) - count)):
-        if is_over(state, number):
-            break
-        for column in range(size):
-            before[column] = numbers[group + offsets[column]]
-        for row in range(size):
-            loss, line = losses[group + offsets[row]], out + row * size
-            for column in range(size):
-                line[column] = line[column] + loss * before[column]
-        group = next_group(group, mask)
-    free(memory)
 
 
 @kernel

@@ -14,7 +14,7 @@ from diastase_engine.density_matrix.state.digits import (
     digits_of,
     index_bits,
 )
-from diastase_engine.density_matrix.sweep.gradients import moments
+from diastase_engine.density_matrix.sweep.moments import moments
 from diastase_engine.density_matrix.sweep.rows import numbers_in
 from diastase_engine.language import *
 from diastase_engine.state_vector.queue.memory import allocate
@@ -29,19 +29,26 @@ def undo_superoperator(
     adjoint: State,
     site: i64,
     row: ptr[i64],
+    broken: i64,
     results: ptr[f64],
 ) -> None:
-    """Write the derivatives by the elements if there are any; apply the transpose to the adjoint."""
+    """Write the derivatives by the elements, if there are any; transpose it for the adjoint."""
     bits = stack_array(i64, MAX_INDEX_BITS)
     count = bits_of_wires(context, state, site, row[WIRES], row + HEAD, bits)
     if count < 0:
         return
-    if row[DERIVATIVES] != 0:
-        moments(context, state, adjoint, site, count, bits, results)
     size = 1 << count
     transposed = allocate(context, site, 8 * size * size)
     if is_null(transposed):
         return
+    if broken == 0:  # a diagonal
+        for k in range(size * size):
+            transposed[k] = 0.0
+        for i in range(size):
+            transposed[i * (size + 1)] = 1.0 / numbers_in(row)[i * (size + 1)]
+        apply_superoperator(context, state, site, row[WIRES], row + HEAD, transposed)
+    if row[DERIVATIVES] != 0:
+        moments(context, state, adjoint, site, count, bits, results)
     for i in range(size):
         for j in range(size):
             transposed[j * size + i] = numbers_in(row)[i * size + j]

@@ -1,8 +1,11 @@
 """Rows of a tape: done again, and told apart by how they are undone.
 
-Conjugation by a unitary is undone by its adjoint. Whatever else is on a tape is a *break*: the
-state before it has to be known.
+Conjugation by a unitary is undone by its adjoint, weak Pauli noise by dividing, as long as the
+rounding errors, which grow by it, do not matter (`mark_breaks`). Whatever else is on a tape is a
+*break*: the state before it has to be known.
 """
+
+from math import inf
 
 from diastase_engine.call_context import CallContext
 from diastase_engine.density_matrix.gates.arrays import (
@@ -15,7 +18,8 @@ from diastase_engine.density_matrix.gates.gate_factors import write_gate
 from diastase_engine.density_matrix.gates.kept import REPLACE, SUPEROPERATOR
 from diastase_engine.density_matrix.operations import conjugation
 from diastase_engine.density_matrix.operations.conjugation import Factor, conjugate
-from diastase_engine.density_matrix.state.digits import MAX_WIRES
+from diastase_engine.density_matrix.state.digits import MAX_INDEX_BITS, MAX_WIRES
+from diastase_engine.density_matrix.state.digits import bits_of_wires as bits_of_digits
 from diastase_engine.density_matrix.state.memory import spoil
 from diastase_engine.language import *
 from diastase_engine.state_vector.adjoint.tape_replay import bits_of_wires
@@ -33,9 +37,11 @@ from diastase_engine.state_vector.queue.tape import (
     WIRES,
 )
 from diastase_engine.state_vector.state.checks import all_are_numbers
-from diastase_engine.state_vector.state.records import State
+from diastase_engine.state_vector.state.records import SINGLE, State
 
 ROUNDING = 1e-12
+MOST_GROWTH = derived(lambda single: 10.0 if single else 1000.0, SINGLE)
+"""Of rounding errors, between two breaks."""
 MOST_CHECKED = 4
 """Wires of a matrix that is worth finding out whether it is unitary."""
 
@@ -85,7 +91,52 @@ def is_break(row: ptr[i64]) -> i1:
             if not is_near(x * x + y * y, 1.0):
                 return True
         return False
-    return kind == SUPEROPERATOR or kind == PREPARE or kind == REPLACE
+    return (kind == SUPEROPERATOR and row[VALUE] != 0) or kind == PREPARE or kind == REPLACE
+
+
+@kernel
+def growth_of(count: i64, matrix: ptr[f64]) -> f64:
+    """By how much errors grow where a matrix of so many bits is undone; 0 if it is not diagonal."""
+    size = 1 << count
+    least: f64 = inf
+    most: f64 = 0.0
+    for row in range(size):
+        for column in range(size):
+            number = matrix[row * size + column]
+            if row != column and number != 0.0:
+                return 0.0
+        number = matrix[row * (size + 1)]
+        magnitude = number if number > 0.0 else -number
+        least = magnitude if magnitude < least else least
+        most = magnitude if magnitude > most else most
+    if not (least > 0.0 and most < inf):
+        return 0.0
+    return most / least
+
+
+@kernel
+def mark_breaks(context: CallContext, state: State, site: i64, rows: ptr[i64], end: i64) -> None:
+    """Write into the rows of superoperators which of them are breaks."""
+    bits = stack_array(i64, MAX_INDEX_BITS)
+    grown: f64 = 1.0
+    place: i64 = 0
+    while place < end:
+        row = rows + place
+        if row[KIND] == SUPEROPERATOR:
+            count = bits_of_digits(context, state, site, row[WIRES], row + HEAD, bits)
+            growth = growth_of(count, numbers_in(row))
+            grown = grown * growth
+            row[VALUE] = 0
+            if not (growth > 0.0 and grown < MOST_GROWTH):
+                row[VALUE] = 1
+                grown = 1.0
+        place += words_of(row)
+
+
+@inline
+def words_of(row: ptr[i64]) -> i64:
+    """The length of a row."""
+    return HEAD + row[WIRES] + row[NUMBERS] + 1
 
 
 @kernel

@@ -25,8 +25,10 @@ from diastase_engine.density_matrix.sweep.rows import (
     conjugate_checked,
     is_break,
     is_conjugation,
+    mark_breaks,
     read_factor,
     replay,
+    words_of,
     write_parameters,
 )
 from diastase_engine.language import *
@@ -35,11 +37,8 @@ from diastase_engine.state_vector.queue import tape as tapes
 from diastase_engine.state_vector.queue.memory import allocate
 from diastase_engine.state_vector.queue.tape import (
     DERIVATIVES,
-    HEAD,
     KIND,
-    NUMBERS,
     PHASE,
-    WIRES,
     Tape,
 )
 from diastase_engine.state_vector.state.checks import cannot_run
@@ -112,12 +111,6 @@ def save(run: Sweep, k: i64) -> None:
     write_bulk(slot(run, k), cast(run.state.amplitudes, ptr[f64]), run.bytes)
 
 
-@inline
-def words_of(row: ptr[i64]) -> i64:
-    """The length of a row."""
-    return HEAD + row[WIRES] + row[NUMBERS] + 1
-
-
 @kernel
 def place_of_break(run: Sweep, first: i64, end: i64, which: i64) -> i64:
     """The row of a break, counted from 0; how many there are, less than -1, where it is none."""
@@ -171,7 +164,7 @@ def undo_row(run: Sweep, row: ptr[i64], broken: i64) -> None:
             factor.adjoint = 1
         conjugate_checked(context, adjoint, site, wires, factor)
     elif row[KIND] == SUPEROPERATOR:
-        undo_superoperator(context, state, adjoint, site, row, results)
+        undo_superoperator(context, state, adjoint, site, row, broken, results)
     elif row[KIND] != PHASE:
         undo_put(context, state, adjoint, site, row, results)
 
@@ -226,6 +219,7 @@ def tape_sweep(
     run.rows, run.results, run.number = tape.rows, results, tape.derivatives
     run.start, run.kept, run.bytes = tape.start, null(ptr[f64]), state.blocks * BLOCK_BYTES
     run.factor, run.room = factor, stack_array(f64, MOST_NUMBERS)
+    mark_breaks(context, state, site, tape.rows, tape.used)
     breaks = -1 - place_of_break(run, 0, tape.used, -1)
     most: i64 = BUDGET >> count_trailing_zeros(run.bytes)
     if most < FEWEST_SLOTS:
