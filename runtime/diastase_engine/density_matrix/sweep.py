@@ -60,8 +60,9 @@ from diastase_engine.state_vector.state.checks import cannot_run
 from diastase_engine.state_vector.state.parallel import is_interrupted, write_bulk
 from diastase_engine.state_vector.state.records import BLOCK_BYTES, MAX_QUBITS, free, memset
 
-BUDGET = setting("checkpoint_bytes", 1 << 28)
-"""Bytes of checkpoints; there may be `FEWEST` in any case."""
+BUDGET = setting("checkpoint_bytes", 1 << 23)
+"""Bytes of checkpoints: what stays in a cache. In more memory the system gives new pages, and a
+state is computed again in the time of that. There may be `FEWEST` in any case."""
 FEWEST = setting("fewest_checkpoints", 6)
 MOST_CHECKPOINTS = 4096
 
@@ -97,42 +98,44 @@ class Sweep(Record):
 
 
 @kernel
-def keep_checkpoint(run: Sweep, step: i64) -> None:
-    """Keep the current state, which is that before a step."""
+def new_checkpoint(run: Sweep, step: i64) -> ptr[f64]:
+    """Memory for the state before a step, or null."""
     checkpoint = run.checkpoints[run.count]
     if is_null(checkpoint.memory):
         checkpoint.memory = allocate(run.context, run.site, run.size)
-        if is_null(checkpoint.memory):
-            return
-    write_bulk(checkpoint.memory, cast(run.own, ptr[f64]), run.size)
     checkpoint.step = step
     run.count += 1
+    return checkpoint.memory
 
 
 @kernel
 def state_before(run: Sweep, step: i64) -> None:
-    """Make the state that before a step."""
+    """Make the state that before a step: where it lies is `amplitudes` of the state."""
+    state = run.state
     while run.count > 0 and run.checkpoints[run.count - 1].step > step:
         run.count -= 1
     current: i64 = 0
     if run.count == 0:
-        set_start(run.state)
+        state.amplitudes = run.own
+        set_start(state)
     else:
-        last = run.checkpoints[run.count - 1]
-        current = last.step
-        write_bulk(cast(run.own, ptr[f64]), last.memory, run.size)
+        current = run.checkpoints[run.count - 1].step
+        state.amplitudes = cast(run.checkpoints[run.count - 1].memory, ptr[vector])
     free_places = run.most - run.count
     spacing: i64 = 1
     while spacing * (free_places + 1) < step - current:
         spacing += 1
     since: i64 = 0
     while current < step and run.context.code == 0:
-        run_step(run, run.steps.steps[current])
-        current += 1
+        target = run.own
         since += 1
-        if since == spacing and current < step and run.count < run.most:
-            keep_checkpoint(run, current)
+        if since == spacing and current + 1 < step and run.count < run.most:
+            target = cast(new_checkpoint(run, current + 1), ptr[vector])
             since = 0
+        if not is_null(target):
+            run_step(run, run.steps.steps[current], target)
+            state.amplitudes = target
+        current += 1
 
 
 @kernel
@@ -143,15 +146,18 @@ def use_wires(state: State, step: Step) -> None:
 
 
 @kernel
-def run_step(run: Sweep, step: Step) -> None:
-    """Apply a step to the state."""
+def run_step(run: Sweep, step: Step, target: ptr[vector]) -> None:
+    """Apply a step to the state; what comes of it goes to `target`."""
     state, context, site = run.state, run.context, run.site
     if is_interrupted(state):
         return
     if step.kind == MATRIX:
         prepare(step.count, step.bits, step.matrix, run.prepared)
-        apply_to(cast(run.prepared, Prepared), state, state.amplitudes)
+        apply_to(cast(run.prepared, Prepared), state, target)
         return
+    if address(target) != address(state.amplitudes):
+        write_bulk(cast(target, ptr[f64]), cast(state.amplitudes, ptr[f64]), run.size)
+        state.amplitudes = target
     use_wires(state, step)
     row = row_of(run.steps, step.row)
     if step.kind == STATE:
@@ -404,7 +410,8 @@ def by_large_parameters(run: Sweep, step: Step, given: Given, wires: ptr[i64]) -
     before = allocate(run.context, run.site, run.size)
     if is_null(before):
         return
-    write_bulk(before, cast(run.own, ptr[f64]), run.size)
+    now = cast(state.amplitudes, ptr[f64])
+    write_bulk(before, now, run.size)
     numbers = stack_array(f64, MOST_PARAMETERS)
     own = given.numbers
     for k in range(given.count):
@@ -420,7 +427,7 @@ def by_large_parameters(run: Sweep, step: Step, given: Given, wires: ptr[i64]) -
             for place in range(2 * state.blocks):
                 product += widen(state.amplitudes[place] * adjoint.amplitudes[place])
             total += shift[1] * horizontal_sum(product)
-            write_bulk(cast(run.own, ptr[f64]), before, run.size)
+            write_bulk(now, before, run.size)
         run.results[run.steps.derivative_of[step.row] + k] = total
     free(before)
 
@@ -565,6 +572,7 @@ def tape_sweep(
             free(run.checkpoints[k].memory)
     free(memory)
     free(run.prepared)
+    state.amplitudes = run.own
     state.tape = kept
     tape.used, tape.derivatives = 0, 0
 
