@@ -26,6 +26,7 @@ MODULES = {
     "diastase.tracing.argument_errors": "Arguments and results",
     "diastase.capture.control_flow.errors": "Control flow",
     "diastase.capture.quantum_errors": "QNodes, and what circuits apply and measure",
+    "diastase.capture.noise_errors": "Noise channels",
     "diastase.capture.device_errors": "Devices in Python, and transforms of QNodes",
     "diastase.jit.options.errors": "`qjit`, its methods and the stages",
     "diastase.namespace.lazy_names": "Names that there are not",

@@ -137,7 +137,7 @@ def release_states(context: CallContext, artifact: Artifact) -> None:
 
 
 def _releaser(name: str, artifact: Artifact) -> Callable[[int, int], None]:
-    library = next(engine for engine in ENGINES if getattr(artifact, engine) is not None)
+    library: ImportedLibrary = next(e for e in ENGINES if getattr(artifact, e) is not None)
     address = symbol_address(Import(library, name), artifact)
     return ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p)(address)
 
