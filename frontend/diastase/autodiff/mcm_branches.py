@@ -29,6 +29,7 @@ from diastase.primitives.batching import flags_of, several_runs_p
 from diastase.primitives.define import Role, Rule, has_role
 from diastase.primitives.errors import NoDerivativeError, NotTransformableError
 from diastase.primitives.measurement import probs_p
+from diastase.primitives.mixed import superoperator_p
 from diastase.primitives.quantum import is_register, qnode_p, release_p, touches_register, unitary_p
 from diastase.primitives.statevector import project_on_p
 from diastase.quantum.qnode.repeated_runs import Branches
@@ -49,6 +50,10 @@ Values = Sequence[Any]
 MOST_OUTCOMES = 10
 _STRING = ShapedArray((), np.dtype(np.int64))
 _STATES = np.eye(2, dtype=np.complex128)
+_PROJECTIONS = np.zeros((2, 4, 4))
+_PROJECTIONS[:, [0, 3], [0, 3]] = 0.5
+_PROJECTIONS[:, [0, 3], [3, 0]] = np.array([[0.5], [-0.5]])
+"""Transfer matrices of the projections onto 0 and 1."""
 _FLIPS = np.array([[[1, 0], [0, 1]], [[0, 1], [1, 0]]], np.complex128)
 
 
@@ -129,8 +134,7 @@ class _Given(Visitor):
         wires = [wire if wire is not None else next(traced) for wire in params["wires"]]
         forth, back = into_z(params["word"], wires, params["reset"])
         register = apply_fixed(walk.register, forth)
-        state = jnp.asarray(_STATES)[bit]
-        register = bind_on(project_on_p, register, wires[-1:], state)
+        register = _projected(register, wires[-1:], bit)
         if params["reset"]:
             flip = jnp.asarray(_FLIPS)[bit]
             register = bind_on(unitary_p, register, wires[-1:], flip, control_values=())
@@ -144,6 +148,14 @@ class _Given(Visitor):
             self.counts = self._string >> walk.position == 0
             self.weight = jnp.where(self.counts, norm, 0.0)
         return evaluate_equation(equation, operands)
+
+
+def _projected(register: Any, wires: Sequence[Any], bit: Any) -> Any:
+    """What is left of a state after an outcome, not normalised."""
+    if jax.typeof(register).mixed:
+        matrix = jnp.asarray(_PROJECTIONS)[bit]
+        return bind_on(superoperator_p, register, wires, matrix, construct="measure", checked=False)
+    return bind_on(project_on_p, register, wires, jnp.asarray(_STATES)[bit])
 
 
 def _with_given_outcomes(body: ClosedJaxpr, count: int) -> tuple[ClosedJaxpr, list[Any]]:
