@@ -175,6 +175,12 @@ class CircuitCosts:
         return self.largest_state
 
 
+def _bytes_of(params: Mapping[str, Any], wires: int) -> int:
+    """Of a state: of a density matrix half as much as of the amplitudes of twice as many wires."""
+    amplitude = _SINGLE if params.get("single") else _AMPLITUDE
+    return amplitude * 4**wires // 2 if params.get("mixed") else amplitude * 2**wires
+
+
 def circuit_costs_of(
     jaxpr: ClosedJaxpr, argument_names: Sequence[str], sizes: Mapping[Any, Sequence[str]]
 ) -> CircuitCosts:
@@ -189,7 +195,7 @@ def circuit_costs_of(
     # None stands for a number that is the equation's operand.
     qubits = [each.params["num_wires"] for each in registers]
     states = [
-        (_SINGLE if each.params.get("single") else _AMPLITUDE) * 2**number
+        _bytes_of(each.params, number)
         for each, number in zip(registers, qubits, strict=True)
         if isinstance(number, int)
     ]

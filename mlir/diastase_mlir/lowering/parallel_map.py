@@ -243,12 +243,13 @@ def _with_shape(context: LoweringContext, array: ir.Value, aval: Any) -> ir.Valu
 
 
 def _wires(jaxpr: Any) -> int:
-    """Of the largest register that is allocated, as far as it is known."""
-    return max(
-        (
-            equation.params["num_wires"] or 0
-            for equation in equations_in(jaxpr)
-            if equation.primitive.name == "allocate_qubits"
-        ),
-        default=0,
-    )
+    """Of the largest register that is allocated, as far as it is known.
+
+    A density matrix counts as the state vector of its size: with twice as many, less one.
+    """
+    known = [
+        (equation.params["num_wires"] or 0, equation.params.get("mixed", False))
+        for equation in equations_in(jaxpr)
+        if equation.primitive.name == "allocate_qubits"
+    ]
+    return max((max(2 * wires - 1, 0) if mixed else wires for wires, mixed in known), default=0)
