@@ -103,6 +103,6 @@ def number(channel: Any, value: Any) -> Any:
     if np.ndim(value) != 0:
         reason = f"a parameter has the shape {tuple(np.shape(value))}, not ()"
         raise ParameterTypeError(operation=describe(channel), reason=reason)
-    if isinstance(value, Tracer):
-        return jnp.real(value).astype(jnp.float64)
-    return np.float64(np.real(value))
+    if jnp.iscomplexobj(value):
+        raise ParameterTypeError(operation=describe(channel), reason="a parameter is complex")
+    return value.astype(jnp.float64) if isinstance(value, Tracer) else np.float64(value)

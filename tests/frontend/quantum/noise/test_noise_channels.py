@@ -5,7 +5,8 @@ import numpy as np
 import pennylane as qml
 import pytest
 
-from diastase import cond, for_loop, qjit, switch, while_loop
+from diastase import cond, for_loop, qjit, set_method, switch, while_loop
+from diastase.capture.quantum_errors import ParameterTypeError
 from diastase_runtime.errors import WireOutOfRangeError
 
 mixed = qml.device("default.mixed", wires=3)
@@ -181,3 +182,17 @@ def test_errors():
     with pytest.raises(WireOutOfRangeError, match="wire 9 of a device with 3"):
         circuit(0.5, 9)
     assert float(circuit(0.5, 0)) == pytest.approx(0)
+
+
+@pytest.mark.parametrize("method", ["density", "trajectories"])
+def test_complex_strengths_are_refused(method):
+    @set_method(method)
+    @qml.qnode(qml.device("default.mixed", wires=1))
+    def circuit(strength):
+        qml.BitFlip(strength, wires=0)
+        return qml.expval(qml.Z(0))
+
+    with pytest.raises(ParameterTypeError, match="BitFlip.*complex"):
+        qjit(circuit)(0.5 + 0.3j)
+    with pytest.raises(ParameterTypeError, match="BitFlip.*complex"):
+        qjit(lambda: circuit(0.5 + 0.3j))()
