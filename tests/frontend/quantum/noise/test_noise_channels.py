@@ -192,7 +192,7 @@ def test_complex_strengths_are_refused(method):
         qml.BitFlip(strength, wires=0)
         return qml.expval(qml.Z(0))
 
-    with pytest.raises(ParameterTypeError, match="BitFlip.*complex"):
+    with pytest.raises(ParameterTypeError, match=r"BitFlip.*complex"):
         qjit(circuit)(0.5 + 0.3j)
-    with pytest.raises(ParameterTypeError, match="BitFlip.*complex"):
+    with pytest.raises(ParameterTypeError, match=r"BitFlip.*complex"):
         qjit(lambda: circuit(0.5 + 0.3j))()

@@ -79,5 +79,5 @@ def test_populations_have_derivatives_at_full_strength(channel, derivative):
 @pytest.mark.parametrize("method", ["parameter-shift", "finite-diff", "spsa"])
 def test_strengths_are_not_shifted(method):
     shifted = qml.QNode(noisy.func, DEVICE, diff_method=method)
-    with pytest.raises(NoDerivativeError, match=f"channel.*{method}.*backprop"):
+    with pytest.raises(NoDerivativeError, match=rf"channel.*{method}.*backprop"):
         qjit(diastase.grad(shifted, argnums=1))(0.6, 0.2)
