@@ -30,6 +30,8 @@ from diastase.quantum.clifford.reading import Reader, bits_of
 from diastase.quantum.clifford.values import Bits
 from diastase_runtime.abi import MAX_SAMPLED_WIRES
 
+_BITS_AT_ONCE = 1 << 26
+"""Bits of one call of stim, during which Ctrl-C waits: well below a second."""
 _KEPT = 8
 """Circuits with probabilities filled in that one QNode keeps."""
 
@@ -211,6 +213,13 @@ class _Choice:
         return np.take(rows[0] if len(rows) == 1 else np.concatenate(rows, 1), self._places, 1)
 
 
+def _parts_of(total: int, width: int) -> list[int]:
+    """Shots of each call of stim, which Ctrl-C is not heard in."""
+    most = max(_BITS_AT_ONCE // max(width, 1), 1)
+    full, rest = divmod(total, most)
+    return [most] * full + [rest] * (rest > 0 or full == 0)
+
+
 class _Sampler:
     """What Python does in a call: the chosen bits of all shots."""
 
@@ -228,8 +237,12 @@ class _Sampler:
         rows: list[np.ndarray] = []
         for number, (circuit, reference) in enumerate(circuits):
             sampler = circuit.compile_sampler(reference_sample=reference, seed=first + number)
-            found = sampler.sample(int(total))
-            rows.append(found[:, found.shape[1] - self._widths[number] :])
+            width = self._widths[number]
+            parts = [
+                sampler.sample(count)[:, circuit.num_measurements - width :]
+                for count in _parts_of(int(total), circuit.num_measurements)
+            ]
+            rows.append(parts[0] if len(parts) == 1 else np.concatenate(parts))
         return [choice.of(rows) for choice in self._choices]
 
     def _circuits(self, values: tuple[float, ...]) -> list[Any]:

@@ -16,6 +16,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pennylane as qml
+from jax import lax
 from jax.core import Tracer
 
 from diastase.quantum.noise.kraus import kraus_of
@@ -85,8 +86,17 @@ def _affine(x: Any, y: Any, z: Any, shift: Any = 0.0) -> Any:
 
 
 def _root(value: Any) -> Any:
-    """The square root of one minus a strength."""
-    return (jnp if isinstance(value, Tracer) else np).sqrt(1 - value)
+    """The square root of one minus a strength.
+
+    At strength 1 its derivative is infinite, and what does not depend on it (populations) would get
+    NaN. So the slope there is that beside it, at 1 - eps, as of PennyLane's Kraus matrices.
+    """
+    if not isinstance(value, Tracer):
+        return np.sqrt(1 - value)
+    kept = 1 - jnp.asarray(value, jnp.float64)
+    is_end = kept == 0
+    root = jnp.sqrt(jnp.where(is_end, kept + np.finfo(np.float64).eps, kept))
+    return root - jnp.where(is_end, lax.stop_gradient(root), 0.0)
 
 
 def _amplitude_damping(gamma: Any) -> Any:

@@ -70,18 +70,18 @@ def _record_pauli_error(operator: Any, recorder: Any) -> None:
     kept = {w: letter for w, letter in zip(operator.wires, letters, strict=True) if letter != "I"}
     recorder.wires.positions(operator.wires, operator.name)
     wires = recorder.wires.positions([*kept], operator.name)
-    flip = silently(operator, lambda: qml.PhaseFlip(operator.data[0], wires=0))
-    matrices = kraus_of(flip)  # which checks the probability
+    (p,) = checked_strengths(operator)
     if not kept:
         return
     word = "".join(kept.values())
     if len(word) <= _LARGEST_WORD:
-        (p,) = checked_strengths(operator)
         library: Any = jnp if isinstance(p, Tracer) else np
         error = functools.reduce(np.kron, [_PAULIS[letter] for letter in word])
         both = [library.sqrt(1 - p) * np.eye(2 ** len(word)), library.sqrt(p) * error]
         matrices = library.stack(both).astype(np.complex128)
         return recorder.advance_on(wires, kraus_p, matrices, construct=operator.name)
+    flip = silently(operator, lambda: qml.PhaseFlip(p, wires=0))
+    matrices = kraus_of(flip)
     forth, back = into_z(word, wires)
     _apply(forth, recorder)
     recorder.advance_on(wires[-1:], kraus_p, matrices, construct=operator.name)

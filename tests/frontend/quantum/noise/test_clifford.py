@@ -484,3 +484,22 @@ def test_memory_experiments_are_stims(name):
     clean = np.asarray(compiled(0.0))
     steady = noiseless.all(0) | ~noiseless.any(0)
     np.testing.assert_array_equal(clean[:, steady], noiseless[:, steady])
+
+
+def test_shots_of_several_calls_of_stim(monkeypatch):
+    """Which Ctrl-C is heard between."""
+    monkeypatch.setattr("diastase.quantum.clifford.sampling._BITS_AT_ONCE", 256)
+
+    @set_method("clifford")
+    @qml.set_shots(1001)
+    @qml.qnode(qml.device("default.mixed", wires=2))
+    def circuit(strength):
+        qml.BitFlip(strength, wires=0)
+        qml.CNOT([0, 1])
+        return qml.sample(measure(0)), qml.sample(wires=[0, 1])
+
+    outcome, found = qjit(circuit, seed=3)(0.5)
+    assert (outcome.shape, found.shape) == ((1001,), (1001, 2))
+    np.testing.assert_array_equal(found, np.stack([outcome, outcome], 1))
+    assert abs(np.mean(outcome) - 0.5) < 0.1
+    assert np.any(outcome[:100] != outcome[128:228])

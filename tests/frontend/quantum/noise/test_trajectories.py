@@ -617,3 +617,15 @@ def test_large_states(configure):
     exact = 0.96 * (1 - 2 * 0.98 * np.sin(0.45) ** 2)
     assert abs(np.mean(means) - exact) < 5 / np.sqrt(15 * 100)
     assert np.sum(probabilities) == pytest.approx(1, abs=1e-12)
+
+
+@pytest.mark.parametrize("word", ["X", "XY", "XYZ"])
+def test_an_error_of_a_pauli_word_names_it(word):
+    @set_method("trajectories")
+    @qml.qnode(qml.device("default.mixed", wires=3))
+    def circuit(p):
+        qml.PauliError(word, p, wires=range(len(word)))
+        return qml.expval(qml.Z(0))
+
+    with pytest.raises(InvalidValueError, match=r"PauliError.*interval"):
+        qjit(circuit)(1.5)
