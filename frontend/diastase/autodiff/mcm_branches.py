@@ -51,13 +51,6 @@ Values = Sequence[Any]
 MOST_OUTCOMES = 10
 _STRING = ShapedArray((), np.dtype(np.int64))
 _STATES = np.eye(2, dtype=np.complex128)
-_PROJECTIONS = np.zeros((2, 4, 4))
-_PROJECTIONS[:, [0, 3], [0, 3]] = 0.5
-_PROJECTIONS[:, [0, 3], [3, 0]] = np.array([[0.5], [-0.5]])
-"""Transfer matrices of the projections onto 0 and 1."""
-_SIGNS = np.array([1, -1])[:, None, None]
-_PROJECTORS = (np.diag([1.0, 0, 0, 1]) + _SIGNS * np.diag([1.0, 0, 0, 1])[::-1]) / 2
-"""Their transfer matrices."""
 _FLIPS = np.array([[[1, 0], [0, 1]], [[0, 1], [1, 0]]], np.complex128)
 
 
@@ -152,14 +145,6 @@ class _Given(Visitor):
             self.counts = self._string >> walk.position == 0
             self.weight = jnp.where(self.counts, norm, 0.0)
         return evaluate_equation(equation, operands)
-
-
-def _projected(register: Any, wires: Sequence[Any], bit: Any) -> Any:
-    """What is left of a state after an outcome, not normalised."""
-    if jax.typeof(register).mixed:
-        matrix = jnp.asarray(_PROJECTIONS)[bit]
-        return bind_on(superoperator_p, register, wires, matrix, construct="measure", checked=False)
-    return bind_on(project_on_p, register, wires, jnp.asarray(_STATES)[bit])
 
 
 def _projected(register: Any, wires: Sequence[Any], bit: Any) -> Any:
