@@ -51,6 +51,9 @@ Values = Sequence[Any]
 MOST_OUTCOMES = 10
 _STRING = ShapedArray((), np.dtype(np.int64))
 _STATES = np.eye(2, dtype=np.complex128)
+_SIGNS = np.array([1, -1])[:, None, None]
+_PROJECTORS = (np.diag([1.0, 0, 0, 1]) + _SIGNS * np.diag([1.0, 0, 0, 1])[::-1]) / 2
+"""Transfer matrices of the projections onto 0 and 1."""
 _FLIPS = np.array([[[1, 0], [0, 1]], [[0, 1], [1, 0]]], np.complex128)
 
 
