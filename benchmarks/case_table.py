@@ -224,8 +224,8 @@ CASES = (
     ),
     *(_density(qubits, 10) for qubits in (8, 10, 12)),
     Case(
-        "trajectories-20", "1000 trajectories n=20, 10 noisy layers", "noisy",
-        {"qubits": 20, "layers": 10, "shots": 1000}, ("diastase", "qsim", "qiskit-aer"),
+        "trajectories-20", "1000 trajectories n=20, 4 noisy layers", "noisy",
+        {"qubits": 20, "layers": 4, "shots": 1000}, ("diastase", "qsim", "qiskit-aer"),
         targets=(Faster("qiskit-aer", 5), Faster("qsim", 3)), options={"method": "trajectories"},
         shares={"qsim": 50, "qiskit-aer": 100}, tolerance=0.5, group="noise",
     ),

@@ -70,12 +70,17 @@ def energies(qubits, strengths):
 
     device = qml.device("default.mixed", wires=qubits)
 
-    def of_strength(strength):
-        noisy = qml.noise.insert(device, qml.DepolarizingChannel, strength, position="all")
-        circuit = qml.QNode(quench, noisy)
-        return qjit(circuit)(0.5), qjit(mitigate_with_zne(circuit, scale_factors=SCALES))(0.5)
+    def noisy(strength):
+        return qml.QNode(
+            quench, qml.noise.insert(device, qml.DepolarizingChannel, strength, position="all")
+        )
 
-    found = np.array([of_strength(float(strength)) for strength in strengths])
+    @qjit
+    def of_strength(strength):
+        circuit = noisy(strength)
+        return circuit(0.5), mitigate_with_zne(circuit, scale_factors=SCALES)(0.5)
+
+    found = np.array([of_strength(strength) for strength in strengths])
     return float(qjit(qml.QNode(quench, device))(0.5)), found[:, 0], found[:, 1]
 
 

@@ -32,6 +32,7 @@ from diastase.primitives.measurement import probs_p
 from diastase.primitives.mixed import superoperator_p
 from diastase.primitives.quantum import is_register, qnode_p, release_p, touches_register, unitary_p
 from diastase.primitives.statevector import project_on_p
+from diastase.quantum.operators.gate_operands import is_density_matrix
 from diastase.quantum.qnode.repeated_runs import Branches
 from diastase.quantum.settings.diff_method import parameter_of
 from diastase.quantum.wires import bind_on
@@ -50,9 +51,8 @@ Values = Sequence[Any]
 MOST_OUTCOMES = 10
 _STRING = ShapedArray((), np.dtype(np.int64))
 _STATES = np.eye(2, dtype=np.complex128)
-_PROJECTIONS = np.zeros((2, 4, 4))
-_PROJECTIONS[:, [0, 3], [0, 3]] = 0.5
-_PROJECTIONS[:, [0, 3], [3, 0]] = np.array([[0.5], [-0.5]])
+_SIGNS = np.array([1, -1])[:, None, None]
+_PROJECTORS = (np.diag([1.0, 0, 0, 1]) + _SIGNS * np.diag([1.0, 0, 0, 1])[::-1]) / 2
 """Transfer matrices of the projections onto 0 and 1."""
 _FLIPS = np.array([[[1, 0], [0, 1]], [[0, 1], [1, 0]]], np.complex128)
 
@@ -151,10 +151,11 @@ class _Given(Visitor):
 
 
 def _projected(register: Any, wires: Sequence[Any], bit: Any) -> Any:
-    """What is left of a state after an outcome, not normalised."""
-    if jax.typeof(register).mixed:
-        matrix = jnp.asarray(_PROJECTIONS)[bit]
-        return bind_on(superoperator_p, register, wires, matrix, construct="measure", checked=False)
+    """What is left of a register where a wire is found to be `bit`; its norm is the probability."""
+    if is_density_matrix(register):
+        matrix = jnp.asarray(_PROJECTORS)[bit]
+        params = {"construct": "measure", "checked": False}
+        return bind_on(superoperator_p, register, wires, matrix, **params)
     return bind_on(project_on_p, register, wires, jnp.asarray(_STATES)[bit])
 
 

@@ -6,6 +6,7 @@ import pennylane as qml
 import pytest
 
 from diastase import measure, qjit
+from diastase.capture.noise_errors import NoiseOnPureStateError
 from diastase.capture.quantum_errors import (
     ParameterTypeError,
     UnknownWireError,
@@ -303,7 +304,7 @@ def compiled(body, wires=3):
         (lambda x, w: qml.RX("0.3", 0), ParameterTypeError, "no number: '0.3'"),
         (lambda x, w: qml.RX(x, x), WireTypeError, "integer scalar"),
         (lambda x, w: qml.Hermitian(np.eye(2), 0), UnsupportedOperationError, "observable"),
-        (lambda x, w: qml.BitFlip(0.1, 0), UnsupportedOperationError, "noise"),
+        (lambda x, w: qml.BitFlip(0.1, 0), NoiseOnPureStateError, "noise"),
         (lambda x, w: Branching(x, wires=0), UnsupportedOperationError, "traced"),
         (lambda x, w: Opaque(x, wires=0), UnsupportedOperationError, "neither"),
         (lambda x, w: measure(5), WireOutOfRangeError, "measure on wire 5"),
