@@ -40,7 +40,7 @@ from diastase.quantum.measurements.measurements import (
 from diastase.quantum.operators.circuit_scope import CircuitScope
 from diastase.quantum.operators.gate_operands import is_density_matrix
 from diastase.quantum.qnode.circuits import QNodeCall, TracedCircuit, trace_circuit
-from diastase.quantum.qnode.repeated_runs import bind_averaged_runs, bind_several_runs
+from diastase.quantum.qnode.repeated_runs import bind_averaged_runs
 from diastase.quantum.qnode.statistics import Averaged, outcome_moments, refuse_readout_errors
 from diastase.quantum.run_dependence import differs
 from diastase.quantum.settings.qnode_settings import classical_result, in_precision_of
@@ -57,7 +57,7 @@ def call_averaged(call: QNodeCall) -> Any:
 
     def find(traced: TracedCircuit, count: int) -> Sequence[Any]:
         if not traced.circuit.measures:
-            return bind_several_runs(traced.run)
+            return traced.run()
         _refuse_outcomes_as_values(traced, count)
         return bind_averaged_runs(partial(_runs, count), traced, count)
 
