@@ -3,6 +3,8 @@
     a gate's own parameter      f(p + shift)
     an array (a matrix, a       one angle for each Pauli word on its wires (`pauli_words`): three
     diagonal, amplitudes)       for one wire, as many rotations as PennyLane makes of it
+    an array in which results   its coordinates (`linear_arrays`); so also by finite differences,
+    are linear (a channel)      which need not be small then
     of a Hadamard test          a gate's own parameter, or the angles of its matrix; runs do not
                                 shift it, but control words of its generator
 
@@ -19,6 +21,7 @@ import jax.numpy as jnp
 from jax.extend.core import ClosedJaxpr
 
 from diastase.autodiff.parameter_shift import shift_rules
+from diastase.autodiff.parameter_shift.linear_arrays import MOST_WIRES, LinearParameters
 from diastase.autodiff.parameter_shift.pauli_words import (
     Word,
     Words,
@@ -88,7 +91,7 @@ class ArrayParameters:
         return [turned(operands[0], self.words, jnp.stack(list(shifts))), *operands[1:]]
 
 
-Parameters = OwnParameters | ArrayParameters
+Parameters = OwnParameters | ArrayParameters | LinearParameters
 """The parameters of an operation that are differentiated by."""
 
 
@@ -205,7 +208,9 @@ class Rules:
         kind, params = equation.primitive.name, equation.params
         controls = params.get("control_values", ())
         wires = len(params["wires"]) - len(controls)
-        construct = _CONSTRUCTS[kind]
+        construct = params.get("construct") or _CONSTRUCTS[kind]
+        if kind in MOST_WIRES:
+            return self._linear(equation, construct)
         if wires > LARGEST_ARRAY:
             reason = (
                 f"on {wires} wires it has {2 ** (2 * wires)} directions that diff_method="
@@ -224,6 +229,30 @@ class Rules:
         return ArrayParameters(words, tuple(rules))
 
 
+    def _linear(self, equation: Equation, construct: str) -> Parameters:
+        kind: Any = equation.primitive.name
+        wires, most = len(equation.params["wires"]), MOST_WIRES[kind]
+        if self.tests or self.method == "spsa" or self.options.get("n", 1) != 1:
+            reason = f"diff_method={self.method!r} {_NOT_LINEAR}"
+            raise _no_derivative(equation, construct, reason)
+        if wires > most:
+            reason = (
+                f"diff_method={self.method!r} runs the circuit for each element of its array on "
+                f"{most} wires at most, and it is on {wires}: use 'best' or 'backprop', without "
+                "shots"
+            )
+            raise _no_derivative(equation, construct, reason)
+        if any(self.options.get(name) is not None for name in _BY_NUMBER):
+            raise _no_derivative(equation, construct, _ONLY_GATES)
+        return LinearParameters(kind, wires)
+
+
+_NOT_LINEAR = (
+    "shifts parameters of gates, not the strength of a channel nor a density matrix: use 'best' "
+    "or 'backprop', without shots, or 'parameter-shift', or 'finite-diff' with n=1"
+)
+
+
 def _matrix(params: Mapping[str, Any], operands: Values) -> Any:
     return gate_matrix(params["name"], operands[: params["num_parameters"]])
 
@@ -232,6 +261,8 @@ _CONSTRUCTS = {
     "unitary": "a gate given by its matrix",
     "diagonal": "a gate given by its diagonal",
     "prepare": "StatePrep",
+    "superoperator": "a channel",
+    "replace": "QubitDensityMatrix",
 }
 _OF_MIXED_STATES = {"superoperator": "a channel", "replace": "QubitDensityMatrix"}
 
