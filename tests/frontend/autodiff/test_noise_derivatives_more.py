@@ -284,5 +284,5 @@ def test_derivatives_from_shots_by_a_strength():
 @pytest.mark.parametrize("options", [{"method": "spsa"}, {"gradient_kwargs": {"n": 2}}])
 def test_methods_that_cannot_shift_a_strength_say_so(options):
     value = of_method(**{"method": "finite-diff", **options})
-    with pytest.raises(NoDerivativeError, match="strength of a channel.*'parameter-shift'"):
+    with pytest.raises(NoDerivativeError, match=r"strength of a channel.*'parameter-shift'"):
         qjit(jax.grad(value, 1))(X, P)
