@@ -228,7 +228,6 @@ class Rules:
         rules = [shift_rules.rule_of_word(word == (0, 0), bool(controls)) for word in words.bits]
         return ArrayParameters(words, tuple(rules))
 
-
     def _linear(self, equation: Equation, construct: str) -> Parameters:
         kind: Any = equation.primitive.name
         wires, most = len(equation.params["wires"]), MOST_WIRES[kind]
