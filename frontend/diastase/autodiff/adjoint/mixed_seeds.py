@@ -31,7 +31,7 @@ def has_seed(equation: Any) -> bool:
         words = params["words"]
         wires = [wire for word in words for _, wire in word]
         return len(words) == 1 or (None not in wires and len(words) ** 2 <= MOST_PRODUCTS)
-    return name not in ("probs", "state") or isinstance(params.get("size"), int)
+    return isinstance(params.get("size", 0), int)
 
 
 def _expval_pauli(of: Measured, adjoint: Any) -> Any:
