@@ -125,12 +125,6 @@ class Rules:
         flags = self.activity.of(equation)[1:]
         if not any(flags) or equation.primitive is global_phase_p:  # nothing that is measured
             return None
-        if equation.primitive.name in _OF_MIXED_STATES:
-            reason = (
-                f"diff_method={self.method!r} does not shift what noise is made of: "
-                "use 'backprop', without shots"
-            )
-            raise _no_derivative(equation, _OF_MIXED_STATES[equation.primitive.name], reason)
         if has_role(equation, Role.OF_ARRAY):
             return self._array(equation)
         if equation.primitive is not gate_p:
@@ -263,7 +257,6 @@ _CONSTRUCTS = {
     "superoperator": "a channel",
     "replace": "QubitDensityMatrix",
 }
-_OF_MIXED_STATES = {"superoperator": "a channel", "replace": "QubitDensityMatrix"}
 
 
 # --- options that go by the number of a parameter -------------------------------------------------

@@ -8,7 +8,6 @@ import pytest
 
 import diastase
 from diastase import measure, qjit
-from diastase.primitives.errors import NoDerivativeError
 
 DEVICE = qml.device("default.mixed", wires=3)
 STEP = 1e-5
@@ -74,10 +73,3 @@ def test_populations_have_derivatives_at_full_strength(channel, derivative):
     found = qjit(derivative(population, argnums=(0, 1)))(0.6, 1.0)
     kept = 0.0 if channel is qml.AmplitudeDamping else 1.0
     np.testing.assert_allclose(found, [-kept * np.sin(0.6), wanted], atol=1e-7)
-
-
-@pytest.mark.parametrize("method", ["parameter-shift", "finite-diff", "spsa"])
-def test_strengths_are_not_shifted(method):
-    shifted = qml.QNode(noisy.func, DEVICE, diff_method=method)
-    with pytest.raises(NoDerivativeError, match=rf"channel.*{method}.*backprop"):
-        qjit(diastase.grad(shifted, argnums=1))(0.6, 0.2)
