@@ -17,6 +17,7 @@ from diastase.autodiff.adjoint.adjoint import gradient
 from diastase.autodiff.adjoint.parts import parts_of
 from diastase.autodiff.control_flow.derivative_equations import implementation
 from diastase.autodiff.fuse_value_and_grad import with_shared_runs
+from diastase.autodiff.lanes.elements import in_groups
 from diastase.autodiff.parameter_shift.methods import rule_of_method
 from diastase.autodiff.tangents.tangent_circuit import tangent_circuit, with_positions
 from diastase.capture.jax_errors import failures_at
@@ -72,11 +73,17 @@ def _expanded(equation: Equation) -> Equation:
 
 
 def _batch(equation: Equation, rule: "Rule") -> Equation:
-    """An equation of a batch: that of one element, for all of them."""
+    """An equation of a batch: that of one element, or of a few in lanes, for all of them."""
     params = dict(equation.params)
     mapped = params.pop("mapped")
-    avals = element_avals([atom.aval for atom in equation.invars], mapped)
-    jaxpr = _traced(rule, equation, avals, params)
+    avals = [atom.aval for atom in equation.invars]
+    jaxpr = _traced(rule, equation, element_avals(avals, mapped), params)
+    whole = in_groups(jaxpr, avals, mapped)
+    if whole is not None:
+        jaxpr = _traced(lambda operands, _: whole(*operands), equation, avals, {})
+        return equation.replace(
+            primitive=inlined_p, params={"jaxpr": jaxpr}, effects=set(jaxpr.effects)
+        )
     return equation.replace(
         primitive=parallel_map_p,
         params={"jaxpr": jaxpr, "mapped": mapped},

@@ -17,6 +17,7 @@ from diastase.autodiff.control_flow import (
     lax_control_flow,
     linearize,
 )
+from diastase.autodiff.lanes import rules as lane_rules
 from diastase.autodiff.tangents import (
     gate_rules,
     measurement_rules,
@@ -47,6 +48,7 @@ RULES: Mapping[tuple[str, str], Rule] = {
     **qnode_derivatives.RULES,
     **linearize.RULES,
     **batching.RULES,
+    **lane_rules.RULES,
     **derivative_equations.RULES,
     **lax_control_flow.RULES,
     **{(name, "jvp"): rule for name, rule in _OF_STATE_VECTORS.items()},

@@ -23,7 +23,7 @@ from typing import Any
 from jax.extend.core import ClosedJaxpr, Primitive
 
 from diastase.primitives.define import Role, define_primitive
-from diastase.primitives.quantum import INSIDE_A_QNODE
+from diastase.primitives.quantum import IN_LANES, INSIDE_A_QNODE
 
 _PROVIDED_RULES = ("jvp", "linearise", "transpose", "vmap_of_axis")
 
@@ -103,5 +103,5 @@ inlined_p: Primitive = define_primitive(
     abstract_eval=_inlined_abstract_eval,
     has_effects=True,
     missing_rules=INSIDE_A_QNODE,
-    provided_rules=("jvp",),
+    provided_rules=IN_LANES,
 )

@@ -117,7 +117,7 @@ def define_primitive(
     """
     rules, missing_rules = dict(rules or {}), dict(missing_rules or {})
     for transformation in provided_rules:
-        missing_rules.pop(transformation, None)
+        missing_rules.pop(_OF_AXIS.get(transformation, transformation), None)
         rules[transformation] = _from_provider(name, transformation)
     given = {_OF_AXIS.get(name, name) for name in (*rules, *missing_rules)} - {"linearise"}
     assert given == set(_RULE_TABLES), f"{name}: rules are incomplete"

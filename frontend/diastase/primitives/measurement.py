@@ -13,7 +13,7 @@ import numpy as np
 from jax.core import ShapedArray
 
 from diastase.primitives.define import Role
-from diastase.primitives.quantum import Wires, define_on_register
+from diastase.primitives.quantum import IN_LANES, Wires, define_on_register
 
 PauliWord = tuple[tuple[str, int | None], ...]
 """`X`, `Y` or `Z` with its wire; the empty word is the identity."""
@@ -47,21 +47,35 @@ def _density_matrix_abstract_eval(register: Any, *wire_operands: Any, wires: Wir
 
 
 expval_pauli_p = define_on_register(
-    "expval_pauli", "expval", _pauli_abstract_eval, Role.MEASUREMENT, Role.AVERAGE
+    "expval_pauli",
+    "expval",
+    _pauli_abstract_eval,
+    Role.MEASUREMENT,
+    Role.AVERAGE,
+    provided_rules=IN_LANES,
 )
 """`register, coefficients, *wires -> f64`: expectation of a sum of Pauli words."""
 var_pauli_p = define_on_register("var_pauli", "var", _pauli_abstract_eval, Role.MEASUREMENT)
 """Variance of a sum of Pauli words."""
 expval_matrix_p = define_on_register(
-    "expval_matrix", "expval", _matrix_abstract_eval, Role.MEASUREMENT, Role.AVERAGE
+    "expval_matrix",
+    "expval",
+    _matrix_abstract_eval,
+    Role.MEASUREMENT,
+    Role.AVERAGE,
+    provided_rules=IN_LANES,
 )
 """`register, matrix, *wires -> f64`: expectation of a Hermitian matrix."""
 var_matrix_p = define_on_register("var_matrix", "var", _matrix_abstract_eval, Role.MEASUREMENT)
 """Variance of a Hermitian matrix."""
-probs_p = define_on_register("probs", "probs", _probs_abstract_eval, Role.MEASUREMENT, Role.AVERAGE)
+probs_p = define_on_register(
+    "probs", "probs", _probs_abstract_eval, Role.MEASUREMENT, Role.AVERAGE, provided_rules=IN_LANES
+)
 """`register, *wires -> f64[size]`: probabilities of the outcomes on the wires, in their order; of
 all wires where `wires` is empty."""
-state_p = define_on_register("state", "state", _state_abstract_eval, Role.MEASUREMENT)
+state_p = define_on_register(
+    "state", "state", _state_abstract_eval, Role.MEASUREMENT, provided_rules=IN_LANES
+)
 """`register -> c128[size]`, or c64: all amplitudes; of a density matrix `[size, size]`."""
 density_matrix_p = define_on_register(
     "density_matrix",
@@ -69,5 +83,6 @@ density_matrix_p = define_on_register(
     _density_matrix_abstract_eval,
     Role.MEASUREMENT,
     Role.AVERAGE,
+    provided_rules=IN_LANES,
 )
 """`register, *wires -> c128[2^k, 2^k]`: the state of some wires, the others traced out."""

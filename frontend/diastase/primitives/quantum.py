@@ -30,39 +30,54 @@ DERIVATIVE_WIRE = 1 << 20
 INSIDE_A_QNODE: dict[str, str] = dict.fromkeys(
     ("jvp", "transpose", "vmap"), "QNodes are transformed as a whole, never their operations"
 )
-"""Why nothing that takes a register has rules."""
+"""Why nothing that takes a register has rules, but those of `autodiff`."""
+IN_LANES = ("jvp", "vmap_of_axis")
+"""The rules of what lane registers have, too (`primitives.lanes`)."""
 
 
 class AbstractRegister(AbstractValue):
     """The type of a quantum register: a pure state, or where `mixed` a density matrix.
 
-    Its numbers are in double or in single precision.
+    Its numbers are in double or in single precision. A *lane register* is a batch of registers,
+    `lanes` of them (`primitives.lanes`); as an array has, it has an axis for them.
     """
 
-    def __init__(self, single: bool = False, mixed: bool = False) -> None:
+    def __init__(self, single: bool = False, mixed: bool = False, lanes: int = 0) -> None:
         self.single = single
         self.mixed = mixed
+        self.lanes = lanes
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Of the batch that it is."""
+        return (self.lanes,) if self.lanes else ()
+
+    def update(self, shape: tuple[int, ...]) -> "AbstractRegister":
+        """The type of a batch of such registers."""
+        return AbstractRegister(self.single, self.mixed, *shape)
 
     @property
     def mlir_type(self) -> str:
         """The type of the `quantum` dialect."""
-        return f"!quantum.{self!r}"
+        return "!quantum.lane_register" if self.lanes else f"!quantum.{self!r}"
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, AbstractRegister) and (other.single, other.mixed) == (
-            self.single,
-            self.mixed,
-        )
+        return isinstance(other, AbstractRegister) and other._key == self._key
 
     def __hash__(self) -> int:
-        return hash((AbstractRegister, self.single, self.mixed))
+        return hash((AbstractRegister, *self._key))
+
+    @property
+    def _key(self) -> tuple[bool, bool, int]:
+        return self.single, self.mixed, self.lanes
 
     def str_short(self, short_dtypes: bool = False, mesh_axis_types: bool = False) -> str:
         """How jaxprs print it."""
         return repr(self)
 
     def __repr__(self) -> str:
-        return f"{'single_' * self.single}{'mixed_' * self.mixed}register"
+        kind = f"{'single_' * self.single}{'mixed_' * self.mixed}register"
+        return f"{kind}[{self.lanes}]" if self.lanes else kind
 
     def to_tangent_aval(self) -> AbstractValue:
         """A number that nobody looks at: what JAX needs to see of a register's derivative.
@@ -210,15 +225,27 @@ amplitudes are complex64, `mixed` whether it is a density matrix. After the wire
 j-th from the end."""
 
 release_p = define_on_register(
-    "release_qubits", "QNode", _release_abstract_eval, Role.LIFETIME, multiple_results=True
+    "release_qubits",
+    "QNode",
+    _release_abstract_eval,
+    Role.LIFETIME,
+    multiple_results=True,
+    provided_rules=IN_LANES,
 )
 """`register ->`: the end of its life."""
 
-gate_p = define_on_register("gate", "a gate", _gate_abstract_eval, *_REVERSIBLE)
+gate_p = define_on_register(
+    "gate", "a gate", _gate_abstract_eval, *_REVERSIBLE, provided_rules=IN_LANES
+)
 """A gate of the gate table, by name, with any number of controls."""
 
 unitary_p = define_on_register(
-    "unitary", "a gate", _unitary_abstract_eval, *_REVERSIBLE, Role.OF_ARRAY
+    "unitary",
+    "a gate",
+    _unitary_abstract_eval,
+    *_REVERSIBLE,
+    Role.OF_ARRAY,
+    provided_rules=IN_LANES,
 )
 """A gate given by its matrix, with any number of controls.
 
@@ -226,12 +253,22 @@ Of this and the two others that are given by an array: `differentiated`, where i
 whether a sweep back (`primitives.statevector`) finds derivatives by the elements."""
 
 diagonal_p = define_on_register(
-    "diagonal", "DiagonalQubitUnitary", _diagonal_abstract_eval, *_REVERSIBLE, Role.OF_ARRAY
+    "diagonal",
+    "DiagonalQubitUnitary",
+    _diagonal_abstract_eval,
+    *_REVERSIBLE,
+    Role.OF_ARRAY,
+    provided_rules=IN_LANES,
 )
 """A gate given by the diagonal of its matrix, with any number of controls."""
 
 check_wires_p = define_on_register(
-    "check_wires", "an operation", _check_wires_abstract_eval, Role.OPERATION, Role.RECORDED
+    "check_wires",
+    "an operation",
+    _check_wires_abstract_eval,
+    Role.OPERATION,
+    Role.RECORDED,
+    provided_rules=IN_LANES,
 )
 """`register, *wires -> register`: an error unless the register has these wires, each once."""
 
@@ -243,16 +280,27 @@ prepare_p = define_on_register(
     Role.RECORDED,
     Role.OF_ARRAY,
     Role.START,
+    provided_rules=IN_LANES,
 )
 """`register, amplitudes, *wires -> register`: give wires that are in |0...0> these amplitudes."""
 
 global_phase_p = define_on_register(
-    "global_phase", "GlobalPhase", _global_phase_abstract_eval, *_REVERSIBLE
+    "global_phase",
+    "GlobalPhase",
+    _global_phase_abstract_eval,
+    *_REVERSIBLE,
+    provided_rules=IN_LANES,
 )
 """`register, phi -> register`: multiply by exp(-i phi)."""
 
 measure_p = define_on_register(
-    "measure", "measure", _measure_abstract_eval, Role.OUTCOME, Role.RANDOM, multiple_results=True
+    "measure",
+    "measure",
+    _measure_abstract_eval,
+    Role.OUTCOME,
+    Role.RANDOM,
+    multiple_results=True,
+    provided_rules=IN_LANES,
 )
 """A measurement with collapse: `-> register, outcome`.
 

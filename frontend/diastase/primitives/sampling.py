@@ -18,7 +18,7 @@ from jax.core import AbstractValue, ShapedArray
 from jax.extend.core import Primitive
 
 from diastase.primitives.define import Role, define_primitive
-from diastase.primitives.quantum import Wires, define_on_register
+from diastase.primitives.quantum import IN_LANES, Wires, define_on_register
 from diastase_mlir.jax_compat import SizeCheckEffect
 
 
@@ -43,7 +43,12 @@ assert_shots_p = define_primitive(
 """`shots` is positive, or the program is left; recorded before the first use of it as a size."""
 
 sample_p = define_on_register(
-    "sample", "a measurement with shots", _sample_abstract_eval, Role.MEASUREMENT, Role.RANDOM
+    "sample",
+    "a measurement with shots",
+    _sample_abstract_eval,
+    Role.MEASUREMENT,
+    Role.RANDOM,
+    provided_rules=IN_LANES,
 )
 """`register, *wires -> i64[shots]`: packed outcomes; `shots` is a number or a dimension."""
 
@@ -136,6 +141,11 @@ end_script_p = _define_script_step(
 """`script ->`: the end of its life."""
 
 follow_script_p = define_on_register(
-    "follow_script", "a mid-circuit measurement", _follow_abstract_eval, Role.OPERATION, Role.START
+    "follow_script",
+    "a mid-circuit measurement",
+    _follow_abstract_eval,
+    Role.OPERATION,
+    Role.START,
+    provided_rules=IN_LANES,
 )
 """`register, script -> register`: its measurements find their outcomes in the script."""

@@ -101,7 +101,7 @@ _NEEDS = (
         "batches",
         "rules of `jax.interpreters.batching` know neither the size of a batch nor its name",
         {
-            "jax._src.core": "extend_axis_env_nd",
+            "jax._src.core": "aval_mapping_handlers extend_axis_env_nd",
             "jax._src.interpreters.batching": "AxisData BatchTrace BatchTracer moveaxis",
         },
     ),

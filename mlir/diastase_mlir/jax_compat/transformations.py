@@ -222,6 +222,23 @@ def set_batching(
         fancy_primitive_batchers[primitive] = rule
 
 
+def set_elements_of(kind: type, element: Callable[[Any], Any]) -> None:
+    """Say what an element of a batch is, for a type of values that is no array.
+
+    The batch's axis is the first one, as a value of the type has its `shape`.
+    """
+    if "batches" in JAX.disabled:
+        return
+
+    def of_one(size: Any, axis: Any, aval: Any) -> Any:
+        return element(aval)
+
+    def of_all(size: Any, axis: Any, mesh_axis: Any, aval: Any) -> Any:
+        return aval.update(shape=(size,))
+
+    core.aval_mapping_handlers[kind] = (of_one, of_all)
+
+
 def _replace(
     table: dict[Primitive, Callable[..., Any]],
     primitive: Primitive,

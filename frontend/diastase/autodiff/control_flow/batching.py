@@ -7,7 +7,8 @@
                   takes its own
 
 Otherwise regions are batched, and what does not depend on the batch is carried once. Batched axes
-are moved to the front.
+are moved to the front. A register of a batch is a lane register, which is not chosen but predicated
+(`predication`).
 """
 
 from collections.abc import Mapping, Sequence
@@ -18,11 +19,19 @@ import jax.numpy as jnp
 from jax import lax
 from jax.extend.core import ClosedJaxpr
 
+from diastase.autodiff.control_flow.predication import (
+    active,
+    active_again,
+    active_among,
+    is_register,
+    where_active,
+)
 from diastase.jaxprs.control_flow import LoopOperands, record_switch, trip_count
 from diastase.jaxprs.evaluate import evaluated
 from diastase.primitives.checks import require_p
 from diastase.primitives.define import Rule
 from diastase.primitives.errors import NotTransformableError
+from diastase.primitives.quantum import is_register_aval, touches_register
 from diastase_mlir.diagnostics import user_span
 from diastase_mlir.jax_compat import (
     BatchAxis,
@@ -40,7 +49,7 @@ Batched = tuple[Sequence[Any], Sequence[int | None]]
 def in_front(operands: Sequence[Any], dims: Sequence[int | None]) -> list[Any]:
     """The operands of a batch with its axis in front."""
     return [
-        value if dim is None else jnp.moveaxis(value, dim, 0)
+        jnp.moveaxis(value, dim, 0) if dim else value
         for value, dim in zip(operands, dims, strict=True)
     ]
 
@@ -173,25 +182,33 @@ def _for_loop_of_own_bounds(
     body, all_of_them = params["body_jaxpr"], [True] * len(at.carry)
     _refuse_checks("for_loop", body)
     lower, upper, step = with_axes(axis, at.bounds, by.bounds, [True] * 3)
-    trips = jax.vmap(trip_count)(lower, upper, step)
+    trips = active_among(axis, jax.vmap(trip_count)(lower, upper, step))
     types = _avals(axis, body.in_avals[len(at.constants) + 1 :], all_of_them)
 
     def one(trip: Any, *carry: Any) -> Sequence[Any]:
         done = trips - 1 - trip if params["apply_reverse_transform"] else trip
-        operands = [*at.constants, lower + jnp.asarray(done, lower.dtype) * step, *carry]
-        results = _all_mapped(axis, body, operands, [*by.constants, True, *all_of_them])
-        return [chosen(trip < trips, new, old) for new, old in zip(results, carry, strict=True)]
+        goes_on, index = trip < trips, lower + jnp.asarray(done, lower.dtype) * step
+        operands = [*at.constants, index, *where_active(goes_on, carry)]
+        with active(axis, goes_on):
+            results = _all_mapped(axis, body, operands, [*by.constants, True, *all_of_them])
+        return [chosen(goes_on, new, old) for new, old in zip(results, carry, strict=True)]
 
     jaxpr, captured = trace_to_jaxpr(one, [jax.typeof(jnp.int64(0)), *types], "vmap")
     bounds = jnp.int64(0), jnp.max(trips, initial=0), jnp.int64(1)
     carry = with_axes(axis, at.carry, by.carry, all_of_them)
     params = {**params, "apply_reverse_transform": False, "part": None}
     batch = LoopOperands([], captured, bounds, carry)
-    return batch.record(params, convert_outputs(jaxpr, types), types), as_dims(all_of_them)
+    results = batch.record(params, convert_outputs(jaxpr, types), types)
+    return active_again(axis, results), as_dims(all_of_them)
 
 
 def chosen(flags: Any, new: Any, old: Any) -> Any:
-    """By the leading axes: the new value where a flag is set, else the old."""
+    """By the leading axes: the new value where a flag is set, else the old.
+
+    A register is the new one, which has left the other lanes alone.
+    """
+    if is_register(new):
+        return new
     shape = (*flags.shape, *[1] * (new.ndim - flags.ndim))
     return jnp.where(lax.reshape(flags, shape), new, old)
 
@@ -206,20 +223,23 @@ def _while_loop_of_own_condition(
     tests, inputs = [*by.tested, *all_of_them], [*by.constants, *all_of_them]
 
     def one(goes_on: Any, *carry: Any) -> Sequence[Any]:
-        results = _all_mapped(axis, body, [*at.constants, *carry], inputs)
+        operands = [*at.constants, *where_active(goes_on, carry)]
+        with active(axis, goes_on):
+            results = _all_mapped(axis, body, operands, inputs)
         kept = [chosen(goes_on, new, old) for new, old in zip(results, carry, strict=True)]
         (again,) = _all_mapped(axis, test, [*at.tested, *kept], tests)
         return [goes_on & again, *kept]
 
     carry = with_axes(axis, at.carry, by.carry, all_of_them)
     (goes_on,) = _all_mapped(axis, test, [*at.tested, *carry], tests)
+    goes_on = active_among(axis, goes_on)
     types = _avals(axis, body.in_avals[len(at.constants) :], all_of_them)
     types = [jax.typeof(goes_on), *types]
     jaxpr, captured = trace_to_jaxpr(one, types, "vmap")
     condition, _ = trace_to_jaxpr(lambda goes_on, *_: [jnp.any(goes_on)], types, "vmap")
     batch = LoopOperands([], captured, [], [goes_on, *carry])
     results = batch.record(params, convert_outputs(jaxpr, types), types, condition)
-    return results[1:], as_dims(all_of_them)
+    return active_again(axis, results[1:]), as_dims(all_of_them)
 
 
 # --- branches -------------------------------------------------------------------------------------
@@ -253,18 +273,68 @@ def _each_its_own(
     flags: Flags,
     branches: Sequence[ClosedJaxpr],
 ) -> list[Any]:
-    """All branches, and of their results for each element those of its own."""
+    """All branches, and of their results for each element those of its own.
+
+    A register goes through one branch after the other.
+    """
     _refuse_checks("cond or switch", *branches)
-    found, *others = [_all_mapped(axis, branch, values, flags) for branch in branches]
-    for number, results in enumerate(others, start=1):
+    found: list[Any] = []
+    for number, branch in enumerate(branches):
         is_taken = index == number
-        found = [chosen(is_taken, new, old) for new, old in zip(results, found, strict=True)]
-    return found
+        results = _taken(axis, branch, active_among(axis, is_taken), values, flags)
+        new = next(filter(is_register, results), None)
+        values = [new if is_register(value) else value for value in values]
+        if found:
+            results = [chosen(is_taken, *pair) for pair in zip(results, found, strict=True)]
+        found = results
+    return active_again(axis, found)
+
+
+def _taken(
+    axis: BatchAxis, branch: ClosedJaxpr, is_taken: Any, values: Sequence[Any], flags: Flags
+) -> list[Any]:
+    """The results of a branch that these elements take; where none does, only a register counts.
+
+    A branch that has a register to change is left out where no element takes it.
+    """
+    if not any(map(touches_register, branch.jaxpr.eqns)):
+        with active(axis, is_taken):
+            return _all_mapped(axis, branch, values, flags)
+    register = next(filter(is_register, values))
+    types = _avals(axis, branch.out_avals, [True] * len(branch.out_avals))
+
+    def run(register: Any) -> Sequence[Any]:
+        own = [register if is_register(value) else value for value in values]
+        with active(axis, is_taken):
+            return _all_mapped(axis, branch, where_active(is_taken, own), flags)
+
+    def left_out(register: Any) -> Sequence[Any]:
+        return [
+            register if is_register_aval(aval) else jnp.zeros(aval.shape, aval.dtype)
+            for aval in types
+        ]
+
+    regions = [
+        trace_to_jaxpr(region, [jax.typeof(register)], "cond or switch")
+        for region in (left_out, run)
+    ]
+    regions = [(convert_outputs(jaxpr, types), captured) for jaxpr, captured in regions]
+    return record_switch(jnp.any(is_taken).astype(jnp.int64), regions, [register], types)
+
+
+def _inlined(
+    axis: BatchAxis, operands: Sequence[Any], dims: Sequence[int | None], *, jaxpr: ClosedJaxpr
+) -> Batched:
+    values = in_front(operands, dims)
+    flags = [0 if dim is not None else None for dim in dims]
+    results, found = batched(axis, lambda *ops: evaluated(jaxpr, ops), values, flags)
+    return results, as_dims(found)
 
 
 RULES: Mapping[tuple[str, str], Rule] = {
     ("for_loop", "vmap_of_axis"): _loop,
     ("while_loop", "vmap_of_axis"): _loop,
     ("switch", "vmap_of_axis"): _switch,
+    ("inlined", "vmap_of_axis"): _inlined,
 }
 """Rules that are given the axis."""
