@@ -55,7 +55,9 @@ expval_pauli_p = define_on_register(
     provided_rules=IN_LANES,
 )
 """`register, coefficients, *wires -> f64`: expectation of a sum of Pauli words."""
-var_pauli_p = define_on_register("var_pauli", "var", _pauli_abstract_eval, Role.MEASUREMENT)
+var_pauli_p = define_on_register(
+    "var_pauli", "var", _pauli_abstract_eval, Role.MEASUREMENT, provided_rules=IN_LANES
+)
 """Variance of a sum of Pauli words."""
 expval_matrix_p = define_on_register(
     "expval_matrix",

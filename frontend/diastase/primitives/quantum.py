@@ -52,9 +52,9 @@ class AbstractRegister(AbstractValue):
         """Of the batch that it is."""
         return (self.lanes,) if self.lanes else ()
 
-    def update(self, shape: tuple[int, ...]) -> "AbstractRegister":
-        """The type of a batch of such registers."""
-        return AbstractRegister(self.single, self.mixed, *shape)
+    def update(self, **kwargs: Any) -> "AbstractRegister":
+        """The type of a batch of such registers, which has this `shape`."""
+        return AbstractRegister(self.single, self.mixed, *kwargs["shape"])
 
     @property
     def mlir_type(self) -> str:

@@ -6,7 +6,7 @@ apart: their registers are too large to gain from it, or something in them has n
 (`rules`), or must run once for each element (callbacks, random numbers of other kinds).
 
 The last axis of the batch is cut into groups, the last of which is filled up; its lanes that stand
-for no element are never active. An element draws what it would draw alone, as it is told its number.
+for no element are never active. An element draws what it would draw alone: lanes know its number.
 """
 
 import math
@@ -126,7 +126,7 @@ def _lanes(num_wires: int, others: Sequence[Any], number: Any) -> int | None:
 
 
 def _cut(array: Any, axis: int, groups: Any, lanes: int) -> Any:
-    """The array with an axis for groups and one for lanes in the place of one; filled with zeros."""
+    """The array, filled up with zeros, with an axis for groups and one for lanes."""
     shape = array.shape
     if shape[axis] != groups * lanes:
         widths = [(0, 0)] * axis + [(0, groups * lanes - shape[axis])]
@@ -141,7 +141,11 @@ def _joined(array: Any, axis: int, filled: Any, number: Any) -> Any:
 
 
 def _group(
-    jaxpr: ClosedJaxpr, register: _Register, types: Sequence[Any], by_lane: Sequence[bool], lanes: int
+    jaxpr: ClosedJaxpr,
+    register: _Register,
+    types: Sequence[Any],
+    by_lane: Sequence[bool],
+    lanes: int,
 ) -> _Group:
     """The body of a group."""
     axis = BatchAxis(name=object(), size=lanes, spmd_name=None, _ema=None)

@@ -52,7 +52,13 @@ def _in_lanes(axis: BatchAxis, values: Operands, dims: Dims) -> list[Any]:
 
 
 def _gate(
-    axis: BatchAxis, operands: Operands, dims: Dims, *, name: str, num_parameters: int, **params: Any
+    axis: BatchAxis,
+    operands: Operands,
+    dims: Dims,
+    *,
+    name: str,
+    num_parameters: int,
+    **params: Any,
 ) -> tuple[Any, int]:
     gate = gate_of(name)
     if gate is None or gate.entry == "array":
@@ -88,9 +94,7 @@ def _unitary(
     axis: BatchAxis, operands: Operands, dims: Dims, *, wires: Wires, control_values: Any, **_: Any
 ) -> tuple[Any, int]:
     matrix, mapped = _array(operands, dims)
-    return _apply(
-        axis, operands, dims, matrix, mapped, wires=wires, control_values=control_values
-    )
+    return _apply(axis, operands, dims, matrix, mapped, wires=wires, control_values=control_values)
 
 
 def _diagonal(
@@ -98,9 +102,7 @@ def _diagonal(
 ) -> tuple[Any, int]:
     elements, mapped = _array(operands, dims)
     matrix = elements[..., None] * jnp.eye(elements.shape[-1], dtype=elements.dtype)
-    return _apply(
-        axis, operands, dims, matrix, mapped, wires=wires, control_values=control_values
-    )
+    return _apply(axis, operands, dims, matrix, mapped, wires=wires, control_values=control_values)
 
 
 def _prepare(
@@ -119,9 +121,7 @@ def _global_phase(axis: BatchAxis, operands: Operands, dims: Dims) -> tuple[Any,
     return _apply(axis, operands, dims, matrix, mapped, wires=(0,), control_values=())
 
 
-def _check_wires(
-    axis: BatchAxis, operands: Operands, dims: Dims, **_: Any
-) -> tuple[Any, int]:
+def _check_wires(axis: BatchAxis, operands: Operands, dims: Dims, **_: Any) -> tuple[Any, int]:
     """Wires that are known are checked by `elements`."""
     if len(operands) > 1:
         refuse("an operation", "its wires are traced")
@@ -181,11 +181,25 @@ def _state(axis: BatchAxis, operands: Operands, dims: Dims, *, size: Any) -> tup
 def _expval_pauli(
     axis: BatchAxis, operands: Operands, dims: Dims, *, words: tuple[PauliWord, ...]
 ) -> tuple[Any, int]:
+    columns, values = _words(operands, dims, words)
+    return jnp.sum(columns * values, axis=0), 0
+
+
+def _var_pauli(
+    axis: BatchAxis, operands: Operands, dims: Dims, *, words: tuple[PauliWord, ...]
+) -> tuple[Any, int]:
+    if len(words) != 1:
+        refuse("var", "the square of its sum has other words")
+    columns, values = _words(operands, dims, words)
+    return (columns**2 * (1 - values**2))[0], 0
+
+
+def _words(operands: Operands, dims: Dims, words: tuple[PauliWord, ...]) -> tuple[Any, Any]:
+    """Coefficients and expectation values of words: a row for each word."""
     coefficients, mapped = _array(operands, dims)
     own = _shared("expval", operands[2:], dims[2:])
     values = lanes.lanes_pauli_values_p.bind(operands[0], *own, words=words)
-    columns = coefficients.T if mapped else coefficients[:, None]
-    return jnp.sum(columns * values, axis=0), 0
+    return coefficients.T if mapped else coefficients[:, None], values
 
 
 RULES: Mapping[tuple[str, str], Rule] = {
@@ -204,6 +218,7 @@ RULES: Mapping[tuple[str, str], Rule] = {
         "probs": _probs,
         "state": _state,
         "expval_pauli": _expval_pauli,
+        "var_pauli": _var_pauli,
     }.items()
 }
 """Rules that are given the axis."""

@@ -1,0 +1,282 @@
+"""Elements of a batch in lanes: each is what it is alone, whatever it draws and wherever it goes.
+
+Circuits are run in lanes, and with elements apart (`apart`), which other tests compare with
+PennyLane's devices; outcomes must be the same ones, as an element's random numbers are its own.
+"""
+
+from contextlib import contextmanager
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pennylane as qml
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from diastase import autodiff, cond, for_loop, measure, qjit, while_loop
+from diastase_runtime.errors import NotANumberError, WireOutOfRangeError
+
+RANDOM = np.random.default_rng(11)
+X = jnp.array(RANDOM.normal(size=(19, 3)))
+
+
+@contextmanager
+def apart(monkeypatch):
+    """No batch is made one of lanes."""
+    with monkeypatch.context() as patches:
+        patches.setattr(autodiff.lower_derivatives, "in_groups", lambda *_: None)
+        yield
+
+
+def same(monkeypatch, function, *arguments, seed=5):
+    """The results in lanes, after they were found to be those of elements apart."""
+    program = qjit(function, seed=seed)
+    found = jax.tree.leaves(program(*arguments))
+    assert uses_lanes(program)
+    with apart(monkeypatch):
+        other = qjit(function, seed=seed)
+        expected = jax.tree.leaves(other(*arguments))
+        assert not uses_lanes(other)
+    for own, reference in zip(found, expected, strict=True):
+        assert own.shape == reference.shape
+        assert own.dtype == reference.dtype
+        np.testing.assert_allclose(own, reference, atol=1e-12)
+    return found
+
+
+def uses_lanes(program):
+    return "lane_register" in program.mlir
+
+
+# --- control flow of lanes' own -------------------------------------------------------------------
+
+
+def corrected(x):
+    """Outcomes, corrections, and what is done until an outcome is right."""
+    m = measure(0)
+    cond(m, lambda: qml.X(1), lambda: qml.RX(x[0], 1))()
+    qml.RY(x[1], 0)
+    qml.CNOT([0, 1])
+
+    def again(found, tries):
+        qml.RY(x[2] + 0.3 * tries, 2)
+        return measure(2, reset=True), tries + 1
+
+    found, tries = while_loop(lambda found, tries: ~found & (tries < 9))(again)(False, 0)
+    cond(tries > 2, lambda: qml.Z(1))()
+
+    @for_loop(0, tries, 1)
+    def some(k):
+        qml.RX(x[0] * k, 0)
+        cond(m & found, lambda: qml.CRY(x[1], [0, 2]))()
+
+    some()
+    return m, tries
+
+
+def averages(x):
+    m, tries = corrected(x)
+    return qml.expval(qml.X(0) @ qml.Z(1)), qml.probs([2, 0]), m, tries
+
+
+def states(x):
+    corrected(x)
+    return qml.state()
+
+
+def one_sample(x):
+    corrected(x)
+    return qml.sample(wires=[1, 2]), qml.counts(wires=0, all_outcomes=True)
+
+
+@pytest.mark.parametrize("size", [19, 8, 4])
+def test_branches_and_loops(monkeypatch, size):
+    device = qml.device("lightning.qubit", wires=3)
+    for body in (averages, states):
+        circuit = qml.QNode(body, device, mcm_method="single-branch-statistics")
+        found = same(monkeypatch, jax.vmap(circuit), X[:size])
+    norms = np.linalg.norm(found[0], axis=1)
+    np.testing.assert_allclose(norms, 1, atol=1e-12)
+
+
+@pytest.mark.parametrize("shots", [3000, 37])
+def test_shots(monkeypatch, shots):
+    device = qml.device("lightning.qubit", wires=3)
+    circuit = qml.set_shots(qml.QNode(one_sample, device, mcm_method="one-shot"), shots)
+    same(monkeypatch, circuit, X[0])
+    same(monkeypatch, jax.vmap(circuit), X[:3])
+
+
+def test_numbers_of_elements_known_when_the_program_runs(monkeypatch):
+    device = qml.device("lightning.qubit", wires=3)
+    circuit = qml.QNode(averages, device, mcm_method="single-branch-statistics")
+    program = qjit(jax.vmap(circuit), abstracted_axes={0: "n"}, seed=3)
+    with apart(monkeypatch):
+        other = qjit(jax.vmap(circuit), abstracted_axes={0: "n"}, seed=3)
+        expected = [jax.tree.leaves(other(X[:size])) for size in (0, 1, 19)]
+    for size, leaves in zip((0, 1, 19), expected, strict=True):
+        for own, reference in zip(jax.tree.leaves(program(X[:size])), leaves, strict=True):
+            np.testing.assert_allclose(own, reference, atol=1e-12)
+    assert uses_lanes(program)
+
+    def of_shots(n):
+        return qml.set_shots(qml.QNode(one_sample, device, mcm_method="one-shot"), n)(X[0])
+
+    program = qjit(of_shots, seed=4)
+    with apart(monkeypatch):
+        other = qjit(of_shots, seed=4)
+        expected = [jax.tree.leaves(other(n)) for n in (1, 130)]
+    for n, leaves in zip((1, 130), expected, strict=True):
+        for own, reference in zip(jax.tree.leaves(program(n)), leaves, strict=True):
+            np.testing.assert_array_equal(own, reference)
+
+
+def test_a_loop_of_elements_that_are_not_active_ends():
+    """What an element computes in a branch that it does not take has no meaning, but ends."""
+    device = qml.device("lightning.qubit", wires=1)
+
+    @qml.qnode(device)
+    def circuit(k):
+        @cond(k > 0)
+        def positive():
+            halves = while_loop(lambda n: n != 1)(lambda n: n // 2)(k)  # never for k = 0
+            qml.RX(0.1 * halves, 0)
+            while_loop(lambda n: n != 0)(lambda n: (qml.RX(0.2, 0), n - 1)[1])(k)
+
+        positive()
+        return qml.expval(qml.Z(0))
+
+    numbers = jnp.arange(7) - 2
+    found = qjit(jax.vmap(circuit))(numbers)
+    turns = np.where(numbers > 0, 0.1 + 0.2 * numbers, 0)
+    np.testing.assert_allclose(found, np.cos(turns), atol=1e-12)
+
+
+# --- operations -----------------------------------------------------------------------------------
+
+GATES = [
+    lambda a, w: qml.RX(a[0], w[0]),
+    lambda a, w: qml.RY(a[1], w[1]),
+    lambda a, w: qml.RZ(a[2], w[0]),
+    lambda a, w: qml.Rot(a[0], a[1], a[2], w[1]),
+    lambda a, w: qml.PhaseShift(0.3, w[0]),
+    lambda a, w: qml.Hadamard(w[1]),
+    lambda a, w: qml.CNOT(w[:2]),
+    lambda a, w: qml.CRot(a[0], 0.2, a[1], w[:2]),
+    lambda a, w: qml.Toffoli(w[:3]),
+    lambda a, w: qml.SWAP(w[:2]),
+    lambda a, w: qml.IsingXY(a[2], w[:2]),
+    lambda a, w: qml.SingleExcitation(a[0], w[:2]),
+    lambda a, w: qml.ISWAP(w[:2]),
+    lambda a, w: qml.ctrl(qml.U3(a[0], a[1], a[2], w[0]), w[1:3], [0, 1]),
+    lambda a, w: qml.ctrl(qml.IsingXX(a[1], w[:2]), w[2]),
+    lambda a, w: qml.GlobalPhase(a[0]),
+    lambda a, w: qml.QubitUnitary(MATRICES[1], w[:2]),
+    lambda a, w: qml.QubitUnitary(qml.matrix(qml.CRX)(0.7, w[:2]), w[:2]),
+    lambda a, w: qml.DiagonalQubitUnitary(jnp.exp(1j * a[0] * jnp.arange(4)), w[:2]),
+    lambda a, w: qml.ctrl(qml.QubitUnitary(MATRICES[0], w[0]), w[1]),
+]
+MATRICES = [
+    np.linalg.qr(RANDOM.normal(size=(size, size)) + 1j * RANDOM.normal(size=(size, size)))[0]
+    for size in (2, 4)
+]
+STEPS = st.tuples(
+    st.integers(0, len(GATES) - 1), st.permutations(range(4)), st.integers(0, 3), st.booleans()
+)
+
+
+@settings(max_examples=15, deadline=None)
+@given(steps=st.lists(STEPS, min_size=1, max_size=12), wires=st.integers(4, 8))
+@pytest.mark.sample(2)
+def test_random_circuits(steps, wires):
+    """Gates, some where an outcome is 1, beside PennyLane's device (no outcomes) and elements."""
+    device = qml.device("default.qubit", wires=wires)
+
+    def gates(x):
+        qml.BasisState(np.array([1, 0]), [0, 1])
+        for number, on, _, _ in steps:
+            GATES[number](x, on)
+        return qml.expval(qml.X(0) @ qml.Y(3) + 0.4 * qml.Z(1)), qml.probs([2, 1]), qml.state()
+
+    circuit = qml.QNode(gates, device)
+    program = qjit(jax.vmap(circuit))
+    found = program(X[:9])
+    assert uses_lanes(program)
+    expected = [circuit(x) for x in X[:9]]
+    for own, *references in zip(found, *expected, strict=True):
+        np.testing.assert_allclose(own, np.stack(references), atol=1e-10)
+
+    def with_outcomes(x):
+        for number, on, wire, resets in steps:
+            m = measure(wire, reset=resets)
+            cond(m, lambda: GATES[number](x, on), lambda: qml.RY(x[1], on[3]))()  # noqa: B023
+        return qml.var(qml.Z(1)), qml.expval(qml.Y(0)), qml.state()
+
+    circuit = qml.QNode(with_outcomes, device, mcm_method="single-branch-statistics")
+    with pytest.MonkeyPatch.context() as patches:
+        same(patches, jax.vmap(circuit), X[:9])
+
+
+# --- what stays apart, and errors -----------------------------------------------------------------
+
+
+def test_what_stays_apart():
+    small, large = (qml.device("lightning.qubit", wires=wires) for wires in (2, 9))
+
+    def circuit(x, wire=0):
+        qml.RX(x, wire)
+        qml.CNOT([0, 1])
+        return qml.expval(qml.Z(1))
+
+    angles = jnp.arange(9.0)
+    on_any = qml.QNode(circuit, small)
+    programs = [
+        (jax.vmap(qml.QNode(circuit, large)), (angles,)),
+        (jax.vmap(on_any), (angles[:3],)),
+        (jax.vmap(on_any), (angles, jnp.arange(9) % 2)),
+        (jax.vmap(jax.grad(on_any)), (angles,)),
+        (
+            jax.vmap(qml.QNode(circuit, qml.device("lightning.qubit", wires=2, c_dtype="complex64"))),
+            (angles,),
+        ),
+    ]
+    for function, arguments in programs:
+        program = qjit(function)
+        found = program(*arguments)
+        assert not uses_lanes(program)
+        tolerance = 1e-5 if found.dtype == np.float32 else 1e-12
+        np.testing.assert_allclose(found, jax.jit(function)(*arguments), atol=max(tolerance, 1e-6))
+
+
+def test_errors_are_those_of_an_element():
+    device = qml.device("lightning.qubit", wires=2)
+
+    @qml.qnode(device, mcm_method="single-branch-statistics")
+    def circuit(x, wire):
+        qml.RX(x, 0)
+        qml.RY(0.3, wire)
+        return measure(0)
+
+    program = qjit(jax.vmap(circuit, (0, None)))
+    assert program(X[:, 0], 1).shape == (19,)
+    assert uses_lanes(program)
+    with pytest.raises(WireOutOfRangeError):
+        program(X[:, 0], 2)
+    with pytest.raises(NotANumberError):
+        program(X[:, 0].at[4].set(jnp.nan), 1)
+    assert program(X[:, 0], 1).shape == (19,)
+
+
+def test_a_number_that_is_none_stays_in_its_lane():
+    @qml.qnode(qml.device("lightning.qubit", wires=2))
+    def circuit(x):
+        qml.RX(x, 0)
+        qml.CNOT([0, 1])
+        return qml.expval(qml.Z(1)), qml.probs()
+
+    program = qjit(jax.vmap(circuit))
+    values, probabilities = program(jnp.where(jnp.arange(9) == 4, jnp.nan, 0.3))
+    others = np.arange(9) != 4
+    assert np.isnan(values[4]) and np.isnan(probabilities[4]).all()
+    np.testing.assert_allclose(values[others], np.cos(0.3), atol=1e-12)
