@@ -64,12 +64,13 @@ POLLS = 32
 MAX_SAMPLED_WIRES = 62
 """Wires whose outcomes in one shot make one integer."""
 
-Engine = Literal["engine", "single", "mixed", "single_mixed"]
+Engine = Literal["engine", "single", "mixed", "single_mixed", "lanes"]
 ImportedLibrary = Literal[Engine, "threads", "elementary", "callback", "lapack", "blas"]
 OurLibrary = ImportedLibrary | Literal["foreign"]
 
-ENGINES: tuple[Engine, ...] = ("engine", "single", "mixed", "single_mixed")
-"""Libraries of states: state vectors in both precisions, then density matrices likewise."""
+ENGINES: tuple[Engine, ...] = ("engine", "single", "mixed", "single_mixed", "lanes")
+"""Libraries of states: state vectors in both precisions, then density matrices likewise, then
+small state vectors side by side in the lanes of vectors."""
 
 
 def import_symbol(library: ImportedLibrary, name: str) -> str:
@@ -145,6 +146,8 @@ class Artifact:
     """The engine of density matrices, likewise."""
     single_mixed: Path | None = None
     """That in single precision, likewise."""
+    lanes: Path | None = None
+    """The engine of state vectors side by side in vectors, likewise."""
     threads: Path | None = None
     """The library of the thread pool, for programs that import from it or from the engine."""
     elementary: Path | None = None

@@ -19,6 +19,7 @@ from diastase_mlir.passes.buffers.parts.equal_loops import equal_loops
 from diastase_mlir.passes.buffers.parts.inline_parts import inline_parts
 from diastase_mlir.passes.buffers.parts.outline_parts import outline_parts
 from diastase_mlir.passes.buffers.separate_aliases import separate_aliases
+from diastase_mlir.passes.buffers.small_arrays_on_stack import small_arrays_on_stack
 from diastase_mlir.passes.llvm.results_in_memory import results_in_memory
 from diastase_mlir.passes.llvm.short_descriptors import short_descriptors
 from diastase_mlir.passes.llvm.split_functions import split_functions
@@ -113,6 +114,7 @@ PIPELINE = Pipeline(
                 "buffer-deallocation-pipeline",
                 "convert-bufferization-to-memref",
                 free_after_last_use,
+                small_arrays_on_stack,
                 *_CLEAN,
             ),
             remain=_BUFFERS - {"bufferization"},

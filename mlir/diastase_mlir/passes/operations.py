@@ -22,6 +22,7 @@ LIBRARIES: dict[str, Engine] = {
     "!quantum.single_register": "single",
     "!quantum.mixed_register": "mixed",
     "!quantum.single_mixed_register": "single_mixed",
+    "!quantum.lane_register": "lanes",
 }
 """Types of registers, and the libraries that serve them."""
 REGISTERS = frozenset(LIBRARIES)

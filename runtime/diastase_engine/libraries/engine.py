@@ -36,6 +36,7 @@ _FOLDERS = {
     "single": "state_vector",
     "mixed": "density_matrix",
     "single_mixed": "density_matrix",
+    "lanes": "lanes",
     "elementary": "vector_math",
     "foreign": "xla_ffi",
 }

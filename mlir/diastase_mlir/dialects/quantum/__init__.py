@@ -6,6 +6,7 @@ A *register* is a state vector, of another type where its amplitudes are in sing
 by `insert`. Gates and measurements consume bits and give new ones, so the data flow between two
 gates on a wire is a def-use edge. Every value of these types is used linearly: after an operation
 has taken a register or a bit, only its result may be used. Bits never cross a region boundary.
+Small state vectors side by side (`!quantum.lane_register`) have operations of their own (`lanes`).
 
     %register = quantum.alloc(%n) {site = 0}
     %a = quantum.extract(%register, %zero)
@@ -28,8 +29,8 @@ IRDL checks operand, result and attribute kinds; `verify_invariants` checks what
 the number of wires and parameters of a named gate, table lengths, matrix shapes.
 """
 
-from diastase_mlir.dialects.quantum import gates, measurements, mixed, registers
+from diastase_mlir.dialects.quantum import gates, lanes, measurements, mixed, registers
 from diastase_mlir.dialects.quantum.dialect import Quantum
 from diastase_mlir.dialects.quantum.measurements import SCRIPT_MODES
 
-__all__ = ["SCRIPT_MODES", "Quantum", "gates", "measurements", "mixed", "registers"]
+__all__ = ["SCRIPT_MODES", "Quantum", "gates", "lanes", "measurements", "mixed", "registers"]

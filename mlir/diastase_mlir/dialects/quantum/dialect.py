@@ -40,6 +40,10 @@ class SingleMixedRegisterType(Quantum.Type, name="single_mixed_register"):
     """A density matrix, in single precision."""
 
 
+class LaneRegisterType(Quantum.Type, name="lane_register"):
+    """State vectors side by side in the lanes of vectors, in double precision (`lanes`)."""
+
+
 Mixed = MixedRegisterType | SingleMixedRegisterType
 Register = RegisterType | SingleRegisterType | Mixed
 
@@ -101,17 +105,24 @@ def check_vector(vector: ir.Value, wires: int) -> str | None:
 
 def check_pauli_words(operation: Any) -> bool:
     """Check that the tables of a sum of Pauli words fit together."""
+    if not check_words(operation):
+        return False
+    terms = len(ir.DenseI64ArrayAttr(operation.offsets)) - 1
+    if str(operation.coefficients.type) != f"tensor<{terms}xf64>":
+        return fail(operation, f"{terms} terms need tensor<{terms}xf64> as coefficients")
+    return True
+
+
+def check_words(operation: Any) -> bool:
+    """Check that the tables of Pauli words fit together."""
     offsets = list(ir.DenseI64ArrayAttr(operation.offsets))
     paulis = list(ir.DenseI64ArrayAttr(operation.paulis))
-    terms = len(offsets) - 1
-    if terms < 0 or offsets[0] != 0 or offsets[-1] != len(paulis):
+    if not offsets or offsets[0] != 0 or offsets[-1] != len(paulis):
         return fail(operation, "offsets must run from 0 to the number of Pauli factors")
     if any(start > end for start, end in pairwise(offsets)):
         return fail(operation, "offsets must not decrease")
     if not set(paulis) <= set(PAULI_CODES.values()):
         return fail(operation, "a Pauli factor is 1 (X), 2 (Y) or 3 (Z)")
-    if str(operation.coefficients.type) != f"tensor<{terms}xf64>":
-        return fail(operation, f"{terms} terms need tensor<{terms}xf64> as coefficients")
     if str(operation.wires.type) != f"tensor<{len(paulis)}xi64>":
         return fail(operation, f"{len(paulis)} factors need tensor<{len(paulis)}xi64> as wires")
     return True

@@ -15,6 +15,7 @@ from diastase_mlir.bindings import ext, ir
 from diastase_mlir.dialects.quantum.dialect import (
     BitType,
     Integer,
+    LaneRegisterType,
     Quantum,
     Register,
     Tensor,
@@ -34,7 +35,7 @@ class AllocOp(Quantum.Operation, name="alloc"):
 class ReleaseOp(Quantum.Operation, name="release"):
     """The end of a register."""
 
-    register: ext.Operand[Register]
+    register: ext.Operand[Register | LaneRegisterType]
 
 
 class ExtractOp(Quantum.Operation, name="extract"):

@@ -33,14 +33,20 @@ def lower_pauli_sum(
     context: LoweringContext, equation: Equation, *operands: Value
 ) -> Sequence[Value]:
     """A statistic of a sum of Pauli words, or a vector plus such a sum of another."""
-    words = equation.params["words"]
+    attributes, wires = word_tables(equation.params["words"])
+    return _on_wires(context, equation, operands, wires, attributes)
+
+
+def word_tables(
+    words: Sequence[Sequence[tuple[str, int | None]]],
+) -> tuple[dict[str, ir.Attribute], list[int | None]]:
+    """Pauli words as attributes, and the wires of all their factors."""
     factors = [factor for word in words for factor in word]
     attributes = {
         "offsets": array_attribute("i64", [0, *accumulate(len(word) for word in words)]),
         "paulis": array_attribute("i64", [_PAULI_CODES[pauli] for pauli, _ in factors]),
     }
-    wires = [wire for _, wire in factors]
-    return _on_wires(context, equation, operands, wires, attributes)
+    return attributes, [wire for _, wire in factors]
 
 
 @lowers(

@@ -44,7 +44,7 @@ def wire_values(
 
 _OPERATIONS = {
     "copy_register": "copy", "follow_script": "follow", "probs": "probabilities",
-    "release_qubits": "release",
+    "release_qubits": "release", "lanes_allocate": "lanes_alloc",
 }  # fmt: skip
 """Those that the dialect calls otherwise than the primitive is called."""
 

@@ -170,6 +170,10 @@ class EngineCalls:
         """Pointer to real numbers known now, given by their bits."""
         return self._global(np.frombuffer(data, dtype=np.float64))
 
+    def nowhere(self) -> ir.Value:
+        """The null pointer: no table."""
+        return create("llvm.mlir.zero", [pointer_type()]).result
+
     def offset(self, pointer: ir.Value, elements: int) -> ir.Value:
         """Pointer to a later `i64` (or `f64`) of a table."""
         return offset(pointer, elements, bits=64) if elements else pointer
@@ -187,7 +191,7 @@ class EngineCalls:
     def _global(self, values: np.ndarray) -> ir.Value:
         """Pointer to a constant table of the module; equal ones are shared."""
         if values.size == 0:
-            return create("llvm.mlir.zero", [pointer_type()]).result
+            return self.nowhere()
         key = (values.dtype.str, values.tobytes())
         if key not in self._tables:
             self._tables[key] = f"diastase_table_{len(self._tables)}"

@@ -33,6 +33,7 @@ from diastase_mlir.emit.operations import create
 from diastase_mlir.gate_runs import read_gate
 from diastase_mlir.passes.memory import pointer_type, to_pointer, word_type
 from diastase_mlir.passes.operations import LIBRARIES, REGISTERS
+from diastase_mlir.passes.runtime import lane_calls
 from diastase_mlir.passes.runtime.engine_calls import EngineCalls
 from diastase_runtime.abi import Engine
 from diastase_runtime.gate_table import Applied, Gate, gate_of, into_z, run_row
@@ -442,5 +443,6 @@ RULES: dict[str, Rule] = {
     "run_is_valid": _call("script_is_valid", "script"),
     "require_weight": _call("script_require", "script total"),
     "end_script": _call("script_end", "script"),
+    **lane_calls.RULES,
 }
 """By the operation's name, without the dialect's."""
