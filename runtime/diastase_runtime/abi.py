@@ -24,7 +24,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Literal
 
-ABI_VERSION = 11
+ABI_VERSION = 12
 """Part of every cache key; raised by one with every change of this file's meaning."""
 
 ENTRY_FUNCTION = "diastase_entry"
@@ -64,12 +64,13 @@ POLLS = 32
 MAX_SAMPLED_WIRES = 62
 """Wires whose outcomes in one shot make one integer."""
 
-Engine = Literal["engine", "single", "mixed", "single_mixed"]
+Engine = Literal["engine", "single", "mixed", "single_mixed", "lanes"]
 ImportedLibrary = Literal[Engine, "threads", "elementary", "callback", "lapack", "blas"]
 OurLibrary = ImportedLibrary | Literal["foreign"]
 
-ENGINES: tuple[Engine, ...] = ("engine", "single", "mixed", "single_mixed")
-"""Libraries of states: state vectors in both precisions, then density matrices likewise."""
+ENGINES: tuple[Engine, ...] = ("engine", "single", "mixed", "single_mixed", "lanes")
+"""Libraries of states: state vectors in both precisions, then density matrices likewise, then
+small state vectors side by side in the lanes of vectors."""
 
 
 def import_symbol(library: ImportedLibrary, name: str) -> str:
@@ -145,6 +146,8 @@ class Artifact:
     """The engine of density matrices, likewise."""
     single_mixed: Path | None = None
     """That in single precision, likewise."""
+    lanes: Path | None = None
+    """The engine of state vectors side by side in vectors, likewise."""
     threads: Path | None = None
     """The library of the thread pool, for programs that import from it or from the engine."""
     elementary: Path | None = None
@@ -257,6 +260,10 @@ class CallContext(ctypes.Structure):
         ("polls", ctypes.c_int64),
         # The context of the call that this is a part of (an element of a batch), or null.
         ("outer", ctypes.c_void_p),
+        # Of an element of a batch: the position of the call's random numbers from which those of
+        # elements are derived, and the number with which it was called.
+        ("position", ctypes.c_int64),
+        ("number", ctypes.c_int64),
     )
     code: int
     site: int
@@ -270,4 +277,6 @@ class CallContext(ctypes.Structure):
     memory: int
     polls: int
     outer: int | None
+    position: int
+    number: int
     detail: "ctypes.Array[ctypes.c_int64]"

@@ -36,6 +36,7 @@ _FOLDERS = {
     "single": "state_vector",
     "mixed": "density_matrix",
     "single_mixed": "density_matrix",
+    "lanes": "lanes",
     "elementary": "vector_math",
     "foreign": "xla_ffi",
 }
@@ -176,6 +177,11 @@ def mixed_library() -> Path:
 def single_mixed_library() -> Path:
     """Path of the whole engine of density matrices in single precision, likewise."""
     return _ENGINES["single_mixed"].whole()
+
+
+def lanes_library() -> Path:
+    """Path of the whole engine of state vectors side by side in vectors, likewise."""
+    return _ENGINES["lanes"].whole()
 
 
 class _Others:
