@@ -42,6 +42,10 @@ class CallContext(Record):
     """How often the call polls for signals until it reads the clock; see `threads.python`."""
     outer: ptr[f64]
     """The context of the call that this is a part of, an element of a batch; or null."""
+    position: i64
+    """Of an element: that of the call's random numbers from which those of elements are derived."""
+    number: i64
+    """Of an element: the number with which it was called."""
 
 
 WIRE_OUT_OF_RANGE = int(ErrorCode.WIRE_OUT_OF_RANGE)
@@ -74,32 +78,63 @@ _MULTIPLIERS = (0xD2511F53, 0xCD9E8D57)
 _WEYL = (0x9E3779B9, 0xBB67AE85)
 
 
+@inline
+def encrypted(words: list[i64], key_low: i64, key_high: i64) -> list[i64]:
+    """Philox of four 32-bit words."""
+    a: i64 = words[0]
+    b: i64 = words[1]
+    c: i64 = words[2]
+    d: i64 = words[3]
+    low, high = key_low, key_high
+    for _ in static(range(_PHILOX_ROUNDS)):
+        product_low = a * _MULTIPLIERS[0]
+        product_high = c * _MULTIPLIERS[1]
+        a, c = (
+            shift_right_logical(product_high, 32) ^ b ^ low,
+            shift_right_logical(product_low, 32) ^ d ^ high,
+        )
+        b, d = product_high & _WORD, product_low & _WORD
+        low = (low + _WEYL[0]) & _WORD
+        high = (high + _WEYL[1]) & _WORD
+    return [a, b, c, d]
+
+
 @kernel
 def philox(counter: ptr[i64], key_low: i64, key_high: i64) -> None:
     """Encrypt the four 32-bit words of `counter` in place."""
-    low, high = key_low, key_high
-    for _ in static(range(_PHILOX_ROUNDS)):
-        product_low = counter[0] * _MULTIPLIERS[0]
-        product_high = counter[2] * _MULTIPLIERS[1]
-        first = shift_right_logical(product_high, 32) ^ counter[1] ^ low
-        third = shift_right_logical(product_low, 32) ^ counter[3] ^ high
-        counter[0], counter[1] = first, product_high & _WORD
-        counter[2], counter[3] = third, product_low & _WORD
-        low = (low + _WEYL[0]) & _WORD
-        high = (high + _WEYL[1]) & _WORD
+    before = [counter[0], counter[1], counter[2], counter[3]]
+    after = encrypted(before, key_low, key_high)
+    for k in static(range(4)):
+        counter[k] = after[k]
+
+
+@inline
+def uniform_of(seed: i64, counter: i64) -> f64:
+    """The number of a stream in a position, in [0, 1), with 53 random bits."""
+    before = [counter & _WORD, shift_right_logical(counter, 32), 0, 0]
+    words = encrypted(before, seed & _WORD, shift_right_logical(seed, 32))
+    return to_float(shift_right_logical((words[1] << 32) | words[0], 11)) * 2.0**-53
 
 
 @kernel
 def next_uniform(context: CallContext) -> f64:
-    """Return the next number of the call in [0, 1), with 53 random bits."""
-    words = stack_array(i64, 4)
-    words[0] = context.counter & _WORD
-    words[1] = shift_right_logical(context.counter, 32)
-    words[2], words[3] = 0, 0
-    philox(words, context.seed & _WORD, shift_right_logical(context.seed, 32))
+    """Return the next number of the call in [0, 1)."""
+    uniform = uniform_of(context.seed, context.counter)
     context.counter += 1
-    bits = shift_right_logical((words[1] << 32) | words[0], 11)
-    return to_float(bits) * 2.0**-53
+    return uniform
+
+
+_OF_ELEMENTS = 1 << 30
+"""In the last word of a counter: no counter of a call's own numbers has it."""
+
+
+@kernel
+def seed_of_element(seed: i64, position: i64, number: i64) -> i64:
+    """Return the key of an element of a batch, by the call's seed and position."""
+    last = shift_right_logical(number, 32) | _OF_ELEMENTS
+    before = [position & _WORD, shift_right_logical(position, 32), number & _WORD, last]
+    words = encrypted(before, seed & _WORD, shift_right_logical(seed, 32))
+    return words[0] | (words[1] << 32)
 
 
 save_environment = external("fegetenv", [ptr[i64]], i32)

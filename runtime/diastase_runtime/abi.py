@@ -24,7 +24,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Literal
 
-ABI_VERSION = 11
+ABI_VERSION = 12
 """Part of every cache key; raised by one with every change of this file's meaning."""
 
 ENTRY_FUNCTION = "diastase_entry"
@@ -260,6 +260,10 @@ class CallContext(ctypes.Structure):
         ("polls", ctypes.c_int64),
         # The context of the call that this is a part of (an element of a batch), or null.
         ("outer", ctypes.c_void_p),
+        # Of an element of a batch: the position of the call's random numbers from which those of
+        # elements are derived, and the number with which it was called.
+        ("position", ctypes.c_int64),
+        ("number", ctypes.c_int64),
     )
     code: int
     site: int
@@ -273,4 +277,6 @@ class CallContext(ctypes.Structure):
     memory: int
     polls: int
     outer: int | None
+    position: int
+    number: int
     detail: "ctypes.Array[ctypes.c_int64]"

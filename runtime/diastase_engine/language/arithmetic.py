@@ -158,15 +158,24 @@ def binary(builder: Any, operation: ast.operator, left: Any, right: Any) -> Dyna
 
 
 def compare(builder: Any, operation: ast.cmpop, left: Any, right: Any) -> Dynamic:
-    """One comparison; on floats it is false where an operand is NaN, except `!=`."""
+    """One comparison; on floats it is false where an operand is NaN, except `!=`.
+
+    Of two vectors it is one for each lane.
+    """
     first, second = unify(builder, left, right)
     sign = COMPARISONS.get(type(operation))
-    if sign is None or not (first.type.is_integer or first.type is F64):
+    is_number = first.type.is_integer or first.type is F64
+    if sign is None or not (is_number or _has_lanes(first.type)):
         raise TypeMismatch(f"no {type(operation).__name__} on {first.type.name}")
     if first.type.is_integer:
         return Dynamic(I1, builder.icmp_signed(sign, first.value, second.value))
     ordered = builder.fcmp_unordered if sign == "!=" else builder.fcmp_ordered
-    return Dynamic(I1, ordered(sign, first.value, second.value))
+    kind = LANE_SET if first.type.is_vector else I1
+    return Dynamic(kind, ordered(sign, first.value, second.value))
+
+
+def _has_lanes(kind: Type) -> bool:
+    return kind.is_vector and kind.lanes == LANE_SET.lanes
 
 
 def _instructions(kind: Type) -> dict[type[ast.operator], str]:

@@ -162,6 +162,8 @@ class Expressions:
         ]
         if all(is_static(result) for result in results):
             return all(results)
+        if len(results) == 1:
+            return results[0]
         total = convert(self.builder, results[0], I1)
         for result in results[1:]:
             part = convert(self.builder, result, I1)

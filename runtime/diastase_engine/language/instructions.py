@@ -127,6 +127,33 @@ def lanes_match(frame: Frame, mask: Any, value: Any) -> Dynamic:
 
 
 @Intrinsic
+def lanes_where(frame: Frame, numbers: Dynamic, index: Any) -> Dynamic:
+    """For each lane whether its number, of those that begin at `numbers + index`, is not zero."""
+    builder = frame.builder
+    kind = ir.VectorType(I64.llvm, LANE_SET.lanes)
+    address = _unaligned(frame, numbers, index)
+    loaded = builder.load(address, typ=kind, align=I64.alignment)
+    zeros = ir.Constant(kind, [0] * LANE_SET.lanes)
+    return Dynamic(LANE_SET, builder.icmp_signed("!=", loaded, zeros))
+
+
+@Intrinsic
+def store_lanes(frame: Frame, numbers: Dynamic, index: Any, lanes: Dynamic) -> None:
+    """Write 1 for each lane of a set and 0 for the others, to `numbers + index`."""
+    kind = ir.VectorType(I64.llvm, LANE_SET.lanes)
+    address = _unaligned(frame, numbers, index)
+    frame.builder.store(frame.builder.zext(lanes.value, kind), address, align=I64.alignment)
+
+
+@Intrinsic
+def all_lanes(frame: Frame, lanes: Dynamic) -> Dynamic:
+    """Whether a set has all lanes."""
+    kind = ir.IntType(LANE_SET.lanes)
+    bits = frame.builder.bitcast(lanes.value, kind)
+    return Dynamic(I1, frame.builder.icmp_unsigned("==", bits, ir.Constant(kind, -1)))
+
+
+@Intrinsic
 def select(frame: Frame, condition: Any, chosen: Any, otherwise: Any) -> Any:
     """One of two values without a branch, lane by lane for a mask; both are evaluated."""
     if not isinstance(condition, Dynamic):
@@ -175,8 +202,13 @@ def count_trailing_zeros(frame: Frame, bits: Any) -> Dynamic:
 
 @Intrinsic
 def square_root(frame: Frame, number: Any) -> Dynamic:
-    """Square root."""
-    return _call_intrinsic(frame, "llvm.sqrt", F64, convert(frame.builder, number, F64).value)
+    """Square root, of a number or of each in a `v8`."""
+    if not isinstance(number, Dynamic) or number.type is not V8:
+        return _call_intrinsic(frame, "llvm.sqrt", F64, convert(frame.builder, number, F64).value)
+    # llvmlite has no names of intrinsics on vectors.
+    kind = ir.FunctionType(V8.llvm, [V8.llvm])
+    declared = frame.builder.module.declare_intrinsic("llvm.sqrt.v8f64", (), kind)
+    return Dynamic(V8, frame.builder.call(declared, [number.value]))
 
 
 @Intrinsic

@@ -22,6 +22,7 @@ from queue import SimpleQueue
 from typing import Any
 
 from diastase_engine.density_matrix.exports import EXPORTS as MIXED
+from diastase_engine.lanes.exports import EXPORTS as LANES
 from diastase_engine.language import called_by, compile_kernels, compile_part, named_kernels
 from diastase_engine.language.concurrency import SHARED
 from diastase_engine.libraries.tuning import settings_for
@@ -79,6 +80,11 @@ def build_single_mixed(library: Path) -> None:
     """Compile and link the engine of density matrices in single precision into a file."""
     settings = settings_for(machine_code.host_processor(), single=True)
     _build_kernels(_kernels("single_mixed", MIXED), library, settings)
+
+
+def build_lanes(library: Path) -> None:
+    """Compile and link the engine of state vectors side by side in vectors into a file."""
+    _build_kernels(_kernels("lanes", LANES), library, settings_for(machine_code.host_processor()))
 
 
 def build_threads(library: Path) -> None:
@@ -201,3 +207,8 @@ def single_mixed_in_parts() -> EngineInParts:
     """That in single precision."""
     settings = settings_for(machine_code.host_processor(), single=True)
     return EngineInParts("single_mixed", settings, MIXED)
+
+
+def lanes_in_parts() -> EngineInParts:
+    """The engine of state vectors side by side in vectors, likewise."""
+    return EngineInParts("lanes", settings_for(machine_code.host_processor()), LANES)

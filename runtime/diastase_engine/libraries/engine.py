@@ -179,6 +179,11 @@ def single_mixed_library() -> Path:
     return _ENGINES["single_mixed"].whole()
 
 
+def lanes_library() -> Path:
+    """Path of the whole engine of state vectors side by side in vectors, likewise."""
+    return _ENGINES["lanes"].whole()
+
+
 class _Others:
     """Libraries that are found or built whole; kept, as an uncached one dies with its artifact."""
 

@@ -37,9 +37,14 @@ _TOOLS = ("linker.py", "machine_code.py", "trip_counts.py")
 
 _NEEDED_BY_ALL = ("call_context", "language", "libraries", "threads")
 
-_MORE_FOLDERS = {"threads": ("state_vector",), "density_matrix": ("state_vector",)}
+_MORE_FOLDERS = {
+    "threads": ("state_vector", "vector_math"),
+    "state_vector": ("vector_math",),
+    "density_matrix": ("state_vector", "vector_math"),
+    "lanes": ("state_vector", "vector_math"),
+}
 """Folders besides that a library is written in: elements of batches have states, and so do density
-matrices."""
+matrices; matrices of gates know the sine of a vector."""
 
 
 def library(name: str, folder: str) -> Artifact:

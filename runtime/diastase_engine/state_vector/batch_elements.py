@@ -13,7 +13,7 @@ the engine has the threads. Elements that call Python run on the thread of the c
 
 from typing import Annotated, Any
 
-from diastase_engine.call_context import INTERRUPTED, CallContext, philox
+from diastase_engine.call_context import INTERRUPTED, CallContext, seed_of_element
 from diastase_engine.language import *
 from diastase_engine.state_vector.state.records import OutcomeScript, State
 from diastase_engine.threads.parallel_for import run_job
@@ -27,9 +27,6 @@ SHARED_WIRES = 14
 """From here on the engine can make use of threads at all."""
 _ROUNDS = 32
 """Chunks of elements that each thread gets about."""
-_WORD = 0xFFFFFFFF
-_OF_ELEMENTS = 1 << 30
-"""In the last word of a counter: no counter of a call's own numbers has it."""
 _ENTRY = signature([ptr[f64], ptr[f64], i64])
 
 
@@ -110,19 +107,14 @@ def begin_context(batch: Batch, own: CallContext) -> None:
     own.memory = batch.context.memory
     own.polls = 0
     own.outer = cast(batch.context, ptr[f64])
+    own.position, own.number = batch.position, 0
 
 
 @kernel
 def give_seed(batch: Batch, own: CallContext, number: i64) -> None:
     """Begin the stream of random numbers of an element."""
-    words = stack_array(i64, 4)
-    words[0] = batch.position & _WORD
-    words[1] = shift_right_logical(batch.position, 32)
-    words[2] = number & _WORD
-    words[3] = shift_right_logical(number, 32) | _OF_ELEMENTS
-    seed = batch.context.seed
-    philox(words, seed & _WORD, shift_right_logical(seed, 32))
-    own.seed = words[0] | (words[1] << 32)
+    own.number = number
+    own.seed = seed_of_element(batch.context.seed, batch.position, number)
     own.counter = 0
 
 

@@ -7,6 +7,8 @@ A gate on two wires is two such matrices and a shape that says what they mean:
 * `PARITY`: (E, O): E on the span of |00>, |11> and O on that of |01>, |10>, in that order;
 * `SELECTED_THEN_FLIP`, `SELECTED_THEN_SWAP`: SELECTED, followed by X on the first wire or SWAP.
 
+Functions of parameters take vectors as well, a parameter in each lane, of at most `LARGEST_ANGLE`.
+
 All tables are by PennyLane's name; the tests compare every entry with `qml.matrix`.
 """
 
@@ -15,11 +17,9 @@ from math import pi, sqrt
 from typing import Any
 
 from diastase_engine.language import *
+from diastase_engine.state_vector.gates.trigonometry import cos, sin
 from diastase_engine.state_vector.state.small_matrices import IDENTITY, write
 from diastase_runtime.gate_table import GATES
-
-cos = external("cos", [f64], f64)
-sin = external("sin", [f64], f64)
 
 SELECTED, PARITY, SELECTED_THEN_FLIP, SELECTED_THEN_SWAP = range(4)
 

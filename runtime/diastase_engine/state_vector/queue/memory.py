@@ -83,10 +83,19 @@ def allocate_blocks(context: CallContext, site: i64, qubits: i64, blocks: i64) -
         free(handle)
         return null(State)
     state = cast(handle, State)
+    state.operations = cast(handle + _HANDLE_BYTES // 8, ptr[Operation])
+    begin_state(context, state, qubits, blocks, amplitudes)
+    return state
+
+
+@kernel
+def begin_state(
+    context: CallContext, state: State, qubits: i64, blocks: i64, amplitudes: ptr[f64]
+) -> None:
+    """Set all of a state but its queue and what it names its bits, and link it."""
     state.qubits = qubits
     state.blocks = blocks
     state.amplitudes = cast(amplitudes, ptr[vector])
-    state.operations = cast(handle + _HANDLE_BYTES // 8, ptr[Operation])
     state.derivatives, state.slots = 0, 0
     state.script = null(ptr[f64])
     state.tape = null(ptr[f64])
@@ -101,7 +110,6 @@ def allocate_blocks(context: CallContext, site: i64, qubits: i64, blocks: i64) -
     state.gates, state.applied, state.stages = 0, 0, 0
     forget_waiting(state)
     link(context, state)
-    return state
 
 
 @kernel

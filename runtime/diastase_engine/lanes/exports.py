@@ -1,0 +1,27 @@
+"""The engine's C functions: name in the import table -> kernel. The contract with lowering."""
+
+from collections.abc import Callable
+from typing import Any
+
+from diastase_engine.lanes import gates, measure, memory, readout, samples, unitaries
+from diastase_engine.state_vector.gates.gates import check_wires
+from diastase_engine.state_vector.measure.outcome_scripts import script_end
+from diastase_engine.state_vector.queue.memory import num_qubits, state_release
+from diastase_engine.state_vector.state.parallel import use_threads
+
+EXPORTS: dict[str, Callable[..., Any]] = {
+    "state_create": memory.state_create,
+    "state_release": state_release,
+    "num_qubits": num_qubits,
+    "use_threads": use_threads,
+    "script_end": script_end,
+    "check_wires": check_wires,
+    "activate": memory.activate,
+    "gate": gates.gate,
+    "unitary": unitaries.unitary,
+    "measure": measure.measure,
+    "sample": samples.sample,
+    "probabilities": readout.probabilities,
+    "amplitudes": readout.amplitudes,
+    "pauli_values": readout.pauli_values,
+}

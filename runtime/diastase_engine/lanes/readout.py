@@ -1,0 +1,115 @@
+"""What programs read of each lane: probabilities, amplitudes, expectation values of Pauli words.
+
+Lanes that are not active are read as well.
+"""
+
+from diastase_engine.call_context import OVERLAPPING_WIRES, CallContext, fail
+from diastase_engine.lanes.measure import norm_of
+from diastase_engine.lanes.pending import apply_all
+from diastase_engine.lanes.records import WIDTH, group_of, lanes_of
+from diastase_engine.language import *
+from diastase_engine.state_vector.measure.outcomes import place_of
+from diastase_engine.state_vector.observables.pauli import Term, is_turned, read_term, repeated
+from diastase_engine.state_vector.state.checks import bits_of, cannot_run, mask_of
+from diastase_engine.state_vector.state.records import MAX_QUBITS, State, memset
+
+
+@kernel
+def marginals(state: State, count: i64, bits: ptr[i64], out: ptr[f64]) -> None:
+    """Add up the probabilities of each lane by the values of some bits."""
+    lanes = lanes_of(state)
+    weights = stack_array(v8, 1)
+    numbers = cast(weights, ptr[f64])
+    memset(out, 0, 8 * lanes.lanes << count)
+    for index in range(1 << state.qubits):
+        outcome = place_of(index, count, bits)
+        for group in range(lanes.groups):
+            weights[0] = norm_of(group_of(state, group), lanes.places[index])
+            for lane in static(range(WIDTH)):
+                place = ((WIDTH * group + lane) << count) + outcome
+                out[place] = out[place] + numbers[lane]
+
+
+@kernel
+def probabilities(
+    context: CallContext, state: State, site: i64, n_wires: i64, wires: ptr[i64], out: ptr[f64]
+) -> None:
+    """Probabilities of the outcomes on some wires in their order; of all wires where none."""
+    if cannot_run(context, state):
+        return
+    if mask_of(context, state, site, n_wires, wires, 0) < 0:
+        return
+    apply_all(state)
+    if n_wires == 0:
+        marginals(state, state.qubits, state.bit_of_wire, out)
+        return
+    bits = stack_array(i64, MAX_QUBITS)
+    bits_of(state, n_wires, wires, bits)
+    marginals(state, n_wires, bits, out)
+
+
+@kernel
+def amplitudes(context: CallContext, state: State, out: ptr[f64]) -> None:
+    """All amplitudes of each lane, wire 0 most significant, both parts alternating."""
+    if cannot_run(context, state):
+        return
+    apply_all(state)
+    lanes = lanes_of(state)
+    for index in range(1 << state.qubits):
+        place = place_of(index, state.qubits, state.bit_of_wire)
+        for group in range(lanes.groups):
+            numbers = cast(group_of(state, group) + lanes.places[index], ptr[f64])
+            for lane in static(range(WIDTH)):
+                target = 2 * (((WIDTH * group + lane) << state.qubits) + place)
+                out[target] = numbers[lane]
+                out[target + 1] = numbers[WIDTH + lane]
+
+
+@kernel
+def expectation(state: State, group: i64, term: Term) -> v8:
+    """The expectation value of a word in the lanes of a group."""
+    places = lanes_of(state).places
+    numbers = group_of(state, group)
+    total: v8 = 0.0
+    # i^q, which is real for as many Y as make the other factor so.
+    real: v8 = term.real
+    imaginary: v8 = term.imaginary
+    for index in range(1 << state.qubits):
+        here, there = places[index], places[index ^ term.x]
+        x, y = numbers[here], numbers[here + 1]
+        u, v = numbers[there], numbers[there + 1]
+        part = real * (x * u + y * v) - imaginary * (x * v - y * u)
+        if count_ones(index & term.z) & 1 == 0:
+            total += part
+        else:
+            total -= part
+    return total
+
+
+@kernel
+def pauli_values(
+    context: CallContext,
+    state: State,
+    site: i64,
+    n_words: i64,
+    offsets: ptr[i64],
+    codes: ptr[i64],
+    wires: ptr[i64],
+    out: ptr[f64],
+) -> None:
+    """Expectation values of words, of each in all lanes."""
+    if cannot_run(context, state):
+        return
+    apply_all(state)
+    lanes = lanes_of(state)
+    term = stack_record(Term)
+    for word in range(n_words):
+        start, length = offsets[word], offsets[word + 1] - offsets[word]
+        if not read_term(context, state, site, term, 1.0, length, codes + start, wires + start):
+            return
+        if is_turned(term):
+            fail(context, OVERLAPPING_WIRES, site, repeated(length, wires + start), 0)
+            return
+        for group in range(lanes.groups):
+            place = word * lanes.lanes + WIDTH * group
+            store_unaligned(out, place, expectation(state, group, term))
