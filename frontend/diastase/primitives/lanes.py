@@ -47,7 +47,7 @@ def _unitary_abstract_eval(
     *wire_operands: Any,
     wires: Wires,
     control_values: tuple[bool, ...],
-    mapped: bool,
+    per_lane: bool,
 ) -> AbstractValue:
     return register
 
@@ -99,7 +99,7 @@ lanes_gate_p = define_on_register(
 lanes_unitary_p = define_on_register(
     "lanes_unitary", "a gate", _unitary_abstract_eval, Role.OPERATION, provided_rules=()
 )
-"""`register, matrix, *wires -> register`: any matrix; where `mapped`, one for each lane."""
+"""`register, matrix, *wires -> register`: any matrix; where `per_lane`, one for each lane."""
 
 lanes_measure_p = define_on_register(
     "lanes_measure",

@@ -70,21 +70,19 @@ def divide(lanes: Lanes, qubits: i64, memory: ptr[f64]) -> None:
 
 
 @kernel
-def choose_streams(context: CallContext, lanes: Lanes) -> None:
-    """Say of which elements the lanes have the random numbers."""
-    lanes.is_seeded = 0
+def choose_streams(context: CallContext, lanes: Lanes, first: i64) -> None:
+    """Say of which elements the lanes have the random numbers: `first`, and those after it."""
+    lanes.is_seeded, lanes.number = 0, first
     if is_null(context.outer):
-        lanes.key, lanes.position, lanes.number = context.seed, context.counter, 0
-        lanes.first_counter = 0
+        lanes.key, lanes.position, lanes.first_counter = context.seed, context.counter, 0
     else:
         lanes.key, lanes.position = cast(context.outer, CallContext).seed, context.position
-        lanes.number = context.number * lanes.lanes
         lanes.first_counter = context.counter << _BETWEEN_REGISTERS
     context.counter += 1
 
 
 @kernel
-def begin_lanes(context: CallContext, state: State, count: i64) -> None:
+def begin_lanes(context: CallContext, state: State, count: i64, first: i64) -> None:
     """Make all lanes |0...0>, and active."""
     lanes = lanes_of(state)
     lanes.lanes, lanes.groups = count, count >> 3
@@ -102,12 +100,15 @@ def begin_lanes(context: CallContext, state: State, count: i64) -> None:
     for lane in range(count):
         lanes.active[lane] = 1
     lanes.all_active, lanes.some_active, lanes.any_norm = 1, 1, 0
-    choose_streams(context, lanes)
+    choose_streams(context, lanes, first)
 
 
 @kernel
-def state_create(context: CallContext, site: i64, qubits: i64, count: i64) -> State:
-    """Make so many registers |0...0>, each a lane, or an error and null."""
+def state_create(context: CallContext, site: i64, qubits: i64, count: i64, first: i64) -> State:
+    """Make so many registers |0...0>, each a lane, or an error and null.
+
+    They are those of the elements of a batch from `first` on, which decides what they draw.
+    """
     if context.code != 0:
         return null(State)
     if qubits < 0:
@@ -133,7 +134,7 @@ def state_create(context: CallContext, site: i64, qubits: i64, count: i64) -> St
     state.operations = null(ptr[Operation])
     for wire in range(qubits):
         state.bit_of_wire[wire] = qubits - 1 - wire
-    begin_lanes(context, state, count)
+    begin_lanes(context, state, count, first)
     return state
 
 

@@ -80,7 +80,7 @@ def _apply(
     if len(params["wires"]) - len(params["control_values"]) > _MOST_TARGETS:
         refuse("a gate", "it is on many wires")
     matrix = matrix.astype(jnp.complex128)
-    new = lanes.lanes_unitary_p.bind(operands[0], matrix, *wires, mapped=mapped, **params)
+    new = lanes.lanes_unitary_p.bind(operands[0], matrix, *wires, per_lane=mapped, **params)
     return new, 0
 
 

@@ -20,6 +20,7 @@ from diastase.inspection.explicit_jaxpr.types import (
     ExplicitType,
     ExplicitVariable,
     Size,
+    array_shape,
     size_atom,
     size_of,
     size_type,
@@ -87,7 +88,7 @@ class Scope:
 
         `declared` has those that these axes have, whatever holds the same size.
         """
-        shape = getattr(variable.aval, "shape", None)
+        shape = array_shape(variable.aval)
         if shape is None:
             return self._bound(variable, ExplicitType(variable.aval, None))
         sizes: list[Size] = []
@@ -111,7 +112,7 @@ class Scope:
 
     def type_of(self, aval: Any) -> ExplicitType:
         """An abstract value's type, its sizes declared."""
-        if getattr(aval, "shape", None) is None:
+        if array_shape(aval) is None:
             return ExplicitType(aval, None)
         return ExplicitType(aval, tuple(self.size(size) for size in aval.shape))
 

@@ -46,6 +46,7 @@ from diastase.inspection.explicit_jaxpr.types import (
     ExplicitType,
     ExplicitVariable,
     Size,
+    array_shape,
     size_atom,
 )
 from diastase.inspection.explicit_jaxpr.typing_rules import PRIMITIVE_RULES, Defect, check_region
@@ -145,7 +146,7 @@ class _Checker:
 
     def _check_type(self, type_: ExplicitType) -> None:
         """S4, and S2 for sizes."""
-        shape = getattr(type_.aval, "shape", None)
+        shape = array_shape(type_.aval)
         if (type_.shape is None) != (shape is None):
             raise Defect(f"{type_} is not of the kind of {type_.aval.str_short()}")
         if shape is None or type_.shape is None:

@@ -36,6 +36,11 @@ from jax.core import ShapedArray
 Size = Union[int, "Atom"]
 
 
+def array_shape(aval: Any) -> tuple[Any, ...] | None:
+    """The sizes of an array's axes; None for what is no array, a batch of registers, say."""
+    return aval.shape if hasattr(aval, "dtype") else None
+
+
 @dataclass(frozen=True, eq=False)
 class ExplicitType:
     """The type of a variable."""

@@ -40,8 +40,12 @@ LEAST_LANES = 8
 
 
 class LanesAllocOp(Quantum.Operation, name="lanes_alloc"):
-    """A new register: all qubits of all lanes in |0>, all lanes active."""
+    """A new register: all qubits of all lanes in |0>, all lanes active.
 
+    The lanes are elements of a batch, `first` and those after it.
+    """
+
+    first: ext.Operand[Integer]
     num_wires: ir.IntegerAttr
     lanes: ir.IntegerAttr
     site: ir.IntegerAttr

@@ -17,11 +17,11 @@ from diastase_mlir.lowering.quantum.registers import emitted, wire_values
 
 
 @lowers("lanes_allocate", lazy=True)
-def lower_allocate(context: LoweringContext, equation: Equation) -> Sequence[Value]:
+def lower_allocate(context: LoweringContext, equation: Equation, first: Value) -> Sequence[Value]:
     """New registers, their number and that of their qubits known."""
     params = equation.params
     attributes = {name: enumeration(params[name]) for name in ("num_wires", "lanes")}
-    return emitted(context, equation, [], attributes, f"QNode {params['qnode']}")
+    return emitted(context, equation, [first], attributes, f"QNode {params['qnode']}")
 
 
 @lowers("lanes_activate", lazy=True)
@@ -58,7 +58,7 @@ def lower_unitary(
     *wire_operands: Value,
 ) -> Sequence[Value]:
     """A matrix, or where `mapped` one for each lane, which its type tells."""
-    if equation.params["mapped"]:
+    if equation.params["per_lane"]:
         _check_lanes(equation, equation.avals_in[1])
     wires = wire_values(equation.params["wires"], wire_operands, context)
     attributes = {"operandSegmentSizes": array_attribute("i32", [1, 1, len(wires)])}

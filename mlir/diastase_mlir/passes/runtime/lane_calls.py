@@ -26,7 +26,7 @@ _TARGETS, _PARAMETERS = 2, 3
 def _alloc(operation: Any, conversion: EngineCalls) -> None:
     sizes = [conversion.integer(size.value) for size in (operation.num_wires, operation.lanes)]
     library = LIBRARIES[str(operation.register.type)]
-    arguments = [conversion.site(operation), *sizes]
+    arguments = [conversion.site(operation), *sizes, operation.first]
     state = conversion.create_state("state_create", arguments, library)
     operation.register.replace_all_uses_with(state)
 
