@@ -245,11 +245,19 @@ def _with_shape(context: LoweringContext, array: ir.Value, aval: Any) -> ir.Valu
 def _wires(jaxpr: Any) -> int:
     """Of the largest register that is allocated, as far as it is known.
 
-    A density matrix counts as the state vector of its size: with twice as many, less one.
+    What is no state vector counts as one of its size: a density matrix with twice as many, less
+    one; registers in lanes with those of a lane's number, too.
     """
-    known = [
-        (equation.params["num_wires"] or 0, equation.params.get("mixed", False))
-        for equation in equations_in(jaxpr)
-        if equation.primitive.name == "allocate_qubits"
-    ]
-    return max((max(2 * wires - 1, 0) if mixed else wires for wires, mixed in known), default=0)
+    allocations = [one for one in equations_in(jaxpr) if one.primitive.name in _ALLOCATIONS]
+    return max(map(_size_in_wires, allocations), default=0)
+
+
+_ALLOCATIONS = frozenset(("allocate_qubits", "lanes_allocate"))
+
+
+def _size_in_wires(allocation: Any) -> int:
+    params = allocation.params
+    wires = params["num_wires"] or 0
+    if params.get("mixed", False):
+        return max(2 * wires - 1, 0)
+    return wires + params.get("lanes", 1).bit_length() - 1
