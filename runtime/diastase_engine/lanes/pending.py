@@ -59,9 +59,7 @@ def merge_forms(lanes: Lanes, bit: i64, fresh: int, before: int) -> None:
     old, new = matrices_of(lanes, bit), lanes.fresh
     form = COMPOSED[fresh][before]
     for place in range(lanes.groups):
-        both = product(
-            loaded(new + MATRIX * place, fresh), loaded(old + MATRIX * place, before)
-        )
+        both = product(loaded(new + MATRIX * place, fresh), loaded(old + MATRIX * place, before))
         target = old + MATRIX * place
         for k in static(range(8)):
             if PARTS[k] & form != 0:

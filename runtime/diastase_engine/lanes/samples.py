@@ -1,17 +1,22 @@
-"""Samples of each lane: what `state_vector.measure.samples` draws from a state of its own."""
+"""Samples of each lane: what `state_vector.measure.samples` draws from a state of its own.
+
+Outcomes are walked over in the order of the wires, whatever bits are called by then: that depends
+on which lanes were active together.
+"""
 
 from diastase_engine.call_context import INVALID_SHOTS, CallContext, fail
 from diastase_engine.lanes.pending import apply_all
 from diastase_engine.lanes.records import WIDTH, group_of, lanes_of
 from diastase_engine.lanes.streams import begin_streams
 from diastase_engine.language import *
+from diastase_engine.state_vector.gates.dense import position
+from diastase_engine.state_vector.measure.outcomes import place_of
 from diastase_engine.state_vector.measure.samples import draw_outcomes, wires_to_bits
 from diastase_engine.state_vector.queue.memory import allocate
 from diastase_engine.state_vector.state.checks import cannot_run
 from diastase_engine.state_vector.state.records import (
     BLOCK_BYTES,
     LANE_BITS,
-    LANE_MASK,
     LANES,
     State,
     free,
@@ -22,14 +27,15 @@ from diastase_runtime.abi import MAX_SAMPLED_WIRES
 
 @kernel
 def copy_lane(state: State, lane: i64, alone: State) -> None:
-    """Write the amplitudes of a lane as those of a state of its own."""
+    """Write the amplitudes of a lane as those of a state of its own, wire 0 most significant."""
     numbers = cast(group_of(state, lane >> 3), ptr[f64]) + (lane & (WIDTH - 1))
     into = cast(alone.amplitudes, ptr[f64])
     places = lanes_of(state).places
     for index in range(1 << state.qubits):
-        block, place = index >> LANE_BITS, WIDTH * places[index]
-        into[2 * LANES * block + (index & LANE_MASK)] = numbers[place]
-        into[2 * LANES * block + LANES + (index & LANE_MASK)] = numbers[place + WIDTH]
+        place = WIDTH * places[index]
+        outcome = place_of(index, state.qubits, state.bit_of_wire)
+        target = position(outcome)
+        into[target], into[target + LANES] = numbers[place], numbers[place + WIDTH]
 
 
 @kernel
@@ -40,7 +46,7 @@ def begin_alone(context: CallContext, state: State, site: i64, alone: State) -> 
     alone.context = context
     alone.script = null(ptr[f64])
     for wire in range(state.qubits):
-        alone.bit_of_wire[wire] = state.bit_of_wire[wire]
+        alone.bit_of_wire[wire] = state.qubits - 1 - wire
     memory = allocate(context, site, alone.blocks * BLOCK_BYTES)
     alone.amplitudes = cast(memory, ptr[vector])
     if is_null(memory):
@@ -98,5 +104,7 @@ def sample(
         return
     bits = stack_array(i64, MAX_SAMPLED_WIRES)
     if wires_to_bits(context, state, site, n_wires, wires, bits):
+        for k in range(n_wires):
+            bits[k] = state.qubits - 1 - wires[k]
         apply_all(state)
         sample_lanes(context, state, site, n_wires, bits, shots, out)

@@ -129,7 +129,10 @@ def apply_group(dense: Dense, group: i64) -> None:
         multiply_group(dense)
         for row in range(dense.size):
             place = places[base | dense.offsets[row]]
-            amplitudes[place], amplitudes[place + 1] = dense.after[2 * row], dense.after[2 * row + 1]
+            amplitudes[place], amplitudes[place + 1] = (
+                dense.after[2 * row],
+                dense.after[2 * row + 1],
+            )
         index = next_block(index, dense.fixed)
 
 
