@@ -1,4 +1,4 @@
-"""Registers side by side in vectors: each lane as PennyLane's matrices and a state of its own say."""
+"""Registers side by side in vectors: each lane is what a state of its own would be."""
 
 import ctypes
 import functools
@@ -317,7 +317,8 @@ def test_streams_do_not_depend_on_grouping(lanes, position: int):
             register.activate(np.ones(count))
             register.gate("RY", [0], half)
             found.append(np.stack([first, second, register.measure(0), *register.sample([0], 2).T]))
-            assert context.counter == 1 and outer.counter == 0
+            assert context.counter == 1
+            assert outer.counter == 0
         return np.concatenate(found, axis=1)
 
     expected = outcomes(64)

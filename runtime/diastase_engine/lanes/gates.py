@@ -1,18 +1,15 @@
 """Named gates: wires and controls are the same in all lanes, parameters are each lane's own."""
 
-from math import nan
-
 from diastase_engine.call_context import SIZE_MISMATCH, CallContext, fail
 from diastase_engine.lanes.algebra import form_of
 from diastase_engine.lanes.pending import apply_fresh, settle, write_fresh
-from diastase_engine.lanes.records import MATRIX, WIDTH, Lanes, active_of, group_of, lanes_of
-from diastase_engine.lanes.sweeps import exchange, sweep
+from diastase_engine.lanes.records import MATRIX, WIDTH, Lanes, lanes_of
+from diastase_engine.lanes.sweeps import exchange, spoil_lane, sweep
 from diastase_engine.language import *
 from diastase_engine.state_vector.gates.decompositions import exchange_names
 from diastase_engine.state_vector.gates.matrices import (
     FIXED_PAIRS,
     FIXED_SINGLE,
-    IDENTITY,
     PARAMETRIC_PAIRS,
     PARAMETRIC_SINGLE,
     PARITY,
@@ -39,14 +36,6 @@ X, SWAP, IDENTITY_GATE = GATES["PauliX"].code, GATES["SWAP"].code, GATES["Identi
 FORM_BITS = 4
 
 atan2 = external("atan2", [f64, f64], f64)
-
-
-@kernel
-def spoil_lane(state: State, lane: i64) -> None:
-    """Make all amplitudes of a lane NaN, for good."""
-    numbers = cast(group_of(state, lane >> 3), ptr[f64])
-    for k in range(2 << state.qubits):
-        numbers[WIDTH * k + (lane & (WIDTH - 1))] = nan
 
 
 @kernel
@@ -83,7 +72,7 @@ def usable(state: State, angles: ptr[f64], number: i64) -> ptr[f64]:
 
 @kernel
 def write_single(lanes: Lanes, code: i64, p0: ptr[f64], p1: ptr[f64], p2: ptr[f64]) -> i64:
-    """Write the matrices of a gate on one wire; return their form, 0 where there is no such gate."""
+    """Write the matrices of a gate on one wire; return their form, 0 where there is none."""
     for name in static(FIXED_SINGLE):
         if code == GATES[name].code:
             for group in range(lanes.groups):

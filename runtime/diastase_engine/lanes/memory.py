@@ -22,6 +22,7 @@ from diastase_engine.lanes.records import (
     Lanes,
     active_of,
     lanes_of,
+    same,
 )
 from diastase_engine.language import *
 from diastase_engine.state_vector.queue.memory import allocate, begin_state
@@ -94,7 +95,7 @@ def begin_lanes(context: CallContext, state: State, count: i64) -> None:
     memset(memory, 0, 16 * size * count)
     numbers = cast(state.amplitudes, ptr[v8])
     for group in range(lanes.groups):
-        numbers[2 * size * group] = 1.0
+        numbers[2 * size * group] = same(1.0)
     for index in range(size):
         lanes.places[index] = 2 * index
     for bit in range(state.qubits):

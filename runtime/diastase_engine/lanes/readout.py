@@ -4,9 +4,8 @@ Lanes that are not active are read as well.
 """
 
 from diastase_engine.call_context import OVERLAPPING_WIRES, CallContext, fail
-from diastase_engine.lanes.measure import norm_of
 from diastase_engine.lanes.pending import apply_all
-from diastase_engine.lanes.records import WIDTH, group_of, lanes_of
+from diastase_engine.lanes.records import WIDTH, group_of, lanes_of, norm_of, same
 from diastase_engine.language import *
 from diastase_engine.state_vector.measure.outcomes import place_of
 from diastase_engine.state_vector.observables.pauli import Term, is_turned, read_term, repeated
@@ -70,10 +69,10 @@ def expectation(state: State, group: i64, term: Term) -> v8:
     """The expectation value of a word in the lanes of a group."""
     places = lanes_of(state).places
     numbers = group_of(state, group)
-    total: v8 = 0.0
+    total = same(0.0)
     # i^q, which is real for as many Y as make the other factor so.
-    real: v8 = term.real
-    imaginary: v8 = term.imaginary
+    real = same(term.real)
+    imaginary = same(term.imaginary)
     for index in range(1 << state.qubits):
         here, there = places[index], places[index ^ term.x]
         x, y = numbers[here], numbers[here + 1]

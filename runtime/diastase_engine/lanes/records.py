@@ -72,3 +72,16 @@ def group_of(state: State, group: i64) -> ptr[v8]:
 def active_of(lanes: Lanes, group: i64) -> lane_set:
     """Which lanes of a group are active."""
     return lanes_where(lanes.active, WIDTH * group)
+
+
+@inline
+def norm_of(amplitudes: ptr[v8], place: i64) -> v8:
+    """Squared magnitude of an amplitude."""
+    x, y = amplitudes[place], amplitudes[place + 1]
+    return x * x + y * y
+
+
+@inline
+def same(number: f64) -> v8:
+    """A number in all lanes."""
+    return pack([number, number, number, number, number, number, number, number])
