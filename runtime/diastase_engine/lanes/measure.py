@@ -8,7 +8,14 @@ outcome is unlikely the difference of those numbers would be rounding; then it i
 from math import inf
 
 from diastase_engine.call_context import NOT_A_NUMBER, CallContext, fail
-from diastase_engine.lanes.algebra import DIAGONAL, FORMS, OTHERS, REAL, loaded, sum_of_products
+from diastase_engine.lanes.algebra import (
+    FORMS,
+    OTHERS,
+    REAL,
+    REAL_DIAGONAL,
+    loaded,
+    sum_of_products,
+)
 from diastase_engine.lanes.pending import apply_pending, merge, write_fresh
 from diastase_engine.lanes.records import (
     MATRIX,
@@ -144,7 +151,7 @@ def write_collapses(lanes: Lanes, reset: i64, outcomes: ptr[i64]) -> None:
         if reset != 0:
             write_fresh(lanes, group, 0, [zero, 0.0, one, 0.0, 0.0, 0.0, 0.0, 0.0], REAL)
         else:
-            write_fresh(lanes, group, 0, [zero, 0.0, 0.0, 0.0, 0.0, 0.0, one, 0.0], DIAGONAL)
+            write_fresh(lanes, group, 0, [zero, 0.0, 0.0, 0.0, 0.0, 0.0, one, 0.0], REAL_DIAGONAL)
 
 
 @kernel
@@ -175,7 +182,7 @@ def measure_bit(
         apply_pending(state, bit)
         add_weights(state, bit)
     write_collapses(lanes, reset, outcomes)
-    merge(lanes, bit, REAL if reset != 0 else DIAGONAL)
+    merge(lanes, bit, REAL if reset != 0 else REAL_DIAGONAL)
     lanes.any_norm |= 1 << bit
 
 

@@ -44,7 +44,7 @@ _BETWEEN_REGISTERS = 32
 @kernel
 def numbers_of(qubits: i64, groups: i64) -> i64:
     """How many 8-byte numbers the memory of a register has."""
-    vectors = groups * ((2 << qubits) + (qubits + 2) * MATRIX + 4)
+    vectors = groups * ((2 << qubits) + (qubits + 2) * MATRIX + 6)
     return WIDTH * (vectors + 7 * groups) + (1 << qubits) + qubits + 1
 
 
@@ -59,6 +59,8 @@ def divide(lanes: Lanes, qubits: i64, memory: ptr[f64]) -> None:
     rest = rest + 2 * groups * MATRIX * WIDTH
     lanes.weights = cast(rest, ptr[v8])
     rest = rest + 4 * groups * WIDTH
+    lanes.phases = cast(rest, ptr[v8])
+    rest = rest + 2 * groups * WIDTH
     lanes.angles = rest
     rest = rest + 3 * groups * WIDTH
     lanes.uniforms = rest
@@ -96,6 +98,7 @@ def begin_lanes(context: CallContext, state: State, count: i64) -> None:
     numbers = cast(state.amplitudes, ptr[v8])
     for group in range(lanes.groups):
         numbers[2 * size * group] = same(1.0)
+        lanes.phases[2 * group], lanes.phases[2 * group + 1] = same(1.0), same(0.0)
     for index in range(size):
         lanes.places[index] = 2 * index
     for bit in range(state.qubits):
@@ -103,6 +106,7 @@ def begin_lanes(context: CallContext, state: State, count: i64) -> None:
     for lane in range(count):
         lanes.active[lane] = 1
     lanes.all_active, lanes.some_active, lanes.any_norm = 1, 1, 0
+    lanes.has_phase = 0
     choose_streams(context, lanes)
 
 

@@ -48,11 +48,28 @@ def probabilities(
 
 
 @kernel
+def apply_phases(state: State) -> None:
+    """Multiply the amplitudes of each lane by its phase."""
+    lanes = lanes_of(state)
+    if lanes.has_phase == 0:
+        return
+    lanes.has_phase = 0
+    for group in range(lanes.groups):
+        numbers = group_of(state, group)
+        c, s = lanes.phases[2 * group], lanes.phases[2 * group + 1]
+        for index in range(1 << state.qubits):
+            x, y = numbers[2 * index], numbers[2 * index + 1]
+            numbers[2 * index], numbers[2 * index + 1] = c * x - s * y, c * y + s * x
+        lanes.phases[2 * group], lanes.phases[2 * group + 1] = same(1.0), same(0.0)
+
+
+@kernel
 def amplitudes(context: CallContext, state: State, out: ptr[f64]) -> None:
     """All amplitudes of each lane, wire 0 most significant, both parts alternating."""
     if cannot_run(context, state):
         return
     apply_all(state)
+    apply_phases(state)
     lanes = lanes_of(state)
     for index in range(1 << state.qubits):
         place = place_of(index, state.qubits, state.bit_of_wire)

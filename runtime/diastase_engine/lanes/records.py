@@ -35,6 +35,9 @@ class Lanes(Record):
     pending: ptr[v8]
     fresh: ptr[v8]
     """Two matrices a group: of the gate that is being applied."""
+    phases: ptr[v8]
+    """Two vectors a group: a phase of all amplitudes, which they are still to be multiplied by."""
+    has_phase: i64
     weights: ptr[v8]
     """Four vectors a group: of the wire that is being measured."""
     angles: ptr[f64]
