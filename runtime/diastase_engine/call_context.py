@@ -44,8 +44,6 @@ class CallContext(Record):
     """The context of the call that this is a part of, an element of a batch; or null."""
     position: i64
     """Of an element: that of the call's random numbers from which those of elements are derived."""
-    number: i64
-    """Of an element: the number with which it was called."""
 
 
 WIRE_OUT_OF_RANGE = int(ErrorCode.WIRE_OUT_OF_RANGE)

@@ -261,9 +261,8 @@ class CallContext(ctypes.Structure):
         # The context of the call that this is a part of (an element of a batch), or null.
         ("outer", ctypes.c_void_p),
         # Of an element of a batch: the position of the call's random numbers from which those of
-        # elements are derived, and the number with which it was called.
+        # elements are derived.
         ("position", ctypes.c_int64),
-        ("number", ctypes.c_int64),
     )
     code: int
     site: int
@@ -278,5 +277,4 @@ class CallContext(ctypes.Structure):
     polls: int
     outer: int | None
     position: int
-    number: int
     detail: "ctypes.Array[ctypes.c_int64]"

@@ -17,6 +17,7 @@ import scipy.sparse
 
 from diastase_engine import (
     engine_library,
+    lanes_library,
     mixed_library,
     single_library,
     single_mixed_library,
@@ -28,6 +29,7 @@ from diastase_engine.state_vector.state.records import State
 from diastase_runtime.abi import CallContext, library_symbol
 from diastase_runtime.gate_table import gate_of
 from diastase_toolchain import machine_code
+from lane_registers import LaneRegister
 from other_processors import build_engine_for
 
 I64, F64, POINTER = ctypes.c_int64, ctypes.c_double, ctypes.c_void_p
@@ -420,6 +422,27 @@ def mixed(
 
     def make(wires: int, derivatives: int = 0, seed: int = 0) -> MixedRegister:
         made.append(MixedRegister(mixed_engines(precision), wires, derivatives, seed))
+        return made[-1]
+
+    yield make
+    for each in made:
+        each.release()
+
+
+@pytest.fixture(scope="session")
+def lanes_engine(tmp_path_factory: pytest.TempPathFactory) -> ctypes.CDLL:
+    """The engine of registers side by side, loaded once."""
+    path = tmp_path_factory.mktemp("lanes") / lanes_library().name
+    return ctypes.CDLL(str(shutil.copy(lanes_library(), path)))
+
+
+@pytest.fixture
+def lanes(lanes_engine: ctypes.CDLL) -> Iterator[Callable[..., LaneRegister]]:
+    """Make lane registers, `lanes(wires, count, seed)`, released when the test ends."""
+    made: list[LaneRegister] = []
+
+    def make(*arguments: object, **options: object) -> LaneRegister:
+        made.append(LaneRegister(lanes_engine, *arguments, **options))
         return made[-1]
 
     yield make

@@ -1,12 +1,12 @@
-"""Complex 2x2 matrices of vectors, of which some elements are known to be zero in all lanes.
+"""Complex 2x2 matrices of vectors, of which some numbers are known to be zero in all lanes.
 
 A matrix is eight numbers, as in `state_vector.gates.matrices`. Its *form* says which of them may
-not be zero: a bit each for the real and imaginary parts of the diagonal, and for those of the
-other two. Forms are `DIAGONAL`, `REAL`, `CROSS` (a real diagonal, the others imaginary: RX) and
-`GENERAL`; 0 is no matrix at all.
+not be zero, a bit for each; 0 is no matrix at all. The named forms are those that gates have, and
+products of them. What is zero is neither kept nor multiplied.
 """
 
 import ast
+import itertools
 from collections.abc import Callable
 from typing import Any
 from typing import cast as as_type
@@ -17,12 +17,18 @@ from diastase_engine.language.functions import Intrinsic
 from diastase_engine.language.instructions import Frame
 from diastase_engine.language.values import Dynamic
 
-DIAGONAL, REAL, CROSS, GENERAL = 3, 5, 9, 15
-FORMS = [DIAGONAL, REAL, CROSS, GENERAL]
-OTHERS = 12
-"""The bits of the two elements that are not on the diagonal."""
-PARTS = [1, 2, 4, 8, 4, 8, 1, 2]
-"""The bit of each of the eight numbers."""
+REAL_DIAGONAL, PHASE, DIAGONAL = 0b01000001, 0b11000001, 0b11000011
+"""As of a collapse, of S, and of any diagonal."""
+REAL, CROSS = 0b01010101, 0b01101001
+"""As of RY and of RX: the numbers that are not on the diagonal are real, or imaginary."""
+TURNED_REAL, TURNED_CROSS = 0b11110101, 0b11111001
+"""The same with a phase of |1> afterwards."""
+GENERAL = 0b11111111
+FORMS = [REAL_DIAGONAL, PHASE, DIAGONAL, REAL, CROSS, TURNED_REAL, TURNED_CROSS, GENERAL]
+"""The least one first."""
+OTHERS = 0b00111100
+"""The numbers that are not on the diagonal."""
+FORM_BITS = 8
 
 Matrix = list[Any]
 _IDENTITY = [1.0, 0.0, 0.0, 0.0, 0.0, 0.0, 1.0, 0.0]
@@ -33,13 +39,13 @@ def _least_form(bits: int) -> int:
 
 
 def _composed(left: int, right: int) -> int:
-    """The form of a product: real and imaginary, diagonal and not, multiply like signs."""
-    kinds = [(part >> 1, part & 1) for part in range(4)]
+    """The form of a product."""
     bits = 0
-    for i, (off, imaginary) in enumerate(kinds):
-        for k, (other_off, other_imaginary) in enumerate(kinds):
-            if left >> i & 1 and right >> k & 1:
-                bits |= 1 << (2 * (off ^ other_off) + (imaginary ^ other_imaginary))
+    for row, k, column in itertools.product(range(2), repeat=3):
+        for one, other in itertools.product(range(2), repeat=2):  # real or imaginary
+            first, second = 4 * row + 2 * k + one, 4 * k + 2 * column + other
+            if left >> first & 1 and right >> second & 1:
+                bits |= 1 << (4 * row + 2 * column + (one ^ other))
     return _least_form(bits)
 
 
@@ -81,10 +87,7 @@ def _form_of(_frame: Frame, matrix: Matrix) -> int:
     """The form of a matrix, by the elements that are known to be zero; 0 of the identity."""
     if matrix == _IDENTITY:
         return 0
-    bits = 0
-    for part, number in zip(PARTS, matrix, strict=True):
-        bits |= 0 if _is_zero(number) else part
-    return _least_form(bits)
+    return _least_form(sum(1 << k for k, number in enumerate(matrix) if not _is_zero(number)))
 
 
 sum_of_products = as_type("Callable[..., Any]", Intrinsic(_sum_of_products))
@@ -94,7 +97,7 @@ form_of = as_type("Callable[[Matrix], int]", Intrinsic(_form_of))
 @inline
 def element(matrix: ptr[v8], k: int, form: int) -> Any:
     """One number of a matrix of a (static) form."""
-    return matrix[k] if PARTS[k] & form != 0 else 0.0
+    return matrix[k] if form >> k & 1 == 1 else 0.0
 
 
 @inline

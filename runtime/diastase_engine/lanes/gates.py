@@ -1,18 +1,15 @@
 """Named gates: wires and controls are the same in all lanes, parameters are each lane's own."""
 
-from math import nan
-
 from diastase_engine.call_context import SIZE_MISMATCH, CallContext, fail
-from diastase_engine.lanes.algebra import form_of
+from diastase_engine.lanes.algebra import FORM_BITS, PHASE, form_of
 from diastase_engine.lanes.pending import apply_fresh, settle, write_fresh
-from diastase_engine.lanes.records import MATRIX, WIDTH, Lanes, active_of, group_of, lanes_of
-from diastase_engine.lanes.sweeps import exchange, sweep
+from diastase_engine.lanes.records import MATRIX, WIDTH, Lanes, active_of, lanes_of
+from diastase_engine.lanes.sweeps import exchange, spoil_lane, sweep
 from diastase_engine.language import *
 from diastase_engine.state_vector.gates.decompositions import exchange_names
 from diastase_engine.state_vector.gates.matrices import (
     FIXED_PAIRS,
     FIXED_SINGLE,
-    IDENTITY,
     PARAMETRIC_PAIRS,
     PARAMETRIC_SINGLE,
     PARITY,
@@ -23,7 +20,9 @@ from diastase_engine.state_vector.gates.matrices import (
 )
 from diastase_engine.state_vector.gates.trigonometry import (
     LARGEST_ANGLE,
+    cos,
     cos_of_number,
+    sin,
     sin_of_number,
 )
 from diastase_engine.state_vector.state.checks import (
@@ -35,18 +34,10 @@ from diastase_engine.state_vector.state.checks import (
 from diastase_engine.state_vector.state.records import State
 from diastase_runtime.gate_table import GATES
 
-X, SWAP, IDENTITY_GATE = GATES["PauliX"].code, GATES["SWAP"].code, GATES["Identity"].code
-FORM_BITS = 4
+X, RZ, SWAP = GATES["PauliX"].code, GATES["RZ"].code, GATES["SWAP"].code
+IDENTITY_GATE = GATES["Identity"].code
 
 atan2 = external("atan2", [f64, f64], f64)
-
-
-@kernel
-def spoil_lane(state: State, lane: i64) -> None:
-    """Make all amplitudes of a lane NaN, for good."""
-    numbers = cast(group_of(state, lane >> 3), ptr[f64])
-    for k in range(2 << state.qubits):
-        numbers[WIDTH * k + (lane & (WIDTH - 1))] = nan
 
 
 @kernel
@@ -83,7 +74,7 @@ def usable(state: State, angles: ptr[f64], number: i64) -> ptr[f64]:
 
 @kernel
 def write_single(lanes: Lanes, code: i64, p0: ptr[f64], p1: ptr[f64], p2: ptr[f64]) -> i64:
-    """Write the matrices of a gate on one wire; return their form, 0 where there is no such gate."""
+    """Write the matrices of a gate on one wire; return their form, 0 where there is none."""
     for name in static(FIXED_SINGLE):
         if code == GATES[name].code:
             for group in range(lanes.groups):
@@ -124,6 +115,24 @@ def write_pair(lanes: Lanes, code: i64, parameter: ptr[f64]) -> i64:
                 write_fresh(lanes, group, 1, other, form_of(other))
                 found = form_of(one) | form_of(other) << FORM_BITS | shape << 2 * FORM_BITS
     return found
+
+
+@kernel
+def write_turns(lanes: Lanes, angles: ptr[f64]) -> None:
+    """Write the matrices of RZ without its phase of |0>, which becomes the lane's.
+
+    Half of the amplitudes are left as they are then, and RZ after RY has two real numbers.
+    """
+    lanes.has_phase = 1
+    for group in range(lanes.groups):
+        half = 0.5 * load_unaligned(angles, WIDTH * group)
+        c, s = cos(half), sin(half)
+        turn = [1.0, 0.0, 0.0, 0.0, 0.0, 0.0, c * c - s * s, 2.0 * (c * s)]
+        write_fresh(lanes, group, 0, turn, PHASE)
+        active = active_of(lanes, group)
+        x, y = lanes.phases[2 * group], lanes.phases[2 * group + 1]
+        lanes.phases[2 * group] = select(active, x * c + y * s, x)
+        lanes.phases[2 * group + 1] = select(active, y * c - x * s, y)
 
 
 @kernel
@@ -195,6 +204,10 @@ def apply_single(
     p2: ptr[f64],
 ) -> i1:
     """Apply a gate on one bit; false where there is no such gate."""
+    if code == RZ and mask == 0:
+        write_turns(lanes_of(state), p0)
+        apply_fresh(state, PHASE, False, target, 0, 0, 0)
+        return True
     form = write_single(lanes_of(state), code, p0, p1, p2)
     if form == 0:
         return False

@@ -8,9 +8,25 @@ outcome is unlikely the difference of those numbers would be rounding; then it i
 from math import inf
 
 from diastase_engine.call_context import NOT_A_NUMBER, CallContext, fail
-from diastase_engine.lanes.algebra import DIAGONAL, FORMS, OTHERS, REAL, loaded, sum_of_products
+from diastase_engine.lanes.algebra import (
+    FORMS,
+    OTHERS,
+    REAL,
+    REAL_DIAGONAL,
+    loaded,
+    sum_of_products,
+)
 from diastase_engine.lanes.pending import apply_pending, merge, write_fresh
-from diastase_engine.lanes.records import MATRIX, WIDTH, Lanes, active_of, group_of, lanes_of
+from diastase_engine.lanes.records import (
+    MATRIX,
+    WIDTH,
+    Lanes,
+    active_of,
+    group_of,
+    lanes_of,
+    norm_of,
+    same,
+)
 from diastase_engine.lanes.streams import draw
 from diastase_engine.lanes.sweeps import matrices_of
 from diastase_engine.language import *
@@ -22,13 +38,6 @@ UNLIKELY = 1e-4
 """An outcome of a lesser probability is drawn by weights that are sums of squares."""
 
 
-@inline
-def norm_of(amplitudes: ptr[v8], place: i64) -> v8:
-    """Squared magnitude of an amplitude."""
-    x, y = amplitudes[place], amplitudes[place + 1]
-    return x * x + y * y
-
-
 @kernel
 def add_weights(state: State, bit: i64) -> None:
     """Write the weights of both values of a bit, what is pending left out."""
@@ -36,8 +45,8 @@ def add_weights(state: State, bit: i64) -> None:
     places = lanes.places
     for group in range(lanes.groups):
         amplitudes = group_of(state, group)
-        zero: v8 = 0.0
-        one: v8 = 0.0
+        zero = same(0.0)
+        one = same(0.0)
         index: i64 = 0
         for _ in range(1 << (state.qubits - 1)):
             zero += norm_of(amplitudes, places[index])
@@ -54,10 +63,10 @@ def add_coherences(state: State, bit: i64) -> None:
     places = lanes.places
     for group in range(lanes.groups):
         amplitudes = group_of(state, group)
-        zero: v8 = 0.0
-        one: v8 = 0.0
-        real: v8 = 0.0
-        imaginary: v8 = 0.0
+        zero = same(0.0)
+        one = same(0.0)
+        real = same(0.0)
+        imaginary = same(0.0)
         index: i64 = 0
         for _ in range(1 << (state.qubits - 1)):
             first, second = places[index], places[index | 1 << bit]
@@ -142,7 +151,7 @@ def write_collapses(lanes: Lanes, reset: i64, outcomes: ptr[i64]) -> None:
         if reset != 0:
             write_fresh(lanes, group, 0, [zero, 0.0, one, 0.0, 0.0, 0.0, 0.0, 0.0], REAL)
         else:
-            write_fresh(lanes, group, 0, [zero, 0.0, 0.0, 0.0, 0.0, 0.0, one, 0.0], DIAGONAL)
+            write_fresh(lanes, group, 0, [zero, 0.0, 0.0, 0.0, 0.0, 0.0, one, 0.0], REAL_DIAGONAL)
 
 
 @kernel
@@ -173,7 +182,7 @@ def measure_bit(
         apply_pending(state, bit)
         add_weights(state, bit)
     write_collapses(lanes, reset, outcomes)
-    merge(lanes, bit, REAL if reset != 0 else DIAGONAL)
+    merge(lanes, bit, REAL if reset != 0 else REAL_DIAGONAL)
     lanes.any_norm |= 1 << bit
 
 

@@ -22,6 +22,7 @@ from diastase_engine.lanes.records import (
     Lanes,
     active_of,
     lanes_of,
+    same,
 )
 from diastase_engine.language import *
 from diastase_engine.state_vector.queue.memory import allocate, begin_state
@@ -43,7 +44,7 @@ _BETWEEN_REGISTERS = 32
 @kernel
 def numbers_of(qubits: i64, groups: i64) -> i64:
     """How many 8-byte numbers the memory of a register has."""
-    vectors = groups * ((2 << qubits) + (qubits + 2) * MATRIX + 4)
+    vectors = groups * ((2 << qubits) + (qubits + 2) * MATRIX + 6)
     return WIDTH * (vectors + 7 * groups) + (1 << qubits) + qubits + 1
 
 
@@ -58,6 +59,8 @@ def divide(lanes: Lanes, qubits: i64, memory: ptr[f64]) -> None:
     rest = rest + 2 * groups * MATRIX * WIDTH
     lanes.weights = cast(rest, ptr[v8])
     rest = rest + 4 * groups * WIDTH
+    lanes.phases = cast(rest, ptr[v8])
+    rest = rest + 2 * groups * WIDTH
     lanes.angles = rest
     rest = rest + 3 * groups * WIDTH
     lanes.uniforms = rest
@@ -92,7 +95,8 @@ def begin_lanes(context: CallContext, state: State, count: i64, first: i64) -> N
     memset(memory, 0, 16 * size * count)
     numbers = cast(state.amplitudes, ptr[v8])
     for group in range(lanes.groups):
-        numbers[2 * size * group] = 1.0
+        numbers[2 * size * group] = same(1.0)
+        lanes.phases[2 * group], lanes.phases[2 * group + 1] = same(1.0), same(0.0)
     for index in range(size):
         lanes.places[index] = 2 * index
     for bit in range(state.qubits):
@@ -100,6 +104,7 @@ def begin_lanes(context: CallContext, state: State, count: i64, first: i64) -> N
     for lane in range(count):
         lanes.active[lane] = 1
     lanes.all_active, lanes.some_active, lanes.any_norm = 1, 1, 0
+    lanes.has_phase = 0
     choose_streams(context, lanes, first)
 
 

@@ -4,7 +4,7 @@ A pending matrix commutes with all that does not touch its bit, and a diagonal o
 reads it. One that is not unitary (`Lanes.any_norm`) changes the weights of all bits.
 """
 
-from diastase_engine.lanes.algebra import COMPOSED, FORMS, OTHERS, PARTS, loaded, product
+from diastase_engine.lanes.algebra import COMPOSED, FORMS, OTHERS, Matrix, loaded, product
 from diastase_engine.lanes.records import MATRIX, Lanes, active_of, lanes_of
 from diastase_engine.lanes.sweeps import exchange, matrices_of, sweep
 from diastase_engine.language import *
@@ -13,16 +13,16 @@ from diastase_engine.state_vector.state.small_matrices import IDENTITY
 
 
 @inline
-def write_fresh(lanes: Lanes, group: i64, which: int, matrix: list[v8], form: int) -> None:
+def write_fresh(lanes: Lanes, group: i64, which: int, matrix: Matrix, form: int) -> None:
     """Write a matrix of the gate that is being applied; the identity in lanes not active."""
     target = lanes.fresh + MATRIX * (which * lanes.groups + group)
     for k in static(range(8)):
-        if PARTS[k] & form != 0:
+        if form >> k & 1 == 1:
             target[k] = matrix[k]
     if lanes.all_active == 0:
         active = active_of(lanes, group)
         for k in static(range(8)):
-            if PARTS[k] & form != 0:
+            if form >> k & 1 == 1:
                 target[k] = select(active, target[k], IDENTITY[k])
 
 
@@ -62,7 +62,7 @@ def merge_forms(lanes: Lanes, bit: i64, fresh: int, before: int) -> None:
         both = product(loaded(new + MATRIX * place, fresh), loaded(old + MATRIX * place, before))
         target = old + MATRIX * place
         for k in static(range(8)):
-            if PARTS[k] & form != 0:
+            if form >> k & 1 == 1:
                 target[k] = both[k]
     lanes.forms[bit] = form
 

@@ -4,9 +4,8 @@ Lanes that are not active are read as well.
 """
 
 from diastase_engine.call_context import OVERLAPPING_WIRES, CallContext, fail
-from diastase_engine.lanes.measure import norm_of
 from diastase_engine.lanes.pending import apply_all
-from diastase_engine.lanes.records import WIDTH, group_of, lanes_of
+from diastase_engine.lanes.records import WIDTH, group_of, lanes_of, norm_of, same
 from diastase_engine.language import *
 from diastase_engine.state_vector.measure.outcomes import place_of
 from diastase_engine.state_vector.observables.pauli import Term, is_turned, read_term, repeated
@@ -49,11 +48,28 @@ def probabilities(
 
 
 @kernel
+def apply_phases(state: State) -> None:
+    """Multiply the amplitudes of each lane by its phase."""
+    lanes = lanes_of(state)
+    if lanes.has_phase == 0:
+        return
+    lanes.has_phase = 0
+    for group in range(lanes.groups):
+        numbers = group_of(state, group)
+        c, s = lanes.phases[2 * group], lanes.phases[2 * group + 1]
+        for index in range(1 << state.qubits):
+            x, y = numbers[2 * index], numbers[2 * index + 1]
+            numbers[2 * index], numbers[2 * index + 1] = c * x - s * y, c * y + s * x
+        lanes.phases[2 * group], lanes.phases[2 * group + 1] = same(1.0), same(0.0)
+
+
+@kernel
 def amplitudes(context: CallContext, state: State, out: ptr[f64]) -> None:
     """All amplitudes of each lane, wire 0 most significant, both parts alternating."""
     if cannot_run(context, state):
         return
     apply_all(state)
+    apply_phases(state)
     lanes = lanes_of(state)
     for index in range(1 << state.qubits):
         place = place_of(index, state.qubits, state.bit_of_wire)
@@ -70,10 +86,10 @@ def expectation(state: State, group: i64, term: Term) -> v8:
     """The expectation value of a word in the lanes of a group."""
     places = lanes_of(state).places
     numbers = group_of(state, group)
-    total: v8 = 0.0
+    total = same(0.0)
     # i^q, which is real for as many Y as make the other factor so.
-    real: v8 = term.real
-    imaginary: v8 = term.imaginary
+    real = same(term.real)
+    imaginary = same(term.imaginary)
     for index in range(1 << state.qubits):
         here, there = places[index], places[index ^ term.x]
         x, y = numbers[here], numbers[here + 1]

@@ -35,6 +35,9 @@ class Lanes(Record):
     pending: ptr[v8]
     fresh: ptr[v8]
     """Two matrices a group: of the gate that is being applied."""
+    phases: ptr[v8]
+    """Two vectors a group: a phase of all amplitudes, which they are still to be multiplied by."""
+    has_phase: i64
     weights: ptr[v8]
     """Four vectors a group: of the wire that is being measured."""
     angles: ptr[f64]
@@ -72,3 +75,16 @@ def group_of(state: State, group: i64) -> ptr[v8]:
 def active_of(lanes: Lanes, group: i64) -> lane_set:
     """Which lanes of a group are active."""
     return lanes_where(lanes.active, WIDTH * group)
+
+
+@inline
+def norm_of(amplitudes: ptr[v8], place: i64) -> v8:
+    """Squared magnitude of an amplitude."""
+    x, y = amplitudes[place], amplitudes[place + 1]
+    return x * x + y * y
+
+
+@inline
+def same(number: f64) -> v8:
+    """A number in all lanes."""
+    return pack([number, number, number, number, number, number, number, number])

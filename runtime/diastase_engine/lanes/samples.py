@@ -1,79 +1,146 @@
-"""Samples of each lane: what `state_vector.measure.samples` draws from a state of its own."""
+"""Samples of each lane: what `state_vector.measure.samples` draws from a state of its own.
 
-from diastase_engine.call_context import INVALID_SHOTS, CallContext, fail
+The running sums of the weights are written for eight lanes at once, by the order of the wires,
+whatever bits are called by then: that depends on which lanes were active together. Then each lane
+finds where its sorted uniform numbers fall.
+"""
+
+from math import inf
+
+from diastase_engine.call_context import INVALID_SHOTS, NOT_A_NUMBER, CallContext, fail
 from diastase_engine.lanes.pending import apply_all
-from diastase_engine.lanes.records import WIDTH, group_of, lanes_of
+from diastase_engine.lanes.records import WIDTH, active_of, group_of, lanes_of, norm_of, same
 from diastase_engine.lanes.streams import begin_streams
 from diastase_engine.language import *
-from diastase_engine.state_vector.measure.samples import draw_outcomes, wires_to_bits
+from diastase_engine.state_vector.measure.outcomes import place_of
+from diastase_engine.state_vector.measure.samples import shuffle_shots, wires_to_bits, write_gaps
 from diastase_engine.state_vector.queue.memory import allocate
-from diastase_engine.state_vector.state.checks import cannot_run
-from diastase_engine.state_vector.state.records import (
-    BLOCK_BYTES,
-    LANE_BITS,
-    LANE_MASK,
-    LANES,
-    State,
-    free,
-    memset,
-)
+from diastase_engine.state_vector.state.checks import cannot_run, in_order
+from diastase_engine.state_vector.state.records import State, free, memset
 from diastase_runtime.abi import MAX_SAMPLED_WIRES
 
 
-@kernel
-def copy_lane(state: State, lane: i64, alone: State) -> None:
-    """Write the amplitudes of a lane as those of a state of its own."""
-    numbers = cast(group_of(state, lane >> 3), ptr[f64]) + (lane & (WIDTH - 1))
-    into = cast(alone.amplitudes, ptr[f64])
-    places = lanes_of(state).places
-    for index in range(1 << state.qubits):
-        block, place = index >> LANE_BITS, WIDTH * places[index]
-        into[2 * LANES * block + (index & LANE_MASK)] = numbers[place]
-        into[2 * LANES * block + LANES + (index & LANE_MASK)] = numbers[place + WIDTH]
+class Sampling(Record):
+    """What is sampled, of a group of lanes at a time."""
+
+    state: State
+    count: i64
+    bits: ptr[i64]
+    """The bits of an outcome on all wires that are wanted, in order."""
+    shots: i64
+    places: ptr[i64]
+    """Where the amplitude of each outcome lies."""
+    sums: ptr[v8]
+    """The weights of the outcomes up to each, this one included."""
 
 
 @kernel
-def begin_alone(context: CallContext, state: State, site: i64, alone: State) -> i1:
-    """Make a state for one lane, which is not linked; false after an error."""
-    alone.qubits = state.qubits
-    alone.blocks = 1 << (state.qubits - LANE_BITS) if state.qubits > LANE_BITS else 1
-    alone.context = context
-    alone.script = null(ptr[f64])
-    for wire in range(state.qubits):
-        alone.bit_of_wire[wire] = state.bit_of_wire[wire]
-    memory = allocate(context, site, alone.blocks * BLOCK_BYTES)
-    alone.amplitudes = cast(memory, ptr[vector])
-    if is_null(memory):
-        return False
-    memset(memory, 0, alone.blocks * BLOCK_BYTES)
-    return True
-
-
-@kernel
-def sample_lanes(
-    context: CallContext,
-    state: State,
-    site: i64,
-    n_wires: i64,
-    bits: ptr[i64],
-    shots: i64,
-    out: ptr[i64],
-) -> None:
-    """Draw outcomes of some bits in the lanes that are active."""
-    lanes = lanes_of(state)
-    alone = stack_record(State)
-    if not begin_alone(context, state, site, alone):
+def write_places(run: Sampling) -> None:
+    """Find the amplitudes of the outcomes."""
+    state = run.state
+    if in_order(state):
+        run.places = lanes_of(state).places
         return
+    for index in range(1 << state.qubits):
+        outcome = place_of(index, state.qubits, state.bit_of_wire)
+        run.places[outcome] = lanes_of(state).places[index]
+
+
+@kernel
+def add_up(context: CallContext, run: Sampling, site: i64, group: i64) -> i1:
+    """Write the running sums of a group; whether the lanes that are active can be drawn from."""
+    amplitudes = group_of(run.state, group)
+    total = same(0.0)
+    for outcome in range(1 << run.state.qubits):
+        total += norm_of(amplitudes, run.places[outcome])
+        run.sums[outcome] = total
+    if all_lanes(select(active_of(lanes_of(run.state), group), total, 0.0) < inf):
+        return True
+    fail(context, NOT_A_NUMBER, site, 0, 0)
+    return False
+
+
+@kernel
+def halved(sums: ptr[f64], size: i64, reached: f64) -> i64:
+    """The first of 2^k sums that is larger, or the last one."""
+    first: i64 = 0
+    step: i64 = size >> 1
+    while step > 0:
+        if not reached < sums[WIDTH * (first + step - 1)]:
+            first += step
+        step >>= 1
+    return first
+
+
+@kernel
+def last_possible(sums: ptr[f64], size: i64) -> i64:
+    """The last outcome with a weight."""
+    outcome: i64 = size - 1
+    while outcome > 0 and sums[WIDTH * (outcome - 1)] == sums[WIDTH * outcome]:
+        outcome = outcome - 1
+    return outcome
+
+
+@kernel
+def walk_lane(run: Sampling, sums: ptr[f64], scale: f64, out: ptr[i64]) -> None:
+    """Replace each gap by the outcome that the sum of the gaps up to it, scaled, falls on."""
+    gaps = cast(out, ptr[f64])
+    size = 1 << run.state.qubits
+    reached: f64 = 0.0
+    outcome: i64 = 0
+    for shot in range(run.shots):
+        reached += gaps[shot]
+        if shot == 0:
+            outcome = halved(sums, size, reached * scale)
+        while outcome < size - 1 and not reached * scale < sums[WIDTH * outcome]:
+            outcome += 1
+        if not reached * scale < sums[WIDTH * outcome]:  # by rounding
+            outcome = last_possible(sums, size)
+        out[shot] = place_of(outcome, run.count, run.bits)
+
+
+@kernel
+def sample_lane(context: CallContext, run: Sampling, lane: i64, out: ptr[i64]) -> None:
+    """Draw the outcomes of a lane, whose stream the context has."""
+    sums = cast(run.sums, ptr[f64]) + (lane & (WIDTH - 1))
+    total = sums[WIDTH * ((1 << run.state.qubits) - 1)]
+    scale = total / write_gaps(context, run.state, run.shots, cast(out, ptr[f64]))
+    if context.code == 0:
+        walk_lane(run, sums, scale, out)
+        shuffle_shots(context, run.state, run.shots, out)
+
+
+@kernel
+def sample_group(context: CallContext, run: Sampling, site: i64, group: i64, out: ptr[i64]) -> None:
+    """Draw outcomes in the lanes of a group that are active."""
+    lanes = lanes_of(run.state)
+    if not add_up(context, run, site, group):
+        return
+    for lane in range(WIDTH * group, WIDTH * (group + 1)):
+        if lanes.active[lane] != 0 and context.code == 0:
+            context.seed, context.counter = lanes.seeds[lane], lanes.counters[lane]
+            sample_lane(context, run, lane, out + run.shots * lane)
+            lanes.counters[lane] = context.counter
+
+
+@kernel
+def sample_lanes(context: CallContext, run: Sampling, site: i64, out: ptr[i64]) -> None:
+    """Draw outcomes in all lanes that are active."""
+    lanes = lanes_of(run.state)
+    size = 1 << run.state.qubits
+    memory = allocate(context, site, 8 * (WIDTH + 1) * size)
+    if is_null(memory):
+        return
+    run.sums = cast(memory, ptr[v8])
+    run.places = cast(memory + WIDTH * size, ptr[i64])
+    write_places(run)
     begin_streams(lanes)
     seed, counter = context.seed, context.counter
-    for lane in range(lanes.lanes):
-        if lanes.active[lane] != 0 and context.code == 0:
-            copy_lane(state, lane, alone)
-            context.seed, context.counter = lanes.seeds[lane], lanes.counters[lane]
-            draw_outcomes(context, alone, site, n_wires, bits, shots, out + shots * lane)
-            lanes.counters[lane] = context.counter
+    for group in range(lanes.groups):
+        if context.code == 0:
+            sample_group(context, run, site, group, out)
     context.seed, context.counter = seed, counter
-    free(cast(alone.amplitudes, ptr[f64]))
+    free(memory)
 
 
 @kernel
@@ -97,6 +164,12 @@ def sample(
         fail(context, INVALID_SHOTS, site, shots, 0)
         return
     bits = stack_array(i64, MAX_SAMPLED_WIRES)
-    if wires_to_bits(context, state, site, n_wires, wires, bits):
-        apply_all(state)
-        sample_lanes(context, state, site, n_wires, bits, shots, out)
+    if not wires_to_bits(context, state, site, n_wires, wires, bits):
+        return
+    count = n_wires if n_wires != 0 else state.qubits
+    for k in range(count):
+        bits[k] = state.qubits - 1 - (wires[k] if n_wires != 0 else k)
+    apply_all(state)
+    run = stack_record(Sampling)
+    run.state, run.count, run.bits, run.shots = state, count, bits, shots
+    sample_lanes(context, run, site, out)

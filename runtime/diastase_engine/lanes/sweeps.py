@@ -1,7 +1,9 @@
 """Matrices applied to amplitudes: where some bits have given values, in all lanes at once."""
 
+from math import nan
+
 from diastase_engine.lanes.algebra import FORMS, GENERAL, image, loaded
-from diastase_engine.lanes.records import MATRIX, Lanes, group_of, lanes_of
+from diastase_engine.lanes.records import MATRIX, WIDTH, Lanes, group_of, lanes_of
 from diastase_engine.language import *
 from diastase_engine.state_vector.state.records import State
 from diastase_engine.state_vector.tiles.sweeps import next_block
@@ -78,3 +80,11 @@ def exchange(state: State, target: i64, flips: i64, mask: i64, value: i64) -> No
 def matrices_of(lanes: Lanes, bit: i64) -> ptr[v8]:
     """Where the pending matrices of a bit are."""
     return lanes.pending + bit * lanes.groups * MATRIX
+
+
+@kernel
+def spoil_lane(state: State, lane: i64) -> None:
+    """Make all amplitudes of a lane NaN, for good."""
+    numbers = cast(group_of(state, lane >> 3), ptr[f64])
+    for k in range(2 << state.qubits):
+        numbers[WIDTH * k + (lane & (WIDTH - 1))] = nan

@@ -7,9 +7,9 @@ other bits.
 
 from diastase_engine.call_context import OUT_OF_MEMORY, CallContext, fail
 from diastase_engine.lanes.algebra import GENERAL
-from diastase_engine.lanes.gates import spoil_lane
 from diastase_engine.lanes.pending import apply_fresh, settle, write_fresh
-from diastase_engine.lanes.records import WIDTH, Lanes, active_of, group_of, lanes_of
+from diastase_engine.lanes.records import WIDTH, Lanes, active_of, group_of, lanes_of, same
+from diastase_engine.lanes.sweeps import spoil_lane
 from diastase_engine.language import *
 from diastase_engine.state_vector.gates.dense import MAX_TARGETS
 from diastase_engine.state_vector.queue.memory import allocate
@@ -88,8 +88,8 @@ def write_group(dense: Dense, group: i64) -> None:
     for row in range(dense.size):
         for column in range(dense.size):
             place = 2 * (row * dense.size + column)
-            diagonal: v8 = 1.0 if row == column else 0.0
-            zero: v8 = 0.0
+            diagonal = same(1.0 if row == column else 0.0)
+            zero = same(0.0)
             real = lane_elements(own, dense.step, place)
             imaginary = lane_elements(own, dense.step, place + 1)
             dense.matrix[place] = select(active, real, diagonal)
@@ -100,8 +100,8 @@ def write_group(dense: Dense, group: i64) -> None:
 def multiply_group(dense: Dense) -> None:
     """`after = matrix @ before`."""
     for row in range(dense.size):
-        real: v8 = 0.0
-        imaginary: v8 = 0.0
+        real = same(0.0)
+        imaginary = same(0.0)
         for column in range(dense.size):
             place = 2 * (row * dense.size + column)
             a, b = dense.matrix[place], dense.matrix[place + 1]

@@ -107,13 +107,12 @@ def begin_context(batch: Batch, own: CallContext) -> None:
     own.memory = batch.context.memory
     own.polls = 0
     own.outer = cast(batch.context, ptr[f64])
-    own.position, own.number = batch.position, 0
+    own.position = batch.position
 
 
 @kernel
 def give_seed(batch: Batch, own: CallContext, number: i64) -> None:
     """Begin the stream of random numbers of an element."""
-    own.number = number
     own.seed = seed_of_element(batch.context.seed, batch.position, number)
     own.counter = 0
 

@@ -35,7 +35,7 @@ def operation(name, operands, results, attributes="", segments=None):
 
 def alloc(wires=2, lanes=8):
     attributes = f"num_wires = {wires} : i64, lanes = {lanes} : i64, site = 0 : i64"
-    return operation("lanes_alloc", [], [LANES], attributes)
+    return operation("lanes_alloc", ["%w"], [LANES], attributes)
 
 
 def gate(name, parameters, wires, controls=""):

@@ -53,7 +53,7 @@ def same(register, *_, **__):
     return register
 
 
-allocate = primitive("lanes_allocate", lambda *, num_wires, lanes, qnode: Register(lanes))
+allocate = primitive("lanes_allocate", lambda _, *, num_wires, lanes, qnode: Register(lanes))
 activate = primitive("lanes_activate", same)
 gate = primitive("lanes_gate", same)
 unitary = primitive("lanes_unitary", same)
@@ -70,7 +70,7 @@ release = primitive("release_qubits", lambda _: [], True)
 
 
 def start(lanes=LANES):
-    return allocate(num_wires=2, lanes=lanes, qnode="circuit")
+    return allocate(jnp.int64(0), num_wires=2, lanes=lanes, qnode="circuit")
 
 
 def rotated(register, angles, *wires, name="RX", on=(0,), controls=()):
@@ -95,7 +95,9 @@ def test_gates_have_their_sites_wires_and_controls():
 
     program = lowered(function, jnp.zeros(LANES), 1)
     allocation, made, _ = operations(program)
-    assert allocation.startswith("lanes_alloc() {lanes = 8 : i64, num_wires = 2 : i64, site = 0")
+    assert re.match(
+        r"lanes_alloc\(%\w+\) {lanes = 8 : i64, num_wires = 2 : i64, site = 0", allocation
+    )
     assert re.match(r"lanes_gate\(%\w+, %arg0, %\w+, %arg1\)", made)
     assert 'control_values = array<i1: false>, gate_name = "RX"' in made
     assert "operandSegmentSizes = array<i32: 1, 1, 2>, site = 1" in made
@@ -107,7 +109,7 @@ def test_gates_have_their_sites_wires_and_controls():
 def test_matrices_measurements_and_masks(mapped):
     def function(matrix, mask):
         register = activate(start(), mask)
-        register = unitary(register, matrix, wires=(1,), control_values=(), mapped=mapped)
+        register = unitary(register, matrix, wires=(1,), control_values=(), per_lane=mapped)
         register, outcomes = measure(register, wires=(1,), reset=True)
         release(register)
         return outcomes

@@ -16,8 +16,8 @@ ARGUMENTS = "%n: index, %v: i64, %x: tensor<8xf64> {bufferization.writable = fal
 ALLOC = f"""
   %zero = arith.constant 0 : i64
   %one = arith.constant 1 : i64
-  %r = "quantum.lanes_alloc"() {{num_wires = 3 : i64, lanes = 8 : i64, site = 4 : i64}}
-    : () -> {LANES}
+  %r = "quantum.lanes_alloc"(%zero) {{num_wires = 3 : i64, lanes = 8 : i64, site = 4 : i64}}
+    : (i64) -> {LANES}
 """
 NEGATED = "%y = stablehlo.negate %x : tensor<8xf64>\n"
 
@@ -55,7 +55,7 @@ def gate(name, parameters, wires, controls=""):
 
 def test_a_register_is_created_and_released():
     text = converted(ALLOC + f'"quantum.release"(%r) : ({LANES}) -> ()')
-    assert calls(text, "state_create") == [["%arg0", "4", "3", "8"]]
+    assert calls(text, "state_create") == [["%arg0", "4", "3", "8", "0"]]
     assert len(calls(text, "state_release")) == 1
 
 

@@ -209,7 +209,7 @@ STEPS = st.tuples(
 )
 
 
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=8, deadline=None)
 @given(steps=st.lists(STEPS, min_size=1, max_size=12), wires=st.integers(4, 8))
 @pytest.mark.sample(2)
 def test_random_circuits(steps, wires):
@@ -304,5 +304,6 @@ def test_a_number_that_is_none_stays_in_its_lane():
     program = qjit(jax.vmap(circuit))
     values, probabilities = program(jnp.where(jnp.arange(9) == 4, jnp.nan, 0.3))
     others = np.arange(9) != 4
-    assert np.isnan(values[4]) and np.isnan(probabilities[4]).all()
+    assert np.isnan(values[4])
+    assert np.isnan(probabilities[4]).all()
     np.testing.assert_allclose(values[others], np.cos(0.3), atol=1e-12)
