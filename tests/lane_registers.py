@@ -37,15 +37,8 @@ class LaneRegister:
         if context is None:
             self.context.seed = seed
         self.state: int | None = None
-        self.state = self.call(
-            "state_create",
-            I64(SITE),
-            I64(wires),
-            I64(lanes),
-            I64(first),
-            state=False,
-            result=POINTER,
-        )
+        numbers = map(I64, (SITE, wires, lanes, first))
+        self.state = self.call("state_create", *numbers, state=False, result=POINTER)
 
     def call(self, name: str, *arguments: object, state: bool = True, result: object = None):
         function = getattr(self.library, library_symbol("lanes", name))
