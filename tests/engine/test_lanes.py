@@ -2,6 +2,7 @@
 
 import ctypes
 import functools
+import shutil
 from collections.abc import Callable, Sequence
 
 import numpy as np
@@ -10,9 +11,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from diastase_engine import GATES
+from diastase_engine import GATES, threads_library
 from diastase_engine.libraries.build import lanes_in_parts
-from diastase_runtime.abi import CallContext, ErrorCode
+from diastase_runtime.abi import CallContext, ErrorCode, library_symbol
 from lane_registers import SITE, LaneRegister
 
 NAMES = [name for name, row in GATES.items() if row.entry == "wires"]
@@ -338,6 +339,43 @@ def test_streams_in_an_element_are_those_of_its_members(lanes, register):
         alone.gate("Hadamard", [0])
         expected.append([alone.measure(0), *alone.sample([0], 5)])
     assert (np.column_stack([group.measure(0), group.sample([0], 5)]) == expected).all()
+
+
+def test_a_batch_of_groups_draws_as_a_batch_of_elements(lanes_engine, register, tmp_path):
+    """Contexts of elements say what the keys of their lanes are made of."""
+    pool = ctypes.CDLL(str(shutil.copy(threads_library(), tmp_path / "threads.so")))
+    pool[library_symbol("threads", "configure")](ctypes.c_int64(1))
+    run = pool[library_symbol("threads", "for_each_element")]
+    entry_type = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_int64)
+
+    def of_elements(count: int, act: Callable) -> list:
+        context, found = CallContext(), {}
+        context.seed, context.counter = 77, 5
+
+        def enter(address: int, _memory: object, number: int) -> None:
+            found[number] = act(CallContext.from_address(address))
+
+        entry = entry_type(enter)
+        run(
+            ctypes.c_void_p(ctypes.addressof(context)), entry, None,
+            ctypes.c_int64(count), ctypes.c_int64(1),
+        )  # fmt: skip
+        assert (context.code, context.counter) == (ErrorCode.NONE, 6)
+        return [found[number] for number in range(count)]
+
+    def outcomes(context: CallContext) -> np.ndarray:
+        group = LaneRegister(lanes_engine, 1, 8, context=context)
+        group.gate("Hadamard", [0])
+        found = group.measure(0)
+        group.release()
+        return found
+
+    expected = []
+    for seed in of_elements(24, lambda context: context.seed):
+        alone = register(1, seed=seed)
+        alone.gate("Hadamard", [0])
+        expected.append(alone.measure(0))
+    assert np.concatenate(of_elements(3, outcomes)).tolist() == expected
 
 
 def test_registers_of_one_element_draw_other_numbers(lanes):

@@ -13,6 +13,7 @@ from diastase_engine.language import (
     KernelLanguageError,
     Record,
     address,
+    all_lanes,
     atomic_add,
     atomic_compare_exchange,
     atomic_load,
@@ -35,6 +36,7 @@ from diastase_engine.language import (
     kernel,
     lane_numbers,
     lanes_match,
+    lanes_where,
     load_unaligned,
     pause,
     ptr,
@@ -49,6 +51,7 @@ from diastase_engine.language import (
     square_root,
     stack_array,
     static,
+    store_lanes,
     store_unaligned,
     stored,
     to_float,
@@ -190,6 +193,16 @@ def lanes(numbers: ptr[f64], out: ptr[f64]) -> f64:
 
 
 @kernel
+def lane_sets(numbers: ptr[f64], flags: ptr[i64], out: ptr[f64]) -> i64:
+    """Comparisons in all lanes, sets in memory, and a root in each lane."""
+    some = load_unaligned(numbers, 1)
+    chosen = lanes_where(flags, 1) & (some > 1.0)
+    store_lanes(flags, 1, chosen)
+    store_unaligned(out, 0, select(chosen, square_root(some), 1.0 / some))
+    return to_integer(all_lanes(chosen)) + 2 * to_integer(all_lanes(some <= 100.0))
+
+
+@kernel
 def amplitudes(numbers: ptr[f64], narrow: ptr[stored]) -> f64:
     """A number that is stored, a vector and its sum, in the precision that is compiled for."""
     narrow[0] = numbers[0]
@@ -261,7 +274,7 @@ def load(
 def library(tmp_path_factory: pytest.TempPathFactory) -> ctypes.CDLL:
     kernels = (
         arithmetic, collatz, first_divisor, even_sum, classify, guarded, unrolled,
-        through_inlines, factorial, fill_pair, sum_pairs, lanes, bits, conversions,
+        through_inlines, factorial, fill_pair, sum_pairs, lanes, lane_sets, bits, conversions,
         shared_total, swap_total,
     )  # fmt: skip
     named = {each.name: each for each in kernels}  # type: ignore[attr-defined]
@@ -366,6 +379,18 @@ def test_vectors(library: ctypes.CDLL) -> None:
     pointers = [ctypes.c_void_p(array.ctypes.data) for array in (numbers, out)]
     assert library.lanes(*pointers) == pytest.approx((expected + 0.5).sum())
     np.testing.assert_array_equal(out[1:], expected)
+
+
+def test_sets_of_lanes(library: ctypes.CDLL) -> None:
+    numbers = np.array([np.inf, 4.0, 0.5, 9.0, np.nan, 2.0, 1.0, 100.0, 1.5])
+    flags, out = np.array([5, 7, 1, 0, 1, -1, 1, 2**40, 1]), np.zeros(8)
+    expected = (flags[1:] != 0) & (numbers[1:] > 1)
+    pointers = [ctypes.c_void_p(array.ctypes.data) for array in (numbers, flags, out)]
+    assert library.lane_sets(*pointers) == 0
+    np.testing.assert_array_equal(flags, [5, *expected])
+    np.testing.assert_array_equal(out, np.where(expected, np.sqrt(numbers[1:]), 1 / numbers[1:]))
+    numbers[:], flags[:] = 3.0, 1
+    assert library.lane_sets(*pointers) == 3
 
 
 def test_bits_and_conversions(library: ctypes.CDLL) -> None:
