@@ -353,7 +353,7 @@ def test_a_batch_of_groups_draws_as_a_batch_of_elements(lanes_engine, register, 
         context.seed, context.counter = 77, 5
 
         def enter(address: int, _memory: object, number: int) -> None:
-            found[number] = act(CallContext.from_address(address))
+            found[number] = act(CallContext.from_address(address), number)
 
         entry = entry_type(enter)
         run(
@@ -363,15 +363,15 @@ def test_a_batch_of_groups_draws_as_a_batch_of_elements(lanes_engine, register, 
         assert (context.code, context.counter) == (ErrorCode.NONE, 6)
         return [found[number] for number in range(count)]
 
-    def outcomes(context: CallContext) -> np.ndarray:
-        group = LaneRegister(lanes_engine, 1, 8, context=context)
+    def outcomes(context: CallContext, number: int) -> np.ndarray:
+        group = LaneRegister(lanes_engine, 1, 8, context=context, first=8 * number)
         group.gate("Hadamard", [0])
         found = group.measure(0)
         group.release()
         return found
 
     expected = []
-    for seed in of_elements(24, lambda context: context.seed):
+    for seed in of_elements(24, lambda context, _: context.seed):
         alone = register(1, seed=seed)
         alone.gate("Hadamard", [0])
         expected.append(alone.measure(0))
