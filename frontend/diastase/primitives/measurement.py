@@ -65,7 +65,6 @@ expval_matrix_p = define_on_register(
     _matrix_abstract_eval,
     Role.MEASUREMENT,
     Role.AVERAGE,
-    provided_rules=IN_LANES,
 )
 """`register, matrix, *wires -> f64`: expectation of a Hermitian matrix."""
 var_matrix_p = define_on_register("var_matrix", "var", _matrix_abstract_eval, Role.MEASUREMENT)
@@ -85,6 +84,5 @@ density_matrix_p = define_on_register(
     _density_matrix_abstract_eval,
     Role.MEASUREMENT,
     Role.AVERAGE,
-    provided_rules=IN_LANES,
 )
 """`register, *wires -> c128[2^k, 2^k]`: the state of some wires, the others traced out."""
