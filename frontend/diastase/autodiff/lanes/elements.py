@@ -202,12 +202,9 @@ def _outside_of_control_flow(jaxpr: ClosedJaxpr) -> Sequence[Equation]:
     found: list[Equation] = []
     for equation in jaxpr.jaxpr.eqns:
         found.append(equation)
-        if equation.primitive.name in _TRANSPARENT:
+        if has_role(equation, Role.INLINED):
             found += _outside_of_control_flow(equation.params["jaxpr"])
     return found
-
-
-_TRANSPARENT = ("qnode", "inlined")
 
 
 def _has_form(equation: Equation, num_wires: int) -> bool:
@@ -218,6 +215,6 @@ def _has_form(equation: Equation, num_wires: int) -> bool:
         wires = equation.params["wires"]
         known = all(wire is not None and 0 <= wire < num_wires for wire in wires)
         return known and len(set(wires)) == len(wires)
-    if name in ("allocate_qubits", *_TRANSPARENT) or (name, "vmap_of_axis") in RULES:
+    if name == "allocate_qubits" or (name, "vmap_of_axis") in RULES:
         return True
-    return has_role(equation, Role.CONTROL_FLOW, Role.CLASSICAL)
+    return has_role(equation, Role.CONTROL_FLOW, Role.CLASSICAL, Role.INLINED)
