@@ -208,9 +208,10 @@ def _outside_of_control_flow(jaxpr: ClosedJaxpr) -> Sequence[Equation]:
 
 
 def _has_form(equation: Equation, num_wires: int) -> bool:
+    """Whether an equation can be for several elements; JAX's loops are not predicated."""
     name = equation.primitive.name
     if name not in PRIMITIVES:
-        return not equation.effects and "callback" not in name
+        return not equation.effects and "callback" not in name and name != "while"
     if name == "check_wires":
         wires = equation.params["wires"]
         known = all(wire is not None and 0 <= wire < num_wires for wire in wires)
