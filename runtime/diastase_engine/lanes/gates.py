@@ -7,6 +7,13 @@ from diastase_engine.lanes.records import MATRIX, WIDTH, Lanes, active_of, lanes
 from diastase_engine.lanes.sweeps import exchange, spoil_lane, sweep
 from diastase_engine.language import *
 from diastase_engine.state_vector.gates.decompositions import exchange_names
+from diastase_engine.state_vector.gates.elementary import (
+    LARGEST_ANGLE,
+    cos,
+    cos_of_number,
+    sin,
+    sin_of_number,
+)
 from diastase_engine.state_vector.gates.matrices import (
     FIXED_PAIRS,
     FIXED_SINGLE,
@@ -17,13 +24,6 @@ from diastase_engine.state_vector.gates.matrices import (
     SELECTED_THEN_FLIP,
     SELECTED_THEN_SWAP,
     base_of_controlled,
-)
-from diastase_engine.state_vector.gates.trigonometry import (
-    LARGEST_ANGLE,
-    cos,
-    cos_of_number,
-    sin,
-    sin_of_number,
 )
 from diastase_engine.state_vector.state.checks import (
     add_to_mask,

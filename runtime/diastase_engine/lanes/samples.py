@@ -2,16 +2,17 @@
 
 The running sums of the weights are written for eight lanes at once, by the order of the wires,
 whatever bits are called by then: that depends on which lanes were active together. Then each lane
-finds where its sorted uniform numbers fall.
+finds where its sorted uniform numbers fall; of a single shot, eight lanes at once.
 """
 
 from math import inf
 
 from diastase_engine.call_context import INVALID_SHOTS, NOT_A_NUMBER, CallContext, fail
 from diastase_engine.lanes.pending import apply_all
-from diastase_engine.lanes.records import WIDTH, active_of, group_of, lanes_of, norm_of, same
-from diastase_engine.lanes.streams import begin_streams
+from diastase_engine.lanes.records import WIDTH, Lanes, active_of, group_of, lanes_of, norm_of, same
+from diastase_engine.lanes.streams import begin_streams, draw
 from diastase_engine.language import *
+from diastase_engine.state_vector.gates.elementary import log
 from diastase_engine.state_vector.measure.outcomes import place_of
 from diastase_engine.state_vector.measure.samples import shuffle_shots, wires_to_bits, write_gaps
 from diastase_engine.state_vector.queue.memory import allocate
@@ -124,6 +125,53 @@ def sample_group(context: CallContext, run: Sampling, site: i64, group: i64, out
 
 
 @kernel
+def draw_twice(lanes: Lanes) -> None:
+    """Draw the two numbers of each lane of which the gaps around a single shot are made."""
+    draw(lanes)
+    for lane in range(lanes.lanes):
+        lanes.angles[lane] = lanes.uniforms[lane]
+    draw(lanes)
+
+
+@kernel
+def choose_outcomes(run: Sampling, group: i64) -> v8:
+    """The outcome of a single shot in each lane of a group."""
+    lanes = lanes_of(run.state)
+    size = 1 << run.state.qubits
+    before = 0.0 - log(1.0 - load_unaligned(lanes.angles, WIDTH * group))
+    after = 0.0 - log(1.0 - load_unaligned(lanes.uniforms, WIDTH * group))
+    total = run.sums[size - 1]
+    reached = before * (total / (before + after))
+    chosen = stack_array(v8, 1)
+    outcome = same(0.0)
+    for k in range(size - 1):
+        outcome += select(run.sums[k] <= reached, 1.0, same(0.0))
+    chosen[0] = outcome
+    if not all_lanes(reached < total):
+        numbers, limits = stack_array(v8, 2), cast(chosen, ptr[f64])
+        numbers[0], numbers[1] = reached, total
+        for lane in range(WIDTH):
+            if not cast(numbers, ptr[f64])[lane] < cast(numbers, ptr[f64])[WIDTH + lane]:
+                limits[lane] = to_float(last_possible(cast(run.sums, ptr[f64]) + lane, size))
+    return chosen[0]
+
+
+@kernel
+def sample_once(context: CallContext, run: Sampling, site: i64, group: i64, out: ptr[i64]) -> None:
+    """Draw one outcome in each lane of a group that is active."""
+    lanes = lanes_of(run.state)
+    if not add_up(context, run, site, group):
+        return
+    chosen = stack_array(v8, 1)
+    chosen[0] = choose_outcomes(run, group)
+    numbers = cast(chosen, ptr[f64])
+    for k in range(WIDTH):
+        lane = WIDTH * group + k
+        if lanes.active[lane] != 0:
+            out[lane] = place_of(to_integer(numbers[k]), run.count, run.bits)
+
+
+@kernel
 def sample_lanes(context: CallContext, run: Sampling, site: i64, out: ptr[i64]) -> None:
     """Draw outcomes in all lanes that are active."""
     lanes = lanes_of(run.state)
@@ -134,6 +182,13 @@ def sample_lanes(context: CallContext, run: Sampling, site: i64, out: ptr[i64]) 
     run.sums = cast(memory, ptr[v8])
     run.places = cast(memory + WIDTH * size, ptr[i64])
     write_places(run)
+    if run.shots == 1:
+        draw_twice(lanes)
+        for group in range(lanes.groups):
+            if context.code == 0:
+                sample_once(context, run, site, group, out)
+        free(memory)
+        return
     begin_streams(lanes)
     seed, counter = context.seed, context.counter
     for group in range(lanes.groups):

@@ -17,7 +17,7 @@ from math import pi, sqrt
 from typing import Any
 
 from diastase_engine.language import *
-from diastase_engine.state_vector.gates.trigonometry import cos, sin
+from diastase_engine.state_vector.gates.elementary import cos, sin
 from diastase_engine.state_vector.state.small_matrices import IDENTITY, write
 from diastase_runtime.gate_table import GATES
 

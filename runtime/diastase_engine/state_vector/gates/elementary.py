@@ -1,4 +1,4 @@
-"""Cosine and sine in kernels: of one number by the C library, of a vector in all lanes at once.
+"""Cosine, sine and logarithm in kernels: of a number by the C library, of a vector in all lanes.
 
 In a vector no angle may be larger than `LARGEST_ANGLE`, so that the sum of two is not either what
 `vector_math.trigonometric` cannot reduce; NaN gives NaN.
@@ -14,24 +14,25 @@ from diastase_engine.language.functions import External, Intrinsic
 from diastase_engine.language.instructions import Frame
 from diastase_engine.language.types import F64
 from diastase_engine.language.values import Dynamic
-from diastase_engine.vector_math import trigonometric
+from diastase_engine.vector_math import exp_log, trigonometric
 from diastase_engine.vector_math.numbers import Number
 
 LARGEST_ANGLE = trigonometric.LIMIT / 4
 
 cos_of_number = external("cos", [f64], f64)
 sin_of_number = external("sin", [f64], f64)
+log_of_number = external("log", [f64], f64)
 
 
 def _function(
     of_number: Callable[..., Any], formula: Callable[[Number, bool], Number]
 ) -> Callable[[Any], Any]:
-    def build(frame: Frame, angle: Any) -> Dynamic:
-        if isinstance(angle, Dynamic) and angle.type.is_vector:
-            number = Number(frame.builder, angle.type.lanes, angle.value)
-            return Dynamic(angle.type, formula(number, False).value)
+    def build(frame: Frame, argument: Any) -> Dynamic:
+        if isinstance(argument, Dynamic) and argument.type.is_vector:
+            number = Number(frame.builder, argument.type.lanes, argument.value)
+            return Dynamic(argument.type, formula(number, False).value)
         function = frame.declare(as_type("External", of_number))
-        value = convert(frame.builder, angle, F64).value
+        value = convert(frame.builder, argument, F64).value
         return Dynamic(F64, frame.builder.call(function, [value]))
 
     return as_type("Callable[[Any], Any]", Intrinsic(build))
@@ -39,3 +40,4 @@ def _function(
 
 cos = _function(cos_of_number, trigonometric.cos)
 sin = _function(sin_of_number, trigonometric.sin)
+log = _function(log_of_number, exp_log.log)
