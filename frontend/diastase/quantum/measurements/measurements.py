@@ -41,12 +41,28 @@ from diastase.quantum.wires import Position, bind_on
 
 def measure_process(process: Any, scope: CircuitScope) -> jax.Array:
     """The value of a measurement process on the scope's register."""
+    refuse_samples(process)
     rule = _RULES.get(type(process))
-    if type(process) in _NEED_SHOTS:
-        raise _unsupported(process, "needs shots, and the QNode has none")
     if rule is None:
         raise _unsupported(process, "is not compiled yet")
     return rule(process, scope)
+
+
+def refuse_samples(process: Any) -> None:
+    """Refuse what is made of shots, in a QNode that has none."""
+    if needs_shots(process):
+        raise UnsupportedMeasurementError(
+            measurement=process_name(process), reason=NO_SHOTS, hint=SET_SHOTS
+        )
+
+
+def needs_shots(process: Any) -> bool:
+    """Whether a measurement is made of shots; see `quantum.qnode.statistics`."""
+    return type(process) in _NEED_SHOTS
+
+
+NO_SHOTS = "needs shots, and the QNode has none"
+SET_SHOTS = "set them: @qml.set_shots(1000) above @qml.qnode"
 
 
 def process_name(process: Any) -> str:
@@ -256,7 +272,6 @@ _NEED_SHOTS = (
     measurements.ClassicalShadowMP,
     measurements.ShadowExpvalMP,
 )
-"""What is made of shots; see `quantum.qnode.statistics`."""
 
 _NAMES: dict[type, str] = {
     measurements.ExpectationMP: "expval",

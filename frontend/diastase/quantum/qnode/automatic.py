@@ -25,7 +25,7 @@ from diastase.quantum.clifford.averages import averaged
 from diastase.quantum.clifford.channels import Noise
 from diastase.quantum.clifford.gates import require_stim
 from diastase.quantum.clifford.sampling import sampled
-from diastase.quantum.measurements.measurements import process_name
+from diastase.quantum.measurements.measurements import process_name, refuse_samples
 from diastase.quantum.operators.broadcasting import broadcast
 from diastase.quantum.operators.circuit_scope import CircuitScope
 from diastase.quantum.qnode.averages import averaged_by
@@ -118,6 +118,7 @@ def _require_average(process: MeasurementProcess, scope: CircuitScope) -> None:
     reason = "is a property of the state that stabilizers do not give"
     hint = "return expectation values or variances of Pauli words, or probabilities"
     with scope.as_from(process):
+        refuse_samples(process)
         raise NotCliffordError(construct=process_name(process), reason=reason, hint=hint)
 
 

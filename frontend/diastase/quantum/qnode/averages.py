@@ -36,6 +36,7 @@ from diastase.quantum.measurements.measurements import (
     measure_process,
     process_name,
     purity_of,
+    refuse_samples,
 )
 from diastase.quantum.operators.circuit_scope import CircuitScope
 from diastase.quantum.operators.gate_operands import is_density_matrix
@@ -128,6 +129,7 @@ def averaged(leaf: Any, scope: CircuitScope) -> Averaged | None:
     if not isinstance(leaf, MeasurementProcess):
         return None
     with scope.as_from(leaf):
+        refuse_samples(leaf)
         if leaf.mv is not None:
             refuse_readout_errors(leaf, scope)
             return outcome_moments(leaf)
@@ -139,7 +141,9 @@ def averaged(leaf: Any, scope: CircuitScope) -> Averaged | None:
 
 def _undefined(process: Any) -> UnsupportedMeasurementError:
     reason = "of an average over mid-circuit outcomes is not defined"
-    return UnsupportedMeasurementError(measurement=process_name(process), reason=reason)
+    hint = "return qml.density_matrix(wires), or expectation values"
+    name = process_name(process)
+    return UnsupportedMeasurementError(measurement=name, reason=reason, hint=hint)
 
 
 def _state(process: Any, scope: CircuitScope) -> Averaged:

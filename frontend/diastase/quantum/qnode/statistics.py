@@ -21,7 +21,7 @@ from pennylane.measurements import MeasurementProcess
 
 from diastase.capture.quantum_errors import UnsupportedMeasurementError
 from diastase.quantum.measurements.counts import Counts, counted_bits, counted_wires, histogram
-from diastase.quantum.measurements.measurements import process_name
+from diastase.quantum.measurements.measurements import process_name, refuse_samples
 from diastase.quantum.operators.circuit_scope import CircuitScope
 from diastase.quantum.qnode.sampled_observables import (
     Eigenbasis,
@@ -321,9 +321,10 @@ def outcome_statistic(process: Any) -> Any:
 
 def outcome_moments(process: Any) -> Averaged:
     """What a measurement process of outcomes is an average of."""
+    refuse_samples(process)
     rule = _MOMENTS.get(type(process))
     if rule is None:
-        raise _unsupported(process, "of mid-circuit outcomes needs shots")
+        raise _unsupported(process, "of mid-circuit outcomes is not compiled")
     return rule(process)
 
 
