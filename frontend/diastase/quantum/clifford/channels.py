@@ -1,8 +1,7 @@
 """Noise as it is recorded for stabilizers: channels that are mixtures of Pauli words.
 
 In: PennyLane's channels. Out: `pauli_channel` equations. A channel that is none (one that relaxes,
-say) is refused as what makes a circuit no Clifford circuit; `Noise.found` says whether there was
-any noise, which other methods want to know.
+say) is refused as what makes a circuit no Clifford circuit.
 
 The trap: probabilities may be traced, so what a channel is must be known from its kind. Only a
 channel given by known Kraus matrices is asked what it does to Pauli words.
@@ -43,14 +42,12 @@ class Noise:
 
     def __init__(self, record: Record) -> None:
         self._record = record
-        self.found = False
 
     def record(self, operator: Any, recorder: Recorder, controls: Controls = ()) -> None:
         """Record an operator; noise as words and their probabilities."""
         if not isinstance(operator, qml.operation.Channel):
             self._record(operator, recorder, controls)
             return
-        self.found = True
         operator = element_of(operator)
         if controls:
             raise _refused(operator, "is noise under controls")
