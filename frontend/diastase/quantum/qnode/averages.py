@@ -42,7 +42,7 @@ from diastase.quantum.operators.circuit_scope import CircuitScope
 from diastase.quantum.operators.gate_operands import is_density_matrix
 from diastase.quantum.qnode.circuits import QNodeCall, TracedCircuit, trace_circuit
 from diastase.quantum.qnode.repeated_runs import bind_averaged_runs
-from diastase.quantum.qnode.statistics import Averaged, outcome_moments, refuse_readout_errors
+from diastase.quantum.qnode.statistics import Averaged, outcome_moments
 from diastase.quantum.run_dependence import differs
 from diastase.quantum.settings.qnode_settings import classical_result, in_precision_of
 from diastase_mlir import user_span
@@ -131,8 +131,7 @@ def averaged(leaf: Any, scope: CircuitScope) -> Averaged | None:
     with scope.as_from(leaf):
         refuse_samples(leaf)
         if leaf.mv is not None:
-            refuse_readout_errors(leaf, scope)
-            return outcome_moments(leaf)
+            return outcome_moments(leaf, scope)
         rule = _RULES.get(type(leaf))
         if rule is None:
             raise _undefined(leaf)
