@@ -301,10 +301,7 @@ class WithSnapshots(NamedTuple):
 
 def measure_snapshot(settings: QNodeSettings, operator: Any, scope: CircuitScope) -> Any:
     """What a snapshot sees: exact, of the register as it is."""
-    if not scope.is_outermost or scope.unitary_in is not None:
-        raise _refusal(
-            "is taken once, so it cannot stand in a loop, a branch, an adjoint or a ctrl"
-        )
+    require_taken_once(scope)
     if scope.has_measured and settings.mcm_method != "single-branch-statistics":
         raise _refusal(
             "after a mid-circuit measurement sees one run only, and there are many of them: "
@@ -318,6 +315,14 @@ def measure_snapshot(settings: QNodeSettings, operator: Any, scope: CircuitScope
         return jnp.zeros(())
     with AnnotatedQueue(), scope.circuit.reading_exactly():
         return measure_process(process, scope)
+
+
+def require_taken_once(scope: CircuitScope) -> None:
+    """Refuse a snapshot where it would be taken several times, or never."""
+    if not scope.is_outermost or scope.unitary_in is not None:
+        raise _refusal(
+            "is taken once, so it cannot stand in a loop, a branch, an adjoint or a ctrl"
+        )
 
 
 def _refusal(reason: str) -> UnsupportedOperationError:

@@ -11,7 +11,7 @@ made of these moments (`outcome_moments`).
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 import jax
 import jax.numpy as jnp
@@ -307,6 +307,9 @@ class Averaged:
 
     moments: list[Any]
     result: Callable[[Sequence[Any]], Any]
+    form: Literal["average", "smooth", "spectral"] = "average"
+    """Whether it is the average itself, or has derivatives by them everywhere, or where they are
+    not singular."""
 
 
 def outcome_statistic(process: Any, scope: CircuitScope) -> Any:
@@ -332,7 +335,7 @@ def _expectation_moments(process: Any, flip: Any) -> Averaged:
 def _variance_moments(process: Any, flip: Any) -> Averaged:
     value = _real(_one_value(process))
     moments = [reads(value**2, flip), reads(value, flip)]
-    return Averaged(moments, lambda moments: moments[0] - moments[1] ** 2)
+    return Averaged(moments, lambda moments: moments[0] - moments[1] ** 2, "smooth")
 
 
 def _probability_moments(process: Any, flip: Any) -> Averaged:
