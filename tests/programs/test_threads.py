@@ -46,6 +46,77 @@ PROGRAM = """
 """
 
 
+DRAWING = """
+    import sys
+    import jax
+    jax.config.update("jax_enable_x64", True)
+    import jax.numpy as jnp
+    import numpy as np
+    import pennylane as qml
+    from diastase import cond, for_loop, measure, qjit, set_method
+
+    def device(wires, kind="default.mixed"):
+        return qml.device(kind, wires=wires)
+
+    @qml.qnode(device(3, "lightning.qubit"), shots=3000, mcm_method="one-shot")
+    def fed_forward(x):
+        @for_loop(0, 4, 1)
+        def turn(k):
+            qml.RX(x + k, 0)
+            outcome = measure(0, reset=True)
+            cond(outcome)(lambda: qml.RY(x, 1))()
+            qml.CNOT([1, 2])
+        turn()
+        return qml.sample(), qml.expval(qml.Z(1)), qml.counts(measure(2))
+
+    def noisy(x, wires):
+        for wire in range(wires):
+            qml.RX(x, wire)
+            qml.DepolarizingChannel(0.1, wires=wire)
+            qml.AmplitudeDamping(0.2, wires=wire)
+        for wire in range(wires - 1):
+            qml.CNOT([wire, wire + 1])
+
+    def averages(x, wires=3):
+        noisy(x, wires)
+        outcome = measure(0)
+        cond(outcome)(lambda: qml.RX(x, 1))()
+        return qml.expval(qml.Z(0) @ qml.Z(1)), qml.probs(wires=[2, 1]), qml.var(qml.X(1))
+
+    def samples(x):
+        noisy(x, 3)
+        return qml.sample(), qml.probs(wires=[0, 2])
+
+    by_trajectories = set_method(
+        qml.QNode(averages, device(3)), "trajectories", 3000, standard_errors=True
+    )
+    of_shots = set_method(qml.QNode(samples, device(3), shots=3000), "trajectories")
+    on_many_wires = set_method(
+        qml.QNode(lambda x: averages(x, 18), device(18)), "trajectories", 12
+    )
+
+    @qml.qnode(device(4, "lightning.qubit"))
+    def random_circuit(angles):
+        for layer in range(3):
+            for wire in range(4):
+                qml.Rot(*angles[layer, wire], wire)
+            qml.CNOT([layer, layer + 1])
+        return qml.expval(qml.Z(0) @ qml.X(3)), qml.probs()
+
+    x, angles = 0.7, np.random.default_rng(1).normal(size=(200, 3, 4, 3))
+    results = (
+        qjit(fed_forward, seed=1)(x),
+        qjit(by_trajectories, seed=2)(x),
+        qjit(of_shots, seed=3)(x),
+        qjit(on_many_wires, seed=4)(x),
+        qjit(jax.vmap(random_circuit))(angles),
+        qjit(jax.vmap(qml.set_shots(random_circuit, 100)), seed=5)(angles),
+        qjit(jax.vmap(by_trajectories), seed=6)(jnp.linspace(0.0, 1.0, 3)),
+    )
+    np.savez(sys.argv[1], *jax.tree_util.tree_leaves(results))
+"""
+
+
 def run(code: str, *arguments: str, threads: str | None) -> subprocess.CompletedProcess[str]:
     environment = {name: value for name, value in os.environ.items() if "NUM_THREADS" not in name}
     if threads is not None:
@@ -71,6 +142,23 @@ def test_results_for_one_two_three_and_eight_threads(tmp_path) -> None:
 
 
 @pytest.mark.thorough
+def test_what_is_drawn_does_not_depend_on_the_number_of_threads(tmp_path) -> None:
+    """Shots one by one, trajectories, elements of batches: bit for bit, in processes apart."""
+    results = []
+    for threads in ("1", "2"):
+        path = tmp_path / f"{threads}.npz"
+        done = run(DRAWING, str(path), threads=threads)
+        assert done.returncode == 0, done.stderr
+        with np.load(path) as archive:
+            results.append([archive[name] for name in archive.files])
+    one, two = results
+    assert len(one) == len(two) > 15
+    for alone, shared in zip(one, two, strict=True):
+        assert alone.dtype == shared.dtype
+        np.testing.assert_array_equal(alone, shared)
+    assert sum(np.ptp(array) > 0 for array in one) > 12  # it is of what was drawn
+
+
 def test_one_thread_makes_none_and_a_wrong_number_is_an_error() -> None:
     done = run(
         """

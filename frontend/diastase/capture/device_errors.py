@@ -91,8 +91,9 @@ class NoExactMethodError(CompileError, NotImplementedError):
             return qml.expval(qml.Z(0))
 
     The circuit has noise, or needs a density matrix for another reason; it has too many wires for
-    one, and is no Clifford circuit. Trajectories estimate results, so they are taken only if they
-    are asked for: `method="trajectories"`; so is a density matrix of this size: `"density"`.
+    one, and is no Clifford circuit. With shots, trajectories are as exact, and taken. Without, they
+    estimate results, so they are taken only if they are asked for: `method="trajectories"`; so is a
+    density matrix of this size: `"density"`.
     """
 
     title: ClassVar[str] = "No exact method"
@@ -100,7 +101,10 @@ class NoExactMethodError(CompileError, NotImplementedError):
         "{qnode} has {wires} wires, too many for a density matrix, and is no Clifford circuit, "
         "as {reason}"
     )
-    help: ClassVar[str] = 'method="trajectories" estimates results by random runs'
+    help: ClassVar[str] = (
+        'method="trajectories" estimates results by random runs; with shots (qml.set_shots) it is '
+        "taken where it can be"
+    )
     qnode: str
     wires: int
     reason: str

@@ -80,7 +80,8 @@ def _of_a_library(error: Exception) -> DiastaseError | None:
     if _NO_INDEX in str(error):
         return TracedIndexError(what="a value that is no integer", instead=_NUMBERED)
     if type(error) in _PLAIN and is_of_a_library(_raising_file(error)):
-        return RefusedCallError(what=str(error).strip())
+        message, made = str(error).strip(), _made_at(error)
+        return RefusedCallError(what=message if message.startswith(made) else made + message)
     return None
 
 
@@ -135,6 +136,19 @@ def _raising_file(error: Exception) -> str | None:
     while traceback is not None and traceback.tb_next is not None:
         traceback = traceback.tb_next
     return None if traceback is None else traceback.tb_frame.f_code.co_filename
+
+
+def _made_at(error: Exception) -> str:
+    """The class of a library's that the user's line makes an object of, for a message."""
+    traceback, made = error.__traceback__, ""
+    while traceback is not None:
+        code = traceback.tb_frame.f_code
+        if is_user_file(code.co_filename):
+            made = ""
+        elif not made and code.co_name == "__init__" and is_of_a_library(code.co_filename):
+            made = f"{type(traceback.tb_frame.f_locals.get('self')).__name__}: "
+        traceback = traceback.tb_next
+    return made
 
 
 # Subclasses before their bases: the first entry that fits is used.

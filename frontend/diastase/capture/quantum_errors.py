@@ -342,11 +342,10 @@ class UnsupportedMeasurementError(CompileError, NotImplementedError):
 
     title: ClassVar[str] = "Unsupported measurement"
     message: ClassVar[str] = "{measurement} {reason}"
-    help: ClassVar[str] = (
-        "samples, counts and shadows need shots; states, purities and entropies have none"
-    )
+    help: ClassVar[str] = "{hint}"
     measurement: str
     reason: str
+    hint: str = "samples, counts and shadows need shots; states, purities and entropies have none"
 
 
 class UnsupportedObservableError(CompileError, NotImplementedError):

@@ -6,6 +6,7 @@
 - `operators`: operators in messages, among arguments and results, and put off; what PennyLane
   itself makes of `adjoint`, `ctrl`, `measure` and `cond`.
 - `arithmetic`: observables times, and plus, traced numbers.
+- `channels`: Kraus matrices that are none.
 - `wires`: traced wires as labels that PennyLane can handle.
 - `devices`: those that our engine stands for, and a traced number of wires.
 - `compilers`: diastase as one of PennyLane's compilers, or in place of Catalyst.
@@ -16,6 +17,7 @@ programs, so eager PennyLane is never disturbed, in this thread or another.
 """
 
 from diastase.capture.pennylane_compat import arithmetic as arithmetic  # for its patches
+from diastase.capture.pennylane_compat import channels as channels  # for its patch
 from diastase.capture.pennylane_compat.compilers import (
     register_compiler,
     stand_in_for_catalyst,

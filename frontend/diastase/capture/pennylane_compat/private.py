@@ -113,6 +113,12 @@ _PATCHES = {
         ["pennylane:Permute.__init__"],
         "self permutation wires id | self permutation wires",
     ),
+    "kraus_matrices": Patch(
+        "errors about Kraus matrices that are none",
+        "PennyLane computes with them before it looks at them",
+        ["pennylane:QubitChannel.__init__"],
+        "self K_list wires id | self K_list wires",
+    ),
     "device": Patch(
         "a traced number of wires",
         "PennyLane makes a `range` of the number",

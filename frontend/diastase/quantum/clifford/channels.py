@@ -1,15 +1,14 @@
 """Noise as it is recorded for stabilizers: channels that are mixtures of Pauli words.
 
 In: PennyLane's channels. Out: `pauli_channel` equations. A channel that is none (one that relaxes,
-say) is refused as what makes a circuit no Clifford circuit; `Noise.found` says whether there was
-any noise, which other methods want to know.
+say) is refused as what makes a circuit no Clifford circuit.
 
 The trap: probabilities may be traced, so what a channel is must be known from its kind. Only a
 channel given by known Kraus matrices is asked what it does to Pauli words.
 """
 
 import itertools
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import jax.numpy as jnp
@@ -19,10 +18,11 @@ from jax.core import Tracer
 
 from diastase.capture.device_errors import NotCliffordError
 from diastase.capture.pennylane_compat import describe
-from diastase.primitives.checks import require
 from diastase.primitives.pauli_channel import pauli_channel_p
+from diastase.quantum.noise.kraus import kraus_of, pauli_mixture
+from diastase.quantum.noise.strengths import checked_strengths
 from diastase.quantum.operators.broadcasting import element_of
-from diastase.quantum.operators.gate_operands import Controls, Recorder, real_scalar, wires_of
+from diastase.quantum.operators.gate_operands import Controls, Recorder, wires_of
 
 Record = Callable[[Any, Any, Controls], None]
 
@@ -43,14 +43,12 @@ class Noise:
 
     def __init__(self, record: Record) -> None:
         self._record = record
-        self.found = False
 
     def record(self, operator: Any, recorder: Recorder, controls: Controls = ()) -> None:
         """Record an operator; noise as words and their probabilities."""
         if not isinstance(operator, qml.operation.Channel):
             self._record(operator, recorder, controls)
             return
-        self.found = True
         operator = element_of(operator)
         if controls:
             raise _refused(operator, "is noise under controls")
@@ -59,42 +57,24 @@ class Noise:
         recorder.advance_on(wires, pauli_channel_p, *probabilities, words=words)
 
 
-def _mixture(operator: Any) -> tuple[tuple[str, ...], list[Any]]:
+def _mixture(operator: Any) -> tuple[Sequence[str], Sequence[Any]]:
     """The Pauli words that a channel applies, and how likely each is."""
-    rule = _MIXTURES.get(type(operator))
-    if rule is not None:
-        words, probabilities = rule(operator)
+    if type(operator) is qml.PhaseDamping:
+        return _dephasing(operator)
+    found = pauli_mixture(operator)
+    if found is not None:
+        words, probabilities = zip(*found, strict=True)
         return words, probabilities
     if any(isinstance(value, Tracer) for value in operator.data):
         raise _refused(operator, "is no mixture of Pauli operators")
     return _of_matrices(operator)
 
 
-def _probability(operator: Any) -> Any:
-    """The parameter, checked: by PennyLane where it is known."""
-    (value, *_) = operator.data
-    value = real_scalar(value, operator)
-    if isinstance(value, Tracer):
-        require((value >= 0) & (value <= 1), f"{describe(operator)}: a probability is in [0, 1]")
-    return value
-
-
-def _single(letter: str) -> Callable[[Any], tuple[tuple[str, ...], list[Any]]]:
-    return lambda operator: ((letter,), [_probability(operator)])
-
-
-def _depolarizing(operator: Any) -> tuple[tuple[str, ...], list[Any]]:
-    return ("X", "Y", "Z"), [_probability(operator) / 3] * 3
-
-
-def _pauli_error(operator: Any) -> tuple[tuple[str, ...], list[Any]]:
-    return (operator.hyperparameters["operators"],), [_probability(operator)]
-
-
 def _dephasing(operator: Any) -> tuple[tuple[str, ...], list[Any]]:
     """Of strength gamma: what is off the diagonal shrinks by sqrt(1 - gamma)."""
-    kept = jnp.sqrt if isinstance(operator.data[0], Tracer) else np.sqrt
-    return ("Z",), [(1 - kept(1 - _probability(operator))) / 2]
+    (strength,) = checked_strengths(operator)
+    kept = jnp.sqrt if isinstance(strength, Tracer) else np.sqrt
+    return ("Z",), [(1 - kept(1 - strength)) / 2]
 
 
 def _of_matrices(operator: Any) -> tuple[tuple[str, ...], list[Any]]:
@@ -102,7 +82,7 @@ def _of_matrices(operator: Any) -> tuple[tuple[str, ...], list[Any]]:
     count = len(operator.wires)
     if count > _LARGEST:
         raise _refused(operator, f"acts on {count} wires: stabilizers take {_LARGEST}")
-    kraus = [np.asarray(matrix) for matrix in operator.kraus_matrices()]
+    kraus = kraus_of(operator)
     words = ["".join(letters) for letters in itertools.product("IXYZ", repeat=count)]
     matrices = [_matrix(word) for word in words]
     size = 2**count
@@ -137,12 +117,3 @@ def _sign(one: str, other: str) -> int:
 
 def _refused(operator: Any, reason: str) -> NotCliffordError:
     return NotCliffordError(construct=describe(operator), reason=reason)
-
-
-_MIXTURES: dict[type, Callable[[Any], tuple[tuple[str, ...], list[Any]]]] = {
-    qml.BitFlip: _single("X"),
-    qml.PhaseFlip: _single("Z"),
-    qml.DepolarizingChannel: _depolarizing,
-    qml.PauliError: _pauli_error,
-    qml.PhaseDamping: _dephasing,
-}

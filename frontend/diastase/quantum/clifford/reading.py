@@ -41,6 +41,7 @@ from diastase_mlir.jax_compat import source_context
 
 MOST_EQUATIONS = 1 << 20
 """Of a body with its loops unrolled."""
+_MOST_WIRES = 1 << 62
 
 REGISTER = object()
 """Stands for the register, of which there is one at any time."""
@@ -326,3 +327,19 @@ _RULES: Mapping[str, Callable[[Reader, Any, Sequence[Any]], Sequence[Any]]] = {
     "unitary": _array,
     "while_loop": Reader.while_loop,
 }
+
+
+_GATES = ("diagonal", "gate", "unitary")
+
+
+def refuse_gate(equation: Any, operands: Sequence[Any]) -> None:
+    """Refuse a gate if it is no Clifford gate, with these operands beside the register."""
+    name = equation.primitive.name
+    if name in _GATES:
+        reader = Reader(_MOST_WIRES, Classical(), _Nothing())
+        _RULES[name](reader, equation, [REGISTER, *operands])
+
+
+class _Nothing:
+    def measure(self, equation: Any, operands: Sequence[Any], reader: Reader) -> Sequence[Any]:
+        raise AssertionError(equation)

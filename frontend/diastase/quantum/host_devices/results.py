@@ -21,7 +21,12 @@ from pennylane.exceptions import MeasurementShapeError
 from diastase.capture.device_errors import DeviceResultError, UnknownResultError
 from diastase.capture.pennylane_compat import is_native_outcome
 from diastase.quantum.measurements.counts import LARGEST_HISTOGRAM, Counts
-from diastase.quantum.measurements.measurements import process_name
+from diastase.quantum.measurements.measurements import (
+    NO_SHOTS,
+    SET_SHOTS,
+    needs_shots,
+    process_name,
+)
 
 _DTYPES: Mapping[Any, Any] = {
     int: np.int64, float: np.float64, complex: np.complex128, bool: np.bool_
@@ -48,7 +53,7 @@ def promised(process: Any, device: Any, shots: Any, wires: int, batch: int | Non
     try:
         shape, numeric_type = process.shape(shots, wires), process.numeric_type
     except (NotImplementedError, MeasurementShapeError) as error:
-        if shots is None and isinstance(process, measurements.SampleMeasurement):
+        if shots is None and needs_shots(process):
             raise _without_shots(name) from error
         reason, hint = f"has no size that is known: {error}", "call the QNode without qjit"
         raise UnknownResultError(measurement=name, reason=reason, hint=hint) from error
@@ -64,8 +69,7 @@ def promised(process: Any, device: Any, shots: Any, wires: int, batch: int | Non
 
 
 def _without_shots(name: str) -> UnknownResultError:
-    reason, hint = "needs shots, and the QNode has none", "set them with qml.set_shots"
-    return UnknownResultError(measurement=name, reason=reason, hint=hint)
+    return UnknownResultError(measurement=name, reason=NO_SHOTS, hint=SET_SHOTS)
 
 
 def _counts(process: Any, shots: Any, wires: int, batch: int | None) -> Promise:

@@ -41,12 +41,28 @@ from diastase.quantum.wires import Position, bind_on
 
 def measure_process(process: Any, scope: CircuitScope) -> jax.Array:
     """The value of a measurement process on the scope's register."""
+    refuse_samples(process)
     rule = _RULES.get(type(process))
-    if type(process) in _NEED_SHOTS:
-        raise _unsupported(process, "needs shots, and the QNode has none")
     if rule is None:
         raise _unsupported(process, "is not compiled yet")
     return rule(process, scope)
+
+
+def refuse_samples(process: Any) -> None:
+    """Refuse what is made of shots, in a QNode that has none."""
+    if needs_shots(process):
+        raise UnsupportedMeasurementError(
+            measurement=process_name(process), reason=NO_SHOTS, hint=SET_SHOTS
+        )
+
+
+def needs_shots(process: Any) -> bool:
+    """Whether a measurement is made of shots; see `quantum.qnode.statistics`."""
+    return type(process) in _NEED_SHOTS
+
+
+NO_SHOTS = "needs shots, and the QNode has none"
+SET_SHOTS = "set them: @qml.set_shots(1000) above @qml.qnode"
 
 
 def process_name(process: Any) -> str:
@@ -256,7 +272,6 @@ _NEED_SHOTS = (
     measurements.ClassicalShadowMP,
     measurements.ShadowExpvalMP,
 )
-"""What is made of shots; see `quantum.qnode.statistics`."""
 
 _NAMES: dict[type, str] = {
     measurements.ExpectationMP: "expval",
@@ -286,10 +301,7 @@ class WithSnapshots(NamedTuple):
 
 def measure_snapshot(settings: QNodeSettings, operator: Any, scope: CircuitScope) -> Any:
     """What a snapshot sees: exact, of the register as it is."""
-    if not scope.is_outermost or scope.unitary_in is not None:
-        raise _refusal(
-            "is taken once, so it cannot stand in a loop, a branch, an adjoint or a ctrl"
-        )
+    require_taken_once(scope)
     if scope.has_measured and settings.mcm_method != "single-branch-statistics":
         raise _refusal(
             "after a mid-circuit measurement sees one run only, and there are many of them: "
@@ -303,6 +315,14 @@ def measure_snapshot(settings: QNodeSettings, operator: Any, scope: CircuitScope
         return jnp.zeros(())
     with AnnotatedQueue(), scope.circuit.reading_exactly():
         return measure_process(process, scope)
+
+
+def require_taken_once(scope: CircuitScope) -> None:
+    """Refuse a snapshot where it would be taken several times, or never."""
+    if not scope.is_outermost or scope.unitary_in is not None:
+        raise _refusal(
+            "is taken once, so it cannot stand in a loop, a branch, an adjoint or a ctrl"
+        )
 
 
 def _refusal(reason: str) -> UnsupportedOperationError:

@@ -103,6 +103,15 @@ def number(channel: Any, value: Any) -> Any:
     if np.ndim(value) != 0:
         reason = f"a parameter has the shape {tuple(np.shape(value))}, not ()"
         raise ParameterTypeError(operation=describe(channel), reason=reason)
+    if not _is_number(value):
+        reason = f"a parameter is no number: {value!r}"
+        raise ParameterTypeError(operation=describe(channel), reason=reason)
     if jnp.iscomplexobj(value):
         raise ParameterTypeError(operation=describe(channel), reason="a parameter is complex")
     return value.astype(jnp.float64) if isinstance(value, Tracer) else np.float64(value)
+
+
+def _is_number(value: Any) -> bool:
+    dtype = getattr(value, "dtype", None) or np.min_scalar_type(value)
+    is_number = jnp.issubdtype(dtype, jnp.number) or jnp.issubdtype(dtype, jnp.bool_)
+    return bool(is_number) or isinstance(value, int)  # which may have more than 64 bits

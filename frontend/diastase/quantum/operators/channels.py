@@ -18,13 +18,14 @@ from diastase.capture.pennylane_compat import describe
 from diastase.capture.regions import current_scope
 from diastase.primitives.mixed import replace_p, superoperator_p
 from diastase.primitives.quantum import gate_p
-from diastase.quantum.noise.strengths import check, is_own
+from diastase.quantum.noise.strengths import check
 from diastase.quantum.noise.transfer import LARGEST_CHANNEL, Transfer, as_operand, transfer_of
 from diastase.quantum.operators.gate_operands import (
     Controls,
     Recorder,
     complex_array,
     is_density_matrix,
+    shared,
     silently,
     unsupported,
     wires_of,
@@ -49,19 +50,8 @@ def record_channel(operator: Any, recorder: Recorder, controls: Controls) -> Non
 
 
 def _transfer_in(recorder: Recorder, operator: Any) -> Transfer:
-    """The transfer matrix of a channel; one for all of the same traced strength in a region."""
-    if not is_own(operator) or not any(isinstance(value, Tracer) for value in operator.data):
-        return transfer_of(operator)
-    words = operator.hyperparameters.get("operators", ())
-    key = (type(operator), len(operator.wires), "".join(words), *map(_identity, operator.data))
-    known = recorder.known_arrays
-    if key not in known:
-        known[key] = transfer_of(operator), operator.data  # kept alive with its identity
-    return known[key][0]
-
-
-def _identity(value: Any) -> Any:
-    return id(value) if isinstance(value, Tracer) else np.asarray(value).tobytes()
+    """The transfer matrix of a channel."""
+    return shared(transfer_of, operator, recorder)
 
 
 def record_density_matrix(operator: Any, recorder: Recorder, controls: Controls) -> None:

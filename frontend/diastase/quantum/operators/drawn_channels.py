@@ -18,7 +18,13 @@ from diastase.primitives.quantum import gate_p
 from diastase.primitives.trajectories import kraus_p
 from diastase.quantum.noise.kraus import kraus_of
 from diastase.quantum.noise.strengths import checked_strengths
-from diastase.quantum.operators.gate_operands import Controls, silently, unsupported, wires_of
+from diastase.quantum.operators.gate_operands import (
+    Controls,
+    shared,
+    silently,
+    unsupported,
+    wires_of,
+)
 from diastase_mlir import into_z
 
 LARGEST_CHANNEL = 6
@@ -58,7 +64,7 @@ def _record_channel(operator: Any, recorder: Any, controls: Controls) -> None:
     if len(operator.wires) > LARGEST_CHANNEL:
         reason = f"is a channel on more than {LARGEST_CHANNEL} wires: its matrices are too large"
         raise unsupported(operator, reason)
-    matrices = kraus_of(operator)
+    matrices = shared(kraus_of, operator, recorder)
     wires, _ = wires_of(operator, recorder, ())
     recorder.advance_on(wires, kraus_p, matrices, construct=operator.name)
     return None
@@ -81,7 +87,7 @@ def _record_pauli_error(operator: Any, recorder: Any) -> None:
         matrices = library.stack(both).astype(np.complex128)
         return recorder.advance_on(wires, kraus_p, matrices, construct=operator.name)
     flip = silently(operator, lambda: qml.PhaseFlip(p, wires=0))
-    matrices = kraus_of(flip)
+    matrices = shared(kraus_of, flip, recorder)
     forth, back = into_z(word, wires)
     _apply(forth, recorder)
     recorder.advance_on(wires[-1:], kraus_p, matrices, construct=operator.name)

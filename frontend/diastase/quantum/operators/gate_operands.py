@@ -18,6 +18,7 @@ from jax.core import Tracer
 from diastase.capture.pennylane_compat import describe
 from diastase.capture.quantum_errors import ParameterTypeError, UnsupportedOperationError
 from diastase.primitives.quantum import AbstractRegister
+from diastase.quantum.noise.strengths import is_own
 from diastase.quantum.operators.decompositions import DATA_DEPENDENT
 from diastase.quantum.wires import Position, WireMap, as_dtype, bind_on
 from diastase_mlir.jax_compat import abstract_value
@@ -95,6 +96,28 @@ def real_scalar(parameter: Any, operator: Any) -> Any:
     if isinstance(parameter, Tracer):
         return as_dtype(parameter, jnp.float64)
     return np.float64(parameter)
+
+
+def shared(make: Callable[[Any], Any], channel: Any, recorder: Recorder) -> Any:
+    """What `make` makes of a channel; one for all with traced strengths computed alike in a region.
+
+    Of known strengths, and other parameters, it is made each time.
+    """
+    if not is_own(channel) or not any(isinstance(value, Tracer) for value in channel.data):
+        return make(channel)
+    words = "".join(channel.hyperparameters.get("operators", ()))
+    strengths = [_identity(value, recorder) for value in channel.data]
+    key = (make, type(channel), len(channel.wires), words, *strengths)
+    known = recorder.known_arrays
+    if key not in known:
+        known[key] = make(channel), channel.data  # kept alive with its identity
+    return known[key][0]
+
+
+def _identity(value: Any, recorder: Recorder) -> Any:
+    if isinstance(value, Tracer):
+        return id(recorder.wires.first(value))
+    return np.asarray(value).tobytes()
 
 
 def complex_array(matrix: Any) -> Any:

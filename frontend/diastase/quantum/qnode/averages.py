@@ -20,6 +20,7 @@ import jax
 import jax.numpy as jnp
 from pennylane import measurements
 from pennylane.measurements import MeasurementProcess
+from pennylane.queuing import AnnotatedQueue
 
 from diastase.capture.control_flow.loops import trace_while_loop
 from diastase.capture.quantum_errors import UnsupportedMeasurementError, UnsupportedReturnError
@@ -34,16 +35,23 @@ from diastase.quantum.measurements.measurements import (
     density_matrix,
     entropy_of,
     measure_process,
+    measure_snapshot,
     process_name,
     purity_of,
+    refuse_samples,
+    require_taken_once,
 )
 from diastase.quantum.operators.circuit_scope import CircuitScope
 from diastase.quantum.operators.gate_operands import is_density_matrix
 from diastase.quantum.qnode.circuits import QNodeCall, TracedCircuit, trace_circuit
 from diastase.quantum.qnode.repeated_runs import bind_averaged_runs
-from diastase.quantum.qnode.statistics import Averaged, outcome_moments, refuse_readout_errors
+from diastase.quantum.qnode.statistics import Averaged, outcome_moments
 from diastase.quantum.run_dependence import differs
-from diastase.quantum.settings.qnode_settings import classical_result, in_precision_of
+from diastase.quantum.settings.qnode_settings import (
+    QNodeSettings,
+    classical_result,
+    in_precision_of,
+)
 from diastase_mlir import user_span
 
 Trace = Callable[[QNodeCall, Any], TracedCircuit]
@@ -61,7 +69,8 @@ def call_averaged(call: QNodeCall) -> Any:
         _refuse_outcomes_as_values(traced, count)
         return bind_averaged_runs(partial(_runs, count), traced, count)
 
-    return averaged_by(call, partial(trace_circuit, takes_script=True), find)
+    trace = partial(trace_circuit, takes_script=True, measure_snapshot=average_snapshot)
+    return averaged_by(call, trace, find)
 
 
 def averaged_by(call: QNodeCall, trace: Trace, find: Find) -> Any:
@@ -125,21 +134,35 @@ def _refuse_outcomes_as_values(traced: TracedCircuit, count: int) -> None:
 
 def averaged(leaf: Any, scope: CircuitScope) -> Averaged | None:
     """What a leaf needs; None for a classical value."""
+    if isinstance(leaf, Averaged):
+        return leaf
     if not isinstance(leaf, MeasurementProcess):
         return None
     with scope.as_from(leaf):
+        refuse_samples(leaf)
         if leaf.mv is not None:
-            refuse_readout_errors(leaf, scope)
-            return outcome_moments(leaf)
+            return outcome_moments(leaf, scope)
         rule = _RULES.get(type(leaf))
         if rule is None:
             raise _undefined(leaf)
         return rule(leaf, scope)
 
 
+def average_snapshot(settings: QNodeSettings, operator: Any, scope: CircuitScope) -> Any:
+    """What a snapshot sees, on average over all runs, where there are several so far."""
+    if not scope.has_measured or scope.wires.must_be_found_first():
+        return measure_snapshot(settings, operator, scope)
+    require_taken_once(scope)
+    process = operator.hyperparameters["measurement"]
+    with AnnotatedQueue(), scope.circuit.reading_exactly():
+        return averaged(process, scope)
+
+
 def _undefined(process: Any) -> UnsupportedMeasurementError:
     reason = "of an average over mid-circuit outcomes is not defined"
-    return UnsupportedMeasurementError(measurement=process_name(process), reason=reason)
+    hint = "return qml.density_matrix(wires), or expectation values"
+    name = process_name(process)
+    return UnsupportedMeasurementError(measurement=name, reason=reason, hint=hint)
 
 
 def _state(process: Any, scope: CircuitScope) -> Averaged:
@@ -163,16 +186,18 @@ def _variance(process: Any, scope: CircuitScope) -> Averaged:
     mean = measurements.ExpectationMP(process.obs, wires=wires, eigvals=eigenvalues)
     mean = measure_process(mean, scope)
     moments = [variance + mean**2, mean]
-    return Averaged(moments, lambda averages: averages[0] - averages[1] ** 2)
+    return Averaged(moments, lambda averages: averages[0] - averages[1] ** 2, "smooth")
 
 
 def _purity(process: Any, scope: CircuitScope) -> Averaged:
-    return Averaged([_reduced(process.wires, scope)], lambda states: purity_of(states[0]))
+    return Averaged([_reduced(process.wires, scope)], lambda states: purity_of(states[0]), "smooth")
 
 
 def _entropy(process: Any, scope: CircuitScope) -> Averaged:
     base = process.log_base
-    return Averaged([_reduced(process.wires, scope)], lambda states: entropy_of(states[0], base))
+    return Averaged(
+        [_reduced(process.wires, scope)], lambda states: entropy_of(states[0], base), "spectral"
+    )
 
 
 def _mutual_information(process: Any, scope: CircuitScope) -> Averaged:
@@ -184,7 +209,7 @@ def _mutual_information(process: Any, scope: CircuitScope) -> Averaged:
         return one + other - both
 
     parts = [first, second, [*first, *second]]
-    return Averaged([_reduced(part, scope) for part in parts], result)
+    return Averaged([_reduced(part, scope) for part in parts], result, "spectral")
 
 
 def _reduced(labels: Any, scope: CircuitScope) -> Any:

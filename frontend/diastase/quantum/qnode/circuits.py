@@ -84,6 +84,9 @@ Finish = Callable[[Sequence[Any], CircuitScope], Sequence[Any]]
 Record = Callable[..., None]
 """Records an operator, in a scope, under controls."""
 
+MeasureSnapshot = Callable[[QNodeSettings, Any, CircuitScope], Any]
+"""What a snapshot sees of a circuit."""
+
 NO_SCRIPT = np.int64(0)
 _LEFT_OUT = (
     "a device without wires has those that the circuit names",
@@ -149,16 +152,18 @@ def trace_circuit(
     finish: Finish,
     takes_script: bool = False,
     recording: Callable[[Record], Record] | None = None,
+    measure_snapshot: MeasureSnapshot = measure_snapshot,
 ) -> TracedCircuit:
-    """Trace the body of a call; `finish` measures.
+    """Trace the body of a call; `finish` measures, `measure_snapshot` does in between.
 
     `takes_script`: measurements in the middle find their outcomes in a script, an operand of the
     body (`primitives.sampling`). `recording` changes how operators are recorded, of a circuit that
     no state vector runs: of any number of wires.
     """
-    traced = _traced(call, finish, takes_script, recording, False)
+    how = (takes_script, recording, measure_snapshot)
+    traced = _traced(call, finish, *how, forgets_outcomes=False)
     if traced.forgets_outcomes and not call.settings.is_analytic:  # all shots are of one state
-        traced = _traced(call, finish, takes_script, recording, True)
+        traced = _traced(call, finish, *how, forgets_outcomes=True)
     note_method(call.settings.qnode, call.settings.method)
     if _watched.seen is not None:
         _watched.seen.append(SeenCircuit(traced, traced.processes))
@@ -171,6 +176,7 @@ def _traced(
     finish: Finish,
     takes_script: bool,
     recording: Callable[[Record], Record] | None,
+    measure_snapshot: MeasureSnapshot,
     forgets_outcomes: bool,
 ) -> TracedCircuit:
     """`forgets_outcomes`: no outcome is read, so `finish` is told that there are none."""

@@ -167,7 +167,7 @@ def _result(leaf: Any, scope: CircuitScope) -> Any:
     if isinstance(leaf, MeasurementProcess):
         with scope.as_from(leaf):
             return (
-                statistics.outcome_statistic(leaf)
+                statistics.outcome_statistic(leaf, scope)
                 if leaf.mv is not None
                 else in_precision_of(scope.register, leaf, measure_process(leaf, scope))
             )

@@ -96,6 +96,7 @@ class Requests:
         self.groups: list[Group] = []
         self.values: list[Any] = []
         """Values of mid-circuit measurements."""
+        self._drawn_of: list[Any] = []
         self.constants: list[Any] = []
         """Traced coefficients and eigenvalues: the same for all shots."""
         self.constant_of: list[Any] = []
@@ -136,9 +137,16 @@ class Requests:
         self.groups.append(group)
         return Outcomes(len(self.groups) - 1, group.add("Z" * len(wires), wires))
 
-    def value(self, value: "Any | Draw") -> int:
-        """The number of a value of mid-circuit measurements, or of what `draw` is to draw."""
+    def value(self, value: "Any | Draw", of: Any = None) -> int:
+        """The number of a value of mid-circuit measurements, or of what `draw` is to draw.
+
+        What is drawn `of` a value that is given is drawn once.
+        """
+        known = [number for number, other in enumerate(self._drawn_of) if other is of]
+        if of is not None and known:
+            return known[0]
         self.values.append(value)
+        self._drawn_of.append(of)
         return len(self.values) - 1
 
     def constant(self, value: Any, observable: Any) -> Constant:

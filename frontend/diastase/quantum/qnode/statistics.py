@@ -11,7 +11,7 @@ made of these moments (`outcome_moments`).
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 import jax
 import jax.numpy as jnp
@@ -21,8 +21,9 @@ from pennylane.measurements import MeasurementProcess
 
 from diastase.capture.quantum_errors import UnsupportedMeasurementError
 from diastase.quantum.measurements.counts import Counts, counted_bits, counted_wires, histogram
-from diastase.quantum.measurements.measurements import process_name
+from diastase.quantum.measurements.measurements import process_name, refuse_samples
 from diastase.quantum.operators.circuit_scope import CircuitScope
+from diastase.quantum.qnode.read_outcomes import read, reads, reads_of_all, refuse_computed
 from diastase.quantum.qnode.sampled_observables import (
     Eigenbasis,
     Factors,
@@ -77,22 +78,12 @@ def prepare(process: MeasurementProcess, requests: Requests) -> Statistic:
     """Ask for what a measurement process needs; its result as a function of the shots."""
     rules = _RULES
     if process.mv is not None:
-        refuse_readout_errors(process, requests.scope)
+        refuse_computed(process, requests.scope)
         rules = _OF_OUTCOMES
     rule = rules.get(type(process))
     if rule is None:
         raise _unsupported(process, "is a property of the exact state, which shots do not give")
     return rule(process, requests)
-
-
-def refuse_readout_errors(process: Any, scope: CircuitScope) -> None:
-    """Refuse statistics of outcomes on a device that reads wires wrongly at the end only."""
-    if scope.circuit.readout != 0:
-        reason = (
-            "of mid-circuit outcomes on a device with readout errors is not compiled: "
-            "put qml.BitFlip before the measurement instead of readout_prob"
-        )
-        raise _unsupported(process, reason)
 
 
 # --- of wires and observables --------------------------------------------------------------------
@@ -199,27 +190,27 @@ def _as(values: Any, dtype: Any) -> Any:
 
 
 def _outcome_expectation(process: Any, requests: Requests) -> Statistic:
-    number = requests.value(_one_value(process))
+    number = _outcome(_one_value(process), requests)
     return lambda shots: jnp.mean(_real(shots.values[number]))
 
 
 def _outcome_variance(process: Any, requests: Requests) -> Statistic:
-    number = requests.value(_one_value(process))
+    number = _outcome(_one_value(process), requests)
     return Variance(lambda shots: _real(shots.values[number]))
 
 
 def _outcome_sample(process: Any, requests: Requests) -> Statistic:
     if isinstance(process.mv, list):
-        numbers = [requests.value(value) for value in process.mv]
+        numbers = [_outcome(value, requests) for value in process.mv]
         return lambda shots: jnp.stack(
             [_number(shots.values[number]) for number in numbers], axis=-1
         )
-    number = requests.value(process.mv)
+    number = _outcome(process.mv, requests)
     return lambda shots: _number(shots.values[number])
 
 
 def _outcome_probabilities(process: Any, requests: Requests) -> Statistic:
-    numbers = [requests.value(value) for value in _outcome_bits(process)]
+    numbers = [_outcome(value, requests) for value in _outcome_bits(process)]
 
     def probabilities(shots: Shots) -> Any:
         bits = [shots.values[number] for number in numbers]
@@ -231,11 +222,11 @@ def _outcome_probabilities(process: Any, requests: Requests) -> Statistic:
 def _outcome_counts(process: Any, requests: Requests) -> Statistic:
     every = process.all_outcomes
     if isinstance(process.mv, list):
-        numbers = [requests.value(value) for value in _outcome_bits(process)]
+        numbers = [_outcome(value, requests) for value in _outcome_bits(process)]
         return lambda shots: counted_bits(
             _packed([shots.values[number] for number in numbers]), len(numbers), every
         )
-    number = requests.value(process.mv)
+    number = _outcome(process.mv, requests)
     if process.mv.dtype == bool:
         outcomes = np.arange(2)
         return lambda shots: Counts(
@@ -245,6 +236,11 @@ def _outcome_counts(process: Any, requests: Requests) -> Statistic:
         reason = "of arithmetic on outcomes cannot list all outcomes: which there are is not known"
         raise _unsupported(process, reason)
     return lambda shots: _counted_values(shots.values[number])
+
+
+def _outcome(value: Any, requests: Requests) -> int:
+    """The number of an outcome, or of what is computed of outcomes, as it is read."""
+    return requests.value(value if requests.scope.circuit.readout == 0 else read(value), value)
 
 
 def _packed(bits: Sequence[Any]) -> Any:
@@ -311,38 +307,44 @@ class Averaged:
 
     moments: list[Any]
     result: Callable[[Sequence[Any]], Any]
+    form: Literal["average", "smooth", "spectral"] = "average"
+    """Whether it is the average itself, or has derivatives by them everywhere, or where they are
+    not singular."""
 
 
-def outcome_statistic(process: Any) -> Any:
+def outcome_statistic(process: Any, scope: CircuitScope) -> Any:
     """A measurement process of outcomes in the only run that there is."""
-    averaged = outcome_moments(process)
+    averaged = outcome_moments(process, scope)
     return averaged.result(averaged.moments)
 
 
-def outcome_moments(process: Any) -> Averaged:
+def outcome_moments(process: Any, scope: CircuitScope) -> Averaged:
     """What a measurement process of outcomes is an average of."""
+    refuse_samples(process)
+    refuse_computed(process, scope)
     rule = _MOMENTS.get(type(process))
     if rule is None:
-        raise _unsupported(process, "of mid-circuit outcomes needs shots")
-    return rule(process)
+        raise _unsupported(process, "of mid-circuit outcomes is not compiled")
+    return rule(process, scope.circuit.readout)
 
 
-def _expectation_moments(process: Any) -> Averaged:
-    return Averaged([_real(_one_value(process))], lambda moments: moments[0])
+def _expectation_moments(process: Any, flip: Any) -> Averaged:
+    return Averaged([reads(_real(_one_value(process)), flip)], lambda moments: moments[0])
 
 
-def _variance_moments(process: Any) -> Averaged:
+def _variance_moments(process: Any, flip: Any) -> Averaged:
     value = _real(_one_value(process))
-    return Averaged([value**2, value], lambda moments: moments[0] - moments[1] ** 2)
+    moments = [reads(value**2, flip), reads(value, flip)]
+    return Averaged(moments, lambda moments: moments[0] - moments[1] ** 2, "smooth")
 
 
-def _probability_moments(process: Any) -> Averaged:
+def _probability_moments(process: Any, flip: Any) -> Averaged:
     bits = _outcome_bits(process)
-    is_found = jnp.arange(2 ** len(bits)) == _packed(bits)
-    return Averaged([_real(is_found)], lambda moments: moments[0])
+    is_found = _real(jnp.arange(2 ** len(bits)) == _packed(bits))
+    return Averaged([reads_of_all(is_found, flip, len(bits))], lambda moments: moments[0])
 
 
-_MOMENTS: dict[type, Callable[[Any], Averaged]] = {
+_MOMENTS: dict[type, Callable[[Any, Any], Averaged]] = {
     measurements.ExpectationMP: _expectation_moments,
     measurements.VarianceMP: _variance_moments,
     measurements.ProbabilityMP: _probability_moments,

@@ -37,9 +37,10 @@ from diastase.primitives.sampling import (
 from diastase.primitives.trajectories import run_members_p, trajectories_p
 from diastase.quantum.measurements.measurements import process_name
 from diastase.quantum.operators.circuit_scope import CircuitScope
-from diastase.quantum.qnode.averages import averaged
+from diastase.quantum.qnode.averages import average_snapshot, averaged
 from diastase.quantum.qnode.circuits import QNodeCall, TracedCircuit, trace_circuit
 from diastase.quantum.qnode.repeated_runs import bind_several_runs
+from diastase.quantum.qnode.standard_errors import StandardErrors
 from diastase.quantum.qnode.statistics import Averaged
 from diastase.quantum.qnode.undifferentiated import without_derivatives
 from diastase.quantum.run_dependence import differs
@@ -64,12 +65,11 @@ _LARGE = 18
 def call_by_trajectories(call: QNodeCall) -> Any:
     """Record the call of a QNode without shots: results are averages over trajectories."""
     leaves: list[Averaged | None] = []
-    with_errors = call.settings.standard_errors
+    errors = StandardErrors(call.settings)
 
     def finish(returned: Sequence[Any], scope: CircuitScope) -> Sequence[Any]:
         leaves[:] = [_averaged(leaf, scope) for leaf in returned]  # it may be called again
-        if with_errors:
-            _refuse_without_errors(returned, scope)
+        errors.begin(returned, leaves, scope)
         moments = [moment for leaf in leaves if leaf is not None for moment in leaf.moments]
         values = [
             classical_result(value, call.settings.qnode)
@@ -78,14 +78,13 @@ def call_by_trajectories(call: QNodeCall) -> Any:
         ]
         return [*moments, *values]
 
-    traced = trace_circuit(call, finish, takes_script=True)
+    traced = trace_circuit(call, finish, takes_script=True, measure_snapshot=_average_snapshot)
     count = sum(len(leaf.moments) for leaf in leaves if leaf is not None)
     if traced.circuit.measures:
         _refuse_outcomes_as_values(traced, count)
-        found, errors = _averages(without_derivatives(traced, NO_DERIVATIVE), count)
+        found = _averages(without_derivatives(traced, NO_DERIVATIVE), count, errors)
     else:
         found = bind_several_runs(traced.run)
-        errors = [jnp.zeros(jnp.shape(value)) for value in found[:count]]
     found = traced.beside(found)
     moments, values = iter(found[:count]), iter(found[count:])
     results = [
@@ -93,44 +92,31 @@ def call_by_trajectories(call: QNodeCall) -> Any:
         for leaf in leaves
     ]
     tree = jax.tree_util.tree_unflatten(traced.tree, results)
-    if not with_errors:
+    if not errors.asked:
         return tree
-    of_moments = iter(errors)
-    uncertain = [
-        jnp.zeros(jnp.shape(result)) if leaf is None else next(of_moments)
-        for result, leaf in zip(results, leaves, strict=True)
-    ]
+    uncertain = errors.of(found[:count], results)
     return tree, jax.tree_util.tree_unflatten(traced.tree, uncertain)
 
 
-_LINEAR = (
-    measurements.ExpectationMP,
-    measurements.ProbabilityMP,
-    measurements.DensityMatrixMP,
-)
-
-
-def _refuse_without_errors(returned: Sequence[Any], scope: CircuitScope) -> None:
-    """Refuse measurements that are no averages themselves."""
-    for leaf in returned:
-        if isinstance(leaf, measurements.MeasurementProcess) and not isinstance(leaf, _LINEAR):
-            with scope.as_from(leaf):
-                reason = (
-                    "has no standard error: expectation values, probabilities and density "
-                    "matrices have one"
-                )
-                raise UnsupportedMeasurementError(measurement=process_name(leaf), reason=reason)
-
-
 def _averaged(leaf: Any, scope: CircuitScope) -> Averaged | None:
-    if isinstance(leaf, measurements.StateMP) and type(leaf) is not measurements.DensityMatrixMP:
-        with scope.as_from(leaf):
-            reason = (
-                "of trajectories is not defined, as each has a state of its own: return "
-                "qml.density_matrix(wires), or expectation values"
-            )
-            raise UnsupportedMeasurementError(measurement=process_name(leaf), reason=reason)
+    with scope.as_from(leaf):
+        _refuse_state(leaf)
     return averaged(leaf, scope)
+
+
+def _average_snapshot(settings: QNodeSettings, operator: Any, scope: CircuitScope) -> Any:
+    if scope.has_measured:
+        _refuse_state(operator.hyperparameters["measurement"])
+    return average_snapshot(settings, operator, scope)
+
+
+def _refuse_state(leaf: Any) -> None:
+    if isinstance(leaf, measurements.StateMP) and type(leaf) is not measurements.DensityMatrixMP:
+        raise UnsupportedMeasurementError(
+            measurement=process_name(leaf),
+            reason="of trajectories is not defined, as each has a state of its own",
+            hint="return qml.density_matrix(wires), or expectation values",
+        )
 
 
 def _refuse_outcomes_as_values(traced: TracedCircuit, count: int) -> None:
@@ -143,12 +129,11 @@ def _refuse_outcomes_as_values(traced: TracedCircuit, count: int) -> None:
         )
 
 
-def _averages(traced: TracedCircuit, count: int) -> tuple[list[Any], list[Any]]:
-    """Averages of the first results over all trajectories, and the others; standard errors."""
+def _averages(traced: TracedCircuit, count: int, errors: StandardErrors) -> list[Any]:
+    """Averages of the first results over all trajectories, and the others."""
     number = traced.settings.trajectories
     size = _chunk_size(traced, number)
     avals = traced.jaxpr.out_avals
-    squares = count if traced.settings.standard_errors else 0
 
     def chunk(trajectories: Any, *captured: Any) -> list[Any]:
         circuit = replace(traced, captured=captured)
@@ -160,11 +145,12 @@ def _averages(traced: TracedCircuit, count: int) -> tuple[list[Any], list[Any]]:
             added = [
                 old + weight * new for old, new in zip(sums[:count], found[:count], strict=True)
             ]
-            spread = _spread(sums[len(avals) :], found[:squares], script, weight, size)
+            members = jnp.sum(run_members_p.bind(script, size=size)) if errors.asked else 1
+            spread = errors.added(sums[len(avals) :], found[:count], weight, members)
             return next_run_p.bind(script), total + weight, *added, *found[count:], *spread
 
         zeros = [jnp.zeros(aval.shape, aval.dtype) for aval in avals]
-        zeros += _no_spread(avals[:squares])
+        zeros += errors.zeros(avals[:count])
         start = (next_run_p.bind(script), jnp.zeros((), jnp.float64), *zeros)
         _, total, *results = trace_while_loop(lambda more, *_: more, run, start)
         end_script_p.bind(script)
@@ -174,8 +160,8 @@ def _averages(traced: TracedCircuit, count: int) -> tuple[list[Any], list[Any]]:
     weight = jnp.sum(total)
     _require(traced, weight)
     averages = [jnp.sum(result, axis=0) / weight for result in results[:count]]
-    errors = _standard_errors(averages, results[len(avals) :], weight, number)
-    return [*averages, *(result[0] for result in results[count : len(avals)])], errors
+    errors.note(results[len(avals) :], weight, number)
+    return [*averages, *(result[0] for result in results[count : len(avals)])]
 
 
 def _require(traced: TracedCircuit, weight: Any) -> None:
@@ -186,46 +172,6 @@ def _require(traced: TracedCircuit, weight: Any) -> None:
             f"the QNode {name}: postselected outcomes that none of {number} trajectories can have"
         )
         require(weight > 0, what)
-
-
-def _spread(
-    sums: Sequence[Any], found: Sequence[Any], script: Any, weight: Any, size: int
-) -> list[Any]:
-    """Sums of w^2, and of w^2 x and w^2 |x|^2 for each average x, with a run's own added."""
-    if not found:
-        return []
-    members = jnp.sum(run_members_p.bind(script, size=size))
-    square = weight**2 / jnp.maximum(members, 1)  # the weight is that of all members
-    own = [square]
-    for value in found:
-        own += [square * value, square * jnp.abs(value) ** 2]
-    return [old + new for old, new in zip(sums, own, strict=True)]
-
-
-def _no_spread(avals: Sequence[Any]) -> list[Any]:
-    zeros = [jnp.zeros(())] if avals else []
-    for aval in avals:
-        zeros += [jnp.zeros(aval.shape, aval.dtype), jnp.zeros(aval.shape)]
-    return zeros
-
-
-def _standard_errors(
-    averages: Sequence[Any], sums: Sequence[Any], weight: Any, number: int
-) -> list[Any]:
-    """Of averages weighted by w: the root of the sum of w^2 |x - mean|^2, by that of w.
-
-    Of numbers that are equally likely, with n - 1 in the place of n (NaN for one trajectory).
-    """
-    if not sums:
-        return []
-    square, *others = (jnp.sum(each, axis=0) for each in sums)
-    errors: list[Any] = []
-    for mean, first, second in zip(averages, others[::2], others[1::2], strict=False):
-        both = jnp.real(jnp.conj(mean) * first)
-        total = second - 2 * both + jnp.abs(mean) ** 2 * square
-        scale = number / jnp.float64(number - 1)
-        errors.append(jnp.sqrt(jnp.maximum(total, 0) * scale) / weight)
-    return errors
 
 
 def run_shots(

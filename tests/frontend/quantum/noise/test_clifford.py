@@ -13,6 +13,7 @@ import stim
 import diastase
 from diastase import for_loop, measure, qjit, set_method, while_loop
 from diastase.capture.device_errors import NoExactMethodError, NotCliffordError
+from diastase.capture.noise_errors import ChannelError
 from diastase.primitives.errors import NoDerivativeError
 from diastase_runtime.errors import InvalidValueError
 from memory_experiments import EXPERIMENTS
@@ -337,8 +338,10 @@ def test_probabilities_are_traced_mapped_and_differentiated():
 @pytest.mark.parametrize("shots", [None, 10])
 @pytest.mark.parametrize("p", [-0.1, 1.5, np.nan])
 def test_bad_probabilities_are_refused(shots, p):
-    with pytest.raises(InvalidValueError, match="a probability is in"):
+    with pytest.raises(InvalidValueError, match="p must be in the interval"):
         by_stabilizers(shots=shots)(flipped)(p)
+    with pytest.raises(ChannelError, match="p must be in the interval"):
+        by_stabilizers(shots=shots)(lambda: flipped(p))()
 
 
 def test_shots_that_are_traced_or_in_parts():

@@ -6,7 +6,9 @@ import pennylane as qml
 import pytest
 
 from diastase import cond, for_loop, qjit, set_method, switch, while_loop
+from diastase.capture.noise_errors import ChannelError
 from diastase.capture.quantum_errors import ParameterTypeError
+from diastase.capture.tracer_errors import RefusedCallError
 from diastase_runtime.errors import WireOutOfRangeError
 
 mixed = qml.device("default.mixed", wires=3)
@@ -196,3 +198,39 @@ def test_complex_strengths_are_refused(method):
         qjit(circuit)(0.5 + 0.3j)
     with pytest.raises(ParameterTypeError, match=r"BitFlip.*complex"):
         qjit(lambda: circuit(0.5 + 0.3j))()
+
+
+@pytest.mark.parametrize("method", ["density", "trajectories", "clifford"])
+@pytest.mark.parametrize(
+    ("make", "error", "match"),
+    [
+        (lambda x: qml.QubitChannel([], wires=0), ChannelError, r"given \[\]: it takes a list"),
+        (lambda x: qml.QubitChannel(None, wires=0), ChannelError, "given None: it takes a list"),
+        (lambda x: qml.QubitChannel("KK", wires=0), ChannelError, "given 'KK': it takes a list"),
+        (lambda x: qml.QubitChannel([1], wires=0), ChannelError, "matrix 0 is 1, no array"),
+        (lambda x: qml.QubitChannel(np.eye(2), wires=0), ChannelError, r"0 has the shape \(2,\)"),
+        (lambda x: qml.QubitChannel(x * jnp.eye(2), wires=0), ChannelError, r"shape \(2,\)"),
+        (
+            lambda x: qml.QubitChannel([np.eye(2), np.eye(4)], wires=0),
+            ChannelError,
+            r"matrix 1 has the shape \(4, 4\)",
+        ),
+        (lambda x: qml.QubitChannel([np.eye(4)], wires=0), ChannelError, r"they are \(2, 2\)"),
+        (lambda x: qml.QubitChannel([np.eye(2) / 2], wires=0), ChannelError, "trace preserving"),
+        (lambda x: qml.BitFlip(None, wires=0), ParameterTypeError, "no number: None"),
+        (lambda x: qml.AmplitudeDamping("a", wires=0), ParameterTypeError, "no number: 'a'"),
+        (lambda x: qml.PhaseFlip({}, wires=0), ParameterTypeError, "no number: {}"),
+        (lambda x: qml.PauliError("X", None, wires=0), RefusedCallError, "PauliError: "),
+        (lambda x: qml.BitFlip(np.nan, wires=0), ChannelError, "in the interval"),
+    ],
+)
+def test_what_is_no_channel_is_named_with_its_line(method, make, error, match):
+    @qml.qnode(qml.device("default.mixed", wires=1))
+    def circuit(x):
+        make(x)
+        return qml.expval(qml.Z(0))
+
+    with pytest.raises(error, match=match) as refusal:
+        qjit(circuit, method=method)(0.3)
+    assert refusal.value.span is not None
+    assert refusal.value.span.file == __file__

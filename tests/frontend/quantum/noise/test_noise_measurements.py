@@ -6,7 +6,8 @@ import pennylane as qml
 import pytest
 import scipy.sparse
 
-from diastase import qjit
+import diastase
+from diastase import measure, qjit
 
 mixed = qml.device("default.mixed", wires=4)
 MATRIX = np.array([[0.3, 0.2 - 0.1j], [0.2 + 0.1j, -1.0]])
@@ -207,6 +208,72 @@ def test_sampled_readout_errors():
     assert abs(np.mean(samples[:, 1]) - 0.2) < bound
     assert abs(np.mean(samples[:, 0] * samples[:, 1]) - 0.16) < bound
     assert sum(counts.values()) == 40_000
+
+
+READ_WRONGLY = 0.1
+
+
+def fed_forward(x, measured):
+    """An outcome that decides about a gate, and another one."""
+    qml.RX(x, 0)
+    qml.BitFlip(0.2, 0)
+    first = measure(0) if measured is measure else qml.measure(0)
+    qml.cond(first, qml.RY)(2.0, 1)
+    second = measure(1) if measured is measure else qml.measure(1)
+    return first, second
+
+
+OF_OUTCOMES = [
+    lambda m, n: qml.expval(m),
+    lambda m, n: qml.var(n),
+    lambda m, n: qml.probs(op=m),
+    lambda m, n: qml.probs(op=[n, m]),
+    lambda m, n: qml.expval(qml.Z(1)),
+]
+
+
+def pennylanes_outcomes(of):
+    """PennyLane 0.45 wants a list of channels where `readout_prob` puts a number."""
+    device = qml.device("default.mixed", wires=4)
+    device.readout_err = [lambda wires: qml.BitFlip(READ_WRONGLY, wires=wires)]
+    return qml.QNode(lambda x: of(*fed_forward(x, qml.measure)), device, mcm_method="deferred")(0.7)
+
+
+@pytest.mark.parametrize("of", OF_OUTCOMES)
+@pytest.mark.parametrize("method", [None, "trajectories"])
+def test_outcomes_are_read_wrongly_and_feedback_is_not(of, method):
+    wanted = pennylanes_outcomes(of)
+    device = qml.device("default.mixed", wires=2, readout_prob=READ_WRONGLY)
+    qnode = qml.QNode(lambda x: of(*fed_forward(x, measure)), device)
+    found = qjit(qnode, method=method, trajectories=20_000, seed=5)(0.7)
+    tolerance = 1e-10 if method is None else 5 / np.sqrt(20_000)
+    np.testing.assert_allclose(found, wanted, atol=tolerance)
+    shots = 20_000
+    sampled = qjit(qml.set_shots(qnode, shots), method=method, seed=6)(0.7)
+    np.testing.assert_allclose(sampled, wanted, atol=5 / np.sqrt(shots))
+
+
+def test_an_outcome_is_read_once_in_each_shot():
+    @qml.set_shots(4000)
+    @qml.qnode(qml.device("default.mixed", wires=2, readout_prob=0.3))
+    def circuit():
+        qml.Hadamard(0)
+        outcome = measure(0)
+        return qml.sample(outcome), qml.sample([outcome, outcome]), qml.counts(outcome), outcome
+
+    alone, twice, counts, found = qjit(circuit, seed=2)()
+    np.testing.assert_array_equal(np.stack([alone, alone], axis=1), twice)
+    assert int(counts[1]) == np.sum(alone)
+    wrong = np.mean(np.asarray(alone) != np.asarray(found))
+    assert abs(wrong - 0.3) < 5 * np.sqrt(0.21 / 4000)
+
+
+def test_derivatives_of_outcomes_that_are_read_wrongly():
+    device = qml.device("default.mixed", wires=2, readout_prob=READ_WRONGLY)
+    of = OF_OUTCOMES[0]
+    qnode = qml.QNode(lambda x: of(*fed_forward(x, measure)), device)
+    slope = qjit(diastase.grad(qnode))(0.7)
+    assert slope == pytest.approx(0.8 * 0.6 * np.sin(0.7) / 2)
 
 
 def test_readout_errors_on_a_traced_number_of_wires():

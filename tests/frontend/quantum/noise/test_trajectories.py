@@ -293,12 +293,22 @@ def test_standard_errors():
         qml.BitFlip(0.3, 0)
         qml.AmplitudeDamping(0.2, 0)
         first = measure(1)
-        return {"z": qml.expval(qml.Z(0)), "m": qml.expval(first), "p": qml.probs(), "x": 2 * x}
+        second = measure(0)
+        qml.BitFlip(0.2, 1)
+        return {
+            "z": qml.expval(qml.Z(0)),
+            "m": qml.expval(first),
+            "p": qml.probs(),
+            "x": 2 * x,
+            "var": qml.var(qml.Z(0) + 0.5 * qml.Z(1)),
+            "purity": qml.purity([0, 1]),
+            "var of m": qml.var(second),
+        }
 
     number = 400
     compiled = qjit(set_method(node, "trajectories", number, standard_errors=True))
     runs = [compiled(0.9) for _ in range(200)]
-    for name in ("z", "p"):
+    for name in ("z", "p", "var", "purity", "var of m"):
         spread = np.std([mean[name] for mean, _ in runs], axis=0)
         error = np.mean([error[name] for _, error in runs], axis=0)
         assert np.allclose(spread, error, rtol=0.25, atol=1e-12)
@@ -306,6 +316,92 @@ def test_standard_errors():
     assert mean["x"] == 1.8
     assert error["x"] == error["m"] == 0
     assert error["p"].shape == (8,)
+
+
+@pytest.mark.parametrize(
+    "process", [lambda: qml.vn_entropy([0]), lambda: qml.mutual_info([0], [1])]
+)
+def test_entropies_have_no_standard_errors(process):
+    @qml.qnode(DEVICE)
+    def node():
+        qml.BitFlip(0.3, 0)
+        return process()
+
+    with pytest.raises(UnsupportedMeasurementError, match="has no standard error"):
+        qjit(set_method(node, "trajectories", standard_errors=True))()
+
+
+def test_a_purity_of_many_wires_has_no_standard_error():
+    @qml.qnode(qml.device("default.mixed", wires=4))
+    def node(wires):
+        qml.BitFlip(0.3, 0)
+        return qml.purity(range(wires))
+
+    compiled = qjit(set_method(node, "trajectories", standard_errors=True), static_argnums=0)
+    assert compiled(3)[1] > 0
+    with pytest.raises(UnsupportedMeasurementError, match="computed of 512 averages"):
+        compiled(4)
+
+
+# --- snapshots -----------------------------------------------------------------------------------
+
+
+def seen_on_the_way(x):
+    qml.RX(x, 0)
+    qml.Snapshot(measurement=qml.expval(qml.Z(0)))
+    qml.BitFlip(0.3, 0)
+    qml.Snapshot(measurement=qml.expval(qml.Z(0)))
+    qml.CNOT([0, 1])
+    outcome = measure(1)
+    cond(outcome)(lambda: qml.RY(1.0, 2))()
+    qml.Snapshot(measurement=qml.density_matrix([0, 2]))
+    qml.Snapshot(measurement=qml.var(qml.Z(2)))
+    qml.Snapshot(measurement=qml.probs(wires=[1, 0]))
+    return qml.expval(qml.Z(2))
+
+
+def exactly_seen(x):
+    """The same, of outcomes on wires of their own, without snapshots."""
+    one = 0.7 * np.sin(x / 2) ** 2 + 0.3 * np.cos(x / 2) ** 2
+    turned = qml.RY(1.0, 0).matrix()[:, 0].real
+    rho = np.zeros((4, 4))
+    rho[0, 0] = 1 - one
+    rho[2:, 2:] = one * np.outer(turned, turned)
+    z = 1 - one + one * np.cos(1.0)
+    return [np.cos(x), 1 - 2 * one, rho, 1 - z**2, [1 - one, 0, 0, one]], z
+
+
+@pytest.mark.parametrize("method", ["density", "trajectories"])
+def test_snapshots_are_averages_over_outcomes_and_noise(method):
+    node = set_method(qml.QNode(seen_on_the_way, DEVICE), method, 20_000)
+    snapshots, result = qjit(node, seed=4)(0.7)
+    wanted, z = exactly_seen(0.7)
+    bound = 5 / np.sqrt(20_000) if method == "trajectories" else 1e-10
+    np.testing.assert_allclose(result, z, atol=bound)
+    for one, other in zip(snapshots, wanted, strict=True):
+        np.testing.assert_allclose(one, other, atol=bound)
+
+
+def test_snapshots_have_standard_errors():
+    node = set_method(qml.QNode(seen_on_the_way, DEVICE), "trajectories", standard_errors=True)
+    (found, _), (errors, _) = qjit(node, seed=4)(0.7)
+    wanted, _ = exactly_seen(0.7)
+    assert errors[0] == 0
+    for one, other, error in zip(found, wanted, errors, strict=True):
+        assert np.all(np.abs(one - np.asarray(other)) <= 5 * error + 1e-12)
+    assert np.all(errors[1] > 0.01)
+
+
+def test_a_state_on_the_way_is_refused():
+    @qml.qnode(DEVICE)
+    def node():
+        qml.Snapshot()
+        qml.BitFlip(0.3, 0)
+        qml.Snapshot()
+        return qml.probs()
+
+    with pytest.raises(UnsupportedMeasurementError, match="state of trajectories is not defined"):
+        qjit(set_method(node, "trajectories"))()
 
 
 @pytest.mark.parametrize("shots", [None, 4000])

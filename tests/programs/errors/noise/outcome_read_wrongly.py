@@ -7,6 +7,7 @@ def program():
     @qjit
     @qml.qnode(qml.device("default.mixed", wires=1, readout_prob=0.1))
     def circuit():
-        return qml.expval(measure(0))
+        first, second = measure(0), measure(0)
+        return qml.expval(first + second)
 
     circuit()
