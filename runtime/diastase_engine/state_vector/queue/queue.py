@@ -38,11 +38,7 @@ def flush(state: State) -> None:
         give_norm(state)
         return
     if not run_planned(state):
-        for k in range(state.waiting):
-            if state.operations[k].is_live != 0:
-                apply_operation(state, state.operations[k])
-                state.applied += 1
-                state.stages += 1
+        apply_first(state, state.waiting)
     state.support = -1
     forget_waiting(state)
     give_norm(state)
@@ -59,11 +55,23 @@ def give_norm(state: State) -> None:
 @kernel
 def flush_first(state: State, count: i64) -> None:
     """Apply the first `count` waiting operations, one by one; the others wait on."""
+    apply_first(state, count)
+    forget_first(state, count)
+
+
+@kernel
+def apply_first(state: State, count: i64) -> None:
+    """Apply the first `count` waiting operations, which stay in the queue."""
     for k in range(count):
         if state.operations[k].is_live != 0:
             apply_operation(state, state.operations[k])
             state.applied += 1
             state.stages += 1
+
+
+@kernel
+def forget_first(state: State, count: i64) -> None:
+    """Take the first `count` operations, which have been applied, out of the queue."""
     waiting = state.waiting
     forget_waiting(state)
     if count > 0:

@@ -190,6 +190,10 @@ class Sweep(Record):
     value: i64
     lane_mask: i64
     lane_value: i64
+    bit: i64
+    selector: i64
+    sums: ptr[wide]
+    """What is added up on the way, and where; see `weighing`."""
 
 
 @inline
@@ -236,42 +240,49 @@ def has_zero_column(operation: Operation, lane_mask: i64, wanted: i1, column: i6
 
 
 @inline
-def pairs_pass(run: Sweep, lanes: lane_set, fixed: i64, first: i64, last: i64, real: i1) -> None:
+def pairs_pass(
+    run: Sweep, lanes: lane_set, fixed: i64, first: i64, last: i64, real: i1, walk: Any
+) -> None:
     """Make a pass on pairs of blocks, by the rule for its kind of matrix."""
     # Where no lane can match, as `apply_operation` says it.
     wanted = run.lane_mask != 0 or run.lane_value == 0
     second = has_zero_column(run.operation, run.lane_mask, wanted, 0)
     if second or has_zero_column(run.operation, run.lane_mask, wanted, 1):
         if real and second:
-            block_pass(run, lanes, fixed, first, last, multiply_second_real)
+            walk(run, lanes, fixed, first, last, multiply_second_real)
         elif real:
-            block_pass(run, lanes, fixed, first, last, multiply_first_real)
+            walk(run, lanes, fixed, first, last, multiply_first_real)
         elif second:
-            block_pass(run, lanes, fixed, first, last, multiply_second)
+            walk(run, lanes, fixed, first, last, multiply_second)
         else:
-            block_pass(run, lanes, fixed, first, last, multiply_first)
+            walk(run, lanes, fixed, first, last, multiply_first)
     elif real:
-        block_pass(run, lanes, fixed, first, last, multiply_pair_real)
+        walk(run, lanes, fixed, first, last, multiply_pair_real)
     else:
-        block_pass(run, lanes, fixed, first, last, multiply_pair)
+        walk(run, lanes, fixed, first, last, multiply_pair)
 
 
-@kernel
-def sweep_part(argument: ptr[f64], first: i64, last: i64, worker: i64) -> None:
-    """Make a pass on some of its pairs of blocks, or blocks; `argument` is a `Sweep`."""
-    run = cast(argument, Sweep)
+@inline
+def make_pass(run: Sweep, first: i64, last: i64, walk: Any, walk_lanes: Any) -> None:
+    """Make a pass on some of its pairs of blocks, or blocks."""
     lanes = lanes_match(run.lane_mask, run.lane_value)
     real = is_real(run.operation)
     target = run.operation.target
     if target >= LANE_BITS:
         target_too = run.fixed | (1 << (target - LANE_BITS))
-        pairs_pass(run, lanes, target_too, first, last, real)
+        pairs_pass(run, lanes, target_too, first, last, real, walk)
     for lane in static(range(LANE_BITS)):
         if target == lane:
             if real:
-                lane_pass(run, lanes, first, last, lane, multiply_lanes_real)
+                walk_lanes(run, lanes, first, last, lane, multiply_lanes_real)
             else:
-                lane_pass(run, lanes, first, last, lane, multiply_lanes)
+                walk_lanes(run, lanes, first, last, lane, multiply_lanes)
+
+
+@kernel
+def sweep_part(argument: ptr[f64], first: i64, last: i64, worker: i64) -> None:
+    """`make_pass` as threads call it; `argument` is a `Sweep`."""
+    make_pass(cast(argument, Sweep), first, last, block_pass, lane_pass)
 
 
 @kernel
