@@ -36,7 +36,12 @@ from diastase_engine.state_vector.state.records import (
     State,
     memset,
 )
-from diastase_engine.state_vector.state.small_matrices import is_identity, write
+from diastase_engine.state_vector.state.small_matrices import (
+    EVERYWHERE,
+    EXCHANGE,
+    is_identity,
+    write,
+)
 from diastase_engine.state_vector.tiles.sweeps import SHARED_BLOCKS, next_block
 from diastase_engine.state_vector.tiles.weighing import SUMS, apply_and_weigh, can_weigh
 
@@ -186,10 +191,7 @@ def sort_weights(sums: ptr[wide], mask: i64, selector: i64, weights: ptr[f64]) -
 @kernel
 def is_exchange(matrix: ptr[f64]) -> i1:
     """Whether a matrix is exactly X."""
-    for k in static(range(8)):
-        if matrix[k] != (1.0 if k in (2, 4) else 0.0):
-            return False
-    return True
+    return equal_lanes(load_unaligned(matrix, 0), pack(EXCHANGE)) == EVERYWHERE
 
 
 @kernel

@@ -8,6 +8,9 @@ from typing import Any
 from diastase_engine.language import *
 
 IDENTITY = [1.0, 0.0, 0.0, 0.0, 0.0, 0.0, 1.0, 0.0]
+EXCHANGE = [0.0, 0.0, 1.0, 0.0, 1.0, 0.0, 0.0, 0.0]
+EVERYWHERE = 0xFF
+"""What `equal_lanes` says of equal matrices."""
 
 
 @inline
@@ -22,31 +25,39 @@ def write(matrix: list[Any], target: ptr[f64]) -> None:
     store_unaligned(target, 0, pack(matrix))
 
 
+@inline
+def zeros(matrix: ptr[f64]) -> i64:
+    """For each of the eight numbers, a bit that tells whether it is zero."""
+    return equal_lanes(load_unaligned(matrix, 0), pack([0.0] * 8))
+
+
+def lanes_of(places: list[int]) -> int:
+    """Places as a mask (of static numbers)."""
+    return sum(1 << place for place in places)
+
+
+@inline
+def are_zero(matrix: ptr[f64], places: list[int]) -> i1:
+    """Whether the numbers at these (static) places are zero."""
+    return zeros(matrix) & lanes_of(places) == lanes_of(places)
+
+
 @kernel
 def is_identity(matrix: ptr[f64]) -> i1:
     """Whether a matrix is exactly the identity."""
-    for k in static(range(8)):
-        if matrix[k] != (1.0 if k in (0, 6) else 0.0):
-            return False
-    return True
+    return equal_lanes(load_unaligned(matrix, 0), pack(IDENTITY)) == EVERYWHERE
 
 
 @kernel
 def is_diagonal(matrix: ptr[f64]) -> i1:
     """Whether a matrix is exactly diagonal."""
-    for k in static(range(2, 6)):
-        if matrix[k] != 0.0:
-            return False
-    return True
+    return are_zero(matrix, [2, 3, 4, 5])
 
 
 @kernel
 def is_equal(left: ptr[f64], right: ptr[f64]) -> i1:
     """Whether two matrices are exactly equal."""
-    for k in static(range(8)):
-        if left[k] != right[k]:
-            return False
-    return True
+    return equal_lanes(load_unaligned(left, 0), load_unaligned(right, 0)) == EVERYWHERE
 
 
 @inline
