@@ -16,6 +16,12 @@ from diastase_engine.state_vector.queue.norm import normalise
 from diastase_engine.state_vector.state.checks import are_numbers, fill_with_nan
 from diastase_engine.state_vector.state.records import QUEUE_CAPACITY, Operation, State, memcpy
 from diastase_engine.state_vector.state.small_matrices import IDENTITY, copy_matrix, write
+from diastase_engine.state_vector.tiles.ratios import (
+    apply_divided,
+    bears,
+    is_usual,
+    multiply_operation,
+)
 
 
 @kernel
@@ -61,12 +67,32 @@ def flush_first(state: State, count: i64) -> None:
 
 @kernel
 def apply_first(state: State, count: i64) -> None:
-    """Apply the first `count` waiting operations, which stay in the queue."""
+    """Apply the first `count` waiting operations, which stay in the queue.
+
+    They may be divided by numbers (`ratios`), all of which go into the last one that can bear them.
+    """
+    bearer: i64 = count - 1
+    while bearer >= 0 and not can_bear(state.operations[bearer]):
+        bearer -= 1
+    factor = stack_array(f64, 2)
+    factor[0], factor[1] = 1.0, 0.0
     for k in range(count):
-        if state.operations[k].is_live != 0:
-            apply_operation(state, state.operations[k])
+        operation = state.operations[k]
+        if operation.is_live != 0:
+            if (k == bearer or not is_usual(factor)) and bears(operation):
+                multiply_operation(operation, factor)
+                apply_operation(state, operation)
+                factor[0], factor[1] = 1.0, 0.0
+            elif k >= bearer or not apply_divided(state, operation, factor):
+                apply_operation(state, operation)
             state.applied += 1
             state.stages += 1
+
+
+@kernel
+def can_bear(operation: Operation) -> i1:
+    """Whether a waiting operation can be multiplied by a number."""
+    return operation.is_live != 0 and bears(operation)
 
 
 @kernel

@@ -139,3 +139,18 @@ def rotate_columns(matrix: ptr[f64], vectors: ptr[f64]) -> None:
         vectors[4 * row], vectors[4 * row + 1] = cosine * a - sine * p, cosine * b - sine * q
         vectors[4 * row + 2] = sine * a + cosine * p
         vectors[4 * row + 3] = sine * b + cosine * q
+
+
+@kernel
+def size(number: f64) -> f64:
+    """|x|."""
+    return 0.0 - number if number < 0.0 else number
+
+
+@kernel
+def scale(matrix: ptr[f64], factor: ptr[f64]) -> None:
+    """Multiply a 2x2 matrix by a complex number."""
+    a, b = factor[0], factor[1]
+    for k in static(range(4)):
+        x, y = matrix[2 * k], matrix[2 * k + 1]
+        matrix[2 * k], matrix[2 * k + 1] = a * x - b * y, a * y + b * x
