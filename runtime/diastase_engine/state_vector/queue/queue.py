@@ -8,7 +8,7 @@ only. A test runs random circuits with and without fusion.
 
 from diastase_engine.language import *
 from diastase_engine.state_vector.operations.captured import capture_operation
-from diastase_engine.state_vector.operations.fusion import note, settle
+from diastase_engine.state_vector.operations.fusion import multiply_last, note, settle
 from diastase_engine.state_vector.operations.parity_operations import turned
 from diastase_engine.state_vector.plan.plan import run_planned
 from diastase_engine.state_vector.plan.stages import apply_operation
@@ -201,7 +201,11 @@ def push_word(
 def push_single(state: State, target: i64, mask: i64, value: i64, matrix: ptr[f64]) -> None:
     """Queue a controlled matrix: the identity where the mask does not match."""
     if mask == 0:
-        push(state, target, 0, 0, matrix, matrix)
+        is_usual_push = state.spoilt == 0 and are_numbers(matrix, matrix)
+        if is_usual_push and multiply_last(state, target, matrix):
+            state.gates += 1
+        else:
+            push(state, target, 0, 0, matrix, matrix)
         return
     identity = stack_array(f64, 8)
     write(IDENTITY, identity)

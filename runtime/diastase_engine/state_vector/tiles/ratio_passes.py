@@ -1,9 +1,10 @@
 """Passes over amplitudes with matrices in the form of `ratios`; otherwise as in `sweeps`.
 
-The simple row of a pair (x, z) is x + r z, the other one k (s x + z). A pass of pairs of blocks
-writes them in either order. In a pass over blocks whose target is a lane bit, each lane has `r` or
-`k` and `s` of its own row; where some lanes have their rows exchanged, and others do not, the
-lanes of a block and of its shuffle are exchanged first.
+With (x, z) a pair of amplitudes in the order of the columns, the simple row is x + r z, the other
+one k (s x + z). A pass of pairs of blocks reads and writes them in either order. In a pass over
+blocks whose target is a lane bit, each lane has the numbers of its own row, and adds a multiple of
+its partner to itself, or one of itself to its partner; where lanes differ in that, they are
+exchanged first.
 """
 
 from diastase_engine.language import *
@@ -17,7 +18,10 @@ class Ratios(Record):
     """A matrix in this form."""
 
     form: i64
-    exchanged: i64
+    row: i64
+    """The simple one."""
+    column: i64
+    """Where it has the one."""
     first: f64
     """`r`."""
     second: f64
@@ -50,7 +54,8 @@ def pass_pairs(
     fixed: i64,
     value: i64,
     lanes: lane_set,
-    exchanged: i64,
+    row: i64,
+    column: i64,
     matched: Ratios,
     otherwise: Ratios,
     imaginary: bool,
@@ -62,14 +67,13 @@ def pass_pairs(
     m = of_lanes(lanes, matched.imaginary, otherwise.imaginary)
     amplitudes = state.amplitudes
     stride = 2 << (target - LANE_BITS)
-    simple = amplitudes + (stride if exchanged != 0 else 0)
-    other = amplitudes + (0 if exchanged != 0 else stride)
+    simple, other = amplitudes + row * stride, amplitudes + (1 - row) * stride
+    one, beside = amplitudes + column * stride, amplitudes + (1 - column) * stride
     every = fixed | (1 << (target - LANE_BITS))
     block: i64 = 0
     for _ in range(state.blocks >> count_ones(every)):
         p = 2 * (block | value)
-        q = p + stride
-        x, y, z, w = amplitudes[p], amplitudes[p + 1], amplitudes[q], amplitudes[q + 1]
+        x, y, z, w = one[p], one[p + 1], beside[p], beside[p + 1]
         u, v = add_multiple(z, w, x, y, s, imaginary)
         simple[p], simple[p + 1] = add_multiple(x, y, z, w, r, imaginary)
         other[p], other[p + 1] = k * u - m * v, k * v + m * u
@@ -77,11 +81,10 @@ def pass_pairs(
 
 
 @inline
-def exchanged_lanes(lanes: lane_set, matched: Ratios, otherwise: Ratios) -> lane_set:
-    """Say for each lane whether its rows are exchanged."""
+def lanes_where(lanes: lane_set, matched: i64, otherwise: i64) -> lane_set:
+    """Say for each lane whether a number (0 or 1) of its matrix is 1."""
     others = lanes ^ lanes_match(0, 0)
-    all_matched = lanes_match(0, 1 - matched.exchanged)
-    return (all_matched & lanes) | (lanes_match(0, 1 - otherwise.exchanged) & others)
+    return (lanes_match(0, 1 - matched) & lanes) | (lanes_match(0, 1 - otherwise) & others)
 
 
 @inline
@@ -96,9 +99,9 @@ def pass_lanes(
     imaginary: bool,
     mixed: bool,
 ) -> None:
-    """A pass over blocks, for a (static) lane target; `mixed` where rows may be exchanged."""
-    exchanged = exchanged_lanes(lanes, matched, otherwise)
-    simple = lanes_match(1 << target, 0) ^ exchanged
+    """A pass over blocks, for a (static) lane target; `mixed` where some are exchanged."""
+    exchanged = lanes_where(lanes, matched.row ^ matched.column, otherwise.row ^ otherwise.column)
+    simple = lanes_match(1 << target, 0) ^ lanes_where(lanes, matched.row, otherwise.row)
     first = of_lanes(lanes, matched.first, otherwise.first)
     second = of_lanes(lanes, matched.second, otherwise.second)
     ratio = select(simple, first, second)
@@ -128,6 +131,8 @@ def passes(
     fixed: i64,
     value: i64,
     lanes: lane_set,
+    row: i64,
+    column: i64,
     exchanged: i64,
     matched: Ratios,
     otherwise: Ratios,
@@ -136,7 +141,7 @@ def passes(
     """A pass of either kind."""
     if target >= LANE_BITS:
         pass_pairs(
-            state, target, fixed, value, lanes, exchanged, matched, otherwise, imaginary
+            state, target, fixed, value, lanes, row, column, matched, otherwise, imaginary
         )  # fmt: skip
     for lane in static(range(LANE_BITS)):
         if target == lane:
@@ -163,13 +168,18 @@ def ratio_pass(
 ) -> None:
     """One pass over a whole state; bits as `sweeps.sweep` has them."""
     lanes = lanes_match(lane_mask, lane_value)
-    form: i64 = NO_FORM
-    exchanged: i64 = 0
-    if lane_mask != 0 or lane_value == 0:
-        form, exchanged = matched.form, matched.exchanged
-    if lane_mask != 0 or lane_value != 0:
-        form, exchanged = otherwise.form, exchanged | otherwise.exchanged
+    form, row, column = matched.form, matched.row, matched.column
+    exchanged = row ^ column
+    if lane_mask == 0 and lane_value != 0:
+        form, row, column = otherwise.form, otherwise.row, otherwise.column
+        exchanged = row ^ column
+    elif lane_mask != 0:
+        exchanged |= otherwise.row ^ otherwise.column
     if form == REAL:
-        passes(state, target, fixed, value, lanes, exchanged, matched, otherwise, False)
+        passes(
+            state, target, fixed, value, lanes, row, column, exchanged, matched, otherwise, False
+        )  # fmt: skip
     else:
-        passes(state, target, fixed, value, lanes, exchanged, matched, otherwise, True)
+        passes(
+            state, target, fixed, value, lanes, row, column, exchanged, matched, otherwise, True
+        )  # fmt: skip

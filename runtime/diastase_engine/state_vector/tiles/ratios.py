@@ -1,13 +1,13 @@
 """Operations divided by a number, whose matrices then take half of the multiplications.
 
-A matrix is written as a number `g` times a row with a one and a row with a factor,
+A matrix is written as a number `g` times a *simple* row with a one, and another with a factor `k`,
 
-    g * [[1, r], [k s, k]]        or, the rows exchanged,        g * [[k s, k], [1, r]]
+    g * [[1, r], [k s, k]]        or this with its rows, or its columns, exchanged, or both
 
-where `r` and `s` are both real, or both imaginary, and `k` is any number: RY or RX before any
-diagonal operation, and a CNOT after that. A pair of amplitudes takes eight multiplications instead
-of sixteen. The numbers `g` are collected, and given to an operation that needs all multiplications
-anyway (`queue`): the state is what it should be when all are applied.
+where `r` and `s` are both real, or both imaginary, and `k` is any number: RY or RX with any
+diagonal operations after it, and a CNOT before or after. A pair of amplitudes takes eight
+multiplications instead of sixteen. The numbers `g` are collected, and given to an operation that
+needs all multiplications anyway (`queue`): the state is what it should be when all are applied.
 
 Both matrices of an operation have one `g`, an element of `otherwise`, if there is one. A pass whose
 matrix is not of this form multiplies by that matrix divided by `g`. What is smaller than its own
@@ -22,7 +22,12 @@ from diastase_engine.state_vector.state.records import (
     Operation,
     State,
 )
-from diastase_engine.state_vector.state.small_matrices import is_identity, scale, size
+from diastase_engine.state_vector.state.small_matrices import (
+    EVERYWHERE,
+    is_identity,
+    scale,
+    size,
+)
 from diastase_engine.state_vector.tiles.ratio_passes import (
     IMAGINARY,
     NO_FORM,
@@ -38,7 +43,7 @@ SMALL, LARGE = 2.0**-10, 2.0**10
 LEAST = derived(lambda single: 2.0**-80 if single else 2.0**-600, SINGLE)
 MOST = 2.0**40
 """Of the squared size of all `g` together: amplitudes stay far from what cannot be stored."""
-FEWEST_BLOCKS = 8
+FEWEST_BLOCKS = 32
 """Smaller states take less time than to find out all this."""
 
 
@@ -70,19 +75,22 @@ def divide(z: ptr[f64], w: ptr[f64], quotient: ptr[f64]) -> None:
 def find_ratios(matrix: ptr[f64], g: ptr[f64], ratios: Ratios) -> None:
     """Write a matrix in this form, if it has it."""
     ratios.form = NO_FORM
-    row: i64 = 0
-    if matrix[0] != g[0] or matrix[1] != g[1]:
-        row = 1
-        if matrix[4] != g[0] or matrix[5] != g[1]:
-            return
-    ratios.exchanged = row
-    one, other = matrix + 4 * row, matrix + (4 - 4 * row)
-    if not is_between(squared(other + 2), SMALL * squared(g), LARGE * squared(g)):
+    place: i64 = 4
+    for k in static((3, 2, 1, 0)):
+        if matrix[2 * k] == g[0] and matrix[2 * k + 1] == g[1]:
+            place = k
+    if place == 4:
+        return
+    row, column = place >> 1, place & 1
+    ratios.row, ratios.column = row, column
+    one, beside = matrix + 2 * place, matrix + (2 * place ^ 2)
+    below, across = matrix + (2 * place ^ 4), matrix + (2 * place ^ 6)
+    if not is_between(squared(across), SMALL * squared(g), LARGE * squared(g)):
         return
     quotients = stack_array(f64, 6)
-    divide(one + 2, one, quotients)
-    divide(other, other + 2, quotients + 2)
-    divide(other + 2, g, quotients + 4)
+    divide(beside, one, quotients)
+    divide(below, across, quotients + 2)
+    divide(across, g, quotients + 4)
     ratios.real, ratios.imaginary = quotients[4], quotients[5]
     if quotients[1] == 0.0 and quotients[3] == 0.0:
         ratios.form = REAL
@@ -93,11 +101,28 @@ def find_ratios(matrix: ptr[f64], g: ptr[f64], ratios: Ratios) -> None:
 
 
 @kernel
+def find_exchanged(operation: Operation, otherwise: Ratios, matched: Ratios) -> i1:
+    """Write the form of `matched` where it is `otherwise` with its rows or columns exchanged."""
+    one, other = load_unaligned(operation.matched, 0), load_unaligned(operation.otherwise, 0)
+    rows = equal_lanes(one, shuffle(other, [4, 5, 6, 7, 0, 1, 2, 3])) == EVERYWHERE
+    if not (rows or equal_lanes(one, shuffle(other, [2, 3, 0, 1, 6, 7, 4, 5])) == EVERYWHERE):
+        return False
+    matched.form = otherwise.form
+    matched.row = otherwise.row ^ to_integer(rows)
+    matched.column = otherwise.column ^ to_integer(not rows)
+    matched.first, matched.second = otherwise.first, otherwise.second
+    matched.real, matched.imaginary = otherwise.real, otherwise.imaginary
+    return True
+
+
+@kernel
 def fits(operation: Operation, matched: Ratios, otherwise: Ratios) -> i1:
     """Whether a pass whose lanes use both matrices can be made in their form."""
     if matched.form == NO_FORM or matched.form != otherwise.form:
         return False
-    return operation.target < LANE_BITS or matched.exchanged == otherwise.exchanged
+    if operation.target < LANE_BITS:
+        return True
+    return matched.row == otherwise.row and matched.column == otherwise.column
 
 
 @kernel
@@ -141,14 +166,19 @@ def apply_divided(state: State, operation: Operation, factor: ptr[f64]) -> i1:
     if state.blocks < FEWEST_BLOCKS or not can_divide(operation):
         return False
     g = operation.matched if operation.mask == 0 else operation.otherwise
+    if squared(g) < squared(g + 2):
+        g = g + 2
     number = stack_array(f64, 2)
     number[0], number[1] = g[0], g[1]
     if not is_between(squared(number), SMALL, LARGE):
         return False
     matched, otherwise = stack_record(Ratios), stack_record(Ratios)
-    find_ratios(operation.matched, number, matched)
-    if operation.mask != 0:
+    if operation.mask == 0:
+        find_ratios(operation.matched, number, matched)
+    else:
         find_ratios(operation.otherwise, number, otherwise)
+        if not find_exchanged(operation, otherwise, matched):
+            find_ratios(operation.matched, number, matched)
     if not make_passes(state, operation, number, matched, otherwise):
         return False
     multiply_numbers(factor, number)

@@ -61,9 +61,7 @@ def weighed_blocks(
         for _ in range((last - first) >> count_ones(parts)):
             p = 2 * (block | value)
             q = p + 2 * other
-            x, y, z, w = rule(
-                a, amplitudes[p], amplitudes[p + 1], amplitudes[q], amplitudes[q + 1]
-            )
+            x, y, z, w = rule(a, amplitudes[p], amplitudes[p + 1], amplitudes[q], amplitudes[q + 1])
             amplitudes[p], amplitudes[p + 1], amplitudes[q], amplitudes[q + 1] = x, y, z, w
             zero += squares(x, y)
             one += squares(z, w)
