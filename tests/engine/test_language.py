@@ -27,6 +27,7 @@ from diastase_engine.language import (
     count_ones,
     count_trailing_zeros,
     derived,
+    equal_lanes,
     external,
     f64,
     horizontal_sum,
@@ -38,6 +39,7 @@ from diastase_engine.language import (
     lanes_match,
     lanes_where,
     load_unaligned,
+    pack,
     pause,
     ptr,
     registers,
@@ -203,6 +205,11 @@ def lane_sets(numbers: ptr[f64], flags: ptr[i64], out: ptr[f64]) -> i64:
 
 
 @kernel
+def equal_places(numbers: ptr[f64]) -> i64:
+    return equal_lanes(load_unaligned(numbers, 0), pack([0.0, 1.0] * 4))
+
+
+@kernel
 def amplitudes(numbers: ptr[f64], narrow: ptr[stored]) -> f64:
     """A number that is stored, a vector and its sum, in the precision that is compiled for."""
     narrow[0] = numbers[0]
@@ -275,13 +282,13 @@ def library(tmp_path_factory: pytest.TempPathFactory) -> ctypes.CDLL:
     kernels = (
         arithmetic, collatz, first_divisor, even_sum, classify, guarded, unrolled,
         through_inlines, factorial, fill_pair, sum_pairs, lanes, lane_sets, bits, conversions,
-        shared_total, swap_total,
+        shared_total, swap_total, equal_places,
     )  # fmt: skip
     named = {each.name: each for each in kernels}  # type: ignore[attr-defined]
     loaded = load(tmp_path_factory.mktemp("kernels"), **named)
     for name in ("through_inlines", "sum_pairs", "lanes", "conversions"):
         getattr(loaded, name).restype = ctypes.c_double
-    for name in ("arithmetic", "bits", "factorial"):
+    for name in ("arithmetic", "bits", "factorial", "equal_places"):
         getattr(loaded, name).restype = ctypes.c_int64
     loaded.guarded.restype = ctypes.c_bool
     return loaded
@@ -324,6 +331,12 @@ def test_static_values(library: ctypes.CDLL) -> None:
     assert library.unrolled(ctypes.c_int64(4)) == 4 * 3 - 25
     two, seven = ctypes.c_double(2.0), ctypes.c_double(7.0)
     assert library.through_inlines(two, seven) == 2 * 2.0 - 7.0
+
+
+def test_equal_lanes(library: ctypes.CDLL) -> None:
+    numbers = np.array([0.0, 1.0, -0.0, np.nan, 1.0, 1.0, 1e-300, np.inf])
+    expected = 0b00100111
+    assert library.equal_places(ctypes.c_void_p(numbers.ctypes.data)) == expected
 
 
 def test_records(library: ctypes.CDLL) -> None:

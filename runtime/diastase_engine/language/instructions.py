@@ -154,6 +154,14 @@ def all_lanes(frame: Frame, lanes: Dynamic) -> Dynamic:
 
 
 @Intrinsic
+def equal_lanes(frame: Frame, left: Dynamic, right: Dynamic) -> Dynamic:
+    """A number with a bit for each of eight lanes: whether both numbers there are equal."""
+    builder = frame.builder
+    equal = builder.fcmp_ordered("==", left.value, right.value)
+    return Dynamic(I64, builder.zext(builder.bitcast(equal, ir.IntType(8)), I64.llvm))
+
+
+@Intrinsic
 def select(frame: Frame, condition: Any, chosen: Any, otherwise: Any) -> Any:
     """One of two values without a branch, lane by lane for a mask; both are evaluated."""
     if not isinstance(condition, Dynamic):

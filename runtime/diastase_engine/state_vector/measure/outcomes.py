@@ -10,7 +10,13 @@ from diastase_engine.language import *
 from diastase_engine.state_vector.measure.outcome_scripts import IMPOSSIBLE, scripted_outcome
 from diastase_engine.state_vector.measure.trajectories import repeated_choice, repeats
 from diastase_engine.state_vector.plan.plan_memory import chunk_bits_of
-from diastase_engine.state_vector.queue.queue import flush, flush_first, push_single
+from diastase_engine.state_vector.queue.queue import (
+    apply_first,
+    flush,
+    flush_first,
+    forget_first,
+    push_single,
+)
 from diastase_engine.state_vector.state.checks import (
     bit_of,
     bits_of,
@@ -19,7 +25,7 @@ from diastase_engine.state_vector.state.checks import (
     is_drawable,
     mask_of,
 )
-from diastase_engine.state_vector.state.parallel import run_parallel
+from diastase_engine.state_vector.state.parallel import PARALLEL_QUBITS, run_parallel
 from diastase_engine.state_vector.state.records import (
     LANE_BITS,
     LANE_MASK,
@@ -30,8 +36,14 @@ from diastase_engine.state_vector.state.records import (
     State,
     memset,
 )
-from diastase_engine.state_vector.state.small_matrices import is_identity, write
+from diastase_engine.state_vector.state.small_matrices import (
+    EVERYWHERE,
+    EXCHANGE,
+    is_identity,
+    write,
+)
 from diastase_engine.state_vector.tiles.sweeps import SHARED_BLOCKS, next_block
+from diastase_engine.state_vector.tiles.weighing import SUMS, apply_and_weigh, can_weigh
 
 
 @kernel
@@ -155,28 +167,31 @@ def joint_weights(state: State, bit: i64, selector: i64, weights: ptr[f64]) -> N
     """
     mask = 1 << bit
     fixed = (mask | selector) >> LANE_BITS
+    sums = stack_array(wide, SUMS)
+    for selected in range(1 if selector >> LANE_BITS == 0 else 2):
+        for one in range(1 if mask >> LANE_BITS == 0 else 2):
+            value = (selected * selector | one * mask) >> LANE_BITS
+            weight_where(state, fixed, value, sums + 2 * selected + one)
+    sort_weights(sums, mask, selector, weights)
+
+
+@kernel
+def sort_weights(sums: ptr[wide], mask: i64, selector: i64, weights: ptr[f64]) -> None:
+    """The same from sums over the blocks with each value of these bits."""
     in_lanes = (mask | selector) & LANE_MASK
-    sums = stack_array(wide, 1)
-    number: i64 = 0
-    known: i64 = -1
     for selected in range(1 if selector == 0 else 2):
         for one in range(2):
-            bits = selected * selector | one * mask
-            if known != bits >> LANE_BITS:
-                known = bits >> LANE_BITS
-                weight_where(state, fixed, known, sums)
-            lanes = lanes_match(in_lanes, bits & LANE_MASK)
-            weights[number] = horizontal_sum(select(lanes, sums[0], 0.0))
-            number += 1
+            lanes = lanes_match(in_lanes, (selected * selector | one * mask) & LANE_MASK)
+            number: i64 = 0 if mask >> LANE_BITS == 0 else one
+            if selector >> LANE_BITS != 0:
+                number += 2 * selected
+            weights[2 * selected + one] = horizontal_sum(select(lanes, sums[number], 0.0))
 
 
 @kernel
 def is_exchange(matrix: ptr[f64]) -> i1:
     """Whether a matrix is exactly X."""
-    for k in static(range(8)):
-        if matrix[k] != (1.0 if k in (2, 4) else 0.0):
-            return False
-    return True
+    return equal_lanes(load_unaligned(matrix, 0), pack(EXCHANGE)) == EVERYWHERE
 
 
 @kernel
@@ -194,22 +209,42 @@ def is_flip(operation: Operation, bit: i64) -> i1:
 
 
 @kernel
+def flush_and_weigh(state: State, count: i64, bit: i64, selector: i64, weights: ptr[f64]) -> None:
+    """Apply the first `count` waiting operations and write `joint_weights`, in one walk perhaps."""
+    final: i64 = count - 1
+    while final >= 0 and state.operations[final].is_live == 0:
+        final -= 1
+    if final < 0 or state.qubits >= PARALLEL_QUBITS or not can_weigh(state.operations[final]):
+        flush_first(state, count)
+        joint_weights(state, bit, selector, weights)
+        return
+    apply_first(state, final)
+    sums = stack_array(wide, SUMS)
+    apply_and_weigh(state, state.operations[final], bit, selector, sums)
+    state.applied += 1
+    state.stages += 1
+    forget_first(state, count)
+    sort_weights(sums, 1 << bit, selector, weights)
+
+
+@kernel
 def outcome_weights(state: State, bit: i64, weights: ptr[f64]) -> None:
-    """Write the weights of both outcomes.
+    """Apply what waits and write the weights of both outcomes.
 
     A CNOT that comes last may wait on: its selector says how the weights are to be added, and with
     the collapse it becomes one operation. Nothing else may: a collapse that waits is not unitary,
     and the weights of all bits depend on it.
     """
-    last = state.waiting - 1
-    if last < 0 or chunk_bits_of(state) != 0 or not is_flip(state.operations[last], bit):
+    if chunk_bits_of(state) != 0 or state.has_any_norm != 0:
         flush(state)
         joint_weights(state, bit, 0, weights)
         return
-    selector = state.operations[last].mask
-    flush_first(state, last)
+    last = state.waiting - 1
+    if last < 0 or not is_flip(state.operations[last], bit):
+        flush_and_weigh(state, state.waiting, bit, 0, weights)
+        return
     both = stack_array(f64, 4)
-    joint_weights(state, bit, selector, both)
+    flush_and_weigh(state, last, bit, state.operations[last].mask, both)
     weights[0], weights[1] = both[0] + both[3], both[1] + both[2]
 
 

@@ -236,6 +236,13 @@ def try_merge(state: State, index: i64) -> i1:
         state.waiting += 1
     else:
         return False
+    note_merged(state, place, changes, reads)
+    return True
+
+
+@kernel
+def note_merged(state: State, place: i64, changes: i64, reads: i64) -> None:
+    """Note or drop a product, one factor of which is known to have changed and read these bits."""
     merged = state.operations[place]
     if is_nothing(merged):
         drop(state, place)
@@ -245,6 +252,28 @@ def try_merge(state: State, index: i64) -> i1:
         lost = (changes & ~merged.changes) | (reads & ~merged.reads)
         if lost != 0:
             note_again(state, lost)
+
+
+@kernel
+def multiply_last(state: State, target: i64, matrix: ptr[f64]) -> i1:
+    """Multiply a matrix into the last operation that changes its target, if none has read it since.
+
+    What `settle` would do, without the matrix becoming an operation first; false where that one has
+    to see. Most gates on one wire end here.
+    """
+    index = state.last_change[target]
+    if index < 0 or state.last_read[target] > index:
+        return False
+    old = state.operations[index]
+    if old.word | old.flips != 0 or old.mask & (old.mask - 1) != 0 or not is_null(old.first):
+        return False
+    changes, reads = old.changes, old.reads
+    multiply(matrix, old.matched, old.matched)
+    if old.mask != 0:
+        multiply(matrix, old.otherwise, old.otherwise)
+    classify(old)
+    if old.changes != changes or old.reads != reads:
+        note_merged(state, index, changes, reads)
     return True
 
 

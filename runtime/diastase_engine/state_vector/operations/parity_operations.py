@@ -22,6 +22,8 @@ from diastase_engine.state_vector.state.small_matrices import (
     IDENTITY,
     copy_matrix,
     is_identity,
+    scale,
+    size,
     write,
 )
 
@@ -72,12 +74,6 @@ def size_of_terms(left: ptr[f64], right: ptr[f64], row: i64, column: i64) -> f64
         x, y = right[4 * k + 2 * column], right[4 * k + 2 * column + 1]
         total += size(a * x) + size(b * y) + size(a * y) + size(b * x)
     return total
-
-
-@kernel
-def size(number: f64) -> f64:
-    """|x|."""
-    return 0.0 - number if number < 0.0 else number
 
 
 @kernel
@@ -134,15 +130,6 @@ def is_scalar(matrix: ptr[f64]) -> i1:
     weight = real * real + imaginary * imaginary
     near = size(matrix[6] - real) <= ROUNDING and size(matrix[7] - imaginary) <= ROUNDING
     return near and weight > 0.25 and weight < 4.0
-
-
-@kernel
-def scale(matrix: ptr[f64], factor: ptr[f64]) -> None:
-    """Multiply a 2x2 matrix by a complex number."""
-    a, b = factor[0], factor[1]
-    for k in static(range(4)):
-        x, y = matrix[2 * k], matrix[2 * k + 1]
-        matrix[2 * k], matrix[2 * k + 1] = a * x - b * y, a * y + b * x
 
 
 @kernel

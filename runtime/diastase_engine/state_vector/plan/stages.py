@@ -13,9 +13,10 @@ from diastase_engine.state_vector.state.parallel import (
     run_parallel,
 )
 from diastase_engine.state_vector.state.records import LANE_BITS, LANE_MASK, Operation, State
+from diastase_engine.state_vector.state.small_matrices import is_identity
 from diastase_engine.state_vector.tiles.parity import sweep_pair
 from diastase_engine.state_vector.tiles.plan_records import Plan, Stage, Tile, TileOperation
-from diastase_engine.state_vector.tiles.sweeps import is_identity, next_block, spread, sweep
+from diastase_engine.state_vector.tiles.sweeps import next_block, spread, sweep
 from diastase_engine.state_vector.tiles.tile_codes import FAR_SOURCE, FAR_TARGET
 from diastase_engine.state_vector.tiles.tiles import run_tile
 from diastase_engine.state_vector.tiles.words import run_words, sweep_word

@@ -8,7 +8,7 @@ only. A test runs random circuits with and without fusion.
 
 from diastase_engine.language import *
 from diastase_engine.state_vector.operations.captured import capture_operation
-from diastase_engine.state_vector.operations.fusion import note, settle
+from diastase_engine.state_vector.operations.fusion import multiply_last, note, settle
 from diastase_engine.state_vector.operations.parity_operations import turned
 from diastase_engine.state_vector.plan.plan import run_planned
 from diastase_engine.state_vector.plan.stages import apply_operation
@@ -16,6 +16,12 @@ from diastase_engine.state_vector.queue.norm import normalise
 from diastase_engine.state_vector.state.checks import are_numbers, fill_with_nan
 from diastase_engine.state_vector.state.records import QUEUE_CAPACITY, Operation, State, memcpy
 from diastase_engine.state_vector.state.small_matrices import IDENTITY, copy_matrix, write
+from diastase_engine.state_vector.tiles.ratios import (
+    apply_divided,
+    bears,
+    is_usual,
+    multiply_operation,
+)
 
 
 @kernel
@@ -38,11 +44,7 @@ def flush(state: State) -> None:
         give_norm(state)
         return
     if not run_planned(state):
-        for k in range(state.waiting):
-            if state.operations[k].is_live != 0:
-                apply_operation(state, state.operations[k])
-                state.applied += 1
-                state.stages += 1
+        apply_first(state, state.waiting)
     state.support = -1
     forget_waiting(state)
     give_norm(state)
@@ -59,11 +61,43 @@ def give_norm(state: State) -> None:
 @kernel
 def flush_first(state: State, count: i64) -> None:
     """Apply the first `count` waiting operations, one by one; the others wait on."""
+    apply_first(state, count)
+    forget_first(state, count)
+
+
+@kernel
+def apply_first(state: State, count: i64) -> None:
+    """Apply the first `count` waiting operations, which stay in the queue.
+
+    They may be divided by numbers (`ratios`), all of which go into the last one that can bear them.
+    """
+    bearer: i64 = count - 1
+    while bearer >= 0 and not can_bear(state.operations[bearer]):
+        bearer -= 1
+    factor = stack_array(f64, 2)
+    factor[0], factor[1] = 1.0, 0.0
     for k in range(count):
-        if state.operations[k].is_live != 0:
-            apply_operation(state, state.operations[k])
+        operation = state.operations[k]
+        if operation.is_live != 0:
+            if (k == bearer or not is_usual(factor)) and bears(operation):
+                multiply_operation(operation, factor)
+                apply_operation(state, operation)
+                factor[0], factor[1] = 1.0, 0.0
+            elif k >= bearer or not apply_divided(state, operation, factor):
+                apply_operation(state, operation)
             state.applied += 1
             state.stages += 1
+
+
+@kernel
+def can_bear(operation: Operation) -> i1:
+    """Whether a waiting operation can be multiplied by a number."""
+    return operation.is_live != 0 and bears(operation)
+
+
+@kernel
+def forget_first(state: State, count: i64) -> None:
+    """Take the first `count` operations, which have been applied, out of the queue."""
     waiting = state.waiting
     forget_waiting(state)
     if count > 0:
@@ -167,7 +201,11 @@ def push_word(
 def push_single(state: State, target: i64, mask: i64, value: i64, matrix: ptr[f64]) -> None:
     """Queue a controlled matrix: the identity where the mask does not match."""
     if mask == 0:
-        push(state, target, 0, 0, matrix, matrix)
+        is_usual_push = state.spoilt == 0 and are_numbers(matrix, matrix)
+        if is_usual_push and multiply_last(state, target, matrix):
+            state.gates += 1
+        else:
+            push(state, target, 0, 0, matrix, matrix)
         return
     identity = stack_array(f64, 8)
     write(IDENTITY, identity)

@@ -25,6 +25,7 @@ from diastase_engine.call_context import (
 )
 from diastase_engine.language import *
 from diastase_engine.state_vector.state.records import LANE_BITS, LANES, State
+from diastase_engine.state_vector.state.small_matrices import EVERYWHERE
 
 
 @inline
@@ -94,7 +95,9 @@ def in_order(state: State) -> i1:
 @kernel
 def are_numbers(first: ptr[f64], second: ptr[f64]) -> i1:
     """Whether all elements of two 2x2 matrices are finite."""
-    return horizontal_sum(load_unaligned(first, 0) * 0.0 + load_unaligned(second, 0) * 0.0) == 0.0
+    return (
+        equal_lanes(load_unaligned(first, 0) * 0.0, load_unaligned(second, 0) * 0.0) == EVERYWHERE
+    )
 
 
 @kernel

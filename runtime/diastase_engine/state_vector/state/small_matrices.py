@@ -8,6 +8,9 @@ from typing import Any
 from diastase_engine.language import *
 
 IDENTITY = [1.0, 0.0, 0.0, 0.0, 0.0, 0.0, 1.0, 0.0]
+EXCHANGE = [0.0, 0.0, 1.0, 0.0, 1.0, 0.0, 0.0, 0.0]
+EVERYWHERE = 0xFF
+"""What `equal_lanes` says of equal matrices."""
 
 
 @inline
@@ -22,31 +25,39 @@ def write(matrix: list[Any], target: ptr[f64]) -> None:
     store_unaligned(target, 0, pack(matrix))
 
 
+@inline
+def zeros(matrix: ptr[f64]) -> i64:
+    """For each of the eight numbers, a bit that tells whether it is zero."""
+    return equal_lanes(load_unaligned(matrix, 0), pack([0.0] * 8))
+
+
+def lanes_of(places: list[int]) -> int:
+    """Places as a mask (of static numbers)."""
+    return sum(1 << place for place in places)
+
+
+@inline
+def are_zero(matrix: ptr[f64], places: list[int]) -> i1:
+    """Whether the numbers at these (static) places are zero."""
+    return zeros(matrix) & lanes_of(places) == lanes_of(places)
+
+
 @kernel
 def is_identity(matrix: ptr[f64]) -> i1:
     """Whether a matrix is exactly the identity."""
-    for k in static(range(8)):
-        if matrix[k] != (1.0 if k in (0, 6) else 0.0):
-            return False
-    return True
+    return equal_lanes(load_unaligned(matrix, 0), pack(IDENTITY)) == EVERYWHERE
 
 
 @kernel
 def is_diagonal(matrix: ptr[f64]) -> i1:
     """Whether a matrix is exactly diagonal."""
-    for k in static(range(2, 6)):
-        if matrix[k] != 0.0:
-            return False
-    return True
+    return are_zero(matrix, [2, 3, 4, 5])
 
 
 @kernel
 def is_equal(left: ptr[f64], right: ptr[f64]) -> i1:
     """Whether two matrices are exactly equal."""
-    for k in static(range(8)):
-        if left[k] != right[k]:
-            return False
-    return True
+    return equal_lanes(load_unaligned(left, 0), load_unaligned(right, 0)) == EVERYWHERE
 
 
 @inline
@@ -128,3 +139,18 @@ def rotate_columns(matrix: ptr[f64], vectors: ptr[f64]) -> None:
         vectors[4 * row], vectors[4 * row + 1] = cosine * a - sine * p, cosine * b - sine * q
         vectors[4 * row + 2] = sine * a + cosine * p
         vectors[4 * row + 3] = sine * b + cosine * q
+
+
+@kernel
+def size(number: f64) -> f64:
+    """|x|."""
+    return 0.0 - number if number < 0.0 else number
+
+
+@kernel
+def scale(matrix: ptr[f64], factor: ptr[f64]) -> None:
+    """Multiply a 2x2 matrix by a complex number."""
+    a, b = factor[0], factor[1]
+    for k in static(range(4)):
+        x, y = matrix[2 * k], matrix[2 * k + 1]
+        matrix[2 * k], matrix[2 * k + 1] = a * x - b * y, a * y + b * x

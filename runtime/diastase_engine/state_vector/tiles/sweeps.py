@@ -17,6 +17,7 @@ from typing import Any
 from diastase_engine.language import *
 from diastase_engine.state_vector.state.parallel import PARALLEL_QUBITS, run_parallel
 from diastase_engine.state_vector.state.records import LANE_BITS, Operation, State
+from diastase_engine.state_vector.state.small_matrices import are_zero
 
 SHARED_BLOCKS = 1 << 10
 """Pairs of blocks that a thread sweeps at once: 256 KiB."""
@@ -162,23 +163,25 @@ def lane_coefficients(operation: Operation, lanes: lane_set, target: int) -> lis
     ]
 
 
+@inline
+def has_zeros(operation: Operation, places: list[int]) -> i1:
+    """Whether both matrices are exactly zero at these (static) places."""
+    # Without a mask there is no other matrix: its memory has never been written.
+    return are_zero(operation.matched, places) and (
+        operation.mask == 0 or are_zero(operation.otherwise, places)
+    )
+
+
 @kernel
 def is_real(operation: Operation) -> i1:
     """Whether all imaginary parts are exactly zero."""
-    # Without a mask there is no other matrix: its memory has never been written.
-    for k in static((1, 3, 5, 7)):
-        if operation.matched[k] != 0.0 or (operation.mask != 0 and operation.otherwise[k] != 0.0):
-            return False
-    return True
+    return has_zeros(operation, [1, 3, 5, 7])
 
 
 @kernel
 def is_turning(operation: Operation) -> i1:
     """Whether all diagonal elements are exactly real, and all others exactly imaginary."""
-    for k in static((1, 2, 4, 7)):
-        if operation.matched[k] != 0.0 or (operation.mask != 0 and operation.otherwise[k] != 0.0):
-            return False
-    return True
+    return has_zeros(operation, [1, 2, 4, 7])
 
 
 class Sweep(Record):
@@ -190,6 +193,10 @@ class Sweep(Record):
     value: i64
     lane_mask: i64
     lane_value: i64
+    bit: i64
+    selector: i64
+    sums: ptr[wide]
+    """What is added up on the way, and where; see `weighing`."""
 
 
 @inline
@@ -224,54 +231,61 @@ def lane_pass(run: Sweep, lanes: lane_set, first: i64, last: i64, target: int, r
         block = next_block(block, fixed)
 
 
-@kernel
-def has_zero_column(operation: Operation, lane_mask: i64, wanted: i1, column: i64) -> i1:
-    """Whether a column is zero in the matrix that a pass uses, or the two of different lanes."""
-    for k in static((0, 1, 4, 5)):
-        if wanted and operation.matched[k + 2 * column] != 0.0:
-            return False
-        if (lane_mask != 0 or not wanted) and operation.otherwise[k + 2 * column] != 0.0:
-            return False
-    return True
+COLUMNS = [[0, 1, 4, 5], [2, 3, 6, 7]]
 
 
 @inline
-def pairs_pass(run: Sweep, lanes: lane_set, fixed: i64, first: i64, last: i64, real: i1) -> None:
+def has_zero_column(operation: Operation, lane_mask: i64, wanted: i1, column: int) -> i1:
+    """Whether a column is zero in the matrix that a pass uses, or the two of different lanes."""
+    return (not wanted or are_zero(operation.matched, COLUMNS[column])) and (
+        (lane_mask == 0 and wanted) or are_zero(operation.otherwise, COLUMNS[column])
+    )
+
+
+@inline
+def pairs_pass(
+    run: Sweep, lanes: lane_set, fixed: i64, first: i64, last: i64, real: i1, walk: Any
+) -> None:
     """Make a pass on pairs of blocks, by the rule for its kind of matrix."""
     # Where no lane can match, as `apply_operation` says it.
     wanted = run.lane_mask != 0 or run.lane_value == 0
     second = has_zero_column(run.operation, run.lane_mask, wanted, 0)
     if second or has_zero_column(run.operation, run.lane_mask, wanted, 1):
         if real and second:
-            block_pass(run, lanes, fixed, first, last, multiply_second_real)
+            walk(run, lanes, fixed, first, last, multiply_second_real)
         elif real:
-            block_pass(run, lanes, fixed, first, last, multiply_first_real)
+            walk(run, lanes, fixed, first, last, multiply_first_real)
         elif second:
-            block_pass(run, lanes, fixed, first, last, multiply_second)
+            walk(run, lanes, fixed, first, last, multiply_second)
         else:
-            block_pass(run, lanes, fixed, first, last, multiply_first)
+            walk(run, lanes, fixed, first, last, multiply_first)
     elif real:
-        block_pass(run, lanes, fixed, first, last, multiply_pair_real)
+        walk(run, lanes, fixed, first, last, multiply_pair_real)
     else:
-        block_pass(run, lanes, fixed, first, last, multiply_pair)
+        walk(run, lanes, fixed, first, last, multiply_pair)
 
 
-@kernel
-def sweep_part(argument: ptr[f64], first: i64, last: i64, worker: i64) -> None:
-    """Make a pass on some of its pairs of blocks, or blocks; `argument` is a `Sweep`."""
-    run = cast(argument, Sweep)
+@inline
+def make_pass(run: Sweep, first: i64, last: i64, walk: Any, walk_lanes: Any) -> None:
+    """Make a pass on some of its pairs of blocks, or blocks."""
     lanes = lanes_match(run.lane_mask, run.lane_value)
     real = is_real(run.operation)
     target = run.operation.target
     if target >= LANE_BITS:
         target_too = run.fixed | (1 << (target - LANE_BITS))
-        pairs_pass(run, lanes, target_too, first, last, real)
+        pairs_pass(run, lanes, target_too, first, last, real, walk)
     for lane in static(range(LANE_BITS)):
         if target == lane:
             if real:
-                lane_pass(run, lanes, first, last, lane, multiply_lanes_real)
+                walk_lanes(run, lanes, first, last, lane, multiply_lanes_real)
             else:
-                lane_pass(run, lanes, first, last, lane, multiply_lanes)
+                walk_lanes(run, lanes, first, last, lane, multiply_lanes)
+
+
+@kernel
+def sweep_part(argument: ptr[f64], first: i64, last: i64, worker: i64) -> None:
+    """`make_pass` as threads call it; `argument` is a `Sweep`."""
+    make_pass(cast(argument, Sweep), first, last, block_pass, lane_pass)
 
 
 @kernel
@@ -293,12 +307,3 @@ def sweep(
         sweep_part(argument, 0, count, 0)
     else:
         run_parallel(code_of(sweep_part), argument, count, SHARED_BLOCKS)
-
-
-@kernel
-def is_identity(matrix: ptr[f64]) -> i1:
-    """Whether a 2x2 matrix is exactly the identity."""
-    for k in static(range(8)):
-        if matrix[k] != (1.0 if k in (0, 6) else 0.0):
-            return False
-    return True
