@@ -3,10 +3,10 @@
 A measurement needs the weights of the state that the operations before it leave. The walk that
 applies the last of these has every amplitude in a register, so it can add them up as well.
 
-Weights are kept apart by up to two bits: the measured one, and a *selector* (`joint_weights`). Where
-these are block bits, a pass is made in parts, one for each of their values, so that all blocks of
-a part (or all first and all second blocks of its pairs) count for the same sum. Where they are lane
-bits, the lanes of the sums are told apart at the end.
+Weights are kept apart by up to two bits: the measured one, and a *selector* (`joint_weights`).
+Where these are block bits, a pass is made in parts, one for each of their values, so that all
+blocks of a part (or all first and all second blocks of its pairs) count for the same sum. Where
+they are lane bits, the lanes of the sums are told apart at the end.
 """
 
 from typing import Any
