@@ -152,7 +152,7 @@ class _Writer:
             self.parts.append(f"{kind.__qualname__}.{value.name}")
         elif kind is ShapedArray or _is_ours(value):
             self._write_type(value)
-        elif is_dataclass(value) and kind.__module__.startswith("jax."):
+        elif is_dataclass(value) and kind.__module__.startswith(("jax.", "diastase.")):
             self.parts.append(kind.__qualname__)
             self._write_several([getattr(value, field.name) for field in fields(value)])
         else:

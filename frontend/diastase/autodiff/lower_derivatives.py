@@ -22,7 +22,7 @@ from diastase.autodiff.parameter_shift.methods import rule_of_method
 from diastase.autodiff.tangents.tangent_circuit import tangent_circuit, with_positions
 from diastase.capture.jax_errors import failures_at
 from diastase.jaxprs.evaluate import gradient_by_element, number_of, paired
-from diastase.primitives.batching import element_avals, parallel_map_p
+from diastase.primitives.batching import InLanes, element_avals, parallel_map_p
 from diastase.primitives.control_flow import inlined_p
 from diastase.primitives.errors import NotTransformableError
 from diastase.primitives.qnode_derivatives import Direction, Operands, tangent
@@ -78,17 +78,12 @@ def _batch(equation: Equation, rule: "Rule") -> Equation:
     mapped = params.pop("mapped")
     avals = [atom.aval for atom in equation.invars]
     jaxpr = _traced(rule, equation, element_avals(avals, mapped), params)
-    whole = in_groups(jaxpr, avals, mapped)
-    if whole is not None:
-        jaxpr = _traced(lambda operands, _: whole(*operands), equation, avals, {})
-        return equation.replace(
-            primitive=inlined_p, params={"jaxpr": jaxpr}, effects=set(jaxpr.effects)
-        )
-    return equation.replace(
-        primitive=parallel_map_p,
-        params={"jaxpr": jaxpr, "mapped": mapped},
-        effects=set(jaxpr.effects),
-    )
+    replaced: dict[str, Any] = {"jaxpr": jaxpr, "mapped": mapped}
+    groups = in_groups(jaxpr, avals, mapped)
+    if groups is not None:
+        whole = _traced(lambda operands, _: groups.compute(*operands), equation, avals, {})
+        replaced["in_lanes"] = InLanes(groups.lanes, whole)
+    return equation.replace(primitive=parallel_map_p, params=replaced, effects=set(jaxpr.effects))
 
 
 def _single(primitive: Any, operands: Sequence[Any], params: Mapping[str, Any]) -> Sequence[Any]:

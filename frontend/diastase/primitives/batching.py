@@ -13,12 +13,14 @@ elements may be computed in any order; and QNodes that do not depend on each oth
 `concurrent_qnodes` (`tracing.concurrency`), if that is asked for. If several of them fail, the
 error is the first one's.
 
-    parallel_map         [*operands]    results of `jaxpr` for each element, axes of the batch first
+    parallel_map         [*operands]    results of `jaxpr` for each element, axes of the batch
+                                        first; `in_lanes` says how, where several go together
     concurrent_qnodes    [*operands of the first of `branch_jaxprs`, *of the second, …]
                          results, likewise; each jaxpr is one equation `qnode`
 """
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import jax
@@ -172,8 +174,23 @@ _AFTER_TRACING: dict[str, str] = dict.fromkeys(
 )
 
 
+@dataclass(frozen=True, eq=False)
+class InLanes:
+    """How a batch is computed, of whose elements so many go together (`autodiff.lanes`).
+
+    `jaxpr` takes the operands of the whole batch and gives its results. Who reads programs reads
+    what one element does: nobody but lowering looks in here.
+    """
+
+    lanes: int
+    jaxpr: ClosedJaxpr
+
+    def __repr__(self) -> str:
+        return f"{self.lanes} elements at once"
+
+
 def _parallel_map_abstract_eval(
-    *operands: Any, jaxpr: ClosedJaxpr, mapped: Mapped
+    *operands: Any, jaxpr: ClosedJaxpr, mapped: Mapped, in_lanes: InLanes | None = None
 ) -> tuple[Sequence[Any], set[Any]]:
     avals = [aval.strip_weak_type() for aval in jaxpr.out_avals]
     return batched_avals(avals, operands, {"mapped": mapped}), set(jaxpr.effects)

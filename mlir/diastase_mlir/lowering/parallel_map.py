@@ -45,6 +45,8 @@ def lower_parallel_map(
     context: LoweringContext, equation: Equation, *operands: ir.Value
 ) -> Sequence[ir.Value]:
     """A function of an element's number and of all operands, called for each number."""
+    if (in_lanes := equation.params.get("in_lanes")) is not None:
+        return context.lower_jaxpr(in_lanes.jaxpr, operands)
     mapped, jaxpr = equation.params["mapped"], equation.params["jaxpr"]
     sizes = list(_batch_sizes(equation.avals_in, mapped))
     results = [physical_aval(aval) for aval in equation.avals_out]

@@ -1,7 +1,7 @@
 """The body of a few elements of a batch, from that of one.
 
-In: the body of an element, a jaxpr with one QNode. Out: the whole batch as a function of its
-operands, whose elements are groups of `lanes` elements of before; or None, where elements stay
+In: the body of an element, a jaxpr with one QNode. Out: a function of the operands of the whole
+batch, whose elements are groups of `lanes` elements of before; or None, where elements stay
 apart: their registers are too large to gain from it, or something in them has no rule for lanes
 (`rules`), or must run once for each element (callbacks, random numbers of other kinds).
 
@@ -50,7 +50,6 @@ _FEWEST = 4
 
 _NUMBER = ShapedArray((), np.dtype(np.int64))
 Equation = Any
-Whole = Callable[..., Sequence[Any]]
 
 
 set_elements_of(AbstractRegister, lambda register: register.update(shape=()))
@@ -64,8 +63,17 @@ class _Register:
     qnode: str
 
 
-def in_groups(jaxpr: ClosedJaxpr, avals: Sequence[Any], mapped: Mapped) -> Whole | None:
-    """The function of a whole batch, whose operands have these types; None: elements stay apart."""
+@dataclass(frozen=True)
+class Groups:
+    """A batch whose elements go together."""
+
+    lanes: int
+    compute: Callable[..., Sequence[Any]]
+    """From the operands of the batch to its results."""
+
+
+def in_groups(jaxpr: ClosedJaxpr, avals: Sequence[Any], mapped: Mapped) -> Groups | None:
+    """How to compute a batch, whose operands have these types; None: elements stay apart."""
     register = _register_of(jaxpr)
     if register is None:
         return None
@@ -99,7 +107,7 @@ def in_groups(jaxpr: ClosedJaxpr, avals: Sequence[Any], mapped: Mapped) -> Whole
         )
         return [_joined(result, len(others), groups * lanes, number) for result in found]
 
-    return whole
+    return Groups(lanes, whole)
 
 
 @dataclass(frozen=True)

@@ -248,7 +248,7 @@ def test_shapes_of_results_and_costs():
         np.testing.assert_allclose(values, np.cos(x.sum(-1)), atol=1e-12)
         assert empty.shape == (*shape[:2], 0)
         np.testing.assert_array_equal(products, x[..., :, None] * x[..., None, :])
-    costs = [qjit(jax.vmap(node)).lower(np.ones((n, 3))).cost_analysis() for n in (8, 80)]
+    costs = [qjit(jax.vmap(node)).lower(np.ones((n, 3))).cost_analysis() for n in (1, 10)]
     assert costs[1]["flops"] == 10 * costs[0]["flops"] > 0
 
 
