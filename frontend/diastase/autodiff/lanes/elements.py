@@ -34,6 +34,7 @@ from diastase_mlir.jax_compat import (
     equations_in,
     set_elements_of,
     trace_to_jaxpr,
+    while_p,
 )
 
 _LEAST_LANES = 8
@@ -213,7 +214,7 @@ _TRANSPARENT = ("qnode", "inlined")
 def _has_form(equation: Equation, num_wires: int) -> bool:
     name = equation.primitive.name
     if name not in PRIMITIVES:
-        return not equation.effects and "callback" not in name
+        return not equation.effects and "callback" not in name and _ends_in_all_lanes(equation)
     if name == "check_wires":
         wires = equation.params["wires"]
         known = all(wire is not None and 0 <= wire < num_wires for wire in wires)
@@ -221,3 +222,15 @@ def _has_form(equation: Equation, num_wires: int) -> bool:
     if name in ("allocate_qubits", *_TRANSPARENT) or (name, "vmap_of_axis") in RULES:
         return True
     return has_role(equation, Role.CONTROL_FLOW, Role.CLASSICAL)
+
+
+def _ends_in_all_lanes(equation: Equation) -> bool:
+    """Whether what is JAX's own ends where an element does not come, which it is not told.
+
+    JAX's `while` goes on until the last lane is through, whatever that lane has in it. Our loops
+    are predicated, but not in jaxprs that JAX batches by itself.
+    """
+    inside = equations_in(equation.params)
+    return equation.primitive is not while_p and not any(
+        has_role(each, Role.CONTROL_FLOW) for each in inside
+    )
