@@ -29,6 +29,7 @@ from diastase.autodiff.control_flow.predication import (
 from diastase.jaxprs.control_flow import LoopOperands, record_switch, trip_count
 from diastase.jaxprs.evaluate import evaluated
 from diastase.primitives.checks import require_p
+from diastase.primitives.control_flow import for_loop_p, while_loop_p
 from diastase.primitives.define import Rule
 from diastase.primitives.errors import NotTransformableError
 from diastase.primitives.quantum import is_register_aval, touches_register
@@ -295,31 +296,36 @@ def _taken(
 ) -> list[Any]:
     """The results of a branch that these elements take; where none does, only a register counts.
 
-    A branch that has a register to change is left out where no element takes it.
+    A branch that has a register to change is left out where no element takes it; so is one with
+    loops, which may end only where it is taken.
     """
-    if not any(map(touches_register, branch.jaxpr.eqns)):
+    if not any(map(touches_register, branch.jaxpr.eqns)) and not _has_loops(branch):
         with active(axis, is_taken):
             return _all_mapped(axis, branch, values, flags)
-    register = next(filter(is_register, values))
+    registers = list(filter(is_register, values))[:1]
     types = _avals(axis, branch.out_avals, [True] * len(branch.out_avals))
 
-    def run(register: Any) -> Sequence[Any]:
-        own = [register if is_register(value) else value for value in values]
+    def run(*registers: Any) -> Sequence[Any]:
+        own = [registers[0] if is_register(value) else value for value in values]
         with active(axis, is_taken):
             return _all_mapped(axis, branch, where_active(is_taken, own), flags)
 
-    def left_out(register: Any) -> Sequence[Any]:
+    def left_out(*registers: Any) -> Sequence[Any]:
         return [
-            register if is_register_aval(aval) else jnp.zeros(aval.shape, aval.dtype)
+            registers[0] if is_register_aval(aval) else jnp.zeros(aval.shape, aval.dtype)
             for aval in types
         ]
 
     regions = [
-        trace_to_jaxpr(region, [jax.typeof(register)], "cond or switch")
+        trace_to_jaxpr(region, list(map(jax.typeof, registers)), "cond or switch")
         for region in (left_out, run)
     ]
     regions = [(convert_outputs(jaxpr, types), captured) for jaxpr, captured in regions]
-    return record_switch(jnp.any(is_taken).astype(jnp.int64), regions, [register], types)
+    return record_switch(jnp.any(is_taken).astype(jnp.int64), regions, registers, types)
+
+
+def _has_loops(branch: ClosedJaxpr) -> bool:
+    return any(each.primitive in (for_loop_p, while_loop_p) for each in equations_in(branch))
 
 
 def _inlined(

@@ -34,6 +34,7 @@ from diastase_mlir.jax_compat import (
     equations_in,
     set_elements_of,
     trace_to_jaxpr,
+    while_p,
 )
 
 _LEAST_LANES = 8
@@ -216,10 +217,10 @@ def _outside_of_control_flow(jaxpr: ClosedJaxpr) -> Sequence[Equation]:
 
 
 def _has_form(equation: Equation, num_wires: int) -> bool:
-    """Whether an equation can be for several elements; JAX's loops are not predicated."""
+    """Whether an equation can be for several elements."""
     name = equation.primitive.name
     if name not in PRIMITIVES:
-        return not equation.effects and "callback" not in name and name != "while"
+        return not equation.effects and "callback" not in name and _ends_in_all_lanes(equation)
     if name == "check_wires":
         wires = equation.params["wires"]
         known = all(wire is not None and 0 <= wire < num_wires for wire in wires)
@@ -227,3 +228,15 @@ def _has_form(equation: Equation, num_wires: int) -> bool:
     if name == "allocate_qubits" or (name, "vmap_of_axis") in RULES:
         return True
     return has_role(equation, Role.CONTROL_FLOW, Role.CLASSICAL, Role.INLINED)
+
+
+def _ends_in_all_lanes(equation: Equation) -> bool:
+    """Whether what is JAX's own ends where an element does not come, which it is not told.
+
+    JAX's `while` goes on until the last lane is through, whatever that lane has in it. Our loops
+    are predicated, but not in jaxprs that JAX batches by itself.
+    """
+    inside = equations_in(equation.params)
+    return equation.primitive is not while_p and not any(
+        has_role(each, Role.CONTROL_FLOW) for each in inside
+    )
