@@ -48,6 +48,9 @@ _GROUPS = 16
 """So many groups at least there are to be, for threads, if it costs no lanes of a vector."""
 _FEWEST = 4
 """Elements that are worth a vector."""
+_MOST_OPERATIONS = 64
+"""Written out in a body: each has loops of its own for its parameters, which LLVM compiles; an
+element alone has one table of them (`rerolling`)."""
 
 _NUMBER = ShapedArray((), np.dtype(np.int64))
 Equation = Any
@@ -203,7 +206,8 @@ def _register_of(jaxpr: ClosedJaxpr) -> _Register | None:
     plain = not (params.get("single") or params.get("mixed") or params.get("derivative_wires"))
     if not plain or wires is None or not 1 <= wires <= _MOST_WIRES:
         return None
-    fits = all(_has_form(equation, wires) for equation in equations)
+    written = sum(has_role(equation, Role.OPERATION) for equation in equations)
+    fits = written <= _MOST_OPERATIONS and all(_has_form(each, wires) for each in equations)
     return _Register(wires, params["qnode"]) if fits else None
 
 
