@@ -329,15 +329,11 @@ _RULES: Mapping[str, Callable[[Reader, Any, Sequence[Any]], Sequence[Any]]] = {
 }
 
 
-_GATES = ("diagonal", "gate", "unitary")
-
-
 def refuse_gate(equation: Any, operands: Sequence[Any]) -> None:
     """Refuse a gate if it is no Clifford gate, with these operands beside the register."""
-    name = equation.primitive.name
-    if name in _GATES:
-        reader = Reader(_MOST_WIRES, Classical(), _Nothing())
-        _RULES[name](reader, equation, [REGISTER, *operands])
+    rule = _RULES.get(equation.primitive.name)
+    if rule is not None and rule in (_gate, _array):
+        rule(Reader(_MOST_WIRES, Classical(), _Nothing()), equation, [REGISTER, *operands])
 
 
 class _Nothing:

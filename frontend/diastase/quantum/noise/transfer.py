@@ -16,7 +16,6 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pennylane as qml
-from jax import lax
 from jax.core import Tracer
 
 from diastase.quantum.noise.kraus import kraus_of
@@ -86,17 +85,25 @@ def _affine(x: Any, y: Any, z: Any, shift: Any = 0.0) -> Any:
 
 
 def _root(value: Any) -> Any:
-    """The square root of one minus a strength.
+    """The square root of one minus a strength."""
+    return _traced_root(value) if isinstance(value, Tracer) else np.sqrt(1 - value)
 
-    At strength 1 its derivative is infinite, and what does not depend on it (populations) would get
-    NaN. So the slope there is that beside it, at 1 - eps, as of PennyLane's Kraus matrices.
+
+@jax.custom_jvp
+def _traced_root(value: Any) -> Any:
+    return jnp.sqrt(1 - value)
+
+
+@_traced_root.defjvp
+def _(primals: tuple[Any], tangents: tuple[Any]) -> tuple[Any, Any]:
+    """At strength 1 the derivative is infinite, and what does not depend on it would get NaN.
+
+    So the slope there is that beside it, at 1 - eps, as of PennyLane's Kraus matrices.
     """
-    if not isinstance(value, Tracer):
-        return np.sqrt(1 - value)
-    kept = 1 - jnp.asarray(value, jnp.float64)
-    is_end = kept == 0
-    root = jnp.sqrt(jnp.where(is_end, kept + np.finfo(np.float64).eps, kept))
-    return root - jnp.where(is_end, lax.stop_gradient(root), 0.0)
+    (value,), (change,) = primals, tangents
+    kept = 1 - value
+    beside = jnp.where(kept == 0, kept + np.finfo(np.float64).eps, kept)
+    return _traced_root(value), -change / (2 * jnp.sqrt(beside))
 
 
 def _amplitude_damping(gamma: Any) -> Any:

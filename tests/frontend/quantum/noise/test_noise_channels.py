@@ -234,3 +234,21 @@ def test_what_is_no_channel_is_named_with_its_line(method, make, error, match):
         qjit(circuit, method=method)(0.3)
     assert refusal.value.span is not None
     assert refusal.value.span.file == __file__
+
+
+@pytest.mark.parametrize("method", ["density", "trajectories"])
+def test_strengths_that_are_computed_alike_make_one_matrix(method):
+    @qml.qnode(qml.device("default.mixed", wires=2))
+    def circuit(strengths):
+        for wire in (0, 1, 0, 1):
+            qml.RY(1.0, wire)
+            qml.AmplitudeDamping(strengths[0] / 2, wires=wire)
+        qml.AmplitudeDamping(strengths[1], wires=0)
+        return qml.probs()
+
+    compiled = qjit(circuit, method=method, seed=1)
+    found = compiled(jnp.array([0.3, 0.6]))
+    checks = str(compiled.jaxpr).count("gamma must be in the interval")
+    assert checks == 2
+    tolerance = 1e-12 if method == "density" else 5 / np.sqrt(1000)
+    np.testing.assert_allclose(found, circuit(jnp.array([0.3, 0.6])), atol=tolerance)
