@@ -209,7 +209,9 @@ def is_flip(operation: Operation, bit: i64) -> i1:
 
 
 @kernel
-def flush_and_weigh(state: State, count: i64, bit: i64, selector: i64, weights: ptr[f64]) -> None:
+def flush_and_weigh(
+    state: State, count: i64, bit: i64, selector: i64, weights: ptr[f64], number: ptr[f64]
+) -> None:
     """Apply the first `count` waiting operations and write `joint_weights`, in one walk perhaps."""
     final: i64 = count - 1
     while final >= 0 and state.operations[final].is_live == 0:
@@ -217,34 +219,41 @@ def flush_and_weigh(state: State, count: i64, bit: i64, selector: i64, weights: 
     if final < 0 or state.qubits >= PARALLEL_QUBITS or not can_weigh(state.operations[final]):
         flush_first(state, count)
         joint_weights(state, bit, selector, weights)
+        number[0], number[1] = 1.0, 0.0
         return
     apply_first(state, final)
     sums = stack_array(wide, SUMS)
-    apply_and_weigh(state, state.operations[final], bit, selector, sums)
+    apply_and_weigh(state, state.operations[final], bit, selector, sums, number)
     state.applied += 1
     state.stages += 1
     forget_first(state, count)
     sort_weights(sums, 1 << bit, selector, weights)
+    size = number[0] * number[0] + number[1] * number[1]
+    for k in range(2 if selector == 0 else 4):
+        weights[k] = weights[k] * size
 
 
 @kernel
-def outcome_weights(state: State, bit: i64, weights: ptr[f64]) -> None:
+def outcome_weights(state: State, bit: i64, weights: ptr[f64], number: ptr[f64]) -> None:
     """Apply what waits and write the weights of both outcomes.
 
     A CNOT that comes last may wait on: its selector says how the weights are to be added, and with
     the collapse it becomes one operation. Nothing else may: a collapse that waits is not unitary,
     and the weights of all bits depend on it.
+
+    The amplitudes are then to be multiplied by `number`; by 1, if the caller has written 0 there.
     """
     if chunk_bits_of(state) != 0 or state.has_any_norm != 0:
         flush(state)
         joint_weights(state, bit, 0, weights)
+        number[0], number[1] = 1.0, 0.0
         return
     last = state.waiting - 1
     if last < 0 or not is_flip(state.operations[last], bit):
-        flush_and_weigh(state, state.waiting, bit, 0, weights)
+        flush_and_weigh(state, state.waiting, bit, 0, weights, number)
         return
     both = stack_array(f64, 4)
-    flush_and_weigh(state, last, bit, state.operations[last].mask, both)
+    flush_and_weigh(state, last, bit, state.operations[last].mask, both, number)
     weights[0], weights[1] = both[0] + both[3], both[1] + both[2]
 
 
@@ -260,14 +269,21 @@ def draw(context: CallContext, weights: ptr[f64]) -> i64:
 
 
 @kernel
-def push_collapse(state: State, bit: i64, outcome: i64, reset: i64, weight_of: f64) -> None:
-    """Queue the projector on an outcome, normalised; `reset` then moves it to 0."""
+def push_collapse(
+    state: State, bit: i64, outcome: i64, reset: i64, weight_of: f64, number: ptr[f64]
+) -> None:
+    """Queue the projector on an outcome, normalised; `reset` then moves it to 0.
+
+    All amplitudes are multiplied by `number`, too.
+    """
     matrix = stack_array(f64, 8)
-    scale = 1.0 / square_root(weight_of)
-    zero: f64 = scale if outcome == 0 else 0.0
-    one: f64 = scale - zero
+    size = 1.0 / square_root(weight_of)
+    zero: f64 = size if outcome == 0 else 0.0
+    one: f64 = size - zero
     moved: f64 = one if reset != 0 else 0.0
-    write([zero, 0.0, moved, 0.0, 0.0, 0.0, one - moved, 0.0], matrix)
+    a, b = number[0], number[1]
+    left = one - moved
+    write([zero * a, zero * b, moved * a, moved * b, 0.0, 0.0, left * a, left * b], matrix)
     push_single(state, bit, 0, 0, matrix)
 
 
@@ -298,14 +314,15 @@ def measure(
     bit = bit_of(context, state, site, wire)
     if bit < 0:
         return 0
-    weights = stack_array(f64, 2)
+    weights, number = stack_array(f64, 2), stack_array(f64, 2)
+    number[0], number[1] = 1.0, 0.0
     if not is_null(state.script) and repeats(cast(state.script, OutcomeScript)):
         again = repeated_choice(cast(state.script, OutcomeScript), weights)
-        push_collapse(state, bit, again, reset, weights[0])
+        push_collapse(state, bit, again, reset, weights[0], number)
         return again
-    outcome_weights(state, bit, weights)
+    outcome_weights(state, bit, weights, number)
     outcome = choose_outcome(context, state, site, wire, weights, postselect)
     if context.code != 0:
         return 0
-    push_collapse(state, bit, outcome, reset, weights[outcome])
+    push_collapse(state, bit, outcome, reset, weights[outcome], number)
     return outcome

@@ -144,8 +144,9 @@ def weigh(
     rho = channel.scratch
     if n_wires == 1 and channel.is_diagonal != 0:
         flush(state)
-        weights = stack_array(f64, 2)
-        outcome_weights(state, state.bit_of_wire[wires[0]], weights)
+        weights, number = stack_array(f64, 2), stack_array(f64, 2)
+        number[0] = 0.0
+        outcome_weights(state, state.bit_of_wire[wires[0]], weights, number)
         for k in static(range(8)):
             rho[k] = 0.0
         rho[0], rho[6] = weights[0], weights[1]

@@ -3,16 +3,19 @@
 A measurement needs the weights of the state that the operations before it leave. The walk that
 applies the last of these has every amplitude in a register, so it can add them up as well.
 
-Weights are kept apart by up to two bits: the measured one, and a *selector* (`joint_weights`).
-Where these are block bits, a pass is made in parts, one for each of their values, so that all
-blocks of a part (or all first and all second blocks of its pairs) count for the same sum. Where
-they are lane bits, the lanes of the sums are told apart at the end.
+Weights are kept apart by up to two bits, the measured one and a *selector* (`joint_weights`). Where
+these are block bits, a pass is made in parts, one for each of their values, so that all blocks of
+a part (or all first and all second blocks of its pairs) count for the same sum. Where they are lane
+bits, the lanes of the sums are told apart at the end.
+
+Matrices with a column of zeros have passes of their own (`column_passes`).
 """
 
 from typing import Any
 
 from diastase_engine.language import *
 from diastase_engine.state_vector.state.records import LANE_BITS, LANE_MASK, Operation, State
+from diastase_engine.state_vector.tiles.column_passes import apply_columns, apply_lane_columns
 from diastase_engine.state_vector.tiles.sweeps import (
     PARTNERS,
     Sweep,
@@ -22,25 +25,7 @@ from diastase_engine.state_vector.tiles.sweeps import (
     next_block,
     spread,
 )
-
-SUMS = 4
-"""For each value of the selector and of the bit."""
-
-
-@inline
-def squares(x: vector, y: vector) -> wide:
-    """Squared magnitudes of a block."""
-    u, v = widen(x), widen(y)
-    return u * u + v * v
-
-
-@inline
-def add(run: Sweep, block: i64, weight: wide) -> None:
-    """Add a weight to the sum that a block counts for."""
-    number: i64 = 1 if block & run.bit != 0 else 0
-    if block & run.selector != 0:
-        number += 2
-    run.sums[number] = run.sums[number] + weight
+from diastase_engine.state_vector.tiles.weight_sums import SUMS, add, squares
 
 
 @inline
@@ -111,15 +96,23 @@ def can_weigh(operation: Operation) -> i1:
 
 @kernel
 def apply_and_weigh(
-    state: State, operation: Operation, bit: i64, selector: i64, sums: ptr[wide]
+    state: State, operation: Operation, bit: i64, selector: i64, sums: ptr[wide], number: ptr[f64]
 ) -> None:
-    """Apply an operation that `can_weigh` to a small state, and write `SUMS` weights."""
-    for number in static(range(SUMS)):
-        sums[number] = broadcast_wide(0.0)
+    """Apply an operation that `can_weigh` to a small state, and write `SUMS` weights.
+
+    The state is then to be multiplied by `number`, which remains 1 if it is 0 at first.
+    """
+    for k in static(range(SUMS)):
+        sums[k] = broadcast_wide(0.0)
     run = stack_record(Sweep)
     run.state, run.operation, run.sums = state, operation, sums
     run.bit, run.selector = (1 << bit) >> LANE_BITS, selector >> LANE_BITS
     run.fixed = operation.mask >> LANE_BITS
+    if number[0] != 0.0 and apply_columns(run, number):
+        return
+    number[0], number[1] = 1.0, 0.0
+    if apply_lane_columns(run):
+        return
     in_lanes = operation.mask & LANE_MASK
     weighed_pass(run, operation.value >> LANE_BITS, in_lanes, operation.value & LANE_MASK)
     if run.fixed != 0:
