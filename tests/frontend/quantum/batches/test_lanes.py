@@ -176,6 +176,53 @@ def test_a_loop_of_elements_that_are_not_active_ends():
     np.testing.assert_allclose(found, np.cos(turns), atol=1e-12)
 
 
+def halved(n):
+    """What never ends for numbers below one."""
+    return while_loop(lambda n: n != 1)(lambda n: n // 2)(n)
+
+
+def halved_by_jax(n):
+    return jax.lax.while_loop(lambda n: n != 1, lambda n: n // 2, n)
+
+
+def halved_in_steps(n):
+    return jax.lax.scan(lambda total, _: (total + halved(n), None), 0, None, 2)[0]
+
+
+@pytest.mark.parametrize(
+    ("number", "lanes"),
+    [
+        (lambda x, k: taken(x > 0, lambda: halved(k)), True),
+        (lambda x, k: taken(x > 100, lambda: for_loop(0, k + 10**15, 1)(lambda _, n: n)(0)), True),
+        (lambda x, k: taken(x > 0, lambda: halved_by_jax(x)), False),
+        (lambda x, k: halved_by_jax(x + 2), False),  # not for lanes without an element, either
+        (lambda x, k: jax.lax.cond(x > 0, lambda: halved(x), lambda: 0), False),
+        (lambda x, k: taken(x > 0, lambda: halved_in_steps(x)), False),
+    ],
+)
+def test_loops_that_no_element_comes_to_are_not_begun(monkeypatch, number, lanes):
+    """Loops that are the same for all elements, and loops of JAX's."""
+
+    @qml.qnode(qml.device("lightning.qubit", wires=1))
+    def circuit(x, k):
+        qml.RX(0.1 * number(x, k), 0)
+        return qml.expval(qml.Z(0))
+
+    program = qjit(jax.vmap(circuit, (0, None)))
+    numbers = -jnp.arange(5) if lanes else jnp.arange(5) - 1
+    found = program(numbers, 0)
+    assert uses_lanes(program) == lanes
+    with apart(monkeypatch):
+        expected = qjit(jax.vmap(circuit, (0, None)))(numbers, 0)
+    np.testing.assert_allclose(found, expected, atol=1e-12)
+
+
+def taken(flag, function):
+    branches = cond(flag)(function)
+    branches.otherwise(lambda: 0)
+    return branches()
+
+
 # --- operations -----------------------------------------------------------------------------------
 
 GATES = [
