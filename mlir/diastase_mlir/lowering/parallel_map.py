@@ -43,7 +43,7 @@ from diastase_runtime.abi import ELEMENT_FUNCTION, ON_CALLING_THREAD
 @lowers("parallel_map", keys=True)
 def lower_parallel_map(
     context: LoweringContext, equation: Equation, *operands: ir.Value
-) -> Sequence[ir.Value]:
+) -> Sequence[Value]:
     """A function of an element's number and of all operands, called for each number."""
     if (in_lanes := equation.params.get("in_lanes")) is not None:
         return context.lower_jaxpr(in_lanes.jaxpr, operands)

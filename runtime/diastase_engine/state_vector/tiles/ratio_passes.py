@@ -81,7 +81,7 @@ def pass_pairs(
 
 
 @inline
-def lanes_where(lanes: lane_set, matched: i64, otherwise: i64) -> lane_set:
+def chosen_lanes(lanes: lane_set, matched: i64, otherwise: i64) -> lane_set:
     """Say for each lane whether a number (0 or 1) of its matrix is 1."""
     others = lanes ^ lanes_match(0, 0)
     return (lanes_match(0, 1 - matched) & lanes) | (lanes_match(0, 1 - otherwise) & others)
@@ -100,8 +100,8 @@ def pass_lanes(
     mixed: bool,
 ) -> None:
     """A pass over blocks, for a (static) lane target; `mixed` where some are exchanged."""
-    exchanged = lanes_where(lanes, matched.row ^ matched.column, otherwise.row ^ otherwise.column)
-    simple = lanes_match(1 << target, 0) ^ lanes_where(lanes, matched.row, otherwise.row)
+    exchanged = chosen_lanes(lanes, matched.row ^ matched.column, otherwise.row ^ otherwise.column)
+    simple = lanes_match(1 << target, 0) ^ chosen_lanes(lanes, matched.row, otherwise.row)
     first = of_lanes(lanes, matched.first, otherwise.first)
     second = of_lanes(lanes, matched.second, otherwise.second)
     ratio = select(simple, first, second)
