@@ -29,8 +29,7 @@ from diastase.autodiff.control_flow.predication import (
 from diastase.jaxprs.control_flow import LoopOperands, record_switch, trip_count
 from diastase.jaxprs.evaluate import evaluated
 from diastase.primitives.checks import require_p
-from diastase.primitives.control_flow import for_loop_p, while_loop_p
-from diastase.primitives.define import Rule
+from diastase.primitives.define import Role, Rule, has_role
 from diastase.primitives.errors import NotTransformableError
 from diastase.primitives.quantum import is_register_aval, touches_register
 from diastase_mlir.diagnostics import user_span
@@ -297,9 +296,9 @@ def _taken(
     """The results of a branch that these elements take; where none does, only a register counts.
 
     A branch that has a register to change is left out where no element takes it; so is one with
-    loops, which may end only where it is taken.
+    control flow, as a loop may end only where it is taken.
     """
-    if not any(map(touches_register, branch.jaxpr.eqns)) and not _has_loops(branch):
+    if not any(map(touches_register, branch.jaxpr.eqns)) and not _has_control_flow(branch):
         with active(axis, is_taken):
             return _all_mapped(axis, branch, values, flags)
     registers = list(filter(is_register, values))[:1]
@@ -324,8 +323,8 @@ def _taken(
     return record_switch(jnp.any(is_taken).astype(jnp.int64), regions, registers, types)
 
 
-def _has_loops(branch: ClosedJaxpr) -> bool:
-    return any(each.primitive in (for_loop_p, while_loop_p) for each in equations_in(branch))
+def _has_control_flow(branch: ClosedJaxpr) -> bool:
+    return any(has_role(each, Role.CONTROL_FLOW) for each in equations_in(branch))
 
 
 def _inlined(
