@@ -141,8 +141,9 @@ def _cut(array: Any, axis: int, groups: Any, lanes: int) -> Any:
     """The array, filled up with zeros, with an axis for groups and one for lanes."""
     shape = array.shape
     if shape[axis] != groups * lanes:
-        widths = [(0, 0)] * axis + [(0, groups * lanes - shape[axis])]
-        array = jnp.pad(array, widths + [(0, 0)] * (len(shape) - axis - 1))
+        missing = (*shape[:axis], groups * lanes - shape[axis], *shape[axis + 1 :])
+        # Keys of random numbers have zeros, too, but are not padded with any.
+        array = jnp.concatenate([array, jnp.zeros(missing, array.dtype)], axis)
     return array.reshape(*shape[:axis], groups, lanes, *shape[axis + 1 :])
 
 

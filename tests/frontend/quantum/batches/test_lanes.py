@@ -123,6 +123,22 @@ def test_shots(monkeypatch, shots):
     same(monkeypatch, jax.vmap(circuit), X[:3])
 
 
+def test_keys_of_elements(monkeypatch):
+    """A type of JAX's that is no number, in operands, branches and loops."""
+
+    @qml.qnode(qml.device("lightning.qubit", wires=2), mcm_method="single-branch-statistics")
+    def circuit(key):
+        qml.Hadamard(0)
+        m = measure(0)
+        other = cond(m)(lambda: (qml.X(1), jax.random.split(key)[0])[1])
+        other.otherwise(lambda: jax.random.fold_in(key, 3))
+        key = for_loop(0, jnp.asarray(m, int), 1)(lambda _, key: jax.random.split(key)[1])(other())
+        qml.RX(jax.random.normal(key), 0)
+        return qml.expval(qml.Z(0)), jax.random.key_data(key)
+
+    same(monkeypatch, jax.vmap(circuit), jax.random.split(jax.random.key(3), 9))
+
+
 def test_numbers_of_elements_known_when_the_program_runs(monkeypatch):
     device = qml.device("lightning.qubit", wires=3)
     circuit = qml.QNode(averages, device, mcm_method="single-branch-statistics")
