@@ -57,7 +57,7 @@ def lower_unitary(
     matrix: Value,
     *wire_operands: Value,
 ) -> Sequence[Value]:
-    """A matrix, or where `mapped` one for each lane, which its type tells."""
+    """A matrix, or where `per_lane` one for each lane, which its type tells."""
     if equation.params["per_lane"]:
         _check_lanes(equation, equation.avals_in[1])
     wires = wire_values(equation.params["wires"], wire_operands, context)
