@@ -84,8 +84,6 @@ def family(name, *rows):
 
 def row(cell, name, function, *makers, times=None, **more):
     size, dtype, direction, setting = cell.split()
-    assert size in SIZES and dtype in DTYPES
-    assert direction in DIRECTIONS and setting in SETTINGS
     return {
         "name": name,
         "size": size,
