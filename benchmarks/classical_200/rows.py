@@ -50,8 +50,8 @@ class Row:
     by_dtype: bool = True
     """Whether float64 arguments give the same results, more precisely (of random ones, others)."""
     tolerance: float | None = None
-    """Instead of the one of the dtype, where the problem is known to be ill-conditioned; of integers,
-    the share that may differ, where rounding decides whether a draw is accepted."""
+    """Instead of the one of the dtype, where the problem is known to be ill-conditioned; of
+    integers, the share that may differ, where rounding decides whether a draw is accepted."""
 
     @property
     def cell(self):
