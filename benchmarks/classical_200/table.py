@@ -60,7 +60,8 @@ def _heading(machine):
     return (
         "Written by `python benchmarks/classical_200`, not by hand. Times are minima of one call, "
         "ours and XLA's in turn in one process; × is ours over XLA's, above 1 we are slower. "
-        "Compiling is the first call without the time of another, if that is less. Host: what JAX computes.\n\n"
+        "Compiling is the first call without the time of another, if that is less. "
+        "Host: what JAX computes while the program runs.\n\n"
         f"- {machine['time']}, commit {machine['commit']}, {machine['minutes']:.0f} minutes\n"
         f"- {machine['processor']}, {machine['cores']} cores, load before "
         f"{machine['load_before']:.1f}, after {machine['load_after']:.1f}"
