@@ -91,6 +91,10 @@ def test_wrong_results_are_told_from_rounding(modules):
     assert difference(row, [holes], [holes]) == ""
     assert "inf" in difference(row, [holes], [x])
     assert "inf" in difference(row, [np.arange(3)], [np.array([0, 1, 3])])
+    drawn = next(row for row in modules["rows"] if row.name == "poisson")
+    most = np.arange(10**5)
+    assert difference(drawn, [np.where(most == 7, 0, most)], [most]) == ""
+    assert "×" in difference(drawn, [np.where(most % 2, 0, most)], [most])
 
 
 def test_of_float32_the_results_in_float64_decide(modules):
@@ -108,12 +112,13 @@ def test_table_names_what_is_wrong_and_what_is_worst(modules):
     machine |= {"load_before": 1, "load_after": 1}
     both = {"ours": 2.0, "xla": 1.0}
     rows = [
-        table.Figures("jax.nn", "a|b", 1, both, {"ours": 3.0, "xla": 3.0}, ["fft"]),
+        table.Figures("jax.nn", "a|b", 1, both, {"ours": 5.0, "xla": 3.0}, ["fft"]),
         table.Figures("jax.nn", "c", 1, {"ours": 0.5, "xla": 1.0}, {"ours": 1.5, "xla": 3.0}),
-        table.Figures("jax.nn", "d", 1, problems=["WRONG: x"]),
+        table.Figures("jax.nn", "d", 1, {"ours": 2.0}, {"ours": 3.0}, problems=["WRONG: x"]),
     ]
     text = table.markdown(rows, machine)
     assert "jax.nn: d: WRONG: x" in text
+    assert "| jax.nn | d | 2 s |  |  |  |  |  |  | WRONG: x |" in text
     assert "geometric mean 1.00 ×; 1 above 1.3" in text
-    assert "| jax.nn | a\\|b | 2 s | 1 s | 2.00 | 1 s | 2 s | 0.50 | fft |  |" in text
+    assert "| jax.nn | a\\|b | 2 s | 1 s | 2.00 | 3 s | 2 s | 1.50 | fft |  |" in text
     assert "3 programs, 2 measured, 1 of them with problems, 1 call the host" in text
