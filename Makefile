@@ -6,7 +6,7 @@ BIN := $(VENV)/bin
 WORKERS ?= 2
 
 .DEFAULT_GOAL := help
-.PHONY: help demo demo-training demo-noise test test-all canary check format lint types imports bench bench-classical-200 bench-compare docs sizes clean
+.PHONY: help demo demo-training demo-noise test test-all canary check format lint types imports bench bench-classical bench-compare docs sizes clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 16
@@ -58,7 +58,7 @@ bench: $(VENV)/.installed-demo ## speed beside its peers, how compiling grows; C
 	$(BIN)/python benchmarks $(CASES)
 	$(if $(CASES),,$(BIN)/python benchmarks/compile_scaling.py)
 
-bench-classical-200: $(VENV)/.installed-demo ## the list of classical programs beside jax.jit; ONLY="fft sort" for a part
+bench-classical: $(VENV)/.installed-demo ## the list of classical programs beside jax.jit; ONLY="fft sort" for a part
 	$(BIN)/python benchmarks/classical_200 $(if $(ONLY),--only $(ONLY))
 
 bench-compare: $(VENV)/.installed-demo ## what got slower between the last two runs of make bench
