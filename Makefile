@@ -6,7 +6,7 @@ BIN := $(VENV)/bin
 WORKERS ?= 2
 
 .DEFAULT_GOAL := help
-.PHONY: help demo demo-training demo-noise test test-all canary check format lint types imports bench bench-compare docs sizes clean
+.PHONY: help demo demo-training demo-noise test test-all canary check format lint types imports bench bench-classical bench-compare docs sizes clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 16
@@ -57,6 +57,9 @@ imports: $(VENV)/.installed-check ## the contracts between the layers
 bench: $(VENV)/.installed-demo ## speed beside its peers, how compiling grows; CASES="hea-20 qft" for a part
 	$(BIN)/python benchmarks $(CASES)
 	$(if $(CASES),,$(BIN)/python benchmarks/compile_scaling.py)
+
+bench-classical: $(VENV)/.installed-demo ## the list of classical programs beside jax.jit; ONLY="fft sort" for a part
+	$(BIN)/python benchmarks/classical_200 $(if $(ONLY),--only $(ONLY))
 
 bench-compare: $(VENV)/.installed-demo ## what got slower between the last two runs of make bench
 	$(BIN)/python benchmarks --regressions

@@ -1,6 +1,6 @@
 """The process in which a subject is measured: requests and answers are lines of JSON.
 
-    python worker.py MODULE        (started by `measuring/workers.py`, in the subject's environment)
+    python -m worker MODULE        (started by `measuring/workers.py`, in the subject's environment)
 
 `{"do": "prepare", "kind": …, "program": …, "arguments": {…}}` makes the program and runs it once;
 the answer has its `value`. `{"do": "run", "seconds": s}` measures it for about s seconds; the
@@ -133,12 +133,12 @@ def leaves(result):
     return [result]
 
 
-def main(module):
+def serve(subject):
+    """Bind this process to its cores; answer requests by the methods of their names."""
     if cores := os.environ.get("BENCH_CORES"):
         os.sched_setaffinity(0, {int(core) for core in cores.split(",")})
     with os.fdopen(os.dup(1), "w") as answers:
         os.dup2(2, 1)
-        subject = Subject(module)
         for line in sys.stdin:
             request = json.loads(line)
             try:
@@ -151,4 +151,4 @@ def main(module):
 
 
 if __name__ == "__main__":
-    main(sys.argv[1])
+    serve(Subject(sys.argv[1]))

@@ -29,9 +29,9 @@ class Failed(Exception):
 
 
 class Worker:
-    """One process; a request that takes too long ends it."""
+    """One process, of a module that serves requests; one that takes too long ends it."""
 
-    def __init__(self, name, threads, cache=None):
+    def __init__(self, name, threads, cache=None, module="worker"):
         cores = sorted(os.sched_getaffinity(0))
         if threads > len(cores):
             raise Missing(f"only {len(cores)} cores")
@@ -48,7 +48,7 @@ class Worker:
             environment["DIASTASE_CACHE_DIR"] = str(cache)
         self._log = tempfile.TemporaryFile("w+")
         self._process = subprocess.Popen(
-            [interpreter(name), str(HERE / "worker.py"), SUBJECTS[name].module],
+            [interpreter(name), "-m", module, SUBJECTS[name].module],
             env=environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self._log,
             text=True, cwd=HERE,
         )  # fmt: skip
