@@ -61,6 +61,9 @@ IMPORT_TABLE = "diastase_import_table"
 POLLS = 32
 """How often a loop asks whether there are signals until it reads the clock."""
 
+SHORT_LINE = 48
+"""Numbers up to which a line is sorted without any memory besides."""
+
 MAX_SAMPLED_WIRES = 62
 """Wires whose outcomes in one shot make one integer."""
 

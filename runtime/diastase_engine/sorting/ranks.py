@@ -7,8 +7,9 @@ the processor cannot foresee. Of equal numbers the one in front has the lower ra
 from typing import Any
 
 from diastase_engine.language import *
+from diastase_runtime.abi import SHORT_LINE
 
-RANKED = 48
+RANKED = SHORT_LINE
 """Numbers up to which this is done; a multiple of eight. Measured."""
 _LARGEST = (1 << 63) - 1
 
