@@ -13,9 +13,12 @@ would be the same memory in each iteration, and be copied to new memory in each.
 
 Only the loops over all elements that read an operand and write a result at the same place are
 concerned: others may read an element after it was overwritten.
+
+What is only copied to a buffer that was made for it (`emit.buffers.filled`) is written there.
 """
 
 from diastase_mlir.bindings import ir
+from diastase_mlir.emit.operations import create
 from diastase_mlir.passes.operations import operations_named, parallel_loops
 
 
@@ -32,7 +35,11 @@ def _propose(generic: ir.Operation) -> None:
     for number in range(first, len(generic.operands)):
         if not _is_undefined(generic.operands[number]):
             continue
-        carried_on = _is_carried_on(generic.results[number - first])
+        result = generic.results[number - first]
+        if (buffer := _buffer_for(result)) is not None:
+            _write_into(buffer, generic, number)
+            continue
+        carried_on = _is_carried_on(result)
         operand = _overwritable(generic, first, number, of_loop=carried_on)
         if operand is not None:
             generic.operands[number] = operand
@@ -57,6 +64,40 @@ def _overwritable(
         if fits and _is_last_use(operand, generic):
             return operand
     return None
+
+
+def _buffer_for(result: ir.Value) -> ir.OpView | None:
+    """The allocation of a buffer that a result is copied to, where it is used for nothing else."""
+    uses = [use.owner for use in result.uses]
+    if len(uses) != 1 or uses[0].operation.name != "bufferization.materialize_in_destination":
+        return None
+    owner = uses[0].operands[1].owner
+    is_new = not isinstance(owner, ir.Block) and owner.name == "memref.alloc"
+    return owner if is_new and owner.operation.block == uses[0].operation.block else None
+
+
+def _write_into(buffer: ir.OpView, generic: ir.Operation, number: int) -> None:
+    """Let a result be written to a buffer, whose allocation moves before the loops."""
+    generic = generic.operation
+    if buffer.operation.block != generic.block:
+        return
+    if not buffer.operation.is_before_in_block(generic):
+        if not all(_is_there(size, generic) for size in buffer.operands):
+            return
+        buffer.operation.move_before(generic)
+    attributes = {"restrict": ir.UnitAttr.get(), "writable": ir.UnitAttr.get()}
+    with ir.InsertionPoint(generic), generic.location:
+        kinds, operands = [generic.operands[number].type], [buffer.results[0]]
+        view = create("bufferization.to_tensor", kinds, operands, attributes)
+    generic.operands[number] = view.result
+
+
+def _is_there(value: ir.Value, operation: ir.Operation) -> bool:
+    """Whether a value is known before an operation: where it is made, or outside of its block."""
+    owner = value.owner
+    if isinstance(owner, ir.Block) or owner.operation.block != operation.block:
+        return True
+    return owner.operation.is_before_in_block(operation)
 
 
 def _is_undefined(value: ir.Value) -> bool:
