@@ -109,14 +109,13 @@ def test_many_lines(library, configure, shape, threads):
 
 @pytest.mark.parametrize("length", [2, SHORT_LINE, 300, LARGE])
 def test_zeros_stay_in_order(library, length):
-    minus_zero = 1234
-    for choices in ([0, 1], [0], [1], [-9, 0, 1, 9], [-9, 9]):
-        numbers = minus_zero + np.random.default_rng(length).choice(choices, (2, length))
-        expected = np.take_along_axis(
-            numbers, np.argsort(np.where(numbers == minus_zero, minus_zero + 1, numbers),
-                                axis=-1, kind="stable"), -1
-        )  # fmt: skip
-        sort_lines(library, numbers, minus_zero=minus_zero)
+    minus, plus = -(2**62), 1 - 2**62
+    others = [LIMITS.min, minus - 1, plus + 1, LIMITS.max]
+    for choices in ([minus, plus], [minus], [plus], [minus, plus, *others], others):
+        numbers = np.random.default_rng(length).choice(choices, (2, length))
+        order = np.argsort(np.where(numbers == minus, plus, numbers), axis=-1, kind="stable")
+        expected = np.take_along_axis(numbers, order, -1)
+        sort_lines(library, numbers, minus_zero=minus)
         np.testing.assert_array_equal(numbers, expected)
 
 

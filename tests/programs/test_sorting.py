@@ -119,7 +119,8 @@ def test_first_of_an_order(dtype, length):
         agrees(lambda x, count=count: lax.top_k(x, count), x)
     if dtype in ("float32", "float64", "bfloat16"):
         for best in (lax.approx_max_k, lax.approx_min_k):
-            ours, exact = qjit(lambda x, best=best: best(x, 4))(x), best(x, 4)
+            finite = jnp.nan_to_num(x) + 0.0  # XLA compares NaNs as it likes
+            ours, exact = qjit(lambda x, best=best: best(x, 4))(finite), best(finite, 4)
             same(ours[0], exact[0])
 
 

@@ -38,7 +38,7 @@ def put_zeros(x: ptr[i64], length: i64, minus_zero: i64, signs: ptr[i64]) -> Non
         else:
             end = middle
     place: i64 = 0
-    while start + place < length and x[start + place] - minus_zero <= 1:
+    while start + place < length and x[start + place] <= minus_zero + 1:
         sign = shift_right_logical(signs[place >> 6], place & 63) & 1
         x[start + place] = minus_zero + sign
         place += 1
