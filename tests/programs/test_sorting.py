@@ -80,7 +80,11 @@ def of_any_length_fixture():
     return {dtype: qjit(everything, abstracted_axes=("n",)) for dtype in ("float64", "uint16")}
 
 
-@given(length=st.integers(0, 300), seed=st.integers(0, 999), dtype=st.sampled_from(["float64", "uint16"]))
+@given(
+    length=st.integers(0, 300),
+    seed=st.integers(0, 999),
+    dtype=st.sampled_from(["float64", "uint16"]),
+)
 @settings(max_examples=30, deadline=None)
 def test_lengths_that_are_known_when_it_runs(of_any_length, length, seed, dtype):
     x = numbers_of(dtype, (length,), seed)

@@ -64,14 +64,8 @@ def range_of(x: Any, first: Any, last: Any) -> Any:
         number = x[k]
         low = select(number < low, number, low)
         high = select(number > high, number, high)
-        descents = descents | to_bit(number < x[k - 1])
+        descents = descents | to_integer(number < x[k - 1])
     return low, high, descents
-
-
-@inline
-def to_bit(flag: Any) -> Any:
-    """A truth value as a number."""
-    return to_integer(flag)
 
 
 @inline
@@ -130,8 +124,8 @@ def divide(
 
 @inline
 def deal(
-    x: Any, more: Any, y: Any, more_y: Any, first: Any, last: Any, low: Any, shift: Any, places: Any,
-    has_more: Any,
+    x: Any, more: Any, y: Any, more_y: Any, first: Any, last: Any, low: Any, shift: Any,
+    places: Any, has_more: Any,
 ) -> None:  # fmt: skip
     """Move numbers of `x` to the next places of their buckets in `y`."""
     for k in range(first, last):

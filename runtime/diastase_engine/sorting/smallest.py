@@ -22,7 +22,7 @@ def gathered_at_most(wanted: Any) -> Any:
 
 @inline
 def is_few(wanted: Any, length: Any) -> Any:
-    """Whether it is less work than to sort all: numbers are gathered in less room than they have."""
+    """Whether it is less work than to sort all; what is gathered then has room in the scratch."""
     return 2 * gathered_at_most(wanted) < length
 
 

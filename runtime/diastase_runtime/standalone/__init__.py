@@ -24,9 +24,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from diastase_runtime.abi import (
-    ON_THE_POOL,
     ENTRY_SYMBOL,
     IMPORT_TABLE,
+    ON_THE_POOL,
     Artifact,
     CallContext,
     Import,

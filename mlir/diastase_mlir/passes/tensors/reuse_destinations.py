@@ -17,6 +17,8 @@ concerned: others may read an element after it was overwritten.
 What is only copied to a buffer that was made for it (`emit.buffers.filled`) is written there.
 """
 
+from typing import Any
+
 from diastase_mlir.bindings import ir
 from diastase_mlir.emit.operations import create
 from diastase_mlir.passes.operations import operations_named, parallel_loops
@@ -66,25 +68,29 @@ def _overwritable(
     return None
 
 
-def _buffer_for(result: ir.Value) -> ir.OpView | None:
-    """The allocation of a buffer that a result is copied to, where it is used for nothing else."""
-    uses = [use.owner for use in result.uses]
-    if len(uses) != 1 or uses[0].operation.name != "bufferization.materialize_in_destination":
+def _buffer_for(result: ir.Value) -> ir.Operation | None:
+    """The allocation of a buffer that a result is copied to, first of all, and not used besides."""
+    uses = [use.owner.operation for use in result.uses]
+    if len(uses) != 1 or uses[0].name != "bufferization.materialize_in_destination":
         return None
-    owner = uses[0].operands[1].owner
-    is_new = not isinstance(owner, ir.Block) and owner.name == "memref.alloc"
-    return owner if is_new and owner.operation.block == uses[0].operation.block else None
+    (copy,) = uses
+    allocation: Any = copy.operands[1].owner
+    if isinstance(allocation, ir.Block) or allocation.name != "memref.alloc":
+        return None
+    users = [use.owner for use in allocation.results[0].uses if use.owner.operation != copy]
+    is_first = not any(_is_before(user, copy) for user in users)
+    return allocation.operation if is_first and allocation.operation.block == copy.block else None
 
 
-def _write_into(buffer: ir.OpView, generic: ir.Operation, number: int) -> None:
+def _write_into(buffer: ir.Operation, generic: ir.Operation, number: int) -> None:
     """Let a result be written to a buffer, whose allocation moves before the loops."""
     generic = generic.operation
-    if buffer.operation.block != generic.block:
+    if buffer.block != generic.block:
         return
-    if not buffer.operation.is_before_in_block(generic):
+    if not buffer.is_before_in_block(generic):
         if not all(_is_there(size, generic) for size in buffer.operands):
             return
-        buffer.operation.move_before(generic)
+        buffer.move_before(generic)
     attributes = {"restrict": ir.UnitAttr.get(), "writable": ir.UnitAttr.get()}
     with ir.InsertionPoint(generic), generic.location:
         kinds, operands = [generic.operands[number].type], [buffer.results[0]]

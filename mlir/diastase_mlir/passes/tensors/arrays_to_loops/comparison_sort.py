@@ -119,4 +119,3 @@ def _merge(
         ]
 
     return for_range(SCOPE, (start, stop, 1), [start, middle, target], step)[2]
-

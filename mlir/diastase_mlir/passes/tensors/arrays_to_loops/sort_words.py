@@ -86,11 +86,6 @@ def with_position(key: ir.Value, position: ir.Value) -> ir.Value:
     return binary("arith.ori", binary("arith.shli", key, word(POSITION_BITS)), position)
 
 
-def key_in(packed: ir.Value) -> ir.Value:
-    """The word above the position."""
-    return binary("arith.shrsi", packed, word(POSITION_BITS))
-
-
 def position_in(packed: ir.Value) -> ir.Value:
     """The position below a word."""
     return binary("arith.andi", packed, word((1 << POSITION_BITS) - 1))

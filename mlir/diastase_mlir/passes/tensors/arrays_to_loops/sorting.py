@@ -45,7 +45,6 @@ from diastase_mlir.passes.tensors.arrays_to_loops.sort_words import (
     compared,
     from_word,
     is_sortable,
-    key_in,
     minus_zero,
     position_in,
     reversed_word,
@@ -86,9 +85,7 @@ def _keys_of(operation: Any, arrays: Sequence[ir.Value]) -> list[Key]:
     for array, order in zip(arrays, orders, strict=False):
         element: Any = element_type(array)
         if order == "complex":
-            keys += [
-                (_part(array, part), element.element_type, "float") for part in ("re", "im")
-            ]
+            keys += [(_part(array, part), element.element_type, "float") for part in ("re", "im")]
         else:
             keys.append((_element(array), element, order))
     return keys if all(is_sortable(element) for _, element, _ in keys) else []
@@ -251,8 +248,9 @@ class _Lines:
             kinds = word(int(more is not None)), word(int(zero != 0))
             (size,) = self._call(_SCRATCH, [count, length, *kinds], [word_type()])
             scratch = to_pointer(address_of(allocate([to_index(size)], word_type())))
-        other = create("llvm.mlir.zero", [pointer_type()]).result
-        if more is not None:
+        if more is None:
+            other = create("llvm.mlir.zero", [pointer_type()]).result
+        else:
             other = to_pointer(address_of(more))
         operands = [pointer, other, count, length, wanted, word(zero), scratch, size]
         self._call(_SORT, [self._state, *operands], [])
