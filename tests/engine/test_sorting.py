@@ -34,7 +34,9 @@ def sort_lines(library, numbers, more=None, wanted=None, minus_zero=0, code=0):
     count = int(np.prod(others))
     size_of = library[library_symbol("sorting", "scratch_size")]
     size_of.restype = I64
-    size = size_of(I64(count), I64(length), I64(more is not None), I64(minus_zero != 0))
+    wanted = length if wanted is None else wanted
+    facts = count, length, wanted, more is not None, minus_zero != 0
+    size = size_of(*map(I64, facts))
     scratch = np.full(size + 2, GUARD)
     context = CallContext()
     context.code = code
@@ -44,7 +46,7 @@ def sort_lines(library, numbers, more=None, wanted=None, minus_zero=0, code=0):
         POINTER(0 if more is None else more.ctypes.data),
         I64(count),
         I64(length),
-        I64(length if wanted is None else wanted),
+        I64(wanted),
         I64(minus_zero),
         POINTER(scratch[1:].ctypes.data),
         I64(size),

@@ -4,12 +4,14 @@ Long lines are sorted one after the other, on all threads (`large`); all others 
 many at a time. The caller gives the memory that is needed besides, as much as `scratch_size` says.
 """
 
+from typing import Any
+
 from diastase_engine.call_context import CallContext
 from diastase_engine.language import *
 from diastase_engine.sorting.large import LARGE, TABLE, ceiling_quotient, sort_large
 from diastase_engine.sorting.parts import sort_keys_part, sort_pairs_part
 from diastase_engine.sorting.ranks import RANKED
-from diastase_engine.sorting.smallest import is_few, smallest_keys, smallest_pairs
+from diastase_engine.sorting.smallest import gathered_at_most, is_few, smallest_keys, smallest_pairs
 from diastase_engine.sorting.zeros import note_zeros, put_zeros
 from diastase_engine.state_vector.state.parallel import is_over, run_parallel, thread_count
 
@@ -37,10 +39,12 @@ class Lines(Record):
 
 
 @kernel
-def room_for(length: i64, has_more: i64, has_zeros: i64) -> i64:
+def room_for(length: i64, wanted: i64, has_more: i64, has_zeros: i64) -> i64:
     """Numbers of scratch for one line; short ones need none."""
     if length <= RANKED:
         return 0
+    if is_few(wanted, length):
+        return 2 * (1 + has_more) * gathered_at_most(wanted)
     room = length + has_more * length
     if has_zeros != 0:
         room += (length >> 6) + 1
@@ -48,13 +52,19 @@ def room_for(length: i64, has_more: i64, has_zeros: i64) -> i64:
 
 
 @kernel
-def scratch_size(count: i64, length: i64, has_more: i64, has_zeros: i64) -> i64:
+def scratch_size(count: i64, length: i64, wanted: i64, has_more: i64, has_zeros: i64) -> i64:
     """Numbers of scratch for so many lines."""
-    room = room_for(length, has_more, has_zeros)
-    if length >= LARGE:
+    room = room_for(length, wanted, has_more, has_zeros)
+    if is_long(length, wanted):
         return room + TABLE
     threads = thread_count()
     return room * select(count < threads, count, threads)
+
+
+@inline
+def is_long(length: Any, wanted: Any) -> Any:
+    """Whether a line is sorted on all threads."""
+    return length >= LARGE and not is_few(wanted, length)
 
 
 @kernel
@@ -69,8 +79,8 @@ def sort_lines(
     lines.numbers, lines.more, lines.length, lines.wanted = numbers, more, length, wanted
     lines.minus_zero, lines.scratch = minus_zero, scratch
     has_more = to_integer(not is_null(more))
-    lines.room = room_for(length, has_more, to_integer(minus_zero != 0))
-    if length >= LARGE and not is_few(wanted, length):
+    lines.room = room_for(length, wanted, has_more, to_integer(minus_zero != 0))
+    if is_long(length, wanted):
         for line in range(count):
             sort_long_line(lines, line, has_more, context)
         return

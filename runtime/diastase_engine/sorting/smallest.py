@@ -42,7 +42,7 @@ def smallest_pairs(x: ptr[i64], more: ptr[i64], y: ptr[i64], length: i64, wanted
 def find_smallest(
     x: Any, more: Any, y: Any, length: Any, wanted: Any, has_more: Any, sort: Any
 ) -> None:
-    """Gather in `y`, which has room for `length` numbers, or twice as many if more go with them."""
+    """Gather in `y`, with room for twice as many, and for what goes with them."""
     most = gathered_at_most(wanted)
     kept, kept_more, other, other_more = y, y + 2 * most, y + most, y + 3 * most
     for k in range(most):

@@ -26,6 +26,7 @@ from diastase_mlir.emit.tensors import (
     empty,
     extract,
     generate,
+    insert_slice,
     product,
     sizes_of,
 )
@@ -176,7 +177,7 @@ class _Lines:
                 there[self._axis] = to_index(source)
                 return extract(array, there)
 
-            return generate(self._sizes, element, at)
+            return self._in_front(generate(self._wanted_sizes(), element, at))
 
         return [
             moved(array, number in positions)
@@ -220,10 +221,24 @@ class _Lines:
                 return local
             return extract(before, [*position[:-1], to_index(local)])
 
-        return generate(self._shape, word_type(), position_at)
+        return generate([*self._shape[:-1], self._wanted], word_type(), position_at)
 
     def _fits_position(self) -> bool:
         return isinstance(self._length, int) and self._length <= 1 << POSITION_BITS
+
+    def _wanted_sizes(self) -> list[Size]:
+        """The sizes of what is used of an array."""
+        sizes = [*self._sizes]
+        sizes[self._axis] = self._wanted
+        return sizes
+
+    def _in_front(self, array: ir.Value) -> ir.Value:
+        """An array of all sizes with this one in front; whatever slices it gets the array itself."""
+        if self._wanted is self._length:
+            return array
+        whole = empty(self._sizes, element_type(array))
+        sizes = self._wanted_sizes()
+        return insert_slice(array, whole, [0] * len(sizes), sizes, [1] * len(sizes))
 
     # --- positions, and the call -----------------------------------------------------------------
 
@@ -246,7 +261,7 @@ class _Lines:
         scratch, size = pointer, word(0)  # none
         if not isinstance(self._length, int) or self._length > SHORT_LINE:
             kinds = word(int(more is not None)), word(int(zero != 0))
-            (size,) = self._call(_SCRATCH, [count, length, *kinds], [word_type()])
+            (size,) = self._call(_SCRATCH, [count, length, wanted, *kinds], [word_type()])
             scratch = to_pointer(address_of(allocate([to_index(size)], word_type())))
         if more is None:
             other = create("llvm.mlir.zero", [pointer_type()]).result
