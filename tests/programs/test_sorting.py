@@ -139,6 +139,22 @@ def test_what_is_made_of_it():
     agrees(lambda x: jnp.partition(x, 0)[0], clean)
 
 
+@pytest.mark.parametrize("size", [1, 2, 3, 7, 64, 1000])
+@pytest.mark.parametrize("dtype", ["float32", "uint8", "complex128"])
+def test_binary_search(size, dtype):
+    a, v = jnp.sort(numbers_of(dtype, (size,))), numbers_of(dtype, (5, 60), seed=1)
+    agrees(lambda a, v: [jnp.searchsorted(a, v, side=side) for side in ("left", "right")], a, v)
+
+
+def test_binary_search_in_other_things():
+    x, y = numbers_of("int64", (4, 30)), jnp.linspace(-1.0, 2.0, 30)
+    agrees(jax.vmap(jnp.searchsorted), jnp.sort(x), x[:, ::2])
+    agrees(lambda y: jnp.digitize(y, jnp.array([1.5, 0.5, 0.1])), y)
+    agrees(lambda y: jnp.searchsorted(jnp.zeros(0), y), y)
+    slope = jax.grad(lambda v, y: jnp.interp(v, y, y**2).sum())
+    np.testing.assert_allclose(qjit(slope)(y / 3, y), slope(y / 3, y), rtol=1e-12)
+
+
 def test_gradients_and_loops():
     x = jnp.asarray(np.random.default_rng(1).standard_normal((4, 60)))
     weights = jnp.arange(60.0)
