@@ -233,7 +233,7 @@ class _Lines:
         return sizes
 
     def _in_front(self, array: ir.Value) -> ir.Value:
-        """An array of all sizes with this one in front; whatever slices it gets the array itself."""
+        """An array of all sizes with this one in front: what slices it gets the array itself."""
         if self._wanted is self._length:
             return array
         whole = empty(self._sizes, element_type(array))
