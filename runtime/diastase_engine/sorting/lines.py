@@ -44,7 +44,7 @@ def room_for(length: i64, wanted: i64, has_more: i64, has_zeros: i64) -> i64:
     if length <= RANKED:
         return 0
     if is_few(wanted, length):
-        return 2 * (1 + has_more) * gathered_at_most(wanted)
+        return 2 * (1 + has_more) * gathered_at_most(wanted, length)
     room = length + has_more * length
     if has_zeros != 0:
         room += (length >> 6) + 1

@@ -9,21 +9,24 @@ from typing import Any
 
 from diastase_engine.language import *
 from diastase_engine.sorting.parts import sort_keys_part, sort_pairs_part
+from diastase_engine.sorting.ranks import RANKED
 
-_ROOM = 1024
-"""Numbers that are gathered besides twice those that are wanted."""
+_ROOM, _SHARE_BITS = 1024, 4
+"""Numbers that are gathered besides twice those that are wanted: so many at most, and no more than
+a part of a line."""
 
 
 @inline
-def gathered_at_most(wanted: Any) -> Any:
+def gathered_at_most(wanted: Any, length: Any) -> Any:
     """How many numbers are gathered before they are sorted."""
-    return 2 * wanted + _ROOM
+    part = length >> _SHARE_BITS
+    return 2 * wanted + select(part < _ROOM, part, _ROOM)
 
 
 @inline
 def is_few(wanted: Any, length: Any) -> Any:
-    """Whether it is less work than to sort all; what is gathered then has room in the scratch."""
-    return 2 * gathered_at_most(wanted) < length
+    """Whether it is less work than to sort all."""
+    return length > RANKED and 2 * gathered_at_most(wanted, length) < length
 
 
 @kernel
@@ -43,7 +46,7 @@ def find_smallest(
     x: Any, more: Any, y: Any, length: Any, wanted: Any, has_more: Any, sort: Any
 ) -> None:
     """Gather in `y`, with room for twice as many, and for what goes with them."""
-    most = gathered_at_most(wanted)
+    most = gathered_at_most(wanted, length)
     kept, kept_more, other, other_more = y, y + 2 * most, y + most, y + 3 * most
     for k in range(most):
         kept[k] = x[k]
