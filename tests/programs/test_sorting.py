@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from jax import lax
 
 from diastase import qjit
+from diastase_runtime.errors import DiastaseError
 
 jax.config.update("jax_enable_x64", True)
 
@@ -137,6 +138,24 @@ def test_what_is_made_of_it():
     agrees(lambda f, x: jnp.lexsort((x, f, -f % 5)), few, x[:200])
     agrees(lambda x, y: jnp.searchsorted(jnp.sort(x), y), clean, x)
     agrees(lambda x: jnp.partition(x, 0)[0], clean)
+
+
+def test_sizes_of_several_axes():
+    """Lines of any number and length, also fewer than are wanted of an order, which is an error."""
+
+    def several(x):
+        return jnp.sort(x, axis=0), jnp.argsort(x, axis=1), lax.sort((x > 0, x), num_keys=2)
+
+    function = qjit(several, abstracted_axes=("n", "m"))
+    first = qjit(lambda x: lax.top_k(x, 5), abstracted_axes=("n", "m"))
+    for shape in [(3, 400), (400, 3), (0, 5), (4, 0), (60, 60)]:
+        x = numbers_of("float32", shape)
+        same(function(x), several(x))
+        if shape[1] >= 5:
+            same(first(x), lax.top_k(x, 5))
+        else:
+            with pytest.raises(DiastaseError):
+                first(x)
 
 
 @pytest.mark.parametrize("size", [1, 2, 3, 7, 64, 1000])

@@ -127,6 +127,8 @@ class _Lines:
         self._wanted: Size = self._length
         if FIRST in operation.attributes:
             self._wanted = ir.IntegerAttr(operation.attributes[FIRST]).value
+        # Lines whose length is not known may be shorter than what is wanted of them.
+        self._given = self._wanted if isinstance(self._length, int) else self._length
 
     # --- one array -------------------------------------------------------------------------------
 
@@ -177,7 +179,7 @@ class _Lines:
                 there[self._axis] = to_index(source)
                 return extract(array, there)
 
-            return self._in_front(generate(self._wanted_sizes(), element, at))
+            return self._in_front(generate(self._given_sizes(), element, at))
 
         return [
             moved(array, number in positions)
@@ -221,23 +223,23 @@ class _Lines:
                 return local
             return extract(before, [*position[:-1], to_index(local)])
 
-        return generate([*self._shape[:-1], self._wanted], word_type(), position_at)
+        return generate([*self._shape[:-1], self._given], word_type(), position_at)
 
     def _fits_position(self) -> bool:
         return isinstance(self._length, int) and self._length <= 1 << POSITION_BITS
 
-    def _wanted_sizes(self) -> list[Size]:
-        """The sizes of what is used of an array."""
+    def _given_sizes(self) -> list[Size]:
+        """The sizes of what is computed of an array."""
         sizes = [*self._sizes]
-        sizes[self._axis] = self._wanted
+        sizes[self._axis] = self._given
         return sizes
 
     def _in_front(self, array: ir.Value) -> ir.Value:
         """An array of all sizes with this one in front: what slices it gets the array itself."""
-        if self._wanted is self._length:
+        if self._given is self._length:
             return array
         whole = empty(self._sizes, element_type(array))
-        sizes = self._wanted_sizes()
+        sizes = self._given_sizes()
         return insert_slice(array, whole, [0] * len(sizes), sizes, [1] * len(sizes))
 
     # --- positions, and the call -----------------------------------------------------------------
