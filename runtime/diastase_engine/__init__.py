@@ -1,4 +1,4 @@
-"""Libraries that compiled programs call: engines, thread pool, elementary functions.
+"""Libraries that compiled programs call: engines, thread pool, elementary functions, sorting.
 
 In: names of functions that a program imports. Out: shared libraries for this processor, written in
 `language`, found in the cache or built. Nothing here knows MLIR, JAX or PennyLane: the compiler and
@@ -13,6 +13,7 @@ from diastase_engine.libraries.engine import (
     mixed_library,
     single_library,
     single_mixed_library,
+    sorting_library,
     threads_library,
     when_whole,
     with_libraries,
@@ -34,6 +35,7 @@ __all__ = [
     "rotation_about",
     "single_library",
     "single_mixed_library",
+    "sorting_library",
     "threads_library",
     "when_whole",
     "with_libraries",

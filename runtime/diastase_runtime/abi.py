@@ -24,7 +24,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Literal
 
-ABI_VERSION = 12
+ABI_VERSION = 13
 """Part of every cache key; raised by one with every change of this file's meaning."""
 
 ENTRY_FUNCTION = "diastase_entry"
@@ -61,16 +61,22 @@ IMPORT_TABLE = "diastase_import_table"
 POLLS = 32
 """How often a loop asks whether there are signals until it reads the clock."""
 
+SHORT_LINE = 48
+"""Numbers up to which a line is sorted without any memory besides."""
+
 MAX_SAMPLED_WIRES = 62
 """Wires whose outcomes in one shot make one integer."""
 
 Engine = Literal["engine", "single", "mixed", "single_mixed", "lanes"]
-ImportedLibrary = Literal[Engine, "threads", "elementary", "callback", "lapack", "blas"]
+ImportedLibrary = Literal[Engine, "threads", "elementary", "sorting", "callback", "lapack", "blas"]
 OurLibrary = ImportedLibrary | Literal["foreign"]
 
 ENGINES: tuple[Engine, ...] = ("engine", "single", "mixed", "single_mixed", "lanes")
 """Libraries of states: state vectors in both precisions, then density matrices likewise, then
 small state vectors side by side in the lanes of vectors."""
+
+ON_THE_POOL: tuple[ImportedLibrary, ...] = (*ENGINES, "sorting")
+"""Libraries that run their loops on the thread pool, of which they are told (`use_threads`)."""
 
 
 def import_symbol(library: ImportedLibrary, name: str) -> str:
@@ -152,6 +158,8 @@ class Artifact:
     """The library of the thread pool, for programs that import from it or from the engine."""
     elementary: Path | None = None
     """The library of elementary functions, for programs that import from it."""
+    sorting: Path | None = None
+    """The library that sorts, likewise."""
 
     @property
     def is_pure(self) -> bool:
@@ -171,7 +179,7 @@ class Artifact:
         fields: dict[str, Any] = json.loads(text)
         libraries = {
             name: None if fields[name] is None else Path(fields[name])
-            for name in (*ENGINES, "threads", "elementary")
+            for name in (*ENGINES, "threads", "elementary", "sorting")
         }
         return Artifact(
             name=fields["name"],

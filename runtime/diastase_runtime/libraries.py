@@ -17,6 +17,7 @@ from typing import Any
 
 from diastase_runtime.abi import (
     ENGINES,
+    ON_THE_POOL,
     Artifact,
     CallContext,
     Import,
@@ -37,7 +38,7 @@ _capsule_pointer.argtypes = (ctypes.py_object, ctypes.c_char_p)
 
 
 USED_BY_ENGINES = ("parallel_for", "thread_count", "poll", "poll_now")
-"""Functions of the thread pool that engines call."""
+"""Functions of the thread pool that engines call, and what else is on it."""
 
 
 def open_library(path: Path, *, unique: bool) -> ctypes.CDLL:
@@ -78,7 +79,7 @@ def with_better_engines(artifact: Artifact) -> Artifact:
 
 def symbol_address(imported: Import, artifact: Artifact) -> int:
     """Find the address of an imported function."""
-    if imported.library in ENGINES:
+    if imported.library in ON_THE_POOL:
         engine = _engine(imported.library, *_paths(imported, artifact))
         return _symbol(engine, imported.library, imported.name)
     if imported.library == "threads":
@@ -144,7 +145,9 @@ def _releaser(name: str, artifact: Artifact) -> Callable[[int, int], None]:
 
 def _paths(imported: Import, artifact: Artifact) -> tuple[Path, Path]:
     """Return the paths of engine and thread pool; the engine runs its loops on the pool."""
-    path = getattr(artifact, imported.library) if imported.library in ENGINES else artifact.threads
+    path = (
+        getattr(artifact, imported.library) if imported.library in ON_THE_POOL else artifact.threads
+    )
     if path is None or artifact.threads is None:
         raise InternalError(what=f"{artifact.name} imports {imported} but names no library of it")
     return path, artifact.threads

@@ -202,8 +202,18 @@ def count_ones(frame: Frame, bits: Any) -> Dynamic:
 @Intrinsic
 def count_trailing_zeros(frame: Frame, bits: Any) -> Dynamic:
     """Position of the lowest set bit, 64 where there is none."""
+    return _count_zeros(frame, "llvm.cttz", bits)
+
+
+@Intrinsic
+def count_leading_zeros(frame: Frame, bits: Any) -> Dynamic:
+    """How many bits are above the highest set one, 64 where there is none."""
+    return _count_zeros(frame, "llvm.ctlz", bits)
+
+
+def _count_zeros(frame: Frame, name: str, bits: Any) -> Dynamic:
     function_type = ir.FunctionType(I64.llvm, [I64.llvm, I1.llvm])
-    declared = frame.builder.module.declare_intrinsic("llvm.cttz", [I64.llvm], function_type)
+    declared = frame.builder.module.declare_intrinsic(name, [I64.llvm], function_type)
     number = convert(frame.builder, bits, I64).value
     return Dynamic(I64, frame.builder.call(declared, [number, ir.Constant(I1.llvm, 0)]))
 

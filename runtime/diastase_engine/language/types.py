@@ -119,6 +119,7 @@ I64 = Type("i64", ir.IntType(64), 8)
 F64 = Type("f64", ir.DoubleType(), 8)
 F32 = Type("f32", ir.FloatType(), 4)
 V8 = Type("v8", ir.VectorType(ir.DoubleType(), 8), 64)
+V8I = Type("v8i", ir.VectorType(ir.IntType(64), 8), 64)
 _V16 = Type("v16", ir.VectorType(ir.FloatType(), 16), 64)
 _WIDE_16 = Type("wide16", ir.VectorType(ir.DoubleType(), 16), 64)
 _LANES_8 = Type("lanes8", ir.VectorType(ir.IntType(1), 8), 8)
@@ -172,6 +173,9 @@ if TYPE_CHECKING:
     class wide(_Numbers):  # noqa: D101
         pass
 
+    class v8i:  # noqa: D101
+        pass
+
     class lane_set:  # noqa: D101
         def __and__(self, other: "lane_set") -> "lane_set": ...
         def __or__(self, other: "lane_set") -> "lane_set": ...
@@ -188,6 +192,7 @@ if TYPE_CHECKING:
 else:
     i1, i32, i64, f64, v8, code = I1, I32, I64, F64, V8, CODE
     stored, vector, wide, lane_set = STORED, VECTOR, WIDE, LANE_SET
+    v8i = V8I
 
     class ptr:
         """`ptr[T]`: address of elements of type `T`."""

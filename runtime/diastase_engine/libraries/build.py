@@ -26,6 +26,7 @@ from diastase_engine.lanes.exports import EXPORTS as LANES
 from diastase_engine.language import called_by, compile_kernels, compile_part, named_kernels
 from diastase_engine.language.concurrency import SHARED
 from diastase_engine.libraries.tuning import settings_for
+from diastase_engine.sorting.exports import EXPORTS as SORTING
 from diastase_engine.state_vector.batch_elements import for_each_element
 from diastase_engine.state_vector.exports import EXPORTS
 from diastase_engine.threads.blas import blas_begin, blas_end, use_blas
@@ -85,6 +86,11 @@ def build_single_mixed(library: Path) -> None:
 def build_lanes(library: Path) -> None:
     """Compile and link the engine of state vectors side by side in vectors into a file."""
     _build_kernels(_kernels("lanes", LANES), library, settings_for(machine_code.host_processor()))
+
+
+def build_sorting(library: Path) -> None:
+    """Compile and link the library that sorts into a file."""
+    _build_kernels(_kernels("sorting", SORTING), library)
 
 
 def build_threads(library: Path) -> None:

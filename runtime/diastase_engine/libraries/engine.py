@@ -216,6 +216,11 @@ def elementary_library() -> Path:
     return _OTHERS.path("elementary")
 
 
+def sorting_library() -> Path:
+    """Path of the library that sorts, likewise."""
+    return _OTHERS.path("sorting")
+
+
 def foreign_library() -> Path:
     """Path of the library by which XLA calls programs, likewise."""
     return _OTHERS.path("foreign")
@@ -234,8 +239,9 @@ def with_libraries(artifact: Artifact, *, whole: bool = False) -> Artifact:
     return replace(
         artifact,
         **engines,
-        threads=threads_library() if called.keys() & {*_ENGINES, "threads"} else None,
+        threads=threads_library() if called.keys() & {*_ENGINES, "sorting", "threads"} else None,
         elementary=elementary_library() if "elementary" in called else None,
+        sorting=sorting_library() if "sorting" in called else None,
     )
 
 

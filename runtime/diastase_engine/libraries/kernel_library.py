@@ -42,9 +42,11 @@ _MORE_FOLDERS = {
     "state_vector": ("vector_math",),
     "density_matrix": ("state_vector", "vector_math"),
     "lanes": ("state_vector", "vector_math"),
+    "sorting": ("state_vector", "vector_math"),
 }
 """Folders besides that a library is written in: elements of batches have states, and so do density
-matrices; matrices of gates know the sine of a vector."""
+matrices; matrices of gates know the sine of a vector. Who uses threads does it as the engine does.
+"""
 
 
 def library(name: str, folder: str) -> Artifact:

@@ -228,16 +228,19 @@ def _searchsorted(
     dtype: Any = None,
     **others: Any,
 ) -> Any:
-    """Binary search; JAX's unrolls it, for a number of steps that depends on the size."""
-    if others or not is_symbolic(a.shape[0]):
-        return original(a, v, side=side, method=method, dtype=dtype, **others)
+    """Binary search; JAX's is a loop of arrays, as many as its steps, which the size must tell."""
     size = a.shape[0]
+    is_fit = not is_symbolic(size) and 0 < size <= jnp.iinfo(jnp.int32).max
+    if is_fit and not others and method in _BY_HALVING:
+        return _halving_search(a, v, side).astype(dtype or jnp.int32)
+    if others or not is_symbolic(size):
+        return original(a, v, side=side, method=method, dtype=dtype, **others)
     # For arrays of any size that is likely, JAX has positions in 32 bits.
     dtype = jnp.int32
     table.demand(jnp.iinfo(dtype).max, size)
 
     def belongs_after(element: Any) -> Any:
-        return _sorts_before(element, v) if side == "left" else ~_sorts_before(v, element)
+        return _belongs_after(element, v, side)
 
     def halve(interval: tuple[Any, Any]) -> tuple[Any, Any]:
         low, high = interval
@@ -248,6 +251,33 @@ def _searchsorted(
 
     start = jnp.zeros(v.shape, dtype), jnp.full(v.shape, jnp.asarray(size, dtype))
     return jax.lax.while_loop(lambda interval: jnp.any(interval[0] < interval[1]), halve, start)[0]
+
+
+_BY_HALVING = (None, "default", "scan", "scan_unrolled")
+"""Names of JAX's for a binary search."""
+
+
+def _halving_search(a: Any, v: Any, side: str) -> Any:
+    """Binary search in an array of known size: each element takes its steps in registers.
+
+    The steps are the same for all elements; they are fused, so no array is made in between.
+    """
+    start, left = jnp.zeros(v.shape, jnp.int32), a.shape[0]
+
+    def after(place: Any) -> Any:
+        element = a.at[place].get(mode="promise_in_bounds", wrap_negative_indices=False)
+        return _belongs_after(element, v, side)
+
+    while left > 1:
+        half = left // 2
+        start = jnp.where(after(start + (half - 1)), start + half, start)
+        left -= half
+    return start + after(start).astype(jnp.int32)
+
+
+def _belongs_after(element: Any, v: Any, side: str) -> Any:
+    """Whether the place of `v` is after an element."""
+    return _sorts_before(element, v) if side == "left" else ~_sorts_before(v, element)
 
 
 def _sorts_before(left: Any, right: Any) -> Any:

@@ -7,12 +7,20 @@ first.
 """
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
 from jax import lax
 
-from diastase_mlir.emit.operations import binary, create, enumeration, number_type
+from diastase_mlir.emit.operations import (
+    array_attribute,
+    binary,
+    create,
+    enumeration,
+    number_type,
+)
+from diastase_mlir.emit.sort_keys import DESCENDING, FIRST, KEYS, POSITIONS
 from diastase_mlir.emit.tensors import tensor_type
 from diastase_mlir.jax_compat import ir
 from diastase_mlir.lowering.core.array_types import is_complex, is_floating, is_unsigned
@@ -29,6 +37,7 @@ Comes = Callable[[Sequence[tuple[ir.Value, ir.Value]]], ir.Value]
 def lower_sort(context: LoweringContext, equation: Equation, *operands: ir.Value) -> list[ir.Value]:
     """Operands sorted together along an axis."""
     keys = equation.avals_in[: equation.params["num_keys"]]
+    orders = Orders([order_name(key.dtype) for key in keys])
 
     def comes(pairs: Sequence[tuple[ir.Value, ir.Value]]) -> ir.Value:
         """Decided by the first keys that differ."""
@@ -39,15 +48,64 @@ def lower_sort(context: LoweringContext, equation: Equation, *operands: ir.Value
             equal = _both(equal, next_equal)
         return less
 
-    return sorted_by(context, operands, equation.params["dimension"], comes)
+    return sorted_by(context, operands, equation.params["dimension"], comes, orders)
+
+
+@dataclass(frozen=True)
+class Orders:
+    """What a comparison says, in the words of `emit.sort_keys`."""
+
+    names: list[str]
+    is_descending: bool = False
+    first: int | None = None
+
+    def attributes(self, arrays: Sequence[ir.Value], axis: int) -> dict[str, ir.Attribute]:
+        """As attributes of a sort of arrays."""
+        positions = [number for number, array in enumerate(arrays) if _counts(array, axis)]
+        attributes: dict[str, ir.Attribute] = {
+            KEYS: ir.ArrayAttr.get([ir.StringAttr.get(name) for name in self.names]),
+            POSITIONS: array_attribute("i64", positions),
+        }
+        if self.is_descending:
+            attributes[DESCENDING] = ir.UnitAttr.get()
+        if self.first is not None:
+            attributes[FIRST] = enumeration(self.first)
+        return attributes
+
+
+def _counts(array: ir.Value, axis: int) -> bool:
+    """Whether an array is known to be of integers 0, 1, … along an axis."""
+    owner: Any = array.owner
+    if not isinstance(tensor_type(array).element_type, ir.IntegerType):
+        return False
+    if isinstance(owner, ir.Block) or owner.name not in ("stablehlo.iota", _DYNAMIC_IOTA):
+        return False
+    return ir.IntegerAttr(owner.attributes["iota_dimension"]).value == axis
+
+
+_DYNAMIC_IOTA = "stablehlo.dynamic_iota"
+
+
+def order_name(dtype: Any) -> str:
+    """How JAX orders elements of a type."""
+    if is_floating(dtype):
+        return "float"
+    if is_complex(dtype):
+        return "complex"
+    return "unsigned" if is_unsigned(dtype) else "signed"
 
 
 def sorted_by(
-    context: LoweringContext, arrays: Sequence[ir.Value], axis: int, comes: Comes
+    context: LoweringContext,
+    arrays: Sequence[ir.Value],
+    axis: int,
+    comes: Comes,
+    orders: Orders,
 ) -> list[ir.Value]:
     """Arrays sorted together along an axis; what is equal stays in order."""
     kinds = [tensor_type(array) for array in arrays]
     attributes = {"dimension": enumeration(axis), "is_stable": ir.BoolAttr.get(True)}
+    attributes |= orders.attributes(arrays, axis)
     operation = create("stablehlo.sort", kinds, arrays, attributes, regions=1)
     numbers = [number_type(kind.element_type) for kind in kinds for _ in range(2)]
     fill(
@@ -95,7 +153,8 @@ def lower_top_k(context: LoweringContext, equation: Equation, operand: ir.Value)
         return compared("gt", "TOTALORDER" if is_floating(dtype) else kind, *pairs[0])
 
     axis = equation.params.get("axis", len(equation.avals_in[0].shape) - 1)
-    return _first(context, equation, operand, axis, comes)
+    name = "total" if is_floating(dtype) else order_name(dtype)
+    return _first(context, equation, operand, axis, comes, Orders([name], is_descending=True))
 
 
 @lowers("approx_top_k")
@@ -113,11 +172,17 @@ def lower_approx_top_k(
         return order(*pair, dtype)[0]
 
     axis = equation.params["reduction_dimension"] % len(equation.avals_in[0].shape)
-    return _first(context, equation, operand, axis, comes)
+    orders = Orders([order_name(dtype)], is_descending=equation.params["is_max_k"])
+    return _first(context, equation, operand, axis, comes, orders)
 
 
 def _first(
-    context: LoweringContext, equation: Equation, operand: ir.Value, axis: int, comes: Comes
+    context: LoweringContext,
+    equation: Equation,
+    operand: ir.Value,
+    axis: int,
+    comes: Comes,
+    orders: Orders,
 ) -> list[ir.Value]:
     """The first elements of the order along an axis, as many as the result has, and positions."""
     (aval,), results = equation.avals_in, equation.avals_out
@@ -129,6 +194,8 @@ def _first(
         return tuple(lax.slice_in_dim(own, 0, results[0].shape[axis], axis=axis) for own in arrays)
 
     positions = context.lower_function(places, [aval], [operand])
-    ordered = sorted_by(context, [operand, *positions], axis, comes)
+    size = results[0].shape[axis]
+    orders = replace(orders, first=size if isinstance(size, int) else None)
+    ordered = sorted_by(context, [operand, *positions], axis, comes, orders)
     avals = [aval, results[1].update(shape=aval.shape)]
     return context.lower_function(leading, avals, ordered)

@@ -13,9 +13,14 @@ would be the same memory in each iteration, and be copied to new memory in each.
 
 Only the loops over all elements that read an operand and write a result at the same place are
 concerned: others may read an element after it was overwritten.
+
+What is only copied to a buffer that was made for it (`emit.buffers.filled`) is written there.
 """
 
+from typing import Any
+
 from diastase_mlir.bindings import ir
+from diastase_mlir.emit.operations import create
 from diastase_mlir.passes.operations import operations_named, parallel_loops
 
 
@@ -32,7 +37,11 @@ def _propose(generic: ir.Operation) -> None:
     for number in range(first, len(generic.operands)):
         if not _is_undefined(generic.operands[number]):
             continue
-        carried_on = _is_carried_on(generic.results[number - first])
+        result = generic.results[number - first]
+        if (buffer := _buffer_for(result)) is not None:
+            _write_into(buffer, generic, number)
+            continue
+        carried_on = _is_carried_on(result)
         operand = _overwritable(generic, first, number, of_loop=carried_on)
         if operand is not None:
             generic.operands[number] = operand
@@ -57,6 +66,44 @@ def _overwritable(
         if fits and _is_last_use(operand, generic):
             return operand
     return None
+
+
+def _buffer_for(result: ir.Value) -> ir.Operation | None:
+    """The allocation of a buffer that a result is copied to, first of all, and not used besides."""
+    uses = [use.owner.operation for use in result.uses]
+    if len(uses) != 1 or uses[0].name != "bufferization.materialize_in_destination":
+        return None
+    (copy,) = uses
+    allocation: Any = copy.operands[1].owner
+    if isinstance(allocation, ir.Block) or allocation.name != "memref.alloc":
+        return None
+    users = [use.owner for use in allocation.results[0].uses if use.owner.operation != copy]
+    is_first = not any(_is_before(user, copy) for user in users)
+    return allocation.operation if is_first and allocation.operation.block == copy.block else None
+
+
+def _write_into(buffer: ir.Operation, generic: ir.Operation, number: int) -> None:
+    """Let a result be written to a buffer, whose allocation moves before the loops."""
+    generic = generic.operation
+    if buffer.block != generic.block:
+        return
+    if not buffer.is_before_in_block(generic):
+        if not all(_is_there(size, generic) for size in buffer.operands):
+            return
+        buffer.move_before(generic)
+    attributes = {"restrict": ir.UnitAttr.get(), "writable": ir.UnitAttr.get()}
+    with ir.InsertionPoint(generic), generic.location:
+        kinds, operands = [generic.operands[number].type], [buffer.results[0]]
+        view = create("bufferization.to_tensor", kinds, operands, attributes)
+    generic.operands[number] = view.result
+
+
+def _is_there(value: ir.Value, operation: ir.Operation) -> bool:
+    """Whether a value is known before an operation: where it is made, or outside of its block."""
+    owner = value.owner
+    if isinstance(owner, ir.Block) or owner.operation.block != operation.block:
+        return True
+    return owner.operation.is_before_in_block(operation)
 
 
 def _is_undefined(value: ir.Value) -> bool:

@@ -71,6 +71,15 @@ def is_interrupted(state: State) -> i1:
 
 
 @kernel
+def is_over(context: CallContext) -> i1:
+    """The same of a call that may have waited for long."""
+    threads = _THREADS
+    if not is_null(threads.poll_now):
+        call_through(threads.poll_now, _POLL, context)
+    return context.code != 0
+
+
+@kernel
 def thread_count() -> i64:
     """How many threads may work: numbers of workers are below."""
     threads = _THREADS
