@@ -65,7 +65,7 @@ MAX_SAMPLED_WIRES = 62
 """Wires whose outcomes in one shot make one integer."""
 
 Engine = Literal["engine", "single", "mixed", "single_mixed"]
-ImportedLibrary = Literal[Engine, "threads", "elementary", "callback", "lapack", "blas"]
+ImportedLibrary = Literal[Engine, "threads", "elementary", "fourier", "callback", "lapack", "blas"]
 OurLibrary = ImportedLibrary | Literal["foreign"]
 
 ENGINES: tuple[Engine, ...] = ("engine", "single", "mixed", "single_mixed")
