@@ -24,7 +24,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Literal
 
-ABI_VERSION = 11
+ABI_VERSION = 12
 """Part of every cache key; raised by one with every change of this file's meaning."""
 
 ENTRY_FUNCTION = "diastase_entry"
@@ -70,6 +70,10 @@ OurLibrary = ImportedLibrary | Literal["foreign"]
 
 ENGINES: tuple[Engine, ...] = ("engine", "single", "mixed", "single_mixed")
 """Libraries of states: state vectors in both precisions, then density matrices likewise."""
+
+
+USING_THREADS: tuple[ImportedLibrary, ...] = (*ENGINES, "fourier")
+"""Libraries that are told where the thread pool is."""
 
 
 def import_symbol(library: ImportedLibrary, name: str) -> str:
@@ -149,6 +153,8 @@ class Artifact:
     """The library of the thread pool, for programs that import from it or from the engine."""
     elementary: Path | None = None
     """The library of elementary functions, for programs that import from it."""
+    fourier: Path | None = None
+    """The library of Fourier transforms, likewise."""
 
     @property
     def is_pure(self) -> bool:
@@ -168,7 +174,7 @@ class Artifact:
         fields: dict[str, Any] = json.loads(text)
         libraries = {
             name: None if fields[name] is None else Path(fields[name])
-            for name in (*ENGINES, "threads", "elementary")
+            for name in (*ENGINES, "threads", "elementary", "fourier")
         }
         return Artifact(
             name=fields["name"],

@@ -17,6 +17,7 @@ from typing import Any
 
 from diastase_runtime.abi import (
     ENGINES,
+    USING_THREADS,
     Artifact,
     CallContext,
     Import,
@@ -78,7 +79,7 @@ def with_better_engines(artifact: Artifact) -> Artifact:
 
 def symbol_address(imported: Import, artifact: Artifact) -> int:
     """Find the address of an imported function."""
-    if imported.library in ENGINES:
+    if imported.library in USING_THREADS:
         engine = _engine(imported.library, *_paths(imported, artifact))
         return _symbol(engine, imported.library, imported.name)
     if imported.library == "threads":
@@ -144,7 +145,7 @@ def _releaser(name: str, artifact: Artifact) -> Callable[[int, int], None]:
 
 def _paths(imported: Import, artifact: Artifact) -> tuple[Path, Path]:
     """Return the paths of engine and thread pool; the engine runs its loops on the pool."""
-    path = getattr(artifact, imported.library) if imported.library in ENGINES else artifact.threads
+    path = getattr(artifact, imported.library) if imported.library in USING_THREADS else artifact.threads
     if path is None or artifact.threads is None:
         raise InternalError(what=f"{artifact.name} imports {imported} but names no library of it")
     return path, artifact.threads

@@ -31,7 +31,7 @@ from diastase_runtime import c_source
 from diastase_runtime.abi import ENGINES, Artifact
 
 _COMPILERS = ("cc", "gcc", "clang")
-_OURS = ("library", *ENGINES, "threads", "elementary")
+_OURS = ("library", *ENGINES, "threads", "elementary", "fourier")
 """Libraries of an artifact that executables have copies of."""
 
 _kept: list[Artifact] = []

@@ -24,7 +24,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from diastase_runtime.abi import (
-    ENGINES,
+    USING_THREADS,
     ENTRY_SYMBOL,
     IMPORT_TABLE,
     Artifact,
@@ -131,7 +131,7 @@ def _start(artifact: Artifact, locate: Locate) -> list[str]:
         return f"function({pool}, {string(library_symbol('threads', name))})"
 
     lines = [f"((void (*)(int64_t)){of_pool('configure')})(number_of_threads());"]
-    for kind in ENGINES:
+    for kind in USING_THREADS:
         library: Path | None = getattr(artifact, kind)
         if library is None:
             continue
