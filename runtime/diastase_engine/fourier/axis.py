@@ -6,19 +6,19 @@ same array where they have the same size.
 """
 
 from diastase_engine.call_context import CallContext
-from diastase_engine.fourier.groups import run_group
-from diastase_engine.fourier.lanes import (
-    ELEMENT_BYTES,
-    LANES,
-    load_columns,
-    load_rows,
-    store_columns,
-    store_rows,
-)
-from diastase_engine.fourier.long import ROOM_ON_STACK, blocks_of, transform_one
+from diastase_engine.fourier.groups import run_groups
+from diastase_engine.fourier.lanes import LANES, load_rows, load_wide, store_rows, store_wide
+from diastase_engine.fourier.long import blocks_of, smaller, transform_one
 from diastase_engine.fourier.planning import FOR_GROUPS, FOR_ONE, SMALLEST_PRODUCT, drop, plan_of
 from diastase_engine.fourier.plans import NUMBER_BYTES, Plan
 from diastase_engine.fourier.pool import allocate, divide, free, is_over, run_parallel
+from diastase_engine.fourier.workspace import (
+    ELEMENTS_ON_STACK,
+    MOST_AREAS,
+    groups_at_once,
+    place_areas,
+    workspace,
+)
 from diastase_engine.language import *
 
 LONGEST_IN_GROUP = 2048
@@ -40,8 +40,10 @@ class Axis(Record):
     inner: i64
     flip: i64
     scale: f64
-    blocks: i64
-    """Groups of columns, for each of the outer numbers."""
+    groups: i64
+    """Of columns that are transformed together."""
+    parts: i64
+    """Of the columns, for each of the outer numbers."""
 
 
 @inline
@@ -54,38 +56,35 @@ def is_grouped(outer: i64, length: i64, inner: i64) -> i1:
 
 @kernel
 def transform_groups(argument: ptr[f64], first: i64, last: i64, worker: i64) -> None:
-    """Transform groups of rows or columns."""
+    """Transform groups of rows, or several groups of columns at a time."""
     job = cast(argument, Axis)
     length, inner = job.length, job.inner
     room = job.plan.room
-    stack = stack_array(vector, 4 * ROOM_ON_STACK)
-    work: ptr[vector] = stack
-    if room > ROOM_ON_STACK:
-        work = cast(allocate(job.context, job.site, 2 * ELEMENT_BYTES * room), ptr[vector])
-        if is_null(work):
-            return
-    for block in range(first, last):
+    stack = stack_array(vector, 2 * ELEMENTS_ON_STACK)
+    areas = stack_array(ptr[vector], MOST_AREAS)
+    work = workspace(job.context, job.site, room, job.groups + 1, stack)
+    if is_null(work):
+        return
+    for part in range(first, last):
         if is_over(job.context):
             break
-        result: ptr[vector] = work
+        place_areas(areas, work, room, job.groups + 1)
         if inner == 1:
-            row = block * LANES
-            lanes = LANES if row + LANES <= job.outer else job.outer - row
+            row = part * LANES
+            lanes = smaller(LANES, job.outer - row)
             at = 2 * row * length
-            load_rows(work, job.source + at, length, 2 * length, lanes, job.flip)
-            if run_group(job.plan, work, work + 2 * room) == 1:
-                result = work + 2 * room
-            store_rows(result, job.target + at, length, 2 * length, lanes, job.flip, job.scale)
+            load_rows(areas[0], job.source + at, length, 2 * length, lanes, job.flip)
+            run_groups(job.plan, areas, 1)
+            store_rows(areas[0], job.target + at, length, 2 * length, lanes, job.flip, job.scale)
         else:
-            number = divide(block, job.blocks)
-            column = (block - number * job.blocks) * LANES
-            lanes = LANES if column + LANES <= inner else inner - column
+            number = divide(part, job.parts)
+            column = (part - number * job.parts) * job.groups * LANES
+            count = smaller(job.groups * LANES, inner - column)
             at = 2 * (number * length * inner + column)
-            load_columns(work, job.source + at, length, 2 * inner, lanes, job.flip)
-            if run_group(job.plan, work, work + 2 * room) == 1:
-                result = work + 2 * room
-            store_columns(result, job.target + at, length, 2 * inner, lanes, job.flip, job.scale)
-    if room > ROOM_ON_STACK:
+            load_wide(areas, job.source + at, length, 2 * inner, count, job.flip)
+            run_groups(job.plan, areas, divide(count + LANES - 1, LANES))
+            store_wide(areas, job.target + at, length, 2 * inner, count, job.flip, job.scale)
+    if address(work) != address(stack):
         free(cast(work, ptr[f64]))
 
 
@@ -135,9 +134,9 @@ def transform_copies(argument: ptr[f64], first: i64, last: i64, worker: i64) -> 
     if is_null(memory):
         return
     rows = cast(memory, ptr[stored])
-    for block in range(first, last):
-        number = divide(block, job.blocks)
-        column = (block - number * job.blocks) * _COPIED
+    for part in range(first, last):
+        number = divide(part, job.parts)
+        column = (part - number * job.parts) * _COPIED
         count = _COPIED if column + _COPIED <= inner else inner - column
         at = 2 * (number * length * inner + column)
         copy_columns(rows, job.source + at, length, inner, count)
@@ -169,12 +168,13 @@ def transform(
     argument = cast(job, ptr[f64])
     points = outer * length * inner
     if grouped:
-        job.blocks = blocks_of(inner)
-        blocks = blocks_of(outer) if inner == 1 else outer * job.blocks
-        run_parallel(code_of(transform_groups), argument, blocks, points)
+        job.groups = 1 if inner == 1 else groups_at_once(plan.room, inner)
+        job.parts = blocks_of(inner, job.groups * LANES)
+        parts = blocks_of(outer, LANES) if inner == 1 else outer * job.parts
+        run_parallel(code_of(transform_groups), argument, parts, points)
     elif inner == 1:
         run_parallel(code_of(transform_each), argument, outer, points)
     else:
-        job.blocks = divide(inner + _COPIED - 1, _COPIED)
-        run_parallel(code_of(transform_copies), argument, outer * job.blocks, points)
+        job.parts = blocks_of(inner, _COPIED)
+        run_parallel(code_of(transform_copies), argument, outer * job.parts, points)
     drop(plan)

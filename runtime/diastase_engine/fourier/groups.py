@@ -67,3 +67,13 @@ def run_group(plan: Plan, work: ptr[vector], other: ptr[vector]) -> i64:
     exchange_parts(source, plan.length)
     multiply(source, source, chirp, plan.length, 0)
     return is_in_other ^ has_moved
+
+
+@kernel
+def run_groups(plan: Plan, areas: ptr[ptr[vector]], groups: i64) -> None:
+    """Transform several groups; the area after theirs is free, and another one afterwards."""
+    for group in range(groups):
+        free = areas[groups]
+        if run_group(plan, areas[group], free) == 1:
+            areas[groups] = areas[group]
+            areas[group] = free

@@ -8,7 +8,8 @@ parts change places, on the way in and out, which makes an inverse transform of 
 from diastase_engine.language import *
 
 SINGLE = setting("single", 0)
-LANES = derived(lambda single: 8 << single, SINGLE)
+LANE_BITS = derived(lambda single: 3 + single, SINGLE)
+LANES = derived(lambda bits: 1 << bits, LANE_BITS)
 UNITS = derived(lambda lanes: lanes // 2, LANES)
 """Complex numbers in a vector as they lie in an array."""
 EVEN = derived(lambda lanes: list(range(0, 2 * lanes, 2)), LANES)
@@ -102,6 +103,42 @@ def store_columns(
 
 
 @kernel
+def load_wide(
+    areas: ptr[ptr[vector]], source: ptr[stored], count: i64, step: i64, columns: i64, flip: i64
+) -> None:
+    """Load several groups of columns, what lies side by side together; `areas`: where to."""
+    full = columns >> LANE_BITS
+    for k in range(count):
+        for group in range(full):
+            at = k * step + 2 * LANES * group
+            low, high = load_unaligned(source, at), load_unaligned(source, at + LANES)
+            write_element(areas[group], k, flip, low, high)
+    rest = columns - full * LANES
+    if rest > 0:
+        load_columns(areas[full], source + 2 * LANES * full, count, step, rest, flip)
+
+
+@kernel
+def store_wide(
+    areas: ptr[ptr[vector]], target: ptr[stored], count: i64, step: i64, columns: i64, flip: i64,
+    scale: f64,
+) -> None:  # fmt: skip
+    """Store several groups of columns, multiplied by a number."""
+    factor = broadcast(scale)
+    full = columns >> LANE_BITS
+    for k in range(count):
+        for group in range(full):
+            work = areas[group]
+            real, imaginary = work[2 * k + flip] * factor, work[2 * k + 1 - flip] * factor
+            at = k * step + 2 * LANES * group
+            store_unaligned(target, at, shuffle_pair(real, imaginary, FIRST_PAIRS))
+            store_unaligned(target, at + LANES, shuffle_pair(real, imaginary, LAST_PAIRS))
+    rest = columns - full * LANES
+    if rest > 0:
+        store_columns(areas[full], target + 2 * LANES * full, count, step, rest, flip, scale)
+
+
+@kernel
 def load_rows(
     work: ptr[vector], source: ptr[stored], count: i64, row: i64, lanes: i64, flip: i64
 ) -> None:
@@ -191,3 +228,41 @@ def store_real_rows(
     for lane in range(lanes):
         for k in range(count):
             target[lane * row + k] = numbers[(2 * k + flip) * LANES + lane] * scale
+
+
+@kernel
+def load_real_columns(
+    work: ptr[vector], source: ptr[stored], count: i64, step: i64, lanes: i64, is_paired: i64
+) -> None:
+    """Load so many real numbers of columns, alone or two after another as one complex number."""
+    numbers = stack_array(stored, MOST_LANES)
+    for lane in range(LANES):
+        numbers[lane] = 0.0
+    for k in range(count):
+        place = k if is_paired == 1 else 2 * k
+        if lanes == LANES:
+            work[place] = load_unaligned(source, k * step)
+        else:
+            for lane in range(lanes):
+                numbers[lane] = source[k * step + lane]
+            work[place] = load_unaligned(numbers, 0)
+        if is_paired == 0:
+            work[place + 1] = broadcast(0.0)
+
+
+@kernel
+def store_real_columns(
+    work: ptr[vector], target: ptr[stored], count: i64, step: i64, lanes: i64, is_paired: i64,
+    scale: f64,
+) -> None:  # fmt: skip
+    """Store so many real numbers, of elements whose parts have changed places."""
+    factor = broadcast(scale)
+    numbers = stack_array(stored, MOST_LANES)
+    for k in range(count):
+        place = (k ^ 1) if is_paired == 1 else 2 * k + 1
+        if lanes == LANES:
+            store_unaligned(target, k * step, work[place] * factor)
+        else:
+            store_unaligned(numbers, 0, work[place] * factor)
+            for lane in range(lanes):
+                target[k * step + lane] = numbers[lane]

@@ -6,27 +6,27 @@ Of a length `rows * columns`: all columns are transformed, element `(row, column
 """
 
 from diastase_engine.call_context import CallContext
-from diastase_engine.fourier.groups import run_group
+from diastase_engine.fourier.groups import run_group, run_groups
 from diastase_engine.fourier.lanes import (
-    ELEMENT_BYTES,
     LANES,
     load_columns,
     load_rows,
+    load_wide,
     store_columns,
+    store_wide,
 )
+from diastase_engine.fourier.pairs import exchange_pairs, multiply_pairs
 from diastase_engine.fourier.plans import ALONE, NUMBER_BYTES, PRODUCT, Plan
-from diastase_engine.fourier.pool import (
-    PARALLEL_POINTS,
-    allocate,
-    divide,
-    free,
-    is_over,
-    run_parallel,
+from diastase_engine.fourier.pool import allocate, divide, free, is_over, run_parallel
+from diastase_engine.fourier.workspace import (
+    ELEMENTS_ON_STACK,
+    MOST_AREAS,
+    groups_at_once,
+    place_areas,
+    workspace,
 )
 from diastase_engine.language import *
 
-ROOM_ON_STACK = 128
-"""Elements of a group for which nothing is allocated."""
 SHORT = 1024
 """Numbers between the two steps for which nothing is allocated."""
 
@@ -42,6 +42,8 @@ class Job(Record):
     between: ptr[stored]
     rows: i64
     columns: i64
+    groups: i64
+    """Of columns, or of rows, that are transformed together."""
     flip: i64
     scale: f64
 
@@ -62,64 +64,70 @@ def rotate(plan: Plan, work: ptr[vector], rows: i64, block: i64) -> None:
 
 @kernel
 def transform_columns(argument: ptr[f64], first: i64, last: i64, worker: i64) -> None:
-    """Transform blocks of columns, and rotate them."""
+    """Transform columns, some groups at a time, and rotate them."""
     job = cast(argument, Job)
     inner = cast(job.plan.first, Plan)
-    room = inner.room
-    stack = stack_array(vector, 4 * ROOM_ON_STACK)
-    work: ptr[vector] = stack
-    if room > ROOM_ON_STACK:
-        work = cast(allocate(job.context, job.site, 2 * ELEMENT_BYTES * room), ptr[vector])
-        if is_null(work):
-            return
-    for block in range(first, last):
+    room, step = inner.room, 2 * job.columns
+    stack = stack_array(vector, 2 * ELEMENTS_ON_STACK)
+    areas = stack_array(ptr[vector], MOST_AREAS)
+    work = workspace(job.context, job.site, room, job.groups + 1, stack)
+    if is_null(work):
+        return
+    for part in range(first, last):
         if is_over(job.context):
             break
-        column = block * LANES
-        lanes = LANES if column + LANES <= job.columns else job.columns - column
-        step = 2 * job.columns
-        load_columns(work, job.source + 2 * column, job.rows, step, lanes, job.flip)
-        result: ptr[vector] = work
-        if run_group(inner, work, work + 2 * room) == 1:
-            result = work + 2 * room
-        rotate(job.plan, result, job.rows, block)
-        store_columns(result, job.between + 2 * column, job.rows, step, lanes, 0, 1.0)
-    if room > ROOM_ON_STACK:
+        column = part * job.groups * LANES
+        count = smaller(job.groups * LANES, job.columns - column)
+        groups = divide(count + LANES - 1, LANES)
+        place_areas(areas, work, room, groups + 1)
+        load_wide(areas, job.source + 2 * column, job.rows, step, count, job.flip)
+        run_groups(inner, areas, groups)
+        for group in range(groups):
+            rotate(job.plan, areas[group], job.rows, part * job.groups + group)
+        store_wide(areas, job.between + 2 * column, job.rows, step, count, 0, 1.0)
+    if address(work) != address(stack):
         free(cast(work, ptr[f64]))
 
 
 @kernel
 def transform_rows(argument: ptr[f64], first: i64, last: i64, worker: i64) -> None:
-    """Transform blocks of rows, and put them where they belong."""
+    """Transform rows, some groups at a time, and put them where they belong."""
     job = cast(argument, Job)
     outer = cast(job.plan.second, Plan)
-    room = outer.room
-    stack = stack_array(vector, 4 * ROOM_ON_STACK)
-    work: ptr[vector] = stack
-    if room > ROOM_ON_STACK:
-        work = cast(allocate(job.context, job.site, 2 * ELEMENT_BYTES * room), ptr[vector])
-        if is_null(work):
-            return
-    for block in range(first, last):
+    room, length = outer.room, 2 * job.columns
+    stack = stack_array(vector, 2 * ELEMENTS_ON_STACK)
+    areas = stack_array(ptr[vector], MOST_AREAS)
+    work = workspace(job.context, job.site, room, job.groups + 1, stack)
+    if is_null(work):
+        return
+    for part in range(first, last):
         if is_over(job.context):
             break
-        row = block * LANES
-        lanes = LANES if row + LANES <= job.rows else job.rows - row
-        source = job.between + 2 * row * job.columns
-        load_rows(work, source, job.columns, 2 * job.columns, lanes, 0)
-        result: ptr[vector] = work
-        if run_group(outer, work, work + 2 * room) == 1:
-            result = work + 2 * room
+        row = part * job.groups * LANES
+        count = smaller(job.groups * LANES, job.rows - row)
+        groups = divide(count + LANES - 1, LANES)
+        place_areas(areas, work, room, groups + 1)
+        for group in range(groups):
+            lanes = smaller(LANES, count - group * LANES)
+            source = job.between + (row + group * LANES) * length
+            load_rows(areas[group], source, job.columns, length, lanes, 0)
+        run_groups(outer, areas, groups)
         target = job.target + 2 * row
-        store_columns(result, target, job.columns, 2 * job.rows, lanes, job.flip, job.scale)
-    if room > ROOM_ON_STACK:
+        store_wide(areas, target, job.columns, 2 * job.rows, count, job.flip, job.scale)
+    if address(work) != address(stack):
         free(cast(work, ptr[f64]))
 
 
 @inline
-def blocks_of(count: i64) -> i64:
-    """How many groups there are of so many transforms."""
-    return divide(count + LANES - 1, LANES)
+def smaller(left: i64, right: i64) -> i64:
+    """The minimum."""
+    return select(left < right, left, right)
+
+
+@inline
+def blocks_of(count: i64, size: i64) -> i64:
+    """How many parts of a size there are in so many."""
+    return divide(count + size - 1, size)
 
 
 @kernel
@@ -129,9 +137,10 @@ def transform_product(
 ) -> None:  # fmt: skip
     """Transform a length that is a product."""
     job = stack_record(Job)
+    inner, outer = cast(plan.first, Plan), cast(plan.second, Plan)
     job.context, job.site, job.plan = context, site, plan
     job.source, job.target = source, target
-    job.rows, job.columns = cast(plan.first, Plan).length, cast(plan.second, Plan).length
+    job.rows, job.columns = inner.length, outer.length
     job.flip, job.scale = flip, scale
     job.between = stack_array(stored, SHORT)
     if 2 * plan.length > SHORT:
@@ -140,8 +149,12 @@ def transform_product(
             return
         job.between = cast(between, ptr[stored])
     argument = cast(job, ptr[f64])
-    run_parallel(code_of(transform_columns), argument, blocks_of(job.columns), plan.length)
-    run_parallel(code_of(transform_rows), argument, blocks_of(job.rows), plan.length)
+    job.groups = groups_at_once(inner.room, job.columns)
+    parts = blocks_of(job.columns, job.groups * LANES)
+    run_parallel(code_of(transform_columns), argument, parts, plan.length)
+    job.groups = groups_at_once(outer.room, job.rows)
+    parts = blocks_of(job.rows, job.groups * LANES)
+    run_parallel(code_of(transform_rows), argument, parts, plan.length)
     if 2 * plan.length > SHORT:
         free(cast(job.between, ptr[f64]))
 
@@ -153,38 +166,17 @@ def transform_alone(
 ) -> None:  # fmt: skip
     """Transform in the first lane of a group."""
     room = plan.room
-    stack = stack_array(vector, 4 * ROOM_ON_STACK)
-    work: ptr[vector] = stack
-    if room > ROOM_ON_STACK:
-        work = cast(allocate(context, site, 2 * ELEMENT_BYTES * room), ptr[vector])
-        if is_null(work):
-            return
+    stack = stack_array(vector, 2 * ELEMENTS_ON_STACK)
+    work = workspace(context, site, room, 2, stack)
+    if is_null(work):
+        return
     load_columns(work, source, plan.length, 2, 1, flip)
     result: ptr[vector] = work
     if run_group(plan, work, work + 2 * room) == 1:
         result = work + 2 * room
     store_columns(result, target, plan.length, 2, 1, flip, scale)
-    if room > ROOM_ON_STACK:
+    if address(work) != address(stack):
         free(cast(work, ptr[f64]))
-
-
-@kernel
-def multiply_pairs(
-    target: ptr[stored], source: ptr[stored], factors: ptr[stored], count: i64, flip: i64, scale: f64
-) -> None:
-    """Products of complex numbers, whose parts change places if `flip` is 1."""
-    for k in range(count):
-        x, y = source[2 * k + flip], source[2 * k + 1 - flip]
-        c, d = factors[2 * k], factors[2 * k + 1]
-        target[2 * k], target[2 * k + 1] = (x * c - y * d) * scale, (x * d + y * c) * scale
-
-
-@kernel
-def exchange_pairs(target: ptr[stored], count: i64) -> None:
-    """Exchange the parts of complex numbers."""
-    for k in range(count):
-        x, y = target[2 * k], target[2 * k + 1]
-        target[2 * k], target[2 * k + 1] = y, x
 
 
 @kernel

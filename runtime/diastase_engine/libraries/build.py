@@ -107,7 +107,8 @@ def build_fourier(library: Path) -> None:
             exports["use_threads"] = exports.pop("use_threads_f64")
         kernels = _kernels("fourier", exports)
         text = str(compile_kernels(kernels, host.triple, settings_for(host, single=single)))
-        with machine_code.optimised(text, kernels, common=[f"Threads{SHARED}"]) as module:
+        level, common = Level.VECTORS_AS_WRITTEN, [f"Threads{SHARED}"]
+        with machine_code.optimised(text, kernels, level, common) as module:
             objects.append(machine_code.emit_object(module))
     linker.link_parts(objects, library)
 

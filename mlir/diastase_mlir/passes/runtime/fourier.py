@@ -48,22 +48,18 @@ def call_fourier(operation: Any, state: ir.Value, declared: Signatures) -> None:
     calls = _Calls(state, word(ir.IntegerAttr(config[SITE]).value), declared)
     result = operation.results[0]
     source, *sizes = operation.operands
-    if kind in ("FFT", "IFFT"):
-        moved = _moved(source, result)
-        if moved is not None:
-            source, result, order = moved
-            chosen = order[len(order) - axes :]
-        else:
-            rank = ir.RankedTensorType(source.type).rank
-            chosen = list(range(rank - axes, rank))
-        made = calls.transform(source, chosen, kind == "IFFT")
-    elif kind == "RFFT":
-        made = calls.to_spectrum(source, axes)
+    places = list(range(ir.RankedTensorType(source.type).rank))
+    moved = _moved(source, result)
+    if moved is not None:
+        source, result, places = moved
+    places = places[len(places) - axes :]
+    if kind == "RFFT":
+        made = calls.to_spectrum(source, places)
+    elif kind == "IRFFT":
+        length: Size = operation.results[0].type.shape[-1]
+        made = calls.from_spectrum(source, places, to_index(unbox(sizes[0])) if sizes else length)
     else:
-        length: Size = result.type.shape[-1]
-        if sizes:
-            length = to_index(unbox(sizes[0]))
-        made = calls.from_spectrum(source, axes, length)
+        made = calls.transform(source, places, kind == "IFFT")
     result.replace_all_uses_with(made)
     if result.owner != operation:
         result.owner.operation.erase()
@@ -98,39 +94,39 @@ class _Calls:
         self._along(_view(source), _pointer(target), sizes, target, axes, inverse)
         return as_tensor(target)
 
-    def to_spectrum(self, source: ir.Value, axes: int) -> ir.Value:
-        """Transform real numbers along the last axis, and what that gives along those before."""
-        *others, length = sizes_of(source)
-        sizes = [*others, _half(length)]
+    def to_spectrum(self, source: ir.Value, axes: Sequence[int]) -> ir.Value:
+        """Transform real numbers along the last of the axes, and what that gives along others."""
+        sizes = sizes_of(source)
+        *others, axis = axes
+        length, sizes[axis] = sizes[axis], _half(sizes[axis])
         target = allocate(sizes, ir.ComplexType.get(element_type(source)))
         to = _pointer(target)
-        self._reals(_view(source), to, others, length, target, inverse=False)
-        rank = len(sizes)
-        self._along(to, to, sizes, target, range(rank - axes, rank - 1), inverse=False)
+        self._reals(_view(source), to, sizes, axis, length, target, inverse=False)
+        self._along(to, to, sizes, target, others, inverse=False)
         return as_tensor(target)
 
-    def from_spectrum(self, source: ir.Value, axes: int, length: Size) -> ir.Value:
-        """Transform back along all axes but the last, and then along that, to real numbers."""
+    def from_spectrum(self, source: ir.Value, axes: Sequence[int], length: Size) -> ir.Value:
+        """Transform back along all axes but the last of them, then along that to real numbers."""
         sizes = sizes_of(source)
-        *others, _ = sizes
+        *others, axis = axes
         element: Any = element_type(source)
         origin = _view(source)
-        if axes > 1:
+        if others:
             between = allocate(sizes, element)
-            rank, there = len(sizes), _pointer(between)
-            chosen = range(rank - axes, rank - 1)
-            self._along(origin, there, sizes, between, chosen, inverse=True)
+            there = _pointer(between)
+            self._along(origin, there, sizes, between, others, inverse=True)
             origin = there
-        target = allocate([*others, length], element.element_type)
-        self._reals(origin, _pointer(target), others, length, target, inverse=True)
+        sizes[axis] = length
+        target = allocate(sizes, element.element_type)
+        self._reals(origin, _pointer(target), sizes, axis, length, target, inverse=True)
         return as_tensor(target)
 
     def _along(
         self, source: ir.Value, target: ir.Value, sizes: Sequence[Size], buffer: ir.Value,
         axes: Sequence[int], inverse: bool,
     ) -> None:  # fmt: skip
-        """The last axis first, from source to target; the others in place."""
-        for axis in sorted(axes, reverse=True):
+        """The last one first, from source to target; the others in place."""
+        for axis in reversed(axes):
             outer, inner = product(sizes[:axis]), product(sizes[axis + 1 :])
             divisor = sizes[axis] if inverse else 1
             numbers = [outer, sizes[axis], inner, int(inverse), divisor]
@@ -138,10 +134,11 @@ class _Calls:
             source = target
 
     def _reals(
-        self, source: ir.Value, target: ir.Value, others: Sequence[Size], length: Size,
+        self, source: ir.Value, target: ir.Value, sizes: Sequence[Size], axis: int, length: Size,
         buffer: ir.Value, *, inverse: bool,
     ) -> None:  # fmt: skip
-        numbers = [product(others), length, int(inverse), length if inverse else 1]
+        outer, inner = product(sizes[:axis]), product(sizes[axis + 1 :])
+        numbers = [outer, length, inner, int(inverse), length if inverse else 1]
         self._call("transform_reals", source, target, numbers, buffer)
 
     def _call(
