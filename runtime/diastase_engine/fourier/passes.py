@@ -13,6 +13,8 @@ from math import cos, pi, sin, sqrt
 from diastase_engine.language import *
 
 RADICES = (8, 4, 2, 3, 5, 7, 11, 13)
+LARGEST = 61
+"""Radix; from here on a convolution is faster."""
 _OUTPUTS = {8: (0, 2, 4, 6, 1, 3, 5, 7)}
 """Where an in-place transform leaves its results, if not in order."""
 _HALF = sqrt(0.5)
@@ -196,6 +198,54 @@ PASSES = {
 
 
 @kernel
+def pass_any(
+    radix: i64, s: ptr[vector], t: ptr[vector], m: i64, step: i64, roots: ptr[stored]
+) -> None:
+    """A pass of any odd radix, as `odd`; the roots of its order come before those of the pass."""
+    half = radix >> 1
+    sums, rests = stack_array(vector, LARGEST + 1), stack_array(vector, LARGEST + 1)
+    for p in range(m):
+        powers = roots + 2 * (radix + (radix - 1) * p)
+        for q in range(step):
+            source, target = s + 2 * (q + step * p), t + 2 * (q + step * radix * p)
+            x, y = source[0], source[1]
+            total: vector = x
+            imaginary_total: vector = y
+            for j in range(1, half + 1):
+                near, far = source + 2 * step * m * j, source + 2 * step * m * (radix - j)
+                sums[2 * j], sums[2 * j + 1] = near[0] + far[0], near[1] + far[1]
+                rests[2 * j], rests[2 * j + 1] = near[0] - far[0], near[1] - far[1]
+                total += sums[2 * j]
+                imaginary_total += sums[2 * j + 1]
+            target[0], target[1] = total, imaginary_total
+            for k in range(1, half + 1):
+                a: vector = x
+                b: vector = y
+                c: vector = broadcast(0.0)
+                d: vector = broadcast(0.0)
+                power: i64 = 0
+                for j in range(1, half + 1):
+                    power = power + k if power + k < radix else power + k - radix
+                    u, v = broadcast(roots[2 * power]), broadcast(roots[2 * power + 1])
+                    a += sums[2 * j] * u
+                    b += sums[2 * j + 1] * u
+                    c += rests[2 * j + 1] * v
+                    d += rests[2 * j] * v
+                put(target, step * k, a - c, b + d, powers + 2 * (k - 1), p)
+                put(target, step * (radix - k), a + c, b - d, powers + 2 * (radix - k - 1), p)
+
+
+@inline
+def put(target: ptr[vector], place: i64, x: vector, y: vector, power: ptr[stored], p: i64) -> None:
+    """Write an element, rotated."""
+    if p == 0:
+        target[2 * place], target[2 * place + 1] = x, y
+    else:
+        c, d = broadcast(power[0]), broadcast(power[1])
+        target[2 * place], target[2 * place + 1] = x * c - y * d, x * d + y * c
+
+
+@kernel
 def run_pass(
     radix: i64, source: ptr[vector], target: ptr[vector], m: i64, step: i64, roots: ptr[stored]
 ) -> None:
@@ -204,3 +254,4 @@ def run_pass(
         if radix == known:
             PASSES[known](source, target, m, step, roots)
             return
+    pass_any(radix, source, target, m, step, roots)

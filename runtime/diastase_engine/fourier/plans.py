@@ -16,6 +16,7 @@ from math import pi
 from typing import Annotated
 
 from diastase_engine.fourier.lanes import LANES, SINGLE
+from diastase_engine.fourier.passes import LARGEST
 from diastase_engine.fourier.pool import divide
 from diastase_engine.language import *
 
@@ -25,7 +26,6 @@ sin = external("sin", [f64], f64)
 SMOOTH, CONVOLUTION, PRODUCT, ALONE, REAL = range(5)
 MOST_PASSES = 64
 NUMBER_BYTES = derived(lambda single: 8 >> single, SINGLE)
-ODD_RADICES = (3, 5, 7, 11, 13)
 
 
 class Plan(Record):
@@ -92,11 +92,13 @@ def factors(length: i64, radices: ptr[i64]) -> i64:
     twos: i64 = count_trailing_zeros(length)
     rest = rest >> twos
     passes: i64 = 0
-    for radix in static(reversed(ODD_RADICES)):
+    radix: i64 = 3
+    while radix <= LARGEST:
         while divide(rest, radix) * radix == rest:
             radices[passes] = radix
             passes += 1
             rest = divide(rest, radix)
+        radix = LARGEST + 1 if rest == 1 else radix + 2
     while twos > 0:
         bits: i64 = 3
         if twos == 4 or twos == 2:
@@ -110,6 +112,12 @@ def factors(length: i64, radices: ptr[i64]) -> i64:
 
 
 @kernel
+def has_kernel(radix: i64) -> i1:
+    """Whether there is a kernel for a radix: others need the roots of its order."""
+    return radix <= 8 or radix == 11 or radix == 13
+
+
+@kernel
 def roots_of_passes(length: i64, passes: i64, radices: ptr[i64], offsets: ptr[i64]) -> i64:
     """Write where the roots of each pass begin; how many pairs there are."""
     pairs: i64 = 0
@@ -118,6 +126,8 @@ def roots_of_passes(length: i64, passes: i64, radices: ptr[i64], offsets: ptr[i6
         rest = divide(rest, radices[number])
         offsets[number] = pairs
         pairs += rest * (radices[number] - 1)
+        if not has_kernel(radices[number]):
+            pairs += radices[number]
     return pairs
 
 
@@ -129,6 +139,10 @@ def write_roots(plan: Plan) -> None:
         radix = plan.radices[number]
         m = divide(rest, radix)
         place: i64 = plan.offsets[number]
+        if not has_kernel(radix):
+            for k in range(radix):
+                write_root(plan.roots, place, k, radix)
+                place += 1
         for p in range(m):
             for k in range(1, radix):
                 write_root(plan.roots, place, p * k, rest)
