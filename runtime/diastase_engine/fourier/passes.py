@@ -25,7 +25,7 @@ def _output(radix: int, k: int) -> int:
 
 
 def _cosine(radix: int, k: int) -> float:
-    return cos(2 * pi * (k % radix) / radix)
+    return -0.5 if radix == 3 and k % 3 else cos(2 * pi * (k % radix) / radix)
 
 
 def _sine(radix: int, k: int) -> float:
