@@ -145,7 +145,11 @@ def _releaser(name: str, artifact: Artifact) -> Callable[[int, int], None]:
 
 def _paths(imported: Import, artifact: Artifact) -> tuple[Path, Path]:
     """Return the paths of engine and thread pool; the engine runs its loops on the pool."""
-    path = getattr(artifact, imported.library) if imported.library in USING_THREADS else artifact.threads
+    path = (
+        getattr(artifact, imported.library)
+        if imported.library in USING_THREADS
+        else artifact.threads
+    )
     if path is None or artifact.threads is None:
         raise InternalError(what=f"{artifact.name} imports {imported} but names no library of it")
     return path, artifact.threads

@@ -84,7 +84,11 @@ def test_all_functions():
             [one(real) for one in reals],
             [f.hfft(x), f.hfft(x, n=9), f.fft(x, n=3), f.fft(x, n=11), f.irfft(x, n=7)],
             [f.fft(x, axis=0, norm="ortho"), f.ifft(x, axis=1, norm="forward")],
-            [f.fftn(x, s=(3, 5), axes=(2, 0)), f.irfftn(x, axes=(1, 0)), f.rfftn(real, axes=(2, 0))],
+            [
+                f.fftn(x, s=(3, 5), axes=(2, 0)),
+                f.irfftn(x, axes=(1, 0)),
+                f.rfftn(real, axes=(2, 0)),
+            ],
             [f.rfft(real, axis=axis) for axis in range(3)],
             [f.irfft(x, axis=axis) for axis in range(3)],
         )

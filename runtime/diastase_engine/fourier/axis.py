@@ -49,9 +49,7 @@ class Axis(Record):
 @inline
 def is_grouped(outer: i64, length: i64, inner: i64) -> i1:
     """Whether groups are better than one transform after the other."""
-    return length < SMALLEST_PRODUCT or (
-        length <= LONGEST_IN_GROUP and 2 * outer * inner >= LANES
-    )
+    return length < SMALLEST_PRODUCT or (length <= LONGEST_IN_GROUP and 2 * outer * inner >= LANES)
 
 
 @kernel

@@ -4,6 +4,9 @@ Also halves of spectra of real numbers, taken apart from a spectrum of pairs of 
 together again: element `k` of either comes from elements `k` and `half - k` of the other.
 """
 
+from collections.abc import Callable
+from typing import Any
+
 from diastase_engine.fourier.lanes import EVEN, FIRST_PAIRS, LANES, LAST_PAIRS, ODD
 from diastase_engine.language import *
 
@@ -26,7 +29,12 @@ def store_pairs(target: ptr[stored], k: i64, real: vector, imaginary: vector) ->
 
 @kernel
 def multiply_pairs(
-    target: ptr[stored], source: ptr[stored], factors: ptr[stored], count: i64, flip: i64, scale: f64
+    target: ptr[stored],
+    source: ptr[stored],
+    factors: ptr[stored],
+    count: i64,
+    flip: i64,
+    scale: f64,
 ) -> None:
     """Products of complex numbers, whose parts change places if `flip` is 1."""
     k: i64 = 0
@@ -78,7 +86,11 @@ def joined(x: vector, y: vector, u: vector, v: vector, c: vector, d: vector) -> 
 
 @inline
 def both_ends(
-    target: ptr[stored], row: ptr[stored], roots: ptr[stored], half: i64, formula: object
+    target: ptr[stored],
+    row: ptr[stored],
+    roots: ptr[stored],
+    half: i64,
+    formula: Callable[..., Any],
 ) -> None:
     """Apply a formula to all elements but the first and the last."""
     k: i64 = 1
@@ -135,7 +147,7 @@ def join_group(work: ptr[vector], roots: ptr[stored], half: i64) -> None:
 
 @inline
 def both_ends_of_group(
-    work: ptr[vector], roots: ptr[stored], half: i64, formula: object
+    work: ptr[vector], roots: ptr[stored], half: i64, formula: Callable[..., Any]
 ) -> None:
     """The same in a group."""
     k: i64 = 1

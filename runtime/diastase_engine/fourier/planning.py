@@ -7,7 +7,6 @@ counts, and also after a `fork`. What would not fit is made for one call (`drop`
 from typing import Annotated
 
 from diastase_engine.call_context import CallContext
-from diastase_engine.fourier.groups import run_group
 from diastase_engine.fourier.lanes import LANES
 from diastase_engine.fourier.long import transform_one
 from diastase_engine.fourier.plans import (
@@ -36,6 +35,8 @@ BUCKETS = 256
 MOST_BYTES = 1 << 26
 SMALLEST_PRODUCT = 33
 """Shorter transforms are as fast in a group of their own."""
+_LOPSIDED = 16
+"""How many times larger than the other one a factor of a length may be."""
 
 
 class Table(Record):
@@ -179,14 +180,8 @@ def plan_of_convolution(context: CallContext, site: i64, length: i64, use: i64) 
 
 
 @kernel
-def is_better(length: i64, rows: i64, best: i64) -> i1:
-    """Whether to split a length so wastes fewer lanes."""
-    return waste(length, rows) < waste(length, best)
-
-
-@kernel
 def waste(length: i64, rows: i64) -> i64:
-    """Elements of groups that have no transform, and what is too long for the caches."""
+    """How many elements groups have in which a length is split, whether used or not."""
     columns = divide(length, rows)
     full_columns = (columns + LANES - 1) & ~(LANES - 1)
     full_rows = (rows + LANES - 1) & ~(LANES - 1)
@@ -194,34 +189,42 @@ def waste(length: i64, rows: i64) -> i64:
 
 
 @kernel
+def rows_of(length: i64) -> i64:
+    """One of two factors of a length, near its square root; 1 if there are none."""
+    best: i64 = 1
+    divisor: i64 = to_integer(square_root(to_float(length)))
+    while divisor > 1:
+        other = divide(length, divisor)
+        if divisor * other == length:
+            if best == 1 or waste(length, divisor) < waste(length, best):
+                best = divisor
+            if waste(length, other) < waste(length, best):
+                best = other
+            if _LOPSIDED * divisor < other:
+                break
+        divisor -= 1
+    return best
+
+
+@kernel
 def plan_of_one(context: CallContext, site: i64, length: i64) -> Plan:
     """Make a plan of one transform by itself."""
     radices = stack_array(i64, MOST_PASSES)
-    if factors(length, radices) < 0 and length >= SMALLEST_PRODUCT:
-        return plan_of_convolution(context, site, length, FOR_ONE)
     rows: i64 = 1
     if length >= SMALLEST_PRODUCT:
-        divisor: i64 = to_integer(square_root(to_float(length)))
-        while divisor > 1:
-            other = divide(length, divisor)
-            if divisor * other == length:
-                if rows == 1 or is_better(length, divisor, rows):
-                    rows = divisor
-                if is_better(length, other, rows):
-                    rows = other
-                if divisor * divisor * 16 < length:
-                    break
-            divisor -= 1
-    if rows == 1:
-        plan = new_plan(context, site, length, ALONE, 0)
-        if is_null(plan):
-            return plan
-        plan.first = cast(plan_of(context, site, FOR_GROUPS, length), ptr[f64])
-        if is_null(plan.first):
-            drop(plan)
-            return null(Plan)
+        if factors(length, radices) < 0:
+            return plan_of_convolution(context, site, length, FOR_ONE)
+        rows = rows_of(length)
+    if rows > 1:
+        return plan_of_product(context, site, rows, divide(length, rows))
+    plan = new_plan(context, site, length, ALONE, 0)
+    if is_null(plan):
         return plan
-    return plan_of_product(context, site, rows, divide(length, rows))
+    plan.first = cast(plan_of(context, site, FOR_GROUPS, length), ptr[f64])
+    if is_null(plan.first):
+        drop(plan)
+        return null(Plan)
+    return plan
 
 
 @kernel

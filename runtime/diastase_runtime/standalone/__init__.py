@@ -24,9 +24,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from diastase_runtime.abi import (
-    USING_THREADS,
     ENTRY_SYMBOL,
     IMPORT_TABLE,
+    USING_THREADS,
     Artifact,
     CallContext,
     Import,

@@ -12,7 +12,6 @@ from diastase import for_loop, measure, qjit
 from diastase.inspection.costs import CircuitCosts, circuit_costs_of
 from diastase.jit.options.errors import NotCompiledError
 
-
 unknown = jax.extend.core.Primitive("unknown")
 """Of a type, and evaluated by JAX; nobody has a rule that compiles it."""
 unknown.def_abstract_eval(lambda aval: aval)
