@@ -32,7 +32,7 @@ FOR_GROUPS, FOR_ONE, FOR_REAL = range(3)
 """What a plan is for: groups of transforms, one by itself, real numbers of twice this length."""
 
 BUCKETS = 256
-MOST_BYTES = 1 << 26
+MOST_BYTES = 1 << 28
 SMALLEST_PRODUCT = 33
 """Shorter transforms are as fast in a group of their own."""
 _LOPSIDED = 16

@@ -10,7 +10,7 @@ back after it, which is how JAX says any other axis, nothing is moved.
 The source is a view, not a copy, which nothing may merge with another or look through before
 bufferization: that sees the array read just before the call, and nothing reads later.
 
-Part of `runtime_to_calls`, which imports it for programs that have such operations.
+Part of `runtime_to_calls`.
 """
 
 from collections.abc import Sequence

@@ -39,6 +39,7 @@ from diastase_mlir.passes.operations import (
     operations_named,
     set_function_type,
 )
+from diastase_mlir.passes.runtime.fourier import call_fourier
 from diastase_runtime.abi import (
     ABANDON_FUNCTION,
     ENTRY_FUNCTION,
@@ -50,9 +51,8 @@ from diastase_runtime.abi import (
 from diastase_toolchain.lazy_import import LazyModule
 
 if TYPE_CHECKING:
-    from diastase_mlir.passes.runtime import fourier, linear_algebra
+    from diastase_mlir.passes.runtime import linear_algebra
 else:
-    fourier = LazyModule("diastase_mlir.passes.runtime.fourier")
     linear_algebra = LazyModule("diastase_mlir.passes.runtime.linear_algebra")
 
 _CALLBACKS = import_symbol("callback", "")
@@ -178,7 +178,7 @@ def _custom_call(operation: Any, state: ir.Value, declared: Signatures) -> None:
     if target == CALLBACK:
         _call_back(operation, state, declared)
     elif target == FOURIER:
-        fourier.call_fourier(operation, state, declared)
+        call_fourier(operation, state, declared)
     else:
         _linear_algebra(operation, state, declared)
 
