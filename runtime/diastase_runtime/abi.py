@@ -68,14 +68,16 @@ MAX_SAMPLED_WIRES = 62
 """Wires whose outcomes in one shot make one integer."""
 
 Engine = Literal["engine", "single", "mixed", "single_mixed", "lanes"]
-ImportedLibrary = Literal[Engine, "threads", "elementary", "sorting", "callback", "lapack", "blas"]
+ImportedLibrary = Literal[
+    Engine, "threads", "elementary", "fourier", "sorting", "callback", "lapack", "blas"
+]
 OurLibrary = ImportedLibrary | Literal["foreign"]
 
 ENGINES: tuple[Engine, ...] = ("engine", "single", "mixed", "single_mixed", "lanes")
 """Libraries of states: state vectors in both precisions, then density matrices likewise, then
 small state vectors side by side in the lanes of vectors."""
 
-ON_THE_POOL: tuple[ImportedLibrary, ...] = (*ENGINES, "sorting")
+ON_THE_POOL: tuple[ImportedLibrary, ...] = (*ENGINES, "fourier", "sorting")
 """Libraries that run their loops on the thread pool, of which they are told (`use_threads`)."""
 
 
@@ -160,6 +162,8 @@ class Artifact:
     """The library of elementary functions, for programs that import from it."""
     sorting: Path | None = None
     """The library that sorts, likewise."""
+    fourier: Path | None = None
+    """The library of Fourier transforms, likewise."""
 
     @property
     def is_pure(self) -> bool:
@@ -179,7 +183,7 @@ class Artifact:
         fields: dict[str, Any] = json.loads(text)
         libraries = {
             name: None if fields[name] is None else Path(fields[name])
-            for name in (*ENGINES, "threads", "elementary", "sorting")
+            for name in (*ON_THE_POOL, "threads", "elementary")
         }
         return Artifact(
             name=fields["name"],

@@ -246,7 +246,13 @@ class ProgramCache:
         """Write what the cache knows of a library, `content`; not where other libraries are."""
         name = Path(artifact.library.name)
         alone = replace(
-            artifact, library=name, engine=None, single=None, threads=None, elementary=None
+            artifact,
+            library=name,
+            engine=None,
+            single=None,
+            threads=None,
+            elementary=None,
+            fourier=None,
         )
         stored = alone.to_json()
         record = scratch / "program.json"

@@ -28,10 +28,10 @@ from diastase.jit.stages.trace_call import read_arguments
 from diastase_mlir import LinkError, at, user_span, with_libraries
 from diastase_mlir.options import file_name, workspace
 from diastase_runtime import c_source
-from diastase_runtime.abi import ENGINES, Artifact
+from diastase_runtime.abi import ON_THE_POOL, Artifact
 
 _COMPILERS = ("cc", "gcc", "clang")
-_OURS = ("library", *ENGINES, "threads", "elementary", "sorting")
+_OURS = ("library", *ON_THE_POOL, "threads", "elementary")
 """Libraries of an artifact that executables have copies of."""
 
 _kept: list[Artifact] = []

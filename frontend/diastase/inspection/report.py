@@ -20,7 +20,7 @@ from diastase.tracing.trace import TracedProgram
 from diastase_mlir import Compilation, HostEquation, LoweredModule
 from diastase_runtime import EngineWork
 
-_SHOWN_LIBRARIES = ("blas", "lapack", "elementary")
+_SHOWN_LIBRARIES = ("blas", "lapack", "elementary", "fourier")
 
 
 @dataclass(frozen=True)

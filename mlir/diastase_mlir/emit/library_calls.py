@@ -16,6 +16,9 @@ SITE = "diastase.site"
 LINEAR_ALGEBRA = "diastase.linear_algebra."
 """What stands before the name of one of JAX's primitives; `passes/linear_algebra` knows them."""
 
+FOURIER = "diastase.fourier"
+"""The target of discrete Fourier transforms; `passes/runtime/fourier` knows them."""
+
 CALLBACK = "diastase.callback"
 """The target of calls of Python functions: from arrays, then vectors of sizes of those results of
 which some are not known, to arrays. `backend_config`: the function's number, the place in the

@@ -60,6 +60,7 @@ RULE_MODULES = (
 
 LAZY_RULES = {
     "elementwise.traced_functions": "bitcast_convert_type log log1p mulhi reduce_precision sqrt",
+    "fourier": "fft",
     "host.callbacks": "pure_callback io_callback debug_callback debug_print accelerated "
     "device_step",
     "linear_algebra": "cholesky cholesky_update custom_linear_solve eigh eig lu "

@@ -17,6 +17,7 @@ from diastase_engine.language.types import (
     I1,
     I64,
     LANE_SET,
+    STORED,
     V8,
     VECTOR,
     WIDE,
@@ -111,6 +112,13 @@ def shuffle(frame: Frame, vector: Dynamic, lanes: list[int]) -> Dynamic:
     """Lane `k` of the result is lane `lanes[k]`; `lanes` is static."""
     mask = ir.Constant(ir.VectorType(_I32, vector.type.lanes), lanes)
     return Dynamic(vector.type, frame.builder.shuffle_vector(vector.value, vector.value, mask))
+
+
+@Intrinsic
+def shuffle_pair(frame: Frame, first: Dynamic, second: Dynamic, lanes: list[int]) -> Dynamic:
+    """The same of two vectors, whose lanes are numbered one after the other."""
+    mask = ir.Constant(ir.VectorType(_I32, first.type.lanes), lanes)
+    return Dynamic(first.type, frame.builder.shuffle_vector(first.value, second.value, mask))
 
 
 @Intrinsic
@@ -312,18 +320,41 @@ def registers(frame: Frame, kind: Any, count: int) -> Registers:
 
 def _unaligned(frame: Frame, pointer: Dynamic, index: Any) -> ir.Value:
     step = convert(frame.builder, index, I64).value
-    return frame.builder.gep(pointer.value, [step], source_etype=F64.llvm)
+    kind = STORED.llvm if _is_stored(pointer) else F64.llvm
+    return frame.builder.gep(pointer.value, [step], source_etype=kind)
+
+
+def _is_stored(pointer: Dynamic) -> bool:
+    return isinstance(pointer.type, PointerType) and pointer.type.element is STORED
 
 
 @Intrinsic
 def load_unaligned(frame: Frame, pointer: Dynamic, index: Any) -> Dynamic:
-    """Eight numbers from `pointer + index`, which need not be aligned."""
+    """A vector from `pointer + index`, which need not be aligned; eight numbers of a `ptr[f64]`."""
+    kind = VECTOR if _is_stored(pointer) else V8
     address = _unaligned(frame, pointer, index)
-    return Dynamic(V8, frame.builder.load(address, typ=V8.llvm, align=F64.alignment))
+    alignment = STORED.alignment if _is_stored(pointer) else F64.alignment
+    return Dynamic(kind, frame.builder.load(address, typ=kind.llvm, align=alignment))
 
 
 @Intrinsic
 def store_unaligned(frame: Frame, pointer: Dynamic, index: Any, vector: Dynamic) -> None:
     """Write numbers to `pointer + index`, which need not be aligned."""
     address = _unaligned(frame, pointer, index)
-    frame.builder.store(vector.value, address, align=F64.alignment)
+    alignment = STORED.alignment if _is_stored(pointer) else F64.alignment
+    frame.builder.store(vector.value, address, align=alignment)
+
+
+@Intrinsic
+def first_lane(frame: Frame, number: Any) -> Dynamic:
+    """A vector with a number in its first lane and zeros in the others."""
+    zeros = ir.Constant(VECTOR.llvm, [0.0] * VECTOR.lanes)
+    value = convert(frame.builder, number, STORED).value
+    return Dynamic(VECTOR, frame.builder.insert_element(zeros, value, ir.Constant(_I32, 0)))
+
+
+@Intrinsic
+def lane_of(frame: Frame, vector: Dynamic, lane: int) -> Dynamic:
+    """The number in a (static) lane of a vector, as `f64`."""
+    number = frame.builder.extract_element(vector.value, ir.Constant(_I32, lane))
+    return Dynamic(F64, arithmetic.widened(frame.builder, number, F64.llvm))

@@ -22,6 +22,7 @@ from queue import SimpleQueue
 from typing import Any
 
 from diastase_engine.density_matrix.exports import EXPORTS as MIXED
+from diastase_engine.fourier.exports import EXPORTS as FOURIER
 from diastase_engine.lanes.exports import EXPORTS as LANES
 from diastase_engine.language import called_by, compile_kernels, compile_part, named_kernels
 from diastase_engine.language.concurrency import SHARED
@@ -106,6 +107,22 @@ def build_foreign(library: Path) -> None:
 def build_elementary(library: Path) -> None:
     """Compile and link the elementary functions into a file."""
     _build(elementary_ir(machine_code.host_processor().triple), symbols(), library)
+
+
+def build_fourier(library: Path) -> None:
+    """Compile and link Fourier transforms, in both precisions, into a file."""
+    host = machine_code.host_processor()
+    objects: list[bytes] = []
+    for suffix, single in (("f64", False), ("f32", True)):
+        exports = {f"{name}_{suffix}": kernel for name, kernel in FOURIER.items()}
+        if not single:  # there is one pool for both
+            exports["use_threads"] = exports.pop("use_threads_f64")
+        kernels = _kernels("fourier", exports)
+        text = str(compile_kernels(kernels, host.triple, settings_for(host, single=single)))
+        level, common = Level.VECTORS_AS_WRITTEN, [f"Threads{SHARED}"]
+        with machine_code.optimised(text, kernels, level, common) as module:
+            objects.append(machine_code.emit_object(module))
+    linker.link_parts(objects, library)
 
 
 def engine_ir(settings: Mapping[str, int] | None = None) -> str:

@@ -24,7 +24,7 @@ from diastase_engine.libraries.kernel_library import (
     key_of,
     library,
 )
-from diastase_runtime.abi import CALLED_BY_THE_LOADER, ENGINES, Artifact
+from diastase_runtime.abi import CALLED_BY_THE_LOADER, ENGINES, ON_THE_POOL, Artifact
 from diastase_toolchain.background import begun_in_background, enter
 from diastase_toolchain.cache import have_changed, private_cache, program_cache
 
@@ -221,6 +221,11 @@ def sorting_library() -> Path:
     return _OTHERS.path("sorting")
 
 
+def fourier_library() -> Path:
+    """Path of the library of Fourier transforms, likewise."""
+    return _OTHERS.path("fourier")
+
+
 def foreign_library() -> Path:
     """Path of the library by which XLA calls programs, likewise."""
     return _OTHERS.path("foreign")
@@ -239,8 +244,9 @@ def with_libraries(artifact: Artifact, *, whole: bool = False) -> Artifact:
     return replace(
         artifact,
         **engines,
-        threads=threads_library() if called.keys() & {*_ENGINES, "sorting", "threads"} else None,
+        threads=threads_library() if called.keys() & {*ON_THE_POOL, "threads"} else None,
         elementary=elementary_library() if "elementary" in called else None,
+        fourier=fourier_library() if "fourier" in called else None,
         sorting=sorting_library() if "sorting" in called else None,
     )
 

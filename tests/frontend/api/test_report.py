@@ -1,6 +1,7 @@
 """`report()`: which equations run on the host and why, sizes, assumptions, times, the library."""
 
 import jax
+import jax.extend
 import jax.numpy as jnp
 import numpy as np
 import pennylane as qml
@@ -10,6 +11,11 @@ from jax import lax
 from diastase import for_loop, measure, qjit
 from diastase.inspection.costs import CircuitCosts, circuit_costs_of
 from diastase.jit.options.errors import NotCompiledError
+
+unknown = jax.extend.core.Primitive("unknown")
+"""Of a type, and evaluated by JAX; nobody has a rule that compiles it."""
+unknown.def_abstract_eval(lambda aval: aval)
+unknown.def_impl(lambda x: jnp.asarray(x) * 3)
 
 
 def test_native_program():
@@ -28,20 +34,18 @@ def test_native_program():
 def test_host_equation():
     def f(n, x):
         a = jnp.ones(n)
-        return jnp.fft.fft(a), x * 2
+        return unknown.bind(a), x * 2
 
     report = qjit(f).trace(3, np.ones(2)).report()
     (equation,) = report
-    assert equation.primitive == "fft"
-    assert equation.inputs == ("complex128[d0]",)
+    assert equation.primitive == "unknown"
+    assert equation.inputs == ("float64[d0]",)
     assert equation.span.line == f.__code__.co_firstlineno + 2
-    assert "library" in equation.reason
+    assert equation.reason
     assert (len(report), report.equations - report.native, report.callbacks) == (1, 1, ())
     assert report.sizes == ("n",)
     assert (report.library, report.from_cache) == (None, None)
-    assert f"fft at {__file__}:{equation.span.line}: complex128[d0] -> complex128[d0]" in str(
-        report
-    )
+    assert f"unknown at {__file__}:{equation.span.line}: float64[d0] -> float64[d0]" in str(report)
 
 
 def test_callbacks_of_the_user_are_no_host_equations():
@@ -60,11 +64,11 @@ def test_callbacks_of_the_user_are_no_host_equations():
 
 def test_equations_inside_of_control_flow_are_counted_once():
     def f(x):
-        body = lambda i, s: s + jnp.fft.fft(x).real  # noqa: E731
+        body = lambda i, s: s + unknown.bind(x)  # noqa: E731
         return lax.fori_loop(0, 3, body, x), lax.cond(x[0] > 0, lambda: x * 2, lambda: x)
 
     report = qjit(f).trace(np.ones(3)).report()
-    assert [one.primitive for one in report] == ["fft"]
+    assert [one.primitive for one in report] == ["unknown"]
     assert report.equations - report.native == 1
 
 
@@ -84,7 +88,7 @@ def test_from_the_cache(tmp_path, monkeypatch):
     monkeypatch.setenv("DIASTASE_CACHE_DIR", str(tmp_path))
 
     def f(x):
-        return jnp.fft.fft(x) + jnp.cos(x)
+        return unknown.bind(x) + jnp.cos(x)
 
     reports = []
     for _ in range(2):

@@ -25,4 +25,4 @@ def test_nearly_all_of_them_are_compiled_once():
 
 def test_how_many_equations_run_on_the_host():
     assert ON_THE_HOST.keys() <= ALL.keys()
-    assert sum(map(len, ON_THE_HOST.values())) == 4
+    assert sum(map(len, ON_THE_HOST.values())) == 0

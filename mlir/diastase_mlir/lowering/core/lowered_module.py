@@ -23,9 +23,9 @@ else:
 LOWERED = "mlir"
 """The name of what lowering makes, as if it were a stage of the pipeline."""
 
-EQUATION_KINDS: tuple[str, ...] = ("callback", "lapack", "blas", "native")
-"""What computes an equation: Python, a routine of LAPACK or BLAS, or the program's own code. One
-that needs several counts as the first of them."""
+EQUATION_KINDS: tuple[str, ...] = ("callback", "lapack", "blas", "fourier", "native")
+"""What computes an equation: Python, a routine of LAPACK, of BLAS or of ours, or the program's own
+code. One that needs several counts as the first of them."""
 
 
 @dataclass(frozen=True)

@@ -13,8 +13,8 @@ the next array gets memory that the processor's caches still hold.
 In: what MLIR's deallocation has made, which frees at the ends of blocks. The last use is the last
 of whatever may be the same memory (`separate_aliases.Aliases`). Memory stays until the end where it
 is freed conditionally, where it comes from outside of the block, and where a library gets a pointer
-to it that may keep it: the engine reads the angles of gates when it runs them. BLAS and LAPACK do
-not.
+to it that may keep it: the engine reads the angles of gates when it runs them. BLAS, LAPACK and
+Fourier transforms do not.
 """
 
 from collections.abc import Iterable
@@ -23,7 +23,7 @@ from typing import Any
 from diastase_mlir.bindings import ir
 from diastase_mlir.passes.buffers.separate_aliases import Aliases, Callees
 from diastase_mlir.passes.operations import callee_of, name_of, operations_named
-from diastase_runtime.abi import import_symbol
+from diastase_runtime.abi import ImportedLibrary, import_symbol
 
 _POINTER = "memref.extract_aligned_pointer_as_index"
 _POINTERS = frozenset(
@@ -31,7 +31,8 @@ _POINTERS = frozenset(
 )
 """Operations that make a pointer from an array or from a pointer."""
 
-_NOT_KEEPING = (import_symbol("blas", ""), import_symbol("lapack", ""))
+_LIBRARIES: tuple[ImportedLibrary, ...] = ("blas", "lapack", "fourier")
+_NOT_KEEPING = tuple(import_symbol(library, "") for library in _LIBRARIES)
 
 
 def free_after_last_use(module: ir.Module) -> None:

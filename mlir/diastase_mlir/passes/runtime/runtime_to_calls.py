@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from diastase_mlir.bindings import ir
 from diastase_mlir.emit.buffers import allocate, as_tensor, filled
-from diastase_mlir.emit.library_calls import CALLBACK
+from diastase_mlir.emit.library_calls import CALLBACK, FOURIER
 from diastase_mlir.emit.loops import when
 from diastase_mlir.emit.operations import (
     binary,
@@ -39,6 +39,7 @@ from diastase_mlir.passes.operations import (
     operations_named,
     set_function_type,
 )
+from diastase_mlir.passes.runtime.fourier import call_fourier
 from diastase_runtime.abi import (
     ABANDON_FUNCTION,
     ENTRY_FUNCTION,
@@ -173,8 +174,11 @@ def _record(operation: Any, failed: ir.Value, details: Sequence[ir.Value], state
 
 
 def _custom_call(operation: Any, state: ir.Value, declared: Signatures) -> None:
-    if ir.StringAttr(operation.attributes["call_target_name"]).value == CALLBACK:
+    target = ir.StringAttr(operation.attributes["call_target_name"]).value
+    if target == CALLBACK:
         _call_back(operation, state, declared)
+    elif target == FOURIER:
+        call_fourier(operation, state, declared)
     else:
         _linear_algebra(operation, state, declared)
 
