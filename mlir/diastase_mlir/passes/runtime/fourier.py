@@ -14,13 +14,12 @@ Part of `runtime_to_calls`.
 """
 
 from collections.abc import Sequence
-from itertools import count
 from typing import Any
 
 from diastase_mlir.bindings import ir
 from diastase_mlir.emit.buffers import allocate, as_tensor
 from diastase_mlir.emit.library_calls import SITE
-from diastase_mlir.emit.operations import create, enumeration, index_binary, index_constant
+from diastase_mlir.emit.operations import create, index_binary, index_constant
 from diastase_mlir.emit.tensors import (
     Size,
     as_index,
@@ -36,8 +35,7 @@ from diastase_mlir.passes.operations import Signatures, call_imported, defining,
 from diastase_runtime.abi import import_symbol
 
 _VIEW = "diastase.view"
-_numbers = count()
-"""Of views, all different; they are gone when code is made."""
+"""An attribute that is different for each view."""
 
 
 def call_fourier(operation: Any, state: ir.Value, declared: Signatures) -> None:
@@ -165,7 +163,7 @@ def _view(tensor: ir.Value) -> ir.Value:
     tensor = hidden(tensor)
     shaped = ir.RankedTensorType(tensor.type)
     memref = ir.MemRefType.get(shaped.shape, shaped.element_type)
-    attributes = {"read_only": ir.UnitAttr.get(), _VIEW: enumeration(next(_numbers))}
+    attributes = {"read_only": ir.UnitAttr.get(), _VIEW: ir.Attribute.parse("distinct[0]<unit>")}
     return _pointer(create("bufferization.to_buffer", [memref], [tensor], attributes).result)
 
 
