@@ -153,7 +153,8 @@ def test_in_loops_and_branches():
 def test_arrays_that_are_read_and_then_written_over():
     """A transform reads what an array holds where it stands, whatever others make of it."""
 
-    def function(x):
+    def function(argument):
+        x = argument * 2
         first = jnp.fft.fft(x)
         changed = x.at[0].set(7)
         again = jnp.fft.fft(x)
