@@ -140,6 +140,35 @@ def test_without_memory(tmp_path) -> None:
     is_close(library.along(x, np.zeros_like(x), inverse=False), np.fft.fft(x, axis=1), x.size)
 
 
+@pytest.mark.parametrize(
+    ("shape", "polls"),
+    [((100, 60, 1), 2), ((2, 60, 200), 3), ((40, 4096, 1), 4), ((1, 65536, 1), 3)],
+)
+def test_a_handler_of_signals_ends_a_transform(tmp_path, shape, polls: int) -> None:
+    """What is left is not transformed any more, and nothing polls again."""
+    library = Library(tmp_path)
+    seen = []
+
+    def poll(_context: int) -> None:
+        seen.append(None)
+        if len(seen) == polls:
+            library.context.code = ErrorCode.INTERRUPTED
+
+    function = ctypes.CFUNCTYPE(None, POINTER)(poll)
+    none = POINTER()
+    use = library.library[library_symbol("fourier", "use_threads")]
+    use(none, none, none, ctypes.cast(function, POINTER))
+    x = numbers(shape, "f64")
+    found = library.along(x, np.zeros_like(x), inverse=False)
+    assert polls <= len(seen) <= polls + 1
+    assert (found.reshape(-1)[-1] == 0).all()
+    library.context.code = ErrorCode.NONE
+    half = np.zeros((shape[0], shape[1] // 2 + 1, shape[2]), complex)
+    seen.clear()
+    library.reals(x.real.copy(), shape[1], half)
+    assert polls <= len(seen) <= polls + 1
+
+
 @pytest.mark.parametrize("value", [np.nan, np.inf])
 @pytest.mark.parametrize("length", [1, 8, 60, 101, 1000])
 def test_what_is_not_finite_reaches_all_elements(library: Library, length: int, value) -> None:

@@ -100,9 +100,13 @@ def with_callbacks(x, n):
 
 
 @pytest.mark.sample(3)
+def of_spectra(x, n):
+    return for_loop(0, n, 1)(lambda _, v: jnp.fft.fft(v) / 4)(x * np.arange(16) + 0j)
+
+
 @pytest.mark.parametrize(
     "program",
-    [counted, conditional, of_jax, nested, of_arrays, with_callbacks, circuit],
+    [counted, conditional, of_jax, nested, of_arrays, of_spectra, with_callbacks, circuit],
     ids=lambda program: getattr(program, "__name__", "circuit"),
 )
 def test_a_loop_is_left_and_the_program_works_afterwards(program):
