@@ -208,26 +208,31 @@ def store_rows(
 
 @kernel
 def load_real_rows(
-    work: ptr[vector], source: ptr[stored], count: i64, row: i64, lanes: i64
+    work: ptr[vector], pairs: ptr[vector], source: ptr[stored], count: i64, lanes: i64
 ) -> None:
-    """Load so many real numbers of rows."""
-    numbers = cast(work, ptr[stored])
-    for k in range(count):
-        work[2 * k], work[2 * k + 1] = broadcast(0.0), broadcast(0.0)
+    """Load rows of an odd number of real numbers, by way of pairs of them."""
+    half = count >> 1
+    load_rows(pairs, source, half, count, lanes, 0)
+    for k in range(2 * half):
+        work[2 * k], work[2 * k + 1] = pairs[k], broadcast(0.0)
+    work[2 * count - 2], work[2 * count - 1] = broadcast(0.0), broadcast(0.0)
+    numbers = cast(work, ptr[stored]) + 2 * (count - 1) * LANES
     for lane in range(lanes):
-        for k in range(count):
-            numbers[2 * k * LANES + lane] = source[lane * row + k]
+        numbers[lane] = source[lane * count + count - 1]
 
 
 @kernel
 def store_real_rows(
-    work: ptr[vector], target: ptr[stored], count: i64, row: i64, lanes: i64, flip: i64, scale: f64
+    work: ptr[vector], pairs: ptr[vector], target: ptr[stored], count: i64, lanes: i64, scale: f64
 ) -> None:
-    """Store the real parts of so many elements of rows."""
-    numbers = cast(work, ptr[stored])
+    """Store such rows, of elements whose parts have changed places."""
+    half = count >> 1
+    for k in range(2 * half):
+        pairs[k] = work[2 * k + 1]
+    store_rows(pairs, target, half, count, lanes, 0, scale)
+    numbers = cast(work, ptr[stored]) + (2 * count - 1) * LANES
     for lane in range(lanes):
-        for k in range(count):
-            target[lane * row + k] = numbers[(2 * k + flip) * LANES + lane] * scale
+        target[lane * count + count - 1] = numbers[lane] * scale
 
 
 @kernel

@@ -56,7 +56,9 @@ class Reals(Record):
 
 
 @kernel
-def load_reals(job: Reals, work: ptr[vector], source: ptr[stored], lanes: i64) -> None:
+def load_reals(
+    job: Reals, work: ptr[vector], other: ptr[vector], source: ptr[stored], lanes: i64
+) -> None:
     """Load a group of real numbers, which are pairs if the length is even."""
     length = job.length
     if job.inner > 1:
@@ -64,11 +66,13 @@ def load_reals(job: Reals, work: ptr[vector], source: ptr[stored], lanes: i64) -
     elif job.is_even == 1:
         load_rows(work, source, job.half, length, lanes, 0)
     else:
-        load_real_rows(work, source, length, length, lanes)
+        load_real_rows(work, other, source, length, lanes)
 
 
 @kernel
-def store_reals(job: Reals, work: ptr[vector], target: ptr[stored], lanes: i64) -> None:
+def store_reals(
+    job: Reals, work: ptr[vector], other: ptr[vector], target: ptr[stored], lanes: i64
+) -> None:
     """Store such a group, whose parts have changed places."""
     length, scale = job.length, job.scale
     if job.inner > 1:
@@ -76,7 +80,7 @@ def store_reals(job: Reals, work: ptr[vector], target: ptr[stored], lanes: i64) 
     elif job.is_even == 1:
         store_rows(work, target, job.half, length, lanes, 1, scale)
     else:
-        store_real_rows(work, target, length, length, lanes, 1, scale)
+        store_real_rows(work, other, target, length, lanes, scale)
 
 
 @kernel
@@ -117,6 +121,7 @@ def transform_groups_of_reals(argument: ptr[f64], first: i64, last: i64, worker:
     work = workspace(job.context, job.site, room, 2, stack)
     if is_null(work):
         return
+    other = work + 2 * room
     for part in range(first, last):
         if is_over(job.context):
             break
@@ -130,16 +135,18 @@ def transform_groups_of_reals(argument: ptr[f64], first: i64, last: i64, worker:
         reals: i64 = number * job.length * inner + column
         spectra: i64 = 2 * (number * (job.half + 1) * inner + column)
         if job.inverse == 0:
-            load_reals(job, work, job.source + reals, lanes)
+            load_reals(job, work, other, job.source + reals, lanes)
         else:
             load_spectra(job, work, job.source + spectra, lanes)
         result: ptr[vector] = work
-        if run_group(job.plan, work, work + 2 * room) == 1:
-            result = work + 2 * room
+        spare: ptr[vector] = other
+        if run_group(job.plan, work, other) == 1:
+            result = other
+            spare = work
         if job.inverse == 0:
             store_spectra(job, result, job.target + spectra, lanes)
         else:
-            store_reals(job, result, job.target + reals, lanes)
+            store_reals(job, result, spare, job.target + reals, lanes)
     if address(work) != address(stack):
         free(cast(work, ptr[f64]))
 
