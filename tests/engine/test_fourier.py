@@ -179,6 +179,21 @@ def test_what_is_not_finite_reaches_all_elements(library: Library, length: int, 
     assert np.isfinite(found[1]).all()
 
 
+@pytest.mark.parametrize("length", [8, 9, 99, 4099])
+def test_rows_know_nothing_of_each_other(library: Library, length: int) -> None:
+    """Each is as accurate as if it was alone, however large others are."""
+    scales = 10.0 ** np.linspace(-150, 150, 20)[:, None, None]
+    x = numbers((20, length, 1), "f64") * scales
+    found = library.along(x, np.empty_like(x), inverse=False)
+    r, half = x.real.copy(), np.empty((20, length // 2 + 1, 1), complex)
+    library.reals(r, length, half)
+    back = library.reals(half, length, np.empty_like(r))
+    for row in range(20):
+        is_close(found[row], np.fft.fft(x[row], axis=0), length)
+        is_close(half[row], np.fft.rfft(r[row], axis=0), length)
+        is_close(back[row], r[row], length)
+
+
 @pytest.mark.parametrize("sizes", [(0, 5, 3), (3, 0, 2), (3, 4, 0)])
 def test_nothing(library: Library, sizes: tuple[int, ...]) -> None:
     x = np.zeros(sizes, complex)
