@@ -13,7 +13,7 @@ from diastase_runtime.abi import CallContext, ErrorCode, library_symbol
 
 I64, POINTER = ctypes.c_int64, ctypes.c_void_p
 PRECISIONS = {"f64": (np.float64, np.complex128), "f32": (np.float32, np.complex64)}
-LENGTHS = [512, 997, 1000, 1024, 2048, 2049, 2310, 4096, 4099, 6006, 65536, 100_003, 3 * 2**15]
+LENGTHS = [512, 997, 1000, 1024, 2048, 2310, 4096, 4099, 6006, 8209, 65536, 100_003, 3 * 2**15]
 """Powers, primes and products, taken in groups, by themselves and by a convolution."""
 
 
