@@ -13,7 +13,7 @@ from diastase_runtime.abi import CallContext, ErrorCode, library_symbol
 
 I64, POINTER = ctypes.c_int64, ctypes.c_void_p
 PRECISIONS = {"f64": (np.float64, np.complex128), "f32": (np.float32, np.complex64)}
-LENGTHS = [512, 997, 1000, 1024, 2048, 2049, 2310, 4096, 4099, 6006, 65536, 100_003, 3 * 2**15]
+LENGTHS = [512, 997, 1000, 1024, 2048, 2310, 4096, 4099, 6006, 8209, 65536, 100_003, 3 * 2**15]
 """Powers, primes and products, taken in groups, by themselves and by a convolution."""
 
 
@@ -177,6 +177,21 @@ def test_what_is_not_finite_reaches_all_elements(library: Library, length: int, 
     found = library.along(x, np.empty_like(x), inverse=False)
     assert not np.isfinite(found[0]).any()
     assert np.isfinite(found[1]).all()
+
+
+@pytest.mark.parametrize("length", [8, 9, 99, 4099])
+def test_rows_know_nothing_of_each_other(library: Library, length: int) -> None:
+    """Each is as accurate as if it was alone, however large others are."""
+    scales = 10.0 ** np.linspace(-150, 150, 20)[:, None, None]
+    x = numbers((20, length, 1), "f64") * scales
+    found = library.along(x, np.empty_like(x), inverse=False)
+    r, half = x.real.copy(), np.empty((20, length // 2 + 1, 1), complex)
+    library.reals(r, length, half)
+    back = library.reals(half, length, np.empty_like(r))
+    for row in range(20):
+        is_close(found[row], np.fft.fft(x[row], axis=0), length)
+        is_close(half[row], np.fft.rfft(r[row], axis=0), length)
+        is_close(back[row], r[row], length)
 
 
 @pytest.mark.parametrize("sizes", [(0, 5, 3), (3, 0, 2), (3, 4, 0)])

@@ -21,7 +21,7 @@ from diastase_engine.fourier.workspace import (
 )
 from diastase_engine.language import *
 
-LONGEST_IN_GROUP = 2048
+LONGEST_IN_GROUP = 8192
 """A longer transform is taken by itself: a group of such does not fit into the caches."""
 _COPIED = 8
 """Columns that are copied at once."""
