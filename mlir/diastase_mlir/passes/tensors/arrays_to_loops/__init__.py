@@ -34,6 +34,8 @@ _RULES: dict[str, Rule] = {
 def arrays_to_loops(module: ir.Module) -> None:
     """Convert every operation of the module that has a rule, in place."""
     found = operations_named(module.operation, *_RULES)
+    # Windows of a padded array see how it was padded.
+    found.sort(key=lambda operation: operation.name != "stablehlo.reduce_window")
     for operation in found:
         with ir.InsertionPoint(operation), operation.location:
             results = _RULES[operation.name](operation)

@@ -3,8 +3,8 @@
     %0 = stablehlo.reduce_window %a, %zero, window = [n], padding = [[n - 1, 0]] { add }
 
 adds up, for each place, all elements before it, and zeros. Where what stands in the padding changes
-nothing, that is one loop along the axis; other windows of one array of known sizes
-are for MLIR's own conversion then, which combines each by itself.
+nothing, that is one loop along the axis. Small windows of one array are formulas (`window_formulas`);
+larger ones of known sizes are for MLIR's own conversion, which combines each by itself.
 
 A window at output position `o` starts at `o * stride - low` of the dilated array and has a *tap*
 every `window_dilation` elements; `base_dilation - 1` holes lie between neighbours in the dilated
@@ -13,7 +13,6 @@ with the initial value and takes in the elements it meets, in row-major order. S
 the taps inside the array only. Numbers of windows may be known at run time only (`runtime`).
 """
 
-import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import chain
@@ -47,7 +46,12 @@ from diastase_mlir.emit.tensors import (
     times,
     unbox,
 )
-from diastase_mlir.passes.operations import SCOPE, number_in
+from diastase_mlir.passes.operations import SCOPE, defining, number_in
+from diastase_mlir.passes.tensors.arrays_to_loops.neutral_numbers import (
+    changes_nothing,
+    is_sum_of_floats,
+    number_of,
+)
 from diastase_mlir.passes.tensors.arrays_to_loops.rules import (
     Function,
     Rule,
@@ -58,6 +62,11 @@ from diastase_mlir.passes.tensors.arrays_to_loops.rules import (
     quotient,
     signless_operands,
     sizes_known,
+)
+from diastase_mlir.passes.tensors.arrays_to_loops.window_formulas import (
+    KnownAxis,
+    by_formula,
+    with_pad,
 )
 
 
@@ -87,22 +96,70 @@ class WindowAxis:
 def _reduce_window(operation: Any) -> Sequence[ir.Value] | None:
     """What StableHLO says in attributes."""
     rank = operation.operands[0].type.rank
-    if len(operation.results) == 1 and _changes_nothing(operation):
+    is_neutral = len(operation.results) == 1 and changes_nothing(operation)
+    if is_neutral:
         along = _whole_axis(operation)
         if along is not None:
             return [_running(operation, *along)]
+    value = _formula(operation, is_neutral) if len(operation.results) == 1 else None
+    if value is not None:
+        return [value]
+    if is_neutral:
         shapes = (operation.operands[0].type, operation.results[0].type)
         if all(kind.has_static_shape and 0 not in kind.shape for kind in shapes):
             return None
     padding = _padding(operation, rank)
-    names = ("window_dimensions", "window_strides", "base_dilations", "window_dilations")
-    columns = [numbers(operation, name, [1] * rank) for name in names]
+    columns = [numbers(operation, name, [1] * rank) for name in _NUMBERS]
     columns += [[low for low, _ in padding], [high for _, high in padding]]
     own = sizes_of(operation.operands[0])
     axes = [WindowAxis(*entries) for entries in zip(own, *columns, strict=True)]
     known = sizes_known(operation)
     sizes = [axis.count() if size is None else size for axis, size in zip(axes, known, strict=True)]
     return _over_windows(operation, axes, sizes, list(operation.operands))
+
+
+_NUMBERS = ("window_dimensions", "window_strides", "base_dilations", "window_dilations")
+
+
+def _formula(operation: Any, is_neutral: bool) -> ir.Value | None:
+    """Each window as a formula, where windows are small and known well enough."""
+    array, rank = operation.operands[0], operation.operands[0].type.rank
+    lows = [low for low, _ in _padding(operation, rank)]
+    pad = _neutral_pad(operation) if is_neutral else None
+    own_sizes = sizes_of(array if pad is None else pad.operands[0])
+    columns = [numbers(operation, name, [1] * rank) for name in _NUMBERS]
+    axes: list[KnownAxis] = []
+    for axis, (size, low, *entries) in enumerate(zip(own_sizes, lows, *columns, strict=True)):
+        window, stride, base, dilation = entries
+        result = sizes_known(operation)[axis]
+        own = KnownAxis(size, window, stride, base, dilation, low, size if result is None else result)
+        if pad is not None:
+            names = ("edge_padding_low", "edge_padding_high", "interior_padding")
+            own = with_pad(own, *(numbers(pad, name)[axis] for name in names))
+        if own is None or not (own.is_plain or isinstance(own.size, int) and result is not None):
+            return None
+        axes.append(own)
+    if 0 in own_sizes or any(axis.result == 0 for axis in axes):
+        return None
+    initial = unbox(to_signless(operation.operands[1]))
+    array = to_signless(array if pad is None else pad.operands[0])
+    combine = function_of(operation.regions[0])
+    first = None if is_neutral and not is_sum_of_floats(operation) else initial
+    return by_formula(array, axes, first, initial, combine, is_free=is_neutral)
+
+
+def _neutral_pad(operation: Any) -> Any:
+    """The operation that pads the array with numbers that change nothing, if there is one."""
+    pad = defining(operation.operands[0])
+    if pad is None or pad.name != "stablehlo.pad":
+        return None
+    filler = defining(pad.operands[1])
+    if filler is None or filler.name != "stablehlo.constant":
+        return None
+    if number_of(filler) != number_of(operation.operands[1].owner):
+        return None
+    amounts = [*numbers(pad, "edge_padding_low"), *numbers(pad, "edge_padding_high")]
+    return None if min(amounts, default=0) < 0 else pad
 
 
 def _padding(operation: Any, rank: int) -> list[tuple[int, int]]:
@@ -300,42 +357,6 @@ def _whole_axis(operation: Any) -> tuple[int, bool] | None:
         if padding == wanted:
             return axis, backwards
     return None
-
-
-def _changes_nothing(operation: Any) -> bool:
-    """Whether the initial value, combined with any number, gives that number."""
-    block, initial = operation.regions[0].blocks[0], operation.operands[1].owner
-    views = list(block.operations)
-    if len(views) != 2 or isinstance(initial, ir.Block) or initial.name != "stablehlo.constant":
-        return False
-    combination = views[0].operation
-    if [*combination.operands] not in ([*block.arguments], [*block.arguments][::-1]):
-        return False
-    number, element = _number(initial), operation.operands[1].type.element_type
-    name = combination.name.removeprefix("stablehlo.")
-    if name in ("maximum", "minimum"):
-        return number == _limit(element, largest=name == "minimum")
-    return number == {"add": 0, "multiply": 1}.get(name)
-
-
-def _number(constant: Any) -> complex | int:
-    """The number that a constant of rank 0 is."""
-    if isinstance(constant.results[0].type.element_type, ir.ComplexType):
-        # The bindings have no class for its value.
-        parts = str(constant).partition("dense<(")[2].partition(")")[0].split(",")
-        # One that is no number is in hexadecimal digits.
-        return complex(*(math.nan if "x" in part else float(part) for part in parts))
-    number: Any = ir.DenseElementsAttr(constant.attributes["value"]).get_splat_value()
-    return number.value
-
-
-def _limit(element: Any, largest: bool) -> float | int:
-    """The least number of a type, or the largest."""
-    if not isinstance(element, ir.IntegerType):
-        return math.inf if largest else -math.inf
-    if element.is_unsigned or element.width == 1:
-        return 2**element.width - 1 if largest else 0
-    return 2 ** (element.width - 1) - 1 if largest else -(2 ** (element.width - 1))
 
 
 RULES: dict[str, Rule] = {

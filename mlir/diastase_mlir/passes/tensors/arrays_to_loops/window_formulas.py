@@ -1,0 +1,245 @@
+"""Windows of few taps as formulas: each element of the result is an expression of some elements.
+
+    result[o] = combine(combine(initial, array[o - 1]), array[o])       where these places exist
+
+is an operation on elements as others are: it is fused with what follows, its innermost loop is that
+over neighbours in memory, and tests for the border are taken out of it afterwards
+(`passes/buffers/index_set_splitting`).
+
+Taps in holes of a dilated base are left out: places of the result that leave the same rest when
+divided by the dilation meet the same taps, so an axis becomes two, `(n / period, period)`, and the
+place on the second one decides on the taps. The gradient of an average pool is of this kind; where
+windows do not overlap, it has one tap.
+
+More taps along several axes than `MOST_TAPS` are combined axis by axis where their order is free.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from itertools import groupby
+from math import gcd, prod
+
+from diastase_mlir.bindings import ir
+from diastase_mlir.emit.loops import if_else
+from diastase_mlir.emit.operations import all_of, compare_integers, index_binary, index_constant
+from diastase_mlir.emit.tensors import (
+    Size,
+    as_index,
+    element_type,
+    extract,
+    extract_slice,
+    generate,
+    sizes_of,
+)
+from diastase_mlir.passes.operations import SCOPE
+from diastase_mlir.passes.tensors.arrays_to_loops.dot_general import merge_axes
+from diastase_mlir.passes.tensors.arrays_to_loops.rules import Function
+
+MOST_TAPS = 16
+"""Of a formula; along one axis twice as many."""
+LARGEST_PERIOD = 8
+"""Of the places of a result that meet the same taps."""
+
+
+@dataclass(frozen=True)
+class KnownAxis:
+    """How windows lie along an axis: all is known, or the axis has windows of one element each."""
+
+    size: Size
+    window: int
+    stride: int
+    base_dilation: int
+    window_dilation: int
+    low: int
+    result: Size
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether the result has the same places."""
+        numbers = (self.window, self.stride, self.base_dilation, self.low)
+        return numbers == (1, 1, 1, 0) and self.size == self.result
+
+    @property
+    def period(self) -> int:
+        """Places of the result so far apart meet the same taps."""
+        return self.base_dilation // gcd(self.base_dilation, self.stride)
+
+    @property
+    def step(self) -> int:
+        """From the element under a tap to that a period later."""
+        return self.period * self.stride // self.base_dilation
+
+    def taps(self, phase: int) -> tuple[int, ...]:
+        """Elements under the taps, from places that leave this rest when divided by the period."""
+        places = (
+            phase * self.stride - self.low + tap * self.window_dilation
+            for tap in range(self.window)
+        )
+        dilation = self.base_dilation
+        return tuple(place // dilation for place in places if place % dilation == 0)
+
+
+def by_formula(
+    array: ir.Value,
+    axes: Sequence[KnownAxis],
+    initial: ir.Value | None,
+    neutral: ir.Value,
+    combine: Function,
+    *,
+    is_free: bool,
+) -> ir.Value | None:
+    """The combined elements of all windows; None where there are too many.
+
+    `initial`: what a window begins with, None for its first element; `neutral` is what windows
+    without one get then. `is_free`: whether elements may be combined in any order.
+    """
+    windows = [axis.window for axis in axes]
+    if any(axis.period > LARGEST_PERIOD for axis in axes) or max(windows) > 2 * MOST_TAPS:
+        return None
+    wide = [number for number, window in enumerate(windows) if window > 1]
+    if prod(windows) <= MOST_TAPS or len(wide) <= 1:
+        return _formula(array, axes, initial, neutral, combine)
+    if not is_free:
+        return None
+    for number, axis in enumerate(axes):
+        if axis.is_plain:
+            continue
+        only = [_untouched(other, array, at) for at, other in enumerate(axes)]
+        only[number] = axis
+        array = _formula(array, only, initial, neutral, combine)
+    return array
+
+
+def _untouched(axis: KnownAxis, array: ir.Value, place: int) -> KnownAxis:
+    """An axis along which nothing is done yet, or any more."""
+    size = sizes_of(array)[place]
+    return KnownAxis(size, 1, 1, 1, 1, 0, size)
+
+
+def _formula(
+    array: ir.Value,
+    axes: Sequence[KnownAxis],
+    initial: ir.Value | None,
+    neutral: ir.Value,
+    combine: Function,
+) -> ir.Value:
+    """One loop over the result, whose axes with a period are two."""
+    groups = [2 if axis.period > 1 else 1 for axis in axes]
+    sizes: list[Size] = []
+    for axis in axes:
+        if axis.period > 1:
+            assert isinstance(axis.result, int)
+            sizes += [-(-axis.result // axis.period), axis.period]
+        else:
+            sizes.append(axis.result)
+
+    def element(position: list[ir.Value]) -> ir.Value:
+        numbers = iter(position)
+        places = [(next(numbers), next(numbers) if group > 1 else None) for group in groups]
+
+        def under(taps: list[tuple[int, ...]]) -> ir.Value:
+            return _combined(array, axes, places, taps, initial, neutral, combine)
+
+        return _by_phase(axes, places, [], neutral.type, under)
+
+    value = merge_axes(generate(sizes, element_type(array), element), groups, sizes)
+    wanted: list[Size] = [axis.result for axis in axes]
+    if sizes_of(value) != wanted and any(group > 1 for group in groups):
+        value = extract_slice(value, [0] * len(axes), wanted, [1] * len(axes))
+    return value
+
+
+Places = Sequence[tuple[ir.Value, ir.Value | None]]
+"""For each axis the place, and with a period what is left of it when divided by the period."""
+
+
+def _by_phase(
+    axes: Sequence[KnownAxis],
+    places: Places,
+    taps: list[tuple[int, ...]],
+    kind: ir.Type,
+    under: Callable[[list[tuple[int, ...]]], ir.Value],
+) -> ir.Value:
+    """What is under the taps, which depend on where a place lies in the periods of all axes."""
+    if len(taps) == len(axes):
+        return under(taps)
+    axis, (_, phase) = axes[len(taps)], places[len(taps)]
+    of_phases = [axis.taps(number) for number in range(axis.period)]
+    groups = [(own, len(list(same))) for own, same in groupby(of_phases)]
+
+    def among(first: int, start: int) -> ir.Value:
+        own, count = groups[first]
+        if first == len(groups) - 1:
+            return _by_phase(axes, places, [*taps, own], kind, under)
+        assert phase is not None
+        is_here = compare_integers("slt", phase, index_constant(start + count))
+        return if_else(
+            SCOPE,
+            is_here,
+            [kind],
+            lambda: [_by_phase(axes, places, [*taps, own], kind, under)],
+            lambda: [among(first + 1, start + count)],
+        )[0]
+
+    return among(0, 0)
+
+
+def _combined(
+    array: ir.Value,
+    axes: Sequence[KnownAxis],
+    places: Places,
+    taps: Sequence[tuple[int, ...]],
+    initial: ir.Value | None,
+    neutral: ir.Value,
+    combine: Function,
+) -> ir.Value:
+    """The elements under all taps that there are, in row-major order."""
+    reads = [
+        [_read(axis, place, tap) for tap in own]
+        for axis, (place, _), own in zip(axes, places, taps, strict=True)
+    ]
+
+    def nest(chosen: list[tuple[ir.Value, list[ir.Value]]], total: ir.Value | None) -> ir.Value | None:
+        if len(chosen) < len(axes):
+            for one in reads[len(chosen)]:
+                total = nest([*chosen, one], total)
+            return total
+        position = [place for place, _ in chosen]
+        tests = [test for _, own in chosen for test in own]
+
+        def with_tap() -> list[ir.Value]:
+            value = extract(array, position)
+            return [value] if total is None else combine(total, value)
+
+        if not tests:
+            return with_tap()[0]
+        otherwise = neutral if total is None else total
+        return if_else(SCOPE, all_of(tests), [neutral.type], with_tap, lambda: [otherwise])[0]
+
+    result = nest([], initial)
+    return neutral if result is None else result
+
+
+def _read(axis: KnownAxis, place: ir.Value, tap: int) -> tuple[ir.Value, list[ir.Value]]:
+    """Where an element is under a tap, and what must hold for it to be one."""
+    if axis.is_plain:
+        return place, []
+    step = axis.step
+    first = index_binary("muli", place, index_constant(step)) if step != 1 else place
+    where = index_binary("addi", first, index_constant(tap)) if tap else first
+    tests: list[ir.Value] = []
+    if tap < 0:
+        tests.append(compare_integers("sge", where, index_constant(0)))
+    last = None
+    if isinstance(axis.result, int) and isinstance(axis.size, int):
+        last = (-(-axis.result // axis.period) - 1) * step + tap
+    if last is None or last >= axis.size:
+        tests.append(compare_integers("slt", where, as_index(axis.size)))
+    return where, tests
+
+
+def with_pad(axis: KnownAxis, low: int, high: int, interior: int) -> KnownAxis | None:
+    """The axis of the array before it was padded by what changes nothing."""
+    if axis.base_dilation != 1 and (low or high or interior):
+        return None
+    return replace(axis, base_dilation=axis.base_dilation * (interior + 1), low=axis.low + low)
