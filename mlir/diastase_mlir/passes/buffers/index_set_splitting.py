@@ -9,7 +9,8 @@
 
 What pads, concatenates, rolls or slides windows asks such questions: a test for each element, which
 keeps LLVM from making vectors. Only loops of known size, whose iterations are independent, are
-split, and at numbers that are known; the innermost first, as long as there are few parts.
+split, and at numbers that are known; the innermost first, as long as there are few parts. Small
+parts, which borders are, go on asking: what they take is little beside the time to compile them.
 """
 
 import re
@@ -37,6 +38,8 @@ MOST_OPERATIONS = 4096
 """In the bodies of all parts."""
 LEAST_ITERATIONS = 2048
 """Fewer are run sooner than the code for them is made."""
+SMALL = 16
+"""A part is small that has no more than one in so many of the iterations of its loop, or of all."""
 SHORT = 8
 """An innermost loop up to this size stays whole: LLVM unrolls it, and writes a row at once."""
 
@@ -104,7 +107,10 @@ def _priority(loop: int, sizes: Sequence[int | None]) -> tuple[bool, int]:
 
 def _along(parts: list[_Part], loop: int) -> list[_Part]:
     """The parts, each split along one loop, if they do not become too many."""
-    questions = [_questions(part, loop) for part in parts]
+    most = max(_iterations(part) for part in parts)
+    questions = [
+        _questions(part, loop) if _iterations(part) * SMALL > most else [] for part in parts
+    ]
     cuts = [_cuts(part, loop, own) for part, own in zip(parts, questions, strict=True)]
     count = sum(len(own) + 1 for own in cuts)
     bodies = sum(
@@ -118,6 +124,10 @@ def _along(parts: list[_Part], loop: int) -> list[_Part]:
         for part, own, asked in zip(parts, cuts, questions, strict=True)
         for new in (_parted(part, loop, own) if own or asked else [part])
     ]
+
+
+def _iterations(part: _Part) -> int:
+    return prod(size or 1 for size in part.sizes)
 
 
 # --- questions ------------------------------------------------------------------------------------
@@ -134,7 +144,18 @@ class _Question:
     number: int
 
     def answer(self, position: int) -> bool:
+        """What holds at a position."""
         return _ANSWERS[self.predicate](self.factor * position + self.offset, self.number)
+
+    def cuts(self, size: int) -> list[int]:
+        """Positions at which the answer is not that for the position before."""
+        if self.predicate <= 1:
+            place, rest = divmod(self.number - self.offset, self.factor)
+            cuts = [] if rest else [place, place + 1]
+        else:
+            first = self.answer(0)
+            cuts = [bisect_left(range(size), True, key=lambda at: self.answer(at) != first)]
+        return [cut for cut in cuts if 0 < cut < size]
 
 
 def _questions(part: _Part, loop: int) -> list[_Question]:
@@ -181,17 +202,15 @@ def _linear(value: ir.Value, loop: int) -> tuple[int, int] | None:
 
 
 def _cuts(part: _Part, loop: int, questions: Iterable[_Question]) -> list[int]:
-    """Positions at which an answer is not that for the position before."""
-    cuts: set[int] = set()
+    """Where to cut: where answers change, but not between two ranges of few positions."""
     size = part.sizes[loop] or 0
-    for question in questions:
-        if question.predicate <= 1:
-            place, rest = divmod(question.number - question.offset, question.factor)
-            cuts.update(() if rest else (place, place + 1))
-        else:
-            first = question.answer(0)
-            cuts.add(bisect_left(range(size), True, key=lambda at: question.answer(at) != first))
-    return sorted(cut for cut in cuts if 0 < cut < size)
+    places = sorted({cut for question in questions for cut in question.cuts(size)})
+    bounds = [0, *places, size]
+    small = [
+        SHORT < size and (last - first) * SMALL <= size
+        for first, last in zip(bounds, bounds[1:], strict=False)
+    ]
+    return [cut for number, cut in enumerate(places) if not (small[number] and small[number + 1])]
 
 
 # --- parts ----------------------------------------------------------------------------------------
@@ -207,7 +226,8 @@ def _parted(part: _Part, loop: int, cuts: Sequence[int]) -> list[_Part]:
             copy = part.operation.clone()
         # Those in a branch, which may go, before the one that leads to it.
         for question in reversed(_questions(_Part(copy, part.sizes), loop)):
-            _decide(question.operation, question.answer(first))
+            if not any(first < cut < last for cut in question.cuts(size)):
+                _decide(question.operation, question.answer(first))
         with ir.InsertionPoint(copy), copy.location:
             if cuts:
                 _restrict(copy, loop, first, last - first)
