@@ -34,13 +34,17 @@ _RULES: dict[str, Rule] = {
 def arrays_to_loops(module: ir.Module) -> None:
     """Convert every operation of the module that has a rule, in place."""
     found = operations_named(module.operation, *_RULES)
-    # Windows of a padded array see how it was padded.
-    found.sort(key=lambda operation: operation.name != "stablehlo.reduce_window")
+    # What reads a padded array sees how it was padded.
+    found.sort(key=_pads)
     for operation in found:
         with ir.InsertionPoint(operation), operation.location:
             results = _RULES[operation.name](operation)
             if results is not None:
                 _replace(operation, results)
+
+
+def _pads(operation: Any) -> bool:
+    return operation.name == "stablehlo.pad" and operation.parent.operation.name not in _RULES
 
 
 def _replace(operation: Any, results: Sequence[ir.Value]) -> None:
