@@ -17,6 +17,7 @@ import re
 from bisect import bisect_left
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from math import prod
 from typing import Any
 
@@ -206,10 +207,7 @@ def _cuts(part: _Part, loop: int, questions: Iterable[_Question]) -> list[int]:
     size = part.sizes[loop] or 0
     places = sorted({cut for question in questions for cut in question.cuts(size)})
     bounds = [0, *places, size]
-    small = [
-        SHORT < size and (last - first) * SMALL <= size
-        for first, last in zip(bounds, bounds[1:], strict=False)
-    ]
+    small = [SHORT < size and (last - first) * SMALL <= size for first, last in pairwise(bounds)]
     return [cut for number, cut in enumerate(places) if not (small[number] and small[number + 1])]
 
 
@@ -221,7 +219,7 @@ def _parted(part: _Part, loop: int, cuts: Sequence[int]) -> list[_Part]:
     size = part.sizes[loop] or 0
     bounds = [0, *cuts, size]
     parts: list[_Part] = []
-    for first, last in zip(bounds, bounds[1:], strict=False):
+    for first, last in pairwise(bounds):
         with ir.InsertionPoint(part.operation), part.operation.location:
             copy = part.operation.clone()
         # Those in a branch, which may go, before the one that leads to it.

@@ -199,7 +199,9 @@ def _combined(
         for axis, (place, _), own in zip(axes, places, taps, strict=True)
     ]
 
-    def nest(chosen: list[tuple[ir.Value, list[ir.Value]]], total: ir.Value | None) -> ir.Value | None:
+    def nest(
+        chosen: list[tuple[ir.Value, list[ir.Value]]], total: ir.Value | None
+    ) -> ir.Value | None:
         if len(chosen) < len(axes):
             for one in reads[len(chosen)]:
                 total = nest([*chosen, one], total)
@@ -220,7 +222,11 @@ def _combined(
     return neutral if result is None else result
 
 
-def _read(axis: KnownAxis, place: ir.Value, tap: int) -> tuple[ir.Value, list[ir.Value]]:
+_Read = tuple[ir.Value, list[ir.Value]]
+"""Where an element is, and what must hold for it to be one."""
+
+
+def _read(axis: KnownAxis, place: ir.Value, tap: int) -> _Read:
     """Where an element is under a tap, and what must hold for it to be one."""
     if axis.is_plain:
         return place, []

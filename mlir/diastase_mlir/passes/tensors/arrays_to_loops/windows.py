@@ -3,8 +3,9 @@
     %0 = stablehlo.reduce_window %a, %zero, window = [n], padding = [[n - 1, 0]] { add }
 
 adds up, for each place, all elements before it, and zeros. Where what stands in the padding changes
-nothing, that is one loop along the axis. Small windows of one array are formulas (`window_formulas`);
-larger ones of known sizes are for MLIR's own conversion, which combines each by itself.
+nothing, that is one loop along the axis. Small windows of one array are formulas
+(`window_formulas`); larger ones of known sizes are for MLIR's own conversion, which combines each
+by itself.
 
 A window at output position `o` starts at `o * stride - low` of the dilated array and has a *tap*
 every `window_dilation` elements; `base_dilation - 1` holes lie between neighbours in the dilated
@@ -132,11 +133,13 @@ def _formula(operation: Any, is_neutral: bool) -> ir.Value | None:
     for axis, (size, low, *entries) in enumerate(zip(own_sizes, lows, *columns, strict=True)):
         window, stride, base, dilation = entries
         result = sizes_known(operation)[axis]
-        own = KnownAxis(size, window, stride, base, dilation, low, size if result is None else result)
+        own = KnownAxis(
+            size, window, stride, base, dilation, low, size if result is None else result
+        )
         if pad is not None:
             names = ("edge_padding_low", "edge_padding_high", "interior_padding")
             own = with_pad(own, *(numbers(pad, name)[axis] for name in names))
-        if own is None or not (own.is_plain or isinstance(own.size, int) and result is not None):
+        if own is None or not (own.is_plain or (isinstance(own.size, int) and result is not None)):
             return None
         axes.append(own)
     if 0 in own_sizes or any(axis.result == 0 for axis in axes):
