@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from diastase_mlir.bindings import ir
 from diastase_mlir.emit.loops import Values, for_range
-from diastase_mlir.emit.operations import index_binary, scalar_constant
+from diastase_mlir.emit.operations import index_binary, index_constant, scalar_constant
 from diastase_mlir.emit.tensors import (
     Size,
     as_index,
@@ -181,75 +181,54 @@ def _entry_of(
 def _of_all_entries(whole: Convolution) -> ir.Value:
     """Products for one of what is summed over, and rows of taps, at a time, added up."""
     sizes, element = whole.sizes, element_type(whole.left.value)
-    taps = tuple(label for label in whole.summed if label != "c")
+    # The first axis outermost, which is divided.
+    taps = tuple(sorted(label for label in whole.summed if label != "c"))
     free = (*(label for label in whole.result if label[0] == "o"), "b")
     count = product([sizes[label] for label in free])
-    step = _most(product([count, *(sizes[label] for label in taps if label != "t0")]), sizes["t0"])
+    in_row = product([sizes[label] for label in taps if label != "t0"])
+    step = _most(times(count, in_row), sizes["t0"])
+    kernel = _kernel_in_rows(whole, ("c", *taps, "g", "f"))
+    labels = (*taps, *free)
 
     def entry(number: ir.Value, results: Values) -> Values:
         def rows(start: ir.Value, inner: Values) -> Values:
             left = index_binary("subi", as_index(sizes["t0"]), start)
-            own = sizes | {"t0": index_binary("minsi", as_index(step), left)}
-            if isinstance(step, int) and step == sizes["t0"]:
-                own = sizes
-            matrices = (
-                _matrix(_under(whole, number, start, (*taps, *free), own), len(taps)),
-                _matrix(_kernel(whole, number, start, (*taps, "f"), own), len(taps)),
-            )
-            operands = [
-                Operand(matrix, ("k", name)) for matrix, name in zip(matrices, "ij", strict=True)
-            ]
-            extent = {"k": product([own[label] for label in taps]), "i": count, "j": sizes["f"]}
+            own = sizes
+            if not isinstance(step, int) or step != sizes["t0"]:
+                own = sizes | {"t0": index_binary("minsi", as_index(step), left)}
+            extent = {"k": times(own["t0"], in_row), "i": count, "j": sizes["f"]}
+            under = _under(whole, number, start, labels, own)
+            patches = merge_axes(under, [len(taps), len(free)], [own[label] for label in labels])
+            place = times(start, in_row)
+            part = [1, extent["k"], extent["j"]]
+            own_kernel = extract_slice(kernel, [number, place, 0], part, [1] * 3, frozenset([0]))
+            operands = (Operand(patches, ("k", "i")), Operand(own_kernel, ("k", "j")))
             return [multiply_matrices(*operands, ("i", "j"), ("i", "k", "j"), extent, inner[0])]
 
         return for_range(SCOPE, (0, sizes["t0"], step), results, rows)
 
     total = fill(scalar_constant(element, 0), [count, sizes["f"]])
     (total,) = for_range(SCOPE, (0, sizes["c"], 1), [total], entry)
-    labels = (*free, "g", "f")
-    value = split_axes(total, [len(free), 2], [sizes[label] for label in labels])
-    return transposed(Operand(value, labels), whole.result).value
+    found = (*free, "g", "f")
+    value = split_axes(total, [len(free), 2], [sizes[label] for label in found])
+    return transposed(Operand(value, found), whole.result).value
 
 
-def _matrix(value: ir.Value, rows: int) -> ir.Value:
-    """The array as a matrix, of whose axes so many are its rows."""
-    sizes = sizes_of(value)
-    return merge_axes(value, [rows, len(sizes) - rows], sizes)
+def _kernel_in_rows(whole: Convolution, labels: Labels) -> ir.Value:
+    """The kernel as a matrix for each of what is summed over."""
+    value = transposed(whole.right, labels).value
+    return merge_axes(value, [1, len(labels) - 3, 2], [whole.sizes[label] for label in labels])
 
 
 def _under(
     whole: Convolution, entry: ir.Value, start: ir.Value, labels: Labels, sizes: dict[str, Size]
 ) -> ir.Value:
     """What lies under some rows of taps, for all places of all entries."""
-    source, own = _part_of(whole.left, {"c": entry}, _own_sizes(whole.left))
-    source = hidden(source)
+    source = hidden(whole.left.value)
 
     def element(position: list[ir.Value]) -> ir.Value:
         at = dict(zip(labels, position, strict=True))
-        at["t0"] = index_binary("addi", at["t0"], start)
-        return extract(source, [_place(whole, label, at) for label in own])
+        at |= {"c": entry, "g": index_constant(0), "t0": index_binary("addi", at["t0"], start)}
+        return extract(source, [_place(whole, label, at) for label in whole.left.labels])
 
     return hidden(generate([sizes[label] for label in labels], element_type(source), element))
-
-
-def _own_sizes(operand: Operand) -> dict[str, Size]:
-    return dict(zip(operand.labels, sizes_of(operand.value), strict=True))
-
-
-def _kernel(
-    whole: Convolution, entry: ir.Value, start: ir.Value, labels: Labels, sizes: dict[str, Size]
-) -> ir.Value:
-    """Some rows of the kernel, as a matrix that the patches are multiplied by."""
-    part, own = _part_of(whole.right, {"c": entry, "t0": start}, sizes)
-    return transposed(Operand(part, own), labels).value
-
-
-def _part_of(
-    operand: Operand, starts: dict[str, ir.Value], sizes: dict[str, Size]
-) -> tuple[ir.Value, Labels]:
-    """An array at one place of what is summed over, without the axis of the only group."""
-    dropped = [axis for axis, label in enumerate(operand.labels) if label in "cg"]
-    extent = [1 if axis in dropped else sizes[own] for axis, own in enumerate(operand.labels)]
-    offsets = [starts.get(label, 0) for label in operand.labels]
-    part = extract_slice(operand.value, offsets, extent, [1] * len(extent), frozenset(dropped))
-    return part, tuple(label for label in operand.labels if label not in "cg")
