@@ -13,7 +13,8 @@ would be the same memory in each iteration, and be copied to new memory in each.
 
 Only the loops over all elements that read an operand and write a result at the same place are
 concerned: others may read an element after it was overwritten. So may a loop whose body reads parts
-of the operand, which bufferization would copy, each of them, to write over it.
+of the operand, which bufferization would copy, each of them, to write over it. Nor is a part of an
+array proposed: where the rest is still needed, bufferization copies the part instead of allocating.
 """
 
 from diastase_mlir.bindings import ir
@@ -55,9 +56,16 @@ def _overwritable(
         fits = operand.type == generic.operands[number].type and operand_map == maps[number]
         if of_loop and not isinstance(operand.owner, ir.Block):
             continue
-        if fits and _is_last_use(operand, generic) and not _reads_parts(generic, operand):
+        if not fits or _is_part(operand):
+            continue
+        if _is_last_use(operand, generic) and not _reads_parts(generic, operand):
             return operand
     return None
+
+
+def _is_part(value: ir.Value) -> bool:
+    owner = value.owner
+    return not isinstance(owner, ir.Block) and owner.name == "tensor.extract_slice"
 
 
 _VIEWS = frozenset({"tensor.extract_slice", "tensor.expand_shape", "tensor.collapse_shape"})
