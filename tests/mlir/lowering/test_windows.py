@@ -109,6 +109,8 @@ def test_known_sizes(compare_native, axes, channels):
             total(x),
             jax.grad(lambda x: (total(x) ** 2).sum())(x),
             lax.reduce_window(x.astype(int), 1, lax.mul, *columns),
+            *lax.reduce_window((x, x.astype(int)), (0.0, 1), combined, *columns),
+            lax.reduce_window((x, x), (0.0, 1.0), combined, *columns)[1],
         )
 
     compare_native(function, numbers("float64", *sizes), plain)

@@ -114,3 +114,11 @@ def test_loops_equal_jax(function):
             np.testing.assert_allclose(one, other, rtol=1e-13)
         for argument, copy in zip(arguments, kept, strict=True):
             np.testing.assert_array_equal(argument, copy)
+
+
+def test_a_part_is_no_destination():
+    """Bufferization would copy the part before it is written over."""
+    part = """%p = tensor.extract_slice %c[0] [9] [1] : tensor<9xf64> to tensor<9xf64>
+    %r = linalg.generic"""
+    text = STEP.replace("%r = linalg.generic", part).replace("ins(%c :", "ins(%p :")
+    assert "outs(%extracted_slice" not in after_pass(step=text)

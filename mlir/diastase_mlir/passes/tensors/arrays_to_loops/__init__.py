@@ -19,16 +19,16 @@ from diastase_mlir.passes.tensors.arrays_to_loops import (
     dot_general,
     indexing,
     moves,
+    select_and_scatter,
     sorting,
     windows,
 )
 from diastase_mlir.passes.tensors.arrays_to_loops.rules import Rule
 
-_RULES: dict[str, Rule] = {
-    name: rule
-    for module in (conversions, convolution, dot_general, indexing, moves, sorting, windows)
-    for name, rule in module.RULES.items()
-}
+_MODULES = (
+    conversions, convolution, dot_general, indexing, moves, select_and_scatter, sorting, windows,
+)  # fmt: skip
+_RULES: dict[str, Rule] = {name: rule for module in _MODULES for name, rule in module.RULES.items()}
 
 
 def arrays_to_loops(module: ir.Module) -> None:

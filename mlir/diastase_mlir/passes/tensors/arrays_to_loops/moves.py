@@ -43,7 +43,11 @@ from diastase_mlir.passes.tensors.arrays_to_loops.rules import (
     sizes_given,
     sizes_known,
 )
-from diastase_mlir.passes.tensors.arrays_to_loops.window_formulas import KnownAxis, by_formula
+from diastase_mlir.passes.tensors.arrays_to_loops.window_formulas import (
+    KnownAxis,
+    Windows,
+    by_formula,
+)
 from diastase_mlir.passes.tensors.scalarize.movement import adds_axes
 
 _FEW = 4
@@ -95,7 +99,8 @@ def _set_apart(operand: ir.Value, fill: ir.Value, columns: Sequence[Any]) -> ir.
         if not numbers_known or 0 in (size, result) or interior < 0:
             return None
         axes.append(KnownAxis(size, 1, 1, interior + 1, 1, low, result))
-    return by_formula(operand, axes, None, fill, lambda _, value: [value], is_free=False)
+    windows = Windows([operand], axes, lambda _, value: [value], None, [fill])
+    return by_formula(windows, is_free=False)
 
 
 def _padded(size: Size, low: Size, high: Size, interior: Size) -> Size:

@@ -79,51 +79,53 @@ class KnownAxis:
         return tuple(place // dilation for place in places if place % dilation == 0)
 
 
-def by_formula(
-    array: ir.Value,
-    axes: Sequence[KnownAxis],
-    initial: ir.Value | None,
-    neutral: ir.Value,
-    combine: Function,
-    *,
-    is_free: bool,
-) -> ir.Value | None:
-    """The combined elements of all windows; None where there are too many.
+@dataclass(frozen=True)
+class Windows:
+    """Arrays that have the same windows, and what is made of the elements of one."""
 
-    `initial`: what a window begins with, None for its first element; `neutral` is what windows
-    without one get then. `is_free`: whether elements may be combined in any order.
+    arrays: Sequence[ir.Value]
+    axes: Sequence[KnownAxis]
+    combine: Function
+    initial: Sequence[ir.Value] | None
+    """What a window begins with; None for its first elements."""
+    neutral: Sequence[ir.Value]
+    """What windows without elements get."""
+    number: int = 0
+    """Which of the results is wanted."""
+
+
+def by_formula(windows: Windows, *, is_free: bool) -> ir.Value | None:
+    """One of the combined elements of all windows; None where there are too many.
+
+    `is_free`: whether elements may be combined in any order.
     """
-    windows = [axis.window for axis in axes]
-    if any(axis.period > LARGEST_PERIOD for axis in axes) or max(windows) > 2 * MOST_TAPS:
+    axes = windows.axes
+    sizes = [axis.window for axis in axes]
+    if any(axis.period > LARGEST_PERIOD for axis in axes) or max(sizes) > 2 * MOST_TAPS:
         return None
-    wide = [number for number, window in enumerate(windows) if window > 1]
-    if prod(windows) <= MOST_TAPS or len(wide) <= 1:
-        return _formula(array, axes, initial, neutral, combine)
+    if prod(sizes) <= MOST_TAPS or sum(size > 1 for size in sizes) <= 1:
+        return _formula(windows)
     if not is_free:
         return None
+    (array,) = windows.arrays
     for number, axis in enumerate(axes):
         if axis.is_plain:
             continue
-        only = [_untouched(other, array, at) for at, other in enumerate(axes)]
+        only = [_untouched(array, at) for at in range(len(axes))]
         only[number] = axis
-        array = _formula(array, only, initial, neutral, combine)
+        array = _formula(replace(windows, arrays=[array], axes=only))
     return array
 
 
-def _untouched(axis: KnownAxis, array: ir.Value, place: int) -> KnownAxis:
+def _untouched(array: ir.Value, place: int) -> KnownAxis:
     """An axis along which nothing is done yet, or any more."""
     size = sizes_of(array)[place]
     return KnownAxis(size, 1, 1, 1, 1, 0, size)
 
 
-def _formula(
-    array: ir.Value,
-    axes: Sequence[KnownAxis],
-    initial: ir.Value | None,
-    neutral: ir.Value,
-    combine: Function,
-) -> ir.Value:
+def _formula(windows: Windows) -> ir.Value:
     """One loop over the result, whose axes with a period are two."""
+    axes = windows.axes
     groups = [2 if axis.period > 1 else 1 for axis in axes]
     sizes: list[Size] = []
     for axis in axes:
@@ -136,13 +138,15 @@ def _formula(
     def element(position: list[ir.Value]) -> ir.Value:
         numbers = iter(position)
         places = [(next(numbers), next(numbers) if group > 1 else None) for group in groups]
+        kinds = [value.type for value in windows.neutral]
 
-        def under(taps: list[tuple[int, ...]]) -> ir.Value:
-            return _combined(array, axes, places, taps, initial, neutral, combine)
+        def under(taps: list[tuple[int, ...]]) -> list[ir.Value]:
+            return _combined(windows, places, taps)
 
-        return _by_phase(axes, places, [], neutral.type, under)
+        return _by_phase(axes, places, [], kinds, under)[windows.number]
 
-    value = merge_axes(generate(sizes, element_type(array), element), groups, sizes)
+    kind = element_type(windows.arrays[windows.number])
+    value = merge_axes(generate(sizes, kind, element), groups, sizes)
     wanted: list[Size] = [axis.result for axis in axes]
     if sizes_of(value) != wanted and any(group > 1 for group in groups):
         value = extract_slice(value, [0] * len(axes), wanted, [1] * len(axes))
@@ -157,9 +161,9 @@ def _by_phase(
     axes: Sequence[KnownAxis],
     places: Places,
     taps: list[tuple[int, ...]],
-    kind: ir.Type,
-    under: Callable[[list[tuple[int, ...]]], ir.Value],
-) -> ir.Value:
+    kinds: Sequence[ir.Type],
+    under: Callable[[list[tuple[int, ...]]], list[ir.Value]],
+) -> list[ir.Value]:
     """What is under the taps, which depend on where a place lies in the periods of all axes."""
     if len(taps) == len(axes):
         return under(taps)
@@ -167,59 +171,49 @@ def _by_phase(
     of_phases = [axis.taps(number) for number in range(axis.period)]
     groups = [(own, len(list(same))) for own, same in groupby(of_phases)]
 
-    def among(first: int, start: int) -> ir.Value:
+    def among(first: int, start: int) -> list[ir.Value]:
         own, count = groups[first]
         if first == len(groups) - 1:
-            return _by_phase(axes, places, [*taps, own], kind, under)
+            return _by_phase(axes, places, [*taps, own], kinds, under)
         assert phase is not None
         is_here = compare_integers("slt", phase, index_constant(start + count))
         return if_else(
             SCOPE,
             is_here,
-            [kind],
-            lambda: [_by_phase(axes, places, [*taps, own], kind, under)],
-            lambda: [among(first + 1, start + count)],
-        )[0]
+            kinds,
+            lambda: _by_phase(axes, places, [*taps, own], kinds, under),
+            lambda: among(first + 1, start + count),
+        )
 
     return among(0, 0)
 
 
-def _combined(
-    array: ir.Value,
-    axes: Sequence[KnownAxis],
-    places: Places,
-    taps: Sequence[tuple[int, ...]],
-    initial: ir.Value | None,
-    neutral: ir.Value,
-    combine: Function,
-) -> ir.Value:
+def _combined(windows: Windows, places: Places, taps: Sequence[tuple[int, ...]]) -> list[ir.Value]:
     """The elements under all taps that there are, in row-major order."""
+    axes, kinds = windows.axes, [value.type for value in windows.neutral]
     reads = [
         [_read(axis, place, tap) for tap in own]
         for axis, (place, _), own in zip(axes, places, taps, strict=True)
     ]
 
-    def nest(
-        chosen: list[tuple[ir.Value, list[ir.Value]]], total: ir.Value | None
-    ) -> ir.Value | None:
+    def nest(chosen: list[_Read], totals: Sequence[ir.Value] | None) -> Sequence[ir.Value] | None:
         if len(chosen) < len(axes):
             for one in reads[len(chosen)]:
-                total = nest([*chosen, one], total)
-            return total
+                totals = nest([*chosen, one], totals)
+            return totals
         position = [place for place, _ in chosen]
         tests = [test for _, own in chosen for test in own]
 
         def with_tap() -> list[ir.Value]:
-            value = extract(array, position)
-            return [value] if total is None else combine(total, value)
+            values = [extract(array, position) for array in windows.arrays]
+            return values if totals is None else windows.combine(*totals, *values)
 
         if not tests:
-            return with_tap()[0]
-        otherwise = neutral if total is None else total
-        return if_else(SCOPE, all_of(tests), [neutral.type], with_tap, lambda: [otherwise])[0]
+            return with_tap()
+        otherwise = windows.neutral if totals is None else totals
+        return if_else(SCOPE, all_of(tests), kinds, with_tap, lambda: otherwise)
 
-    result = nest([], initial)
-    return neutral if result is None else result
+    return list(nest([], windows.initial) or windows.neutral)
 
 
 _Read = tuple[ir.Value, list[ir.Value]]
@@ -236,10 +230,10 @@ def _read(axis: KnownAxis, place: ir.Value, tap: int) -> _Read:
     tests: list[ir.Value] = []
     if tap < 0:
         tests.append(compare_integers("sge", where, index_constant(0)))
-    last = None
+    is_inside = False
     if isinstance(axis.result, int) and isinstance(axis.size, int):
-        last = (-(-axis.result // axis.period) - 1) * step + tap
-    if last is None or last >= axis.size:
+        is_inside = (-(-axis.result // axis.period) - 1) * step + tap < axis.size
+    if not is_inside:
         tests.append(compare_integers("slt", where, as_index(axis.size)))
     return where, tests
 

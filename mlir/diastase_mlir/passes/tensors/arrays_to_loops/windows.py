@@ -15,19 +15,16 @@ the taps inside the array only. Numbers of windows may be known at run time only
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import chain
 from typing import Any
 
 from diastase_mlir.bindings import ir
 from diastase_mlir.emit.loops import Values, for_each, for_range, if_else, running
 from diastase_mlir.emit.operations import (
-    any_of,
     compare_integers,
-    flag_constant,
     index_binary,
     index_constant,
-    negate,
     select,
     to_signless,
     to_type,
@@ -38,7 +35,6 @@ from diastase_mlir.emit.tensors import (
     element_type,
     empty,
     extract,
-    generate,
     insert,
     larger,
     plus,
@@ -54,9 +50,7 @@ from diastase_mlir.passes.tensors.arrays_to_loops.neutral_numbers import (
     number_of,
 )
 from diastase_mlir.passes.tensors.arrays_to_loops.rules import (
-    Function,
     Rule,
-    by_axis,
     function_of,
     minus,
     numbers,
@@ -66,6 +60,7 @@ from diastase_mlir.passes.tensors.arrays_to_loops.rules import (
 )
 from diastase_mlir.passes.tensors.arrays_to_loops.window_formulas import (
     KnownAxis,
+    Windows,
     by_formula,
     with_pad,
 )
@@ -102,14 +97,14 @@ def _reduce_window(operation: Any) -> Sequence[ir.Value] | None:
         along = _whole_axis(operation)
         if along is not None:
             return [_running(operation, *along)]
-    value = _formula(operation, is_neutral) if len(operation.results) == 1 else None
-    if value is not None:
-        return [value]
+    values = _formulas(operation, is_neutral)
+    if values is not None:
+        return values
     if is_neutral:
         shapes = (operation.operands[0].type, operation.results[0].type)
         if all(kind.has_static_shape and 0 not in kind.shape for kind in shapes):
             return None
-    padding = _padding(operation, rank)
+    padding = padding_of(operation, rank)
     columns = [numbers(operation, name, [1] * rank) for name in _NUMBERS]
     columns += [[low for low, _ in padding], [high for _, high in padding]]
     own = sizes_of(operation.operands[0])
@@ -122,33 +117,46 @@ def _reduce_window(operation: Any) -> Sequence[ir.Value] | None:
 _NUMBERS = ("window_dimensions", "window_strides", "base_dilations", "window_dilations")
 
 
-def _formula(operation: Any, is_neutral: bool) -> ir.Value | None:
+def _formulas(operation: Any, is_neutral: bool) -> Sequence[ir.Value] | None:
     """Each window as a formula, where windows are small and known well enough."""
-    array, rank = operation.operands[0], operation.operands[0].type.rank
-    lows = [low for low, _ in _padding(operation, rank)]
+    count = len(operation.results)
+    arrays, initial = operation.operands[:count], operation.operands[count:]
+    rank, places = arrays[0].type.rank, sizes_known(operation)
+    lows = [low for low, _ in padding_of(operation, rank)]
     pad = _neutral_pad(operation) if is_neutral else None
-    own_sizes = sizes_of(array if pad is None else pad.operands[0])
+    arrays = [to_signless(array) for array in (arrays if pad is None else pad.operands[:1])]
+    own_sizes = sizes_of(arrays[0])
     columns = [numbers(operation, name, [1] * rank) for name in _NUMBERS]
     axes: list[KnownAxis] = []
     for axis, (size, low, *entries) in enumerate(zip(own_sizes, lows, *columns, strict=True)):
+        result = size if places[axis] is None else places[axis]
         window, stride, base, dilation = entries
-        result = sizes_known(operation)[axis]
-        own = KnownAxis(
-            size, window, stride, base, dilation, low, size if result is None else result
-        )
+        own = KnownAxis(size, window, stride, base, dilation, low, result)
         if pad is not None:
             names = ("edge_padding_low", "edge_padding_high", "interior_padding")
             own = with_pad(own, *(numbers(pad, name)[axis] for name in names))
-        if own is None or not (own.is_plain or (isinstance(own.size, int) and result is not None)):
+        if own is None or not (
+            own.is_plain or (isinstance(size, int) and places[axis] is not None)
+        ):
             return None
         axes.append(own)
     if 0 in own_sizes or any(axis.result == 0 for axis in axes):
         return None
-    initial = unbox(to_signless(operation.operands[1]))
-    array = to_signless(array if pad is None else pad.operands[0])
-    combine = function_of(operation.regions[0])
-    first = None if is_neutral and not is_sum_of_floats(operation) else initial
-    return by_formula(array, axes, first, initial, combine, is_free=is_neutral)
+    neutral = [unbox(to_signless(value)) for value in initial]
+    first = None if is_neutral and not is_sum_of_floats(operation) else neutral
+    windows = Windows(arrays, axes, function_of(operation.regions[0]), first, neutral)
+    values: list[ir.Value] = []
+    for number, result in enumerate(operation.results):
+        is_used = next(iter(result.uses), None) is not None
+        value = (
+            by_formula(replace(windows, number=number), is_free=is_neutral)
+            if is_used
+            else arrays[0]
+        )
+        if value is None:
+            return None
+        values.append(value)
+    return values
 
 
 def _neutral_pad(operation: Any) -> Any:
@@ -165,7 +173,7 @@ def _neutral_pad(operation: Any) -> Any:
     return None if min(amounts, default=0) < 0 else pad
 
 
-def _padding(operation: Any, rank: int) -> list[tuple[int, int]]:
+def padding_of(operation: Any, rank: int) -> list[tuple[int, int]]:
     """Before and behind each axis."""
     if "padding" not in operation.attributes:
         return [(0, 0)] * rank
@@ -275,53 +283,6 @@ def _when(flag: bool | ir.Value, size: Size, otherwise: Size) -> Size:
     return select(flag, as_index(size), as_index(otherwise))
 
 
-# --- the best element of each window --------------------------------------------------------------
-
-
-def _select_and_scatter(operation: Any) -> Sequence[ir.Value]:
-    """Each source number combined with what is where the chosen element of its window lies."""
-    operand, source, initial, *vectors = signless_operands(operation)
-    own = sizes_of(operand)
-    names = ("window_dimensions", "window_strides")
-    columns = by_axis(operation, names, vectors, len(own))
-    lows = [low for low, _ in _padding(operation, len(own))]
-    axes = [
-        WindowAxis(*entries, low=low) for *entries, low in zip(own, *columns, lows, strict=True)
-    ]
-    keeps, combine = (function_of(region) for region in operation.regions)
-    scalar = unbox(initial)
-    target = generate(own, scalar.type, lambda _: scalar)
-
-    def window(output: Values, carry: Values) -> Values:
-        found, *place = _chosen(keeps, axes, operand, scalar, output)
-
-        def scatter() -> Values:
-            (total,) = combine(extract(carry[0], place), extract(source, output))
-            return [insert(total, carry[0], place)]
-
-        return if_else(SCOPE, found, [carry[0].type], scatter, lambda: carry)
-
-    return for_each(SCOPE, sizes_of(source), [target], window)
-
-
-def _chosen(
-    keeps: Function, axes: Sequence[WindowAxis], operand: ir.Value, unread: ir.Value, output: Values
-) -> Values:
-    """Whether a window has an element, and where the chosen one is."""
-
-    def compare(position: Values, best: Values) -> Values:
-        started, number, *_ = best
-        candidate = extract(operand, position)
-        takes = any_of([negate(started), negate(keeps(number, candidate)[0])])
-        found = [candidate, *position]
-        chosen = [select(takes, new, old) for new, old in zip(found, best[1:], strict=True)]
-        return [flag_constant(True), *chosen]
-
-    nowhere = [flag_constant(False), unread, *[index_constant(0)] * len(axes)]
-    found, _, *place = over_taps(axes, output, nowhere, compare)
-    return [found, *place]
-
-
 # --- running combinations -------------------------------------------------------------------------
 
 
@@ -352,7 +313,7 @@ def _whole_axis(operation: Any) -> tuple[int, bool] | None:
     axes = [axis for axis, size in enumerate(window) if size != 1]
     if len(axes) != 1 or window[axes[0]] != kind.shape[axes[0]]:
         return None
-    padding, (axis,) = list(chain(*_padding(operation, len(window)))), axes
+    padding, (axis,) = list(chain(*padding_of(operation, len(window)))), axes
     size = window[axis] - 1
     for backwards in (False, True):
         wanted = [0] * (2 * len(window))
@@ -365,7 +326,5 @@ def _whole_axis(operation: Any) -> tuple[int, bool] | None:
 RULES: dict[str, Rule] = {
     "stablehlo.reduce_window": _reduce_window,
     "runtime.reduce_window": _reduce_window_of_unknown,
-    "stablehlo.select_and_scatter": _select_and_scatter,
-    "runtime.select_and_scatter": _select_and_scatter,
     "runtime.cumulative": _cumulative,
 }
