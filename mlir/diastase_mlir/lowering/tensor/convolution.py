@@ -23,7 +23,7 @@ from diastase_mlir.jax_compat import ir, is_symbolic
 from diastase_mlir.lowering.core.array_types import is_known_empty
 from diastase_mlir.lowering.core.context import LoweringContext
 from diastase_mlir.lowering.core.registry import Equation, lowers
-from diastase_mlir.lowering.tensor.dilated_convolution import axis_with_holes, in_phases
+from diastase_mlir.lowering.tensor.dilated_convolution import has_holes, in_phases
 
 
 @lowers("conv_general_dilated")
@@ -32,12 +32,10 @@ def lower_conv_general_dilated(
 ) -> list[ir.Value]:
     """A convolution, or products of patches where its steps are not known."""
     params, (result,) = equation.params, equation.avals_out
-    holes = axis_with_holes(params, equation.avals_in[0].shape, result.shape)
-    if holes is not None:
-        size = result.shape[params["dimension_numbers"].out_spec[2 + holes]]
+    if has_holes(params, *(aval.shape for aval in (*equation.avals_in, result))):
 
         def phases(left: jax.Array, right: jax.Array) -> tuple[jax.Array]:
-            return (in_phases(left, right, params, holes, size),)
+            return (in_phases(left, right, params, result.shape),)
 
         return context.lower_function(phases, equation.avals_in, [left, right])
     avals, operands = _prepared(context, equation, left, right)

@@ -2,11 +2,14 @@
 
 Of a left side dilated by `d`, only those taps of the kernel that lie on elements count. Places of
 the result that leave the same rest when divided by `period = d / gcd(d, stride)` meet the same
-ones, every `d`-th: so each such phase is a convolution with a part of the kernel, and the results
-are interleaved. Transposed convolutions, and gradients of those with strides, are of this kind.
+ones, every `d`-th: so each such phase is a convolution of a part of the left side with a part of
+the kernel, and the results are interleaved. Transposed convolutions, and gradients of those with
+strides, are of this kind. The left side is padded once, for all phases.
 """
 
 from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import product
 from math import gcd
 from typing import Any
 
@@ -18,70 +21,136 @@ LARGEST_PERIOD = 8
 """Phases along an axis."""
 
 
-def axis_with_holes(params: Any, left: Sequence[Any], result: Sequence[Any]) -> int | None:
-    """The first spatial axis along which the left side gets holes, if phases can be told."""
+@dataclass(frozen=True)
+class _Axis:
+    """How a spatial axis is convolved."""
+
+    size: int
+    taps: int
+    result: int
+    stride: int
+    low: int
+    dilation: int
+    step: int
+
+    @property
+    def period(self) -> int:
+        """Places of the result so far apart meet the same taps."""
+        return self.dilation // gcd(self.dilation, self.stride)
+
+    @property
+    def count(self) -> int:
+        """Places of the result in each phase; the last one may be too many."""
+        return -(-self.result // self.period)
+
+    def phase(self, number: int) -> "_Phase":
+        """Places `number`, `number + period` and so on of the result."""
+        first = number * self.stride - self.low
+        taps = [tap for tap in range(self.taps) if (first + tap * self.step) % self.dilation == 0]
+        stride = self.stride // gcd(self.dilation, self.stride)
+        reach = (max(len(taps), 1) - 1) * self.step + (self.count - 1) * stride + 1
+        if not taps:
+            return _Phase(None, 0, reach, stride)
+        return _Phase(taps[0], (first + taps[0] * self.step) // self.dilation, reach, stride)
+
+
+@dataclass(frozen=True)
+class _Phase:
+    """Of one axis: the first tap, and which part of the left side is convolved."""
+
+    tap: int | None
+    """None: no tap lies on an element."""
+    start: int
+    length: int
+    stride: int
+
+
+def has_holes(
+    params: Any, left: Sequence[Any], right: Sequence[Any], result: Sequence[Any]
+) -> bool:
+    """Whether the left side gets holes, and all is known of its phases."""
+    if all(dilation == 1 for dilation in params["lhs_dilation"]):
+        return False
+    columns = _columns(params, left, right, result)
+    if not all(isinstance(number, int) for numbers in columns for number in numbers):
+        return False
+    axes = [_Axis(*numbers) for numbers in columns]
+    return all(
+        axis.period <= LARGEST_PERIOD
+        and gcd(axis.dilation, axis.step) == 1
+        and 0 not in (axis.size, axis.taps, axis.result)
+        for axis in axes
+    )
+
+
+def _columns(params: Any, left: Any, right: Any, result: Any) -> list[tuple[Any, ...]]:
     numbers = params["dimension_numbers"]
-    for axis, dilation in enumerate(params["lhs_dilation"]):
-        stride, step = params["window_strides"][axis], params["rhs_dilation"][axis]
-        sizes = (left[numbers.lhs_spec[2 + axis]], result[numbers.out_spec[2 + axis]])
-        known = (*params["padding"][axis], dilation, stride, step, *sizes)
-        if not all(isinstance(number, int) for number in known) or dilation == 1:
+    return [
+        (
+            left[numbers.lhs_spec[2 + axis]],
+            right[numbers.rhs_spec[2 + axis]],
+            result[numbers.out_spec[2 + axis]],
+            params["window_strides"][axis],
+            params["padding"][axis][0],
+            params["lhs_dilation"][axis],
+            params["rhs_dilation"][axis],
+        )
+        for axis in range(len(numbers.lhs_spec) - 2)
+    ]
+
+
+def in_phases(left: jax.Array, right: jax.Array, params: Any, result: Sequence[int]) -> jax.Array:
+    """The convolution, whose result has these sizes."""
+    numbers = params["dimension_numbers"]
+    axes = [_Axis(*own) for own in _columns(params, left.shape, right.shape, result)]
+    phases = [[axis.phase(number) for number in range(axis.period)] for axis in axes]
+    before = [max(0, *(-phase.start for phase in own)) for own in phases]
+    pads = [(0, 0, 0)] * left.ndim
+    for place, own, axis, low in zip(numbers.lhs_spec[2:], phases, axes, before, strict=True):
+        end = max(phase.start + phase.length for phase in own)
+        pads[place] = (low, max(0, end - axis.size), 0)
+    left = lax.pad(left, jnp.zeros((), left.dtype), pads)
+
+    def of(chosen: Sequence[_Phase]) -> jax.Array:
+        part, kernel = left, right
+        for number, (phase, low) in enumerate(zip(chosen, before, strict=True)):
+            start, place = phase.start + low, numbers.lhs_spec[2 + number]
+            part = lax.slice_in_dim(part, start, start + phase.length, axis=place)
+            place, step = numbers.rhs_spec[2 + number], axes[number].dilation
+            kernel = lax.slice_in_dim(kernel, phase.tap or 0, None, step, axis=place)
+            if phase.tap is None:  # a product of zeros, of the right sizes
+                kernel = jnp.zeros_like(lax.slice_in_dim(kernel, 0, 1, axis=place))
+        return _convolved(part, kernel, params, [phase.stride for phase in chosen])
+
+    shape = list(result)
+    for axis, place in zip(axes, numbers.out_spec[2:], strict=True):
+        shape[place] = axis.count * axis.period
+    whole = _interleaved([of(chosen) for chosen in product(*phases)], axes, numbers.out_spec[2:])
+    return lax.slice(whole.reshape(shape), [0] * len(shape), result)
+
+
+def _interleaved(found: list[jax.Array], axes: Sequence[_Axis], places: Sequence[int]) -> jax.Array:
+    """Arrays of all phases, the last axis' first, with an axis for the phase behind each axis."""
+    for number in reversed(range(len(axes))):
+        period = axes[number].period
+        if period == 1:
             continue
-        if gcd(dilation, step) == 1 and dilation // gcd(dilation, stride) <= LARGEST_PERIOD:
-            return axis if 0 not in sizes else None
-    return None
+        groups = [found[start : start + period] for start in range(0, len(found), period)]
+        later = [at for at, axis in enumerate(axes) if at > number and axis.period > 1]
+        place = places[number] + sum(places[at] < places[number] for at in later)
+        found = [jnp.stack(group, place + 1) for group in groups]
+    return found[0]
 
 
-def in_phases(left: jax.Array, right: jax.Array, params: Any, axis: int, size: int) -> jax.Array:
-    """The convolution by phases of one axis; its result has `size` places along it."""
-    numbers = params["dimension_numbers"]
-    dilation, stride = params["lhs_dilation"][axis], params["window_strides"][axis]
-    period = dilation // gcd(dilation, stride)
-    count = -(-size // period)
-    phases = [_phase(left, right, params, axis, number, count) for number in range(period)]
-    place = numbers.out_spec[2 + axis]
-    if period == 1:
-        return phases[0]
-    whole = jnp.stack(phases, place + 1)
-    shape = [*phases[0].shape]
-    shape[place] = count * period
-    return lax.slice_in_dim(whole.reshape(shape), 0, size, axis=place)
-
-
-def _phase(
-    left: jax.Array, right: jax.Array, params: Any, axis: int, phase: int, count: int
-) -> jax.Array:
-    """Places `phase`, `phase + period` and so on of the result, `count` of them."""
-    numbers = params["dimension_numbers"]
-    dilation, stride = params["lhs_dilation"][axis], params["window_strides"][axis]
-    step, (low, _) = params["rhs_dilation"][axis], params["padding"][axis]
-    own, taps = left.shape[numbers.lhs_spec[2 + axis]], right.shape[numbers.rhs_spec[2 + axis]]
-    first = phase * stride - low
-    on_elements = [tap for tap in range(taps) if (first + tap * step) % dilation == 0]
-    stride //= gcd(dilation, stride)
-    if on_elements:
-        start = (first + on_elements[0] * step) // dilation
-        place = numbers.rhs_spec[2 + axis]
-        right = lax.slice_in_dim(right, on_elements[0], taps, dilation, axis=place)
-    else:  # a tap beside everything there is
-        start = own
-        right = jnp.zeros_like(lax.slice_in_dim(right, 0, 1, axis=numbers.rhs_spec[2 + axis]))
-    reach = (len(on_elements or [0]) - 1) * step + 1
-    padding = list(params["padding"])
-    padding[axis] = (-start, (count - 1) * stride + reach + start - own)
+def _convolved(left: Any, right: Any, params: Any, strides: Sequence[int]) -> jax.Array:
     return lax.conv_general_dilated(
         left,
         right,
-        window_strides=_with(params["window_strides"], axis, stride),
-        padding=padding,
-        lhs_dilation=_with(params["lhs_dilation"], axis, 1),
+        window_strides=strides,
+        padding=[(0, 0)] * len(strides),
         rhs_dilation=params["rhs_dilation"],
-        dimension_numbers=numbers,
+        dimension_numbers=params["dimension_numbers"],
         feature_group_count=params["feature_group_count"],
         batch_group_count=params["batch_group_count"],
         preferred_element_type=params["preferred_element_type"],
     )
-
-
-def _with(numbers: Sequence[int], place: int, number: int) -> tuple[int, ...]:
-    return (*numbers[:place], number, *numbers[place + 1 :])
