@@ -116,6 +116,24 @@ def test_known_sizes(compare_native, axes, channels):
     compare_native(function, numbers("float64", *sizes), plain)
 
 
+@pytest.mark.sample(2)
+@pytest.mark.parametrize(("window", "stride"), [(33, 1), (50, 4), (64, 8), (64, 64), (1100, 1)])
+def test_wide_windows(compare_native, window, stride):
+    """Windows of windows, what is left over, and those that are too far apart for it."""
+    geometry = (1, window, 1), (1, stride, 1), ((0, 0), (window // 2, 70), (0, 0))
+
+    def function(a, x):
+        return (
+            lax.reduce_window(a, -jnp.inf, lax.max, *geometry),
+            lax.reduce_window(x, 0.0, lax.add, *geometry),
+            lax.reduce_window(x.astype(int), 0, lax.add, *geometry),
+        )
+
+    compare_native(
+        function, numbers("float64", 2, 300, 3), np.cos(np.arange(1800.0)).reshape(2, 300, 3)
+    )
+
+
 @pytest.mark.parametrize(("window", "stride"), [(2, 2), (3, 2), (3, 3), (4, 2), (2, 3)])
 def test_gradients_of_average_pools(compare_native, window, stride):
     """Of windows that touch, that overlap, and that leave gaps; channels last and first."""

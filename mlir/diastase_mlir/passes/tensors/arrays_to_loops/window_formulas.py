@@ -11,13 +11,14 @@ divided by the dilation meet the same taps, so an axis becomes two, `(n / period
 place on the second one decides on the taps. The gradient of an average pool is of this kind; where
 windows do not overlap, it has one tap.
 
-More taps along several axes than `MOST_TAPS` are combined axis by axis where their order is free.
+More taps along several axes than `MOST_TAPS` are combined axis by axis where their order is free,
+and wide windows along an axis are windows of windows.
 """
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby
-from math import gcd, prod
+from math import gcd, isqrt, prod
 
 from diastase_mlir.bindings import ir
 from diastase_mlir.emit.loops import if_else
@@ -26,9 +27,11 @@ from diastase_mlir.emit.tensors import (
     Size,
     as_index,
     element_type,
+    elementwise,
     extract,
     extract_slice,
     generate,
+    hidden,
     sizes_of,
 )
 from diastase_mlir.passes.operations import SCOPE
@@ -36,7 +39,9 @@ from diastase_mlir.passes.tensors.arrays_to_loops.dot_general import merge_axes
 from diastase_mlir.passes.tensors.arrays_to_loops.rules import Function
 
 MOST_TAPS = 16
-"""Of a formula; along one axis twice as many."""
+"""Of a formula."""
+MOST_ALONG = 32
+"""The same along one axis."""
 LARGEST_PERIOD = 8
 """Of the places of a result that meet the same taps."""
 
@@ -68,6 +73,13 @@ class KnownAxis:
     def step(self) -> int:
         """From the element under a tap to that a period later."""
         return self.period * self.stride // self.base_dilation
+
+    @property
+    def is_divisible(self) -> bool:
+        """Whether to make its windows of shorter ones, few of them, and each for many windows."""
+        is_dense = self.base_dilation == self.window_dilation == 1
+        is_shared = self.stride * isqrt(self.window) <= self.window <= MOST_ALONG**2
+        return is_dense and is_shared and isinstance(self.result, int)
 
     def taps(self, phase: int) -> tuple[int, ...]:
         """Elements under the taps, from places that leave this rest when divided by the period."""
@@ -101,20 +113,45 @@ def by_formula(windows: Windows, *, is_free: bool) -> ir.Value | None:
     """
     axes = windows.axes
     sizes = [axis.window for axis in axes]
-    if any(axis.period > LARGEST_PERIOD for axis in axes) or max(sizes) > 2 * MOST_TAPS:
+    if any(axis.period > LARGEST_PERIOD for axis in axes):
         return None
-    if prod(sizes) <= MOST_TAPS or sum(size > 1 for size in sizes) <= 1:
+    is_wide = max(sizes) > MOST_ALONG
+    if not is_wide and (prod(sizes) <= MOST_TAPS or sum(size > 1 for size in sizes) <= 1):
         return _formula(windows)
-    if not is_free:
+    if not is_free or any(axis.window > MOST_ALONG and not axis.is_divisible for axis in axes):
         return None
     (array,) = windows.arrays
     for number, axis in enumerate(axes):
-        if axis.is_plain:
-            continue
-        only = [_untouched(array, at) for at in range(len(axes))]
-        only[number] = axis
-        array = _formula(replace(windows, arrays=[array], axes=only))
+        if not axis.is_plain:
+            along = _along_wide if axis.window > MOST_ALONG else _along
+            array = along(replace(windows, arrays=[array]), number, axis)
     return array
+
+
+def _along(windows: Windows, number: int, axis: KnownAxis) -> ir.Value:
+    """Windows along one axis alone."""
+    (array,) = windows.arrays
+    axes = [_untouched(array, place) for place in range(len(windows.axes))]
+    axes[number] = axis
+    return _formula(replace(windows, axes=axes))
+
+
+def _along_wide(windows: Windows, number: int, axis: KnownAxis) -> ir.Value:
+    """Wide windows: of windows as long as there are of them, and of what is left over."""
+    assert isinstance(axis.result, int)
+    length = isqrt(axis.window)
+    count, rest = divmod(axis.window, length)
+    places = (axis.result - 1) * axis.stride + length * (count - 1) + 1
+    inner = replace(axis, window=length, stride=1, result=places)
+    outer = KnownAxis(places, count, axis.stride, 1, length, 0, axis.result)
+    parts = _along(windows, number, inner)
+    # Each of them is read by many windows, and is not to be computed again for each.
+    whole = _along(replace(windows, arrays=[hidden(parts)]), number, outer)
+    if not rest:
+        return whole
+    left = _along(windows, number, replace(axis, window=rest, low=axis.low - length * count))
+    kind = element_type(whole)
+    return elementwise(kind, lambda one, other: windows.combine(one, other)[0], whole, left)
 
 
 def _untouched(array: ir.Value, place: int) -> KnownAxis:

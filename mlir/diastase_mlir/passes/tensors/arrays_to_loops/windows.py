@@ -129,15 +129,14 @@ def _formulas(operation: Any, is_neutral: bool) -> Sequence[ir.Value] | None:
     columns = [numbers(operation, name, [1] * rank) for name in _NUMBERS]
     axes: list[KnownAxis] = []
     for axis, (size, low, *entries) in enumerate(zip(own_sizes, lows, *columns, strict=True)):
-        result = size if places[axis] is None else places[axis]
+        place = places[axis]
+        result = size if place is None else place
         window, stride, base, dilation = entries
         own = KnownAxis(size, window, stride, base, dilation, low, result)
         if pad is not None:
             names = ("edge_padding_low", "edge_padding_high", "interior_padding")
             own = with_pad(own, *(numbers(pad, name)[axis] for name in names))
-        if own is None or not (
-            own.is_plain or (isinstance(size, int) and places[axis] is not None)
-        ):
+        if own is None or not (own.is_plain or (isinstance(size, int) and place is not None)):
             return None
         axes.append(own)
     if 0 in own_sizes or any(axis.result == 0 for axis in axes):
