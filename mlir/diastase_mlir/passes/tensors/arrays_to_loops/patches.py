@@ -8,7 +8,7 @@ summed over at a time, and the products are added up.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from diastase_mlir.bindings import ir
 from diastase_mlir.emit.loops import Values, for_range
@@ -69,6 +69,10 @@ def in_patches(convolution: Convolution) -> ir.Value:
     sizes = convolution.sizes
     if convolution.left.labels[-1] == "b" and "o0" in sizes and sizes["g"] == 1:
         return _of_all_entries(convolution)
+    if not _stand_together(convolution.summed, convolution.right.labels):
+        # Once, and not for each product.
+        order = ("g", "f", *sorted(convolution.summed))
+        convolution = replace(convolution, right=transposed(convolution.right, order))
     element = element_type(convolution.left.value)
     target = empty([sizes[label] for label in convolution.result], element)
 
@@ -136,7 +140,7 @@ def _patches(whole: Convolution, entry: ir.Value, start: Size, sizes: dict[str, 
     """What lies under the taps, for all places; neighbours as in the left side where possible."""
     places = tuple(label for label in whole.result if label[0] == "o")
     own = tuple(label for label in whole.left.labels if label != "b")
-    if own[-1][0] == "x" or not places:
+    if not places or (own[-1][0] == "x" and not _has_fewer_places(sizes, own[-1][1:])):
         labels = ("g", *whole.summed, *places)
     else:
         labels = (*places, "g", *whole.summed)
@@ -148,6 +152,12 @@ def _patches(whole: Convolution, entry: ir.Value, start: Size, sizes: dict[str, 
 
     full = [sizes[label] for label in labels]
     return Operand(hidden(generate(full, element_type(source), element)), labels)
+
+
+def _has_fewer_places(sizes: dict[str, Size], axis: str) -> bool:
+    """Whether an axis has fewer places than taps, as in gradients of kernels."""
+    places, taps = sizes[f"o{axis}"], sizes[f"t{axis}"]
+    return isinstance(places, int) and isinstance(taps, int) and places < taps
 
 
 def _place(whole: Convolution, label: str, at: dict[str, ir.Value]) -> ir.Value:
