@@ -2,9 +2,9 @@
 
 A patch is what lies under the taps of the kernel at a place of the result. For a part of one entry
 of the batch at a time the patches are copied to where they make a matrix, and BLAS does the rest.
-Gradients of kernels sum over what was the batch, and have few places instead: where the entries of
-the batch are neighbours in memory, the patches of all of them make the matrix, for one of what is
-summed over at a time, and the products are added up.
+Gradients of kernels sum over what was the batch, and have few places and many taps instead. There,
+and where the entries of the batch are neighbours in memory, the patches of all of them make the
+matrix, for one of what is summed over at a time, and the products are added up.
 """
 
 from collections.abc import Sequence
@@ -67,11 +67,12 @@ class Convolution:
 def in_patches(convolution: Convolution) -> ir.Value:
     """For each entry of the batch, and rows of it at a time, the patches times the kernel."""
     sizes = convolution.sizes
-    if convolution.left.labels[-1] == "b" and "o0" in sizes and sizes["g"] == 1:
+    last = convolution.left.labels[-1]
+    if "o0" in sizes and sizes["g"] == 1 and (last == "b" or _has_fewer_places(sizes, last)):
         return _of_all_entries(convolution)
     if not _stand_together(convolution.summed, convolution.right.labels):
         # Once, and not for each product.
-        order = ("g", "f", *sorted(convolution.summed))
+        order = ("g", "f", *convolution.summed)
         convolution = replace(convolution, right=transposed(convolution.right, order))
     element = element_type(convolution.left.value)
     target = empty([sizes[label] for label in convolution.result], element)
@@ -140,7 +141,7 @@ def _patches(whole: Convolution, entry: ir.Value, start: Size, sizes: dict[str, 
     """What lies under the taps, for all places; neighbours as in the left side where possible."""
     places = tuple(label for label in whole.result if label[0] == "o")
     own = tuple(label for label in whole.left.labels if label != "b")
-    if not places or (own[-1][0] == "x" and not _has_fewer_places(sizes, own[-1][1:])):
+    if not places or (own[-1][0] == "x" and not _has_fewer_places(sizes, own[-1])):
         labels = ("g", *whole.summed, *places)
     else:
         labels = (*places, "g", *whole.summed)
@@ -154,9 +155,11 @@ def _patches(whole: Convolution, entry: ir.Value, start: Size, sizes: dict[str, 
     return Operand(hidden(generate(full, element_type(source), element)), labels)
 
 
-def _has_fewer_places(sizes: dict[str, Size], axis: str) -> bool:
-    """Whether an axis has fewer places than taps, as in gradients of kernels."""
-    places, taps = sizes[f"o{axis}"], sizes[f"t{axis}"]
+def _has_fewer_places(sizes: dict[str, Size], label: str) -> bool:
+    """Whether it is an axis with fewer places than taps, as in gradients of kernels."""
+    if label[0] != "x":
+        return False
+    places, taps = (sizes[kind + label[1:]] for kind in "ot")
     return isinstance(places, int) and isinstance(taps, int) and places < taps
 
 
@@ -193,12 +196,16 @@ def _of_all_entries(whole: Convolution) -> ir.Value:
     sizes, element = whole.sizes, element_type(whole.left.value)
     # The first axis outermost, which is divided.
     taps = tuple(sorted(label for label in whole.summed if label != "c"))
-    free = (*(label for label in whole.result if label[0] == "o"), "b")
+    places = tuple(label for label in whole.result if label[0] == "o")
+    # The axis of neighbours innermost: of entries, or of taps.
+    by_taps = whole.left.labels[-1] == "b"
+    free = (*places, "b") if by_taps else ("b", *places)
+    labels = (*taps, *free) if by_taps else (*free, *taps)
+    names = (("k", "i"), ("k", "j")) if by_taps else (("i", "k"), ("j", "k"))
     count = product([sizes[label] for label in free])
     in_row = product([sizes[label] for label in taps if label != "t0"])
     step = _most(times(count, in_row), sizes["t0"])
-    kernel = _kernel_in_rows(whole, ("c", *taps, "g", "f"))
-    labels = (*taps, *free)
+    kernel = _kernels(whole, taps, by_taps)
 
     def entry(number: ir.Value, results: Values) -> Values:
         def rows(start: ir.Value, inner: Values) -> Values:
@@ -208,11 +215,13 @@ def _of_all_entries(whole: Convolution) -> ir.Value:
                 own = sizes | {"t0": index_binary("minsi", as_index(step), left)}
             extent = {"k": times(own["t0"], in_row), "i": count, "j": sizes["f"]}
             under = _under(whole, number, start, labels, own)
-            patches = merge_axes(under, [len(taps), len(free)], [own[label] for label in labels])
-            place = times(start, in_row)
-            part = [1, extent["k"], extent["j"]]
-            own_kernel = extract_slice(kernel, [number, place, 0], part, [1] * 3, frozenset([0]))
-            operands = (Operand(patches, ("k", "i")), Operand(own_kernel, ("k", "j")))
+            outer = len(taps) if by_taps else len(free)
+            groups = [outer, len(labels) - outer]
+            patches = merge_axes(under, groups, [own[label] for label in labels])
+            offsets = [number, *({"k": times(start, in_row)}.get(name, 0) for name in names[1])]
+            part = [1, *(extent[name] for name in names[1])]
+            own_kernel = extract_slice(kernel, offsets, part, [1] * 3, frozenset([0]))
+            operands = (Operand(patches, names[0]), Operand(own_kernel, names[1]))
             return [multiply_matrices(*operands, ("i", "j"), ("i", "k", "j"), extent, inner[0])]
 
         return for_range(SCOPE, (0, sizes["t0"], step), results, rows)
@@ -224,10 +233,12 @@ def _of_all_entries(whole: Convolution) -> ir.Value:
     return transposed(Operand(value, found), whole.result).value
 
 
-def _kernel_in_rows(whole: Convolution, labels: Labels) -> ir.Value:
-    """The kernel as a matrix for each of what is summed over."""
+def _kernels(whole: Convolution, taps: Labels, by_taps: bool) -> ir.Value:
+    """The kernel as a matrix for each of what is summed over, taps in rows or in columns."""
+    labels = ("c", *taps, "g", "f") if by_taps else ("c", "g", "f", *taps)
     value = transposed(whole.right, labels).value
-    return merge_axes(value, [1, len(labels) - 3, 2], [whole.sizes[label] for label in labels])
+    groups = [1, len(taps), 2] if by_taps else [1, 2, len(taps)]
+    return merge_axes(value, groups, [whole.sizes[label] for label in labels])
 
 
 def _under(
