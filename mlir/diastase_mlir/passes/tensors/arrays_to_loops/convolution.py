@@ -3,10 +3,9 @@
     result[b, g, f, o…] = sum over c, t…: left[b, g, c, o*stride + t*dilation…] * right[g, f, c, t…]
 
 Every tap of the kernel lies on an element. A kernel with many features (`f`) is multiplied as a
-matrix: the elements under its taps are copied to where they make a matrix (`_in_patches`), for a
-part of one entry of the batch at a time, and BLAS does the rest. With few features the copy would
-cost more than the products, which are summed in place then, in loops whose innermost one runs over
-neighbours in the result (`_directly`). Groups of either kind are an axis `g` of their own on both
+matrix, by the elements under its taps (`patches`). With few features to copy these would cost more
+than the products, which are summed in place then, in loops whose innermost one runs over neighbours
+in the result (`_directly`). Groups of either kind are an axis `g` of their own on both
 sides and in the result.
 """
 

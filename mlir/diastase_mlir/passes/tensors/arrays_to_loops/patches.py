@@ -46,7 +46,7 @@ LARGEST_PATCHES = 2**19
 
 @dataclass(frozen=True)
 class Convolution:
-    """Operands and result, with labels as above.
+    """Operands and result, with labels as in `convolution`.
 
     Where the result has `o0`, `o1` and so on, the left side has `x0`, the right side `t0`.
     """
