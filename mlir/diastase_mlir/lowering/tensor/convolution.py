@@ -1,7 +1,8 @@
 """Rule for `conv_general_dilated`: a convolution of StableHLO, of a left side padded before.
 
 The left side gets its padding, and both sides the type of the result, by operations of their own;
-one with holes is taken apart (`dilated_convolution`) where all is known; `passes/arrays_to_loops/convolution` makes loops and matrix products of the rest.
+one with holes is taken apart (`dilated_convolution`) where all is known.
+`passes/arrays_to_loops/convolution` makes loops and matrix products of the rest.
 
 Strides and dilations are attributes of StableHLO's operation. Where they are known only when the
 program runs, each place of the result gathers its patch, the elements under
