@@ -12,6 +12,7 @@ from diastase_mlir.bindings.pass_pipeline import Pipeline, Stage, pass_name
 from diastase_mlir.passes.buffers.bounded_allocations import bounded_allocations
 from diastase_mlir.passes.buffers.element_loops import element_loops
 from diastase_mlir.passes.buffers.free_after_last_use import free_after_last_use
+from diastase_mlir.passes.buffers.index_set_splitting import index_set_splitting
 from diastase_mlir.passes.buffers.interruptible_loops import interruptible_loops
 from diastase_mlir.passes.buffers.matmul_to_blas import matmul_to_blas
 from diastase_mlir.passes.buffers.parallel_loops import parallel_loops
@@ -126,6 +127,7 @@ PIPELINE = Pipeline(
                 matmul_to_blas,  # on buffers, whose strides BLAS understands
                 "func.func(refback-munge-memref-copy)",  # else an external `memrefCopy` is called
                 loop_interchange,
+                index_set_splitting,  # innermost loops are known, and none is handed out yet
                 parallel_loops,
                 element_loops,
                 elementary_calls,

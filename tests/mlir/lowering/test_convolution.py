@@ -8,7 +8,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from jax import lax
 
-from diastase_mlir.passes.tensors.arrays_to_loops import convolution
+from diastase_mlir.passes.tensors.arrays_to_loops import patches
 
 FEW = settings(
     max_examples=6, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck)
@@ -141,7 +141,7 @@ def case(layout, features, groups=1, channels=4):
 @pytest.mark.parametrize("rows_at_once", [2**19, 2**8])
 def test_few_and_many_features(compare_native, monkeypatch, layout, rows_at_once):
     """In place and by patches, of a whole entry and of two rows at a time; with derivatives."""
-    monkeypatch.setattr(convolution, "LARGEST_PATCHES", rows_at_once)
+    monkeypatch.setattr(patches, "LARGEST_PATCHES", rows_at_once)
     cases = [(2, 1), (4, 4), (16, 2), (24, 1)]
     operands = [case(layout, features, groups) for features, groups in cases]
 
@@ -171,7 +171,7 @@ def test_few_and_many_features(compare_native, monkeypatch, layout, rows_at_once
 
 
 def test_all_sizes_unknown(compare_native_dynamic, monkeypatch):
-    monkeypatch.setattr(convolution, "LARGEST_PATCHES", 2**9)
+    monkeypatch.setattr(patches, "LARGEST_PATCHES", 2**9)
 
     def function(x, y):
         return (

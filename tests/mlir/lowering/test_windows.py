@@ -72,6 +72,83 @@ def test_any_geometry(compare_native_dynamic, axes):
     compare_native_dynamic(function, [("float64", f"n, {columns}")], arguments)
 
 
+wide_axis = st.fixed_dictionaries(
+    {
+        "size": st.integers(3, 19),
+        "window": st.integers(1, 6),
+        "stride": st.integers(1, 3),
+        "padding": st.tuples(st.integers(-1, 4), st.integers(-1, 4)),
+        "base": st.integers(1, 3),
+        "dilation": st.integers(1, 2),
+        "pad": st.tuples(st.integers(0, 2), st.integers(0, 2), st.integers(0, 2)),
+    }
+)
+
+
+@pytest.mark.sample(4)
+@settings(FEW, max_examples=12)
+@given(axes=st.lists(wide_axis, min_size=1, max_size=3), channels=st.sampled_from([1, 3, 16]))
+def test_known_sizes(compare_native, axes, channels):
+    """Formulas of few taps, axis after axis of more; what pads the array before is taken in."""
+    sizes = [2, *(one["size"] for one in axes), channels]
+    columns = [(*own, 1) for own in (geometry(axes)[0], geometry(axes)[1])]
+    padding = (*geometry(axes)[2], (0, 0))
+    columns += [padding, *((*own, 1) for own in geometry(axes)[3:])]
+    pads = [(0, 0, 0), *(one["pad"] for one in axes), (1, 0, 1)]
+    plain = np.nan_to_num(numbers("float64", *sizes), nan=5)
+
+    def total(x):
+        return lax.reduce_window(lax.pad(x, 0.0, pads), 0.0, lax.add, *columns)
+
+    def function(a, x):
+        return (
+            lax.reduce_window(a, -jnp.inf, lax.max, *columns),
+            lax.reduce_window(lax.pad(a, jnp.inf, pads), jnp.inf, lax.min, *columns) * 2 + 1,
+            lax.reduce_window(a, 1.5, lax.add, *columns),
+            lax.reduce_window(lax.pad(x, 1.0, pads), 0.0, lax.add, *columns),
+            total(x),
+            jax.grad(lambda x: (total(x) ** 2).sum())(x),
+            lax.reduce_window(x.astype(int), 1, lax.mul, *columns),
+            *lax.reduce_window((x, x.astype(int)), (0.0, 1), combined, *columns),
+            lax.reduce_window((x, x), (0.0, 1.0), combined, *columns)[1],
+        )
+
+    compare_native(function, numbers("float64", *sizes), plain)
+
+
+@pytest.mark.sample(2)
+@pytest.mark.parametrize(("window", "stride"), [(33, 1), (50, 4), (64, 8), (64, 64), (1100, 1)])
+def test_wide_windows(compare_native, window, stride):
+    """Windows of windows, what is left over, and those that are too far apart for it."""
+    geometry = (1, window, 1), (1, stride, 1), ((0, 0), (window // 2, 70), (0, 0))
+
+    def function(a, x):
+        return (
+            lax.reduce_window(a, -jnp.inf, lax.max, *geometry),
+            lax.reduce_window(x, 0.0, lax.add, *geometry),
+            lax.reduce_window(x.astype(int), 0, lax.add, *geometry),
+        )
+
+    compare_native(
+        function, numbers("float64", 2, 300, 3), np.cos(np.arange(1800.0)).reshape(2, 300, 3)
+    )
+
+
+@pytest.mark.parametrize(("window", "stride"), [(2, 2), (3, 2), (3, 3), (4, 2), (2, 3)])
+def test_gradients_of_average_pools(compare_native, window, stride):
+    """Of windows that touch, that overlap, and that leave gaps; channels last and first."""
+    for around in (lambda own: (1, *own, 1), lambda own: (1, 1, *own)):
+
+        def pool(x, around=around):
+            size, steps = around((window, window)), around((stride, stride))
+            return lax.reduce_window(x, 0.0, lax.add, size, steps, "SAME") / window**2
+
+        def function(x, pool=pool):
+            return jax.grad(lambda x: (jnp.sin(pool(x)) ** 2).sum())(x)
+
+        compare_native(function, np.cos(np.arange(2.0 * 8 * 9 * 4)).reshape(2, 8, 9, 4))
+
+
 @pytest.mark.parametrize("base_dilation", [1, 2])
 def test_an_initial_value_counts_once_for_each_window(base_dilation):
     function = qjit(

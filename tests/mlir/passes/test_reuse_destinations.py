@@ -29,9 +29,9 @@ STEP = """
 """
 
 
-def after_pass(read="d0", second="%in"):
+def after_pass(read="d0", second="%in", step=STEP):
     """The loop, after the pass."""
-    text = STEP.format(read=read, second=second)
+    text = step.format(read=read, second=second)
     with session():
         module = parse(
             f"""func.func @f(%x: tensor<9xf64>, %n: index) -> tensor<9xf64> {{
@@ -53,6 +53,17 @@ def test_other_reads_need_memory_of_their_own_in_each_iteration():
         assert "outs(%arg2 :" not in text
         assert "outs(%arg3 :" not in text
         assert "tensor.empty" in text[text.index("scf.for") :]
+
+
+def test_parts_that_the_body_reads_need_memory_of_their_own():
+    """Else bufferization copies each part, to write over what it is a part of."""
+    part = """%p = tensor.extract_slice %c[1] [8] [1] : tensor<9xf64> to tensor<8xf64>
+    %r = linalg.generic"""
+    text = STEP.replace("%r = linalg.generic", part).replace(
+        "%s = arith", "%second = tensor.extract %p[%c1] : tensor<8xf64>\n      %s = arith"
+    )
+    assert "outs(%arg3 :" in after_pass()
+    assert "outs(%arg3 :" not in after_pass(second="%second", step=text)
 
 
 def swapped(x, y):
@@ -103,3 +114,11 @@ def test_loops_equal_jax(function):
             np.testing.assert_allclose(one, other, rtol=1e-13)
         for argument, copy in zip(arguments, kept, strict=True):
             np.testing.assert_array_equal(argument, copy)
+
+
+def test_a_part_is_no_destination():
+    """Bufferization would copy the part before it is written over."""
+    part = """%p = tensor.extract_slice %c[0] [9] [1] : tensor<9xf64> to tensor<9xf64>
+    %r = linalg.generic"""
+    text = STEP.replace("%r = linalg.generic", part).replace("ins(%c :", "ins(%p :")
+    assert "outs(%extracted_slice" not in after_pass(step=text)

@@ -1,7 +1,8 @@
 """Rule for `conv_general_dilated`: a convolution of StableHLO, of a left side padded before.
 
-The left side gets its padding and its holes, and both sides the type of the result, by operations
-of their own; `passes/arrays_to_loops/convolution` makes loops and matrix products of the rest.
+The left side gets its padding, and both sides the type of the result, by operations of their own;
+one with holes is taken apart (`dilated_convolution`) where all is known.
+`passes/arrays_to_loops/convolution` makes loops and matrix products of the rest.
 
 Strides and dilations are attributes of StableHLO's operation. Where they are known only when the
 program runs, each place of the result gathers its patch, the elements under
@@ -23,6 +24,7 @@ from diastase_mlir.jax_compat import ir, is_symbolic
 from diastase_mlir.lowering.core.array_types import is_known_empty
 from diastase_mlir.lowering.core.context import LoweringContext
 from diastase_mlir.lowering.core.registry import Equation, lowers
+from diastase_mlir.lowering.tensor.dilated_convolution import has_holes, in_phases
 
 
 @lowers("conv_general_dilated")
@@ -31,6 +33,12 @@ def lower_conv_general_dilated(
 ) -> list[ir.Value]:
     """A convolution, or products of patches where its steps are not known."""
     params, (result,) = equation.params, equation.avals_out
+    if has_holes(params, *(aval.shape for aval in (*equation.avals_in, result))):
+
+        def phases(left: jax.Array, right: jax.Array) -> tuple[jax.Array]:
+            return (in_phases(left, right, params, result.shape),)
+
+        return context.lower_function(phases, equation.avals_in, [left, right])
     avals, operands = _prepared(context, equation, left, right)
     if any(map(is_symbolic, (*params["window_strides"], *params["rhs_dilation"]))):
         return convolve_patches(context, equation, operands, avals)

@@ -12,7 +12,9 @@ the loop carries on, the array of undefined contents moves into the loop: define
 would be the same memory in each iteration, and be copied to new memory in each.
 
 Only the loops over all elements that read an operand and write a result at the same place are
-concerned: others may read an element after it was overwritten.
+concerned: others may read an element after it was overwritten. So may a loop whose body reads parts
+of the operand, which bufferization would copy, each of them, to write over it. Nor is a part of an
+array proposed: where the rest is still needed, bufferization copies the part instead of allocating.
 
 What is only copied to a buffer that was made for it (`emit.buffers.filled`) is written there.
 """
@@ -63,7 +65,9 @@ def _overwritable(
         fits = operand.type == generic.operands[number].type and operand_map == maps[number]
         if of_loop and not isinstance(operand.owner, ir.Block):
             continue
-        if fits and _is_last_use(operand, generic):
+        if not fits or _is_part(operand):
+            continue
+        if _is_last_use(operand, generic) and not _reads_parts(generic, operand):
             return operand
     return None
 
@@ -104,6 +108,32 @@ def _is_there(value: ir.Value, operation: ir.Operation) -> bool:
     if isinstance(owner, ir.Block) or owner.operation.block != operation.block:
         return True
     return owner.operation.is_before_in_block(operation)
+
+
+def _is_part(value: ir.Value) -> bool:
+    owner = value.owner
+    return not isinstance(owner, ir.Block) and owner.name == "tensor.extract_slice"
+
+
+_VIEWS = frozenset({"tensor.extract_slice", "tensor.expand_shape", "tensor.collapse_shape"})
+
+
+def _reads_parts(generic: ir.Operation, array: ir.Value) -> bool:
+    """Whether the body reads elements of an array, or of a part of it, at places of its own."""
+    for use in array.uses:
+        user = use.owner.operation
+        if user.name == "tensor.extract" and _stands_in(user, generic):
+            return True
+        if user.name in _VIEWS and _reads_parts(generic, user.results[0]):
+            return True
+    return False
+
+
+def _stands_in(operation: ir.Operation, outer: ir.Operation) -> bool:
+    around = operation.parent
+    while around is not None and around.operation != outer:
+        around = around.operation.parent
+    return around is not None
 
 
 def _is_undefined(value: ir.Value) -> bool:

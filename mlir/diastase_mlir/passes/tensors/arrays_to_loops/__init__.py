@@ -19,26 +19,32 @@ from diastase_mlir.passes.tensors.arrays_to_loops import (
     dot_general,
     indexing,
     moves,
+    select_and_scatter,
     sorting,
     windows,
 )
 from diastase_mlir.passes.tensors.arrays_to_loops.rules import Rule
 
-_RULES: dict[str, Rule] = {
-    name: rule
-    for module in (conversions, convolution, dot_general, indexing, moves, sorting, windows)
-    for name, rule in module.RULES.items()
-}
+_MODULES = (
+    conversions, convolution, dot_general, indexing, moves, select_and_scatter, sorting, windows,
+)  # fmt: skip
+_RULES: dict[str, Rule] = {name: rule for module in _MODULES for name, rule in module.RULES.items()}
 
 
 def arrays_to_loops(module: ir.Module) -> None:
     """Convert every operation of the module that has a rule, in place."""
     found = operations_named(module.operation, *_RULES)
+    # What reads a padded array sees how it was padded.
+    found.sort(key=_pads)
     for operation in found:
         with ir.InsertionPoint(operation), operation.location:
             results = _RULES[operation.name](operation)
             if results is not None:
                 _replace(operation, results)
+
+
+def _pads(operation: Any) -> bool:
+    return operation.name == "stablehlo.pad" and operation.parent.operation.name not in _RULES
 
 
 def _replace(operation: Any, results: Sequence[ir.Value]) -> None:

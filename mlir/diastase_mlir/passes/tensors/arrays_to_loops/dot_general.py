@@ -221,11 +221,18 @@ def transposed(operand: Operand, labels: Labels) -> Operand:
 
 
 def multiply_matrices(
-    left: Operand, right: Operand, result: Labels, loops: Labels, sizes: dict[str, Size]
+    left: Operand,
+    right: Operand,
+    result: Labels,
+    loops: Labels,
+    sizes: dict[str, Size],
+    onto: ir.Value | None = None,
 ) -> ir.Value:
-    """The products; `loops` names all axes, from the outermost loop to the innermost."""
+    """The products, added to what is given (`onto`); `loops`: all axes, from the outermost loop."""
     element = element_type(left.value)
-    zeros = fill(scalar_constant(element, 0), [sizes[label] for label in result])
+    zeros = onto
+    if zeros is None:
+        zeros = fill(scalar_constant(element, 0), [sizes[label] for label in result])
     operands = [hidden(left.value), hidden(right.value), zeros]
     maps = [
         ir.AffineMap.get(

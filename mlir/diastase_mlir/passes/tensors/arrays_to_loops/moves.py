@@ -43,6 +43,11 @@ from diastase_mlir.passes.tensors.arrays_to_loops.rules import (
     sizes_given,
     sizes_known,
 )
+from diastase_mlir.passes.tensors.arrays_to_loops.window_formulas import (
+    KnownAxis,
+    Windows,
+    by_formula,
+)
 from diastase_mlir.passes.tensors.scalarize.movement import adds_axes
 
 _FEW = 4
@@ -56,6 +61,10 @@ def _pad(operation: Any) -> Sequence[ir.Value]:
     names = ("edge_padding_low", "edge_padding_high", "interior_padding")
     lows, highs, interiors = by_axis(operation, names, vectors, len(own))
     known = sizes_known(operation)
+    if any(isinstance(interior, int) and interior for interior in interiors):
+        value = _set_apart(operand, fill, [own, interiors, lows, known])
+        if value is not None:
+            return [value]
     sizes = [
         _padded(*four) if size is None else size
         for size, *four in zip(known, own, lows, highs, interiors, strict=True)
@@ -80,6 +89,18 @@ def _pad(operation: Any) -> Sequence[ir.Value]:
         return if_else(SCOPE, met, kinds, lambda: [extract(operand, source)], lambda: [fill])[0]
 
     return [generate(sizes, element_type(operand), element)]
+
+
+def _set_apart(operand: ir.Value, fill: ir.Value, columns: Sequence[Any]) -> ir.Value | None:
+    """The same as windows of one element each over an array with holes, where all is known."""
+    axes: list[KnownAxis] = []
+    for size, interior, low, result in zip(*columns, strict=True):
+        numbers_known = all(isinstance(number, int) for number in (size, interior, low, result))
+        if not numbers_known or 0 in (size, result) or interior < 0:
+            return None
+        axes.append(KnownAxis(size, 1, 1, interior + 1, 1, low, result))
+    windows = Windows([operand], axes, lambda _, value: [value], None, [fill])
+    return by_formula(windows, is_free=False)
 
 
 def _padded(size: Size, low: Size, high: Size, interior: Size) -> Size:

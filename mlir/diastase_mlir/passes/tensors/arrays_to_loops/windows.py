@@ -3,8 +3,9 @@
     %0 = stablehlo.reduce_window %a, %zero, window = [n], padding = [[n - 1, 0]] { add }
 
 adds up, for each place, all elements before it, and zeros. Where what stands in the padding changes
-nothing, that is one loop along the axis; other windows of one array of known sizes
-are for MLIR's own conversion then, which combines each by itself.
+nothing, that is one loop along the axis. Small windows of one array are formulas
+(`window_formulas`); larger ones of known sizes are for MLIR's own conversion, which combines each
+by itself.
 
 A window at output position `o` starts at `o * stride - low` of the dilated array and has a *tap*
 every `window_dilation` elements; `base_dilation - 1` holes lie between neighbours in the dilated
@@ -13,21 +14,17 @@ with the initial value and takes in the elements it meets, in row-major order. S
 the taps inside the array only. Numbers of windows may be known at run time only (`runtime`).
 """
 
-import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import chain
 from typing import Any
 
 from diastase_mlir.bindings import ir
 from diastase_mlir.emit.loops import Values, for_each, for_range, if_else, running
 from diastase_mlir.emit.operations import (
-    any_of,
     compare_integers,
-    flag_constant,
     index_binary,
     index_constant,
-    negate,
     select,
     to_signless,
     to_type,
@@ -38,7 +35,6 @@ from diastase_mlir.emit.tensors import (
     element_type,
     empty,
     extract,
-    generate,
     insert,
     larger,
     plus,
@@ -47,17 +43,26 @@ from diastase_mlir.emit.tensors import (
     times,
     unbox,
 )
-from diastase_mlir.passes.operations import SCOPE, number_in
+from diastase_mlir.passes.operations import SCOPE, defining, number_in
+from diastase_mlir.passes.tensors.arrays_to_loops.neutral_numbers import (
+    changes_nothing,
+    is_sum_of_floats,
+    number_of,
+)
 from diastase_mlir.passes.tensors.arrays_to_loops.rules import (
-    Function,
     Rule,
-    by_axis,
     function_of,
     minus,
     numbers,
     quotient,
     signless_operands,
     sizes_known,
+)
+from diastase_mlir.passes.tensors.arrays_to_loops.window_formulas import (
+    KnownAxis,
+    Windows,
+    by_formula,
+    with_pad,
 )
 
 
@@ -87,16 +92,20 @@ class WindowAxis:
 def _reduce_window(operation: Any) -> Sequence[ir.Value] | None:
     """What StableHLO says in attributes."""
     rank = operation.operands[0].type.rank
-    if len(operation.results) == 1 and _changes_nothing(operation):
+    is_neutral = len(operation.results) == 1 and changes_nothing(operation)
+    if is_neutral:
         along = _whole_axis(operation)
         if along is not None:
             return [_running(operation, *along)]
+    values = _formulas(operation, is_neutral)
+    if values is not None:
+        return values
+    if is_neutral:
         shapes = (operation.operands[0].type, operation.results[0].type)
         if all(kind.has_static_shape and 0 not in kind.shape for kind in shapes):
             return None
-    padding = _padding(operation, rank)
-    names = ("window_dimensions", "window_strides", "base_dilations", "window_dilations")
-    columns = [numbers(operation, name, [1] * rank) for name in names]
+    padding = padding_of(operation, rank)
+    columns = [numbers(operation, name, [1] * rank) for name in _NUMBERS]
     columns += [[low for low, _ in padding], [high for _, high in padding]]
     own = sizes_of(operation.operands[0])
     axes = [WindowAxis(*entries) for entries in zip(own, *columns, strict=True)]
@@ -105,7 +114,65 @@ def _reduce_window(operation: Any) -> Sequence[ir.Value] | None:
     return _over_windows(operation, axes, sizes, list(operation.operands))
 
 
-def _padding(operation: Any, rank: int) -> list[tuple[int, int]]:
+_NUMBERS = ("window_dimensions", "window_strides", "base_dilations", "window_dilations")
+
+
+def _formulas(operation: Any, is_neutral: bool) -> Sequence[ir.Value] | None:
+    """Each window as a formula, where windows are small and known well enough."""
+    count = len(operation.results)
+    arrays, initial = operation.operands[:count], operation.operands[count:]
+    rank, places = arrays[0].type.rank, sizes_known(operation)
+    lows = [low for low, _ in padding_of(operation, rank)]
+    pad = _neutral_pad(operation) if is_neutral else None
+    arrays = [to_signless(array) for array in (arrays if pad is None else pad.operands[:1])]
+    own_sizes = sizes_of(arrays[0])
+    columns = [numbers(operation, name, [1] * rank) for name in _NUMBERS]
+    axes: list[KnownAxis] = []
+    for axis, (size, low, *entries) in enumerate(zip(own_sizes, lows, *columns, strict=True)):
+        place = places[axis]
+        result = size if place is None else place
+        window, stride, base, dilation = entries
+        own = KnownAxis(size, window, stride, base, dilation, low, result)
+        if pad is not None:
+            names = ("edge_padding_low", "edge_padding_high", "interior_padding")
+            own = with_pad(own, *(numbers(pad, name)[axis] for name in names))
+        if own is None or not (own.is_plain or (isinstance(size, int) and place is not None)):
+            return None
+        axes.append(own)
+    if 0 in own_sizes or any(axis.result == 0 for axis in axes):
+        return None
+    neutral = [unbox(to_signless(value)) for value in initial]
+    first = None if is_neutral and not is_sum_of_floats(operation) else neutral
+    windows = Windows(arrays, axes, function_of(operation.regions[0]), first, neutral)
+    values: list[ir.Value] = []
+    for number, result in enumerate(operation.results):
+        is_used = next(iter(result.uses), None) is not None
+        value = (
+            by_formula(replace(windows, number=number), is_free=is_neutral)
+            if is_used
+            else arrays[0]
+        )
+        if value is None:
+            return None
+        values.append(value)
+    return values
+
+
+def _neutral_pad(operation: Any) -> Any:
+    """The operation that pads the array with numbers that change nothing, if there is one."""
+    pad = defining(operation.operands[0])
+    if pad is None or pad.name != "stablehlo.pad":
+        return None
+    filler = defining(pad.operands[1])
+    if filler is None or filler.name != "stablehlo.constant":
+        return None
+    if number_of(filler) != number_of(operation.operands[1].owner):
+        return None
+    amounts = [*numbers(pad, "edge_padding_low"), *numbers(pad, "edge_padding_high")]
+    return None if min(amounts, default=0) < 0 else pad
+
+
+def padding_of(operation: Any, rank: int) -> list[tuple[int, int]]:
     """Before and behind each axis."""
     if "padding" not in operation.attributes:
         return [(0, 0)] * rank
@@ -215,53 +282,6 @@ def _when(flag: bool | ir.Value, size: Size, otherwise: Size) -> Size:
     return select(flag, as_index(size), as_index(otherwise))
 
 
-# --- the best element of each window --------------------------------------------------------------
-
-
-def _select_and_scatter(operation: Any) -> Sequence[ir.Value]:
-    """Each source number combined with what is where the chosen element of its window lies."""
-    operand, source, initial, *vectors = signless_operands(operation)
-    own = sizes_of(operand)
-    names = ("window_dimensions", "window_strides")
-    columns = by_axis(operation, names, vectors, len(own))
-    lows = [low for low, _ in _padding(operation, len(own))]
-    axes = [
-        WindowAxis(*entries, low=low) for *entries, low in zip(own, *columns, lows, strict=True)
-    ]
-    keeps, combine = (function_of(region) for region in operation.regions)
-    scalar = unbox(initial)
-    target = generate(own, scalar.type, lambda _: scalar)
-
-    def window(output: Values, carry: Values) -> Values:
-        found, *place = _chosen(keeps, axes, operand, scalar, output)
-
-        def scatter() -> Values:
-            (total,) = combine(extract(carry[0], place), extract(source, output))
-            return [insert(total, carry[0], place)]
-
-        return if_else(SCOPE, found, [carry[0].type], scatter, lambda: carry)
-
-    return for_each(SCOPE, sizes_of(source), [target], window)
-
-
-def _chosen(
-    keeps: Function, axes: Sequence[WindowAxis], operand: ir.Value, unread: ir.Value, output: Values
-) -> Values:
-    """Whether a window has an element, and where the chosen one is."""
-
-    def compare(position: Values, best: Values) -> Values:
-        started, number, *_ = best
-        candidate = extract(operand, position)
-        takes = any_of([negate(started), negate(keeps(number, candidate)[0])])
-        found = [candidate, *position]
-        chosen = [select(takes, new, old) for new, old in zip(found, best[1:], strict=True)]
-        return [flag_constant(True), *chosen]
-
-    nowhere = [flag_constant(False), unread, *[index_constant(0)] * len(axes)]
-    found, _, *place = over_taps(axes, output, nowhere, compare)
-    return [found, *place]
-
-
 # --- running combinations -------------------------------------------------------------------------
 
 
@@ -292,7 +312,7 @@ def _whole_axis(operation: Any) -> tuple[int, bool] | None:
     axes = [axis for axis, size in enumerate(window) if size != 1]
     if len(axes) != 1 or window[axes[0]] != kind.shape[axes[0]]:
         return None
-    padding, (axis,) = list(chain(*_padding(operation, len(window)))), axes
+    padding, (axis,) = list(chain(*padding_of(operation, len(window)))), axes
     size = window[axis] - 1
     for backwards in (False, True):
         wanted = [0] * (2 * len(window))
@@ -302,46 +322,8 @@ def _whole_axis(operation: Any) -> tuple[int, bool] | None:
     return None
 
 
-def _changes_nothing(operation: Any) -> bool:
-    """Whether the initial value, combined with any number, gives that number."""
-    block, initial = operation.regions[0].blocks[0], operation.operands[1].owner
-    views = list(block.operations)
-    if len(views) != 2 or isinstance(initial, ir.Block) or initial.name != "stablehlo.constant":
-        return False
-    combination = views[0].operation
-    if [*combination.operands] not in ([*block.arguments], [*block.arguments][::-1]):
-        return False
-    number, element = _number(initial), operation.operands[1].type.element_type
-    name = combination.name.removeprefix("stablehlo.")
-    if name in ("maximum", "minimum"):
-        return number == _limit(element, largest=name == "minimum")
-    return number == {"add": 0, "multiply": 1}.get(name)
-
-
-def _number(constant: Any) -> complex | int:
-    """The number that a constant of rank 0 is."""
-    if isinstance(constant.results[0].type.element_type, ir.ComplexType):
-        # The bindings have no class for its value.
-        parts = str(constant).partition("dense<(")[2].partition(")")[0].split(",")
-        # One that is no number is in hexadecimal digits.
-        return complex(*(math.nan if "x" in part else float(part) for part in parts))
-    number: Any = ir.DenseElementsAttr(constant.attributes["value"]).get_splat_value()
-    return number.value
-
-
-def _limit(element: Any, largest: bool) -> float | int:
-    """The least number of a type, or the largest."""
-    if not isinstance(element, ir.IntegerType):
-        return math.inf if largest else -math.inf
-    if element.is_unsigned or element.width == 1:
-        return 2**element.width - 1 if largest else 0
-    return 2 ** (element.width - 1) - 1 if largest else -(2 ** (element.width - 1))
-
-
 RULES: dict[str, Rule] = {
     "stablehlo.reduce_window": _reduce_window,
     "runtime.reduce_window": _reduce_window_of_unknown,
-    "stablehlo.select_and_scatter": _select_and_scatter,
-    "runtime.select_and_scatter": _select_and_scatter,
     "runtime.cumulative": _cumulative,
 }
