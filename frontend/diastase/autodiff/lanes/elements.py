@@ -39,7 +39,7 @@ from diastase_mlir.jax_compat import (
     while_p,
     with_jaxprs,
 )
-from diastase_mlir.rerolling import with_runs_of_gates
+from diastase_mlir.rerolling import operations_p, with_runs_of_gates
 
 _LEAST_LANES = 8
 """The numbers of a vector."""
@@ -55,8 +55,9 @@ _FEWEST = 4
 _LEAST_GATES = 4
 """In a row, from which on they are one operation: each by itself has loops of its own for its
 parameters, which LLVM compiles."""
-_MOST_OPERATIONS = 64
-"""Written out in a body, with gates in a row as one: to compile them takes longer than alone."""
+_MOST_ARRAYS = 64
+"""Numbers for each lane that operations take, and operations without any: they are written out in
+a body, and each has loops of its own, which LLVM compiles; those of an element alone have none."""
 
 _NUMBER = ShapedArray((), np.dtype(np.int64))
 Equation = Any
@@ -88,7 +89,7 @@ def in_groups(jaxpr: ClosedJaxpr, avals: Sequence[Any], mapped: Mapped) -> Group
     if register is None:
         return None
     jaxpr = _with_runs(jaxpr)
-    if _written_out(jaxpr) > _MOST_OPERATIONS:
+    if _arrays_of_operations(jaxpr) > _MOST_ARRAYS:
         return None
     *others, number = batch_sizes(avals, mapped)
     lanes = _lanes(register.num_wires, others, number)
@@ -273,5 +274,9 @@ def _runs_inside(equation: Equation) -> Equation:
     return equation if params is equation.params else equation.replace(params=params)
 
 
-def _written_out(jaxpr: ClosedJaxpr) -> int:
-    return sum(has_role(equation, Role.OPERATION) for equation in equations_in(jaxpr))
+def _arrays_of_operations(jaxpr: ClosedJaxpr) -> int:
+    return sum(
+        max(1, len(equation.invars) - 1)
+        for equation in equations_in(jaxpr)
+        if equation.primitive is operations_p or has_role(equation, Role.OPERATION)
+    )
