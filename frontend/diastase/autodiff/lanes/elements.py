@@ -88,12 +88,12 @@ def in_groups(jaxpr: ClosedJaxpr, avals: Sequence[Any], mapped: Mapped) -> Group
     register = _register_of(jaxpr)
     if register is None:
         return None
-    jaxpr = _with_runs(jaxpr)
-    if _arrays_of_operations(jaxpr) > _MOST_ARRAYS:
-        return None
     *others, number = batch_sizes(avals, mapped)
     lanes = _lanes(register.num_wires, others, number)
     if lanes is None:
+        return None
+    jaxpr = _with_runs(jaxpr)
+    if _arrays_of_operations(jaxpr) > _MOST_ARRAYS:
         return None
     by_lane = [flags[-1] for flags in mapped]
     types = element_avals(avals, mapped)
