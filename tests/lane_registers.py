@@ -72,6 +72,14 @@ class LaneRegister:
         head = [I64(SITE), I64(GATES[name].code), *integers(controls), integers(values)[1]]
         self.call("gate", *head, I64(first), I64(second), *pointers)
 
+    def gate_run(
+        self, count: int, table: Sequence[int], constants: Sequence[float], rows: np.ndarray
+    ) -> None:
+        numbers, known = np.array(table, np.int64), np.array(constants, float)
+        rows = np.ascontiguousarray(rows, float)
+        assert rows.shape[1:] == (self.lanes,)
+        self.call("gate_run", I64(count), address(numbers), address(known), address(rows))
+
     def unitary(
         self,
         matrix: np.ndarray,

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from diastase_engine import GATES, threads_library
 from diastase_engine.libraries.build import lanes_in_parts
 from diastase_runtime.abi import CallContext, ErrorCode, library_symbol
+from diastase_runtime.gate_table import run_row
 from lane_registers import SITE, LaneRegister
 
 NAMES = [name for name, row in GATES.items() if row.entry == "wires"]
@@ -109,6 +110,50 @@ def test_gates_are_pennylanes(lanes, name: str, n_controls: int, is_masked: bool
             after = applied(both, [*order[width:], *order[:width]], states)
             states = np.where(active[:, None], after, states)
         assert_states(register, states)
+
+
+@pytest.mark.parametrize("is_masked", [False, True])
+@pytest.mark.parametrize("count", [8, 24, 64])
+@pytest.mark.parametrize("wires", [1, 3, 5])
+def test_a_run_is_its_gates_one_by_one(lanes, wires: int, count: int, is_masked: bool):
+    """Constants and rows of parameters in any order, some used again, some large or no numbers."""
+    generator = np.random.default_rng([wires, count])
+    both = [filled(lanes, np.random.default_rng(1), wires, count)[0] for _ in range(2)]
+    register, single = both
+    if is_masked:
+        for each in both:
+            each.activate(np.arange(count) % 3)
+    constants = np.array([0.3, -1e7, 0.0, 2.0])
+    rows = 5 * generator.normal(size=(6, count))
+    rows[2, 1], rows[3, 5] = 1e8, np.nan
+    table: list[int] = []
+    fitting = [name for name in NAMES if GATES[name].wires <= wires]
+    for name in (names := generator.permutation(np.resize(fitting, 60))):
+        row = GATES[str(name)]
+        order = [int(w) for w in generator.permutation(wires)]
+        controls = [(w, bool(generator.integers(2))) for w in order[row.wires :][:2]]
+        references = [int(r) for r in generator.integers(-len(rows), 4, row.parameters)]
+        targets = order[: row.wires]
+        table += run_row(row, SITE, targets, controls, references)
+        values = [rows[-1 - r] if r < 0 else np.full(count, constants[r]) for r in references]
+        on, flags = [w for w, _ in controls], [int(value) for _, value in controls]
+        single.gate(str(name), targets, *values, controls=on, values=flags)
+    register.gate_run(len(names), table, constants, rows)
+    assert register.error[0] == ErrorCode.NONE
+    np.testing.assert_array_equal(register.amplitudes, single.amplitudes)
+
+
+def test_a_run_ends_at_a_gate_that_fails(lanes):
+    register = lanes(2, 8)
+    rows = np.full((1, 8), np.pi)
+    gates = [("RX", 3, [0]), ("CNOT", 4, [0, 2]), ("RX", 5, [1])]
+    table = [
+        n
+        for name, site, on in gates
+        for n in run_row(GATES[name], site, on, [], [-1] * GATES[name].parameters)
+    ]
+    register.gate_run(3, table, [], rows)
+    assert register.error[:2] == (ErrorCode.WIRE_OUT_OF_RANGE, 4)
 
 
 @pytest.mark.parametrize("name", ["RX", "U3", "CRot", "IsingXY"])

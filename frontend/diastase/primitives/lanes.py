@@ -41,6 +41,12 @@ def _gate_abstract_eval(
     return register
 
 
+def _run_abstract_eval(
+    register: Any, *parameters: Any, gates: tuple[str, ...], lines: tuple[Any, ...]
+) -> AbstractValue:
+    return register
+
+
 def _unitary_abstract_eval(
     register: Any,
     matrix: Any,
@@ -95,6 +101,13 @@ lanes_gate_p = define_on_register(
     "lanes_gate", "a gate", _gate_abstract_eval, Role.OPERATION, provided_rules=()
 )
 """`register, *f64[lanes] angles, *wires -> register`: a gate on one or two wires, with controls."""
+
+lanes_run_p = define_on_register(
+    "lanes_run", "a gate", _run_abstract_eval, Role.OPERATION, provided_rules=()
+)
+"""`register, f64[parameters, lanes] -> register`: gates on known wires, in order; no operand where
+they have no parameters. `gates` has a line of text for each (`diastase_mlir.gate_runs`), `lines`
+the user's line: file, number and function, or None. All is plain, so that programs have keys."""
 
 lanes_unitary_p = define_on_register(
     "lanes_unitary", "a gate", _unitary_abstract_eval, Role.OPERATION, provided_rules=()

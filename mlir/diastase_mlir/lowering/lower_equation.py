@@ -68,7 +68,7 @@ LAZY_RULES = {
     "triangular_solve svd tridiagonal tridiagonal_solve",
     "parallel_map": "parallel_map concurrent_qnodes",
     "quantum.lanes": "lanes_activate lanes_allocate lanes_gate lanes_measure lanes_pauli_values "
-    "lanes_probs lanes_sample lanes_state lanes_unitary",
+    "lanes_probs lanes_run lanes_sample lanes_state lanes_unitary",
     "random_bits": "iota_2x32_shape rng_bit_generator threefry2x32",
     "tensor.convolution": "conv_general_dilated",
     "tensor.window_gradients": "select_and_gather_add select_and_scatter_add",

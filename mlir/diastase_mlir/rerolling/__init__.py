@@ -17,16 +17,18 @@ from diastase_mlir.rerolling.operations import (
     Places,
     equations_to_lower,
     join_positions,
+    lines_of_run,
     numbers_of,
+    operations_p,
     parameters_of_gate,
     register_operations,
     rerolled,
+    with_runs_of_gates,
 )
 from diastase_mlir.rerolling.vectors import FOLDED, LEAST_ALIKE, put_into_places
 
 __all__ = [
     "FOLDED", "LEAST_ALIKE", "Part", "Places", "equations_to_lower", "is_view", "join_positions",
-    "numbers_of", "parameters_of_gate", "put_into_places", "register_operations", "rerolled",
-    "viewed",
-    "whole",
+    "lines_of_run", "numbers_of", "operations_p", "parameters_of_gate", "put_into_places",
+    "register_operations", "rerolled", "viewed", "whole", "with_runs_of_gates",
 ]  # fmt: skip

@@ -9,8 +9,8 @@ last operation stands. Parameters that are computed alike (`scalar_forms`) are e
 vector among its operands, each other value is an operand of its own; numbers are none. Which
 parameter is which element of which operand is said by its parameter `places`; the operations
 themselves are in its parameter `operations`. Equations of which nothing is read any more are gone.
-Nobody binds `operations`: who asks for it says what it means, lowering by a rule, derivatives by
-what they do instead.
+Nobody records `operations`: who asks for it says what it means, lowering by a rule, derivatives by
+what they do instead, a batch by a rule for what it becomes.
 
 For lowering (`equations_to_lower`) a run is a chain of `gate` equations on known wires. Equations
 that compute parameters may stand between them: they touch no register and have no effects. Many
@@ -27,7 +27,7 @@ import numpy as np
 from jax import lax
 from jax.extend.core import Primitive
 
-from diastase_mlir.gate_runs import LEAST, MOST
+from diastase_mlir.gate_runs import LEAST, MOST, RunGate
 from diastase_mlir.jax_compat import copy_equation, needed_equations, new_equation
 from diastase_mlir.rerolling.scalar_forms import Forms, Scalar
 from diastase_mlir.rerolling.vectors import (
@@ -181,21 +181,54 @@ def equations_to_lower(jaxpr: Any, is_kept: Callable[[Any], bool]) -> Sequence[E
     it is: in a loop, numbers in processor registers may be faster than vectors in memory, which is
     nothing beside a circuit.
     """
-    equations = jaxpr.eqns
-    if not any(map(is_on_register, equations)):
-        return equations
-    runs = list(_worthwhile(register_operations(equations, _is_on_known_wires)))
-    joins = join_positions(equations, LEAST)
-    if not runs and not joins:
-        return equations
 
     def keeps(equation: Equation) -> bool:
         outputs = equation.outvars
         return bool(equation.effects) or not outputs or any(map(is_kept, outputs))
 
+    return with_runs_of_gates(jaxpr, keeps, LEAST)
+
+
+def with_runs_of_gates(
+    jaxpr: Any, keeps: Callable[[Equation], bool], least: int
+) -> Sequence[Equation]:
+    """The equations of a jaxpr, with one in the place of each run of so many gates at least."""
+    equations = jaxpr.eqns
+    if not any(map(is_on_register, equations)):
+        return equations
+    runs = list(_worthwhile(register_operations(equations, _is_on_known_wires), least))
+    joins = join_positions(equations, LEAST)
+    if not runs and not joins:
+        return equations
     return rerolled(
         equations, jaxpr.outvars, runs, parameters_of_gate, keeps, apart=True, joins=joins
     )
+
+
+def lines_of_run(
+    operations: Sequence[Equation], places: Places, sizes: Sequence[int]
+) -> list[RunGate]:
+    """The gates of a run whose operands have so many elements; these are numbered together."""
+    firsts = np.concatenate([np.cumsum([0, *sizes])[:-1], [0]]).astype(int)
+    numbers = firsts[places.operands] + places.elements
+    names = iter(
+        None if operand < 0 else f"%{number}"
+        for operand, number in zip(places.operands.tolist(), numbers.tolist(), strict=True)
+    )
+    return [_gate(gate, names) for gate in operations]
+
+
+def _gate(equation: Equation, names: Iterator[str | None]) -> RunGate:
+    """A gate as a line: the last of its wires are the controls."""
+    parameters = tuple(
+        float(atom.val) if name is None else name
+        for atom, name in zip(parameters_of_gate(equation), names, strict=False)
+    )
+    params = equation.params
+    wires, values = params["wires"], params["control_values"]
+    targets = len(wires) - len(values)
+    controls = tuple(zip(wires[targets:], values, strict=True))
+    return RunGate(params["name"], wires[:targets], controls, parameters)
 
 
 def parameters_of_gate(equation: Equation) -> Sequence[Any]:
@@ -207,10 +240,10 @@ def _is_on_known_wires(equation: Equation) -> bool:
     return equation.primitive.name == "gate" and None not in equation.params["wires"]
 
 
-def _worthwhile(runs: Iterable[Run]) -> Iterator[Run]:
+def _worthwhile(runs: Iterable[Run], least: int) -> Iterator[Run]:
     for run in runs:
         parts = (run[start : start + MOST] for start in range(0, len(run), MOST))
-        yield from (part for part in parts if len(part) >= LEAST)
+        yield from (part for part in parts if len(part) >= least)
 
 
 def join_positions(equations: Sequence[Equation], least: int) -> list[int]:

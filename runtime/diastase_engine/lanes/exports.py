@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from typing import Any
 
-from diastase_engine.lanes import gates, measure, memory, readout, samples, unitaries
+from diastase_engine.lanes import gates, measure, memory, readout, runs, samples, unitaries
 from diastase_engine.state_vector.gates.gates import check_wires
 from diastase_engine.state_vector.measure.outcome_scripts import script_end
 from diastase_engine.state_vector.queue.memory import num_qubits, state_release
@@ -18,6 +18,7 @@ EXPORTS: dict[str, Callable[..., Any]] = {
     "check_wires": check_wires,
     "activate": memory.activate,
     "gate": gates.gate,
+    "gate_run": runs.gate_run,
     "unitary": unitaries.unitary,
     "measure": measure.measure,
     "sample": samples.sample,

@@ -271,6 +271,31 @@ def is_single(code: i64) -> i1:
 
 
 @kernel
+def apply_controlled(
+    context: CallContext,
+    state: State,
+    site: i64,
+    code: i64,
+    n_controls: i64,
+    controls: ptr[i64],
+    control_values: ptr[i64],
+    wire0: i64,
+    wire1: i64,
+    p0: ptr[f64],
+    p1: ptr[f64],
+    p2: ptr[f64],
+) -> None:
+    """Check the controls of a gate and apply it."""
+    mask = mask_of(context, state, site, n_controls, controls, 0)
+    if mask < 0:
+        return
+    value = control_value(state, n_controls, controls, control_values)
+    state.gates += lanes_of(state).lanes
+    q0, q1, q2 = usable(state, p0, 0), usable(state, p1, 1), usable(state, p2, 2)
+    apply_gate(context, state, site, code, mask, value, wire0, wire1, q0, q1, q2)
+
+
+@kernel
 def gate(
     context: CallContext,
     state: State,
@@ -288,10 +313,6 @@ def gate(
     """Apply a named gate on one or two wires, with controls, in the lanes that are active."""
     if cannot_run(context, state):
         return
-    mask = mask_of(context, state, site, n_controls, controls, 0)
-    if mask < 0:
-        return
-    value = control_value(state, n_controls, controls, control_values)
-    state.gates += lanes_of(state).lanes
-    q0, q1, q2 = usable(state, p0, 0), usable(state, p1, 1), usable(state, p2, 2)
-    apply_gate(context, state, site, code, mask, value, wire0, wire1, q0, q1, q2)
+    apply_controlled(
+        context, state, site, code, n_controls, controls, control_values, wire0, wire1, p0, p1, p2
+    )

@@ -11,6 +11,9 @@ ARGUMENTS = {
     "%q": "!quantum.register",
     "%w": "i64",
     "%x": "tensor<8xf64>",
+    "%p": "tensor<2x8xf64>",
+    "%l": "tensor<2x12xf64>",
+    "%n": "tensor<?x8xf64>",
     "%y": "tensor<16xf64>",
     "%s": "tensor<12xf64>",
     "%d": "tensor<?xf64>",
@@ -42,6 +45,12 @@ def gate(name, parameters, wires, controls=""):
     attributes = f'gate_name = "{name}", control_values = array<i1{controls}>, site = 1 : i64'
     operands = ["%r", *parameters, *["%w"] * wires]
     return operation("lanes_gate", operands, [LANES], attributes, [1, len(parameters), wires])
+
+
+def run(gates, parameters=("%p",), sites="1, 2"):
+    texts = ", ".join(f'"{gate}"' for gate in gates)
+    attributes = f"gates = [{texts}], sites = array<i64: {sites}>"
+    return operation("lanes_run", ["%r", *parameters], [LANES], attributes)
 
 
 def unitary(matrix, wires, controls=""):
@@ -91,6 +100,8 @@ def module(body):
         gate("Rot", ["%y"] * 3, 2, ": false"),
         gate("CNOT", [], 2),
         gate("CRX", ["%x"], 4, ": true, false"),
+        run(["RX 0 : %1", "Rot 1 ctrl 0=1 2=0 : %0 0.5 %1"]),
+        run(["CNOT 0 1", "RX 0 : -0.5"], ()),
         unitary("%u", 1),
         unitary("%u", 3, ": true, true"),
         unitary("%k", 2),
@@ -127,6 +138,16 @@ def test_what_is_valid_stays_what_it_is_when_printed_and_read(body):
         (gate("RX", ["%s"], 1), "not 12 lanes"),
         (gate("RX", ["%d"], 1), "a number of lanes that is not known"),
         (gate("Rot", ["%x", "%x", "%y"], 1), "all parameters are of as many lanes"),
+        (run(["RX 0 : %1", "RX 0 : %2"]), "there is no operand %2"),
+        (run(["RX 0 : %0", "CNOT 0 1"], ()), "there is no operand %0"),
+        (run(["RX 0 : %0"]), "1 gates need 1 sites"),
+        (run(["RX 0 : %0", "CNOT 0"]), "CNOT acts on 2 wires"),
+        (run(["RX 0 : %0", "MultiRZ 0 1 : %0"]), "MultiRZ is no gate of lanes"),
+        (run(["RX 0 : %0", "PauliRot[X] 0 : %0"]), "PauliRot[X] is no gate of lanes"),
+        (run(["S 0", "S 0"], ("%x",)), "rows of f64 of known sizes, not tensor<8xf64>"),
+        (run(["S 0", "S 0"], ("%n",)), "rows of f64 of known sizes, not tensor<?x8xf64>"),
+        (run(["S 0", "S 0"], ("%l",)), "not 12 lanes"),
+        (run(["S 0", "S 0"], ("%p", "%p")), "rows of one array"),
         (unitary("%u", 2), "neither a matrix on 2 wires nor a stack"),
         (unitary("%k", 1), "neither a matrix on 1 wires nor a stack"),
         (unitary("%f", 1), "a matrix is complex<f64> of known sizes"),

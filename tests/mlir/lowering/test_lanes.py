@@ -56,6 +56,7 @@ def same(register, *_, **__):
 allocate = primitive("lanes_allocate", lambda _, *, num_wires, lanes, qnode: Register(lanes))
 activate = primitive("lanes_activate", same)
 gate = primitive("lanes_gate", same)
+run = primitive("lanes_run", same)
 unitary = primitive("lanes_unitary", same)
 measure = primitive(
     "lanes_measure", lambda register, *_, **__: [register, array(LANES, dtype=INTEGER)], True
@@ -105,6 +106,23 @@ def test_gates_have_their_sites_wires_and_controls():
     assert program.uses_engine
 
 
+@pytest.mark.parametrize("rows", [2, 0])
+def test_a_run_has_a_site_for_each_gate(rows):
+    gates = ("RX 0 : %1", "CNOT 0 1", "RX 1 : 0.5") if rows else ("S 0", "CNOT 0 1", "S 1")
+    lines = (("circuit.py", 7, "circuit"), None, ("circuit.py", 7, "circuit"))
+
+    def function(angles):
+        release(run(start(), *[angles][:rows], gates=gates, lines=lines))
+
+    program = lowered(function, jnp.zeros((rows or 1, LANES)))
+    _, made, _ = operations(program)
+    assert made.startswith("lanes_run(%0, %arg0)" if rows else "lanes_run(%0)"), made
+    assert f"gates = {list(gates)}".replace("'", '"') in made
+    assert "sites = array<i64: 1, 2, 1>" in made
+    site = program.sites[1]
+    assert (site.file, site.line, site.construct) == ("circuit.py", 7, gates[0].split()[0])
+
+
 @pytest.mark.parametrize("mapped", [False, True])
 def test_matrices_measurements_and_masks(mapped):
     def function(matrix, mask):
@@ -150,6 +168,11 @@ def test_what_is_read_at_the_end():
 def test_arrays_have_as_many_numbers_as_there_are_lanes():
     with pytest.raises(AssertionError, match=r"lanes_gate: \[8\] for 16 lanes"):
         lowered(lambda angles: release(rotated(start(16), angles)), jnp.zeros(LANES))
+    with pytest.raises(AssertionError, match=r"lanes_run: \[16\] for 8 lanes"):
+        lowered(
+            lambda rows: release(run(start(), rows, gates=("RX 0 : %0",), lines=(None,))),
+            jnp.zeros((1, 16)),
+        )
 
 
 def test_in_loops_nothing_is_allocated_for_gates_and_outcomes():

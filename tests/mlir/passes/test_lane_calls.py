@@ -7,11 +7,14 @@ import pytest
 from diastase_mlir.bindings import ir, session
 from diastase_mlir.dialects import DIALECTS
 from diastase_mlir.passes.runtime.quantum_to_runtime import quantum_to_runtime
-from diastase_runtime.gate_table import GATES
+from diastase_runtime.gate_table import GATES, run_row
 
 CALL = "diastase_import__lanes__"
 LANES = "!quantum.lane_register"
-ARGUMENTS = "%n: index, %v: i64, %x: tensor<8xf64> {bufferization.writable = false}"
+ARGUMENTS = (
+    "%n: index, %v: i64, %x: tensor<8xf64> {bufferization.writable = false}, "
+    "%p: tensor<2x8xf64> {bufferization.writable = false}"
+)
 
 ALLOC = f"""
   %zero = arith.constant 0 : i64
@@ -36,7 +39,7 @@ def calls(text, function):
     """The operands of all calls of a function; those that are constants as what they are."""
     constants = dict(re.findall(r"(%\S+) = arith.constant (-?\d+) : i64", text))
     constants |= dict.fromkeys(re.findall(r"(%\S+) = llvm.mlir.zero", text), "null")
-    tables = dict(re.findall(r"@(\w+)\(dense<\[?([^\]>]*)\]?> : tensor<\d+xi64>\)", text))
+    tables = dict(re.findall(r"@(\w+)\(dense<\[?([^\]>]*)\]?> : tensor<\d+x[if]64>\)", text))
     addresses = re.findall(r"(%\S+) = llvm.mlir.addressof @(\w+)", text)
     constants |= {name: f"[{tables[table]}]" for name, table in addresses}
     found = re.findall(rf"call @{CALL}{function}\(([^)]*)\)", text)
@@ -82,6 +85,26 @@ def test_computed_parameters_are_copied_when_the_gate_is_applied():
     assert text.count("bufferization.materialize_in_destination") == 2
     assert text.count("bufferization.to_buffer") == 1
     assert "null" not in calls(text, "gate")[0][-3:]
+
+
+@pytest.mark.parametrize("rows", ["%p", ""])
+def test_a_run_has_a_table_constants_and_rows_of_parameters(rows):
+    number = "%1" if rows else "0.25"
+    body = f"""
+      %g = "quantum.lanes_run"(%r{", " if rows else ""}{rows}) {{
+        gates = ["CRot 2 0 ctrl 1=0 : 0.5 {number} 0.5", "CNOT 0 1"], sites = array<i64: 5, 6>}}
+        : ({LANES}{", tensor<2x8xf64>" if rows else ""}) -> {LANES}
+    """
+    text = converted(ALLOC + body)
+    ((_, _, count, table, constants, parameters),) = calls(text, "gate_run")
+    references = [0, -2, 0] if rows else [0, 1, 0]
+    expected = run_row(GATES["CRot"], 5, [2, 0], [(1, False)], references)
+    expected += run_row(GATES["CNOT"], 6, [0, 1], [], [])
+    assert (count, table) == ("2", str(expected))
+    known = [0.5] if rows else [0.5, 0.25]
+    assert [float(number) for number in constants.strip("[]").split(",")] == known
+    assert (parameters == "null") == (not rows)
+    assert "memref.alloc" not in text  # an argument is used where it lies
 
 
 @pytest.mark.parametrize(

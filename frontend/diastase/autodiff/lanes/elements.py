@@ -12,6 +12,7 @@ for no element are never active. An element draws what it would draw alone: lane
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from operator import is_
 from typing import Any
 
 import jax.numpy as jnp
@@ -22,6 +23,7 @@ from jax.extend.core import ClosedJaxpr
 from diastase.autodiff.control_flow.batching import with_axes
 from diastase.autodiff.control_flow.predication import active, where_active
 from diastase.autodiff.lanes.rules import RULES
+from diastase.jaxprs.dependence import lasting
 from diastase.jaxprs.evaluate import evaluated
 from diastase.primitives.batching import Mapped, batch_sizes, element_avals, parallel_map_p
 from diastase.primitives.define import PRIMITIVES, Role, has_role
@@ -35,7 +37,9 @@ from diastase_mlir.jax_compat import (
     set_elements_of,
     trace_to_jaxpr,
     while_p,
+    with_jaxprs,
 )
+from diastase_mlir.rerolling import operations_p, with_runs_of_gates
 
 _LEAST_LANES = 8
 """The numbers of a vector."""
@@ -48,9 +52,12 @@ _GROUPS = 16
 """So many groups at least there are to be, for threads, if it costs no lanes of a vector."""
 _FEWEST = 4
 """Elements that are worth a vector."""
-_MOST_OPERATIONS = 64
-"""Written out in a body: each has loops of its own for its parameters, which LLVM compiles; an
-element alone has one table of them (`rerolling`)."""
+_LEAST_GATES = 4
+"""In a row, from which on they are one operation: each by itself has loops of its own for its
+parameters, which LLVM compiles."""
+_MOST_ARRAYS = 64
+"""Numbers for each lane that operations take, and operations without any: they are written out in
+a body, and each has loops of its own, which LLVM compiles; those of an element alone have none."""
 
 _NUMBER = ShapedArray((), np.dtype(np.int64))
 Equation = Any
@@ -84,6 +91,9 @@ def in_groups(jaxpr: ClosedJaxpr, avals: Sequence[Any], mapped: Mapped) -> Group
     *others, number = batch_sizes(avals, mapped)
     lanes = _lanes(register.num_wires, others, number)
     if lanes is None:
+        return None
+    jaxpr = _with_runs(jaxpr)
+    if _arrays_of_operations(jaxpr) > _MOST_ARRAYS:
         return None
     by_lane = [flags[-1] for flags in mapped]
     types = element_avals(avals, mapped)
@@ -207,8 +217,7 @@ def _register_of(jaxpr: ClosedJaxpr) -> _Register | None:
     plain = not (params.get("single") or params.get("mixed") or params.get("derivative_wires"))
     if not plain or wires is None or not 1 <= wires <= _MOST_WIRES:
         return None
-    written = sum(has_role(equation, Role.OPERATION) for equation in equations)
-    fits = written <= _MOST_OPERATIONS and all(_has_form(each, wires) for each in equations)
+    fits = all(_has_form(each, wires) for each in equations)
     return _Register(wires, params["qnode"]) if fits else None
 
 
@@ -244,4 +253,30 @@ def _ends_in_all_lanes(equation: Equation) -> bool:
     inside = equations_in(equation.params)
     return equation.primitive is not while_p and not any(
         has_role(each, Role.CONTROL_FLOW) for each in inside
+    )
+
+
+# --- gates in a row -------------------------------------------------------------------------------
+
+
+def _with_runs(closed: ClosedJaxpr) -> ClosedJaxpr:
+    """The body with one equation (`rerolling`) for gates that follow each other, at any depth."""
+    inner = closed.jaxpr
+    equations = [*map(_runs_inside, with_runs_of_gates(inner, lasting, _LEAST_GATES))]
+    same = len(equations) == len(inner.eqns) and all(map(is_, equations, inner.eqns))
+    return closed if same else closed.replace(jaxpr=inner.replace(eqns=equations))
+
+
+def _runs_inside(equation: Equation) -> Equation:
+    if not has_role(equation, Role.CONTROL_FLOW, Role.INLINED):
+        return equation
+    params = with_jaxprs(equation.params, _with_runs)
+    return equation if params is equation.params else equation.replace(params=params)
+
+
+def _arrays_of_operations(jaxpr: ClosedJaxpr) -> int:
+    return sum(
+        max(1, len(equation.invars) - 1)
+        for equation in equations_in(jaxpr)
+        if equation.primitive is operations_p or has_role(equation, Role.OPERATION)
     )

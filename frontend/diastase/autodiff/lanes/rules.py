@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, NoReturn
 
 import jax.numpy as jnp
+from jax import lax
 
 from diastase.autodiff.control_flow.batching import Batched, for_all, in_front
 from diastase.primitives import lanes
@@ -17,8 +18,10 @@ from diastase.primitives.define import Rule
 from diastase.primitives.errors import NotTransformableError
 from diastase.primitives.measurement import PauliWord
 from diastase.primitives.quantum import Wires, release_p
-from diastase_mlir.diagnostics import user_span
-from diastase_mlir.jax_compat import BatchAxis, is_concrete
+from diastase_mlir.diagnostics import span_of, user_span
+from diastase_mlir.jax_compat import BatchAxis, is_concrete, set_batching
+from diastase_mlir.jax_compat.x64 import runs_in_64_bits
+from diastase_mlir.rerolling import Places, lines_of_run, operations_p
 from diastase_runtime.gate_table import gate_of
 
 _MOST_TARGETS = 3
@@ -51,6 +54,12 @@ def _in_lanes(axis: BatchAxis, values: Operands, dims: Dims) -> list[Any]:
 # --- operations -----------------------------------------------------------------------------------
 
 
+def _refuse_many_wires(name: str) -> None:
+    gate = gate_of(name)
+    if gate is None or gate.entry == "array":
+        refuse(name, "it is on many wires")
+
+
 def _gate(
     axis: BatchAxis,
     operands: Operands,
@@ -60,9 +69,7 @@ def _gate(
     num_parameters: int,
     **params: Any,
 ) -> tuple[Any, int]:
-    gate = gate_of(name)
-    if gate is None or gate.entry == "array":
-        refuse(name, "it is on many wires")
+    _refuse_many_wires(name)
     end = 1 + num_parameters
     angles = _in_lanes(axis, operands[1:end], dims[1:end])
     wires = _shared(name, operands[end:], dims[end:])
@@ -70,6 +77,32 @@ def _gate(
         operands[0], *angles, *wires, name=name, num_parameters=num_parameters, **params
     )
     return new, 0
+
+
+def _run(
+    axis: BatchAxis, operands: Operands, dims: Dims, *, operations: Any, places: Places
+) -> Batched:
+    """Gates on known wires (`rerolling`); what is the same in all lanes is repeated."""
+    for each in operations:
+        _refuse_many_wires(each.params["name"])
+    values = in_front(operands[1:], dims[1:])
+    rows = [_rows(axis, *pair) for pair in zip(values, dims[1:], strict=True)]
+    gates = lines_of_run(operations, places, [len(each) for each in rows])
+    spans = [span_of(each.source_info) for each in operations]
+    new = lanes.lanes_run_p.bind(
+        operands[0],
+        *([lax.concatenate(rows, 0)] if rows else []),
+        gates=tuple(map(str, gates)),
+        lines=tuple(span and (span.file, span.line, span.function) for span in spans),
+    )
+    return [new], [0]
+
+
+def _rows(axis: BatchAxis, value: Any, dim: int | None) -> Any:
+    """A parameter, or a vector of them: a row for each, a column for each lane."""
+    if dim is None:
+        return jnp.broadcast_to(jnp.reshape(value, (-1, 1)), (jnp.size(value), axis.size))
+    return jnp.reshape(value, (axis.size, -1)).T
 
 
 def _apply(
@@ -222,3 +255,5 @@ RULES: Mapping[tuple[str, str], Rule] = {
     }.items()
 }
 """Rules that are given the axis."""
+
+set_batching(operations_p, runs_in_64_bits(_run))

@@ -68,22 +68,28 @@ class RunOp(Quantum.Operation, name="run"):
     @staticmethod
     def verify_invariants(operation: Any) -> bool:
         """Compare each gate with the gate table, and its operands with those that there are."""
-        gates, sites = operation.gates, ir.DenseI64ArrayAttr(operation.sites)
-        if len(gates) != len(sites):
-            return fail(operation, f"{len(gates)} gates need {len(gates)} sites")
         types = [operand.type for operand in operation.operation.operands]
         count = _count_parameters(types[1:])
         if count is None:
             return fail(operation, "parameters are f64, or one vector of them of known size")
-        references = {f"%{number}" for number in range(count)}
-        try:
-            for text in gates:
-                for number in read_gate(text.value).parameters:
-                    if isinstance(number, str) and number not in references:
-                        return fail(operation, f"there is no operand {number}")
-        except ValueError as error:
-            return fail(operation, str(error))
-        return True
+        reason = check_run(operation, count)
+        return fail(operation, reason) if reason else True
+
+
+def check_run(operation: Any, count: int) -> str | None:
+    """Say what is wrong with the gates of a run that has so many parameters."""
+    gates, sites = operation.gates, ir.DenseI64ArrayAttr(operation.sites)
+    if len(gates) != len(sites):
+        return f"{len(gates)} gates need {len(gates)} sites"
+    references = {f"%{number}" for number in range(count)}
+    try:
+        for text in gates:
+            for number in read_gate(text.value).parameters:
+                if isinstance(number, str) and number not in references:
+                    return f"there is no operand {number}"
+    except ValueError as error:
+        return str(error)
+    return None
 
 
 def _count_parameters(types: Sequence[ir.Type]) -> int | None:

@@ -7,6 +7,7 @@ measurement. Some lanes may be inactive: gates and measurements leave these alon
     %r = quantum.lanes_alloc {num_wires = 2, lanes = 8, site = 0}
     %a = quantum.lanes_activate(%r, %mask)
     %b = quantum.lanes_gate(%a, %angles, %wire) {gate_name = "RX", control_values = [], site = 1}
+    %b = quantum.lanes_run(%b, %rows) {gates = ["RX 0 : %0", "CNOT 0 1"], sites = [1, 2]}
     %c, %outcomes = quantum.lanes_measure(%b, %wire) {reset = false, site = 2}
     %values = quantum.lanes_pauli_values(%c, %wires) {offsets = [0, 1], paulis = [3], site = 3}
     quantum.release(%c)
@@ -32,6 +33,8 @@ from diastase_mlir.dialects.quantum.dialect import (
     check_words,
     fail,
 )
+from diastase_mlir.dialects.quantum.gates import check_run
+from diastase_mlir.gate_runs import read_gate
 from diastase_runtime.abi import MAX_SAMPLED_WIRES
 from diastase_runtime.gate_table import gate_of
 
@@ -91,7 +94,7 @@ class LanesGateOp(Quantum.Operation, name="lanes_gate"):
         if gate is None:
             return fail(operation, f"there is no gate named {name}")
         if gate.entry == "array":
-            return fail(operation, f"{name} is no gate of lanes: it acts on any number of wires")
+            return fail(operation, _of_any_wires(name))
         if len(operation.parameters) != gate.parameters:
             return fail(operation, f"{name} takes {gate.parameters} parameters")
         if _targets(operation) != gate.wires:
@@ -102,6 +105,49 @@ class LanesGateOp(Quantum.Operation, name="lanes_gate"):
             _check_array(operation, parameter, "a parameter", "f64")
             for parameter in operation.parameters
         )
+
+
+class LanesRunOp(Quantum.Operation, name="lanes_run"):
+    """Gates on known wires, in order, each a line of text (`gate_runs`), with a site of its own.
+
+    Parameter `%4` of a line is row 4 of the operand, a number for each lane.
+    """
+
+    register: ext.Operand[LaneRegisterType]
+    parameters: Sequence[ext.Operand[Tensor]]
+    gates: ir.ArrayAttr
+    sites: Any
+    result: ext.Result[LaneRegisterType]
+
+    @staticmethod
+    def verify_invariants(operation: Any) -> bool:
+        """Compare with the gate table, and with the parameters that there are."""
+        rows, given = 0, list(operation.operation.operands)[1:]
+        if len(given) > 1:
+            return fail(operation, "all parameters are rows of one array")
+        for parameters in given:
+            kind = ir.RankedTensorType(parameters.type)
+            if kind.rank != 2 or not kind.has_static_shape or str(kind.element_type) != "f64":
+                return fail(operation, f"parameters are rows of f64 of known sizes, not {kind}")
+            rows, lanes = kind.shape
+            if not _check_lanes(operation, lanes):
+                return False
+        reason = check_run(operation, rows) or _check_targets(operation)
+        return fail(operation, reason) if reason else True
+
+
+def _check_targets(run: Any) -> str | None:
+    """Say which gate of a run is none of lanes."""
+    for text in run.gates:
+        name = read_gate(text.value).name
+        gate = gate_of(name)
+        if gate is None or gate.entry == "array":
+            return _of_any_wires(name)
+    return None
+
+
+def _of_any_wires(name: str) -> str:
+    return f"{name} is no gate of lanes: it acts on any number of wires"
 
 
 class LanesUnitaryOp(Quantum.Operation, name="lanes_unitary"):

@@ -12,8 +12,10 @@ from diastase_mlir.emit.operations import array_attribute, enumeration
 from diastase_mlir.jax_compat import ir
 from diastase_mlir.lowering.core.context import LoweringContext
 from diastase_mlir.lowering.core.registry import Equation, Value, lowers
+from diastase_mlir.lowering.quantum.gates import run_attributes
 from diastase_mlir.lowering.quantum.measurement import wire_table, word_tables
 from diastase_mlir.lowering.quantum.registers import emitted, wire_values
+from diastase_runtime.errors import Span
 
 
 @lowers("lanes_allocate", lazy=True)
@@ -47,6 +49,22 @@ def lower_gate(
     }
     operands = (register, *operands[:count], *wires)
     return _controlled(context, equation, operands, attributes, name)
+
+
+@lowers("lanes_run", lazy=True)
+def lower_run(
+    context: LoweringContext, equation: Equation, register: Value, *parameters: Value
+) -> Sequence[Value]:
+    """Gates on known wires, their parameters the rows of one array."""
+    _check_lanes(equation, *equation.avals_in[1:], axis=1)
+    gates, lines = equation.params["gates"], equation.params["lines"]
+    sites = [
+        context.failures.site_at(
+            gate.partition(" ")[0], context.failures.span if line is None else Span(*line)
+        )
+        for gate, line in zip(gates, lines, strict=True)
+    ]
+    return emitted(context, equation, [register, *parameters], run_attributes(gates, sites))
 
 
 @lowers("lanes_unitary", lazy=True)

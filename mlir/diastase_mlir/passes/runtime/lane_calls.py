@@ -14,6 +14,7 @@ from typing import Any
 from diastase_mlir.bindings import ir
 from diastase_mlir.passes.operations import LIBRARIES
 from diastase_mlir.passes.runtime.engine_calls import EngineCalls
+from diastase_mlir.passes.runtime.gate_tables import gate_table
 from diastase_runtime.gate_table import gate_of
 
 Rule = Callable[[Any, EngineCalls], None]
@@ -51,6 +52,13 @@ def _gate(operation: Any, conversion: EngineCalls) -> None:
     ]  # fmt: skip
     conversion.call("gate", arguments)
     operation.result.replace_all_uses_with(operation.register)
+
+
+def _run(operation: Any, conversion: EngineCalls) -> None:
+    register, *rows = operation.operation.operands
+    parameters = conversion.array(rows[0]) if rows else conversion.nowhere()
+    conversion.call("gate_run", [register, *gate_table(operation, conversion), parameters])
+    operation.result.replace_all_uses_with(register)
 
 
 def _unitary(operation: Any, conversion: EngineCalls) -> None:
@@ -128,6 +136,7 @@ RULES: dict[str, Rule] = {
     "lanes_alloc": _alloc,
     "lanes_activate": _activate,
     "lanes_gate": _gate,
+    "lanes_run": _run,
     "lanes_unitary": _unitary,
     "lanes_measure": _measure,
     "lanes_sample": _sample,

@@ -21,7 +21,6 @@ The traps: operations are erased last, in reverse, as rules look at the operands
 were converted before; targets and controls share one table of wires, targets first.
 """
 
-import struct
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -30,13 +29,13 @@ from typing import Any
 from diastase_mlir.bindings import ir
 from diastase_mlir.dialects.quantum import SCRIPT_MODES
 from diastase_mlir.emit.operations import create
-from diastase_mlir.gate_runs import read_gate
 from diastase_mlir.passes.memory import pointer_type, to_pointer, word_type
 from diastase_mlir.passes.operations import LIBRARIES, REGISTERS
 from diastase_mlir.passes.runtime import lane_calls
 from diastase_mlir.passes.runtime.engine_calls import EngineCalls
+from diastase_mlir.passes.runtime.gate_tables import gate_table
 from diastase_runtime.abi import Engine
-from diastase_runtime.gate_table import Applied, Gate, gate_of, into_z, run_row
+from diastase_runtime.gate_table import Applied, Gate, gate_of, into_z
 
 
 @dataclass(frozen=True)
@@ -292,27 +291,11 @@ def _array_gate(operation: Any, conversion: Conversion, function: str, array: st
 
 def _run(operation: Any, conversion: Conversion) -> None:
     """A table of the gates, their constants, and the parameters that the program computes."""
-    sites = ir.DenseI64ArrayAttr(operation.sites)
-    table: list[int] = []
-    constants: dict[bytes, int] = {}
-    for text, site in zip(operation.gates, sites, strict=True):
-        gate = read_gate(text.value)
-        references = [_reference(number, constants) for number in gate.parameters]
-        table += run_row(_known(gate.name), site, gate.wires, gate.controls, references)
     register, *computed = operation.operation.operands
     is_vector = len(computed) == 1 and isinstance(computed[0].type, ir.RankedTensorType)
     parameters = conversion.array(computed[0]) if is_vector else conversion.real_table(computed)[1]
-    arguments = [conversion.integer(len(sites)), conversion.constant_integers(table)]
-    arguments += [conversion.constant_reals(b"".join(constants)), parameters]
-    conversion.call("gate_run", [register, *arguments])
+    conversion.call("gate_run", [register, *gate_table(operation, conversion), parameters])
     operation.result.replace_all_uses_with(register)
-
-
-def _reference(number: float | str, constants: dict[bytes, int]) -> int:
-    """How a table names a parameter: a constant, by its bits, or one found at run time."""
-    if isinstance(number, str):
-        return -1 - int(number[1:])
-    return constants.setdefault(struct.pack("=d", number), len(constants))
 
 
 def _prepare(operation: Any, conversion: Conversion) -> None:

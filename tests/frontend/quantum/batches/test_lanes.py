@@ -306,6 +306,121 @@ def test_random_circuits(steps, wires):
         same(patches, jax.vmap(circuit), X[:9])
 
 
+# --- gates written out ----------------------------------------------------------------------------
+
+
+def of_arrays(x, size):
+    """Elements of arrays, arithmetic on them, constants, numbers used again, controls."""
+    for k in range(size):
+        wire, other, third = k % 4, (k + 1) % 4, (k + 3) % 4
+        match k % 7:
+            case 0:
+                qml.RX(x[k % 3], wire)
+            case 1:
+                qml.Rot(2 * x[0] + 0.1 * k, -x[1], x[2] * x[0] - k, wire)
+            case 2:
+                qml.CNOT([wire, other])
+            case 3:
+                qml.ctrl(qml.RY(jnp.sin(x[1]) + k, wire), [other, third], [0, 1])
+            case 4:
+                qml.PhaseShift(0.3 * k, wire)
+            case 5:
+                qml.IsingXY(x[2], [other, wire])
+            case _:
+                qml.CRot(0.5, x[0], x[k % 3], [other, wire])
+
+
+def in_control_flow(x, size):
+    """The same in a loop, and in branches by outcomes."""
+    qml.RX(x[0], 0)
+
+    @for_loop(0, 2, 1)
+    def rounds(k):
+        of_arrays(x * k, size // 5)
+        where(
+            measure(1),
+            lambda: of_arrays(x + 0.5 * k, size // 5),
+            lambda: of_arrays(x[::-1], size // 3),
+        )
+
+    rounds()
+
+
+def of_scalars(x, size):
+    """Angles that are computed each in its own way."""
+    angle = x[0]
+    for k in range(min(size, 30)):
+        angle = jnp.tanh(angle + x[1]) if k % 2 else jnp.exp(-angle)
+        qml.RX(angle, k % 4)
+
+
+@pytest.mark.sample(5)
+@pytest.mark.parametrize("size", [5, 20, 100, 500])
+@pytest.mark.parametrize("body", [of_arrays, in_control_flow, of_scalars])
+def test_gates_written_out(monkeypatch, body, size):
+    def circuit(x):
+        body(x, size)
+        return qml.expval(qml.X(0) @ qml.Z(3)), qml.state()
+
+    device = qml.device("lightning.qubit", wires=4)
+    circuit = qml.QNode(circuit, device, mcm_method="single-branch-statistics")
+    same(monkeypatch, jax.vmap(circuit), X)
+    if body is not in_control_flow:
+        expected = [qml.QNode(circuit.func, qml.device("default.qubit"))(x) for x in X[:2]]
+        found = qjit(jax.vmap(circuit))(X)
+        for own, *references in zip(found, *expected, strict=True):
+            np.testing.assert_allclose(own[:2], np.stack(references), atol=1e-10)
+
+
+def test_gates_in_a_row_are_one_operation():
+    def circuit(x):
+        of_arrays(x, 500)
+        return qml.expval(qml.Z(0))
+
+    program = qjit(jax.vmap(qml.QNode(circuit, qml.device("lightning.qubit", wires=4))))
+    program(X)
+    lanes = program.mlir[program.mlir.index("lanes_alloc") :]
+    assert lanes.count("quantum.lanes_run") == 1
+    assert "quantum.lanes_gate" not in lanes
+
+
+@pytest.mark.parametrize(
+    "gate",
+    [
+        lambda x: qml.MultiRZ(x, [0, 1, 2]),
+        lambda x: qml.DoubleExcitation(x, range(4)),
+        lambda x: qml.PauliRot(x, "XYZ", [0, 1, 2]),
+    ],
+)
+def test_gates_on_many_wires_keep_elements_apart(gate):
+    def circuit(x):
+        of_arrays(x, 10)
+        gate(x[0])
+        of_arrays(x, 10)
+        return qml.expval(qml.Z(0))
+
+    circuit = qml.QNode(circuit, qml.device("lightning.qubit", wires=4))
+    program = qjit(jax.vmap(circuit))
+    found = program(X)
+    assert not uses_lanes(program)
+    np.testing.assert_allclose(found[:2], [circuit(x) for x in X[:2]], atol=1e-10)
+
+
+def test_many_arrays_of_angles_keep_elements_apart():
+    """Each has loops of its own to compile."""
+
+    def circuit(x):
+        angle = x[0]
+        for k in range(200):
+            angle = jnp.tanh(angle + x[1]) if k % 2 else jnp.exp(-angle)
+            qml.RX(angle, 0)
+        return qml.expval(qml.Z(0))
+
+    program = qjit(jax.vmap(qml.QNode(circuit, qml.device("lightning.qubit", wires=1))))
+    program(X)
+    assert not uses_lanes(program)
+
+
 # --- what stays apart, and errors -----------------------------------------------------------------
 
 
