@@ -234,7 +234,7 @@ def apply_gate(
     if first_mask < 0:
         return
     first = state.bit_of_wire[wire0]
-    if lanes_of(state).some_active != 0:
+    if lanes_of(state).active_lanes != 0:
         if code == IDENTITY_GATE or apply_single(state, code, first, mask, value, p0, p1, p2):
             return
     elif is_single(code):
@@ -242,7 +242,7 @@ def apply_gate(
     if add_to_mask(context, state, site, wire1, first_mask) < 0:
         return
     second = state.bit_of_wire[wire1]
-    if lanes_of(state).some_active == 0:
+    if lanes_of(state).active_lanes == 0:
         return
     base = base_of_controlled(code)
     if base >= 0:
@@ -290,7 +290,7 @@ def apply_controlled(
     if mask < 0:
         return
     value = control_value(state, n_controls, controls, control_values)
-    state.gates += lanes_of(state).lanes
+    state.gates += lanes_of(state).active_lanes
     q0, q1, q2 = usable(state, p0, 0), usable(state, p1, 1), usable(state, p2, 2)
     apply_gate(context, state, site, code, mask, value, wire0, wire1, q0, q1, q2)
 

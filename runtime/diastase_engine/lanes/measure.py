@@ -199,6 +199,6 @@ def measure(
     if cannot_run(context, state):
         return
     bit = bit_of(context, state, site, wire)
-    if bit >= 0 and lanes.some_active != 0:
-        state.gates += lanes.lanes
+    if bit >= 0 and lanes.active_lanes != 0:
+        state.gates += lanes.active_lanes
         measure_bit(context, state, site, bit, reset, outcomes)

@@ -103,7 +103,7 @@ def begin_lanes(context: CallContext, state: State, count: i64, first: i64) -> N
         lanes.forms[bit] = 0
     for lane in range(count):
         lanes.active[lane] = 1
-    lanes.all_active, lanes.some_active, lanes.any_norm = 1, 1, 0
+    lanes.all_active, lanes.active_lanes, lanes.any_norm = 1, count, 0
     lanes.has_phase = 0
     choose_streams(context, lanes, first)
 
@@ -150,11 +150,11 @@ def activate(context: CallContext, state: State, mask: ptr[i64]) -> None:
         return
     lanes = lanes_of(state)
     everything: i64 = 1
-    some: i64 = 0
+    number: i64 = 0
     for group in range(lanes.groups):
         store_lanes(lanes.active, WIDTH * group, lanes_where(mask, WIDTH * group))
         if not all_lanes(active_of(lanes, group)):
             everything = 0
     for lane in range(lanes.lanes):
-        some |= lanes.active[lane]
-    lanes.all_active, lanes.some_active = everything, some
+        number += lanes.active[lane]
+    lanes.all_active, lanes.active_lanes = everything, number

@@ -26,7 +26,8 @@ class Lanes(Record):
     active: ptr[i64]
     """1 for each lane that is active, else 0."""
     all_active: i64
-    some_active: i64
+    active_lanes: i64
+    """How many are active."""
     forms: ptr[i64]
     """Of each bit's pending matrix, 0 where there is none."""
     any_norm: i64

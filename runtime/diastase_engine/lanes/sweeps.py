@@ -53,8 +53,8 @@ def sweep(
 
     The first of a pair has 0 in the target bit; the other differs from it in `flips`.
     """
-    state.applied += lanes_of(state).lanes
-    state.stages += lanes_of(state).lanes
+    state.applied += lanes_of(state).active_lanes
+    state.stages += lanes_of(state).active_lanes
     for each in static(FORMS[:-1]):
         if form == each:
             sweep_form(state, each, target, flips, mask, value, matrices)

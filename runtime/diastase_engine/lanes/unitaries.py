@@ -183,9 +183,9 @@ def unitary(
     mask = mask_of(context, state, site, n_controls, controls, 0)
     fixed = mask_of(context, state, site, n_targets, targets, mask)
     lanes = lanes_of(state)
-    if fixed < 0 or lanes.some_active == 0:
+    if fixed < 0 or lanes.active_lanes == 0:
         return
-    state.gates += lanes.lanes
+    state.gates += lanes.active_lanes
     value = control_value(state, n_controls, controls, control_values)
     step = 2 << (2 * n_targets) if mapped != 0 else 0
     spoil_lanes(state, matrix, 1 << n_targets, step)
