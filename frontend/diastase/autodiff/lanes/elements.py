@@ -44,8 +44,8 @@ from diastase_mlir.rerolling import operations_p, with_runs_of_gates
 _LEAST_LANES = 8
 """The numbers of a vector."""
 _MOST_LANES = 64
-_MOST_WIRES = 8
-"""From nine wires on, eight registers do not fit the first-level cache."""
+_MOST_WIRES = 9
+"""With more, eight registers are far larger than the first-level cache, and nothing is gained."""
 _NUMBERS = 1 << 10
 """Amplitudes of a lane register; fewer where that would be too many lanes."""
 _GROUPS = 16

@@ -427,7 +427,7 @@ def test_many_arrays_of_angles_keep_elements_apart():
 def test_what_stays_apart():
     devices = {
         (wires, kind): qml.device("lightning.qubit", wires=wires, c_dtype=kind)
-        for wires, kind in ((2, np.complex128), (9, np.complex128), (2, np.complex64))
+        for wires, kind in ((2, np.complex128), (10, np.complex128), (2, np.complex64))
     }
 
     def circuit(x, wire):
