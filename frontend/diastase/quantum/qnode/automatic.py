@@ -23,6 +23,7 @@ from pennylane.measurements import MeasurementProcess
 from diastase.capture.context import new_caches
 from diastase.capture.device_errors import NoExactMethodError, NotCliffordError
 from diastase.capture.pennylane_compat import traced_number_of_wires
+from diastase.jaxprs.evaluate import evaluated
 from diastase.primitives.quantum import qnode_p
 from diastase.quantum.clifford.attempts import Attempt, Seen
 from diastase.quantum.clifford.averages import averaged
@@ -45,7 +46,7 @@ from diastase.quantum.qnode.undifferentiated import without_derivatives
 from diastase.quantum.settings.methods import Method, unnoted_if_it_fails
 from diastase.quantum.settings.qnode_settings import QNodeSettings
 from diastase_mlir import at, user_span
-from diastase_mlir.jax_compat import evaluate_jaxpr, trace_to_jaxpr
+from diastase_mlir.jax_compat import trace_to_jaxpr
 
 LARGEST_DENSITY = 12
 """Wires of the largest density matrix that is chosen without being asked for."""
@@ -194,7 +195,7 @@ def _as_qnode(settings: QNodeSettings, record: Callable[[], Sequence[Any]]) -> S
 def _averages(call: QNodeCall, seen: Seen) -> Any:
     def find(traced: TracedCircuit, count: int) -> Sequence[Any]:
         jaxpr, captured = trace_to_jaxpr(lambda: averaged(traced, count), [], "averages")
-        return evaluate_jaxpr(jaxpr, captured)
+        return evaluated(jaxpr, captured)
 
     return averaged_by(call, partial(_trace, seen), find)
 

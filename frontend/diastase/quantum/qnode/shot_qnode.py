@@ -24,6 +24,7 @@ from pennylane.measurements import MeasurementProcess
 from diastase.capture.dynamic_carry import dimension_table
 from diastase.capture.pennylane_compat import describe
 from diastase.capture.quantum_errors import UnsupportedObservableError
+from diastase.jaxprs.evaluate import evaluated
 from diastase.primitives.qnode_derivatives import is_inexact
 from diastase.primitives.sampling import assert_shots_p
 from diastase.quantum.operators.circuit_scope import CircuitScope
@@ -35,7 +36,7 @@ from diastase.quantum.qnode.undifferentiated import without_derivatives
 from diastase.quantum.run_dependence import differs
 from diastase.quantum.settings.diff_method import is_tested
 from diastase.quantum.settings.qnode_settings import QNodeSettings, classical_result
-from diastase_mlir.jax_compat import evaluate_jaxpr, trace_to_jaxpr
+from diastase_mlir.jax_compat import trace_to_jaxpr
 from diastase_toolchain.lazy_import import LazyModule
 
 if TYPE_CHECKING:
@@ -227,7 +228,7 @@ def _run_with_statistics(traced: TracedCircuit, measured: Measured) -> list[Any]
     trees: list[Any] = []
 
     def whole(*operands: Any) -> list[Any]:
-        arrays = evaluate_jaxpr(traced.jaxpr, operands)
+        arrays = evaluated(traced.jaxpr, operands)
         leaves, tree = jax.tree_util.tree_flatten(measured.partitions(traced, arrays, None))
         trees.append(tree)
         return list(map(jnp.asarray, leaves))

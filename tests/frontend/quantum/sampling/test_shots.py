@@ -292,3 +292,26 @@ def test_many_shots_of_a_wide_register():
     first, second = np.cos(np.asarray(angles)[[0, 7]] / 2) ** 2
     wanted = np.kron([first, 1 - first], [second, 1 - second])
     np.testing.assert_allclose(probs, wanted, atol=4.9 * 0.5 / np.sqrt(200_000))
+
+
+def test_sizes_inside_of_a_circuit():
+    """The adjoint of a loop with traced bounds saves what it carries, in as many rows."""
+
+    @qml.qnode(qml.device("lightning.qubit", wires=1))
+    def circuit(angles, n):
+        def turns():
+            @for_loop(0, n, 1)
+            def turn(_, angles):
+                qml.RX(angles[0], 0)
+                return angles / 2
+
+            turn(angles)
+
+        qml.adjoint(turns)()
+        return qml.expval(qml.Z(0))
+
+    shots, angles = 40_000, jnp.array([0.8, 0.1])
+    sampled = qjit(qml.set_shots(circuit, shots), seed=1)
+    for n in (0, 1, 3):
+        exact = np.cos(0.8 * (2 - 0.5 ** (n - 1)) if n else 0.0)
+        assert abs(sampled(angles, n) - exact) < 4.9 / np.sqrt(shots)
