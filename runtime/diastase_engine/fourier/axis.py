@@ -11,7 +11,7 @@ from diastase_engine.fourier.lanes import LANES, load_rows, load_wide, store_row
 from diastase_engine.fourier.long import blocks_of, smaller, transform_one
 from diastase_engine.fourier.planning import FOR_GROUPS, FOR_ONE, SMALLEST_PRODUCT, drop, plan_of
 from diastase_engine.fourier.plans import NUMBER_BYTES, Plan
-from diastase_engine.fourier.pool import allocate, divide, free, is_over, run_parallel
+from diastase_engine.fourier.pool import allocate, divide, free, run_transforms
 from diastase_engine.fourier.workspace import (
     ELEMENTS_ON_STACK,
     MOST_AREAS,
@@ -20,6 +20,7 @@ from diastase_engine.fourier.workspace import (
     workspace,
 )
 from diastase_engine.language import *
+from diastase_engine.threads.loops import is_over
 
 LONGEST_IN_GROUP = 8192
 """A longer transform is taken by itself: a group of such does not fit into the caches."""
@@ -169,10 +170,10 @@ def transform(
         job.groups = 1 if inner == 1 else groups_at_once(plan.room, inner)
         job.parts = blocks_of(inner, job.groups * LANES)
         parts = blocks_of(outer, LANES) if inner == 1 else outer * job.parts
-        run_parallel(code_of(transform_groups), argument, parts, points)
+        run_transforms(code_of(transform_groups), argument, parts, points)
     elif inner == 1:
-        run_parallel(code_of(transform_each), argument, outer, points)
+        run_transforms(code_of(transform_each), argument, outer, points)
     else:
         job.parts = blocks_of(inner, _COPIED)
-        run_parallel(code_of(transform_copies), argument, outer * job.parts, points)
+        run_transforms(code_of(transform_copies), argument, outer * job.parts, points)
     drop(plan)

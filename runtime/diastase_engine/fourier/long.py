@@ -17,7 +17,7 @@ from diastase_engine.fourier.lanes import (
 )
 from diastase_engine.fourier.pairs import exchange_pairs, multiply_pairs
 from diastase_engine.fourier.plans import ALONE, NUMBER_BYTES, PRODUCT, Plan
-from diastase_engine.fourier.pool import allocate, divide, free, is_over, run_parallel
+from diastase_engine.fourier.pool import allocate, divide, free, run_transforms
 from diastase_engine.fourier.workspace import (
     ELEMENTS_ON_STACK,
     MOST_AREAS,
@@ -26,6 +26,7 @@ from diastase_engine.fourier.workspace import (
     workspace,
 )
 from diastase_engine.language import *
+from diastase_engine.threads.loops import is_over
 
 SHORT = 1024
 """Numbers between the two steps for which nothing is allocated."""
@@ -151,10 +152,10 @@ def transform_product(
     argument = cast(job, ptr[f64])
     job.groups = groups_at_once(inner.room, job.columns)
     parts = blocks_of(job.columns, job.groups * LANES)
-    run_parallel(code_of(transform_columns), argument, parts, plan.length)
+    run_transforms(code_of(transform_columns), argument, parts, plan.length)
     job.groups = groups_at_once(outer.room, job.rows)
     parts = blocks_of(job.rows, job.groups * LANES)
-    run_parallel(code_of(transform_rows), argument, parts, plan.length)
+    run_transforms(code_of(transform_rows), argument, parts, plan.length)
     if 2 * plan.length > SHORT:
         free(cast(job.between, ptr[f64]))
 

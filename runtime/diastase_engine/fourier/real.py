@@ -29,9 +29,10 @@ from diastase_engine.fourier.pairs import (
 )
 from diastase_engine.fourier.planning import FOR_GROUPS, FOR_ONE, FOR_REAL, drop, plan_of
 from diastase_engine.fourier.plans import NUMBER_BYTES, Plan
-from diastase_engine.fourier.pool import allocate, divide, free, is_over, run_parallel
+from diastase_engine.fourier.pool import allocate, divide, free, run_transforms
 from diastase_engine.fourier.workspace import ELEMENTS_ON_STACK, workspace
 from diastase_engine.language import *
+from diastase_engine.threads.loops import is_over
 
 
 class Reals(Record):
@@ -265,8 +266,8 @@ def transform_reals(
     if grouped:
         job.parts = blocks_of(inner, LANES)
         parts = blocks_of(outer, LANES) if inner == 1 else outer * job.parts
-        run_parallel(code_of(transform_groups_of_reals), argument, parts, points)
+        run_transforms(code_of(transform_groups_of_reals), argument, parts, points)
     else:
-        run_parallel(code_of(transform_each_of_reals), argument, outer * inner, points)
+        run_transforms(code_of(transform_each_of_reals), argument, outer * inner, points)
     drop(plan)
     drop(real)

@@ -28,8 +28,8 @@ from diastase_engine.state_vector.observables.pauli_products import (
 from diastase_engine.state_vector.queue.memory import free
 from diastase_engine.state_vector.queue.queue import flush
 from diastase_engine.state_vector.state.checks import cannot_run
-from diastase_engine.state_vector.state.parallel import run_parallel
 from diastase_engine.state_vector.state.records import LANE_BITS, LANES, State
+from diastase_engine.threads.loops import run_parallel
 
 CHUNK_BITS = 12
 
