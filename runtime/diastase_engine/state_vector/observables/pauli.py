@@ -16,8 +16,9 @@ from diastase_engine.state_vector.queue.memory import allocate
 from diastase_engine.state_vector.queue.queue import flush
 from diastase_engine.state_vector.state.checks import bit_of, cannot_run
 from diastase_engine.state_vector.state.records import LANE_BITS, LANE_MASK, LANES, State, free
+from diastase_runtime.gate_table import PAULI_CODES
 
-PAULI_X, PAULI_Y, PAULI_Z = 1, 2, 3
+PAULI_X, PAULI_Z = PAULI_CODES["X"], PAULI_CODES["Z"]
 ROUNDING = 1e-12
 """Sums of numbers of magnitude 1 that are smaller than this are zero."""
 XORS = derived(
