@@ -9,11 +9,10 @@ from diastase_engine.language import *
 from diastase_engine.state_vector.gates import gates as pure
 from diastase_engine.state_vector.gates.gates import MOST_PARAMETERS
 from diastase_engine.state_vector.gates.matrices import is_on_one_wire
-from diastase_engine.state_vector.gates.pauli_rotations import MULTI_RZ
-from diastase_engine.state_vector.queue.tape import keep_gate, keep_gate_on_wires
-from diastase_engine.state_vector.state.checks import add_to_mask, mask_of
+from diastase_engine.state_vector.queue.tape import keep_gate
+from diastase_engine.state_vector.state.checks import add_to_mask
 from diastase_engine.state_vector.state.records import State
-from diastase_runtime.gate_table import GATES, PAULI_ROTATION
+from diastase_runtime.gate_table import GATES
 
 
 @kernel
@@ -74,7 +73,7 @@ def apply_gate(
 
 
 @kernel
-def apply_on_wires(
+def push_on_wires(
     context: CallContext,
     state: State,
     site: i64,
@@ -85,17 +84,7 @@ def apply_on_wires(
     value: i64,
     parameter: f64,
 ) -> None:
-    """Apply a gate on an array of wires, with (checked) controls."""
-    if not is_null(state.tape):
-        keep_gate_on_wires(context, state, site, code, n_wires, wires, controls, value, parameter)
-    if mask_of(context, state, site, n_wires, wires, controls) < 0:
-        return
-    if n_wires < 1:
-        fail(context, SIZE_MISMATCH, site, n_wires, 1)
-        return
-    if n_wires != 4 and not (code == MULTI_RZ or code >= PAULI_ROTATION):
-        fail(context, SIZE_MISMATCH, site, n_wires, 4)
-        return
+    """Apply a gate on an array of checked wires, with (checked) controls."""
     p = stack_array(f64, MOST_PARAMETERS)
     p[0], p[1], p[2] = parameter, 0.0, 0.0
     push_gate(context, state, site, code, n_wires, wires, controls, value, p)
@@ -108,6 +97,7 @@ def push_phase(state: State, phi: f64) -> None:
         spoil(state)
 
 
+apply_on_wires = kernel_like(pure.apply_on_wires, push_on_wires=push_on_wires)
 gate = kernel_like(pure.gate, apply_gate=apply_gate)
 controlled_gate = kernel_like(pure.controlled_gate, apply_gate=apply_gate)
 global_phase = kernel_like(pure.global_phase, push_phase=push_phase)
