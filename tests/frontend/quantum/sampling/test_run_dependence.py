@@ -73,6 +73,20 @@ def one_of_two(x):
     return {"inside": known[0], "chosen": chosen}, {"beside": known[1], "before": x + 1}
 
 
+def told_to_go_on(x):
+    """A test asks Python; what is measured has no part in it."""
+    measure(0)
+    shape = jax.ShapeDtypeStruct((), jnp.bool_)
+
+    @while_loop(
+        lambda count: jax.experimental.io_callback(lambda k: np.asarray(k < 3), shape, count)
+    )
+    def loop(count):
+        return count + 1
+
+    return {"count": loop(0)}, {"given": x}
+
+
 def asked(x):
     """A callback may find something else each time."""
     shape = jax.ShapeDtypeStruct((), jnp.float64)
@@ -92,10 +106,11 @@ EXPECTED = {
     "until_found": {},
     "until_counted": {"count": 3, "value": 0.125},
     "one_of_two": {"beside": 1.0, "before": 1.5},
+    "told_to_go_on": {"given": 0.5},
     "asked": {"pure": 1.0},
     "sized": {"summed": 3},
 }
-BODIES = [in_a_row, until_found, until_counted, one_of_two, asked, sized]
+BODIES = [in_a_row, until_found, until_counted, one_of_two, told_to_go_on, asked, sized]
 
 
 @pytest.mark.parametrize("body", BODIES, ids=lambda body: body.__name__)
