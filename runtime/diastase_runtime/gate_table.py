@@ -130,6 +130,8 @@ def gate_of(name: str) -> Gate | None:
     return Gate(name, code, len(word), 1)
 
 
+PAULI_CODES = {"X": 1, "Y": 2, "Z": 3}
+"""How the letters of Pauli words in observables are written in tables of them."""
 _INTO_Z = {"X": ("Hadamard",), "Y": ("Adjoint(S)", "Hadamard"), "Z": ()}
 
 Applied = tuple[str, tuple[Any, ...]]

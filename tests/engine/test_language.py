@@ -21,6 +21,7 @@ from diastase_engine.language import (
     broadcast,
     broadcast_wide,
     call_through,
+    called_by,
     cast,
     code_of,
     compile_kernels,
@@ -35,10 +36,12 @@ from diastase_engine.language import (
     i64,
     inline,
     kernel,
+    kernel_like,
     lane_numbers,
     lanes_match,
     lanes_where,
     load_unaligned,
+    named_kernels,
     pack,
     pause,
     ptr,
@@ -81,6 +84,19 @@ def arithmetic(a: i64, b: i64) -> i64:
     c += a << 3
     c -= b >> 1
     return -c if a > b else ~c
+
+
+@kernel
+def twice(a: i64, b: i64) -> i64:
+    return 2 * arithmetic(a, b)
+
+
+@kernel
+def difference(a: i64, b: i64) -> i64:
+    return a - b
+
+
+twice_difference = kernel_like(twice, arithmetic=difference)
 
 
 @kernel
@@ -306,6 +322,18 @@ def test_integers(library: ctypes.CDLL, function: Any) -> None:
     for a, b in ((3, 5), (-7, 4), (100, -3), (0, 0)):
         compiled = library.arithmetic(ctypes.c_int64(a), ctypes.c_int64(b))
         assert compiled == python_of(function)(a, b)
+
+
+def test_a_kernel_like_another_calls_what_it_is_given(tmp_path: Path) -> None:
+    library = load(tmp_path, twice=twice, other=twice_difference, arithmetic=arithmetic)
+    for function in (library.twice, library.other, library.arithmetic):
+        function.restype = ctypes.c_int64
+    a, b = ctypes.c_int64(13), ctypes.c_int64(5)
+    assert library.other(a, b) == 16
+    assert library.twice(a, b) == 2 * library.arithmetic(a, b) != 16
+    assert called_by(list(named_kernels({"other": twice_difference})))[1:] == [difference]
+    with pytest.raises(KernelLanguageError, match="sum, total in the module of twice"):
+        kernel_like(twice, sum=difference, total=1)
 
 
 def test_loops(library: ctypes.CDLL) -> None:

@@ -12,7 +12,7 @@ from diastase_engine.state_vector.gates.gates import check_wires
 from diastase_engine.state_vector.measure import outcome_scripts, trajectories
 from diastase_engine.state_vector.queue import tape
 from diastase_engine.state_vector.queue.memory import num_qubits, state_release
-from diastase_engine.state_vector.state import parallel
+from diastase_engine.threads.loops import use_threads
 
 EXPORTS: dict[str, Callable[..., Any]] = {
     "state_create": memory.state_create,
@@ -22,7 +22,7 @@ EXPORTS: dict[str, Callable[..., Any]] = {
     "half": linear_algebra.half,
     "num_qubits": num_qubits,
     "work_done": linear_algebra.work_done,
-    "use_threads": parallel.use_threads,
+    "use_threads": use_threads,
     "gate": gates.gate,
     "controlled_gate": gates.controlled_gate,
     "gate_on_wires": gates.gate_on_wires,

@@ -11,15 +11,10 @@ from diastase_engine.fourier.lanes import LANES, load_rows, load_wide, store_row
 from diastase_engine.fourier.long import blocks_of, smaller, transform_one
 from diastase_engine.fourier.planning import FOR_GROUPS, FOR_ONE, SMALLEST_PRODUCT, drop, plan_of
 from diastase_engine.fourier.plans import NUMBER_BYTES, Plan
-from diastase_engine.fourier.pool import allocate, divide, free, is_over, run_parallel
-from diastase_engine.fourier.workspace import (
-    ELEMENTS_ON_STACK,
-    MOST_AREAS,
-    groups_at_once,
-    place_areas,
-    workspace,
-)
+from diastase_engine.fourier.pool import allocate, divide, free, run_transforms
+from diastase_engine.fourier.workspace import groups_at_once, in_areas
 from diastase_engine.language import *
+from diastase_engine.threads.loops import is_over
 
 LONGEST_IN_GROUP = 8192
 """A longer transform is taken by itself: a group of such does not fit into the caches."""
@@ -52,38 +47,32 @@ def is_grouped(outer: i64, length: i64, inner: i64) -> i1:
     return length < SMALLEST_PRODUCT or (length <= LONGEST_IN_GROUP and 2 * outer * inner >= LANES)
 
 
+@inline
+def transform_part(job: Axis, areas: ptr[ptr[vector]], part: i64) -> None:
+    """Transform a group of rows, or several of columns."""
+    length, inner = job.length, job.inner
+    if inner == 1:
+        row = part * LANES
+        lanes = smaller(LANES, job.outer - row)
+        at = 2 * row * length
+        load_rows(areas[0], job.source + at, length, 2 * length, lanes, job.flip)
+        run_groups(job.plan, areas, 1)
+        store_rows(areas[0], job.target + at, length, 2 * length, lanes, job.flip, job.scale)
+    else:
+        number = divide(part, job.parts)
+        column = (part - number * job.parts) * job.groups * LANES
+        count = smaller(job.groups * LANES, inner - column)
+        at = 2 * (number * length * inner + column)
+        load_wide(areas, job.source + at, length, 2 * inner, count, job.flip)
+        run_groups(job.plan, areas, divide(count + LANES - 1, LANES))
+        store_wide(areas, job.target + at, length, 2 * inner, count, job.flip, job.scale)
+
+
 @kernel
 def transform_groups(argument: ptr[f64], first: i64, last: i64, worker: i64) -> None:
     """Transform groups of rows, or several groups of columns at a time."""
     job = cast(argument, Axis)
-    length, inner = job.length, job.inner
-    room = job.plan.room
-    stack = stack_array(vector, 2 * ELEMENTS_ON_STACK)
-    areas = stack_array(ptr[vector], MOST_AREAS)
-    work = workspace(job.context, job.site, room, job.groups + 1, stack)
-    if is_null(work):
-        return
-    for part in range(first, last):
-        if is_over(job.context):
-            break
-        place_areas(areas, work, room, job.groups + 1)
-        if inner == 1:
-            row = part * LANES
-            lanes = smaller(LANES, job.outer - row)
-            at = 2 * row * length
-            load_rows(areas[0], job.source + at, length, 2 * length, lanes, job.flip)
-            run_groups(job.plan, areas, 1)
-            store_rows(areas[0], job.target + at, length, 2 * length, lanes, job.flip, job.scale)
-        else:
-            number = divide(part, job.parts)
-            column = (part - number * job.parts) * job.groups * LANES
-            count = smaller(job.groups * LANES, inner - column)
-            at = 2 * (number * length * inner + column)
-            load_wide(areas, job.source + at, length, 2 * inner, count, job.flip)
-            run_groups(job.plan, areas, divide(count + LANES - 1, LANES))
-            store_wide(areas, job.target + at, length, 2 * inner, count, job.flip, job.scale)
-    if address(work) != address(stack):
-        free(cast(work, ptr[f64]))
+    in_areas(job, job.plan.room, job.groups + 1, first, last, transform_part)
 
 
 @kernel
@@ -169,10 +158,10 @@ def transform(
         job.groups = 1 if inner == 1 else groups_at_once(plan.room, inner)
         job.parts = blocks_of(inner, job.groups * LANES)
         parts = blocks_of(outer, LANES) if inner == 1 else outer * job.parts
-        run_parallel(code_of(transform_groups), argument, parts, points)
+        run_transforms(code_of(transform_groups), argument, parts, points)
     elif inner == 1:
-        run_parallel(code_of(transform_each), argument, outer, points)
+        run_transforms(code_of(transform_each), argument, outer, points)
     else:
         job.parts = blocks_of(inner, _COPIED)
-        run_parallel(code_of(transform_copies), argument, outer * job.parts, points)
+        run_transforms(code_of(transform_copies), argument, outer * job.parts, points)
     drop(plan)

@@ -6,10 +6,11 @@ Each is there in double and in single precision, with `_f64` or `_f32` after its
 from collections.abc import Callable
 from typing import Any
 
-from diastase_engine.fourier import axis, pool, real
+from diastase_engine.fourier import axis, real
+from diastase_engine.threads.loops import use_threads
 
 EXPORTS: dict[str, Callable[..., Any]] = {
     "transform": axis.transform,
     "transform_reals": real.transform_reals,
-    "use_threads": pool.use_threads,
+    "use_threads": use_threads,
 }

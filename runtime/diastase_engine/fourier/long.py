@@ -17,12 +17,11 @@ from diastase_engine.fourier.lanes import (
 )
 from diastase_engine.fourier.pairs import exchange_pairs, multiply_pairs
 from diastase_engine.fourier.plans import ALONE, NUMBER_BYTES, PRODUCT, Plan
-from diastase_engine.fourier.pool import allocate, divide, free, is_over, run_parallel
+from diastase_engine.fourier.pool import allocate, divide, free, run_transforms
 from diastase_engine.fourier.workspace import (
     ELEMENTS_ON_STACK,
-    MOST_AREAS,
     groups_at_once,
-    place_areas,
+    in_areas,
     workspace,
 )
 from diastase_engine.language import *
@@ -62,60 +61,50 @@ def rotate(plan: Plan, work: ptr[vector], rows: i64, block: i64) -> None:
         work[2 * row], work[2 * row + 1] = p * c - q * d, p * d + q * c
 
 
+@inline
+def transform_column_part(job: Job, areas: ptr[ptr[vector]], part: i64) -> None:
+    """Transform some groups of columns, and rotate them."""
+    step = 2 * job.columns
+    column = part * job.groups * LANES
+    count = smaller(job.groups * LANES, job.columns - column)
+    groups = divide(count + LANES - 1, LANES)
+    load_wide(areas, job.source + 2 * column, job.rows, step, count, job.flip)
+    run_groups(cast(job.plan.first, Plan), areas, groups)
+    for group in range(groups):
+        rotate(job.plan, areas[group], job.rows, part * job.groups + group)
+    store_wide(areas, job.between + 2 * column, job.rows, step, count, 0, 1.0)
+
+
 @kernel
 def transform_columns(argument: ptr[f64], first: i64, last: i64, worker: i64) -> None:
-    """Transform columns, some groups at a time, and rotate them."""
+    """Transform columns."""
     job = cast(argument, Job)
-    inner = cast(job.plan.first, Plan)
-    room, step = inner.room, 2 * job.columns
-    stack = stack_array(vector, 2 * ELEMENTS_ON_STACK)
-    areas = stack_array(ptr[vector], MOST_AREAS)
-    work = workspace(job.context, job.site, room, job.groups + 1, stack)
-    if is_null(work):
-        return
-    for part in range(first, last):
-        if is_over(job.context):
-            break
-        column = part * job.groups * LANES
-        count = smaller(job.groups * LANES, job.columns - column)
-        groups = divide(count + LANES - 1, LANES)
-        place_areas(areas, work, room, groups + 1)
-        load_wide(areas, job.source + 2 * column, job.rows, step, count, job.flip)
-        run_groups(inner, areas, groups)
-        for group in range(groups):
-            rotate(job.plan, areas[group], job.rows, part * job.groups + group)
-        store_wide(areas, job.between + 2 * column, job.rows, step, count, 0, 1.0)
-    if address(work) != address(stack):
-        free(cast(work, ptr[f64]))
+    room = cast(job.plan.first, Plan).room
+    in_areas(job, room, job.groups + 1, first, last, transform_column_part)
+
+
+@inline
+def transform_row_part(job: Job, areas: ptr[ptr[vector]], part: i64) -> None:
+    """Transform some groups of rows, and put them where they belong."""
+    length = 2 * job.columns
+    row = part * job.groups * LANES
+    count = smaller(job.groups * LANES, job.rows - row)
+    groups = divide(count + LANES - 1, LANES)
+    for group in range(groups):
+        lanes = smaller(LANES, count - group * LANES)
+        source = job.between + (row + group * LANES) * length
+        load_rows(areas[group], source, job.columns, length, lanes, 0)
+    run_groups(cast(job.plan.second, Plan), areas, groups)
+    target = job.target + 2 * row
+    store_wide(areas, target, job.columns, 2 * job.rows, count, job.flip, job.scale)
 
 
 @kernel
 def transform_rows(argument: ptr[f64], first: i64, last: i64, worker: i64) -> None:
-    """Transform rows, some groups at a time, and put them where they belong."""
+    """Transform rows."""
     job = cast(argument, Job)
-    outer = cast(job.plan.second, Plan)
-    room, length = outer.room, 2 * job.columns
-    stack = stack_array(vector, 2 * ELEMENTS_ON_STACK)
-    areas = stack_array(ptr[vector], MOST_AREAS)
-    work = workspace(job.context, job.site, room, job.groups + 1, stack)
-    if is_null(work):
-        return
-    for part in range(first, last):
-        if is_over(job.context):
-            break
-        row = part * job.groups * LANES
-        count = smaller(job.groups * LANES, job.rows - row)
-        groups = divide(count + LANES - 1, LANES)
-        place_areas(areas, work, room, groups + 1)
-        for group in range(groups):
-            lanes = smaller(LANES, count - group * LANES)
-            source = job.between + (row + group * LANES) * length
-            load_rows(areas[group], source, job.columns, length, lanes, 0)
-        run_groups(outer, areas, groups)
-        target = job.target + 2 * row
-        store_wide(areas, target, job.columns, 2 * job.rows, count, job.flip, job.scale)
-    if address(work) != address(stack):
-        free(cast(work, ptr[f64]))
+    room = cast(job.plan.second, Plan).room
+    in_areas(job, room, job.groups + 1, first, last, transform_row_part)
 
 
 @inline
@@ -151,10 +140,10 @@ def transform_product(
     argument = cast(job, ptr[f64])
     job.groups = groups_at_once(inner.room, job.columns)
     parts = blocks_of(job.columns, job.groups * LANES)
-    run_parallel(code_of(transform_columns), argument, parts, plan.length)
+    run_transforms(code_of(transform_columns), argument, parts, plan.length)
     job.groups = groups_at_once(outer.room, job.rows)
     parts = blocks_of(job.rows, job.groups * LANES)
-    run_parallel(code_of(transform_rows), argument, parts, plan.length)
+    run_transforms(code_of(transform_rows), argument, parts, plan.length)
     if 2 * plan.length > SHORT:
         free(cast(job.between, ptr[f64]))
 

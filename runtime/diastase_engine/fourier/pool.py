@@ -1,11 +1,8 @@
-"""Memory, loops on the thread pool, and polls for signals, of transforms.
-
-The runtime hands the pool's functions over when it loads the library (`use_threads`); without them,
-as in tests of the library alone, every loop runs on one thread and nothing polls.
-"""
+"""Memory of transforms, and their loops on the thread pool."""
 
 from diastase_engine.call_context import OUT_OF_MEMORY, CallContext, fail
 from diastase_engine.language import *
+from diastase_engine.threads.loops import run_parallel, thread_count
 from diastase_engine.threads.workers import BODY
 
 aligned_alloc = external("aligned_alloc", [i64, i64], ptr[f64])
@@ -16,29 +13,6 @@ PARALLEL_POINTS = 1 << 14
 """A transform of fewer takes less time than it does to wake a thread."""
 _CHUNKS = 8
 """Of a loop, for each thread: one that is late has little left to do."""
-_PARALLEL_FOR = signature([code, ptr[f64], i64, i64])
-_THREAD_COUNT = signature([], i64)
-_POLL = signature([CallContext])
-
-
-class Threads(Record):
-    """The pool's functions, or null."""
-
-    parallel_for: code
-    thread_count: code
-    poll_now: code
-
-
-_THREADS = shared(Threads)
-
-
-@kernel
-def use_threads(parallel_for: code, thread_count: code, poll: code, poll_now: code) -> None:
-    """Say where the pool is."""
-    threads = _THREADS
-    threads.parallel_for = parallel_for
-    threads.thread_count = thread_count
-    threads.poll_now = poll_now
 
 
 @inline
@@ -48,26 +22,15 @@ def divide(number: i64, divisor: i64) -> i64:
 
 
 @kernel
-def run_parallel(body: code, argument: ptr[f64], count: i64, points: i64) -> None:
+def run_transforms(body: code, argument: ptr[f64], count: i64, points: i64) -> None:
     """Run all of 0..count-1, on threads if so many points of transforms are worth it."""
-    threads = _THREADS
-    if count == 1 or points < PARALLEL_POINTS or is_null(threads.parallel_for):
+    if count == 1 or points < PARALLEL_POINTS:
         call_through(body, BODY, argument, 0, count, 0)
         return
-    workers = call_through(threads.thread_count, _THREAD_COUNT)
-    grain: i64 = divide(count, workers * _CHUNKS)
+    grain: i64 = divide(count, thread_count() * _CHUNKS)
     if grain < 1:
         grain = 1
-    call_through(threads.parallel_for, _PARALLEL_FOR, body, argument, count, grain)
-
-
-@kernel
-def is_over(context: CallContext) -> i1:
-    """Whether the call has failed; lets Python handle signals before."""
-    threads = _THREADS
-    if not is_null(threads.poll_now):
-        call_through(threads.poll_now, _POLL, context)
-    return context.code != 0
+    run_parallel(body, argument, count, grain)
 
 
 @kernel

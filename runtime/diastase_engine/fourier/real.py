@@ -29,9 +29,10 @@ from diastase_engine.fourier.pairs import (
 )
 from diastase_engine.fourier.planning import FOR_GROUPS, FOR_ONE, FOR_REAL, drop, plan_of
 from diastase_engine.fourier.plans import NUMBER_BYTES, Plan
-from diastase_engine.fourier.pool import allocate, divide, free, is_over, run_parallel
-from diastase_engine.fourier.workspace import ELEMENTS_ON_STACK, workspace
+from diastase_engine.fourier.pool import allocate, divide, free, run_transforms
+from diastase_engine.fourier.workspace import in_areas
 from diastase_engine.language import *
+from diastase_engine.threads.loops import is_over
 
 
 class Reals(Record):
@@ -111,44 +112,40 @@ def store_spectra(job: Reals, work: ptr[vector], target: ptr[stored], lanes: i64
         store_rows(work, target, count, 2 * count, lanes, 0, scale)
 
 
+@inline
+def transform_group_of_reals(job: Reals, areas: ptr[ptr[vector]], part: i64) -> None:
+    """Transform a group of rows or columns."""
+    inner = job.inner
+    work, other = areas[0], areas[1]
+    number: i64 = part * LANES
+    column: i64 = 0
+    lanes: i64 = smaller(LANES, job.outer - number)
+    if inner > 1:
+        number = divide(part, job.parts)
+        column = (part - number * job.parts) * LANES
+        lanes = smaller(LANES, inner - column)
+    reals: i64 = number * job.length * inner + column
+    spectra: i64 = 2 * (number * (job.half + 1) * inner + column)
+    if job.inverse == 0:
+        load_reals(job, work, other, job.source + reals, lanes)
+    else:
+        load_spectra(job, work, job.source + spectra, lanes)
+    result: ptr[vector] = work
+    spare: ptr[vector] = other
+    if run_group(job.plan, work, other) == 1:
+        result = other
+        spare = work
+    if job.inverse == 0:
+        store_spectra(job, result, job.target + spectra, lanes)
+    else:
+        store_reals(job, result, spare, job.target + reals, lanes)
+
+
 @kernel
 def transform_groups_of_reals(argument: ptr[f64], first: i64, last: i64, worker: i64) -> None:
     """Transform groups of rows or columns."""
     job = cast(argument, Reals)
-    inner = job.inner
-    room = job.plan.room + 1
-    stack = stack_array(vector, 2 * ELEMENTS_ON_STACK)
-    work = workspace(job.context, job.site, room, 2, stack)
-    if is_null(work):
-        return
-    other = work + 2 * room
-    for part in range(first, last):
-        if is_over(job.context):
-            break
-        number: i64 = part * LANES
-        column: i64 = 0
-        lanes: i64 = smaller(LANES, job.outer - number)
-        if inner > 1:
-            number = divide(part, job.parts)
-            column = (part - number * job.parts) * LANES
-            lanes = smaller(LANES, inner - column)
-        reals: i64 = number * job.length * inner + column
-        spectra: i64 = 2 * (number * (job.half + 1) * inner + column)
-        if job.inverse == 0:
-            load_reals(job, work, other, job.source + reals, lanes)
-        else:
-            load_spectra(job, work, job.source + spectra, lanes)
-        result: ptr[vector] = work
-        spare: ptr[vector] = other
-        if run_group(job.plan, work, other) == 1:
-            result = other
-            spare = work
-        if job.inverse == 0:
-            store_spectra(job, result, job.target + spectra, lanes)
-        else:
-            store_reals(job, result, spare, job.target + reals, lanes)
-    if address(work) != address(stack):
-        free(cast(work, ptr[f64]))
+    in_areas(job, job.plan.room + 1, 2, first, last, transform_group_of_reals)
 
 
 @kernel
@@ -265,8 +262,8 @@ def transform_reals(
     if grouped:
         job.parts = blocks_of(inner, LANES)
         parts = blocks_of(outer, LANES) if inner == 1 else outer * job.parts
-        run_parallel(code_of(transform_groups_of_reals), argument, parts, points)
+        run_transforms(code_of(transform_groups_of_reals), argument, parts, points)
     else:
-        run_parallel(code_of(transform_each_of_reals), argument, outer * inner, points)
+        run_transforms(code_of(transform_each_of_reals), argument, outer * inner, points)
     drop(plan)
     drop(real)

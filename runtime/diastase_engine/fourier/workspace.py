@@ -1,13 +1,18 @@
 """Memory that groups are worked on in: so many areas, on the stack of the caller if they are small.
 
+What a thread has to transform is *parts*, one after the other in the same areas (`in_areas`).
+
 Columns that lie side by side are loaded together, some groups of them (`groups_at_once`): so the
 processor fetches longer pieces of memory.
 """
 
+from typing import Any
+
 from diastase_engine.call_context import CallContext
 from diastase_engine.fourier.lanes import ELEMENT_BYTES, LANES
-from diastase_engine.fourier.pool import allocate, divide
+from diastase_engine.fourier.pool import allocate, divide, free
 from diastase_engine.language import *
+from diastase_engine.threads.loops import is_over
 
 ELEMENTS_ON_STACK = 320
 MOST_GROUPS = 4
@@ -42,3 +47,19 @@ def place_areas(areas: ptr[ptr[vector]], work: ptr[vector], room: i64, count: i6
     """Say where areas begin, one after the other."""
     for area in range(count):
         areas[area] = work + 2 * room * area
+
+
+@inline
+def in_areas(job: Any, room: Any, count: Any, first: Any, last: Any, transform_part: Any) -> None:
+    """Run `transform_part(job, areas, part)` for parts of a job, until its call is over."""
+    stack = stack_array(vector, 2 * ELEMENTS_ON_STACK)
+    areas = stack_array(ptr[vector], MOST_AREAS)
+    work = workspace(job.context, job.site, room, count, stack)
+    if not is_null(work):
+        for part in range(first, last):
+            if is_over(job.context):
+                break
+            place_areas(areas, work, room, count)
+            transform_part(job, areas, part)
+        if address(work) != address(stack):
+            free(cast(work, ptr[f64]))

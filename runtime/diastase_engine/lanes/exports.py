@@ -7,7 +7,7 @@ from diastase_engine.lanes import gates, measure, memory, readout, runs, samples
 from diastase_engine.state_vector.gates.gates import check_wires
 from diastase_engine.state_vector.measure.outcome_scripts import script_end
 from diastase_engine.state_vector.queue.memory import num_qubits, state_release
-from diastase_engine.state_vector.state.parallel import use_threads
+from diastase_engine.threads.loops import use_threads
 
 EXPORTS: dict[str, Callable[..., Any]] = {
     "state_create": memory.state_create,

@@ -24,6 +24,7 @@ from diastase_engine.state_vector.gates.matrices import (
     SELECTED_THEN_FLIP,
     SELECTED_THEN_SWAP,
     base_of_controlled,
+    is_on_one_wire,
 )
 from diastase_engine.state_vector.state.checks import (
     add_to_mask,
@@ -237,7 +238,7 @@ def apply_gate(
     if lanes_of(state).active_lanes != 0:
         if code == IDENTITY_GATE or apply_single(state, code, first, mask, value, p0, p1, p2):
             return
-    elif is_single(code):
+    elif is_on_one_wire(code):
         return
     if add_to_mask(context, state, site, wire1, first_mask) < 0:
         return
@@ -258,43 +259,6 @@ def apply_gate(
         apply_pair_gate(state, shapes, first, second, mask, value)
 
 
-_SINGLE = [row.code for row in GATES.values() if row.wires == 1]
-
-
-@kernel
-def is_single(code: i64) -> i1:
-    """Whether a gate has one wire."""
-    for each in static(_SINGLE):
-        if code == each:
-            return True
-    return False
-
-
-@kernel
-def apply_controlled(
-    context: CallContext,
-    state: State,
-    site: i64,
-    code: i64,
-    n_controls: i64,
-    controls: ptr[i64],
-    control_values: ptr[i64],
-    wire0: i64,
-    wire1: i64,
-    p0: ptr[f64],
-    p1: ptr[f64],
-    p2: ptr[f64],
-) -> None:
-    """Check the controls of a gate and apply it."""
-    mask = mask_of(context, state, site, n_controls, controls, 0)
-    if mask < 0:
-        return
-    value = control_value(state, n_controls, controls, control_values)
-    state.gates += lanes_of(state).active_lanes
-    q0, q1, q2 = usable(state, p0, 0), usable(state, p1, 1), usable(state, p2, 2)
-    apply_gate(context, state, site, code, mask, value, wire0, wire1, q0, q1, q2)
-
-
 @kernel
 def gate(
     context: CallContext,
@@ -313,6 +277,10 @@ def gate(
     """Apply a named gate on one or two wires, with controls, in the lanes that are active."""
     if cannot_run(context, state):
         return
-    apply_controlled(
-        context, state, site, code, n_controls, controls, control_values, wire0, wire1, p0, p1, p2
-    )
+    mask = mask_of(context, state, site, n_controls, controls, 0)
+    if mask < 0:
+        return
+    value = control_value(state, n_controls, controls, control_values)
+    state.gates += lanes_of(state).active_lanes
+    q0, q1, q2 = usable(state, p0, 0), usable(state, p1, 1), usable(state, p2, 2)
+    apply_gate(context, state, site, code, mask, value, wire0, wire1, q0, q1, q2)

@@ -6,7 +6,7 @@ in all lanes.
 """
 
 from diastase_engine.call_context import CallContext
-from diastase_engine.lanes.gates import apply_controlled
+from diastase_engine.lanes.gates import gate
 from diastase_engine.lanes.records import lanes_of
 from diastase_engine.language import *
 from diastase_engine.state_vector.gates.gates import HEAD, MASK
@@ -37,7 +37,7 @@ def gate_run(
         controls = wires + n_wires
         values = controls + n_controls
         references = values + n_controls
-        apply_controlled(
+        gate(
             context, state, row[1], row[0] & MASK, n_controls, controls, values,
             wires[0], wires[n_wires - 1],
             parameter_of(state, 0, n_parameters, references, constants, parameters),

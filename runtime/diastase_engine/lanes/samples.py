@@ -7,17 +7,17 @@ finds where its sorted uniform numbers fall; of a single shot, eight lanes at on
 
 from math import inf
 
-from diastase_engine.call_context import INVALID_SHOTS, NOT_A_NUMBER, CallContext, fail
+from diastase_engine.call_context import NOT_A_NUMBER, CallContext, fail
 from diastase_engine.lanes.pending import apply_all
 from diastase_engine.lanes.records import WIDTH, Lanes, active_of, group_of, lanes_of, norm_of, same
 from diastase_engine.lanes.streams import begin_streams, draw
 from diastase_engine.language import *
 from diastase_engine.state_vector.gates.elementary import log
 from diastase_engine.state_vector.measure.outcomes import place_of
-from diastase_engine.state_vector.measure.samples import shuffle_shots, wires_to_bits, write_gaps
+from diastase_engine.state_vector.measure.samples import can_sample, shuffle_shots, write_gaps
 from diastase_engine.state_vector.queue.memory import allocate
-from diastase_engine.state_vector.state.checks import cannot_run, in_order
-from diastase_engine.state_vector.state.records import State, free, memset
+from diastase_engine.state_vector.state.checks import in_order
+from diastase_engine.state_vector.state.records import State, free
 from diastase_runtime.abi import MAX_SAMPLED_WIRES
 
 
@@ -211,15 +211,9 @@ def sample(
     """Draw outcomes on some wires in each lane; of all wires where none are given."""
     if is_null(state):
         return
-    if shots > 0:
-        memset(cast(out, ptr[f64]), 0, 8 * shots * lanes_of(state).lanes)
-    if cannot_run(context, state):
-        return
-    if shots < 1:
-        fail(context, INVALID_SHOTS, site, shots, 0)
-        return
     bits = stack_array(i64, MAX_SAMPLED_WIRES)
-    if not wires_to_bits(context, state, site, n_wires, wires, bits):
+    outcomes = shots * lanes_of(state).lanes
+    if not can_sample(context, state, site, n_wires, wires, shots, outcomes, bits, out):
         return
     count = n_wires if n_wires != 0 else state.qubits
     for k in range(count):

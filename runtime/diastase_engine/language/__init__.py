@@ -13,6 +13,7 @@ run. Two kinds of values meet in it:
 A name that is first given a static value stays static; to change it under a run-time `if` or
 loop, declare it: `found: i64 = 0`. Names first assigned inside a run-time block end with it.
 `@inline` functions are expanded where they are called and may take and return lists.
+`kernel_like(gate, apply_gate=...)` is the kernel `gate` once more, that calls another `apply_gate`.
 `shared(Record)` is a record of the library that all threads see; atomic operations, `code_of` and
 `call_through` are what a thread pool is made of.
 There is no implicit conversion between `i64` and `f64`, no exception, no allocation that is not
@@ -26,6 +27,7 @@ from diastase_engine.language.functions import (
     external,
     inline,
     kernel,
+    kernel_like,
     setting,
     shared,
     signature,
@@ -133,6 +135,7 @@ __all__ = [
     "inline",
     "is_null",
     "kernel",
+    "kernel_like",
     "lane_numbers",
     "lane_of",
     "lane_set",

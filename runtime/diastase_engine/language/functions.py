@@ -8,7 +8,7 @@ that is not written in the language is refused with `KernelLanguageError`, at it
 import ast
 import functools
 import linecache
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from types import FunctionType
 from typing import Any, ClassVar, Generic, NoReturn, ParamSpec, TypeVar, cast
@@ -96,6 +96,16 @@ class Kernel(LanguageFunction[P, R]):
     def module(self) -> str:
         """The Python module that defines it, with its folder: `queue.tape`."""
         return ".".join(self._function.__module__.split(".")[-2:])
+
+    def with_names(self, names: Mapping[str, object]) -> "Kernel[P, R]":
+        """Return one of the same source for which global names stand for other things."""
+        function = self._function
+        if unknown := names.keys() - function.__globals__.keys():
+            what = f"{', '.join(sorted(unknown))} in the module of {self.name}"
+            raise KernelLanguageError(what=what, advice="name what the kernel's module defines")
+        copy = FunctionType(function.__code__, {**function.__globals__, **names}, self.name)
+        copy.__annotations__ = function.__annotations__
+        return Kernel(cast("Callable[P, R]", copy))
 
     @functools.cached_property
     def parameter_types(self) -> list[Type]:
@@ -194,6 +204,11 @@ def kernel(function: Callable[P, R]) -> Callable[P, R]:
 def inline(function: Callable[P, R]) -> Callable[P, R]:
     """Mark a function that is expanded at each call; it may return lists of values."""
     return Inline(function)
+
+
+def kernel_like(original: Callable[P, R], **names: object) -> Callable[P, R]:
+    """Make a kernel like another one, for which these global names stand for other things."""
+    return cast("Kernel[P, R]", original).with_names(names)
 
 
 def setting(name: str, default: int | None = None) -> int:

@@ -1,7 +1,7 @@
 """The C functions of the library that sorts: name in the import table -> kernel."""
 
 from diastase_engine.sorting.lines import scratch_size, sort_lines
-from diastase_engine.state_vector.state.parallel import use_threads
+from diastase_engine.threads.loops import use_threads
 
 EXPORTS = {
     "use_threads": use_threads,

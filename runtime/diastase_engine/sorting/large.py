@@ -22,7 +22,7 @@ from diastase_engine.sorting.parts import (
     sort_keys_part,
     sort_pairs_part,
 )
-from diastase_engine.state_vector.state.parallel import is_over, run_parallel, thread_count
+from diastase_engine.threads.loops import is_over, run_parallel, thread_count
 
 LARGE = 1 << 16
 """Numbers from which threads are worth it, and a step takes long enough to be polled for."""

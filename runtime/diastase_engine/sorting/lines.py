@@ -13,7 +13,7 @@ from diastase_engine.sorting.parts import sort_keys_part, sort_pairs_part
 from diastase_engine.sorting.ranks import RANKED
 from diastase_engine.sorting.smallest import gathered_at_most, is_few, smallest_keys, smallest_pairs
 from diastase_engine.sorting.zeros import note_zeros, put_zeros
-from diastase_engine.state_vector.state.parallel import is_over, run_parallel, thread_count
+from diastase_engine.threads.loops import is_over, run_parallel, thread_count
 
 _WORTH_THREADS = 1 << 13
 """Numbers from which waking a thread takes less time than it saves."""

@@ -15,7 +15,7 @@ from diastase_engine.state_vector.measure import (
 from diastase_engine.state_vector.noise import channel
 from diastase_engine.state_vector.observables import expectations, linear_algebra, pauli
 from diastase_engine.state_vector.queue import memory, tape
-from diastase_engine.state_vector.state import parallel
+from diastase_engine.threads.loops import use_threads
 
 EXPORTS: dict[str, Callable[..., Any]] = {
     "state_create": memory.state_create,
@@ -59,7 +59,7 @@ EXPORTS: dict[str, Callable[..., Any]] = {
     "project_on": operators.project_on,
     "state_zero": linear_algebra.state_zero,
     "state_scale_add": linear_algebra.state_scale_add,
-    "use_threads": parallel.use_threads,
+    "use_threads": use_threads,
     "inner_product": linear_algebra.inner_product,
     "tape_record": tape.tape_record,
     "tape_differentiated": tape.tape_differentiated,

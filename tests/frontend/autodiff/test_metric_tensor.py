@@ -140,6 +140,35 @@ def test_approximations(approx):
     np.testing.assert_allclose(some, expected, atol=1e-12)
 
 
+def test_options_by_position_and_one_argument_in_a_list():
+    node = qml.QNode(measured(single_parameters), DEVICE)
+
+    @qjit
+    def found(p, q):
+        by_position = qml.metric_tensor(node, [1, 3], "diag")(p, q)
+        by_name = qml.metric_tensor(node, argnum=[1, 3], approx="diag")(p, q)
+        return by_position, by_name, qml.metric_tensor(node, argnums=[1])(p, q)
+
+    by_position, by_name, listed = found(P, Q)
+    np.testing.assert_array_equal(by_position, by_name)
+    assert isinstance(listed, tuple)
+    np.testing.assert_allclose(listed, [by_definition(single_parameters, 1)], atol=1e-12)
+
+
+def test_gates_of_several_parameters():
+    """All parameters by their Jacobian are the whole metric, of gates taken apart or not."""
+    node, argnum = qml.QNode(measured(many_gates), DEVICE), [4, 5, 6, 7, 8, 10, 11, 13, 14, 15, 16]
+
+    @qjit
+    def found(p, q):
+        fisher = qml.gradients.quantum_fisher(node, argnum=argnum)(p, q)
+        return qml.metric_tensor(node, argnum=argnum)(p, q), fisher
+
+    gram, fisher = found(P, Q)
+    np.testing.assert_allclose(gram, by_definition(many_gates, 0), atol=1e-12)
+    np.testing.assert_allclose(fisher, 4 * gram, atol=1e-12)
+
+
 def test_control_flow_and_the_metric_of_what_comes_before():
     node = qml.QNode(measured(loops), DEVICE)
 
@@ -208,6 +237,15 @@ def test_what_has_no_metric_is_refused():
         qjit(qml.metric_tensor(node, approx="other"))(P, Q)
     with pytest.raises(UnsupportedTransformError, match=r"argnum=\[0\]"):
         qjit(qml.metric_tensor(node, argnum=[0]))(P, Q)
+
+    # The last parameter is computed of another argument than the first.
+    with pytest.raises(
+        UnsupportedTransformError, match=r"argnum=\[6\], and the parameters are \[1, "
+    ):
+        qjit(qml.metric_tensor(node, argnum=[6]))(P, Q)
+    several = qml.transforms.split_to_single_terms(qml.transforms.sign_expand(node))
+    with pytest.raises(UnsupportedTransformError, match="several"):
+        qjit(qml.metric_tensor(several))(P, Q)
 
     @qml.qnode(DEVICE)
     def collapsing(x):

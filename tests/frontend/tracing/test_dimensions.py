@@ -7,6 +7,7 @@ import pytest
 from diastase.capture.tracer_errors import TracedIndexError
 from diastase.dynamic_shapes.errors import MappedSizeError, SizeEscapesError
 from diastase.tracing.trace import trace
+from diastase_mlir.jax_compat import least_everywhere
 
 
 def program_of(function, *arguments):
@@ -173,3 +174,22 @@ def test_equality_of_sizes_that_is_decided():
 def test_python_numbers_of_sizes(use):
     with pytest.raises(TracedIndexError, match="a size is known only"):
         program_of(lambda n: use(jnp.ones(n)) and 1.0, 3)
+
+
+def test_what_a_mask_says_of_how_many_it_selects():
+    """At least none and at most all, wherever the mask has a size; no check is needed for it."""
+
+    def function(x, n):
+        fewer = jnp.ones(n - 5)
+        some = fewer[fewer > x]
+        few = some[some > x + 1]
+        sizes = [each.shape[0] for each in (fewer, some, few)]
+        assert (sizes[0] - sizes[1] >= 0) is True
+        assert (sizes[1] - sizes[2] >= 0) is True
+        # After a check of n that has failed, there may be less of the first than were selected.
+        assert least_everywhere(sizes[0] - sizes[1]) < 0
+        everywhere = [*sizes[1:], sizes[1] - sizes[2]]
+        assert [least_everywhere(size) for size in everywhere] == [0, 0, 0]
+        return few
+
+    program_of(function, 0.5, 7)

@@ -144,6 +144,54 @@ def _in_order(a):
     return jnp.argmax(a, 0), jnp.argmin(a, 1), jnp.cumsum(a, 0), jax.lax.cummin(a, 1, reverse=True)
 
 
+@pytest.mark.parametrize("dtype", ["float64", "float32", "int64", "int8", "uint8", "bool"])
+def test_parts_begin_with_what_changes_nothing(dtype: str, configure: Configure) -> None:
+    """Numbers on one side of zero, bits that all have, factors that are seldom 1."""
+    configure(2)
+    places = np.arange(2 * MANY)
+    small = (places % 7 + 1).astype(dtype)
+    factors = np.where(places % MANY == 7, 3, 1).astype(dtype)
+
+    def combined(a, b):
+        found = [a.max(), a.min(), a.sum(), b.prod()]
+        if a.dtype.kind == "b":
+            return [*found, a.all(), a.any(), (~a).any(), (~a).all()]
+        if a.dtype.kind != "u":
+            found += [(-a).max(), (-a).min()]
+        if a.dtype.kind != "f":
+            found += [each(a | 64) for each in bits_of(a)]
+        return found
+
+    def bits_of(a):
+        module = np if isinstance(a, np.ndarray) else jnp
+        return [getattr(module, f"bitwise_{name}").reduce for name in ("and", "or", "xor")]
+
+    assert loops_of(combined, small, factors) >= 4
+    for found, expected in zip(
+        qjit(combined)(small, factors), combined(small, factors), strict=True
+    ):
+        np.testing.assert_array_equal(found, np.asarray(expected).astype(found.dtype))
+
+
+def test_there_are_no_more_parts_than_room_for_them(configure: Configure) -> None:
+    """Of much work for each number; parts are longer then, the last one shorter."""
+    configure(2)
+
+    def function(a):
+        for _ in range(20):
+            a = jnp.sin(a)
+        return a.sum()
+
+    a = numbers(1_000_003)
+    text = qjit(function).lower(a).as_text("llvm_dialect")
+    (parts,) = re.findall(r"call @\w*parallel_for\(%\d+, %\d+, (%\d+), %\d+\)", text)
+    assert f"{parts} = llvm.mlir.constant(256 : i64)" in text
+    b = a
+    for _ in range(20):
+        b = np.sin(b)
+    np.testing.assert_allclose(qjit(function)(a), b.sum(), rtol=1e-9, atol=1e-9)
+
+
 def test_values_that_are_no_ordinary_numbers(configure: Configure) -> None:
     configure(2)
     a = np.zeros(MANY)

@@ -12,6 +12,7 @@ from itertools import pairwise
 from typing import Any
 
 from diastase_mlir.bindings import ext, ir
+from diastase_runtime.gate_table import PAULI_CODES
 
 Tensor = ir.RankedTensorType
 Integer = ir.IntegerType[64] | Tensor
@@ -56,10 +57,6 @@ def fail(operation: ir.Operation, reason: str) -> bool:
     """Report why an operation is not valid; the verifier's answer."""
     operation.location.emit_error(f"'{operation.name}': {reason}")
     return False
-
-
-PAULI_CODES = {"X": 1, "Y": 2, "Z": 3}
-"""How Pauli matrices are written in `paulis`, as the engine reads them."""
 
 
 def check_controls(operation: Any) -> str | None:

@@ -21,6 +21,7 @@ from diastase_mlir.lowering.elementwise.elementwise import compared
 from diastase_mlir.lowering.elementwise.moves import concatenate, reshaped
 from diastase_mlir.lowering.quantum.registers import emitted, wire_values
 from diastase_runtime.abi import ErrorCode
+from diastase_runtime.gate_table import PAULI_CODES
 
 _CONSTRUCTS = {"expval_pauli": "expval", "expval_matrix": "expval"} | dict.fromkeys(
     ("var_pauli", "var_matrix", "square_pauli"), "var"
@@ -44,7 +45,7 @@ def word_tables(
     factors = [factor for word in words for factor in word]
     attributes = {
         "offsets": array_attribute("i64", [0, *accumulate(len(word) for word in words)]),
-        "paulis": array_attribute("i64", [_PAULI_CODES[pauli] for pauli, _ in factors]),
+        "paulis": array_attribute("i64", [PAULI_CODES[pauli] for pauli, _ in factors]),
     }
     return attributes, [wire for _, wire in factors]
 
@@ -176,7 +177,3 @@ def wire_table(
         values = [reshaped(wire, [1]) for wire in wire_values(wires, wire_operands, context)]
         return concatenate(ir.RankedTensorType.get([len(wires)], integer_type(64)), values, 0)
     return context.constant(np.array([wire for wire in wires if wire is not None], dtype=np.int64))
-
-
-_PAULI_CODES = {"X": 1, "Y": 2, "Z": 3}
-"""As `PAULI_CODES` of the dialect, which cannot be imported on jaxlib's side of the hand-off."""

@@ -16,8 +16,9 @@ from diastase_engine.density_matrix.state.digits import (
 )
 from diastase_engine.density_matrix.state.memory import spoil
 from diastase_engine.language import *
+from diastase_engine.state_vector.gates import operators as pure
 from diastase_engine.state_vector.queue.memory import allocate
-from diastase_engine.state_vector.queue.tape import DIAGONAL, PREPARE, UNITARY, keep_array
+from diastase_engine.state_vector.queue.tape import DIAGONAL, UNITARY, keep_array
 from diastase_engine.state_vector.state.checks import (
     all_are_numbers,
     cannot_run,
@@ -230,20 +231,4 @@ def replace(
     put_matrix(context, state, site, n_wires, wires, matrix)
 
 
-@kernel
-def prepare(
-    context: CallContext,
-    state: State,
-    site: i64,
-    n_wires: i64,
-    wires: ptr[i64],
-    amplitudes: ptr[f64],
-) -> None:
-    """Give wires, which are in |0...0>, these amplitudes."""
-    if cannot_run(context, state):
-        return
-    if mask_of(context, state, site, n_wires, wires, 0) < 0:
-        return
-    if not is_null(state.tape):
-        keep_array(context, state, site, PREPARE, n_wires, wires, 0, 0, amplitudes)
-    put_amplitudes(context, state, site, n_wires, wires, amplitudes)
+prepare = kernel_like(pure.prepare, put_amplitudes=put_amplitudes)

@@ -1,4 +1,4 @@
-"""The exported gate functions, of the same types as `state_vector.gates.gates` has."""
+"""The exported gate functions: those of `state_vector.gates.gates`, of what density matrices do."""
 
 from diastase_engine.call_context import SIZE_MISMATCH, CallContext, fail
 from diastase_engine.density_matrix.gates.factors import push_factor
@@ -6,34 +6,13 @@ from diastase_engine.density_matrix.gates.gate_factors import MOST_NUMBERS, writ
 from diastase_engine.density_matrix.operations.conjugation import Factor
 from diastase_engine.density_matrix.state.memory import spoil
 from diastase_engine.language import *
-from diastase_engine.state_vector.gates.gates import (
-    FIRST_ON_WIRES,
-    HEAD,
-    MASK,
-    MOST_PARAMETERS,
-    copy_parameters,
-)
-from diastase_engine.state_vector.gates.pauli_rotations import MULTI_RZ
-from diastase_engine.state_vector.queue.tape import keep_gate, keep_gate_on_wires, keep_phase
-from diastase_engine.state_vector.state.checks import (
-    add_to_mask,
-    cannot_run,
-    control_value,
-    mask_of,
-)
+from diastase_engine.state_vector.gates import gates as pure
+from diastase_engine.state_vector.gates.gates import MOST_PARAMETERS
+from diastase_engine.state_vector.gates.matrices import is_on_one_wire
+from diastase_engine.state_vector.queue.tape import keep_gate
+from diastase_engine.state_vector.state.checks import add_to_mask
 from diastase_engine.state_vector.state.records import State
-from diastase_runtime.gate_table import FIELD_BITS, GATES, PAULI_ROTATION
-
-_OF_ONE_WIRE = [row.code for row in GATES.values() if row.wires == 1]
-
-
-@kernel
-def is_on_one_wire(code: i64) -> i1:
-    """Whether a gate has one wire."""
-    for each in static(_OF_ONE_WIRE):
-        if code == each:
-            return True
-    return False
+from diastase_runtime.gate_table import GATES
 
 
 @kernel
@@ -94,7 +73,7 @@ def apply_gate(
 
 
 @kernel
-def apply_on_wires(
+def push_on_wires(
     context: CallContext,
     state: State,
     site: i64,
@@ -105,153 +84,23 @@ def apply_on_wires(
     value: i64,
     parameter: f64,
 ) -> None:
-    """Apply a gate on an array of wires, with (checked) controls."""
-    if not is_null(state.tape):
-        keep_gate_on_wires(context, state, site, code, n_wires, wires, controls, value, parameter)
-    if mask_of(context, state, site, n_wires, wires, controls) < 0:
-        return
-    if n_wires < 1:
-        fail(context, SIZE_MISMATCH, site, n_wires, 1)
-        return
-    if n_wires != 4 and not (code == MULTI_RZ or code >= PAULI_ROTATION):
-        fail(context, SIZE_MISMATCH, site, n_wires, 4)
-        return
+    """Apply a gate on an array of checked wires, with (checked) controls."""
     p = stack_array(f64, MOST_PARAMETERS)
     p[0], p[1], p[2] = parameter, 0.0, 0.0
     push_gate(context, state, site, code, n_wires, wires, controls, value, p)
 
 
 @kernel
-def gate(
-    context: CallContext,
-    state: State,
-    site: i64,
-    code: i64,
-    wire0: i64,
-    wire1: i64,
-    p0: f64,
-    p1: f64,
-    p2: f64,
-) -> None:
-    """Apply a named gate on one or two wires."""
-    if cannot_run(context, state):
-        return
-    apply_gate(context, state, site, code, 0, 0, wire0, wire1, p0, p1, p2)
-
-
-@kernel
-def controlled_gate(
-    context: CallContext,
-    state: State,
-    site: i64,
-    code: i64,
-    n_controls: i64,
-    controls: ptr[i64],
-    control_values: ptr[i64],
-    wire0: i64,
-    wire1: i64,
-    p0: f64,
-    p1: f64,
-    p2: f64,
-) -> None:
-    """Apply a named gate on one or two wires with controls."""
-    if cannot_run(context, state):
-        return
-    mask = mask_of(context, state, site, n_controls, controls, 0)
-    if mask < 0:
-        return
-    value = control_value(state, n_controls, controls, control_values)
-    apply_gate(context, state, site, code, mask, value, wire0, wire1, p0, p1, p2)
-
-
-@kernel
-def global_phase(context: CallContext, state: State, site: i64, phi: f64) -> None:
+def push_phase(state: State, phi: f64) -> None:
     """A phase changes no density matrix, but one that is no number spoils it."""
-    if cannot_run(context, state):
-        return
-    if not is_null(state.tape):
-        keep_phase(context, state, site, phi)
     if not phi * 0.0 == 0.0:
         spoil(state)
 
 
-@kernel
-def gate_on_wires(
-    context: CallContext,
-    state: State,
-    site: i64,
-    code: i64,
-    n_wires: i64,
-    wires: ptr[i64],
-    n_parameters: i64,
-    parameters: ptr[f64],
-) -> None:
-    """Apply a named gate on an array of wires; all of them have one parameter."""
-    controlled_gate_on_wires(
-        context, state, site, code, 0, wires, wires, n_wires, wires, n_parameters, parameters
-    )
-
-
-@kernel
-def controlled_gate_on_wires(
-    context: CallContext,
-    state: State,
-    site: i64,
-    code: i64,
-    n_controls: i64,
-    controls: ptr[i64],
-    control_values: ptr[i64],
-    n_wires: i64,
-    wires: ptr[i64],
-    n_parameters: i64,
-    parameters: ptr[f64],
-) -> None:
-    """Apply a named gate on an array of wires, with controls."""
-    if cannot_run(context, state):
-        return
-    if n_parameters != 1:
-        fail(context, SIZE_MISMATCH, site, n_parameters, 1)
-        return
-    mask = mask_of(context, state, site, n_controls, controls, 0)
-    if mask < 0:
-        return
-    value = control_value(state, n_controls, controls, control_values)
-    apply_on_wires(context, state, site, code, n_wires, wires, mask, value, parameters[0])
-
-
-@kernel
-def gate_run(
-    context: CallContext,
-    state: State,
-    count: i64,
-    table: ptr[i64],
-    constants: ptr[f64],
-    parameters: ptr[f64],
-) -> None:
-    """Apply `count` gates of a table."""
-    numbers = stack_array(f64, MOST_PARAMETERS)
-    position: i64 = 0
-    for _ in range(count):
-        if cannot_run(context, state):
-            return
-        row = table + position
-        code, site = row[0] & MASK, row[1]
-        n_wires = (row[0] >> FIELD_BITS) & MASK
-        n_controls = (row[0] >> (2 * FIELD_BITS)) & MASK
-        n_parameters = (row[0] >> (3 * FIELD_BITS)) & MASK
-        wires = row + HEAD
-        controls = wires + n_wires
-        values = controls + n_controls
-        copy_parameters(n_parameters, values + n_controls, constants, parameters, numbers)
-        mask = mask_of(context, state, site, n_controls, controls, 0)
-        if mask < 0:
-            return
-        value = control_value(state, n_controls, controls, values)
-        if code >= FIRST_ON_WIRES:
-            apply_on_wires(context, state, site, code, n_wires, wires, mask, value, numbers[0])
-        else:
-            apply_gate(
-                context, state, site, code, mask, value,
-                wires[0], wires[n_wires - 1], numbers[0], numbers[1], numbers[2],
-            )  # fmt: skip
-        position += HEAD + n_wires + 2 * n_controls + n_parameters
+apply_on_wires = kernel_like(pure.apply_on_wires, push_on_wires=push_on_wires)
+gate = kernel_like(pure.gate, apply_gate=apply_gate)
+controlled_gate = kernel_like(pure.controlled_gate, apply_gate=apply_gate)
+global_phase = kernel_like(pure.global_phase, push_phase=push_phase)
+controlled_gate_on_wires = kernel_like(pure.controlled_gate_on_wires, apply_on_wires=apply_on_wires)
+gate_on_wires = kernel_like(pure.gate_on_wires, controlled_gate_on_wires=controlled_gate_on_wires)
+gate_run = kernel_like(pure.gate_run, apply_gate=apply_gate, apply_on_wires=apply_on_wires)

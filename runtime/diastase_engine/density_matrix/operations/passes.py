@@ -12,12 +12,9 @@ from typing import Annotated
 from diastase_engine.density_matrix.state.digits import index_bits
 from diastase_engine.language import *
 from diastase_engine.state_vector.observables.pauli import XORS
-from diastase_engine.state_vector.state.parallel import (
-    PARALLEL_BLOCKS,
-    is_interrupted,
-    run_parallel,
-)
+from diastase_engine.state_vector.state.parallel import PARALLEL_BLOCKS, is_interrupted
 from diastase_engine.state_vector.state.records import LANE_BITS, LANES, MOST_LANE_BITS, State
+from diastase_engine.threads.loops import run_parallel
 
 MOST_BITS = 4
 MOST_SOURCES = 1 << MOST_BITS

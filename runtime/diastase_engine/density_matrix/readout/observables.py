@@ -10,6 +10,7 @@ from diastase_engine.density_matrix.operations.hermitian import matrix_of_square
 from diastase_engine.density_matrix.readout.outcomes import place_of_signs, transform
 from diastase_engine.density_matrix.state.digits import MAX_INDEX_BITS, digits_of, place_of_word
 from diastase_engine.language import *
+from diastase_engine.state_vector.observables import expectations as pure
 from diastase_engine.state_vector.observables.pauli import Term, read_terms, terms_of
 from diastase_engine.state_vector.queue.memory import allocate
 from diastase_engine.state_vector.state.checks import cannot_run, mask_of
@@ -72,61 +73,26 @@ def word_weight(term: Term) -> f64:
 
 
 @kernel
-def expval_pauli(
-    context: CallContext,
-    state: State,
-    site: i64,
-    n_terms: i64,
-    coefficients: ptr[f64],
-    term_offsets: ptr[i64],
-    pauli_codes: ptr[i64],
-    wires: ptr[i64],
-) -> f64:
-    """Return expectation value of a sum of Pauli words."""
-    if cannot_run(context, state) or n_terms < 1:
-        return 0.0
-    memory = read_terms(
-        context, state, site, n_terms, coefficients, term_offsets, pauli_codes, wires
-    )
-    if is_null(memory):
-        return 0.0
-    flush(state)
-    terms = terms_of(memory, n_terms)
+def mean_of_terms(state: State, memory: ptr[f64], count: i64) -> f64:
+    """Return Tr(O rho) of what `read_terms` made; nothing waits."""
+    terms = terms_of(memory, count)
     numbers = cast(state.amplitudes, ptr[stored])
     total: f64 = 0.0
-    for k in range(n_terms):
+    for k in range(count):
         place = place_of_word(state, terms[k].x, terms[k].z)
         total += word_weight(terms[k]) * numbers[place]
-    free(memory)
     return total
 
 
 @kernel
-def square_pauli(
-    context: CallContext,
-    state: State,
-    site: i64,
-    n_terms: i64,
-    coefficients: ptr[f64],
-    term_offsets: ptr[i64],
-    pauli_codes: ptr[i64],
-    wires: ptr[i64],
-) -> f64:
-    """Return Tr(O O rho) for a sum O of Pauli words."""
-    if cannot_run(context, state) or n_terms < 1:
-        return 0.0
-    memory = read_terms(
-        context, state, site, n_terms, coefficients, term_offsets, pauli_codes, wires
-    )
-    if is_null(memory):
-        return 0.0
-    flush(state)
-    terms = terms_of(memory, n_terms)
+def mean_of_square(state: State, memory: ptr[f64], count: i64) -> f64:
+    """Return Tr(O O rho), likewise."""
+    terms = terms_of(memory, count)
     numbers = cast(state.amplitudes, ptr[stored])
     total: f64 = 0.0
-    for k in range(n_terms):
+    for k in range(count):
         a = terms[k]
-        for j in range(n_terms):
+        for j in range(count):
             b = terms[j]
             # Words that do not commute cancel with their product in the other order.
             if (count_ones(a.x & b.z) + count_ones(a.z & b.x)) & 1 == 0:
@@ -137,8 +103,11 @@ def square_pauli(
                 x, z = a.x ^ b.x, a.z ^ b.z
                 weight = weight_of(real, imaginary, count_ones(x & z) & 3)
                 total += sign * weight * numbers[place_of_word(state, x, z)]
-    free(memory)
     return total
+
+
+expval_pauli = kernel_like(pure.expval_pauli, flush=flush, mean_of_terms=mean_of_terms)
+square_pauli = kernel_like(pure.expval_pauli, flush=flush, mean_of_terms=mean_of_square)
 
 
 @kernel
@@ -153,8 +122,6 @@ def add_pauli_words(
     wires: ptr[i64],
 ) -> None:
     """Add the vector of a sum of Pauli words."""
-    if cannot_run(context, adjoint) or n_terms < 1:
-        return
     memory = read_terms(
         context, adjoint, site, n_terms, coefficients, term_offsets, pauli_codes, wires
     )

@@ -5,12 +5,12 @@ Rounding leaves 1e-16 of the trace where a probability is zero, so outcomes that
 than `IMPOSSIBLE` count as impossible.
 """
 
-from diastase_engine.call_context import INVALID_SHOTS, CallContext, fail
+from diastase_engine.call_context import CallContext
 from diastase_engine.density_matrix.operations.apply import apply_transfer, flush
 from diastase_engine.density_matrix.state.digits import MAX_WIRES, digit_shift
 from diastase_engine.language import *
 from diastase_engine.state_vector.measure.outcomes import choose_outcome
-from diastase_engine.state_vector.measure.samples import draw_outcomes, wires_to_bits
+from diastase_engine.state_vector.measure.samples import can_sample, draw_outcomes
 from diastase_engine.state_vector.queue.memory import allocate, allocate_state, state_release
 from diastase_engine.state_vector.state.checks import bit_of, cannot_run, mask_of
 from diastase_engine.state_vector.state.records import (
@@ -96,15 +96,8 @@ def sample(
     out: ptr[i64],
 ) -> None:
     """Draw outcomes on some wires; of all wires where none are given."""
-    if shots > 0:
-        memset(cast(out, ptr[f64]), 0, 8 * shots)
-    if cannot_run(context, state):
-        return
-    if shots < 1:
-        fail(context, INVALID_SHOTS, site, shots, 0)
-        return
     bits = stack_array(i64, MAX_SAMPLED_WIRES)
-    if not wires_to_bits(context, state, site, n_wires, wires, bits):
+    if not can_sample(context, state, site, n_wires, wires, shots, shots, bits, out):
         return
     weights = allocate(context, site, 8 << state.qubits)
     if is_null(weights):

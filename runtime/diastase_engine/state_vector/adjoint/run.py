@@ -6,7 +6,7 @@ from diastase_engine.state_vector.adjoint.plan import piece_bits_of
 from diastase_engine.state_vector.adjoint.records import SUMS, Backward, Pass, Work
 from diastase_engine.state_vector.adjoint.sums import fold_operation
 from diastase_engine.state_vector.plan.stages import run_length
-from diastase_engine.state_vector.state.parallel import PARALLEL_QUBITS, run_parallel
+from diastase_engine.state_vector.state.parallel import PARALLEL_QUBITS
 from diastase_engine.state_vector.state.records import (
     BLOCK_BYTES,
     LANE_BITS,
@@ -16,6 +16,7 @@ from diastase_engine.state_vector.state.records import (
     memset,
 )
 from diastase_engine.state_vector.tiles.sweeps import next_block, spread
+from diastase_engine.threads.loops import run_parallel
 
 _LONG = 16
 """From so many blocks on, what lies next to each other is copied by the C library."""

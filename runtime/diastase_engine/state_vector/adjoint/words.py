@@ -17,11 +17,7 @@ from diastase_engine.state_vector.gates.pauli_rotations import (
 )
 from diastase_engine.state_vector.queue.memory import allocate
 from diastase_engine.state_vector.queue.tape import HEAD, KIND, MASK, VALUE, WIRES
-from diastase_engine.state_vector.state.parallel import (
-    PARALLEL_QUBITS,
-    is_interrupted,
-    run_parallel,
-)
+from diastase_engine.state_vector.state.parallel import PARALLEL_QUBITS, is_interrupted
 from diastase_engine.state_vector.state.records import (
     LANE_BITS,
     LANE_MASK,
@@ -42,6 +38,7 @@ from diastase_engine.state_vector.tiles.words import (
     pivot_of,
     prepare_word,
 )
+from diastase_engine.threads.loops import run_parallel
 
 MOST = 16
 """Rows that are undone in one walk."""

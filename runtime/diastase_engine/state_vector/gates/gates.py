@@ -173,13 +173,28 @@ def apply_on_wires(
     if n_wires < 1:
         fail(context, SIZE_MISMATCH, site, n_wires, 1)
         return
-    if code == MULTI_RZ or code >= PAULI_ROTATION:
-        pauli_rotation(state, code, n_wires, wires, controls, value, parameter)
-        return
-    if n_wires != 4:
+    if n_wires != 4 and not (code == MULTI_RZ or code >= PAULI_ROTATION):
         fail(context, SIZE_MISMATCH, site, n_wires, 4)
         return
-    if code == DOUBLE_EXCITATION:
+    push_on_wires(context, state, site, code, n_wires, wires, controls, value, parameter)
+
+
+@kernel
+def push_on_wires(
+    context: CallContext,
+    state: State,
+    site: i64,
+    code: i64,
+    n_wires: i64,
+    wires: ptr[i64],
+    controls: i64,
+    value: i64,
+    parameter: f64,
+) -> None:
+    """The same on checked wires."""
+    if code == MULTI_RZ or code >= PAULI_ROTATION:
+        pauli_rotation(state, code, n_wires, wires, controls, value, parameter)
+    elif code == DOUBLE_EXCITATION:
         double_excitation(state, wires, controls, value, parameter, 0.0)
     elif code == DOUBLE_EXCITATION_PLUS:
         double_excitation(state, wires, controls, value, parameter, 0.5 * parameter)

@@ -257,6 +257,18 @@ def base_of_controlled(code: i64) -> i64:
     return -1
 
 
+_ON_ONE_WIRE = [row.code for row in GATES.values() if row.wires == 1]
+
+
+@kernel
+def is_on_one_wire(code: i64) -> i1:
+    """Whether a gate has one wire."""
+    for each in static(_ON_ONE_WIRE):
+        if code == each:
+            return True
+    return False
+
+
 @kernel
 def pair_matrices(code: i64, parameter: f64, first: ptr[f64], second: ptr[f64]) -> i64:
     """Write the two matrices of a gate on two wires and return its shape, or -1."""

@@ -41,18 +41,31 @@ def prepare(
     wires: ptr[i64],
     amplitudes: ptr[f64],
 ) -> None:
-    """Multiply each amplitude whose wires are zero into those of all their values.
-
-    Amplitudes whose wires are not zero, of which there must be none, are overwritten.
-    """
+    """Give wires, which are in |0...0>, these amplitudes."""
     if cannot_run(context, state):
         return
-    mask = mask_of(context, state, site, n_wires, wires, 0)
-    if mask < 0:
+    if mask_of(context, state, site, n_wires, wires, 0) < 0:
         return
     if not is_null(state.tape):
         keep_array(context, state, site, PREPARE, n_wires, wires, 0, 0, amplitudes)
+    put_amplitudes(context, state, site, n_wires, wires, amplitudes)
+
+
+@kernel
+def put_amplitudes(
+    context: CallContext,
+    state: State,
+    site: i64,
+    n_wires: i64,
+    wires: ptr[i64],
+    amplitudes: ptr[f64],
+) -> None:
+    """Multiply each amplitude whose (checked) wires are zero into those of all their values.
+
+    Amplitudes whose wires are not zero, of which there must be none, are overwritten.
+    """
     flush(state)
+    mask = mask_of(context, state, site, n_wires, wires, 0)
     numbers = cast(state.amplitudes, ptr[stored])
     for rest in range(1 << state.qubits):
         origin = 2 * LANES * (rest >> LANE_BITS) + (rest & LANE_MASK)

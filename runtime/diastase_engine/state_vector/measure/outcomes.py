@@ -25,7 +25,7 @@ from diastase_engine.state_vector.state.checks import (
     is_drawable,
     mask_of,
 )
-from diastase_engine.state_vector.state.parallel import PARALLEL_QUBITS, run_parallel
+from diastase_engine.state_vector.state.parallel import PARALLEL_QUBITS
 from diastase_engine.state_vector.state.records import (
     LANE_BITS,
     LANE_MASK,
@@ -44,6 +44,7 @@ from diastase_engine.state_vector.state.small_matrices import (
 )
 from diastase_engine.state_vector.tiles.sweeps import SHARED_BLOCKS, next_block
 from diastase_engine.state_vector.tiles.weighing import SUMS, apply_and_weigh, can_weigh
+from diastase_engine.threads.loops import run_parallel
 
 
 @kernel

@@ -122,6 +122,29 @@ def wires_to_bits(
 
 
 @kernel
+def can_sample(
+    context: CallContext,
+    state: State,
+    site: i64,
+    n_wires: i64,
+    wires: ptr[i64],
+    shots: i64,
+    outcomes: i64,
+    bits: ptr[i64],
+    out: ptr[i64],
+) -> i1:
+    """Set so many outcomes to zero and write the bits of wires; whether there is any to draw."""
+    if shots > 0:
+        memset(cast(out, ptr[f64]), 0, 8 * outcomes)
+    if cannot_run(context, state):
+        return False
+    if shots < 1:
+        fail(context, INVALID_SHOTS, site, shots, 0)
+        return False
+    return wires_to_bits(context, state, site, n_wires, wires, bits)
+
+
+@kernel
 def sample(
     context: CallContext,
     state: State,
@@ -132,15 +155,8 @@ def sample(
     out: ptr[i64],
 ) -> None:
     """Draw outcomes on some wires; of all wires where none are given."""
-    if shots > 0:
-        memset(cast(out, ptr[f64]), 0, 8 * shots)
-    if cannot_run(context, state):
-        return
-    if shots < 1:
-        fail(context, INVALID_SHOTS, site, shots, 0)
-        return
     bits = stack_array(i64, MAX_SAMPLED_WIRES)
-    if not wires_to_bits(context, state, site, n_wires, wires, bits):
+    if not can_sample(context, state, site, n_wires, wires, shots, shots, bits, out):
         return
     flush(state)
     draw_outcomes(context, state, site, n_wires, bits, shots, out)

@@ -27,9 +27,8 @@ from diastase_engine.state_vector.observables.pauli_products import (
 )
 from diastase_engine.state_vector.queue.memory import free
 from diastase_engine.state_vector.queue.queue import flush
-from diastase_engine.state_vector.state.checks import cannot_run
-from diastase_engine.state_vector.state.parallel import run_parallel
 from diastase_engine.state_vector.state.records import LANE_BITS, LANES, State
+from diastase_engine.threads.loops import run_parallel
 
 CHUNK_BITS = 12
 
@@ -161,8 +160,11 @@ def sum_in_chunks(
 
 
 @kernel
-def expectation_of_terms(state: State, terms: ptr[Term], count: i64, words: ptr[Word]) -> f64:
-    """Return <O> for sorted terms; `words` is room for as many."""
+def mean_of_terms(state: State, memory: ptr[f64], count: i64) -> f64:
+    """Return <O> of what `read_terms` made; nothing waits."""
+    terms = terms_of(memory, count)
+    # The weights that lie before the terms are for sums that are applied.
+    words = cast(memory, ptr[Word])
     lane_signs = stack_array(vector, LANES)
     for z in static(range(LANES)):
         lane_signs[z] = lane_numbers(LANE_SIGNS[z])
@@ -189,19 +191,15 @@ def expval_pauli(
     wires: ptr[i64],
 ) -> f64:
     """Return expectation value of a sum of Pauli words."""
-    if cannot_run(context, state) or n_terms < 1:
-        return 0.0
     memory = read_terms(
         context, state, site, n_terms, coefficients, term_offsets, pauli_codes, wires
     )
     if is_null(memory):
         return 0.0
     flush(state)
-    # The weights that lie before the terms are for sums that are applied.
-    words = cast(memory, ptr[Word])
-    result = expectation_of_terms(state, terms_of(memory, n_terms), n_terms, words)
+    mean = mean_of_terms(state, memory, n_terms)
     free(memory)
-    return result
+    return mean
 
 
 @kernel

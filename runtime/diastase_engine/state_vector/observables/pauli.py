@@ -16,8 +16,9 @@ from diastase_engine.state_vector.queue.memory import allocate
 from diastase_engine.state_vector.queue.queue import flush
 from diastase_engine.state_vector.state.checks import bit_of, cannot_run
 from diastase_engine.state_vector.state.records import LANE_BITS, LANE_MASK, LANES, State, free
+from diastase_runtime.gate_table import PAULI_CODES
 
-PAULI_X, PAULI_Y, PAULI_Z = 1, 2, 3
+PAULI_X, PAULI_Z = PAULI_CODES["X"], PAULI_CODES["Z"]
 ROUNDING = 1e-12
 """Sums of numbers of magnitude 1 that are smaller than this are zero."""
 XORS = derived(
@@ -207,7 +208,9 @@ def read_terms(
     codes: ptr[i64],
     wires: ptr[i64],
 ) -> ptr[f64]:
-    """Memory that holds the weights and then the terms of a sum, or null after an error."""
+    """Memory of the weights and then the terms of a sum; null of an empty one or after an error."""
+    if cannot_run(context, state) or count < 1:
+        return null(ptr[f64])
     memory = allocate(context, site, count * (2 * size_of(vector) + size_of(Term)))
     if is_null(memory):
         return memory
@@ -245,8 +248,6 @@ def pauli_moments(
 ) -> None:
     """Write <O> and <O O> of a sum of words, zeros after an error."""
     moments[0], moments[1] = 0.0, 0.0
-    if cannot_run(context, state) or count < 1:
-        return
     memory = read_terms(context, state, site, count, coefficients, offsets, codes, wires)
     if is_null(memory):
         return
@@ -269,7 +270,7 @@ def add_pauli_sum(
     wires: ptr[i64],
 ) -> None:
     """`target += O source` for a sum of words O."""
-    if not can_meet(context, target, source, site) or count < 1:
+    if not can_meet(context, target, source, site):
         return
     memory = read_terms(context, source, site, count, coefficients, offsets, codes, wires)
     if is_null(memory):

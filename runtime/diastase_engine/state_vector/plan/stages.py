@@ -7,11 +7,7 @@ no use to anybody then.
 """
 
 from diastase_engine.language import *
-from diastase_engine.state_vector.state.parallel import (
-    PARALLEL_QUBITS,
-    is_interrupted,
-    run_parallel,
-)
+from diastase_engine.state_vector.state.parallel import PARALLEL_QUBITS, is_interrupted
 from diastase_engine.state_vector.state.records import LANE_BITS, LANE_MASK, Operation, State
 from diastase_engine.state_vector.state.small_matrices import is_identity
 from diastase_engine.state_vector.tiles.parity import sweep_pair
@@ -20,6 +16,7 @@ from diastase_engine.state_vector.tiles.sweeps import next_block, spread, sweep
 from diastase_engine.state_vector.tiles.tile_codes import FAR_SOURCE, FAR_TARGET
 from diastase_engine.state_vector.tiles.tiles import run_tile
 from diastase_engine.state_vector.tiles.words import run_words, sweep_word
+from diastase_engine.threads.loops import run_parallel
 
 
 @kernel

@@ -5,8 +5,9 @@ parts, so it does not depend on the number of threads.
 """
 
 from diastase_engine.language import *
-from diastase_engine.state_vector.state.parallel import PARALLEL_QUBITS, run_parallel
+from diastase_engine.state_vector.state.parallel import PARALLEL_QUBITS
 from diastase_engine.state_vector.state.records import State
+from diastase_engine.threads.loops import run_parallel
 
 PARTS = 64
 """Of a large state; a small one is a single part."""

@@ -1,60 +1,22 @@
-"""Loops of the engine on the thread pool; whole states set to zero and copied by them.
-
-The pool is another library, whose functions the runtime hands over when it loads the engine
-(`use_threads`). Where it has not, as in tests of the engine alone, every loop runs on one thread.
-
-A body is a kernel `(argument, first, last, worker)`; see `threads.workers.BODY`. Whatever
-a body adds up must not depend on the number of threads: partial results belong to fixed parts of
-the iterations, never to workers, and are summed in their order.
+"""What loops over states have in common; whole states set to zero and copied by loops.
 
 Large memory is written in pieces: the system gives pages as they are first written to, and clears
 each; so threads help even where one of them could use up all of the memory's bandwidth.
 """
 
-from diastase_engine.call_context import CallContext
 from diastase_engine.language import *
 from diastase_engine.state_vector.state.records import LANE_BITS, State, memcpy, memset
-from diastase_engine.threads.workers import BODY
+from diastase_engine.threads.loops import (
+    is_over,
+    is_over_asked_often,
+    run_parallel,
+    thread_count,
+)
 
 PARALLEL_QUBITS = derived(lambda lane_bits: 11 + lane_bits, LANE_BITS)
 """A loop over all amplitudes of fewer takes less time than waking a thread."""
 PARALLEL_BLOCKS = 1 << 11
 """The same in blocks."""
-_PARALLEL_FOR = signature([code, ptr[f64], i64, i64])
-_THREAD_COUNT = signature([], i64)
-_POLL = signature([CallContext])
-
-
-class Threads(Record):
-    """The pool's functions, or null."""
-
-    parallel_for: code
-    thread_count: code
-    poll: code
-    poll_now: code
-
-
-_THREADS = shared(Threads)
-
-
-@kernel
-def use_threads(parallel_for: code, thread_count: code, poll: code, poll_now: code) -> None:
-    """Say where the pool is, before any state is made."""
-    threads = _THREADS
-    threads.parallel_for = parallel_for
-    threads.thread_count = thread_count
-    threads.poll = poll
-    threads.poll_now = poll_now
-
-
-@kernel
-def run_parallel(body: code, argument: ptr[f64], count: i64, grain: i64) -> None:
-    """Run all of 0..count-1, in chunks of `grain`, on the threads that are free."""
-    threads = _THREADS
-    if is_null(threads.parallel_for):
-        call_through(body, BODY, argument, 0, count, 0)
-        return
-    call_through(threads.parallel_for, _PARALLEL_FOR, body, argument, count, grain)
 
 
 @kernel
@@ -63,29 +25,9 @@ def is_interrupted(state: State) -> i1:
 
     What works on large states asks often: any part of it may take long.
     """
-    threads = _THREADS
-    if not is_null(threads.poll):
-        poll = threads.poll if state.blocks < PARALLEL_BLOCKS else threads.poll_now
-        call_through(poll, _POLL, state.context)
-    return state.context.code != 0
-
-
-@kernel
-def is_over(context: CallContext) -> i1:
-    """The same of a call that may have waited for long."""
-    threads = _THREADS
-    if not is_null(threads.poll_now):
-        call_through(threads.poll_now, _POLL, context)
-    return context.code != 0
-
-
-@kernel
-def thread_count() -> i64:
-    """How many threads may work: numbers of workers are below."""
-    threads = _THREADS
-    if is_null(threads.thread_count):
-        return 1
-    return call_through(threads.thread_count, _THREAD_COUNT)
+    if state.blocks < PARALLEL_BLOCKS:
+        return is_over_asked_often(state.context)
+    return is_over(state.context)
 
 
 @kernel

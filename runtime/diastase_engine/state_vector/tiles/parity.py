@@ -14,7 +14,7 @@ of their row, too.
 from typing import Any
 
 from diastase_engine.language import *
-from diastase_engine.state_vector.state.parallel import PARALLEL_QUBITS, run_parallel
+from diastase_engine.state_vector.state.parallel import PARALLEL_QUBITS
 from diastase_engine.state_vector.state.records import LANE_BITS, LANES, Operation, State
 from diastase_engine.state_vector.state.small_matrices import is_identity
 from diastase_engine.state_vector.tiles.plan_records import (
@@ -43,6 +43,7 @@ from diastase_engine.state_vector.tiles.tile_codes import (
     TURNING_CODE,
     tile_place,
 )
+from diastase_engine.threads.loops import run_parallel
 
 FIRST_ROW, LAST_ROW = (0, 1, 2, 3), (6, 7, 4, 5)
 """Elements of a matrix: the diagonal one of a row, then the other, each as two numbers."""

@@ -15,9 +15,10 @@ Matrices without imaginary parts (RY, Hadamard, CNOT ...) take passes with half 
 from typing import Any
 
 from diastase_engine.language import *
-from diastase_engine.state_vector.state.parallel import PARALLEL_QUBITS, run_parallel
+from diastase_engine.state_vector.state.parallel import PARALLEL_QUBITS
 from diastase_engine.state_vector.state.records import LANE_BITS, Operation, State
 from diastase_engine.state_vector.state.small_matrices import are_zero
+from diastase_engine.threads.loops import run_parallel
 
 SHARED_BLOCKS = 1 << 10
 """Pairs of blocks that a thread sweeps at once: 256 KiB."""

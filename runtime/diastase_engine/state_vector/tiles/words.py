@@ -16,7 +16,7 @@ partner.
 """
 
 from diastase_engine.language import *
-from diastase_engine.state_vector.state.parallel import PARALLEL_QUBITS, run_parallel
+from diastase_engine.state_vector.state.parallel import PARALLEL_QUBITS
 from diastase_engine.state_vector.state.records import (
     LANE_BITS,
     LANE_MASK,
@@ -28,6 +28,7 @@ from diastase_engine.state_vector.tiles.parity import FLIPPED
 from diastase_engine.state_vector.tiles.plan_records import Tile, TileOperation
 from diastase_engine.state_vector.tiles.sweeps import SHARED_BLOCKS, next_block, spread
 from diastase_engine.state_vector.tiles.tile_codes import FAR_SOURCE, FAR_TARGET
+from diastase_engine.threads.loops import run_parallel
 
 COSINE, SINES, UNITS = 0, 1, 3
 """Coefficients of a tile operation: the cosine, the sine with the signs of the lanes and of g, for
