@@ -4,7 +4,8 @@
 call context and the argument descriptors into a `Frame`, calls the entry with the GIL released,
 and makes arrays of the result descriptors. Frames are kept for reuse in a list, whose `pop` and
 `append` are atomic, so calls may come from many threads and may nest (a host callback that calls
-the program again).
+the program again). The context of a program that needs no library of ours may stay as it is, all
+zeros, until a call fails.
 """
 
 import ctypes
@@ -19,7 +20,14 @@ from typing import Any
 
 import numpy as np
 
-from diastase_runtime.abi import ENTRY_SYMBOL, IMPORT_TABLE, Artifact, CallContext, ErrorCode
+from diastase_runtime.abi import (
+    ENTRY_SYMBOL,
+    IMPORT_TABLE,
+    ON_THE_POOL,
+    Artifact,
+    CallContext,
+    ErrorCode,
+)
 from diastase_runtime.call_observer import Observer, observe_again, register, registered
 from diastase_runtime.error_codes import exception_of
 from diastase_runtime.errors import ArgumentTypeError, AssumptionError, LibraryLoadError
@@ -38,7 +46,6 @@ from diastase_runtime.memref import (
     free,
     numpy_dtype,
     result_reader,
-    sizes_and_strides,
 )
 from diastase_runtime.python import called_by_programs, raised_by_a_handler
 
@@ -48,7 +55,10 @@ _pack_context = struct.Struct("=6qQ6q").pack_into
 _SEED_MASK = 2**64 - 1
 _NUMBERS = frozenset((float, int, complex, bool))
 
-Argument = np.ndarray | complex
+Placed = tuple[int, tuple[int, ...], Any]
+"""Where a C-contiguous array of the right type is, its shape, and what keeps it there."""
+
+Argument = np.ndarray | complex | Placed
 """What a program is called with; numbers of Python for arrays of rank 0."""
 
 
@@ -75,14 +85,16 @@ class Executable:
         self._entry: Any = self._native
         self.layout = FrameLayout(artifact.arguments, artifact.results)
         """The memory of a call."""
-        self._arguments = [
-            (numpy_dtype(kind.dtype), kind.rank, offset, struct.Struct(f"={3 + 2 * kind.rank}q"))
-            for kind, offset in zip(artifact.arguments, self.layout.arguments, strict=True)
-        ]
+        self._arguments = [(numpy_dtype(kind.dtype), kind.rank) for kind in artifact.arguments]
+        self._places = [offset // 8 for offset in self.layout.arguments]
+        self.uses_context = bool(artifact.callbacks) or any(
+            getattr(artifact, library) is not None for library in (*ON_THE_POOL, "threads")
+        )
+        """Whether a call that succeeds may read or write its context."""
         words = (descriptor_words(kind.rank) for kind in artifact.results)
         *self.first_words, _ = accumulate(words, initial=0)
         """Where the descriptor of each result begins among them all."""
-        self._readers = list(map(result_reader, artifact.results, self.first_words))
+        self.readers = list(map(result_reader, artifact.results, self.first_words))
         self._frames: list[Frame] = []
         register(self)
         self.take_better_engines()  # there may have been one since
@@ -120,9 +132,23 @@ class Executable:
 
         For an array of rank 0 there may be a number of Python, which is converted to its dtype.
         """
+        words = self.run(arguments, seed)
+        if len(self.readers) == 1:
+            return [self.readers[0].take(words, True)]
+        return [
+            reader.take(words, own)
+            for reader, own in zip(self.readers, self.owners(words), strict=True)
+        ]
+
+    def run(self, arguments: Sequence[Argument], seed: int | None) -> Sequence[int]:
+        """The same, up to the descriptors of the results, whose memory is the caller's.
+
+        Without a seed the context stays as it is: for programs that use none.
+        """
         frame = self._frames.pop() if self._frames else Frame(self.layout)
         memory = frame.memory
-        _pack_context(memory, 0, 0, 0, 0, 0, 0, 0, seed & _SEED_MASK, 0, 0, 0, 0, 0, 0)
+        if seed is not None:
+            _pack_context(memory, 0, 0, 0, 0, 0, 0, 0, seed & _SEED_MASK, 0, 0, 0, 0, 0, 0)
         kept = self._write_arguments(frame, arguments)
         try:
             self._entry(frame.pointer)
@@ -131,11 +157,10 @@ class Executable:
             self._drop(frame)
             raise
         del kept
-        if frame.context.code:
+        if frame.words[0]:
             raise self._failed(frame, words)
         self._frames.append(frame)
-        readers = self._readers
-        return [readers[0].take(words, True)] if len(readers) == 1 else self._take_all(words)
+        return words
 
     def observed_by(self, observer: Observer | None) -> None:
         """Call compiled code through this observer, or directly."""
@@ -171,45 +196,63 @@ class Executable:
         return self._failure(CallContext.from_address(address), words)
 
     def _write_arguments(self, frame: Frame, arguments: Sequence[Argument]) -> Sequence[np.ndarray]:
-        """Copy scalars, describe arrays; what is returned must live as long as the call."""
-        if len(arguments) != len(self._arguments):
+        """Describe the arguments; what is returned must live as long as the call."""
+        if len(arguments) != len(self._places):
             raise self._wrong_arguments(arguments)
+        words, shapes = frame.words, frame.shapes
         kept: list[np.ndarray] = []
-        for array, (dtype, rank, offset, words), scalar in zip(
-            arguments, self._arguments, frame.scalars, strict=True
-        ):
-            if rank == 0 and type(array) in _NUMBERS:
-                scalar[()] = array
-                continue
-            if not isinstance(array, np.ndarray) or array.dtype != dtype or array.ndim != rank:
-                raise self._wrong_arguments(arguments)
-            if rank == 0:
-                scalar[()] = array
-                continue
-            flags = array.flags
-            if not (flags.c_contiguous and flags.aligned):
-                array = np.require(array, requirements=["C", "A"])
-                kept.append(array)
-            pointer = data_pointer(array)
-            words.pack_into(
-                frame.memory, offset, pointer, pointer, 0, *sizes_and_strides(array.shape)
-            )
+        for number, argument in enumerate(arguments):
+            if type(argument) is tuple:
+                address, shape, _ = argument
+            else:
+                address, shape = self._placed(frame, number, argument, arguments, kept)
+            place = self._places[number]
+            words[place] = words[place + 1] = address
+            if shapes[number] != shape:
+                if len(shape) != self._arguments[number][1]:
+                    raise self._wrong_arguments(arguments)
+                frame.write_shape(self.layout, number, shape)
         return kept
 
-    def _take_all(self, words: Sequence[int]) -> list[np.ndarray]:
-        """Make the arrays of several results, of which some may be the same memory."""
-        owners = dict(zip([words[first] for first in self.first_words], self._readers, strict=True))
-        if len(owners) == len(self._readers):
-            return [reader.take(words, True) for reader in self._readers]
-        # The last result at a pointer owns (or frees) it: those before it have copied by then.
-        return [
-            reader.take(words, owners[words[first]] is reader)
-            for first, reader in zip(self.first_words, self._readers, strict=True)
-        ]
+    def _placed(
+        self,
+        frame: Frame,
+        number: int,
+        argument: Any,
+        arguments: Sequence[Argument],
+        kept: list[np.ndarray],
+    ) -> tuple[int, tuple[int, ...]]:
+        """Where an argument is and its shape; a scalar is copied into the frame."""
+        scalar = frame.scalars[number]
+        if scalar is not None and type(argument) in _NUMBERS:
+            scalar[0][()] = argument
+            return scalar[1], ()
+        dtype, rank = self._arguments[number]
+        if not isinstance(argument, np.ndarray) or argument.dtype != dtype or argument.ndim != rank:
+            raise self._wrong_arguments(arguments)
+        if scalar is not None:
+            scalar[0][()] = argument
+            return scalar[1], ()
+        flags = argument.flags
+        if not (flags.c_contiguous and flags.aligned):
+            argument = np.require(argument, requirements=["C", "A"])
+            kept.append(argument)
+        return data_pointer(argument), argument.shape
+
+    def owners(self, words: Sequence[int]) -> Sequence[bool]:
+        """For each result, whether it is the last one of its memory, which it then owns.
+
+        Several may be the same memory: those before the last must have copied it by then.
+        """
+        pointers = [words[first] for first in self.first_words]
+        if len(set(pointers)) == len(pointers):
+            return [True] * len(pointers)
+        return [pointer not in pointers[number + 1 :] for number, pointer in enumerate(pointers)]
 
     def _failed(self, frame: Frame, words: Sequence[int]) -> BaseException:
         """Make the exception to raise, and keep the frame for the next call."""
         error = self._failure(frame.context, words)
+        _pack_context(frame.memory, 0, *[0] * 13)
         self._frames.append(frame)
         return error
 

@@ -109,6 +109,12 @@ def array_at(pointer: int, shape: Sequence[int], dtype: np.dtype[Any]) -> np.nda
     return np.ndarray(shape, dtype, memory)
 
 
+def viewer(shape: tuple[int, ...], dtype: np.dtype[Any]) -> Callable[[int], np.ndarray]:
+    """Make the function that does so for arrays of one type that are not empty."""
+    memory_at: Any = (ctypes.c_char * (prod(shape) * dtype.itemsize)).from_address
+    return lambda pointer: np.ndarray(shape, dtype, memory_at(pointer))
+
+
 class OwnedMemory:
     """Memory of compiled code that lives as long as this object: numpy keeps it as a base.
 
@@ -131,16 +137,16 @@ class OwnedMemory:
 class ResultReader:
     """Turns one result descriptor into a numpy array that owns its memory."""
 
-    __slots__ = ("_dtype", "_first", "_last")
+    __slots__ = ("_dtype", "_last", "first")
 
     def __init__(self, kind: ArrayType, first_word: int):
         self._dtype = numpy_dtype(kind.dtype)
-        self._first = first_word
+        self.first = first_word
         self._last = first_word + 3 + kind.rank
 
     def take(self, words: Sequence[int], own: bool) -> np.ndarray:
         """Make the array; unless it is to own its memory, copy it and free nothing."""
-        first = self._first
+        first = self.first
         shape = words[first + 3 : self._last]
         size = prod(shape) * self._dtype.itemsize
         if size > LARGEST_COPIED_RESULT:
@@ -152,7 +158,7 @@ class ResultReader:
 
     def _large(self, words: Sequence[int], size: int, own: bool) -> Any:
         """The memory itself, if it is ours and well aligned; else a copy."""
-        pointer, aligned = words[self._first], words[self._first + 1]
+        pointer, aligned = words[self.first], words[self.first + 1]
         if own:
             memory = np.asarray(OwnedMemory(pointer, aligned, size))
         else:
@@ -171,16 +177,16 @@ def _aligned_copy(memory: np.ndarray) -> np.ndarray:
 class ScalarReader:
     """The same for rank 0 and an element type that ctypes knows: no copy of bytes."""
 
-    __slots__ = ("_at", "_dtype", "_first")
+    __slots__ = ("_at", "_dtype", "first")
 
     def __init__(self, kind: ArrayType, first_word: int):
         self._dtype = numpy_dtype(kind.dtype)
         self._at = _C_TYPES[kind.dtype].from_address
-        self._first = first_word
+        self.first = first_word
 
     def take(self, words: Sequence[int], own: bool) -> np.ndarray:
         """Make the array, with a copy of the scalar."""
-        first = self._first
+        first = self.first
         array = np.array(self._at(words[first + 1]).value, self._dtype)
         if own:
             free(words[first])
