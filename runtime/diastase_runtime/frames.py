@@ -15,12 +15,27 @@ from typing import Any
 import numpy as np
 
 from diastase_runtime.abi import ArrayType, CallContext
-from diastase_runtime.memref import descriptor_words, numpy_dtype, sizes_and_strides
+from diastase_runtime.memref import (
+    data_pointer,
+    descriptor_words,
+    numpy_dtype,
+    sizes_and_strides,
+)
 from diastase_runtime.process_limits import available_memory
 
 _CONTEXT_WORDS = ctypes.sizeof(CallContext) // 8
 _SCALAR_WORDS = 2
 """A complex128."""
+
+
+Argument = np.ndarray | complex
+"""What a program is called with; numbers of Python for arrays of rank 0."""
+
+_NUMBERS = frozenset((float, int, complex, bool))
+
+
+class UnfitError(Exception):
+    """An argument is not of the type that the program was compiled for."""
 
 
 class FrameLayout:
@@ -32,7 +47,8 @@ class FrameLayout:
         words = [_CONTEXT_WORDS, *argument_words, sum(result_words)]
         # `accumulate` gives where each part ends, which is where the next begins.
         *self.arguments, self.results, scalars = (8 * end for end in accumulate(words))
-        self.ranks = [kind.rank for kind in arguments]
+        self.argument_words = [offset // 8 for offset in self.arguments]
+        self.types = [(numpy_dtype(kind.dtype), kind.rank) for kind in arguments]
         self.scalars = [
             (scalars + 8 * _SCALAR_WORDS * number, None if kind.rank else numpy_dtype(kind.dtype))
             for number, kind in enumerate(arguments)
@@ -48,7 +64,7 @@ class FrameLayout:
 class Frame:
     """One call's memory, ready to be used again and again, by one call at a time."""
 
-    __slots__ = ("context", "memory", "pointer", "scalars", "shapes", "words")
+    __slots__ = ("context", "first_words", "memory", "pointer", "scalars", "shapes", "types", "words")
 
     def __init__(self, layout: FrameLayout):
         self.memory = (ctypes.c_char * layout.size)()
@@ -60,7 +76,10 @@ class Frame:
         struct.pack_into(f"={len(addresses)}q", self.memory, layout.pointers, *addresses)
         self.pointer = ctypes.c_void_p(base + layout.pointers)
         """What the entry is called with."""
-        self.shapes: list[tuple[int, ...] | None] = [None] * len(layout.ranks)
+        self.first_words = layout.argument_words
+        """Where the descriptors of arguments begin, in words."""
+        self.types = layout.types
+        self.shapes: list[tuple[int, ...] | None] = [None] * len(layout.types)
         """What stands in the descriptors of arguments."""
         memory: Any = self.memory
         self.scalars = [
@@ -69,12 +88,37 @@ class Frame:
         ]
         """Views of the scalar arguments, and where they are; None for arrays."""
 
-    def write_shape(self, layout: FrameLayout, number: int, shape: tuple[int, ...]) -> None:
-        """Write all of an argument's descriptor but where the array is."""
-        first = layout.arguments[number] // 8 + 2
-        for word, value in enumerate((0, *sizes_and_strides(shape)), first):
-            self.words[word] = value
-        self.shapes[number] = shape
+    def describe(self, number: int, address: int, shape: tuple[int, ...]) -> None:
+        """Write the descriptor of a C-contiguous argument."""
+        first, words = self.first_words[number], self.words
+        words[first] = words[first + 1] = address
+        if self.shapes[number] != shape:
+            for word, value in enumerate((0, *sizes_and_strides(shape)), first + 2):
+                words[word] = value
+            self.shapes[number] = shape
+
+    def place(self, number: int, argument: Argument) -> Any:
+        """Describe an argument of NumPy's, or copy a scalar; what is returned keeps it there."""
+        scalar = self.scalars[number]
+        is_number = scalar is not None and type(argument) in _NUMBERS
+        if not (is_number or self._fits(number, argument)):
+            raise UnfitError
+        if scalar is not None:
+            view, address = scalar
+            view[()] = argument
+            self.describe(number, address, ())
+            return None
+        array: Any = argument
+        if not (array.flags.c_contiguous and array.flags.aligned):
+            array = np.require(array, requirements=["C", "A"])
+        self.describe(number, data_pointer(array), array.shape)
+        return array
+
+    def _fits(self, number: int, argument: Any) -> bool:
+        dtype, rank = self.types[number]
+        return (
+            isinstance(argument, np.ndarray) and argument.dtype == dtype and argument.ndim == rank
+        )
 
     @property
     def address(self) -> int:

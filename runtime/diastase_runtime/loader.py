@@ -14,6 +14,7 @@ import weakref
 from _ctypes import dlclose  # pyright: ignore[reportPrivateUsage, reportAttributeAccessIssue]
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from itertools import accumulate
 from pathlib import Path
 from typing import Any
@@ -31,7 +32,7 @@ from diastase_runtime.abi import (
 from diastase_runtime.call_observer import Observer, observe_again, register, registered
 from diastase_runtime.error_codes import exception_of
 from diastase_runtime.errors import ArgumentTypeError, AssumptionError, LibraryLoadError
-from diastase_runtime.frames import Frame, FrameLayout
+from diastase_runtime.frames import Argument, Frame, FrameLayout, UnfitError
 from diastase_runtime.libraries import (
     open_library,
     release_states,
@@ -41,10 +42,8 @@ from diastase_runtime.libraries import (
     with_better_engines,
 )
 from diastase_runtime.memref import (
-    data_pointer,
     descriptor_words,
     free,
-    numpy_dtype,
     result_reader,
 )
 from diastase_runtime.python import called_by_programs, raised_by_a_handler
@@ -53,13 +52,8 @@ HostFunction = Callable[..., Sequence[np.ndarray]]
 
 _pack_context = struct.Struct("=6qQ6q").pack_into
 _SEED_MASK = 2**64 - 1
-_NUMBERS = frozenset((float, int, complex, bool))
-
-Placed = tuple[int, tuple[int, ...], Any]
-"""Where a C-contiguous array of the right type is, its shape, and what keeps it there."""
-
-Argument = np.ndarray | complex | Placed
-"""What a program is called with; numbers of Python for arrays of rank 0."""
+Placer = Callable[[Frame, Any], Any]
+"""Describes an argument in a frame; what it returns must live as long as the call."""
 
 
 @dataclass(frozen=True)
@@ -85,8 +79,7 @@ class Executable:
         self._entry: Any = self._native
         self.layout = FrameLayout(artifact.arguments, artifact.results)
         """The memory of a call."""
-        self._arguments = [(numpy_dtype(kind.dtype), kind.rank) for kind in artifact.arguments]
-        self._places = [offset // 8 for offset in self.layout.arguments]
+        self._placers = [partial(_place, number) for number in range(len(artifact.arguments))]
         self.uses_context = bool(artifact.callbacks) or any(
             getattr(artifact, library) is not None for library in (*ON_THE_POOL, "threads")
         )
@@ -132,7 +125,7 @@ class Executable:
 
         For an array of rank 0 there may be a number of Python, which is converted to its dtype.
         """
-        words = self.run(arguments, seed)
+        words = self.run(arguments, seed, self._placers)
         if len(self.readers) == 1:
             return [self.readers[0].take(words, True)]
         return [
@@ -140,16 +133,25 @@ class Executable:
             for reader, own in zip(self.readers, self.owners(words), strict=True)
         ]
 
-    def run(self, arguments: Sequence[Argument], seed: int | None) -> Sequence[int]:
+    def run(
+        self, arguments: Sequence[Any], seed: int | None, placers: Sequence[Placer]
+    ) -> Sequence[int]:
         """The same, up to the descriptors of the results, whose memory is the caller's.
 
         Without a seed the context stays as it is: for programs that use none.
         """
+        if len(arguments) != len(placers):
+            raise self._wrong_arguments(arguments)
         frame = self._frames.pop() if self._frames else Frame(self.layout)
         memory = frame.memory
         if seed is not None:
             _pack_context(memory, 0, 0, 0, 0, 0, 0, 0, seed & _SEED_MASK, 0, 0, 0, 0, 0, 0)
-        kept = self._write_arguments(frame, arguments)
+        kept: list[Any] = []
+        try:
+            for place, argument in zip(placers, arguments, strict=False):
+                kept.append(place(frame, argument))  # noqa: PERF401  # in less time
+        except UnfitError:
+            raise self._wrong_arguments(arguments) from None
         try:
             self._entry(frame.pointer)
             words = self.layout.unpack_results(memory, self.layout.results)
@@ -194,50 +196,6 @@ class Executable:
         memory = (ctypes.c_char * self.layout.size).from_address(address)
         words = self.layout.unpack_results(memory, self.layout.results)
         return self._failure(CallContext.from_address(address), words)
-
-    def _write_arguments(self, frame: Frame, arguments: Sequence[Argument]) -> Sequence[np.ndarray]:
-        """Describe the arguments; what is returned must live as long as the call."""
-        if len(arguments) != len(self._places):
-            raise self._wrong_arguments(arguments)
-        words, shapes = frame.words, frame.shapes
-        kept: list[np.ndarray] = []
-        for number, argument in enumerate(arguments):
-            if type(argument) is tuple:
-                address, shape, _ = argument
-            else:
-                address, shape = self._placed(frame, number, argument, arguments, kept)
-            place = self._places[number]
-            words[place] = words[place + 1] = address
-            if shapes[number] != shape:
-                if len(shape) != self._arguments[number][1]:
-                    raise self._wrong_arguments(arguments)
-                frame.write_shape(self.layout, number, shape)
-        return kept
-
-    def _placed(
-        self,
-        frame: Frame,
-        number: int,
-        argument: Any,
-        arguments: Sequence[Argument],
-        kept: list[np.ndarray],
-    ) -> tuple[int, tuple[int, ...]]:
-        """Where an argument is and its shape; a scalar is copied into the frame."""
-        scalar = frame.scalars[number]
-        if scalar is not None and type(argument) in _NUMBERS:
-            scalar[0][()] = argument
-            return scalar[1], ()
-        dtype, rank = self._arguments[number]
-        if not isinstance(argument, np.ndarray) or argument.dtype != dtype or argument.ndim != rank:
-            raise self._wrong_arguments(arguments)
-        if scalar is not None:
-            scalar[0][()] = argument
-            return scalar[1], ()
-        flags = argument.flags
-        if not (flags.c_contiguous and flags.aligned):
-            argument = np.require(argument, requirements=["C", "A"])
-            kept.append(argument)
-        return data_pointer(argument), argument.shape
 
     def owners(self, words: Sequence[int]) -> Sequence[bool]:
         """For each result, whether it is the last one of its memory, which it then owns.
@@ -288,10 +246,14 @@ class Executable:
         return error
 
     def _wrong_arguments(self, arguments: Sequence[Argument]) -> ArgumentTypeError:
-        wanted = ", ".join(f"{dtype}[rank {rank}]" for dtype, rank, *_ in self._arguments)
+        wanted = ", ".join(f"{kind.dtype}[rank {kind.rank}]" for kind in self.artifact.arguments)
         arrays = map(np.asarray, arguments)
         given = ", ".join(f"{array.dtype}[rank {array.ndim}]" for array in arrays)
         return ArgumentTypeError(program=self.artifact.name, wanted=wanted, given=given)
+
+
+def _place(number: int, frame: Frame, argument: Argument) -> Any:
+    return frame.place(number, argument)
 
 
 def _work_of(context: CallContext) -> EngineWork:

@@ -30,6 +30,8 @@ from diastase_mlir.jax_compat import (
 )
 from diastase_runtime import LARGEST_COPIED_RESULT, Executable
 from diastase_runtime.abi import ENGINES
+from diastase_runtime.frames import Frame
+from diastase_runtime.loader import Placer
 from diastase_runtime.memref import free, viewer
 
 _NUMBERS = frozenset((bool, int, float, complex))
@@ -59,7 +61,7 @@ class PreparedCall:
         self.in_avals, self.out_avals = tuple(in_avals), tuple(out_avals)
         self.num_arrays = len(in_avals) + len(out_avals)
         self._converters = tuple(map(_converter, in_avals))
-        self._formats = tuple(map(_format, in_avals))
+        self._placers = tuple(map(_placer, range(len(in_avals)), in_avals, self._converters))
         self._takers = tuple(map(_taker, out_avals))
         self.in_pytree = _rebuild(out_tree, counts)
         self._is_one_array = out_tree == _LEAF
@@ -68,23 +70,15 @@ class PreparedCall:
     def __call__(self, leaves: Sequence[Any]) -> Any:
         """Run the program."""
         committed = False
-        arguments: list[Any] = []
-        for leaf, wanted, convert in zip(leaves, self._formats, self._converters, strict=True):
-            kind = type(leaf)
-            if kind is ArrayImpl:
-                committed = committed or leaf.committed
-                arguments.append(np.asarray(leaf) if wanted is None else _placed(leaf, wanted))
-            elif kind in _NUMBERS:
-                arguments.append(leaf)  # the runtime converts it where it lies
-            else:
-                arguments.append(convert(leaf))
+        for leaf in leaves:
+            if type(leaf) is ArrayImpl and leaf.committed:
+                committed = True
         executable, seed = self.executable, self._seed
         if not executable.uses_context:
             seed = None
         elif seed is None:
             seed = random.getrandbits(63)
-        words = executable.run(arguments, seed)
-        del arguments
+        words = executable.run(leaves, seed, self._placers)
         if self._is_one_array:
             return self._takers[0](executable.readers[0], words, True, committed)
         return self.in_pytree(
@@ -114,19 +108,31 @@ class PreparedCall:
         return [convert(leaf) for leaf, convert in zip(leaves, self._converters, strict=True)]
 
 
-def _placed(leaf: Any, wanted: str) -> Any:
-    """Where an array lies, and what keeps it there; where that cannot be seen, it as NumPy's."""
-    try:
-        view = memoryview(leaf)
-    except BufferError:  # deleted, or in several pieces
-        return np.asarray(leaf)
-    if view.format != wanted or not view.c_contiguous:
-        return np.asarray(leaf)
-    return leaf.unsafe_buffer_pointer(), view.shape, view
+def _placer(number: int, aval: ShapedArray, convert: Callable[[Any], np.ndarray]) -> Placer:
+    """Make the function that describes an argument of this type.
+
+    An array of JAX's is described where it lies, if that can be seen: it is deleted, in several
+    pieces, or laid out in another order where it cannot.
+    """
+    wanted = _format(aval)
+
+    def place(frame: Frame, leaf: Any) -> Any:
+        if type(leaf) is ArrayImpl:
+            try:
+                view = memoryview(leaf) if wanted is not None else None
+            except BufferError:
+                view = None
+            if view is not None and view.format == wanted and view.c_contiguous:
+                frame.describe(number, leaf.unsafe_buffer_pointer(), view.shape)
+                return view
+            return frame.place(number, np.asarray(leaf))
+        return frame.place(number, leaf if type(leaf) in _NUMBERS else convert(leaf))
+
+    return place
 
 
 def _format(aval: ShapedArray) -> str | None:
-    """How arrays of this type are seen by `_placed`; None if they are not."""
+    """How the memory of arrays of this type is called; None if it is not seen."""
     dtype = aval.dtype
     return None if is_extended(dtype) or dtype == jax.dtypes.float0 else memory_format(dtype)
 
