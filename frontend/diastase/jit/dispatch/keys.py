@@ -68,11 +68,19 @@ def flat_key(leaves: Sequence[Any], names: Iterable[Any]) -> Hashable:
 
 def call_key(signature: Signature, call: Call, tree: Any, leaves: Sequence[Any]) -> Hashable:
     """Of a call with any arguments; None where a leaf is no array."""
+    return tree_key(tree, leaves, signature.static_key(call))
+
+
+def tree_key(tree: Any, leaves: Sequence[Any], static_key: Hashable = ()) -> Hashable:
+    """The same; without static values, of the arguments as they are given."""
+    key: list[Any] = [_settings(), tree, static_key]
     try:
-        keys = [_leaf_key(leaf) for leaf in leaves]
+        for leaf in leaves:
+            of_leaf = _LEAF_KEYS.get(type(leaf))
+            key.append((type(leaf), abstract_value(leaf)) if of_leaf is None else of_leaf(leaf))
     except (TypeError, ValueError):
         return None
-    return (_settings(), tree, signature.static_key(call), *keys)
+    return tuple(key)
 
 
 def program_key(
@@ -101,7 +109,3 @@ def types_key(avals: Sequence[ShapedArray]) -> tuple[Hashable, ...]:
 def _key(signature: Signature, call: Call, tree: Any, leaves: Iterable[Hashable]) -> Hashable:
     return (trace_context(), tree, signature.static_key(call), *leaves)
 
-
-def _leaf_key(leaf: Any) -> Hashable:
-    key = _LEAF_KEYS.get(type(leaf))
-    return (type(leaf), abstract_value(leaf)) if key is None else key(leaf)
