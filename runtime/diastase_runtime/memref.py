@@ -5,6 +5,13 @@ offset, r sizes, r strides (in elements). Arguments are C-contiguous, results to
 Results are malloc'ed by compiled code and belong to the caller: small ones are copied and freed
 at once, which is faster than keeping track of them; of large ones the numpy array owns the
 memory, and frees it when it and all its views are gone.
+
+glibc gives large blocks back to the system when they are freed, and each page that a new one is
+given costs more than to compute it. What is large it learns from the blocks that are freed, up to
+32 MiB; it is shown such a block on import (`_keep_freed_memory`). So results of up to 32 MiB come
+from memory that stays, of which a process keeps 64 MiB at most that are free at the end of its
+heap; blocks above 32 MiB are returned as before. A process that has once freed a block of 32 MiB
+is in that state anyway, and `MALLOC_TRIM_THRESHOLD_` or `MALLOC_MMAP_THRESHOLD_` overrule it.
 """
 
 import ctypes
@@ -31,6 +38,19 @@ LARGEST_COPIED_RESULT = 4096
 free: Callable[[int], None] = ctypes.PyDLL(None).free
 free.argtypes = (ctypes.c_void_p,)  # pyright: ignore[reportFunctionMemberAccess]
 free.restype = None  # pyright: ignore[reportFunctionMemberAccess]
+
+_LARGEST_FROM_HEAP = 32 * 2**20
+"""Bytes: glibc's `DEFAULT_MMAP_THRESHOLD_MAX`."""
+
+
+def _keep_freed_memory() -> None:
+    """Let glibc see that blocks just below its limit are freed; no page of this one is touched."""
+    malloc: Any = ctypes.PyDLL(None).malloc
+    malloc.argtypes, malloc.restype = (ctypes.c_size_t,), ctypes.c_void_p
+    free(malloc(_LARGEST_FROM_HEAP - 8192))
+
+
+_keep_freed_memory()
 
 _bytes_at: Callable[[int, int], bytearray] = ctypes.PyDLL(None).PyByteArray_FromStringAndSize
 _bytes_at.argtypes = (ctypes.c_void_p, ctypes.c_ssize_t)  # pyright: ignore[reportFunctionMemberAccess]
