@@ -79,6 +79,7 @@ class Executable:
         self._entry: Any = self._native
         self.layout = FrameLayout(artifact.arguments, artifact.results)
         """The memory of a call."""
+        self._unpack, self._results = self.layout.unpack_results, self.layout.results
         self._placers = [partial(_place, number) for number in range(len(artifact.arguments))]
         self.uses_context = bool(artifact.callbacks) or any(
             getattr(artifact, library) is not None for library in (*ON_THE_POOL, "threads")
@@ -154,7 +155,7 @@ class Executable:
             raise self._wrong_arguments(arguments) from None
         try:
             self._entry(frame.pointer)
-            words = self.layout.unpack_results(memory, self.layout.results)
+            words = self._unpack(memory, self._results)
         except BaseException:
             self._drop(frame)
             raise
