@@ -64,7 +64,16 @@ class FrameLayout:
 class Frame:
     """One call's memory, ready to be used again and again, by one call at a time."""
 
-    __slots__ = ("context", "first_words", "memory", "pointer", "scalars", "shapes", "types", "words")
+    __slots__ = (
+        "context",
+        "first_words",
+        "memory",
+        "pointer",
+        "scalars",
+        "shapes",
+        "types",
+        "words",
+    )
 
     def __init__(self, layout: FrameLayout):
         self.memory = (ctypes.c_char * layout.size)()
@@ -93,9 +102,13 @@ class Frame:
         first, words = self.first_words[number], self.words
         words[first] = words[first + 1] = address
         if self.shapes[number] != shape:
-            for word, value in enumerate((0, *sizes_and_strides(shape)), first + 2):
-                words[word] = value
-            self.shapes[number] = shape
+            self.write_shape(number, shape)
+
+    def write_shape(self, number: int, shape: tuple[int, ...]) -> None:
+        """Write all of a descriptor but the address."""
+        for word, value in enumerate((0, *sizes_and_strides(shape)), self.first_words[number] + 2):
+            self.words[word] = value
+        self.shapes[number] = shape
 
     def place(self, number: int, argument: Argument) -> Any:
         """Describe an argument of NumPy's, or copy a scalar; what is returned keeps it there."""

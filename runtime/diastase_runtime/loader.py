@@ -149,8 +149,8 @@ class Executable:
             _pack_context(memory, 0, 0, 0, 0, 0, 0, 0, seed & _SEED_MASK, 0, 0, 0, 0, 0, 0)
         kept: list[Any] = []
         try:
-            for place, argument in zip(placers, arguments, strict=False):
-                kept.append(place(frame, argument))  # noqa: PERF401  # in less time
+            for number, argument in enumerate(arguments):
+                kept.append(placers[number](frame, argument))  # in less time
         except UnfitError:
             raise self._wrong_arguments(arguments) from None
         try:

@@ -129,10 +129,9 @@ def array_at(pointer: int, shape: Sequence[int], dtype: np.dtype[Any]) -> np.nda
     return np.ndarray(shape, dtype, memory)
 
 
-def viewer(shape: tuple[int, ...], dtype: np.dtype[Any]) -> Callable[[int], np.ndarray]:
-    """Make the function that does so for arrays of one type that are not empty."""
-    memory_at: Any = (ctypes.c_char * (prod(shape) * dtype.itemsize)).from_address
-    return lambda pointer: np.ndarray(shape, dtype, memory_at(pointer))
+def memory_of(size: int) -> Callable[[int], Any]:
+    """Make the function from an address to this many bytes there, of which NumPy makes a view."""
+    return (ctypes.c_char * size).from_address
 
 
 class OwnedMemory:

@@ -66,22 +66,16 @@ make_array: Callable[..., Any] = _fast.batched_device_put
 
 
 @cache
-def array_copier() -> Callable[..., Any]:
-    """The same as `make_array`, of memory that is free again when the call is over."""
+def copying_at_once() -> tuple[Any, ...] | None:
+    """What else `make_array` takes to copy memory that is free again when the call is over."""
     sharding, devices = cpu_placement()
-
-    def copy(value: np.ndarray, aval: Any, committed: bool) -> Any:
-        return make_array(aval, sharding, [value], devices, committed, False, copies)
-
-    def copy_first(value: np.ndarray, aval: Any, committed: bool) -> Any:
-        return make_array(aval, sharding, [value.copy()], devices, committed)
-
+    aval, value = ShapedArray((1,), np.dtype(np.uint8)), np.zeros(1, np.uint8)
     try:
-        copies = _fast.HostBufferSemantics.IMMUTABLE_ONLY_DURING_CALL
-        copy(np.zeros(1, np.uint8), ShapedArray((1,), np.dtype(np.uint8)), False)
+        how = (False, _fast.HostBufferSemantics.IMMUTABLE_ONLY_DURING_CALL)
+        make_array(aval, sharding, [value], devices, False, *how)
     except (AttributeError, TypeError):
-        return copy_first
-    return copy
+        return None
+    return how
 
 
 @cache

@@ -60,7 +60,7 @@ def flat_key(leaves: Sequence[Any], names: Iterable[Any]) -> Hashable:
     key: list[Any] = [settings if trace_context() == latest else _settings(), *names]
     try:
         for leaf in leaves:
-            key.append(_LEAF_KEYS[type(leaf)](leaf))  # noqa: PERF401  # a third of the time
+            key.append(_LEAF_KEYS[type(leaf)](leaf))  # a third of the time
     except KeyError:
         return None
     return tuple(key)
@@ -108,4 +108,3 @@ def types_key(avals: Sequence[ShapedArray]) -> tuple[Hashable, ...]:
 
 def _key(signature: Signature, call: Call, tree: Any, leaves: Iterable[Hashable]) -> Hashable:
     return (trace_context(), tree, signature.static_key(call), *leaves)
-

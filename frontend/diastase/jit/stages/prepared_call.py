@@ -9,6 +9,7 @@ waits); and large results are not copied, so their memory belongs to the arrays 
 
 import random
 from collections.abc import Callable, Sequence
+from functools import partial
 from math import prod
 from typing import Any
 
@@ -20,7 +21,7 @@ from diastase.jit.options.options import CountsForm
 from diastase.quantum.measurements.counts import Counts, is_counts
 from diastase_mlir.jax_compat import (
     ArrayImpl,
-    array_copier,
+    copying_at_once,
     cpu_placement,
     is_extended,
     key_implementation,
@@ -32,7 +33,7 @@ from diastase_runtime import LARGEST_COPIED_RESULT, Executable
 from diastase_runtime.abi import ENGINES
 from diastase_runtime.frames import Frame
 from diastase_runtime.loader import Placer
-from diastase_runtime.memref import free, viewer
+from diastase_runtime.memref import free, memory_of
 
 _NUMBERS = frozenset((bool, int, float, complex))
 _LEAF = jax.tree_util.tree_structure(0)
@@ -61,7 +62,10 @@ class PreparedCall:
         self.in_avals, self.out_avals = tuple(in_avals), tuple(out_avals)
         self.num_arrays = len(in_avals) + len(out_avals)
         self._converters = tuple(map(_converter, in_avals))
-        self._placers = tuple(map(_placer, range(len(in_avals)), in_avals, self._converters))
+        firsts = executable.layout.argument_words
+        self._placers = tuple(
+            map(_placer, range(len(in_avals)), firsts, in_avals, self._converters)
+        )
         self._takers = tuple(map(_taker, out_avals))
         self.in_pytree = _rebuild(out_tree, counts)
         self._is_one_array = out_tree == _LEAF
@@ -71,7 +75,7 @@ class PreparedCall:
         """Run the program."""
         committed = False
         for leaf in leaves:
-            if type(leaf) is ArrayImpl and leaf.committed:
+            if type(leaf) is ArrayImpl and leaf._committed:  # pyright: ignore[reportPrivateUsage]
                 committed = True
         executable, seed = self.executable, self._seed
         if not executable.uses_context:
@@ -108,25 +112,30 @@ class PreparedCall:
         return [convert(leaf) for leaf, convert in zip(leaves, self._converters, strict=True)]
 
 
-def _placer(number: int, aval: ShapedArray, convert: Callable[[Any], np.ndarray]) -> Placer:
-    """Make the function that describes an argument of this type.
+def _placer(
+    number: int, first: int, aval: ShapedArray, convert: Callable[[Any], np.ndarray]
+) -> Placer:
+    """Make the function that describes an argument of this type, at its first word of a frame.
 
-    An array of JAX's is described where it lies, if that can be seen: it is deleted, in several
-    pieces, or laid out in another order where it cannot.
+    An array of JAX's is described where it lies, if that can be seen: it cannot if it is deleted,
+    in several pieces, or laid out in another order.
     """
     wanted = _format(aval)
 
     def place(frame: Frame, leaf: Any) -> Any:
-        if type(leaf) is ArrayImpl:
-            try:
-                view = memoryview(leaf) if wanted is not None else None
-            except BufferError:
-                view = None
-            if view is not None and view.format == wanted and view.c_contiguous:
-                frame.describe(number, leaf.unsafe_buffer_pointer(), view.shape)
-                return view
+        if type(leaf) is not ArrayImpl:
+            return frame.place(number, leaf if type(leaf) in _NUMBERS else convert(leaf))
+        try:
+            view = memoryview(leaf)
+        except BufferError:
             return frame.place(number, np.asarray(leaf))
-        return frame.place(number, leaf if type(leaf) in _NUMBERS else convert(leaf))
+        if view.format != wanted or not view.c_contiguous:
+            return frame.place(number, np.asarray(leaf))
+        words = frame.words
+        words[first] = words[first + 1] = leaf.unsafe_buffer_pointer()
+        if frame.shapes[number] != (shape := view.shape):
+            frame.write_shape(number, shape)  # pyright: ignore[reportArgumentType]
+        return view
 
     return place
 
@@ -208,13 +217,19 @@ def _taker(aval: ShapedArray) -> Taker:
 
 
 def _copying(aval: ShapedArray) -> Taker:
-    """Let JAX copy a result, and free it."""
-    view, copy = viewer(aval.shape, aval.dtype), array_copier()
+    """Let JAX copy a result, and free it; in one function, since most calls have such results."""
+    shape, dtype = aval.shape, aval.dtype
+    memory_at, view = memory_of(prod(shape) * dtype.itemsize), partial(np.ndarray, shape, dtype)
+    sharding, devices = cpu_placement()
+    how = copying_at_once()
 
     def take(reader: Any, words: Sequence[int], own: bool, committed: bool) -> Any:
         first = reader.first
+        array = view(memory_at(words[first + 1]))
         try:
-            return copy(view(words[first + 1]), aval, committed)
+            if how is None:
+                return make_array(aval, sharding, [array.copy()], devices, committed)
+            return make_array(aval, sharding, [array], devices, committed, *how)
         finally:
             if own:
                 free(words[first])
