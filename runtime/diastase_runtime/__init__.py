@@ -8,6 +8,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from diastase_runtime.call_observer import Observer, observe
+from diastase_runtime.libraries import blas_core
 from diastase_runtime.loader import EngineWork, Executable, exchange_engine, load
 from diastase_runtime.memref import LARGEST_COPIED_RESULT
 
@@ -19,6 +20,7 @@ __all__ = [
     "EngineWork",
     "Executable",
     "Observer",
+    "blas_core",
     "c_source",
     "exchange_engine",
     "load",

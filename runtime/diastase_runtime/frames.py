@@ -1,9 +1,9 @@
 """The memory of one call: context, descriptors of arguments and results, scalars, pointers.
 
-All in one buffer of 64-bit words, in this order. Descriptors of scalar arguments never change:
-they point at the scalars in the same buffer, into which a call copies its values. The pointers, to
-the other parts of the buffer, are what the entry is called with. What changes
-from call to call is written by prepared `struct` packers, two calls per array.
+All in one buffer of 64-bit words, in this order. The pointers, to the other parts of the buffer,
+are what the entry is called with. A scalar that comes as a number is copied into the buffer, where
+its descriptor then points. Sizes and strides stay from call to call, and are written where they
+change: most calls write two words per array.
 """
 
 import ctypes
@@ -15,12 +15,27 @@ from typing import Any
 import numpy as np
 
 from diastase_runtime.abi import ArrayType, CallContext
-from diastase_runtime.memref import descriptor_words, numpy_dtype
+from diastase_runtime.memref import (
+    data_pointer,
+    descriptor_words,
+    numpy_dtype,
+    sizes_and_strides,
+)
 from diastase_runtime.process_limits import available_memory
 
 _CONTEXT_WORDS = ctypes.sizeof(CallContext) // 8
 _SCALAR_WORDS = 2
 """A complex128."""
+
+
+Argument = np.ndarray | complex
+"""What a program is called with; numbers of Python for arrays of rank 0."""
+
+_NUMBERS = frozenset((float, int, complex, bool))
+
+
+class UnfitError(Exception):
+    """An argument is not of the type that the program was compiled for."""
 
 
 class FrameLayout:
@@ -32,12 +47,12 @@ class FrameLayout:
         words = [_CONTEXT_WORDS, *argument_words, sum(result_words)]
         # `accumulate` gives where each part ends, which is where the next begins.
         *self.arguments, self.results, scalars = (8 * end for end in accumulate(words))
-        self.ranks = [kind.rank for kind in arguments]
-        self.scalars = {
-            number: (scalars + 8 * _SCALAR_WORDS * number, numpy_dtype(kind.dtype))
+        self.argument_words = [offset // 8 for offset in self.arguments]
+        self.types = [(numpy_dtype(kind.dtype), kind.rank) for kind in arguments]
+        self.scalars = [
+            (scalars + 8 * _SCALAR_WORDS * number, None if kind.rank else numpy_dtype(kind.dtype))
             for number, kind in enumerate(arguments)
-            if kind.rank == 0
-        }
+        ]
         self.pointers = scalars + 8 * _SCALAR_WORDS * len(arguments)
         self.returns = bool(results)
         self.targets = [self.results] * self.returns + [0, *self.arguments]
@@ -49,10 +64,20 @@ class FrameLayout:
 class Frame:
     """One call's memory, ready to be used again and again, by one call at a time."""
 
-    __slots__ = ("context", "memory", "pointer", "scalars")
+    __slots__ = (
+        "context",
+        "first_words",
+        "memory",
+        "pointer",
+        "scalars",
+        "shapes",
+        "types",
+        "words",
+    )
 
     def __init__(self, layout: FrameLayout):
         self.memory = (ctypes.c_char * layout.size)()
+        self.words = memoryview(self.memory).cast("B").cast("q")
         self.context = CallContext.from_buffer(self.memory)
         self.context.memory = available_memory()  # no call changes it
         base = ctypes.addressof(self.memory)
@@ -60,13 +85,53 @@ class Frame:
         struct.pack_into(f"={len(addresses)}q", self.memory, layout.pointers, *addresses)
         self.pointer = ctypes.c_void_p(base + layout.pointers)
         """What the entry is called with."""
-        self.scalars: list[Any] = [None] * len(layout.ranks)
-        """Views of the scalar arguments, None for arrays."""
-        for number, (offset, dtype) in layout.scalars.items():
-            memory: Any = self.memory
-            self.scalars[number] = np.ndarray((), dtype, memory, offset)
-            pointer = base + offset
-            struct.pack_into("=3q", self.memory, layout.arguments[number], pointer, pointer, 0)
+        self.first_words = layout.argument_words
+        """Where the descriptors of arguments begin, in words."""
+        self.types = layout.types
+        self.shapes: list[tuple[int, ...] | None] = [None] * len(layout.types)
+        """What stands in the descriptors of arguments."""
+        memory: Any = self.memory
+        self.scalars = [
+            (np.ndarray((), dtype, memory, offset), base + offset) if dtype is not None else None
+            for offset, dtype in layout.scalars
+        ]
+        """Views of the scalar arguments, and where they are; None for arrays."""
+
+    def describe(self, number: int, address: int, shape: tuple[int, ...]) -> None:
+        """Write the descriptor of a C-contiguous argument."""
+        first, words = self.first_words[number], self.words
+        words[first] = words[first + 1] = address
+        if self.shapes[number] != shape:
+            self.write_shape(number, shape)
+
+    def write_shape(self, number: int, shape: tuple[int, ...]) -> None:
+        """Write all of a descriptor but the address."""
+        for word, value in enumerate((0, *sizes_and_strides(shape)), self.first_words[number] + 2):
+            self.words[word] = value
+        self.shapes[number] = shape
+
+    def place(self, number: int, argument: Argument) -> Any:
+        """Describe an argument of NumPy's, or copy a scalar; what is returned keeps it there."""
+        scalar = self.scalars[number]
+        is_number = scalar is not None and type(argument) in _NUMBERS
+        if not (is_number or self._fits(number, argument)):
+            raise UnfitError
+        if scalar is not None:
+            view, address = scalar
+            view[()] = argument
+            self.describe(number, address, ())
+            return None
+        array: Any = argument
+        if not (array.flags.c_contiguous and array.flags.aligned):
+            array = np.require(array, requirements=["C", "A"])
+        self.describe(number, data_pointer(array), array.shape)
+        return array
+
+    def _fits(self, number: int, argument: Any) -> bool:
+        dtype, rank = self.types[number]
+        return (
+            isinstance(argument, np.ndarray) and argument.dtype == dtype and argument.ndim == rank
+        )
 
     @property
     def address(self) -> int:

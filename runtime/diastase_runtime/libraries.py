@@ -114,6 +114,18 @@ def linear_algebra_symbol(imported: Import) -> tuple[Path, str]:
     raise LibraryLoadError(library=Path(str(module._name)), reason=f"it has no {imported.name}")
 
 
+@cache
+def blas_core() -> str | None:
+    """For which processor's kernels SciPy's OpenBLAS has decided; None for another BLAS."""
+    module = ctypes.CDLL(importlib.import_module(_CAPSULES["blas"]).__file__)
+    try:
+        core: Any = module["scipy_openblas_get_corename"]
+    except AttributeError:
+        return None
+    core.restype = ctypes.c_char_p
+    return os.fsdecode(core() or b"") or None
+
+
 class _SymbolInfo(ctypes.Structure):
     """What `dladdr` says."""
 

@@ -4,7 +4,8 @@
 call context and the argument descriptors into a `Frame`, calls the entry with the GIL released,
 and makes arrays of the result descriptors. Frames are kept for reuse in a list, whose `pop` and
 `append` are atomic, so calls may come from many threads and may nest (a host callback that calls
-the program again).
+the program again). The context of a program that needs no library of ours may stay as it is, all
+zeros, until a call fails.
 """
 
 import ctypes
@@ -13,17 +14,25 @@ import weakref
 from _ctypes import dlclose  # pyright: ignore[reportPrivateUsage, reportAttributeAccessIssue]
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from itertools import accumulate
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from diastase_runtime.abi import ENTRY_SYMBOL, IMPORT_TABLE, Artifact, CallContext, ErrorCode
+from diastase_runtime.abi import (
+    ENTRY_SYMBOL,
+    IMPORT_TABLE,
+    ON_THE_POOL,
+    Artifact,
+    CallContext,
+    ErrorCode,
+)
 from diastase_runtime.call_observer import Observer, observe_again, register, registered
 from diastase_runtime.error_codes import exception_of
 from diastase_runtime.errors import ArgumentTypeError, AssumptionError, LibraryLoadError
-from diastase_runtime.frames import Frame, FrameLayout
+from diastase_runtime.frames import Argument, Frame, FrameLayout, UnfitError
 from diastase_runtime.libraries import (
     open_library,
     release_states,
@@ -33,12 +42,9 @@ from diastase_runtime.libraries import (
     with_better_engines,
 )
 from diastase_runtime.memref import (
-    data_pointer,
     descriptor_words,
     free,
-    numpy_dtype,
     result_reader,
-    sizes_and_strides,
 )
 from diastase_runtime.python import called_by_programs, raised_by_a_handler
 
@@ -46,10 +52,8 @@ HostFunction = Callable[..., Sequence[np.ndarray]]
 
 _pack_context = struct.Struct("=6qQ6q").pack_into
 _SEED_MASK = 2**64 - 1
-_NUMBERS = frozenset((float, int, complex, bool))
-
-Argument = np.ndarray | complex
-"""What a program is called with; numbers of Python for arrays of rank 0."""
+Placer = Callable[[Frame, Any], Any]
+"""Describes an argument in a frame; what it returns must live as long as the call."""
 
 
 @dataclass(frozen=True)
@@ -75,14 +79,16 @@ class Executable:
         self._entry: Any = self._native
         self.layout = FrameLayout(artifact.arguments, artifact.results)
         """The memory of a call."""
-        self._arguments = [
-            (numpy_dtype(kind.dtype), kind.rank, offset, struct.Struct(f"={3 + 2 * kind.rank}q"))
-            for kind, offset in zip(artifact.arguments, self.layout.arguments, strict=True)
-        ]
+        self._unpack, self._results = self.layout.unpack_results, self.layout.results
+        self._placers = [partial(_place, number) for number in range(len(artifact.arguments))]
+        self.uses_context = bool(artifact.callbacks) or any(
+            getattr(artifact, library) is not None for library in (*ON_THE_POOL, "threads")
+        )
+        """Whether a call that succeeds may read or write its context."""
         words = (descriptor_words(kind.rank) for kind in artifact.results)
         *self.first_words, _ = accumulate(words, initial=0)
         """Where the descriptor of each result begins among them all."""
-        self._readers = list(map(result_reader, artifact.results, self.first_words))
+        self.readers = list(map(result_reader, artifact.results, self.first_words))
         self._frames: list[Frame] = []
         register(self)
         self.take_better_engines()  # there may have been one since
@@ -120,22 +126,44 @@ class Executable:
 
         For an array of rank 0 there may be a number of Python, which is converted to its dtype.
         """
+        words = self.run(arguments, seed, self._placers)
+        if len(self.readers) == 1:
+            return [self.readers[0].take(words, True)]
+        return [
+            reader.take(words, own)
+            for reader, own in zip(self.readers, self.owners(words), strict=True)
+        ]
+
+    def run(
+        self, arguments: Sequence[Any], seed: int | None, placers: Sequence[Placer]
+    ) -> Sequence[int]:
+        """The same, up to the descriptors of the results, whose memory is the caller's.
+
+        Without a seed the context stays as it is: for programs that use none.
+        """
+        if len(arguments) != len(placers):
+            raise self._wrong_arguments(arguments)
         frame = self._frames.pop() if self._frames else Frame(self.layout)
         memory = frame.memory
-        _pack_context(memory, 0, 0, 0, 0, 0, 0, 0, seed & _SEED_MASK, 0, 0, 0, 0, 0, 0)
-        kept = self._write_arguments(frame, arguments)
+        if seed is not None:
+            _pack_context(memory, 0, 0, 0, 0, 0, 0, 0, seed & _SEED_MASK, 0, 0, 0, 0, 0, 0)
+        kept: list[Any] = []
+        try:
+            for number, argument in enumerate(arguments):
+                kept.append(placers[number](frame, argument))  # in less time
+        except UnfitError:
+            raise self._wrong_arguments(arguments) from None
         try:
             self._entry(frame.pointer)
-            words = self.layout.unpack_results(memory, self.layout.results)
+            words = self._unpack(memory, self._results)
         except BaseException:
             self._drop(frame)
             raise
         del kept
-        if frame.context.code:
+        if frame.words[0]:
             raise self._failed(frame, words)
         self._frames.append(frame)
-        readers = self._readers
-        return [readers[0].take(words, True)] if len(readers) == 1 else self._take_all(words)
+        return words
 
     def observed_by(self, observer: Observer | None) -> None:
         """Call compiled code through this observer, or directly."""
@@ -170,46 +198,20 @@ class Executable:
         words = self.layout.unpack_results(memory, self.layout.results)
         return self._failure(CallContext.from_address(address), words)
 
-    def _write_arguments(self, frame: Frame, arguments: Sequence[Argument]) -> Sequence[np.ndarray]:
-        """Copy scalars, describe arrays; what is returned must live as long as the call."""
-        if len(arguments) != len(self._arguments):
-            raise self._wrong_arguments(arguments)
-        kept: list[np.ndarray] = []
-        for array, (dtype, rank, offset, words), scalar in zip(
-            arguments, self._arguments, frame.scalars, strict=True
-        ):
-            if rank == 0 and type(array) in _NUMBERS:
-                scalar[()] = array
-                continue
-            if not isinstance(array, np.ndarray) or array.dtype != dtype or array.ndim != rank:
-                raise self._wrong_arguments(arguments)
-            if rank == 0:
-                scalar[()] = array
-                continue
-            flags = array.flags
-            if not (flags.c_contiguous and flags.aligned):
-                array = np.require(array, requirements=["C", "A"])
-                kept.append(array)
-            pointer = data_pointer(array)
-            words.pack_into(
-                frame.memory, offset, pointer, pointer, 0, *sizes_and_strides(array.shape)
-            )
-        return kept
+    def owners(self, words: Sequence[int]) -> Sequence[bool]:
+        """For each result, whether it is the last one of its memory, which it then owns.
 
-    def _take_all(self, words: Sequence[int]) -> list[np.ndarray]:
-        """Make the arrays of several results, of which some may be the same memory."""
-        owners = dict(zip([words[first] for first in self.first_words], self._readers, strict=True))
-        if len(owners) == len(self._readers):
-            return [reader.take(words, True) for reader in self._readers]
-        # The last result at a pointer owns (or frees) it: those before it have copied by then.
-        return [
-            reader.take(words, owners[words[first]] is reader)
-            for first, reader in zip(self.first_words, self._readers, strict=True)
-        ]
+        Several may be the same memory: those before the last must have copied it by then.
+        """
+        pointers = [words[first] for first in self.first_words]
+        if len(set(pointers)) == len(pointers):
+            return [True] * len(pointers)
+        return [pointer not in pointers[number + 1 :] for number, pointer in enumerate(pointers)]
 
     def _failed(self, frame: Frame, words: Sequence[int]) -> BaseException:
         """Make the exception to raise, and keep the frame for the next call."""
         error = self._failure(frame.context, words)
+        _pack_context(frame.memory, 0, *[0] * 13)
         self._frames.append(frame)
         return error
 
@@ -245,10 +247,14 @@ class Executable:
         return error
 
     def _wrong_arguments(self, arguments: Sequence[Argument]) -> ArgumentTypeError:
-        wanted = ", ".join(f"{dtype}[rank {rank}]" for dtype, rank, *_ in self._arguments)
+        wanted = ", ".join(f"{kind.dtype}[rank {kind.rank}]" for kind in self.artifact.arguments)
         arrays = map(np.asarray, arguments)
         given = ", ".join(f"{array.dtype}[rank {array.ndim}]" for array in arrays)
         return ArgumentTypeError(program=self.artifact.name, wanted=wanted, given=given)
+
+
+def _place(number: int, frame: Frame, argument: Argument) -> Any:
+    return frame.place(number, argument)
 
 
 def _work_of(context: CallContext) -> EngineWork:

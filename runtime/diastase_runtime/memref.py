@@ -5,6 +5,13 @@ offset, r sizes, r strides (in elements). Arguments are C-contiguous, results to
 Results are malloc'ed by compiled code and belong to the caller: small ones are copied and freed
 at once, which is faster than keeping track of them; of large ones the numpy array owns the
 memory, and frees it when it and all its views are gone.
+
+glibc gives large blocks back to the system when they are freed, and each page that a new one is
+given costs more than to compute it. What is large it learns from the blocks that are freed, up to
+32 MiB; it is shown such a block on import (`_keep_freed_memory`). So results of up to 32 MiB come
+from memory that stays, of which a process keeps 64 MiB at most that are free at the end of its
+heap; blocks above 32 MiB are returned as before. A process that has once freed a block of 32 MiB
+is in that state anyway, and `MALLOC_TRIM_THRESHOLD_` or `MALLOC_MMAP_THRESHOLD_` overrule it.
 """
 
 import ctypes
@@ -31,6 +38,19 @@ LARGEST_COPIED_RESULT = 4096
 free: Callable[[int], None] = ctypes.PyDLL(None).free
 free.argtypes = (ctypes.c_void_p,)  # pyright: ignore[reportFunctionMemberAccess]
 free.restype = None  # pyright: ignore[reportFunctionMemberAccess]
+
+_LARGEST_FROM_HEAP = 32 * 2**20
+"""Bytes: glibc's `DEFAULT_MMAP_THRESHOLD_MAX`."""
+
+
+def _keep_freed_memory() -> None:
+    """Let glibc see that blocks just below its limit are freed; no page of this one is touched."""
+    malloc: Any = ctypes.PyDLL(None).malloc
+    malloc.argtypes, malloc.restype = (ctypes.c_size_t,), ctypes.c_void_p
+    free(malloc(_LARGEST_FROM_HEAP - 8192))
+
+
+_keep_freed_memory()
 
 _bytes_at: Callable[[int, int], bytearray] = ctypes.PyDLL(None).PyByteArray_FromStringAndSize
 _bytes_at.argtypes = (ctypes.c_void_p, ctypes.c_ssize_t)  # pyright: ignore[reportFunctionMemberAccess]
@@ -109,6 +129,11 @@ def array_at(pointer: int, shape: Sequence[int], dtype: np.dtype[Any]) -> np.nda
     return np.ndarray(shape, dtype, memory)
 
 
+def memory_of(size: int) -> Callable[[int], Any]:
+    """Make the function from an address to this many bytes there, of which NumPy makes a view."""
+    return (ctypes.c_char * size).from_address
+
+
 class OwnedMemory:
     """Memory of compiled code that lives as long as this object: numpy keeps it as a base.
 
@@ -131,16 +156,16 @@ class OwnedMemory:
 class ResultReader:
     """Turns one result descriptor into a numpy array that owns its memory."""
 
-    __slots__ = ("_dtype", "_first", "_last")
+    __slots__ = ("_dtype", "_last", "first")
 
     def __init__(self, kind: ArrayType, first_word: int):
         self._dtype = numpy_dtype(kind.dtype)
-        self._first = first_word
+        self.first = first_word
         self._last = first_word + 3 + kind.rank
 
     def take(self, words: Sequence[int], own: bool) -> np.ndarray:
         """Make the array; unless it is to own its memory, copy it and free nothing."""
-        first = self._first
+        first = self.first
         shape = words[first + 3 : self._last]
         size = prod(shape) * self._dtype.itemsize
         if size > LARGEST_COPIED_RESULT:
@@ -152,7 +177,7 @@ class ResultReader:
 
     def _large(self, words: Sequence[int], size: int, own: bool) -> Any:
         """The memory itself, if it is ours and well aligned; else a copy."""
-        pointer, aligned = words[self._first], words[self._first + 1]
+        pointer, aligned = words[self.first], words[self.first + 1]
         if own:
             memory = np.asarray(OwnedMemory(pointer, aligned, size))
         else:
@@ -171,16 +196,16 @@ def _aligned_copy(memory: np.ndarray) -> np.ndarray:
 class ScalarReader:
     """The same for rank 0 and an element type that ctypes knows: no copy of bytes."""
 
-    __slots__ = ("_at", "_dtype", "_first")
+    __slots__ = ("_at", "_dtype", "first")
 
     def __init__(self, kind: ArrayType, first_word: int):
         self._dtype = numpy_dtype(kind.dtype)
         self._at = _C_TYPES[kind.dtype].from_address
-        self._first = first_word
+        self.first = first_word
 
     def take(self, words: Sequence[int], own: bool) -> np.ndarray:
         """Make the array, with a copy of the scalar."""
-        first = self._first
+        first = self.first
         array = np.array(self._at(words[first + 1]).value, self._dtype)
         if own:
             free(words[first])

@@ -177,7 +177,7 @@ def test_arithmetic_of_every_type(load_mlir, dtype, kind):
         f"{dtype}[1], {dtype}[1]",
         f"{dtype}[1], bool[1]",
     )
-    from_name = program._arguments[0][0]
+    from_name = program.layout.types[0][0]
     x = np.array([1, 2, 3, 100, 200]).astype(from_name)
     y = np.array([1, 3, 3, 100, 7]).astype(from_name)
     product, equal = program([x, y])

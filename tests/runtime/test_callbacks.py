@@ -69,7 +69,7 @@ def test_arrays_of_every_kind_go_out_and_back(load_callback, dtype, kind):
         return [x[::-1]]
 
     program = load_callback(reverse, dtype, kind)
-    x = np.array([0, 1, 1, 0, 2, 5]).astype(program._arguments[0][0])
+    x = np.array([0, 1, 1, 0, 2, 5]).astype(program.layout.types[0][0])
     np.testing.assert_array_equal(program([x])[0], x[::-1])
     np.testing.assert_array_equal(program([x[:0]])[0], x[:0])
     assert seen[0].dtype == x.dtype

@@ -1,6 +1,7 @@
 """Results begin where JAX wants large arrays to begin, wherever compiled code left them."""
 
 import ctypes
+import subprocess
 import sys
 
 import numpy as np
@@ -40,3 +41,25 @@ def test_no_python_runs_where_a_large_result_is_freed():
     del array
     sys.setprofile(None)
     assert events == [("c_call", sys.setprofile)]
+
+
+MAPPED = """
+import ctypes
+import diastase_runtime.memref
+
+class Information(ctypes.Structure):
+    _fields_ = [(name, ctypes.c_size_t) for name in "arena ordblks smblks hblks rest".split()]
+    _fields_ += [("others", ctypes.c_size_t * 5)]
+
+libc = ctypes.CDLL(None)
+libc.mallinfo2.restype = Information
+before = libc.mallinfo2().hblks
+libc.malloc(ctypes.c_size_t(20 * 2**20))
+print(libc.mallinfo2().hblks - before)
+"""
+
+
+@pytest.mark.skipif(not hasattr(ctypes.CDLL(None), "mallinfo2"), reason="another allocator")
+def test_large_blocks_come_from_memory_that_stays():
+    run = subprocess.run([sys.executable, "-c", MAPPED], capture_output=True, text=True, check=True)
+    assert run.stdout.split() == ["0"]  # none that is mapped, and given back when it is freed

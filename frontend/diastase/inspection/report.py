@@ -18,9 +18,10 @@ from diastase.inspection.costs import CircuitCosts, bytes_of, circuit_costs_of
 from diastase.quantum.settings.methods import QNodeMethod
 from diastase.tracing.trace import TracedProgram
 from diastase_mlir import Compilation, HostEquation, LoweredModule
-from diastase_runtime import EngineWork
+from diastase_runtime import EngineWork, blas_core
 
-_SHOWN_LIBRARIES = ("blas", "lapack", "elementary", "fourier")
+_OF_BLAS = ("blas", "lapack")
+_SHOWN_LIBRARIES = (*_OF_BLAS, "elementary", "fourier")
 
 
 @dataclass(frozen=True)
@@ -55,6 +56,9 @@ class Report:
     """Bytes of `arguments`, `results`, the largest quantum `state`, and machine `code`."""
     libraries: Mapping[str, tuple[str, ...]] = field(default_factory=dict[str, tuple[str, ...]])
     """Functions that the program calls in `blas`, `lapack` and libraries of our own."""
+    blas_core: str | None = None
+    """The processor for which the kernels of OpenBLAS are that run here: `Zen`, `SkylakeX`, …; None
+    where nothing of BLAS or LAPACK is called, or SciPy has another BLAS."""
     timings: Mapping[str, float] = field(default_factory=dict[str, float])
     """Seconds by stage, in order: the trace, and then those of the compilation."""
     from_cache: bool | None = None
@@ -82,6 +86,8 @@ class Report:
         if self.assumptions:
             lines.append(f"  assumptions: {', '.join(self.assumptions)}")
         lines += [f"  {library}: {', '.join(names)}" for library, names in self.libraries.items()]
+        if self.blas_core is not None:
+            lines.append(f"  kernels of BLAS: {self.blas_core}")
         lines += [f"  simulated: {each}" for each in self.methods]
         lines += _circuit_lines(self.circuits, self.work)
         lines += _cost_lines(self.costs, self.memory)
@@ -164,6 +170,7 @@ def report_of(
     described = [callback.equation for callback in module.callbacks]
     # A condition that is lowered twice calls Python in two places.
     equations = [one for one in dict.fromkeys(described) if one is not None]
+    libraries = {} if compilation is None else _libraries(compilation)
     return Report(
         title=title,
         equations=module.equations,
@@ -178,7 +185,8 @@ def report_of(
         work=work,
         costs=costs,
         memory=_memory(traced, circuits, compilation),
-        libraries={} if compilation is None else _libraries(compilation),
+        libraries=libraries,
+        blas_core=blas_core() if any(map(libraries.get, _OF_BLAS)) else None,
         timings={"trace": tracing_seconds}
         | ({} if compilation is None else dict(compilation.timings)),
         from_cache=None if compilation is None else compilation.from_cache,

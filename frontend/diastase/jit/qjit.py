@@ -2,8 +2,8 @@
 
 In: anything callable. Out: a `QJIT` object that is called like the function. It is a cache of
 specialisations over the stages, and `__call__` is its fast path: it looks a call up by what is
-cheap to know of flat arguments, and leaves everything else (keywords, static values, pytrees, the
-first call) to `_call_in_general`.
+cheap to know of its arguments, and leaves everything else (static values, the first call) to
+`_call_in_general`.
 
 The trap: within tracing, a `QJIT` must behave as the plain function, so that the program that is
 being traced contains it, even when a compiled one is at hand. The fast path need not ask: a trace
@@ -38,7 +38,7 @@ from diastase.capture.pennylane_compat import look_through
 from diastase.capture.pennylane_compat.drawing import draw_compiled
 from diastase.capture.tracer_errors import LeakedTracerError
 from diastase.jit.dispatch.attribute_reads import WatchedSelf, watched_self
-from diastase.jit.dispatch.keys import call_key, flat_key
+from diastase.jit.dispatch.keys import call_key, flat_key, tree_key
 from diastase.jit.dispatch.program_cache import Plan, Programs, Specialisations
 from diastase.jit.dispatch.promotion import Declaration
 from diastase.jit.ir_properties import ProgramTexts
@@ -77,6 +77,7 @@ Q = ParamSpec("Q")
 R = TypeVar("R")
 
 _NAMED = ("__module__", "__name__", "__qualname__", "__doc__", "__annotations__")
+_flatten = jax.tree_util.tree_flatten
 _LEAF = jax.tree_util.tree_structure(0)
 
 
@@ -125,7 +126,11 @@ class QJIT(ProgramTexts, Generic[P, R]):
             names = (len(args), *sorted(kwargs))
             leaves = (*args, *[kwargs[name] for name in names[1:]])  # as JAX flattens them
         key = flat_key(leaves, names)
-        plan = self._plans.get(key)
+        if key is None:
+            leaves, tree = _flatten((args, kwargs))
+            plan = self._plans.get(tree_key(tree, leaves))
+        else:
+            plan = self._plans.get(key)
         return self._call_in_general(args, kwargs, key) if plan is None else plan(leaves)
 
     def _call_in_general(

@@ -18,7 +18,7 @@ import jax
 import jax.lib
 import numpy as np
 from jax.api_util import shaped_abstractify
-from jax.core import eval_context
+from jax.core import ShapedArray, eval_context
 from jax.extend.backend import backends
 from jax.extend.random import (
     rbg_prng_impl,
@@ -63,6 +63,35 @@ _fast = JAX.or_else(
 )
 make_array: Callable[..., Any] = _fast.batched_device_put
 """`(aval, sharding, [value], [device], committed) -> jax.Array`, aligned ones uncopied."""
+
+
+@cache
+def copying_at_once() -> tuple[Any, ...] | None:
+    """What else `make_array` takes to copy memory that is free again when the call is over."""
+    sharding, devices = cpu_placement()
+    aval, value = ShapedArray((1,), np.dtype(np.uint8)), np.zeros(1, np.uint8)
+    try:
+        how = (False, _fast.HostBufferSemantics.IMMUTABLE_ONLY_DURING_CALL)
+        make_array(aval, sharding, [value], devices, False, *how)
+    except (AttributeError, TypeError):
+        return None
+    return how
+
+
+@cache
+def memory_format(dtype: np.dtype[Any]) -> str | None:
+    """How Python calls the type of an array's memory; None where it cannot see that memory.
+
+    `memoryview(array)` waits for the array and keeps it; `array.unsafe_buffer_pointer()` says where
+    it is. Both together take half the time of `np.asarray(array)`.
+    """
+    sharding, devices = cpu_placement()
+    sample = make_array(ShapedArray((1,), dtype), sharding, [np.ones(1, dtype)], devices, False)
+    try:
+        is_there = sample.unsafe_buffer_pointer() == np.asarray(sample).ctypes.data
+        return memoryview(sample).format if is_there else None
+    except (AttributeError, BufferError, TypeError):
+        return None
 
 
 wait_for: Callable[[Any], None] = _fast.batched_block_until_ready

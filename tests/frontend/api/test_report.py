@@ -1,5 +1,9 @@
 """`report()`: which equations run on the host and why, sizes, assumptions, times, the library."""
 
+import os
+import subprocess
+import sys
+
 import jax
 import jax.extend
 import jax.numpy as jnp
@@ -182,6 +186,26 @@ def test_circuits_that_are_run_several_times(function, circuits):
     report = compiled.report()
     assert report.circuits.circuits == circuits
     assert report.circuits.gates == report.work.gates == 6 * circuits
+
+
+CORE = """
+import numpy as np
+from diastase import qjit
+f, g = qjit(lambda x: x @ x), qjit(lambda x: x + 1)
+f(np.ones((200, 200))), g(np.ones(3))
+print(f.report().blas_core, g.report().blas_core)
+assert f"kernels of BLAS: {f.report().blas_core}" in str(f.report())
+assert "kernels of BLAS" not in str(g.report())
+"""
+
+
+@pytest.mark.parametrize("core", ["Haswell", "Nehalem"])
+def test_the_kernels_of_blas_that_run(core):
+    told = {**os.environ, "OPENBLAS_CORETYPE": core}
+    run = subprocess.run(
+        [sys.executable, "-c", CORE], env=told, capture_output=True, text=True, check=True
+    )
+    assert run.stdout.split() == [core, "None"]
 
 
 def test_costs_memory_and_libraries():

@@ -109,7 +109,7 @@ class Specialisations:
         if len(self.plans) > _MOST_PLANS:
             self.plans.clear()
         for key in keys:
-            self.plans[key] = plan
+            self.plans[key] = plan.__call__  # a method is called in less time than an object
 
     def run_instead(self, compiled: Compiled, other: Compiled) -> None:
         """Wherever a program is called, run another one, which no Python function stands for."""

@@ -9,6 +9,7 @@ waits); and large results are not copied, so their memory belongs to the arrays 
 
 import random
 from collections.abc import Callable, Sequence
+from functools import partial
 from math import prod
 from typing import Any
 
@@ -20,18 +21,26 @@ from diastase.jit.options.options import CountsForm
 from diastase.quantum.measurements.counts import Counts, is_counts
 from diastase_mlir.jax_compat import (
     ArrayImpl,
+    copying_at_once,
     cpu_placement,
     is_extended,
     key_implementation,
     make_array,
+    memory_format,
     only_one_device,
 )
 from diastase_runtime import LARGEST_COPIED_RESULT, Executable
 from diastase_runtime.abi import ENGINES
+from diastase_runtime.frames import Frame
+from diastase_runtime.loader import Placer
+from diastase_runtime.memref import free, memory_of
 
 _NUMBERS = frozenset((bool, int, float, complex))
 _LEAF = jax.tree_util.tree_structure(0)
 
+
+LARGEST_COPY = 32768
+"""Bytes of a result, up to which JAX's copy takes less time than an object that owns the memory."""
 
 MANY_ARRAYS = 3
 """Arguments and results, from which on XLA's dispatch is faster, whatever it costs beside them."""
@@ -53,30 +62,36 @@ class PreparedCall:
         self.in_avals, self.out_avals = tuple(in_avals), tuple(out_avals)
         self.num_arrays = len(in_avals) + len(out_avals)
         self._converters = tuple(map(_converter, in_avals))
-        self._builders = tuple(map(_builder, out_avals))
+        firsts = executable.layout.argument_words
+        self._placers = tuple(
+            map(_placer, range(len(in_avals)), firsts, in_avals, self._converters)
+        )
+        self._takers = tuple(map(_taker, out_avals))
         self.in_pytree = _rebuild(out_tree, counts)
-        self._only = self._builders[0] if out_tree == _LEAF else None
-        """Makes the result where it is one array and nothing around it."""
+        self._is_one_array = out_tree == _LEAF
         self._seed = seed
 
     def __call__(self, leaves: Sequence[Any]) -> Any:
         """Run the program."""
         committed = False
-        arguments: list[Any] = []
-        for leaf, convert in zip(leaves, self._converters, strict=True):
-            if type(leaf) is ArrayImpl:
-                committed = committed or leaf.committed
-                arguments.append(np.asarray(leaf))
-            elif type(leaf) in _NUMBERS:
-                arguments.append(leaf)  # the runtime converts it where it lies
-            else:
-                arguments.append(convert(leaf))
-        seed = random.getrandbits(63) if self._seed is None else self._seed
-        values = self.executable(arguments, seed)
-        if self._only is not None:
-            return self._only(values[0], committed)
+        for leaf in leaves:
+            if type(leaf) is ArrayImpl and leaf._committed:  # pyright: ignore[reportPrivateUsage]
+                committed = True
+        executable, seed = self.executable, self._seed
+        if not executable.uses_context:
+            seed = None
+        elif seed is None:
+            seed = random.getrandbits(63)
+        words = executable.run(leaves, seed, self._placers)
+        if self._is_one_array:
+            return self._takers[0](executable.readers[0], words, True, committed)
         return self.in_pytree(
-            [build(value, committed) for build, value in zip(self._builders, values, strict=True)]
+            [
+                take(reader, words, own, committed)
+                for take, reader, own in zip(
+                    self._takers, executable.readers, executable.owners(words), strict=True
+                )
+            ]
         )
 
     def may_be_called_by_xla(self, leaves: Sequence[Any]) -> bool:
@@ -95,6 +110,40 @@ class PreparedCall:
     def arrays(self, leaves: Sequence[Any]) -> list[np.ndarray]:
         """Make the arrays that the program is called with for these arguments."""
         return [convert(leaf) for leaf, convert in zip(leaves, self._converters, strict=True)]
+
+
+def _placer(
+    number: int, first: int, aval: ShapedArray, convert: Callable[[Any], np.ndarray]
+) -> Placer:
+    """Make the function that describes an argument of this type, at its first word of a frame.
+
+    An array of JAX's is described where it lies, if that can be seen: it cannot if it is deleted,
+    in several pieces, or laid out in another order.
+    """
+    wanted = _format(aval)
+
+    def place(frame: Frame, leaf: Any) -> Any:
+        if type(leaf) is not ArrayImpl:
+            return frame.place(number, leaf if type(leaf) in _NUMBERS else convert(leaf))
+        try:
+            view = memoryview(leaf)
+        except BufferError:
+            return frame.place(number, np.asarray(leaf))
+        if view.format != wanted or not view.c_contiguous:
+            return frame.place(number, np.asarray(leaf))
+        words = frame.words
+        words[first] = words[first + 1] = leaf.unsafe_buffer_pointer()
+        if frame.shapes[number] != (shape := view.shape):
+            frame.write_shape(number, shape)  # pyright: ignore[reportArgumentType]
+        return view
+
+    return place
+
+
+def _format(aval: ShapedArray) -> str | None:
+    """How the memory of arrays of this type is called; None if it is not seen."""
+    dtype = aval.dtype
+    return None if is_extended(dtype) or dtype == jax.dtypes.float0 else memory_format(dtype)
 
 
 def _is_small_result(aval: ShapedArray) -> bool:
@@ -149,6 +198,48 @@ def _converter(aval: ShapedArray) -> Callable[[Any], np.ndarray]:
         return lambda key: np.asarray(jax.random.key_data(key))
     dtype = aval.dtype
     return lambda leaf: np.asarray(leaf, dtype)
+
+
+Taker = Callable[[Any, Sequence[int], bool, bool], Any]
+"""From the reader of a result, the words of all, and whether it owns its memory and the result is
+committed to its device, to what JAX would return."""
+
+
+def _taker(aval: ShapedArray) -> Taker:
+    """Make the function that takes a result of this type."""
+    dtype, shape = aval.dtype, aval.shape
+    if is_extended(dtype) or dtype == jax.dtypes.float0 or not _is_known(aval):
+        return _owning(_builder(aval))
+    fixed = ShapedArray(shape, dtype, weak_type=aval.weak_type)
+    if 0 < prod(shape) * dtype.itemsize <= LARGEST_COPY:
+        return _copying(fixed)
+    return _owning(_builder(aval))
+
+
+def _copying(aval: ShapedArray) -> Taker:
+    """Let JAX copy a result, and free it; in one function, since most calls have such results."""
+    shape, dtype = aval.shape, aval.dtype
+    memory_at, view = memory_of(prod(shape) * dtype.itemsize), partial(np.ndarray, shape, dtype)
+    sharding, devices = cpu_placement()
+    how = copying_at_once()
+
+    def take(reader: Any, words: Sequence[int], own: bool, committed: bool) -> Any:
+        first = reader.first
+        array = view(memory_at(words[first + 1]))
+        try:
+            if how is None:
+                return make_array(aval, sharding, [array.copy()], devices, committed)
+            return make_array(aval, sharding, [array], devices, committed, *how)
+        finally:
+            if own:
+                free(words[first])
+
+    return take
+
+
+def _owning(build: Callable[[np.ndarray, bool], Any]) -> Taker:
+    """Let JAX have an array that owns its memory."""
+    return lambda reader, words, own, committed: build(reader.take(words, own), committed)
 
 
 def _builder(aval: ShapedArray) -> Callable[[np.ndarray, bool], Any]:
