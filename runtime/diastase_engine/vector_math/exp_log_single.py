@@ -5,6 +5,8 @@ error larger than one unit in the last place. The polynomials are minimax ones b
 for errors relative to what they are added to: `exp(r) - 1` 2^-31, `log(1 + f)` 2^-27, `tanh` 2^-27.
 """
 
+from collections.abc import Sequence
+
 from diastase_engine.vector_math.exp_log import at_the_ends, split
 from diastase_engine.vector_math.numbers import (
     Bits,
@@ -36,12 +38,22 @@ _LOG = (
     0.3333331672470792, -0.2500081041059289, 0.20002286375726608, -0.166245538128595,
     0.14181189357212157, -0.1312875511943205, 0.1288166690388973, -0.07859634390640272,
 )  # fmt: skip
-_TANH = (
-    -0.33333265799688516, 0.1333147954887341, -0.05379646452231518, 0.021121094642159197,
-    -0.007142830769481062, 0.001440181080089433,
+_EXP_SHORT = (
+    0.5000000075476353, 0.1666654224344869, 0.04166621014420265, 0.008366684222920218,
+    0.0013952841095397764,
 )  # fmt: skip
-_SMALL = 0.85
+_TANH = (
+    -0.333333222635498, 0.13332978266771447, -0.053929301839219436, 0.021663543407144166,
+    -0.008264545584145843, 0.0025826694540142976, -0.0004554605615217477,
+)  # fmt: skip
+_SMALL = 0.9
 """Up to here `tanh` is a polynomial."""
+
+
+def _series(x: Number, coefficients: Sequence[float]) -> Number:
+    """A polynomial with the rounding errors of Horner's scheme where they are largest."""
+    first, *others = coefficients
+    return fma(x, polynomial(x, others), first)
 
 
 def _reduced(x: Number) -> tuple[Number, Number, Bits]:
@@ -49,7 +61,7 @@ def _reduced(x: Number) -> tuple[Number, Number, Bits]:
     count, n = nearest_integer(x, _PER_LN2)
     first = fma(count, -_LN2, x)  # exact
     r = fma(count, -_LN2_REST, first)
-    return first, fma(r * r, polynomial(r, _EXP), count * -_LN2_REST), n
+    return first, fma(r * r, _series(r, _EXP), count * -_LN2_REST), n
 
 
 def exp(x: Number) -> Number:
@@ -75,9 +87,9 @@ def tanh(x: Number) -> Number:
     bounded = at_most(magnitude, 9.1)
     r, tail, n = _reduced(bounded + bounded)
     power = power_of_two(n)
-    large = 1.0 - 2.0 / fma(power, fma(r, polynomial(r, _EXP) * r, r), power + 1.0)
+    large = 1.0 - 2.0 / fma(power, fma(r * r, _series(r, _EXP_SHORT), r), power + 1.0)
     square = magnitude * magnitude
-    small = fma(magnitude * square, polynomial(square, _TANH), magnitude)
+    small = fma(magnitude * square, _series(square, _TANH), magnitude)
     return select(magnitude < _SMALL, small, large).with_sign_of(x)
 
 
