@@ -14,7 +14,12 @@ from typing import Any
 
 from llvmlite import ir
 
-from diastase_engine.vector_math import ELEMENTARY_FUNCTIONS, exp_log, exp_log_single, trigonometric
+from diastase_engine.vector_math import (
+    ELEMENTARY_FUNCTIONS,
+    exponentials,
+    logarithms,
+    trigonometric,
+)
 from diastase_engine.vector_math.numbers import Number, constant, vector_of
 from diastase_runtime.abi import library_symbol
 from diastase_toolchain.machine_code import widths
@@ -24,27 +29,25 @@ from diastase_toolchain.machine_code import widths
 class Elementary:
     """How a function is computed, and the magnitude beyond which the C library is asked."""
 
-    double: Callable[[Number], Number]
-    single: Callable[[Number], Number]
+    formula: Callable[[Number], Number]
     limit: float | None = None
 
 
 def _trigonometric(formula: Callable[[Number, bool], Number]) -> Elementary:
-    def double(x: Number) -> Number:
-        return formula(x, False)
-
-    def single(x: Number) -> Number:
+    def of_either(x: Number) -> Number:
+        if x.is_double:
+            return formula(x, False)
         return formula(x.doubled(), True).halved()
 
-    return Elementary(double, single, trigonometric.LIMIT)
+    return Elementary(of_either, trigonometric.LIMIT)
 
 
 FORMULAS = {
-    "exp": Elementary(exp_log.exp, exp_log_single.exp),
-    "expm1": Elementary(exp_log.expm1, exp_log_single.expm1),
-    "tanh": Elementary(exp_log.tanh, exp_log_single.tanh),
-    "log": Elementary(exp_log.log, exp_log_single.log),
-    "log1p": Elementary(exp_log.log1p, exp_log_single.log1p),
+    "exp": Elementary(exponentials.exp),
+    "expm1": Elementary(exponentials.expm1),
+    "tanh": Elementary(exponentials.tanh),
+    "log": Elementary(logarithms.log),
+    "log1p": Elementary(logarithms.log1p),
     "sin": _trigonometric(trigonometric.sin),
     "cos": _trigonometric(trigonometric.cos),
     "tan": _trigonometric(trigonometric.tan),
@@ -83,8 +86,7 @@ def _define(module: ir.Module, name: str, kind: str, lanes: int, symbol: str) ->
     builder: Any = ir.IRBuilder(defined.append_basic_block("entry"))
     (argument,) = defined.args
     number = Number(builder, lanes, argument)
-    formula = function.single if kind == "f32" else function.double
-    result = formula(number).value
+    result = function.formula(number).value
     if function.limit is not None:
         result = _with_large_arguments(module, builder, name, element, number, result)
     builder.ret(result)

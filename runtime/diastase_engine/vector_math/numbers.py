@@ -29,7 +29,7 @@ class Format:
 
     @property
     def rounding(self) -> float:
-        """Added to a number below 2^(digits - 1), it leaves the nearest integer in the last bits."""
+        """Added to a number below 2^(digits - 1), it leaves an integer in the last bits."""
         return 1.5 * 2.0**self.digits
 
     @property
@@ -42,9 +42,11 @@ _DOUBLE = Format(DOUBLE, ir.IntType(64), 52, 1023)
 _SINGLE = Format(ir.FloatType(), ir.IntType(32), 23, 127)
 
 
-def element_of(kind: ir.Type) -> ir.Type:
-    """What a vector's lanes hold; of another type, the type."""
-    return kind.element if isinstance(kind, ir.VectorType) else kind
+def _format_of(value: Any) -> Format:
+    """That of an LLVM value's lanes, floats or integers."""
+    kind = value.type
+    element = kind.element if isinstance(kind, ir.VectorType) else kind
+    return _DOUBLE if element in (_DOUBLE.element, _DOUBLE.integer) else _SINGLE
 
 
 def vector_of(element: ir.Type, lanes: int) -> ir.Type:
@@ -85,7 +87,7 @@ class Bits:
     @property
     def format(self) -> Format:
         """That of a number of so many bits."""
-        return _DOUBLE if element_of(self.value.type) == _DOUBLE.integer else _SINGLE
+        return _format_of(self.value)
 
     def _same(self, value: int) -> ir.Constant:
         return constant(self.format.integer, self.lanes, value)
@@ -146,7 +148,12 @@ class Number:
     @property
     def format(self) -> Format:
         """Single or double precision."""
-        return _DOUBLE if element_of(self.value.type) == DOUBLE else _SINGLE
+        return _format_of(self.value)
+
+    @property
+    def is_double(self) -> bool:
+        """Not single precision."""
+        return self.format is _DOUBLE
 
     def like(self, other: Operand) -> "Number":
         """A number or constant of as many lanes as this."""
@@ -234,7 +241,7 @@ class Number:
 
 def fma(a: Number, b: Operand, c: Operand) -> Number:
     """`a * b + c`, rounded once."""
-    kind = a.value.type
+    kind = vector_of(a.format.element, a.lanes)
     element = f"f{a.format.integer.width}"
     name = f"llvm.fma.{element}" if a.lanes == 1 else f"llvm.fma.v{a.lanes}{element}"
     function = a.builder.module.globals.get(name)

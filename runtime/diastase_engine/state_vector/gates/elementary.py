@@ -15,7 +15,7 @@ from diastase_engine.language.functions import External, Intrinsic
 from diastase_engine.language.instructions import Frame
 from diastase_engine.language.types import F64
 from diastase_engine.language.values import Dynamic
-from diastase_engine.vector_math import exp_log, trigonometric
+from diastase_engine.vector_math import logarithms, trigonometric
 from diastase_engine.vector_math.numbers import Number
 
 LARGEST_ANGLE = trigonometric.LIMIT / 4
@@ -41,4 +41,4 @@ def _function(
 
 cos = _function(cos_of_number, partial(trigonometric.cos, single=False))
 sin = _function(sin_of_number, partial(trigonometric.sin, single=False))
-log = _function(log_of_number, exp_log.log)
+log = _function(log_of_number, logarithms.log)
