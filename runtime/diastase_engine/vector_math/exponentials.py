@@ -35,6 +35,8 @@ class _Precision:
     """All digits of it: `x - n ln2` is a number, for the `x` and `n` that occur."""
     ln2_rest: float
     series: tuple[float, ...]
+    twice: tuple[float, ...]
+    """Of `(exp(2 r) / 2 - 1/2 - r) / r**2`, less exact: it is added to what is larger."""
     tanh: tuple[float, ...]
     """Of `(tanh(x) / x - 1) / x**2` in powers of `x**2`."""
     least: float
@@ -60,6 +62,7 @@ _DOUBLE = _Precision(
         0.00019841269886079088, 2.4801587360462512e-05, 2.75572442563605e-06,
         2.755724281976117e-07, 2.510902048644491e-08, 2.0924430301609023e-09,
     ),
+    twice=(1.000000000000001, 0.6666666666666674, 0.33333333333258947, 0.13333333333303177, 0.044444444583547384, 0.012698412738131737, 0.0031745925723317583, 0.0007054650271980809, 0.0001414467380319197, 2.5717346385125174e-05),
     tanh=(
         -0.33333333333333, 0.13333333333295608, -0.05396825395330202, 0.02186948823569046,
         -0.00886323193651534, 0.0035921000906743287, -0.001455685213589221,
@@ -76,6 +79,7 @@ _SINGLE = _Precision(
         0.5000000046390256, 0.16666666817316034, 0.04166635476476839, 0.008333272962546497,
         0.0013941000001879195, 0.00019914235656285232,
     ),
+    twice=(1.0000000124072812, 0.6666617211771176, 0.3333302516355414, 0.1338652624683448, 0.044628810051598966),
     tanh=(
         -0.33333322263573534, 0.13332978267630516, -0.05392930192965201, 0.021663543785240314,
         -0.008264546332961037, 0.0025826701617289336, -0.0004554608193303696,
@@ -131,10 +135,12 @@ def tanh(x: Number) -> Number:
     """`1 - 2 / (exp(2 |x|) + 1)`, and an odd polynomial of small arguments."""
     known = _precision(x)
     magnitude = x.magnitude()
-    bounded = at_most(magnitude, known.one)
-    r, tail, n = _parts(bounded + bounded)
+    count, n = nearest_integer(at_most(magnitude, known.one), 2.0 * _PER_LN2)
+    r = fma(count, -0.5 * known.ln2, at_most(magnitude, known.one))
+    r = fma(count, -0.5 * known.ln2_rest, r)
+    part = fma(r * r, _series(r, known.twice), r)
     power = power_of_two(n)
-    large = 1.0 - 2.0 / fma(power, r + tail, power + 1.0)
+    large = 1.0 - 1.0 / fma(power, part, fma(power, 0.5, 0.5))
     square = magnitude * magnitude
     small = fma(magnitude * square, _series(square, known.tanh), magnitude)
     return select(magnitude < _SMALL, small, large).with_sign_of(x)

@@ -103,7 +103,8 @@ def _with_large_arguments(
     """Replace the lanes whose argument is large, infinite or NaN by what the C library says."""
     limit = FORMULAS[name].limit
     assert limit is not None
-    argument, lanes = number.value, number.lanes
+    argument: Any = number.value
+    lanes = number.lanes
     magnitude = number.magnitude().value
     large = builder.fcmp_unordered(">", magnitude, constant(element, lanes, limit))
     some = large
