@@ -18,6 +18,7 @@ from diastase_engine.vector_math import (
     ELEMENTARY_FUNCTIONS,
     exponentials,
     logarithms,
+    roots,
     trigonometric,
 )
 from diastase_engine.vector_math.numbers import Number, constant, vector_of
@@ -48,6 +49,7 @@ FORMULAS = {
     "tanh": Elementary(exponentials.tanh),
     "log": Elementary(logarithms.log),
     "log1p": Elementary(logarithms.log1p),
+    "cbrt": Elementary(roots.cbrt),
     "sin": _trigonometric(trigonometric.sin),
     "cos": _trigonometric(trigonometric.cos),
     "tan": _trigonometric(trigonometric.tan),

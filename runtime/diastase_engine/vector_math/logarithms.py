@@ -32,7 +32,7 @@ _LOG_SINGLE = (
 )  # fmt: skip
 
 
-def _split(x: Number) -> tuple[Number, Bits]:
+def split(x: Number) -> tuple[Number, Bits]:
     """`m` between the roots of 1/2 and 2, and `k`, with `x = 2**k * m`; `x` is normal."""
     digits = x.format.digits
     root = _SQRT_HALF_BITS[digits]
@@ -58,7 +58,7 @@ def log(x: Number) -> Number:
     """Infinity of infinity, -infinity of zeros, NaN below."""
     digits = x.format.digits
     subnormal = x < 2.0 ** (1 - x.format.bias)
-    m, k = _split(select(subnormal, x * 2.0**digits, x))
+    m, k = split(select(subnormal, x * 2.0**digits, x))
     exponent = k.rounded()
     exponent = select(subnormal, exponent - float(digits), exponent)
     return _at_the_ends(x, _log_sum(m - 1.0, exponent, m.like(0.0)))
@@ -67,7 +67,7 @@ def log(x: Number) -> Number:
 def log1p(x: Number) -> Number:
     """What rounding took from `1 + x` is put back; small arguments keep their digits."""
     u = 1.0 + x
-    m, k = _split(u)
+    m, k = split(u)
     # The larger of 1 and x first: what is left over is exact.
     left = select(x > 1.0, 1.0 - (u - x), x - (u - 1.0))
     small = k.is_zero()
