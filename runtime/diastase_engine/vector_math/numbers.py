@@ -1,11 +1,10 @@
 """Arithmetic from which elementary functions are written: on one number, or on a vector of them.
 
-In: LLVM values of type `double` or `<n x double>`. Out: instructions, the same for every width, so
-that a vector function and its scalar form give the same bits. Only what is written is done: no
-reassociation, no contraction; `fma` rounds once, everywhere.
+In: LLVM values of type `double` or `float`, or vectors of them. Out: instructions, the same for
+every width, so that a vector function and its scalar form give the same bits. Only what is written
+is done: no reassociation, no contraction; `fma` rounds once, everywhere.
 """
 
-import struct
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Union
@@ -13,9 +12,41 @@ from typing import Any, Union
 from llvmlite import ir
 
 DOUBLE = ir.DoubleType()
-I64 = ir.IntType(64)
 
 Operand = Union["Number", float]
+
+
+@dataclass(frozen=True)
+class Format:
+    """How a number is kept in bits."""
+
+    element: ir.Type
+    integer: ir.IntType
+    digits: int
+    """Bits of a number between 1 and 2 after the point."""
+    bias: int
+    """What is added to an exponent."""
+
+    @property
+    def rounding(self) -> float:
+        """Added to a number below 2^(digits - 1), it leaves an integer in the last bits."""
+        return 1.5 * 2.0**self.digits
+
+    @property
+    def rounding_bits(self) -> int:
+        """As an integer."""
+        return (self.bias + self.digits) << self.digits | 1 << (self.digits - 1)
+
+
+_DOUBLE = Format(DOUBLE, ir.IntType(64), 52, 1023)
+_SINGLE = Format(ir.FloatType(), ir.IntType(32), 23, 127)
+
+
+def _format_of(value: Any) -> Format:
+    """That of an LLVM value's lanes, floats or integers."""
+    kind = value.type
+    element = kind.element if isinstance(kind, ir.VectorType) else kind
+    return _DOUBLE if element in (_DOUBLE.element, _DOUBLE.integer) else _SINGLE
 
 
 def vector_of(element: ir.Type, lanes: int) -> ir.Type:
@@ -47,14 +78,22 @@ class Mask:
 
 @dataclass(frozen=True)
 class Bits:
-    """64 bits for every lane; arithmetic wraps around."""
+    """As many bits as a number has, for every lane; arithmetic wraps around."""
 
     builder: Any
     lanes: int
     value: ir.Value
 
+    @property
+    def format(self) -> Format:
+        """That of a number of so many bits."""
+        return _format_of(self.value)
+
+    def _same(self, value: int) -> ir.Constant:
+        return constant(self.format.integer, self.lanes, value)
+
     def _with(self, instruction: str, other: "Bits | int") -> "Bits":
-        second = other.value if isinstance(other, Bits) else constant(I64, self.lanes, other)
+        second = other.value if isinstance(other, Bits) else self._same(other)
         result = getattr(self.builder, instruction)(self.value, second)
         return Bits(self.builder, self.lanes, result)
 
@@ -81,28 +120,47 @@ class Bits:
 
     def is_zero(self) -> Mask:
         """Where no bit is set."""
-        zero = constant(I64, self.lanes, 0)
-        return Mask(self.builder, self.lanes, self.builder.icmp_signed("==", self.value, zero))
+        truth = self.builder.icmp_signed("==", self.value, self._same(0))
+        return Mask(self.builder, self.lanes, truth)
 
     def as_number(self) -> "Number":
         """The number with these bits."""
-        kind = vector_of(DOUBLE, self.lanes)
+        kind = vector_of(self.format.element, self.lanes)
         return Number(self.builder, self.lanes, self.builder.bitcast(self.value, kind))
+
+    def rounded(self) -> "Number":
+        """The nearest numbers to integers of at most 32 bits."""
+        # All processors convert 32 bits, and few convert 64.
+        narrow = vector_of(ir.IntType(32), self.lanes)
+        kind = vector_of(self.format.element, self.lanes)
+        value = self.value if self.format is _SINGLE else self.builder.trunc(self.value, narrow)
+        return Number(self.builder, self.lanes, self.builder.sitofp(value, kind))
 
 
 @dataclass(frozen=True)
 class Number:
-    """A 64-bit float for every lane."""
+    """A float for every lane."""
 
     builder: Any
     lanes: int
     value: ir.Value
 
+    @property
+    def format(self) -> Format:
+        """Single or double precision."""
+        return _format_of(self.value)
+
+    @property
+    def is_double(self) -> bool:
+        """Not single precision."""
+        return self.format is _DOUBLE
+
     def like(self, other: Operand) -> "Number":
         """A number or constant of as many lanes as this."""
         if isinstance(other, Number):
             return other
-        return Number(self.builder, self.lanes, constant(DOUBLE, self.lanes, other))
+        same = constant(self.format.element, self.lanes, other)
+        return Number(self.builder, self.lanes, same)
 
     def _with(self, instruction: str, other: Operand) -> "Number":
         result = getattr(self.builder, instruction)(self.value, self.like(other).value)
@@ -152,24 +210,40 @@ class Number:
         """Where two numbers are equal; nowhere for NaN."""
         return self._is("==", other)
 
+    def doubled(self) -> "Number":
+        """In double precision."""
+        kind = vector_of(DOUBLE, self.lanes)
+        return Number(self.builder, self.lanes, self.builder.fpext(self.value, kind))
+
+    def halved(self) -> "Number":
+        """In single precision, rounded."""
+        kind = vector_of(_SINGLE.element, self.lanes)
+        return Number(self.builder, self.lanes, self.builder.fptrunc(self.value, kind))
+
     def bits(self) -> Bits:
         """The bits of the numbers."""
-        kind = vector_of(I64, self.lanes)
+        kind = vector_of(self.format.integer, self.lanes)
         return Bits(self.builder, self.lanes, self.builder.bitcast(self.value, kind))
 
     def magnitude(self) -> "Number":
         """Without the sign."""
-        return (self.bits() & (2**63 - 1)).as_number()
+        return (self.bits() & (self._sign - 1)).as_number()
 
     def with_sign_of(self, other: "Number") -> "Number":
         """Give this number, which must not be negative, another's sign."""
-        return (self.bits() | (other.bits() & -(2**63))).as_number()
+        return (self.bits() | (other.bits() & -self._sign)).as_number()
+
+    @property
+    def _sign(self) -> int:
+        """The bit in which it stands."""
+        return 1 << (self.format.integer.width - 1)
 
 
 def fma(a: Number, b: Operand, c: Operand) -> Number:
     """`a * b + c`, rounded once."""
-    kind = vector_of(DOUBLE, a.lanes)
-    name = "llvm.fma.f64" if a.lanes == 1 else f"llvm.fma.v{a.lanes}f64"
+    kind = vector_of(a.format.element, a.lanes)
+    element = f"f{a.format.integer.width}"
+    name = f"llvm.fma.{element}" if a.lanes == 1 else f"llvm.fma.v{a.lanes}{element}"
     function = a.builder.module.globals.get(name)
     if function is None:
         function = ir.Function(a.builder.module, ir.FunctionType(kind, [kind] * 3), name)
@@ -228,17 +302,23 @@ def exact_product(a: Number, b: Operand) -> tuple[Number, Number]:
     return product, fma(a, b, -product)
 
 
-ROUNDING = 1.5 * 2.0**52
-"""Added to a number below 2^51, it leaves the nearest integer in the last bits."""
-ROUNDING_BITS = struct.unpack("<q", struct.pack("<d", ROUNDING))[0]
-
-
-def nearest_integer(x: Number) -> tuple[Number, Bits]:
-    """As a number and as an integer, of numbers below 2^51; anything for others."""
-    shifted = x + ROUNDING
-    return shifted - ROUNDING, shifted.bits() - ROUNDING_BITS
+def nearest_integer(x: Number, factor: float) -> tuple[Number, Bits]:
+    """Of `x * factor`, as a number and as an integer: below 2^51 (2^22), anything for others."""
+    form = x.format
+    shifted = fma(x, factor, form.rounding)
+    return shifted - form.rounding, shifted.bits() - form.rounding_bits
 
 
 def power_of_two(exponent: Bits) -> Number:
-    """2 to an exponent between -1022 and 1023."""
-    return ((exponent + 1023) << 52).as_number()
+    """2 to an exponent of normal numbers."""
+    form = exponent.format
+    return ((exponent + form.bias) << form.digits).as_number()
+
+
+def scaled(x: Number, exponent: Bits) -> Number:
+    """`x` times 2 to an exponent of any number; `x` is about 1, and the product rounded once."""
+    form = exponent.format
+    # In two steps: 2^1024 is no number, nor is 2^-1074 a normal one.
+    biased = exponent + 2 * form.bias
+    half = biased >> 1
+    return x * (half << form.digits).as_number() * ((biased - half) << form.digits).as_number()

@@ -43,7 +43,7 @@ Parts = tuple[Number, Number]
 
 
 def _reduced(x: Number) -> tuple[Number, Number, Bits]:
-    count, n = nearest_integer(x * _PER_HALF_PI)
+    count, n = nearest_integer(x, _PER_HALF_PI)
     first = fma(count, -_HALF_PI[0], x)  # exact
     product, product_low = exact_product(count, -_HALF_PI[1])
     second, second_low = exact_sum_of_any(first, product)
