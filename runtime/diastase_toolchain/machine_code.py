@@ -136,9 +136,7 @@ def optimised(
             _hide(module, exported, common)
             if level is Level.WITH_LOOPS:
                 for name in not_worth_it(text, ENTRY_SYMBOL):
-                    function = module.get_function(name)
-                    function.add_function_attribute("noinline")  # or the next is not allowed
-                    function.add_function_attribute("optnone")
+                    _leave(module.get_function(name))
             _optimise(module, level)
             yield OptimisedModule(module, level)
 
@@ -150,6 +148,13 @@ def _hide(module: llvm.ModuleRef, exported: Collection[str], common: Collection[
             definition.visibility = "hidden"
         elif ours and definition.name not in exported:
             definition.linkage = "internal"
+
+
+def _leave(function: llvm.ValueRef) -> None:
+    """Take a function as it is written, unless it becomes a part of others."""
+    if b"alwaysinline" not in function.attributes:
+        function.add_function_attribute("noinline")  # or the next is not allowed
+        function.add_function_attribute("optnone")
 
 
 def _optimise(module: llvm.ModuleRef, level: Level) -> None:

@@ -90,8 +90,7 @@ def not_worth_it(text: str, entry: str) -> list[str]:
     return [
         name
         for name, body in bodies.items()
-        if "alwaysinline" not in body.attributes
-        and ("cold" in body.attributes or (name in rarely and not body.repeated))
+        if "cold" in body.attributes or (name in rarely and not body.repeated)
     ]
 
 

@@ -173,7 +173,6 @@ def test_cold_functions_take_no_time():
         for name, attributes in [
             ("a", "noinline cold"),
             ("b", "noinline"),
-            ("c", "cold alwaysinline"),
             ("cold", ""),
         ]
     )
@@ -185,7 +184,10 @@ def test_what_takes_no_time_is_left_as_it_is():
     straight = "  %a = add i64 %n, 1\n  %b = add i64 %a, 1\n"
     text = _function(straight, _call("loop"), name=name)
     text += _function(_loop(end="%n"), straight, name="loop")
+    text = text.replace("{", f"{{\n{_call('inlined')}", 1)
+    text += _function(straight, name="inlined").replace(") {", ") alwaysinline cold {")
     with optimised(text, [name, "loop"]) as module:
         left = {f.name: str(f) for f in module.module.functions}
     assert "%a = add" in left[name]
     assert "%a = add" not in left["loop"]
+    assert "inlined" not in left
