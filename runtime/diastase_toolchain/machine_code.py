@@ -152,7 +152,8 @@ def _hide(module: llvm.ModuleRef, exported: Collection[str], common: Collection[
 
 def _leave(function: llvm.ValueRef) -> None:
     """Take a function as it is written, unless it becomes a part of others."""
-    if b"alwaysinline" not in tuple(function.attributes):
+    known: list[bytes] = [*function.attributes]  # all of the function's in one, with blanks
+    if b"alwaysinline" not in b" ".join(known).split():
         function.add_function_attribute("noinline")  # or the next is not allowed
         function.add_function_attribute("optnone")
 

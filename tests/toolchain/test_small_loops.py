@@ -186,8 +186,9 @@ def test_what_takes_no_time_is_left_as_it_is():
     text += _function(_loop(end="%n"), straight, name="loop")
     text = text.replace("{", f"{{\n{_call('inlined')}", 1)
     text += _function(straight, name="inlined").replace(") {", ") alwaysinline cold {")
-    with optimised(text, [name, "loop"]) as module:
+    with optimised(text, [name, "loop", "inlined"]) as module:
+        module.module.verify()  # attributes that exclude one another
         left = {f.name: str(f) for f in module.module.functions}
     assert "%a = add" in left[name]
     assert "%a = add" not in left["loop"]
-    assert "inlined" not in left
+    assert "@inlined" not in left[name]
