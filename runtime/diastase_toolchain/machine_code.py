@@ -7,7 +7,9 @@ has an LLVM context of its own: types and constants die with it.
 A program without loops runs each of its instructions once per call at most, and one whose loops
 run over the eight angles of a circuit not much more often: optimising it as LLVM does loops would
 take 10 to 25 ms of compilation to win nanoseconds. It gets five cheap passes (MLIR
-has folded and shared what it could before) and LLVM's fast code generator.
+has folded and shared what it could before) and LLVM's fast code generator. Of a program with loops,
+the functions that have none and run once are taken as they are written: in a small program they
+are a third of the lines.
 """
 
 import ctypes
@@ -23,9 +25,9 @@ import llvmlite.binding as llvm
 from llvmlite.binding import ffi
 from llvmlite.binding.newpassmanagers import NewPassManager
 
-from diastase_runtime.abi import ENTRY_FUNCTION
+from diastase_runtime.abi import ENTRY_SYMBOL
 from diastase_toolchain.processor import asked_processor
-from diastase_toolchain.trip_counts import bounded_loops, run_once
+from diastase_toolchain.trip_counts import bounded_loops, not_worth_it
 
 
 class InvalidLLVMError(ValueError):
@@ -100,11 +102,6 @@ def level_for(text: str) -> Level:
     return Level.WITHOUT_LOOPS if are_few or are_short else Level.WITH_LOOPS
 
 
-LONG_FUNCTION = 500
-"""Lines; if such a function has no loop and runs once, it is taken as it is written: LLVM's time
-for one block grows faster than its length."""
-
-
 @dataclass(frozen=True)
 class OptimisedModule:
     """A module of LLVM, and what its machine code is worth."""
@@ -138,10 +135,8 @@ def optimised(
             module.data_layout = str(target_machine(level).target_data)
             _hide(module, exported, common)
             if level is Level.WITH_LOOPS:
-                for name in run_once(text, ENTRY_FUNCTION, LONG_FUNCTION):
-                    function = module.get_function(name)
-                    function.add_function_attribute("noinline")  # or the next is not allowed
-                    function.add_function_attribute("optnone")
+                for name in not_worth_it(text, ENTRY_SYMBOL):
+                    _leave(module.get_function(name))
             _optimise(module, level)
             yield OptimisedModule(module, level)
 
@@ -153,6 +148,14 @@ def _hide(module: llvm.ModuleRef, exported: Collection[str], common: Collection[
             definition.visibility = "hidden"
         elif ours and definition.name not in exported:
             definition.linkage = "internal"
+
+
+def _leave(function: llvm.ValueRef) -> None:
+    """Take a function as it is written, unless it becomes a part of others."""
+    known: list[bytes] = [*function.attributes]  # all of the function's in one, with blanks
+    if b"alwaysinline" not in b" ".join(known).split():
+        function.add_function_attribute("noinline")  # or the next is not allowed
+        function.add_function_attribute("optnone")
 
 
 def _optimise(module: llvm.ModuleRef, level: Level) -> None:

@@ -9,8 +9,8 @@ In: text of MLIR's translation, in which a loop is a backward jump to a block th
 and has `%next = add i64 %i, 1` inside. Out: a bound, or None. Only speed depends on it, so what
 does not look exactly like this (a `while`, a bound known at run time) simply has no bound.
 
-A program of many such loops, each of a few turns, says how many there are. `run_once` finds the
-long functions without any.
+A program of many such loops, each of a few turns, says how many there are. `not_worth_it`
+finds the functions that no time need be spent on.
 
 A function's loops count as often as it is called, and one that may be called by its address in each
 turn of the others.
@@ -23,6 +23,7 @@ equal, which is called for each.
 """
 
 import re
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from graphlib import CycleError, TopologicalSorter
@@ -53,34 +54,63 @@ _END = re.compile(
     rf"\s*br i1 %(?P=more), label %(?P<body>{_NAME}), label %(?P<after>{_NAME})$",
     re.MULTILINE,
 )
-_FUNCTION = re.compile(rf"^define\b[^@\n]*@({_NAME})\(.*?^}}$", re.MULTILINE | re.DOTALL)
+_MENTION = re.compile(rf"@({_NAME})")
 
 
-def run_once(text: str, entry: str, least: int) -> list[str]:
-    """Functions of `least` lines, without a loop, that run once: the entry, and its parts."""
-    found: list[str] = []
-    for function in _FUNCTION.finditer(text):
-        name, _, part = function[1].strip('"').partition(PART)
-        is_long = text.count("\n", function.start(), function.end()) >= least
-        if (
-            is_long
-            and name == entry
-            and (not part or part.isdigit())
-            and not _has_loop(function[0])
-        ):
-            found.append(function[1].strip('"'))
-    return found
+@dataclass
+class _Body:
+    """What of a function repeats, and whom it calls where, as places in the text."""
+
+    attributes: str
+    repeated: list[range] = field(default_factory=list)
+    calls: list[tuple[str, int]] = field(default_factory=list)
 
 
-def _has_loop(function: str) -> bool:
-    """Whether any block jumps to one before it, or to itself."""
-    begun: set[str] = set()
-    for match in _LINE.finditer(function):
-        if match["label"]:
-            begun.add(match["label"].strip('"'))
-        elif match["target"] and match["target"].strip('"') in begun:
-            return True
-    return False
+def not_worth_it(text: str, entry: str) -> list[str]:
+    """Functions that take no time, whatever is done for their speed.
+
+    They are `cold`, or have no loop and run a few times at most when `entry` is called.
+    """
+    bodies = _bodies(text)
+    callers: dict[str, list[tuple[str, bool]]] = {name: [] for name in bodies}
+    for caller, body in bodies.items():
+        for callee, place in body.calls:
+            in_loop = any(place in part for part in body.repeated)
+            callers.get(callee, []).append((caller, in_loop))
+    mentions = Counter(name.strip('"') for name in _MENTION.findall(text))
+    rarely, before = {entry}, 0
+    while len(rarely) > before:
+        before = len(rarely)
+        rarely.update(
+            name
+            for name, calls in callers.items()
+            if len(calls) == mentions[name] - 1 > 0  # nobody has its address
+            and all(caller in rarely and not in_loop for caller, in_loop in calls)
+        )
+    return [
+        name
+        for name, body in bodies.items()
+        if "cold" in body.attributes or (name in rarely and not body.repeated)
+    ]
+
+
+def _bodies(text: str) -> dict[str, _Body]:
+    """All functions; a block that is jumped to from below, or from itself, begins a loop."""
+    bodies: dict[str, _Body] = {}
+    body = _Body("")
+    begun: dict[str, int] = {}
+    for match in _LINE.finditer(text):
+        if match["function"]:
+            begun = {}
+            head = text[match.end() : text.index("\n", match.end())]
+            body = bodies[match["name"].strip('"')] = _Body(head[head.rindex(")") :])
+        elif match["label"]:
+            begun[match["label"].strip('"')] = match.start()
+        elif match["callee"]:
+            body.calls.append((match["callee"].strip('"'), match.start()))
+        elif (start := begun.get(match["target"].strip('"'))) is not None:
+            body.repeated.append(range(start, match.end()))
+    return bodies
 
 
 @dataclass(frozen=True)

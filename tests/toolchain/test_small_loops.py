@@ -5,8 +5,8 @@ import numpy as np
 import pytest
 
 from diastase import qjit
-from diastase_toolchain.machine_code import Level, level_for
-from diastase_toolchain.trip_counts import bounded_loops, run_once
+from diastase_toolchain.machine_code import Level, level_for, optimised
+from diastase_toolchain.trip_counts import bounded_loops, not_worth_it
 
 
 def _loop(end="4", step="1", first="0", name="i", body="", compare="slt", swapped=False):
@@ -148,19 +148,47 @@ def test_small_programs_give_what_jax_gives(dtype, shape):
         np.testing.assert_allclose(ours, theirs, rtol=2e-6 if dtype == "float32" else 1e-14)
 
 
-def test_long_functions_that_run_once():
-    long = "  %a = add i64 %n, 1\n" * 500
+def test_functions_that_take_no_time():
+    alone = {
+        "e": [_call("once"), _call("often"), _call("loop"), _call("twice"), _call("twice")],
+        "once": [_call("below"), "  call void @parallel(ptr @address)\n", _call("address")],
+        "below": ["  br label %ahead\nahead:\n", _call('"with quotes"')],
+        '"with quotes"': [],
+        "twice": [],
+        "often": [],
+        "loop": [_loop(body=_call("often") + "  br label %ilatch\n"), _call("below")],
+        "address": [],
+        "recursive": [_call("recursive")],
+    }
+    text = "".join(_function(*inside, name=name) for name, inside in alone.items())
+    assert not_worth_it(text, "e") == ["e", "once", "below", "with quotes", "twice"]
+    others = text + _function(_call("below"), name="unknown")
+    assert not_worth_it(others, "e") == ["e", "once", "twice"]
+    assert not_worth_it(text, "elsewhere") == []
+
+
+def test_cold_functions_take_no_time():
     text = "".join(
-        _function(*inside, name=name)
-        for name, inside in {
-            "e": [long],
-            "e.part0": [long],
-            "e.part1": [long, _loop()],
-            "e.part2": [long, "  br label %ahead\nahead:\n"],
-            "e.part3": [],
-            "e.inner0.part0": [long],
-            "f": [long],
-            '"e.part4"': [long],
-        }.items()
+        f"define internal void @{name}(i64 %n) {attributes} {{\n{_loop()}  ret void\n}}\n"
+        for name, attributes in [
+            ("a", "noinline cold"),
+            ("b", "noinline"),
+            ("cold", ""),
+        ]
     )
-    assert run_once(text, "e", 500) == ["e", "e.part0", "e.part2", "e.part4"]
+    assert not_worth_it(text, "elsewhere") == ["a"]
+
+
+def test_what_takes_no_time_is_left_as_it_is():
+    name = "_mlir_ciface_diastase_entry"
+    straight = "  %a = add i64 %n, 1\n  %b = add i64 %a, 1\n"
+    text = _function(straight, _call("loop"), name=name)
+    text += _function(_loop(end="%n"), straight, name="loop")
+    text = text.replace("{", f"{{\n{_call('inlined')}", 1)
+    text += _function(straight, name="inlined").replace(") {", ") alwaysinline cold {")
+    with optimised(text, [name, "loop", "inlined"]) as module:
+        module.module.verify()  # attributes that exclude one another
+        left = {f.name: str(f) for f in module.module.functions}
+    assert "%a = add" in left[name]
+    assert "%a = add" not in left["loop"]
+    assert "@inlined" not in left[name]

@@ -76,6 +76,13 @@ def test_large_loops_are_divided_and_small_ones_are_not() -> None:
     assert loops_of(lambda a: jax.nn.softmax(a), small) == 0
 
 
+def test_parts_are_inlined_before_llvm_looks_at_them() -> None:
+    lowered = qjit(FUNCTIONS["elementwise"][0]).lower(*FUNCTIONS["elementwise"][1])
+    assert re.search(
+        r"@diastase_loop_0_part\(.*attributes \{always_inline", lowered.as_text("llvm_dialect")
+    )
+
+
 def test_rows_are_combined_by_parts_of_the_rows() -> None:
     """A piece of each row for a thread would be fetched from everywhere."""
     text = qjit(lambda m: m.sum(0)).lower(numbers(2000, 300)).as_text("llvm_dialect")

@@ -17,7 +17,8 @@ parts that depend on the sizes alone, each with a result of its own; these are c
 so no result depends on the number of threads.
 
 Two functions stand for a loop. The pool calls the first, which takes the values from memory; the
-second runs the part, with the addresses of the arrays as arguments (see `context`).
+second runs the part, with the addresses of the arrays as arguments (see `context`). LLVM is told to
+inline it at once: it would do so after its passes over it, and then run them over both.
 
 Loops that call functions stay: a host callback, or an error, belongs to the calling thread.
 """
@@ -153,7 +154,7 @@ class _Outliner:
             noalias = ir.DictAttr.get({"llvm.noalias": ir.UnitAttr.get()})
             own = [*[ir.DictAttr.get()] * 3, *[noalias] * arrays]
             inner.attributes["arg_attrs"] = ir.ArrayAttr.get(own)
-        inner.attributes["passthrough"] = ir.ArrayAttr.get([ir.StringAttr.get("noinline")])
+        inner.attributes["llvm.always_inline"] = ir.UnitAttr.get()
         body = append_block(outer.regions[0], self._body_type.inputs)
         with ir.InsertionPoint(body):
             memory, *bounds, _ = body.arguments
