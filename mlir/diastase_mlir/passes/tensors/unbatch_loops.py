@@ -25,8 +25,8 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from diastase_mlir.bindings import ir
-from diastase_mlir.emit.operations import array_attribute, create, flag_constant
-from diastase_mlir.emit.tensors import element_type, empty, hidden, sizes_of
+from diastase_mlir.emit.operations import array_attribute, create, flag_constant, index_constant
+from diastase_mlir.emit.tensors import element_type, empty, extract, hidden, sizes_of
 from diastase_mlir.passes.operations import (
     callee_of,
     combining,
@@ -45,6 +45,11 @@ _POLL = import_symbol("threads", "poll")
 _SCALAR_DIALECTS = frozenset({"arith", "math", "complex", "index", "llvm"})
 _SHAPES_ONLY = frozenset({"tensor.empty", "tensor.dim"})
 """What gives arrays sizes: elements have none, and nothing else may use it."""
+_MOVED = frozenset({
+    "linalg.generic", "linalg.fill", "tensor.empty", "tensor.dim", "tensor.expand_shape",
+    "tensor.collapse_shape", "tensor.extract_slice", "arith.constant",
+})  # fmt: skip
+"""What is computed before the loop, where it can be; of the first, what is elementwise."""
 _WRITES = frozenset({"llvm.store", "llvm.call"})
 
 
@@ -82,6 +87,7 @@ def _replace(loop: Any) -> bool:
     used = [result for result in arrays if list(result.uses)]
     if not used:
         return False
+    _hoist(loop)
     with ir.InsertionPoint(loop), loop.location:
         elements = _Elements(loop, used[0].type)
         generic = elements.emit(used)
@@ -424,6 +430,23 @@ _RULES: dict[str, Callable[[_Elements, Any], None]] = {
 }
 
 
+def _hoist(loop: Any) -> None:
+    """Compute before a loop the arrays that are the same in all turns, unless it is one number."""
+    inside = _values_in(loop)
+    for region in loop.regions:
+        for view in list(region.blocks[0].operations):
+            operation = view.operation
+            if operation.name not in _MOVED:
+                continue
+            inner = operations_in(operation)
+            own = {value for each in inner for value in each.results}
+            own |= {argument for each in operation.regions for argument in each.blocks[0].arguments}
+            used = {operand for each in inner for operand in each.operands}
+            if not (used - own) & inside:
+                operation.move_before(loop)
+                inside -= set(operation.results)
+
+
 def _values_in(loop: Any) -> set[ir.Value]:
     """All values that are made in a loop."""
     found: set[ir.Value] = set()
@@ -447,8 +470,10 @@ def _splat(value: ir.Value) -> Callable[[], ir.Value] | None:
         return None
     if made_by.name == "arith.constant":
         elements: Any = ir.DenseElementsAttr(made_by.attributes["value"])
-        if not elements.is_splat:
+        if not elements.is_splat or 0 in kind.shape:
             return None
+        if isinstance(kind.element_type, ir.ComplexType):
+            return lambda: extract(value, [index_constant(0)] * kind.rank)
         number = elements.get_splat_value()
         return lambda: create("arith.constant", [kind.element_type], [], {"value": number}).result
     if made_by.name == "tensor.from_elements" and not kind.rank:
