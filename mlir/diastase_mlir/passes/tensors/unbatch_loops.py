@@ -25,7 +25,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from diastase_mlir.bindings import ir
-from diastase_mlir.emit.operations import array_attribute, create, flag_constant, index_constant
+from diastase_mlir.emit.operations import array_attribute, create, flag_constant
 from diastase_mlir.emit.tensors import element_type, empty, extract, hidden, sizes_of
 from diastase_mlir.passes.operations import (
     callee_of,
@@ -469,11 +469,11 @@ def _splat(value: ir.Value) -> Callable[[], ir.Value] | None:
     if made_by is None or not isinstance(kind, ir.RankedTensorType):
         return None
     if made_by.name == "arith.constant":
+        if isinstance(kind.element_type, ir.ComplexType):  # whose values the bindings do not read
+            return None if kind.rank else lambda: extract(value, [])
         elements: Any = ir.DenseElementsAttr(made_by.attributes["value"])
-        if not elements.is_splat or 0 in kind.shape:
+        if not elements.is_splat:
             return None
-        if isinstance(kind.element_type, ir.ComplexType):
-            return lambda: extract(value, [index_constant(0)] * kind.rank)
         number = elements.get_splat_value()
         return lambda: create("arith.constant", [kind.element_type], [], {"value": number}).result
     if made_by.name == "tensor.from_elements" and not kind.rank:
