@@ -91,6 +91,9 @@ class _Values:
         """Note that a value is false, and what follows of what it is made of."""
         self.known[self.of(predicate)] = self._false
         made_by = defining(predicate)
+        if made_by is not None and made_by.name == "arith.ori":
+            for operand in made_by.operands:
+                self.assume_false(operand)
         if made_by is not None and made_by.name == "arith.xori":
             left, right = map(self.of, made_by.operands)
             if self._true in (left, right):
