@@ -8,9 +8,9 @@
     }                                               linalg.yield %r#0
                                                   }
 
-`jax.vmap` of a loop is such a loop, and so is one that a user (or `jax.scipy`) writes for arrays. The
-first axes of all its arrays are the batch's; what a turn does along these must be elementwise. An
-element may have a few numbers, along further axes, which are scalars then (`values.MOST_PARTS`).
+`jax.vmap` of a loop is such a loop, and so is one that a user (or `jax.scipy`) writes for arrays.
+The first axes of all its arrays are the batch's; what a turn does along these must be elementwise.
+An element may have a few numbers, along further axes, which are scalars then (`MOST_PARTS`).
 Arrays from outside are read at any place. Numbers that are the same for all elements go along.
 
 A loop that runs while `any` element asks for it goes on for elements that do not. It is a loop of
@@ -19,7 +19,7 @@ each element only if that is not seen (`frozen`).
 In: `linalg` on tensors, before fusion. Results are hidden from fusion: nothing may compute an
 element's loop twice. `buffers.vector_lanes` runs the loops of some elements at the same time.
 
-- `values`: arrays of a loop as numbers of an element; `operations`: what makes them
+- `values`: arrays of a loop as numbers of an element; `places` in them; `operations` that make them
 - `loops`: structured control flow, and the whole
 - `frozen`: whether elements that do not ask for more turns can have them
 """

@@ -114,8 +114,9 @@ class LoopOfElements(ElementOperations):
         operands, results = list(loop.operands), list(loop.results)
         new = create("scf.for", self._kinds(results), self._parts(operands), regions=1)
         self._region(old, new.regions[0], "scf.yield")
-        carried = zip(operands[3:], list(old.arguments)[1:], results, last_of(old).operands,
-                      strict=True)
+        carried = zip(
+            operands[3:], list(old.arguments)[1:], results, last_of(old).operands, strict=True
+        )
         for same in carried:
             self.batch.equal(same)
         self.batch.define_all(results, list(new.results))

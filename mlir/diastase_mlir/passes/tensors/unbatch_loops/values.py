@@ -82,7 +82,7 @@ class Batch:
             return [self.number(value)]
         count = self.count(value.type)
         axes = [ir.AffineDimExpr.get(axis) for axis in range(self.rank)]
-        places = _positions(value.type.shape[self.rank :]) if is_array(value.type) else [()]
+        places = positions(value.type.shape[self.rank :]) if is_array(value.type) else [()]
         if not is_array(value.type):
             axes = []
         return [self.read(value, [*axes, *place]) for place in places[:count]]
@@ -110,10 +110,10 @@ class Batch:
                 raise Refused
             if any(axis is not None for axis in axes[self.rank :]):
                 raise Refused
-            return own[_row_major(places[self.rank :], array.type.shape[self.rank :])]
+            return own[row_major(places[self.rank :], array.type.shape[self.rank :])]
         splat = _splat(array)
         if splat is not None:
-            return self.number(splat()) if splat is not None else array
+            return self.number(splat())
         if all(axis is None for axis in axes):
             return extract(array, [index_constant(place) for place in places])
         return self._input(array, places, axes)
@@ -122,16 +122,25 @@ class Batch:
         self, array: ir.Value, places: Sequence[Any], axes: Sequence[int | None]
     ) -> ir.Value:
         """An argument that is an array's number."""
-        key = array, *(place if axis is None else -1 - axis for place, axis in zip(
-            places, axes, strict=True))
+        key = (
+            array,
+            *(
+                place if axis is None else -1 - axis
+                for place, axis in zip(places, axes, strict=True)
+            ),
+        )
         if key not in self.inputs:
             taken = array
             if None in axes:
                 with self._outside:
-                    offsets = [0 if axis is not None else place for axis, place in zip(
-                        axes, places, strict=True)]
-                    sizes = [1 if axis is None else size for axis, size in zip(
-                        axes, sizes_of(array), strict=True)]
+                    offsets = [
+                        0 if axis is not None else place
+                        for axis, place in zip(axes, places, strict=True)
+                    ]
+                    sizes = [
+                        1 if axis is None else size
+                        for axis, size in zip(axes, sizes_of(array), strict=True)
+                    ]
                     dropped = frozenset(a for a, axis in enumerate(axes) if axis is None)
                     taken = extract_slice(array, offsets, sizes, [1] * len(axes), dropped)
             used = [ir.AffineDimExpr.get(axis) for axis in axes if axis is not None]
@@ -160,8 +169,11 @@ class Batch:
         """All arrays have the same sizes if these are known, or if all are seen to meet."""
         if all(size >= 0 for size in self.shape):
             return
-        whole = [key[0] for key in self.inputs if key[1 : self.rank + 1] == tuple(
-            -1 - axis for axis in range(self.rank))]
+        whole = [
+            key[0]
+            for key in self.inputs
+            if key[1 : self.rank + 1] == tuple(-1 - axis for axis in range(self.rank))
+        ]
         met = {self._class(value) for value in (*values, *whole) if is_array(value.type)}
         if len(met) > 1:
             raise Refused
@@ -175,10 +187,8 @@ def positions(sizes: Sequence[int]) -> list[tuple[int, ...]]:
     return places
 
 
-_positions = positions
-
-
-def _row_major(place: Sequence[int], sizes: Sequence[int]) -> int:
+def row_major(place: Sequence[int], sizes: Sequence[int]) -> int:
+    """The number of a place in row-major order."""
     number = 0
     for index, size in zip(place, sizes, strict=True):
         number = number * size + index
